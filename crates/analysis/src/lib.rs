@@ -1,0 +1,1 @@
+//! Runs -> comparisons and findings.

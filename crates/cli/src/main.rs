@@ -1,0 +1,2 @@
+//! The file-sharing performance lab.
+fn main() {}

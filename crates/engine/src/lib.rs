@@ -1,0 +1,1 @@
+//! Motors, phases and recorders: runs a resolved plan against targets.

@@ -1,0 +1,37 @@
+//! Self-checks: what a step says against itself.
+
+use serde::{Deserialize, Serialize};
+
+/// How far a step may be believed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Every check held.
+    #[default]
+    Valid,
+    /// A check failed that widens the doubt; compare with care.
+    Suspicious,
+    /// The number does not mean what it says; left out of comparisons.
+    Invalid,
+}
+
+impl std::fmt::Display for Verdict {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Self::Valid => "valid",
+            Self::Suspicious => "suspicious",
+            Self::Invalid => "invalid",
+        })
+    }
+}
+
+/// One self-check of a step that did not simply pass, or that is worth printing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Check {
+    /// Short name, such as `little` or `bytes`.
+    pub name: String,
+    /// What it means for the step.
+    pub verdict: Verdict,
+    /// The arithmetic and the remedy, in a sentence.
+    pub detail: String,
+}

@@ -1,0 +1,109 @@
+//! Coordinates: what tells one step from the others.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::units::ByteSize;
+
+/// Names of the usual axes. Imported tables may bring others.
+pub mod axis {
+    /// Which test or operation: `write`, `read`, `random-read`...
+    pub const TEST: &str = "test";
+    /// Bytes per file.
+    pub const FILE_SIZE: &str = "file_size";
+    /// Bytes per operation.
+    pub const RECORD_SIZE: &str = "record_size";
+    /// Operations in flight per motor.
+    pub const QUEUE_DEPTH: &str = "queue_depth";
+    /// Simulated users.
+    pub const MOTORS: &str = "motors";
+    /// Name of the mix of transactions.
+    pub const WORKLOAD: &str = "workload";
+}
+
+/// A position on one axis.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Value {
+    /// A size in bytes.
+    Bytes(u64),
+    /// A number without unit.
+    Count(u64),
+    /// A name.
+    Text(String),
+}
+
+impl Value {
+    /// A name.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text(text.into())
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bytes(bytes) => ByteSize(*bytes).fmt(f),
+            Self::Count(count) => count.fmt(f),
+            Self::Text(text) => f.write_str(text),
+        }
+    }
+}
+
+/// The position of a step on every axis of its run; equal coordinates are comparable steps.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Coordinates(BTreeMap<Cow<'static, str>, Value>);
+
+impl Coordinates {
+    /// No axes yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The same with one more axis, or with that axis replaced.
+    #[must_use]
+    pub fn with(mut self, axis: impl Into<Cow<'static, str>>, value: Value) -> Self {
+        self.0.insert(axis.into(), value);
+        self
+    }
+
+    /// The position on one axis.
+    pub fn get(&self, axis: &str) -> Option<&Value> {
+        self.0.get(axis)
+    }
+
+    /// The position on an axis of bytes or counts.
+    pub fn number(&self, axis: &str) -> Option<u64> {
+        match self.get(axis)? {
+            Value::Bytes(number) | Value::Count(number) => Some(*number),
+            Value::Text(_) => None,
+        }
+    }
+
+    /// The position on an axis of names.
+    pub fn text(&self, axis: &str) -> Option<&str> {
+        match self.get(axis)? {
+            Value::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// All axes in the order of their names.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.0.iter().map(|(axis, value)| (axis.as_ref(), value))
+    }
+}
+
+impl fmt::Display for Coordinates {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, (axis, value)) in self.iter().enumerate() {
+            let gap = if index == 0 { "" } else { " " };
+            write!(f, "{gap}{axis}={value}")?;
+        }
+        Ok(())
+    }
+}

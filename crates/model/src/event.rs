@@ -1,0 +1,52 @@
+//! Run events: the only interface between the engine and everything that shows or stores.
+
+use crate::{Coordinates, ErrorClass, Facts, RunHeader, RunOutcome, StepResult};
+
+/// Something that happened in a run, in order.
+#[derive(Debug, Clone, PartialEq)]
+pub enum RunEvent {
+    /// First event of a run.
+    Started(Box<RunHeader>),
+    /// A target was reached and negotiated.
+    TargetReady {
+        /// Index into [`RunHeader::targets`].
+        target: u32,
+        /// What was negotiated and what the server says of itself.
+        facts: Facts,
+    },
+    /// A step begins (its preparation included).
+    StepStarted {
+        /// Position in the schedule.
+        index: u32,
+        /// Index into [`RunHeader::targets`].
+        target: u32,
+        /// Which repetition.
+        repetition: u32,
+        /// Where it stands.
+        coordinates: Coordinates,
+    },
+    /// What the step under way has done so far; a few per second at most.
+    Progress {
+        /// Position in the schedule.
+        index: u32,
+        /// Operations completed since the step started.
+        operations: u64,
+        /// Application bytes moved since the step started.
+        bytes: u64,
+    },
+    /// A failure of the target within a step; at most a few per step are sent, all are counted.
+    Failure {
+        /// Position in the schedule.
+        index: u32,
+        /// Kind of failure.
+        class: ErrorClass,
+        /// What failed, in the target's words.
+        detail: String,
+    },
+    /// A step was measured.
+    StepFinished(Box<StepResult>),
+    /// Something the user should know.
+    Warning(String),
+    /// Last event of a run.
+    Finished(RunOutcome),
+}

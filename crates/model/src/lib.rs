@@ -1,0 +1,32 @@
+//! Vocabulary of sharebench. No I/O, no clocks, no protocols.
+//!
+//! A run is a series of steps; a step has [`Coordinates`] and yields a [`Measure`]. Everything the
+//! engine learns leaves it as a [`RunEvent`].
+//!
+//! ```
+//! use sharebench_model::{Coordinates, Value, axis};
+//! let cell = Coordinates::new()
+//!     .with(axis::TEST, Value::text("read"))
+//!     .with(axis::RECORD_SIZE, Value::Bytes(64 << 10));
+//! assert_eq!(cell.to_string(), "record_size=64KiB test=read");
+//! ```
+
+mod check;
+mod coordinates;
+mod event;
+mod histogram;
+mod measure;
+mod op;
+mod run;
+pub mod units;
+
+pub use check::{Check, Verdict};
+pub use coordinates::{Coordinates, Value, axis};
+pub use event::RunEvent;
+pub use histogram::{Histogram, HistogramError};
+pub use measure::{CpuTime, IoBytes, Measure, RateBase, WireCount};
+pub use op::{
+    DataOp, Entry, ErrorClass, FileRef, MetaOp, MetaReply, MetaYield, OpError, OpenHow, Reply, Slot, Space,
+    Stability, Stat,
+};
+pub use run::{Facts, RunHeader, RunOutcome, StepResult, TargetIdentity};

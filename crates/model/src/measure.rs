@@ -1,0 +1,166 @@
+//! Measures: what a step yielded, with the evidence that belongs to it.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{ErrorClass, Histogram};
+
+/// What throughput is divided by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RateBase {
+    /// Time with at least one operation in flight: cells, where filling and verifying buffers between
+    /// operations is the generator's own work and not the target's.
+    #[default]
+    Busy,
+    /// The whole window: user loads, where pauses belong to the load.
+    Window,
+}
+
+/// Application bytes of a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct IoBytes {
+    /// Bytes delivered to the application.
+    pub read: u64,
+    /// Bytes accepted from the application.
+    pub written: u64,
+}
+
+impl IoBytes {
+    /// Both directions.
+    pub fn total(self) -> u64 {
+        self.read + self.written
+    }
+}
+
+/// What crossed the wire, counted by the adapter itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct WireCount {
+    /// Requests sent.
+    pub requests: u64,
+    /// Bytes sent, protocol headers included, TCP/IP headers not.
+    pub sent: u64,
+    /// Bytes received, likewise.
+    pub received: u64,
+    /// File data among the bytes sent.
+    pub payload_sent: u64,
+    /// File data among the bytes received.
+    pub payload_received: u64,
+}
+
+impl WireCount {
+    /// What was counted since `earlier`.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Self {
+        Self {
+            requests: self.requests - earlier.requests,
+            sent: self.sent - earlier.sent,
+            received: self.received - earlier.received,
+            payload_sent: self.payload_sent - earlier.payload_sent,
+            payload_received: self.payload_received - earlier.payload_received,
+        }
+    }
+}
+
+impl std::ops::AddAssign for WireCount {
+    fn add_assign(&mut self, other: Self) {
+        self.requests += other.requests;
+        self.sent += other.sent;
+        self.received += other.received;
+        self.payload_sent += other.payload_sent;
+        self.payload_received += other.payload_received;
+    }
+}
+
+/// CPU time of this process in a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct CpuTime {
+    /// In user mode, nanoseconds.
+    pub user_ns: u64,
+    /// In the kernel, nanoseconds.
+    pub kernel_ns: u64,
+}
+
+impl CpuTime {
+    /// Both modes.
+    pub fn total_ns(self) -> u64 {
+        self.user_ns + self.kernel_ns
+    }
+}
+
+/// What one step yielded.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Measure {
+    /// Length of the measured window.
+    pub window_ns: u64,
+    /// Part of the window with at least one operation in flight.
+    pub busy_ns: u64,
+    /// Which of the two divides the bytes.
+    pub rate_base: RateBase,
+    /// Operations completed, failed ones included.
+    pub operations: u64,
+    /// Transactions completed; equals `operations` where each is one operation.
+    pub transactions: u64,
+    /// Bytes as the application sees them.
+    pub bytes: IoBytes,
+    /// Bytes whose content was checked and right.
+    pub verified: u64,
+    /// What the adapter counted on the wire; none for local paths.
+    pub wire: Option<WireCount>,
+    /// Failures by class.
+    pub errors: BTreeMap<ErrorClass, u64>,
+    /// Motors the step was given.
+    pub motors_assigned: u32,
+    /// Motors that completed at least one transaction in the window (MPS).
+    pub motors_reported: u32,
+    /// Operations or transactions still in flight when the window ended.
+    pub censored: u64,
+    /// ended - intended per transaction.
+    pub response: Histogram,
+    /// ended - started per transaction.
+    pub service: Histogram,
+    /// started - intended per transaction.
+    pub lag: Histogram,
+    /// CPU time of the measuring process within the window.
+    pub client_cpu: CpuTime,
+}
+
+impl Measure {
+    /// The time that rates are divided by.
+    pub fn base_ns(&self) -> u64 {
+        match self.rate_base {
+            RateBase::Busy => self.busy_ns,
+            RateBase::Window => self.window_ns,
+        }
+    }
+
+    /// Application bytes per second; none when no time was measured.
+    pub fn throughput(&self) -> Option<f64> {
+        per_second(self.bytes.total(), self.base_ns())
+    }
+
+    /// Operations per second.
+    pub fn operation_rate(&self) -> Option<f64> {
+        per_second(self.operations, self.base_ns())
+    }
+
+    /// Transactions per second.
+    pub fn transaction_rate(&self) -> Option<f64> {
+        per_second(self.transactions, self.base_ns())
+    }
+
+    /// Client CPU nanoseconds per operation.
+    pub fn cpu_per_operation_ns(&self) -> Option<f64> {
+        (self.operations > 0).then(|| self.client_cpu.total_ns() as f64 / self.operations as f64)
+    }
+
+    /// All failures.
+    pub fn error_count(&self) -> u64 {
+        self.errors.values().sum()
+    }
+}
+
+fn per_second(count: u64, nanos: u64) -> Option<f64> {
+    (nanos > 0).then(|| count as f64 * 1e9 / nanos as f64)
+}

@@ -1,0 +1,275 @@
+//! Operations: what a motor asks of a session, and what comes back.
+
+use serde::{Deserialize, Serialize};
+
+/// One I/O buffer of a session, and the identity of the operation in flight that uses it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Slot(pub u32);
+
+/// An open file of one session. Means nothing to another session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FileRef(pub u32);
+
+/// What a write promises when its reply arrives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stability {
+    /// The server may hold the bytes in memory (NFS `UNSTABLE`, plain SMB and POSIX writes).
+    #[default]
+    Unstable,
+    /// The bytes are on stable storage (NFS `FILE_SYNC`, SMB write-through, `RWF_DSYNC`).
+    Durable,
+}
+
+/// An operation on file data. Exactly one request on the wire, or the reply says how many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DataOp {
+    /// Read `len` bytes at `offset` into the slot's buffer.
+    Read {
+        /// An open file of this session.
+        file: FileRef,
+        /// First byte.
+        offset: u64,
+        /// Bytes wanted; at most the slot's size.
+        len: u32,
+    },
+    /// Write the first `len` bytes of the slot's buffer at `offset`.
+    Write {
+        /// An open file of this session.
+        file: FileRef,
+        /// First byte.
+        offset: u64,
+        /// Bytes to write; at most the slot's size.
+        len: u32,
+        /// What the reply promises.
+        stability: Stability,
+    },
+    /// Make earlier writes of the file durable (fsync, NFS `COMMIT`, SMB2 FLUSH).
+    Flush {
+        /// An open file of this session.
+        file: FileRef,
+    },
+}
+
+/// The end of a [`DataOp`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reply {
+    /// The slot that was submitted; its buffer is the caller's again.
+    pub slot: Slot,
+    /// Bytes transferred (short only at the end of the file), or why it failed.
+    pub result: Result<u32, OpError>,
+    /// Requests this took on the wire (system calls for local paths).
+    pub requests: u32,
+}
+
+/// How a file is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OpenHow {
+    /// Existing file, reading only.
+    Read,
+    /// Existing file, reading and writing.
+    ReadWrite,
+    /// New file, reading and writing; it is an error if the name exists.
+    CreateNew,
+}
+
+/// An operation on names and attributes, or on a whole file. Paths are relative to the target's
+/// directory, `/` separates, `""` is that directory itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MetaOp {
+    /// Open a file; yields [`MetaYield::Opened`].
+    Open {
+        /// The file.
+        path: String,
+        /// Access and disposition.
+        how: OpenHow,
+    },
+    /// Close a file; its [`FileRef`] is void afterwards, also when this fails.
+    Close {
+        /// The file.
+        file: FileRef,
+    },
+    /// Truncate or extend an open file.
+    SetSize {
+        /// The file.
+        file: FileRef,
+        /// New length in bytes.
+        size: u64,
+    },
+    /// Size and kind of a name; yields [`MetaYield::Stat`].
+    Stat {
+        /// File or directory.
+        path: String,
+    },
+    /// All entries of a directory but `.` and `..`; yields [`MetaYield::Entries`].
+    List {
+        /// The directory.
+        path: String,
+    },
+    /// Remove a file.
+    Remove {
+        /// The file.
+        path: String,
+    },
+    /// Make a directory; it is an error if the name exists.
+    MakeDir {
+        /// The directory.
+        path: String,
+    },
+    /// Remove an empty directory.
+    RemoveDir {
+        /// The directory.
+        path: String,
+    },
+    /// Rename within the target, replacing an existing file.
+    Rename {
+        /// Old name.
+        from: String,
+        /// New name.
+        to: String,
+    },
+    /// Room on the target; yields [`MetaYield::Space`].
+    Space,
+    /// Drop what the *client* caches of an open file; [`ErrorClass::Unsupported`] where it cannot.
+    DropCache {
+        /// The file.
+        file: FileRef,
+    },
+}
+
+/// The end of a [`MetaOp`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MetaReply {
+    /// What it yielded, or why it failed.
+    pub result: Result<MetaYield, OpError>,
+    /// Requests this took on the wire (system calls for local paths).
+    pub requests: u32,
+}
+
+/// What a successful [`MetaOp`] yields.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MetaYield {
+    /// Nothing but success.
+    Done,
+    /// The open file and its size in bytes.
+    Opened {
+        /// Use it in later operations of the same session.
+        file: FileRef,
+        /// Length in bytes when it was opened.
+        size: u64,
+    },
+    /// Attributes of a name.
+    Stat(Stat),
+    /// A directory's content, in the server's order.
+    Entries(Vec<Entry>),
+    /// Room on the target.
+    Space(Space),
+}
+
+/// Attributes of a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stat {
+    /// Length in bytes (0 for directories).
+    pub size: u64,
+    /// True for a directory.
+    pub directory: bool,
+}
+
+/// One name in a directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Last path component.
+    pub name: String,
+    /// True for a directory.
+    pub directory: bool,
+}
+
+/// Room on a target, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Space {
+    /// Size of the file system.
+    pub total: u64,
+    /// What this user may still write.
+    pub available: u64,
+}
+
+/// What kind of failure an operation met. Recorded as data, never a reason to stop the engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ErrorClass {
+    /// Access denied, wrong credentials, export not permitted.
+    Refused,
+    /// Name, share or export does not exist.
+    NotFound,
+    /// Name exists already.
+    Exists,
+    /// Directory not empty.
+    NotEmpty,
+    /// No space or quota left.
+    NoSpace,
+    /// File system or share is read-only.
+    ReadOnly,
+    /// Handle no longer known to the server.
+    Stale,
+    /// Locked, in use, sharing violation, or the server asks to come back later.
+    Busy,
+    /// No reply within the deadline.
+    Timeout,
+    /// Connection refused, reset or closed.
+    Disconnected,
+    /// The peer broke the protocol.
+    Protocol,
+    /// Bytes read are not the bytes written.
+    DataMismatch,
+    /// The target cannot do this.
+    Unsupported,
+    /// Any other failure the server or system reported.
+    Io,
+}
+
+impl ErrorClass {
+    /// The class as users read it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Refused => "refused",
+            Self::NotFound => "not found",
+            Self::Exists => "exists",
+            Self::NotEmpty => "not empty",
+            Self::NoSpace => "no space",
+            Self::ReadOnly => "read-only",
+            Self::Stale => "stale handle",
+            Self::Busy => "busy",
+            Self::Timeout => "timeout",
+            Self::Disconnected => "disconnected",
+            Self::Protocol => "protocol",
+            Self::DataMismatch => "data mismatch",
+            Self::Unsupported => "unsupported",
+            Self::Io => "i/o",
+        }
+    }
+}
+
+impl std::fmt::Display for ErrorClass {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A failed operation: its class, the step that failed and the peer's own words or code.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{step}: {class} ({detail})")]
+pub struct OpError {
+    /// For counting and for exit codes.
+    pub class: ErrorClass,
+    /// Which request or call failed, such as `READ` or `pread`.
+    pub step: &'static str,
+    /// Status name or code as the peer gave it, such as `NFS3ERR_STALE` or `errno 28 ENOSPC`.
+    pub detail: String,
+}
+
+impl OpError {
+    /// An error of `class` met in `step`.
+    pub fn new(class: ErrorClass, step: &'static str, detail: impl Into<String>) -> Self {
+        Self { class, step, detail: detail.into() }
+    }
+}

@@ -1,0 +1,80 @@
+//! A run: its header, its steps and its end.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Check, Coordinates, Measure, Verdict};
+
+/// Named facts: environment, versions, what a target negotiated. Never a secret.
+pub type Facts = BTreeMap<String, String>;
+
+/// A target as the run names it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TargetIdentity {
+    /// Short name, unique within the run.
+    pub name: String,
+    /// URL without password.
+    pub url: String,
+}
+
+/// All that is needed to repeat a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunHeader {
+    /// What the user calls it, or the command.
+    pub title: String,
+    /// Start, milliseconds since 1970 (UTC).
+    pub started_unix_ms: u64,
+    /// Version of sharebench.
+    pub version: String,
+    /// The resolved plan as TOML; running it again repeats the run.
+    pub plan: String,
+    /// Seed of every random choice.
+    pub seed: u64,
+    /// Steps the plan holds.
+    pub steps_planned: u32,
+    /// Machine, kernel, CPU, clock.
+    pub environment: Facts,
+    /// Systems under test, in the plan's order.
+    pub targets: Vec<TargetIdentity>,
+}
+
+/// One finished step.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StepResult {
+    /// Position in the resolved plan's schedule; unique within the run.
+    pub index: u32,
+    /// Index into [`RunHeader::targets`].
+    pub target: u32,
+    /// Which repetition (pair) it belongs to, from 0.
+    pub repetition: u32,
+    /// What tells it from the others.
+    pub coordinates: Coordinates,
+    /// Start, milliseconds since 1970 (UTC).
+    pub started_unix_ms: u64,
+    /// What it yielded.
+    pub measure: Measure,
+    /// Self-checks worth showing.
+    pub checks: Vec<Check>,
+}
+
+impl StepResult {
+    /// The worst verdict of the step's checks.
+    pub fn verdict(&self) -> Verdict {
+        self.checks.iter().map(|check| check.verdict).max().unwrap_or_default()
+    }
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RunOutcome {
+    /// Every planned step was measured.
+    Complete,
+    /// The user stopped it.
+    Stopped,
+    /// A target could not be used any longer; the reason.
+    TargetLost(String),
+    /// The engine failed; the numbers are not to be trusted; the reason.
+    EngineFailed(String),
+}

@@ -1,0 +1,174 @@
+//! Units: binary sizes (`KiB`), SI rates (`MB/s`) and durations, read and written one way everywhere.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// A size in bytes; shown with the largest binary unit that divides it, read as `64KiB`, `4k`, `1MB`.
+///
+/// ```
+/// use sharebench_model::units::ByteSize;
+/// assert_eq!("64KiB".parse(), Ok(ByteSize(65536)));
+/// assert_eq!("24.2MB".parse(), Ok(ByteSize(24_200_000)));
+/// assert_eq!(ByteSize(1 << 20).to_string(), "1MiB");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(try_from = "ByteSizeText", into = "String")]
+pub struct ByteSize(pub u64);
+
+/// Why a text is no size or duration.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("'{text}' is not {expected}")]
+pub struct UnitError {
+    text: String,
+    expected: &'static str,
+}
+
+const SIZES: [(&str, u64); 5] =
+    [("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1)];
+
+fn size_unit(unit: &str) -> Option<u64> {
+    Some(match unit.to_ascii_lowercase().as_str() {
+        "" | "b" => 1,
+        // A bare letter is binary, as in fio and IOzone.
+        "k" | "kib" => 1 << 10,
+        "m" | "mib" => 1 << 20,
+        "g" | "gib" => 1 << 30,
+        "t" | "tib" => 1 << 40,
+        "kb" => 1_000,
+        "mb" => 1_000_000,
+        "gb" => 1_000_000_000,
+        "tb" => 1_000_000_000_000,
+        _ => return None,
+    })
+}
+
+/// Splits `12.5MiB` into the exact decimal 125 / 10^1 and `MiB`, so that no size passes through a float.
+fn split_number(text: &str) -> Option<(u128, u32, &str)> {
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    if whole.is_empty() || whole.len() + fraction.len() > 24 || fraction.contains('.') {
+        return None;
+    }
+    let digits: u128 = format!("{whole}{fraction}").parse().ok()?;
+    Some((digits, fraction.len() as u32, unit.trim()))
+}
+
+impl FromStr for ByteSize {
+    type Err = UnitError;
+
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        let error = || UnitError { text: text.to_owned(), expected: "a size such as 512, 64KiB or 24.2MB" };
+        let (digits, scale, unit) = split_number(text.trim()).ok_or_else(error)?;
+        let bytes = digits.checked_mul(u128::from(size_unit(unit).ok_or_else(error)?)).ok_or_else(error)?;
+        u64::try_from(bytes / 10u128.pow(scale)).map(ByteSize).map_err(|_| error())
+    }
+}
+
+impl fmt::Display for ByteSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (unit, factor) =
+            SIZES.into_iter().find(|(_, n)| self.0 >= *n && self.0 % n == 0).unwrap_or(("B", 1));
+        f.pad(&format!("{}{unit}", self.0 / factor))
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum ByteSizeText {
+    Number(u64),
+    Text(String),
+}
+
+impl TryFrom<ByteSizeText> for ByteSize {
+    type Error = UnitError;
+
+    fn try_from(value: ByteSizeText) -> Result<Self, UnitError> {
+        match value {
+            ByteSizeText::Number(bytes) => Ok(Self(bytes)),
+            ByteSizeText::Text(text) => text.parse(),
+        }
+    }
+}
+
+impl From<ByteSize> for String {
+    fn from(size: ByteSize) -> Self {
+        size.to_string()
+    }
+}
+
+/// Reads `200ms`, `1.5s`, `2m`, `1h`; a number without unit is refused.
+pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
+    let error = || UnitError { text: text.to_owned(), expected: "a duration such as 200ms, 10s or 5m" };
+    let (digits, scale, unit) = split_number(text.trim()).ok_or_else(error)?;
+    let nanos: u128 = match unit {
+        "ns" => 1,
+        "us" => 1_000,
+        "ms" => 1_000_000,
+        "s" => 1_000_000_000,
+        "m" | "min" => 60_000_000_000,
+        "h" => 3_600_000_000_000,
+        _ => return Err(error()),
+    };
+    let nanos = digits.checked_mul(nanos).ok_or_else(error)? / 10u128.pow(scale);
+    u64::try_from(nanos).map(Duration::from_nanos).map_err(|_| error())
+}
+
+/// Writes a duration with three significant digits: `1.23 ms`.
+pub fn show_nanos(nanos: f64) -> String {
+    let (value, unit) = match nanos {
+        n if n < 1e3 => (n, "ns"),
+        n if n < 1e6 => (n / 1e3, "us"),
+        n if n < 1e9 => (n / 1e6, "ms"),
+        n => (n / 1e9, "s"),
+    };
+    format!("{} {unit}", three_digits(value))
+}
+
+/// Writes a rate in SI units with three significant digits: `1.23 MB/s`.
+pub fn show_rate(bytes_per_second: f64) -> String {
+    let (value, unit) = match bytes_per_second {
+        r if r < 1e3 => (r, "B/s"),
+        r if r < 1e6 => (r / 1e3, "kB/s"),
+        r if r < 1e9 => (r / 1e6, "MB/s"),
+        r => (r / 1e9, "GB/s"),
+    };
+    format!("{} {unit}", three_digits(value))
+}
+
+/// Three significant digits without exponent.
+pub fn three_digits(value: f64) -> String {
+    match value.abs() {
+        v if v >= 99.95 => format!("{value:.0}"),
+        v if v >= 9.995 => format!("{value:.1}"),
+        _ => format!("{value:.2}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_survive_a_round_trip() {
+        for bytes in [0, 1, 511, 512, 1024, 65536, 24_200_000, 1 << 50] {
+            assert_eq!(ByteSize(bytes).to_string().parse(), Ok(ByteSize(bytes)));
+        }
+    }
+
+    #[test]
+    fn absurd_sizes_are_refused() {
+        for text in ["", "-1", "4 parsecs", "1.2.3k", "99999999999999999999T", ".5k", "k"] {
+            assert!(text.parse::<ByteSize>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn durations_need_a_unit() {
+        assert_eq!(parse_duration("1.5s"), Ok(Duration::from_millis(1500)));
+        assert!(parse_duration("10").is_err());
+    }
+}

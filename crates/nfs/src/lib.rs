@@ -1,0 +1,1 @@
+//! NFS version 3 in user space.

@@ -1,0 +1,1 @@
+//! Plan text and flags -> plan as typed -> resolved plan.

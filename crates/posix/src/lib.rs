@@ -1,0 +1,1 @@
+//! Local and mounted paths as targets.

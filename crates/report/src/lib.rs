@@ -1,0 +1,1 @@
+//! Analysis -> terminal tables, HTML, CSV, JSON.

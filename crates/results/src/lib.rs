@@ -1,0 +1,1 @@
+//! The lab book: one SQLite file of runs.

@@ -1,0 +1,177 @@
+//! The tree that every front end serves: one trait, served alike over SMB, NFS and (later) NCP.
+
+use std::time::SystemTime;
+
+/// A file or directory of a volume. Stable while the object exists, also across renames, and never
+/// used again for another object within the life of the volume.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeId(pub u64);
+
+/// The root directory of every volume.
+pub const ROOT: NodeId = NodeId(1);
+
+/// Attributes of a node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attributes {
+    /// The node.
+    pub node: NodeId,
+    /// True for a directory.
+    pub directory: bool,
+    /// Length in bytes; 0 for directories.
+    pub size: u64,
+    /// Bytes of storage taken.
+    pub allocated: u64,
+    /// Permission bits (lower 12 bits of a Unix mode).
+    pub mode: u32,
+    /// Unix owner.
+    pub uid: u32,
+    /// Unix group.
+    pub gid: u32,
+    /// Number of names.
+    pub links: u32,
+    /// Last access.
+    pub accessed: SystemTime,
+    /// Last change of content.
+    pub modified: SystemTime,
+    /// Last change of attributes.
+    pub changed: SystemTime,
+    /// Creation, where known; else the oldest of the others.
+    pub created: SystemTime,
+}
+
+/// Attributes to change; `None` leaves one as it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SetAttributes {
+    /// New length.
+    pub size: Option<u64>,
+    /// New permission bits.
+    pub mode: Option<u32>,
+    /// New owner.
+    pub uid: Option<u32>,
+    /// New group.
+    pub gid: Option<u32>,
+    /// New access time.
+    pub accessed: Option<SystemTime>,
+    /// New modification time.
+    pub modified: Option<SystemTime>,
+}
+
+/// One name of a directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DirectoryEntry {
+    /// Last path component.
+    pub name: String,
+    /// What it names.
+    pub attributes: Attributes,
+    /// Pass it to [`Volume::list`] to go on behind this entry; never 0.
+    pub cookie: u64,
+}
+
+/// Room on a volume.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct VolumeSpace {
+    /// Size in bytes.
+    pub total_bytes: u64,
+    /// Free bytes.
+    pub free_bytes: u64,
+    /// Most files it can hold.
+    pub total_files: u64,
+    /// How many more it can hold.
+    pub free_files: u64,
+}
+
+/// Why a volume refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum VolumeError {
+    /// No such name or node.
+    #[error("not found")]
+    NotFound,
+    /// The node existed once and is gone.
+    #[error("stale")]
+    Stale,
+    /// The name exists.
+    #[error("exists")]
+    Exists,
+    /// A directory was needed.
+    #[error("not a directory")]
+    NotDirectory,
+    /// A file was needed.
+    #[error("is a directory")]
+    IsDirectory,
+    /// The directory is not empty.
+    #[error("not empty")]
+    NotEmpty,
+    /// Permission denied, or the name leads out of the volume.
+    #[error("denied")]
+    Denied,
+    /// No space, or a limit of the volume is reached.
+    #[error("no space")]
+    NoSpace,
+    /// The volume is read-only.
+    #[error("read-only")]
+    ReadOnly,
+    /// A file larger than the volume can hold, or an offset beyond 2^63.
+    #[error("too big")]
+    TooBig,
+    /// The name is empty, `.`, `..`, too long, or holds `/` or NUL.
+    #[error("bad name")]
+    BadName,
+    /// The system failed with this errno.
+    #[error("errno {0}")]
+    Io(i32),
+}
+
+/// Result of a volume operation.
+pub type VolumeResult<T> = Result<T, VolumeError>;
+
+/// A tree of files. All calls are synchronous and may block for as long as its storage does; front ends
+/// with an asynchronous heart call a blocking volume off that heart. No call ever leaves the tree:
+/// names are single components, symbolic links are not followed.
+pub trait Volume: Send + Sync {
+    /// Attributes of a node.
+    fn attributes(&self, node: NodeId) -> VolumeResult<Attributes>;
+
+    /// The node of `name` in `directory`; `..` is the front end's to resolve by [`Self::parent`].
+    fn lookup(&self, directory: NodeId, name: &str) -> VolumeResult<Attributes>;
+
+    /// The directory that holds a directory; the root is its own parent.
+    fn parent(&self, directory: NodeId) -> VolumeResult<NodeId>;
+
+    /// Makes a file; [`VolumeError::Exists`] if the name is taken.
+    fn create(&self, directory: NodeId, name: &str, mode: u32) -> VolumeResult<Attributes>;
+
+    /// Makes a directory; [`VolumeError::Exists`] if the name is taken.
+    fn make_directory(&self, directory: NodeId, name: &str, mode: u32) -> VolumeResult<Attributes>;
+
+    /// Removes a file's name.
+    fn remove(&self, directory: NodeId, name: &str) -> VolumeResult<()>;
+
+    /// Removes an empty directory.
+    fn remove_directory(&self, directory: NodeId, name: &str) -> VolumeResult<()>;
+
+    /// Renames, replacing a file by a file and an empty directory by a directory.
+    fn rename(&self, from: NodeId, name: &str, to: NodeId, new_name: &str) -> VolumeResult<()>;
+
+    /// Changes attributes and gives the new ones.
+    fn set_attributes(&self, node: NodeId, change: &SetAttributes) -> VolumeResult<Attributes>;
+
+    /// Up to `limit` entries behind `cookie` (0 = from the start), without `.` and `..`.
+    /// Entries that exist throughout a listing appear exactly once.
+    fn list(&self, directory: NodeId, cookie: u64, limit: usize) -> VolumeResult<Vec<DirectoryEntry>>;
+
+    /// Reads into `buffer`; short only at the end of the file, 0 beyond it.
+    fn read(&self, file: NodeId, offset: u64, buffer: &mut [u8]) -> VolumeResult<usize>;
+
+    /// Writes all of `data`; `durable` means on stable storage before returning.
+    fn write(&self, file: NodeId, offset: u64, data: &[u8], durable: bool) -> VolumeResult<()>;
+
+    /// Brings earlier writes of a file to stable storage.
+    fn commit(&self, file: NodeId) -> VolumeResult<()>;
+
+    /// Room left.
+    fn space(&self) -> VolumeResult<VolumeSpace>;
+
+    /// True when calls return without waiting for anything (memory without a device model), so that a
+    /// front end may make them on its own thread.
+    fn never_blocks(&self) -> bool;
+}

@@ -1,0 +1,1 @@
+//! The suite every adapter must pass against every server: content, counts and errors.

@@ -1,0 +1,20 @@
+//! The system under test, as the engine sees it: [`Target`] opens [`Session`]s.
+//!
+//! A session owns its I/O buffers ("slots"), takes data operations by [`Session::submit`] and gives
+//! replies in whatever order they arrive by [`Session::poll_replies`]; names and attributes go through
+//! [`Session::call`]. One operation is one request on the wire, or its reply says how many.
+//! Sessions never time themselves, read ahead, cache, split, merge or answer without the wire.
+
+mod null;
+mod secret;
+mod session;
+mod url;
+
+pub mod conformance;
+
+pub use null::NullTarget;
+pub use secret::Secret;
+pub use session::{
+    Capabilities, ConnectError, LocalBoxFuture, Session, SessionSpec, Target, UrlPart, call, reply_for,
+};
+pub use url::{TargetUrl, UrlError};

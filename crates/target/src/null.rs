@@ -1,0 +1,133 @@
+//! A target that answers at once: measures sharebench itself.
+
+use std::collections::BTreeMap;
+use std::task::{Context, Poll};
+
+use sharebench_model::{
+    DataOp, Entry, ErrorClass, Facts, FileRef, MetaOp, MetaReply, MetaYield, OpError, Reply, Slot, Space,
+    Stat, WireCount,
+};
+
+use crate::session::{Capabilities, ConnectError, LocalBoxFuture, Session, SessionSpec, Target};
+
+/// Answers every operation at once without moving a byte: names exist as long as a session remembers
+/// them, reads leave the slot's buffer as it is (so only runs without verification make sense).
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NullTarget;
+
+impl Target for NullTarget {
+    fn url(&self) -> String {
+        "null://".into()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            protocol: "null",
+            max_queue_depth: u32::MAX,
+            max_record: u32::MAX,
+            wire_counted: false,
+            drop_cache: true,
+        }
+    }
+
+    fn connect<'a>(
+        &'a self,
+        spec: &'a SessionSpec,
+    ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
+        let session = NullSession {
+            buffers: vec![vec![0; spec.slot_bytes as usize]; spec.slots as usize],
+            ..NullSession::default()
+        };
+        Box::pin(async move { Ok(Box::new(session) as Box<dyn Session>) })
+    }
+}
+
+#[derive(Debug, Default)]
+struct NullSession {
+    buffers: Vec<Vec<u8>>,
+    answered: Vec<Reply>,
+    /// Size by name; none for directories.
+    names: BTreeMap<String, Option<u64>>,
+    opened: u32,
+    requests: u64,
+}
+
+impl NullSession {
+    fn perform(&mut self, op: MetaOp) -> Result<MetaYield, OpError> {
+        let missing = || OpError::new(ErrorClass::NotFound, "null", "no such name");
+        match op {
+            MetaOp::Open { path, .. } => {
+                let size = self.names.entry(path).or_insert(Some(0)).unwrap_or(0);
+                self.opened += 1;
+                return Ok(MetaYield::Opened { file: FileRef(self.opened), size });
+            }
+            MetaOp::Stat { path } => {
+                let size = *self.names.get(&path).ok_or_else(missing)?;
+                return Ok(MetaYield::Stat(Stat { size: size.unwrap_or(0), directory: size.is_none() }));
+            }
+            MetaOp::List { path } => {
+                let prefix = if path.is_empty() { path } else { path + "/" };
+                let below = |(name, size): (&String, &Option<u64>)| {
+                    let rest = name.strip_prefix(&prefix)?;
+                    let whole = !rest.is_empty() && !rest.contains('/');
+                    whole.then(|| Entry { name: rest.to_owned(), directory: size.is_none() })
+                };
+                return Ok(MetaYield::Entries(self.names.iter().filter_map(below).collect()));
+            }
+            MetaOp::Remove { path } | MetaOp::RemoveDir { path } => {
+                self.names.remove(&path).ok_or_else(missing)?;
+            }
+            MetaOp::MakeDir { path } => {
+                self.names.insert(path, None);
+            }
+            MetaOp::Rename { from, to } => {
+                let size = self.names.remove(&from).ok_or_else(missing)?;
+                self.names.insert(to, size);
+            }
+            MetaOp::Space => return Ok(MetaYield::Space(Space { total: u64::MAX, available: u64::MAX })),
+            MetaOp::Close { .. } | MetaOp::SetSize { .. } | MetaOp::DropCache { .. } => {}
+        }
+        Ok(MetaYield::Done)
+    }
+}
+
+impl Session for NullSession {
+    fn facts(&self) -> Facts {
+        Facts::new()
+    }
+
+    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
+        &mut self.buffers[slot.0 as usize]
+    }
+
+    fn submit(&mut self, slot: Slot, op: DataOp) {
+        let bytes = match op {
+            DataOp::Read { len, .. } | DataOp::Write { len, .. } => len,
+            DataOp::Flush { .. } => 0,
+        };
+        self.requests += 1;
+        self.answered.push(Reply { slot, result: Ok(bytes), requests: 1 });
+    }
+
+    fn poll_replies(&mut self, _: &mut Context<'_>, replies: &mut Vec<Reply>) -> Poll<()> {
+        if self.answered.is_empty() {
+            return Poll::Pending;
+        }
+        replies.append(&mut self.answered);
+        Poll::Ready(())
+    }
+
+    fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
+        self.requests += 1;
+        let result = self.perform(op);
+        Box::pin(async move { MetaReply { result, requests: 1 } })
+    }
+
+    fn wire(&self) -> WireCount {
+        WireCount { requests: self.requests, ..WireCount::default() }
+    }
+
+    fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
+        Box::pin(async {})
+    }
+}

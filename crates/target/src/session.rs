@@ -1,0 +1,152 @@
+//! The two traits every adapter implements.
+
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use sharebench_model::{
+    DataOp, ErrorClass, Facts, MetaOp, MetaReply, MetaYield, OpError, Reply, Slot, WireCount,
+};
+
+/// A future that stays on its motor's thread.
+pub type LocalBoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
+
+/// What a target can do. Constant for the life of the target.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Capabilities {
+    /// Protocol name as shown: `local`, `smb`, `nfs`.
+    pub protocol: &'static str,
+    /// Most data operations one session can have in flight.
+    pub max_queue_depth: u32,
+    /// Largest record one operation can carry as *one* request, before negotiation (the session's
+    /// facts say what was negotiated); larger records are refused, never split.
+    pub max_record: u32,
+    /// True when [`Session::wire`] counts real wire bytes.
+    pub wire_counted: bool,
+    /// True when [`MetaOp::DropCache`] works.
+    pub drop_cache: bool,
+}
+
+/// What a motor asks of a new session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionSpec {
+    /// Number of slots: most data operations in flight.
+    pub slots: u32,
+    /// Bytes per slot: largest record.
+    pub slot_bytes: u32,
+    /// Deadline for connecting, logging in and mounting together.
+    pub connect_timeout: Duration,
+}
+
+impl Default for SessionSpec {
+    fn default() -> Self {
+        Self { slots: 1, slot_bytes: 64 << 10, connect_timeout: Duration::from_secs(10) }
+    }
+}
+
+/// The part of the target's URL (or the credential) that a failed connection points at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UrlPart {
+    /// Host name or address.
+    Host,
+    /// Port.
+    Port,
+    /// User name or password.
+    Credentials,
+    /// Share or export.
+    Share,
+    /// Directory below the share.
+    Path,
+    /// A query option, named.
+    Option(&'static str),
+}
+
+impl std::fmt::Display for UrlPart {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Host => f.write_str("host"),
+            Self::Port => f.write_str("port"),
+            Self::Credentials => f.write_str("user or password"),
+            Self::Share => f.write_str("share or export"),
+            Self::Path => f.write_str("directory"),
+            Self::Option(name) => write!(f, "option {name}="),
+        }
+    }
+}
+
+/// A session that could not be opened: which part of the URL is at fault, and why.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{url}: {part}: {class}: {detail}")]
+pub struct ConnectError {
+    /// The target's URL without password.
+    pub url: String,
+    /// What to look at.
+    pub part: UrlPart,
+    /// Kind of failure.
+    pub class: ErrorClass,
+    /// The peer's or system's words.
+    pub detail: String,
+}
+
+/// A system under test, reached over one protocol. Cheap to share between threads.
+pub trait Target: Send + Sync {
+    /// The URL without password, as reports show it.
+    fn url(&self) -> String;
+
+    /// What it can do.
+    fn capabilities(&self) -> Capabilities;
+
+    /// Opens a session on the calling thread's runtime: connects, logs in, mounts, and makes sure that
+    /// the URL's directory exists. Must run inside a current-thread tokio runtime (local paths need none).
+    fn connect<'a>(
+        &'a self,
+        spec: &'a SessionSpec,
+    ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>>;
+}
+
+/// One motor's connection to a target. Lives and dies on one thread.
+pub trait Session {
+    /// What was negotiated: dialect, signing, limits, mount options. Never a secret.
+    fn facts(&self) -> Facts;
+
+    /// A slot's buffer, `slot_bytes` long. Write it before submitting a write, read it after the reply
+    /// of a read. While the slot is in flight its content is unspecified.
+    ///
+    /// # Panics
+    /// May panic when `slot` is not below [`SessionSpec::slots`].
+    fn buffer(&mut self, slot: Slot) -> &mut [u8];
+
+    /// Hands one data operation to the session. The request leaves at the latest when
+    /// [`Self::poll_replies`] is next called, so that a burst of submissions can share one write.
+    /// Every submission ends in exactly one [`Reply`], also when the connection is lost.
+    fn submit(&mut self, slot: Slot, op: DataOp);
+
+    /// Appends the replies that have arrived. Ready as soon as there is at least one; pending for ever
+    /// when nothing is in flight.
+    fn poll_replies(&mut self, cx: &mut Context<'_>, replies: &mut Vec<Reply>) -> Poll<()>;
+
+    /// Performs one operation on names or whole files, with no data operation in flight.
+    /// Dropping the future early may leave the session unusable; later calls then fail as disconnected.
+    fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply>;
+
+    /// What this session counted on the wire since it was opened; `requests` counts system calls and
+    /// the byte fields stay 0 for local paths.
+    fn wire(&self) -> WireCount;
+
+    /// Closes open files, logs off, disconnects. Errors are of no interest any more.
+    fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()>;
+}
+
+/// Performs a [`MetaOp`] and keeps only its result.
+pub async fn call(session: &mut dyn Session, op: MetaOp) -> Result<MetaYield, OpError> {
+    session.call(op).await.result
+}
+
+/// Submits one data operation on a quiet session and waits for its reply.
+pub async fn reply_for(session: &mut dyn Session, slot: Slot, op: DataOp) -> Reply {
+    let mut replies = Vec::with_capacity(1);
+    session.submit(slot, op);
+    poll_fn(|cx| session.poll_replies(cx, &mut replies)).await;
+    replies.swap_remove(0)
+}

@@ -1,0 +1,2 @@
+//! Checks of the house: dependency direction and file sizes.
+fn main() {}
