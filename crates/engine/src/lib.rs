@@ -1,1 +1,25 @@
-//! Motors, phases and recorders: runs a resolved plan against targets.
+//! The engine: motors, phases and recorders. Knows no protocol, no file format, no terminal.
+//!
+//! [`Run::execute`] takes a resolved plan and its targets, runs the schedule on the calling thread and
+//! sends what it learns as [`sharebench_model::RunEvent`]s. It works only inside one directory of its
+//! own on each target and removes it, also after errors and requests to stop.
+
+mod check;
+mod clock;
+mod deadline;
+mod engine;
+mod file_state;
+mod files;
+mod load_step;
+mod motor;
+mod order;
+mod pass;
+mod record_step;
+pub mod stamp;
+mod stop;
+mod tally;
+
+pub use clock::Clock;
+pub use engine::{Run, RunEnd, StartError, remove_remains};
+pub use files::DIRECTORY_PREFIX;
+pub use stop::StopSignal;

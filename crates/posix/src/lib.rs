@@ -1,1 +1,28 @@
 //! Local and mounted paths as targets.
+//!
+//! A session with one slot performs `pread`/`pwrite` inside [`Session::submit`] on its motor's own thread;
+//! one with more slots hands bursts to `io_uring`, one system call per burst. Both block their thread.
+//!
+//! ```
+//! use sharebench_posix::PosixTarget;
+//! use sharebench_target::{Target, TargetUrl};
+//! let target = PosixTarget::from_url(TargetUrl::parse("file:///tmp?direct=1").unwrap()).unwrap();
+//! assert_eq!(target.url(), "/tmp?direct=1");
+//! assert_eq!(target.capabilities().protocol, "local");
+//! ```
+//!
+//! [`Session::submit`]: sharebench_target::Session::submit
+
+mod buffers;
+mod cache;
+mod errno;
+mod files;
+mod mount;
+mod names;
+mod psync;
+mod room;
+mod sys;
+mod target;
+mod uring;
+
+pub use target::{Engine, PosixTarget};

@@ -1,1 +1,39 @@
-//! Analysis -> terminal tables, HTML, CSV, JSON.
+//! An analysis as terminal tables, Markdown, JSON, CSV and one self-contained HTML page.
+//!
+//! Everything here renders and nothing computes: each number and each sentence is taken from
+//! [`Analysis`] as it is. Names, titles and messages come from users and from servers, so every format
+//! escapes them its own way.
+//!
+//! ```
+//! use sharebench_analysis::{Options, analyse};
+//! use sharebench_report::{Style, markdown, terminal};
+//! let analysis = analyse(&[], &Options::default());
+//! assert!(terminal(&analysis, Style::piped()).contains("ANSWER"));
+//! assert!(markdown(&analysis).starts_with("# "));
+//! ```
+
+mod chart_data;
+mod csv;
+mod escape;
+mod html;
+mod layout;
+mod markdown;
+mod page;
+mod show;
+mod table;
+mod terminal;
+
+use sharebench_analysis::Analysis;
+
+pub use csv::csv;
+pub use html::html;
+pub use markdown::markdown;
+pub use terminal::{Style, terminal};
+
+/// The analysis as it is, indented.
+///
+/// # Errors
+/// Never in practice: the analysis holds nothing that JSON cannot say.
+pub fn json(analysis: &Analysis) -> Result<String, serde_json::Error> {
+    serde_json::to_string_pretty(analysis)
+}

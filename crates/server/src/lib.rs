@@ -1,7 +1,45 @@
 //! Embedded file servers over one volume.
+//!
+//! A [`Volume`] is a tree of files: [`MemoryVolume`], [`DirectoryVolume`] for a directory of the host, or
+//! [`DeviceVolume`] for a device with known truth in front of another. Front ends serve it: [`SmbServer`]
+//! and [`NfsServer`], or both by [`EmbeddedServers`].
+//!
+//! ```
+//! use std::sync::Arc;
+//! use sharebench_server::{EmbeddedServers, MemoryVolume, ServeOptions, Volume};
+//! # fn main() -> Result<(), sharebench_server::ServeError> {
+//! let volume: Arc<dyn Volume> = Arc::new(MemoryVolume::new(64 << 20));
+//! let any_port = Some(([127, 0, 0, 1], 0).into());
+//! let options = ServeOptions { smb: any_port, ..ServeOptions::default() };
+//! let servers = EmbeddedServers::start(&volume, &options)?;
+//! assert!(servers.addr("smb").is_some_and(|addr| addr.port() != 0));
+//! servers.stop();
+//! # Ok(())
+//! # }
+//! ```
 
+mod device;
+mod directory;
+mod front_end;
+mod memory;
+mod name;
+mod nfs;
+mod read_only;
+mod servers;
+mod smb;
 mod volume;
 
+pub use device::{
+    CacheOptions, DeviceCounters, DeviceLog, DeviceOptions, DeviceRecord, DeviceRequest, DeviceVolume,
+    ServiceTime, WritePolicy,
+};
+pub use directory::{DirectoryError, DirectoryOptions, DirectoryVolume};
+pub use front_end::{FrontEnd, ServeError};
+pub use memory::MemoryVolume;
+pub use name::{MAX_NAME_BYTES, check_name};
+pub use servers::{EmbeddedServers, ServeOptions};
+pub use nfs::{NfsServer, NfsServerCounts, NfsServerOptions};
+pub use smb::{Protection, SmbServer, SmbServerOptions};
 pub use volume::{
     Attributes, DirectoryEntry, NodeId, ROOT, SetAttributes, Volume, VolumeError, VolumeResult, VolumeSpace,
 };

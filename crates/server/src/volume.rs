@@ -2,6 +2,8 @@
 
 use std::time::SystemTime;
 
+use crate::name::fold_case;
+
 /// A file or directory of a volume. Stable while the object exists, also across renames, and never
 /// used again for another object within the life of the volume.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -133,6 +135,27 @@ pub trait Volume: Send + Sync {
 
     /// The node of `name` in `directory`; `..` is the front end's to resolve by [`Self::parent`].
     fn lookup(&self, directory: NodeId, name: &str) -> VolumeResult<Attributes>;
+
+    /// The stored name and the node of the only name in `directory` that equals `name` but for case;
+    /// [`VolumeError::NotFound`] when there is none or more than one. Meant for front ends whose clients
+    /// expect it, after [`Self::lookup`] found nothing.
+    fn lookup_any_case(&self, directory: NodeId, name: &str) -> VolumeResult<(String, Attributes)> {
+        let folded = fold_case(name);
+        let (mut cookie, mut found) = (0, None);
+        loop {
+            let page = self.list(directory, cookie, 1024)?;
+            let Some(last) = page.last() else { return found.ok_or(VolumeError::NotFound) };
+            cookie = last.cookie;
+            for entry in page {
+                if fold_case(&entry.name) == folded {
+                    if found.is_some() {
+                        return Err(VolumeError::NotFound);
+                    }
+                    found = Some((entry.name, entry.attributes));
+                }
+            }
+        }
+    }
 
     /// The directory that holds a directory; the root is its own parent.
     fn parent(&self, directory: NodeId) -> VolumeResult<NodeId>;

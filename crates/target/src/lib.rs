@@ -5,14 +5,20 @@
 //! [`Session::call`]. One operation is one request on the wire, or its reply says how many.
 //! Sessions never time themselves, read ahead, cache, split, merge or answer without the wire.
 
+mod faulty;
+mod memory;
 mod null;
+mod scripted;
 mod secret;
 mod session;
 mod url;
 
 pub mod conformance;
 
+pub use faulty::{Fault, FaultyTarget};
+pub use memory::MemoryTarget;
 pub use null::NullTarget;
+pub use scripted::{Answer, ScriptedTarget};
 pub use secret::Secret;
 pub use session::{
     Capabilities, ConnectError, LocalBoxFuture, Session, SessionSpec, Target, UrlPart, call, reply_for,

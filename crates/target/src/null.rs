@@ -27,6 +27,7 @@ impl Target for NullTarget {
             max_record: u32::MAX,
             wire_counted: false,
             drop_cache: true,
+            blocking: false,
         }
     }
 

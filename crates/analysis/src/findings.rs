@@ -1,0 +1,323 @@
+//! Findings: the sentences of a report.
+
+use sharebench_model::units::{show_nanos, show_rate, three_digits};
+use sharebench_model::{ErrorClass, RunOutcome, axis};
+
+use crate::analysis::has_rate;
+use crate::wording::{basis, claim, counted};
+use crate::{
+    Analysis, Comparison, Evidence, Outcome, RateUnit, RunData, Section, Sentence, Standing, Summary, Tone,
+    View,
+};
+
+/// More repetitions than this are not worth recommending.
+const REPETITIONS_WORTH: usize = 500;
+/// A depth that yields this share of the best is as good as the best.
+const NEAR_BEST: f64 = 0.95;
+
+/// Writes the answer, the findings and what was not resolved.
+pub(crate) fn write(analysis: &mut Analysis, runs: &[RunData]) {
+    let mut answer = alarms(analysis, runs);
+    let (mut found, mut open) = (Vec::new(), Vec::new());
+    for (index, comparison) in analysis.comparisons.iter().enumerate() {
+        if let Some(overall) = &comparison.overall {
+            answer.push(overall_sentence(analysis, comparison, &overall.summary, overall.tests));
+        }
+        for (section, summary) in comparison.sections.iter().enumerate() {
+            let Some(summary) = summary else { continue };
+            let sentence = section_sentence(analysis, comparison, section, summary);
+            let view = analysis.sections[section].view;
+            if view == View::Load || (view == View::Depth && comparison.overall.is_none()) {
+                answer.push(sentence.clone());
+            }
+            if sentence.tone == Tone::NotResolved {
+                open.push(sentence);
+            } else {
+                found.push(sentence);
+            }
+            open.extend(open_cells(analysis, comparison, index, section));
+        }
+    }
+    for (index, section) in analysis.sections.iter().enumerate() {
+        let sentences = match section.view {
+            View::Load => load_sentences(analysis, section),
+            View::Depth => depth_sentences(analysis, section),
+            View::Sweep => Vec::new(),
+        };
+        found.extend(sentences.into_iter().map(|text| Sentence::new(Tone::Note, text).about(index)));
+    }
+    if answer.is_empty() {
+        answer.push(lone_system(analysis));
+    }
+    open.extend(absences(analysis));
+    analysis.answer = answer;
+    analysis.findings = found;
+    analysis.not_resolved = open;
+}
+
+/// What makes numbers unusable, before any number.
+fn alarms(analysis: &Analysis, runs: &[RunData]) -> Vec<Sentence> {
+    let mut alarms = Vec::new();
+    for (index, system) in analysis.systems.iter().enumerate() {
+        let steps = || runs[system.run].steps.iter().filter(|step| step.target == system.target);
+        let wrong: u64 = steps().filter_map(|step| step.measure.errors.get(&ErrorClass::DataMismatch)).sum();
+        if wrong > 0 {
+            alarms.push(format!(
+                "{} returned wrong data: {} read other bytes than were written. Do not trust this server with files.",
+                system.name,
+                counted(wrong as usize, "operation")
+            ));
+        }
+        if steps().next().is_none() || !steps().any(has_rate) {
+            alarms.push(format!("{} yielded nothing that could be measured.", analysis.systems[index].name));
+        }
+    }
+    for run in runs {
+        match &run.outcome {
+            Some(RunOutcome::EngineFailed(reason)) => alarms.push(format!(
+                "The engine failed in run {} ({reason}): its numbers must not be used.",
+                run.label
+            )),
+            Some(RunOutcome::TargetLost(reason)) => {
+                alarms.push(format!("Run {} lost a target: {reason}. What follows is partial.", run.label));
+            }
+            _ => {}
+        }
+    }
+    alarms.into_iter().map(|text| Sentence::new(Tone::Alarm, text)).collect()
+}
+
+fn tone(standing: Standing) -> Tone {
+    match standing {
+        Standing::Faster | Standing::Slower => Tone::Difference,
+        Standing::AboutTheSame => Tone::Same,
+        Standing::NotResolved => Tone::NotResolved,
+    }
+}
+
+fn names<'a>(analysis: &'a Analysis, comparison: &Comparison) -> (&'a str, &'a str) {
+    (&analysis.systems[comparison.a].name, &analysis.systems[comparison.b].name)
+}
+
+/// What it would take, when it is not resolved.
+fn remedy(summary: &Summary) -> String {
+    if summary.standing != Standing::NotResolved {
+        return String::new();
+    }
+    match (summary.evidence, summary.repetitions_needed) {
+        (Evidence::SingleRun, _) => "; 6 interleaved repetitions would give it an interval".to_owned(),
+        (_, Some(n)) if n <= REPETITIONS_WORTH => {
+            format!("; about {n} repetitions would probably resolve it")
+        }
+        _ => "; it sits on the edge of the tolerance, and no sensible number of repetitions will move it"
+            .to_owned(),
+    }
+}
+
+fn overall_sentence(
+    analysis: &Analysis,
+    comparison: &Comparison,
+    summary: &Summary,
+    tests: usize,
+) -> Sentence {
+    let (a, b) = names(analysis, comparison);
+    let text = format!(
+        "Over all, {} (geometric mean of {} in {}, {}){}.",
+        claim(&summary.typical, summary.standing, a, b),
+        counted(summary.cells, "cell"),
+        counted(tests, "test"),
+        basis(summary.evidence, summary.typical.n),
+        remedy(summary)
+    );
+    Sentence::new(tone(summary.standing), text)
+}
+
+fn section_sentence(
+    analysis: &Analysis,
+    comparison: &Comparison,
+    index: usize,
+    summary: &Summary,
+) -> Sentence {
+    let section = &analysis.sections[index];
+    let (a, b) = names(analysis, comparison);
+    let scope = match (summary.cells, section.rows.as_slice()) {
+        (1, [only]) => format!("at {}", position(section, &only.position)),
+        (n, _) => {
+            format!("over {}", counted(n, if section.view == View::Load { "load step" } else { "cell" }))
+        }
+    };
+    let stalls = if summary.stalls > 0 {
+        format!(
+            "; in {} stalls decide, so total work differs from the typical ratio",
+            counted(summary.stalls, "cell")
+        )
+    } else {
+        String::new()
+    };
+    let text = format!(
+        "{}: {} {scope} ({}){stalls}{}.",
+        section.title,
+        claim(&summary.typical, summary.standing, a, b),
+        basis(summary.evidence, summary.typical.n),
+        remedy(summary)
+    );
+    Sentence::new(tone(summary.standing), text).about(index)
+}
+
+fn position(section: &Section, position: &[Option<sharebench_model::Value>]) -> String {
+    let named = section.axes.iter().zip(position).filter_map(|(axis, value)| {
+        let value = value.as_ref()?;
+        Some(match axis.as_str() {
+            axis::FILE_SIZE => format!("{value} file"),
+            axis::RECORD_SIZE => format!("{value} records"),
+            axis::MOTORS => format!("{value} users"),
+            axis::QUEUE_DEPTH => format!("depth {value}"),
+            other => format!("{} {value}", other.replace('_', " ")),
+        })
+    });
+    named.collect::<Vec<_>>().join(", ")
+}
+
+/// Cells of one section that stay open, in one sentence.
+fn open_cells(
+    analysis: &Analysis,
+    comparison: &Comparison,
+    index: usize,
+    section: usize,
+) -> Option<Sentence> {
+    let rows = &analysis.sections[section].rows;
+    let judged: Vec<_> = rows.iter().filter_map(|row| row.ratios[index].as_ref()).collect();
+    let open: Vec<_> = judged.iter().filter(|r| r.standing == Standing::NotResolved).collect();
+    if open.is_empty() || judged.len() < 2 {
+        return None;
+    }
+    let mut needed: Vec<usize> = open.iter().filter_map(|ratio| ratio.repetitions_needed).collect();
+    needed.sort_unstable();
+    let help = match needed.get(needed.len() / 2) {
+        Some(n) if *n <= REPETITIONS_WORTH => format!("; about {n} repetitions would settle half of them"),
+        _ => String::new(),
+    };
+    let text = format!(
+        "{}: {} of {} taken alone are not resolved between {}{help}.",
+        analysis.sections[section].title,
+        open.len(),
+        counted(judged.len(), "cell"),
+        comparison.name
+    );
+    Some(Sentence::new(Tone::NotResolved, text).about(section))
+}
+
+fn show(unit: RateUnit, rate: f64) -> String {
+    match unit {
+        RateUnit::BytesPerSecond => show_rate(rate),
+        RateUnit::OperationsPerSecond => format!("{} ops/s", three_digits(rate)),
+    }
+}
+
+fn load_sentences(analysis: &Analysis, section: &Section) -> Vec<String> {
+    let mut sentences = Vec::new();
+    for stress in &section.stress {
+        let name = &analysis.systems[stress.system].name;
+        let most = format!("{} at {} users", show(section.unit, stress.peak.1), stress.peak.0);
+        sentences.push(match stress.after {
+            Some(users) => format!(
+                "{}: {name} passes its stress point after {users} users: the next step gives {:.0} % less. Most was {most}.",
+                section.title,
+                stress.decline * 100.0
+            ),
+            None => format!(
+                "{}: {name} reached no stress point up to {} users. Most was {most}.",
+                section.title, stress.tried
+            ),
+        });
+    }
+    for row in &section.rows {
+        let at = position(section, &row.position);
+        for (system, outcome) in row.outcomes.iter().enumerate() {
+            let Some(outcome) = outcome.as_ref().filter(|o| o.motors_reported < o.motors_assigned) else {
+                continue;
+            };
+            sentences.push(silent_users(&section.title, &analysis.systems[system].name, &at, outcome));
+        }
+    }
+    sentences
+}
+
+fn silent_users(title: &str, name: &str, at: &str, outcome: &Outcome) -> String {
+    format!(
+        "{title}: with {name} at {at} only {} of {} users finished a transaction; its mean response time of {} is that of the survivors.",
+        outcome.motors_reported,
+        outcome.motors_assigned,
+        show_nanos(outcome.response_mean_ns)
+    )
+}
+
+/// Per system and record size: how many operations in flight are enough.
+fn depth_sentences(analysis: &Analysis, section: &Section) -> Vec<String> {
+    let mut sentences = Vec::new();
+    for (system, named) in analysis.systems.iter().enumerate() {
+        for rows in section.rows.chunk_by(|x, y| x.position[0] == y.position[0]) {
+            let yields: Vec<(&[Option<sharebench_model::Value>], f64)> = rows
+                .iter()
+                .filter_map(|row| Some((row.position.as_slice(), row.outcomes[system].as_ref()?.rate.value)))
+                .collect();
+            let best = yields.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
+            let Some(enough) = yields.iter().find(|(_, rate)| *rate >= NEAR_BEST * best) else { continue };
+            let (Some(first), Some(depth)) = (yields.first(), enough.0.last().and_then(Option::as_ref))
+            else {
+                continue;
+            };
+            let record =
+                enough.0[0].as_ref().map_or_else(String::new, |value| format!(" with {value} records"));
+            sentences.push(format!(
+                "{}: {}{record} needs {depth} in flight for {} ({} of one at a time: {}).",
+                section.title,
+                named.name,
+                show(section.unit, enough.1),
+                times(enough.1 / first.1),
+                show(section.unit, first.1)
+            ));
+        }
+    }
+    sentences
+}
+
+fn times(factor: f64) -> String {
+    format!("{factor:.1} times that")
+}
+
+/// One system alone: what was measured, without comparison.
+fn lone_system(analysis: &Analysis) -> Sentence {
+    let sections: Vec<&str> = analysis.sections.iter().map(|section| section.title.as_str()).collect();
+    let name = analysis.systems.first().map_or("nothing", |system| system.name.as_str());
+    let rows = analysis.sections.iter().map(|section| section.rows.len()).sum();
+    let text = format!(
+        "{name} alone: {} of {} measured; there is nothing to compare it with.",
+        counted(rows, "position"),
+        sections.join(", ")
+    );
+    Sentence::new(Tone::Note, text)
+}
+
+/// Positions without counterpart and steps left out, counted; the lists stand behind.
+fn absences(analysis: &Analysis) -> Vec<Sentence> {
+    let mut sentences = Vec::new();
+    if !analysis.unaligned.is_empty() && analysis.systems.len() > 1 {
+        let text = format!(
+            "{} not measured (or not usable) on every system; listed, and not part of any comparison.",
+            match analysis.unaligned.len() {
+                1 => "1 position was".to_owned(),
+                n => format!("{n} positions were"),
+            }
+        );
+        sentences.push(Sentence::new(Tone::Note, text));
+    }
+    if !analysis.left_out.is_empty() {
+        let text = format!(
+            "{} took no part in any number; the reasons are listed.",
+            counted(analysis.left_out.len(), "step")
+        );
+        sentences.push(Sentence::new(Tone::Note, text));
+    }
+    sentences
+}

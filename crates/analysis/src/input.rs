@@ -1,0 +1,54 @@
+//! What the analysis is given.
+
+use sharebench_model::{Facts, RunHeader, RunOutcome, StepResult};
+
+/// Name of the environment fact with the resolution of the engine's clock, a whole number of nanoseconds.
+pub const CLOCK_RESOLUTION_FACT: &str = "clock_resolution_ns";
+
+/// A finished run.
+#[derive(Debug, Clone)]
+pub struct RunData {
+    /// What tells this run from others, such as its number in the store.
+    pub label: String,
+    /// The command that repeats it, as the user would type it.
+    pub command: String,
+    /// First event.
+    pub header: RunHeader,
+    /// What each target negotiated, in the order of [`RunHeader::targets`].
+    pub facts: Vec<Facts>,
+    /// Measured steps, in any order.
+    pub steps: Vec<StepResult>,
+    /// How it ended; none when its end was never recorded.
+    pub outcome: Option<RunOutcome>,
+}
+
+impl RunData {
+    /// Resolution of the clock in nanoseconds; 1 when the environment does not say.
+    pub fn clock_resolution_ns(&self) -> f64 {
+        let fact = self.header.environment.get(CLOCK_RESOLUTION_FACT);
+        fact.and_then(|text| text.trim().parse().ok())
+            .filter(|q: &f64| q.is_finite() && *q >= 0.0)
+            .unwrap_or(1.0)
+    }
+}
+
+/// How sure, and how different, is sure and different enough.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Options {
+    /// Level of every interval.
+    pub level: f64,
+    /// Differences up to this share count as none: 0.02 is 2 %.
+    pub tolerance: f64,
+    /// Resamples of the total-work bootstrap.
+    pub resamples: usize,
+    /// Seed of the bootstrap.
+    pub seed: u64,
+    /// Percentile curves are kept while there are at most this many results.
+    pub curves: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { level: 0.95, tolerance: 0.02, resamples: 2000, seed: 1, curves: 400 }
+    }
+}

@@ -1,0 +1,192 @@
+//! What one system yielded at one position, over all its repetitions.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use sharebench_model::{ErrorClass, Histogram, Measure, StepResult, Verdict};
+use sharebench_stats::{Estimate, Interval, median, quantile_ranks, sample_median};
+
+use crate::{Options, RateUnit};
+
+/// Share of operations still in flight at the end above which high percentiles are lower bounds.
+const CENSORED_SHARE: f64 = 0.01;
+/// Observations beyond a percentile that it takes to call it resolved.
+const RESOLVED_TAIL: f64 = 10.0;
+
+/// One percentile of the response time, in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Percentile {
+    /// The time.
+    pub ns: u64,
+    /// Binomial interval; too narrow where requests queue behind each other.
+    pub interval: Option<Interval>,
+    /// False when too few observations lie beyond it, or too many never finished: the truth may be larger.
+    pub resolved: bool,
+}
+
+/// Times at growing quantiles, in nanoseconds, for percentile plots: (quantile, time).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Curve {
+    /// ended - intended.
+    pub response: Vec<(f64, u64)>,
+    /// ended - started.
+    pub service: Vec<(f64, u64)>,
+    /// started - intended; empty when nothing started late.
+    pub lag: Vec<(f64, u64)>,
+}
+
+/// What one system yielded at one position.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// Median rate over the repetitions, in the section's unit per second, with its interval.
+    pub rate: Estimate,
+    /// Median of operations per second.
+    pub operations_per_s: f64,
+    /// Median of transactions per second.
+    pub transactions_per_s: f64,
+    /// Mean response time over all transactions (ART), nanoseconds.
+    pub response_mean_ns: f64,
+    /// Median response time.
+    pub p50: Percentile,
+    /// 95th percentile of the response time.
+    pub p95: Percentile,
+    /// 99th percentile of the response time.
+    pub p99: Percentile,
+    /// Motors the step was given.
+    pub motors_assigned: u32,
+    /// Fewest motors that reported in a repetition (MPS).
+    pub motors_reported: u32,
+    /// Client CPU in user mode per operation, nanoseconds.
+    pub cpu_user_ns_per_operation: f64,
+    /// Client CPU in the kernel per operation, nanoseconds.
+    pub cpu_kernel_ns_per_operation: f64,
+    /// Client CPU per application byte, nanoseconds; none when no bytes moved.
+    pub cpu_ns_per_byte: Option<f64>,
+    /// Operations of all repetitions, failed ones included.
+    pub operations: u64,
+    /// Application bytes of all repetitions.
+    pub bytes: u64,
+    /// Failures of all repetitions.
+    pub errors: BTreeMap<ErrorClass, u64>,
+    /// Worst verdict of the repetitions.
+    pub verdict: Verdict,
+    /// What the self-checks said, each once.
+    pub remarks: Vec<String>,
+    /// Percentile curves, where kept.
+    pub curve: Option<Curve>,
+}
+
+impl Outcome {
+    /// How many repetitions it rests on.
+    pub fn repetitions(&self) -> usize {
+        self.rate.n
+    }
+
+    /// All failures.
+    pub fn error_count(&self) -> u64 {
+        self.errors.values().sum()
+    }
+}
+
+/// What rates and ratios of a step are made of; none when there is nothing to divide.
+pub(crate) fn rate(measure: &Measure, unit: RateUnit) -> Option<f64> {
+    let rate = match unit {
+        RateUnit::BytesPerSecond => measure.throughput(),
+        RateUnit::OperationsPerSecond => measure.operation_rate(),
+    };
+    rate.filter(|rate| rate.is_finite() && *rate > 0.0)
+}
+
+/// Sums up the usable repetitions of one system at one position; none when there is none.
+pub(crate) fn outcome(
+    steps: &[&StepResult],
+    unit: RateUnit,
+    options: &Options,
+    curve: bool,
+) -> Option<Outcome> {
+    let rates: Vec<f64> = steps.iter().filter_map(|step| rate(&step.measure, unit)).collect();
+    let rate = sample_median(&rates, options.level)?;
+    let total = merge(steps, curve);
+    let per_operation = |nanos: u64| nanos as f64 / total.operations.max(1) as f64;
+    let censored = total.censored as f64 > CENSORED_SHARE * (total.response.len() + total.censored) as f64;
+    let percentile = |p| percentile(&total.response, p, censored, options.level);
+    let mut remarks: Vec<String> =
+        steps.iter().flat_map(|step| &step.checks).map(|c| format!("{}: {}", c.name, c.detail)).collect();
+    remarks.sort();
+    remarks.dedup();
+    Some(Outcome {
+        rate,
+        operations_per_s: median_of(steps, Measure::operation_rate),
+        transactions_per_s: median_of(steps, Measure::transaction_rate),
+        response_mean_ns: total.response.mean(),
+        p50: percentile(0.5),
+        p95: percentile(0.95),
+        p99: percentile(0.99),
+        motors_assigned: total.motors_assigned,
+        motors_reported: total.motors_reported,
+        cpu_user_ns_per_operation: per_operation(total.client_cpu.user_ns),
+        cpu_kernel_ns_per_operation: per_operation(total.client_cpu.kernel_ns),
+        cpu_ns_per_byte: (total.bytes.total() > 0)
+            .then(|| total.client_cpu.total_ns() as f64 / total.bytes.total() as f64),
+        operations: total.operations,
+        bytes: total.bytes.total(),
+        verdict: steps.iter().map(|step| step.verdict()).max().unwrap_or_default(),
+        remarks,
+        curve: curve.then(|| curves(&total)),
+        errors: total.errors,
+    })
+}
+
+fn median_of(steps: &[&StepResult], what: impl Fn(&Measure) -> Option<f64>) -> f64 {
+    let mut values: Vec<f64> = steps.iter().filter_map(|step| what(&step.measure)).collect();
+    values.sort_unstable_by(f64::total_cmp);
+    median(&values).unwrap_or(0.0)
+}
+
+/// The repetitions as one measure; of the motors that reported the fewest count. Service times and lag are
+/// wanted by curves only, and merging histograms is most of the work of a large sweep.
+fn merge(steps: &[&StepResult], curve: bool) -> Measure {
+    let mut total = Measure { motors_reported: u32::MAX, ..Measure::default() };
+    for measure in steps.iter().map(|step| &step.measure) {
+        total.operations += measure.operations;
+        total.bytes.read += measure.bytes.read;
+        total.bytes.written += measure.bytes.written;
+        total.censored += measure.censored;
+        total.client_cpu.user_ns += measure.client_cpu.user_ns;
+        total.client_cpu.kernel_ns += measure.client_cpu.kernel_ns;
+        total.motors_assigned = total.motors_assigned.max(measure.motors_assigned);
+        total.motors_reported = total.motors_reported.min(measure.motors_reported);
+        total.response.merge(&measure.response);
+        if curve {
+            total.service.merge(&measure.service);
+            total.lag.merge(&measure.lag);
+        }
+        for (class, count) in &measure.errors {
+            *total.errors.entry(*class).or_default() += count;
+        }
+    }
+    total
+}
+
+fn percentile(times: &Histogram, p: f64, censored: bool, level: f64) -> Percentile {
+    let n = times.len();
+    let at = |rank: u64| times.quantile(rank as f64 / n as f64) as f64;
+    Percentile {
+        ns: times.quantile(p),
+        interval: quantile_ranks(n, p, level).map(|ranks| Interval::new(at(ranks.low), at(ranks.high))),
+        resolved: !censored && n as f64 * (1.0 - p) >= RESOLVED_TAIL,
+    }
+}
+
+/// Quantiles at even steps of nines: 0, 0.44, 0.68, 0.82, 0.9, .. up to what the counts can show.
+fn curves(total: &Measure) -> Curve {
+    let along = |times: &Histogram| -> Vec<(f64, u64)> {
+        let steps = (times.len() as f64).max(1.0).log10() * 4.0;
+        (0..=steps as u32)
+            .map(|k| 1.0 - 10f64.powf(-f64::from(k) / 4.0))
+            .map(|q| (q, times.quantile(q)))
+            .collect()
+    };
+    let lag = if total.lag.max() > 1 { along(&total.lag) } else { Vec::new() };
+    Curve { response: along(&total.response), service: along(&total.service), lag }
+}

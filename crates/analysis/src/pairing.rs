@@ -1,0 +1,82 @@
+//! Bringing the repetitions of two systems together.
+
+use std::collections::BTreeMap;
+
+use sharebench_model::{StepResult, Verdict};
+use sharebench_stats::Work;
+
+use crate::outcome::rate;
+use crate::ratio::work;
+use crate::{Evidence, RateUnit};
+
+/// The repetitions of two systems at one position, ready to compare.
+pub(crate) struct Pairs {
+    pub evidence: Evidence,
+    /// Repetition of each pair; empty unless interleaved.
+    pub repetitions: Vec<u32>,
+    pub rates_a: Vec<f64>,
+    pub rates_b: Vec<f64>,
+    pub work: Vec<(Work, Work)>,
+    /// The coarser of the two clocks.
+    pub clock_ns: f64,
+    /// Shortest measured time on either side.
+    pub shortest_ns: (f64, f64),
+}
+
+/// All steps of one system at one position, unusable ones included: they still show the order.
+pub(crate) struct Side<'a> {
+    pub run: usize,
+    pub steps: &'a [&'a StepResult],
+    pub clock_ns: f64,
+}
+
+/// True when the step may be compared: not invalid, and with a rate.
+pub(crate) fn usable(step: &StepResult, unit: RateUnit) -> bool {
+    step.verdict() != Verdict::Invalid && rate(&step.measure, unit).is_some()
+}
+
+/// True when one run finished each repetition of both systems before it began the next.
+fn interleaved(a: &Side<'_>, b: &Side<'_>) -> bool {
+    if a.run != b.run || a.steps.len() < 2 || b.steps.len() < 2 {
+        return false;
+    }
+    let mut order: Vec<(u32, u32)> = a.steps.iter().chain(b.steps).map(|s| (s.index, s.repetition)).collect();
+    order.sort_unstable();
+    order.is_sorted_by_key(|(_, repetition)| *repetition)
+}
+
+/// Pairs by repetition when interleaved, side by side otherwise; none when a side has nothing usable.
+pub(crate) fn pair(a: &Side<'_>, b: &Side<'_>, unit: RateUnit) -> Option<Pairs> {
+    let good = |side: &Side<'_>| -> BTreeMap<u32, (f64, Work)> {
+        let usable = side.steps.iter().filter(|step| usable(step, unit));
+        usable.filter_map(|s| Some((s.repetition, (rate(&s.measure, unit)?, work(s))))).collect()
+    };
+    let (mut left, mut right) = (good(a), good(b));
+    let evidence = if interleaved(a, b) {
+        left.retain(|repetition, _| right.contains_key(repetition));
+        right.retain(|repetition, _| left.contains_key(repetition));
+        if left.len() > 1 { Evidence::Interleaved } else { Evidence::SingleRun }
+    } else if left.len() > 1 && right.len() > 1 {
+        Evidence::NotInterleaved
+    } else {
+        Evidence::SingleRun
+    };
+    if left.is_empty() || right.is_empty() {
+        return None;
+    }
+    let shortest =
+        |side: &BTreeMap<u32, (f64, Work)>| side.values().map(|(_, w)| w.time).fold(f64::INFINITY, f64::min);
+    Some(Pairs {
+        evidence,
+        repetitions: if evidence == Evidence::Interleaved {
+            left.keys().copied().collect()
+        } else {
+            Vec::new()
+        },
+        work: left.values().zip(right.values()).map(|((_, x), (_, y))| (*x, *y)).collect(),
+        clock_ns: a.clock_ns.max(b.clock_ns),
+        shortest_ns: (shortest(&left), shortest(&right)),
+        rates_a: left.into_values().map(|(rate, _)| rate).collect(),
+        rates_b: right.into_values().map(|(rate, _)| rate).collect(),
+    })
+}

@@ -1,0 +1,162 @@
+//! Sections: the steps of one test or workload, laid out along the axes that vary within it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+use sharebench_model::{Coordinates, StepResult, Value, axis};
+
+use crate::load::StressPoint;
+use crate::{Outcome, Ratio};
+
+/// How a section wants to be drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum View {
+    /// File sizes against record sizes.
+    Sweep,
+    /// Against users.
+    Load,
+    /// Record sizes against operations in flight.
+    Depth,
+}
+
+/// What a section's rates count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RateUnit {
+    /// Application bytes.
+    BytesPerSecond,
+    /// Operations: tests that move no file data.
+    OperationsPerSecond,
+}
+
+/// One position of a section.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// All coordinates.
+    pub coordinates: Coordinates,
+    /// Positions on the section's axes, in their order; none where an imported step lacks the axis.
+    pub position: Vec<Option<Value>>,
+    /// Per system, in the order of [`crate::Analysis::systems`].
+    pub outcomes: Vec<Option<Outcome>>,
+    /// Per comparison, in the order of [`crate::Analysis::comparisons`].
+    pub ratios: Vec<Option<Ratio>>,
+}
+
+/// The steps of one test or workload.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Section {
+    /// Such as `random-read`.
+    pub title: String,
+    /// How to draw it.
+    pub view: View,
+    /// What the rates count.
+    pub unit: RateUnit,
+    /// The axes its rows vary on, slowest first.
+    pub axes: Vec<String>,
+    /// In the order of the axes.
+    pub rows: Vec<Row>,
+    /// Per system, for loads.
+    pub stress: Vec<StressPoint>,
+}
+
+/// A section before anything is computed.
+pub(crate) struct Layout {
+    pub title: String,
+    pub view: View,
+    pub unit: RateUnit,
+    pub axes: Vec<&'static str>,
+    pub positions: Vec<Coordinates>,
+}
+
+impl Layout {
+    pub(crate) fn position(&self, coordinates: &Coordinates) -> Vec<Option<Value>> {
+        self.axes.iter().map(|axis| coordinates.get(axis).cloned()).collect()
+    }
+}
+
+fn without(coordinates: &Coordinates, axes: &[&str]) -> Coordinates {
+    let kept = coordinates.iter().filter(|(axis, _)| !axes.contains(axis));
+    kept.fold(Coordinates::new(), |rest, (axis, value)| rest.with(axis.to_owned(), value.clone()))
+}
+
+/// For each position without one axis: which values that axis takes.
+fn values_along<'a>(
+    all: &BTreeSet<&'a Coordinates>,
+    axis: &str,
+) -> BTreeMap<Coordinates, BTreeSet<&'a Value>> {
+    let mut values: BTreeMap<Coordinates, BTreeSet<&Value>> = BTreeMap::new();
+    for coordinates in all {
+        if let Some(value) = coordinates.get(axis) {
+            values.entry(without(coordinates, &[axis])).or_default().insert(value);
+        }
+    }
+    values
+}
+
+/// Groups every position of every run into sections, in the order in which the first run met them.
+pub(crate) fn layouts<'a>(steps: impl Iterator<Item = &'a StepResult>) -> Vec<Layout> {
+    let steps: Vec<&StepResult> = steps.collect();
+    let all: BTreeSet<&Coordinates> = steps.iter().map(|step| &step.coordinates).collect();
+    let (motors, depths) = (values_along(&all, axis::MOTORS), values_along(&all, axis::QUEUE_DEPTH));
+    let view_of = |coordinates: &Coordinates| {
+        let varies = |values: &BTreeMap<Coordinates, BTreeSet<&Value>>, axis: &str| {
+            let others = values.get(&without(coordinates, &[axis]));
+            coordinates.get(axis).is_some() && others.is_some_and(|found| found.len() > 1)
+        };
+        if coordinates.get(axis::WORKLOAD).is_some() || varies(&motors, axis::MOTORS) {
+            View::Load
+        } else if varies(&depths, axis::QUEUE_DEPTH) {
+            View::Depth
+        } else {
+            View::Sweep
+        }
+    };
+    let mut keys: Vec<(View, Coordinates)> = Vec::new();
+    let mut sections: Vec<Layout> = Vec::new();
+    for step in steps {
+        let view = view_of(&step.coordinates);
+        let axes = axes_of(view);
+        let key = (view, without(&step.coordinates, &axes));
+        let index = keys.iter().position(|known| *known == key).unwrap_or_else(|| {
+            keys.push(key);
+            let (title, positions) = (String::new(), Vec::new());
+            sections.push(Layout { title, view, unit: RateUnit::OperationsPerSecond, axes, positions });
+            sections.len() - 1
+        });
+        if step.measure.bytes.total() > 0 {
+            sections[index].unit = RateUnit::BytesPerSecond;
+        }
+        sections[index].positions.push(step.coordinates.clone());
+    }
+    for section in &mut sections {
+        section.positions.sort_by_cached_key(|c| {
+            axes_of(section.view).iter().map(|a| c.get(a).cloned()).collect::<Vec<_>>()
+        });
+        section.positions.dedup();
+    }
+    name(&mut sections, &keys);
+    sections
+}
+
+fn axes_of(view: View) -> Vec<&'static str> {
+    match view {
+        View::Sweep => vec![axis::FILE_SIZE, axis::RECORD_SIZE],
+        View::Load => vec![axis::MOTORS],
+        View::Depth => vec![axis::RECORD_SIZE, axis::QUEUE_DEPTH],
+    }
+}
+
+/// Titles: the test or workload, and whatever else tells two sections apart.
+fn name(sections: &mut [Layout], keys: &[(View, Coordinates)]) {
+    for (section, (_, key)) in sections.iter_mut().zip(keys) {
+        let mut words: Vec<String> =
+            [axis::TEST, axis::WORKLOAD].iter().filter_map(|a| key.get(a)).map(ToString::to_string).collect();
+        for (axis, value) in key.iter().filter(|(axis, _)| ![axis::TEST, axis::WORKLOAD].contains(axis)) {
+            if keys.iter().any(|(_, other)| other.get(axis) != Some(value)) {
+                words.push(format!("{} {value}", axis.replace('_', " ")));
+            }
+        }
+        section.title = if words.is_empty() { "all steps".to_owned() } else { words.join(", ") };
+    }
+}

@@ -1,0 +1,43 @@
+//! A finding in words.
+
+use serde::{Deserialize, Serialize};
+
+/// How a sentence wants to be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Tone {
+    /// The numbers must not be used before this is understood.
+    Alarm,
+    /// A difference was found.
+    Difference,
+    /// No difference beyond the tolerance.
+    Same,
+    /// The data cannot say.
+    NotResolved,
+    /// Worth knowing.
+    Note,
+}
+
+/// One finding with its scope and its honesty.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sentence {
+    /// How to read it.
+    pub tone: Tone,
+    /// Plain text.
+    pub text: String,
+    /// Index into [`crate::Analysis::sections`] that it speaks of.
+    pub section: Option<usize>,
+}
+
+impl Sentence {
+    /// A sentence about the whole.
+    pub fn new(tone: Tone, text: impl Into<String>) -> Self {
+        Self { tone, text: text.into(), section: None }
+    }
+
+    /// The same about one section.
+    #[must_use]
+    pub fn about(self, section: usize) -> Self {
+        Self { section: Some(section), ..self }
+    }
+}

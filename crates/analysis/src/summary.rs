@@ -1,0 +1,137 @@
+//! Many cells in one number: the geometric mean over cells, with whole repetitions as replicates.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+use sharebench_stats::{Estimate, hodges_lehmann, separate_log_ratio};
+
+use crate::pairing::Pairs;
+use crate::ratio::repetitions;
+use crate::{Evidence, Options, Ratio, Standing};
+
+/// How many cells got which word, each judged alone.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Above the tolerance.
+    pub faster: usize,
+    /// Below the tolerance.
+    pub slower: usize,
+    /// Within the tolerance.
+    pub same: usize,
+    /// Neither.
+    pub not_resolved: usize,
+}
+
+impl Counts {
+    pub(crate) fn of<'a>(ratios: impl Iterator<Item = &'a Ratio>) -> Self {
+        let mut counts = Self::default();
+        for ratio in ratios {
+            *match ratio.standing {
+                Standing::Faster => &mut counts.faster,
+                Standing::Slower => &mut counts.slower,
+                Standing::AboutTheSame => &mut counts.same,
+                Standing::NotResolved => &mut counts.not_resolved,
+            } += 1;
+        }
+        counts
+    }
+}
+
+/// Two systems over many cells.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// Geometric mean of the cells' ratios; `n` counts whole repetitions.
+    pub typical: Estimate,
+    /// What may be said.
+    pub standing: Standing,
+    /// The weakest evidence among the cells.
+    pub evidence: Evidence,
+    /// Cells it covers.
+    pub cells: usize,
+    /// Cells both systems have that lack too many repetitions to be in the mean.
+    pub incomplete_cells: usize,
+    /// Cells judged alone.
+    pub counts: Counts,
+    /// Cells in which stalls decide.
+    pub stalls: usize,
+    /// Repetitions that would probably resolve it.
+    pub repetitions_needed: Option<usize>,
+}
+
+/// Sums up the cells of one comparison; none without a cell.
+///
+/// Cells of one repetition share its weather, so they are averaged first and only repetitions count as
+/// independent.
+pub(crate) fn summary<'a>(
+    cells: &[&Pairs],
+    ratios: impl Iterator<Item = &'a Ratio>,
+    options: &Options,
+) -> Option<Summary> {
+    let (complete, repetitions_shared) = complete(cells)?;
+    let evidence = complete.iter().map(|cell| cell.evidence).max()?;
+    let log = match evidence {
+        Evidence::Interleaved => {
+            hodges_lehmann(&by_repetition(&complete, &repetitions_shared), options.level)?
+        }
+        _ => separate_log_ratio(
+            &geometric_means(&complete, |cell| &cell.rates_a),
+            &geometric_means(&complete, |cell| &cell.rates_b),
+            options.level,
+        )?,
+    };
+    let allowance = complete.iter().map(|cell| cell.clock_allowance()).sum::<f64>() / complete.len() as f64;
+    let log = log.widened(allowance);
+    let standing = Standing::of(&log, options.tolerance);
+    let ratios: Vec<&Ratio> = ratios.collect();
+    Some(Summary {
+        typical: log.map(f64::exp),
+        standing,
+        evidence,
+        cells: complete.len(),
+        incomplete_cells: cells.len() - complete.len(),
+        counts: Counts::of(ratios.iter().copied()),
+        stalls: ratios.iter().filter(|ratio| ratio.stalls_decide).count(),
+        repetitions_needed: repetitions(&log, standing, options.tolerance),
+    })
+}
+
+/// The cells to average, and the repetitions they share: of all cuts by number of repetitions the one that
+/// keeps most pairs, so that neither a lost repetition nor a lost cell throws the rest away.
+fn complete<'a>(cells: &[&'a Pairs]) -> Option<(Vec<&'a Pairs>, BTreeSet<u32>)> {
+    let replicates = |cell: &Pairs| cell.rates_a.len().min(cell.rates_b.len());
+    let cuts: BTreeSet<usize> = cells.iter().map(|cell| replicates(cell)).collect();
+    let cut = |least: usize| {
+        let kept: Vec<&Pairs> = cells.iter().copied().filter(|cell| replicates(cell) >= least).collect();
+        let mut shared: BTreeSet<u32> =
+            kept.first().map(|c| c.repetitions.iter().copied().collect()).unwrap_or_default();
+        for cell in &kept {
+            shared.retain(|repetition| cell.repetitions.contains(repetition));
+        }
+        let paired = kept.iter().all(|cell| cell.evidence == Evidence::Interleaved);
+        let depth = if paired { shared.len() } else { least };
+        (kept.len() * depth, kept, shared)
+    };
+    let best = cuts.into_iter().map(cut).max_by_key(|(pairs, ..)| *pairs)?;
+    Some((best.1, best.2))
+}
+
+/// Mean log ratio over cells, per repetition.
+fn by_repetition(cells: &[&Pairs], shared: &BTreeSet<u32>) -> Vec<f64> {
+    let mut sums: BTreeMap<u32, f64> = shared.iter().map(|repetition| (*repetition, 0.0)).collect();
+    for cell in cells {
+        for (repetition, d) in cell.repetitions.iter().zip(cell.log_ratios()) {
+            if let Some(sum) = sums.get_mut(repetition) {
+                *sum += d;
+            }
+        }
+    }
+    sums.into_values().map(|sum| sum / cells.len() as f64).collect()
+}
+
+/// Geometric mean over cells of the k-th repetition's rate.
+fn geometric_means(cells: &[&Pairs], rates: impl Fn(&Pairs) -> &Vec<f64>) -> Vec<f64> {
+    let fewest = cells.iter().map(|cell| rates(cell).len()).min().unwrap_or(0);
+    (0..fewest)
+        .map(|k| (cells.iter().map(|cell| rates(cell)[k].ln()).sum::<f64>() / cells.len() as f64).exp())
+        .collect()
+}

@@ -1,0 +1,45 @@
+//! Systems under comparison: one target of one run each.
+
+use serde::{Deserialize, Serialize};
+use sharebench_model::{Facts, StepResult};
+
+use crate::RunData;
+
+/// One target of one run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct System {
+    /// Unique among the systems of an analysis.
+    pub name: String,
+    /// URL without password.
+    pub url: String,
+    /// Index of its run.
+    pub run: usize,
+    /// Index of its target within the run.
+    pub target: u32,
+    /// What was negotiated.
+    pub facts: Facts,
+}
+
+impl System {
+    /// True when the step measured this system, given the step's run.
+    pub(crate) fn owns(&self, run: usize, step: &StepResult) -> bool {
+        self.run == run && self.target == step.target
+    }
+}
+
+/// Every target of every run; the run's label joins the name where several runs are compared.
+pub(crate) fn systems(runs: &[RunData]) -> Vec<System> {
+    let mut systems = Vec::new();
+    for (run, data) in runs.iter().enumerate() {
+        for (target, identity) in data.header.targets.iter().enumerate() {
+            let name = if runs.len() == 1 {
+                identity.name.clone()
+            } else {
+                format!("{} ({})", identity.name, data.label)
+            };
+            let facts = data.facts.get(target).cloned().unwrap_or_default();
+            systems.push(System { name, url: identity.url.clone(), run, target: target as u32, facts });
+        }
+    }
+    systems
+}

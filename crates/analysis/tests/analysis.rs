@@ -1,0 +1,198 @@
+//! Whole analyses of runs whose truth is known.
+
+mod synthetic;
+
+use sharebench_analysis::{Evidence, Light, Options, Standing, Tone, View, analyse};
+use sharebench_model::{ErrorClass, Verdict, axis};
+use synthetic::{Synthetic, TESTS, cell, depths, everything, grid, load, plausible, plausible_load};
+
+fn texts(sentences: &[sharebench_analysis::Sentence]) -> String {
+    sentences.iter().map(|s| s.text.as_str()).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn a_planted_difference_is_found_in_the_right_tests_and_cells() {
+    let mut run = Synthetic::new("planted", &["smb", "nfs"], 3);
+    run.sweep(&grid(&["read", "write"], 4, 4), 10, |target, at| {
+        let planted = target == 1 && at.text(axis::TEST) == Some("read");
+        100e6 * if planted { 1.12 } else { 1.0 }
+    });
+    let analysis = analyse(&[run.run], &Options::default());
+    let comparison = &analysis.comparisons[0];
+    assert_eq!(comparison.name, "nfs/smb");
+    let summaries: Vec<_> = comparison.sections.iter().flatten().collect();
+    assert_eq!((summaries[0].standing, summaries[1].standing), (Standing::Faster, Standing::AboutTheSame));
+    assert!(summaries[0].typical.interval.unwrap().contains(1.12), "{:?}", summaries[0]);
+    assert!(summaries[1].typical.interval.unwrap().contains(1.0), "{:?}", summaries[1]);
+    assert!(summaries[0].counts.faster >= 12, "{:?}", summaries[0].counts);
+    assert!(summaries[1].counts.faster + summaries[1].counts.slower <= 1, "{:?}", summaries[1].counts);
+    let found = texts(&analysis.findings);
+    assert!(found.contains("read: nfs is 11."), "{found}");
+    assert!(
+        found.contains("write: nfs and smb are about the same: ratio 0.99")
+            || found.contains("same: ratio 1.00"),
+        "{found}"
+    );
+    assert!(analysis.trust.iter().all(|line| line.light == Light::Green), "{:#?}", analysis.trust);
+}
+
+#[test]
+fn shared_drift_of_a_repetition_does_not_become_a_difference() {
+    let mut false_claims = 0;
+    for seed in 0..60 {
+        let mut run = Synthetic::new("A/A", &["one", "two"], 100 + seed);
+        run.drift = 0.2;
+        run.sweep(&grid(&["read"], 3, 3), 8, |_, _| 100e6);
+        let analysis = analyse(&[run.run], &Options::default());
+        let overall = analysis.comparisons[0].overall.as_ref().unwrap();
+        assert_eq!(overall.summary.evidence, Evidence::Interleaved);
+        false_claims += usize::from(matches!(overall.summary.standing, Standing::Faster | Standing::Slower));
+    }
+    assert_eq!(false_claims, 0);
+}
+
+#[test]
+fn blocked_order_is_recognised_and_never_called_interleaved() {
+    let mut run = Synthetic::new("blocked", &["a", "b"], 9);
+    for target in 0..2 {
+        for repetition in 0..8 {
+            run.step(target, repetition, cell("read", 1 << 20, 65_536), 100e6 + 1e5 * f64::from(repetition));
+        }
+    }
+    let analysis = analyse(&[run.run], &Options::default());
+    let ratio = analysis.sections[0].rows[0].ratios[0].as_ref().unwrap();
+    assert_eq!(ratio.evidence, Evidence::NotInterleaved);
+    assert!(ratio.p_value.is_none() && ratio.total_work.is_none());
+    assert!(texts(&analysis.answer).contains("not interleaved"), "{}", texts(&analysis.answer));
+}
+
+#[test]
+fn single_runs_claim_nothing() {
+    let runs = [1.0, 2.0].map(|factor| {
+        let mut run = Synthetic::new("old table", &["server"], 1);
+        run.run.label = format!("run {factor}");
+        run.step(0, 0, cell("read", 1 << 20, 4096), 1e6 * factor);
+        run.run
+    });
+    let analysis = analyse(&runs, &Options::default());
+    let ratio = analysis.sections[0].rows[0].ratios[0].as_ref().unwrap();
+    assert_eq!((ratio.evidence, ratio.standing), (Evidence::SingleRun, Standing::NotResolved));
+    assert!((ratio.typical.value - 2.0).abs() < 1e-6 && ratio.typical.interval.is_none());
+    let answer = texts(&analysis.answer);
+    assert!(answer.contains("single run") && answer.contains("6 interleaved repetitions"), "{answer}");
+    assert!(!answer.contains("faster"), "{answer}");
+}
+
+#[test]
+fn a_coarse_clock_takes_the_claim_away() {
+    let mut run = Synthetic::new("ticks", &["a", "b"], 4);
+    run.sweep(&[cell("read", 1 << 20, 65_536)], 10, |target, _| 1e8 * if target == 1 { 1.1 } else { 1.0 });
+    let sharp = analyse(std::slice::from_ref(&run.run), &Options::default());
+    assert_eq!(sharp.comparisons[0].overall.as_ref().unwrap().summary.standing, Standing::Faster);
+    run.run.header.environment.insert("clock_resolution_ns".into(), "54925000".into());
+    let blunt = analyse(&[run.run], &Options::default());
+    assert_eq!(blunt.comparisons[0].overall.as_ref().unwrap().summary.standing, Standing::NotResolved);
+    assert!(blunt.trust.iter().any(|line| line.subject == "clock" && line.light == Light::Amber));
+}
+
+#[test]
+fn invalid_steps_are_left_out_and_listed_and_suspicious_ones_marked() {
+    let mut run = Synthetic::new("checks", &["a", "b"], 5);
+    run.sweep(&grid(&["read"], 2, 2), 7, plausible);
+    run.check(0, Verdict::Invalid, "little", "10 users, 3 accounted for");
+    run.check(1, Verdict::Suspicious, "hiccup", "a stall of 31 ms");
+    let analysis = analyse(&[run.run], &Options::default());
+    assert_eq!(analysis.left_out.len(), 1);
+    assert_eq!(analysis.left_out[0].reason, "little: 10 users, 3 accounted for");
+    let summary = &analysis.comparisons[0].overall.as_ref().unwrap().summary;
+    assert_eq!(
+        (summary.cells, summary.incomplete_cells, summary.typical.n),
+        (4, 0, 6),
+        "the other six repetitions"
+    );
+    let outcome =
+        analysis.sections[0].rows[0].outcomes.iter().flatten().find(|o| o.verdict == Verdict::Suspicious);
+    assert_eq!(outcome.unwrap().remarks, ["hiccup: a stall of 31 ms"]);
+    assert!(analysis.trust.iter().any(|line| line.light == Light::Red && line.text.contains("1 invalid")));
+}
+
+#[test]
+fn wrong_data_comes_first_and_loud() {
+    let mut run = Synthetic::new("liar", &["a", "b"], 6);
+    run.sweep(&grid(&["read"], 2, 2), 7, plausible);
+    run.run.steps[3].measure.errors.insert(ErrorClass::DataMismatch, 2);
+    let analysis = analyse(&[run.run], &Options::default());
+    assert_eq!(analysis.answer[0].tone, Tone::Alarm);
+    assert!(analysis.answer[0].text.contains("wrong data"), "{}", analysis.answer[0].text);
+}
+
+#[test]
+fn positions_without_counterpart_are_listed() {
+    let mut run = Synthetic::new("gap", &["a", "b"], 7);
+    run.sweep(&grid(&["read"], 2, 2), 6, plausible);
+    run.step(0, 0, cell("mmap", 1 << 20, 4096), 1e8);
+    let analysis = analyse(&[run.run], &Options::default());
+    assert_eq!(analysis.unaligned.len(), 1);
+    assert_eq!(analysis.unaligned[0].missing, [1]);
+    assert!(texts(&analysis.not_resolved).contains("1 position was not measured"));
+}
+
+#[test]
+fn loads_name_their_stress_point_and_silent_users() {
+    let mut run = Synthetic::new("load", &["nt", "netware"], 8);
+    run.sweep(&load(&[10, 20, 30, 40, 50]), 8, plausible_load);
+    for step in run.run.steps.iter_mut().filter(|s| s.target == 1 && s.measure.motors_assigned == 50) {
+        step.measure.motors_reported = 33;
+    }
+    let analysis = analyse(&[run.run], &Options::default());
+    let section = &analysis.sections[0];
+    assert_eq!(section.view, View::Load);
+    assert_eq!(section.stress[0].after, Some(30));
+    assert_eq!(section.stress[1].after, None);
+    let found = texts(&analysis.findings);
+    assert!(found.contains("nt passes its stress point after 30 users"), "{found}");
+    assert!(found.contains("netware reached no stress point up to 50 users"), "{found}");
+    assert!(found.contains("only 33 of 50 users finished"), "{found}");
+    assert!(analysis.trust.iter().any(|line| line.subject == "users" && line.light == Light::Red));
+}
+
+#[test]
+fn depth_studies_are_told_from_sweeps_and_say_what_is_enough() {
+    let mut run = Synthetic::new("depth", &["a", "b"], 8);
+    run.sweep(&depths("read", &[4096, 65_536], &[1, 2, 4, 8, 16]), 6, plausible);
+    run.sweep(
+        &[cell("write", 1 << 20, 4096).with(axis::QUEUE_DEPTH, sharebench_model::Value::Count(1))],
+        6,
+        plausible,
+    );
+    let analysis = analyse(&[run.run], &Options::default());
+    let views: Vec<View> = analysis.sections.iter().map(|section| section.view).collect();
+    assert_eq!(views, [View::Depth, View::Sweep]);
+    let found = texts(&analysis.findings);
+    assert!(found.contains("a with 4KiB records needs 8 in flight"), "{found}");
+    let outcome = analysis.sections[0].rows[0].outcomes[0].as_ref().unwrap();
+    assert!((outcome.cpu_user_ns_per_operation - 2100.0).abs() < 1.0);
+    assert!((outcome.cpu_kernel_ns_per_operation - 4204.0).abs() < 1.0);
+}
+
+#[test]
+fn the_json_holds_all_of_it() {
+    let analysis = analyse(&[everything(1)], &Options::default());
+    assert_eq!(analysis.sections.len(), TESTS.len() + 2);
+    assert_eq!(
+        analysis.comparisons.iter().map(|c| c.name.as_str()).collect::<Vec<_>>(),
+        ["nfs/smb", "local/smb", "local/nfs"]
+    );
+    let json = serde_json::to_string(&analysis).unwrap();
+    let back: sharebench_analysis::Analysis = serde_json::from_str(&json).unwrap();
+    assert_eq!(back.sections.len(), analysis.sections.len());
+    assert_eq!(back.answer, analysis.answer);
+}
+
+#[test]
+fn an_empty_run_is_said_to_be_empty() {
+    let run = Synthetic::new("nothing", &["a"], 1).run;
+    let analysis = analyse(&[run], &Options::default());
+    assert!(analysis.answer[0].text.contains("yielded nothing"), "{:?}", analysis.answer);
+    assert!(analyse(&[], &Options::default()).sections.is_empty());
+}

@@ -1,0 +1,210 @@
+//! Runs with a known truth, drawn from a seed.
+#![allow(dead_code, reason = "each test program uses its own part")]
+
+use std::collections::BTreeMap;
+
+use sharebench_analysis::RunData;
+use sharebench_model::{
+    Check, Coordinates, CpuTime, Histogram, IoBytes, Measure, RateBase, RunHeader, RunOutcome, StepResult,
+    TargetIdentity, Value, Verdict, axis,
+};
+use sharebench_stats::Rng;
+
+pub const TESTS: [&str; 6] = ["write", "rewrite", "read", "reread", "random-read", "random-write"];
+
+/// A run under construction.
+pub struct Synthetic {
+    pub run: RunData,
+    pub rng: Rng,
+    /// Standard deviation of ln(rate) that every step has of its own.
+    pub noise: f64,
+    /// Standard deviation that all steps of one repetition share.
+    pub drift: f64,
+}
+
+impl Synthetic {
+    pub fn new(title: &str, targets: &[&str], seed: u64) -> Self {
+        let identity =
+            |name: &&str| TargetIdentity { name: (*name).to_owned(), url: format!("{name}://server/share") };
+        let facts = |name: &&str| BTreeMap::from([("dialect".to_owned(), format!("{name} 3.1.1"))]);
+        let environment = BTreeMap::from([
+            ("clock_resolution_ns".to_owned(), "1".to_owned()),
+            ("cpu".to_owned(), "synthetic, 2 cores".to_owned()),
+        ]);
+        let header = RunHeader {
+            title: title.to_owned(),
+            started_unix_ms: 1_780_000_000_000,
+            version: "0.1.0".to_owned(),
+            plan: "[sweep]\ntests = [\"write\", \"read\"]\n".to_owned(),
+            seed,
+            steps_planned: 0,
+            environment,
+            targets: targets.iter().map(identity).collect(),
+        };
+        let run = RunData {
+            label: "7".to_owned(),
+            command: "sharebench run smb-nfs.toml --seed 42".to_owned(),
+            header,
+            facts: targets.iter().map(facts).collect(),
+            steps: Vec::new(),
+            outcome: Some(RunOutcome::Complete),
+        };
+        Self { run, rng: Rng::new(seed), noise: 0.02, drift: 0.03 }
+    }
+
+    /// Every position on every target, interleaved, `repetitions` times, with the rate that `truth` gives.
+    pub fn sweep(
+        &mut self,
+        positions: &[Coordinates],
+        repetitions: u32,
+        truth: impl Fn(usize, &Coordinates) -> f64,
+    ) {
+        let targets = self.run.header.targets.len();
+        for repetition in 0..repetitions {
+            let shock = self.drift * self.rng.normal();
+            for coordinates in positions {
+                let first = self.rng.below(targets);
+                for turn in 0..targets {
+                    let target = (first + turn) % targets;
+                    let rate = truth(target, coordinates) * (shock + self.noise * self.rng.normal()).exp();
+                    self.step(target, repetition, coordinates.clone(), rate);
+                }
+            }
+        }
+    }
+
+    /// One step at `rate` bytes per second.
+    pub fn step(&mut self, target: usize, repetition: u32, coordinates: Coordinates, rate: f64) {
+        let motors = coordinates.number(axis::MOTORS).unwrap_or(1);
+        let depth = coordinates.number(axis::QUEUE_DEPTH).unwrap_or(1);
+        let record = coordinates.number(axis::RECORD_SIZE).unwrap_or(100 << 10);
+        let (read, window_ns) = (!coordinates.to_string().contains("write"), 500_000_000u64);
+        let operations = (rate * 0.5 / record as f64).ceil().max(1.0) as u64;
+        let busy_ns = (operations as f64 * record as f64 / rate * 1e9) as u64;
+        let mean = 1e9 * (motors * depth) as f64 * record as f64 / rate;
+        let (response, service) = (self.times(mean, 400), self.times(mean * 0.9, 400));
+        let bytes = operations * record;
+        let measure = Measure {
+            window_ns,
+            busy_ns,
+            rate_base: RateBase::Busy,
+            operations,
+            transactions: operations,
+            bytes: if read {
+                IoBytes { read: bytes, written: 0 }
+            } else {
+                IoBytes { read: 0, written: bytes }
+            },
+            verified: if read { bytes } else { 0 },
+            motors_assigned: motors as u32,
+            motors_reported: motors as u32,
+            lag: if motors > 1 { self.times(mean * 0.01, 400) } else { Histogram::new() },
+            response,
+            service,
+            client_cpu: CpuTime {
+                user_ns: operations * 2_100,
+                kernel_ns: operations * (4_000 + record / 20),
+            },
+            ..Measure::default()
+        };
+        let index = self.run.steps.len() as u32;
+        self.run.header.steps_planned = index + 1;
+        let started_unix_ms = self.run.header.started_unix_ms + u64::from(index) * 600;
+        let target = target as u32;
+        self.run.steps.push(StepResult {
+            index,
+            target,
+            repetition,
+            coordinates,
+            started_unix_ms,
+            measure,
+            checks: Vec::new(),
+        });
+    }
+
+    fn times(&mut self, mean: f64, n: usize) -> Histogram {
+        let mut times = Histogram::new();
+        for _ in 0..n {
+            let stall = if self.rng.uniform() < 0.004 { 20.0 } else { 1.0 };
+            times.record((mean * stall * (0.3 * self.rng.normal() - 0.045).exp()) as u64);
+        }
+        times
+    }
+
+    pub fn check(&mut self, step: usize, verdict: Verdict, name: &str, detail: &str) {
+        self.run.steps[step].checks.push(Check { name: name.to_owned(), verdict, detail: detail.to_owned() });
+    }
+}
+
+pub fn cell(test: &str, file_size: u64, record_size: u64) -> Coordinates {
+    Coordinates::new()
+        .with(axis::TEST, Value::text(test))
+        .with(axis::FILE_SIZE, Value::Bytes(file_size))
+        .with(axis::RECORD_SIZE, Value::Bytes(record_size))
+}
+
+/// Files of 64 KiB * 4^k against records of 4 KiB * 4^k.
+pub fn grid(tests: &[&str], files: u32, records: u32) -> Vec<Coordinates> {
+    let mut cells = Vec::new();
+    for test in tests {
+        for file in 0..files {
+            for record in 0..records {
+                let (file_size, record_size) = (65_536u64 << (2 * file), 4_096u64 << (2 * record));
+                if record_size <= file_size {
+                    cells.push(cell(test, file_size, record_size));
+                }
+            }
+        }
+    }
+    cells
+}
+
+pub fn load(users: &[u64]) -> Vec<Coordinates> {
+    let step = |n: &u64| {
+        Coordinates::new()
+            .with(axis::WORKLOAD, Value::text("copy-all-bidirectional"))
+            .with(axis::MOTORS, Value::Count(*n))
+    };
+    users.iter().map(step).collect()
+}
+
+pub fn depths(test: &str, records: &[u64], depths: &[u64]) -> Vec<Coordinates> {
+    let mut cells = Vec::new();
+    for record in records {
+        for depth in depths {
+            cells.push(cell(test, 16 << 20, *record).with(axis::QUEUE_DEPTH, Value::Count(*depth)));
+        }
+    }
+    cells
+}
+
+/// Rises with the record size and saturates; the second target is 12 % faster in reads above 16 KiB,
+/// the third is four times as fast.
+pub fn plausible(target: usize, at: &Coordinates) -> f64 {
+    let record = at.number(axis::RECORD_SIZE).unwrap_or(65_536) as f64;
+    let depth = at.number(axis::QUEUE_DEPTH).unwrap_or(1) as f64;
+    let base = 900e6 / (1.0 + 90_000.0 / record / depth.min(8.0));
+    let reads = at.text(axis::TEST).is_some_and(|test| test.contains("read"));
+    match target {
+        1 if reads && record > 16_384.0 => base * 1.12,
+        1 if !reads => base * 0.93,
+        2 => base * 4.0,
+        _ => base,
+    }
+}
+
+/// Grows until 30 users; the first target then declines.
+pub fn plausible_load(target: usize, at: &Coordinates) -> f64 {
+    let users = at.number(axis::MOTORS).unwrap_or(1) as f64;
+    let grown = 9e6 * users / (1.0 + users / 25.0);
+    if target == 0 && users > 30.0 { grown * 0.75 } else { grown * [1.0, 1.1, 1.4][target.min(2)] }
+}
+
+/// Three targets, six tests, a load and a queue-depth study, ten repetitions.
+pub fn everything(seed: u64) -> RunData {
+    let mut synthetic = Synthetic::new("smb against nfs on one server", &["smb", "nfs", "local"], seed);
+    synthetic.sweep(&grid(&TESTS, 5, 6), 10, plausible);
+    synthetic.sweep(&load(&[5, 10, 20, 30, 40, 50]), 10, plausible_load);
+    synthetic.sweep(&depths("read", &[4_096, 65_536], &[1, 2, 4, 8, 16]), 10, plausible);
+    synthetic.run
+}

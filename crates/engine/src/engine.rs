@@ -1,0 +1,329 @@
+//! The engine: runs the schedule of a resolved plan, step by step, and tells all it learns as events.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+
+use sharebench_model::{OpError, Random, RateBase, RunEvent, RunOutcome, StepResult};
+use sharebench_plan::{ResolvedPlan, StepPlan, Work};
+use sharebench_target::{ConnectError, SessionSpec, Target};
+
+use crate::check::checks;
+use crate::clock::{Clock, unix_ms};
+use crate::deadline::Deadline;
+use crate::files::{TargetFiles, remove_tree};
+use crate::load_step::{LoadStep, prepare_set};
+use crate::pass::{PassContext, PassEnd};
+use crate::record_step;
+use crate::stop::StopSignal;
+use crate::tally::Tally;
+
+/// Why a run could not start; nothing was measured and nothing is left on any target.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum StartError {
+    /// A target cannot be reached or refused us.
+    #[error("{0}")]
+    Connect(#[from] ConnectError),
+    /// Our directory cannot be made, or room cannot be asked for.
+    #[error("{target}: cannot prepare {directory}: {error}")]
+    Prepare {
+        /// Name of the target.
+        target: String,
+        /// The directory that was to be made.
+        directory: String,
+        /// What the target said.
+        error: OpError,
+    },
+    /// The target has too little room.
+    #[error(
+        "{target}: the plan needs {needed} bytes, but only {available} are free; use smaller files or fewer motors"
+    )]
+    NoSpace {
+        /// Name of the target.
+        target: String,
+        /// Bytes needed.
+        needed: u64,
+        /// Bytes free.
+        available: u64,
+    },
+    /// The plan asks for more than the target can do.
+    #[error("{target}: {problem}")]
+    Beyond {
+        /// Name of the target.
+        target: String,
+        /// What is too much, and what would do.
+        problem: String,
+    },
+    /// The engine's own machinery failed.
+    #[error("cannot start the engine: {0}")]
+    Runtime(String),
+}
+
+/// Everything a run needs.
+pub struct Run<'a> {
+    /// What to do.
+    pub plan: &'a ResolvedPlan,
+    /// The plan's targets, in its order.
+    pub targets: &'a [Arc<dyn Target>],
+    /// Steps that an earlier, interrupted part of the run finished.
+    pub done: &'a BTreeSet<u32>,
+    /// Our directory on every target; starts with [`crate::DIRECTORY_PREFIX`].
+    pub directory: &'a str,
+    /// True when the directory may hold remains of this very run.
+    pub resumed: bool,
+    /// Asks the run to stop.
+    pub stop: &'a StopSignal,
+    /// Where events go; a receiver that is gone stops nothing.
+    pub events: &'a Sender<RunEvent>,
+}
+
+/// How a run went, beside its events.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunEnd {
+    /// Also sent as the last event.
+    pub outcome: RunOutcome,
+    /// Targets (by index) on which our directory could not be removed, and why.
+    pub left_behind: Vec<(u32, String)>,
+}
+
+impl Run<'_> {
+    /// Runs the schedule on the calling thread. Sends every event but [`RunEvent::Started`], which is
+    /// the caller's, who knows the header.
+    pub fn execute(&self) -> Result<RunEnd, StartError> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(|error| StartError::Runtime(error.to_string()))?;
+        runtime.block_on(self.drive())
+    }
+
+    async fn drive(&self) -> Result<RunEnd, StartError> {
+        let clock = Clock::start();
+        let (verify, timeout) = (self.plan.verify, self.plan.timeout);
+        let mut context =
+            PassContext { clock: &clock, stop: self.stop, verify, deadline: Deadline::new(timeout) };
+        let mut hosts = Vec::new();
+        if let Err(error) = self.prepare(&mut hosts, &mut context).await {
+            for host in hosts {
+                // The first error is the one to tell.
+                let _ = host.files.clean(&mut context).await;
+            }
+            return Err(error);
+        }
+        let outcome = self.schedule(&mut hosts, &mut context).await;
+        // Cleaning up must not be cut short by the request to stop.
+        let go_on = StopSignal::default();
+        context.stop = &go_on;
+        let mut left_behind = Vec::new();
+        for (index, host) in hosts.into_iter().enumerate() {
+            if let Err(error) = self.clean(index, host, &mut context).await {
+                left_behind.push((index as u32, error));
+            }
+        }
+        self.tell(RunEvent::Finished(outcome.clone()));
+        Ok(RunEnd { outcome, left_behind })
+    }
+
+    async fn prepare(&self, hosts: &mut Vec<Host>, context: &mut PassContext<'_>) -> Result<(), StartError> {
+        for (index, target) in self.targets.iter().enumerate() {
+            let name = &self.plan.targets[index].name;
+            self.within_capabilities(name, target.as_ref())?;
+            let session = target.connect(&self.spec()).await?;
+            let directory = self.directory.to_owned();
+            let files = TargetFiles::prepare(session, directory, self.unit(), self.resumed, context).await;
+            let files = files.map_err(|error| StartError::Prepare {
+                target: name.clone(),
+                directory: format!("{}/{}", target.url(), self.directory),
+                error,
+            })?;
+            self.tell(RunEvent::TargetReady { target: index as u32, facts: files.facts.clone() });
+            hosts.push(Host { files, set_written: false });
+            let (needed, host) = (self.plan.bytes_needed(), hosts.len() - 1);
+            if let Some(available) = hosts[host].files.available(context).await
+                && available < needed
+            {
+                return Err(StartError::NoSpace { target: name.clone(), needed, available });
+            }
+        }
+        Ok(())
+    }
+
+    fn within_capabilities(&self, name: &str, target: &dyn Target) -> Result<(), StartError> {
+        let capabilities = target.capabilities();
+        let (depth, record) = (self.plan.max_depth(), self.plan.max_record());
+        let beyond = |problem| Err(StartError::Beyond { target: name.to_owned(), problem });
+        if depth > capabilities.max_queue_depth {
+            return beyond(format!(
+                "queue depth {depth} is beyond {} of {}",
+                capabilities.max_queue_depth, capabilities.protocol
+            ));
+        }
+        if record > capabilities.max_record {
+            return beyond(format!(
+                "a record of {record} bytes is beyond one {} request of at most {} bytes; records are never split",
+                capabilities.protocol, capabilities.max_record
+            ));
+        }
+        Ok(())
+    }
+
+    fn spec(&self) -> SessionSpec {
+        let (slots, slot_bytes) = (self.plan.max_depth(), self.plan.max_record());
+        SessionSpec { slots, slot_bytes, connect_timeout: self.plan.timeout }
+    }
+
+    /// The greatest piece that divides every record of the plan.
+    fn unit(&self) -> u64 {
+        let records = self.plan.steps.iter().filter_map(|step| match &step.work {
+            Work::Records(work) => Some(u64::from(work.record_size)),
+            Work::Transactions(_) => None,
+        });
+        records.reduce(greatest_common_divisor).unwrap_or(512)
+    }
+
+    async fn schedule(&self, hosts: &mut [Host], context: &mut PassContext<'_>) -> RunOutcome {
+        for step in self.plan.steps.iter().filter(|step| !self.done.contains(&step.index)) {
+            if self.stop.is_stopped() {
+                return RunOutcome::Stopped;
+            }
+            let (target, repetition, coordinates) = (step.target, step.repetition, step.coordinates.clone());
+            self.tell(RunEvent::StepStarted { index: step.index, target, repetition, coordinates });
+            match self.step(step, &mut hosts[step.target as usize], context).await {
+                Ok(()) => {}
+                Err(PassEnd::Stopped) => return RunOutcome::Stopped,
+                Err(PassEnd::Lost(error)) => {
+                    let (index, class) = (step.index, error.class);
+                    self.tell(RunEvent::Failure { index, class, detail: error.to_string() });
+                    let name = &self.plan.targets[step.target as usize].name;
+                    return RunOutcome::TargetLost(format!("{name}: {error}, in step {}", step.coordinates));
+                }
+            }
+        }
+        RunOutcome::Complete
+    }
+
+    async fn step(
+        &self,
+        step: &StepPlan,
+        host: &mut Host,
+        context: &mut PassContext<'_>,
+    ) -> Result<(), PassEnd> {
+        let started_unix_ms = unix_ms();
+        let target = &self.targets[step.target as usize];
+        let mut tally = Tally::default();
+        let (motors, rate_base) = match &step.work {
+            Work::Records(work) => {
+                let mut random = Random::new(self.plan.seed, 0x10_0000 + u64::from(step.index));
+                record_step::measure(work, &mut host.files, &mut random, context, &mut tally).await?;
+                (1, RateBase::Busy)
+            }
+            Work::Transactions(work) => {
+                prepare_set(work, &mut host.files, &mut host.set_written, context).await?;
+                let load = LoadStep {
+                    target: target.as_ref(),
+                    work,
+                    clock: context.clock,
+                    stop: self.stop,
+                    verify: self.plan.verify,
+                    timeout: self.plan.timeout,
+                    directory: self.directory,
+                    seed: self.plan.seed ^ u64::from(step.index),
+                };
+                tally = load.measure().map_err(|error| engine_failed(&error))?;
+                if self.stop.is_stopped() {
+                    return Err(PassEnd::Stopped);
+                }
+                (work.motors, RateBase::Window)
+            }
+        };
+        for error in std::mem::take(&mut tally.told) {
+            self.tell(RunEvent::Failure { index: step.index, class: error.class, detail: error.to_string() });
+        }
+        let measure = tally.into_measure(motors, rate_base, target.capabilities().wire_counted);
+        let checks = checks(&step.work, &measure, self.plan.verify);
+        self.tell(RunEvent::StepFinished(Box::new(StepResult {
+            index: step.index,
+            target: step.target,
+            repetition: step.repetition,
+            coordinates: step.coordinates.clone(),
+            started_unix_ms,
+            measure,
+            checks,
+        })));
+        Ok(())
+    }
+
+    /// Removes our directory; with a session of its own when the first one was lost.
+    async fn clean(&self, index: usize, host: Host, context: &mut PassContext<'_>) -> Result<(), String> {
+        let Err(first) = host.files.clean(context).await else { return Ok(()) };
+        tracing::debug!(error = %first, "cleaning up over a new session");
+        let spec = SessionSpec { slots: 1, slot_bytes: 4096, connect_timeout: self.plan.timeout };
+        let mut session = self.targets[index].connect(&spec).await.map_err(|error| error.to_string())?;
+        let result = remove_tree(session.as_mut(), self.directory, context).await;
+        session.close().await;
+        result.map_err(|error| error.to_string())
+    }
+
+    fn tell(&self, event: RunEvent) {
+        // A receiver that is gone has its own reasons; the run is told through the stop signal.
+        let _ = self.events.send(event);
+    }
+}
+
+/// A target under way.
+struct Host {
+    files: TargetFiles,
+    set_written: bool,
+}
+
+fn engine_failed(error: &str) -> PassEnd {
+    PassEnd::Lost(OpError::new(sharebench_model::ErrorClass::Io, "engine", error))
+}
+
+fn greatest_common_divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
+}
+
+/// Removes directories of sharebench that earlier runs left on a target: all of them, or the one named.
+/// Gives the names removed.
+pub fn remove_remains(
+    target: &dyn Target,
+    only: Option<&str>,
+    timeout: std::time::Duration,
+) -> Result<Vec<String>, StartError> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| StartError::Runtime(error.to_string()))?;
+    runtime.block_on(async {
+        let (clock, stop) = (Clock::start(), StopSignal::default());
+        let verify = sharebench_plan::Verify::Off;
+        let mut context =
+            PassContext { clock: &clock, stop: &stop, verify, deadline: Deadline::new(timeout) };
+        let spec = SessionSpec { slots: 1, slot_bytes: 4096, connect_timeout: timeout };
+        let mut session = target.connect(&spec).await?;
+        let directory = only.unwrap_or(crate::DIRECTORY_PREFIX).to_owned();
+        let failed = |error| StartError::Prepare { target: target.url(), directory, error };
+        let list = sharebench_model::MetaOp::List { path: String::new() };
+        let entries = match context.deadline.call(session.as_mut(), list).await {
+            Ok(sharebench_model::MetaYield::Entries(entries)) => entries,
+            Ok(_) => Vec::new(),
+            Err(error) => return Err(failed(error)),
+        };
+        let ours =
+            |name: &str| name.starts_with(crate::DIRECTORY_PREFIX) && only.is_none_or(|only| only == name);
+        let names: Vec<String> = entries
+            .into_iter()
+            .filter(|entry| entry.directory)
+            .map(|entry| entry.name)
+            .filter(|name| ours(name))
+            .collect();
+        for name in &names {
+            if let Err(error) = remove_tree(session.as_mut(), name, &mut context).await {
+                return Err(failed(error));
+            }
+        }
+        session.close().await;
+        Ok(names)
+    })
+}

@@ -1,0 +1,97 @@
+//! What a file should hold: the generation of each of its pieces.
+
+use sharebench_model::FileRef;
+
+use crate::stamp::Content;
+
+/// A file of ours on a target: its name, size, and which generation each piece was last written with.
+#[derive(Debug)]
+pub(crate) struct FileState {
+    /// Path below the target's directory.
+    pub path: String,
+    /// Identity in stamps.
+    pub id: u32,
+    /// Length in bytes.
+    pub size: u64,
+    /// Open in the engine's session.
+    pub file: Option<FileRef>,
+    unit: u64,
+    generations: Vec<u32>,
+    newest: u32,
+}
+
+/// The generation of pieces whose last write failed: they may hold old or new bytes.
+const UNKNOWN: u32 = 0;
+
+impl FileState {
+    /// A file of `size` bytes that will be written in pieces of `unit` bytes or multiples of it.
+    pub fn new(path: String, id: u32, size: u64, unit: u64) -> Self {
+        let pieces = size.div_ceil(unit) as usize;
+        Self { path, id, size, file: None, unit, generations: vec![UNKNOWN; pieces], newest: 0 }
+    }
+
+    /// Starts a new pass of writes and gives its content.
+    pub fn next_generation(&mut self) -> Content {
+        self.newest += 1;
+        Content { file: self.id, generation: self.newest }
+    }
+
+    /// A write of `generation` ended well.
+    pub fn written(&mut self, offset: u64, len: u32, generation: u32) {
+        let pieces = self.pieces(offset, len);
+        self.generations[pieces].fill(generation);
+    }
+
+    /// A write failed: nobody knows what these bytes are now.
+    pub fn lost(&mut self, offset: u64, len: u32) {
+        let pieces = self.pieces(offset, len);
+        self.generations[pieces].fill(UNKNOWN);
+    }
+
+    /// What a read must find; none where a write failed or nothing was written.
+    ///
+    /// Records larger than the unit may span generations, so each uniform run is visited by itself:
+    /// (offset, length, content).
+    pub fn expected(&self, offset: u64, len: u32) -> impl Iterator<Item = (u64, usize, Content)> {
+        let end = offset + u64::from(len);
+        let mut at = offset;
+        std::iter::from_fn(move || {
+            while at < end {
+                let first = (at / self.unit) as usize;
+                let generation = *self.generations.get(first)?;
+                let run =
+                    self.generations[first..].iter().take_while(|next| **next == generation).count() as u64;
+                let stop = end.min((first as u64 + run) * self.unit);
+                let piece = (at, (stop - at) as usize, Content { file: self.id, generation });
+                at = stop;
+                if generation != UNKNOWN {
+                    return Some(piece);
+                }
+            }
+            None
+        })
+    }
+
+    fn pieces(&self, offset: u64, len: u32) -> std::ops::Range<usize> {
+        let end = (offset + u64::from(len)).div_ceil(self.unit) as usize;
+        (offset / self.unit) as usize..end.min(self.generations.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_read_across_generations_is_cut_into_uniform_runs() {
+        let mut file = FileState::new("f".into(), 7, 4096, 512);
+        let first = file.next_generation();
+        file.written(0, 4096, first.generation);
+        let second = file.next_generation();
+        file.written(1024, 1024, second.generation);
+        file.lost(3072, 512);
+        let runs: Vec<_> =
+            file.expected(0, 4096).map(|(at, len, content)| (at, len, content.generation)).collect();
+        assert_eq!(runs, [(0, 1024, 1), (1024, 1024, 2), (2048, 1024, 1), (3584, 512, 1)]);
+    }
+}

@@ -1,0 +1,172 @@
+//! The directory of our own on a target, and the files in it.
+
+use std::collections::BTreeMap;
+
+use sharebench_model::{ErrorClass, Facts, MetaOp, MetaYield, OpError, OpenHow, Random};
+use sharebench_plan::Pattern;
+use sharebench_target::Session;
+
+use crate::file_state::FileState;
+use crate::order::Order;
+use crate::pass::{Pass, PassContext, PassEnd};
+use crate::tally::Tally;
+
+/// Start of the name of every directory that sharebench makes on a target.
+pub const DIRECTORY_PREFIX: &str = ".sharebench-";
+
+/// One target as the engine uses it: its session, its directory, its files.
+pub(crate) struct TargetFiles {
+    pub session: Box<dyn Session>,
+    pub directory: String,
+    pub facts: Facts,
+    pub files: BTreeMap<String, FileState>,
+    /// Smallest piece that any step writes, for the generation maps.
+    unit: u64,
+    next_id: u32,
+}
+
+impl TargetFiles {
+    /// Takes over a fresh session and makes the directory; a directory of that name that exists already
+    /// is refused, unless `replace` says that it is the remains of this very run.
+    pub async fn prepare(
+        session: Box<dyn Session>,
+        directory: String,
+        unit: u64,
+        replace: bool,
+        context: &mut PassContext<'_>,
+    ) -> Result<Self, OpError> {
+        let facts = session.facts();
+        let mut files = Self { session, directory, facts, files: BTreeMap::new(), unit, next_id: 1 };
+        if replace {
+            remove_tree(files.session.as_mut(), &files.directory, context).await?;
+        }
+        let make = MetaOp::MakeDir { path: files.directory.clone() };
+        context.deadline.call(files.session.as_mut(), make).await?;
+        Ok(files)
+    }
+
+    /// Bytes that this user may still write; none where the target cannot tell.
+    pub async fn available(&mut self, context: &mut PassContext<'_>) -> Option<u64> {
+        match context.deadline.call(self.session.as_mut(), MetaOp::Space).await {
+            Ok(MetaYield::Space(space)) => Some(space.available),
+            _ => None,
+        }
+    }
+
+    /// The path of one of our names.
+    pub fn path(&self, name: &str) -> String {
+        format!("{}/{name}", self.directory)
+    }
+
+    /// Makes sure that `name` exists with `size` verified bytes and is open.
+    pub async fn ensure(
+        &mut self,
+        name: &str,
+        size: u64,
+        context: &mut PassContext<'_>,
+    ) -> Result<(), PassEnd> {
+        if self.files.contains_key(name) {
+            return Ok(());
+        }
+        let file = self.create(name, size, context).await?;
+        self.files.insert(name.to_owned(), file);
+        self.write_all(name, context).await
+    }
+
+    /// Makes a new, open, empty file.
+    pub async fn create(
+        &mut self,
+        name: &str,
+        size: u64,
+        context: &mut PassContext<'_>,
+    ) -> Result<FileState, OpError> {
+        let mut file = FileState::new(self.path(name), self.next_id, size, self.unit);
+        self.next_id += 1;
+        let open = MetaOp::Open { path: file.path.clone(), how: OpenHow::CreateNew };
+        if let MetaYield::Opened { file: handle, .. } =
+            context.deadline.call(self.session.as_mut(), open).await?
+        {
+            file.file = Some(handle);
+        }
+        Ok(file)
+    }
+
+    /// Closes and removes a file.
+    pub async fn discard(&mut self, file: FileState, context: &mut PassContext<'_>) -> Result<(), OpError> {
+        if let Some(file) = file.file {
+            context.deadline.call(self.session.as_mut(), MetaOp::Close { file }).await?;
+        }
+        context.deadline.call(self.session.as_mut(), MetaOp::Remove { path: file.path }).await.map(drop)
+    }
+
+    /// Writes a whole file for the first time, unmeasured, and brings it to stable storage.
+    async fn write_all(&mut self, name: &str, context: &mut PassContext<'_>) -> Result<(), PassEnd> {
+        let Some(file) = self.files.get_mut(name) else { return Ok(()) };
+        let Some(handle) = file.file else { return Ok(()) };
+        let slot_bytes = self.session.buffer(sharebench_model::Slot(0)).len() as u64;
+        let record_size = largest_record(file.size, self.unit, slot_bytes);
+        let write = Some(file.next_generation());
+        let order = Order::new(Pattern::Sequential, file.size.div_ceil(record_size), &mut Random::new(0, 0));
+        let record_size = record_size as u32;
+        let session = self.session.as_mut();
+        let pass = Pass { context, session, file, handle, record_size, depth: 1, write };
+        let mut tally = Tally::default();
+        pass.run(order, &mut tally).await?;
+        if let Some(error) = tally.told.into_iter().next() {
+            return Err(error.into());
+        }
+        let flush = sharebench_model::DataOp::Flush { file: handle };
+        self.session.submit(sharebench_model::Slot(0), flush);
+        let mut replies = Vec::new();
+        context.deadline.replies(self.session.as_mut(), &mut replies).await?;
+        let reply = replies.swap_remove(0);
+        reply.result.map(drop).map_err(PassEnd::from)
+    }
+
+    /// Closes what is open, removes the directory with all that is in it, and logs off.
+    pub async fn clean(mut self, context: &mut PassContext<'_>) -> Result<(), OpError> {
+        for file in self.files.values_mut().filter_map(|file| file.file.take()) {
+            context.deadline.call(self.session.as_mut(), MetaOp::Close { file }).await?;
+        }
+        let result = remove_tree(self.session.as_mut(), &self.directory, context).await;
+        self.session.close().await;
+        result
+    }
+}
+
+/// The largest power-of-two multiple of `unit` that divides `size` and fits into a slot.
+fn largest_record(size: u64, unit: u64, slot_bytes: u64) -> u64 {
+    let fits = |record: &u64| *record <= slot_bytes && size.is_multiple_of(*record);
+    std::iter::successors(Some(unit), |record| record.checked_mul(2)).take_while(fits).last().unwrap_or(unit)
+}
+
+/// Removes a directory of ours with all that is in it; one that does not exist is removed already.
+pub(crate) async fn remove_tree(
+    session: &mut dyn Session,
+    directory: &str,
+    context: &mut PassContext<'_>,
+) -> Result<(), OpError> {
+    let mut open = vec![directory.to_owned()];
+    let mut made = Vec::new();
+    while let Some(path) = open.pop() {
+        let entries = match context.deadline.call(session, MetaOp::List { path: path.clone() }).await {
+            Ok(MetaYield::Entries(entries)) => entries,
+            Ok(_) => Vec::new(),
+            Err(error) if error.class == ErrorClass::NotFound => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        for entry in entries {
+            let child = format!("{path}/{}", entry.name);
+            if entry.directory {
+                open.push(child);
+            } else {
+                context.deadline.call(session, MetaOp::Remove { path: child }).await?;
+            }
+        }
+        made.push(path);
+    }
+    for path in made.into_iter().rev() {
+        context.deadline.call(session, MetaOp::RemoveDir { path }).await?;
+    }
+    Ok(())
+}

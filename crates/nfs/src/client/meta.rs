@@ -1,0 +1,302 @@
+//! Operations on names and attributes: each is the shortest honest sequence of calls.
+
+use sharebench_model::{Entry, ErrorClass, MetaOp, MetaYield, OpError, OpenHow, Space, Stat};
+
+use crate::attributes::{FileAttributes, FileKind, SetFileAttributes, skip_wcc};
+use crate::client::arrival::unreadable;
+use crate::client::session::NfsSession;
+use crate::protocol::{FileHandle, Procedure};
+use crate::results::{Found, FsStat, get_listing, get_status};
+use crate::status::NfsStatus;
+use crate::xdr::{Reader, Writer, XdrError};
+
+/// `createmode3` (RFC 1813, 3.3.8): fail if the name exists.
+const GUARDED: u32 = 1;
+const FILE_MODE: u32 = 0o644;
+const DIRECTORY_MODE: u32 = 0o755;
+/// Most entries taken from one directory.
+const MAX_ENTRIES: usize = 4 << 20;
+
+/// Size of a listing's messages: what the server prefers, within reason.
+const LISTING_BYTES: std::ops::RangeInclusive<u32> = 8 << 10..=512 << 10;
+
+fn read<'a, T>(
+    mut reader: Reader<'a>,
+    procedure: Procedure,
+    get: impl FnOnce(&mut Reader<'a>) -> Result<T, XdrError>,
+) -> Result<T, OpError> {
+    let step = procedure.name();
+    match get_status(&mut reader).map_err(|error| unreadable(error, step))? {
+        Ok(()) => get(&mut reader).map_err(|error| unreadable(error, step)),
+        Err(status) => Err(status.failure(step)),
+    }
+}
+
+/// Parent directory and last name; an error for the root, and for names that lead elsewhere.
+fn split(path: &str) -> Result<(&str, &str), OpError> {
+    let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
+    check_name(name)?;
+    Ok((parent, name))
+}
+
+fn check_name(name: &str) -> Result<(), OpError> {
+    if matches!(name, "" | "." | "..") || name.contains('\0') {
+        return Err(OpError::new(ErrorClass::Unsupported, "path", format!("'{name}' is not a name")));
+    }
+    Ok(())
+}
+
+fn put_name(writer: &mut Writer, directory: &FileHandle, name: &str) {
+    directory.put(writer);
+    writer.opaque(name.as_bytes());
+}
+
+fn stat(attributes: &FileAttributes) -> Stat {
+    let directory = attributes.kind == FileKind::Directory;
+    Stat { size: if directory { 0 } else { attributes.size }, directory }
+}
+
+impl NfsSession {
+    pub(crate) async fn perform(&mut self, op: &MetaOp) -> Result<MetaYield, OpError> {
+        match op {
+            MetaOp::Open { path, how: OpenHow::CreateNew } => self.create(path).await,
+            MetaOp::Open { path, .. } => self.open(path).await,
+            MetaOp::Close { file } => self.files.close(*file).map(|()| MetaYield::Done),
+            MetaOp::SetSize { file, size } => {
+                let handle = self.files.get(*file)?.handle;
+                let set = SetFileAttributes { size: Some(*size), ..SetFileAttributes::default() };
+                self.change(Procedure::SetAttr, |writer| {
+                    handle.put(writer);
+                    set.put(writer);
+                    // No guard.
+                    writer.boolean(false);
+                })
+                .await
+            }
+            MetaOp::Stat { path } => {
+                let (_, attributes) = self.find(path).await?;
+                Ok(MetaYield::Stat(stat(&attributes)))
+            }
+            MetaOp::List { path } => self.list(path).await,
+            MetaOp::Remove { path } => self.change_name(Procedure::Remove, path).await,
+            MetaOp::RemoveDir { path } => {
+                self.directories.forget(path);
+                self.change_name(Procedure::RmDir, path).await
+            }
+            MetaOp::MakeDir { path } => self.make_directory(path).await,
+            MetaOp::Rename { from, to } => self.rename(from, to).await,
+            MetaOp::Space => {
+                let root = self.directories.root();
+                let reader = self.request(Procedure::FsStat, |writer| root.put(writer)).await?;
+                let FsStat { total, available } = read(reader, Procedure::FsStat, FsStat::get)?;
+                Ok(MetaYield::Space(Space { total, available }))
+            }
+            MetaOp::DropCache { .. } => {
+                let detail = "this client caches no file data";
+                Err(OpError::new(ErrorClass::Unsupported, "drop cache", detail))
+            }
+        }
+    }
+
+    /// A call that answers with `wcc_data` and nothing else of interest.
+    async fn change(
+        &mut self,
+        procedure: Procedure,
+        arguments: impl FnOnce(&mut Writer),
+    ) -> Result<MetaYield, OpError> {
+        let reader = self.request(procedure, arguments).await?;
+        read(reader, procedure, skip_wcc)?;
+        Ok(MetaYield::Done)
+    }
+
+    async fn change_name(&mut self, procedure: Procedure, path: &str) -> Result<MetaYield, OpError> {
+        let (parent, name) = split(path)?;
+        let directory = self.directory(parent).await?;
+        self.change(procedure, |writer| put_name(writer, &directory, name)).await
+    }
+
+    /// One LOOKUP, and a GETATTR where the server sends no attributes with it.
+    pub(crate) async fn lookup(
+        &mut self,
+        directory: FileHandle,
+        name: &str,
+    ) -> Result<(FileHandle, FileAttributes), OpError> {
+        check_name(name)?;
+        let reader = self.request(Procedure::Lookup, |writer| put_name(writer, &directory, name)).await?;
+        let found = read(reader, Procedure::Lookup, Found::get_lookup)?;
+        self.complete(found, directory, name).await
+    }
+
+    async fn complete(
+        &mut self,
+        found: Found,
+        directory: FileHandle,
+        name: &str,
+    ) -> Result<(FileHandle, FileAttributes), OpError> {
+        let found = if found.handle.is_some() {
+            found
+        } else {
+            let reader = self.request(Procedure::Lookup, |writer| put_name(writer, &directory, name)).await?;
+            read(reader, Procedure::Lookup, Found::get_lookup)?
+        };
+        let no_handle = || OpError::new(ErrorClass::Protocol, "LOOKUP", "no file handle");
+        let handle = found.handle.ok_or_else(no_handle)?;
+        match found.attributes {
+            Some(attributes) => Ok((handle, attributes)),
+            None => Ok((handle, self.attributes(handle).await?)),
+        }
+    }
+
+    pub(crate) async fn attributes(&mut self, handle: FileHandle) -> Result<FileAttributes, OpError> {
+        let reader = self.request(Procedure::GetAttr, |writer| handle.put(writer)).await?;
+        read(reader, Procedure::GetAttr, FileAttributes::get)
+    }
+
+    /// Walks to a directory, from the nearest one known.
+    async fn directory(&mut self, path: &str) -> Result<FileHandle, OpError> {
+        let (mut handle, rest) = self.directories.nearest(path);
+        let mut known = path.len() - rest.len();
+        for name in rest.split('/').filter(|_| !rest.is_empty()) {
+            let (found, attributes) = self.lookup(handle, name).await?;
+            if attributes.kind != FileKind::Directory {
+                return Err(NfsStatus::NotDir.failure("LOOKUP"));
+            }
+            handle = found;
+            let end = known + name.len();
+            self.directories.remember(&path[..end], handle);
+            known = end + 1;
+        }
+        Ok(handle)
+    }
+
+    async fn find(&mut self, path: &str) -> Result<(FileHandle, FileAttributes), OpError> {
+        if path.is_empty() {
+            let root = self.directories.root();
+            return Ok((root, self.attributes(root).await?));
+        }
+        let (parent, name) = split(path)?;
+        let directory = self.directory(parent).await?;
+        self.lookup(directory, name).await
+    }
+
+    async fn open(&mut self, path: &str) -> Result<MetaYield, OpError> {
+        let (handle, attributes) = self.find(path).await?;
+        if attributes.kind != FileKind::Regular {
+            return Err(OpError::new(ErrorClass::Unsupported, "open", "not a regular file"));
+        }
+        Ok(MetaYield::Opened { file: self.files.open(handle)?, size: attributes.size })
+    }
+
+    async fn create(&mut self, path: &str) -> Result<MetaYield, OpError> {
+        let (parent, name) = split(path)?;
+        let directory = self.directory(parent).await?;
+        let set = SetFileAttributes { mode: Some(FILE_MODE), ..SetFileAttributes::default() };
+        let encode = |writer: &mut Writer| {
+            put_name(writer, &directory, name);
+            writer.u32(GUARDED);
+            set.put(writer);
+        };
+        let reader = self.request(Procedure::Create, encode).await?;
+        let created = read(reader, Procedure::Create, Found::get_created)?;
+        let handle = match created.handle {
+            // A new file is empty; its attributes are not needed.
+            Some(handle) => handle,
+            None => self.complete(created, directory, name).await?.0,
+        };
+        Ok(MetaYield::Opened { file: self.files.open(handle)?, size: 0 })
+    }
+
+    async fn make_directory(&mut self, path: &str) -> Result<MetaYield, OpError> {
+        let (parent, name) = split(path)?;
+        let directory = self.directory(parent).await?;
+        let set = SetFileAttributes { mode: Some(DIRECTORY_MODE), ..SetFileAttributes::default() };
+        let encode = |writer: &mut Writer| {
+            put_name(writer, &directory, name);
+            set.put(writer);
+        };
+        let reader = self.request(Procedure::MkDir, encode).await?;
+        let made = read(reader, Procedure::MkDir, Found::get_created)?;
+        if let Some(handle) = made.handle {
+            self.directories.remember(path, handle);
+        }
+        Ok(MetaYield::Done)
+    }
+
+    async fn rename(&mut self, from: &str, to: &str) -> Result<MetaYield, OpError> {
+        let ((from_parent, from_name), (to_parent, to_name)) = (split(from)?, split(to)?);
+        let from_directory = self.directory(from_parent).await?;
+        let to_directory = self.directory(to_parent).await?;
+        self.directories.forget(from);
+        self.directories.forget(to);
+        let encode = |writer: &mut Writer| {
+            put_name(writer, &from_directory, from_name);
+            put_name(writer, &to_directory, to_name);
+        };
+        let reader = self.request(Procedure::Rename, encode).await?;
+        read(reader, Procedure::Rename, |reader| skip_wcc(reader).and_then(|()| skip_wcc(reader)))?;
+        Ok(MetaYield::Done)
+    }
+
+    async fn list(&mut self, path: &str) -> Result<MetaYield, OpError> {
+        let directory = self.directory(path).await?;
+        let (mut entries, mut unknown) = (Vec::new(), Vec::new());
+        let (mut cookie, mut verifier) = (0, [0; 8]);
+        loop {
+            let reader = self.request_listing(directory, cookie, verifier).await?;
+            let start = cookie;
+            let mut bad_name = false;
+            let mut each = |entry: crate::results::ListedEntry<'_>| {
+                cookie = entry.cookie;
+                match std::str::from_utf8(entry.name) {
+                    Ok("." | "..") => {}
+                    Ok(name) => {
+                        if entry.attributes.is_none() {
+                            unknown.push(entries.len());
+                        }
+                        let directory = entry.attributes.is_some_and(|a| a.kind == FileKind::Directory);
+                        entries.push(Entry { name: name.to_owned(), directory });
+                    }
+                    Err(_) => bad_name = true,
+                }
+            };
+            let (next, end) = read(reader, Procedure::ReadDirPlus, |reader| get_listing(reader, &mut each))?;
+            verifier = next;
+            let fail = |class, detail: &str| Err(OpError::new(class, "READDIRPLUS", detail));
+            if bad_name {
+                return fail(ErrorClass::Unsupported, "a name is not UTF-8");
+            }
+            if end {
+                break;
+            }
+            if cookie == start {
+                return fail(ErrorClass::Protocol, "a page without entries that is not the last");
+            }
+            if entries.len() > MAX_ENTRIES {
+                return fail(ErrorClass::Unsupported, "more than 4 Mi entries");
+            }
+        }
+        for index in unknown {
+            let (_, attributes) = self.lookup(directory, &entries[index].name.clone()).await?;
+            entries[index].directory = attributes.kind == FileKind::Directory;
+        }
+        Ok(MetaYield::Entries(entries))
+    }
+
+    async fn request_listing(
+        &mut self,
+        directory: FileHandle,
+        cookie: u64,
+        verifier: [u8; 8],
+    ) -> Result<Reader<'_>, OpError> {
+        let bytes = self.limits.directory_preferred.clamp(*LISTING_BYTES.start(), *LISTING_BYTES.end());
+        let encode = |writer: &mut Writer| {
+            directory.put(writer);
+            writer.u64(cookie);
+            writer.raw(&verifier);
+            // dircount (names and cookies only) and maxcount (the whole result).
+            writer.u32(bytes);
+            writer.u32(bytes);
+        };
+        self.request(Procedure::ReadDirPlus, encode).await
+    }
+}

@@ -1,0 +1,225 @@
+//! From a URL to a mounted session: port mapper, MOUNT, the walk to the directory, FSINFO.
+
+use std::cell::Cell;
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use sharebench_model::{ErrorClass, Facts, OpError};
+use sharebench_target::{SessionSpec, UrlPart};
+
+use crate::attributes::FileKind;
+use crate::client::channel::Channel;
+use crate::client::dial::{DialError, Service, connect, random, resolve};
+use crate::client::options::NfsOptions;
+use crate::client::session::NfsSession;
+use crate::mount::{GETPORT, MNT, Mounted, UMNT, candidates, get_mounted, get_port, put_mapping, put_path};
+use crate::protocol::{MAX_PATH_BYTES, MOUNT_PROGRAM, MOUNT_VERSION, NFS_PROGRAM, NFS_VERSION, Procedure};
+use crate::results::{FsInfo, get_status};
+use crate::status::MountStatus;
+
+/// The registered port of NFS (RFC 1813, 2.1).
+const NFS_PORT: u16 = 2049;
+/// How long the farewell to the mount service may take.
+const UNMOUNT_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// What MOUNT gave, and how to give it back.
+#[derive(Debug)]
+pub(crate) struct Mount {
+    service: SocketAddr,
+    export: String,
+    options: NfsOptions,
+}
+
+impl Mount {
+    /// Tells the mount service good-bye. Nothing depends on its answer (RFC 1813, 5.2.3).
+    pub(crate) async fn undo(self) {
+        let farewell = async {
+            let options = &self.options;
+            let mut service =
+                Service::mount(self.service, &options.auth, options.reserved_port).await.ok()?;
+            service.ask("UMNT", UMNT, |writer| put_path(writer, &self.export), |_| Ok(())).await.ok()
+        };
+        let _ = tokio::time::timeout(UNMOUNT_TIMEOUT, farewell).await;
+    }
+}
+
+struct Ports {
+    nfs: u16,
+    mount: u16,
+}
+
+/// Asks the port mapper for what the URL does not say. Without a port mapper NFS is at its registered
+/// port, and MOUNT at the port of NFS, where servers of one port have it.
+async fn find_ports(host: IpAddr, options: &NfsOptions) -> Ports {
+    let (mut nfs, mut mount) = (options.port, options.mount_port);
+    if (nfs.is_none() || mount.is_none())
+        && let Ok(mut portmap) = Service::portmap(host).await
+    {
+        if nfs.is_none() {
+            nfs = registered(&mut portmap, NFS_PROGRAM, NFS_VERSION).await;
+        }
+        if mount.is_none() {
+            mount = registered(&mut portmap, MOUNT_PROGRAM, MOUNT_VERSION).await;
+        }
+    }
+    let nfs = nfs.unwrap_or(NFS_PORT);
+    Ports { nfs, mount: mount.unwrap_or(nfs) }
+}
+
+async fn registered(portmap: &mut Service, program: u32, version: u32) -> Option<u16> {
+    portmap.ask("GETPORT", GETPORT, |writer| put_mapping(writer, program, version), get_port).await.ok()?
+}
+
+/// Mounts the longest part of `path` that is exported: (export, names below it, root).
+async fn mount(
+    service: SocketAddr,
+    options: &NfsOptions,
+) -> Result<(String, Vec<String>, Mounted), DialError> {
+    let mut mounting = Service::mount(service, &options.auth, options.reserved_port).await?;
+    let mut first: Option<MountStatus> = None;
+    if options.path.len() > MAX_PATH_BYTES {
+        return Err(DialError::new(UrlPart::Path, ErrorClass::Unsupported, "longer than 1024 bytes"));
+    }
+    for (export, below) in candidates(&options.path) {
+        let answer = mounting
+            .ask("MNT", MNT, |writer| put_path(writer, &export), get_mounted)
+            .await
+            .map_err(DialError::blame(UrlPart::Option("mountport")))?;
+        match answer {
+            Ok(mounted) if mounted.auth_sys => return Ok((export, below, mounted)),
+            Ok(_) => {
+                let detail = format!("{export} wants another security than sys");
+                return Err(DialError::new(UrlPart::Share, ErrorClass::Unsupported, detail));
+            }
+            Err(status @ (MountStatus::NOENT | MountStatus::ACCES | MountStatus::NOTDIR)) => {
+                // "Denied" says more than "unknown".
+                if first.is_none_or(|first| first.class() == ErrorClass::NotFound) {
+                    first = Some(status);
+                }
+            }
+            Err(status) => {
+                let detail = format!("MNT {export}: {status}");
+                return Err(DialError::new(UrlPart::Share, status.class(), detail));
+            }
+        }
+    }
+    let status = first.unwrap_or(MountStatus::NOENT);
+    let detail = format!("MNT {}: {status}", options.path);
+    Err(DialError::new(UrlPart::Share, status.class(), detail))
+}
+
+/// Opens a session within the deadline.
+pub(crate) async fn open_session(options: &NfsOptions, spec: &SessionSpec) -> Result<NfsSession, DialError> {
+    let stage = Cell::new(UrlPart::Host);
+    let opening = open_staged(options, spec, &stage);
+    tokio::time::timeout(spec.connect_timeout, opening).await.unwrap_or_else(|_| {
+        let detail = format!("no answer within {:?}", spec.connect_timeout);
+        Err(DialError::new(stage.get(), ErrorClass::Timeout, detail))
+    })
+}
+
+async fn open_staged(
+    options: &NfsOptions,
+    spec: &SessionSpec,
+    stage: &Cell<UrlPart>,
+) -> Result<NfsSession, DialError> {
+    let host = resolve(&options.host).await?;
+    stage.set(UrlPart::Port);
+    let ports = find_ports(host, options).await;
+    let stream = connect((host, ports.nfs).into(), options.reserved_port, UrlPart::Port).await?;
+    stage.set(UrlPart::Share);
+    let service = SocketAddr::new(host, ports.mount);
+    let (export, below, mounted) = mount(service, options).await?;
+    let mut buffers = Vec::with_capacity(spec.slots as usize);
+    buffers.resize_with(spec.slots as usize, || vec![0; spec.slot_bytes as usize].into_boxed_slice());
+    let slot_bytes = spec.slot_bytes as usize;
+    let channel = Channel::new(stream, Some(&options.auth), buffers.len(), slot_bytes, random());
+    let mount = Mount { service, export, options: options.clone() };
+    let mut session =
+        NfsSession::new(channel, mounted.handle, FsInfo::default(), buffers, Facts::new(), mount);
+    let root = walk(&mut session, mounted, &below).await?;
+    let limits = fs_info(&mut session).await.map_err(DialError::blame(UrlPart::Share))?;
+    check_limits(&limits, spec)?;
+    let facts = facts(&session, options, &limits, &ports);
+    session.mounted(root, limits, facts);
+    Ok(session)
+}
+
+/// Looks up the names below the export; the last must be a directory.
+async fn walk(
+    session: &mut NfsSession,
+    mounted: Mounted,
+    below: &[String],
+) -> Result<crate::protocol::FileHandle, DialError> {
+    let mut root = mounted.handle;
+    let attributes = session.attributes(root).await.map_err(DialError::blame(UrlPart::Share))?;
+    let mut kind = attributes.kind;
+    for name in below {
+        let (handle, attributes) =
+            session.lookup(root, name).await.map_err(DialError::blame(UrlPart::Path))?;
+        (root, kind) = (handle, attributes.kind);
+    }
+    if kind != FileKind::Directory {
+        return Err(DialError::new(UrlPart::Path, ErrorClass::NotFound, "not a directory"));
+    }
+    Ok(root)
+}
+
+async fn fs_info(session: &mut NfsSession) -> Result<FsInfo, OpError> {
+    let root = session.directories.root();
+    let mut reader = session.request(Procedure::FsInfo, |writer| root.put(writer)).await?;
+    let broken =
+        |error: crate::xdr::XdrError| OpError::new(ErrorClass::Protocol, "FSINFO", error.to_string());
+    match get_status(&mut reader).map_err(broken)? {
+        Ok(()) => FsInfo::get(&mut reader).map_err(broken),
+        Err(status) => Err(status.failure("FSINFO")),
+    }
+}
+
+fn check_limits(limits: &FsInfo, spec: &SessionSpec) -> Result<(), DialError> {
+    for (name, max) in [("rtmax", limits.read_max), ("wtmax", limits.write_max)] {
+        if spec.slot_bytes > max {
+            let record = sharebench_model::units::ByteSize(spec.slot_bytes.into());
+            let max = sharebench_model::units::ByteSize(max.into());
+            let detail = format!("record size {record} exceeds the server's {name} {max}");
+            return Err(DialError::new(UrlPart::Share, ErrorClass::Unsupported, detail));
+        }
+    }
+    Ok(())
+}
+
+fn facts(session: &NfsSession, options: &NfsOptions, limits: &FsInfo, ports: &Ports) -> Facts {
+    let local = session.channel.local_addr().map_or_else(String::new, |address| address.to_string());
+    [
+        ("vers", "3".to_owned()),
+        ("transport", "tcp".to_owned()),
+        ("sec", "sys".to_owned()),
+        ("export", session.export().to_owned()),
+        ("port", ports.nfs.to_string()),
+        ("mountport", ports.mount.to_string()),
+        ("local_address", local),
+        ("uid", options.auth.uid.to_string()),
+        ("gid", options.auth.gid.to_string()),
+        ("rtmax", limits.read_max.to_string()),
+        ("rtpref", limits.read_preferred.to_string()),
+        ("wtmax", limits.write_max.to_string()),
+        ("wtpref", limits.write_preferred.to_string()),
+        ("dtpref", limits.directory_preferred.to_string()),
+        ("max_file_size", limits.max_file_size.to_string()),
+    ]
+    .into_iter()
+    .map(|(name, value)| (name.to_owned(), value))
+    .collect()
+}
+
+impl NfsSession {
+    fn mounted(&mut self, root: crate::protocol::FileHandle, limits: FsInfo, facts: Facts) {
+        self.directories = crate::client::directories::Directories::new(root);
+        self.limits = limits;
+        self.facts = facts;
+    }
+
+    fn export(&self) -> &str {
+        &self.mount.export
+    }
+}

@@ -1,0 +1,126 @@
+//! What an `nfs://` URL says, checked.
+
+use std::str::FromStr;
+
+use sharebench_target::{TargetUrl, UrlError};
+
+use crate::rpc::{AuthSys, MAX_GROUPS};
+
+const KNOWN: &str = "vers=, mountport=, uid=, gid=, gids=, resvport=";
+
+/// A checked `nfs://` URL.
+#[derive(Debug, Clone)]
+pub(crate) struct NfsOptions {
+    pub(crate) host: String,
+    pub(crate) port: Option<u16>,
+    pub(crate) mount_port: Option<u16>,
+    pub(crate) path: String,
+    pub(crate) auth: AuthSys,
+    /// Call from a port below 1024, as exports without `insecure` demand.
+    pub(crate) reserved_port: bool,
+}
+
+impl NfsOptions {
+    pub(crate) fn from_url(mut url: TargetUrl) -> Result<Self, UrlError> {
+        if url.scheme != "nfs" {
+            return Err(url.error("not an nfs:// URL"));
+        }
+        if url.user.is_some() {
+            return Err(url.error("NFS knows no user names; give uid= and gid="));
+        }
+        if url.path.split('/').any(|name| name == "." || name == "..") || url.path.contains('\0') {
+            return Err(url.error("the path must not hold '.' or '..'"));
+        }
+        match url.take("vers").as_deref() {
+            None | Some("3") => {}
+            Some(other) => return Err(url.error(format!("vers={other}: only NFS version 3 is spoken"))),
+        }
+        let mount_port = number(&mut url, "mountport", 1..=u16::MAX)?;
+        let own = own_ids();
+        let uid = number(&mut url, "uid", 0..=u32::MAX)?.unwrap_or(own.0);
+        let gid = number(&mut url, "gid", 0..=u32::MAX)?.unwrap_or(own.1);
+        let groups = groups(&mut url)?;
+        let reserved_port = number(&mut url, "resvport", 0..=1u8)? == Some(1);
+        url.refuse_leftovers(KNOWN)?;
+        Ok(Self {
+            host: url.host,
+            port: url.port,
+            mount_port,
+            path: url.path,
+            auth: AuthSys { machine: "sharebench".into(), uid, gid, groups },
+            reserved_port,
+        })
+    }
+}
+
+fn number<T: FromStr + PartialOrd + std::fmt::Display>(
+    url: &mut TargetUrl,
+    key: &str,
+    range: std::ops::RangeInclusive<T>,
+) -> Result<Option<T>, UrlError> {
+    let Some(text) = url.take(key) else { return Ok(None) };
+    match text.parse() {
+        Ok(number) if range.contains(&number) => Ok(Some(number)),
+        _ => {
+            Err(url.error(format!("{key}={text} is not a number from {} to {}", range.start(), range.end())))
+        }
+    }
+}
+
+fn groups(url: &mut TargetUrl) -> Result<Vec<u32>, UrlError> {
+    let Some(text) = url.take("gids") else { return Ok(Vec::new()) };
+    let groups: Result<Vec<u32>, _> = text.split(',').map(str::parse).collect();
+    match groups {
+        Ok(groups) if groups.len() <= MAX_GROUPS => Ok(groups),
+        _ => Err(url.error(format!("gids={text} is not a list of at most {MAX_GROUPS} numbers"))),
+    }
+}
+
+/// User and group of this process; 0 where the system does not say.
+fn own_ids() -> (u32, u32) {
+    #[cfg(target_os = "linux")]
+    if let Ok(own) = std::fs::metadata("/proc/self") {
+        use std::os::unix::fs::MetadataExt;
+        return (own.uid(), own.gid());
+    }
+    (0, 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(text: &str) -> Result<NfsOptions, UrlError> {
+        NfsOptions::from_url(TargetUrl::parse(text).unwrap())
+    }
+
+    #[test]
+    fn a_full_url_is_understood() {
+        let text = "nfs://nas:2050/srv/data?vers=3&mountport=999&uid=5&gid=6&gids=7,8&resvport=1";
+        let options = options(text).unwrap();
+        assert_eq!((options.port, options.mount_port), (Some(2050), Some(999)));
+        assert_eq!((options.host.as_str(), options.path.as_str()), ("nas", "/srv/data"));
+        assert_eq!((options.auth.uid, options.auth.gid), (5, 6));
+        assert_eq!(options.auth.groups, [7, 8]);
+        assert!(options.reserved_port);
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        for (text, word) in [
+            ("smb://nas/x", "nfs://"),
+            ("nfs://me@nas/x", "uid="),
+            ("nfs://nas/a/../b", ".."),
+            ("nfs://nas/x?vers=4.1", "version 3"),
+            ("nfs://nas/x?mountport=0", "mountport=0"),
+            ("nfs://nas/x?mountport=70000", "65535"),
+            ("nfs://nas/x?uid=-1", "uid=-1"),
+            ("nfs://nas/x?gids=1,x", "gids"),
+            ("nfs://nas/x?resvport=yes", "resvport"),
+            ("nfs://nas/x?rsize=1", "rsize"),
+        ] {
+            let error = options(text).unwrap_err().to_string();
+            assert!(error.contains(word), "{text}: {error}");
+        }
+    }
+}

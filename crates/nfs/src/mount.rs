@@ -1,0 +1,119 @@
+//! MOUNT version 3 (RFC 1813, 5) and the port mapper's `GETPORT` (RFC 1833, 3.2).
+
+use crate::protocol::{FileHandle, MAX_PATH_BYTES};
+use crate::status::MountStatus;
+use crate::xdr::{Reader, Writer, XdrError};
+
+/// `MOUNTPROC3_MNT`.
+pub const MNT: u32 = 1;
+/// `MOUNTPROC3_DUMP`.
+pub const DUMP: u32 = 2;
+/// `MOUNTPROC3_UMNT`.
+pub const UMNT: u32 = 3;
+/// `MOUNTPROC3_UMNTALL`.
+pub const UMNTALL: u32 = 4;
+/// `MOUNTPROC3_EXPORT`.
+pub const EXPORT: u32 = 5;
+
+/// `PMAPPROC_GETPORT`.
+pub const GETPORT: u32 = 3;
+/// TCP, as the port mapper names it.
+pub const TCP: u32 = 6;
+
+/// Most security flavors a server may list.
+const MAX_FLAVORS: usize = 64;
+
+/// A successful MNT (RFC 1813, 5.2.1: `mountres3_ok`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mounted {
+    /// Root of the mounted tree.
+    pub handle: FileHandle,
+    /// True when `AUTH_SYS` is accepted, or when the server lists nothing.
+    pub auth_sys: bool,
+}
+
+/// Writes the argument of MNT and UMNT; longer paths are cut at [`MAX_PATH_BYTES`].
+pub fn put_path(writer: &mut Writer, path: &str) {
+    let bytes = path.as_bytes();
+    writer.opaque(&bytes[..bytes.len().min(MAX_PATH_BYTES)]);
+}
+
+/// Reads the result of MNT.
+pub fn get_mounted(reader: &mut Reader<'_>) -> Result<Result<Mounted, MountStatus>, XdrError> {
+    match reader.u32()? {
+        0 => {}
+        status => return Ok(Err(MountStatus(status))),
+    }
+    let handle = FileHandle::get(reader)?;
+    let count = reader.u32()?;
+    if count as usize > MAX_FLAVORS {
+        return Err(XdrError::TooLong { field: "auth flavors", len: count, max: MAX_FLAVORS });
+    }
+    let mut auth_sys = count == 0;
+    for _ in 0..count {
+        auth_sys |= reader.u32()? == 1;
+    }
+    Ok(Ok(Mounted { handle, auth_sys }))
+}
+
+/// Writes the argument of GETPORT (RFC 1833, 3.1: `mapping`) for TCP.
+pub fn put_mapping(writer: &mut Writer, program: u32, version: u32) {
+    writer.words(&[program, version, TCP, 0]);
+}
+
+/// Reads the result of GETPORT; none when the program is not registered.
+pub fn get_port(reader: &mut Reader<'_>) -> Result<Option<u16>, XdrError> {
+    let value = reader.u32()?;
+    let port = u16::try_from(value).map_err(|_| XdrError::BadValue { field: "port", value })?;
+    Ok((port != 0).then_some(port))
+}
+
+/// The mounts to try for a path, longest first, each with the names left to look up below it.
+pub fn candidates(path: &str) -> Vec<(String, Vec<String>)> {
+    let names: Vec<&str> = path.split('/').filter(|name| !name.is_empty()).collect();
+    let split = |at: usize| {
+        let (export, rest) = names.split_at(at);
+        (format!("/{}", export.join("/")), rest.iter().map(|name| (*name).to_owned()).collect())
+    };
+    (0..=names.len()).rev().map(split).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_export_comes_first_and_the_root_last() {
+        let tries = candidates("/srv//data/deep/");
+        let exports: Vec<&str> = tries.iter().map(|(export, _)| export.as_str()).collect();
+        assert_eq!(exports, ["/srv/data/deep", "/srv/data", "/srv", "/"]);
+        assert_eq!(tries[1].1, ["deep"]);
+        assert_eq!(tries[3].1, ["srv", "data", "deep"]);
+        assert_eq!(candidates("/"), [("/".to_owned(), vec![])]);
+    }
+
+    #[test]
+    fn a_mount_result_lists_its_flavors() {
+        let result = |flavors: &[u32]| {
+            let mut writer = Writer::default();
+            writer.u32(0);
+            writer.opaque(b"root");
+            writer.u32(flavors.len() as u32);
+            writer.words(flavors);
+            get_mounted(&mut Reader::new(writer.as_slice())).unwrap().unwrap().auth_sys
+        };
+        assert!(result(&[]) && result(&[390_003, 1]));
+        assert!(!result(&[390_003]));
+    }
+
+    #[test]
+    fn too_many_flavors_are_refused() {
+        let bytes = [0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff];
+        assert!(get_mounted(&mut Reader::new(&bytes)).is_err());
+    }
+
+    #[test]
+    fn a_mount_failure_keeps_its_status() {
+        assert_eq!(get_mounted(&mut Reader::new(&[0, 0, 0, 13])), Ok(Err(MountStatus::ACCES)));
+    }
+}

@@ -1,0 +1,305 @@
+//! ONC RPC version 2 (RFC 5531): call and reply headers, credentials `AUTH_NONE` and `AUTH_SYS`.
+
+use crate::xdr::{Reader, Writer, XdrError};
+
+/// Largest body of a credential or verifier (RFC 5531, 8.2).
+pub const MAX_AUTH_BYTES: usize = 400;
+
+/// Largest number of groups in `AUTH_SYS` (RFC 5531, appendix A).
+pub const MAX_GROUPS: usize = 16;
+
+const CALL: u32 = 0;
+const REPLY: u32 = 1;
+const RPC_VERSION: u32 = 2;
+const AUTH_NONE: u32 = 0;
+const AUTH_SYS: u32 = 1;
+
+/// Who calls, as `AUTH_SYS` says it (RFC 5531, appendix A).
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct AuthSys {
+    /// Name of the calling machine, at most 255 bytes.
+    pub machine: String,
+    /// Effective user.
+    pub uid: u32,
+    /// Effective group.
+    pub gid: u32,
+    /// Further groups; what exceeds [`MAX_GROUPS`] is left out.
+    pub groups: Vec<u32>,
+}
+
+impl AuthSys {
+    fn put(&self, writer: &mut Writer) {
+        let machine = &self.machine.as_bytes()[..self.machine.len().min(255)];
+        let groups = &self.groups[..self.groups.len().min(MAX_GROUPS)];
+        let body = 4 + 4 + machine.len().next_multiple_of(4) + 8 + 4 + 4 * groups.len();
+        writer.u32(AUTH_SYS);
+        writer.u32(body as u32);
+        // The stamp is arbitrary.
+        writer.u32(0);
+        writer.opaque(machine);
+        writer.u32(self.uid);
+        writer.u32(self.gid);
+        writer.u32(groups.len() as u32);
+        for group in groups {
+            writer.u32(*group);
+        }
+    }
+}
+
+/// What a server accepts calls with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CallHeader {
+    /// Identity of the call.
+    pub xid: u32,
+    /// Program number.
+    pub program: u32,
+    /// Program version.
+    pub version: u32,
+    /// Procedure of the program.
+    pub procedure: u32,
+    /// Flavor of the credential.
+    pub flavor: u32,
+}
+
+/// Why a call cannot be dispatched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum CallError {
+    /// Not a call, or cut short: nothing can be answered.
+    #[error("not an RPC call: {0}")]
+    Garbage(#[from] XdrError),
+    /// RPC version other than 2; to be denied.
+    #[error("call {xid:#010x} is RPC version {version}")]
+    RpcVersion {
+        /// Identity of the call.
+        xid: u32,
+        /// The version it claims.
+        version: u32,
+    },
+    /// A credential that is neither `AUTH_NONE` nor `AUTH_SYS`; to be denied.
+    #[error("call {xid:#010x} has credential flavor {flavor}")]
+    Flavor {
+        /// Identity of the call.
+        xid: u32,
+        /// The flavor it has.
+        flavor: u32,
+    },
+}
+
+impl CallHeader {
+    /// Reads a call's header (RFC 5531, 9: `call_body`) and leaves `reader` at its arguments.
+    #[inline]
+    pub fn get(reader: &mut Reader<'_>) -> Result<Self, CallError> {
+        let xid = reader.u32()?;
+        match reader.u32()? {
+            CALL => {}
+            value => return Err(XdrError::BadValue { field: "message type", value }.into()),
+        }
+        match reader.u32()? {
+            RPC_VERSION => {}
+            version => return Err(CallError::RpcVersion { xid, version }),
+        }
+        let (program, version, procedure) = (reader.u32()?, reader.u32()?, reader.u32()?);
+        let flavor = reader.u32()?;
+        reader.opaque("credential", MAX_AUTH_BYTES)?;
+        reader.u32()?;
+        reader.opaque("verifier", MAX_AUTH_BYTES)?;
+        if flavor != AUTH_NONE && flavor != AUTH_SYS {
+            return Err(CallError::Flavor { xid, flavor });
+        }
+        Ok(Self { xid, program, version, procedure, flavor })
+    }
+}
+
+/// Everything between a call's xid and its arguments, for one program and credential.
+#[derive(Debug, Clone)]
+pub struct CallTemplate {
+    bytes: Vec<u8>,
+}
+
+impl CallTemplate {
+    /// Calls of `program` and `version` by `auth`; none calls as nobody.
+    pub fn new(program: u32, version: u32, auth: Option<&AuthSys>) -> Self {
+        let mut writer = Writer::with_room(128);
+        for word in [CALL, RPC_VERSION, program, version, 0] {
+            writer.u32(word);
+        }
+        match auth {
+            Some(auth) => auth.put(&mut writer),
+            None => writer.u64(0),
+        }
+        // The verifier: AUTH_NONE, empty.
+        writer.u64(0);
+        Self { bytes: writer.as_slice().to_vec() }
+    }
+
+    /// Writes the header of a call of `procedure`; the arguments follow.
+    #[inline]
+    pub fn put(&self, writer: &mut Writer, xid: u32, procedure: u32) {
+        writer.u32(xid);
+        let at = writer.len() + 16;
+        writer.raw(&self.bytes);
+        writer.patch(at, procedure);
+    }
+}
+
+/// Why a peer did not perform a call (RFC 5531, 9: `rejected_reply`, `accept_stat`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Rejection {
+    /// The peer speaks other versions of RPC.
+    #[error("RPC_MISMATCH: RPC versions {low} to {high} only")]
+    RpcMismatch {
+        /// Lowest version spoken.
+        low: u32,
+        /// Highest version spoken.
+        high: u32,
+    },
+    /// The credential was refused.
+    #[error("AUTH_ERROR {0}")]
+    Auth(u32),
+    /// The program is not served here.
+    #[error("PROG_UNAVAIL")]
+    ProgramUnavailable,
+    /// The program is served in other versions.
+    #[error("PROG_MISMATCH: versions {low} to {high} only")]
+    ProgramMismatch {
+        /// Lowest version served.
+        low: u32,
+        /// Highest version served.
+        high: u32,
+    },
+    /// The program has no such procedure.
+    #[error("PROC_UNAVAIL")]
+    ProcedureUnavailable,
+    /// The peer could not decode the arguments.
+    #[error("GARBAGE_ARGS")]
+    GarbageArguments,
+    /// The peer failed otherwise.
+    #[error("SYSTEM_ERR")]
+    System,
+}
+
+impl Rejection {
+    /// Writes a whole reply to call `xid` that says so.
+    pub fn put(self, writer: &mut Writer, xid: u32) {
+        writer.u32(xid);
+        writer.u32(REPLY);
+        let words: &[u32] = match &self {
+            Self::RpcMismatch { low, high } => &[1, 0, *low, *high],
+            Self::Auth(status) => &[1, 1, *status],
+            Self::ProgramUnavailable => &[0, 0, 0, 1],
+            Self::ProgramMismatch { low, high } => &[0, 0, 0, 2, *low, *high],
+            Self::ProcedureUnavailable => &[0, 0, 0, 3],
+            Self::GarbageArguments => &[0, 0, 0, 4],
+            Self::System => &[0, 0, 0, 5],
+        };
+        writer.words(words);
+    }
+}
+
+/// Writes the header of a successful reply; the results follow.
+#[inline]
+pub fn put_success(writer: &mut Writer, xid: u32) {
+    writer.u32(xid);
+    writer.u32(REPLY);
+    // MSG_ACCEPTED, verifier AUTH_NONE and empty, SUCCESS.
+    writer.raw(&[0; 16]);
+}
+
+/// Reads a reply's header (RFC 5531, 9: `reply_body`) and leaves `reader` at its results.
+#[inline]
+pub fn get_reply(reader: &mut Reader<'_>) -> Result<(u32, Result<(), Rejection>), XdrError> {
+    let xid = reader.u32()?;
+    match reader.u32()? {
+        REPLY => {}
+        value => return Err(XdrError::BadValue { field: "message type", value }),
+    }
+    let outcome = match reader.u32()? {
+        0 => get_accepted(reader)?,
+        1 => Err(get_denied(reader)?),
+        value => return Err(XdrError::BadValue { field: "reply status", value }),
+    };
+    Ok((xid, outcome))
+}
+
+fn get_accepted(reader: &mut Reader<'_>) -> Result<Result<(), Rejection>, XdrError> {
+    reader.u32()?;
+    reader.opaque("verifier", MAX_AUTH_BYTES)?;
+    Ok(match reader.u32()? {
+        0 => Ok(()),
+        1 => Err(Rejection::ProgramUnavailable),
+        2 => Err(Rejection::ProgramMismatch { low: reader.u32()?, high: reader.u32()? }),
+        3 => Err(Rejection::ProcedureUnavailable),
+        4 => Err(Rejection::GarbageArguments),
+        5 => Err(Rejection::System),
+        value => return Err(XdrError::BadValue { field: "accept status", value }),
+    })
+}
+
+fn get_denied(reader: &mut Reader<'_>) -> Result<Rejection, XdrError> {
+    Ok(match reader.u32()? {
+        0 => Rejection::RpcMismatch { low: reader.u32()?, high: reader.u32()? },
+        1 => Rejection::Auth(reader.u32()?),
+        value => return Err(XdrError::BadValue { field: "reject status", value }),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_header_is_written_as_rfc_5531_section_9_says() {
+        let auth = AuthSys { machine: "lab".into(), uid: 7, gid: 8, groups: vec![9] };
+        let mut writer = Writer::default();
+        CallTemplate::new(100_003, 3, Some(&auth)).put(&mut writer, 0x0102_0304, 6);
+        let words: Vec<u32> =
+            writer.as_slice().chunks(4).map(|word| u32::from_be_bytes(word.try_into().unwrap())).collect();
+        let lab = u32::from_be_bytes(*b"lab\0");
+        // xid, CALL, rpcvers, prog, vers, proc; AUTH_SYS, length, stamp, name, uid, gid, gids; AUTH_NONE.
+        let expected = [0x0102_0304, 0, 2, 100_003, 3, 6, 1, 28, 0, 3, lab, 7, 8, 1, 9, 0, 0];
+        assert_eq!(words, expected);
+        let mut reader = Reader::new(writer.as_slice());
+        let header = CallHeader::get(&mut reader).unwrap();
+        assert_eq!((header.xid, header.procedure, header.flavor), (0x0102_0304, 6, AUTH_SYS));
+        assert!(reader.rest().is_empty());
+    }
+
+    #[test]
+    fn every_rejection_comes_back_as_itself() {
+        for rejection in [
+            Rejection::RpcMismatch { low: 2, high: 2 },
+            Rejection::Auth(5),
+            Rejection::ProgramUnavailable,
+            Rejection::ProgramMismatch { low: 3, high: 4 },
+            Rejection::ProcedureUnavailable,
+            Rejection::GarbageArguments,
+            Rejection::System,
+        ] {
+            let mut writer = Writer::default();
+            rejection.put(&mut writer, 99);
+            let reply = get_reply(&mut Reader::new(writer.as_slice()));
+            assert_eq!(reply, Ok((99, Err(rejection))));
+        }
+    }
+
+    #[test]
+    fn a_success_is_24_bytes() {
+        let mut writer = Writer::default();
+        put_success(&mut writer, 5);
+        assert_eq!(writer.len(), 24);
+        assert_eq!(get_reply(&mut Reader::new(writer.as_slice())), Ok((5, Ok(()))));
+    }
+
+    #[test]
+    fn other_rpc_versions_and_kerberos_are_told_apart_from_garbage() {
+        let call = |version: u32, flavor: u32| {
+            let mut writer = Writer::default();
+            for word in [1, CALL, version, 100_003, 3, 0, flavor, 0, 0, 0] {
+                writer.u32(word);
+            }
+            CallHeader::get(&mut Reader::new(writer.as_slice()))
+        };
+        assert_eq!(call(3, 0), Err(CallError::RpcVersion { xid: 1, version: 3 }));
+        assert_eq!(call(2, 6), Err(CallError::Flavor { xid: 1, flavor: 6 }));
+    }
+}

@@ -1,0 +1,278 @@
+//! XDR (RFC 4506): a reader that never allocates and a writer that reuses its buffer.
+
+/// Why bytes are not what they should be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum XdrError {
+    /// The message ends within an item.
+    #[error("{wanted} more bytes wanted, {left} left")]
+    Truncated {
+        /// Bytes the item still needs.
+        wanted: usize,
+        /// Bytes that are there.
+        left: usize,
+    },
+    /// A length above the limit of its field.
+    #[error("{field} of {len} bytes, at most {max} allowed")]
+    TooLong {
+        /// The field.
+        field: &'static str,
+        /// Its length on the wire.
+        len: u32,
+        /// Its limit.
+        max: usize,
+    },
+    /// A value outside its enumeration.
+    #[error("{field} has the unknown value {value}")]
+    BadValue {
+        /// The field.
+        field: &'static str,
+        /// Its value on the wire.
+        value: u32,
+    },
+}
+
+/// Takes items from the front of a message; what it gives borrows from the message.
+#[derive(Debug, Clone, Copy)]
+pub struct Reader<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Reader<'a> {
+    /// Starts at the front of `message`.
+    pub const fn new(message: &'a [u8]) -> Self {
+        Self { rest: message }
+    }
+
+    /// Bytes not taken yet.
+    pub const fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
+    /// Exactly `len` bytes, without padding.
+    #[inline]
+    pub fn take(&mut self, len: usize) -> Result<&'a [u8], XdrError> {
+        let Some((head, tail)) = self.rest.split_at_checked(len) else {
+            return Err(XdrError::Truncated { wanted: len, left: self.rest.len() });
+        };
+        self.rest = tail;
+        Ok(head)
+    }
+
+    /// `N` bytes of fixed opaque data (RFC 4506, 4.9); `N` must be a multiple of four.
+    #[inline]
+    pub fn array<const N: usize>(&mut self) -> Result<[u8; N], XdrError> {
+        let Some((head, tail)) = self.rest.split_first_chunk::<N>() else {
+            return Err(XdrError::Truncated { wanted: N, left: self.rest.len() });
+        };
+        self.rest = tail;
+        Ok(*head)
+    }
+
+    /// An unsigned integer or an enumeration (RFC 4506, 4.2).
+    #[inline]
+    pub fn u32(&mut self) -> Result<u32, XdrError> {
+        self.array().map(u32::from_be_bytes)
+    }
+
+    /// An unsigned hyper integer (RFC 4506, 4.5).
+    #[inline]
+    pub fn u64(&mut self) -> Result<u64, XdrError> {
+        self.array().map(u64::from_be_bytes)
+    }
+
+    /// A boolean (RFC 4506, 4.4): 0 or 1, nothing else.
+    #[inline]
+    pub fn boolean(&mut self, field: &'static str) -> Result<bool, XdrError> {
+        match self.u32()? {
+            0 => Ok(false),
+            1 => Ok(true),
+            value => Err(XdrError::BadValue { field, value }),
+        }
+    }
+
+    /// Variable opaque data or a string of at most `max` bytes (RFC 4506, 4.10).
+    #[inline]
+    pub fn opaque(&mut self, field: &'static str, max: usize) -> Result<&'a [u8], XdrError> {
+        let len = self.u32()?;
+        if len as usize > max {
+            return Err(XdrError::TooLong { field, len, max });
+        }
+        let body = self.take(len as usize)?;
+        self.take(padding(len as usize))?;
+        Ok(body)
+    }
+}
+
+/// Bytes that fill an opaque of `len` bytes up to a multiple of four (RFC 4506, 3).
+pub const fn padding(len: usize) -> usize {
+    len.wrapping_neg() & 3
+}
+
+/// Appends items to a buffer that keeps its memory, and does not clear it again, between messages.
+#[derive(Debug, Default, Clone)]
+pub struct Writer {
+    bytes: Vec<u8>,
+    len: usize,
+}
+
+impl Writer {
+    /// An empty writer with room for `bytes`.
+    pub fn with_room(bytes: usize) -> Self {
+        Self { bytes: vec![0; bytes], len: 0 }
+    }
+
+    /// What was written.
+    pub fn as_slice(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+
+    /// Bytes written.
+    pub const fn len(&self) -> usize {
+        self.len
+    }
+
+    /// True when nothing was written.
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Forgets what was written and keeps the memory.
+    pub fn clear(&mut self) {
+        self.len = 0;
+    }
+
+    /// Takes back everything behind the first `len` bytes.
+    pub fn truncate(&mut self, len: usize) {
+        self.len = self.len.min(len);
+    }
+
+    /// Takes away the first `count` bytes.
+    pub fn drop_front(&mut self, count: usize) {
+        let count = count.min(self.len);
+        self.bytes.copy_within(count..self.len, 0);
+        self.len -= count;
+    }
+
+    /// Gives memory back when more than `limit` bytes are held.
+    pub fn shrink(&mut self, limit: usize) {
+        if self.bytes.len() > limit && self.len <= limit {
+            self.bytes.truncate(limit);
+            self.bytes.shrink_to_fit();
+        }
+    }
+
+    /// The next `count` bytes, of unspecified content; [`Self::advance`] makes them part of the message.
+    #[inline]
+    pub fn room(&mut self, count: usize) -> &mut [u8] {
+        let end = self.len + count;
+        if self.bytes.len() < end {
+            self.grow(end);
+        }
+        &mut self.bytes[self.len..end]
+    }
+
+    #[cold]
+    fn grow(&mut self, end: usize) {
+        self.bytes.resize(end.max(self.bytes.len() * 2).max(512), 0);
+    }
+
+    /// Counts `count` bytes of [`Self::room`] as written.
+    #[inline]
+    pub fn advance(&mut self, count: usize) {
+        self.len = (self.len + count).min(self.bytes.len());
+    }
+
+    /// Raw bytes without length and padding.
+    #[inline]
+    pub fn raw(&mut self, bytes: &[u8]) {
+        self.room(bytes.len()).copy_from_slice(bytes);
+        self.len += bytes.len();
+    }
+
+    /// An unsigned integer or an enumeration.
+    #[inline]
+    pub fn u32(&mut self, value: u32) {
+        self.raw(&value.to_be_bytes());
+    }
+
+    /// Unsigned integers, one after the other.
+    pub fn words(&mut self, values: &[u32]) {
+        for value in values {
+            self.u32(*value);
+        }
+    }
+
+    /// An unsigned hyper integer.
+    #[inline]
+    pub fn u64(&mut self, value: u64) {
+        self.raw(&value.to_be_bytes());
+    }
+
+    /// A boolean.
+    #[inline]
+    pub fn boolean(&mut self, value: bool) {
+        self.u32(u32::from(value));
+    }
+
+    /// Variable opaque data or a string.
+    #[inline]
+    pub fn opaque(&mut self, body: &[u8]) {
+        self.u32(body.len() as u32);
+        self.raw(body);
+        self.pad(body.len());
+    }
+
+    /// The zero bytes behind an opaque of `len` bytes.
+    #[inline]
+    pub fn pad(&mut self, len: usize) {
+        self.raw(&[0; 3][..padding(len)]);
+    }
+
+    /// Writes over the four bytes at `at`, which must have been written before.
+    #[inline]
+    pub fn patch(&mut self, at: usize, value: u32) {
+        if let Some(place) = self.bytes[..self.len].get_mut(at..at + 4) {
+            place.copy_from_slice(&value.to_be_bytes());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn opaques_are_padded_to_four_bytes() {
+        let mut writer = Writer::default();
+        writer.opaque(b"sillyprog");
+        // The example of RFC 4506, section 7.
+        assert_eq!(writer.as_slice(), b"\0\0\0\x09sillyprog\0\0\0");
+        let mut reader = Reader::new(writer.as_slice());
+        assert_eq!(reader.opaque("name", 9), Ok(&b"sillyprog"[..]));
+        assert!(reader.rest().is_empty());
+    }
+
+    #[test]
+    fn a_huge_length_is_refused_before_anything_is_taken() {
+        let mut reader = Reader::new(&[0xff, 0xff, 0xff, 0xff, 0, 0]);
+        let error = XdrError::TooLong { field: "data", len: u32::MAX, max: 1 << 20 };
+        assert_eq!(reader.opaque("data", 1 << 20), Err(error));
+        let mut reader = Reader::new(&[0, 0, 0, 9, 1]);
+        assert_eq!(reader.opaque("data", 64), Err(XdrError::Truncated { wanted: 9, left: 1 }));
+    }
+
+    #[test]
+    fn a_boolean_is_zero_or_one() {
+        assert!(Reader::new(&[0, 0, 0, 2]).boolean("eof").is_err());
+    }
+
+    #[test]
+    fn a_cleared_writer_keeps_its_memory() {
+        let mut writer = Writer::with_room(8);
+        writer.u64(7);
+        writer.clear();
+        assert!(writer.is_empty());
+        writer.u32(1);
+        assert_eq!(writer.as_slice(), [0, 0, 0, 1]);
+    }
+}

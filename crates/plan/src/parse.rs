@@ -1,0 +1,324 @@
+//! Plan text: TOML read by hand, so that every mistake has its line, its field and a hint.
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use sharebench_model::units::parse_duration;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::mistake::nearest;
+use crate::{Depth, Load, Mistake, Mistakes, Plan, PlannedTarget, Sweep, Verify};
+
+impl Plan {
+    /// Reads a plan; all mistakes at once. Values are checked against each other by [`Plan::resolve`].
+    pub fn parse(text: &str) -> Result<Self, Mistakes> {
+        let table = DeTable::parse(text).map_err(|error| {
+            let line = error.span().map(|span| line_of(text, span.start));
+            let problem = error.message().to_owned();
+            Mistakes(vec![Mistake {
+                field: "plan".into(),
+                line,
+                problem,
+                hint: "the file is not valid TOML".into(),
+            }])
+        })?;
+        let mut reader = Reader { text, plan: Self::default(), mistakes: Mistakes::default() };
+        reader.top(table.get_ref());
+        if reader.mistakes.0.is_empty() { Ok(reader.plan) } else { Err(reader.mistakes) }
+    }
+
+    /// A short name for a target given without one: its protocol, or the last part of a local path.
+    pub fn name_for(url: &str, taken: &[PlannedTarget]) -> String {
+        let base = match url.split_once("://") {
+            Some((scheme, _)) if scheme != "file" => scheme.to_owned(),
+            _ => url
+                .trim_end_matches('/')
+                .rsplit('/')
+                .find(|part| !part.is_empty() && *part != ".")
+                .unwrap_or("local")
+                .into(),
+        };
+        let free = |name: &String| taken.iter().all(|target| target.name != *name);
+        let numbered = (2..).map(|n| format!("{base}-{n}"));
+        std::iter::once(base.clone()).chain(numbered).find(free).unwrap_or(base)
+    }
+}
+
+const TOP: [&str; 10] =
+    ["title", "seed", "repetitions", "sample", "verify", "timeout", "target", "sweep", "depth", "load"];
+
+struct Reader<'a> {
+    text: &'a str,
+    plan: Plan,
+    mistakes: Mistakes,
+}
+
+type Item<'a> = Spanned<DeValue<'a>>;
+
+impl Reader<'_> {
+    fn top(&mut self, table: &DeTable<'_>) {
+        for (key, value) in table {
+            let field = key.get_ref().as_ref();
+            self.note_line(field, value);
+            match field {
+                "title" => self.plan.title = self.string(field, value),
+                "seed" => self.plan.seed = self.seed(field, value),
+                "repetitions" => self.plan.repetitions = self.count(field, value),
+                "sample" => self.plan.sample = self.duration(field, value),
+                "timeout" => self.plan.timeout = self.duration(field, value),
+                "verify" => self.plan.verify = self.verify(field, value),
+                "target" => self.targets(value),
+                "sweep" => self.plan.sweep = self.section(field, value, Self::sweep),
+                "depth" => self.plan.depth = self.section(field, value, Self::depth),
+                "load" => self.plan.load = self.section(field, value, Self::load),
+                other => self.unknown("", other, key.span().start, &TOP),
+            }
+        }
+    }
+
+    fn targets(&mut self, value: &Item<'_>) {
+        let DeValue::Array(items) = value.get_ref() else {
+            return self.blame(
+                "target",
+                value,
+                "is not a list of tables",
+                "write [[target]] with two brackets",
+            );
+        };
+        for (index, item) in items.iter().enumerate() {
+            let DeValue::Table(table) = item.get_ref() else {
+                self.blame("target", item, "is not a table", "write [[target]] and below it url = \"...\"");
+                continue;
+            };
+            let (mut name, mut url) = (None, None);
+            for (key, value) in table {
+                let field = format!("target.{index}.{}", key.get_ref());
+                self.note_line(&field, value);
+                match key.get_ref().as_ref() {
+                    "name" => name = self.string(&field, value),
+                    "url" => url = self.string(&field, value),
+                    "password" => self.blame(
+                        &field,
+                        value,
+                        "a password does not belong in a plan",
+                        "use SHAREBENCH_PASSWORD or --password-file",
+                    ),
+                    other => {
+                        self.unknown(&format!("target.{index}."), other, key.span().start, &["name", "url"])
+                    }
+                }
+            }
+            let url = url.unwrap_or_default();
+            let name = name.unwrap_or_else(|| Plan::name_for(&url, &self.plan.targets));
+            self.plan
+                .lines
+                .entry(format!("target.{index}.url"))
+                .or_insert(line_of(self.text, item.span().start));
+            self.plan.targets.push(PlannedTarget { name, url });
+        }
+    }
+
+    fn section<T: Default>(
+        &mut self,
+        field: &str,
+        value: &Item<'_>,
+        read: fn(&mut Self, &mut T, &str, &Item<'_>) -> &'static [&'static str],
+    ) -> Option<T> {
+        let DeValue::Table(table) = value.get_ref() else {
+            self.blame(field, value, "is not a section", &format!("write [{field}] on a line of its own"));
+            return None;
+        };
+        let mut section = T::default();
+        for (key, value) in table {
+            let name = key.get_ref().as_ref();
+            self.note_line(&format!("{field}.{name}"), value);
+            let known = read(self, &mut section, name, value);
+            if !known.contains(&name) {
+                self.unknown(&format!("{field}."), name, key.span().start, known);
+            }
+        }
+        Some(section)
+    }
+
+    fn sweep(&mut self, sweep: &mut Sweep, name: &str, value: &Item<'_>) -> &'static [&'static str] {
+        match name {
+            "file_sizes" => sweep.file_sizes = self.list("sweep.file_sizes", value),
+            "record_sizes" => sweep.record_sizes = self.list("sweep.record_sizes", value),
+            "tests" => sweep.tests = self.list("sweep.tests", value),
+            _ => {}
+        }
+        &["file_sizes", "record_sizes", "tests"]
+    }
+
+    fn depth(&mut self, depth: &mut Depth, name: &str, value: &Item<'_>) -> &'static [&'static str] {
+        match name {
+            "file_size" => depth.file_size = self.parsed("depth.file_size", value),
+            "record_sizes" => depth.record_sizes = self.list("depth.record_sizes", value),
+            "depths" => depth.depths = self.list("depth.depths", value),
+            "tests" => depth.tests = self.list("depth.tests", value),
+            _ => {}
+        }
+        &["file_size", "record_sizes", "depths", "tests"]
+    }
+
+    fn load(&mut self, load: &mut Load, name: &str, value: &Item<'_>) -> &'static [&'static str] {
+        match name {
+            "workload" => load.workload = self.string("load.workload", value),
+            "steps" => load.steps = self.list("load.steps", value),
+            "think" => load.think = self.duration("load.think", value),
+            "warm_up" => load.warm_up = self.duration("load.warm_up", value),
+            "measure" => load.measure = self.duration("load.measure", value),
+            "scale" => load.scale = self.parsed("load.scale", value),
+            "block" => load.block = self.parsed("load.block", value),
+            _ => {}
+        }
+        &["workload", "steps", "think", "warm_up", "measure", "scale", "block"]
+    }
+
+    fn string(&mut self, field: &str, value: &Item<'_>) -> Option<String> {
+        if let DeValue::String(text) = value.get_ref() {
+            return Some(text.as_ref().to_owned());
+        }
+        self.blame(field, value, "is not a text", "write it in quotes");
+        None
+    }
+
+    /// A text or a bare number, as the type itself reads it.
+    fn parsed<T: FromStr<Err: ToString>>(&mut self, field: &str, value: &Item<'_>) -> Option<T> {
+        let text = match value.get_ref() {
+            DeValue::String(text) => text.as_ref().to_owned(),
+            DeValue::Integer(number) if number.radix() == 10 => number.as_str().replace('_', ""),
+            _ => {
+                self.blame(field, value, "is neither a number nor a text", "such as 4096 or \"64KiB\"");
+                return None;
+            }
+        };
+        text.parse().map_err(|error: T::Err| self.blame(field, value, &error.to_string(), "")).ok()
+    }
+
+    fn list<T: FromStr<Err: ToString>>(&mut self, field: &str, value: &Item<'_>) -> Option<Vec<T>> {
+        let DeValue::Array(items) = value.get_ref() else {
+            self.blame(field, value, "is not a list", "write [a, b, c]");
+            return None;
+        };
+        Some(items.iter().filter_map(|item| self.parsed(field, item)).collect())
+    }
+
+    fn count(&mut self, field: &str, value: &Item<'_>) -> Option<u32> {
+        self.parsed(field, value)
+    }
+
+    /// A seed is any 64-bit number; TOML's own integers are signed, so the text form `"0x..."` is the usual one.
+    fn seed(&mut self, field: &str, value: &Item<'_>) -> Option<u64> {
+        let text = match value.get_ref() {
+            DeValue::String(text) => text.as_ref().to_owned(),
+            DeValue::Integer(number) => number.as_str().replace('_', ""),
+            _ => String::new(),
+        };
+        let seed = match text.strip_prefix("0x") {
+            Some(hex) => u64::from_str_radix(hex, 16).ok(),
+            None => text.parse().ok(),
+        };
+        if seed.is_none() {
+            self.blame(field, value, "is not a 64-bit number", "such as 42 or \"0x9e3779b97f4a7c15\"");
+        }
+        seed
+    }
+
+    fn duration(&mut self, field: &str, value: &Item<'_>) -> Option<Duration> {
+        let text = self.string(field, value)?;
+        parse_duration(&text).map_err(|error| self.blame(field, value, &error.to_string(), "")).ok()
+    }
+
+    fn verify(&mut self, field: &str, value: &Item<'_>) -> Option<Verify> {
+        let text = self.string(field, value)?;
+        let found = Verify::NAMES.iter().find(|(name, _)| *name == text).map(|(_, verify)| *verify);
+        if found.is_none() {
+            self.blame(field, value, &format!("'{text}' is no way to verify"), "stamps, full or off");
+        }
+        found
+    }
+
+    fn unknown(&mut self, prefix: &str, name: &str, at: usize, known: &[&str]) {
+        let hint = nearest(name, known).map_or_else(
+            || format!("known are {}", known.join(", ")),
+            |near| format!("did you mean '{near}'?"),
+        );
+        let line = Some(line_of(self.text, at));
+        self.mistakes.0.push(Mistake {
+            field: format!("{prefix}{name}"),
+            line,
+            problem: "unknown field".into(),
+            hint,
+        });
+    }
+
+    fn blame(&mut self, field: &str, value: &Item<'_>, problem: &str, hint: &str) {
+        let line = Some(line_of(self.text, value.span().start));
+        self.mistakes.0.push(Mistake {
+            field: field.into(),
+            line,
+            problem: problem.into(),
+            hint: hint.into(),
+        });
+    }
+
+    fn note_line(&mut self, field: &str, value: &Item<'_>) {
+        self.plan.lines.insert(field.into(), line_of(self.text, value.span().start));
+    }
+}
+
+fn line_of(text: &str, at: usize) -> usize {
+    1 + text.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Plan;
+
+    #[test]
+    fn a_resolved_plan_written_and_read_again_is_the_same_plan() {
+        let text = "title = 'a \"b\" \\\\ c'\n[[target]]\nurl = 'smb://a@h/s'\n[[target]]\nurl = 'smb://a@i/s'\n[sweep]\n[depth]\n[load]\n";
+        let resolved = Plan::parse(text).unwrap().resolve().unwrap();
+        assert_eq!(resolved.targets[1].name, "smb-2");
+        let again = Plan::parse(&resolved.typed.to_toml()).unwrap().resolve().unwrap();
+        assert_eq!(again.steps, resolved.steps);
+        assert_eq!(again.typed.to_toml(), resolved.typed.to_toml());
+    }
+
+    #[test]
+    fn every_mistake_is_shown_with_its_line() {
+        let text = "repetitons = 3\nsample = 5\n[[target]]\nurl = '/tmp'\npassword = 'x'\n[sweep]\nrecord_sizes = ['4KiB', 'huge']\ntests = ['raed']\n";
+        let mistakes = Plan::parse(text).unwrap_err();
+        let lines: Vec<_> = mistakes.0.iter().map(|mistake| mistake.line.unwrap()).collect();
+        let shown = mistakes.to_string();
+        assert_eq!(mistakes.0.len(), 5, "{shown}");
+        assert!([1, 2, 5, 7, 8].iter().all(|line| lines.contains(line)), "{shown}");
+        assert!(
+            shown.contains("did you mean 'repetitions'?") && shown.contains("did you mean 'read'?"),
+            "{shown}"
+        );
+    }
+
+    #[test]
+    fn mistakes_between_fields_are_found_too() {
+        let text = "repetitions = 0\n[[target]]\nurl = '/tmp'\n[sweep]\nfile_sizes = ['64KiB', 0]\nrecord_sizes = ['1MiB', '100000']\n[load]\nsteps = [0]\nworkload = 'copy-all'\n";
+        let shown = Plan::parse(text).unwrap().resolve().unwrap_err().to_string();
+        for word in [
+            "repetitions: 0",
+            "larger than the file size",
+            "0B is outside",
+            "load.steps: 0",
+            "line 9: load.workload",
+        ] {
+            assert!(shown.contains(word), "{word} missing in {shown}");
+        }
+    }
+
+    #[test]
+    fn text_that_is_no_toml_says_where() {
+        let mistakes = Plan::parse("title = 'x'\n[sweep\n").unwrap_err();
+        assert_eq!(mistakes.0[0].line, Some(2));
+    }
+}

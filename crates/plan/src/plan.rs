@@ -1,0 +1,110 @@
+//! A plan as typed: every field optional, nothing checked against anything else yet.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use sharebench_model::units::ByteSize;
+
+use crate::Test;
+
+/// How thoroughly reads are checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Verify {
+    /// The stamp of every 512 bytes.
+    #[default]
+    Stamps,
+    /// Every byte.
+    Full,
+    /// Nothing.
+    Off,
+}
+
+impl Verify {
+    /// Every choice with its name in plans.
+    pub const NAMES: [(&'static str, Self); 3] =
+        [("stamps", Self::Stamps), ("full", Self::Full), ("off", Self::Off)];
+
+    /// The name in plans.
+    pub fn name(self) -> &'static str {
+        Self::NAMES.iter().find(|(_, verify)| *verify == self).map_or("", |(name, _)| name)
+    }
+}
+
+/// A system under test.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlannedTarget {
+    /// Short name, unique in the plan.
+    pub name: String,
+    /// URL without password.
+    pub url: String,
+}
+
+/// File sizes x record sizes x tests, one operation in flight.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Sweep {
+    /// Bytes per file.
+    pub file_sizes: Option<Vec<ByteSize>>,
+    /// Bytes per operation.
+    pub record_sizes: Option<Vec<ByteSize>>,
+    /// What to do.
+    pub tests: Option<Vec<Test>>,
+}
+
+/// Request sizes x queue depths x tests on one file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Depth {
+    /// Bytes of the file.
+    pub file_size: Option<ByteSize>,
+    /// Bytes per operation.
+    pub record_sizes: Option<Vec<ByteSize>>,
+    /// Operations in flight.
+    pub depths: Option<Vec<u32>>,
+    /// What to do.
+    pub tests: Option<Vec<Test>>,
+}
+
+/// Users in steps.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Load {
+    /// Name of a built-in workload.
+    pub workload: Option<String>,
+    /// Motors per step.
+    pub steps: Option<Vec<u32>>,
+    /// Pause between transactions.
+    pub think: Option<Duration>,
+    /// Unmeasured start of a step.
+    pub warm_up: Option<Duration>,
+    /// Measured part of a step.
+    pub measure: Option<Duration>,
+    /// Bytes of the whole data set.
+    pub scale: Option<ByteSize>,
+    /// Bytes per operation of a copy.
+    pub block: Option<ByteSize>,
+}
+
+/// A plan as typed in a file or by flags.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// What the user calls the run.
+    pub title: Option<String>,
+    /// Seed of every random choice; drawn when missing.
+    pub seed: Option<u64>,
+    /// How often every cell is measured on every target.
+    pub repetitions: Option<u32>,
+    /// Least time a cell is measured per repetition.
+    pub sample: Option<Duration>,
+    /// How reads are checked.
+    pub verify: Option<Verify>,
+    /// Deadline of one operation, and of connecting.
+    pub timeout: Option<Duration>,
+    /// Systems under test.
+    pub targets: Vec<PlannedTarget>,
+    /// Cells of file and record sizes.
+    pub sweep: Option<Sweep>,
+    /// Cells of request sizes and queue depths.
+    pub depth: Option<Depth>,
+    /// Steps of users.
+    pub load: Option<Load>,
+    /// Line of each field in the plan file, for mistakes found later.
+    pub(crate) lines: BTreeMap<String, usize>,
+}

@@ -1,0 +1,302 @@
+//! From a plan as typed to a resolved plan: defaults, checks across fields, schedule.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use sharebench_model::units::ByteSize;
+use sharebench_model::{Coordinates, Value, axis};
+
+use crate::schedule::{Cell, append};
+use crate::workload::WORKLOADS;
+use crate::{
+    Depth, Load, Mistake, Mistakes, Plan, RecordWork, ResolvedPlan, Sweep, Test, TransactionWork, Verify,
+    Work, Workload,
+};
+
+const KIB: u64 = 1 << 10;
+const MIB: u64 = 1 << 20;
+const MAX_RECORD: u64 = 64 * MIB;
+const MAX_FILE: u64 = 1 << 44;
+
+/// Most steps a plan may hold: beyond this a plan is a slip of a unit, not a wish.
+const MAX_STEPS: usize = 1_000_000;
+
+impl Plan {
+    /// Fills defaults and checks everything; all mistakes at once.
+    pub fn resolve(&self) -> Result<ResolvedPlan, Mistakes> {
+        let mut resolver = Resolver { plan: self, typed: self.clone(), mistakes: Mistakes::default() };
+        let resolved = resolver.run();
+        if resolver.mistakes.0.is_empty() { Ok(resolved) } else { Err(resolver.mistakes) }
+    }
+}
+
+struct Resolver<'a> {
+    plan: &'a Plan,
+    typed: Plan,
+    mistakes: Mistakes,
+}
+
+impl Resolver<'_> {
+    fn run(&mut self) -> ResolvedPlan {
+        self.check_targets();
+        let seed = *self.typed.seed.get_or_insert(0);
+        let repetitions = *self.typed.repetitions.get_or_insert(10);
+        self.within("repetitions", u64::from(repetitions), 1, 10_000);
+        let sample = *self.typed.sample.get_or_insert(Duration::from_millis(200));
+        self.duration_within("sample", sample, Duration::from_millis(1), Duration::from_secs(3600));
+        let verify = *self.typed.verify.get_or_insert(Verify::Stamps);
+        let timeout = *self.typed.timeout.get_or_insert(Duration::from_secs(30));
+        self.duration_within("timeout", timeout, Duration::from_millis(10), Duration::from_secs(86_400));
+        if self.plan.sweep.is_none() && self.plan.depth.is_none() && self.plan.load.is_none() {
+            self.blame("plan", "nothing to do", "add a [sweep], [depth] or [load] section");
+        }
+
+        let mut steps = Vec::new();
+        let targets = self.plan.targets.len() as u32;
+        let mut cells = self.plan.sweep.clone().map_or(Vec::new(), |sweep| self.sweep_cells(sweep, sample));
+        cells.extend(self.plan.depth.clone().map_or(Vec::new(), |depth| self.depth_cells(depth, sample)));
+        let loads = self.plan.load.clone().map_or(Vec::new(), |load| self.load_cells(load));
+        let total = (cells.len() * repetitions as usize + loads.len()) * targets as usize;
+        if total > MAX_STEPS {
+            self.blame(
+                "plan",
+                &format!("{total} steps are more than {MAX_STEPS}"),
+                "use fewer sizes or repetitions",
+            );
+        } else if self.mistakes.0.is_empty() {
+            append(&mut steps, &cells, targets, repetitions, seed, true);
+            append(&mut steps, &loads, targets, 1, seed, false);
+        }
+        let title = self.typed.title.get_or_insert_with(|| "run".into()).clone();
+        let typed = self.typed.clone();
+        ResolvedPlan { title, seed, verify, timeout, targets: typed.targets.clone(), steps, typed }
+    }
+
+    fn check_targets(&mut self) {
+        if self.plan.targets.is_empty() {
+            self.blame(
+                "target",
+                "no target is named",
+                "add a [[target]] with a url, or name targets on the command line",
+            );
+        }
+        let mut names = BTreeSet::new();
+        for (index, target) in self.plan.targets.iter().enumerate() {
+            if target.url.is_empty() {
+                self.blame(
+                    &format!("target.{index}.url"),
+                    "no url",
+                    "such as smb://user@host/share, nfs://host/export or /path",
+                );
+            }
+            if !names.insert(target.name.as_str()) {
+                self.blame(
+                    &format!("target.{index}.name"),
+                    &format!("'{}' is used twice", target.name),
+                    "give each target a name of its own",
+                );
+            }
+        }
+    }
+
+    fn sweep_cells(&mut self, sweep: Sweep, sample: Duration) -> Vec<Cell> {
+        let files = sweep.file_sizes.unwrap_or_else(|| sizes(&[64 * KIB, MIB, 16 * MIB]));
+        let records = sweep.record_sizes.unwrap_or_else(|| sizes(&[4 * KIB, 64 * KIB, MIB]));
+        let tests = sweep.tests.unwrap_or_else(|| Test::ALL.to_vec());
+        self.check_list("sweep.file_sizes", &files, 512, MAX_FILE);
+        self.check_list("sweep.record_sizes", &records, 512, MAX_RECORD);
+        self.check_tests("sweep.tests", &tests);
+        let mut cells = Vec::new();
+        for file in &files {
+            let fitting: Vec<_> = records.iter().filter(|record| record <= &file).collect();
+            if fitting.is_empty() && !records.is_empty() {
+                let smallest = records.iter().min().copied().unwrap_or_default();
+                self.blame(
+                    "sweep.record_sizes",
+                    &format!(
+                        "every record size is larger than the file size {file} (smallest is {smallest})"
+                    ),
+                    "a record must fit into its file",
+                );
+            }
+            for record in fitting {
+                self.check_divides("sweep.file_sizes", *file, *record);
+                cells.extend(tests.iter().map(|&test| record_cell(test, *file, *record, 1, sample)));
+            }
+        }
+        self.typed.sweep =
+            Some(Sweep { file_sizes: Some(files), record_sizes: Some(records), tests: Some(tests) });
+        cells
+    }
+
+    fn depth_cells(&mut self, depth: Depth, sample: Duration) -> Vec<Cell> {
+        let file = depth.file_size.unwrap_or(ByteSize(64 * MIB));
+        let records = depth.record_sizes.unwrap_or_else(|| sizes(&[4 * KIB, 64 * KIB]));
+        let depths = depth.depths.unwrap_or_else(|| vec![1, 2, 4, 8]);
+        let tests = depth
+            .tests
+            .unwrap_or_else(|| vec![Test::Read, Test::Rewrite, Test::RandomRead, Test::RandomWrite]);
+        self.check_list("depth.file_size", &[file], 512, MAX_FILE);
+        self.check_list("depth.record_sizes", &records, 512, MAX_RECORD);
+        self.check_tests("depth.tests", &tests);
+        self.check_counts("depth.depths", &depths, 1024);
+        let mut cells = Vec::new();
+        for &record in &records {
+            if record > file {
+                self.blame(
+                    "depth.record_sizes",
+                    &format!("{record} is larger than the file ({file})"),
+                    "a record must fit into its file",
+                );
+                continue;
+            }
+            self.check_divides("depth.file_size", file, record);
+            for &queue_depth in &depths {
+                cells.extend(tests.iter().map(|&test| record_cell(test, file, record, queue_depth, sample)));
+            }
+        }
+        self.typed.depth = Some(Depth {
+            file_size: Some(file),
+            record_sizes: Some(records),
+            depths: Some(depths),
+            tests: Some(tests),
+        });
+        cells
+    }
+
+    fn load_cells(&mut self, load: Load) -> Vec<Cell> {
+        let name = load.workload.unwrap_or_else(|| WORKLOADS[0].0.into());
+        let steps = load.steps.unwrap_or_else(|| vec![1, 2, 5, 10]);
+        let think = load.think.unwrap_or(Duration::from_secs(1));
+        let warm_up = load.warm_up.unwrap_or(Duration::from_secs(2));
+        let measure = load.measure.unwrap_or(Duration::from_secs(10));
+        let scale = load.scale.unwrap_or(ByteSize(5_600_000));
+        let block = load.block.unwrap_or(ByteSize(100_000));
+        self.check_counts("load.steps", &steps, 100_000);
+        self.check_list("load.scale", &[scale], 8 * KIB, MAX_FILE);
+        self.check_list("load.block", &[block], 512, MAX_RECORD);
+        self.duration_within("load.think", think, Duration::ZERO, Duration::from_secs(3600));
+        self.duration_within("load.warm_up", warm_up, Duration::ZERO, Duration::from_secs(86_400));
+        self.duration_within(
+            "load.measure",
+            measure,
+            Duration::from_millis(100),
+            Duration::from_secs(86_400),
+        );
+        let workload = Workload::built_in(&name, scale.0, block.0.min(MAX_RECORD) as u32);
+        if workload.is_none() {
+            let known = WORKLOADS.map(|(name, _)| name);
+            let hint = crate::mistake::nearest(&name, &known).map_or_else(
+                || format!("known are {}", known.join(", ")),
+                |near| format!("did you mean '{near}'?"),
+            );
+            self.blame("load.workload", &format!("'{name}' is no workload"), &hint);
+        }
+        self.typed.load = Some(Load {
+            workload: Some(name),
+            steps: Some(steps.clone()),
+            think: Some(think),
+            warm_up: Some(warm_up),
+            measure: Some(measure),
+            scale: Some(scale),
+            block: Some(block),
+        });
+        let Some(workload) = workload else { return Vec::new() };
+        let cell = |&motors: &u32| {
+            let coordinates = Coordinates::new()
+                .with(axis::WORKLOAD, Value::text(workload.name))
+                .with(axis::MOTORS, Value::Count(u64::from(motors)));
+            let work = TransactionWork { workload: workload.clone(), motors, think, warm_up, measure };
+            (coordinates, Work::Transactions(work))
+        };
+        steps.iter().map(cell).collect()
+    }
+
+    fn check_list(&mut self, field: &str, list: &[ByteSize], least: u64, most: u64) {
+        if list.is_empty() {
+            self.blame(field, "the list is empty", "name at least one size");
+        }
+        for size in list {
+            self.within(field, size.0, least, most);
+        }
+        self.check_distinct(field, list);
+    }
+
+    fn check_counts(&mut self, field: &str, list: &[u32], most: u64) {
+        if list.is_empty() {
+            self.blame(field, "the list is empty", "name at least one number");
+        }
+        for &count in list {
+            self.within(field, u64::from(count), 1, most);
+        }
+        self.check_distinct(field, list);
+    }
+
+    fn check_tests(&mut self, field: &str, tests: &[Test]) {
+        if tests.is_empty() {
+            self.blame(field, "the list is empty", "name at least one test");
+        }
+        self.check_distinct(field, tests);
+    }
+
+    fn check_distinct<T: Ord + std::fmt::Display>(&mut self, field: &str, list: &[T]) {
+        let mut seen = BTreeSet::new();
+        if let Some(twice) = list.iter().find(|item| !seen.insert(*item)) {
+            self.blame(
+                field,
+                &format!("{twice} stands twice"),
+                "name each value once; 'repetitions' repeats cells",
+            );
+        }
+    }
+
+    fn check_divides(&mut self, field: &str, file: ByteSize, record: ByteSize) {
+        if record.0 > 0 && file.0 % record.0 != 0 {
+            self.blame(
+                field,
+                &format!("{file} is not a multiple of the record size {record}"),
+                "choose sizes that divide",
+            );
+        }
+    }
+
+    fn within(&mut self, field: &str, number: u64, least: u64, most: u64) {
+        if !(least..=most).contains(&number) {
+            let show = |n: u64| if least >= 512 { ByteSize(n).to_string() } else { n.to_string() };
+            let (number, least, most) = (show(number), show(least), show(most));
+            self.blame(field, &format!("{number} is outside of {least}..{most}"), "");
+        }
+    }
+
+    fn duration_within(&mut self, field: &str, value: Duration, least: Duration, most: Duration) {
+        if !(least..=most).contains(&value) {
+            self.blame(field, &format!("{value:?} is outside of {least:?}..{most:?}"), "");
+        }
+    }
+
+    fn blame(&mut self, field: &str, problem: &str, hint: &str) {
+        let mistake = Mistake {
+            field: field.into(),
+            line: self.plan.lines.get(field).copied(),
+            problem: problem.into(),
+            hint: hint.into(),
+        };
+        if !self.mistakes.0.contains(&mistake) {
+            self.mistakes.0.push(mistake);
+        }
+    }
+}
+
+fn sizes(list: &[u64]) -> Vec<ByteSize> {
+    list.iter().copied().map(ByteSize).collect()
+}
+
+fn record_cell(test: Test, file: ByteSize, record: ByteSize, queue_depth: u32, sample: Duration) -> Cell {
+    let coordinates = Coordinates::new()
+        .with(axis::TEST, Value::text(test.name()))
+        .with(axis::FILE_SIZE, Value::Bytes(file.0))
+        .with(axis::RECORD_SIZE, Value::Bytes(record.0))
+        .with(axis::QUEUE_DEPTH, Value::Count(u64::from(queue_depth)));
+    let record_size = record.0.min(MAX_RECORD) as u32;
+    (coordinates, Work::Records(RecordWork { test, file_size: file.0, record_size, queue_depth, sample }))
+}

@@ -1,0 +1,129 @@
+//! A resolved plan: valid, complete, in the order in which it will run.
+
+use std::time::Duration;
+
+use sharebench_model::Coordinates;
+
+use crate::{Plan, PlannedTarget, Test, Verify, Workload};
+
+/// One file, one test, one motor.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecordWork {
+    /// What to do.
+    pub test: Test,
+    /// Bytes of the file; a multiple of `record_size`.
+    pub file_size: u64,
+    /// Bytes per operation.
+    pub record_size: u32,
+    /// Operations in flight.
+    pub queue_depth: u32,
+    /// Least busy time; whole passes over the file are repeated until it is reached.
+    pub sample: Duration,
+}
+
+/// Motors that perform transactions with think time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TransactionWork {
+    /// What they perform.
+    pub workload: Workload,
+    /// How many motors.
+    pub motors: u32,
+    /// Pause between transactions.
+    pub think: Duration,
+    /// Unmeasured start.
+    pub warm_up: Duration,
+    /// Measured part.
+    pub measure: Duration,
+}
+
+/// What a step does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Work {
+    /// A cell of a sweep or of a depth study.
+    Records(RecordWork),
+    /// A step of a user load.
+    Transactions(TransactionWork),
+}
+
+/// One step of the schedule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StepPlan {
+    /// Position in the schedule.
+    pub index: u32,
+    /// Index into [`ResolvedPlan::targets`].
+    pub target: u32,
+    /// Which repetition.
+    pub repetition: u32,
+    /// What tells it from the others.
+    pub coordinates: Coordinates,
+    /// What it does.
+    pub work: Work,
+}
+
+/// A valid plan and its schedule. The same plan text gives the same schedule everywhere.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ResolvedPlan {
+    /// What the run is called.
+    pub title: String,
+    /// Seed of every random choice.
+    pub seed: u64,
+    /// How reads are checked.
+    pub verify: Verify,
+    /// Deadline of one operation, and of connecting.
+    pub timeout: Duration,
+    /// Systems under test.
+    pub targets: Vec<PlannedTarget>,
+    /// Every step, in order.
+    pub steps: Vec<StepPlan>,
+    /// The plan with all defaults filled; parsing and resolving it gives this again.
+    pub typed: Plan,
+}
+
+impl ResolvedPlan {
+    /// Most operations in flight of any record step; at least 1.
+    pub fn max_depth(&self) -> u32 {
+        self.record_works().map(|work| work.queue_depth).max().unwrap_or(1)
+    }
+
+    /// Largest record of any step, in bytes; at least 512.
+    pub fn max_record(&self) -> u32 {
+        let blocks = self.steps.iter().map(|step| match &step.work {
+            Work::Records(work) => work.record_size,
+            Work::Transactions(work) => work.workload.block,
+        });
+        blocks.max().unwrap_or(512).max(512)
+    }
+
+    /// Bytes that one target must have room for.
+    pub fn bytes_needed(&self) -> u64 {
+        let mut files: Vec<u64> = self.record_works().map(|work| work.file_size).collect();
+        files.sort_unstable();
+        let largest = files.last().copied().unwrap_or(0);
+        files.dedup();
+        // One data file per size, the new file of the write test beside them, then the users' copies.
+        let records: u64 = files.iter().sum::<u64>() + largest;
+        let loads = self.steps.iter().map(|step| match &step.work {
+            Work::Records(_) => 0,
+            Work::Transactions(work) => work.workload.bytes_on_target(work.motors),
+        });
+        records.max(loads.max().unwrap_or(0))
+    }
+
+    /// How long the measured parts will take at least, preparation not counted.
+    pub fn least_duration(&self) -> Duration {
+        self.steps
+            .iter()
+            .map(|step| match &step.work {
+                Work::Records(work) => work.sample,
+                Work::Transactions(work) => work.warm_up + work.measure,
+            })
+            .sum()
+    }
+
+    fn record_works(&self) -> impl Iterator<Item = &RecordWork> {
+        self.steps.iter().filter_map(|step| match &step.work {
+            Work::Records(work) => Some(work),
+            Work::Transactions(_) => None,
+        })
+    }
+}

@@ -1,0 +1,103 @@
+//! A plan as text: what is stored with a run, so that it can be run again.
+
+use std::fmt::{Display, Write};
+use std::time::Duration;
+
+use crate::{Plan, Verify};
+
+impl Plan {
+    /// The plan as TOML; [`Plan::parse`] gives the same plan back.
+    pub fn to_toml(&self) -> String {
+        let mut text = String::new();
+        let top = [
+            ("title", self.title.as_ref().map(quoted)),
+            ("seed", self.seed.map(|seed| quoted(format!("{seed:#x}")))),
+            ("repetitions", self.repetitions.map(|n| n.to_string())),
+            ("sample", self.sample.map(duration)),
+            ("verify", self.verify.map(Verify::name).map(quoted)),
+            ("timeout", self.timeout.map(duration)),
+        ];
+        fields(&mut text, &top);
+        for target in &self.targets {
+            text.push_str("\n[[target]]\n");
+            fields(&mut text, &[("name", Some(quoted(&target.name))), ("url", Some(quoted(&target.url)))]);
+        }
+        self.studies(&mut text);
+        text
+    }
+
+    fn studies(&self, text: &mut String) {
+        if let Some(sweep) = &self.sweep {
+            text.push_str("\n[sweep]\n");
+            let lists = [
+                ("file_sizes", sweep.file_sizes.as_deref().map(quoted_list)),
+                ("record_sizes", sweep.record_sizes.as_deref().map(quoted_list)),
+                ("tests", sweep.tests.as_deref().map(quoted_list)),
+            ];
+            fields(text, &lists);
+        }
+        if let Some(depth) = &self.depth {
+            text.push_str("\n[depth]\n");
+            let lists = [
+                ("file_size", depth.file_size.map(quoted)),
+                ("record_sizes", depth.record_sizes.as_deref().map(quoted_list)),
+                ("depths", depth.depths.as_deref().map(numbers)),
+                ("tests", depth.tests.as_deref().map(quoted_list)),
+            ];
+            fields(text, &lists);
+        }
+        if let Some(load) = &self.load {
+            text.push_str("\n[load]\n");
+            let lists = [
+                ("workload", load.workload.as_ref().map(quoted)),
+                ("steps", load.steps.as_deref().map(numbers)),
+                ("think", load.think.map(duration)),
+                ("warm_up", load.warm_up.map(duration)),
+                ("measure", load.measure.map(duration)),
+                ("scale", load.scale.map(quoted)),
+                ("block", load.block.map(quoted)),
+            ];
+            fields(text, &lists);
+        }
+    }
+}
+
+fn fields(text: &mut String, fields: &[(&str, Option<String>)]) {
+    for (name, value) in fields {
+        if let Some(value) = value {
+            // Writing to a String cannot fail.
+            let _ = writeln!(text, "{name} = {value}");
+        }
+    }
+}
+
+fn quoted(value: impl Display) -> String {
+    let mut text = String::from("\"");
+    for c in value.to_string().chars() {
+        match c {
+            '"' | '\\' => text.extend(['\\', c]),
+            c if c.is_control() => {
+                let _ = write!(text, "\\u{:04X}", c as u32);
+            }
+            c => text.push(c),
+        }
+    }
+    text + "\""
+}
+
+fn quoted_list<T: Display>(list: &[T]) -> String {
+    format!("[{}]", list.iter().map(quoted).collect::<Vec<_>>().join(", "))
+}
+
+fn numbers(list: &[u32]) -> String {
+    format!("[{}]", list.iter().map(u32::to_string).collect::<Vec<_>>().join(", "))
+}
+
+fn duration(value: Duration) -> String {
+    let nanos = value.as_nanos();
+    let (count, unit) = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")]
+        .into_iter()
+        .find(|(size, _)| nanos % size == 0)
+        .map_or((nanos, "ns"), |(size, unit)| (nanos / size, unit));
+    quoted(format!("{count}{unit}"))
+}

@@ -1,0 +1,83 @@
+//! Open files of a session, found by a reference that is void once the file is closed.
+
+use std::collections::VecDeque;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+
+use sharebench_model::{ErrorClass, FileRef, OpError};
+
+/// Low half of a [`FileRef`]: the place; high half: how often the place was used before.
+const PLACE_BITS: u32 = 16;
+
+#[derive(Debug, Default)]
+pub(crate) struct Files {
+    places: Vec<(u32, Option<OwnedFd>)>,
+    /// Oldest first, so that a void reference stays void for as long as possible.
+    free: VecDeque<u32>,
+}
+
+impl Files {
+    /// Takes an open file into the table.
+    pub fn insert(&mut self, fd: OwnedFd) -> Result<FileRef, OpError> {
+        // A few places are held back so that closing and opening in turn does not reuse one at once.
+        let full = self.places.len() >> PLACE_BITS > 0;
+        let reused = if full || self.free.len() > 64 { self.free.pop_front() } else { None };
+        let place = match reused {
+            Some(place) => place,
+            None if !full => {
+                self.places.push((0, None));
+                self.places.len() as u32 - 1
+            }
+            None => return Err(OpError::new(ErrorClass::Refused, "open", "65536 files are open")),
+        };
+        let Some(entry) = self.places.get_mut(place as usize) else { return Err(void()) };
+        entry.1 = Some(fd);
+        Ok(FileRef(entry.0 << PLACE_BITS | place))
+    }
+
+    #[inline]
+    pub fn fd(&self, file: FileRef) -> Result<RawFd, OpError> {
+        match self.places.get((file.0 & 0xFFFF) as usize) {
+            Some((uses, Some(fd))) if *uses == file.0 >> PLACE_BITS => Ok(fd.as_raw_fd()),
+            _ => Err(void()),
+        }
+    }
+
+    /// Gives the file back for closing; its reference is void from now on.
+    pub fn remove(&mut self, file: FileRef) -> Result<OwnedFd, OpError> {
+        self.fd(file)?;
+        let place = file.0 & 0xFFFF;
+        let (uses, fd) = self.places.get_mut(place as usize).ok_or_else(void)?;
+        *uses = (*uses + 1) & 0xFFFF;
+        self.free.push_back(place);
+        fd.take().ok_or_else(void)
+    }
+}
+
+#[cold]
+fn void() -> OpError {
+    OpError::new(ErrorClass::Stale, "file reference", "not an open file of this session")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn any() -> OwnedFd {
+        std::fs::File::open("/dev/null").unwrap().into()
+    }
+
+    #[test]
+    fn a_closed_reference_stays_void_while_others_come_and_go() {
+        let mut files = Files::default();
+        let first = files.insert(any()).unwrap();
+        drop(files.remove(first).unwrap());
+        for _ in 0..300 {
+            let next = files.insert(any()).unwrap();
+            assert_ne!(next, first);
+            assert!(files.fd(next).is_ok() && files.fd(first).is_err());
+            drop(files.remove(next).unwrap());
+        }
+        assert!(files.places.len() < 100, "places are used again");
+        assert_eq!(files.remove(first).unwrap_err().class, ErrorClass::Stale);
+    }
+}

@@ -1,0 +1,86 @@
+//! What a directory lies on: file system type, mount point, source and options.
+
+use std::path::Path;
+
+use sharebench_model::Facts;
+
+/// A line of `/proc/self/mountinfo` (proc(5)).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Mount {
+    pub point: String,
+    pub kind: String,
+    pub source: String,
+    pub options: String,
+}
+
+impl Mount {
+    /// The mount that holds `path`, which must be absolute and without symbolic links.
+    pub fn of(path: &Path, mountinfo: &str) -> Option<Self> {
+        let mounts = mountinfo.lines().filter_map(Self::parse);
+        // The longest mount point above the path; of equals the last, which lies on top.
+        mounts.filter(|mount| path.starts_with(&mount.point)).max_by_key(|mount| mount.point.len())
+    }
+
+    fn parse(line: &str) -> Option<Self> {
+        let (left, right) = line.split_once(" - ")?;
+        let mut left = left.split(' ').skip(4);
+        let (point, options) = (left.next()?, left.next()?);
+        let mut right = right.split(' ');
+        let (kind, source, more) = (right.next()?, right.next()?, right.next().unwrap_or_default());
+        let more = more.split(',').filter(|option| !options.split(',').any(|known| known == *option));
+        let all = options.split(',').chain(more).filter(|option| !secret(option));
+        Some(Self {
+            point: unescape(point),
+            kind: kind.to_owned(),
+            source: unescape(source),
+            options: unescape(&all.collect::<Vec<_>>().join(",")),
+        })
+    }
+
+    pub fn write_facts(&self, facts: &mut Facts) {
+        facts.insert("file_system".into(), self.kind.clone());
+        facts.insert("mount_point".into(), self.point.clone());
+        facts.insert("mount_source".into(), self.source.clone());
+        facts.insert("mount_options".into(), self.options.clone());
+    }
+}
+
+/// Kernels do not show passwords here; a file system in user space might.
+fn secret(option: &str) -> bool {
+    option.split('=').next().is_some_and(|key| key.starts_with("pass"))
+}
+
+/// Space, tab, newline and backslash are written as three octal digits.
+fn unescape(text: &str) -> String {
+    let mut plain = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        let code = after.get(..3).and_then(|digits| std::str::from_utf8(digits).ok());
+        let code = code.and_then(|digits| u8::from_str_radix(digits, 8).ok()).filter(|_| byte == b'\\');
+        plain.push(code.unwrap_or(byte));
+        rest = if code.is_some() { &after[3..] } else { after };
+    }
+    String::from_utf8_lossy(&plain).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const INFO: &str = "\
+22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw,errors=remount-ro
+30 22 0:40 / /mnt/a\\040share rw,nosuid shared:7 master:2 - cifs //nas/public rw,vers=3.1.1,password=x,username=u
+31 22 0:41 / /mnt rw - tmpfs tmpfs rw,size=1k
+32 31 0:42 / /mnt rw - nfs nas:/export rw,vers=3,addr=10.0.0.1
+broken line
+";
+
+    #[test]
+    fn the_innermost_and_topmost_mount_counts() {
+        let share = Mount::of(Path::new("/mnt/a share/dir"), INFO).unwrap();
+        assert_eq!((share.point.as_str(), share.kind.as_str()), ("/mnt/a share", "cifs"));
+        assert_eq!(share.options, "rw,nosuid,vers=3.1.1,username=u");
+        assert_eq!(Mount::of(Path::new("/mnt/other"), INFO).unwrap().source, "nas:/export");
+        assert_eq!(Mount::of(Path::new("/mntx"), INFO).unwrap().kind, "ext4");
+    }
+}

@@ -1,0 +1,112 @@
+//! What both kinds of session share: the root directory, open files, and operations on names.
+
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+
+use sharebench_model::{ErrorClass, Facts, FileRef, MetaOp, MetaReply, MetaYield, OpError, OpenHow};
+
+use crate::cache;
+use crate::errno::Errno;
+use crate::files::Files;
+use crate::names;
+use crate::sys;
+
+#[derive(Debug)]
+pub(crate) struct Room {
+    pub root: OwnedFd,
+    pub files: Files,
+    pub facts: Facts,
+    /// Offsets, lengths and buffers of direct I/O must be multiples of this; none for cached I/O.
+    pub direct: Option<u32>,
+    pub drop_cache: bool,
+    pub overlay: bool,
+    /// System calls so far, operations in `io_uring` counted as one each.
+    pub requests: u64,
+}
+
+impl Room {
+    pub fn call(&mut self, op: MetaOp) -> MetaReply {
+        let mut requests = 0;
+        let result = self.perform(op, &mut requests);
+        self.requests += u64::from(requests);
+        MetaReply { result, requests }
+    }
+
+    fn perform(&mut self, op: MetaOp, requests: &mut u32) -> Result<MetaYield, OpError> {
+        let root = self.root.as_fd();
+        match op {
+            MetaOp::Open { path, how } => self.open(&path, how, requests),
+            MetaOp::Close { file } => self.close(file, requests),
+            MetaOp::SetSize { file, size } => {
+                let fd = self.files.fd(file)?;
+                *requests += 1;
+                sys::ftruncate(fd, size).map_err(|errno| errno.at("ftruncate"))?;
+                Ok(MetaYield::Done)
+            }
+            MetaOp::DropCache { file } => self.drop_cache(file, requests),
+            MetaOp::Stat { path } => names::stat(root, &path, requests),
+            MetaOp::List { path } => names::list(root, &path, requests),
+            MetaOp::Remove { path } => names::remove(root, &path, requests),
+            MetaOp::MakeDir { path } => names::make_dir(root, &path, requests),
+            MetaOp::RemoveDir { path } => names::remove_dir(root, &path, requests),
+            MetaOp::Rename { from, to } => names::rename(root, &from, &to, requests),
+            MetaOp::Space => names::space(root, requests),
+        }
+    }
+
+    fn open(&mut self, path: &str, how: OpenHow, requests: &mut u32) -> Result<MetaYield, OpError> {
+        let path = names::relative(path)?;
+        let access = match how {
+            OpenHow::Read => libc::O_RDONLY,
+            OpenHow::ReadWrite => libc::O_RDWR,
+            OpenHow::CreateNew => libc::O_RDWR | libc::O_CREAT | libc::O_EXCL,
+        };
+        let direct = if self.direct.is_some() { libc::O_DIRECT } else { 0 };
+        *requests += 1;
+        let fd = sys::openat(self.root.as_fd(), &path, access | direct | libc::O_NOFOLLOW)
+            .map_err(|errno| errno.at("openat"))?;
+        *requests += 1;
+        let stat = sys::fstat(fd.as_raw_fd()).map_err(|errno| errno.at("fstat"))?;
+        if names::is_dir(&stat) {
+            return Err(Errno(libc::EISDIR).at("openat"));
+        }
+        Ok(MetaYield::Opened { file: self.files.insert(fd)?, size: stat.st_size.cast_unsigned() })
+    }
+
+    fn close(&mut self, file: FileRef, requests: &mut u32) -> Result<MetaYield, OpError> {
+        let fd = self.files.remove(file)?;
+        *requests += 1;
+        sys::close(fd).map_err(|errno| errno.at("close"))?;
+        Ok(MetaYield::Done)
+    }
+
+    fn drop_cache(&mut self, file: FileRef, requests: &mut u32) -> Result<MetaYield, OpError> {
+        let fd = self.files.fd(file)?;
+        if !self.drop_cache {
+            let detail = "this file system keeps its files in the page cache";
+            return Err(OpError::new(ErrorClass::Unsupported, "drop cache", detail));
+        }
+        cache::drop_cache(fd, self.overlay, requests)?;
+        Ok(MetaYield::Done)
+    }
+
+    /// The failure of a data operation; direct I/O explains what the system leaves unsaid.
+    #[cold]
+    pub fn failure(&self, errno: Errno, step: &'static str) -> OpError {
+        match (errno, self.direct) {
+            (Errno(libc::EINVAL), Some(unit)) => {
+                let detail = format!(
+                    "{}: direct I/O needs offsets and lengths in multiples of {unit} bytes",
+                    errno.name()
+                );
+                OpError::new(ErrorClass::Unsupported, step, detail)
+            }
+            _ => errno.at(step),
+        }
+    }
+}
+
+/// A record larger than the slot is refused, never split.
+#[cold]
+pub(crate) fn too_long(len: u32, slot_bytes: usize) -> OpError {
+    OpError::new(ErrorClass::Refused, "submit", format!("{len} bytes do not fit a slot of {slot_bytes}"))
+}

@@ -1,0 +1,171 @@
+//! System calls with checked results; one function is one call.
+
+use std::ffi::CStr;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::ptr;
+
+use libc::{c_int, c_uint};
+
+use crate::errno::Errno;
+
+type Result<T> = std::result::Result<T, Errno>;
+
+fn count(returned: isize) -> Result<usize> {
+    if returned < 0 { Err(Errno::last()) } else { Ok(returned as usize) }
+}
+
+fn done(returned: c_int) -> Result<()> {
+    count(returned as isize).map(|_| ())
+}
+
+#[inline]
+pub fn pread(fd: RawFd, into: &mut [u8], offset: u64) -> Result<usize> {
+    // SAFETY: the pointer and length describe a live, exclusively borrowed buffer.
+    count(unsafe { libc::pread64(fd, into.as_mut_ptr().cast(), into.len(), offset.cast_signed()) })
+}
+
+#[inline]
+pub fn pwrite(fd: RawFd, from: &[u8], offset: u64) -> Result<usize> {
+    // SAFETY: the pointer and length describe a live buffer.
+    count(unsafe { libc::pwrite64(fd, from.as_ptr().cast(), from.len(), offset.cast_signed()) })
+}
+
+/// `pwrite` that returns when the bytes are on stable storage.
+pub fn pwrite_dsync(fd: RawFd, from: &[u8], offset: u64) -> Result<usize> {
+    let part = libc::iovec { iov_base: from.as_ptr().cast_mut().cast(), iov_len: from.len() };
+    // SAFETY: one iovec that describes a live buffer, which the call only reads.
+    count(unsafe { libc::pwritev2(fd, &raw const part, 1, offset.cast_signed(), libc::RWF_DSYNC) })
+}
+
+pub fn fsync(fd: RawFd) -> Result<()> {
+    // SAFETY: no memory is involved.
+    done(unsafe { libc::fsync(fd) })
+}
+
+pub fn openat(dir: BorrowedFd<'_>, path: &CStr, flags: c_int) -> Result<OwnedFd> {
+    // SAFETY: the path is NUL-terminated; the mode is read because the variadic argument is there.
+    let fd =
+        unsafe { libc::openat(dir.as_raw_fd(), path.as_ptr(), flags | libc::O_CLOEXEC, 0o644 as c_uint) };
+    done(fd)?;
+    // SAFETY: a descriptor just opened that nobody else owns.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+pub fn close(fd: OwnedFd) -> Result<()> {
+    use std::os::fd::IntoRawFd;
+    // SAFETY: ownership was given up by into_raw_fd, so it is closed once.
+    done(unsafe { libc::close(fd.into_raw_fd()) })
+}
+
+pub fn fstat(fd: RawFd) -> Result<libc::stat64> {
+    let mut stat = MaybeUninit::uninit();
+    // SAFETY: the call fills the structure when it succeeds, which `done` checks before it is read.
+    unsafe {
+        done(libc::fstat64(fd, stat.as_mut_ptr()))?;
+        Ok(stat.assume_init())
+    }
+}
+
+/// Attributes of a name; a symbolic link in its last place is not followed.
+pub fn fstatat(dir: BorrowedFd<'_>, path: &CStr) -> Result<libc::stat64> {
+    let mut stat = MaybeUninit::uninit();
+    // SAFETY: as in `fstat`; the path is NUL-terminated.
+    unsafe {
+        let flags = libc::AT_SYMLINK_NOFOLLOW;
+        done(libc::fstatat64(dir.as_raw_fd(), path.as_ptr(), stat.as_mut_ptr(), flags))?;
+        Ok(stat.assume_init())
+    }
+}
+
+pub fn ftruncate(fd: RawFd, size: u64) -> Result<()> {
+    let size = i64::try_from(size).map_err(|_| Errno(libc::EFBIG))?;
+    // SAFETY: no memory is involved.
+    done(unsafe { libc::ftruncate64(fd, size) })
+}
+
+pub fn mkdirat(dir: BorrowedFd<'_>, path: &CStr) -> Result<()> {
+    // SAFETY: the path is NUL-terminated.
+    done(unsafe { libc::mkdirat(dir.as_raw_fd(), path.as_ptr(), 0o755) })
+}
+
+/// Removes a name; `flags` is 0 for files, `AT_REMOVEDIR` for directories.
+pub fn unlinkat(dir: BorrowedFd<'_>, path: &CStr, flags: c_int) -> Result<()> {
+    // SAFETY: the path is NUL-terminated.
+    done(unsafe { libc::unlinkat(dir.as_raw_fd(), path.as_ptr(), flags) })
+}
+
+pub fn renameat(dir: BorrowedFd<'_>, from: &CStr, to: &CStr) -> Result<()> {
+    // SAFETY: both paths are NUL-terminated.
+    done(unsafe { libc::renameat(dir.as_raw_fd(), from.as_ptr(), dir.as_raw_fd(), to.as_ptr()) })
+}
+
+pub fn fstatvfs(fd: RawFd) -> Result<libc::statvfs64> {
+    let mut space = MaybeUninit::uninit();
+    // SAFETY: as in `fstat`.
+    unsafe {
+        done(libc::fstatvfs64(fd, space.as_mut_ptr()))?;
+        Ok(space.assume_init())
+    }
+}
+
+pub fn fstatfs(fd: RawFd) -> Result<libc::statfs64> {
+    let mut fs = MaybeUninit::uninit();
+    // SAFETY: as in `fstat`.
+    unsafe {
+        done(libc::fstatfs64(fd, fs.as_mut_ptr()))?;
+        Ok(fs.assume_init())
+    }
+}
+
+/// Fills `into` with directory records; 0 bytes at the end.
+pub fn getdents(fd: RawFd, into: &mut [u8]) -> Result<usize> {
+    // SAFETY: the pointer and length describe a live, exclusively borrowed buffer.
+    count(unsafe { libc::syscall(libc::SYS_getdents64, fd, into.as_mut_ptr(), into.len()) } as isize)
+}
+
+/// Whether this process may create names in a directory; also fails on a read-only file system.
+pub fn may_write(dir: BorrowedFd<'_>) -> Result<()> {
+    let mode = libc::W_OK | libc::X_OK;
+    // SAFETY: the path is a NUL-terminated constant.
+    done(unsafe { libc::faccessat(dir.as_raw_fd(), c".".as_ptr(), mode, libc::AT_EACCESS) })
+}
+
+pub fn fadvise_dontneed(fd: RawFd) -> Result<()> {
+    // SAFETY: no memory is involved; this call returns the error number instead of setting it.
+    match unsafe { libc::posix_fadvise64(fd, 0, 0, libc::POSIX_FADV_DONTNEED) } {
+        0 => Ok(()),
+        number => Err(Errno(number)),
+    }
+}
+
+/// Pages of a whole file in the page cache, by `cachestat` (Linux 6.5).
+pub fn cached_pages(fd: RawFd) -> Result<u64> {
+    /// Not yet named by the libc crate on every architecture; the number is common to all of them.
+    const CACHESTAT: libc::c_long = 451;
+    let whole_file = [0_u64; 2];
+    let mut stat = [0_u64; 5];
+    // SAFETY: struct cachestat_range is two, struct cachestat five 64-bit fields (linux/mman.h).
+    count(unsafe { libc::syscall(CACHESTAT, fd, whole_file.as_ptr(), stat.as_mut_ptr(), 0) } as isize)?;
+    Ok(stat[0])
+}
+
+/// Pages of a whole file in the page cache, by `mincore` over a mapping of it.
+pub fn resident_pages(fd: RawFd, bytes: u64) -> Result<u64> {
+    if bytes == 0 {
+        return Ok(0);
+    }
+    let len = usize::try_from(bytes).map_err(|_| Errno(libc::EFBIG))?;
+    let mut pages = vec![0_u8; len.div_ceil(4096)];
+    // SAFETY: a fresh mapping that nobody reads; mincore writes one byte per page into `pages`.
+    unsafe {
+        let mapping = libc::mmap(ptr::null_mut(), len, libc::PROT_READ, libc::MAP_SHARED, fd, 0);
+        if mapping == libc::MAP_FAILED {
+            return Err(Errno::last());
+        }
+        let looked = done(libc::mincore(mapping, len, pages.as_mut_ptr()));
+        libc::munmap(mapping, len);
+        looked?;
+    }
+    Ok(pages.iter().filter(|page| **page & 1 == 1).count() as u64)
+}

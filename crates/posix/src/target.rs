@@ -1,0 +1,259 @@
+//! A directory as a target: options, checks at connect, and the choice of engine.
+
+use std::ffi::CString;
+use std::fmt;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use sharebench_model::{ErrorClass, Facts};
+use sharebench_target::{
+    Capabilities, ConnectError, LocalBoxFuture, Session, SessionSpec, Target, TargetUrl, UrlError, UrlPart,
+};
+
+use crate::buffers::Buffers;
+use crate::errno::Errno;
+use crate::files::Files;
+use crate::mount::Mount;
+use crate::psync::PsyncSession;
+use crate::room::Room;
+use crate::sys;
+use crate::uring::UringSession;
+
+/// Largest record one `pread` or `pwrite` moves (read(2)): a page less than 2 GiB.
+const MAX_RECORD: u32 = 0x7FFF_F000;
+const MAX_DEPTH: u32 = 4096;
+
+/// How data operations reach the system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Engine {
+    /// `psync` at queue depth 1, `uring` above.
+    #[default]
+    Auto,
+    /// `pread` and `pwrite`; queue depth 1 only.
+    Psync,
+    /// `io_uring` at every depth.
+    Uring,
+}
+
+impl Engine {
+    /// As typed in `engine=`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Psync => "psync",
+            Self::Uring => "uring",
+        }
+    }
+}
+
+impl fmt::Display for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A local or mounted directory, which must exist and be writable when a session is opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PosixTarget {
+    path: PathBuf,
+    engine: Engine,
+    direct: bool,
+}
+
+impl PosixTarget {
+    /// A directory with cached I/O.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into(), engine: Engine::Auto, direct: false }
+    }
+
+    /// The same with an engine.
+    #[must_use]
+    pub fn with_engine(mut self, engine: Engine) -> Self {
+        self.engine = engine;
+        self
+    }
+
+    /// The same with or without direct I/O (`O_DIRECT`), which bypasses the page cache.
+    #[must_use]
+    pub fn with_direct(mut self, direct: bool) -> Self {
+        self.direct = direct;
+        self
+    }
+
+    /// Takes `file:///dir?direct=1&engine=auto|psync|uring`, or a bare path.
+    pub fn from_url(mut url: TargetUrl) -> Result<Self, UrlError> {
+        if url.scheme != "file" {
+            return Err(url.error("not a local path"));
+        }
+        let engine = match url.take("engine").as_deref() {
+            None | Some("auto") => Engine::Auto,
+            Some("psync") => Engine::Psync,
+            Some("uring") => Engine::Uring,
+            Some(other) => return Err(url.error(format!("engine={other}: use auto, psync or uring"))),
+        };
+        let direct = match url.take("direct").as_deref() {
+            None | Some("0") => false,
+            Some("1") => true,
+            Some(other) => return Err(url.error(format!("direct={other}: use 0 or 1"))),
+        };
+        url.refuse_leftovers("direct= and engine=")?;
+        Ok(Self { path: url.path.into(), engine, direct })
+    }
+
+    /// The directory.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn error(&self, part: UrlPart, class: ErrorClass, detail: impl Into<String>) -> ConnectError {
+        ConnectError { url: self.url(), part, class, detail: detail.into() }
+    }
+
+    fn path_error(&self, errno: Errno) -> ConnectError {
+        let detail = match errno.0 {
+            libc::ENOENT => format!("there is no such directory; {}", errno.name()),
+            libc::ENOTDIR => format!("not a directory; {}", errno.name()),
+            libc::EACCES | libc::EPERM => format!("no permission to create files there; {}", errno.name()),
+            libc::EROFS => format!("the file system is mounted read-only; {}", errno.name()),
+            _ => errno.name(),
+        };
+        self.error(UrlPart::Path, errno.class(), detail)
+    }
+
+    /// The root directory, which is there and writable.
+    fn open_root(&self) -> Result<OwnedFd, ConnectError> {
+        let path = CString::new(self.path.as_os_str().as_bytes())
+            .map_err(|_| self.error(UrlPart::Path, ErrorClass::Refused, "the path holds a NUL byte"))?;
+        let flags = libc::O_RDONLY | libc::O_DIRECTORY;
+        let here = std::fs::File::open("/").map_err(|_| self.path_error(Errno(libc::EIO)))?;
+        // An absolute path ignores the directory given; a relative one is made absolute below.
+        let absolute = if self.path.is_absolute() { None } else { std::env::current_dir().ok() };
+        let path = match absolute {
+            None => path,
+            Some(dir) => CString::new(dir.join(&self.path).as_os_str().as_bytes()).unwrap_or(path),
+        };
+        let root = sys::openat(here.as_fd(), &path, flags).map_err(|errno| self.path_error(errno))?;
+        sys::may_write(root.as_fd()).map_err(|errno| self.path_error(errno))?;
+        Ok(root)
+    }
+
+    fn mount(&self) -> Option<Mount> {
+        let path = self.path.canonicalize().ok()?;
+        Mount::of(&path, &std::fs::read_to_string("/proc/self/mountinfo").ok()?)
+    }
+
+    /// Opens an unnamed file for direct I/O; false where the file system cannot.
+    fn check_direct(&self, root: &OwnedFd) -> Result<(), ConnectError> {
+        let flags = libc::O_RDWR | libc::O_TMPFILE | libc::O_DIRECT;
+        match sys::openat(root.as_fd(), c".", flags) {
+            Err(Errno(libc::EINVAL)) => Err(self.error(
+                UrlPart::Option("direct"),
+                ErrorClass::Unsupported,
+                "this file system has no direct I/O (O_DIRECT); EINVAL (22)",
+            )),
+            // Other failures come from unnamed files, not from direct I/O.
+            _ => Ok(()),
+        }
+    }
+
+    fn enter(&self, engine: Engine) -> Result<Room, ConnectError> {
+        let root = self.open_root()?;
+        if self.direct {
+            self.check_direct(&root)?;
+        }
+        let mut facts = Facts::new();
+        let mount = self.mount();
+        if let Some(mount) = &mount {
+            mount.write_facts(&mut facts);
+        }
+        let block = sys::fstatfs(root.as_raw_fd()).map_or(4096, |fs| fs.f_bsize.unsigned_abs());
+        facts.insert("block_size".into(), block.to_string());
+        facts.insert("direct_io".into(), if self.direct { "yes" } else { "no" }.into());
+        facts.insert("engine".into(), engine.to_string());
+        Ok(Room {
+            root,
+            files: Files::default(),
+            facts,
+            direct: self.direct.then_some(block.min(1 << 20) as u32),
+            drop_cache: drops_cache(mount.as_ref()),
+            overlay: mount.is_some_and(|mount| mount.kind == "overlay"),
+            requests: 0,
+        })
+    }
+
+    fn open(&self, spec: &SessionSpec) -> Result<Box<dyn Session>, ConnectError> {
+        let engine = match (self.engine, spec.slots) {
+            (Engine::Auto, 0 | 1) => Engine::Psync,
+            (Engine::Auto, _) => Engine::Uring,
+            (Engine::Psync, 2..) => {
+                let detail = format!("queue depth {} needs engine=uring; psync has 1", spec.slots);
+                return Err(self.error(UrlPart::Option("engine"), ErrorClass::Unsupported, detail));
+            }
+            (engine, _) => engine,
+        };
+        if spec.slots > MAX_DEPTH || spec.slot_bytes > MAX_RECORD {
+            let detail = format!("at most queue depth {MAX_DEPTH} and records of {MAX_RECORD} bytes");
+            return Err(self.error(UrlPart::Option("engine"), ErrorClass::Unsupported, detail));
+        }
+        let room = self.enter(engine)?;
+        let buffers = Buffers::new(spec.slots, spec.slot_bytes).map_err(|errno| {
+            let detail = format!(
+                "no memory for {} records of {} bytes: {}",
+                spec.slots,
+                spec.slot_bytes,
+                errno.name()
+            );
+            self.error(UrlPart::Path, errno.class(), detail)
+        })?;
+        match engine {
+            Engine::Uring => match UringSession::new(room, buffers) {
+                Ok(session) => Ok(Box::new(session)),
+                Err(errno) => {
+                    let detail = format!(
+                        "queue depth {} needs io_uring, which this system or container refuses: {}",
+                        spec.slots,
+                        errno.name()
+                    );
+                    Err(self.error(UrlPart::Option("engine"), ErrorClass::Unsupported, detail))
+                }
+            },
+            _ => Ok(Box::new(PsyncSession::new(room, buffers))),
+        }
+    }
+}
+
+/// Memory file systems have nothing but the page cache.
+fn drops_cache(mount: Option<&Mount>) -> bool {
+    mount.is_none_or(|mount| !matches!(mount.kind.as_str(), "tmpfs" | "ramfs" | "devtmpfs" | "hugetlbfs"))
+}
+
+impl Target for PosixTarget {
+    fn url(&self) -> String {
+        let mut url = self.path.display().to_string();
+        let engine = (self.engine != Engine::Auto).then(|| format!("engine={}", self.engine));
+        let options: Vec<_> = self.direct.then(|| "direct=1".to_owned()).into_iter().chain(engine).collect();
+        if !options.is_empty() {
+            url = format!("{url}?{}", options.join("&"));
+        }
+        url
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            protocol: "local",
+            max_queue_depth: if self.engine == Engine::Psync { 1 } else { MAX_DEPTH },
+            max_record: MAX_RECORD,
+            wire_counted: false,
+            drop_cache: drops_cache(self.mount().as_ref()),
+            blocking: true,
+        }
+    }
+
+    fn connect<'a>(
+        &'a self,
+        spec: &'a SessionSpec,
+    ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
+        Box::pin(async move { self.open(spec) })
+    }
+}

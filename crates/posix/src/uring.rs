@@ -1,0 +1,332 @@
+//! A session of many slots: bursts go to `io_uring` in one system call, completions are read from shared memory.
+
+use std::mem::ManuallyDrop;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use io_uring::{IoUring, opcode, squeue, types};
+use sharebench_model::{
+    DataOp, ErrorClass, Facts, MetaOp, MetaReply, OpError, Reply, Slot, Stability, WireCount,
+};
+use sharebench_target::{LocalBoxFuture, Session};
+
+use crate::buffers::Buffers;
+use crate::errno::Errno;
+use crate::room::{Room, too_long};
+
+/// How long a dropped session waits for what is in flight before it leaves the memory to the system.
+const DRAIN: Duration = Duration::from_secs(5);
+
+/// What a slot is doing.
+#[derive(Debug, Clone, Copy)]
+struct Flight {
+    op: DataOp,
+    fd: i32,
+    /// Bytes of a write that earlier, short requests moved.
+    done: u32,
+    requests: u32,
+}
+
+impl Flight {
+    /// How the operation ended; none when a part of it is still to be done.
+    fn settle(&mut self, result: i32) -> Option<Result<u32, Errno>> {
+        let Ok(bytes) = u32::try_from(result) else { return Some(Err(Errno(-result))) };
+        match self.op {
+            DataOp::Write { len, .. } => {
+                self.done += bytes;
+                match (self.done >= len, bytes) {
+                    (true, _) => Some(Ok(len)),
+                    (false, 0) => Some(Err(Errno(libc::EIO))),
+                    (false, _) => None,
+                }
+            }
+            DataOp::Read { .. } | DataOp::Flush { .. } => Some(Ok(bytes)),
+        }
+    }
+
+    fn step(&self) -> &'static str {
+        match self.op {
+            DataOp::Read { .. } => "io_uring read",
+            DataOp::Write { .. } => "io_uring write",
+            DataOp::Flush { .. } => "io_uring fsync",
+        }
+    }
+}
+
+/// The ring belongs to the thread that made it. While nothing has completed, polling blocks in
+/// `io_uring_enter`: a motor with such a session owns its thread.
+pub(crate) struct UringSession {
+    room: Room,
+    ring: ManuallyDrop<IoUring>,
+    /// Outlives every operation in flight, also when the session is dropped.
+    buffers: ManuallyDrop<Buffers>,
+    /// The buffers are registered with the ring.
+    fixed: bool,
+    flights: Vec<Option<Flight>>,
+    /// Operations the system has not answered, those not yet handed over included.
+    flying: usize,
+    /// Operations in the ring that no system call has handed over yet.
+    queued: usize,
+    /// Replies to operations that never reached the ring.
+    answered: Vec<Reply>,
+    broken: Option<Errno>,
+}
+
+fn ring(entries: u32) -> std::io::Result<IoUring> {
+    let modern = IoUring::builder()
+        .setup_submit_all()
+        .setup_single_issuer()
+        .setup_defer_taskrun()
+        .dontfork()
+        .build(entries);
+    // Linux before 6.1 does not know these flags; only speed differs.
+    modern.or_else(|_| IoUring::builder().dontfork().build(entries))
+}
+
+fn errno(error: &std::io::Error) -> Errno {
+    Errno(error.raw_os_error().unwrap_or(libc::EIO))
+}
+
+impl UringSession {
+    pub fn new(room: Room, buffers: Buffers) -> Result<Self, Errno> {
+        let slots = buffers.slots();
+        let ring = ring(slots.next_power_of_two() as u32).map_err(|error| errno(&error))?;
+        let iovec = |slot| libc::iovec {
+            iov_base: buffers.address(Slot(slot as u32)).cast(),
+            iov_len: buffers.slot_bytes(),
+        };
+        let iovecs: Vec<_> = (0..slots).map(iovec).collect();
+        // SAFETY: the buffers outlive the ring (see `Drop`). Refused beyond RLIMIT_MEMLOCK: only speed differs.
+        let fixed = unsafe { ring.submitter().register_buffers(&iovecs) }.is_ok();
+        Ok(Self {
+            room,
+            ring: ManuallyDrop::new(ring),
+            buffers: ManuallyDrop::new(buffers),
+            fixed,
+            flights: vec![None; slots],
+            flying: 0,
+            queued: 0,
+            answered: Vec::with_capacity(slots),
+            broken: None,
+        })
+    }
+
+    /// Checks an operation against its slot and file.
+    fn board(&self, slot: Slot, op: DataOp) -> Result<Flight, OpError> {
+        let (file, len) = match op {
+            DataOp::Read { file, len, .. } | DataOp::Write { file, len, .. } => (file, len),
+            DataOp::Flush { file } => (file, 0),
+        };
+        if let Some(errno) = self.broken {
+            return Err(errno.at("io_uring"));
+        }
+        if len as usize > self.buffers.slot_bytes() {
+            return Err(too_long(len, self.buffers.slot_bytes()));
+        }
+        if !matches!(self.flights.get(slot.0 as usize), Some(None)) {
+            return Err(OpError::new(ErrorClass::Busy, "submit", "the slot is in flight or unknown"));
+        }
+        Ok(Flight { op, fd: self.room.files.fd(file)?, done: 0, requests: 0 })
+    }
+
+    fn entry(&self, slot: Slot, flight: &Flight) -> squeue::Entry {
+        let fd = types::Fd(flight.fd);
+        let address = self.buffers.address(slot);
+        let entry = match flight.op {
+            DataOp::Read { offset, len, .. } if self.fixed => {
+                opcode::ReadFixed::new(fd, address, len, slot.0 as u16).offset(offset).build()
+            }
+            DataOp::Read { offset, len, .. } => opcode::Read::new(fd, address, len).offset(offset).build(),
+            DataOp::Write { offset, len, stability, .. } => {
+                let flags = if stability == Stability::Durable { libc::RWF_DSYNC } else { 0 };
+                let (offset, len) = (offset + u64::from(flight.done), len - flight.done);
+                let address = address.wrapping_add(flight.done as usize);
+                if self.fixed {
+                    let write = opcode::WriteFixed::new(fd, address, len, slot.0 as u16);
+                    write.offset(offset).rw_flags(flags).build()
+                } else {
+                    opcode::Write::new(fd, address, len).offset(offset).rw_flags(flags).build()
+                }
+            }
+            DataOp::Flush { .. } => opcode::Fsync::new(fd).build(),
+        };
+        entry.user_data(u64::from(slot.0))
+    }
+
+    /// Puts an operation into the ring; the ring has room for one entry per slot.
+    fn push(&mut self, slot: Slot, mut flight: Flight) {
+        flight.requests += 1;
+        let entry = self.entry(slot, &flight);
+        // SAFETY: the entry's buffer is the slot's own, which lives until its completion was reaped.
+        let pushed = unsafe { self.ring.submission().push(&entry) };
+        if let (Ok(()), Some(place)) = (pushed, self.flights.get_mut(slot.0 as usize)) {
+            *place = Some(flight);
+            self.queued += 1;
+            self.flying += 1;
+        } else {
+            let full = OpError::new(ErrorClass::Busy, "io_uring", "the submission queue is full");
+            self.answered.push(Reply { slot, result: Err(full), requests: 0 });
+        }
+    }
+
+    /// Turns completions into replies.
+    fn reap(&mut self, replies: &mut Vec<Reply>) {
+        loop {
+            let Some(completion) = self.ring.completion().next() else { break };
+            let slot = Slot(completion.user_data() as u32);
+            let Some(mut flight) = self.flights.get_mut(slot.0 as usize).and_then(Option::take) else {
+                continue;
+            };
+            self.flying -= 1;
+            match flight.settle(completion.result()) {
+                // The rest of a short write goes again, so that the system says why it was short.
+                None => self.push(slot, flight),
+                Some(result) => {
+                    let result = result.map_err(|errno| self.room.failure(errno, flight.step()));
+                    self.room.requests += u64::from(flight.requests);
+                    replies.push(Reply { slot, result, requests: flight.requests });
+                }
+            }
+        }
+    }
+
+    /// Hands over what is queued and waits for `want` completions at least.
+    fn enter(&mut self, want: usize) -> Result<(), Errno> {
+        match self.ring.submit_and_wait(want) {
+            Ok(taken) => {
+                self.queued -= taken.min(self.queued);
+                Ok(())
+            }
+            Err(error) => match errno(&error) {
+                // Interrupted, or short of memory or completion room for the moment: the caller goes round.
+                Errno(libc::EINTR | libc::EAGAIN | libc::EBUSY) => Ok(()),
+                errno => Err(errno),
+            },
+        }
+    }
+
+    /// The ring failed as such: everything in flight is answered, its memory is given up.
+    #[cold]
+    fn give_up(&mut self, errno: Errno, replies: &mut Vec<Reply>) {
+        self.broken = Some(errno);
+        for (slot, place) in self.flights.iter_mut().enumerate() {
+            if let Some(flight) = place.take() {
+                self.room.requests += u64::from(flight.requests);
+                let result = Err(errno.at("io_uring_enter"));
+                replies.push(Reply { slot: Slot(slot as u32), result, requests: flight.requests });
+            }
+        }
+        self.queued = 0;
+    }
+}
+
+impl Session for UringSession {
+    fn facts(&self) -> Facts {
+        let mut facts = self.room.facts.clone();
+        facts.insert("registered_buffers".into(), if self.fixed { "yes" } else { "no" }.into());
+        facts
+    }
+
+    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
+        self.buffers.slot(slot)
+    }
+
+    fn submit(&mut self, slot: Slot, op: DataOp) {
+        match self.board(slot, op) {
+            Ok(flight) => self.push(slot, flight),
+            Err(error) => self.answered.push(Reply { slot, result: Err(error), requests: 0 }),
+        }
+    }
+
+    fn poll_replies(&mut self, _: &mut Context<'_>, replies: &mut Vec<Reply>) -> Poll<()> {
+        let before = replies.len();
+        replies.append(&mut self.answered);
+        self.reap(replies);
+        while self.queued > 0 || (self.flying > 0 && replies.len() == before) {
+            if let Err(errno) = self.enter(usize::from(replies.len() == before)) {
+                self.give_up(errno, replies);
+                break;
+            }
+            self.reap(replies);
+        }
+        if replies.len() > before { Poll::Ready(()) } else { Poll::Pending }
+    }
+
+    fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
+        // A file closed under a queued operation could lend its number to another one.
+        let reply = if self.flying > 0 {
+            let busy =
+                OpError::new(ErrorClass::Busy, "call", format!("{} operations in flight", self.flying));
+            MetaReply { result: Err(busy), requests: 0 }
+        } else {
+            self.room.call(op)
+        };
+        Box::pin(async move { reply })
+    }
+
+    fn wire(&self) -> WireCount {
+        WireCount { requests: self.room.requests, ..WireCount::default() }
+    }
+
+    fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
+        drop(self);
+        Box::pin(async {})
+    }
+}
+
+impl UringSession {
+    /// Waits until nothing is in flight; false when that takes too long.
+    fn drain(&mut self) -> bool {
+        let deadline = Instant::now() + DRAIN;
+        let mut replies = Vec::new();
+        while self.flying > 0 {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() || self.broken.is_some() {
+                return false;
+            }
+            let left = types::Timespec::from(left.min(Duration::from_millis(200)));
+            let waited = self.ring.submitter().submit_with_args(1, &types::SubmitArgs::new().timespec(&left));
+            if let Err(error) = waited
+                && !matches!(errno(&error).0, libc::ETIME | libc::EINTR | libc::EAGAIN | libc::EBUSY)
+            {
+                return false;
+            }
+            self.reap(&mut replies);
+        }
+        true
+    }
+}
+
+impl Drop for UringSession {
+    fn drop(&mut self) {
+        if self.flying > 0 {
+            let any = types::CancelBuilder::any();
+            // Files on disk rarely can be cancelled; then their operations simply end.
+            let _ = self.ring.submitter().register_sync_cancel(Some(types::Timespec::new()), any);
+        }
+        if self.drain() {
+            // SAFETY: dropped once, here; nothing in flight refers to ring or buffers any more.
+            unsafe {
+                ManuallyDrop::drop(&mut self.ring);
+                ManuallyDrop::drop(&mut self.buffers);
+            }
+        }
+        // Else a server hangs: the system still may write into the buffers, so they stay mapped.
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sharebench_model::FileRef;
+
+    #[test]
+    fn a_short_write_continues_where_it_stopped() {
+        let op = DataOp::Write { file: FileRef(0), offset: 0, len: 100, stability: Stability::Unstable };
+        let mut flight = Flight { op, fd: 0, done: 0, requests: 1 };
+        assert_eq!((flight.settle(60), flight.done), (None, 60));
+        assert_eq!(flight.settle(-libc::ENOSPC), Some(Err(Errno(libc::ENOSPC))));
+        assert_eq!(flight.settle(0), Some(Err(Errno(libc::EIO))));
+        assert_eq!(flight.settle(40), Some(Ok(100)));
+    }
+}

@@ -1,0 +1,253 @@
+//! What the suite cannot see: bad paths, misaligned direct I/O, short writes, dropped sessions, the page cache.
+#![expect(clippy::unwrap_used, reason = "a test may panic, its helper functions too")]
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
+use sharebench_model::{DataOp, ErrorClass, FileRef, MetaOp, MetaYield, OpenHow, Slot, Stability};
+use sharebench_posix::{Engine, PosixTarget};
+use sharebench_target::{ConnectError, Session, SessionSpec, Target, TargetUrl, UrlPart, call, reply_for};
+
+fn place(name: &str) -> PathBuf {
+    let path = std::env::temp_dir().join(format!("sharebench-edges-{name}-{}", std::process::id()));
+    std::fs::create_dir_all(&path).unwrap();
+    path
+}
+
+async fn open(target: &PosixTarget, slots: u32) -> Box<dyn Session> {
+    let spec = SessionSpec { slots, slot_bytes: 64 << 10, ..SessionSpec::default() };
+    target.connect(&spec).await.unwrap()
+}
+
+async fn refused(target: PosixTarget, slots: u32) -> ConnectError {
+    let spec = SessionSpec { slots, ..SessionSpec::default() };
+    match target.connect(&spec).await {
+        Ok(_) => panic!("{} was accepted", target.url()),
+        Err(error) => error,
+    }
+}
+
+async fn create(session: &mut dyn Session, name: &str) -> FileRef {
+    let op = MetaOp::Open { path: name.into(), how: OpenHow::CreateNew };
+    match call(session, op).await {
+        Ok(MetaYield::Opened { file, size: 0 }) => file,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn write(file: FileRef, offset: u64, len: u32) -> DataOp {
+    DataOp::Write { file, offset, len, stability: Stability::Unstable }
+}
+
+#[tokio::test]
+async fn a_missing_directory_a_file_and_a_nul_are_named() {
+    let dir = place("paths");
+    std::fs::write(dir.join("file"), b"x").unwrap();
+    let missing = refused(PosixTarget::new(dir.join("none")), 1).await;
+    assert_eq!((missing.part, missing.class), (UrlPart::Path, ErrorClass::NotFound));
+    assert!(missing.to_string().contains("no such directory") && missing.to_string().contains("/none"));
+    let file = refused(PosixTarget::new(dir.join("file")), 1).await;
+    assert!(file.part == UrlPart::Path && file.detail.contains("not a directory"), "{file}");
+    let nul = refused(PosixTarget::new("/tmp/a\0b"), 1).await;
+    assert_eq!(nul.class, ErrorClass::Refused);
+    std::fs::remove_dir_all(dir).unwrap();
+}
+
+#[tokio::test]
+async fn a_read_only_file_system_is_named() {
+    // The kernel's own tree refuses writes everywhere.
+    let error = refused(PosixTarget::new("/proc/sys/kernel"), 1).await;
+    assert!(matches!(error.class, ErrorClass::ReadOnly | ErrorClass::Refused), "{error}");
+    let readonly = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
+    let readonly = readonly.lines().find_map(|line| {
+        let fields: Vec<_> = line.split(' ').collect();
+        (fields[5].starts_with("ro,") && !fields[4].contains('\\')).then(|| fields[4].to_owned())
+    });
+    let Some(point) = readonly.filter(|point| std::path::Path::new(point).is_dir()) else { return };
+    let error = refused(PosixTarget::new(&point), 1).await;
+    assert_eq!((error.part, error.class), (UrlPart::Path, ErrorClass::ReadOnly), "{error}");
+}
+
+#[tokio::test]
+async fn a_directory_without_permission_is_named() {
+    let dir = place("permission");
+    std::fs::set_permissions(&dir, std::fs::Permissions::from_mode(0o500)).unwrap();
+    let spec = SessionSpec::default();
+    let outcome = PosixTarget::new(&dir).connect(&spec).await;
+    // Root may write everywhere; everybody else must be told.
+    if let Err(error) = outcome {
+        assert!(error.class == ErrorClass::Refused && error.detail.contains("permission"), "{error}");
+    }
+    std::fs::remove_dir_all(dir).unwrap();
+}
+
+#[tokio::test]
+async fn psync_has_no_queue_and_says_so() {
+    let error = refused(PosixTarget::new("/tmp").with_engine(Engine::Psync), 8).await;
+    assert_eq!(error.part, UrlPart::Option("engine"));
+    assert!(error.detail.contains("queue depth 8"), "{error}");
+}
+
+#[test]
+fn options_are_checked() {
+    let parse = |text: &str| PosixTarget::from_url(TargetUrl::parse(text).unwrap());
+    let full = parse("file:///tmp?direct=1&engine=uring").unwrap();
+    assert_eq!((full.url().as_str(), full.path().to_str()), ("/tmp?direct=1&engine=uring", Some("/tmp")));
+    for (text, word) in [
+        ("file:///tmp?engine=fast", "engine=fast"),
+        ("file:///tmp?direct=yes", "direct=yes"),
+        ("file:///tmp?depth=3", "depth="),
+        ("nfs://nas/tmp", "not a local path"),
+    ] {
+        let error = parse(text).unwrap_err().to_string();
+        assert!(error.contains(word), "{text}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn facts_name_file_system_and_engine() {
+    for (slots, engine) in [(1, "psync"), (4, "uring")] {
+        let facts = open(&PosixTarget::new("/dev/shm"), slots).await.facts();
+        assert_eq!((facts["file_system"].as_str(), facts["mount_point"].as_str()), ("tmpfs", "/dev/shm"));
+        assert_eq!((facts["engine"].as_str(), facts["direct_io"].as_str()), (engine, "no"));
+        assert!(facts["mount_options"].contains("rw") && facts["block_size"] == "4096", "{facts:?}");
+    }
+}
+
+#[tokio::test]
+async fn misaligned_direct_io_is_explained() {
+    let dir = place("misaligned");
+    for engine in [Engine::Psync, Engine::Uring] {
+        let target = PosixTarget::new(&dir).with_direct(true).with_engine(engine);
+        let mut session = open(&target, 1).await;
+        let file = create(&mut *session, engine.name()).await;
+        let error = reply_for(&mut *session, Slot(0), write(file, 0, 1000)).await.result.unwrap_err();
+        assert_eq!(error.class, ErrorClass::Unsupported, "{error}");
+        assert!(error.detail.contains("multiples of 4096"), "{error}");
+        session.close().await;
+    }
+    std::fs::remove_dir_all(dir).unwrap();
+}
+
+#[tokio::test]
+async fn a_record_larger_than_its_slot_never_reaches_the_system() {
+    let dir = place("large");
+    for slots in [1, 2] {
+        let mut session = open(&PosixTarget::new(&dir), slots).await;
+        let file = create(&mut *session, &format!("f{slots}")).await;
+        let reply = reply_for(&mut *session, Slot(0), write(file, 0, (64 << 10) + 1)).await;
+        assert_eq!((reply.requests, reply.result.unwrap_err().class), (0, ErrorClass::Refused));
+    }
+    std::fs::remove_dir_all(dir).unwrap();
+}
+
+/// A file size limit makes writes short first and fail then, like a full disk.
+#[test]
+fn a_write_that_does_not_fit_is_an_error_and_not_a_short_success() {
+    let limits = std::process::Command::new("sh")
+        .args(["-c", "ulimit -f 100; trap '' XFSZ; exec \"$0\" --ignored --exact limited_writer", &{
+            std::env::current_exe().unwrap().display().to_string()
+        }])
+        .output()
+        .unwrap();
+    let shown = String::from_utf8_lossy(&limits.stdout);
+    assert!(limits.status.success() && shown.contains("1 passed"), "{shown}");
+}
+
+#[tokio::test]
+#[ignore = "run by the test above under a file size limit"]
+async fn limited_writer() {
+    let dir = place("limited");
+    for slots in [1, 2] {
+        let mut session = open(&PosixTarget::new(&dir), slots).await;
+        let file = create(&mut *session, &format!("f{slots}")).await;
+        // The limit is 50 or 100 KiB, by the shell's block size.
+        let mut last = None;
+        for record in 0..3 {
+            last = Some(reply_for(&mut *session, Slot(0), write(file, record * 60_000, 60_000)).await);
+        }
+        let error = last.unwrap().result.unwrap_err();
+        assert!(error.detail.contains("EFBIG"), "{error}");
+    }
+    std::fs::remove_dir_all(dir).unwrap();
+}
+
+#[tokio::test]
+async fn a_session_dropped_with_operations_in_flight_ends_them_first() {
+    let dir = place("dropped");
+    let target = PosixTarget::new(&dir).with_direct(true).with_engine(Engine::Uring);
+    for round in 0..20 {
+        let mut session = open(&target, 16).await;
+        let file = create(&mut *session, &format!("f{round}")).await;
+        for slot in 0..16 {
+            session.buffer(Slot(slot)).fill(slot as u8);
+            session.submit(Slot(slot), write(file, u64::from(slot) << 16, 64 << 10));
+        }
+        if round % 2 == 0 {
+            let mut replies = Vec::new();
+            std::future::poll_fn(|cx| session.poll_replies(cx, &mut replies)).await;
+        }
+        let busy = call(&mut *session, MetaOp::Close { file }).await;
+        assert!(busy.is_ok() || busy.is_err_and(|error| error.class == ErrorClass::Busy));
+    }
+    std::fs::remove_dir_all(dir).unwrap();
+}
+
+#[tokio::test]
+async fn a_slot_in_flight_refuses_a_second_operation() {
+    let dir = place("twice");
+    let mut session = open(&PosixTarget::new(&dir), 2).await;
+    let file = create(&mut *session, "f").await;
+    session.submit(Slot(1), write(file, 0, 4096));
+    session.submit(Slot(1), write(file, 0, 4096));
+    let mut replies = Vec::new();
+    while replies.len() < 2 {
+        std::future::poll_fn(|cx| session.poll_replies(cx, &mut replies)).await;
+    }
+    assert_eq!(replies.iter().filter(|reply| reply.result.is_ok()).count(), 1);
+    std::fs::remove_dir_all(dir).unwrap();
+}
+
+#[tokio::test]
+async fn a_dropped_cache_is_empty_and_a_mapped_page_is_reported() {
+    let dir = place("cache");
+    let target = PosixTarget::new(&dir);
+    if !target.capabilities().drop_cache {
+        return;
+    }
+    let mut session = open(&target, 1).await;
+    let file = create(&mut *session, "f").await;
+    assert_eq!(reply_for(&mut *session, Slot(0), write(file, 0, 40_000)).await.result, Ok(40_000));
+    assert_eq!(call(&mut *session, MetaOp::DropCache { file }).await, Ok(MetaYield::Done));
+    let reply = session.call(MetaOp::DropCache { file }).await;
+    assert!(reply.requests >= 3, "fsync, fadvise and a count: {}", reply.requests);
+    // A page that another process maps and uses cannot be dropped.
+    let other = std::fs::File::open(dir.join("f")).unwrap();
+    // SAFETY: a private read-only mapping of a file that stays as long as the mapping is used.
+    let mapped = unsafe {
+        let fd = std::os::fd::AsRawFd::as_raw_fd(&other);
+        libc::mmap(std::ptr::null_mut(), 4096, libc::PROT_READ, libc::MAP_SHARED, fd, 0)
+    };
+    assert_ne!(mapped, libc::MAP_FAILED);
+    // SAFETY: the mapping is readable and one page long.
+    std::hint::black_box(unsafe { mapped.cast::<u8>().read_volatile() });
+    let error = call(&mut *session, MetaOp::DropCache { file }).await.unwrap_err();
+    assert!(error.class == ErrorClass::Busy && error.detail.contains("pages stay"), "{error}");
+    // SAFETY: mapped above, used no more.
+    unsafe { libc::munmap(mapped, 4096) };
+    assert_eq!(call(&mut *session, MetaOp::DropCache { file }).await, Ok(MetaYield::Done));
+    std::fs::remove_dir_all(dir).unwrap();
+}
+
+#[tokio::test]
+async fn links_are_not_followed_out_of_the_directory() {
+    let dir = place("links");
+    std::os::unix::fs::symlink("/etc/passwd", dir.join("link")).unwrap();
+    let mut session = open(&PosixTarget::new(&dir), 1).await;
+    let op = MetaOp::Open { path: "link".into(), how: OpenHow::Read };
+    let error = call(&mut *session, op).await.unwrap_err();
+    assert!(error.class == ErrorClass::Refused && error.detail.contains("ELOOP"), "{error}");
+    let up = MetaOp::Remove { path: "../x".into() };
+    assert_eq!(call(&mut *session, up).await.unwrap_err().class, ErrorClass::Refused);
+    std::fs::remove_dir_all(dir).unwrap();
+}

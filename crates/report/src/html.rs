@@ -1,0 +1,163 @@
+//! The analysis as one self-contained HTML page.
+
+use std::fmt::Write;
+
+use sharebench_analysis::{Analysis, Sentence, View};
+
+use crate::chart_data::chart_data;
+use crate::escape::{html as safe, json_in_script};
+use crate::page::{article, method, sentences, trust};
+
+const STYLE: &str = include_str!("../assets/report.css");
+const ECHARTS: &str = include_str!("../assets/echarts/echarts-6.1.0.custom.min.js");
+const CHARTS: &str = include_str!("../assets/charts.js");
+const PAGE: &str = include_str!("../assets/page.js");
+
+/// The page may run its own inline style and script, and reach nothing.
+const POLICY: &str =
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
+
+/// Answer, trust, users, differences, requests in flight, tails, what was not resolved, method: one file
+/// that needs no network, follows light and dark, and prints.
+pub fn html(analysis: &Analysis) -> String {
+    let title = if analysis.title.is_empty() { "sharebench report" } else { &analysis.title };
+    let mut out = String::with_capacity(ECHARTS.len() + 500_000);
+    let _ = write!(
+        out,
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n",
+        safe(title)
+    );
+    header(&mut out, analysis, title);
+    let parts = parts(analysis);
+    out.push_str("<nav aria-label=\"Parts of the report\"><ul>");
+    for (id, title, _) in &parts {
+        let _ = write!(out, "<li><a href=\"#{id}\">{title}</a></li>");
+    }
+    out.push_str("</ul></nav>\n<main>\n");
+    for (id, title, body) in &parts {
+        let _ = write!(
+            out,
+            "<section id=\"{id}\" aria-labelledby=\"{id}-h\"><h2 id=\"{id}-h\">{title}</h2>\n{body}</section>\n"
+        );
+    }
+    out.push_str("</main>\n");
+    footer(&mut out, analysis);
+    let _ = write!(
+        out,
+        "<script type=\"application/json\" id=\"data\">{}</script>\n<script>\n{ECHARTS}</script>\n\
+         <script>\n{CHARTS}{PAGE}</script>\n</body>\n</html>\n",
+        json_in_script(&chart_data(analysis))
+    );
+    out
+}
+
+fn header(out: &mut String, analysis: &Analysis, title: &str) {
+    let starts: Vec<String> =
+        analysis.methods.iter().map(|method| crate::show::instant(method.started_unix_ms)).collect();
+    let _ = write!(
+        out,
+        "<header><p class=\"brand\">sharebench report{}</p>\n<h1>{}</h1>\n<ul class=\"systems\">",
+        if starts.is_empty() { String::new() } else { format!(" &middot; measured {}", starts.join(", ")) },
+        safe(title)
+    );
+    for (index, system) in analysis.systems.iter().enumerate() {
+        let _ = write!(
+            out,
+            "<li><span class=\"dot\" style=\"background: var(--s{})\"></span><b>{}</b> {}</li>",
+            index % 6,
+            safe(&system.name),
+            safe(&system.url)
+        );
+    }
+    out.push_str("</ul></header>\n");
+}
+
+fn footer(out: &mut String, analysis: &Analysis) {
+    let versions: Vec<&str> = analysis.methods.iter().map(|method| method.version.as_str()).collect();
+    let _ = writeln!(
+        out,
+        "<footer>Made by sharebench {}. Charts by Apache ECharts 6.1.0 (Apache-2.0). \
+         This page loads nothing from anywhere.</footer>",
+        safe(versions.first().copied().unwrap_or_default())
+    );
+}
+
+/// Id, heading and content of each part that has any.
+fn parts(analysis: &Analysis) -> Vec<(&'static str, &'static str, String)> {
+    let mut parts = vec![
+        (
+            "answer",
+            "Answer",
+            format!("<div class=\"card answer\">{}</div>\n", sentences(analysis.answer.iter())),
+        ),
+        ("trust", "Can I trust it?", trust(analysis)),
+    ];
+    let views = [
+        ("users", "Users it carries", View::Load),
+        ("differ", "Where they differ", View::Sweep),
+        ("depth", "Requests in flight", View::Depth),
+    ];
+    for (id, title, view) in views {
+        let body = view_part(analysis, view);
+        if !body.is_empty() {
+            let alone = view == View::Sweep && analysis.comparisons.is_empty();
+            parts.push((id, if alone { "Each test" } else { title }, body));
+        }
+    }
+    if !analysis.not_resolved.is_empty() {
+        parts.push(("open", "What was not resolved", open(analysis)));
+    }
+    parts.push(("method", "Method and raw data", method(analysis)));
+    parts
+}
+
+fn view_part(analysis: &Analysis, view: View) -> String {
+    let mut out = String::new();
+    for (index, section) in analysis.sections.iter().enumerate().filter(|(_, section)| section.view == view) {
+        if out.is_empty() && view == View::Sweep && !analysis.comparisons.is_empty() {
+            out.push_str(KEY);
+        }
+        out.push_str(&article(analysis, index, section));
+    }
+    out
+}
+
+/// How to read the heatmaps.
+const KEY: &str = "<div class=\"key\"><span>slower</span><span class=\"ramp\"></span><span>faster</span>\
+    <span>numbers in percent</span><span>pale: wide interval</span><span class=\"swatch\"></span>\
+    <span>? not resolved</span><span>= about the same</span></div>\n";
+
+fn open(analysis: &Analysis) -> String {
+    let all: Vec<&Sentence> = analysis.not_resolved.iter().collect();
+    let mut out = format!("<div class=\"card\">{}", sentences(all.into_iter()));
+    if !analysis.left_out.is_empty() {
+        out.push_str("<details><summary>Steps left out</summary><div class=\"scroll\" tabindex=\"0\"><table><thead><tr>\
+            <th scope=\"col\">system</th><th scope=\"col\" class=\"left\">where</th><th scope=\"col\">repetition</th>\
+            <th scope=\"col\" class=\"left\">why</th></tr></thead><tbody>\n");
+        for step in &analysis.left_out {
+            let _ = writeln!(
+                out,
+                "<tr><th scope=\"row\">{}</th><td class=\"wrap\">{}</td><td>{}</td><td class=\"wrap\">{}</td></tr>",
+                safe(&analysis.systems[step.system].name),
+                safe(&step.coordinates.to_string()),
+                step.repetition,
+                safe(&step.reason)
+            );
+        }
+        out.push_str("</tbody></table></div></details>");
+    }
+    if !analysis.unaligned.is_empty() && analysis.systems.len() > 1 {
+        out.push_str("<details><summary>Positions without counterpart</summary><ul>\n");
+        for position in &analysis.unaligned {
+            let missing: Vec<&str> =
+                position.missing.iter().map(|system| analysis.systems[*system].name.as_str()).collect();
+            let at = safe(&position.coordinates.to_string());
+            let _ = writeln!(out, "<li>{at}: nothing usable from {}</li>", safe(&missing.join(", ")));
+        }
+        out.push_str("</ul></details>");
+    }
+    out + "</div>\n"
+}

@@ -1,0 +1,74 @@
+//! The analysis as Markdown, for tickets and wikis.
+
+use std::fmt::Write;
+
+use sharebench_analysis::{Analysis, Light, Sentence, Tone};
+
+use crate::escape::markdown as safe;
+use crate::table::{Table, main_table, times_table};
+
+/// Answer first, then trust, tables, findings and how to repeat it.
+pub fn markdown(analysis: &Analysis) -> String {
+    let title = if analysis.title.is_empty() { "sharebench report" } else { &analysis.title };
+    let mut out = format!("# {}\n", safe(title));
+    sentences(&mut out, "Answer", &analysis.answer);
+    out.push_str("\n## Can I trust it?\n\n");
+    for line in &analysis.trust {
+        let light = match line.light {
+            Light::Green => "ok",
+            Light::Amber => "**mind**",
+            Light::Red => "**FAIL**",
+        };
+        let _ = writeln!(out, "- {light}: {}: {}", safe(&line.subject), safe(&line.text));
+    }
+    sentences(&mut out, "What was found", &analysis.findings);
+    sentences(&mut out, "What was not resolved", &analysis.not_resolved);
+    out.push_str("\n## Numbers\n");
+    for section in &analysis.sections {
+        let _ = write!(out, "\n### {}\n", safe(&section.title));
+        table(&mut out, &main_table(analysis, section));
+        table(&mut out, &times_table(analysis, section));
+    }
+    if !analysis.left_out.is_empty() {
+        out.push_str("\n## Left out\n\n");
+        for step in &analysis.left_out {
+            let system = safe(&analysis.systems[step.system].name);
+            let at = safe(&step.coordinates.to_string());
+            let _ = writeln!(out, "- {system}, {at}, repetition {}: {}", step.repetition, safe(&step.reason));
+        }
+    }
+    out.push_str("\n## Again\n");
+    for method in &analysis.methods {
+        let _ = write!(out, "\n{}\n\n{}\n", safe(&method.title), code(&method.command));
+        let _ = write!(out, "\n{}\n", code(&method.plan));
+    }
+    out
+}
+
+/// A code block whose fence is longer than any run of backticks inside.
+fn code(text: &str) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest.max(2) + 1);
+    format!("{fence}\n{}\n{fence}", text.trim_end())
+}
+
+fn sentences(out: &mut String, title: &str, sentences: &[Sentence]) {
+    if sentences.is_empty() {
+        return;
+    }
+    let _ = write!(out, "\n## {title}\n\n");
+    for sentence in sentences {
+        let alarm = if sentence.tone == Tone::Alarm { "**Alarm:** " } else { "" };
+        let _ = writeln!(out, "- {alarm}{}", safe(&sentence.text));
+    }
+}
+
+fn table(out: &mut String, table: &Table) {
+    let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+    let _ = write!(out, "\n{}\n\n", safe(&table.caption));
+    out.push_str(&line(table.header.iter().map(|text| safe(text)).collect()));
+    out.push_str(&line(table.header.iter().map(|_| "---:".to_owned()).collect()));
+    for row in &table.rows {
+        out.push_str(&line(row.iter().map(|cell| safe(&cell.text)).collect()));
+    }
+}

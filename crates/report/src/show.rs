@@ -1,0 +1,98 @@
+//! Numbers of an analysis as the short texts of table cells.
+
+use sharebench_analysis::{Estimate, Outcome, Percentile, RateUnit, Ratio};
+use sharebench_model::Verdict;
+use sharebench_model::units::{show_nanos, show_rate, three_digits};
+
+/// What stands where there is nothing.
+pub const NOTHING: &str = "-";
+
+/// A rate with half the width of its interval: `812 MB/s ±3 %`; without interval the count of runs.
+pub fn rate(outcome: &Outcome, unit: RateUnit) -> String {
+    let mark = if outcome.verdict == Verdict::Suspicious { " ?" } else { "" };
+    format!("{} {}{mark}", bare_rate(outcome.rate.value, unit), spread(&outcome.rate))
+}
+
+/// A rate alone.
+pub fn bare_rate(rate: f64, unit: RateUnit) -> String {
+    match unit {
+        RateUnit::BytesPerSecond => show_rate(rate),
+        RateUnit::OperationsPerSecond => format!("{} ops/s", three_digits(rate)),
+    }
+}
+
+fn spread(estimate: &Estimate) -> String {
+    match estimate.interval {
+        Some(interval) => {
+            let percent = interval.half_width() / estimate.value * 100.0;
+            if percent < 0.95 { format!("±{percent:.1} %") } else { format!("±{percent:.0} %") }
+        }
+        None => format!("(n={})", estimate.n),
+    }
+}
+
+/// A ratio with its interval: `1.12 [1.09, 1.15]`.
+pub fn ratio(ratio: &Ratio) -> String {
+    match ratio.typical.interval {
+        Some(i) => format!("{:.2} [{:.2}, {:.2}]", ratio.typical.value, i.low, i.high),
+        None => format!("{:.2} (n={})", ratio.typical.value, ratio.typical.n),
+    }
+}
+
+/// A percentile; at least that much where it is not resolved.
+pub fn percentile(percentile: &Percentile) -> String {
+    let mark = if percentile.resolved { "" } else { ">= " };
+    format!("{mark}{}", show_nanos(percentile.ns as f64))
+}
+
+/// Client CPU of one operation: user + kernel.
+pub fn cpu(outcome: &Outcome) -> String {
+    format!(
+        "{} + {} us",
+        three_digits(outcome.cpu_user_ns_per_operation / 1e3),
+        three_digits(outcome.cpu_kernel_ns_per_operation / 1e3)
+    )
+}
+
+/// Client CPU of one megabyte (1e6 bytes).
+pub fn cpu_per_megabyte(outcome: &Outcome) -> String {
+    outcome.cpu_ns_per_byte.map_or_else(|| NOTHING.to_owned(), |ns| show_nanos(ns * 1e6))
+}
+
+/// Users that reported of those assigned.
+pub fn participation(outcome: &Outcome) -> String {
+    if outcome.motors_reported == outcome.motors_assigned {
+        outcome.motors_reported.to_string()
+    } else {
+        format!("{} of {}", outcome.motors_reported, outcome.motors_assigned)
+    }
+}
+
+/// Milliseconds since 1970 as `2026-05-28 20:26 UTC`.
+///
+/// Days to a civil date after Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms".
+pub fn instant(unix_ms: u64) -> String {
+    let (days, minutes) = (unix_ms / 86_400_000, unix_ms / 60_000 % 1440);
+    let z = days + 719_468;
+    let (era, day_of_era) = (z / 146_097, z % 146_097);
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted = (5 * day_of_year + 2) / 153;
+    let (day, month) =
+        (day_of_year - (153 * shifted + 2) / 5 + 1, if shifted < 10 { shifted + 3 } else { shifted - 9 });
+    let year = year_of_era + era * 400 + u64::from(month <= 2);
+    format!("{year}-{month:02}-{day:02} {:02}:{:02} UTC", minutes / 60, minutes % 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn instants_across_leap_days() {
+        assert_eq!(instant(0), "1970-01-01 00:00 UTC");
+        assert_eq!(instant(951_782_400_000), "2000-02-29 00:00 UTC");
+        assert_eq!(instant(1_709_251_199_000), "2024-02-29 23:59 UTC");
+        assert_eq!(instant(1_780_000_000_000), "2026-05-28 20:26 UTC");
+    }
+}

@@ -1,0 +1,127 @@
+//! Tables of a section: the same cells for every format.
+
+use sharebench_analysis::{Analysis, Outcome, Ratio, Section, Standing, View};
+use sharebench_model::units::show_nanos;
+use sharebench_model::{Value, axis};
+
+use crate::show;
+
+/// One cell.
+#[derive(Debug, Clone, Default)]
+pub struct Cell {
+    /// What it says.
+    pub text: String,
+    /// For ratios: how they stand, so that formats can colour or mark it.
+    pub standing: Option<Standing>,
+}
+
+impl From<String> for Cell {
+    fn from(text: String) -> Self {
+        Self { text, standing: None }
+    }
+}
+
+/// Cells in rows under headings; the first `keys` columns say where a row stands.
+#[derive(Debug, Clone)]
+pub struct Table {
+    /// One sentence on how to read it.
+    pub caption: String,
+    /// Column headings.
+    pub header: Vec<String>,
+    /// How many leading columns name the row.
+    pub keys: usize,
+    /// The cells.
+    pub rows: Vec<Vec<Cell>>,
+}
+
+type OutcomeColumn = (&'static str, fn(&Outcome, &Section) -> String);
+
+/// Throughput and ratios: the table of the section's view.
+pub fn main_table(analysis: &Analysis, section: &Section) -> Table {
+    let rate: OutcomeColumn = ("", |o, s| show::rate(o, s.unit));
+    let columns: &[OutcomeColumn] = match section.view {
+        View::Sweep => &[rate],
+        View::Load => &[
+            rate,
+            ("ART", |o, _| show_nanos(o.response_mean_ns)),
+            ("p95", |o, _| show::percentile(&o.p95)),
+            ("MPS", |o, _| show::participation(o)),
+        ],
+        View::Depth => {
+            &[rate, ("ops/s", |o, _| format!("{:.0}", o.operations_per_s)), ("CPU/op", |o, _| show::cpu(o))]
+        }
+    };
+    let caption = match section.view {
+        View::Sweep => "Median throughput with its interval; ratios with theirs.",
+        View::Load => "Throughput, mean response time (ART), 95th percentile and users that reported (MPS).",
+        View::Depth => "Throughput, operations per second and client CPU per operation (user + kernel).",
+    };
+    build(analysis, section, caption, columns, true)
+}
+
+/// Response times and costs.
+pub fn times_table(analysis: &Analysis, section: &Section) -> Table {
+    let columns: &[OutcomeColumn] = &[
+        ("p50", |o, _| show::percentile(&o.p50)),
+        ("p95", |o, _| show::percentile(&o.p95)),
+        ("p99", |o, _| show::percentile(&o.p99)),
+        ("CPU/op", |o, _| show::cpu(o)),
+        ("CPU/MB", |o, _| show::cpu_per_megabyte(o)),
+        ("failed", |o, _| o.error_count().to_string()),
+    ];
+    let caption = "Response times (>= where too few operations lie beyond) and client CPU per operation (user + kernel).";
+    build(analysis, section, caption, columns, false)
+}
+
+fn build(
+    analysis: &Analysis,
+    section: &Section,
+    caption: &str,
+    columns: &[OutcomeColumn],
+    ratios: bool,
+) -> Table {
+    let mut header: Vec<String> = section.axes.iter().map(|axis| axis_name(axis).to_owned()).collect();
+    for system in &analysis.systems {
+        header
+            .extend(columns.iter().map(|(name, _)| format!("{} {name}", system.name).trim_end().to_owned()));
+    }
+    if ratios {
+        header.extend(analysis.comparisons.iter().map(|comparison| comparison.name.clone()));
+    }
+    let rows = section.rows.iter().map(|row| {
+        let mut cells: Vec<Cell> = row.position.iter().map(|value| position(value.as_ref()).into()).collect();
+        for outcome in &row.outcomes {
+            let text = |show: &fn(&Outcome, &Section) -> String| {
+                outcome.as_ref().map_or_else(|| show::NOTHING.to_owned(), |outcome| show(outcome, section))
+            };
+            cells.extend(columns.iter().map(|(_, show)| Cell::from(text(show))));
+        }
+        if ratios {
+            cells.extend(row.ratios.iter().map(|ratio| ratio_cell(ratio.as_ref())));
+        }
+        cells
+    });
+    let rows = rows.collect();
+    Table { caption: caption.to_owned(), header, keys: section.axes.len(), rows }
+}
+
+fn ratio_cell(ratio: Option<&Ratio>) -> Cell {
+    let text = ratio.map_or_else(|| show::NOTHING.to_owned(), show::ratio);
+    Cell { text, standing: ratio.map(|ratio| ratio.standing) }
+}
+
+/// A position on an axis.
+pub fn position(value: Option<&Value>) -> String {
+    value.map_or_else(|| show::NOTHING.to_owned(), ToString::to_string)
+}
+
+/// An axis as headings say it.
+pub fn axis_name(name: &str) -> &str {
+    match name {
+        axis::FILE_SIZE => "file",
+        axis::RECORD_SIZE => "record",
+        axis::MOTORS => "users",
+        axis::QUEUE_DEPTH => "depth",
+        other => other,
+    }
+}

@@ -1,0 +1,176 @@
+//! Every format of a report, from runs whose truth is known.
+
+#[path = "../../analysis/tests/synthetic/mod.rs"]
+mod synthetic;
+
+use std::path::Path;
+use std::time::Instant;
+
+use sharebench_analysis::{Analysis, Options, RunData, analyse};
+use sharebench_model::{ErrorClass, RunOutcome, Verdict};
+use sharebench_report::{Style, csv, html, json, markdown, terminal};
+use synthetic::{Synthetic, cell, everything, grid, load, plausible, plausible_load};
+
+/// Keeps a page for looking at it.
+fn keep(name: &str, page: &str) {
+    std::fs::write(Path::new(env!("CARGO_TARGET_TMPDIR")).join(name), page)
+        .expect("a writable target directory");
+}
+
+/// Renders a page, and keeps it.
+fn page(name: &str, run: &[RunData]) -> String {
+    let page = html(&analyse(run, &Options::default()));
+    keep(name, &page);
+    page
+}
+
+fn two_targets() -> Analysis {
+    let mut run = Synthetic::new("smb against nfs", &["smb", "nfs"], 21);
+    run.sweep(&grid(&["read"], 2, 2), 10, plausible);
+    run.sweep(&load(&[10, 30, 50]), 10, plausible_load);
+    analyse(&[run.run], &Options::default())
+}
+
+/// Compares with the file of that name; `UPDATE_EXPECTED=1` writes it.
+fn expect(name: &str, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/expected").join(name);
+    if std::env::var_os("UPDATE_EXPECTED").is_some() {
+        std::fs::write(&path, text).expect("a writable source directory");
+    }
+    let expected = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(expected == text, "{name} differs; UPDATE_EXPECTED=1 accepts:\n{text}");
+}
+
+#[test]
+fn terminal_text_at_80_columns_and_piped() {
+    let analysis = two_targets();
+    expect("piped.txt", &terminal(&analysis, Style::piped()));
+    expect("80.txt", &terminal(&analysis, Style { colour: false, ..Style::terminal(80) }));
+    expect("120.txt", &terminal(&analysis, Style { colour: false, ..Style::terminal(120) }));
+}
+
+#[test]
+fn no_line_is_wider_than_the_terminal() {
+    let analysis = analyse(&[everything(2)], &Options::default());
+    for width in [80, 120, 200] {
+        let text = terminal(&analysis, Style { colour: false, ..Style::terminal(width) });
+        let widest = text.lines().map(unicode_width::UnicodeWidthStr::width).max().unwrap();
+        assert!(widest <= width, "{widest} > {width}");
+    }
+}
+
+#[test]
+fn piped_text_is_plain_ascii() {
+    let text = terminal(&two_targets(), Style::piped());
+    assert!(text.is_ascii(), "{:?}", text.chars().find(|c| !c.is_ascii()));
+}
+
+#[test]
+fn markdown_as_expected() {
+    expect("report.md", &markdown(&two_targets()));
+}
+
+#[test]
+fn csv_has_one_line_per_position() {
+    let analysis = two_targets();
+    let text = csv(&analysis);
+    let rows: usize = analysis.sections.iter().map(|section| section.rows.len()).sum();
+    assert_eq!(text.lines().count(), rows + 1);
+    let columns: Vec<usize> = text.lines().map(|line| line.split(',').count()).collect();
+    assert!(columns.iter().all(|n| *n == columns[0]), "{columns:?}");
+    assert!(
+        text.lines()
+            .nth(1)
+            .unwrap()
+            .starts_with("read,sweep,BytesPerSecond,file_size=64KiB record_size=4KiB,")
+    );
+}
+
+#[test]
+fn json_is_the_analysis() {
+    let analysis = two_targets();
+    let back: Analysis = serde_json::from_str(&json(&analysis).unwrap()).unwrap();
+    assert_eq!(back.findings, analysis.findings);
+    assert_eq!(back.sections.len(), 2);
+}
+
+#[test]
+fn the_page_has_its_parts_in_order_and_reaches_nothing() {
+    let page = page("everything.html", &[everything(1)]);
+    let parts = [
+        "id=\"answer\"",
+        "id=\"trust\"",
+        "id=\"users\"",
+        "id=\"differ\"",
+        "id=\"depth\"",
+        "id=\"open\"",
+        "id=\"method\"",
+    ];
+    let at: Vec<usize> =
+        parts.iter().map(|part| page.find(&format!("<section {part}")).expect(part)).collect();
+    assert!(at.is_sorted(), "{at:?}");
+    assert!(page.contains("default-src 'none'"));
+    assert!(page.contains("sharebench run smb-nfs.toml --seed 42"));
+    let own = page.split("<script>").next().unwrap();
+    assert!(
+        !own.contains(" src=") && !own.contains("href=\"http") && !own.contains("url("),
+        "a link to elsewhere"
+    );
+    assert_eq!(page.matches("<h1>").count(), 1);
+    assert_eq!(page.matches("<figure").count(), 6 * 2 + 2 + 2);
+}
+
+#[test]
+fn hostile_names_do_not_leave_their_place() {
+    let evil = "</script><img src=x onerror=alert(1)>";
+    let mut run = Synthetic::new(evil, &[evil, "\u{1b}[31mred"], 3);
+    run.sweep(&grid(&[evil], 2, 2), 6, plausible);
+    run.check(0, Verdict::Invalid, evil, evil);
+    run.run.header.plan = evil.to_owned();
+    run.run.outcome = Some(RunOutcome::TargetLost(evil.to_owned()));
+    let page = page("hostile.html", std::slice::from_ref(&run.run));
+    assert!(!page.contains("<img"), "raw markup");
+    assert!(!page.contains('\u{1b}'));
+    assert_eq!(page.matches("</script>").count(), 3);
+    let analysis = analyse(&[run.run], &Options::default());
+    assert!(!terminal(&analysis, Style::piped()).contains('\u{1b}'));
+    assert!(!markdown(&analysis).split("## Again").next().unwrap().contains("<img"));
+}
+
+#[test]
+fn a_broken_run_and_a_lone_system_have_pages_too() {
+    let mut run = Synthetic::new("broken", &["smb", "nfs"], 4);
+    run.sweep(&grid(&["read", "write"], 3, 3), 3, plausible);
+    run.run.steps.truncate(40);
+    run.run.steps[7].measure.errors.insert(ErrorClass::DataMismatch, 3);
+    run.check(2, Verdict::Invalid, "little", "10 users, 3 accounted for");
+    run.check(5, Verdict::Suspicious, "hiccup", "a stall of 31 ms");
+    run.run.outcome = Some(RunOutcome::TargetLost("smb: connection reset".to_owned()));
+    let broken = page("broken.html", &[run.run]);
+    assert!(broken.contains("returned wrong data") && broken.contains("connection reset"));
+    let mut alone = Synthetic::new("one system", &["smb"], 4);
+    alone.step(0, 0, cell("read", 1 << 20, 65_536), 5e8);
+    let alone = page("alone.html", &[alone.run]);
+    assert!(alone.contains("there is nothing to compare it with"));
+    assert!(!alone.contains("data-kind=\"ratio\""));
+    assert!(page("empty.html", &[Synthetic::new("nothing", &["smb"], 1).run]).contains("yielded nothing"));
+}
+
+#[test]
+fn two_thousand_cells_stay_small_and_quick() {
+    let mut run = Synthetic::new("large", &["smb", "nfs"], 5);
+    let cells: Vec<_> = (0..22).flat_map(|test| grid(&[&format!("test-{test}")], 12, 10)).collect();
+    run.sweep(&cells, 6, plausible);
+    let (cells, start) = (cells.len(), Instant::now());
+    let analysis = analyse(&[run.run], &Options::default());
+    let (analysed, start) = (start.elapsed(), Instant::now());
+    let page = html(&analysis);
+    println!(
+        "{cells} cells: analysed in {analysed:?}, rendered in {:?}, {} bytes",
+        start.elapsed(),
+        page.len()
+    );
+    keep("large.html", &page);
+    assert!(cells >= 1_900, "{cells}");
+    assert!(page.len() < 5_000_000, "{}", page.len());
+}

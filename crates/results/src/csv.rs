@@ -1,0 +1,138 @@
+//! A run as CSV: one row per step, raw integers, units in the names of the columns.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use sharebench_model::{ErrorClass, Histogram, StepResult, Value, WireCount};
+
+use crate::stored::StoredRun;
+
+/// A column's name and how a step fills it.
+type Column<'r> = (String, Box<dyn Fn(&StepResult) -> String + 'r>);
+
+/// Quantiles that are written out, with their names.
+pub(crate) const QUANTILES: [(&str, f64); 5] =
+    [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p99_9", 0.999)];
+
+/// Writes a run as CSV (RFC 4180, lines end with a line feed); wire columns are empty for local paths.
+pub fn write_csv(run: &StoredRun, out: &mut dyn Write) -> io::Result<()> {
+    let layout = columns(run);
+    write_row(out, layout.iter().map(|(name, _)| name.clone()))?;
+    for step in &run.steps {
+        write_row(out, layout.iter().map(|(_, fill)| fill(step)))?;
+    }
+    out.flush()
+}
+
+fn write_row(out: &mut dyn Write, fields: impl Iterator<Item = String>) -> io::Result<()> {
+    for (index, field) in fields.enumerate() {
+        let comma = if index == 0 { "" } else { "," };
+        if field.contains([',', '"', '\n', '\r']) {
+            write!(out, "{comma}\"{}\"", field.replace('"', "\"\""))?;
+        } else {
+            write!(out, "{comma}{field}")?;
+        }
+    }
+    out.write_all(b"\n")
+}
+
+fn column<'r>(name: &str, fill: impl Fn(&StepResult) -> String + 'r) -> Column<'r> {
+    (name.to_owned(), Box::new(fill))
+}
+
+fn columns(run: &StoredRun) -> Vec<Column<'_>> {
+    let mut columns = vec![
+        column("run", |_| run.id.to_string()),
+        column("step", |step| step.index.to_string()),
+        column("target", |step| {
+            run.header
+                .targets
+                .get(step.target as usize)
+                .map_or_else(String::new, |target| target.name.clone())
+        }),
+        column("repetition", |step| step.repetition.to_string()),
+    ];
+    columns.extend(axes(run));
+    columns.extend(counts());
+    columns.extend(wire());
+    let classes = run.steps.iter().flat_map(|step| step.measure.errors.keys().copied());
+    let classes: std::collections::BTreeSet<ErrorClass> = classes.collect();
+    columns.push(column("errors", |step| step.measure.error_count().to_string()));
+    columns.extend(classes.into_iter().map(|class| {
+        let name = format!("errors_{}", class.name().replace([' ', '-', '/'], "_"));
+        column(&name, move |step| step.measure.errors.get(&class).unwrap_or(&0).to_string())
+    }));
+    columns.extend(times("response", |step| &step.measure.response));
+    columns.extend(times("service", |step| &step.measure.service));
+    columns.extend(times("lag", |step| &step.measure.lag));
+    columns.push(column("verdict", |step| step.verdict().to_string()));
+    columns.push(column("checks", |step| {
+        let checks =
+            step.checks.iter().map(|check| format!("{} {}: {}", check.name, check.verdict, check.detail));
+        checks.collect::<Vec<_>>().join("; ")
+    }));
+    columns
+}
+
+/// One column per axis any step has; sizes are named `.._bytes`.
+fn axes(run: &StoredRun) -> Vec<Column<'_>> {
+    let mut found = BTreeMap::new();
+    for (axis, value) in run.steps.iter().flat_map(|step| step.coordinates.iter()) {
+        found.entry(axis).or_insert(matches!(value, Value::Bytes(_)));
+    }
+    let fill = |axis: &str, step: &StepResult| match step.coordinates.get(axis) {
+        Some(Value::Bytes(number) | Value::Count(number)) => number.to_string(),
+        Some(Value::Text(text)) => text.clone(),
+        None => String::new(),
+    };
+    let named = |(axis, bytes): (&'_ str, bool)| {
+        let (name, axis) = (if bytes { format!("{axis}_bytes") } else { axis.to_owned() }, axis.to_owned());
+        column(&name, move |step| fill(&axis, step))
+    };
+    found.into_iter().map(named).collect()
+}
+
+fn counts<'r>() -> Vec<Column<'r>> {
+    vec![
+        column("started_unix_ms", |step| step.started_unix_ms.to_string()),
+        column("window_ns", |step| step.measure.window_ns.to_string()),
+        column("busy_ns", |step| step.measure.busy_ns.to_string()),
+        column("rate_base_ns", |step| step.measure.base_ns().to_string()),
+        column("operations", |step| step.measure.operations.to_string()),
+        column("transactions", |step| step.measure.transactions.to_string()),
+        column("read_bytes", |step| step.measure.bytes.read.to_string()),
+        column("written_bytes", |step| step.measure.bytes.written.to_string()),
+        column("verified_bytes", |step| step.measure.verified.to_string()),
+        column("motors_assigned", |step| step.measure.motors_assigned.to_string()),
+        column("motors_reported", |step| step.measure.motors_reported.to_string()),
+        column("censored", |step| step.measure.censored.to_string()),
+        column("client_cpu_user_ns", |step| step.measure.client_cpu.user_ns.to_string()),
+        column("client_cpu_kernel_ns", |step| step.measure.client_cpu.kernel_ns.to_string()),
+    ]
+}
+
+fn wire<'r>() -> Vec<Column<'r>> {
+    let counted = |name: &str, count: fn(WireCount) -> u64| {
+        column(name, move |step| step.measure.wire.map_or_else(String::new, |wire| count(wire).to_string()))
+    };
+    vec![
+        counted("wire_requests", |wire| wire.requests),
+        counted("wire_sent_bytes", |wire| wire.sent),
+        counted("wire_received_bytes", |wire| wire.received),
+        counted("wire_payload_sent_bytes", |wire| wire.payload_sent),
+        counted("wire_payload_received_bytes", |wire| wire.payload_received),
+    ]
+}
+
+/// Quantiles and largest time of a histogram; empty where nothing was recorded.
+fn times<'r>(name: &str, of: fn(&StepResult) -> &Histogram) -> Vec<Column<'r>> {
+    let filled = |histogram: &Histogram, nanos: u64| {
+        if histogram.is_empty() { String::new() } else { nanos.to_string() }
+    };
+    let quantile = |(short, quantile): (&str, f64)| {
+        column(&format!("{name}_{short}_ns"), move |step| filled(of(step), of(step).quantile(quantile)))
+    };
+    let mut columns: Vec<_> = QUANTILES.into_iter().map(quantile).collect();
+    columns.push(column(&format!("{name}_max_ns"), move |step| filled(of(step), of(step).max())));
+    columns
+}

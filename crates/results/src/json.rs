@@ -1,0 +1,89 @@
+//! A run as JSON, in a versioned schema.
+
+use std::io::{self, Write};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Map, Value as Json, json};
+use sharebench_model::{Histogram, RunOutcome, StepResult};
+
+use crate::csv::QUANTILES;
+use crate::stored::{RunState, StoredRun};
+
+/// Name and version of the JSON schema; the version changes when a field changes its meaning or goes away.
+pub const SCHEMA: &str = "sharebench.run/1";
+
+/// Writes a run as JSON. Times are nanoseconds, sizes bytes; the seed is a text because it uses 64 bits.
+pub fn write_json(run: &StoredRun, out: &mut dyn Write) -> io::Result<()> {
+    let targets = run.header.targets.iter().zip(&run.facts);
+    let targets =
+        targets.map(|(target, facts)| json!({"name": target.name, "url": target.url, "facts": facts}));
+    let document = json!({
+        "schema": SCHEMA,
+        "id": run.id.0,
+        "title": run.header.title,
+        "started_unix_ms": run.header.started_unix_ms,
+        "version": run.header.version,
+        "plan": run.header.plan,
+        "seed": run.header.seed.to_string(),
+        "steps_planned": run.header.steps_planned,
+        "environment": run.header.environment,
+        "state": run.state.to_string(),
+        "reason": reason(&run.state),
+        "targets": targets.collect::<Vec<_>>(),
+        "steps": run.steps.iter().map(step_json).collect::<Vec<_>>(),
+    });
+    serde_json::to_writer_pretty(&mut *out, &document)?;
+    out.write_all(b"\n")?;
+    out.flush()
+}
+
+fn reason(state: &RunState) -> Option<&str> {
+    match state {
+        RunState::Ended(RunOutcome::TargetLost(reason) | RunOutcome::EngineFailed(reason)) => Some(reason),
+        _ => None,
+    }
+}
+
+fn step_json(step: &StepResult) -> Json {
+    let measure = &step.measure;
+    json!({
+        "index": step.index,
+        "target": step.target,
+        "repetition": step.repetition,
+        "coordinates": step.coordinates,
+        "started_unix_ms": step.started_unix_ms,
+        "window_ns": measure.window_ns,
+        "busy_ns": measure.busy_ns,
+        "rate_base": measure.rate_base,
+        "operations": measure.operations,
+        "transactions": measure.transactions,
+        "bytes": measure.bytes,
+        "verified_bytes": measure.verified,
+        "wire": measure.wire,
+        "errors": measure.errors,
+        "motors_assigned": measure.motors_assigned,
+        "motors_reported": measure.motors_reported,
+        "censored": measure.censored,
+        "response": histogram_json(&measure.response),
+        "service": histogram_json(&measure.service),
+        "lag": histogram_json(&measure.lag),
+        "client_cpu": measure.client_cpu,
+        "verdict": step.verdict(),
+        "checks": step.checks,
+    })
+}
+
+fn histogram_json(histogram: &Histogram) -> Json {
+    let mut fields = Map::new();
+    fields.insert("count".into(), histogram.len().into());
+    if !histogram.is_empty() {
+        fields.insert("mean_ns".into(), histogram.mean().into());
+        for (name, quantile) in QUANTILES {
+            fields.insert(format!("{name}_ns"), histogram.quantile(quantile).into());
+        }
+        fields.insert("max_ns".into(), histogram.max().into());
+    }
+    fields.insert("hdr_v2_base64".into(), STANDARD.encode(histogram.to_v2()).into());
+    Json::Object(fields)
+}

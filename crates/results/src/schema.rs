@@ -1,0 +1,45 @@
+//! The tables, and how older files become current ones.
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use crate::error::Problem;
+
+/// `SHBR`: tells our files from other programs' SQLite files.
+const APPLICATION_ID: i64 = 0x5348_4252;
+
+/// One entry per schema version; the file's `user_version` counts those applied.
+const MIGRATIONS: &[&str] = &[include_str!("schema_1.sql")];
+
+/// Newest schema this program knows.
+pub(crate) const KNOWN: i64 = MIGRATIONS.len().cast_signed() as i64;
+
+fn pragma(connection: &Connection, name: &str) -> rusqlite::Result<i64> {
+    connection.pragma_query_value(None, name, |row| row.get(0))
+}
+
+/// Refuses files that are not ours or too new; gives the file's version, 0 for an empty file.
+pub(crate) fn check(connection: &Connection) -> Result<i64, Problem> {
+    let (found, application) = (pragma(connection, "user_version")?, pragma(connection, "application_id")?);
+    let tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    match (application, found) {
+        (0, 0) if tables == 0 => Ok(0),
+        (APPLICATION_ID, _) if found > KNOWN => Err(Problem::Newer { found, known: KNOWN }),
+        (APPLICATION_ID, 1..) => Ok(found),
+        _ => Err(Problem::Foreign),
+    }
+}
+
+/// Brings the file to the newest schema; two processes may try at once.
+pub(crate) fn migrate(connection: &mut Connection) -> Result<(), Problem> {
+    if check(connection)? == KNOWN {
+        return Ok(());
+    }
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let found = check(&transaction)?;
+    for migration in MIGRATIONS.iter().skip(found as usize) {
+        transaction.execute_batch(migration)?;
+    }
+    transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+    transaction.pragma_update(None, "user_version", KNOWN)?;
+    Ok(transaction.commit()?)
+}

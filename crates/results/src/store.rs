@@ -1,0 +1,317 @@
+//! The store: runs in one SQLite file.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, params};
+use sharebench_model::{Facts, RunHeader, RunOutcome, StepResult, TargetIdentity};
+
+use crate::error::{Problem, StoreError};
+use crate::owner::Owner;
+use crate::schema;
+use crate::step_row::{self, from_json, to_json};
+use crate::stored::{RunId, RunState, RunSummary, StoredRun};
+
+/// How long a write waits for another process's.
+const BUSY: Duration = Duration::from_secs(10);
+
+/// One file of runs. Every change is one durable transaction: a step that was recorded survives `kill -9`
+/// and power loss. Several processes may use the same file at once.
+#[derive(Debug)]
+pub struct Store {
+    connection: Connection,
+    path: PathBuf,
+}
+
+impl Store {
+    /// Opens a file for reading and writing; makes it when missing, brings it up to date when older.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        let path = path.as_ref();
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+        Self::connect(path, flags).map_err(|problem| problem.at(path, "open"))
+    }
+
+    /// Opens an existing file without ever changing it.
+    pub fn open_read_only(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        let path = path.as_ref();
+        Self::connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(|problem| problem.at(path, "open"))
+    }
+
+    fn connect(path: &Path, flags: OpenFlags) -> Result<Self, Problem> {
+        let mut connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+        connection.busy_timeout(BUSY)?;
+        connection.pragma_update(None, "foreign_keys", true)?;
+        if flags.contains(OpenFlags::SQLITE_OPEN_READ_ONLY) {
+            if schema::check(&connection)? == 0 {
+                return Err(Problem::NoRuns);
+            }
+        } else {
+            schema::check(&connection)?;
+            // SQLite falls back to reading when it may not write; better said now than after the first step.
+            if connection.is_readonly("main")? {
+                return Err(Problem::ReadOnly);
+            }
+            // One file and no companions between commits; EXTRA also makes the end of a commit durable.
+            connection.pragma_update(None, "journal_mode", "DELETE")?;
+            connection.pragma_update(None, "synchronous", "EXTRA")?;
+            schema::migrate(&mut connection)?;
+        }
+        Ok(Self { connection, path: path.to_owned() })
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn change<T>(
+        &mut self,
+        step: impl FnOnce() -> String,
+        change: impl FnOnce(&Transaction<'_>) -> Result<T, Problem>,
+    ) -> Result<T, StoreError> {
+        let attempt = || {
+            let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let value = change(&transaction)?;
+            transaction.commit()?;
+            Ok(value)
+        };
+        let outcome: Result<T, Problem> = attempt();
+        outcome.map_err(|problem| problem.at(&self.path, step()))
+    }
+
+    /// Starts a run that belongs to this process.
+    pub fn begin_run(&mut self, header: &RunHeader) -> Result<RunId, StoreError> {
+        self.change(|| format!("begin run '{}'", header.title), |transaction| begin(transaction, header))
+    }
+
+    /// Keeps what a target negotiated; a resumed run keeps the latest.
+    pub fn set_facts(&mut self, run: RunId, target: u32, facts: &Facts) -> Result<(), StoreError> {
+        let step = || format!("record the facts of target {target} of run {run}");
+        self.change(step, |transaction| {
+            check_open(transaction, run)?;
+            let facts = to_json("facts", facts)?;
+            let sql = "UPDATE target SET facts = ?3 WHERE run = ?1 AND position = ?2";
+            match transaction.execute(sql, params![run.0, target, facts])? {
+                1 => Ok(()),
+                _ => Err(Problem::OutOfOrder(format!("the run has no target {target}"))),
+            }
+        })
+    }
+
+    /// Appends a finished step.
+    pub fn record_step(&mut self, run: RunId, result: &StepResult) -> Result<(), StoreError> {
+        let step = || format!("record step {} of run {run}", result.index);
+        self.change(step, |transaction| {
+            check_open(transaction, run)?;
+            let mut twice = transaction.prepare("SELECT 1 FROM step WHERE run = ?1 AND position = ?2")?;
+            if twice.exists(params![run.0, result.index])? {
+                return Err(Problem::OutOfOrder("the step was recorded before".into()));
+            }
+            step_row::insert(&mut transaction.prepare(step_row::INSERT)?, run, result)
+        })
+    }
+
+    /// Ends a run; it does not change any more.
+    pub fn finish_run(&mut self, run: RunId, outcome: &RunOutcome) -> Result<(), StoreError> {
+        self.change(
+            || format!("end run {run}"),
+            |transaction| {
+                check_open(transaction, run)?;
+                let outcome = to_json("outcome", outcome)?;
+                transaction.execute("UPDATE run SET outcome = ?2 WHERE id = ?1", params![run.0, outcome])?;
+                Ok(())
+            },
+        )
+    }
+
+    /// Hands an interrupted, stopped or broken-off run to this process for its missing steps.
+    pub fn reopen_run(&mut self, run: RunId) -> Result<(), StoreError> {
+        // A refusal needs no write lock, for which a busy run's own process might keep us waiting.
+        self.look(|| format!("resume run {run}"), |connection| check_resumable(connection, run))?;
+        self.change(
+            || format!("resume run {run}"),
+            |transaction| {
+                check_resumable(transaction, run)?;
+                let this = Owner::this();
+                let sql = "UPDATE run SET outcome = NULL, owner_pid = ?2, owner_started = ?3, owner_boot = ?4 \
+                           WHERE id = ?1";
+                transaction.execute(sql, params![run.0, this.pid, this.started, this.boot])?;
+                Ok(())
+            },
+        )
+    }
+
+    fn look<T>(
+        &self,
+        step: impl FnOnce() -> String,
+        look: impl FnOnce(&Connection) -> Result<T, Problem>,
+    ) -> Result<T, StoreError> {
+        // One transaction, so that a run being appended to is seen at one moment.
+        let attempt = || {
+            let transaction = self.connection.unchecked_transaction()?;
+            look(&transaction)
+        };
+        attempt().map_err(|problem: Problem| problem.at(&self.path, step()))
+    }
+
+    /// Positions in the schedule that need not be measured again.
+    pub fn finished_steps(&self, run: RunId) -> Result<BTreeSet<u32>, StoreError> {
+        self.look(
+            || format!("read the steps of run {run}"),
+            |connection| {
+                standing(connection, run)?;
+                let mut steps = connection.prepare("SELECT position FROM step WHERE run = ?1")?;
+                let steps = steps.query_map([run.0], |row| row.get(0))?;
+                Ok(steps.collect::<rusqlite::Result<_>>()?)
+            },
+        )
+    }
+
+    /// All runs, oldest first.
+    pub fn runs(&self) -> Result<Vec<RunSummary>, StoreError> {
+        self.look(
+            || "list the runs".into(),
+            |connection| ids(connection)?.into_iter().map(|id| summary(connection, id)).collect(),
+        )
+    }
+
+    /// The newest run.
+    pub fn last_run(&self) -> Result<RunId, StoreError> {
+        self.look(|| "find the last run".into(), |connection| ids(connection)?.pop().ok_or(Problem::NoRuns))
+    }
+
+    /// A whole run.
+    pub fn load(&self, run: RunId) -> Result<StoredRun, StoreError> {
+        self.look(|| format!("load run {run}"), |connection| load(connection, run))
+    }
+}
+
+fn begin(transaction: &Transaction<'_>, header: &RunHeader) -> Result<RunId, Problem> {
+    let owner = Owner::this();
+    transaction.execute(
+        "INSERT INTO run (title, started_unix_ms, version, plan, seed, steps_planned, environment, owner_pid, \
+         owner_started, owner_boot) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+        params![
+            header.title,
+            header.started_unix_ms.cast_signed(),
+            header.version,
+            header.plan,
+            header.seed.to_string(),
+            header.steps_planned,
+            to_json("environment", &header.environment)?,
+            owner.pid,
+            owner.started,
+            owner.boot,
+        ],
+    )?;
+    let run = RunId(transaction.last_insert_rowid());
+    for (position, target) in (0_i64..).zip(&header.targets) {
+        transaction.execute(
+            "INSERT INTO target (run, position, name, url) VALUES (?1, ?2, ?3, ?4)",
+            params![run.0, position, target.name, target.url],
+        )?;
+    }
+    Ok(run)
+}
+
+/// A run that may be appended to.
+fn check_open(connection: &Connection, run: RunId) -> Result<(), Problem> {
+    let mut find = connection.prepare("SELECT outcome IS NULL FROM run WHERE id = ?1")?;
+    match find.query_row([run.0], |row| row.get(0)).optional()? {
+        Some(true) => Ok(()),
+        Some(false) => Err(Problem::Ended),
+        None => Err(Problem::NoRun(run)),
+    }
+}
+
+/// A run that ended early, and that no other living process owns.
+fn check_resumable(connection: &Connection, run: RunId) -> Result<(), Problem> {
+    let (state, owner) = standing(connection, run)?;
+    match state {
+        RunState::Ended(RunOutcome::Complete | RunOutcome::EngineFailed(_)) => Err(Problem::Ended),
+        RunState::Running if owner != Owner::this() => Err(Problem::UnderWay(owner.pid)),
+        _ => Ok(()),
+    }
+}
+
+fn standing(connection: &Connection, run: RunId) -> Result<(RunState, Owner), Problem> {
+    let sql = "SELECT outcome, owner_pid, owner_started, owner_boot FROM run WHERE id = ?1";
+    let found = connection.prepare(sql)?.query_row([run.0], |row| {
+        let owner = Owner { pid: row.get(1)?, started: row.get(2)?, boot: row.get(3)? };
+        Ok((row.get::<_, Option<String>>(0)?, owner))
+    });
+    let (outcome, owner) = found.optional()?.ok_or(Problem::NoRun(run))?;
+    let state = match outcome {
+        Some(outcome) => RunState::Ended(from_json("outcome", &outcome)?),
+        None if owner.lives() => RunState::Running,
+        None => RunState::Interrupted,
+    };
+    Ok((state, owner))
+}
+
+fn ids(connection: &Connection) -> Result<Vec<RunId>, Problem> {
+    let mut ids = connection.prepare("SELECT id FROM run ORDER BY id")?;
+    let ids = ids.query_map([], |row| row.get(0).map(RunId))?;
+    Ok(ids.collect::<rusqlite::Result<_>>()?)
+}
+
+fn summary(connection: &Connection, run: RunId) -> Result<RunSummary, Problem> {
+    let (state, _) = standing(connection, run)?;
+    let sql = "SELECT title, started_unix_ms, steps_planned, (SELECT count(*) FROM step WHERE run = ?1) \
+               FROM run WHERE id = ?1";
+    let targets = targets(connection, run)?.into_iter().map(|(target, _)| target.name).collect();
+    Ok(connection.prepare(sql)?.query_row([run.0], |row| {
+        Ok(RunSummary {
+            id: run,
+            title: row.get(0)?,
+            started_unix_ms: row.get::<_, i64>(1)?.cast_unsigned(),
+            state,
+            steps_planned: row.get(2)?,
+            steps_done: row.get(3)?,
+            targets,
+        })
+    })?)
+}
+
+fn targets(connection: &Connection, run: RunId) -> Result<Vec<(TargetIdentity, Facts)>, Problem> {
+    let sql = "SELECT name, url, facts FROM target WHERE run = ?1 ORDER BY position";
+    let mut rows = connection.prepare(sql)?;
+    let rows = rows.query_map([run.0], |row| {
+        Ok((TargetIdentity { name: row.get(0)?, url: row.get(1)? }, row.get::<_, Option<String>>(2)?))
+    })?;
+    let with_facts = |row: rusqlite::Result<(TargetIdentity, Option<String>)>| {
+        let (target, facts) = row?;
+        Ok((target, facts.map_or(Ok(Facts::new()), |facts| from_json("facts", &facts))?))
+    };
+    rows.map(with_facts).collect()
+}
+
+fn load(connection: &Connection, run: RunId) -> Result<StoredRun, Problem> {
+    let (state, _) = standing(connection, run)?;
+    let (targets, facts) = targets(connection, run)?.into_iter().unzip();
+    let sql = "SELECT title, started_unix_ms, version, plan, steps_planned, seed, environment FROM run \
+               WHERE id = ?1";
+    let (mut header, seed, environment) = connection.query_row(sql, [run.0], |row| {
+        let header = RunHeader {
+            title: row.get(0)?,
+            started_unix_ms: row.get::<_, i64>(1)?.cast_unsigned(),
+            version: row.get(2)?,
+            plan: row.get(3)?,
+            steps_planned: row.get(4)?,
+            seed: 0,
+            environment: Facts::new(),
+            targets,
+        };
+        Ok((header, row.get::<_, String>(5)?, row.get::<_, String>(6)?))
+    })?;
+    header.seed = seed.parse().map_err(|error| Problem::value("seed", error))?;
+    header.environment = from_json("environment", &environment)?;
+    let mut rows = connection.prepare("SELECT * FROM step WHERE run = ?1 ORDER BY position")?;
+    let mut rows = rows.query([run.0])?;
+    let mut steps = Vec::new();
+    while let Some(row) = rows.next()? {
+        steps.push(step_row::read(row)?);
+    }
+    Ok(StoredRun { id: run, header, state, facts, steps })
+}

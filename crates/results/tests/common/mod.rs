@@ -1,0 +1,95 @@
+//! Runs made up for the tests.
+
+use sharebench_model::{
+    Check, Coordinates, CpuTime, ErrorClass, Facts, Histogram, IoBytes, Measure, RateBase, RunHeader,
+    StepResult, TargetIdentity, Value, Verdict, WireCount, axis,
+};
+
+/// A file name of this process, removed with its companions when dropped.
+pub struct Scratch(pub std::path::PathBuf);
+
+impl Scratch {
+    pub fn new(name: &str) -> Self {
+        let file = format!("sharebench-results-{name}-{}.db", std::process::id());
+        let scratch = Self(std::env::temp_dir().join(file));
+        scratch.remove();
+        scratch
+    }
+
+    fn remove(&self) {
+        for end in ["", "-journal", "-wal", "-shm"] {
+            let _ = std::fs::remove_file(format!("{}{end}", self.0.display()));
+        }
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        self.remove();
+    }
+}
+
+pub fn header() -> RunHeader {
+    let target = |name: &str, url: &str| TargetIdentity { name: name.into(), url: url.into() };
+    RunHeader {
+        title: "a \"quoted\", title".into(),
+        started_unix_ms: 1_700_000_000_123,
+        version: "0.1.0".into(),
+        plan: "[[step]]\n".into(),
+        seed: u64::MAX,
+        steps_planned: 4,
+        environment: Facts::from([("kernel".into(), "6.1".into())]),
+        targets: vec![target("smb", "smb://nas/share"), target("local", "/tmp")],
+    }
+}
+
+pub fn histogram(times: &[(u64, u64)]) -> Histogram {
+    let mut histogram = Histogram::new();
+    for (nanos, count) in times {
+        histogram.record_n(*nanos, *count);
+    }
+    histogram
+}
+
+#[allow(dead_code, reason = "not every test file uses it")]
+pub fn step(index: u32) -> StepResult {
+    let coordinates = Coordinates::new()
+        .with(axis::TEST, Value::text("read, again"))
+        .with(axis::RECORD_SIZE, Value::Bytes(65_536))
+        .with(axis::QUEUE_DEPTH, Value::Count(8));
+    let measure = Measure {
+        window_ns: 2_000_000_000,
+        busy_ns: 1_500_000_000,
+        rate_base: RateBase::Busy,
+        operations: 1000 + u64::from(index),
+        transactions: 1000,
+        bytes: IoBytes { read: 65_536_000, written: 7 },
+        verified: 65_536_000,
+        wire: index.is_multiple_of(2).then_some(WireCount {
+            requests: 1001,
+            sent: 120_000,
+            received: 65_700_000,
+            payload_sent: 7,
+            payload_received: 65_536_000,
+        }),
+        errors: [(ErrorClass::Timeout, 2), (ErrorClass::NotFound, 1)].into(),
+        motors_assigned: 3,
+        motors_reported: 2,
+        censored: 1,
+        response: histogram(&[(1_000_000, 900), (9_000_000, 100)]),
+        service: histogram(&[(900_000, 1000)]),
+        lag: Histogram::new(),
+        client_cpu: CpuTime { user_ns: 5, kernel_ns: 6 },
+    };
+    let check =
+        Check { name: "little".into(), verdict: Verdict::Suspicious, detail: "N is 3, X*R is 2".into() };
+    StepResult {
+        index,
+        target: index % 2,
+        repetition: 0,
+        coordinates,
+        started_unix_ms: 1_700_000_001_000 + u64::from(index),
+        measure,
+        checks: vec![check],
+    }
+}

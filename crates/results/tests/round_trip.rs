@@ -1,0 +1,128 @@
+//! Whatever a step holds, the store gives it back exactly.
+
+mod common;
+
+use common::{Scratch, header, histogram};
+use proptest::collection::{btree_map, vec};
+use proptest::prelude::*;
+use sharebench_model::{
+    Check, Coordinates, CpuTime, ErrorClass, Histogram, IoBytes, Measure, RateBase, StepResult, Value,
+    Verdict, WireCount,
+};
+use sharebench_results::Store;
+
+fn number() -> impl Strategy<Value = u64> {
+    prop_oneof![Just(0), Just(u64::MAX), Just(i64::MAX as u64 + 1), any::<u64>()]
+}
+
+fn coordinates() -> impl Strategy<Value = Coordinates> {
+    let value = prop_oneof![
+        number().prop_map(Value::Bytes),
+        number().prop_map(Value::Count),
+        any::<String>().prop_map(Value::Text)
+    ];
+    btree_map(any::<String>(), value, 0..5).prop_map(|axes| {
+        axes.into_iter().fold(Coordinates::new(), |coordinates, (axis, value)| coordinates.with(axis, value))
+    })
+}
+
+fn times() -> impl Strategy<Value = Histogram> {
+    vec((1_u64..3_600_000_000_000, 1_u64..1_000_000), 0..8).prop_map(|times| histogram(&times))
+}
+
+fn class() -> impl Strategy<Value = ErrorClass> {
+    use ErrorClass as Class;
+    proptest::sample::select(vec![
+        Class::Refused,
+        Class::NotFound,
+        Class::Exists,
+        Class::NotEmpty,
+        Class::NoSpace,
+        Class::ReadOnly,
+        Class::Stale,
+        Class::Busy,
+        Class::Timeout,
+        Class::Disconnected,
+        Class::Protocol,
+        Class::DataMismatch,
+        Class::Unsupported,
+        Class::Io,
+    ])
+}
+
+fn check() -> impl Strategy<Value = Check> {
+    let verdict = proptest::sample::select(vec![Verdict::Valid, Verdict::Suspicious, Verdict::Invalid]);
+    (any::<String>(), verdict, any::<String>()).prop_map(|(name, verdict, detail)| Check {
+        name,
+        verdict,
+        detail,
+    })
+}
+
+fn wire() -> impl Strategy<Value = Option<WireCount>> {
+    proptest::option::of([number(), number(), number(), number(), number()].prop_map(
+        |[requests, sent, received, payload_sent, payload_received]| WireCount {
+            requests,
+            sent,
+            received,
+            payload_sent,
+            payload_received,
+        },
+    ))
+}
+
+fn measure() -> impl Strategy<Value = Measure> {
+    let base = proptest::sample::select(vec![RateBase::Busy, RateBase::Window]);
+    let numbers = proptest::array::uniform10(number());
+    let errors = btree_map(class(), number(), 0..4);
+    (numbers, base, wire(), errors, any::<(u32, u32)>(), times(), times(), times()).prop_map(
+        |(numbers, rate_base, wire, errors, motors, response, service, lag)| Measure {
+            window_ns: numbers[0],
+            busy_ns: numbers[1],
+            rate_base,
+            operations: numbers[2],
+            transactions: numbers[3],
+            bytes: IoBytes { read: numbers[4], written: numbers[5] },
+            verified: numbers[6],
+            wire,
+            errors,
+            motors_assigned: motors.0,
+            motors_reported: motors.1,
+            censored: numbers[7],
+            response,
+            service,
+            lag,
+            client_cpu: CpuTime { user_ns: numbers[8], kernel_ns: numbers[9] },
+        },
+    )
+}
+
+fn step() -> impl Strategy<Value = StepResult> {
+    (any::<[u32; 3]>(), coordinates(), number(), measure(), vec(check(), 0..3)).prop_map(
+        |([index, target, repetition], coordinates, started_unix_ms, measure, checks)| StepResult {
+            index,
+            target,
+            repetition,
+            coordinates,
+            started_unix_ms,
+            measure,
+            checks,
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_step_comes_back_as_it_went_in(step in step(), seed in number(), started_unix_ms in number()) {
+        let file = Scratch::new("property");
+        let mut store = Store::open(&file.0).unwrap();
+        let header = sharebench_model::RunHeader { seed, started_unix_ms, ..header() };
+        let run = store.begin_run(&header).unwrap();
+        store.record_step(run, &step).unwrap();
+        let stored = store.load(run).unwrap();
+        prop_assert_eq!(stored.header, header);
+        prop_assert_eq!(stored.steps, vec![step]);
+    }
+}

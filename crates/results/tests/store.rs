@@ -1,0 +1,206 @@
+//! The store keeps exactly what it was given, tells how runs stand, and names what is wrong with a file.
+#![expect(clippy::unwrap_used, reason = "a test may panic, its helper functions too")]
+
+mod common;
+
+use common::{Scratch, header, step};
+use sharebench_model::{Facts, RunEvent, RunOutcome};
+use sharebench_results::{Problem, RunId, RunReference, RunSink, RunState, Store};
+
+fn facts(dialect: &str) -> Facts {
+    Facts::from([("dialect".into(), dialect.into())])
+}
+
+#[test]
+fn a_run_comes_back_as_it_went_in() {
+    let file = Scratch::new("round");
+    let mut sink = RunSink::new(Store::open(&file.0).unwrap());
+    sink.record(&RunEvent::Started(Box::new(header()))).unwrap();
+    sink.record(&RunEvent::TargetReady { target: 1, facts: facts("3.1.1") }).unwrap();
+    for index in [2, 0, 3] {
+        sink.record(&RunEvent::StepFinished(Box::new(step(index)))).unwrap();
+    }
+    let run = sink.run().unwrap();
+    let reader = Store::open_read_only(&file.0).unwrap();
+    assert_eq!(reader.load(run).unwrap().state, RunState::Running);
+    sink.record(&RunEvent::Finished(RunOutcome::TargetLost("gone: \"x\"".into()))).unwrap();
+    let stored = reader.load(run).unwrap();
+    assert_eq!(stored.header, header());
+    assert_eq!(stored.steps, [step(0), step(2), step(3)]);
+    assert_eq!(stored.facts, [Facts::new(), facts("3.1.1")]);
+    assert_eq!(stored.state, RunState::Ended(RunOutcome::TargetLost("gone: \"x\"".into())));
+    let [summary] = &reader.runs().unwrap()[..] else { panic!() };
+    assert_eq!((summary.steps_done, summary.steps_planned), (3, 4));
+    assert_eq!(summary.targets, ["smb", "local"]);
+    assert_eq!(reader.finished_steps(run).unwrap().into_iter().collect::<Vec<_>>(), [0, 2, 3]);
+}
+
+#[test]
+fn a_finished_run_does_not_change() {
+    let file = Scratch::new("immutable");
+    let mut store = Store::open(&file.0).unwrap();
+    let run = store.begin_run(&header()).unwrap();
+    store.record_step(run, &step(0)).unwrap();
+    let twice = store.record_step(run, &step(0)).unwrap_err();
+    assert!(matches!(twice.problem, Problem::OutOfOrder(_)) && twice.step.contains("step 0"), "{twice}");
+    store.finish_run(run, &RunOutcome::Complete).unwrap();
+    for error in [
+        store.record_step(run, &step(1)).unwrap_err(),
+        store.set_facts(run, 0, &facts("2.1")).unwrap_err(),
+        store.finish_run(run, &RunOutcome::Stopped).unwrap_err(),
+        store.reopen_run(run).unwrap_err(),
+    ] {
+        assert!(matches!(error.problem, Problem::Ended), "{error}");
+    }
+    assert_eq!(store.load(run).unwrap().steps, [step(0)]);
+}
+
+#[test]
+fn a_stopped_run_resumes_with_its_missing_steps() {
+    let file = Scratch::new("resume");
+    let mut sink = RunSink::new(Store::open(&file.0).unwrap());
+    sink.record(&RunEvent::Started(Box::new(header()))).unwrap();
+    sink.record(&RunEvent::StepFinished(Box::new(step(1)))).unwrap();
+    sink.record(&RunEvent::Finished(RunOutcome::Stopped)).unwrap();
+    let run = sink.run().unwrap();
+    let mut sink = RunSink::resume(Store::open(&file.0).unwrap(), run).unwrap();
+    assert_eq!(sink.store().load(run).unwrap().state, RunState::Running);
+    sink.record(&RunEvent::Started(Box::new(header()))).unwrap();
+    sink.record(&RunEvent::StepFinished(Box::new(step(0)))).unwrap();
+    sink.record(&RunEvent::Finished(RunOutcome::Complete)).unwrap();
+    let stored = sink.store().load(run).unwrap();
+    assert_eq!((stored.steps, stored.state), (vec![step(0), step(1)], RunState::Ended(RunOutcome::Complete)));
+    assert_eq!(sink.store().runs().unwrap().len(), 1);
+}
+
+#[test]
+fn events_out_of_order_are_refused() {
+    let file = Scratch::new("order");
+    let mut sink = RunSink::new(Store::open(&file.0).unwrap());
+    let early = sink.record(&RunEvent::Finished(RunOutcome::Complete)).unwrap_err();
+    assert!(early.to_string().contains("has not started"), "{early}");
+    sink.record(&RunEvent::Started(Box::new(header()))).unwrap();
+    let again = sink.record(&RunEvent::Started(Box::new(header()))).unwrap_err();
+    assert!(again.to_string().contains("started before"), "{again}");
+    let third = sink.record(&RunEvent::TargetReady { target: 2, facts: facts("x") }).unwrap_err();
+    assert!(third.to_string().contains("no target 2"), "{third}");
+}
+
+#[test]
+fn references_find_runs() {
+    let file = Scratch::new("reference");
+    let mut store = Store::open(&file.0).unwrap();
+    let resolve = |store: &Store, text: &str| text.parse::<RunReference>().unwrap().resolve(store);
+    assert!(matches!(resolve(&store, "last").unwrap_err().problem, Problem::NoRuns));
+    for _ in 0..2 {
+        store.begin_run(&header()).unwrap();
+    }
+    assert_eq!(resolve(&store, "last").unwrap(), RunId(2));
+    assert_eq!(resolve(&store, "1").unwrap(), RunId(1));
+    let missing = resolve(&store, "9").unwrap_err().to_string();
+    assert!(missing.contains("no run 9") && missing.contains("sharebench runs"), "{missing}");
+    let named: RunReference = format!("{}:last", file.0.display()).parse().unwrap();
+    assert_eq!(named.open("/nowhere.db".as_ref()).unwrap().path(), file.0);
+}
+
+#[test]
+fn two_writers_share_a_file() {
+    let file = Scratch::new("shared");
+    let writers: Vec<_> = (0..4)
+        .map(|_| {
+            let path = file.0.clone();
+            std::thread::spawn(move || {
+                let mut store = Store::open(path).unwrap();
+                let run = store.begin_run(&header()).unwrap();
+                (0..20).for_each(|index| store.record_step(run, &step(index)).unwrap());
+                run
+            })
+        })
+        .collect();
+    let runs: Vec<_> = writers.into_iter().map(|writer| writer.join().unwrap()).collect();
+    let store = Store::open_read_only(&file.0).unwrap();
+    for run in runs {
+        assert_eq!(store.load(run).unwrap().steps, (0..20).map(step).collect::<Vec<_>>());
+    }
+}
+
+fn problem(path: &std::path::Path) -> String {
+    let reading = Store::open_read_only(path).unwrap_err().to_string();
+    let writing = Store::open(path).unwrap_err().to_string();
+    assert_eq!(reading, writing);
+    assert!(reading.contains(&path.display().to_string()), "{reading}");
+    reading
+}
+
+#[test]
+fn a_file_that_is_no_database_is_named_and_left_alone() {
+    let file = Scratch::new("text");
+    let text = "[[step]]\ntest = \"read\"\n".repeat(100);
+    std::fs::write(&file.0, &text).unwrap();
+    assert!(problem(&file.0).contains("not a sharebench database (not an SQLite file)"));
+    assert_eq!(std::fs::read_to_string(&file.0).unwrap(), text);
+}
+
+#[test]
+fn another_programs_database_is_left_alone() {
+    let file = Scratch::new("foreign");
+    let other = rusqlite::Connection::open(&file.0).unwrap();
+    other.execute_batch("CREATE TABLE bookmark (id INTEGER)").unwrap();
+    drop(other);
+    assert!(problem(&file.0).contains("another program"));
+}
+
+#[test]
+fn a_newer_database_asks_for_a_newer_program() {
+    let file = Scratch::new("newer");
+    drop(Store::open(&file.0).unwrap());
+    let other = rusqlite::Connection::open(&file.0).unwrap();
+    other.pragma_update(None, "user_version", 99).unwrap();
+    drop(other);
+    let message = problem(&file.0);
+    assert!(message.contains("newer sharebench (schema 99, this program knows 1)"), "{message}");
+}
+
+#[test]
+fn a_damaged_database_is_an_error_and_never_a_wrong_run() {
+    let file = Scratch::new("damaged");
+    let mut store = Store::open(&file.0).unwrap();
+    let run = store.begin_run(&header()).unwrap();
+    (0..30).for_each(|index| store.record_step(run, &step(index)).unwrap());
+    drop(store);
+    let mut bytes = std::fs::read(&file.0).unwrap();
+    let len = bytes.len();
+    bytes[4096 * 2..len].fill(0xA7);
+    std::fs::write(&file.0, bytes).unwrap();
+    let error = Store::open_read_only(&file.0).and_then(|store| store.load(run)).unwrap_err();
+    assert!(matches!(error.problem, Problem::Corrupt(_)), "{error}");
+    assert!(error.to_string().contains("damaged"), "{error}");
+}
+
+#[test]
+fn an_unreadable_value_names_its_column() {
+    let file = Scratch::new("value");
+    let mut store = Store::open(&file.0).unwrap();
+    let run = store.begin_run(&header()).unwrap();
+    store.record_step(run, &step(0)).unwrap();
+    let other = rusqlite::Connection::open(&file.0).unwrap();
+    other.execute("UPDATE step SET service = x'00'", []).unwrap();
+    let error = store.load(run).unwrap_err().to_string();
+    assert!(error.contains("column service") && error.contains("load run 1"), "{error}");
+}
+
+#[test]
+fn a_missing_directory_and_a_missing_file_are_named() {
+    let error = Store::open("/nowhere/at/all.db").unwrap_err();
+    assert!(matches!(error.problem, Problem::CannotOpen), "{error}");
+    let file = Scratch::new("missing");
+    let error = Store::open_read_only(&file.0).unwrap_err();
+    assert!(matches!(error.problem, Problem::CannotOpen) && !file.0.exists(), "{error}");
+}
+
+#[test]
+fn a_directory_that_takes_no_files_is_named() {
+    let error = Store::open("/proc/sharebench.db").unwrap_err();
+    assert!(matches!(error.problem, Problem::CannotOpen | Problem::ReadOnly), "{error}");
+    assert!(error.to_string().starts_with("/proc/sharebench.db: open: "), "{error}");
+}

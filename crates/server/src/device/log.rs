@@ -1,0 +1,97 @@
+//! What a device did, request by request: the known truth that clients are judged by.
+
+use crate::NodeId;
+
+/// Kind of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum DeviceRequest {
+    /// A read.
+    Read,
+    /// A write.
+    Write,
+    /// A commit.
+    Commit,
+}
+
+/// One request. Instants are nanoseconds since [`DeviceVolume::origin`](crate::DeviceVolume::origin).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DeviceRecord {
+    /// When it came.
+    pub received_ns: u64,
+    /// When the model had it done: exact by arithmetic.
+    pub due_ns: u64,
+    /// When it was answered: as executed on this machine, never before `due_ns`.
+    pub ended_ns: u64,
+    /// Work of the device on it, without queue and transfer; 0 for a hit.
+    pub service_ns: u64,
+    /// The file.
+    pub node: NodeId,
+    /// First byte.
+    pub offset: u64,
+    /// Bytes read or written.
+    pub len: u64,
+    /// What was asked.
+    pub request: DeviceRequest,
+    /// True when the cache answered it.
+    pub hit: bool,
+}
+
+/// Sums over all requests since the start or the last [`DeviceVolume::take_log`](crate::DeviceVolume::take_log).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct DeviceCounters {
+    /// Reads.
+    pub reads: u64,
+    /// Writes.
+    pub writes: u64,
+    /// Commits.
+    pub commits: u64,
+    /// Requests that the cache answered.
+    pub hits: u64,
+    /// Requests that the device was needed for.
+    pub misses: u64,
+    /// Bytes read by clients.
+    pub read_bytes: u64,
+    /// Of these, bytes of requests that hit.
+    pub hit_read_bytes: u64,
+    /// Bytes written by clients.
+    pub written_bytes: u64,
+    /// Bytes moved between cache and device.
+    pub device_bytes: u64,
+    /// Requests that were only counted, as the log was full.
+    pub not_logged: u64,
+}
+
+/// Records up to a bound, and sums.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct DeviceLog {
+    /// The first requests, in the order in which they were answered.
+    pub records: Vec<DeviceRecord>,
+    /// Sums over all.
+    pub counters: DeviceCounters,
+}
+
+impl DeviceLog {
+    /// Enters a request that moved `device_bytes`.
+    pub(super) fn enter(&mut self, record: DeviceRecord, device_bytes: u64, capacity: usize) {
+        let counters = &mut self.counters;
+        match record.request {
+            DeviceRequest::Read => {
+                counters.reads += 1;
+                counters.read_bytes += record.len;
+                counters.hit_read_bytes += if record.hit { record.len } else { 0 };
+            }
+            DeviceRequest::Write => {
+                counters.writes += 1;
+                counters.written_bytes += record.len;
+            }
+            DeviceRequest::Commit => counters.commits += 1,
+        }
+        *(if record.hit { &mut counters.hits } else { &mut counters.misses }) += 1;
+        counters.device_bytes += device_bytes;
+        if self.records.len() < capacity {
+            self.records.push(record);
+        } else {
+            counters.not_logged += 1;
+        }
+    }
+}

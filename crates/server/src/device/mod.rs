@@ -1,0 +1,156 @@
+//! A device with known truth in front of any volume.
+
+mod cache;
+mod log;
+mod options;
+mod service;
+mod station;
+mod volume;
+mod wait;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::NodeId;
+use crate::device::cache::BlockCache;
+pub use crate::device::log::{DeviceCounters, DeviceLog, DeviceRecord, DeviceRequest};
+pub use crate::device::options::{CacheOptions, DeviceOptions, ServiceTime, WritePolicy};
+use crate::device::service::Services;
+use crate::device::station::Station;
+use crate::device::wait::wait_until;
+
+/// A volume whose reads and writes take the time of a modelled device.
+///
+/// A request is classified when it arrives: if all of its blocks are in the cache it is a hit and costs
+/// nothing; else it waits for one of the servers, is worked on for the service time, then its bytes pass
+/// the one link. Given the order of requests, hits, misses and service times are always the same, and the
+/// queue runs on exact arithmetic: a late wake-up of one request does not delay the next. Names and
+/// attributes cost nothing. The log keeps what was due and what was executed.
+///
+/// ```
+/// use std::time::Duration;
+/// use sharebench_server::{DeviceOptions, DeviceVolume, MemoryVolume, ROOT, ServiceTime, Volume};
+/// # fn main() -> Result<(), sharebench_server::VolumeError> {
+/// let service = ServiceTime::Fixed(Duration::from_millis(2));
+/// let options = DeviceOptions { service, ..DeviceOptions::default() };
+/// let volume = DeviceVolume::new(MemoryVolume::new(1 << 20), options);
+/// let file = volume.create(ROOT, "file", 0o644)?.node;
+/// volume.write(file, 0, b"two milliseconds", false)?;
+/// let record = volume.log().records[0];
+/// assert_eq!(record.due_ns - record.received_ns, 2_000_000);
+/// assert!(record.ended_ns >= record.due_ns);
+/// # Ok(())
+/// # }
+/// ```
+pub struct DeviceVolume<V> {
+    inner: V,
+    options: DeviceOptions,
+    origin: Instant,
+    device: Mutex<Device>,
+    log: Mutex<DeviceLog>,
+}
+
+/// What changes with every request.
+struct Device {
+    cache: BlockCache,
+    services: Services,
+    station: Station,
+}
+
+/// What a request asks of the device.
+#[derive(Debug, Clone, Copy)]
+struct Work {
+    hit: bool,
+    operations: u64,
+    bytes: u64,
+}
+
+impl<V> DeviceVolume<V> {
+    /// Puts a device in front of `inner`.
+    pub fn new(inner: V, options: DeviceOptions) -> Self {
+        let device = Device {
+            cache: BlockCache::new(options.cache.bytes, options.cache.block_bytes),
+            services: Services::new(options.service),
+            station: Station::new(options.servers, options.bytes_per_s),
+        };
+        let (device, log) = (Mutex::new(device), Mutex::default());
+        Self { inner, options, origin: Instant::now(), device, log }
+    }
+
+    /// The instant that the log counts from.
+    pub fn origin(&self) -> Instant {
+        self.origin
+    }
+
+    /// What it does.
+    pub fn options(&self) -> &DeviceOptions {
+        &self.options
+    }
+
+    /// The volume behind.
+    pub fn inner(&self) -> &V {
+        &self.inner
+    }
+
+    /// Empties the cache, as an administrator would between runs. Dirty blocks count as written, without
+    /// time.
+    pub fn purge(&self) {
+        self.lock_device().cache.purge();
+    }
+
+    /// A copy of the log.
+    pub fn log(&self) -> DeviceLog {
+        self.lock_log().clone()
+    }
+
+    /// The sums alone.
+    pub fn counters(&self) -> DeviceCounters {
+        self.lock_log().counters
+    }
+
+    /// Takes the log and starts a new one.
+    pub fn take_log(&self) -> DeviceLog {
+        std::mem::take(&mut *self.lock_log())
+    }
+
+    fn lock_device(&self) -> MutexGuard<'_, Device> {
+        self.device.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lock_log(&self) -> MutexGuard<'_, DeviceLog> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn now_ns(&self) -> u64 {
+        u64::try_from(self.origin.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    /// Lets the device do what `classify` finds needed, waits until it is done, and logs it.
+    fn serve(
+        &self,
+        request: DeviceRequest,
+        (node, offset, len): (NodeId, u64, u64),
+        classify: impl FnOnce(&mut BlockCache) -> Work,
+    ) {
+        // One lock for clock, cache, draw and queue: all of them see the same order of arrival.
+        let mut device = self.lock_device();
+        let received_ns = self.now_ns();
+        let work = classify(&mut device.cache);
+        let service_ns = (0..work.operations).map(|_| device.services.draw()).sum();
+        let needs_device = work.operations > 0;
+        let due_ns = if needs_device {
+            device.station.admit(received_ns, service_ns, work.bytes)
+        } else {
+            received_ns
+        };
+        drop(device);
+        if needs_device {
+            wait_until(self.origin + Duration::from_nanos(due_ns), self.options.spin);
+        }
+        let ended_ns = self.now_ns();
+        let hit = work.hit;
+        let record =
+            DeviceRecord { received_ns, due_ns, ended_ns, service_ns, node, offset, len, request, hit };
+        self.lock_log().enter(record, work.bytes, self.options.log_capacity);
+    }
+}

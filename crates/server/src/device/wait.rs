@@ -1,0 +1,52 @@
+//! Waiting until an instant, not before and hardly after.
+
+use std::cell::Cell;
+use std::num::NonZeroU64;
+use std::time::{Duration, Instant};
+
+thread_local! {
+    static PRECISE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Returns at or after `due`: sleeps, and spins for the last `spin` of the wait.
+pub(super) fn wait_until(due: Instant, spin: Duration) {
+    loop {
+        let left = due.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return;
+        }
+        match left.checked_sub(spin) {
+            Some(sleep) if !sleep.is_zero() => {
+                be_precise();
+                std::thread::sleep(sleep);
+            }
+            _ => std::hint::spin_loop(),
+        }
+    }
+}
+
+/// Takes the 50 us of slack off this thread's timers, by which Linux groups wake-ups; once per thread.
+fn be_precise() {
+    if !PRECISE.replace(true) {
+        // Refused: wake-ups come late, as the log then shows.
+        let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::wait_until;
+
+    #[test]
+    fn never_returns_early() {
+        for spin in [Duration::ZERO, Duration::from_micros(200)] {
+            for wait in [0, 50, 300, 2_000] {
+                let due = Instant::now() + Duration::from_micros(wait);
+                wait_until(due, spin);
+                assert!(Instant::now() >= due);
+            }
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! The names in a directory of the host, in an order that does not change when others come and go.
+
+use std::collections::VecDeque;
+use std::hash::{DefaultHasher, Hasher};
+use std::mem::MaybeUninit;
+use std::os::fd::BorrowedFd;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustix::fs::{FileType, Mode, OFlags, RawDir, openat};
+
+use crate::NodeId;
+use crate::VolumeResult;
+use crate::directory::errno::volume_error;
+
+/// Bytes asked of the system at a time.
+const READ_BYTES: usize = 32 << 10;
+
+/// Listings under way that are remembered, so that a page of a large directory does not read it all.
+const REMEMBERED: usize = 16;
+
+/// A name and its cookie.
+pub(super) type Named = (u64, String);
+
+/// The names of a directory in the order of their cookies.
+pub(super) type Names = Arc<Vec<Named>>;
+
+/// The cookie of a name: its hash, so that a listing can go on behind it whatever else has changed, even
+/// when the name itself is gone. Never 0.
+pub(super) fn cookie(name: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(name.as_bytes());
+    // Some clients take cookies as signed.
+    (hasher.finish() >> 1).max(1)
+}
+
+/// Reads the names of files and directories, in the system's order.
+pub(super) fn read_names(directory: BorrowedFd<'_>) -> VolumeResult<Vec<String>> {
+    // A descriptor of our own: the position in a directory belongs to the descriptor.
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let own = openat(directory, ".", flags, Mode::empty()).map_err(volume_error)?;
+    let mut buffer = vec![MaybeUninit::uninit(); READ_BYTES];
+    let mut entries = RawDir::new(&own, &mut buffer);
+    let (mut names, mut unreadable) = (Vec::new(), 0);
+    while let Some(entry) = entries.next() {
+        let entry = entry.map_err(volume_error)?;
+        let kinds = [FileType::RegularFile, FileType::Directory, FileType::Unknown];
+        if !kinds.contains(&entry.file_type()) {
+            continue;
+        }
+        match entry.file_name().to_str() {
+            Ok("." | "..") => {}
+            Ok(name) => names.push(name.to_owned()),
+            Err(_) => unreadable += 1,
+        }
+    }
+    if unreadable > 0 {
+        tracing::warn!(count = unreadable, "names that are not UTF-8 are not shown");
+    }
+    Ok(names)
+}
+
+/// The listings under way.
+#[derive(Default)]
+pub(super) struct Listings(Mutex<VecDeque<(NodeId, Names)>>);
+
+impl Listings {
+    /// The names of a directory: read anew at the start of a listing, remembered for its further pages.
+    pub(super) fn names(&self, id: NodeId, directory: BorrowedFd<'_>, starts: bool) -> VolumeResult<Names> {
+        if !starts && let Some(names) = self.remembered(id) {
+            return Ok(names);
+        }
+        let names = read_names(directory)?.into_iter();
+        let mut names: Vec<Named> = names.map(|name| (cookie(&name), name)).collect();
+        names.sort_unstable();
+        let names = Arc::new(names);
+        let mut listings = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        listings.retain(|(other, _)| *other != id);
+        listings.push_back((id, Arc::clone(&names)));
+        if listings.len() > REMEMBERED {
+            listings.pop_front();
+        }
+        Ok(names)
+    }
+
+    fn remembered(&self, id: NodeId) -> Option<Names> {
+        let listings = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        listings.iter().find(|(other, _)| *other == id).map(|(_, names)| Arc::clone(names))
+    }
+}
+
+/// The names behind `cookie` in steps that never part names of equal cookies: a page may end behind any
+/// of them only.
+pub(super) fn groups_behind(names: &[Named], cookie: u64) -> impl Iterator<Item = &[Named]> {
+    let start = names.partition_point(|(other, _)| *other <= cookie);
+    names[start..].chunk_by(|one, other| one.0 == other.0)
+}

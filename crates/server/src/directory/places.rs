@@ -1,0 +1,82 @@
+//! Which number stands for which file of the host, and where that file was last seen.
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use crate::directory::status::Key;
+use crate::{NodeId, ROOT, VolumeError, VolumeResult};
+
+/// Where a file was last seen.
+#[derive(Debug, Clone)]
+pub(super) struct Place {
+    pub(super) key: Key,
+    pub(super) parent: NodeId,
+    pub(super) name: Arc<str>,
+}
+
+/// The table of all files seen so far: it grows with them, by about 200 bytes each, since a client may
+/// come back with any number it was given.
+pub(super) struct Places(RwLock<Table>);
+
+struct Table {
+    by_key: HashMap<Key, NodeId>,
+    by_id: HashMap<NodeId, Place>,
+    last_id: u64,
+}
+
+impl Places {
+    /// A table that knows only the root.
+    pub(super) fn new(root: Key) -> Self {
+        let place = Place { key: root, parent: ROOT, name: Arc::from("") };
+        Self(RwLock::new(Table {
+            by_key: HashMap::from([(root, ROOT)]),
+            by_id: HashMap::from([(ROOT, place)]),
+            last_id: ROOT.0,
+        }))
+    }
+
+    /// The number of the file that was just seen as `name` in `parent`.
+    pub(super) fn seen(&self, key: Key, parent: NodeId, name: &str) -> NodeId {
+        {
+            let table = self.read();
+            if let Some((id, place)) = table.by_key.get(&key).and_then(|id| Some((*id, table.by_id.get(id)?)))
+                && (id == ROOT || (place.parent == parent && *place.name == *name))
+            {
+                return id;
+            }
+        }
+        let mut table = self.write();
+        let known = table.by_key.get(&key).copied();
+        let id = known.unwrap_or_else(|| {
+            table.last_id += 1;
+            NodeId(table.last_id)
+        });
+        table.by_key.insert(key, id);
+        table.by_id.insert(id, Place { key, parent, name: Arc::from(name) });
+        id
+    }
+
+    /// Where a number's file was last seen.
+    pub(super) fn get(&self, id: NodeId) -> VolumeResult<Place> {
+        let table = self.read();
+        let was_given = id.0 != 0 && id.0 <= table.last_id;
+        let missing = if was_given { VolumeError::Stale } else { VolumeError::NotFound };
+        table.by_id.get(&id).cloned().ok_or(missing)
+    }
+
+    /// A file is gone: its number will not come back. Gives that number.
+    pub(super) fn forget(&self, key: Key) -> Option<NodeId> {
+        let mut table = self.write();
+        let id = table.by_key.remove(&key)?;
+        table.by_id.remove(&id);
+        Some(id)
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Table> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Table> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,157 @@
+//! From node numbers to open files, one component at a time.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use rustix::fs::{CWD, Mode, OFlags, openat};
+use rustix::io::Errno;
+
+use crate::directory::errno::volume_error;
+use crate::directory::names::Listings;
+use crate::directory::open_files::{OpenFiles, OpenNode};
+use crate::directory::places::{Place, Places};
+use crate::directory::status::{Kind, Status};
+use crate::{Attributes, NodeId, ROOT, VolumeError, VolumeResult};
+
+/// The open root and all that is known below it.
+pub(super) struct Tree {
+    pub(super) root: Arc<OpenNode>,
+    root_status: Status,
+    pub(super) places: Places,
+    pub(super) open_files: OpenFiles,
+    pub(super) listings: Listings,
+}
+
+/// How files are opened: never through a link, never waiting for the other end of a pipe.
+const SAFELY: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::CLOEXEC).union(OFlags::NOCTTY);
+
+impl Tree {
+    /// Opens the root.
+    pub(super) fn open(path: &Path, open_files: usize) -> VolumeResult<Self> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let fd = openat(CWD, path, flags, Mode::empty()).map_err(volume_error)?;
+        let root = OpenNode::new(fd, true, false);
+        let root_status = Status::of(root.fd())?;
+        Ok(Self {
+            places: Places::new(root_status.key),
+            root,
+            root_status,
+            open_files: OpenFiles::new(open_files),
+            listings: Listings::default(),
+        })
+    }
+
+    /// The status of a name that is part of the tree; [`VolumeError::Denied`] for links, special files
+    /// and other mounts.
+    pub(super) fn status(&self, directory: &OpenNode, name: &str) -> VolumeResult<Status> {
+        if !directory.directory {
+            return Err(VolumeError::NotDirectory);
+        }
+        let status = Status::at(directory.fd(), name)?;
+        if status.kind == Kind::Other || !status.same_mount(&self.root_status) {
+            return Err(VolumeError::Denied);
+        }
+        Ok(status)
+    }
+
+    /// Attributes of a node, through its descriptor if open, else by name.
+    pub(super) fn attributes(&self, id: NodeId) -> VolumeResult<Attributes> {
+        if id == ROOT {
+            return Ok(Status::of(self.root.fd())?.attributes(ROOT));
+        }
+        if let Some(open) = self.open_files.get(id) {
+            let status = Status::of(open.fd())?;
+            if status.links == 0 {
+                self.gone(&status);
+                return Err(VolumeError::Stale);
+            }
+            return Ok(status.attributes(id));
+        }
+        let place = self.places.get(id)?;
+        let parent = self.node(place.parent)?;
+        match self.status(&parent, &place.name) {
+            Ok(status) if status.key == place.key => Ok(status.attributes(id)),
+            Ok(_) | Err(VolumeError::NotFound) => Err(VolumeError::Stale),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// A file whose last name is gone.
+    pub(super) fn gone(&self, status: &Status) {
+        if let Some(id) = self.places.forget(status.key) {
+            self.open_files.remove(id);
+        }
+    }
+
+    /// A node, open at least for reading.
+    pub(super) fn node(&self, id: NodeId) -> VolumeResult<Arc<OpenNode>> {
+        // Upwards to what is open, then downwards again: clients decide how deep trees are, so no
+        // recursion.
+        let (mut at, mut way) = (id, Vec::new());
+        let mut open = loop {
+            if at == ROOT {
+                break Arc::clone(&self.root);
+            }
+            if let Some(open) = self.open_files.get(at) {
+                break open;
+            }
+            let place = self.places.get(at)?;
+            let parent = place.parent;
+            way.push((at, place));
+            if way.len() > MAX_DEPTH {
+                return Err(VolumeError::Stale);
+            }
+            at = parent;
+        };
+        for (at, place) in way.iter().rev() {
+            open = self.open_place(&open, place, false)?;
+            self.open_files.insert(*at, Arc::clone(&open));
+        }
+        Ok(open)
+    }
+
+    /// A directory, open.
+    pub(super) fn directory(&self, id: NodeId) -> VolumeResult<Arc<OpenNode>> {
+        let open = self.node(id)?;
+        if open.directory { Ok(open) } else { Err(VolumeError::NotDirectory) }
+    }
+
+    /// A file, open for reading or for both.
+    pub(super) fn file(&self, id: NodeId, writable: bool) -> VolumeResult<Arc<OpenNode>> {
+        let open = self.node(id)?;
+        if open.directory {
+            return Err(VolumeError::IsDirectory);
+        }
+        if open.writable || !writable {
+            return Ok(open);
+        }
+        // Opened for writing only when written: on an overlay that is what copies a file up.
+        let place = self.places.get(id)?;
+        let parent = self.node(place.parent)?;
+        let open = self.open_place(&parent, &place, true)?;
+        self.open_files.insert(id, Arc::clone(&open));
+        Ok(open)
+    }
+
+    /// Opens what should be at a place, and makes sure that it is.
+    fn open_place(&self, parent: &OpenNode, place: &Place, writable: bool) -> VolumeResult<Arc<OpenNode>> {
+        let moved_away = |error| if error == VolumeError::NotFound { VolumeError::Stale } else { error };
+        let status = self.status(parent, &place.name).map_err(moved_away)?;
+        let directory = status.kind == Kind::Directory;
+        let access = if writable { OFlags::RDWR } else { OFlags::RDONLY };
+        let fd = match openat(parent.fd(), &*place.name, access | SAFELY, Mode::empty()) {
+            Ok(fd) => fd,
+            Err(Errno::NOENT) => return Err(VolumeError::Stale),
+            Err(errno) => return Err(volume_error(errno)),
+        };
+        let open = OpenNode::new(fd, directory, writable);
+        // The name may have changed between the two calls; the descriptor cannot.
+        if status.key != place.key || Status::of(open.fd())?.key != place.key {
+            return Err(VolumeError::Stale);
+        }
+        Ok(open)
+    }
+}
+
+/// Most directories on the way to a file. The system's own limit on paths is about 2048 components.
+const MAX_DEPTH: usize = 4096;

@@ -1,0 +1,276 @@
+//! A directory of the host behind the volume's trait.
+
+use std::os::fd::BorrowedFd;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rustix::fs::{
+    AtFlags, Gid, Mode, OFlags, Timespec, Timestamps, UTIME_OMIT, Uid, fchmod, fchown, fdatasync, fstatvfs,
+    ftruncate, futimens, mkdirat, openat, renameat, unlinkat,
+};
+use rustix::io::{Errno, pread, pwrite, retry_on_intr};
+
+use crate::directory::DirectoryVolume;
+use crate::directory::errno::volume_error;
+use crate::directory::names::{groups_behind, read_names};
+use crate::directory::open_files::OpenNode;
+use crate::directory::status::{Kind, Status};
+use crate::name::{check_name, fold_case};
+use crate::{
+    Attributes, DirectoryEntry, NodeId, ROOT, SetAttributes, Volume, VolumeError, VolumeResult, VolumeSpace,
+};
+
+impl DirectoryVolume {
+    fn writable(&self) -> VolumeResult<()> {
+        if self.read_only { Err(VolumeError::ReadOnly) } else { Ok(()) }
+    }
+
+    /// The attributes of a name that was just seen.
+    fn seen(&self, status: &Status, directory: NodeId, name: &str) -> Attributes {
+        status.attributes(self.tree.places.seen(status.key, directory, name))
+    }
+}
+
+impl Volume for DirectoryVolume {
+    fn attributes(&self, node: NodeId) -> VolumeResult<Attributes> {
+        self.tree.attributes(node)
+    }
+
+    fn lookup(&self, directory: NodeId, name: &str) -> VolumeResult<Attributes> {
+        check_name(name)?;
+        let open = self.tree.directory(directory)?;
+        let status = self.tree.status(&open, name)?;
+        Ok(self.seen(&status, directory, name))
+    }
+
+    fn lookup_any_case(&self, directory: NodeId, name: &str) -> VolumeResult<(String, Attributes)> {
+        check_name(name)?;
+        let folded = fold_case(name);
+        let names = read_names(self.tree.directory(directory)?.fd())?.into_iter();
+        let mut matches = names.filter(|other| fold_case(other) == folded);
+        match (matches.next(), matches.next()) {
+            (Some(only), None) => self.lookup(directory, &only).map(|attributes| (only, attributes)),
+            _ => Err(VolumeError::NotFound),
+        }
+    }
+
+    fn parent(&self, directory: NodeId) -> VolumeResult<NodeId> {
+        self.tree.directory(directory)?;
+        if directory == ROOT {
+            return Ok(ROOT);
+        }
+        Ok(self.tree.places.get(directory)?.parent)
+    }
+
+    fn create(&self, directory: NodeId, name: &str, mode: u32) -> VolumeResult<Attributes> {
+        check_name(name)?;
+        self.writable()?;
+        let parent = self.tree.directory(directory)?;
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mode = Mode::from_raw_mode(mode & 0o7777);
+        let fd = openat(parent.fd(), name, flags, mode).map_err(volume_error)?;
+        let open = OpenNode::new(fd, false, true);
+        // The client has applied its own mask already; ours must not come on top.
+        fchmod(open.fd(), mode).map_err(volume_error)?;
+        let attributes = self.seen(&Status::of(open.fd())?, directory, name);
+        self.tree.open_files.insert(attributes.node, open);
+        Ok(attributes)
+    }
+
+    fn make_directory(&self, directory: NodeId, name: &str, mode: u32) -> VolumeResult<Attributes> {
+        check_name(name)?;
+        self.writable()?;
+        let parent = self.tree.directory(directory)?;
+        let mode = Mode::from_raw_mode(mode & 0o7777);
+        mkdirat(parent.fd(), name, mode).map_err(volume_error)?;
+        let attributes = self.lookup(directory, name)?;
+        let open = self.tree.node(attributes.node)?;
+        fchmod(open.fd(), mode).map_err(volume_error)?;
+        self.tree.attributes(attributes.node)
+    }
+
+    fn remove(&self, directory: NodeId, name: &str) -> VolumeResult<()> {
+        check_name(name)?;
+        self.writable()?;
+        let parent = self.tree.directory(directory)?;
+        let status = self.tree.status(&parent, name)?;
+        if status.kind == Kind::Directory {
+            return Err(VolumeError::IsDirectory);
+        }
+        unlinkat(parent.fd(), name, AtFlags::empty()).map_err(volume_error)?;
+        if status.links <= 1 {
+            self.tree.gone(&status);
+        }
+        Ok(())
+    }
+
+    fn remove_directory(&self, directory: NodeId, name: &str) -> VolumeResult<()> {
+        check_name(name)?;
+        self.writable()?;
+        let parent = self.tree.directory(directory)?;
+        let status = self.tree.status(&parent, name)?;
+        if status.kind != Kind::Directory {
+            return Err(VolumeError::NotDirectory);
+        }
+        unlinkat(parent.fd(), name, AtFlags::REMOVEDIR).map_err(volume_error)?;
+        self.tree.gone(&status);
+        Ok(())
+    }
+
+    fn rename(&self, from: NodeId, name: &str, to: NodeId, new_name: &str) -> VolumeResult<()> {
+        check_name(name)?;
+        check_name(new_name)?;
+        self.writable()?;
+        let (source, target) = (self.tree.directory(from)?, self.tree.directory(to)?);
+        let moved = self.tree.status(&source, name)?;
+        let replaced = match self.tree.status(&target, new_name) {
+            Ok(status) => Some(status),
+            Err(VolumeError::NotFound) => None,
+            Err(error) => return Err(error),
+        };
+        renameat(source.fd(), name, target.fd(), new_name).map_err(|errno| match errno {
+            // A directory into itself.
+            Errno::INVAL => VolumeError::BadName,
+            errno => volume_error(errno),
+        })?;
+        if let Some(replaced) = replaced.filter(|replaced| replaced.key != moved.key)
+            && (replaced.links <= 1 || replaced.kind == Kind::Directory)
+        {
+            self.tree.gone(&replaced);
+        }
+        self.tree.places.seen(moved.key, to, new_name);
+        Ok(())
+    }
+
+    fn set_attributes(&self, node: NodeId, change: &SetAttributes) -> VolumeResult<Attributes> {
+        self.writable()?;
+        if let Some(size) = change.size {
+            if i64::try_from(size).is_err() {
+                return Err(VolumeError::TooBig);
+            }
+            ftruncate(self.tree.file(node, true)?.fd(), size).map_err(volume_error)?;
+        }
+        let others = SetAttributes { size: None, ..change.clone() };
+        if others != SetAttributes::default() {
+            change_open(self.tree.node(node)?.fd(), &others).map_err(volume_error)?;
+        }
+        self.tree.attributes(node)
+    }
+
+    fn list(&self, directory: NodeId, cookie: u64, limit: usize) -> VolumeResult<Vec<DirectoryEntry>> {
+        let open = self.tree.directory(directory)?;
+        let names = self.tree.listings.names(directory, open.fd(), cookie == 0)?;
+        let mut entries = Vec::new();
+        for group in groups_behind(&names, cookie) {
+            // At least one group, even if it is larger than asked for: else nobody gets behind it.
+            if !entries.is_empty() && entries.len() + group.len() > limit {
+                break;
+            }
+            for (cookie, name) in group {
+                // Gone since, or nothing of ours: not an entry.
+                if let Ok(status) = self.tree.status(&open, name) {
+                    let attributes = self.seen(&status, directory, name);
+                    entries.push(DirectoryEntry { name: name.clone(), attributes, cookie: *cookie });
+                }
+            }
+        }
+        Ok(entries)
+    }
+
+    fn read(&self, file: NodeId, offset: u64, buffer: &mut [u8]) -> VolumeResult<usize> {
+        let open = self.tree.file(file, false)?;
+        let mut done = 0;
+        while let Some(rest) = buffer.get_mut(done..).filter(|rest| !rest.is_empty()) {
+            let Some(at) = file_offset(offset, done) else { break };
+            match retry_on_intr(|| pread(open.fd(), &mut *rest, at)).map_err(volume_error)? {
+                0 => break,
+                count => done += count,
+            }
+        }
+        Ok(done)
+    }
+
+    fn write(&self, file: NodeId, offset: u64, data: &[u8], durable: bool) -> VolumeResult<()> {
+        self.writable()?;
+        file_offset(offset, data.len()).ok_or(VolumeError::TooBig)?;
+        let open = self.tree.file(file, true)?;
+        let mut done = 0;
+        while let Some(rest) = data.get(done..).filter(|rest| !rest.is_empty()) {
+            let at = file_offset(offset, done).ok_or(VolumeError::TooBig)?;
+            match retry_on_intr(|| pwrite(open.fd(), rest, at)).map_err(volume_error)? {
+                0 => return Err(VolumeError::NoSpace),
+                count => done += count,
+            }
+        }
+        if durable {
+            retry_on_intr(|| fdatasync(open.fd())).map_err(volume_error)?;
+        }
+        Ok(())
+    }
+
+    fn commit(&self, file: NodeId) -> VolumeResult<()> {
+        let open = self.tree.file(file, false)?;
+        if self.read_only {
+            return Ok(());
+        }
+        retry_on_intr(|| fdatasync(open.fd())).map_err(volume_error)
+    }
+
+    fn space(&self) -> VolumeResult<VolumeSpace> {
+        let space = fstatvfs(self.tree.root.fd()).map_err(volume_error)?;
+        let bytes = |blocks: u64| blocks.saturating_mul(space.f_frsize);
+        // Some file systems make inodes as they go and show none: one for each block then.
+        let has_inodes = space.f_files > 0;
+        Ok(VolumeSpace {
+            total_bytes: bytes(space.f_blocks),
+            free_bytes: bytes(space.f_bavail),
+            total_files: if has_inodes { space.f_files } else { space.f_blocks },
+            free_files: if has_inodes { space.f_favail } else { space.f_bavail },
+        })
+    }
+
+    fn never_blocks(&self) -> bool {
+        false
+    }
+}
+
+/// `offset + done` where the system's offsets reach it.
+fn file_offset(offset: u64, done: usize) -> Option<u64> {
+    offset.checked_add(done as u64).filter(|at| i64::try_from(*at).is_ok())
+}
+
+/// Sets mode, owner and times.
+fn change_open(fd: BorrowedFd<'_>, change: &SetAttributes) -> Result<(), Errno> {
+    if change.uid.is_some() || change.gid.is_some() {
+        fchown(fd, change.uid.map(Uid::from_raw), change.gid.map(Gid::from_raw))?;
+    }
+    if let Some(mode) = change.mode {
+        // Behind the change of owner, which clears the set-id bits.
+        fchmod(fd, Mode::from_raw_mode(mode & 0o7777))?;
+    }
+    if change.accessed.is_some() || change.modified.is_some() {
+        let times = Timestamps {
+            last_access: timespec(change.accessed),
+            last_modification: timespec(change.modified),
+        };
+        futimens(fd, &times)?;
+    }
+    Ok(())
+}
+
+/// A time for the system, or the request to leave it alone.
+fn timespec(time: Option<SystemTime>) -> Timespec {
+    let Some(time) = time else { return Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT } };
+    match time.duration_since(UNIX_EPOCH) {
+        Ok(after) => Timespec {
+            tv_sec: i64::try_from(after.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: after.subsec_nanos().into(),
+        },
+        Err(before) => {
+            // Nanoseconds count forward from the second before.
+            let before = before.duration();
+            let nanoseconds = (1_000_000_000 - before.subsec_nanos()) % 1_000_000_000;
+            let seconds = before.as_secs() + u64::from(nanoseconds > 0);
+            Timespec { tv_sec: -i64::try_from(seconds).unwrap_or(i64::MAX), tv_nsec: nanoseconds.into() }
+        }
+    }
+}

@@ -1,0 +1,308 @@
+//! The bytes of one file in memory: sparse pages, each behind a lock of its own.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::RwLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::memory::budget::Budget;
+use crate::{VolumeError, VolumeResult};
+
+/// Bytes one page covers. A page takes memory only up to its last written 4 KiB.
+pub(super) const PAGE_BYTES: u64 = 64 << 10;
+
+/// Granularity in which a page grows and is charged, in bytes.
+const GRAIN_BYTES: usize = 4 << 10;
+
+/// Largest offset a file can reach: 2^63 - 1, as every protocol's clients can.
+pub(super) const MAX_SIZE: u64 = i64::MAX as u64;
+
+/// Hashes a number to itself, spread over the upper bits: the keys are page numbers and node numbers
+/// that the volume gives out itself.
+#[derive(Default)]
+pub(super) struct NumberHasher(u64);
+
+impl Hasher for NumberHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u64(u64::from(*byte));
+        }
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        // Fibonacci hashing: the table takes its control byte from the upper bits.
+        self.0 = (self.0 ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+}
+
+pub(super) type NumberMap<V> = HashMap<u64, V, BuildHasherDefault<NumberHasher>>;
+
+/// One page: what was written so far; bytes behind its end read as zeros.
+type Page = RwLock<Vec<u8>>;
+
+/// The bytes of a file. Readers and writers of different pages run side by side; a read or write that
+/// spans pages is not atomic across them.
+#[derive(Default)]
+pub(super) struct Content {
+    /// Shared: pages are read and written. Exclusive: a page is added, or the file is cut.
+    pages: RwLock<NumberMap<Page>>,
+    size: AtomicU64,
+    charged: AtomicU64,
+}
+
+/// The piece of a transfer that falls into one page.
+struct Piece {
+    page: u64,
+    within: usize,
+    transfer: std::ops::Range<usize>,
+}
+
+/// Splits `len` bytes at `offset` by pages.
+fn pieces(offset: u64, len: usize) -> impl Iterator<Item = Piece> {
+    let mut done = 0;
+    std::iter::from_fn(move || {
+        if done >= len {
+            return None;
+        }
+        let at = offset + done as u64;
+        let within = (at % PAGE_BYTES) as usize;
+        let count = (PAGE_BYTES as usize - within).min(len - done);
+        let piece = Piece { page: at / PAGE_BYTES, within, transfer: done..done + count };
+        done += count;
+        Some(piece)
+    })
+}
+
+impl Content {
+    /// Length in bytes.
+    pub(super) fn size(&self) -> u64 {
+        self.size.load(Ordering::Acquire)
+    }
+
+    /// Memory charged, in bytes.
+    pub(super) fn charged(&self) -> u64 {
+        self.charged.load(Ordering::Relaxed)
+    }
+
+    /// Reads into `buffer`; short only at the end of the file.
+    pub(super) fn read(&self, offset: u64, buffer: &mut [u8]) -> usize {
+        let pages = read_lock(&self.pages);
+        let left = self.size().saturating_sub(offset);
+        let count = buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        for piece in pieces(offset, count) {
+            let into = &mut buffer[piece.transfer];
+            match pages.get(&piece.page) {
+                Some(page) => copy_padded(&read_lock(page), piece.within, into),
+                None => into.fill(0),
+            }
+        }
+        count
+    }
+
+    /// Writes `data` at `offset`, growing the file where needed. When the budget is spent the length
+    /// stays and nothing is left behind the end; bytes before it may have been overwritten.
+    pub(super) fn write(&self, offset: u64, data: &[u8], budget: &Budget) -> VolumeResult<()> {
+        let end = offset.checked_add(data.len() as u64).filter(|end| *end <= MAX_SIZE);
+        let end = end.ok_or(VolumeError::TooBig)?;
+        if data.is_empty() {
+            return Ok(());
+        }
+        loop {
+            if let Some(written) = self.write_present(offset, data, end, budget) {
+                if written.is_err() {
+                    self.cut(&mut write_lock(&self.pages), self.size(), budget);
+                }
+                return written;
+            }
+            let mut pages = write_lock(&self.pages);
+            for piece in pieces(offset, data.len()) {
+                pages.entry(piece.page).or_default();
+            }
+        }
+    }
+
+    /// Writes if every page is there. Bytes and length change under one hold of the shared lock, so
+    /// that no cut comes between them.
+    fn write_present(&self, offset: u64, data: &[u8], end: u64, budget: &Budget) -> Option<VolumeResult<()>> {
+        let pages = read_lock(&self.pages);
+        if !pieces(offset, data.len()).all(|piece| pages.contains_key(&piece.page)) {
+            return None;
+        }
+        for piece in pieces(offset, data.len()) {
+            let page = pages.get(&piece.page)?;
+            if let Err(error) = self.fill_page(page, piece.within, &data[piece.transfer], budget) {
+                return Some(Err(error));
+            }
+        }
+        self.size.fetch_max(end, Ordering::AcqRel);
+        Some(Ok(()))
+    }
+
+    fn fill_page(&self, page: &Page, within: usize, bytes: &[u8], budget: &Budget) -> VolumeResult<()> {
+        let mut page = write_lock(page);
+        let end = within + bytes.len();
+        if end > page.len() {
+            self.grow_page(&mut page, end, budget)?;
+        }
+        page[within..end].copy_from_slice(bytes);
+        Ok(())
+    }
+
+    /// Makes room for `end` bytes: small files stay small, growing ones soon get the whole page.
+    fn grow_page(&self, page: &mut Vec<u8>, end: usize, budget: &Budget) -> VolumeResult<()> {
+        let wanted = end.next_multiple_of(GRAIN_BYTES).max((page.len() * 2).min(PAGE_BYTES as usize));
+        let more = (wanted - page.len()) as u64;
+        budget.take(more)?;
+        self.charged.fetch_add(more, Ordering::Relaxed);
+        if page.is_empty() {
+            // A fresh zeroed allocation is cheaper than a resize.
+            *page = vec![0; wanted];
+        } else {
+            page.reserve_exact(wanted - page.len());
+            page.resize(wanted, 0);
+        }
+        Ok(())
+    }
+
+    /// Cuts or extends the file; an extension takes no memory.
+    pub(super) fn set_size(&self, size: u64, budget: &Budget) -> VolumeResult<()> {
+        if size > MAX_SIZE {
+            return Err(VolumeError::TooBig);
+        }
+        let mut pages = write_lock(&self.pages);
+        if size < self.size() {
+            self.cut(&mut pages, size, budget);
+        }
+        self.size.store(size, Ordering::Release);
+        Ok(())
+    }
+
+    /// Forgets every byte from `size` on.
+    fn cut(&self, pages: &mut NumberMap<Page>, size: u64, budget: &Budget) {
+        let mut freed = 0;
+        let (last, within) = (size / PAGE_BYTES, (size % PAGE_BYTES) as usize);
+        pages.retain(|number, page| {
+            let keep = match (*number).cmp(&last) {
+                std::cmp::Ordering::Less => return true,
+                std::cmp::Ordering::Equal => within,
+                std::cmp::Ordering::Greater => 0,
+            };
+            let page = page.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
+            freed += cut_page(page, keep);
+            !page.is_empty()
+        });
+        self.charged.fetch_sub(freed, Ordering::Relaxed);
+        budget.give(freed);
+    }
+}
+
+/// Forgets what lies behind `keep` and tells how many bytes that freed.
+fn cut_page(page: &mut Vec<u8>, keep: usize) -> u64 {
+    let Some(tail) = page.get_mut(keep..) else { return 0 };
+    tail.fill(0);
+    let before = page.len();
+    page.truncate(keep.next_multiple_of(GRAIN_BYTES));
+    page.shrink_to_fit();
+    (before - page.len()) as u64
+}
+
+/// Copies from `page` at `within`; what lies behind its end is zeros.
+fn copy_padded(page: &[u8], within: usize, into: &mut [u8]) {
+    let from = page.get(within..).unwrap_or_default();
+    let count = from.len().min(into.len());
+    into[..count].copy_from_slice(&from[..count]);
+    into[count..].fill(0);
+}
+
+/// Locks for reading. Poison is no reason to refuse: every update leaves pages whole at each step.
+pub(super) fn read_lock<T>(lock: &RwLock<T>) -> std::sync::RwLockReadGuard<'_, T> {
+    lock.read().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+/// Locks for writing; see [`read_lock`].
+pub(super) fn write_lock<T>(lock: &RwLock<T>) -> std::sync::RwLockWriteGuard<'_, T> {
+    lock.write().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{Content, MAX_SIZE, PAGE_BYTES};
+    use crate::VolumeError;
+    use crate::memory::budget::Budget;
+
+    #[test]
+    fn extending_to_an_exabyte_takes_no_memory() {
+        let (content, budget) = (Content::default(), Budget::new(1 << 20));
+        content.set_size(1 << 60, &budget).unwrap();
+        assert_eq!((content.size(), budget.used()), (1 << 60, 0));
+        let mut buffer = [7; 16];
+        assert_eq!(content.read((1 << 60) - 8, &mut buffer), 8);
+        assert_eq!(buffer[..8], [0; 8]);
+        assert_eq!(content.set_size(MAX_SIZE + 1, &budget), Err(VolumeError::TooBig));
+        assert_eq!(content.write(MAX_SIZE, b"x", &budget), Err(VolumeError::TooBig));
+    }
+
+    #[test]
+    fn a_small_file_is_charged_in_grains_and_gives_them_back() {
+        let (content, budget) = (Content::default(), Budget::new(1 << 20));
+        content.write(0, &[1; 100], &budget).unwrap();
+        assert_eq!((content.charged(), budget.used()), (4096, 4096));
+        content.set_size(0, &budget).unwrap();
+        assert_eq!((content.charged(), budget.used()), (0, 0));
+    }
+
+    #[test]
+    fn cut_bytes_come_back_as_zeros() {
+        let (content, budget) = (Content::default(), Budget::new(1 << 20));
+        content.write(0, &[9; 5000], &budget).unwrap();
+        content.set_size(100, &budget).unwrap();
+        content.set_size(5000, &budget).unwrap();
+        let mut buffer = [1; 5000];
+        assert_eq!(content.read(0, &mut buffer), 5000);
+        assert!(buffer[..100].iter().all(|byte| *byte == 9) && buffer[100..].iter().all(|byte| *byte == 0));
+    }
+
+    proptest! {
+        #[test]
+        fn behaves_like_a_vector(
+            steps in prop::collection::vec((0u8..3, 0usize..300_000, 0usize..150_000), 1..30)
+        ) {
+            let (content, budget) = (Content::default(), Budget::new(64 << 20));
+            let mut model: Vec<u8> = Vec::new();
+            for (nth, (kind, offset, len)) in steps.into_iter().enumerate() {
+                match kind {
+                    0 => {
+                        let data = vec![nth as u8 + 1; len];
+                        content.write(offset as u64, &data, &budget).unwrap();
+                        if len > 0 && model.len() < offset + len {
+                            model.resize(offset + len, 0);
+                        }
+                        if len > 0 {
+                            model[offset..offset + len].fill(nth as u8 + 1);
+                        }
+                    }
+                    1 => {
+                        content.set_size(offset as u64, &budget).unwrap();
+                        model.resize(offset, 0);
+                    }
+                    _ => {
+                        let mut buffer = vec![0xee; len];
+                        let count = content.read(offset as u64, &mut buffer);
+                        let expected = model.get(offset..).unwrap_or_default();
+                        let expected = &expected[..expected.len().min(len)];
+                        prop_assert_eq!(&buffer[..count], expected);
+                    }
+                }
+                prop_assert_eq!(content.size(), model.len() as u64);
+                prop_assert_eq!(content.charged(), budget.used());
+                prop_assert!(budget.used() <= (model.len() as u64).next_multiple_of(PAGE_BYTES));
+            }
+        }
+    }
+}

@@ -1,0 +1,331 @@
+//! A volume in memory: the fastest server there can be, and the one whose content is known.
+
+mod budget;
+mod content;
+mod names;
+mod node;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+use crate::memory::budget::Budget;
+use crate::memory::content::{Content, NumberMap, read_lock, write_lock};
+use crate::memory::names::{Name, NamePair};
+use crate::memory::node::{Directory, Kind, Node};
+use crate::name::check_name;
+use crate::{
+    Attributes, DirectoryEntry, NodeId, ROOT, SetAttributes, Volume, VolumeError, VolumeResult, VolumeSpace,
+};
+
+/// Memory charged for each file or directory, in bytes: node, name, three index entries.
+const NODE_BYTES: u64 = 1 << 10;
+
+/// Parts of the node table, each with its own lock.
+const SHARDS: usize = 64;
+
+/// A tree of files in memory with a limit in bytes.
+///
+/// Reads of a file share its locks and copy once; a write excludes others only from the 64 KiB pages it
+/// writes. Names of one directory change one at a time; renames and removals of directories exclude each
+/// other in the whole tree. Reading does not move the access time.
+///
+/// ```
+/// use sharebench_server::{MemoryVolume, ROOT, Volume};
+/// # fn main() -> Result<(), sharebench_server::VolumeError> {
+/// let volume = MemoryVolume::new(1 << 20);
+/// let file = volume.create(ROOT, "hello", 0o644)?.node;
+/// volume.write(file, 0, b"hello", false)?;
+/// let mut buffer = [0; 16];
+/// assert_eq!(volume.read(file, 1, &mut buffer)?, 4);
+/// assert_eq!(&buffer[..4], b"ello");
+/// # Ok(())
+/// # }
+/// ```
+pub struct MemoryVolume {
+    shards: [RwLock<NumberMap<Arc<Node>>>; SHARDS],
+    next_id: AtomicU64,
+    budget: Budget,
+    /// Held by whoever moves or removes directories; see [`Self::rename`].
+    moves: Mutex<()>,
+}
+
+impl MemoryVolume {
+    /// An empty volume that takes up to `limit` bytes of memory.
+    pub fn new(limit: u64) -> Self {
+        let volume = Self {
+            shards: std::array::from_fn(|_| RwLock::default()),
+            next_id: AtomicU64::new(ROOT.0 + 1),
+            budget: Budget::new(limit),
+            moves: Mutex::new(()),
+        };
+        volume.add(new_directory(ROOT, ROOT, 0o777));
+        volume
+    }
+
+    /// An empty volume that takes up to half of the machine's memory.
+    pub fn with_half_of_memory() -> Self {
+        let system = rustix::system::sysinfo();
+        Self::new(system.totalram as u64 * u64::from(system.mem_unit) / 2)
+    }
+
+    fn shard(&self, id: NodeId) -> &RwLock<NumberMap<Arc<Node>>> {
+        &self.shards[id.0 as usize % SHARDS]
+    }
+
+    fn node(&self, id: NodeId) -> VolumeResult<Arc<Node>> {
+        if let Some(node) = read_lock(self.shard(id)).get(&id.0) {
+            return Ok(Arc::clone(node));
+        }
+        let was_given = id.0 != 0 && id.0 < self.next_id.load(Ordering::Relaxed);
+        Err(if was_given { VolumeError::Stale } else { VolumeError::NotFound })
+    }
+
+    fn add(&self, node: Node) -> Arc<Node> {
+        let node = Arc::new(node);
+        write_lock(self.shard(node.id)).insert(node.id.0, Arc::clone(&node));
+        node
+    }
+
+    /// Forgets a node whose last name is gone and gives its memory back.
+    fn forget(&self, node: NodeId) {
+        let removed = write_lock(self.shard(node)).remove(&node.0);
+        if let Some(Kind::File(content)) = removed.as_ref().map(|node| &node.kind) {
+            // Cannot fail: it only cuts. A writer that still holds the node may charge it again, and
+            // what it writes then stays charged until the volume goes: at most one request's worth.
+            let _ = content.set_size(0, &self.budget);
+        }
+        self.budget.give(NODE_BYTES);
+    }
+
+    fn lock_moves(&self) -> MutexGuard<'_, ()> {
+        self.moves.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn insert(
+        &self,
+        directory: NodeId,
+        name: &str,
+        make: impl FnOnce(NodeId) -> Node,
+    ) -> VolumeResult<Attributes> {
+        check_name(name)?;
+        let parent = self.node(directory)?;
+        let mut names = write_lock(&parent.directory()?.names);
+        if names.removed {
+            return Err(VolumeError::Stale);
+        }
+        if names.get(name).is_some() {
+            return Err(VolumeError::Exists);
+        }
+        self.budget.take(NODE_BYTES)?;
+        let id = NodeId(self.next_id.fetch_add(1, Ordering::Relaxed));
+        let node = self.add(make(id));
+        names.insert(name, id, matches!(node.kind, Kind::Directory(_)));
+        drop(names);
+        parent.touch();
+        Ok(node.attributes())
+    }
+
+    fn find(&self, directory: NodeId, name: &str) -> VolumeResult<Name> {
+        check_name(name)?;
+        let parent = self.node(directory)?;
+        let found = read_lock(&parent.directory()?.names).get(name);
+        found.ok_or(VolumeError::NotFound)
+    }
+
+    /// True when `inner` is `outer` or lies below it. The caller holds `moves`.
+    fn lies_within(&self, inner: NodeId, outer: NodeId) -> VolumeResult<bool> {
+        let mut at = inner;
+        while at != outer {
+            if at == ROOT {
+                return Ok(false);
+            }
+            at = self.parent(at)?;
+        }
+        Ok(true)
+    }
+
+    /// Checks that `moved` may take the place of what `to` names now; gives what it replaces.
+    /// The caller holds `moves`.
+    fn replaced(&self, moved: Name, to: NodeId, new_name: &str) -> VolumeResult<Option<Name>> {
+        let old = match self.find(to, new_name) {
+            Ok(old) if old.node == moved.node => return Ok(None),
+            Ok(old) => old,
+            Err(VolumeError::NotFound) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        match (moved.directory, old.directory) {
+            (false, true) => Err(VolumeError::IsDirectory),
+            (true, false) => Err(VolumeError::NotDirectory),
+            (false, false) => Ok(Some(old)),
+            (true, true) => self.bury(old.node).map(|()| Some(old)),
+        }
+    }
+
+    /// Marks an empty directory as removed, so that nothing is added to it any more.
+    fn bury(&self, directory: NodeId) -> VolumeResult<()> {
+        let node = self.node(directory)?;
+        let mut names = write_lock(&node.directory()?.names);
+        if !names.is_empty() {
+            return Err(VolumeError::NotEmpty);
+        }
+        names.removed = true;
+        Ok(())
+    }
+
+    /// Takes [`Self::bury`] back.
+    fn unbury(&self, name: Option<Name>) {
+        let node = name.map(|name| self.node(name.node));
+        if let Some(Ok(node)) = node
+            && let Kind::Directory(directory) = &node.kind
+        {
+            write_lock(&directory.names).removed = false;
+        }
+    }
+}
+
+fn new_directory(id: NodeId, parent: NodeId, mode: u32) -> Node {
+    let directory = Directory { parent: AtomicU64::new(parent.0), names: RwLock::default() };
+    Node::new(id, Kind::Directory(directory), mode)
+}
+
+impl Volume for MemoryVolume {
+    fn attributes(&self, node: NodeId) -> VolumeResult<Attributes> {
+        Ok(self.node(node)?.attributes())
+    }
+
+    fn lookup(&self, directory: NodeId, name: &str) -> VolumeResult<Attributes> {
+        self.attributes(self.find(directory, name)?.node)
+    }
+
+    fn lookup_any_case(&self, directory: NodeId, name: &str) -> VolumeResult<(String, Attributes)> {
+        check_name(name)?;
+        let parent = self.node(directory)?;
+        let found = read_lock(&parent.directory()?.names).get_folded(name);
+        let (stored, found) = found.ok_or(VolumeError::NotFound)?;
+        Ok((stored, self.attributes(found.node)?))
+    }
+
+    fn parent(&self, directory: NodeId) -> VolumeResult<NodeId> {
+        let node = self.node(directory)?;
+        Ok(NodeId(node.directory()?.parent.load(Ordering::Relaxed)))
+    }
+
+    fn create(&self, directory: NodeId, name: &str, mode: u32) -> VolumeResult<Attributes> {
+        self.insert(directory, name, |id| Node::new(id, Kind::File(Content::default()), mode))
+    }
+
+    fn make_directory(&self, directory: NodeId, name: &str, mode: u32) -> VolumeResult<Attributes> {
+        self.insert(directory, name, |id| new_directory(id, directory, mode))
+    }
+
+    fn remove(&self, directory: NodeId, name: &str) -> VolumeResult<()> {
+        check_name(name)?;
+        let parent = self.node(directory)?;
+        let mut names = write_lock(&parent.directory()?.names);
+        let found = names.get(name).ok_or(VolumeError::NotFound)?;
+        if found.directory {
+            return Err(VolumeError::IsDirectory);
+        }
+        names.remove(name);
+        drop(names);
+        parent.touch();
+        self.forget(found.node);
+        Ok(())
+    }
+
+    fn remove_directory(&self, directory: NodeId, name: &str) -> VolumeResult<()> {
+        let _moves = self.lock_moves();
+        let found = self.find(directory, name)?;
+        if !found.directory {
+            return Err(VolumeError::NotDirectory);
+        }
+        self.bury(found.node)?;
+        let parent = self.node(directory)?;
+        write_lock(&parent.directory()?.names).remove(name);
+        parent.touch();
+        self.forget(found.node);
+        Ok(())
+    }
+
+    fn rename(&self, from: NodeId, name: &str, to: NodeId, new_name: &str) -> VolumeResult<()> {
+        check_name(new_name)?;
+        // Only this call and the removal of directories need more than one directory at a time, so
+        // letting them exclude each other is all the lock order the tree needs.
+        let _moves = self.lock_moves();
+        let moved = self.find(from, name)?;
+        let (source, target) = (self.node(from)?, self.node(to)?);
+        target.directory()?;
+        if from == to && name == new_name {
+            return Ok(());
+        }
+        if moved.directory && self.lies_within(to, moved.node)? {
+            return Err(VolumeError::BadName);
+        }
+        let replaced = self.replaced(moved, to, new_name)?;
+        let moving = NamePair::lock(source.directory()?, target.directory()?);
+        if let Err(error) = moving.and_move(name, new_name, moved, replaced) {
+            self.unbury(replaced);
+            return Err(error);
+        }
+        if let Ok(node) = self.node(moved.node)
+            && let Kind::Directory(directory) = &node.kind
+        {
+            directory.parent.store(to.0, Ordering::Relaxed);
+        }
+        source.touch();
+        target.touch();
+        if let Some(replaced) = replaced {
+            self.forget(replaced.node);
+        }
+        Ok(())
+    }
+
+    fn set_attributes(&self, node: NodeId, change: &SetAttributes) -> VolumeResult<Attributes> {
+        let node = self.node(node)?;
+        if let Some(size) = change.size {
+            node.content()?.set_size(size, &self.budget)?;
+            node.touch();
+        }
+        node.change(change);
+        Ok(node.attributes())
+    }
+
+    fn list(&self, directory: NodeId, cookie: u64, limit: usize) -> VolumeResult<Vec<DirectoryEntry>> {
+        let node = self.node(directory)?;
+        let names = read_lock(&node.directory()?.names).behind(cookie, limit);
+        let entries = names.into_iter().filter_map(|(name, node, cookie)| {
+            // Gone between the two locks: not an entry any more.
+            Some(DirectoryEntry { name, attributes: self.attributes(node).ok()?, cookie })
+        });
+        Ok(entries.collect())
+    }
+
+    fn read(&self, file: NodeId, offset: u64, buffer: &mut [u8]) -> VolumeResult<usize> {
+        Ok(self.node(file)?.content()?.read(offset, buffer))
+    }
+
+    fn write(&self, file: NodeId, offset: u64, data: &[u8], _durable: bool) -> VolumeResult<()> {
+        let node = self.node(file)?;
+        node.content()?.write(offset, data, &self.budget)?;
+        node.touch();
+        Ok(())
+    }
+
+    fn commit(&self, file: NodeId) -> VolumeResult<()> {
+        self.node(file)?.content().map(|_| ())
+    }
+
+    fn space(&self) -> VolumeResult<VolumeSpace> {
+        let free_bytes = self.budget.limit().saturating_sub(self.budget.used());
+        Ok(VolumeSpace {
+            total_bytes: self.budget.limit(),
+            free_bytes,
+            total_files: self.budget.limit() / NODE_BYTES,
+            free_files: free_bytes / NODE_BYTES,
+        })
+    }
+
+    fn never_blocks(&self) -> bool {
+        true
+    }
+}

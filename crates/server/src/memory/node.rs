@@ -1,0 +1,151 @@
+//! One file or directory of a memory volume.
+
+use std::sync::RwLock;
+use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use crate::memory::content::{Content, read_lock};
+use crate::memory::names::Names;
+use crate::{Attributes, NodeId, SetAttributes, VolumeError, VolumeResult};
+
+/// An instant as nanoseconds since 1970, changeable without a lock; good until the year 2262.
+#[derive(Debug)]
+struct Instant(AtomicI64);
+
+impl Instant {
+    fn new(time: SystemTime) -> Self {
+        Self(AtomicI64::new(nanoseconds(time)))
+    }
+
+    fn set(&self, time: SystemTime) {
+        self.0.store(nanoseconds(time), Ordering::Relaxed);
+    }
+
+    fn get(&self) -> SystemTime {
+        let nanoseconds = self.0.load(Ordering::Relaxed);
+        let distance = Duration::from_nanos(nanoseconds.unsigned_abs());
+        let time =
+            if nanoseconds < 0 { UNIX_EPOCH.checked_sub(distance) } else { UNIX_EPOCH.checked_add(distance) };
+        time.unwrap_or(UNIX_EPOCH)
+    }
+}
+
+fn nanoseconds(time: SystemTime) -> i64 {
+    let clamp = |distance: Duration| i64::try_from(distance.as_nanos()).unwrap_or(i64::MAX);
+    match time.duration_since(UNIX_EPOCH) {
+        Ok(after) => clamp(after),
+        Err(before) => -clamp(before.duration()),
+    }
+}
+
+/// A file or directory.
+pub(super) struct Node {
+    pub(super) id: NodeId,
+    pub(super) kind: Kind,
+    mode: AtomicU32,
+    uid: AtomicU32,
+    gid: AtomicU32,
+    accessed: Instant,
+    modified: Instant,
+    changed: Instant,
+    created: SystemTime,
+}
+
+/// What a node is.
+pub(super) enum Kind {
+    File(Content),
+    Directory(Directory),
+}
+
+/// A directory's names and its own place in the tree.
+pub(super) struct Directory {
+    pub(super) parent: AtomicU64,
+    pub(super) names: RwLock<Names>,
+}
+
+impl Node {
+    /// A new node with the current time in all four times.
+    pub(super) fn new(id: NodeId, kind: Kind, mode: u32) -> Self {
+        let now = SystemTime::now();
+        Self {
+            id,
+            kind,
+            mode: AtomicU32::new(mode & 0o7777),
+            uid: AtomicU32::new(0),
+            gid: AtomicU32::new(0),
+            accessed: Instant::new(now),
+            modified: Instant::new(now),
+            changed: Instant::new(now),
+            created: now,
+        }
+    }
+
+    /// The directory, or [`VolumeError::NotDirectory`].
+    pub(super) fn directory(&self) -> VolumeResult<&Directory> {
+        match &self.kind {
+            Kind::Directory(directory) => Ok(directory),
+            Kind::File(_) => Err(VolumeError::NotDirectory),
+        }
+    }
+
+    /// The file's bytes, or [`VolumeError::IsDirectory`].
+    pub(super) fn content(&self) -> VolumeResult<&Content> {
+        match &self.kind {
+            Kind::File(content) => Ok(content),
+            Kind::Directory(_) => Err(VolumeError::IsDirectory),
+        }
+    }
+
+    /// Content or names changed now.
+    pub(super) fn touch(&self) {
+        let now = SystemTime::now();
+        self.modified.set(now);
+        self.changed.set(now);
+    }
+
+    /// Sets all that is asked but the size.
+    pub(super) fn change(&self, change: &SetAttributes) {
+        let set = |cell: &AtomicU32, value: Option<u32>| {
+            if let Some(value) = value {
+                cell.store(value, Ordering::Relaxed);
+            }
+        };
+        set(&self.mode, change.mode.map(|mode| mode & 0o7777));
+        set(&self.uid, change.uid);
+        set(&self.gid, change.gid);
+        if let Some(time) = change.accessed {
+            self.accessed.set(time);
+        }
+        if let Some(time) = change.modified {
+            self.modified.set(time);
+        }
+        if *change != SetAttributes::default() {
+            self.changed.set(SystemTime::now());
+        }
+    }
+
+    /// Attributes as front ends show them.
+    pub(super) fn attributes(&self) -> Attributes {
+        let (directory, size, allocated, links) = match &self.kind {
+            Kind::File(content) => (false, content.size(), content.charged(), 1),
+            Kind::Directory(directory) => {
+                let names = read_lock(&directory.names);
+                (true, 0, 0, names.subdirectories().saturating_add(2))
+            }
+        };
+        Attributes {
+            node: self.id,
+            directory,
+            size,
+            allocated,
+            mode: self.mode.load(Ordering::Relaxed),
+            uid: self.uid.load(Ordering::Relaxed),
+            gid: self.gid.load(Ordering::Relaxed),
+            links,
+            accessed: self.accessed.get(),
+            modified: self.modified.get(),
+            changed: self.changed.get(),
+            created: self.created,
+        }
+    }
+}

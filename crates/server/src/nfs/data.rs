@@ -1,0 +1,88 @@
+//! READ, WRITE and COMMIT.
+
+use std::sync::atomic::Ordering;
+
+use sharebench_nfs::protocol::StableHow;
+use sharebench_nfs::status::NfsStatus;
+use sharebench_nfs::xdr::{Reader, Writer, XdrError};
+
+use crate::nfs::reply::{Outcome, node_status};
+use crate::nfs::state::ServerState;
+use crate::{NodeId, VolumeError};
+
+/// READ and WRITE of a directory are invalid arguments (RFC 1813, 3.3.6 and 3.3.7).
+fn data_status(error: VolumeError) -> NfsStatus {
+    match error {
+        VolumeError::IsDirectory => NfsStatus::Inval,
+        other => node_status(other),
+    }
+}
+
+impl ServerState {
+    /// READ (RFC 1813, 3.3.6); the data go from the volume into the reply.
+    pub(super) fn read(&self, call: &mut Reader<'_>, out: &mut Writer) -> Result<(), XdrError> {
+        let node = self.handles.get(call)?;
+        let (offset, count) = (call.u64()?, call.u32()?.min(self.options.max_transfer));
+        let start = out.len();
+        if let Err(status) = node.and_then(|node| self.put_data(out, node, offset, count)) {
+            out.truncate(start);
+            out.u32(status.code());
+            self.put_current(out, node);
+        }
+        Ok(())
+    }
+
+    fn put_data(&self, out: &mut Writer, node: NodeId, offset: u64, count: u32) -> Outcome<()> {
+        let attributes = self.volume.attributes(node).map_err(data_status)?;
+        out.u32(0);
+        self.put_optional(out, Some(&attributes));
+        let at = out.len();
+        out.words(&[count, 0, count]);
+        let read = self.volume.read(node, offset, out.room(count as usize)).map_err(data_status)?;
+        out.advance(read);
+        out.pad(read);
+        let end = read < count as usize || offset.saturating_add(read as u64) >= attributes.size;
+        out.patch(at, read as u32);
+        out.patch(at + 4, u32::from(end));
+        out.patch(at + 8, read as u32);
+        self.counters.bytes_read.fetch_add(read as u64, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// WRITE (RFC 1813, 3.3.7); the data go from the call into the volume. Attributes before it are left
+    /// out: other writers would have to wait for them to be those of this write.
+    pub(super) fn write(&self, call: &mut Reader<'_>, out: &mut Writer) -> Result<(), XdrError> {
+        let node = self.handles.get(call)?;
+        let (offset, count, stable) = (call.u64()?, call.u32()?, StableHow::get(call)?);
+        let data = call.opaque("WRITE data", self.options.max_transfer as usize)?;
+        let data = &data[..data.len().min(count as usize)];
+        let durable = stable != StableHow::Unstable;
+        let written =
+            node.and_then(|node| self.volume.write(node, offset, data, durable).map_err(data_status));
+        out.u32(written.map_or_else(NfsStatus::code, |()| 0));
+        out.boolean(false);
+        self.put_current(out, node);
+        if written.is_ok() {
+            out.u32(data.len() as u32);
+            out.u32(if durable { StableHow::FileSync } else { StableHow::Unstable } as u32);
+            out.raw(&self.write_verifier);
+            self.counters.bytes_written.fetch_add(data.len() as u64, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// COMMIT (RFC 1813, 3.3.21) of the whole file, whatever range is asked for.
+    pub(super) fn commit(&self, call: &mut Reader<'_>, out: &mut Writer) -> Result<(), XdrError> {
+        let node = self.handles.get(call)?;
+        call.u64()?;
+        call.u32()?;
+        let done = node.and_then(|node| self.volume.commit(node).map_err(data_status));
+        out.u32(done.map_or_else(NfsStatus::code, |()| 0));
+        out.boolean(false);
+        self.put_current(out, node);
+        if done.is_ok() {
+            out.raw(&self.write_verifier);
+        }
+        Ok(())
+    }
+}

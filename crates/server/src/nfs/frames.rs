@@ -1,0 +1,109 @@
+//! Records out of a connection's bytes, within a limit.
+
+use std::io;
+
+use sharebench_nfs::record::{Assembly, Front, MARK_BYTES, front};
+use tokio::io::{AsyncRead, AsyncReadExt};
+
+/// Largest call: a WRITE of 1 MiB with its head.
+pub(super) const MAX_CALL_BYTES: usize = (1 << 20) + (64 << 10);
+/// Where a connection's buffer starts; it grows only as bytes arrive.
+const INITIAL_BYTES: usize = 64 << 10;
+/// From this size on a record is received alone, so that its buffer can be handed over whole.
+const LARGE_BYTES: usize = 16 << 10;
+
+/// Bytes received on a connection.
+pub(super) struct Frames {
+    buffer: Vec<u8>,
+    head: usize,
+    tail: usize,
+    assembly: Assembly,
+}
+
+/// A record that has arrived.
+pub(super) enum Frame {
+    /// These bytes of [`Frames::bytes`].
+    Here(std::ops::Range<usize>),
+    /// It came in fragments.
+    Assembled(Vec<u8>),
+}
+
+impl Frames {
+    pub(super) fn new() -> Self {
+        Self { buffer: vec![0; INITIAL_BYTES], head: 0, tail: 0, assembly: Assembly::new(MAX_CALL_BYTES) }
+    }
+
+    /// Reads once; false at the end of the stream. Cancelling it loses nothing.
+    pub(super) async fn receive<S: AsyncRead + Unpin>(&mut self, stream: &mut S) -> io::Result<bool> {
+        self.buffer.copy_within(self.head..self.tail, 0);
+        (self.head, self.tail) = (0, self.tail - self.head);
+        if self.tail == self.buffer.len() {
+            let grown = (self.buffer.len() * 2).min(MAX_CALL_BYTES + MARK_BYTES);
+            self.buffer.resize(grown, 0);
+        }
+        let mut end = self.buffer.len();
+        if let Ok(Front::Partial(mark)) = front(&self.buffer[..self.tail], MAX_CALL_BYTES)
+            && mark.len >= LARGE_BYTES
+        {
+            end = end.min(MARK_BYTES + mark.len).max(self.tail + 1);
+        }
+        let count = stream.read(&mut self.buffer[self.tail..end]).await?;
+        self.tail += count;
+        Ok(count > 0)
+    }
+
+    /// The next whole record; an error when one is longer than a call can be.
+    pub(super) fn next(&mut self) -> io::Result<Option<Frame>> {
+        loop {
+            let bytes = &self.buffer[self.head..self.tail];
+            if !self.assembly.under_way() {
+                match front(bytes, MAX_CALL_BYTES).map_err(io::Error::other)? {
+                    Front::Nothing => return Ok(None),
+                    Front::Whole { start, end } => {
+                        let range = self.head + start..self.head + end;
+                        self.head += end;
+                        return Ok(Some(Frame::Here(range)));
+                    }
+                    Front::Partial(mark) if mark.last => return Ok(None),
+                    Front::Partial(_) => {}
+                }
+            }
+            let (taken, whole) = self.assembly.push(bytes).map_err(io::Error::other)?;
+            self.head += taken;
+            if whole {
+                let record = self.assembly.record().to_vec();
+                self.assembly.reset(0);
+                return Ok(Some(Frame::Assembled(record)));
+            }
+            if self.head == self.tail {
+                return Ok(None);
+            }
+        }
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.buffer
+    }
+
+    /// Moves a record into `other`: by exchange when it is alone in the buffer and large, else by copy.
+    pub(super) fn hand_over(
+        &mut self,
+        range: std::ops::Range<usize>,
+        other: &mut Vec<u8>,
+    ) -> std::ops::Range<usize> {
+        if self.head == self.tail && range.len() >= LARGE_BYTES {
+            std::mem::swap(&mut self.buffer, other);
+            if self.buffer.len() < INITIAL_BYTES {
+                self.buffer.resize(INITIAL_BYTES, 0);
+            }
+            (self.head, self.tail) = (0, 0);
+            return range;
+        }
+        let record = &self.buffer[range];
+        if other.len() < record.len() {
+            other.resize(record.len(), 0);
+        }
+        other[..record.len()].copy_from_slice(record);
+        0..record.len()
+    }
+}

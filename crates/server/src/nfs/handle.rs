@@ -1,0 +1,83 @@
+//! File handles: a node, the server instance it belongs to, and a seal that guessing does not find.
+
+use std::hash::{BuildHasher, RandomState};
+
+use sharebench_nfs::protocol::MAX_HANDLE_BYTES;
+use sharebench_nfs::status::NfsStatus;
+use sharebench_nfs::xdr::{Reader, Writer, XdrError};
+
+use crate::NodeId;
+
+/// Marks our handles: "shb" and the layout's version.
+const MAGIC: [u8; 4] = *b"shb1";
+/// Magic, instance, node, seal.
+pub(super) const HANDLE_BYTES: usize = 28;
+
+/// What seals the handles of one server instance.
+#[derive(Debug)]
+pub(super) struct HandleKey {
+    /// Number of the instance; also the file system's number in attributes.
+    instance: u64,
+    seal: RandomState,
+}
+
+impl HandleKey {
+    /// A key nobody knows.
+    pub(super) fn new() -> Self {
+        let seal = RandomState::new();
+        Self { instance: seal.hash_one("instance"), seal }
+    }
+
+    pub(super) fn instance(&self) -> u64 {
+        self.instance
+    }
+
+    /// Writes a node's handle with its length.
+    pub(super) fn put(&self, writer: &mut Writer, node: NodeId) {
+        writer.u32(HANDLE_BYTES as u32);
+        writer.raw(&MAGIC);
+        writer.u64(self.instance);
+        writer.u64(node.0);
+        writer.u64(self.seal.hash_one(node.0));
+    }
+
+    /// Reads a handle: `STALE` when another instance made it, `BADHANDLE` when none did.
+    #[inline]
+    pub(super) fn get(&self, reader: &mut Reader<'_>) -> Result<Result<NodeId, NfsStatus>, XdrError> {
+        let bytes = reader.opaque("file handle", MAX_HANDLE_BYTES)?;
+        if bytes.len() != HANDLE_BYTES {
+            return Ok(Err(NfsStatus::BadHandle));
+        }
+        let mut fields = Reader::new(bytes);
+        let magic: [u8; 4] = fields.array()?;
+        let (instance, node, seal) = (fields.u64()?, fields.u64()?, fields.u64()?);
+        Ok(if magic != MAGIC {
+            Err(NfsStatus::BadHandle)
+        } else if instance != self.instance {
+            Err(NfsStatus::Stale)
+        } else if seal != self.seal.hash_one(node) {
+            Err(NfsStatus::BadHandle)
+        } else {
+            Ok(NodeId(node))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_instance_that_made_a_handle_takes_it() {
+        let (key, other) = (HandleKey::new(), HandleKey::new());
+        let mut writer = Writer::default();
+        key.put(&mut writer, NodeId(7));
+        let handle = writer.as_slice().to_vec();
+        assert_eq!(key.get(&mut Reader::new(&handle)), Ok(Ok(NodeId(7))));
+        assert_eq!(other.get(&mut Reader::new(&handle)), Ok(Err(NfsStatus::Stale)));
+        let mut guessed = handle.clone();
+        guessed[23] ^= 1;
+        assert_eq!(key.get(&mut Reader::new(&guessed)), Ok(Err(NfsStatus::BadHandle)));
+        assert_eq!(key.get(&mut Reader::new(&[0, 0, 0, 4, 1, 2, 3, 4])), Ok(Err(NfsStatus::BadHandle)));
+    }
+}

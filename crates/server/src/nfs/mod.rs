@@ -1,0 +1,182 @@
+//! The NFS front end: a volume served as NFS version 3 and MOUNT version 3 on one TCP port.
+
+mod connection;
+mod data;
+mod dispatch;
+mod facts;
+mod frames;
+mod handle;
+mod listing;
+mod mounting;
+mod names;
+mod options;
+mod reply;
+mod state;
+mod workers;
+
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::sync::watch;
+
+use crate::Volume;
+use crate::front_end::{FrontEnd, ServeError, check_exposure};
+use crate::nfs::connection::{ConnectionSlot, serve};
+use crate::nfs::state::ServerState;
+use crate::nfs::workers::Workers;
+
+pub use options::NfsServerOptions;
+pub use state::NfsServerCounts;
+
+const PROTOCOL: &str = "nfs";
+
+/// Pause after an accept that failed, for want of descriptors mostly.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
+
+/// An NFS server over one volume, on threads of its own. Dropping it stops it.
+pub struct NfsServer {
+    addr: SocketAddr,
+    state: Arc<ServerState>,
+    stop: watch::Sender<bool>,
+    threads: Vec<JoinHandle<()>>,
+    workers: Option<Arc<Workers>>,
+}
+
+impl NfsServer {
+    /// Serves `volume` on `addr`; port 0 lets the system choose. Clients give the same port for NFS and
+    /// for MOUNT: there is no port mapper.
+    ///
+    /// # Errors
+    /// An address that others can reach without [`NfsServerOptions::expose`], one that cannot be bound,
+    /// options out of range, or no threads.
+    pub fn start(
+        addr: SocketAddr,
+        volume: Arc<dyn Volume>,
+        options: NfsServerOptions,
+    ) -> Result<Self, ServeError> {
+        options.check()?;
+        check_exposure(PROTOCOL, addr, options.expose)?;
+        let bind = |source| ServeError::Bind { protocol: PROTOCOL, addr, source };
+        let listener = TcpListener::bind(addr).map_err(bind)?;
+        listener.set_nonblocking(true).map_err(bind)?;
+        let bound = listener.local_addr().map_err(bind)?;
+        let blocks = !volume.never_blocks();
+        let state = Arc::new(ServerState::new(volume, options));
+        let (stop, _) = watch::channel(false);
+        let mut server = Self { addr: bound, state, stop, threads: Vec::new(), workers: None };
+        server
+            .start_threads(listener, blocks)
+            .map_err(|source| ServeError::Threads { protocol: PROTOCOL, source })?;
+        Ok(server)
+    }
+
+    fn start_threads(&mut self, listener: TcpListener, blocks: bool) -> io::Result<()> {
+        if blocks {
+            let (workers, threads) = Workers::start(self.state.options.workers.max(1), &self.state)?;
+            self.workers = Some(workers);
+            self.threads.extend(threads);
+        }
+        let runtimes: io::Result<Vec<Runtime>> = (0..self.state.options.threads.max(1))
+            .map(|_| Builder::new_current_thread().enable_all().build())
+            .collect();
+        let runtimes = runtimes?;
+        let handles = runtimes.iter().map(|runtime| runtime.handle().clone()).collect();
+        let accepting = accept(listener, Arc::clone(&self.state), self.workers.clone(), handles);
+        if let Some(first) = runtimes.first() {
+            first.spawn(accepting);
+        }
+        for runtime in runtimes {
+            let mut stopped = self.stop.subscribe();
+            let run = move || {
+                // The sender outlives this thread, or is gone and stops it as well.
+                let _ = runtime.block_on(stopped.wait_for(|stop| *stop));
+            };
+            self.threads.push(std::thread::Builder::new().name("nfs-server".into()).spawn(run)?);
+        }
+        Ok(())
+    }
+
+    /// Where it listens.
+    pub fn addr(&self) -> SocketAddr {
+        self.addr
+    }
+
+    /// What it has done so far.
+    pub fn counts(&self) -> NfsServerCounts {
+        self.state.counters.counts()
+    }
+
+    /// Closes the listener and every connection, and returns when its threads are gone.
+    pub fn stop(mut self) {
+        self.halt();
+    }
+
+    fn halt(&mut self) {
+        self.stop.send_replace(true);
+        if let Some(workers) = &self.workers {
+            workers.close();
+        }
+        for thread in self.threads.drain(..) {
+            // A thread that panicked is gone as well.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for NfsServer {
+    fn drop(&mut self) {
+        self.halt();
+    }
+}
+
+impl FrontEnd for NfsServer {
+    fn protocol(&self) -> &'static str {
+        PROTOCOL
+    }
+
+    fn addr(&self) -> SocketAddr {
+        self.addr
+    }
+
+    fn stop(self: Box<Self>) {
+        (*self).stop();
+    }
+}
+
+/// Accepts connections and deals them out to the threads in turn.
+async fn accept(
+    listener: TcpListener,
+    state: Arc<ServerState>,
+    workers: Option<Arc<Workers>>,
+    handles: Vec<Handle>,
+) -> io::Result<()> {
+    let listener = tokio::net::TcpListener::from_std(listener)?;
+    for handle in handles.iter().cycle() {
+        let stream = loop {
+            match listener.accept().await {
+                Ok((stream, _)) => break stream,
+                Err(error) => {
+                    tracing::warn!(%error, "NFS accept failed");
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                }
+            }
+        };
+        let Some(slot) = ConnectionSlot::take(&state) else { continue };
+        let workers = workers.clone();
+        let Ok(stream) = stream.into_std() else { continue };
+        handle.spawn(async move {
+            // Registers the socket with the thread that serves it.
+            if let Ok(stream) = tokio::net::TcpStream::from_std(stream) {
+                serve(stream, slot, workers).await;
+            }
+        });
+    }
+    Ok(())
+}

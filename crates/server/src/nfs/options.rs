@@ -1,0 +1,53 @@
+//! How the NFS front end serves its volume.
+
+use crate::front_end::ServeError;
+use crate::nfs::PROTOCOL;
+
+/// Options of [`NfsServer`](crate::NfsServer).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NfsServerOptions {
+    /// Path of the export, such as `/export`. Directories below it can be mounted too.
+    pub export: String,
+    /// Serve an address that other machines can reach. NFSv3 believes what a client says about its user,
+    /// so everybody who reaches the address may read and write.
+    pub expose: bool,
+    /// Largest READ and WRITE, in bytes: 4 KiB to 1 MiB.
+    pub max_transfer: u32,
+    /// Connections served at once; more are closed at once.
+    pub max_connections: usize,
+    /// Calls of one connection worked on at once; more wait in the socket.
+    pub max_in_flight: usize,
+    /// Threads that serve connections; at least 1.
+    pub threads: usize,
+    /// Threads that wait for a volume that blocks; at least 1. A volume that never blocks needs none.
+    pub workers: usize,
+}
+
+impl Default for NfsServerOptions {
+    fn default() -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        Self {
+            export: "/export".to_owned(),
+            expose: false,
+            max_transfer: 1 << 20,
+            max_connections: 10_000,
+            max_in_flight: 256,
+            threads: cores.min(8),
+            workers: 64,
+        }
+    }
+}
+
+impl NfsServerOptions {
+    pub(super) fn check(&self) -> Result<(), ServeError> {
+        let wrong = |detail: String| Err(ServeError::Options { protocol: PROTOCOL, detail });
+        let names_fit = self.export.split('/').skip(1).all(|name| crate::check_name(name).is_ok());
+        if !self.export.starts_with('/') || !names_fit && self.export != "/" {
+            return wrong(format!("'{}' is no export path such as /export", self.export));
+        }
+        if !(4 << 10..=1 << 20).contains(&self.max_transfer) {
+            return wrong(format!("a largest transfer of {} bytes is not 4 KiB to 1 MiB", self.max_transfer));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,135 @@
+//! Parts that many results share: attributes, `wcc_data`, and statuses of a volume's errors.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use sharebench_nfs::attributes::{FileAttributes, FileKind, NfsTime, SetFileAttributes, SetTime};
+use sharebench_nfs::status::NfsStatus;
+use sharebench_nfs::xdr::{Reader, Writer, XdrError};
+
+use crate::nfs::state::ServerState;
+use crate::{Attributes, NodeId, SetAttributes, VolumeError};
+
+/// What directories claim as their size: some clients take 0 for broken.
+const DIRECTORY_SIZE: u64 = 4096;
+/// Longest name read; above 255 bytes it is answered, not dropped.
+const MAX_WIRE_NAME: usize = 4096;
+
+/// Outcome of a procedure before it is written.
+pub(super) type Outcome<T> = Result<T, NfsStatus>;
+
+/// The status of an error met with a node.
+pub(super) fn node_status(error: VolumeError) -> NfsStatus {
+    match error {
+        VolumeError::NotFound | VolumeError::Stale => NfsStatus::Stale,
+        other => name_status(other),
+    }
+}
+
+/// The status of an error met with a name.
+pub(super) fn name_status(error: VolumeError) -> NfsStatus {
+    match error {
+        VolumeError::NotFound => NfsStatus::NoEnt,
+        VolumeError::Stale => NfsStatus::Stale,
+        VolumeError::Exists => NfsStatus::Exist,
+        VolumeError::NotDirectory => NfsStatus::NotDir,
+        VolumeError::IsDirectory => NfsStatus::IsDir,
+        VolumeError::NotEmpty => NfsStatus::NotEmpty,
+        VolumeError::Denied => NfsStatus::Acces,
+        VolumeError::NoSpace => NfsStatus::NoSpc,
+        VolumeError::ReadOnly => NfsStatus::RoFs,
+        VolumeError::TooBig => NfsStatus::FBig,
+        VolumeError::BadName => NfsStatus::Inval,
+        VolumeError::Io(_) => NfsStatus::Io,
+    }
+}
+
+/// Reads a name; one that no volume can have is a status.
+pub(super) fn get_name<'a>(reader: &mut Reader<'a>) -> Result<Outcome<&'a str>, XdrError> {
+    let bytes = reader.opaque("name", MAX_WIRE_NAME)?;
+    if bytes.len() > crate::MAX_NAME_BYTES {
+        return Ok(Err(NfsStatus::NameTooLong));
+    }
+    Ok(std::str::from_utf8(bytes).map_err(|_| NfsStatus::Inval))
+}
+
+pub(super) fn wire_time(time: SystemTime) -> NfsTime {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    NfsTime { seconds: since.as_secs() as u32, nanos: since.subsec_nanos() }
+}
+
+fn system_time(time: SetTime) -> SystemTime {
+    match time {
+        SetTime::ServerTime => SystemTime::now(),
+        SetTime::ClientTime(time) => UNIX_EPOCH + Duration::new(time.seconds.into(), time.nanos),
+    }
+}
+
+/// A client's wishes in the volume's words.
+pub(super) fn volume_change(set: &SetFileAttributes) -> SetAttributes {
+    SetAttributes {
+        size: set.size,
+        mode: set.mode.map(|mode| mode & 0o7777),
+        uid: set.uid,
+        gid: set.gid,
+        accessed: set.accessed.map(system_time),
+        modified: set.modified.map(system_time),
+    }
+}
+
+/// Size and times before a change (RFC 1813, 2.6: `wcc_attr`).
+pub(super) type Before = Option<Attributes>;
+
+impl ServerState {
+    fn wire_attributes(&self, attributes: &Attributes) -> FileAttributes {
+        let directory = attributes.directory;
+        FileAttributes {
+            kind: if directory { FileKind::Directory } else { FileKind::Regular },
+            mode: attributes.mode & 0o7777,
+            links: attributes.links,
+            uid: attributes.uid,
+            gid: attributes.gid,
+            size: if directory { DIRECTORY_SIZE } else { attributes.size },
+            used: attributes.allocated,
+            fsid: self.handles.instance(),
+            file_id: attributes.node.0,
+            accessed: wire_time(attributes.accessed),
+            modified: wire_time(attributes.modified),
+            changed: wire_time(attributes.changed),
+        }
+    }
+
+    pub(super) fn put_attributes(&self, out: &mut Writer, attributes: &Attributes) {
+        self.wire_attributes(attributes).put(out);
+    }
+
+    /// Writes `post_op_attr`.
+    #[inline]
+    pub(super) fn put_optional(&self, out: &mut Writer, attributes: Option<&Attributes>) {
+        out.boolean(attributes.is_some());
+        if let Some(attributes) = attributes {
+            self.put_attributes(out, attributes);
+        }
+    }
+
+    /// Writes `post_op_attr` of a node as it is now; nothing when it is gone.
+    pub(super) fn put_current(&self, out: &mut Writer, node: Outcome<NodeId>) {
+        let attributes = node.ok().and_then(|node| self.volume.attributes(node).ok());
+        self.put_optional(out, attributes.as_ref());
+    }
+
+    /// What to hold against the attributes after a change; take it under the directory's lock.
+    pub(super) fn before(&self, node: NodeId) -> Before {
+        self.volume.attributes(node).ok()
+    }
+
+    /// Writes `wcc_data` (RFC 1813, 2.6).
+    pub(super) fn put_wcc(&self, out: &mut Writer, before: &Before, node: Outcome<NodeId>) {
+        out.boolean(before.is_some());
+        if let Some(before) = before {
+            out.u64(self.wire_attributes(before).size);
+            wire_time(before.modified).put(out);
+            wire_time(before.changed).put(out);
+        }
+        self.put_current(out, node);
+    }
+}

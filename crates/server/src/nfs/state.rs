@@ -1,0 +1,115 @@
+//! What all connections of a server share.
+
+use std::collections::VecDeque;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use sharebench_nfs::protocol::Procedure;
+
+use crate::nfs::NfsServerOptions;
+use crate::nfs::handle::HandleKey;
+use crate::{NodeId, Volume};
+
+/// Locks of directories, so that attributes before and after a change are those of that change.
+const DIRECTORY_LOCKS: usize = 64;
+/// Exclusive creations remembered, so that a repeated one succeeds.
+const EXCLUSIVES: usize = 1024;
+
+/// What a server has done so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct NfsServerCounts {
+    /// Connections accepted.
+    pub connections: u64,
+    /// Calls answered, by the number of their NFS procedure.
+    pub calls: [u64; Procedure::ALL.len()],
+    /// Bytes of file data read.
+    pub bytes_read: u64,
+    /// Bytes of file data written.
+    pub bytes_written: u64,
+}
+
+/// Running counts behind [`NfsServerCounts`].
+#[derive(Debug, Default)]
+pub(super) struct Counters {
+    pub(super) connections: AtomicU64,
+    pub(super) calls: [AtomicU64; Procedure::ALL.len()],
+    pub(super) bytes_read: AtomicU64,
+    pub(super) bytes_written: AtomicU64,
+}
+
+impl Counters {
+    pub(super) fn counts(&self) -> NfsServerCounts {
+        NfsServerCounts {
+            connections: self.connections.load(Ordering::Relaxed),
+            calls: std::array::from_fn(|number| self.calls[number].load(Ordering::Relaxed)),
+            bytes_read: self.bytes_read.load(Ordering::Relaxed),
+            bytes_written: self.bytes_written.load(Ordering::Relaxed),
+        }
+    }
+}
+
+/// A file that an exclusive CREATE made, and the verifier it was made with (RFC 1813, 3.3.8).
+pub(super) type Exclusive = (NodeId, [u8; 8]);
+
+/// Volume, options and secrets of a server instance.
+pub(super) struct ServerState {
+    pub(super) volume: Arc<dyn Volume>,
+    pub(super) options: NfsServerOptions,
+    pub(super) handles: HandleKey,
+    /// Differs from one server start to the next, as unstable writes may (RFC 1813, 3.3.7).
+    pub(super) write_verifier: [u8; 8],
+    pub(super) counters: Counters,
+    pub(super) open_connections: AtomicUsize,
+    exclusives: Mutex<VecDeque<Exclusive>>,
+    directories: [Mutex<()>; DIRECTORY_LOCKS],
+}
+
+impl ServerState {
+    pub(super) fn new(volume: Arc<dyn Volume>, options: NfsServerOptions) -> Self {
+        Self {
+            volume,
+            options,
+            handles: HandleKey::new(),
+            write_verifier: RandomState::new().hash_one("verifier").to_be_bytes(),
+            counters: Counters::default(),
+            open_connections: AtomicUsize::new(0),
+            exclusives: Mutex::default(),
+            directories: std::array::from_fn(|_| Mutex::new(())),
+        }
+    }
+
+    /// Keeps others from changing the names of a directory through this server.
+    pub(super) fn lock(&self, directory: NodeId) -> MutexGuard<'_, ()> {
+        let index = directory.0 as usize % DIRECTORY_LOCKS;
+        self.directories[index].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The same for two directories, in an order that cannot deadlock.
+    pub(super) fn lock_both(
+        &self,
+        one: NodeId,
+        two: NodeId,
+    ) -> (MutexGuard<'_, ()>, Option<MutexGuard<'_, ()>>) {
+        let (one, two) = (one.0 as usize % DIRECTORY_LOCKS, two.0 as usize % DIRECTORY_LOCKS);
+        let first = self.lock(NodeId(one.min(two) as u64));
+        let second = (one != two).then(|| self.lock(NodeId(one.max(two) as u64)));
+        (first, second)
+    }
+
+    fn exclusives(&self) -> MutexGuard<'_, VecDeque<Exclusive>> {
+        self.exclusives.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn remember_exclusive(&self, exclusive: Exclusive) {
+        let mut exclusives = self.exclusives();
+        if exclusives.len() >= EXCLUSIVES {
+            exclusives.pop_front();
+        }
+        exclusives.push_back(exclusive);
+    }
+
+    pub(super) fn knows_exclusive(&self, exclusive: Exclusive) -> bool {
+        self.exclusives().contains(&exclusive)
+    }
+}

@@ -1,0 +1,73 @@
+//! Bytes that no client sends: never a panic, never memory beyond the limits.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use proptest::prelude::*;
+use sharebench_nfs::protocol::{MOUNT_PROGRAM, NFS_PROGRAM};
+use sharebench_nfs::rpc::CallTemplate;
+use sharebench_nfs::xdr::Writer;
+
+use super::calls::state;
+use super::{memory, start};
+use crate::ROOT;
+
+/// True when the server closes the connection on these bytes.
+fn closes(port: u16, bytes: &[u8]) -> bool {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+    stream.write_all(bytes).unwrap();
+    matches!(stream.read(&mut [0; 64]), Ok(0))
+        || matches!(stream.read(&mut [0; 64]), Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset)
+}
+
+#[test]
+fn frames_that_are_none_close_the_connection_and_no_other() {
+    let server = start(memory());
+    let port = server.addr().port();
+    for bytes in [
+        &[0xff; 4][..],
+        &[0x7f, 0xff, 0xff, 0xff],
+        b"GET / HTTP/1.0\r\n\r\n",
+        &[0x80, 0, 0, 4, 1, 2, 3, 4],
+        &[0x80, 0, 0, 0],
+    ] {
+        assert!(closes(port, bytes), "{bytes:?}");
+    }
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    let mut call = Writer::default();
+    call.u32(0x8000_0000 + 40);
+    CallTemplate::new(NFS_PROGRAM, 3, None).put(&mut call, 5, 0);
+    stream.write_all(call.as_slice()).unwrap();
+    let mut reply = [0; 28];
+    stream.read_exact(&mut reply).unwrap();
+    assert_eq!(reply[..8], [0x80, 0, 0, 24, 0, 0, 0, 5]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn garbage_is_answered_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        let _ = state().answer(&bytes, &mut Writer::default());
+    }
+
+    #[test]
+    fn garbage_arguments_are_answered_within_the_limit(
+        program in prop_oneof![Just(NFS_PROGRAM), Just(MOUNT_PROGRAM)],
+        procedure in 0u32..23,
+        handle in any::<bool>(),
+        bytes in proptest::collection::vec(prop_oneof![3 => Just(0u8), 1 => any::<u8>()], 0..120),
+    ) {
+        let state = state();
+        let (mut call, mut out) = (Writer::default(), Writer::default());
+        CallTemplate::new(program, 3, None).put(&mut call, 1, procedure);
+        if handle {
+            state.handles.put(&mut call, ROOT);
+        }
+        call.raw(&bytes);
+        prop_assert!(state.answer(call.as_slice(), &mut out).is_ok());
+        prop_assert!(out.len() >= 28 && out.len() < (1 << 20) + 4096);
+    }
+}

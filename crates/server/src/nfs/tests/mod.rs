@@ -1,0 +1,30 @@
+//! The server judged by the client adapter, by hand-made calls and by hostile bytes.
+
+mod calls;
+mod end_to_end;
+mod hostile;
+mod peers;
+
+use std::sync::Arc;
+
+use sharebench_nfs::NfsTarget;
+use sharebench_target::TargetUrl;
+
+use crate::{MemoryVolume, NfsServer, NfsServerOptions, Volume};
+
+fn start(volume: Arc<dyn Volume>) -> NfsServer {
+    NfsServer::start("127.0.0.1:0".parse().unwrap(), volume, NfsServerOptions::default()).unwrap()
+}
+
+fn memory() -> Arc<dyn Volume> {
+    Arc::new(MemoryVolume::new(256 << 20))
+}
+
+fn target_at(port: u16, path: &str) -> NfsTarget {
+    let url = format!("nfs://127.0.0.1:{port}{path}?mountport={port}");
+    NfsTarget::from_url(TargetUrl::parse(&url).unwrap()).unwrap()
+}
+
+fn run<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
+}

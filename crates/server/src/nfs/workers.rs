@@ -1,0 +1,96 @@
+//! Threads that wait for a volume that blocks, so that one slow call does not hold up the others.
+
+use std::collections::VecDeque;
+use std::io;
+use std::ops::Range;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+use sharebench_nfs::xdr::Writer;
+use tokio::sync::mpsc::UnboundedSender;
+
+use crate::nfs::state::ServerState;
+
+/// A call on its way through a worker, and its reply on the way back; used again for later calls.
+#[derive(Default)]
+pub(super) struct Job {
+    pub(super) call: Vec<u8>,
+    /// Where the record is in `call`.
+    pub(super) record: Range<usize>,
+    pub(super) reply: Writer,
+    /// The call was none; the connection is to be closed.
+    pub(super) garbage: bool,
+}
+
+#[derive(Default)]
+struct Queue {
+    jobs: VecDeque<(Job, UnboundedSender<Job>)>,
+    closed: bool,
+}
+
+/// The jobs that wait for a thread. Connections bound their number.
+#[derive(Default)]
+pub(super) struct Workers {
+    queue: Mutex<Queue>,
+    arrived: Condvar,
+}
+
+impl Workers {
+    /// Starts `count` threads.
+    pub(super) fn start(
+        count: usize,
+        state: &Arc<ServerState>,
+    ) -> io::Result<(Arc<Self>, Vec<JoinHandle<()>>)> {
+        let workers = Arc::new(Self::default());
+        let spawn = |_| {
+            let (workers, state) = (Arc::clone(&workers), Arc::clone(state));
+            std::thread::Builder::new().name("nfs-worker".into()).spawn(move || workers.work(&state))
+        };
+        let threads: io::Result<Vec<_>> = (0..count).map(spawn).collect();
+        if threads.is_err() {
+            workers.close();
+        }
+        Ok((Arc::clone(&workers), threads?))
+    }
+
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Hands a job to the next free thread; it comes back through `back`.
+    pub(super) fn push(&self, job: Job, back: UnboundedSender<Job>) {
+        self.queue().jobs.push_back((job, back));
+        self.arrived.notify_one();
+    }
+
+    /// Lets the threads end once they have done what they do.
+    pub(super) fn close(&self) {
+        let mut queue = self.queue();
+        queue.closed = true;
+        queue.jobs.clear();
+        self.arrived.notify_all();
+    }
+
+    fn next(&self) -> Option<(Job, UnboundedSender<Job>)> {
+        let mut queue = self.queue();
+        loop {
+            if queue.closed {
+                return None;
+            }
+            if let Some(job) = queue.jobs.pop_front() {
+                return Some(job);
+            }
+            queue = self.arrived.wait(queue).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn work(&self, state: &ServerState) {
+        while let Some((mut job, back)) = self.next() {
+            let Job { call, record, reply, garbage } = &mut job;
+            let record = call.get(record.clone()).unwrap_or_default();
+            *garbage = state.answer(record, reply).is_err();
+            // A connection that is gone wants no reply.
+            let _ = back.send(job);
+        }
+    }
+}

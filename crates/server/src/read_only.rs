@@ -1,0 +1,83 @@
+//! A volume that refuses every change, whatever front end asks.
+
+use std::sync::Arc;
+
+use crate::{
+    Attributes, DirectoryEntry, NodeId, SetAttributes, Volume, VolumeError, VolumeResult, VolumeSpace,
+};
+
+/// The same tree, to read only.
+pub(crate) struct ReadOnlyVolume(Arc<dyn Volume>);
+
+impl ReadOnlyVolume {
+    /// Shields `volume`.
+    pub(crate) fn new(volume: Arc<dyn Volume>) -> Self {
+        Self(volume)
+    }
+}
+
+impl Volume for ReadOnlyVolume {
+    fn attributes(&self, node: NodeId) -> VolumeResult<Attributes> {
+        self.0.attributes(node)
+    }
+
+    fn lookup(&self, directory: NodeId, name: &str) -> VolumeResult<Attributes> {
+        self.0.lookup(directory, name)
+    }
+
+    fn lookup_any_case(&self, directory: NodeId, name: &str) -> VolumeResult<(String, Attributes)> {
+        self.0.lookup_any_case(directory, name)
+    }
+
+    fn parent(&self, directory: NodeId) -> VolumeResult<NodeId> {
+        self.0.parent(directory)
+    }
+
+    fn create(&self, _directory: NodeId, _name: &str, _mode: u32) -> VolumeResult<Attributes> {
+        Err(VolumeError::ReadOnly)
+    }
+
+    fn make_directory(&self, _directory: NodeId, _name: &str, _mode: u32) -> VolumeResult<Attributes> {
+        Err(VolumeError::ReadOnly)
+    }
+
+    fn remove(&self, _directory: NodeId, _name: &str) -> VolumeResult<()> {
+        Err(VolumeError::ReadOnly)
+    }
+
+    fn remove_directory(&self, _directory: NodeId, _name: &str) -> VolumeResult<()> {
+        Err(VolumeError::ReadOnly)
+    }
+
+    fn rename(&self, _from: NodeId, _name: &str, _to: NodeId, _new_name: &str) -> VolumeResult<()> {
+        Err(VolumeError::ReadOnly)
+    }
+
+    fn set_attributes(&self, _node: NodeId, _change: &SetAttributes) -> VolumeResult<Attributes> {
+        Err(VolumeError::ReadOnly)
+    }
+
+    fn list(&self, directory: NodeId, cookie: u64, limit: usize) -> VolumeResult<Vec<DirectoryEntry>> {
+        self.0.list(directory, cookie, limit)
+    }
+
+    fn read(&self, file: NodeId, offset: u64, buffer: &mut [u8]) -> VolumeResult<usize> {
+        self.0.read(file, offset, buffer)
+    }
+
+    fn write(&self, _file: NodeId, _offset: u64, _data: &[u8], _durable: bool) -> VolumeResult<()> {
+        Err(VolumeError::ReadOnly)
+    }
+
+    fn commit(&self, file: NodeId) -> VolumeResult<()> {
+        self.0.commit(file)
+    }
+
+    fn space(&self) -> VolumeResult<VolumeSpace> {
+        self.0.space()
+    }
+
+    fn never_blocks(&self) -> bool {
+        self.0.never_blocks()
+    }
+}

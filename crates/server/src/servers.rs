@@ -1,0 +1,144 @@
+//! All front ends of one volume, started and stopped together.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use sharebench_target::Secret;
+
+use crate::front_end::{FrontEnd, ServeError};
+use crate::read_only::ReadOnlyVolume;
+use crate::{NfsServer, NfsServerOptions, SmbServer, SmbServerOptions, Volume};
+
+/// What to serve a volume as.
+#[derive(Debug, Clone)]
+pub struct ServeOptions {
+    /// Where to speak SMB, if at all.
+    pub smb: Option<SocketAddr>,
+    /// Where to speak NFSv3, if at all.
+    pub nfs: Option<SocketAddr>,
+    /// Who may log in, and with which password.
+    pub users: Vec<(String, Secret)>,
+    /// Refuse every change.
+    pub read_only: bool,
+    /// Name of the SMB share; the NFS export is `/` and this name.
+    pub name: String,
+    /// Speak NFS where other machines can reach it, although `NFSv3` knows no passwords.
+    pub expose_nfs: bool,
+}
+
+impl Default for ServeOptions {
+    fn default() -> Self {
+        Self {
+            smb: None,
+            nfs: None,
+            users: Vec::new(),
+            read_only: false,
+            name: "share".to_owned(),
+            expose_nfs: false,
+        }
+    }
+}
+
+/// Running servers. Dropping them stops them.
+pub struct EmbeddedServers {
+    front_ends: Vec<Box<dyn FrontEnd>>,
+}
+
+impl EmbeddedServers {
+    /// Starts what is asked for, or nothing at all.
+    ///
+    /// # Errors
+    /// The first front end that does not start; those before it are stopped again.
+    pub fn start(volume: &Arc<dyn Volume>, options: &ServeOptions) -> Result<Self, ServeError> {
+        let mut servers = Self { front_ends: Vec::new() };
+        let volume: Arc<dyn Volume> = if options.read_only {
+            Arc::new(ReadOnlyVolume::new(Arc::clone(volume)))
+        } else {
+            Arc::clone(volume)
+        };
+        if let Some(addr) = options.smb {
+            let smb = SmbServerOptions {
+                share: options.name.clone(),
+                users: options.users.clone(),
+                read_only: options.read_only,
+                // What changes over NFS breaks no lease: SMB clients would serve old bytes.
+                leases: options.nfs.is_none(),
+                ..SmbServerOptions::default()
+            };
+            servers.front_ends.push(Box::new(SmbServer::start(addr, Arc::clone(&volume), smb)?));
+        }
+        if let Some(addr) = options.nfs {
+            let nfs = NfsServerOptions {
+                export: format!("/{}", options.name),
+                expose: options.expose_nfs,
+                ..NfsServerOptions::default()
+            };
+            servers.front_ends.push(Box::new(NfsServer::start(addr, Arc::clone(&volume), nfs)?));
+        }
+        Ok(servers)
+    }
+
+    /// Protocol and address of each.
+    pub fn addrs(&self) -> impl Iterator<Item = (&'static str, SocketAddr)> {
+        self.front_ends.iter().map(|front_end| (front_end.protocol(), front_end.addr()))
+    }
+
+    /// Where `protocol` is spoken.
+    pub fn addr(&self, protocol: &str) -> Option<SocketAddr> {
+        self.addrs().find(|(spoken, _)| *spoken == protocol).map(|(_, addr)| addr)
+    }
+
+    /// Stops all.
+    pub fn stop(self) {
+        for front_end in self.front_ends {
+            front_end.stop();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpStream;
+    use std::sync::Arc;
+
+    use super::{EmbeddedServers, ServeOptions};
+    use crate::{MemoryVolume, ServeError, Volume};
+
+    fn volume() -> Arc<dyn Volume> {
+        Arc::new(MemoryVolume::new(1 << 20))
+    }
+
+    #[test]
+    fn both_protocols_listen_until_stopped() {
+        let any = Some("127.0.0.1:0".parse().unwrap());
+        let options = ServeOptions { smb: any, nfs: any, read_only: true, ..ServeOptions::default() };
+        let volume = volume();
+        for drops in [true, false] {
+            let servers = EmbeddedServers::start(&volume, &options).unwrap();
+            let addrs = [servers.addr("smb").unwrap(), servers.addr("nfs").unwrap()];
+            for addr in addrs {
+                TcpStream::connect(addr).unwrap();
+            }
+            if drops {
+                drop(servers);
+            } else {
+                servers.stop();
+            }
+            for addr in addrs {
+                assert!(TcpStream::connect(addr).is_err(), "{addr}");
+            }
+        }
+        assert_eq!(Arc::strong_count(&volume), 1);
+    }
+
+    #[test]
+    fn what_starts_before_a_failure_is_stopped_again() {
+        let smb = "127.0.0.1:0".parse().unwrap();
+        let nfs = "0.0.0.0:0".parse().unwrap();
+        let options = ServeOptions { smb: Some(smb), nfs: Some(nfs), ..ServeOptions::default() };
+        let volume = volume();
+        let refused = EmbeddedServers::start(&volume, &options).err().unwrap();
+        assert!(matches!(refused, ServeError::Exposed { protocol: "nfs", .. }), "{refused}");
+        assert_eq!(Arc::strong_count(&volume), 1);
+    }
+}

@@ -1,0 +1,148 @@
+//! The SMB front end: crate `smb-server` over a volume, on threads of its own.
+
+mod file_info;
+mod open_file;
+mod options;
+mod pattern;
+mod read_buffers;
+mod resolve;
+mod share;
+#[cfg(test)]
+mod tests;
+mod volume_call;
+
+use std::net::SocketAddr;
+use std::sync::{Arc, mpsc};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::oneshot;
+
+use crate::Volume;
+use crate::front_end::{FrontEnd, ServeError, check_exposure};
+pub use crate::smb::options::{Protection, SmbServerOptions};
+
+/// The protocol's name in messages.
+const PROTOCOL: &str = "smb";
+
+/// How long connections may take to end their last request when the server stops.
+const GRACE: Duration = Duration::from_secs(3);
+
+/// A running SMB server. Dropping it stops it.
+pub struct SmbServer {
+    addr: SocketAddr,
+    stop: Option<Stop>,
+}
+
+struct Stop {
+    connections: smb_server::ShutdownHandle,
+    grace: oneshot::Sender<()>,
+    thread: JoinHandle<()>,
+}
+
+impl SmbServer {
+    /// Serves `volume` on `addr`; port 0 lets the system choose.
+    ///
+    /// # Errors
+    /// An address that others can reach without users, one that cannot be bound, options that the
+    /// protocol does not take, or no threads.
+    pub fn start(
+        addr: SocketAddr,
+        volume: Arc<dyn Volume>,
+        options: SmbServerOptions,
+    ) -> Result<Self, ServeError> {
+        check_exposure(PROTOCOL, addr, !options.users.is_empty())?;
+        let threads = options.threads;
+        let server = options.build(addr, volume)?;
+        let connections = server.shutdown_handle();
+        let (grace, stopped) = oneshot::channel();
+        let (bound, was_bound) = mpsc::sync_channel(1);
+        let failed = |source| ServeError::Threads { protocol: PROTOCOL, source };
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(threads.max(1))
+            .thread_name("smb-server")
+            .enable_all()
+            .build()
+            .map_err(failed)?;
+        let thread = std::thread::Builder::new()
+            .name("smb-server".to_owned())
+            .spawn(move || run(runtime, server, &bound, stopped))
+            .map_err(failed)?;
+        // The thread sends exactly once; should it be gone, that is no address either.
+        let addr = was_bound
+            .recv()
+            .unwrap_or_else(|gone| Err(std::io::Error::other(gone)))
+            .map_err(|source| ServeError::Bind { protocol: PROTOCOL, addr, source })?;
+        Ok(Self { addr, stop: Some(Stop { connections, grace, thread }) })
+    }
+
+    /// Where it listens.
+    pub fn addr(&self) -> SocketAddr {
+        self.addr
+    }
+
+    /// Closes the listener and every connection, and returns when its threads are gone.
+    pub fn stop(mut self) {
+        self.halt();
+    }
+
+    fn halt(&mut self) {
+        let Some(stop) = self.stop.take() else { return };
+        stop.connections.shutdown();
+        // Both fail only when the server has ended by itself already.
+        let _ = stop.grace.send(());
+        let _ = stop.thread.join();
+    }
+}
+
+impl Drop for SmbServer {
+    fn drop(&mut self) {
+        self.halt();
+    }
+}
+
+impl FrontEnd for SmbServer {
+    fn protocol(&self) -> &'static str {
+        PROTOCOL
+    }
+
+    fn addr(&self) -> SocketAddr {
+        self.addr
+    }
+
+    fn stop(self: Box<Self>) {
+        (*self).stop();
+    }
+}
+
+/// Binds, tells how that went, and serves until stopped.
+fn run(
+    runtime: Runtime,
+    server: smb_server::SmbServer,
+    bound: &mpsc::SyncSender<std::io::Result<SocketAddr>>,
+    stopped: oneshot::Receiver<()>,
+) {
+    runtime.block_on(async move {
+        let result = server.bind().await;
+        let failed = result.is_err();
+        if bound.send(result).is_err() || failed {
+            return;
+        }
+        tokio::select! {
+            ended = server.serve() => {
+                if let Err(error) = ended {
+                    tracing::error!(%error, "the SMB server ended");
+                }
+            }
+            () = grace_over(stopped) => tracing::warn!("SMB connections cut off while busy"),
+        }
+    });
+    runtime.shutdown_timeout(GRACE);
+}
+
+/// Returns some time after the server was asked to stop.
+async fn grace_over(stopped: oneshot::Receiver<()>) {
+    let _ = stopped.await;
+    tokio::time::sleep(GRACE).await;
+}

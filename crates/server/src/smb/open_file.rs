@@ -1,0 +1,155 @@
+//! One open file or directory of an SMB client.
+
+use async_trait::async_trait;
+use smb_server::{Bytes, DirEntry, FileInfo, FileTimes, Handle, SmbResult};
+
+use crate::smb::file_info::{READ_ONLY, file_info, mode_with, system_time};
+use crate::smb::pattern::Pattern;
+use crate::smb::read_buffers::ReadBuffers;
+use crate::smb::resolve::find;
+use crate::smb::volume_call::{VolumeCall, smb_result};
+use crate::{NodeId, SetAttributes, Volume, VolumeError};
+
+/// Entries asked of the volume at a time.
+const LIST_PAGE: usize = 1024;
+
+/// An open of one node.
+pub(super) struct OpenFile {
+    pub(super) volume: VolumeCall,
+    pub(super) buffers: ReadBuffers,
+    pub(super) node: NodeId,
+    pub(super) name: String,
+    pub(super) directory: bool,
+}
+
+#[async_trait]
+impl Handle for OpenFile {
+    async fn read(&self, offset: u64, len: u32) -> SmbResult<Bytes> {
+        let (node, buffers) = (self.node, self.buffers.clone());
+        let read = move |volume: &dyn Volume| {
+            let mut buffer = buffers.take(len as usize);
+            let count = smb_result(volume.read(node, offset, buffer.bytes()))?;
+            Ok(buffer.filled(count))
+        };
+        self.volume.run(read).await
+    }
+
+    async fn write(&self, offset: u64, data: &[u8]) -> SmbResult<u32> {
+        self.write_owned(offset, data.to_vec()).await
+    }
+
+    async fn write_owned(&self, offset: u64, data: Vec<u8>) -> SmbResult<u32> {
+        let node = self.node;
+        // Not durable: for a write-through request the server calls `flush` before it replies.
+        let write = move |volume: &dyn Volume| {
+            smb_result(volume.write(node, offset, &data, false)).map(|()| data.len() as u32)
+        };
+        self.volume.run(write).await
+    }
+
+    async fn flush(&self) -> SmbResult<()> {
+        if self.directory {
+            return Ok(());
+        }
+        let node = self.node;
+        self.volume.run(move |volume| smb_result(volume.commit(node))).await
+    }
+
+    async fn stat(&self) -> SmbResult<FileInfo> {
+        let (node, name) = (self.node, self.name.clone());
+        let stat = move |volume: &dyn Volume| Ok(file_info(&name, &smb_result(volume.attributes(node))?));
+        self.volume.run(stat).await
+    }
+
+    async fn set_times(&self, times: FileTimes) -> SmbResult<()> {
+        let change = SetAttributes {
+            accessed: times.last_access_time.and_then(system_time),
+            modified: times.last_write_time.and_then(system_time),
+            ..SetAttributes::default()
+        };
+        if change == SetAttributes::default() {
+            return Ok(());
+        }
+        self.change(move |_| change).await
+    }
+
+    async fn set_attributes(&self, attributes: u32) -> SmbResult<()> {
+        // Only READONLY of files is kept. The others are let pass: the Linux client hides a read-only
+        // file before it removes it, and gives up when it cannot.
+        if self.directory {
+            return Ok(());
+        }
+        let read_only = attributes & READ_ONLY != 0;
+        let change =
+            move |mode| SetAttributes { mode: Some(mode_with(mode, read_only)), ..SetAttributes::default() };
+        self.change(change).await
+    }
+
+    async fn truncate(&self, len: u64) -> SmbResult<()> {
+        self.change(move |_| SetAttributes { size: Some(len), ..SetAttributes::default() }).await
+    }
+
+    async fn list_dir(&self, pattern: Option<&str>) -> SmbResult<Vec<DirEntry>> {
+        let (node, pattern) = (self.node, pattern.map(str::to_owned));
+        self.volume.run(move |volume| list(volume, node, pattern.as_deref())).await
+    }
+
+    async fn close(self: Box<Self>) -> SmbResult<()> {
+        Ok(())
+    }
+
+    async fn link_count(&self) -> SmbResult<u32> {
+        let node = self.node;
+        let links = move |volume: &dyn Volume| match volume.attributes(node) {
+            Ok(attributes) if attributes.directory => Ok(1),
+            Ok(attributes) => Ok(attributes.links),
+            Err(VolumeError::Stale | VolumeError::NotFound) => Ok(0),
+            Err(error) => smb_result(Err(error)),
+        };
+        self.volume.run(links).await
+    }
+
+    async fn dir_is_empty(&self) -> SmbResult<bool> {
+        let node = self.node;
+        self.volume.run(move |volume| Ok(smb_result(volume.list(node, 0, 1))?.is_empty())).await
+    }
+}
+
+impl OpenFile {
+    /// Makes the change that `of_mode` derives from the present mode.
+    async fn change(&self, of_mode: impl FnOnce(u32) -> SetAttributes + Send + 'static) -> SmbResult<()> {
+        let node = self.node;
+        let change = move |volume: &dyn Volume| {
+            let mode = smb_result(volume.attributes(node))?.mode;
+            smb_result(volume.set_attributes(node, &of_mode(mode))).map(|_| ())
+        };
+        self.volume.run(change).await
+    }
+}
+
+/// The entries of a directory that match and that SMB can name.
+fn list(volume: &dyn Volume, directory: NodeId, pattern: Option<&str>) -> SmbResult<Vec<DirEntry>> {
+    if let Some(name) = pattern.and_then(Pattern::plain) {
+        let found = find(volume, directory, name)?;
+        return Ok(found
+            .map(|(name, attributes)| DirEntry { info: file_info(&name, &attributes) })
+            .into_iter()
+            .collect());
+    }
+    let pattern = pattern.map(Pattern::new);
+    let wanted =
+        |name: &str| is_expressible(name) && pattern.as_ref().is_none_or(|pattern| pattern.matches(name));
+    let (mut entries, mut cookie) = (Vec::new(), 0);
+    loop {
+        let page = smb_result(volume.list(directory, cookie, LIST_PAGE))?;
+        let Some(last) = page.last() else { return Ok(entries) };
+        cookie = last.cookie;
+        let matching = page.iter().filter(|entry| wanted(&entry.name));
+        entries.extend(matching.map(|entry| DirEntry { info: file_info(&entry.name, &entry.attributes) }));
+    }
+}
+
+/// False for names that no SMB path can hold (MS-FSCC 2.1.5), such as NFS clients may make.
+fn is_expressible(name: &str) -> bool {
+    !name.contains(|letter: char| letter.is_ascii_control() || "\\:*?\"<>|".contains(letter))
+}

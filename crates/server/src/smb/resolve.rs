@@ -1,0 +1,57 @@
+//! From SMB paths to nodes: component by component, exactly first, then ignoring case.
+
+use smb_server::{SmbError, SmbPath, SmbResult};
+
+use crate::smb::volume_call::{smb_error, smb_result};
+use crate::{Attributes, NodeId, ROOT, Volume, VolumeError};
+
+/// What a path leads to.
+pub(super) struct Place {
+    /// The directory that holds the last component.
+    pub(super) directory: NodeId,
+    /// The last component, as stored if it exists; empty for the root.
+    pub(super) name: String,
+    /// What stands there.
+    pub(super) found: Option<Attributes>,
+}
+
+/// Follows `path` to its last component, which may be missing.
+///
+/// # Errors
+/// [`SmbError::PathNotFound`] when a directory on the way is missing.
+pub(super) fn resolve(volume: &dyn Volume, path: &SmbPath) -> SmbResult<Place> {
+    let Some((last, way)) = path.components().split_last() else {
+        let found = Some(smb_result(volume.attributes(ROOT))?);
+        return Ok(Place { directory: ROOT, name: String::new(), found });
+    };
+    let mut directory = ROOT;
+    for component in way {
+        let (_, found) = find(volume, directory, component)?.ok_or(SmbError::PathNotFound)?;
+        if !found.directory {
+            return Err(SmbError::PathNotFound);
+        }
+        directory = found.node;
+    }
+    Ok(match find(volume, directory, last)? {
+        Some((name, found)) => Place { directory, name, found: Some(found) },
+        None => Place { directory, name: last.clone(), found: None },
+    })
+}
+
+/// The stored name and attributes of one component.
+pub(super) fn find(
+    volume: &dyn Volume,
+    directory: NodeId,
+    name: &str,
+) -> SmbResult<Option<(String, Attributes)>> {
+    match volume.lookup(directory, name) {
+        Ok(found) => return Ok(Some((name.to_owned(), found))),
+        Err(VolumeError::NotFound) => {}
+        Err(error) => return Err(smb_error(error)),
+    }
+    match volume.lookup_any_case(directory, name) {
+        Ok(found) => Ok(Some(found)),
+        Err(VolumeError::NotFound) => Ok(None),
+        Err(error) => Err(smb_error(error)),
+    }
+}

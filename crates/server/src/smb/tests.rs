@@ -1,0 +1,169 @@
+//! The share as the protocol layer calls it, and the server's life.
+
+use std::net::TcpStream;
+use std::sync::Arc;
+
+use smb_server::{FileTimes, Handle, OpenAction, OpenIntent, OpenOptions, ShareBackend, SmbError, SmbPath};
+
+use crate::smb::share::VolumeShare;
+use crate::{
+    DeviceOptions, DeviceVolume, MemoryVolume, Protection, ROOT, ServeError, SmbServer, SmbServerOptions,
+    Volume,
+};
+
+fn path(path: &str) -> SmbPath {
+    SmbPath::from_utf16(&path.encode_utf16().collect::<Vec<_>>()).unwrap()
+}
+
+fn options(intent: OpenIntent) -> OpenOptions {
+    OpenOptions { write: true, intent, ..OpenOptions::default() }
+}
+
+/// Runs a test against a volume that is called in place and one that is called off the heart.
+fn on_both<F: Future<Output = ()>>(test: impl Fn(VolumeShare, Arc<dyn Volume>) -> F) {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let direct: Arc<dyn Volume> = Arc::new(MemoryVolume::new(16 << 20));
+    let device = DeviceVolume::new(MemoryVolume::new(16 << 20), DeviceOptions::default());
+    for volume in [direct, Arc::new(device)] {
+        runtime.block_on(test(VolumeShare::new(Arc::clone(&volume), false), volume));
+    }
+}
+
+async fn open(share: &VolumeShare, name: &str, intent: OpenIntent) -> (Box<dyn Handle>, OpenAction) {
+    share.open(&path(name), options(intent)).await.unwrap()
+}
+
+async fn refusal(share: &VolumeShare, name: &str, options: OpenOptions) -> SmbError {
+    match share.open(&path(name), options).await {
+        Ok((_, action)) => panic!("{name} opened: {action:?}"),
+        Err(error) => error,
+    }
+}
+
+#[test]
+fn dispositions_do_what_they_say() {
+    on_both(|share, volume| async move {
+        let (file, action) = open(&share, "file", OpenIntent::Create).await;
+        assert_eq!(action, OpenAction::Created);
+        assert_eq!(file.write(3, b"bytes").await.unwrap(), 5);
+        file.flush().await.unwrap();
+        assert_eq!(&file.read(0, 100).await.unwrap()[..], b"\0\0\0bytes");
+        assert_eq!(&file.read(8, 100).await.unwrap()[..], b"");
+        assert!(matches!(refusal(&share, "file", options(OpenIntent::Create)).await, SmbError::Exists));
+        assert_eq!(open(&share, "file", OpenIntent::OpenOrCreate).await.1, OpenAction::Opened);
+        assert_eq!(open(&share, "file", OpenIntent::OverwriteOrCreate).await.1, OpenAction::Overwritten);
+        assert_eq!(file.stat().await.unwrap().end_of_file, 0);
+        assert!(matches!(refusal(&share, "no", options(OpenIntent::Truncate)).await, SmbError::NotFound));
+        assert!(matches!(
+            refusal(&share, "no\\file", options(OpenIntent::Create)).await,
+            SmbError::PathNotFound
+        ));
+        assert!(matches!(
+            refusal(&share, "file\\x", options(OpenIntent::Create)).await,
+            SmbError::PathNotFound
+        ));
+        let directory = OpenOptions { directory: true, ..options(OpenIntent::Open) };
+        assert!(matches!(refusal(&share, "file", directory).await, SmbError::NotADirectory));
+        assert_eq!(volume.list(ROOT, 0, 10).unwrap().len(), 1);
+    });
+}
+
+#[test]
+fn case_does_not_matter_but_is_kept() {
+    on_both(|share, volume| async move {
+        let directory = volume.make_directory(ROOT, "Dir", 0o755).unwrap().node;
+        volume.create(directory, "File", 0o644).unwrap();
+        let (file, _) = open(&share, "DIR\\fILE", OpenIntent::Open).await;
+        assert_eq!(file.stat().await.unwrap().name, "File");
+        share.rename(&path("dir\\file"), &path("dir\\FILE"), false).await.unwrap();
+        assert_eq!(volume.list(directory, 0, 10).unwrap()[0].name, "FILE");
+        volume.create(directory, "other", 0o644).unwrap();
+        let taken = share.rename(&path("dir\\file"), &path("dir\\Other"), false).await;
+        assert!(matches!(taken, Err(SmbError::Exists)));
+        share.rename(&path("dir\\file"), &path("dir\\Other"), true).await.unwrap();
+        let names: Vec<_> =
+            volume.list(directory, 0, 10).unwrap().into_iter().map(|entry| entry.name).collect();
+        assert_eq!(names, ["Other"]);
+        assert!(matches!(share.unlink(&path("dir")).await, Err(SmbError::NotEmpty)));
+        share.unlink(&path("dir\\OTHER")).await.unwrap();
+        share.unlink(&path("dir")).await.unwrap();
+        assert_eq!(volume.list(ROOT, 0, 10).unwrap(), []);
+    });
+}
+
+#[test]
+fn listings_match_patterns_and_leave_out_what_smb_cannot_name() {
+    on_both(|share, volume| async move {
+        for name in ["a.txt", "B.TXT", "c.bin", "with:colon", "back\\slash"] {
+            volume.create(ROOT, name, 0o644).unwrap();
+        }
+        let (root, _) = share.open(&SmbPath::root(), OpenOptions::default()).await.unwrap();
+        for (pattern, expected) in [
+            (None, &["B.TXT", "a.txt", "c.bin"][..]),
+            (Some("*.txt"), &["B.TXT", "a.txt"]),
+            (Some("b.txt"), &["B.TXT"]),
+            (Some("none"), &[]),
+        ] {
+            let entries = root.list_dir(pattern).await.unwrap();
+            let mut names: Vec<_> = entries.iter().map(|entry| entry.info.name.as_str()).collect();
+            names.sort_unstable();
+            assert_eq!(names, expected, "{pattern:?}");
+        }
+        assert!(!root.dir_is_empty().await.unwrap());
+    });
+}
+
+#[test]
+fn read_only_files_and_times_are_kept() {
+    on_both(|share, _| async move {
+        let (file, _) = open(&share, "file", OpenIntent::Create).await;
+        file.set_attributes(0x1 | 0x2).await.unwrap();
+        assert!(file.stat().await.unwrap().read_only);
+        assert!(matches!(refusal(&share, "file", options(OpenIntent::Open)).await, SmbError::AccessDenied));
+        file.set_attributes(0x80).await.unwrap();
+        assert!(!file.stat().await.unwrap().read_only);
+        let ticks = 126_256_131_060_000_000;
+        let times = FileTimes { last_write_time: Some(ticks), ..FileTimes::default() };
+        file.set_times(times).await.unwrap();
+        assert_eq!(file.stat().await.unwrap().last_write_time, ticks);
+        file.truncate(1 << 40).await.unwrap();
+        assert_eq!(file.stat().await.unwrap().end_of_file, 1 << 40);
+        share.unlink(&path("file")).await.unwrap();
+        assert_eq!(file.link_count().await.unwrap(), 0);
+    });
+}
+
+#[test]
+fn a_server_listens_until_it_is_stopped_or_dropped() {
+    let volume: Arc<dyn Volume> = Arc::new(MemoryVolume::new(1 << 20));
+    let any = "127.0.0.1:0".parse().unwrap();
+    for drops in [true, false] {
+        let server = SmbServer::start(any, Arc::clone(&volume), SmbServerOptions::default()).unwrap();
+        let addr = server.addr();
+        let connection = TcpStream::connect(addr).unwrap();
+        if drops {
+            drop(server);
+        } else {
+            server.stop();
+        }
+        assert!(TcpStream::connect(addr).is_err());
+        drop(connection);
+    }
+    assert_eq!(Arc::strong_count(&volume), 1);
+}
+
+#[test]
+fn unsafe_and_contradictory_options_are_refused() {
+    let start = |addr: &str, options| {
+        let volume = Arc::new(MemoryVolume::new(1 << 20));
+        SmbServer::start(addr.parse().unwrap(), volume, options).err().unwrap()
+    };
+    assert!(matches!(start("0.0.0.0:0", SmbServerOptions::default()), ServeError::Exposed { .. }));
+    let sign = SmbServerOptions { protection: Protection::Signed, ..SmbServerOptions::default() };
+    assert!(matches!(start("127.0.0.1:0", sign), ServeError::KeysNeedUsers { .. }));
+    let unnamed = SmbServerOptions { share: String::new(), ..SmbServerOptions::default() };
+    assert!(matches!(start("127.0.0.1:0", unnamed), ServeError::Options { .. }));
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = start(&listener.local_addr().unwrap().to_string(), SmbServerOptions::default());
+    assert!(matches!(taken, ServeError::Bind { .. }));
+}

@@ -1,0 +1,186 @@
+//! Little-endian fields: a bounded reader, and one trait that puts and gets each field type.
+
+/// Why bytes are no message.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum WireError {
+    /// The message ends before a field does.
+    #[error("{what}: {len} bytes are too few")]
+    Short {
+        /// Message or structure.
+        what: &'static str,
+        /// Its length as it arrived.
+        len: usize,
+    },
+    /// A field has a value it must not have.
+    #[error("{what}: {field} is {value:#x}")]
+    Field {
+        /// Message or structure.
+        what: &'static str,
+        /// Field.
+        field: &'static str,
+        /// Its value as it arrived.
+        value: u64,
+    },
+}
+
+/// Walks a message from front to back, never past its end.
+#[derive(Debug, Clone)]
+pub struct Reader<'a> {
+    whole: &'a [u8],
+    at: usize,
+    what: &'static str,
+}
+
+impl<'a> Reader<'a> {
+    /// A reader at the start of `bytes`; `what` names them in errors.
+    pub fn new(bytes: &'a [u8], what: &'static str) -> Self {
+        Self { whole: bytes, at: 0, what }
+    }
+
+    /// A reader behind the header and the `StructureSize` of a message, which must be `size`.
+    pub fn body(message: &'a [u8], size: u16, what: &'static str) -> Result<Self, WireError> {
+        let mut reader = Self { whole: message, at: super::HEADER_LEN, what };
+        let found: u16 = reader.get()?;
+        if found == size { Ok(reader) } else { Err(reader.bad("StructureSize", u64::from(found))) }
+    }
+
+    /// The next field.
+    pub fn get<T: Field>(&mut self) -> Result<T, WireError> {
+        T::get(self)
+    }
+
+    /// The next `len` bytes.
+    pub fn take(&mut self, len: usize) -> Result<&'a [u8], WireError> {
+        let end = self.at.checked_add(len).ok_or(self.short())?;
+        let bytes = self.whole.get(self.at..end).ok_or(self.short())?;
+        self.at = end;
+        Ok(bytes)
+    }
+
+    /// `len` bytes at an offset from the start of the message; none at any offset when `len` is 0.
+    pub fn slice(&self, offset: usize, len: usize) -> Result<&'a [u8], WireError> {
+        if len == 0 {
+            return Ok(&[]);
+        }
+        let end = offset.checked_add(len).ok_or(self.short())?;
+        self.whole.get(offset..end).ok_or(self.short())
+    }
+
+    /// What has not been read yet.
+    pub fn rest(&self) -> &'a [u8] {
+        self.whole.get(self.at..).unwrap_or_default()
+    }
+
+    /// An error about a field of this message.
+    pub fn bad(&self, field: &'static str, value: u64) -> WireError {
+        WireError::Field { what: self.what, field, value }
+    }
+
+    fn short(&self) -> WireError {
+        WireError::Short { what: self.what, len: self.whole.len() }
+    }
+}
+
+/// A value with a fixed place on the wire.
+pub trait Field: Sized {
+    /// Appends it.
+    fn put(&self, out: &mut Vec<u8>);
+    /// Reads it.
+    fn get(reader: &mut Reader<'_>) -> Result<Self, WireError>;
+}
+
+impl<const N: usize> Field for [u8; N] {
+    fn put(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(self);
+    }
+
+    fn get(reader: &mut Reader<'_>) -> Result<Self, WireError> {
+        let mut bytes = [0; N];
+        bytes.copy_from_slice(reader.take(N)?);
+        Ok(bytes)
+    }
+}
+
+macro_rules! integer_fields {
+    ($($ty:ty)*) => {$(
+        impl Field for $ty {
+            fn put(&self, out: &mut Vec<u8>) {
+                out.extend_from_slice(&self.to_le_bytes());
+            }
+
+            fn get(reader: &mut Reader<'_>) -> Result<Self, WireError> {
+                Ok(Self::from_le_bytes(reader.get()?))
+            }
+        }
+    )*};
+}
+integer_fields!(u8 u16 u32 u64);
+
+/// Identity of an open (`SMB2_FILEID`, MS-SMB2 2.2.14.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct FileId {
+    /// Survives a reconnect for durable opens.
+    pub persistent: u64,
+    /// Valid within one session.
+    pub volatile: u64,
+}
+
+impl FileId {
+    /// In a related compound: the file of the request before (MS-SMB2 3.2.4.1.4).
+    pub const PREVIOUS: Self = Self { persistent: u64::MAX, volatile: u64::MAX };
+}
+
+impl Field for FileId {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.persistent.put(out);
+        self.volatile.put(out);
+    }
+
+    fn get(reader: &mut Reader<'_>) -> Result<Self, WireError> {
+        Ok(Self { persistent: reader.get()?, volatile: reader.get()? })
+    }
+}
+
+/// Text as UTF-16LE.
+pub fn utf16(text: &str) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len() * 2);
+    put_utf16(text, &mut out);
+    out
+}
+
+/// Appends text as UTF-16LE.
+pub fn put_utf16(text: &str, out: &mut Vec<u8>) {
+    out.extend(text.encode_utf16().flat_map(u16::to_le_bytes));
+}
+
+/// UTF-16LE as text; lone surrogates become U+FFFD, an odd last byte is left out.
+pub fn from_utf16(bytes: &[u8]) -> String {
+    let units = bytes.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]]));
+    char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
+}
+
+/// Declares a message body of fixed fields in wire order, with its `StructureSize` and both directions.
+macro_rules! body {
+    ($(#[$doc:meta])* $name:ident, $size:literal { $($(#[$field_doc:meta])* $field:ident: $ty:ty,)* }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+        pub struct $name { $($(#[$field_doc])* pub $field: $ty,)* }
+
+        impl $name {
+            /// Appends the body.
+            pub fn encode(&self, out: &mut Vec<u8>) {
+                $crate::wire::Field::put(&($size as u16), out);
+                $($crate::wire::Field::put(&self.$field, out);)*
+            }
+
+            /// Reads the body of a message.
+            pub fn decode(message: &[u8]) -> Result<Self, $crate::wire::WireError> {
+                #[allow(unused_mut, reason = "some bodies have no fields")]
+                let mut reader = $crate::wire::Reader::body(message, $size, stringify!($name))?;
+                let _ = &reader;
+                Ok(Self { $($field: reader.get()?,)* })
+            }
+        }
+    };
+}
+pub(super) use body;

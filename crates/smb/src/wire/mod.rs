@@ -1,0 +1,27 @@
+//! SMB2 messages on the wire, both directions: what a client sends a server decodes, and back.
+//!
+//! Every `encode` appends to a caller's buffer that starts at an SMB2 header (offsets in messages count
+//! from there); every `decode` takes one whole message and refuses what does not fit into it.
+
+mod bytes;
+pub mod create;
+pub mod data;
+pub mod directory;
+pub mod frame;
+pub mod header;
+pub mod info;
+pub mod ioctl;
+pub mod negotiate;
+pub mod oplock;
+pub mod session_setup;
+pub mod simple;
+pub mod transform;
+pub mod tree;
+
+#[cfg(test)]
+mod tests;
+
+pub use bytes::{Field, FileId, Reader, WireError, from_utf16, put_utf16, utf16};
+
+/// Length of an SMB2 header; bodies start here.
+pub const HEADER_LEN: usize = 64;

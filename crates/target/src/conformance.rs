@@ -1,1 +1,0 @@
-//! The suite every adapter must pass against every server: content, counts and errors.

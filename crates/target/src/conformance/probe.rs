@@ -1,0 +1,192 @@
+//! A session under examination: every operation is counted against what the session says of itself.
+
+use std::future::poll_fn;
+use std::task::{Context, Poll, Waker};
+
+use sharebench_model::{
+    DataOp, Entry, ErrorClass, FileRef, MetaOp, MetaYield, OpError, OpenHow, Reply, Slot, Stability, Stat,
+    WireCount,
+};
+
+use crate::session::Session;
+
+pub(super) struct Probe {
+    pub session: Box<dyn Session>,
+    wire_counted: bool,
+    start: WireCount,
+    counted: WireCount,
+}
+
+impl Probe {
+    pub fn new(session: Box<dyn Session>, wire_counted: bool) -> Self {
+        Self { start: session.wire(), session, wire_counted, counted: WireCount::default() }
+    }
+
+    /// Requests of all replies; bytes written as `payload_sent`, bytes read as `payload_received`.
+    pub fn counted(&self) -> WireCount {
+        self.counted
+    }
+
+    pub async fn call(&mut self, op: MetaOp) -> Result<MetaYield, OpError> {
+        let reply = self.session.call(op).await;
+        self.counted.requests += u64::from(reply.requests);
+        reply.result
+    }
+
+    /// An operation that yields nothing but success.
+    pub async fn done(&mut self, op: MetaOp) -> Result<(), String> {
+        let what = format!("{op:?}");
+        match self.call(op).await {
+            Ok(MetaYield::Done) => Ok(()),
+            Ok(other) => Err(format!("{what} yielded {other:?}")),
+            Err(error) => Err(format!("{what}: {error}")),
+        }
+    }
+
+    /// An operation that must fail with one of `classes`.
+    pub async fn fails(&mut self, op: MetaOp, classes: &[ErrorClass]) -> Result<(), String> {
+        let what = format!("{op:?}");
+        match self.call(op).await {
+            Err(error) if classes.contains(&error.class) => Ok(()),
+            other => Err(format!("{what}: wanted {classes:?}, got {other:?}")),
+        }
+    }
+
+    pub async fn open(&mut self, path: &str, how: OpenHow) -> Result<(FileRef, u64), String> {
+        match self.call(MetaOp::Open { path: path.to_owned(), how }).await {
+            Ok(MetaYield::Opened { file, size }) => Ok((file, size)),
+            other => Err(format!("open {path} {how:?}: {other:?}")),
+        }
+    }
+
+    pub async fn create(&mut self, path: &str) -> Result<FileRef, String> {
+        let (file, size) = self.open(path, OpenHow::CreateNew).await?;
+        if size == 0 { Ok(file) } else { Err(format!("a new file {path} has {size} bytes")) }
+    }
+
+    /// Creates a file with content and closes it.
+    pub async fn put(&mut self, path: &str, content: &[u8]) -> Result<(), String> {
+        let file = self.create(path).await?;
+        if !content.is_empty() {
+            self.write(file, 0, content).await?;
+        }
+        self.done(MetaOp::Close { file }).await
+    }
+
+    /// Opens a file, reads `len` bytes from its start and closes it.
+    pub async fn get(&mut self, path: &str, len: u32) -> Result<Vec<u8>, String> {
+        let (file, _) = self.open(path, OpenHow::Read).await?;
+        let content = self.read(file, 0, len).await?;
+        self.done(MetaOp::Close { file }).await?;
+        Ok(content)
+    }
+
+    pub async fn stat(&mut self, path: &str) -> Result<Stat, String> {
+        match self.call(MetaOp::Stat { path: path.to_owned() }).await {
+            Ok(MetaYield::Stat(stat)) => Ok(stat),
+            other => Err(format!("stat {path}: {other:?}")),
+        }
+    }
+
+    pub async fn list(&mut self, path: &str) -> Result<Vec<Entry>, String> {
+        match self.call(MetaOp::List { path: path.to_owned() }).await {
+            Ok(MetaYield::Entries(mut entries)) => {
+                entries.sort_by(|a, b| a.name.cmp(&b.name));
+                Ok(entries)
+            }
+            other => Err(format!("list {path}: {other:?}")),
+        }
+    }
+
+    /// The replies that have arrived, at least one.
+    pub async fn replies(&mut self) -> Vec<Reply> {
+        let mut replies = Vec::new();
+        let session = &mut self.session;
+        poll_fn(|cx| session.poll_replies(cx, &mut replies)).await;
+        self.counted.requests += replies.iter().map(|reply| u64::from(reply.requests)).sum::<u64>();
+        replies
+    }
+
+    /// Counts a reply's bytes by the operation it answers; a successful one took exactly one request.
+    pub fn settle(&mut self, op: DataOp, reply: &Reply) -> Result<u32, String> {
+        let bytes = reply.result.clone().map_err(|error| format!("{op:?}: {error}"))?;
+        match op {
+            DataOp::Read { .. } => self.counted.payload_received += u64::from(bytes),
+            DataOp::Write { .. } => self.counted.payload_sent += u64::from(bytes),
+            DataOp::Flush { .. } => {}
+        }
+        if reply.requests == 1 { Ok(bytes) } else { Err(format!("{op:?} took {} requests", reply.requests)) }
+    }
+
+    /// One data operation on slot 0 of a quiet session.
+    pub async fn transfer(&mut self, op: DataOp) -> Result<u32, String> {
+        self.session.submit(Slot(0), op);
+        let replies = self.replies().await;
+        match replies.as_slice() {
+            [reply] if reply.slot == Slot(0) => self.settle(op, reply),
+            _ => Err(format!("{op:?}: one submission got {replies:?}")),
+        }
+    }
+
+    pub async fn write(&mut self, file: FileRef, offset: u64, content: &[u8]) -> Result<(), String> {
+        self.write_as(file, offset, content, Stability::Unstable).await
+    }
+
+    pub async fn write_as(
+        &mut self,
+        file: FileRef,
+        offset: u64,
+        content: &[u8],
+        stability: Stability,
+    ) -> Result<(), String> {
+        self.buffer(Slot(0), content.len())?.copy_from_slice(content);
+        let op = DataOp::Write { file, offset, len: content.len() as u32, stability };
+        let written = self.transfer(op).await? as usize;
+        if written == content.len() { Ok(()) } else { Err(format!("{op:?} wrote {written} bytes")) }
+    }
+
+    /// Reads into a buffer spoilt beforehand; gives the bytes delivered.
+    pub async fn read(&mut self, file: FileRef, offset: u64, len: u32) -> Result<Vec<u8>, String> {
+        self.buffer(Slot(0), len as usize)?.fill(0xA5);
+        let bytes = self.transfer(DataOp::Read { file, offset, len }).await?;
+        if bytes > len {
+            return Err(format!("a read of {len} at {offset} delivered {bytes}"));
+        }
+        Ok(self.buffer(Slot(0), bytes as usize)?.to_vec())
+    }
+
+    pub fn buffer(&mut self, slot: Slot, len: usize) -> Result<&mut [u8], String> {
+        let buffer = self.session.buffer(slot);
+        let size = buffer.len();
+        buffer.get_mut(..len).ok_or_else(|| format!("{slot:?} holds {size} bytes, not {len}"))
+    }
+
+    /// A session with nothing in flight has no replies.
+    pub fn quiet(&mut self) -> Result<(), String> {
+        let mut replies = Vec::new();
+        match self.session.poll_replies(&mut Context::from_waker(Waker::noop()), &mut replies) {
+            Poll::Pending if replies.is_empty() => Ok(()),
+            _ => Err(format!("replies without a submission: {replies:?}")),
+        }
+    }
+
+    pub async fn finish(mut self) -> Result<(), String> {
+        let quiet = self.quiet();
+        let wire = self.session.wire().since(self.start);
+        self.session.close().await;
+        quiet?;
+        if wire.requests != self.counted.requests {
+            let counted = self.counted.requests;
+            return Err(format!("wire() counts {} requests, the replies {counted}", wire.requests));
+        }
+        let payload = (wire.payload_sent, wire.payload_received);
+        let moved = (self.counted.payload_sent, self.counted.payload_received);
+        if self.wire_counted && payload != moved {
+            return Err(format!("wire() counts payload (sent, received) {payload:?}, bytes moved {moved:?}"));
+        }
+        if self.wire_counted && (wire.sent < moved.0 || wire.received < moved.1) {
+            return Err(format!("{wire:?} cannot carry {moved:?} bytes"));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,317 @@
+//! A correct target in memory: what the conformance suite and the engine's tests are tested against.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+
+use sharebench_model::{
+    DataOp, Entry, ErrorClass, Facts, FileRef, MetaOp, MetaReply, MetaYield, OpError, OpenHow, Reply, Slot,
+    Space, Stat, WireCount,
+};
+
+use crate::session::{Capabilities, ConnectError, LocalBoxFuture, Session, SessionSpec, Target};
+
+const PAGE: u64 = 4096;
+
+/// Keeps names and content in memory, shared by all its sessions, and answers a burst in reverse order.
+#[derive(Debug, Clone, Default)]
+pub struct MemoryTarget(Arc<Mutex<Tree>>);
+
+/// Directories have no content; a file's content outlives its name while it is open.
+type Tree = BTreeMap<String, Option<Arc<Mutex<Content>>>>;
+
+#[derive(Debug, Default)]
+struct Content {
+    size: u64,
+    pages: BTreeMap<u64, Box<[u8]>>,
+}
+
+impl Content {
+    /// Calls `each` with every page number, place in the page and place in the record, `PAGE` at most each.
+    fn pieces(offset: u64, len: usize) -> impl Iterator<Item = (u64, usize, usize, usize)> {
+        let mut done = 0;
+        std::iter::from_fn(move || {
+            let at = offset + done as u64;
+            let within = (at % PAGE) as usize;
+            let piece = (PAGE as usize - within).min(len - done);
+            done += piece;
+            (piece > 0).then_some((at / PAGE, within, done - piece, piece))
+        })
+    }
+
+    fn read(&self, offset: u64, into: &mut [u8]) -> usize {
+        let len = (self.size.saturating_sub(offset)).min(into.len() as u64) as usize;
+        for (page, within, at, piece) in Self::pieces(offset, len) {
+            match self.pages.get(&page) {
+                Some(bytes) => into[at..at + piece].copy_from_slice(&bytes[within..within + piece]),
+                None => into[at..at + piece].fill(0),
+            }
+        }
+        len
+    }
+
+    fn write(&mut self, offset: u64, from: &[u8]) {
+        for (page, within, at, piece) in Self::pieces(offset, from.len()) {
+            let bytes = self.pages.entry(page).or_insert_with(|| vec![0; PAGE as usize].into());
+            bytes[within..within + piece].copy_from_slice(&from[at..at + piece]);
+        }
+        self.size = self.size.max(offset + from.len() as u64);
+    }
+
+    fn resize(&mut self, size: u64) {
+        if size < self.size {
+            self.pages.retain(|page, _| page * PAGE < size);
+            if let Some(last) = self.pages.get_mut(&(size / PAGE)) {
+                last[(size % PAGE) as usize..].fill(0);
+            }
+        }
+        self.size = size;
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl MemoryTarget {
+    /// An empty target.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// All names, sorted; directories end with `/`.
+    pub fn names(&self) -> Vec<String> {
+        let shown = |(name, content): (&String, &Option<_>)| {
+            if content.is_none() { format!("{name}/") } else { name.clone() }
+        };
+        lock(&self.0).iter().map(shown).collect()
+    }
+}
+
+impl Target for MemoryTarget {
+    fn url(&self) -> String {
+        "memory://".into()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            protocol: "memory",
+            max_queue_depth: 1024,
+            max_record: 64 << 20,
+            wire_counted: true,
+            drop_cache: false,
+            blocking: false,
+        }
+    }
+
+    fn connect<'a>(
+        &'a self,
+        spec: &'a SessionSpec,
+    ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
+        let session = MemorySession {
+            tree: self.0.clone(),
+            buffers: vec![vec![0; spec.slot_bytes as usize]; spec.slots as usize],
+            files: BTreeMap::new(),
+            opened: 0,
+            answered: Vec::new(),
+            wire: WireCount::default(),
+        };
+        Box::pin(async move { Ok(Box::new(session) as Box<dyn Session>) })
+    }
+}
+
+struct MemorySession {
+    tree: Arc<Mutex<Tree>>,
+    buffers: Vec<Vec<u8>>,
+    files: BTreeMap<FileRef, Arc<Mutex<Content>>>,
+    opened: u32,
+    answered: Vec<Reply>,
+    wire: WireCount,
+}
+
+fn fails<T>(class: ErrorClass, step: &'static str, detail: &str) -> Result<T, OpError> {
+    Err(OpError::new(class, step, detail))
+}
+
+impl MemorySession {
+    fn file(&self, file: FileRef) -> Result<&Arc<Mutex<Content>>, OpError> {
+        self.files.get(&file).ok_or_else(|| OpError::new(ErrorClass::Stale, "file", "not open"))
+    }
+
+    fn perform(&mut self, slot: Slot, op: DataOp) -> Result<u32, OpError> {
+        match op {
+            DataOp::Read { file, offset, len } => {
+                let content = self.file(file)?.clone();
+                let read = lock(&content).read(offset, &mut self.buffers[slot.0 as usize][..len as usize]);
+                self.wire.payload_received += read as u64;
+                self.wire.received += read as u64;
+                Ok(read as u32)
+            }
+            DataOp::Write { file, offset, len, .. } => {
+                let content = self.file(file)?;
+                lock(content).write(offset, &self.buffers[slot.0 as usize][..len as usize]);
+                self.wire.payload_sent += u64::from(len);
+                self.wire.sent += u64::from(len);
+                Ok(len)
+            }
+            DataOp::Flush { file } => self.file(file).map(|_| 0),
+        }
+    }
+
+    fn meta(&mut self, op: MetaOp) -> Result<MetaYield, OpError> {
+        match op {
+            MetaOp::Open { path, how } => return self.open(path, how),
+            MetaOp::Close { file } => {
+                self.file(file)?;
+                self.files.remove(&file);
+            }
+            MetaOp::SetSize { file, size } => lock(self.file(file)?).resize(size),
+            MetaOp::DropCache { .. } => {
+                return fails(ErrorClass::Unsupported, "drop cache", "no client cache");
+            }
+            MetaOp::Space => {
+                return Ok(MetaYield::Space(Space { total: 1 << 40, available: 1 << 40 }));
+            }
+            named => return names(&mut lock(&self.tree), named),
+        }
+        Ok(MetaYield::Done)
+    }
+
+    fn open(&mut self, path: String, how: OpenHow) -> Result<MetaYield, OpError> {
+        let mut tree = lock(&self.tree);
+        let content = match (tree.get(&path), how) {
+            (Some(_), OpenHow::CreateNew) => return fails(ErrorClass::Exists, "open", "name exists"),
+            (Some(Some(content)), _) => content.clone(),
+            (Some(None), _) => return fails(ErrorClass::Refused, "open", "a directory"),
+            (None, OpenHow::CreateNew) => {
+                check_parent(&tree, &path, "open")?;
+                let content = Arc::<Mutex<Content>>::default();
+                tree.insert(path, Some(content.clone()));
+                content
+            }
+            (None, _) => return fails(ErrorClass::NotFound, "open", "no such name"),
+        };
+        let size = lock(&content).size;
+        self.opened += 1;
+        self.files.insert(FileRef(self.opened), content);
+        Ok(MetaYield::Opened { file: FileRef(self.opened), size })
+    }
+}
+
+/// The parent of a new name is a directory.
+fn check_parent(tree: &Tree, path: &str, step: &'static str) -> Result<(), OpError> {
+    match path.rsplit_once('/') {
+        Some((parent, _)) if !matches!(tree.get(parent), Some(None)) => {
+            fails(ErrorClass::NotFound, step, "no such directory")
+        }
+        _ => Ok(()),
+    }
+}
+
+fn below(tree: &Tree, path: &str) -> Vec<Entry> {
+    let prefix = if path.is_empty() { String::new() } else { format!("{path}/") };
+    let child = |(name, content): (&String, &Option<_>)| {
+        let rest = name.strip_prefix(&prefix).filter(|rest| !rest.is_empty() && !rest.contains('/'))?;
+        Some(Entry { name: rest.to_owned(), directory: content.is_none() })
+    };
+    tree.iter().filter_map(child).collect()
+}
+
+/// Operations on names alone.
+fn names(tree: &mut Tree, op: MetaOp) -> Result<MetaYield, OpError> {
+    let missing = || OpError::new(ErrorClass::NotFound, "lookup", "no such name");
+    let is_dir = |tree: &Tree, path: &str| {
+        if path.is_empty() { Ok(true) } else { Ok(tree.get(path).ok_or_else(missing)?.is_none()) }
+    };
+    match op {
+        MetaOp::Stat { path } => {
+            let size = tree.get(&path).and_then(|content| content.as_ref().map(|content| lock(content).size));
+            return Ok(MetaYield::Stat(Stat { directory: is_dir(tree, &path)?, size: size.unwrap_or(0) }));
+        }
+        MetaOp::List { path } => {
+            return if is_dir(tree, &path)? {
+                Ok(MetaYield::Entries(below(tree, &path)))
+            } else {
+                fails(ErrorClass::Refused, "list", "not a directory")
+            };
+        }
+        MetaOp::MakeDir { path } => {
+            check_parent(tree, &path, "make directory")?;
+            if tree.contains_key(&path) {
+                return fails(ErrorClass::Exists, "make directory", "name exists");
+            }
+            tree.insert(path, None);
+        }
+        MetaOp::RemoveDir { path } => {
+            if !is_dir(tree, &path)? {
+                return fails(ErrorClass::Refused, "remove directory", "a file");
+            }
+            if !below(tree, &path).is_empty() {
+                return fails(ErrorClass::NotEmpty, "remove directory", "has entries");
+            }
+            tree.remove(&path);
+        }
+        MetaOp::Remove { path } => {
+            if is_dir(tree, &path)? {
+                return fails(ErrorClass::Refused, "remove", "a directory");
+            }
+            tree.remove(&path);
+        }
+        MetaOp::Rename { from, to } => {
+            check_parent(tree, &to, "rename")?;
+            let moved: Vec<_> = tree
+                .keys()
+                .filter(|name| **name == from || name.starts_with(&format!("{from}/")))
+                .cloned()
+                .collect();
+            if moved.is_empty() {
+                return Err(missing());
+            }
+            for name in moved {
+                if let Some(content) = tree.remove(&name) {
+                    tree.insert(format!("{to}{}", &name[from.len()..]), content);
+                }
+            }
+        }
+        _ => return fails(ErrorClass::Unsupported, "names", "not an operation on names"),
+    }
+    Ok(MetaYield::Done)
+}
+
+impl Session for MemorySession {
+    fn facts(&self) -> Facts {
+        Facts::from([("kind".into(), "memory".into())])
+    }
+
+    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
+        &mut self.buffers[slot.0 as usize]
+    }
+
+    fn submit(&mut self, slot: Slot, op: DataOp) {
+        self.wire.requests += 1;
+        let result = self.perform(slot, op);
+        self.answered.push(Reply { slot, result, requests: 1 });
+    }
+
+    fn poll_replies(&mut self, _: &mut Context<'_>, replies: &mut Vec<Reply>) -> Poll<()> {
+        if self.answered.is_empty() {
+            return Poll::Pending;
+        }
+        replies.extend(self.answered.drain(..).rev());
+        Poll::Ready(())
+    }
+
+    fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
+        self.wire.requests += 1;
+        let result = self.meta(op);
+        Box::pin(async move { MetaReply { result, requests: 1 } })
+    }
+
+    fn wire(&self) -> WireCount {
+        self.wire
+    }
+
+    fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
+        Box::pin(async {})
+    }
+}

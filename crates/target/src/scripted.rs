@@ -1,0 +1,271 @@
+//! A target that answers by a script: for tests of what happens above the session.
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use sharebench_model::{
+    DataOp, ErrorClass, Facts, FileRef, MetaOp, MetaReply, MetaYield, OpError, Reply, Slot, WireCount,
+};
+
+use crate::session::{Capabilities, ConnectError, LocalBoxFuture, Session, SessionSpec, Target};
+
+/// One line of a script: how the next data operation is answered, and how long after its submission.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    delay: Duration,
+    act: Act,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Act {
+    All,
+    Bytes(Vec<u8>),
+    Short(u32),
+    Fail(OpError),
+    Never,
+}
+
+impl Answer {
+    /// Every byte asked for; a read leaves the buffer as it is.
+    pub fn all() -> Self {
+        Act::All.into()
+    }
+
+    /// A read delivers these bytes (cut to the length asked for).
+    pub fn bytes(bytes: impl Into<Vec<u8>>) -> Self {
+        Act::Bytes(bytes.into()).into()
+    }
+
+    /// Only so many bytes.
+    pub fn short(bytes: u32) -> Self {
+        Act::Short(bytes).into()
+    }
+
+    /// A failure.
+    pub fn fail(class: ErrorClass, detail: impl Into<String>) -> Self {
+        Act::Fail(OpError::new(class, "script", detail)).into()
+    }
+
+    /// No reply, ever.
+    pub fn never() -> Self {
+        Act::Never.into()
+    }
+
+    /// The same, so long after the submission (tokio's clock, which tests may pause).
+    #[must_use]
+    pub fn after(mut self, delay: Duration) -> Self {
+        self.delay = delay;
+        self
+    }
+}
+
+impl From<Act> for Answer {
+    fn from(act: Act) -> Self {
+        Self { delay: Duration::ZERO, act }
+    }
+}
+
+/// Every session starts the script anew; when it is used up, the last line repeats (or [`Answer::all`]).
+///
+/// Operations on names follow their own script and succeed beyond its end: `Open` yields a new file of the
+/// size given, everything else [`MetaYield::Done`] or an empty list.
+#[derive(Debug, Clone, Default)]
+pub struct ScriptedTarget {
+    data: Arc<Vec<Answer>>,
+    meta: Arc<Vec<Result<MetaYield, OpError>>>,
+    refusals: Option<ConnectError>,
+    file_size: u64,
+}
+
+impl ScriptedTarget {
+    /// Answers data operations by these lines, in the order of submission.
+    pub fn new(data: impl Into<Vec<Answer>>) -> Self {
+        Self { data: Arc::new(data.into()), ..Self::default() }
+    }
+
+    /// Answers operations on names by these lines first.
+    #[must_use]
+    pub fn with_meta(mut self, meta: impl Into<Vec<Result<MetaYield, OpError>>>) -> Self {
+        self.meta = Arc::new(meta.into());
+        self
+    }
+
+    /// Size every opened file shows, bytes.
+    #[must_use]
+    pub fn with_file_size(mut self, bytes: u64) -> Self {
+        self.file_size = bytes;
+        self
+    }
+
+    /// Refuses every connection.
+    #[must_use]
+    pub fn refusing(mut self, error: ConnectError) -> Self {
+        self.refusals = Some(error);
+        self
+    }
+}
+
+impl Target for ScriptedTarget {
+    fn url(&self) -> String {
+        "scripted://".into()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            protocol: "scripted",
+            max_queue_depth: 1024,
+            max_record: 64 << 20,
+            wire_counted: false,
+            drop_cache: true,
+            blocking: false,
+        }
+    }
+
+    fn connect<'a>(
+        &'a self,
+        spec: &'a SessionSpec,
+    ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
+        Box::pin(async move {
+            if let Some(error) = &self.refusals {
+                return Err(error.clone());
+            }
+            let session = ScriptedSession {
+                script: self.clone(),
+                lines: 0,
+                meta: self.meta.iter().cloned().collect(),
+                buffers: vec![vec![0; spec.slot_bytes as usize]; spec.slots as usize],
+                flying: Vec::new(),
+                opened: 0,
+                requests: 0,
+            };
+            Ok(Box::new(session) as Box<dyn Session>)
+        })
+    }
+}
+
+struct ScriptedSession {
+    script: ScriptedTarget,
+    lines: usize,
+    meta: VecDeque<Result<MetaYield, OpError>>,
+    buffers: Vec<Vec<u8>>,
+    /// A timer only where the line has a delay, so that undelayed scripts need no runtime.
+    flying: Vec<(Option<Pin<Box<tokio::time::Sleep>>>, Reply)>,
+    opened: u32,
+    requests: u64,
+}
+
+impl Session for ScriptedSession {
+    fn facts(&self) -> Facts {
+        Facts::from([("kind".into(), "scripted".into())])
+    }
+
+    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
+        &mut self.buffers[slot.0 as usize]
+    }
+
+    fn submit(&mut self, slot: Slot, op: DataOp) {
+        self.requests += 1;
+        let line = self.script.data.get(self.lines).or(self.script.data.last()).cloned();
+        self.lines += 1;
+        let Answer { delay, act } = line.unwrap_or_else(Answer::all);
+        let asked = match op {
+            DataOp::Read { len, .. } | DataOp::Write { len, .. } => len,
+            DataOp::Flush { .. } => 0,
+        };
+        let result = match act {
+            Act::Never => return,
+            Act::All => Ok(asked),
+            Act::Short(bytes) => Ok(bytes.min(asked)),
+            Act::Fail(error) => Err(error),
+            Act::Bytes(bytes) => {
+                let len = bytes.len().min(asked as usize);
+                self.buffers[slot.0 as usize][..len].copy_from_slice(&bytes[..len]);
+                Ok(len as u32)
+            }
+        };
+        let timer = (!delay.is_zero()).then(|| Box::pin(tokio::time::sleep(delay)));
+        self.flying.push((timer, Reply { slot, result, requests: 1 }));
+    }
+
+    fn poll_replies(&mut self, cx: &mut Context<'_>, replies: &mut Vec<Reply>) -> Poll<()> {
+        let before = replies.len();
+        self.flying.retain_mut(|(timer, reply)| {
+            let due = timer.as_mut().is_none_or(|timer| timer.as_mut().poll(cx).is_ready());
+            if due {
+                replies.push(reply.clone());
+            }
+            !due
+        });
+        if replies.len() > before { Poll::Ready(()) } else { Poll::Pending }
+    }
+
+    fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
+        self.requests += 1;
+        let result = self.meta.pop_front().unwrap_or_else(|| {
+            Ok(match op {
+                MetaOp::Open { .. } => {
+                    self.opened += 1;
+                    MetaYield::Opened { file: FileRef(self.opened), size: self.script.file_size }
+                }
+                MetaOp::List { .. } => MetaYield::Entries(Vec::new()),
+                _ => MetaYield::Done,
+            })
+        });
+        Box::pin(async move { MetaReply { result, requests: 1 } })
+    }
+
+    fn wire(&self) -> WireCount {
+        WireCount { requests: self.requests, ..WireCount::default() }
+    }
+
+    fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
+        Box::pin(async {})
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::reply_for;
+
+    const READ: DataOp = DataOp::Read { file: FileRef(1), offset: 0, len: 4 };
+
+    #[tokio::test(start_paused = true)]
+    async fn lines_come_in_order_with_their_delays_and_the_last_repeats() {
+        let script = [
+            Answer::bytes(*b"abcdef").after(Duration::from_secs(3)),
+            Answer::fail(ErrorClass::Busy, "later"),
+            Answer::short(2),
+        ];
+        let target = ScriptedTarget::new(script);
+        let mut session = target.connect(&SessionSpec::default()).await.unwrap();
+        let started = tokio::time::Instant::now();
+        assert_eq!(reply_for(&mut *session, Slot(0), READ).await.result, Ok(4));
+        assert_eq!(
+            (&session.buffer(Slot(0))[..4], started.elapsed()),
+            (&b"abcd"[..], Duration::from_secs(3))
+        );
+        let failed = reply_for(&mut *session, Slot(0), READ).await.result.unwrap_err();
+        assert_eq!((failed.class, failed.detail.as_str()), (ErrorClass::Busy, "later"));
+        assert_eq!(reply_for(&mut *session, Slot(0), READ).await.result, Ok(2));
+        assert_eq!(reply_for(&mut *session, Slot(0), READ).await.result, Ok(2));
+        assert_eq!(session.wire().requests, 4);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_later_line_may_be_answered_first() {
+        let target = ScriptedTarget::new([Answer::all().after(Duration::from_secs(9)), Answer::all()]);
+        let spec = SessionSpec { slots: 2, ..SessionSpec::default() };
+        let mut session = target.connect(&spec).await.unwrap();
+        session.submit(Slot(0), READ);
+        session.submit(Slot(1), READ);
+        let mut replies = Vec::new();
+        std::future::poll_fn(|cx| session.poll_replies(cx, &mut replies)).await;
+        std::future::poll_fn(|cx| session.poll_replies(cx, &mut replies)).await;
+        assert_eq!(replies.iter().map(|reply| reply.slot.0).collect::<Vec<_>>(), [1, 0]);
+    }
+}

@@ -1,0 +1,32 @@
+# Names for commands; nothing else lives here.
+
+# All checks and tests, interop included
+test:
+    ./test
+
+# The quick tests: unit tests of every room
+unit:
+    cargo test --workspace --exclude sharebench-tests
+
+# Interop and end to end tests only
+interop:
+    tests/install-peers
+    cargo test -p sharebench-tests
+
+# Formatting, lints, house rules
+check:
+    cargo fmt --all --check
+    cargo clippy --workspace --all-targets -- -D warnings
+    cargo xtask check
+
+# Licences, advisories, sources
+deny:
+    cargo deny check
+
+# Format everything
+fmt:
+    cargo fmt --all
+
+# The demonstration
+demo:
+    cargo run --release -- demo

@@ -1,0 +1,64 @@
+//! What the tests of the adapters share: a runtime, the conformance suite, and a little work to count.
+
+use std::future::Future;
+use std::time::Duration;
+
+use sharebench_model::{DataOp, MetaOp, MetaYield, OpenHow, Slot, Stability, WireCount};
+use sharebench_target::conformance::{Suite, Summary};
+use sharebench_target::{SessionSpec, Target, TargetUrl, call, reply_for};
+
+/// Runs a future as a motor would: on a runtime that never leaves its thread.
+pub fn block_on<F: Future>(future: F) -> F::Output {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
+}
+
+pub fn url(text: &str) -> TargetUrl {
+    TargetUrl::parse(text).unwrap()
+}
+
+/// The conformance suite; every finding is in the panic's message.
+pub fn conform(target: &dyn Target, suite: &Suite) -> Summary {
+    let summary = block_on(suite.run(target)).unwrap_or_else(|failures| panic!("{failures}"));
+    println!("{}: {summary:?}", target.url());
+    summary
+}
+
+/// How many of each request [`work`] makes, for comparison with what was seen on the wire.
+pub const READS: u64 = 40;
+pub const WRITES: u64 = 25;
+pub const FLUSHES: u64 = 2;
+
+/// Opens a session, writes and reads a file with records of 3000 bytes, and gives the session's own count
+/// of its whole life but the closing.
+pub fn work(target: &dyn Target) -> WireCount {
+    const RECORD: u32 = 3000;
+    block_on(async {
+        let spec = SessionSpec { slots: 4, slot_bytes: RECORD, connect_timeout: Duration::from_secs(10) };
+        let mut session = target.connect(&spec).await.unwrap();
+        let open = MetaOp::Open { path: "counted".into(), how: OpenHow::CreateNew };
+        let MetaYield::Opened { file, .. } = call(&mut *session, open).await.unwrap() else {
+            panic!("an open yields a file")
+        };
+        let offset = |number: u64| number * u64::from(RECORD);
+        for number in 0..WRITES {
+            session.buffer(Slot(0)).fill(number as u8);
+            let stability = Stability::Unstable;
+            let write = DataOp::Write { file, offset: offset(number), len: RECORD, stability };
+            assert_eq!(reply_for(&mut *session, Slot(0), write).await.result, Ok(RECORD));
+        }
+        for _ in 0..FLUSHES {
+            assert!(reply_for(&mut *session, Slot(0), DataOp::Flush { file }).await.result.is_ok());
+        }
+        for number in 0..READS {
+            let slot = Slot((number % 4) as u32);
+            let read = DataOp::Read { file, offset: offset(number % WRITES), len: RECORD };
+            assert_eq!(reply_for(&mut *session, slot, read).await.result, Ok(RECORD));
+            assert!(session.buffer(slot).iter().all(|byte| u64::from(*byte) == number % WRITES));
+        }
+        call(&mut *session, MetaOp::Close { file }).await.unwrap();
+        call(&mut *session, MetaOp::Remove { path: "counted".into() }).await.unwrap();
+        let wire = session.wire();
+        session.close().await;
+        wire
+    })
+}

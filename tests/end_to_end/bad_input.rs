@@ -1,0 +1,150 @@
+//! The table of bad inputs: each ends with its documented exit code and a message that names the culprit,
+//! and leaves nothing on the target.
+
+use std::fs;
+
+use sharebench_tests::program::free_port;
+use sharebench_tests::{Ended, Ganesha, GaneshaOptions, Sharebench, Smbd, SmbdOptions, needs};
+
+use crate::plans::left_in;
+
+// Exit codes as `sharebench --help` documents them.
+const USAGE: i32 = 2;
+const TARGET: i32 = 3;
+
+const SMALL: [&str; 6] = ["--file-sizes", "64KiB", "--record-sizes", "4KiB", "--repetitions", "1"];
+
+fn sweep(sharebench: &Sharebench, url: &str) -> Ended {
+    sharebench.run(&[&["sweep", url], &SMALL[..]].concat()).unwrap()
+}
+
+/// One message, on standard error, with these words, without password, panic or debug output.
+fn expect(ended: &Ended, code: i32, words: &[&str]) {
+    assert_eq!(ended.code, Some(code), "{}", ended.text());
+    let message = ended.stderr.to_lowercase();
+    for word in words {
+        assert!(message.contains(&word.to_lowercase()), "no '{word}' in: {}", ended.stderr);
+    }
+    for wrong in [Smbd::PASSWORD, "hunter2", "panicked", "RUST_BACKTRACE", "Err(", "Some("] {
+        assert!(!ended.text().contains(wrong), "'{wrong}' in: {}", ended.text());
+    }
+}
+
+#[test]
+fn mistakes_that_need_no_server() {
+    let sharebench = Sharebench::new().unwrap();
+    let closed = free_port().unwrap();
+    fs::create_dir(sharebench.home().join("here")).unwrap();
+    let refused_smb = format!("smb://lab@127.0.0.1:{closed}/share");
+    let refused_nfs = format!("nfs://127.0.0.1:{closed}/export?mountport={closed}");
+    let port = closed.to_string();
+    let table: [(&[&str], i32, &[&str]); 16] = [
+        (&["sweep"], USAGE, &["target"]),
+        (&["sweep", "gopher://host/x"], USAGE, &["gopher", "smb", "nfs"]),
+        (&["sweep", "smb://lab:hunter2@host/share"], USAGE, &["password", "SHAREBENCH_PASSWORD"]),
+        (&["sweep", "smb://lab@host:99999/share"], USAGE, &["port"]),
+        (&["sweep", "smb://lab@127.0.0.1/share?dialekt=3"], USAGE, &["dialekt", "dialect"]),
+        (&["sweep", "smb://lab@no-such-host.invalid/share"], TARGET, &["no-such-host.invalid", "host"]),
+        (&["sweep", &refused_smb], TARGET, &["port", &port]),
+        (&["sweep", &refused_nfs], TARGET, &["port", &port]),
+        (&["sweep", "./nowhere"], TARGET, &["nowhere", "not found"]),
+        (
+            &["sweep", "./here", "--file-sizes", "4KiB", "--record-sizes", "64KiB"],
+            USAGE,
+            &["record", "64KiB", "4KiB"],
+        ),
+        (&["sweep", "./here", "--record-sizes", "0"], USAGE, &["record", "0"]),
+        (&["sweep", "./here", "--file-sizes", "99999999999T"], USAGE, &["file-sizes", "99999999999T"]),
+        (&["load", "./here", "--steps", "0"], USAGE, &["steps", "0"]),
+        (&["load", "./here", "--workload", "no-such"], USAGE, &["workload", "no-such"]),
+        (&["show", "12345"], USAGE, &["12345"]),
+        (&["run", "no-such-plan.toml"], USAGE, &["no-such-plan.toml"]),
+    ];
+    for (arguments, code, words) in table {
+        println!("{arguments:?}");
+        expect(&sharebench.run(arguments).unwrap(), code, words);
+        assert_eq!(left_in(&sharebench.home().join("here")), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn a_plan_with_several_mistakes_shows_all_of_them() {
+    let sharebench = Sharebench::new().unwrap();
+    let plan = "repetitons = 3\nsample = 5\n[[target]]\nurl = '/tmp'\n[sweep]\ntests = ['raed']\n";
+    sharebench.write("plan.toml", plan).unwrap();
+    for command in [&["plan", "check", "plan.toml"][..], &["run", "plan.toml"]] {
+        let ended = sharebench.run(command).unwrap();
+        expect(
+            &ended,
+            USAGE,
+            &["plan.toml", "line 1", "repetitions", "line 2", "sample", "line 6", "'read'"],
+        );
+    }
+}
+
+#[test]
+fn databases_that_cannot_be_used() {
+    let other = Sharebench::new().unwrap();
+    other.write("sharebench.db", "this is no database, however long it may be").unwrap();
+    expect(&other.run(&["runs"]).unwrap(), USAGE, &["sharebench.db", "database"]);
+    assert!(fs::read_to_string(other.home().join("sharebench.db")).unwrap().starts_with("this is no"));
+
+    let directory = Sharebench::new().unwrap();
+    fs::create_dir(directory.home().join("sharebench.db")).unwrap();
+    expect(&directory.run(&["runs"]).unwrap(), USAGE, &["sharebench.db"]);
+
+    let newer = Sharebench::new().unwrap();
+    fs::create_dir(newer.home().join("here")).unwrap();
+    let _ = sweep(&newer, "./here").expect_success();
+    let path = newer.home().join("sharebench.db");
+    let mut bytes = fs::read(&path).unwrap();
+    // The user version in the header of an SQLite file: 4 bytes at offset 60.
+    bytes[60..64].copy_from_slice(&[0, 1, 0, 0]);
+    fs::write(&path, &bytes).unwrap();
+    expect(&newer.run(&["runs"]).unwrap(), USAGE, &["sharebench.db", "newer"]);
+    expect(&sweep(&newer, "./here"), USAGE, &["sharebench.db", "newer"]);
+    assert!(fs::read(&path).unwrap() == bytes, "it was written to");
+}
+
+#[test]
+fn mistakes_at_smbd() {
+    needs!(Smbd::NEEDS);
+    let sharebench = Sharebench::new().unwrap();
+    let smbd = Smbd::start(&SmbdOptions::default()).unwrap();
+    let missing_share = smbd.url("", "").replace("/share/", "/nothing/");
+    expect(&sweep(&sharebench, &missing_share), TARGET, &["nothing", "share"]);
+    let url = smbd.url("", "");
+    let line = [&["sweep", url.as_str()], &SMALL[..]].concat();
+    let wrong = sharebench.run_with(&line, &[("SHAREBENCH_PASSWORD", "hunter2")]).unwrap();
+    expect(&wrong, TARGET, &["password"]);
+    expect(&sweep(&sharebench, &smbd.url("nowhere", "")), TARGET, &["nowhere", "directory"]);
+    assert_eq!(left_in(&smbd.share()), Vec::<String>::new());
+
+    let read_only = Smbd::start(&SmbdOptions { read_only: true, ..SmbdOptions::default() }).unwrap();
+    expect(&sweep(&sharebench, &read_only.url("", "")), TARGET, &["refused"]);
+}
+
+#[test]
+fn mistakes_at_ganesha() {
+    needs!(Ganesha::NEEDS);
+    let sharebench = Sharebench::new().unwrap();
+    let ganesha = Ganesha::start(&GaneshaOptions::default()).unwrap();
+    let missing = ganesha.url("", "").replace("/export/", "/nothing/");
+    expect(&sweep(&sharebench, &missing), TARGET, &["nothing", "export"]);
+    let read_only = Ganesha::start(&GaneshaOptions { read_only: true, ..GaneshaOptions::default() }).unwrap();
+    expect(&sweep(&sharebench, &read_only.url("", "")), TARGET, &["read-only"]);
+}
+
+#[test]
+fn a_full_disk_is_noticed_before_it_is_filled() {
+    needs!(Smbd::NEEDS, Ganesha::NEEDS);
+    let sharebench = Sharebench::new().unwrap();
+    let capacity = Some(4 << 20);
+    let smbd = Smbd::start(&SmbdOptions { capacity, ..SmbdOptions::default() }).unwrap();
+    let ganesha = Ganesha::start(&GaneshaOptions { capacity, ..GaneshaOptions::default() }).unwrap();
+    for (url, directory) in [(smbd.url("", ""), smbd.share()), (ganesha.url("", ""), ganesha.directory())] {
+        let line = ["sweep", &url, "--file-sizes", "64MiB", "--record-sizes", "1MiB", "--repetitions", "1"];
+        expect(&sharebench.run(&line).unwrap(), TARGET, &["space", "64"]);
+        assert_eq!(left_in(&directory), Vec::<String>::new());
+    }
+}

@@ -1,0 +1,39 @@
+//! The README's first command: its tables, its report, and the report in a browser.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use sharebench_tests::{Browser, Sharebench, needs};
+
+fn reports(sharebench: &Sharebench) -> Vec<PathBuf> {
+    let entries = fs::read_dir(sharebench.home()).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    paths.filter(|path| path.extension().is_some_and(|extension| extension == "html")).collect()
+}
+
+#[test]
+fn the_demo_compares_and_writes_a_report_that_opens_in_silence() {
+    needs!(Browser::NEEDS);
+    let sharebench = Sharebench::new().unwrap();
+    let start = Instant::now();
+    let demo = sharebench.run(&["demo"]).unwrap().expect_success();
+    // About a minute; tests run beside it.
+    assert!(start.elapsed().as_secs() < 180, "{:?}", start.elapsed());
+    for word in ["smb", "nfs", "local", "random-read", "MB/s"] {
+        assert!(demo.stdout.contains(word), "no {word} in:\n{}", demo.stdout);
+    }
+    assert!(!demo.stdout.contains('\u{1b}'), "escape sequences in a pipe:\n{}", demo.stdout);
+
+    let [report] = &reports(&sharebench)[..] else { panic!("one report was expected:\n{}", demo.text()) };
+    let name = report.file_name().unwrap().to_str().unwrap();
+    assert!(demo.text().contains(name), "it does not say where {name} is:\n{}", demo.text());
+    let page = Browser::open(report).unwrap();
+    assert!(page.console.is_empty() && page.requests.is_empty(), "{:?} {:?}", page.console, page.requests);
+    for word in ["smb", "nfs", "local"] {
+        assert!(page.document.contains(word), "no {word} in the page");
+    }
+
+    let runs = sharebench.run(&["runs"]).unwrap().expect_success().stdout;
+    assert!(runs.contains("complete") && !runs.contains("interrupted"), "{runs}");
+}

@@ -1,0 +1,57 @@
+//! Our NFS adapter against NFS-Ganesha.
+
+use sharebench_model::ErrorClass;
+use sharebench_nfs::NfsTarget;
+use sharebench_target::conformance::Suite;
+use sharebench_target::{SessionSpec, Target, UrlPart};
+use sharebench_tests::{Capture, Ganesha, GaneshaOptions, needs};
+
+use crate::adapters::{FLUSHES, READS, WRITES, block_on, conform, url, work};
+
+// RFC 1813, 3.3.
+const READ: u16 = 6;
+const WRITE: u16 = 7;
+const COMMIT: u16 = 21;
+
+fn target(text: &str) -> NfsTarget {
+    NfsTarget::from_url(url(text)).unwrap()
+}
+
+#[test]
+fn nfs_conforms_at_ganesha() {
+    needs!(Ganesha::NEEDS);
+    let ganesha = Ganesha::start(&GaneshaOptions::default()).unwrap();
+    conform(&target(&ganesha.url("", "")), &Suite::default());
+    assert_eq!(std::fs::read_dir(ganesha.directory()).unwrap().count(), 0, "the suite left something");
+}
+
+#[test]
+fn nfs_counts_what_ganesha_is_sent() {
+    needs!(Ganesha::NEEDS, Capture::NEEDS);
+    let ganesha = Ganesha::start(&GaneshaOptions::default()).unwrap();
+    let capture = Capture::start(ganesha.port()).unwrap();
+    let wire = work(&target(&ganesha.url("", "")));
+    let captured = capture.stop().unwrap();
+    let calls = captured.nfs3_calls().unwrap();
+    assert_eq!((calls[&READ], calls[&WRITE], calls[&COMMIT]), (READS, WRITES, FLUSHES), "{calls:?}");
+    let payload = captured.payload().unwrap();
+    println!("own count {wire:?}, captured {payload:?} {calls:?}");
+    assert_eq!((wire.sent, wire.received), (payload.sent, payload.received));
+    assert_eq!(wire.requests, calls.values().sum::<u64>(), "{calls:?}");
+    assert_eq!((wire.payload_sent, wire.payload_received), (WRITES * 3000, READS * 3000));
+}
+
+#[test]
+fn nfs_names_what_is_wrong_at_ganesha() {
+    needs!(Ganesha::NEEDS);
+    let ganesha = Ganesha::start(&GaneshaOptions::default()).unwrap();
+    let missing = ganesha.url("", "").replace("/export/", "/nowhere/");
+    let spec = SessionSpec::default();
+    let error = block_on(async { target(&missing).connect(&spec).await.err().unwrap() });
+    assert_eq!(error.part, UrlPart::Share, "{error}");
+    assert!(matches!(error.class, ErrorClass::NotFound | ErrorClass::Refused), "{error}");
+
+    let nobody = ganesha.url("", "").replace(&ganesha.port().to_string(), "1");
+    let error = block_on(async { target(&nobody).connect(&spec).await.err().unwrap() });
+    assert_eq!((error.part, error.class), (UrlPart::Port, ErrorClass::Disconnected), "{error}");
+}

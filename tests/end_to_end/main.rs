@@ -1,0 +1,21 @@
+//! End to end and interop tests: our program and its parts against real servers, clients and a browser.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "all of it is tests, which clippy sees by #[test] only"
+)]
+
+mod adapters;
+mod bad_input;
+mod cleanliness;
+mod demo;
+mod embedded;
+mod interop_ganesha;
+mod kernel_guest;
+mod kill9;
+mod lost_server;
+mod peers;
+mod plans;
+mod stored;
+mod sweep;

@@ -1,0 +1,131 @@
+//! The peers themselves: they start, answer as asked, and leave nothing behind.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use sharebench_tests::program::{poll, run};
+use sharebench_tests::{
+    Browser, Capture, Ganesha, GaneshaOptions, KernelGuest, Need, Scratch, Signing, Smbd, SmbdOptions, needs,
+};
+
+const SMBCLIENT: [Need; 1] = [Need::Program("smbclient")];
+
+fn smbclient(smbd: &Smbd, options: &[&str], commands: &str) -> std::io::Result<String> {
+    let (port, credentials) = (smbd.port().to_string(), format!("{}%{}", smbd.user(), Smbd::PASSWORD));
+    let mut line = vec!["smbclient", "//127.0.0.1/share", "-p", &port, "-U", &credentials];
+    line.extend(options);
+    line.extend(["-c", commands]);
+    run(&line, &[])
+}
+
+#[test]
+fn smbd_serves_its_user_and_leaves_nothing() {
+    needs!(Smbd::NEEDS, SMBCLIENT);
+    let options = SmbdOptions { signing: Signing::Mandatory, ..SmbdOptions::default() };
+    let smbd = Smbd::start(&options).unwrap();
+    let listed = smbclient(&smbd, &[], "mkdir here; ls").unwrap();
+    assert!(listed.contains("here"), "{listed}");
+    assert!(smbd.share().join("here").is_dir());
+    let (home, port) = (smbd.share(), smbd.port());
+    drop(smbd);
+    assert!(!home.exists());
+    assert!(std::net::TcpStream::connect(("127.0.0.1", port)).is_err());
+}
+
+#[test]
+fn smbd_with_required_encryption_turns_plain_clients_away() {
+    needs!(Smbd::NEEDS, SMBCLIENT);
+    let smbd = Smbd::start(&SmbdOptions { encrypted: true, ..SmbdOptions::default() }).unwrap();
+    assert!(smbclient(&smbd, &["--client-protection=encrypt"], "ls").unwrap().contains("blocks"));
+    let refused = smbclient(&smbd, &["-m", "SMB2"], "ls").unwrap_err().to_string();
+    assert!(refused.contains("NT_STATUS_ACCESS_DENIED"), "{refused}");
+}
+
+#[test]
+fn smbd_speaks_only_the_dialects_it_is_told() {
+    needs!(Smbd::NEEDS, SMBCLIENT);
+    let smbd = Smbd::start(&SmbdOptions { dialects: Some(("SMB2_02", "SMB2_10")), ..SmbdOptions::default() })
+        .unwrap();
+    assert!(smbclient(&smbd, &["-m", "SMB2"], "ls").is_ok());
+    assert!(smbclient(&smbd, &["--option=client min protocol=SMB3"], "ls").is_err());
+}
+
+#[test]
+fn a_small_share_is_full_soon() {
+    needs!([Need::Root], Smbd::NEEDS, SMBCLIENT);
+    let smbd = Smbd::start(&SmbdOptions { capacity: Some(4 << 20), ..SmbdOptions::default() }).unwrap();
+    let refused = smbclient(&smbd, &[], "put /proc/kallsyms big").unwrap_or_else(|error| error.to_string());
+    assert!(refused.contains("NT_STATUS_DISK_FULL"), "{refused}");
+    let left = fs::metadata(smbd.share().join("big")).map_or(0, |data| data.len());
+    assert!(left <= 4 << 20, "{left}");
+}
+
+#[test]
+fn ganesha_exports_its_directory_and_leaves_nothing() {
+    needs!(Ganesha::NEEDS, [Need::Program("nfs-cp"), Need::Program("nfs-ls")]);
+    let ganesha = Ganesha::start(&GaneshaOptions::default()).unwrap();
+    let content = vec![7; 3 << 20];
+    let source = ganesha.directory().join("source");
+    fs::write(&source, &content).unwrap();
+    let url = |file: &str| {
+        let options = format!("?version=3&nfsport={}&mountport={}", ganesha.port(), ganesha.mount_port());
+        format!("nfs://127.0.0.1{}/{file}{options}", ganesha.export())
+    };
+    run(&["nfs-cp", source.to_str().unwrap(), &url("copy")], &[]).unwrap();
+    assert_eq!(fs::read(ganesha.directory().join("copy")).unwrap(), content);
+    let home: PathBuf = ganesha.directory();
+    let port = ganesha.port();
+    drop(ganesha);
+    assert!(!home.exists());
+    assert!(poll(Duration::from_secs(1), || std::net::TcpStream::connect(("127.0.0.1", port)).is_err()));
+}
+
+#[test]
+fn the_capture_counts_what_smbclient_sends() {
+    needs!(Smbd::NEEDS, SMBCLIENT, Capture::NEEDS);
+    let smbd = Smbd::start(&SmbdOptions::default()).unwrap();
+    fs::write(smbd.share().join("file"), vec![1; 300_000]).unwrap();
+    let capture = Capture::start(smbd.port()).unwrap();
+    smbclient(&smbd, &[], "get file /dev/null").unwrap();
+    let captured = capture.stop().unwrap();
+    let requests = captured.smb_requests().unwrap();
+    // MS-SMB2 2.2.1.2: NEGOTIATE 0, SESSION_SETUP 1, CREATE 5, READ 8.
+    assert_eq!((requests[&0], requests[&1]), (1, 2), "{requests:?}");
+    assert!(requests[&5] >= 1 && requests[&8] >= 1, "{requests:?}");
+    let payload = captured.payload().unwrap();
+    assert!((300_000..330_000).contains(&payload.received), "{payload:?}");
+    assert!((500..30_000).contains(&payload.sent), "{payload:?}");
+}
+
+#[test]
+fn the_browser_hears_a_page_that_speaks_and_fetches() {
+    needs!(Browser::NEEDS);
+    let scratch = Scratch::new("page").unwrap();
+    let page = scratch.path().join("loud.html");
+    let script =
+        "document.body.append('it ran'); fetch('http://report.invalid/x').catch(() => 0); missing();";
+    fs::write(&page, format!("<!doctype html><html><body><script>{script}</script></body></html>")).unwrap();
+    let loud = Browser::open(&page).unwrap();
+    assert!(loud.document.contains("it ran"), "{loud:?}");
+    assert!(loud.console.iter().any(|message| message.contains("missing is not defined")), "{loud:?}");
+    assert_eq!(loud.requests, ["http://report.invalid/x"]);
+
+    fs::write(&page, "<!doctype html><html><body>silent</body></html>").unwrap();
+    let silent = Browser::open(&page).unwrap();
+    assert!(silent.document.contains("silent") && silent.console.is_empty() && silent.requests.is_empty());
+}
+
+#[test]
+fn the_kernel_guest_runs_a_script_and_tells_how_it_ended() {
+    needs!(KernelGuest::NEEDS);
+    let guest = KernelGuest::prepare(&[]).unwrap();
+    let script = "uname -r; echo $WORD; mkdir /mnt/here && ls /mnt";
+    let printed = guest.run(script, &[("WORD", "two words")], Duration::from_secs(60)).unwrap();
+    assert!(
+        printed.contains("6.1") && printed.contains("two words") && printed.contains("here"),
+        "{printed}"
+    );
+    let failed = guest.run("echo no; exit 7", &[], Duration::from_secs(60)).unwrap_err().to_string();
+    assert!(failed.contains("exit status: 7") && failed.contains("no"), "{failed}");
+}

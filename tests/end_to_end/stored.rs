@@ -1,0 +1,36 @@
+//! What the lab book holds of a run, as `export --format json` tells it.
+
+use serde_json::Value;
+use sharebench_tests::Sharebench;
+
+/// A stored run.
+#[derive(Debug)]
+pub struct Stored {
+    /// Steps the plan holds.
+    pub planned: usize,
+    /// One object per finished step.
+    pub steps: Vec<Value>,
+}
+
+impl Stored {
+    pub fn read(sharebench: &Sharebench, run: u32) -> Self {
+        let json = sharebench.run(&["export", &run.to_string(), "--format", "json"]).unwrap();
+        let run: Value = serde_json::from_str(&json.expect_success().stdout).unwrap();
+        let planned = run["header"]["steps_planned"].as_u64().unwrap() as usize;
+        Self { planned, steps: run["steps"].as_array().unwrap().clone() }
+    }
+
+    /// 0 while there is no such run yet.
+    pub fn steps_so_far(sharebench: &Sharebench, run: u32) -> usize {
+        let json = sharebench.run(&["export", &run.to_string(), "--format", "json"]).unwrap();
+        let run: Option<Value> = serde_json::from_str(&json.stdout).ok();
+        run.and_then(|run| run["steps"].as_array().map(Vec::len)).unwrap_or(0)
+    }
+
+    /// Sum of a number of every step's measure, such as `["wire", "requests"]`, over one target's steps.
+    pub fn sum(&self, target: u64, path: &[&str]) -> u64 {
+        let steps = self.steps.iter().filter(|step| step["target"] == target);
+        let number = |step: &Value| path.iter().fold(&step["measure"], |value, name| &value[*name]).as_u64();
+        steps.map(|step| number(step).unwrap_or_else(|| panic!("no {path:?} in {step}"))).sum()
+    }
+}

@@ -1,0 +1,121 @@
+//! A packet capture on the loopback interface, and what tshark counts in it.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+use std::{fs, io};
+
+use rustix::process::Signal;
+
+use crate::need::Need;
+use crate::program::{Program, run};
+use crate::scratch::Scratch;
+
+/// A capture under way of everything to and from one TCP port of the loopback interface.
+#[derive(Debug)]
+pub struct Capture {
+    program: Program,
+    scratch: Scratch,
+    port: u16,
+}
+
+/// A finished capture.
+#[derive(Debug)]
+pub struct Captured {
+    scratch: Scratch,
+    port: u16,
+}
+
+/// TCP payload bytes of a capture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Payload {
+    /// Sent to the port.
+    pub sent: u64,
+    /// Received from the port.
+    pub received: u64,
+}
+
+impl Capture {
+    /// What the machine must have.
+    pub const NEEDS: [Need; 3] = [Need::Root, Need::Program("dumpcap"), Need::Program("tshark")];
+
+    /// Starts capturing and returns when packets are being recorded.
+    pub fn start(port: u16) -> io::Result<Self> {
+        let scratch = Scratch::new("capture")?;
+        let (file, filter) = (scratch.file("packets.pcapng"), format!("tcp port {port}"));
+        let line = ["dumpcap", "-q", "-i", "lo", "-f", &filter, "-B", "256", "-s", "0", "-w", &file];
+        let mut program = Program::start(&line, &[], &scratch.path().join("log"))?;
+        program.wait_for_output("File: ", Duration::from_secs(10))?;
+        Ok(Self { program, scratch, port })
+    }
+
+    /// Stops it. An error if the kernel had to drop packets, since counts would lie.
+    pub fn stop(mut self) -> io::Result<Captured> {
+        // The last packets may still be on their way from the ring to the file.
+        std::thread::sleep(Duration::from_millis(1500));
+        self.program.signal(Signal::INT);
+        self.program.wait(Duration::from_secs(20))?;
+        let said = self.program.output();
+        // "Packets received/dropped on interface 'Loopback: lo': 42/0 (pcap:0/dumpcap:0/...) (100.0%)"
+        if !said.contains("(100.0%)") {
+            return Err(io::Error::other(format!("the capture is not complete:\n{said}")));
+        }
+        Ok(Captured { scratch: self.scratch, port: self.port })
+    }
+}
+
+impl Captured {
+    /// SMB2 requests by command number; each element of a compound counts.
+    pub fn smb_requests(&self) -> io::Result<BTreeMap<u16, u64>> {
+        let rows = self.fields("nbss", "smb2.flags.response == 0", "smb2.cmd")?;
+        let mut counts = BTreeMap::new();
+        for command in rows.split([',', '\n', '\t']).filter_map(|text| text.trim().parse().ok()) {
+            *counts.entry(command).or_default() += 1;
+        }
+        Ok(counts)
+    }
+
+    /// SMB3 encrypted messages sent to the port.
+    pub fn smb_encrypted(&self) -> io::Result<usize> {
+        let filter = format!("smb2.header.transform.msg_size && tcp.dstport == {}", self.port);
+        let rows = self.fields("nbss", &filter, "smb2.header.transform.msg_size")?;
+        Ok(rows.split([',', '\n']).filter(|text| !text.trim().is_empty()).count())
+    }
+
+    /// NFSv3 calls by procedure number.
+    pub fn nfs3_calls(&self) -> io::Result<BTreeMap<u16, u64>> {
+        let rows = self.fields("rpc", "rpc.msgtyp == 0", "nfs.procedure_v3")?;
+        let mut counts = BTreeMap::new();
+        for procedure in rows.split([',', '\n', '\t']).filter_map(|text| text.trim().parse().ok()) {
+            *counts.entry(procedure).or_default() += 1;
+        }
+        Ok(counts)
+    }
+
+    /// TCP payload in both directions, each byte once.
+    pub fn payload(&self) -> io::Result<Payload> {
+        let filter = "tcp.len > 0 && !tcp.analysis.retransmission";
+        let rows = self.fields("nbss", filter, "tcp.dstport\ttcp.len")?;
+        let mut payload = Payload::default();
+        for row in rows.lines() {
+            let mut numbers = row.split('\t').map(|text| text.parse::<u64>().unwrap_or_default());
+            let to_port = numbers.next() == Some(self.port.into());
+            let bytes = numbers.next().unwrap_or_default();
+            *(if to_port { &mut payload.sent } else { &mut payload.received }) += bytes;
+        }
+        Ok(payload)
+    }
+
+    fn fields(&self, protocol: &str, filter: &str, names: &str) -> io::Result<String> {
+        let (file, decode) =
+            (self.scratch.file("packets.pcapng"), format!("tcp.port=={},{protocol}", self.port));
+        let fields = names.split('\t').flat_map(|name| ["-e", name]);
+        let mut line = vec!["tshark", "-n", "-r", &file, "-d", &decode, "-Y", filter, "-T", "fields"];
+        line.extend(fields);
+        let errors = self.scratch.file("tshark.err");
+        let quoted: Vec<_> = line.iter().map(|word| format!("'{word}'")).collect();
+        // tshark as root warns on standard error; only its output counts.
+        run(&["sh", "-c", &format!("{} 2>{errors}", quoted.join(" "))], &[]).map_err(|error| {
+            io::Error::other(format!("{error}\n{}", fs::read_to_string(&errors).unwrap_or_default()))
+        })
+    }
+}

@@ -1,0 +1,152 @@
+//! NFS-Ganesha on loopback ports, without rpcbind, D-Bus or systemd.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use std::{fs, io};
+
+use rustix::process::Signal;
+
+use crate::need::Need;
+use crate::program::{Program, free_port, run};
+use crate::scratch::Scratch;
+
+/// How ganesha is to behave.
+#[derive(Debug, Clone, Default)]
+pub struct GaneshaOptions {
+    /// Refuses every change of the export.
+    pub read_only: bool,
+    /// Puts the export on a file system of this many bytes.
+    pub capacity: Option<u64>,
+}
+
+/// A running ganesha with one export, for NFS v3 and v4 over TCP.
+#[derive(Debug)]
+pub struct Ganesha {
+    program: Program,
+    scratch: Scratch,
+    port: u16,
+    mount_port: u16,
+    capacity: bool,
+}
+
+/// Ganesha registers its programs at rpcbind and gives up without one. Nobody here asks rpcbind: the
+/// clients are told the ports, so registering is answered with success and nothing else.
+const RPCBIND_STUB: &str = "
+int svc_reg(void) { return 1; }
+int svc_unreg(void) { return 1; }
+int rpcb_set(void) { return 1; }
+int rpcb_unset(void) { return 1; }
+";
+
+impl Ganesha {
+    /// What the machine must have.
+    pub const NEEDS: [Need; 4] = [
+        Need::Root,
+        Need::Program("ganesha.nfsd"),
+        Need::Program("gcc"),
+        Need::File("/usr/lib/x86_64-linux-gnu/ganesha/libfsalvfs.so"),
+    ];
+
+    /// Starts it and waits until it answers.
+    pub fn start(options: &GaneshaOptions) -> io::Result<Self> {
+        // A port can be lost to another program between choosing and binding it.
+        Self::attempt(options).or_else(|_| Self::attempt(options))
+    }
+
+    fn attempt(options: &GaneshaOptions) -> io::Result<Self> {
+        let scratch = Scratch::new("ganesha")?;
+        let (port, mount_port) = (free_port()?, free_port()?);
+        let export = scratch.directory("export")?;
+        fs::create_dir(scratch.path().join("recovery"))?;
+        let config = scratch.file("ganesha.conf");
+        fs::write(&config, configuration(options, scratch.path(), port, mount_port))?;
+        let stub = build_stub(&scratch)?;
+        let (log, pid) = (scratch.file("log"), scratch.file("pid"));
+        let line =
+            format!("LD_PRELOAD={stub} exec ganesha.nfsd -F -f {config} -L {log} -p {pid} -N NIV_EVENT");
+        // A mount namespace of its own holds the small file system, and an empty /run keeps it off a
+        // D-Bus or rpcbind of the machine.
+        let small = options.capacity.map_or(String::new(), |bytes| {
+            format!("mount -t tmpfs -o size={bytes},mode=1777 tmpfs {} &&", export.display())
+        });
+        let line = format!("mount -t tmpfs tmpfs /run && {small} {line}");
+        let words = ["unshare", "--mount", "sh", "-c", &line];
+        let program = Program::start(&words, &[], &scratch.path().join("stdout"))?;
+        let mut ganesha = Self { program, scratch, port, mount_port, capacity: options.capacity.is_some() };
+        for port in [mount_port, port] {
+            let ready = ganesha.program.wait_for_port(port, Duration::from_secs(20));
+            ready.map_err(|error| {
+                io::Error::other(format!("{error}\n{}", fs::read_to_string(&log).unwrap_or_default()))
+            })?;
+        }
+        Ok(ganesha)
+    }
+
+    /// TCP port of NFS on `127.0.0.1`.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// TCP port of the MOUNT protocol on `127.0.0.1`.
+    pub fn mount_port(&self) -> u16 {
+        self.mount_port
+    }
+
+    /// Name of the export as clients mount it.
+    pub fn export(&self) -> String {
+        self.scratch.file("export")
+    }
+
+    /// The export's directory as this process sees it.
+    pub fn directory(&self) -> PathBuf {
+        let export = self.scratch.path().join("export");
+        if !self.capacity {
+            return export;
+        }
+        Path::new(&format!("/proc/{}/root", self.program.pid()))
+            .join(export.strip_prefix("/").unwrap_or(&export))
+    }
+
+    /// URL of a directory of the export; `options` are added to the mount port.
+    pub fn url(&self, directory: &str, options: &str) -> String {
+        let gap = if options.is_empty() { "" } else { "&" };
+        let (port, export, mount_port) = (self.port, self.export(), self.mount_port);
+        format!("nfs://127.0.0.1:{port}{export}/{directory}?mountport={mount_port}{gap}{options}")
+    }
+
+    /// Ends it at once, connections included.
+    pub fn kill(&self) {
+        self.program.signal_group(Signal::KILL);
+    }
+
+    /// Stops it without ending it: connections stay open and nothing answers.
+    pub fn freeze(&self) {
+        self.program.signal_group(Signal::STOP);
+    }
+}
+
+fn build_stub(scratch: &Scratch) -> io::Result<String> {
+    let (source, library) = (scratch.file("rpcbind.c"), scratch.file("rpcbind.so"));
+    fs::write(&source, RPCBIND_STUB)?;
+    run(&["gcc", "-shared", "-fPIC", "-o", &library, &source], &[])?;
+    Ok(library)
+}
+
+fn configuration(options: &GaneshaOptions, scratch: &Path, port: u16, mount_port: u16) -> String {
+    let access = if options.read_only { "RO" } else { "RW" };
+    let home = scratch.display();
+    format!(
+        "NFS_CORE_PARAM {{ Bind_addr = 127.0.0.1; NFS_Port = {port}; MNT_Port = {mount_port};
+ Enable_NLM = false; Enable_RQUOTA = false; Enable_UDP = false; Protocols = 3,4;
+ mount_path_pseudo = false; RPC_Max_Connections = 10000;
+ Plugins_Dir = \"/usr/lib/x86_64-linux-gnu/ganesha/\"; }}
+NFS_KRB5 {{ Active_krb5 = false; }}
+NFSv4 {{ Minor_Versions = 0,1,2; Graceless = true; Lease_Lifetime = 10; RecoveryBackend = fs;
+ RecoveryRoot = \"{home}/recovery\"; Only_Numeric_Owners = true; PNFS_MDS = false; PNFS_DS = false; }}
+EXPORT {{ Export_Id = 1; Path = {home}/export; Pseudo = /export; Access_Type = {access};
+ Squash = No_Root_Squash; SecType = sys; Protocols = 3,4; Transports = TCP; PrivilegedPort = false;
+ MaxRead = 1048576; MaxWrite = 1048576; PrefRead = 1048576; PrefWrite = 1048576;
+ FSAL {{ Name = VFS; }} }}
+"
+    )
+}

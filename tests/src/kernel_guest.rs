@@ -1,0 +1,84 @@
+//! A Linux kernel as an ordinary process: its cifs and nfs clients mount what is served to it.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use std::{fs, io};
+
+use crate::need::Need;
+use crate::program::{Program, run};
+use crate::relay::Relay;
+use crate::scratch::Scratch;
+
+/// A network namespace with a wire to one guest, which is booted by each [`Self::run`].
+#[derive(Debug)]
+pub struct KernelGuest {
+    /// Keeps the namespace alive; the kernel removes it, wire included, after its last process.
+    holder: Program,
+    /// The kernel, its modules and the shim.
+    folder: PathBuf,
+    scratch: Scratch,
+    _doors: Vec<Relay>,
+}
+
+impl KernelGuest {
+    /// What the machine must have.
+    pub const NEEDS: [Need; 7] = [
+        Need::Root,
+        Need::File("/dev/net/tun"),
+        Need::Program("ip"),
+        Need::Program("gcc"),
+        Need::Program("modprobe"),
+        Need::Program("mount.cifs"),
+        Need::Program("mount.nfs"),
+    ];
+    /// The machine's address as the guest sees it.
+    pub const MACHINE: &str = "10.77.0.1";
+
+    /// Unpacks the kernel below `.peers` if that has not been done, and makes a namespace from which the
+    /// given ports of this machine's loopback can be reached at [`Self::MACHINE`].
+    pub fn prepare(ports: &[u16]) -> io::Result<Self> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../.peers/kernel-guest");
+        run(&[&tool("install"), &text(&folder)], &[])?;
+        let scratch = Scratch::new("guest")?;
+        let wire = format!(
+            "ip link set lo up && ip tuntap add dev tap0 mode tap && ip addr add {}/24 dev tap0 && \
+             ip link set tap0 txqueuelen 10000 up && echo ready && exec sleep infinity",
+            Self::MACHINE
+        );
+        let mut holder =
+            Program::start(&["unshare", "--net", "sh", "-c", &wire], &[], &scratch.path().join("namespace"))?;
+        holder.wait_for_output("ready", Duration::from_secs(10))?;
+        let doors = ports.iter().map(|port| Relay::open(holder.pid(), *port)).collect::<io::Result<_>>()?;
+        Ok(Self { holder, folder, scratch, _doors: doors })
+    }
+
+    /// Boots the guest, runs the text of a shell script in it as root, and gives what it printed; an error
+    /// when its exit status is not 0. `/run` and `/mnt` can be written, everything else is the machine's.
+    pub fn run(&self, script: &str, env: &[(&str, &str)], limit: Duration) -> io::Result<String> {
+        let (path, seconds) = (self.scratch.file("script"), limit.as_secs().to_string());
+        fs::write(&path, script)?;
+        let (pid, boot, folder) = (self.holder.pid().to_string(), tool("boot"), text(&self.folder));
+        let enter = ["nsenter", "--target", &pid, "--net", "--", "timeout", "--signal=KILL", &seconds];
+        let die_with_us = ["setpriv", "--pdeathsig", "KILL", "--"];
+        let line = [&enter[..], &die_with_us, &[&boot, &folder, "tap0", &path]].concat();
+        let names: Vec<&str> = env.iter().map(|(name, _)| *name).collect();
+        let names = names.join(" ");
+        let env: Vec<_> = env.iter().copied().chain([("GUEST_ENV", names.as_str())]).collect();
+        run(&line, &env)
+    }
+
+    /// Mounts a share in the guest with the command `mount`, copies `big` and `tree` of the directory `source` to
+    /// it, mounts it afresh and compares; gives what was printed.
+    pub fn mount_and_compare(&self, mount: &str, source: &Path) -> io::Result<String> {
+        let script = fs::read_to_string(tool("mount-and-compare"))?;
+        self.run(&script, &[("MOUNT", mount), ("SOURCE", &text(source))], Duration::from_secs(180))
+    }
+}
+
+fn tool(name: &str) -> String {
+    text(&Path::new(env!("CARGO_MANIFEST_DIR")).join("kernel-guest").join(name))
+}
+
+fn text(path: &Path) -> String {
+    path.display().to_string()
+}

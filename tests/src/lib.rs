@@ -1,0 +1,38 @@
+//! The peers of the tests: real servers and clients, a packet capture, a browser and a kernel guest,
+//! started on loopback with state of their own and stopped when dropped.
+//!
+//! A test first says what it needs of the machine, so that a missing peer is a reported skip:
+//! ```no_run
+//! use sharebench_tests::{Smbd, SmbdOptions, needs};
+//! fn main() {
+//!     needs!(Smbd::NEEDS);
+//!     let smbd = Smbd::start(&SmbdOptions { read_only: true, ..SmbdOptions::default() }).unwrap();
+//!     println!("{}", smbd.url("", "sign=required"));
+//! }
+//! ```
+
+#![expect(clippy::print_stderr, reason = "a skip is told where the test's author looks")]
+
+mod browser;
+mod capture;
+mod ganesha;
+mod kernel_guest;
+pub mod need;
+pub mod program;
+mod relay;
+mod scratch;
+mod sharebench;
+mod smbd;
+mod source_tree;
+
+pub use browser::{Browser, Page};
+pub use capture::{Capture, Captured, Payload};
+pub use ganesha::{Ganesha, GaneshaOptions};
+pub use kernel_guest::KernelGuest;
+pub use need::Need;
+pub use program::Program;
+pub use rustix::process::Signal;
+pub use scratch::Scratch;
+pub use sharebench::{Ended, Served, Sharebench};
+pub use smbd::{Signing, Smbd, SmbdOptions};
+pub use source_tree::SourceTree;

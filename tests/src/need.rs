@@ -1,0 +1,65 @@
+//! What a test needs of the machine, and what happens when it is not there.
+
+use std::io::Write;
+use std::path::Path;
+
+/// Something the machine must have for a test to mean anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Need {
+    /// A program in the search path (sbin directories included).
+    Program(&'static str),
+    /// A file, such as a module or a device.
+    File(&'static str),
+    /// The rights of root.
+    Root,
+}
+
+impl Need {
+    /// Why the need is not met; none when it is.
+    pub fn unmet(self) -> Option<String> {
+        match self {
+            Self::Program(name) => find_program(name).is_none().then(|| format!("{name} is not installed")),
+            Self::File(path) => (!Path::new(path).exists()).then(|| format!("{path} does not exist")),
+            Self::Root => (!rustix::process::geteuid().is_root()).then(|| "it needs root".into()),
+        }
+    }
+}
+
+/// Where a program is.
+pub fn find_program(name: &str) -> Option<String> {
+    let search = std::env::var("PATH").unwrap_or_default() + ":/usr/sbin:/sbin";
+    search.split(':').map(|folder| format!("{folder}/{name}")).find(|path| Path::new(path).is_file())
+}
+
+/// True when every need is met. Otherwise the test called `test` is to return at once: it is reported as
+/// skipped, on standard error and in the file named by `SHAREBENCH_SKIPS`.
+///
+/// # Panics
+/// When `CI` is set: nothing may be skipped there.
+pub fn met(test: &str, needs: &[Need]) -> bool {
+    let Some(reason) = needs.iter().find_map(|need| need.unmet()) else { return true };
+    let line = format!("SKIPPED: {test}: {reason}");
+    assert!(std::env::var_os("CI").is_none_or(|ci| ci.is_empty()), "{line}, which CI does not allow");
+    eprintln!("{line}");
+    if let Some(path) = std::env::var_os("SHAREBENCH_SKIPS") {
+        let opened = std::fs::OpenOptions::new().append(true).create(true).open(path);
+        // One write per line, so that lines of parallel tests do not mix.
+        opened
+            .and_then(|mut file| file.write_all(format!("{line}\n").as_bytes()))
+            .expect("the list of skips");
+    }
+    false
+}
+
+/// Returns from the test when the machine lacks something it needs: `needs!(Smbd::NEEDS);`
+#[macro_export]
+macro_rules! needs {
+    ($($needs:expr),+ $(,)?) => {
+        $(if !$crate::need::met(
+            std::thread::current().name().unwrap_or(module_path!()),
+            &$needs,
+        ) {
+            return;
+        })+
+    };
+}

@@ -1,0 +1,139 @@
+//! A program in the background that does not outlive the test.
+
+use std::fs::File;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+
+/// A running program in a process group of its own. The group is killed when this is dropped; the
+/// program also dies with the thread that started it, so that an aborted test run leaves nothing.
+#[derive(Debug)]
+pub struct Program {
+    child: Child,
+    name: String,
+    log: PathBuf,
+}
+
+impl Program {
+    /// Starts `line[0]` with the rest as arguments, in the environment `env`; both outputs go to `log`.
+    pub fn start(line: &[&str], env: &[(&str, &str)], log: &Path) -> io::Result<Self> {
+        use std::os::unix::process::CommandExt;
+        let output = File::create(log)?;
+        let child = Command::new("setpriv")
+            .args(["--pdeathsig", "KILL", "--"])
+            .args(line)
+            .envs(env.iter().copied())
+            .stdin(Stdio::null())
+            .stdout(output.try_clone()?)
+            .stderr(output)
+            .process_group(0)
+            .spawn()?;
+        Ok(Self { child, name: line.join(" "), log: log.to_owned() })
+    }
+
+    /// Process id, also of the group.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// What it has printed so far.
+    pub fn output(&self) -> String {
+        std::fs::read(&self.log).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
+    }
+
+    /// Sends a signal to the program itself, not to its group; nothing happens if it is gone.
+    pub fn signal(&self, signal: Signal) {
+        let _ = kill_process(Pid::from_child(&self.child), signal);
+    }
+
+    /// Sends a signal to the program and all that it started.
+    pub fn signal_group(&self, signal: Signal) {
+        let _ = kill_process_group(Pid::from_child(&self.child), signal);
+    }
+
+    /// Waits for it to end by itself.
+    pub fn wait(&mut self, limit: Duration) -> io::Result<ExitStatus> {
+        let mut status = None;
+        if poll(limit, || {
+            status = self.child.try_wait().transpose();
+            status.is_some()
+        }) {
+            return status.unwrap_or_else(|| self.child.wait());
+        }
+        Err(self.failure(&format!("still runs after {limit:?}")))
+    }
+
+    /// Waits until a TCP port of `127.0.0.1` answers.
+    pub fn wait_for_port(&mut self, port: u16, limit: Duration) -> io::Result<()> {
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        self.wait_until(&format!("answers on port {port}"), limit, || TcpStream::connect(address).is_ok())
+    }
+
+    /// Waits until it has printed `text`.
+    pub fn wait_for_output(&mut self, text: &str, limit: Duration) -> io::Result<()> {
+        let log = self.log.clone();
+        let printed =
+            || std::fs::read(&log).is_ok_and(|bytes| String::from_utf8_lossy(&bytes).contains(text));
+        self.wait_until(&format!("prints '{text}'"), limit, printed)
+    }
+
+    fn wait_until(&mut self, what: &str, limit: Duration, mut done: impl FnMut() -> bool) -> io::Result<()> {
+        let mut gone = false;
+        let reached = poll(limit, || {
+            gone = matches!(self.child.try_wait(), Ok(Some(_)));
+            gone || done()
+        });
+        // A port that answers after the program has gone belongs to somebody else.
+        if reached && !gone {
+            return Ok(());
+        }
+        Err(self.failure(&format!("{} before it {what}", if gone { "ended" } else { "took too long" })))
+    }
+
+    fn failure(&self, problem: &str) -> io::Error {
+        io::Error::other(format!("'{}' {problem}; it printed:\n{}", self.name, self.output()))
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        self.signal_group(Signal::KILL);
+        let _ = self.child.wait();
+    }
+}
+
+/// Asks `done` every 20 ms; true when it became true in time.
+pub fn poll(limit: Duration, mut done: impl FnMut() -> bool) -> bool {
+    let end = Instant::now() + limit;
+    loop {
+        if done() {
+            return true;
+        }
+        if Instant::now() > end {
+            return false;
+        }
+        sleep(Duration::from_millis(20));
+    }
+}
+
+/// A TCP port of `127.0.0.1` that is free now. Somebody may take it before its server does: start again then.
+pub fn free_port() -> io::Result<u16> {
+    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
+}
+
+/// Runs a command to its end and gives what it printed (both outputs); an error unless it succeeded.
+pub fn run(line: &[&str], env: &[(&str, &str)]) -> io::Result<String> {
+    let output =
+        Command::new(line[0]).args(&line[1..]).envs(env.iter().copied()).stdin(Stdio::null()).output()?;
+    let text = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8_lossy(&text).into_owned();
+    if output.status.success() {
+        return Ok(text);
+    }
+    Err(io::Error::other(format!("'{}' failed ({}):\n{text}", line.join(" "), output.status)))
+}

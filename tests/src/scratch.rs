@@ -1,0 +1,51 @@
+//! A directory of a test's own, gone when the test is.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::{fs, io, process};
+
+static NEXT: AtomicU32 = AtomicU32::new(0);
+
+/// A fresh directory below the system's temporary one; removed with its content when dropped.
+#[derive(Debug)]
+pub struct Scratch(PathBuf);
+
+impl Scratch {
+    /// Makes a directory whose name starts with `sharebench-test-` and is unique on this machine.
+    pub fn new(purpose: &str) -> io::Result<Self> {
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("sharebench-test-{}-{number}-{purpose}", process::id());
+        let path = std::env::temp_dir().join(name);
+        fs::create_dir(&path)?;
+        Ok(Self(path))
+    }
+
+    /// The directory.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// A path below it, as text.
+    ///
+    /// # Panics
+    /// When the temporary directory is not UTF-8.
+    pub fn file(&self, name: &str) -> String {
+        self.0.join(name).to_str().expect("a temporary directory in UTF-8").to_owned()
+    }
+
+    /// Makes a directory below it that everybody may use.
+    pub fn directory(&self, name: &str) -> io::Result<PathBuf> {
+        use std::os::unix::fs::PermissionsExt;
+        let path = self.0.join(name);
+        fs::create_dir_all(&path)?;
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o1777))?;
+        Ok(path)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // Left behind on failure: nothing else can be done about it here.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}

@@ -1,0 +1,165 @@
+//! The program itself, run as a user runs it: from a directory of its own, with the password in the environment.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+use std::time::Duration;
+use std::{env, fs, io};
+
+use crate::program::{Program, free_port, run};
+use crate::scratch::Scratch;
+use crate::smbd::Smbd;
+
+/// A user's working directory; the database and reports land there.
+#[derive(Debug)]
+pub struct Sharebench {
+    binary: String,
+    home: Scratch,
+}
+
+/// A run of the program that ended.
+#[derive(Debug)]
+pub struct Ended {
+    /// Exit code; none when a signal ended it.
+    pub code: Option<i32>,
+    /// Standard output.
+    pub stdout: String,
+    /// Standard error.
+    pub stderr: String,
+}
+
+/// `sharebench serve` on loopback ports, over a directory.
+#[derive(Debug)]
+pub struct Served {
+    program: Program,
+    directory: PathBuf,
+    /// TCP port of SMB.
+    pub smb_port: u16,
+    /// TCP port of NFS and its MOUNT protocol.
+    pub nfs_port: u16,
+}
+
+impl Sharebench {
+    /// Builds the program if its source has changed, and makes an empty working directory.
+    pub fn new() -> io::Result<Self> {
+        static BINARY: OnceLock<Result<String, String>> = OnceLock::new();
+        let built = BINARY.get_or_init(|| build().map_err(|error| error.to_string()));
+        let binary = built.clone().map_err(io::Error::other)?;
+        Ok(Self { binary, home: Scratch::new("home")? })
+    }
+
+    /// The working directory.
+    pub fn home(&self) -> &Path {
+        self.home.path()
+    }
+
+    /// Writes a file into the working directory.
+    pub fn write(&self, name: &str, text: &str) -> io::Result<()> {
+        fs::write(self.home().join(name), text)
+    }
+
+    /// Runs it to its end, at most five minutes.
+    pub fn run(&self, arguments: &[&str]) -> io::Result<Ended> {
+        self.run_with(arguments, &[])
+    }
+
+    /// The same with more in the environment.
+    pub fn run_with(&self, arguments: &[&str], env: &[(&str, &str)]) -> io::Result<Ended> {
+        let output = Command::new("timeout")
+            .args(["--signal=KILL", "300", &self.binary])
+            .args(arguments)
+            .current_dir(self.home())
+            .envs(self.environment())
+            .envs(env.iter().copied())
+            .stdin(Stdio::null())
+            .output()?;
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Ok(Ended { code: output.status.code(), stdout: text(&output.stdout), stderr: text(&output.stderr) })
+    }
+
+    /// Starts it in the background.
+    pub fn start(&self, arguments: &[&str], log: &str) -> io::Result<Program> {
+        let home = self.home().display().to_string();
+        let line = [&["env", "-C", &home, &self.binary], arguments].concat();
+        Program::start(&line, &self.environment(), &self.home().join(log))
+    }
+
+    /// Serves a new directory of the working directory over SMB and NFS.
+    pub fn serve(&self, name: &str) -> io::Result<Served> {
+        let directory = self.home.directory(name)?;
+        let (smb_port, nfs_port) = (free_port()?, free_port()?);
+        let (smb, nfs) = (format!("127.0.0.1:{smb_port}"), format!("127.0.0.1:{nfs_port}"));
+        let line = ["serve", name, "--smb", &smb, "--nfs", &nfs, "--user", Served::USER];
+        let mut program = self.start(&line, &format!("{name}.log"))?;
+        program.wait_for_port(smb_port, Duration::from_secs(10))?;
+        program.wait_for_port(nfs_port, Duration::from_secs(10))?;
+        Ok(Served { program, directory, smb_port, nfs_port })
+    }
+
+    fn environment(&self) -> [(&'static str, &str); 2] {
+        [
+            ("SHAREBENCH_PASSWORD", Smbd::PASSWORD),
+            // No netrc or configuration of whoever runs the tests.
+            ("HOME", self.home().to_str().unwrap_or("/nonexistent")),
+        ]
+    }
+}
+
+impl Ended {
+    /// Both outputs.
+    pub fn text(&self) -> String {
+        format!("{}{}", self.stdout, self.stderr)
+    }
+
+    /// Itself, when it succeeded.
+    ///
+    /// # Panics
+    /// When it did not.
+    #[must_use]
+    pub fn expect_success(self) -> Self {
+        assert_eq!(self.code, Some(0), "{}", self.text());
+        self
+    }
+}
+
+impl Served {
+    /// The user of the SMB share; its password is [`Smbd::PASSWORD`].
+    pub const USER: &str = "lab";
+    /// What NFS clients mount.
+    pub const EXPORT: &str = "/share";
+
+    /// The directory that is served.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// URL of a directory of the SMB share.
+    pub fn smb_url(&self, directory: &str) -> String {
+        format!("smb://{}@127.0.0.1:{}/share/{directory}", Self::USER, self.smb_port)
+    }
+
+    /// URL of a directory of the NFS export.
+    pub fn nfs_url(&self, directory: &str) -> String {
+        format!("nfs://127.0.0.1:{0}{1}/{directory}?mountport={0}", self.nfs_port, Self::EXPORT)
+    }
+
+    /// What it has printed so far.
+    pub fn output(&self) -> String {
+        self.program.output()
+    }
+}
+
+/// Builds the program with the profile and into the directory this test was built with.
+fn build() -> io::Result<String> {
+    let test = env::current_exe()?;
+    let profile = test.ancestors().nth(2).ok_or(io::ErrorKind::NotFound)?;
+    let target = profile.parent().ok_or(io::ErrorKind::NotFound)?.display().to_string();
+    let cargo = env::var("CARGO").unwrap_or_else(|_| "cargo".into());
+    let mut line =
+        vec![cargo.as_str(), "build", "--quiet", "--package", "sharebench", "--target-dir", &target];
+    if profile.ends_with("release") {
+        line.push("--release");
+    }
+    run(&line, &[])?;
+    Ok(profile.join("sharebench").display().to_string())
+}

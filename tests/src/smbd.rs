@@ -1,0 +1,174 @@
+//! Samba's smbd on a loopback port, with users and state of its own.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use std::{fs, io};
+
+use rustix::process::Signal;
+
+use crate::need::{Need, find_program};
+use crate::program::{Program, free_port, run};
+use crate::scratch::Scratch;
+
+/// What smbd does about signing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Signing {
+    /// Signs when the client wants it.
+    #[default]
+    Offered,
+    /// Refuses clients that do not sign.
+    Mandatory,
+    /// Does not sign.
+    Disabled,
+}
+
+/// How smbd is to behave.
+#[derive(Debug, Clone, Default)]
+pub struct SmbdOptions {
+    /// `server signing`.
+    pub signing: Signing,
+    /// Refuses clients that do not encrypt.
+    pub encrypted: bool,
+    /// Lowest and highest dialect in Samba's words, such as `("SMB2_02", "SMB2_10")`.
+    pub dialects: Option<(&'static str, &'static str)>,
+    /// Refuses every change of the share.
+    pub read_only: bool,
+    /// Puts the share on a file system of this many bytes (needs root).
+    pub capacity: Option<u64>,
+}
+
+/// A running smbd with one share called `share` and one user.
+#[derive(Debug)]
+pub struct Smbd {
+    program: Program,
+    scratch: Scratch,
+    port: u16,
+    user: String,
+    capacity: bool,
+}
+
+impl Smbd {
+    /// What the machine must have.
+    pub const NEEDS: [Need; 2] = [Need::Program("smbd"), Need::Program("pdbedit")];
+    /// The user's password.
+    pub const PASSWORD: &str = "open Sesame 42";
+
+    /// Starts it and waits until it answers.
+    pub fn start(options: &SmbdOptions) -> io::Result<Self> {
+        // A port can be lost to another program between choosing and binding it.
+        Self::attempt(options).or_else(|_| Self::attempt(options))
+    }
+
+    fn attempt(options: &SmbdOptions) -> io::Result<Self> {
+        let scratch = Scratch::new("smbd")?;
+        let port = free_port()?;
+        // Without root smbd can only serve as the user it runs as; with root it serves as root.
+        let user = run(&["id", "-un"], &[])?.trim().to_owned();
+        scratch.directory("share")?;
+        for state in ["private", "lock", "state", "cache", "pid", "ncalrpc"] {
+            fs::create_dir(scratch.path().join(state))?;
+        }
+        let config = scratch.file("smb.conf");
+        fs::write(&config, configuration(options, scratch.path(), port))?;
+        add_user(&config, &user)?;
+        let smbd = find_program("smbd").ok_or(io::ErrorKind::NotFound)?;
+        let line = format!("exec {smbd} -F --no-process-group -s {config}");
+        // The small file system lives in a mount namespace of smbd's own and goes with it.
+        let (shell, line) = match options.capacity {
+            None => (vec!["sh", "-c"], line),
+            Some(bytes) => {
+                let mount =
+                    format!("mount -t tmpfs -o size={bytes},mode=1777 tmpfs {}", scratch.file("share"));
+                (vec!["unshare", "--mount", "sh", "-c"], format!("{mount} && {line}"))
+            }
+        };
+        let words: Vec<&str> = shell.into_iter().chain([line.as_str()]).collect();
+        let program = Program::start(&words, &[], &scratch.path().join("stdout"))?;
+        let mut smbd = Self { program, scratch, port, user, capacity: options.capacity.is_some() };
+        smbd.program.wait_for_port(port, Duration::from_secs(15))?;
+        Ok(smbd)
+    }
+
+    /// TCP port on `127.0.0.1`.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Name of the user that may log in with [`Self::PASSWORD`].
+    pub fn user(&self) -> &str {
+        &self.user
+    }
+
+    /// The share's directory as this process sees it.
+    pub fn share(&self) -> PathBuf {
+        let share = self.scratch.path().join("share");
+        if !self.capacity {
+            return share;
+        }
+        Path::new(&format!("/proc/{}/root", self.program.pid()))
+            .join(share.strip_prefix("/").unwrap_or(&share))
+    }
+
+    /// URL of a directory of the share; `options` without `?`.
+    pub fn url(&self, directory: &str, options: &str) -> String {
+        let gap = if options.is_empty() { "" } else { "?" };
+        format!("smb://{}@127.0.0.1:{}/share/{directory}{gap}{options}", self.user, self.port)
+    }
+
+    /// Ends it at once, connections included.
+    pub fn kill(&self) {
+        self.program.signal_group(Signal::KILL);
+    }
+
+    /// Stops it without ending it: connections stay open and nothing answers.
+    pub fn freeze(&self) {
+        self.program.signal_group(Signal::STOP);
+    }
+}
+
+fn add_user(config: &str, user: &str) -> io::Result<()> {
+    let password = Smbd::PASSWORD;
+    let line = format!("printf '%s\\n%s\\n' '{password}' '{password}' | pdbedit -s {config} -t -a -u {user}");
+    run(&["sh", "-c", &line], &[]).map(drop)
+}
+
+fn configuration(options: &SmbdOptions, scratch: &Path, port: u16) -> String {
+    let signing = match options.signing {
+        Signing::Offered => "default",
+        Signing::Mandatory => "mandatory",
+        Signing::Disabled => "disabled",
+    };
+    let encryption = if options.encrypted { "required" } else { "default" };
+    let (lowest, highest) = options.dialects.unwrap_or(("SMB2_02", "SMB3_11"));
+    let writable = if options.read_only { "no" } else { "yes" };
+    let home = scratch.display();
+    format!(
+        "[global]
+ workgroup = LAB
+ server role = standalone server
+ smb ports = {port}
+ interfaces = 127.0.0.1/8
+ bind interfaces only = yes
+ disable netbios = yes
+ disable spoolss = yes
+ load printers = no
+ map to guest = never
+ private dir = {home}/private
+ lock directory = {home}/lock
+ state directory = {home}/state
+ cache directory = {home}/cache
+ pid directory = {home}/pid
+ ncalrpc dir = {home}/ncalrpc
+ passdb backend = tdbsam:{home}/private/passdb.tdb
+ log file = {home}/log
+ log level = 1
+ server signing = {signing}
+ server smb encrypt = {encryption}
+ server min protocol = {lowest}
+ server max protocol = {highest}
+[share]
+ path = {home}/share
+ writable = {writable}
+"
+    )
+}
