@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use sharebench_nfs::NfsTarget;
 use sharebench_server::{DirectoryOptions, DirectoryVolume, EmbeddedServers, ServeOptions, Volume};
+use sharebench_smb::SmbTarget;
 use sharebench_target::Secret;
 use sharebench_target::conformance::Suite;
 use sharebench_tests::program::run;
@@ -112,5 +113,17 @@ fn nfs_conforms_at_the_embedded_server() {
     let target =
         NfsTarget::from_url(url(&format!("nfs://127.0.0.1:{port}{EXPORT}?mountport={port}"))).unwrap();
     conform(&target, &Suite::default());
+    assert_eq!(fs::read_dir(&served.directory).unwrap().count(), 0, "the suite left something");
+}
+
+#[test]
+fn smb_conforms_at_the_embedded_server() {
+    let served = Served::start();
+    let port = served.port("smb");
+    for options in ["sign=off", "sign=required", "encrypt=required", "dialect=3.0&sign=required", "dialect=2.1"] {
+        let text = format!("smb://{USER}@127.0.0.1:{port}/share?{options}");
+        let target = SmbTarget::from_url(url(&text), Secret::new(Smbd::PASSWORD)).unwrap();
+        conform(&target, &Suite::default());
+    }
     assert_eq!(fs::read_dir(&served.directory).unwrap().count(), 0, "the suite left something");
 }

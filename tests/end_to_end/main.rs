@@ -12,6 +12,7 @@ mod cleanliness;
 mod demo;
 mod embedded;
 mod interop_ganesha;
+mod interop_smbd;
 mod kernel_guest;
 mod kill9;
 mod lost_server;

@@ -147,6 +147,12 @@ fn median_of(steps: &[&StepResult], what: impl Fn(&Measure) -> Option<f64>) -> f
 /// wanted by curves only, and merging histograms is most of the work of a large sweep.
 fn merge(steps: &[&StepResult], curve: bool) -> Measure {
     let mut total = Measure { motors_reported: u32::MAX, ..Measure::default() };
+    let times = |of: fn(&Measure) -> &Histogram| merged(steps.iter().map(|step| of(&step.measure)).collect());
+    total.response = times(|measure| &measure.response);
+    if curve {
+        total.service = times(|measure| &measure.service);
+        total.lag = times(|measure| &measure.lag);
+    }
     for measure in steps.iter().map(|step| &step.measure) {
         total.operations += measure.operations;
         total.bytes.read += measure.bytes.read;
@@ -156,15 +162,19 @@ fn merge(steps: &[&StepResult], curve: bool) -> Measure {
         total.client_cpu.kernel_ns += measure.client_cpu.kernel_ns;
         total.motors_assigned = total.motors_assigned.max(measure.motors_assigned);
         total.motors_reported = total.motors_reported.min(measure.motors_reported);
-        total.response.merge(&measure.response);
-        if curve {
-            total.service.merge(&measure.service);
-            total.lag.merge(&measure.lag);
-        }
         for (class, count) in &measure.errors {
             *total.errors.entry(*class).or_default() += count;
         }
     }
+    total
+}
+
+/// All times in one, the widest histogram first: its room is allocated once and none has to grow.
+fn merged(mut parts: Vec<&Histogram>) -> Histogram {
+    parts.sort_by_key(|times| std::cmp::Reverse(times.max()));
+    let mut parts = parts.into_iter();
+    let mut total = parts.next().cloned().unwrap_or_default();
+    parts.for_each(|times| total.merge(times));
     total
 }
 

@@ -114,26 +114,30 @@ pub(crate) fn layouts<'a>(steps: impl Iterator<Item = &'a StepResult>) -> Vec<La
     };
     let mut keys: Vec<(View, Coordinates)> = Vec::new();
     let mut sections: Vec<Layout> = Vec::new();
+    let mut known: BTreeMap<&Coordinates, usize> = BTreeMap::new();
     for step in steps {
-        let view = view_of(&step.coordinates);
-        let axes = axes_of(view);
-        let key = (view, without(&step.coordinates, &axes));
-        let index = keys.iter().position(|known| *known == key).unwrap_or_else(|| {
-            keys.push(key);
-            let (title, positions) = (String::new(), Vec::new());
-            sections.push(Layout { title, view, unit: RateUnit::OperationsPerSecond, axes, positions });
-            sections.len() - 1
+        // Targets and repetitions share their positions.
+        let index = *known.entry(&step.coordinates).or_insert_with(|| {
+            let view = view_of(&step.coordinates);
+            let axes = axes_of(view);
+            let key = (view, without(&step.coordinates, &axes));
+            let index = keys.iter().position(|known| *known == key).unwrap_or_else(|| {
+                keys.push(key);
+                let (title, positions) = (String::new(), Vec::new());
+                sections.push(Layout { title, view, unit: RateUnit::OperationsPerSecond, axes, positions });
+                sections.len() - 1
+            });
+            sections[index].positions.push(step.coordinates.clone());
+            index
         });
         if step.measure.bytes.total() > 0 {
             sections[index].unit = RateUnit::BytesPerSecond;
         }
-        sections[index].positions.push(step.coordinates.clone());
     }
     for section in &mut sections {
         section.positions.sort_by_cached_key(|c| {
             axes_of(section.view).iter().map(|a| c.get(a).cloned()).collect::<Vec<_>>()
         });
-        section.positions.dedup();
     }
     name(&mut sections, &keys);
     sections

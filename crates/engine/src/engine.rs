@@ -191,6 +191,7 @@ impl Run<'_> {
             match self.step(step, &mut hosts[step.target as usize], context).await {
                 Ok(()) => {}
                 Err(PassEnd::Stopped) => return RunOutcome::Stopped,
+                Err(PassEnd::Broken(why)) => return RunOutcome::EngineFailed(why),
                 Err(PassEnd::Lost(error)) => {
                     let (index, class) = (step.index, error.class);
                     self.tell(RunEvent::Failure { index, class, detail: error.to_string() });
@@ -229,7 +230,7 @@ impl Run<'_> {
                     directory: self.directory,
                     seed: self.plan.seed ^ u64::from(step.index),
                 };
-                tally = load.measure().map_err(|error| engine_failed(&error))?;
+                tally = load.measure().map_err(PassEnd::Broken)?;
                 if self.stop.is_stopped() {
                     return Err(PassEnd::Stopped);
                 }
@@ -274,10 +275,6 @@ impl Run<'_> {
 struct Host {
     files: TargetFiles,
     set_written: bool,
-}
-
-fn engine_failed(error: &str) -> PassEnd {
-    PassEnd::Lost(OpError::new(sharebench_model::ErrorClass::Io, "engine", error))
 }
 
 fn greatest_common_divisor(a: u64, b: u64) -> u64 {

@@ -21,6 +21,9 @@ pub(crate) enum PassEnd {
     /// The target failed for good.
     #[error(transparent)]
     Lost(#[from] OpError),
+    /// Our own machinery failed; what was measured is not to be trusted.
+    #[error("{0}")]
+    Broken(String),
 }
 
 /// True for failures that no later operation of the step can survive.

@@ -71,7 +71,7 @@ impl FromStr for ByteSize {
 impl fmt::Display for ByteSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (unit, factor) =
-            SIZES.into_iter().find(|(_, n)| self.0 >= *n && self.0 % n == 0).unwrap_or(("B", 1));
+            SIZES.into_iter().find(|(_, n)| self.0 >= *n && self.0.is_multiple_of(*n)).unwrap_or(("B", 1));
         f.pad(&format!("{}{unit}", self.0 / factor))
     }
 }

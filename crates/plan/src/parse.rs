@@ -105,7 +105,7 @@ impl Reader<'_> {
                         "use SHAREBENCH_PASSWORD or --password-file",
                     ),
                     other => {
-                        self.unknown(&format!("target.{index}."), other, key.span().start, &["name", "url"])
+                        self.unknown(&format!("target.{index}."), other, key.span().start, &["name", "url"]);
                     }
                 }
             }

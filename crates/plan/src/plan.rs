@@ -105,6 +105,6 @@ pub struct Plan {
     pub depth: Option<Depth>,
     /// Steps of users.
     pub load: Option<Load>,
-    /// Line of each field in the plan file, for mistakes found later.
-    pub(crate) lines: BTreeMap<String, usize>,
+    /// Line of each field in the plan file, for mistakes found later; empty for plans made from flags.
+    pub lines: BTreeMap<String, usize>,
 }

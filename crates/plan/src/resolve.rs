@@ -251,7 +251,7 @@ impl Resolver<'_> {
     }
 
     fn check_divides(&mut self, field: &str, file: ByteSize, record: ByteSize) {
-        if record.0 > 0 && file.0 % record.0 != 0 {
+        if record.0 > 0 && !file.0.is_multiple_of(record.0) {
             self.blame(
                 field,
                 &format!("{file} is not a multiple of the record size {record}"),

@@ -97,7 +97,7 @@ fn duration(value: Duration) -> String {
     let nanos = value.as_nanos();
     let (count, unit) = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")]
         .into_iter()
-        .find(|(size, _)| nanos % size == 0)
+        .find(|(size, _)| nanos.is_multiple_of(*size))
         .map_or((nanos, "ns"), |(size, unit)| (nanos / size, unit));
     quoted(format!("{count}{unit}"))
 }

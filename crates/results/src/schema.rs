@@ -1,6 +1,6 @@
 //! The tables, and how older files become current ones.
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::error::Problem;
 
@@ -19,8 +19,14 @@ fn pragma(connection: &Connection, name: &str) -> rusqlite::Result<i64> {
 
 /// Refuses files that are not ours or too new; gives the file's version, 0 for an empty file.
 pub(crate) fn check(connection: &Connection) -> Result<i64, Problem> {
-    let (found, application) = (pragma(connection, "user_version")?, pragma(connection, "application_id")?);
-    let tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    // All that is asked is asked of one moment: another process may be creating the tables right now.
+    standing(&connection.unchecked_transaction()?)
+}
+
+/// What [`check`] says, within the caller's transaction.
+fn standing(transaction: &Transaction<'_>) -> Result<i64, Problem> {
+    let (found, application) = (pragma(transaction, "user_version")?, pragma(transaction, "application_id")?);
+    let tables: i64 = transaction.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     match (application, found) {
         (0, 0) if tables == 0 => Ok(0),
         (APPLICATION_ID, _) if found > KNOWN => Err(Problem::Newer { found, known: KNOWN }),
@@ -35,7 +41,7 @@ pub(crate) fn migrate(connection: &mut Connection) -> Result<(), Problem> {
         return Ok(());
     }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let found = check(&transaction)?;
+    let found = standing(&transaction)?;
     for migration in MIGRATIONS.iter().skip(found as usize) {
         transaction.execute_batch(migration)?;
     }

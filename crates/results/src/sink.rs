@@ -36,6 +36,11 @@ impl RunSink {
         &self.store
     }
 
+    /// Ends recording and gives the store back.
+    pub fn into_store(self) -> Store {
+        self.store
+    }
+
     /// Takes one event; those that only concern a live view are ignored.
     pub fn record(&mut self, event: &RunEvent) -> Result<(), StoreError> {
         match event {

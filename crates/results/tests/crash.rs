@@ -1,18 +1,18 @@
 //! A process that dies in the middle of a run loses at most the step in progress.
 
-mod common;
+mod sample;
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
-use common::{Scratch, header, step};
+use sample::{Scratch, header, step};
 use sharebench_model::RunEvent;
 use sharebench_results::{Problem, RunSink, RunState, Store};
 
 const FILE: &str = "SHAREBENCH_TEST_DB";
 
+/// The process that the test below kills; nothing happens where the variable is not set.
 #[test]
-#[ignore = "the process that the test below kills"]
 fn recorder() {
     let Ok(path) = std::env::var(FILE) else { return };
     let mut sink = RunSink::new(Store::open(path).unwrap());
@@ -29,7 +29,7 @@ fn recorder() {
 fn a_killed_run_keeps_every_recorded_step_and_resumes() {
     let file = Scratch::new("killed");
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--ignored", "--exact", "recorder", "--nocapture"])
+        .args(["--exact", "recorder", "--nocapture"])
         .env(FILE, &file.0)
         .stdout(Stdio::piped())
         .spawn()
@@ -57,8 +57,8 @@ fn a_killed_run_keeps_every_recorded_step_and_resumes() {
     assert_eq!(reader.finished_steps(run).unwrap().len(), stored.steps.len() + 1);
 }
 
+/// The process that the test below starts under a file size limit.
 #[test]
-#[ignore = "run by the test below under a file size limit"]
 fn limited_recorder() {
     let Ok(path) = std::env::var(FILE) else { return };
     let mut store = Store::open(path).unwrap();
@@ -82,7 +82,7 @@ fn limited_recorder() {
 fn a_disk_that_fills_up_loses_nothing_recorded_before() {
     let file = Scratch::new("limited");
     let test = std::env::current_exe().unwrap();
-    let script = "ulimit -f 200; trap '' XFSZ; exec \"$0\" --ignored --exact limited_recorder";
+    let script = "ulimit -f 200; trap '' XFSZ; exec \"$0\" --exact limited_recorder";
     let ended = Command::new("sh").args(["-c", script]).arg(test).env(FILE, &file.0).output().unwrap();
     let shown = String::from_utf8_lossy(&ended.stdout);
     assert!(ended.status.success() && shown.contains("1 passed"), "{shown}");

@@ -1,13 +1,13 @@
 //! Exports carry the numbers as they are.
 #![expect(clippy::unwrap_used, reason = "a test may panic, its helper functions too")]
 
-mod common;
+mod sample;
 
 use std::collections::HashMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use common::{Scratch, header, step};
+use sample::{Scratch, header, step};
 use sharebench_model::{Histogram, RunOutcome};
 use sharebench_results::{Store, StoredRun, write_csv, write_json};
 

@@ -1,10 +1,10 @@
 //! Whatever a step holds, the store gives it back exactly.
 
-mod common;
+mod sample;
 
-use common::{Scratch, header, histogram};
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
+use sample::{Scratch, header, histogram};
 use sharebench_model::{
     Check, Coordinates, CpuTime, ErrorClass, Histogram, IoBytes, Measure, RateBase, StepResult, Value,
     Verdict, WireCount,

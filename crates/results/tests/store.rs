@@ -1,9 +1,11 @@
 //! The store keeps exactly what it was given, tells how runs stand, and names what is wrong with a file.
 #![expect(clippy::unwrap_used, reason = "a test may panic, its helper functions too")]
 
-mod common;
+mod sample;
 
-use common::{Scratch, header, step};
+use std::sync::Barrier;
+
+use sample::{Scratch, header, step};
 use sharebench_model::{Facts, RunEvent, RunOutcome};
 use sharebench_results::{Problem, RunId, RunReference, RunSink, RunState, Store};
 
@@ -121,6 +123,35 @@ fn two_writers_share_a_file() {
     let store = Store::open_read_only(&file.0).unwrap();
     for run in runs {
         assert_eq!(store.load(run).unwrap().steps, (0..20).map(step).collect::<Vec<_>>());
+    }
+}
+
+/// A file that another process is just creating was called another program's.
+#[test]
+fn a_file_under_creation_is_nobody_elses() {
+    for round in 0..40 {
+        let file = Scratch::new(&format!("creation-{round}"));
+        let start = Barrier::new(6);
+        std::thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| {
+                    start.wait();
+                    let store = Store::open(&file.0).unwrap();
+                    assert_eq!(store.runs().unwrap(), []);
+                });
+                scope.spawn(|| {
+                    start.wait();
+                    match Store::open_read_only(&file.0) {
+                        Ok(store) => assert_eq!(store.runs().unwrap(), []),
+                        // Earlier than the file, or than its tables.
+                        Err(error) => {
+                            let early = matches!(error.problem, Problem::CannotOpen | Problem::NoRuns);
+                            assert!(early, "{error}");
+                        }
+                    }
+                });
+            }
+        });
     }
 }
 

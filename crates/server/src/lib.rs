@@ -37,8 +37,8 @@ pub use directory::{DirectoryError, DirectoryOptions, DirectoryVolume};
 pub use front_end::{FrontEnd, ServeError};
 pub use memory::MemoryVolume;
 pub use name::{MAX_NAME_BYTES, check_name};
-pub use servers::{EmbeddedServers, ServeOptions};
 pub use nfs::{NfsServer, NfsServerCounts, NfsServerOptions};
+pub use servers::{EmbeddedServers, ServeOptions};
 pub use smb::{Protection, SmbServer, SmbServerOptions};
 pub use volume::{
     Attributes, DirectoryEntry, NodeId, ROOT, SetAttributes, Volume, VolumeError, VolumeResult, VolumeSpace,

@@ -1,1 +1,20 @@
 //! SMB 2.0.2 to 3.1.1 in user space.
+//!
+//! [`wire`] holds the message codecs, both directions; [`SmbTarget`] is the client adapter on top of them.
+//!
+//! ```no_run
+//! use sharebench_smb::SmbTarget;
+//! use sharebench_target::{Secret, TargetUrl};
+//!
+//! let url = TargetUrl::parse("smb://alice@nas/share/dir?dialect=3.1.1&sign=required").expect("a URL");
+//! let target = SmbTarget::from_url(url, Secret::new("password")).expect("an SMB URL");
+//! ```
+
+mod auth;
+mod client;
+mod crypto;
+mod status;
+pub mod wire;
+
+pub use client::SmbTarget;
+pub use status::NtStatus;

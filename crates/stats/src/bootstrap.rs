@@ -2,7 +2,9 @@
 //!
 //! Source: Efron, JASA 82 (1987) 171; Efron and Tibshirani: An Introduction to the Bootstrap, 14.3.
 
-use crate::{Estimate, Interval, Rng, normal_cdf, normal_quantile};
+use sharebench_model::Random;
+
+use crate::{Estimate, Interval, normal_cdf, normal_quantile};
 
 /// What one system did in one window.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -24,55 +26,78 @@ pub fn total_work_log_ratio(
     resamples: usize,
     seed: u64,
 ) -> Option<Estimate> {
-    let value = statistic(pairs.iter());
-    if !value.is_finite() {
+    let ratio = Sums::of(pairs.iter()).ratio();
+    if !ratio.ln().is_finite() {
         return None;
     }
-    let interval = (pairs.len() >= MIN_PAIRS).then(|| bca(pairs, value, level, resamples, seed)).flatten();
-    Some(Estimate { value, interval, n: pairs.len() })
+    let interval = (pairs.len() >= MIN_PAIRS).then(|| bca(pairs, ratio, level, resamples, seed)).flatten();
+    Some(Estimate { value: ratio.ln(), interval, n: pairs.len() })
 }
 
-fn statistic<'a>(pairs: impl Iterator<Item = &'a (Work, Work)>) -> f64 {
-    let (mut a, mut b) = (Work { amount: 0.0, time: 0.0 }, Work { amount: 0.0, time: 0.0 });
-    for (one, other) in pairs {
-        a.amount += one.amount;
-        a.time += one.time;
-        b.amount += other.amount;
-        b.time += other.time;
+/// Work of many pairs.
+#[derive(Clone, Copy)]
+struct Sums {
+    a: Work,
+    b: Work,
+}
+
+impl Sums {
+    fn of<'a>(pairs: impl Iterator<Item = &'a (Work, Work)>) -> Self {
+        let none = Work { amount: 0.0, time: 0.0 };
+        pairs.fold(Self { a: none, b: none }, |sums, pair| sums.with(pair, 1.0))
     }
-    (a.amount / a.time / (b.amount / b.time)).ln()
+
+    /// One pair more, or less when `sign` is -1.
+    fn with(self, (a, b): &(Work, Work), sign: f64) -> Self {
+        let add = |sum: Work, work: &Work| Work {
+            amount: sum.amount + sign * work.amount,
+            time: sum.time + sign * work.time,
+        };
+        Self { a: add(self.a, a), b: add(self.b, b) }
+    }
+
+    fn ratio(self) -> f64 {
+        self.a.amount / self.a.time / (self.b.amount / self.b.time)
+    }
 }
 
-fn bca(pairs: &[(Work, Work)], value: f64, level: f64, resamples: usize, seed: u64) -> Option<Interval> {
-    let mut rng = Rng::new(seed);
+/// Works on ratios and takes the logarithm of the two bounds only: it keeps the order.
+fn bca(pairs: &[(Work, Work)], ratio: f64, level: f64, resamples: usize, seed: u64) -> Option<Interval> {
+    let mut random = Random::new(seed, 0);
+    let n = pairs.len();
     let mut drawn: Vec<f64> = (0..resamples)
-        .map(|_| statistic((0..pairs.len()).map(|_| &pairs[rng.below(pairs.len())])))
-        .filter(|x| x.is_finite())
+        .map(|_| Sums::of((0..n).map(|_| &pairs[random.below(n as u64) as usize])).ratio())
+        .filter(|x| *x > 0.0 && x.is_finite())
         .collect();
-    drawn.sort_unstable_by(f64::total_cmp);
-    let below = drawn.partition_point(|x| *x < value) as f64 + drawn.partition_point(|x| *x <= value) as f64;
-    let bias = normal_quantile((below / 2.0 / drawn.len() as f64).clamp(1e-6, 1.0 - 1e-6));
+    if drawn.is_empty() {
+        return None;
+    }
+    // Half of those that are equal count as below.
+    let halves: usize = drawn.iter().map(|x| usize::from(*x < ratio) + usize::from(*x <= ratio)).sum();
+    let share = halves as f64 / 2.0 / drawn.len() as f64;
+    let bias = normal_quantile(share.clamp(1e-6, 1.0 - 1e-6));
     let acceleration = acceleration(pairs);
-    let bound = |tail: f64| {
+    let mut bound = |tail: f64| {
         let z = bias + normal_quantile(tail);
         let share = normal_cdf(bias + z / (1.0 - acceleration * z));
         let index = (share * (drawn.len() as f64 + 1.0)).round().clamp(1.0, drawn.len() as f64);
-        drawn.get(index as usize - 1).copied()
+        // Two order statistics are wanted, not the whole order.
+        *drawn.select_nth_unstable_by((index as usize).max(1) - 1, f64::total_cmp).1
     };
     let tail = (1.0 - level) / 2.0;
-    Some(Interval::new(bound(tail)?, bound(1.0 - tail)?))
+    Some(Interval::new(bound(tail).ln(), bound(1.0 - tail).ln()))
 }
 
 /// Skewness of the jackknife values, Efron & Tibshirani (14.15).
 fn acceleration(pairs: &[(Work, Work)]) -> f64 {
-    let left_out: Vec<f64> = (0..pairs.len())
-        .map(|skip| statistic(pairs.iter().enumerate().filter(|(i, _)| *i != skip).map(|(_, pair)| pair)))
-        .collect();
+    let all = Sums::of(pairs.iter());
+    let left_out: Vec<f64> = pairs.iter().map(|pair| all.with(pair, -1.0).ratio().ln()).collect();
     let mean = left_out.iter().sum::<f64>() / left_out.len() as f64;
     let (mut squares, mut cubes) = (0.0, 0.0);
     for x in left_out {
         squares += (mean - x).powi(2);
         cubes += (mean - x).powi(3);
     }
-    if squares > 0.0 { cubes / (6.0 * squares.powf(1.5)) } else { 0.0 }
+    let acceleration = cubes / (6.0 * squares.powf(1.5));
+    if acceleration.is_finite() { acceleration } else { 0.0 }
 }

@@ -21,7 +21,6 @@ mod normal;
 mod order_statistic;
 mod ratio;
 mod repetitions;
-mod rng;
 mod signed_rank;
 
 pub use bootstrap::{Work, total_work_log_ratio};
@@ -33,7 +32,6 @@ pub use normal::{normal_cdf, normal_quantile};
 pub use order_statistic::{Ranks, median, quantile_ranks, sample_median};
 pub use ratio::separate_log_ratio;
 pub use repetitions::repetitions_needed;
-pub use rng::Rng;
 pub use signed_rank::{
     SMALLEST_SAMPLE_95, attainable_level, hodges_lehmann, signed_rank_p_value, upper_tail,
 };

@@ -5,17 +5,22 @@ use std::collections::BTreeMap;
 
 use sharebench_analysis::RunData;
 use sharebench_model::{
-    Check, Coordinates, CpuTime, Histogram, IoBytes, Measure, RateBase, RunHeader, RunOutcome, StepResult,
-    TargetIdentity, Value, Verdict, axis,
+    Check, Coordinates, CpuTime, Histogram, IoBytes, Measure, Random, RateBase, RunHeader, RunOutcome,
+    StepResult, TargetIdentity, Value, Verdict, axis,
 };
-use sharebench_stats::Rng;
+use sharebench_stats::normal_quantile;
 
 pub const TESTS: [&str; 6] = ["write", "rewrite", "read", "reread", "random-read", "random-write"];
+
+/// A standard normal variable (by inversion).
+fn normal(random: &mut Random) -> f64 {
+    normal_quantile(random.unit().max(f64::MIN_POSITIVE))
+}
 
 /// A run under construction.
 pub struct Synthetic {
     pub run: RunData,
-    pub rng: Rng,
+    pub random: Random,
     /// Standard deviation of ln(rate) that every step has of its own.
     pub noise: f64,
     /// Standard deviation that all steps of one repetition share.
@@ -49,7 +54,7 @@ impl Synthetic {
             steps: Vec::new(),
             outcome: Some(RunOutcome::Complete),
         };
-        Self { run, rng: Rng::new(seed), noise: 0.02, drift: 0.03 }
+        Self { run, random: Random::new(seed, 0), noise: 0.02, drift: 0.03 }
     }
 
     /// Every position on every target, interleaved, `repetitions` times, with the rate that `truth` gives.
@@ -61,12 +66,13 @@ impl Synthetic {
     ) {
         let targets = self.run.header.targets.len();
         for repetition in 0..repetitions {
-            let shock = self.drift * self.rng.normal();
+            let shock = self.drift * normal(&mut self.random);
             for coordinates in positions {
-                let first = self.rng.below(targets);
+                let first = self.random.below(targets as u64) as usize;
                 for turn in 0..targets {
                     let target = (first + turn) % targets;
-                    let rate = truth(target, coordinates) * (shock + self.noise * self.rng.normal()).exp();
+                    let rate =
+                        truth(target, coordinates) * (shock + self.noise * normal(&mut self.random)).exp();
                     self.step(target, repetition, coordinates.clone(), rate);
                 }
             }
@@ -125,8 +131,8 @@ impl Synthetic {
     fn times(&mut self, mean: f64, n: usize) -> Histogram {
         let mut times = Histogram::new();
         for _ in 0..n {
-            let stall = if self.rng.uniform() < 0.004 { 20.0 } else { 1.0 };
-            times.record((mean * stall * (0.3 * self.rng.normal() - 0.045).exp()) as u64);
+            let stall = if self.random.unit() < 0.004 { 20.0 } else { 1.0 };
+            times.record((mean * stall * (0.3 * normal(&mut self.random) - 0.045).exp()) as u64);
         }
         times
     }

@@ -1,10 +1,10 @@
-//! Messages of a few fixed fields: CLOSE, FLUSH, ECHO, LOGOFF, TREE_DISCONNECT and the error response.
+//! Messages of a few fixed fields: CLOSE, FLUSH, ECHO, LOGOFF, `TREE_DISCONNECT` and the error response.
 
 use super::bytes::body;
 use super::{FileId, Reader, WireError};
 
 body! {
-    /// The body of LOGOFF, TREE_DISCONNECT, ECHO and CANCEL in both directions, and of FLUSH's response
+    /// The body of LOGOFF, `TREE_DISCONNECT`, ECHO and CANCEL in both directions, and of FLUSH's response
     /// (MS-SMB2 2.2.7, 2.2.8, 2.2.11, 2.2.12, 2.2.18, 2.2.28..2.2.30).
     Empty, 4 {
         /// Zero.

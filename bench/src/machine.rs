@@ -1,0 +1,41 @@
+//! Where and when the table was made.
+
+use std::fs;
+use std::process::Command;
+
+/// Prints what a reader must know of the machine.
+pub fn describe() {
+    let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = cpu.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    println!("- date: {}", output("date", &["-u", "+%Y-%m-%d %H:%M UTC"]));
+    println!("- machine: {}, {cores} cores", model.map_or("unknown processor", |(_, model)| model));
+    println!("- system: Debian {}, Linux {}", debian(), output("uname", &["-r"]));
+    println!("- compiler: {}", output("rustc", &["--version"]));
+    let packages = ["fio", "libnfs-dev", "nfs-ganesha", "samba"]
+        .map(|name| format!("{name} {}", output("dpkg-query", &["-W", "-f=${Version}", name])));
+    println!("- Debian packages: {}", packages.join(", "));
+    println!("- crates: nfs3_client 0.9.1, smb2 0.39.0");
+}
+
+/// Prints the load average; what ran before is part of it, this program's own measurements included.
+pub fn tell_load(when: &str) {
+    let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let one: f64 = load.split(' ').next().and_then(|number| number.parse().ok()).unwrap_or(f64::NAN);
+    println!("\nLoad average {when}: {one:.2} (one minute).");
+    if when == "at the start" && one > 1.0 {
+        println!("**Warning: other programs keep this machine busy; trust ratios more than figures.**");
+    }
+}
+
+fn debian() -> String {
+    fs::read_to_string("/etc/debian_version").unwrap_or_default().trim().to_owned()
+}
+
+fn output(program: &str, words: &[&str]) -> String {
+    let output = Command::new(program).args(words).output();
+    output.map_or_else(
+        |_| "unknown".to_owned(),
+        |output| String::from_utf8_lossy(&output.stdout).trim().to_owned(),
+    )
+}

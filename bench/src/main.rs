@@ -1,0 +1,124 @@
+//! Prints the project's performance table: sharebench beside its opponents, interleaved, medians of five.
+
+mod client;
+mod local;
+mod machine;
+mod nfs;
+mod nfs3;
+mod ours;
+mod recording;
+mod sample;
+mod shape;
+#[cfg(feature = "smb")]
+mod smb;
+mod smb2;
+mod table;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use sample::Sample;
+use shape::Shape;
+use table::Table;
+
+/// Why the table cannot be made; the words are for a person.
+pub type Failure = Box<dyn std::error::Error>;
+
+const USAGE: &str = "bench/run [local] [nfs] [smb] [recording] [--rounds N] [--seconds S] [--dir DIR]
+  parts      which tables; all when none is named
+  --rounds   measurements per median (5)
+  --seconds  length of one measurement (1)
+  --dir      where the local file is made (the system's temporary directory)";
+
+const PARTS: [&str; 4] = ["local", "nfs", "smb", "recording"];
+
+/// What was typed.
+struct Options {
+    parts: Vec<String>,
+    rounds: usize,
+    time: Duration,
+    directory: PathBuf,
+}
+
+impl Options {
+    fn parse(words: &[String]) -> Result<Self, Failure> {
+        let directory = std::env::temp_dir();
+        let mut options = Self { parts: Vec::new(), rounds: 5, time: Duration::from_secs(1), directory };
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            let mut value = || words.next().ok_or_else(|| format!("{word} wants a value\n{USAGE}"));
+            match word.as_str() {
+                "--rounds" => options.rounds = value()?.parse()?,
+                "--seconds" => options.time = Duration::try_from_secs_f64(value()?.parse()?)?,
+                "--dir" => options.directory = value()?.into(),
+                part if PARTS.contains(&part) => options.parts.push(part.to_owned()),
+                other => return Err(format!("unknown word '{other}'\n{USAGE}").into()),
+            }
+        }
+        if options.rounds == 0 || options.time.is_zero() {
+            return Err("--rounds and --seconds must be above 0".into());
+        }
+        Ok(options)
+    }
+
+    fn wants(&self, part: &str) -> bool {
+        self.parts.is_empty() || self.parts.iter().any(|wanted| wanted == part)
+    }
+}
+
+fn main() -> Result<(), Failure> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    if let [first, kind, rest @ ..] = words.as_slice()
+        && first == "client"
+    {
+        println!("{}", run_client(kind, rest)?);
+        return Ok(());
+    }
+    let options = Options::parse(&words)?;
+    let scratch = options.directory.join(format!("sharebench-bench-{}", std::process::id()));
+    std::fs::create_dir(&scratch)?;
+    let outcome = print_tables(&options, &scratch);
+    std::fs::remove_dir_all(&scratch)?;
+    outcome
+}
+
+fn print_tables(options: &Options, scratch: &std::path::Path) -> Result<(), Failure> {
+    machine::describe();
+    println!("- {} rounds of {} s per contender, interleaved", options.rounds, options.time.as_secs_f64());
+    machine::tell_load("at the start");
+    let mut table = Table::new(options.rounds);
+    if options.wants("local") {
+        local::measure(&mut table, scratch, options.time)?;
+    }
+    if options.wants("nfs") {
+        nfs::measure(&mut table, scratch, options.time)?;
+    }
+    if options.wants("smb") {
+        #[cfg(feature = "smb")]
+        smb::measure(&mut table, scratch, options.time)?;
+        #[cfg(not(feature = "smb"))]
+        println!("\nSMB is not measured: built without the feature `smb`.");
+    }
+    if options.wants("recording") {
+        recording::measure(&mut table)?;
+    }
+    table.close();
+    machine::tell_load("at the end, this program's own part included");
+    Ok(())
+}
+
+/// The part of one contender, in a process of its own.
+fn run_client(kind: &str, words: &[String]) -> Result<Sample, Failure> {
+    let (own, shape) = words.split_at(words.len().saturating_sub(6));
+    match (kind, own) {
+        ("recording", _) => recording::client(words),
+        ("ours", [url]) => ours::measure(url, &Shape::from_words(shape)?),
+        ("nfs3_client", export) => {
+            nfs3::measure(&nfs::Export::from_words(export)?, &Shape::from_words(shape)?)
+        }
+        ("smb2", [port, user]) => {
+            smb2::measure(port.parse()?, user, sharebench_tests::Smbd::PASSWORD, &Shape::from_words(shape)?)
+        }
+        _ => Err(format!("no client is called {kind}").into()),
+    }
+}

@@ -1,0 +1,86 @@
+//! sharebench's own sessions as a contender: the engine's work around them and nothing else.
+
+use std::future::poll_fn;
+use std::time::{Duration, Instant};
+
+use sharebench_model::{DataOp, FileRef, MetaOp, MetaYield, OpenHow, Slot, Stability};
+use sharebench_nfs::NfsTarget;
+use sharebench_posix::PosixTarget;
+use sharebench_target::{Session, SessionSpec, Target, TargetUrl, call};
+
+use crate::Failure;
+use crate::sample::{Meter, Sample};
+use crate::shape::{Offsets, Shape};
+
+/// Measures the target of a URL on its file `data`.
+pub fn measure(url: &str, shape: &Shape) -> Result<Sample, Failure> {
+    let target = target(url)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let spec = SessionSpec { slots: shape.depth, slot_bytes: shape.record, ..SessionSpec::default() };
+        let mut session = target.connect(&spec).await?;
+        let how = if shape.write { OpenHow::ReadWrite } else { OpenHow::Read };
+        let open = MetaOp::Open { path: "data".into(), how };
+        let MetaYield::Opened { file, .. } = call(&mut *session, open).await? else {
+            return Err("opening yielded no file".into());
+        };
+        let sample = drive(&mut *session, file, shape).await?;
+        session.close().await;
+        Ok(sample)
+    })
+}
+
+fn target(url: &str) -> Result<Box<dyn Target>, Failure> {
+    let parsed = TargetUrl::parse(url)?;
+    match parsed.scheme.as_str() {
+        "file" => Ok(Box::new(PosixTarget::from_url(parsed)?)),
+        "nfs" => Ok(Box::new(NfsTarget::from_url(parsed)?)),
+        #[cfg(feature = "smb")]
+        "smb" => crate::smb::our_target(parsed),
+        other => Err(format!("no adapter for {other}://").into()),
+    }
+}
+
+/// Keeps `depth` operations in flight, with two clock readings each and one batch per poll.
+async fn drive(session: &mut dyn Session, file: FileRef, shape: &Shape) -> Result<Sample, Failure> {
+    let mut offsets = Offsets::new(shape);
+    let mut replies = Vec::with_capacity(shape.depth as usize);
+    let mut started = vec![Instant::now(); shape.depth as usize];
+    let mut service = Duration::ZERO;
+    let mut start = |session: &mut dyn Session, slot: Slot, at: &mut Instant| {
+        *at = Instant::now();
+        let (offset, len) = (offsets.next(), shape.record);
+        session.submit(
+            slot,
+            if shape.write {
+                DataOp::Write { file, offset, len, stability: Stability::Unstable }
+            } else {
+                DataOp::Read { file, offset, len }
+            },
+        );
+    };
+    let mut meter = Meter::start(shape);
+    for (slot, at) in started.iter_mut().enumerate() {
+        start(session, Slot(slot as u32), at);
+    }
+    let mut flying = shape.depth;
+    while flying > 0 {
+        poll_fn(|context| session.poll_replies(context, &mut replies)).await;
+        for reply in replies.drain(..) {
+            let now = Instant::now();
+            let at = started.get_mut(reply.slot.0 as usize).ok_or("unknown slot")?;
+            service += now - *at;
+            if reply.result? != shape.record {
+                return Err("short transfer".into());
+            }
+            meter.completed(now);
+            if meter.is_over() {
+                flying -= 1;
+            } else {
+                start(session, reply.slot, at);
+            }
+        }
+    }
+    std::hint::black_box(service);
+    meter.sample()
+}

@@ -1,0 +1,116 @@
+//! What one client measured, and the meter that every Rust client measures it with.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::{Duration, Instant};
+
+use crate::Failure;
+use crate::shape::Shape;
+
+/// One measurement of one client program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sample {
+    /// Operations completed.
+    pub operations: u64,
+    /// Time they took, nanoseconds.
+    pub wall_ns: u64,
+    /// CPU time of the client's process meanwhile, user and kernel, nanoseconds.
+    pub cpu_ns: u64,
+    /// Largest resident size of the process so far, KiB.
+    pub peak_kib: u64,
+}
+
+impl Sample {
+    /// Operations per second.
+    pub fn rate(&self) -> f64 {
+        self.operations as f64 * 1e9 / self.wall_ns as f64
+    }
+
+    /// CPU time per operation, microseconds.
+    pub fn cpu_us(&self) -> f64 {
+        self.cpu_ns as f64 / self.operations as f64 / 1e3
+    }
+}
+
+impl fmt::Display for Sample {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} {} {}", self.operations, self.wall_ns, self.cpu_ns, self.peak_kib)
+    }
+}
+
+impl FromStr for Sample {
+    type Err = Failure;
+
+    fn from_str(text: &str) -> Result<Self, Failure> {
+        let numbers: Result<Vec<u64>, _> = text.split_whitespace().map(str::parse).collect();
+        match numbers?.as_slice() {
+            &[operations, wall_ns, cpu_ns, peak_kib] if operations > 0 => {
+                Ok(Self { operations, wall_ns, cpu_ns, peak_kib })
+            }
+            _ => Err(format!("a client printed '{}'", text.trim()).into()),
+        }
+    }
+}
+
+/// CPU time of this process (user and kernel), and its largest resident size in KiB.
+pub fn usage() -> (Duration, u64) {
+    // SAFETY: getrusage writes the whole struct it is given; zeroed is a valid rusage.
+    let usage = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_SELF, &raw mut usage);
+        usage
+    };
+    let time = |time: libc::timeval| Duration::new(time.tv_sec as u64, time.tv_usec as u32 * 1000);
+    (time(usage.ru_utime) + time(usage.ru_stime), usage.ru_maxrss as u64)
+}
+
+/// Counts completions after the warm-up, until the measured time is over.
+#[derive(Debug)]
+pub struct Meter {
+    from: Instant,
+    until: Instant,
+    warm: bool,
+    cpu: Duration,
+    operations: u64,
+    sample: Option<Sample>,
+}
+
+impl Meter {
+    /// Starts the warm-up.
+    pub fn start(shape: &Shape) -> Self {
+        let from = Instant::now() + shape.warm_up;
+        let warm = shape.warm_up.is_zero();
+        Self { from, until: from + shape.measure, warm, cpu: usage().0, operations: 0, sample: None }
+    }
+
+    /// Counts one completion; `now` was read when it was met.
+    pub fn completed(&mut self, now: Instant) {
+        self.operations += 1;
+        if !self.warm && now >= self.from {
+            self.warm = true;
+            self.until = now + (self.until - self.from);
+            self.from = now;
+            self.cpu = usage().0;
+            self.operations = 0;
+        }
+        if now >= self.until && self.sample.is_none() {
+            let (cpu, peak_kib) = usage();
+            self.sample = Some(Sample {
+                operations: self.operations,
+                wall_ns: (now - self.from).as_nanos() as u64,
+                cpu_ns: cpu.saturating_sub(self.cpu).as_nanos() as u64,
+                peak_kib,
+            });
+        }
+    }
+
+    /// True when no further operation is to be started.
+    pub fn is_over(&self) -> bool {
+        self.sample.is_some()
+    }
+
+    /// What was measured.
+    pub fn sample(&self) -> Result<Sample, Failure> {
+        self.sample.filter(|sample| sample.operations > 0).ok_or_else(|| "nothing was measured".into())
+    }
+}

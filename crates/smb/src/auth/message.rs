@@ -1,0 +1,142 @@
+//! NTLM's three messages (MS-NLMP 2.2.1).
+
+use super::AuthError;
+use crate::wire::{Field, Reader, WireError};
+
+/// First bytes of every message.
+pub(super) const SIGNATURE: [u8; 8] = *b"NTLMSSP\0";
+/// Where an AUTHENTICATE message holds its MIC.
+const MIC: std::ops::Range<usize> = 72..88;
+const AUTHENTICATE_LEN: usize = 88;
+/// Windows 10, NTLM revision 15; servers use it for their logs only.
+const VERSION: [u8; 8] = [10, 0, 0, 0, 0, 0, 0, 15];
+
+/// Bits of `NegotiateFlags` (MS-NLMP 2.2.2.5).
+pub(super) mod flags {
+    pub(in super::super) const UNICODE: u32 = 0x1;
+    pub(in super::super) const REQUEST_TARGET: u32 = 0x4;
+    pub(in super::super) const SIGN: u32 = 0x10;
+    pub(in super::super) const NTLM: u32 = 0x200;
+    pub(in super::super) const ANONYMOUS: u32 = 0x800;
+    pub(in super::super) const ALWAYS_SIGN: u32 = 0x8000;
+    pub(in super::super) const EXTENDED_SECURITY: u32 = 0x8_0000;
+    pub(in super::super) const TARGET_INFO: u32 = 0x80_0000;
+    pub(in super::super) const VERSION: u32 = 0x200_0000;
+    pub(in super::super) const BITS_128: u32 = 0x2000_0000;
+    pub(in super::super) const KEY_EXCHANGE: u32 = 0x4000_0000;
+    pub(in super::super) const BITS_56: u32 = 0x8000_0000;
+}
+
+/// What this client asks for.
+const WANTED: u32 = flags::UNICODE
+    | flags::REQUEST_TARGET
+    | flags::SIGN
+    | flags::NTLM
+    | flags::ALWAYS_SIGN
+    | flags::EXTENDED_SECURITY
+    | flags::TARGET_INFO
+    | flags::VERSION
+    | flags::BITS_128
+    | flags::KEY_EXCHANGE
+    | flags::BITS_56;
+
+/// The NEGOTIATE message.
+pub(super) fn negotiate() -> Vec<u8> {
+    let mut out = Vec::with_capacity(40);
+    SIGNATURE.put(&mut out);
+    1u32.put(&mut out);
+    WANTED.put(&mut out);
+    // Neither domain nor workstation.
+    [0; 16].put(&mut out);
+    VERSION.put(&mut out);
+    out
+}
+
+/// What a CHALLENGE message says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Challenge {
+    /// Flags that hold from here on: ours that the server grants.
+    pub(super) flags: u32,
+    /// The server's challenge proper.
+    pub(super) nonce: [u8; 8],
+    /// Pairs of id, length and value.
+    pub(super) target_info: Vec<u8>,
+}
+
+impl Challenge {
+    /// Reads the message; refuses a server that knows neither Unicode nor extended session security.
+    pub(super) fn parse(message: &[u8]) -> Result<Self, AuthError> {
+        let challenge = Self::fields(message)
+            .map_err(|_| AuthError::Malformed { what: "NTLM challenge", len: message.len() })?;
+        let flags = challenge.flags;
+        for (bit, what) in
+            [(flags::UNICODE, "Unicode"), (flags::EXTENDED_SECURITY, "extended session security")]
+        {
+            if flags & bit == 0 {
+                return Err(AuthError::Flags { what, flags });
+            }
+        }
+        Ok(challenge)
+    }
+
+    fn fields(message: &[u8]) -> Result<Self, WireError> {
+        let mut reader = Reader::new(message, "NTLM challenge");
+        let (signature, kind): ([u8; 8], u32) = (reader.get()?, reader.get()?);
+        if signature != SIGNATURE || kind != 2 {
+            return Err(reader.bad("MessageType", u64::from(kind)));
+        }
+        let _target_name: u64 = reader.get()?;
+        let (flags, nonce, _reserved): (u32, [u8; 8], u64) = (reader.get()?, reader.get()?, reader.get()?);
+        let target_info = if flags & flags::TARGET_INFO == 0 {
+            Vec::new()
+        } else {
+            let (len, _max, offset): (u16, u16, u32) = (reader.get()?, reader.get()?, reader.get()?);
+            reader.slice(offset as usize, usize::from(len))?.to_vec()
+        };
+        Ok(Self { flags: flags & WANTED, nonce, target_info })
+    }
+}
+
+/// The content of an AUTHENTICATE message.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Authenticate<'a> {
+    pub(super) flags: u32,
+    pub(super) lm: &'a [u8],
+    pub(super) nt: &'a [u8],
+    /// UTF-16LE, as the two after it.
+    pub(super) domain: &'a [u8],
+    pub(super) user: &'a [u8],
+    pub(super) workstation: &'a [u8],
+    pub(super) session_key: &'a [u8],
+}
+
+impl Authenticate<'_> {
+    /// The message, with a MIC of zeros.
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(AUTHENTICATE_LEN + self.nt.len() + 256);
+        SIGNATURE.put(&mut out);
+        3u32.put(&mut out);
+        let mut offset = AUTHENTICATE_LEN;
+        let mut payload = Vec::new();
+        let parts = [self.lm, self.nt, self.domain, self.user, self.workstation, self.session_key];
+        for part in parts {
+            (part.len() as u16).put(&mut out);
+            (part.len() as u16).put(&mut out);
+            (offset as u32).put(&mut out);
+            offset += part.len();
+            payload.extend_from_slice(part);
+        }
+        self.flags.put(&mut out);
+        VERSION.put(&mut out);
+        [0; 16].put(&mut out);
+        out.append(&mut payload);
+        out
+    }
+}
+
+/// Puts the MIC into an AUTHENTICATE message.
+pub(super) fn set_mic(message: &mut [u8], mic: &[u8; 16]) {
+    if let Some(field) = message.get_mut(MIC) {
+        field.copy_from_slice(mic);
+    }
+}

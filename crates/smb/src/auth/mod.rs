@@ -1,0 +1,16 @@
+//! Logging in: `NTLMv2` (MS-NLMP) within SPNEGO (RFC 4178), and anonymously.
+
+mod der;
+mod error;
+mod hash;
+mod login;
+mod message;
+mod ntlmv2;
+mod spnego;
+mod target_info;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use error::AuthError;
+pub(crate) use login::NtlmLogin;

@@ -1,0 +1,77 @@
+//! SPNEGO tokens (RFC 4178 4.2) around a single mechanism, NTLM.
+
+use super::AuthError;
+use super::der::{Der, element};
+
+/// States of a negotiation.
+pub(super) const ACCEPT_COMPLETED: u8 = 0;
+pub(super) const ACCEPT_INCOMPLETE: u8 = 1;
+
+const SEQUENCE: u8 = 0x30;
+const OBJECT_ID: u8 = 0x06;
+const OCTETS: u8 = 0x04;
+const ENUMERATED: u8 = 0x0A;
+const APPLICATION: u8 = 0x60;
+const RESPONSE: u8 = 0xA1;
+/// Context tags of `NegTokenInit` and `NegTokenResp`.
+const FIELD: [u8; 4] = [0xA0, 0xA1, 0xA2, 0xA3];
+
+/// 1.3.6.1.5.5.2
+const SPNEGO: [u8; 6] = [0x2B, 6, 1, 5, 5, 2];
+/// 1.3.6.1.4.1.311.2.2.10
+const NTLM: [u8; 10] = [0x2B, 6, 1, 4, 1, 0x82, 0x37, 2, 2, 0x0A];
+
+/// The list of mechanisms as both sides sign it: `MechTypeList` with its tag.
+pub(super) fn mech_list() -> Vec<u8> {
+    element(SEQUENCE, &[&element(OBJECT_ID, &[&NTLM])])
+}
+
+/// The client's first token.
+pub(super) fn init(token: &[u8]) -> Vec<u8> {
+    let mechs = element(FIELD[0], &[&mech_list()]);
+    let token = element(FIELD[2], &[&element(OCTETS, &[token])]);
+    let init = element(FIELD[0], &[&element(SEQUENCE, &[&mechs, &token])]);
+    element(APPLICATION, &[&element(OBJECT_ID, &[&SPNEGO]), &init])
+}
+
+/// The client's second token.
+pub(super) fn response(token: &[u8], mic: Option<&[u8]>) -> Vec<u8> {
+    let state = element(FIELD[0], &[&element(ENUMERATED, &[&[ACCEPT_INCOMPLETE]])]);
+    let token = element(FIELD[2], &[&element(OCTETS, &[token])]);
+    let mic = mic.map_or_else(Vec::new, |mic| element(FIELD[3], &[&element(OCTETS, &[mic])]));
+    element(RESPONSE, &[&element(SEQUENCE, &[&state, &token, &mic])])
+}
+
+/// What the server answers (`NegTokenResp`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Response<'a> {
+    pub(super) state: Option<u8>,
+    pub(super) token: Option<&'a [u8]>,
+    pub(super) mic: Option<&'a [u8]>,
+}
+
+impl<'a> Response<'a> {
+    /// Reads a token; refuses one that has chosen another mechanism.
+    pub(super) fn parse(bytes: &'a [u8]) -> Result<Self, AuthError> {
+        let outer = Der::new(bytes).expect(RESPONSE, "NegTokenResp")?;
+        let mut fields = Der::new(Der::new(outer).expect(SEQUENCE, "NegTokenResp")?);
+        let mut response = Self::default();
+        while !fields.is_empty() {
+            let (tag, content) = fields.next("NegTokenResp field")?;
+            let mut value = Der::new(content);
+            match FIELD.iter().position(|field| *field == tag) {
+                Some(0) => match value.expect(ENUMERATED, "negState")? {
+                    [state] => response.state = Some(*state),
+                    other => return Err(AuthError::Malformed { what: "negState", len: other.len() }),
+                },
+                Some(1) if value.expect(OBJECT_ID, "supportedMech")? != NTLM => {
+                    return Err(AuthError::Mechanism);
+                }
+                Some(2) => response.token = Some(value.expect(OCTETS, "responseToken")?),
+                Some(3) => response.mic = Some(value.expect(OCTETS, "mechListMIC")?),
+                _ => {}
+            }
+        }
+        Ok(response)
+    }
+}

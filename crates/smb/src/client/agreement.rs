@@ -1,0 +1,107 @@
+//! What a client and a server agreed on.
+
+use sharebench_model::Facts;
+
+use crate::client::options::DIALECTS;
+use crate::crypto::{Cipher, SigningAlgorithm};
+use crate::wire::negotiate::NegotiateResponse;
+use crate::wire::session_setup::flags;
+
+/// Server capability: requests may be charged by their size.
+pub(crate) const LARGE_MTU: u32 = 0x04;
+/// Capability: encryption as of dialect 3.0.
+pub(crate) const ENCRYPTION: u32 = 0x40;
+/// Security mode: signing is possible.
+pub(crate) const SIGNING_ENABLED: u16 = 1;
+/// Security mode: signing is demanded.
+pub(crate) const SIGNING_REQUIRED: u16 = 2;
+
+/// What this client offered, as `FSCTL_VALIDATE_NEGOTIATE_INFO` repeats it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Offer {
+    pub(crate) guid: [u8; 16],
+    pub(crate) capabilities: u32,
+    pub(crate) security_mode: u16,
+    pub(crate) dialects: Vec<u16>,
+}
+
+/// What stands for the life of a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Agreement {
+    pub(crate) offer: Offer,
+    pub(crate) dialect: u16,
+    pub(crate) capabilities: u32,
+    pub(crate) security_mode: u16,
+    pub(crate) server_guid: [u8; 16],
+    pub(crate) max_transact: u32,
+    pub(crate) max_read: u32,
+    pub(crate) max_write: u32,
+    pub(crate) signing: SigningAlgorithm,
+    pub(crate) cipher: Option<Cipher>,
+    /// Flags of the session.
+    pub(crate) session_flags: u16,
+    /// Every message is signed.
+    pub(crate) signed: bool,
+    /// Every message is encrypted.
+    pub(crate) sealed: bool,
+}
+
+impl Agreement {
+    pub(crate) fn new(offer: Offer, response: &NegotiateResponse) -> Self {
+        // Without multi-credit requests one credit's worth is all that a message can carry.
+        let most = if response.capabilities & LARGE_MTU == 0 { 64 << 10 } else { u32::MAX };
+        let signing =
+            if response.dialect < 0x0300 { SigningAlgorithm::HmacSha256 } else { SigningAlgorithm::AesCmac };
+        let encrypts = (0x0300..0x0311).contains(&response.dialect) && response.capabilities & ENCRYPTION != 0;
+        Self {
+            offer,
+            dialect: response.dialect,
+            capabilities: response.capabilities,
+            security_mode: response.security_mode,
+            server_guid: response.server_guid,
+            max_transact: response.max_transact.min(most),
+            max_read: response.max_read.min(most),
+            max_write: response.max_write.min(most),
+            signing,
+            cipher: encrypts.then_some(Cipher::Aes128Ccm),
+            session_flags: 0,
+            signed: false,
+            sealed: false,
+        }
+    }
+
+    /// True when a request can cost more than one credit.
+    pub(crate) fn multi_credit(&self) -> bool {
+        self.dialect > 0x0202 && self.capabilities & LARGE_MTU != 0
+    }
+
+    pub(crate) fn dialect_name(&self) -> String {
+        let known = DIALECTS.iter().find(|(code, _)| *code == self.dialect);
+        known.map_or_else(|| format!("{:#06x}", self.dialect), |(_, name)| (*name).to_owned())
+    }
+
+    /// What reports show.
+    pub(crate) fn facts(&self) -> Facts {
+        let [a, b, c, d, e, f, rest @ ..] = self.server_guid.map(u128::from);
+        let fields = [d, c, b, a, f, e].iter().chain(&rest).fold(0, |value, byte| value << 8 | byte);
+        let text = format!("{fields:032x}");
+        let guid = format!("{}-{}-{}-{}-{}", &text[..8], &text[8..12], &text[12..16], &text[16..20], &text[20..]);
+        let session = match self.session_flags {
+            bits if bits & flags::IS_NULL != 0 => "anonymous",
+            bits if bits & flags::IS_GUEST != 0 => "guest",
+            _ => "user",
+        };
+        Facts::from([
+            ("dialect".into(), self.dialect_name()),
+            ("signing".into(), if self.signed { self.signing.name() } else { "off" }.into()),
+            (
+                "encryption".into(),
+                self.cipher.filter(|_| self.sealed).map_or("off", crate::crypto::Cipher::name).into(),
+            ),
+            ("max_read".into(), self.max_read.to_string()),
+            ("max_write".into(), self.max_write.to_string()),
+            ("server_guid".into(), guid),
+            ("session".into(), session.into()),
+        ])
+    }
+}

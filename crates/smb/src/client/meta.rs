@@ -1,0 +1,207 @@
+//! Operations on names and attributes: each is the shortest honest sequence of requests.
+
+use sharebench_model::{Entry, ErrorClass, MetaOp, MetaYield, OpError, OpenHow, Space, Stat};
+
+use crate::client::session::SmbSession;
+use crate::status::NtStatus;
+use crate::wire::create::{
+    ATTRIBUTE_DIRECTORY, CreateRequest, CreateResponse, SHARE_ALL, access, disposition, options,
+};
+use crate::wire::directory::{QueryDirectoryRequest, entries};
+use crate::wire::header::command;
+use crate::wire::info::{
+    DISPOSITION, END_OF_FILE, FS_FULL_SIZE, InfoResponse, QueryInfoRequest, RENAME, SetInfoRequest,
+    TYPE_FILE_SYSTEM, full_size, rename,
+};
+use crate::wire::simple::CloseRequest;
+use crate::wire::{FileId, WireError};
+
+/// Most entries taken from one directory.
+const MAX_ENTRIES: usize = 4 << 20;
+/// Size of a listing's messages: what one credit pays for.
+const LISTING_BYTES: u32 = 64 << 10;
+/// Ask for nothing but attributes.
+const LOOK: u32 = access::READ_ATTRIBUTES | access::SYNCHRONIZE;
+
+fn unreadable(step: &'static str) -> impl Fn(WireError) -> OpError {
+    move |error| OpError::new(ErrorClass::Protocol, step, error.to_string())
+}
+
+impl SmbSession {
+    /// Performs one operation.
+    pub(crate) async fn perform(&mut self, op: &MetaOp) -> Result<MetaYield, OpError> {
+        match op {
+            MetaOp::Open { path, how } => self.open(path, *how).await,
+            MetaOp::Close { file } => {
+                let file = self.files.close(*file)?;
+                self.close_file(file).await?;
+                Ok(MetaYield::Done)
+            }
+            MetaOp::SetSize { file, size } => {
+                let file = self.files.get(*file)?;
+                self.set_info(file, END_OF_FILE, size.to_le_bytes().to_vec()).await?;
+                Ok(MetaYield::Done)
+            }
+            MetaOp::Stat { path } => self.stat(path).await,
+            MetaOp::List { path } => self.list(path).await,
+            MetaOp::Remove { path } => self.remove(path, options::NON_DIRECTORY_FILE).await,
+            MetaOp::RemoveDir { path } => self.remove(path, options::DIRECTORY_FILE).await,
+            MetaOp::MakeDir { path } => self.make_directory(path).await,
+            MetaOp::Rename { from, to } => self.rename(from, to).await,
+            MetaOp::Space => self.space().await,
+            MetaOp::DropCache { .. } => {
+                let detail = "this client caches no file data";
+                Err(OpError::new(ErrorClass::Unsupported, "drop cache", detail))
+            }
+        }
+    }
+
+    /// Makes sure that the target's directory exists.
+    pub(crate) async fn check_directory(&mut self) -> Result<(), OpError> {
+        let (directory, _) = self.create("", LOOK, disposition::OPEN, options::DIRECTORY_FILE).await?;
+        self.close_file(directory).await
+    }
+
+    async fn create(
+        &mut self,
+        path: &str,
+        access: u32,
+        disposition: u32,
+        options: u32,
+    ) -> Result<(FileId, CreateResponse), OpError> {
+        let name = self.names.name(path)?;
+        let request = CreateRequest { access, attributes: 0, share: SHARE_ALL, disposition, options, name };
+        let reply = self.channel.ask(command::CREATE, |body| request.encode(body)).await?;
+        let response = CreateResponse::decode(reply).map_err(unreadable("CREATE"))?;
+        Ok((response.file, response))
+    }
+
+    async fn close_file(&mut self, file: FileId) -> Result<(), OpError> {
+        let request = CloseRequest { file, ..CloseRequest::default() };
+        self.channel.ask(command::CLOSE, |body| request.encode(body)).await.map(drop)
+    }
+
+    async fn set_info(&mut self, file: FileId, class: u8, information: Vec<u8>) -> Result<(), OpError> {
+        let request = SetInfoRequest { class, file, information };
+        self.channel.ask(command::SET_INFO, |body| request.encode(body)).await.map(drop)
+    }
+
+    async fn open(&mut self, path: &str, how: OpenHow) -> Result<MetaYield, OpError> {
+        let write = access::WRITE_DATA | access::APPEND_DATA | access::WRITE_ATTRIBUTES;
+        let (rights, disposition) = match how {
+            OpenHow::Read => (0, disposition::OPEN),
+            OpenHow::ReadWrite => (write, disposition::OPEN),
+            OpenHow::CreateNew => (write, disposition::CREATE),
+        };
+        let rights = rights | access::READ_DATA | LOOK;
+        let (file, response) = self.create(path, rights, disposition, options::NON_DIRECTORY_FILE).await?;
+        match self.files.open(file) {
+            Ok(file) => Ok(MetaYield::Opened { file, size: response.end_of_file }),
+            Err(error) => {
+                self.close_file(file).await?;
+                Err(error)
+            }
+        }
+    }
+
+    async fn stat(&mut self, path: &str) -> Result<MetaYield, OpError> {
+        let (file, response) = self.create(path, LOOK, disposition::OPEN, 0).await?;
+        self.close_file(file).await?;
+        let directory = response.attributes & ATTRIBUTE_DIRECTORY != 0;
+        let size = if directory { 0 } else { response.end_of_file };
+        Ok(MetaYield::Stat(Stat { size, directory }))
+    }
+
+    async fn remove(&mut self, path: &str, kind: u32) -> Result<MetaYield, OpError> {
+        let options = kind | options::OPEN_REPARSE_POINT;
+        let (file, _) = self.create(path, access::DELETE | LOOK, disposition::OPEN, options).await?;
+        self.change_and_close(file, DISPOSITION, vec![1]).await
+    }
+
+    async fn make_directory(&mut self, path: &str) -> Result<MetaYield, OpError> {
+        let (file, _) = self.create(path, LOOK, disposition::CREATE, options::DIRECTORY_FILE).await?;
+        self.close_file(file).await?;
+        Ok(MetaYield::Done)
+    }
+
+    async fn rename(&mut self, from: &str, to: &str) -> Result<MetaYield, OpError> {
+        let new = self.names.name(to)?;
+        let options = options::OPEN_REPARSE_POINT;
+        let (file, _) = self.create(from, access::DELETE | LOOK, disposition::OPEN, options).await?;
+        self.change_and_close(file, RENAME, rename(&new)).await
+    }
+
+    /// Closes the file whatever became of the change; the change's error counts first.
+    async fn change_and_close(
+        &mut self,
+        file: FileId,
+        class: u8,
+        information: Vec<u8>,
+    ) -> Result<MetaYield, OpError> {
+        let changed = self.set_info(file, class, information).await;
+        let closed = self.close_file(file).await;
+        changed.and(closed)?;
+        Ok(MetaYield::Done)
+    }
+
+    async fn list(&mut self, path: &str) -> Result<MetaYield, OpError> {
+        let rights = access::READ_DATA | LOOK;
+        let (directory, _) =
+            self.create(path, rights, disposition::OPEN, options::DIRECTORY_FILE).await?;
+        let listed = self.read_directory(directory).await;
+        let closed = self.close_file(directory).await;
+        let entries = listed?;
+        closed?;
+        Ok(MetaYield::Entries(entries))
+    }
+
+    async fn read_directory(&mut self, file: FileId) -> Result<Vec<Entry>, OpError> {
+        let step = "QUERY_DIRECTORY";
+        let output_len = LISTING_BYTES.min(self.agreement.max_transact);
+        let request = QueryDirectoryRequest { file, pattern: "*".into(), output_len };
+        let mut found = Vec::new();
+        loop {
+            let header =
+                self.channel.exchange(command::QUERY_DIRECTORY, |body| request.encode(body)).await?;
+            match NtStatus(header.status) {
+                NtStatus::SUCCESS => {}
+                // A directory without any entry, not even itself, is NO_SUCH_FILE to some servers.
+                NtStatus::NO_MORE_FILES | NtStatus::NO_SUCH_FILE => return Ok(found),
+                status => return Err(status.failure(step)),
+            }
+            let page = InfoResponse::decode(&self.channel.exchange.reply).and_then(entries);
+            let page = page.map_err(unreadable(step))?;
+            if page.is_empty() {
+                let detail = "a page without entries that is not the last";
+                return Err(OpError::new(ErrorClass::Protocol, step, detail));
+            }
+            let seen = page.into_iter().filter(|entry| !matches!(entry.name.as_str(), "." | ".."));
+            found.extend(seen.map(|entry| Entry {
+                directory: entry.attributes & ATTRIBUTE_DIRECTORY != 0,
+                name: entry.name,
+            }));
+            if found.len() > MAX_ENTRIES {
+                return Err(OpError::new(ErrorClass::Unsupported, step, "more than 4 Mi entries"));
+            }
+        }
+    }
+
+    async fn space(&mut self) -> Result<MetaYield, OpError> {
+        let (file, _) = self.create("", LOOK, disposition::OPEN, options::DIRECTORY_FILE).await?;
+        let request = QueryInfoRequest {
+            info_type: TYPE_FILE_SYSTEM,
+            class: FS_FULL_SIZE,
+            output_len: 32,
+            file,
+            ..QueryInfoRequest::default()
+        };
+        let asked = self.channel.ask(command::QUERY_INFO, |body| request.encode(body)).await;
+        let read = asked.and_then(|reply| {
+            InfoResponse::decode(reply).and_then(full_size).map_err(unreadable("QUERY_INFO"))
+        });
+        let closed = self.close_file(file).await;
+        let (total, available) = read?;
+        closed?;
+        Ok(MetaYield::Space(Space { total, available }))
+    }
+}

@@ -1,0 +1,166 @@
+//! NEGOTIATE: dialect, limits and algorithms (MS-SMB2 3.2.4.2.2, 3.2.5.2).
+
+use sharebench_model::ErrorClass;
+use sharebench_target::UrlPart;
+
+use crate::client::agreement::{
+    Agreement, ENCRYPTION, LARGE_MTU, Offer, SIGNING_ENABLED, SIGNING_REQUIRED,
+};
+use crate::client::channel::Channel;
+use crate::client::dial::DialError;
+use crate::client::options::{SmbOptions, Wish};
+use crate::crypto::{Cipher, PreauthHash, SigningAlgorithm};
+use crate::status::NtStatus;
+use crate::wire::negotiate::{self as context, Context, NegotiateRequest, NegotiateResponse};
+use crate::wire::{Field, WireError};
+use crate::wire::header::command;
+
+/// Ciphers in the order of their speed.
+const CIPHERS: [Cipher; 4] =
+    [Cipher::Aes128Gcm, Cipher::Aes256Gcm, Cipher::Aes128Ccm, Cipher::Aes256Ccm];
+/// Signing algorithms in the order of their speed.
+const SIGNING: [SigningAlgorithm; 3] =
+    [SigningAlgorithm::AesGmac, SigningAlgorithm::AesCmac, SigningAlgorithm::HmacSha256];
+/// `HashAlgorithms`: SHA-512, the only one.
+const SHA_512: u16 = 1;
+const SALT_LEN: usize = 32;
+
+/// Agrees with the server; `hash` takes in both messages.
+pub(crate) async fn negotiate(
+    channel: &mut Channel,
+    options: &SmbOptions,
+    hash: &mut PreauthHash,
+) -> Result<Agreement, DialError> {
+    let offer = offer(options);
+    let request = NegotiateRequest {
+        security_mode: offer.security_mode,
+        capabilities: offer.capabilities,
+        client_guid: offer.guid,
+        dialects: offer.dialects.clone(),
+        contexts: if offer.dialects.contains(&0x0311) { contexts(options) } else { Vec::new() },
+    };
+    let header = channel
+        .exchange(command::NEGOTIATE, |body| request.encode(body))
+        .await
+        .map_err(DialError::blame(UrlPart::Port))?;
+    hash.update(&channel.exchange.request);
+    hash.update(&channel.exchange.reply);
+    match NtStatus(header.status) {
+        NtStatus::SUCCESS => {}
+        status @ NtStatus::NOT_SUPPORTED => {
+            return Err(DialError::new(UrlPart::Option("dialect"), ErrorClass::Unsupported, status.to_string()));
+        }
+        status => return Err(DialError::blame(UrlPart::Port)(status.failure("NEGOTIATE"))),
+    }
+    let response = NegotiateResponse::decode(&channel.exchange.reply).map_err(DialError::broken)?;
+    let mut agreement = Agreement::new(offer, &response);
+    if !agreement.offer.dialects.contains(&response.dialect) {
+        let detail = format!("the server answers with dialect {}", agreement.dialect_name());
+        return Err(DialError::new(UrlPart::Option("dialect"), ErrorClass::Protocol, detail));
+    }
+    if response.dialect == 0x0311 {
+        take_contexts(&response.contexts, &mut agreement).map_err(DialError::broken)?;
+    }
+    check(options, &agreement)?;
+    channel.credits.by_size = agreement.multi_credit();
+    Ok(agreement)
+}
+
+/// Refuses what the user does not want before a password is used.
+fn check(options: &SmbOptions, agreement: &Agreement) -> Result<(), DialError> {
+    let demanded = agreement.security_mode & SIGNING_REQUIRED != 0;
+    if options.sign == Wish::Off && demanded {
+        let detail = "the server requires signing";
+        return Err(DialError::new(UrlPart::Option("sign"), ErrorClass::Refused, detail));
+    }
+    if options.sign == Wish::Required && agreement.security_mode & (SIGNING_ENABLED | SIGNING_REQUIRED) == 0 {
+        let detail = "the server cannot sign";
+        return Err(DialError::new(UrlPart::Option("sign"), ErrorClass::Unsupported, detail));
+    }
+    if options.encrypt == Wish::Required && agreement.cipher.is_none() {
+        let detail = format!("the server agrees on no cipher in dialect {}", agreement.dialect_name());
+        return Err(DialError::new(UrlPart::Option("encrypt"), ErrorClass::Unsupported, detail));
+    }
+    Ok(())
+}
+
+fn offer(options: &SmbOptions) -> Offer {
+    let newest = options.dialects.iter().max().copied().unwrap_or_default();
+    let mut capabilities = if newest > 0x0202 { LARGE_MTU } else { 0 };
+    if newest >= 0x0300 && options.encrypt != Wish::Off {
+        capabilities |= ENCRYPTION;
+    }
+    let required = if options.sign == Wish::Required { SIGNING_REQUIRED } else { 0 };
+    Offer {
+        guid: random(),
+        capabilities,
+        security_mode: SIGNING_ENABLED | required,
+        dialects: options.dialects.clone(),
+    }
+}
+
+/// Bytes nobody can guess; zeros where the system has none, which costs no secret here.
+fn random<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    if aws_lc_rs::rand::fill(&mut bytes).is_err() {
+        bytes.fill(0);
+    }
+    bytes
+}
+
+fn contexts(options: &SmbOptions) -> Vec<Context> {
+    let mut preauth = Vec::new();
+    1u16.put(&mut preauth);
+    (SALT_LEN as u16).put(&mut preauth);
+    SHA_512.put(&mut preauth);
+    random::<SALT_LEN>().put(&mut preauth);
+    let mut contexts = vec![
+        Context { kind: context::PREAUTH_INTEGRITY, data: preauth },
+        Context { kind: context::SIGNING, data: list(&SIGNING.map(SigningAlgorithm::id)) },
+    ];
+    if options.encrypt != Wish::Off {
+        contexts.push(Context { kind: context::ENCRYPTION, data: list(&CIPHERS.map(Cipher::id)) });
+    }
+    contexts
+}
+
+fn list(ids: &[u16]) -> Vec<u8> {
+    let mut data = Vec::new();
+    (ids.len() as u16).put(&mut data);
+    ids.iter().for_each(|id| id.put(&mut data));
+    data
+}
+
+/// Reads the server's choices; each context may come once.
+fn take_contexts(contexts: &[Context], agreement: &mut Agreement) -> Result<(), WireError> {
+    let bad = |field, value: u64| WireError::Field { what: "negotiate contexts", field, value };
+    let one = |kind: u16| {
+        let mut found = contexts.iter().filter(|context| context.kind == kind);
+        match (found.next(), found.next()) {
+            (context, None) => Ok(context.map(|context| context.data.as_slice())),
+            _ => Err(bad("ContextType", u64::from(kind))),
+        }
+    };
+    let word = |data: &[u8], at: usize| {
+        let bytes = data.get(at..at + 2).and_then(|bytes| bytes.first_chunk().copied());
+        bytes.map(u16::from_le_bytes).ok_or(WireError::Short { what: "negotiate context", len: data.len() })
+    };
+    match one(context::PREAUTH_INTEGRITY)? {
+        Some(data) if word(data, 0)? == 1 && word(data, 4)? == SHA_512 => {}
+        _ => return Err(bad("HashAlgorithm", 0)),
+    }
+    if let Some(data) = one(context::SIGNING)? {
+        let id = word(data, 2)?;
+        agreement.signing =
+            SigningAlgorithm::from_id(id).ok_or(bad("SigningAlgorithm", u64::from(id)))?;
+    }
+    agreement.cipher = match one(context::ENCRYPTION)? {
+        None => None,
+        // 0: the server knows none of those offered.
+        Some(data) => match word(data, 2)? {
+            0 => None,
+            id => Some(Cipher::from_id(id).ok_or(bad("Cipher", u64::from(id)))?),
+        },
+    };
+    Ok(())
+}

@@ -1,0 +1,150 @@
+//! What an `smb://` URL says, checked.
+
+use sharebench_target::{Secret, TargetUrl, UrlError};
+
+const KNOWN: &str = "dialect, sign, encrypt, domain";
+const DEFAULT_PORT: u16 = 445;
+const CHOICES: &str = "auto, required and off";
+
+/// Every dialect spoken, as on the wire and as people write it.
+pub(crate) const DIALECTS: [(u16, &str); 5] =
+    [(0x0202, "2.0.2"), (0x0210, "2.1"), (0x0300, "3.0"), (0x0302, "3.0.2"), (0x0311, "3.1.1")];
+
+/// What the user wants of a protection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wish {
+    /// When the server demands it.
+    Auto,
+    /// Always, or there is no session.
+    Required,
+    /// Never, or there is no session.
+    Off,
+}
+
+/// A checked `smb://` URL and the password for it.
+#[derive(Debug, Clone)]
+pub(crate) struct SmbOptions {
+    pub(crate) host: String,
+    pub(crate) port: u16,
+    /// None for an anonymous session.
+    pub(crate) user: Option<String>,
+    pub(crate) domain: String,
+    pub(crate) password: Secret,
+    pub(crate) share: String,
+    /// Below the share, `/` separates; may be empty.
+    pub(crate) directory: String,
+    /// Offered to the server.
+    pub(crate) dialects: Vec<u16>,
+    pub(crate) sign: Wish,
+    pub(crate) encrypt: Wish,
+}
+
+impl SmbOptions {
+    pub(crate) fn from_url(mut url: TargetUrl, password: Secret) -> Result<Self, UrlError> {
+        if url.scheme != "smb" {
+            return Err(url.error("not an smb:// URL"));
+        }
+        let (share, directory) = split_path(&url)?;
+        let dialects = dialects(&mut url)?;
+        let sign = wish(&mut url, "sign")?;
+        let encrypt = wish(&mut url, "encrypt")?;
+        let domain = url.take("domain").unwrap_or_default();
+        url.refuse_leftovers(KNOWN)?;
+        if encrypt == Wish::Required && dialects.iter().all(|dialect| *dialect < 0x0300) {
+            return Err(url.error("encrypt=required takes dialect 3.0 or later"));
+        }
+        Ok(Self {
+            host: url.host,
+            port: url.port.unwrap_or(DEFAULT_PORT),
+            user: url.user,
+            domain,
+            password,
+            share,
+            directory,
+            dialects,
+            sign,
+            encrypt,
+        })
+    }
+}
+
+fn split_path(url: &TargetUrl) -> Result<(String, String), UrlError> {
+    let mut names = url.path.split('/').filter(|name| !name.is_empty());
+    let Some(share) = names.next() else {
+        return Err(url.error("name a share: smb://host/share"));
+    };
+    let directory: Vec<&str> = names.collect();
+    let bad = |name: &&str| matches!(*name, "." | "..") || name.contains(['\\', '\0']);
+    if directory.iter().chain([&share]).any(bad) {
+        return Err(url.error("the path must not hold '.', '..' or '\\'"));
+    }
+    Ok((share.to_owned(), directory.join("/")))
+}
+
+fn dialects(url: &mut TargetUrl) -> Result<Vec<u16>, UrlError> {
+    let Some(text) = url.take("dialect") else {
+        return Ok(DIALECTS.iter().map(|(code, _)| *code).collect());
+    };
+    match DIALECTS.iter().find(|(_, name)| *name == text) {
+        Some((code, _)) => Ok(vec![*code]),
+        None => {
+            let names = DIALECTS.map(|(_, name)| name).join(", ");
+            Err(url.error(format!("dialect={text}: the dialects are {names}")))
+        }
+    }
+}
+
+fn wish(url: &mut TargetUrl, key: &str) -> Result<Wish, UrlError> {
+    match url.take(key).as_deref() {
+        None | Some("auto") => Ok(Wish::Auto),
+        Some("required") => Ok(Wish::Required),
+        Some("off") => Ok(Wish::Off),
+        Some(other) => Err(url.error(format!("{key}={other}: the choices are {CHOICES}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(text: &str) -> Result<SmbOptions, UrlError> {
+        SmbOptions::from_url(TargetUrl::parse(text).unwrap(), Secret::new("hunter2"))
+    }
+
+    #[test]
+    fn a_full_url_is_understood() {
+        let text = "smb://alice@nas:4450/share/a/b?dialect=3.0.2&sign=required&encrypt=off&domain=LAB";
+        let options = options(text).unwrap();
+        assert_eq!((options.host.as_str(), options.port), ("nas", 4450));
+        assert_eq!((options.share.as_str(), options.directory.as_str()), ("share", "a/b"));
+        assert_eq!((options.user.as_deref(), options.domain.as_str()), (Some("alice"), "LAB"));
+        assert_eq!(options.dialects, [0x0302]);
+        assert_eq!((options.sign, options.encrypt), (Wish::Required, Wish::Off));
+        assert!(!format!("{options:?}").contains("hunter2"));
+    }
+
+    #[test]
+    fn a_short_url_means_every_dialect_and_the_usual_port() {
+        let options = options("smb://nas/share").unwrap();
+        assert_eq!((options.port, options.dialects.len(), options.directory.as_str()), (445, 5, ""));
+        assert_eq!((options.sign, options.encrypt, options.user), (Wish::Auto, Wish::Auto, None));
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        for (text, word) in [
+            ("nfs://nas/x", "smb://"),
+            ("smb://nas", "share"),
+            ("smb://nas/", "share"),
+            ("smb://nas/x/../y", ".."),
+            ("smb://nas/x?dialect=3", "3.1.1"),
+            ("smb://nas/x?sign=yes", "required"),
+            ("smb://nas/x?encrypt=on", "encrypt=on"),
+            ("smb://nas/x?encrypt=required&dialect=2.1", "3.0"),
+            ("smb://nas/x?vers=3", "dialect, sign, encrypt, domain"),
+        ] {
+            let error = options(text).unwrap_err().to_string();
+            assert!(error.contains(word), "{text}: {error}");
+        }
+    }
+}

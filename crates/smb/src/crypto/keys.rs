@@ -1,0 +1,86 @@
+//! The keys of a session (MS-SMB2 3.1.4.2), derived as in SP800-108 counter mode with HMAC-SHA256.
+
+use aws_lc_rs::hmac;
+
+use super::Cipher;
+
+const SIGNING_KEY_LEN: usize = 16;
+
+/// Keys of one session as the client uses them; wiped when dropped.
+pub(crate) struct SessionKeys {
+    /// Signs in both directions.
+    pub(crate) signing: Vec<u8>,
+    /// Client to server; empty without a cipher.
+    pub(crate) encryption: Vec<u8>,
+    /// Server to client; empty without a cipher.
+    pub(crate) decryption: Vec<u8>,
+}
+
+/// Label and context of each key.
+struct Purposes<'a> {
+    signing: (&'a [u8], &'a [u8]),
+    to_server: (&'a [u8], &'a [u8]),
+    to_client: (&'a [u8], &'a [u8]),
+}
+
+impl SessionKeys {
+    /// Derives the keys; `preauth` is the session's hash before the last response, for dialect 3.1.1 only.
+    pub(crate) fn derive(
+        dialect: u16,
+        session_key: &[u8; 16],
+        preauth: Option<&[u8; 64]>,
+        cipher: Option<Cipher>,
+    ) -> Self {
+        if dialect < 0x0300 {
+            return Self { signing: session_key.to_vec(), encryption: Vec::new(), decryption: Vec::new() };
+        }
+        let purposes = if dialect < 0x0311 {
+            Purposes {
+                signing: (b"SMB2AESCMAC\0", b"SmbSign\0"),
+                to_server: (b"SMB2AESCCM\0", b"ServerIn \0"),
+                to_client: (b"SMB2AESCCM\0", b"ServerOut\0"),
+            }
+        } else {
+            let context = preauth.map_or(&[][..], |hash| hash);
+            Purposes {
+                signing: (b"SMBSigningKey\0", context),
+                to_server: (b"SMBC2SCipherKey\0", context),
+                to_client: (b"SMBS2CCipherKey\0", context),
+            }
+        };
+        let base = hmac::Key::new(hmac::HMAC_SHA256, session_key);
+        let cipher_key = |purpose| cipher.map_or_else(Vec::new, |c| key(&base, purpose, c.key_len()));
+        Self {
+            signing: key(&base, purposes.signing, SIGNING_KEY_LEN),
+            encryption: cipher_key(purposes.to_server),
+            decryption: cipher_key(purposes.to_client),
+        }
+    }
+}
+
+/// One key of at most 32 bytes: a single round of the counter.
+fn key(base: &hmac::Key, (label, context): (&[u8], &[u8]), len: usize) -> Vec<u8> {
+    let mut round = hmac::Context::with_key(base);
+    round.update(&1u32.to_be_bytes());
+    round.update(label);
+    round.update(&[0]);
+    round.update(context);
+    round.update(&(len as u32 * 8).to_be_bytes());
+    round.sign().as_ref().iter().copied().take(len).collect()
+}
+
+impl Drop for SessionKeys {
+    fn drop(&mut self) {
+        for key in [&mut self.signing, &mut self.encryption, &mut self.decryption] {
+            key.fill(0);
+            // Keeps the compiler from dropping the fill as a dead store.
+            std::hint::black_box(&*key);
+        }
+    }
+}
+
+impl std::fmt::Debug for SessionKeys {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("SessionKeys(..)")
+    }
+}

@@ -1,0 +1,118 @@
+//! Encryption of SMB2 messages behind a transform header (MS-SMB2 3.1.4.3).
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use aes::{Aes128, Aes256};
+use aws_lc_rs::aead::{AES_128_GCM, AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
+use ccm::aead::generic_array::GenericArray;
+use ccm::consts::{U11, U16};
+use ccm::{AeadInPlace, Ccm, KeyInit};
+
+use super::{Cipher, CryptoError};
+use crate::wire::transform::{AUTHENTICATED, LEN};
+
+const SIGNATURE: std::ops::Range<usize> = 4..20;
+const NONCE: std::ops::Range<usize> = 20..36;
+type Tag = [u8; 16];
+
+/// A key that seals messages of one direction, or opens them.
+pub(crate) struct SealingKey {
+    cipher: Cipher,
+    keyed: Keyed,
+    /// The next nonce. Each key is new with its session, thus counting from zero never repeats one.
+    sealed: AtomicU64,
+}
+
+enum Keyed {
+    Gcm(Box<LessSafeKey>),
+    Ccm128(Box<Ccm<Aes128, U16, U11>>),
+    Ccm256(Box<Ccm<Aes256, U16, U11>>),
+}
+
+impl SealingKey {
+    /// A key for `cipher`, of [`Cipher::key_len`] bytes.
+    pub(crate) fn new(cipher: Cipher, key: &[u8]) -> Result<Self, CryptoError> {
+        let refused = CryptoError::KeyLength { algorithm: cipher.name(), len: key.len() };
+        let gcm = |algorithm| {
+            let key = UnboundKey::new(algorithm, key).map_err(|_| refused)?;
+            Ok(Keyed::Gcm(Box::new(LessSafeKey::new(key))))
+        };
+        let keyed = match cipher {
+            Cipher::Aes128Gcm => gcm(&AES_128_GCM)?,
+            Cipher::Aes256Gcm => gcm(&AES_256_GCM)?,
+            Cipher::Aes128Ccm => Keyed::Ccm128(Box::new(Ccm::new_from_slice(key).map_err(|_| refused)?)),
+            Cipher::Aes256Ccm => Keyed::Ccm256(Box::new(Ccm::new_from_slice(key).map_err(|_| refused)?)),
+        };
+        Ok(Self { cipher, keyed, sealed: AtomicU64::new(0) })
+    }
+
+    /// Encrypts `message` in place and puts nonce and tag into its transform header, complete but for these.
+    ///
+    /// A message beyond the cipher's limit (4 GiB and more) becomes zeros: it never leaves in plain text.
+    pub(crate) fn seal(&self, header: &mut [u8; LEN], message: &mut [u8]) {
+        let count = self.sealed.fetch_add(1, Ordering::Relaxed);
+        header[NONCE].fill(0);
+        header[NONCE.start..NONCE.start + 8].copy_from_slice(&count.to_le_bytes());
+        if let Some(tag) = self.encrypt(header, message) {
+            header[SIGNATURE].copy_from_slice(&tag);
+        } else {
+            header[SIGNATURE].fill(0);
+            message.fill(0);
+        }
+    }
+
+    /// Decrypts `message` in place, when it and its header are authentic.
+    ///
+    /// On an error the message's content is unspecified.
+    pub(crate) fn open(&self, header: &[u8; LEN], message: &mut [u8]) -> Result<(), CryptoError> {
+        let len = message.len();
+        self.decrypt(header, message).ok_or(CryptoError::NotAuthentic { algorithm: self.cipher.name(), len })
+    }
+
+    fn nonce<'a>(&self, header: &'a [u8; LEN]) -> &'a [u8] {
+        &header[NONCE.start..NONCE.start + self.cipher.nonce_len()]
+    }
+
+    fn encrypt(&self, header: &[u8; LEN], message: &mut [u8]) -> Option<Tag> {
+        let (nonce, aad) = (self.nonce(header), &header[AUTHENTICATED]);
+        match &self.keyed {
+            Keyed::Gcm(key) => {
+                let nonce = Nonce::try_assume_unique_for_key(nonce).ok()?;
+                let tag = key.seal_in_place_separate_tag(nonce, Aad::from(aad), message).ok()?;
+                tag.as_ref().first_chunk().copied()
+            }
+            Keyed::Ccm128(key) => key
+                .encrypt_in_place_detached(GenericArray::from_slice(nonce), aad, message)
+                .ok()
+                .map(Tag::from),
+            Keyed::Ccm256(key) => key
+                .encrypt_in_place_detached(GenericArray::from_slice(nonce), aad, message)
+                .ok()
+                .map(Tag::from),
+        }
+    }
+
+    fn decrypt(&self, header: &[u8; LEN], message: &mut [u8]) -> Option<()> {
+        let (nonce, aad, tag) = (self.nonce(header), &header[AUTHENTICATED], &header[SIGNATURE]);
+        match &self.keyed {
+            Keyed::Gcm(key) => {
+                let nonce = Nonce::try_assume_unique_for_key(nonce).ok()?;
+                key.open_in_place_separate_tag(nonce, Aad::from(aad), tag, message).ok().map(drop)
+            }
+            Keyed::Ccm128(key) => {
+                let (nonce, tag) = (GenericArray::from_slice(nonce), GenericArray::from_slice(tag));
+                key.decrypt_in_place_detached(nonce, aad, message, tag).ok()
+            }
+            Keyed::Ccm256(key) => {
+                let (nonce, tag) = (GenericArray::from_slice(nonce), GenericArray::from_slice(tag));
+                key.decrypt_in_place_detached(nonce, aad, message, tag).ok()
+            }
+        }
+    }
+}
+
+impl std::fmt::Debug for SealingKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "SealingKey({}, ..)", self.cipher.name())
+    }
+}

@@ -1,0 +1,120 @@
+//! CREATE (MS-SMB2 2.2.13, 2.2.14), without create contexts.
+
+use super::bytes::body;
+use super::{Field, FileId, HEADER_LEN, Reader, WireError, from_utf16, utf16};
+
+/// Bits of `DesiredAccess` (MS-SMB2 2.2.13.1).
+#[expect(missing_docs, reason = "the names are the specification's")]
+pub mod access {
+    pub const READ_DATA: u32 = 0x1;
+    pub const WRITE_DATA: u32 = 0x2;
+    pub const APPEND_DATA: u32 = 0x4;
+    pub const READ_ATTRIBUTES: u32 = 0x80;
+    pub const WRITE_ATTRIBUTES: u32 = 0x100;
+    pub const DELETE: u32 = 0x1_0000;
+    pub const SYNCHRONIZE: u32 = 0x10_0000;
+}
+
+/// Values of `CreateDisposition`.
+#[expect(missing_docs, reason = "the names are the specification's")]
+pub mod disposition {
+    pub const OPEN: u32 = 1;
+    pub const CREATE: u32 = 2;
+    pub const OPEN_IF: u32 = 3;
+}
+
+/// Bits of `CreateOptions`.
+#[expect(missing_docs, reason = "the names are the specification's")]
+pub mod options {
+    pub const DIRECTORY_FILE: u32 = 0x1;
+    pub const NON_DIRECTORY_FILE: u32 = 0x40;
+    pub const OPEN_REPARSE_POINT: u32 = 0x20_0000;
+}
+
+/// Attribute bit of a directory.
+pub const ATTRIBUTE_DIRECTORY: u32 = 0x10;
+/// Others may read, write and delete.
+pub const SHARE_ALL: u32 = 7;
+
+/// SMB2 CREATE request.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CreateRequest {
+    /// See [`access`].
+    pub access: u32,
+    /// Attributes of a new file.
+    pub attributes: u32,
+    /// What others may do meanwhile.
+    pub share: u32,
+    /// See [`disposition`].
+    pub disposition: u32,
+    /// See [`options`].
+    pub options: u32,
+    /// Path below the share, `\` separates, no leading one.
+    pub name: String,
+}
+
+impl CreateRequest {
+    /// Appends the body.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        let name = utf16(&self.name);
+        57u16.put(out);
+        // No security flags, no oplock.
+        0u16.put(out);
+        // Impersonation level: impersonation.
+        2u32.put(out);
+        0u64.put(out);
+        0u64.put(out);
+        self.access.put(out);
+        self.attributes.put(out);
+        self.share.put(out);
+        self.disposition.put(out);
+        self.options.put(out);
+        (HEADER_LEN as u16 + 56).put(out);
+        (name.len() as u16).put(out);
+        0u64.put(out);
+        out.extend_from_slice(&name);
+        if name.is_empty() {
+            // The variable part must have at least one byte.
+            0u8.put(out);
+        }
+    }
+
+    /// Reads the body of a message.
+    pub fn decode(message: &[u8]) -> Result<Self, WireError> {
+        let mut reader = Reader::body(message, 57, "CreateRequest")?;
+        reader.take(22)?;
+        let (access, attributes, share) = (reader.get()?, reader.get()?, reader.get()?);
+        let (disposition, options) = (reader.get()?, reader.get()?);
+        let (offset, len): (u16, u16) = (reader.get()?, reader.get()?);
+        let name = from_utf16(reader.slice(usize::from(offset), usize::from(len))?);
+        Ok(Self { access, attributes, share, disposition, options, name })
+    }
+}
+
+body! {
+    /// SMB2 CREATE response.
+    CreateResponse, 89 {
+        /// Oplock granted.
+        oplock: u8,
+        /// Flags.
+        flags: u8,
+        /// What was done: 1 opened, 2 created.
+        action: u32,
+        /// Creation, last access, last write, change: 100 ns since 1601.
+        times: [u8; 32],
+        /// Bytes allocated.
+        allocation: u64,
+        /// Length in bytes.
+        end_of_file: u64,
+        /// Attributes.
+        attributes: u32,
+        /// Zero.
+        reserved: u32,
+        /// The open file.
+        file: FileId,
+        /// Where create contexts start, or 0.
+        contexts_offset: u32,
+        /// Bytes of create contexts.
+        contexts_len: u32,
+    }
+}

@@ -1,0 +1,122 @@
+//! `QUERY_INFO` and `SET_INFO` (MS-SMB2 2.2.37 to 2.2.40), and the information classes in use.
+
+use super::bytes::body;
+use super::{Field, FileId, HEADER_LEN, Reader, WireError, utf16};
+
+/// `InfoType`: of a file.
+pub const TYPE_FILE: u8 = 1;
+/// `InfoType`: of a file system.
+pub const TYPE_FILE_SYSTEM: u8 = 2;
+/// `FileRenameInformation` (MS-FSCC 2.4.37).
+pub const RENAME: u8 = 10;
+/// `FileDispositionInformation` (MS-FSCC 2.4.11).
+pub const DISPOSITION: u8 = 13;
+/// `FileEndOfFileInformation` (MS-FSCC 2.4.13).
+pub const END_OF_FILE: u8 = 20;
+/// `FileFsFullSizeInformation` (MS-FSCC 2.5.4).
+pub const FS_FULL_SIZE: u8 = 7;
+
+body! {
+    /// SMB2 `QUERY_INFO` request without an input buffer.
+    QueryInfoRequest, 41 {
+        /// [`TYPE_FILE`] or [`TYPE_FILE_SYSTEM`].
+        info_type: u8,
+        /// Information class.
+        class: u8,
+        /// Most bytes the response may carry.
+        output_len: u32,
+        /// Zero.
+        input_offset: u16,
+        /// Zero.
+        reserved: u16,
+        /// Zero.
+        input_len: u32,
+        /// Zero.
+        additional: u32,
+        /// Zero.
+        flags: u32,
+        /// The file.
+        file: FileId,
+    }
+}
+
+/// SMB2 `QUERY_INFO` response; `QUERY_DIRECTORY`'s has the same layout (MS-SMB2 2.2.34, 2.2.38).
+pub struct InfoResponse;
+
+impl InfoResponse {
+    /// Appends a body with its information.
+    pub fn encode(information: &[u8], out: &mut Vec<u8>) {
+        9u16.put(out);
+        (HEADER_LEN as u16 + 8).put(out);
+        (information.len() as u32).put(out);
+        out.extend_from_slice(information);
+    }
+
+    /// The information of a message.
+    pub fn decode(message: &[u8]) -> Result<&[u8], WireError> {
+        let mut reader = Reader::body(message, 9, "InfoResponse")?;
+        let (offset, len): (u16, u32) = (reader.get()?, reader.get()?);
+        reader.slice(usize::from(offset), len as usize)
+    }
+}
+
+/// SMB2 `SET_INFO` request about a file; the response's body is its `StructureSize` 2 alone.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SetInfoRequest {
+    /// Information class.
+    pub class: u8,
+    /// The file.
+    pub file: FileId,
+    /// The information.
+    pub information: Vec<u8>,
+}
+
+impl SetInfoRequest {
+    /// Appends the body.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        33u16.put(out);
+        TYPE_FILE.put(out);
+        self.class.put(out);
+        (self.information.len() as u32).put(out);
+        (HEADER_LEN as u16 + 32).put(out);
+        0u16.put(out);
+        0u32.put(out);
+        self.file.put(out);
+        out.extend_from_slice(&self.information);
+    }
+
+    /// Reads the body of a message.
+    pub fn decode(message: &[u8]) -> Result<Self, WireError> {
+        let mut reader = Reader::body(message, 33, "SetInfoRequest")?;
+        let info_type: u8 = reader.get()?;
+        if info_type != TYPE_FILE {
+            return Err(reader.bad("InfoType", u64::from(info_type)));
+        }
+        let class = reader.get()?;
+        let (len, offset, _reserved, _more): (u32, u16, u16, u32) =
+            (reader.get()?, reader.get()?, reader.get()?, reader.get()?);
+        let file = reader.get()?;
+        let information = reader.slice(usize::from(offset), len as usize)?.to_vec();
+        Ok(Self { class, file, information })
+    }
+}
+
+/// `FileRenameInformation` for SMB2: rename to `name` (below the share), replacing an existing file.
+pub fn rename(name: &str) -> Vec<u8> {
+    let name = utf16(name);
+    let mut out = Vec::with_capacity(20 + name.len());
+    out.extend_from_slice(&[1, 0, 0, 0, 0, 0, 0, 0]);
+    0u64.put(&mut out);
+    (name.len() as u32).put(&mut out);
+    out.extend_from_slice(&name);
+    out
+}
+
+/// `FileFsFullSizeInformation` in bytes: size of the file system, and what the caller may still use.
+pub fn full_size(information: &[u8]) -> Result<(u64, u64), WireError> {
+    let mut reader = Reader::new(information, "FileFsFullSizeInformation");
+    let (total, caller, _actual): (u64, u64, u64) = (reader.get()?, reader.get()?, reader.get()?);
+    let (sectors, bytes): (u32, u32) = (reader.get()?, reader.get()?);
+    let unit = u64::from(sectors) * u64::from(bytes);
+    Ok((total.saturating_mul(unit), caller.saturating_mul(unit)))
+}

@@ -1,0 +1,77 @@
+//! `SESSION_SETUP` (MS-SMB2 2.2.5, 2.2.6).
+
+use super::{Field, HEADER_LEN, Reader, WireError};
+
+/// Flags of a response.
+pub mod flags {
+    /// Logged in as guest.
+    pub const IS_GUEST: u16 = 1;
+    /// Logged in anonymously.
+    pub const IS_NULL: u16 = 2;
+    /// The server demands encryption.
+    pub const ENCRYPT_DATA: u16 = 4;
+}
+
+/// SMB2 `SESSION_SETUP` request.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SessionSetupRequest {
+    /// 1: signing enabled, 2: signing required.
+    pub security_mode: u8,
+    /// Capabilities of the client.
+    pub capabilities: u32,
+    /// GSS token.
+    pub token: Vec<u8>,
+}
+
+impl SessionSetupRequest {
+    /// Appends the body.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        25u16.put(out);
+        0u8.put(out);
+        self.security_mode.put(out);
+        self.capabilities.put(out);
+        0u32.put(out);
+        (HEADER_LEN as u16 + 24).put(out);
+        (self.token.len() as u16).put(out);
+        0u64.put(out);
+        out.extend_from_slice(&self.token);
+    }
+
+    /// Reads the body of a message.
+    pub fn decode(message: &[u8]) -> Result<Self, WireError> {
+        let mut reader = Reader::body(message, 25, "SessionSetupRequest")?;
+        let _flags: u8 = reader.get()?;
+        let (security_mode, capabilities, _channel): (u8, u32, u32) =
+            (reader.get()?, reader.get()?, reader.get()?);
+        let (offset, len): (u16, u16) = (reader.get()?, reader.get()?);
+        let token = reader.slice(usize::from(offset), usize::from(len))?.to_vec();
+        Ok(Self { security_mode, capabilities, token })
+    }
+}
+
+/// SMB2 `SESSION_SETUP` response.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SessionSetupResponse {
+    /// See [`flags`].
+    pub flags: u16,
+    /// GSS token.
+    pub token: Vec<u8>,
+}
+
+impl SessionSetupResponse {
+    /// Appends the body.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        9u16.put(out);
+        self.flags.put(out);
+        (HEADER_LEN as u16 + 8).put(out);
+        (self.token.len() as u16).put(out);
+        out.extend_from_slice(&self.token);
+    }
+
+    /// Reads the body of a message.
+    pub fn decode(message: &[u8]) -> Result<Self, WireError> {
+        let mut reader = Reader::body(message, 9, "SessionSetupResponse")?;
+        let (flags, offset, len): (u16, u16, u16) = (reader.get()?, reader.get()?, reader.get()?);
+        Ok(Self { flags, token: reader.slice(usize::from(offset), usize::from(len))?.to_vec() })
+    }
+}

@@ -1,0 +1,167 @@
+//! Our SMB adapter against Samba's smbd.
+
+use sharebench_model::ErrorClass;
+use sharebench_smb::SmbTarget;
+use sharebench_target::conformance::Suite;
+use sharebench_target::{ConnectError, Secret, SessionSpec, Target, UrlPart};
+use sharebench_tests::{Capture, Signing, Smbd, SmbdOptions, needs};
+
+use crate::adapters::{FLUSHES, READS, WRITES, block_on, conform, url, work};
+
+// MS-SMB2 2.2.1.2.
+const LOGOFF: u16 = 2;
+const FLUSH: u16 = 7;
+const READ: u16 = 8;
+const WRITE: u16 = 9;
+/// Prefix, header and body of the LOGOFF that ends a session, and of its response.
+const LOGOFF_BYTES: u64 = 4 + 64 + 4;
+/// What encryption adds to it.
+const TRANSFORM_BYTES: u64 = 52;
+
+fn target(text: &str) -> SmbTarget {
+    SmbTarget::from_url(url(text), Secret::new(Smbd::PASSWORD)).unwrap()
+}
+
+fn facts(target: &SmbTarget) -> sharebench_model::Facts {
+    block_on(async {
+        let session = target.connect(&SessionSpec::default()).await.unwrap();
+        let facts = session.facts();
+        session.close().await;
+        facts
+    })
+}
+
+fn refusal(text: &str, password: &str) -> ConnectError {
+    let target = SmbTarget::from_url(url(text), Secret::new(password)).unwrap();
+    let error = block_on(async { target.connect(&SessionSpec::default()).await.err().unwrap() });
+    assert!(!error.to_string().contains(password), "{error}");
+    error
+}
+
+fn suite(dialect: &str) -> Suite {
+    let secret = Some(Smbd::PASSWORD.to_owned());
+    match dialect {
+        // It knows neither records above 64 KiB nor write-through.
+        "2.0.2" => {
+            Suite { max_record: 64 << 10, skip: &["flush and durable write"], secret, ..Suite::default() }
+        }
+        _ => Suite { secret, ..Suite::default() },
+    }
+}
+
+#[test]
+fn smb_conforms_at_smbd_in_every_dialect_signed_and_unsigned() {
+    needs!(Smbd::NEEDS);
+    let smbd = Smbd::start(&SmbdOptions::default()).unwrap();
+    for (dialect, algorithm) in [
+        ("2.0.2", "HMAC-SHA256"),
+        ("2.1", "HMAC-SHA256"),
+        ("3.0", "AES-CMAC"),
+        ("3.0.2", "AES-CMAC"),
+        ("3.1.1", "AES-GMAC"),
+    ] {
+        for (sign, signing) in [("off", "off"), ("required", algorithm)] {
+            let target = target(&smbd.url("", &format!("dialect={dialect}&sign={sign}")));
+            let facts = facts(&target);
+            assert_eq!((facts["dialect"].as_str(), facts["signing"].as_str()), (dialect, signing));
+            conform(&target, &suite(dialect));
+        }
+    }
+    assert_eq!(std::fs::read_dir(smbd.share()).unwrap().count(), 0, "the suite left something");
+}
+
+#[test]
+fn smb_conforms_at_smbd_encrypted() {
+    needs!(Smbd::NEEDS);
+    let smbd = Smbd::start(&SmbdOptions::default()).unwrap();
+    for (dialect, cipher) in [("3.0", "AES-128-CCM"), ("3.0.2", "AES-128-CCM"), ("3.1.1", "AES-128-GCM")] {
+        let target = target(&smbd.url("", &format!("dialect={dialect}&encrypt=required")));
+        let facts = facts(&target);
+        assert_eq!((facts["dialect"].as_str(), facts["encryption"].as_str()), (dialect, cipher));
+        conform(&target, &suite(dialect));
+    }
+}
+
+#[test]
+fn smb_does_what_smbd_demands() {
+    needs!(Smbd::NEEDS);
+    let signing = Smbd::start(&SmbdOptions { signing: Signing::Mandatory, ..SmbdOptions::default() }).unwrap();
+    assert_eq!(facts(&target(&signing.url("", "")))["signing"], "AES-GMAC");
+    let error = refusal(&signing.url("", "sign=off"), Smbd::PASSWORD);
+    assert_eq!((error.part, error.class), (UrlPart::Option("sign"), ErrorClass::Refused), "{error}");
+
+    let sealing = Smbd::start(&SmbdOptions { encrypted: true, ..SmbdOptions::default() }).unwrap();
+    assert_eq!(facts(&target(&sealing.url("", "")))["encryption"], "AES-128-GCM");
+    let error = refusal(&sealing.url("", "encrypt=off"), Smbd::PASSWORD);
+    assert_eq!(error.class, ErrorClass::Refused, "{error}");
+
+    let dialects = Some(("SMB3_11", "SMB3_11"));
+    let modern = Smbd::start(&SmbdOptions { dialects, ..SmbdOptions::default() }).unwrap();
+    let error = refusal(&modern.url("", "dialect=2.1"), Smbd::PASSWORD);
+    assert_eq!((error.part, error.class), (UrlPart::Option("dialect"), ErrorClass::Unsupported), "{error}");
+
+    let dialects = Some(("SMB2_02", "SMB2_10"));
+    let old = Smbd::start(&SmbdOptions { dialects, ..SmbdOptions::default() }).unwrap();
+    assert_eq!(facts(&target(&old.url("", "")))["dialect"], "2.1");
+    let error = refusal(&old.url("", "encrypt=required"), Smbd::PASSWORD);
+    assert_eq!((error.part, error.class), (UrlPart::Option("encrypt"), ErrorClass::Unsupported), "{error}");
+}
+
+#[test]
+fn smb_counts_what_smbd_is_sent() {
+    needs!(Smbd::NEEDS, Capture::NEEDS);
+    let smbd = Smbd::start(&SmbdOptions::default()).unwrap();
+    for options in ["sign=off", "sign=required"] {
+        let capture = Capture::start(smbd.port()).unwrap();
+        let wire = work(&target(&smbd.url("", options)));
+        let captured = capture.stop().unwrap();
+        let requests = captured.smb_requests().unwrap();
+        let counted = (requests[&READ], requests[&WRITE], requests[&FLUSH], requests[&LOGOFF]);
+        assert_eq!(counted, (READS, WRITES, FLUSHES, 1), "{requests:?}");
+        let payload = captured.payload().unwrap();
+        println!("own count {wire:?}, captured {payload:?} {requests:?}");
+        assert_eq!(wire.sent + LOGOFF_BYTES, payload.sent);
+        assert_eq!(wire.received + LOGOFF_BYTES, payload.received);
+        assert_eq!(wire.requests + 1, requests.values().sum::<u64>(), "{requests:?}");
+        assert_eq!((wire.payload_sent, wire.payload_received), (WRITES * 3000, READS * 3000));
+    }
+}
+
+#[test]
+fn smb_encrypts_everything_after_the_log_in() {
+    needs!(Smbd::NEEDS, Capture::NEEDS);
+    let smbd = Smbd::start(&SmbdOptions::default()).unwrap();
+    let capture = Capture::start(smbd.port()).unwrap();
+    let wire = work(&target(&smbd.url("", "encrypt=required")));
+    let captured = capture.stop().unwrap();
+    // NEGOTIATE and two SESSION_SETUP come before there is a key.
+    assert_eq!(captured.smb_requests().unwrap().values().sum::<u64>(), 3);
+    assert_eq!(captured.smb_encrypted().unwrap() as u64, wire.requests - 3 + 1);
+    let payload = captured.payload().unwrap();
+    assert_eq!(wire.sent + LOGOFF_BYTES + TRANSFORM_BYTES, payload.sent);
+    assert_eq!(wire.received + LOGOFF_BYTES + TRANSFORM_BYTES, payload.received);
+}
+
+#[test]
+fn smb_names_what_is_wrong_at_smbd() {
+    needs!(Smbd::NEEDS);
+    let smbd = Smbd::start(&SmbdOptions::default()).unwrap();
+    let good = smbd.url("", "");
+    for (text, password, part, class) in [
+        (good.replace(&smbd.port().to_string(), "1"), Smbd::PASSWORD, UrlPart::Port, ErrorClass::Disconnected),
+        (good.replace("127.0.0.1", "host.invalid"), Smbd::PASSWORD, UrlPart::Host, ErrorClass::NotFound),
+        (good.clone(), "not the password", UrlPart::Credentials, ErrorClass::Refused),
+        (good.replace(&format!("//{}@", smbd.user()), "//nobody-here@"), Smbd::PASSWORD, UrlPart::Credentials, ErrorClass::Refused),
+        (good.replace("/share/", "/none/"), Smbd::PASSWORD, UrlPart::Share, ErrorClass::NotFound),
+        (smbd.url("none", ""), Smbd::PASSWORD, UrlPart::Path, ErrorClass::NotFound),
+        (smbd.url("none/below", ""), Smbd::PASSWORD, UrlPart::Path, ErrorClass::NotFound),
+    ] {
+        let error = refusal(&text, password);
+        assert_eq!((error.part, error.class), (part, class), "{error}");
+    }
+    let large = SessionSpec { slot_bytes: 1 << 20, ..SessionSpec::default() };
+    let old = target(&smbd.url("", "dialect=2.0.2"));
+    let error = block_on(async { old.connect(&large).await.err().unwrap() });
+    assert_eq!((error.part, error.class), (UrlPart::Share, ErrorClass::Unsupported), "{error}");
+    assert!(error.detail.contains("1048576") && error.detail.contains("65536"), "{error}");
+}
