@@ -2,7 +2,7 @@
  *
  * libnfs pread|raw URL FILE RECORD DEPTH RANDOM WRITE WARM_UP_MS MEASURE_MS FILE_BYTES
  * `pread` calls nfs_pread_async, as programs (fio's engine among them) do; `raw` calls the leaner
- * rpc_nfs_read_async. Prints operations, wall ns, CPU ns of the process, peak KiB. */
+ * rpc_nfs_read_async. Prints operations, wall ns, CPU ns of the process. */
 #include <errno.h>
 #include <poll.h>
 #include <stdint.h>
@@ -44,12 +44,10 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-static uint64_t cpu_ns(long *peak)
+static uint64_t cpu_ns(void)
 {
 	struct rusage usage;
 	getrusage(RUSAGE_SELF, &usage);
-	if (peak)
-		*peak = usage.ru_maxrss;
 	return (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000000u +
 	       (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000u;
 }
@@ -78,14 +76,14 @@ static void completed(void)
 		warm = 1;
 		until_ns = now + (until_ns - from_ns);
 		from_ns = now;
-		cpu_from = cpu_ns(NULL);
+		cpu_from = cpu_ns();
 		operations = 0;
 	}
 	if (!over && now >= until_ns) {
 		over = 1;
 		out_operations = operations;
 		out_wall = now - from_ns;
-		out_cpu = cpu_ns(NULL) - cpu_from;
+		out_cpu = cpu_ns() - cpu_from;
 	}
 	if (!over)
 		start();
@@ -126,7 +124,6 @@ int main(int count, char **words)
 {
 	struct nfs_url *url;
 	struct nfs_fh *opened;
-	long peak;
 
 	if (count != 11)
 		fail("usage", "libnfs pread|raw URL FILE RECORD DEPTH RANDOM WRITE WARM_UP_MS MEASURE_MS FILE_BYTES");
@@ -158,8 +155,7 @@ int main(int count, char **words)
 		if (nfs_service(nfs, wait.revents) < 0)
 			fail("service", nfs_get_error(nfs));
 	}
-	cpu_ns(&peak);
-	printf("%llu %llu %llu %ld\n", (unsigned long long)out_operations, (unsigned long long)out_wall,
-	       (unsigned long long)out_cpu, peak);
+	printf("%llu %llu %llu\n", (unsigned long long)out_operations, (unsigned long long)out_wall,
+	       (unsigned long long)out_cpu);
 	return 0;
 }

@@ -16,7 +16,7 @@ pub struct Sample {
     pub wall_ns: u64,
     /// CPU time of the client's process meanwhile, user and kernel, nanoseconds.
     pub cpu_ns: u64,
-    /// Largest resident size of the process so far, KiB.
+    /// Largest resident size of the process, KiB; 0 where nobody asked.
     pub peak_kib: u64,
 }
 
@@ -44,7 +44,8 @@ impl FromStr for Sample {
     fn from_str(text: &str) -> Result<Self, Failure> {
         let numbers: Result<Vec<u64>, _> = text.split_whitespace().map(str::parse).collect();
         match numbers?.as_slice() {
-            &[operations, wall_ns, cpu_ns, peak_kib] if operations > 0 => {
+            &[operations, wall_ns, cpu_ns, ref peak @ ..] if operations > 0 && peak.len() <= 1 => {
+                let peak_kib = peak.first().copied().unwrap_or(0);
                 Ok(Self { operations, wall_ns, cpu_ns, peak_kib })
             }
             _ => Err(format!("a client printed '{}'", text.trim()).into()),
@@ -52,8 +53,8 @@ impl FromStr for Sample {
     }
 }
 
-/// CPU time of this process (user and kernel), and its largest resident size in KiB.
-pub fn usage() -> (Duration, u64) {
+/// CPU time of this process, user and kernel.
+pub fn cpu() -> Duration {
     // SAFETY: getrusage writes the whole struct it is given; zeroed is a valid rusage.
     let usage = unsafe {
         let mut usage: libc::rusage = std::mem::zeroed();
@@ -61,7 +62,15 @@ pub fn usage() -> (Duration, u64) {
         usage
     };
     let time = |time: libc::timeval| Duration::new(time.tv_sec as u64, time.tv_usec as u32 * 1000);
-    (time(usage.ru_utime) + time(usage.ru_stime), usage.ru_maxrss as u64)
+    time(usage.ru_utime) + time(usage.ru_stime)
+}
+
+/// Largest resident size of this process so far, KiB. getrusage would count that of the program which
+/// started it.
+pub fn peak_kib() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
 }
 
 /// Counts completions after the warm-up, until the measured time is over.
@@ -80,7 +89,7 @@ impl Meter {
     pub fn start(shape: &Shape) -> Self {
         let from = Instant::now() + shape.warm_up;
         let warm = shape.warm_up.is_zero();
-        Self { from, until: from + shape.measure, warm, cpu: usage().0, operations: 0, sample: None }
+        Self { from, until: from + shape.measure, warm, cpu: cpu(), operations: 0, sample: None }
     }
 
     /// Counts one completion; `now` was read when it was met.
@@ -90,16 +99,15 @@ impl Meter {
             self.warm = true;
             self.until = now + (self.until - self.from);
             self.from = now;
-            self.cpu = usage().0;
+            self.cpu = cpu();
             self.operations = 0;
         }
         if now >= self.until && self.sample.is_none() {
-            let (cpu, peak_kib) = usage();
             self.sample = Some(Sample {
                 operations: self.operations,
                 wall_ns: (now - self.from).as_nanos() as u64,
-                cpu_ns: cpu.saturating_sub(self.cpu).as_nanos() as u64,
-                peak_kib,
+                cpu_ns: cpu().saturating_sub(self.cpu).as_nanos() as u64,
+                peak_kib: 0,
             });
         }
     }

@@ -10,6 +10,7 @@ use crate::comparison::comparisons;
 use crate::load::stress_points;
 use crate::outcome::{outcome, rate};
 use crate::pairing::{Pairs, Side, pair, usable};
+use crate::parallel::in_parallel;
 use crate::ratio::ratio;
 use crate::section::{Layout, layouts};
 use crate::summary::summary;
@@ -186,9 +187,7 @@ fn section(
     options: &Options,
     curve: bool,
 ) -> (Section, SectionPairs) {
-    let mut rows = Vec::new();
-    let mut pairs: SectionPairs = analysis.comparisons.iter().map(|_| Vec::new()).collect();
-    for coordinates in &layout.positions {
+    let row = |coordinates: &Coordinates| {
         let steps = &table[coordinates];
         let side = |system: usize| {
             let run = analysis.systems[system].run;
@@ -199,14 +198,17 @@ fn section(
             outcome(&good, layout.unit, options, curve)
         });
         let outcomes = outcomes.collect();
-        let mut ratios = Vec::new();
-        for (comparison, pairs) in analysis.comparisons.iter().zip(&mut pairs) {
-            let paired = pair(&side(comparison.a), &side(comparison.b), layout.unit);
-            ratios.push(paired.as_ref().and_then(|paired| ratio(paired, options)));
-            pairs.push(paired);
-        }
+        let pair_of = |comparison: &Comparison| pair(&side(comparison.a), &side(comparison.b), layout.unit);
+        let pairs: Vec<Option<Pairs>> = analysis.comparisons.iter().map(pair_of).collect();
+        let ratios = pairs.iter().map(|pairs| ratio(pairs.as_ref()?, options)).collect();
         let position = layout.position(coordinates);
-        rows.push(Row { coordinates: coordinates.clone(), position, outcomes, ratios });
+        (Row { coordinates: coordinates.clone(), position, outcomes, ratios }, pairs)
+    };
+    let mut rows = Vec::new();
+    let mut pairs: SectionPairs = analysis.comparisons.iter().map(|_| Vec::new()).collect();
+    for (row, row_pairs) in in_parallel(&layout.positions, row) {
+        rows.push(row);
+        pairs.iter_mut().zip(row_pairs).for_each(|(pairs, found)| pairs.push(found));
     }
     let stress =
         if layout.view == View::Load { stress_points(&rows, analysis.systems.len()) } else { Vec::new() };

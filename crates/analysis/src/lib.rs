@@ -21,6 +21,7 @@ mod input;
 mod load;
 mod outcome;
 mod pairing;
+mod parallel;
 mod ratio;
 mod section;
 mod sentence;

@@ -1,2 +1,58 @@
-//! The file-sharing performance lab.
-fn main() {}
+//! The file-sharing performance lab: arguments, wiring, what the user sees, exit codes.
+
+mod args;
+mod book;
+mod credentials;
+mod demo;
+mod environment;
+mod exit;
+mod from_flags;
+mod live;
+mod measure;
+mod serve;
+mod targets;
+
+use std::process::ExitCode;
+
+use args::{Arguments, Command};
+use clap::{CommandFactory, Parser};
+use exit::Failure;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    match run(&arguments) {
+        Ok(code) => code,
+        Err(failure) => {
+            eprintln!("sharebench: {failure}");
+            failure.code()
+        }
+    }
+}
+
+fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    let common = &arguments.common;
+    match &arguments.command {
+        Command::Demo(demo) => demo::run(demo, common),
+        Command::Sweep(sweep) => measure::plan(&from_flags::sweep(sweep)?, &sweep.measuring, common),
+        Command::Depth(depth) => measure::plan(&from_flags::depth(depth)?, &depth.measuring, common),
+        Command::Load(load) => measure::plan(&from_flags::load(load)?, &load.measuring, common),
+        Command::Run(run) => measure::file(run, common),
+        Command::Plan(plan) => measure::check(plan),
+        Command::Serve(serve) => serve::run(serve, common),
+        Command::Clean(clean) => measure::clean(clean, common),
+        Command::Runs => book::runs(common),
+        Command::Show(show) => book::show(show, common),
+        Command::Compare(compare) => book::compare(compare, common),
+        Command::Report(report) => book::report(report, common),
+        Command::Export(export) => book::export(export, common),
+        Command::Completions(completions) => {
+            clap_complete::generate(
+                completions.shell,
+                &mut Arguments::command(),
+                "sharebench",
+                &mut std::io::stdout(),
+            );
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}

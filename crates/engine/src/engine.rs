@@ -11,7 +11,7 @@ use sharebench_target::{ConnectError, SessionSpec, Target};
 use crate::check::checks;
 use crate::clock::{Clock, unix_ms};
 use crate::deadline::Deadline;
-use crate::files::{TargetFiles, remove_tree};
+use crate::files::{TargetFiles, directory_on, remove_tree};
 use crate::load_step::{LoadStep, prepare_set};
 use crate::pass::{PassContext, PassEnd};
 use crate::record_step;
@@ -67,7 +67,7 @@ pub struct Run<'a> {
     pub targets: &'a [Arc<dyn Target>],
     /// Steps that an earlier, interrupted part of the run finished.
     pub done: &'a BTreeSet<u32>,
-    /// Our directory on every target; starts with [`crate::DIRECTORY_PREFIX`].
+    /// Name of the run on its targets, see [`crate::directory_on`]; starts with [`crate::DIRECTORY_PREFIX`].
     pub directory: &'a str,
     /// True when the directory may hold remains of this very run.
     pub resumed: bool,
@@ -129,11 +129,11 @@ impl Run<'_> {
             let name = &self.plan.targets[index].name;
             self.within_capabilities(name, target.as_ref())?;
             let session = target.connect(&self.spec()).await?;
-            let directory = self.directory.to_owned();
+            let directory = directory_on(self.directory, index);
             let files = TargetFiles::prepare(session, directory, self.unit(), self.resumed, context).await;
             let files = files.map_err(|error| StartError::Prepare {
                 target: name.clone(),
-                directory: format!("{}/{}", target.url(), self.directory),
+                directory: format!("{} of {}", directory_on(self.directory, index), target.url()),
                 error,
             })?;
             self.tell(RunEvent::TargetReady { target: index as u32, facts: files.facts.clone() });
@@ -227,7 +227,7 @@ impl Run<'_> {
                     stop: self.stop,
                     verify: self.plan.verify,
                     timeout: self.plan.timeout,
-                    directory: self.directory,
+                    directory: &host.files.directory,
                     seed: self.plan.seed ^ u64::from(step.index),
                 };
                 tally = load.measure().map_err(PassEnd::Broken)?;
@@ -260,7 +260,7 @@ impl Run<'_> {
         tracing::debug!(error = %first, "cleaning up over a new session");
         let spec = SessionSpec { slots: 1, slot_bytes: 4096, connect_timeout: self.plan.timeout };
         let mut session = self.targets[index].connect(&spec).await.map_err(|error| error.to_string())?;
-        let result = remove_tree(session.as_mut(), self.directory, context).await;
+        let result = remove_tree(session.as_mut(), &directory_on(self.directory, index), context).await;
         session.close().await;
         result.map_err(|error| error.to_string())
     }

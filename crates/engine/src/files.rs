@@ -14,6 +14,12 @@ use crate::tally::Tally;
 /// Start of the name of every directory that sharebench makes on a target.
 pub const DIRECTORY_PREFIX: &str = ".sharebench-";
 
+/// The directory of a run on the target of that index. Each target has a name of its own, since two
+/// targets may be one share under two protocols.
+pub fn directory_on(run: &str, target: usize) -> String {
+    format!("{run}-{target}")
+}
+
 /// One target as the engine uses it: its session, its directory, its files.
 pub(crate) struct TargetFiles {
     pub session: Box<dyn Session>,

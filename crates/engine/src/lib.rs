@@ -21,5 +21,5 @@ mod tally;
 
 pub use clock::Clock;
 pub use engine::{Run, RunEnd, StartError, remove_remains};
-pub use files::DIRECTORY_PREFIX;
+pub use files::{DIRECTORY_PREFIX, directory_on};
 pub use stop::StopSignal;

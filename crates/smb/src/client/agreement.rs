@@ -52,7 +52,8 @@ impl Agreement {
         let most = if response.capabilities & LARGE_MTU == 0 { 64 << 10 } else { u32::MAX };
         let signing =
             if response.dialect < 0x0300 { SigningAlgorithm::HmacSha256 } else { SigningAlgorithm::AesCmac };
-        let encrypts = (0x0300..0x0311).contains(&response.dialect) && response.capabilities & ENCRYPTION != 0;
+        let encrypts =
+            (0x0300..0x0311).contains(&response.dialect) && response.capabilities & ENCRYPTION != 0;
         Self {
             offer,
             dialect: response.dialect,
@@ -85,7 +86,8 @@ impl Agreement {
         let [a, b, c, d, e, f, rest @ ..] = self.server_guid.map(u128::from);
         let fields = [d, c, b, a, f, e].iter().chain(&rest).fold(0, |value, byte| value << 8 | byte);
         let text = format!("{fields:032x}");
-        let guid = format!("{}-{}-{}-{}-{}", &text[..8], &text[8..12], &text[12..16], &text[16..20], &text[20..]);
+        let guid =
+            format!("{}-{}-{}-{}-{}", &text[..8], &text[8..12], &text[12..16], &text[16..20], &text[20..]);
         let session = match self.session_flags {
             bits if bits & flags::IS_NULL != 0 => "anonymous",
             bits if bits & flags::IS_GUEST != 0 => "guest",

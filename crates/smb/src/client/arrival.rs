@@ -116,11 +116,7 @@ impl Ledger<'_> {
             Order::Write { len, .. } => {
                 let count = WriteResponse::decode(message)?.count;
                 let detail = || format!("short write: {count} of {len} bytes taken");
-                Ok(if count == len {
-                    Ok(len)
-                } else {
-                    Err(OpError::new(ErrorClass::Io, "WRITE", detail()))
-                })
+                Ok(if count == len { Ok(len) } else { Err(OpError::new(ErrorClass::Io, "WRITE", detail())) })
             }
             Order::Flush { .. } | Order::Meta { .. } => Empty::decode(message).map(|_| Ok(0)),
         }

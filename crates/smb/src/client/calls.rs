@@ -134,7 +134,9 @@ impl Calls {
     #[inline]
     pub(crate) fn find(&self, message_id: u64) -> Option<(usize, Sent)> {
         let at = |index: usize| match self.table.get(index) {
-            Some(Call { message_id: id, state: State::Sent(sent) }) if *id == message_id => Some((index, *sent)),
+            Some(Call { message_id: id, state: State::Sent(sent) }) if *id == message_id => {
+                Some((index, *sent))
+            }
             _ => None,
         };
         let likely = self.ring[message_id as usize & (self.ring.len() - 1)] as usize;

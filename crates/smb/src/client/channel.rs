@@ -125,7 +125,11 @@ impl Channel {
     }
 
     /// True when something has moved that may allow more.
-    fn send_and_receive(&mut self, cx: &mut Context<'_>, arrivals: &mut Vec<Arrival>) -> Result<bool, OpError> {
+    fn send_and_receive(
+        &mut self,
+        cx: &mut Context<'_>,
+        arrivals: &mut Vec<Arrival>,
+    ) -> Result<bool, OpError> {
         loop {
             self.dispatch();
             if self.outbox.is_empty() {

@@ -57,7 +57,11 @@ impl Guard {
         }
         match &self.signing {
             Some(key) if signed && header.is(flags::SIGNED) => {
-                if key.verify(message) { Ok(()) } else { Err(unprotected(header, "signed wrongly")) }
+                if key.verify(message) {
+                    Ok(())
+                } else {
+                    Err(unprotected(header, "signed wrongly"))
+                }
             }
             // Interim responses need no signature (MS-SMB2 3.2.5.1.3).
             Some(_) if signed && status != NtStatus::PENDING => Err(unprotected(header, "not signed")),

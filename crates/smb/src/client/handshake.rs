@@ -150,4 +150,3 @@ async fn gather_credits(channel: &mut Channel) -> Result<(), DialError> {
 pub(crate) async fn log_off(channel: &mut Channel) {
     let _ = channel.ask(command::LOGOFF, |body| Empty::default().encode(body)).await;
 }
-

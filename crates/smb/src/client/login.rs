@@ -45,7 +45,8 @@ pub(crate) async fn login(
     }
     hash.update(&channel.exchange.request);
     agreement.session_flags = last.flags;
-    let Some(key) = ntlm.session_key().filter(|_| last.flags & (flags::IS_GUEST | flags::IS_NULL) == 0) else {
+    let Some(key) = ntlm.session_key().filter(|_| last.flags & (flags::IS_GUEST | flags::IS_NULL) == 0)
+    else {
         return refuse_protection(options, agreement).map(|()| None);
     };
     let preauth = hash.value();
@@ -124,8 +125,7 @@ fn protect(
     agreement: &mut Agreement,
     keys: &SessionKeys,
 ) -> Result<Option<Seal>, DialError> {
-    agreement.signed =
-        options.sign == Wish::Required || agreement.security_mode & SIGNING_REQUIRED != 0;
+    agreement.signed = options.sign == Wish::Required || agreement.security_mode & SIGNING_REQUIRED != 0;
     channel.guard.sign_all = agreement.signed;
     let seal = agreement
         .cipher

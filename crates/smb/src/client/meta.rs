@@ -146,8 +146,7 @@ impl SmbSession {
 
     async fn list(&mut self, path: &str) -> Result<MetaYield, OpError> {
         let rights = access::READ_DATA | LOOK;
-        let (directory, _) =
-            self.create(path, rights, disposition::OPEN, options::DIRECTORY_FILE).await?;
+        let (directory, _) = self.create(path, rights, disposition::OPEN, options::DIRECTORY_FILE).await?;
         let listed = self.read_directory(directory).await;
         let closed = self.close_file(directory).await;
         let entries = listed?;
@@ -161,8 +160,7 @@ impl SmbSession {
         let request = QueryDirectoryRequest { file, pattern: "*".into(), output_len };
         let mut found = Vec::new();
         loop {
-            let header =
-                self.channel.exchange(command::QUERY_DIRECTORY, |body| request.encode(body)).await?;
+            let header = self.channel.exchange(command::QUERY_DIRECTORY, |body| request.encode(body)).await?;
             match NtStatus(header.status) {
                 NtStatus::SUCCESS => {}
                 // A directory without any entry, not even itself, is NO_SUCH_FILE to some servers.

@@ -3,21 +3,18 @@
 use sharebench_model::ErrorClass;
 use sharebench_target::UrlPart;
 
-use crate::client::agreement::{
-    Agreement, ENCRYPTION, LARGE_MTU, Offer, SIGNING_ENABLED, SIGNING_REQUIRED,
-};
+use crate::client::agreement::{Agreement, ENCRYPTION, LARGE_MTU, Offer, SIGNING_ENABLED, SIGNING_REQUIRED};
 use crate::client::channel::Channel;
 use crate::client::dial::DialError;
 use crate::client::options::{SmbOptions, Wish};
 use crate::crypto::{Cipher, PreauthHash, SigningAlgorithm};
 use crate::status::NtStatus;
+use crate::wire::header::command;
 use crate::wire::negotiate::{self as context, Context, NegotiateRequest, NegotiateResponse};
 use crate::wire::{Field, WireError};
-use crate::wire::header::command;
 
 /// Ciphers in the order of their speed.
-const CIPHERS: [Cipher; 4] =
-    [Cipher::Aes128Gcm, Cipher::Aes256Gcm, Cipher::Aes128Ccm, Cipher::Aes256Ccm];
+const CIPHERS: [Cipher; 4] = [Cipher::Aes128Gcm, Cipher::Aes256Gcm, Cipher::Aes128Ccm, Cipher::Aes256Ccm];
 /// Signing algorithms in the order of their speed.
 const SIGNING: [SigningAlgorithm; 3] =
     [SigningAlgorithm::AesGmac, SigningAlgorithm::AesCmac, SigningAlgorithm::HmacSha256];
@@ -48,7 +45,11 @@ pub(crate) async fn negotiate(
     match NtStatus(header.status) {
         NtStatus::SUCCESS => {}
         status @ NtStatus::NOT_SUPPORTED => {
-            return Err(DialError::new(UrlPart::Option("dialect"), ErrorClass::Unsupported, status.to_string()));
+            return Err(DialError::new(
+                UrlPart::Option("dialect"),
+                ErrorClass::Unsupported,
+                status.to_string(),
+            ));
         }
         status => return Err(DialError::blame(UrlPart::Port)(status.failure("NEGOTIATE"))),
     }
@@ -151,8 +152,7 @@ fn take_contexts(contexts: &[Context], agreement: &mut Agreement) -> Result<(), 
     }
     if let Some(data) = one(context::SIGNING)? {
         let id = word(data, 2)?;
-        agreement.signing =
-            SigningAlgorithm::from_id(id).ok_or(bad("SigningAlgorithm", u64::from(id)))?;
+        agreement.signing = SigningAlgorithm::from_id(id).ok_or(bad("SigningAlgorithm", u64::from(id)))?;
     }
     agreement.cipher = match one(context::ENCRYPTION)? {
         None => None,

@@ -153,7 +153,11 @@ mod tests {
     }
 
     impl AsyncWrite for Trickle {
-        fn poll_write(mut self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        fn poll_write(
+            mut self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+            bytes: &[u8],
+        ) -> Poll<io::Result<usize>> {
             let count = bytes.len().min(self.limit);
             self.got.extend_from_slice(&bytes[..count]);
             Poll::Ready(Ok(count))
@@ -177,7 +181,8 @@ mod tests {
             buffers.put_prefix(index, [index as u8 + 21; 4]);
         }
         let wanted =
-            [&b"onetwo"[..], &[21; 4], &[11; 112], &[1; 100], &[22; 4], &[12; 112], &[2; 50], b"three"].concat();
+            [&b"onetwo"[..], &[21; 4], &[11; 112], &[1; 100], &[22; 4], &[12; 112], &[2; 50], b"three"]
+                .concat();
         for limit in 1..300 {
             let mut outbox = Outbox::default();
             for text in ["one", "two"] {

@@ -1,0 +1,356 @@
+//! What the user may type.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use sharebench_model::units::{ByteSize, parse_duration};
+use sharebench_plan::{Test, Verify};
+use sharebench_results::RunReference;
+
+use crate::exit::TABLE;
+
+const TARGETS: &str = "Targets:
+  /path or file:///path                   a local directory or a mounted share
+  smb://user@host[:port]/share/dir        SMB 2.0.2 to 3.1.1 straight over the protocol
+      ?dialect=3.1.1&sign=required&encrypt=required&domain=...
+  nfs://host[:port]/export/dir            NFSv3 straight over the protocol
+      ?vers=3&mountport=...&uid=...&gid=...
+
+Passwords come from SHAREBENCH_PASSWORD, --password-file, ~/.netrc or a prompt.
+";
+
+/// How fast a file share really is, what made it so, and which of two is faster.
+#[derive(Debug, Parser)]
+#[command(name = "sharebench", version, max_term_width = 110, after_help = TABLE, after_long_help = format!("{TARGETS}\n{TABLE}"))]
+pub struct Arguments {
+    #[command(flatten)]
+    pub common: Common,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Flags of every command.
+#[derive(Debug, Args)]
+pub struct Common {
+    /// The lab book: one `SQLite` file of runs.
+    #[arg(long, global = true, default_value = "sharebench.db", value_name = "FILE")]
+    pub db: PathBuf,
+    /// File with the password of SMB targets in its first line.
+    #[arg(long, global = true, value_name = "FILE")]
+    pub password_file: Option<PathBuf>,
+    /// Print no progress.
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Sweep embedded SMB and NFS servers beside a local directory, run users in steps, compare and report.
+    #[command(
+        after_help = "Example:\n  sharebench demo            # about a minute; then open the report it names"
+    )]
+    Demo(DemoArgs),
+    /// File sizes x record sizes x tests.
+    #[command(after_help = "Examples:
+  sharebench sweep /mnt/nas
+  sharebench sweep smb://alice@nas/share nfs://nas/export --file-sizes 1MiB,64MiB --record-sizes 4KiB,64KiB")]
+    Sweep(SweepArgs),
+    /// Request sizes x queue depths, with client CPU per request.
+    #[command(after_help = "Example:\n  sharebench depth smb://alice@nas/share /mnt/nas --depths 1,2,4,8")]
+    Depth(DepthArgs),
+    /// Users in steps: throughput, response time (ART) and users that reported (MPS) per step.
+    #[command(
+        after_help = "Example:\n  sharebench load smb://alice@nas/share --steps 5,10,20 --think 1s --workload copy-all-bidirectional"
+    )]
+    Load(LoadArgs),
+    /// Run a plan file, or finish an interrupted run.
+    #[command(after_help = "Examples:\n  sharebench run plan.toml\n  sharebench run --resume 3")]
+    Run(RunArgs),
+    /// Look at a plan without running it.
+    Plan(PlanArgs),
+    /// Serve a directory or memory over SMB and NFSv3.
+    #[command(after_help = "Examples:
+  SHAREBENCH_PASSWORD=... sharebench serve /srv --smb 127.0.0.1:4450 --nfs 127.0.0.1:2049 --user alice
+  sharebench serve --memory 1GiB --nfs 127.0.0.1:2049 --service-time 2ms --cache 64MiB")]
+    Serve(ServeArgs),
+    /// Remove what killed runs left on a target.
+    #[command(
+        after_help = "Example:\n  sharebench clean smb://alice@nas/share --directory .sharebench-1f2e3d4c"
+    )]
+    Clean(CleanArgs),
+    /// List the runs of the lab book.
+    Runs,
+    /// Show one run: tables, findings, trust.
+    #[command(after_help = "Example:\n  sharebench show last")]
+    Show(ShowArgs),
+    /// Compare runs by coordinates.
+    #[command(
+        after_help = "Examples:\n  sharebench compare 1 2\n  sharebench compare monday.db:last friday.db:last"
+    )]
+    Compare(CompareArgs),
+    /// Write a self-contained HTML report.
+    #[command(after_help = "Example:\n  sharebench report 1 2 -o nas.html")]
+    Report(ReportArgs),
+    /// Write one run as CSV or JSON.
+    #[command(after_help = "Example:\n  sharebench export last --format csv > run.csv")]
+    Export(ExportArgs),
+    /// Print shell completions.
+    Completions(CompletionArgs),
+}
+
+/// Flags of every command that measures; a missing one means the plan's default.
+#[derive(Debug, Args, Default)]
+pub struct Measuring {
+    /// What to call the run.
+    #[arg(long)]
+    pub title: Option<String>,
+    /// Seed of every random choice [default: a new one].
+    #[arg(long)]
+    pub seed: Option<u64>,
+    /// How often each cell is measured on each target [default: 10; 6 is the least for an interval].
+    #[arg(long)]
+    pub repetitions: Option<u32>,
+    /// Least measured time of a cell per repetition [default: 200ms].
+    #[arg(long, value_parser = parse_duration)]
+    pub sample: Option<Duration>,
+    /// How reads are checked: stamps (of every 512 bytes), full, off [default: stamps].
+    #[arg(long, value_parser = verify, default_missing_value = "off")]
+    pub verify: Option<Verify>,
+    /// Check no data.
+    #[arg(long, conflicts_with = "verify")]
+    pub no_verify: bool,
+    /// Deadline of one operation and of connecting [default: 30s].
+    #[arg(long, value_parser = parse_duration)]
+    pub timeout: Option<Duration>,
+    /// Also write an HTML report.
+    #[arg(long, value_name = "FILE")]
+    pub report: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct DemoArgs {
+    /// Where to write the report.
+    #[arg(long, short, default_value = "sharebench-demo.html")]
+    pub output: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub struct SweepArgs {
+    /// Systems under test.
+    #[arg(required = true, value_name = "TARGET")]
+    pub targets: Vec<String>,
+    /// Bytes per file [default: 64KiB,1MiB,16MiB].
+    #[arg(long, value_delimiter = ',')]
+    pub file_sizes: Option<Vec<ByteSize>>,
+    /// Bytes per operation [default: 4KiB,64KiB,1MiB].
+    #[arg(long, value_delimiter = ',')]
+    pub record_sizes: Option<Vec<ByteSize>>,
+    /// Tests [default: write,rewrite,read,reread,random-read,random-write].
+    #[arg(long, value_delimiter = ',')]
+    pub tests: Option<Vec<Test>>,
+    #[command(flatten)]
+    pub measuring: Measuring,
+}
+
+#[derive(Debug, Args)]
+pub struct DepthArgs {
+    /// Systems under test.
+    #[arg(required = true, value_name = "TARGET")]
+    pub targets: Vec<String>,
+    /// Bytes of the file [default: 64MiB].
+    #[arg(long)]
+    pub file_size: Option<ByteSize>,
+    /// Bytes per operation [default: 4KiB,64KiB].
+    #[arg(long, value_delimiter = ',')]
+    pub record_sizes: Option<Vec<ByteSize>>,
+    /// Operations in flight [default: 1,2,4,8].
+    #[arg(long, value_delimiter = ',')]
+    pub depths: Option<Vec<u32>>,
+    /// Tests [default: read,rewrite,random-read,random-write].
+    #[arg(long, value_delimiter = ',')]
+    pub tests: Option<Vec<Test>>,
+    #[command(flatten)]
+    pub measuring: Measuring,
+}
+
+#[derive(Debug, Args)]
+pub struct LoadArgs {
+    /// Systems under test.
+    #[arg(required = true, value_name = "TARGET")]
+    pub targets: Vec<String>,
+    /// Virtual users (motors) per step [default: 1,2,5,10].
+    #[arg(long, value_delimiter = ',')]
+    pub steps: Option<Vec<u32>>,
+    /// Pause between a user's transactions [default: 1s].
+    #[arg(long, value_parser = parse_duration)]
+    pub think: Option<Duration>,
+    /// copy-all-bidirectional, copy-all-to-server or copy-all-from-server.
+    #[arg(long)]
+    pub workload: Option<String>,
+    /// Unmeasured start of a step [default: 2s].
+    #[arg(long, value_parser = parse_duration)]
+    pub warm_up: Option<Duration>,
+    /// Measured part of a step [default: 10s].
+    #[arg(long, value_parser = parse_duration)]
+    pub measure: Option<Duration>,
+    /// Bytes of the data set [default: 5.6MB].
+    #[arg(long)]
+    pub scale: Option<ByteSize>,
+    /// Bytes per operation of a copy [default: 100KB].
+    #[arg(long)]
+    pub block: Option<ByteSize>,
+    #[command(flatten)]
+    pub measuring: Measuring,
+}
+
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// The plan.
+    #[arg(value_name = "PLAN.toml", required_unless_present = "resume", conflicts_with = "resume")]
+    pub plan: Option<PathBuf>,
+    /// Finish this interrupted or stopped run instead.
+    #[arg(long, value_name = "RUN")]
+    pub resume: Option<RunReference>,
+    /// Also write an HTML report.
+    #[arg(long, value_name = "FILE")]
+    pub report: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct PlanArgs {
+    #[command(subcommand)]
+    pub command: PlanCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum PlanCommand {
+    /// Check a plan and say what would run and for how long.
+    Check {
+        /// The plan.
+        #[arg(value_name = "PLAN.toml")]
+        plan: PathBuf,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct ServeArgs {
+    /// Directory to serve.
+    #[arg(required_unless_present = "memory", conflicts_with = "memory")]
+    pub directory: Option<PathBuf>,
+    /// Serve this much memory instead.
+    #[arg(long, value_name = "SIZE")]
+    pub memory: Option<ByteSize>,
+    /// Speak SMB here; other than loopback needs --user.
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub smb: Option<SocketAddr>,
+    /// Speak `NFSv3` (and MOUNT, on the same port) here.
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub nfs: Option<SocketAddr>,
+    /// User of the SMB share; the password comes from `SHAREBENCH_PASSWORD` or --password-file.
+    #[arg(long)]
+    pub user: Option<String>,
+    /// Name of the share; the NFS export is "/" and this name.
+    #[arg(long, default_value = "share")]
+    pub name: String,
+    /// Refuse every change.
+    #[arg(long)]
+    pub read_only: bool,
+    /// Let other machines use NFS, although `NFSv3` knows no passwords.
+    #[arg(long)]
+    pub expose_nfs: bool,
+    /// Device model: time of each operation that misses the cache.
+    #[arg(long, value_parser = parse_duration, value_name = "TIME")]
+    pub service_time: Option<Duration>,
+    /// Device model: bytes per second.
+    #[arg(long, value_name = "SIZE")]
+    pub bandwidth: Option<ByteSize>,
+    /// Device model: cache of this size, least recently used out first.
+    #[arg(long, value_name = "SIZE")]
+    pub cache: Option<ByteSize>,
+}
+
+#[derive(Debug, Args)]
+pub struct CleanArgs {
+    /// Where to look.
+    pub target: String,
+    /// Only this directory [default: every .sharebench-* directory].
+    #[arg(long, value_name = ".sharebench-ID")]
+    pub directory: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct ShowArgs {
+    /// Number, `last`, or FILE.db:NUMBER.
+    pub run: RunReference,
+    /// How.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+    /// Print the run's plan instead; `sharebench run` repeats it.
+    #[arg(long)]
+    pub plan: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct CompareArgs {
+    /// Two or more runs: numbers, `last`, or FILE.db:NUMBER.
+    #[arg(required = true, num_args = 2.., value_name = "RUN")]
+    pub runs: Vec<RunReference>,
+    /// How.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+}
+
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// Runs: numbers, `last`, or FILE.db:NUMBER.
+    #[arg(required = true, value_name = "RUN")]
+    pub runs: Vec<RunReference>,
+    /// Where to write it.
+    #[arg(long, short, value_name = "FILE.html")]
+    pub output: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub struct ExportArgs {
+    /// Number, `last`, or FILE.db:NUMBER.
+    pub run: RunReference,
+    /// How.
+    #[arg(long, value_enum)]
+    pub format: ExportFormat,
+}
+
+#[derive(Debug, Args)]
+pub struct CompletionArgs {
+    /// For which shell.
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
+}
+
+/// Forms of an analysis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// Tables for the terminal.
+    Text,
+    /// Markdown.
+    Md,
+    /// The whole analysis as JSON.
+    Json,
+    /// One row per cell.
+    Csv,
+}
+
+/// Forms of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ExportFormat {
+    /// One row per step.
+    Csv,
+    /// Everything, histograms included.
+    Json,
+}
+
+fn verify(text: &str) -> Result<Verify, String> {
+    let found = Verify::NAMES.iter().find(|(name, _)| *name == text);
+    found.map(|(_, verify)| *verify).ok_or_else(|| "stamps, full or off".to_owned())
+}

@@ -1,0 +1,161 @@
+//! The lab book's commands: list, show, compare, report, export.
+
+use std::fmt::Write as _;
+use std::io::{IsTerminal, Write};
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use sharebench_analysis::{Analysis, Options, RunData, analyse};
+use sharebench_report::Style;
+use sharebench_results::{RunReference, RunState, Store, StoredRun, write_csv, write_json};
+
+use crate::args::{Common, CompareArgs, ExportArgs, ExportFormat, Format, ReportArgs, ShowArgs};
+use crate::environment::COMMAND_FACT;
+use crate::exit::Failure;
+use crate::live::terminal_width;
+
+/// Lists the runs.
+pub fn runs(common: &Common) -> Result<ExitCode, Failure> {
+    let runs = Store::open_read_only(&common.db)?.runs()?;
+    let mut out = String::from("run  started              state          steps      title (targets)\n");
+    for run in runs {
+        let steps = format!("{}/{}", run.steps_done, run.steps_planned);
+        // Writing to a String cannot fail.
+        let _ = writeln!(
+            out,
+            "{:<4} {}  {:<13}  {steps:<9}  {} ({})",
+            run.id.to_string(),
+            utc(run.started_unix_ms),
+            run.state.to_string(),
+            run.title,
+            run.targets.join(", ")
+        );
+    }
+    print_out(&out)
+}
+
+/// Shows one run.
+pub fn show(args: &ShowArgs, common: &Common) -> Result<ExitCode, Failure> {
+    let run = load(&args.run, &common.db)?;
+    if args.plan {
+        return print_out(&run.header.plan);
+    }
+    print_out(&render(&analysis(&[run]), args.format)?)
+}
+
+/// Compares runs.
+pub fn compare(args: &CompareArgs, common: &Common) -> Result<ExitCode, Failure> {
+    let runs = args.runs.iter().map(|run| load(run, &common.db)).collect::<Result<Vec<_>, _>>()?;
+    print_out(&render(&analysis(&runs), args.format)?)
+}
+
+/// Writes a report.
+pub fn report(args: &ReportArgs, common: &Common) -> Result<ExitCode, Failure> {
+    let runs = args.runs.iter().map(|run| load(run, &common.db)).collect::<Result<Vec<_>, _>>()?;
+    write_report(&runs, &args.output)?;
+    println!("report: {}", args.output.display());
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Writes one run for other programs.
+pub fn export(args: &ExportArgs, common: &Common) -> Result<ExitCode, Failure> {
+    let run = load(&args.run, &common.db)?;
+    let mut text = Vec::new();
+    match args.format {
+        ExportFormat::Csv => write_csv(&run, &mut text)?,
+        ExportFormat::Json => write_json(&run, &mut text)?,
+    }
+    print_out(&String::from_utf8_lossy(&text))
+}
+
+/// Prints the tables of runs just measured.
+pub fn print_runs(runs: &[StoredRun]) {
+    // The exit code is the run's; a reader that went away changes nothing in the lab book.
+    let _ = print_out(&sharebench_report::terminal(&analysis(runs), style()));
+}
+
+/// Writes the HTML report of runs.
+pub fn write_report(runs: &[StoredRun], path: &Path) -> Result<(), Failure> {
+    let html = sharebench_report::html(&analysis(runs));
+    std::fs::write(path, html)
+        .map_err(|error| Failure::usage(format!("--output {}: {error}", path.display())))
+}
+
+fn load(reference: &RunReference, default: &Path) -> Result<StoredRun, Failure> {
+    let store = reference.open(default)?;
+    let run = reference.resolve(&store)?;
+    Ok(store.load(run)?)
+}
+
+fn analysis(runs: &[StoredRun]) -> Analysis {
+    let several = runs.len() > 1;
+    let data: Vec<RunData> = runs.iter().map(|run| run_data(run, several)).collect();
+    analyse(&data, &Options::default())
+}
+
+fn run_data(run: &StoredRun, several: bool) -> RunData {
+    let label = if several { format!("{} #{}", run.header.title, run.id) } else { run.header.title.clone() };
+    let command = run.header.environment.get(COMMAND_FACT).cloned().unwrap_or_default();
+    let outcome = match &run.state {
+        RunState::Ended(outcome) => Some(outcome.clone()),
+        RunState::Running | RunState::Interrupted => None,
+    };
+    let (header, facts, steps) = (run.header.clone(), run.facts.clone(), run.steps.clone());
+    RunData { label, command, header, facts, steps, outcome }
+}
+
+fn render(analysis: &Analysis, format: Format) -> Result<String, Failure> {
+    Ok(match format {
+        Format::Text => sharebench_report::terminal(analysis, style()),
+        Format::Md => sharebench_report::markdown(analysis),
+        Format::Json => sharebench_report::json(analysis).map_err(|error| Failure::Internal(error.into()))?,
+        Format::Csv => sharebench_report::csv(analysis),
+    })
+}
+
+fn style() -> Style {
+    if std::io::stdout().is_terminal() { Style::terminal(terminal_width()) } else { Style::piped() }
+}
+
+/// Prints to standard output; a reader that went away (`| head`) is no failure.
+fn print_out(text: &str) -> Result<ExitCode, Failure> {
+    match std::io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(ExitCode::SUCCESS),
+    }
+}
+
+/// A UTC time of day as `2026-11-21 05:10:00Z`.
+fn utc(unix_ms: u64) -> String {
+    let time = UNIX_EPOCH + Duration::from_millis(unix_ms);
+    let seconds = time.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let (days, clock) = ((seconds / 86_400).cast_signed(), seconds % 86_400);
+    let (year, month, day) = civil(days);
+    format!("{year:04}-{month:02}-{day:02} {:02}:{:02}:{:02}Z", clock / 3600, clock / 60 % 60, clock % 60)
+}
+
+/// Days since 1970 to a date of the Gregorian calendar (H. Hinnant, "chrono-Compatible Low-Level Date Algorithms").
+fn civil(days: i64) -> (i64, i64, i64) {
+    let shifted = days + 719_468;
+    let era = shifted.div_euclid(146_097);
+    let day_of_era = shifted.rem_euclid(146_097);
+    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted_month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
+    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
+    (year_of_era + era * 400 + i64::from(month <= 2), month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::utc;
+
+    #[test]
+    fn instants_become_dates() {
+        assert_eq!(utc(0), "1970-01-01 00:00:00Z");
+        assert_eq!(utc(951_827_696_000), "2000-02-29 12:34:56Z");
+        assert_eq!(utc(1_795_237_200_000), "2026-11-21 05:00:00Z");
+    }
+}

@@ -1,0 +1,79 @@
+//! Passwords: from the environment, a file, ~/.netrc or a prompt; never from the command line.
+
+use std::io::IsTerminal;
+use std::path::Path;
+
+use sharebench_target::{Secret, TargetUrl};
+
+use crate::exit::Failure;
+
+/// The variable that holds the password.
+pub const VARIABLE: &str = "SHAREBENCH_PASSWORD";
+
+/// The password named by `--password-file` or the environment.
+pub fn given(password_file: Option<&Path>) -> Result<Option<Secret>, Failure> {
+    if let Some(path) = password_file {
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| Failure::usage(format!("--password-file {}: {error}", path.display())))?;
+        return Ok(Some(Secret::new(text.lines().next().unwrap_or_default())));
+    }
+    Ok(std::env::var(VARIABLE).ok().map(Secret::new))
+}
+
+/// The password for a target's user.
+pub fn for_target(url: &TargetUrl, password_file: Option<&Path>) -> Result<Secret, Failure> {
+    if let Some(secret) = given(password_file)? {
+        return Ok(secret);
+    }
+    let user = url.user.as_deref().unwrap_or_default();
+    if let Some(secret) = from_netrc(&url.host, user) {
+        return Ok(secret);
+    }
+    if std::io::stdin().is_terminal() {
+        let secret = rpassword::prompt_password(format!("Password of {user}@{}: ", url.host))?;
+        return Ok(Secret::new(secret));
+    }
+    Err(Failure::Target(format!(
+        "{url}: no password for user {user}; set {VARIABLE}, name a --password-file, or add the host to ~/.netrc"
+    )))
+}
+
+fn from_netrc(host: &str, user: &str) -> Option<Secret> {
+    let path = std::env::var_os("HOME")?;
+    let text = std::fs::read_to_string(Path::new(&path).join(".netrc")).ok()?;
+    search_netrc(&text, host, user).map(Secret::new)
+}
+
+/// Finds `machine HOST login USER password SECRET`, in netrc's free layout.
+fn search_netrc(text: &str, host: &str, user: &str) -> Option<String> {
+    let (mut machine, mut login) = (false, false);
+    let mut words = text.split_whitespace();
+    while let Some(word) = words.next() {
+        match word {
+            "machine" => (machine, login) = (words.next()? == host, false),
+            "default" => (machine, login) = (true, false),
+            "login" => login = words.next()? == user,
+            "password" => {
+                let password = words.next()?;
+                if machine && login {
+                    return Some(password.to_owned());
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::search_netrc;
+
+    #[test]
+    fn netrc_gives_the_password_of_host_and_user() {
+        let text =
+            "machine a login x password 1\nmachine nas\n  login bob password 2\n  login alice password 3\n";
+        assert_eq!(search_netrc(text, "nas", "alice").as_deref(), Some("3"));
+        assert_eq!(search_netrc(text, "nas", "x"), None);
+    }
+}

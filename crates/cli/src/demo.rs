@@ -1,0 +1,108 @@
+//! `sharebench demo`: the main job on embedded servers, in about a minute.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use sharebench_model::units::ByteSize;
+use sharebench_nfs::NfsTarget;
+use sharebench_plan::{Load, Plan, PlannedTarget, ResolvedPlan, Sweep, Test};
+use sharebench_posix::PosixTarget;
+use sharebench_server::{EmbeddedServers, MemoryVolume, ServeOptions, Volume};
+use sharebench_smb::SmbTarget;
+use sharebench_target::{Secret, Target, TargetUrl};
+
+use crate::args::{Common, DemoArgs};
+use crate::environment::new_seed;
+use crate::exit::Failure;
+use crate::measure::{Measurement, finish};
+
+const USER: &str = "demo";
+
+/// Runs the demo.
+pub fn run(args: &DemoArgs, common: &Common) -> Result<ExitCode, Failure> {
+    let password = Secret::new(format!("{:016x}", new_seed()));
+    let volume: Arc<dyn Volume> = Arc::new(MemoryVolume::new(1 << 30));
+    let any_port = Some(([127, 0, 0, 1], 0).into());
+    let users = vec![(USER.to_owned(), password.clone())];
+    let options = ServeOptions { smb: any_port, nfs: any_port, users, ..ServeOptions::default() };
+    let servers = EmbeddedServers::start(&volume, &options).map_err(Failure::usage)?;
+    let scratch = Scratch::new()?;
+
+    let port = |protocol| servers.addr(protocol).map_or(0, |addr| addr.port());
+    let planned = vec![
+        target("smb", format!("smb://{USER}@127.0.0.1:{}/share", port("smb"))),
+        target("nfs", format!("nfs://127.0.0.1:{0}/share?mountport={0}", port("nfs"))),
+        target("local", scratch.0.display().to_string()),
+    ];
+    let targets: Vec<Arc<dyn Target>> = vec![
+        Arc::new(SmbTarget::from_url(TargetUrl::parse(&planned[0].url)?, password)?),
+        Arc::new(NfsTarget::from_url(TargetUrl::parse(&planned[1].url)?)?),
+        Arc::new(PosixTarget::from_url(TargetUrl::parse(&planned[2].url)?)?),
+    ];
+    let plan = plan(planned)?;
+    if !common.quiet {
+        eprintln!(
+            "embedded SMB and NFSv3 servers over memory, and {}: {} steps, about {:.0} s",
+            scratch.0.display(),
+            plan.steps.len(),
+            plan.least_duration().as_secs_f64() * 1.5
+        );
+    }
+    let measured = Measurement::new(&plan, &targets).run(common)?;
+    let code = finish(&measured, Some(&args.output), common)?;
+    servers.stop();
+    Ok(code)
+}
+
+fn target(name: &str, url: String) -> PlannedTarget {
+    PlannedTarget { name: name.to_owned(), url }
+}
+
+fn plan(targets: Vec<PlannedTarget>) -> Result<ResolvedPlan, Failure> {
+    let sizes = |list: &[u64]| Some(list.iter().copied().map(ByteSize).collect());
+    let sweep = Sweep {
+        file_sizes: sizes(&[256 << 10, 4 << 20]),
+        record_sizes: sizes(&[4 << 10, 64 << 10]),
+        tests: Some(Test::ALL.to_vec()),
+    };
+    let load = Load {
+        workload: None,
+        steps: Some(vec![2, 8]),
+        think: Some(Duration::from_millis(100)),
+        warm_up: Some(Duration::from_millis(500)),
+        measure: Some(Duration::from_millis(2500)),
+        scale: Some(ByteSize(5_600_000)),
+        block: Some(ByteSize(100_000)),
+    };
+    let plan = Plan {
+        title: Some("demo".into()),
+        seed: Some(new_seed()),
+        repetitions: Some(6),
+        sample: Some(Duration::from_millis(40)),
+        targets,
+        sweep: Some(sweep),
+        load: Some(load),
+        ..Plan::default()
+    };
+    Ok(plan.resolve()?)
+}
+
+/// A local directory for the demo, removed with it.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new() -> Result<Self, Failure> {
+        let path = std::env::temp_dir().join(format!("sharebench-demo-{:08x}", new_seed() as u32));
+        std::fs::create_dir(&path).map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // The engine emptied it; if it did not, it has said so and what it left stays for the user to see.
+        let _ = std::fs::remove_dir(&self.0);
+    }
+}

@@ -1,0 +1,86 @@
+//! What is worth knowing about this machine, and the random names of a run.
+
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hasher};
+
+use sharebench_analysis::CLOCK_RESOLUTION_FACT;
+use sharebench_engine::{Clock, DIRECTORY_PREFIX};
+use sharebench_model::Facts;
+
+/// Name of the fact that holds our directory on the targets.
+pub const DIRECTORY_FACT: &str = "directory";
+/// Name of the fact that holds the command line.
+pub const COMMAND_FACT: &str = "command";
+
+/// A seed nobody chose.
+pub fn new_seed() -> u64 {
+    RandomState::new().build_hasher().finish()
+}
+
+/// A new name for our directory on the targets.
+pub fn new_directory() -> String {
+    format!("{DIRECTORY_PREFIX}{:08x}", new_seed() as u32)
+}
+
+/// Machine, kernel, clock and command.
+pub fn facts(directory: &str) -> Facts {
+    let first_line = |path: &str| {
+        std::fs::read_to_string(path)
+            .ok()
+            .and_then(|text| text.lines().next().map(|line| line.trim().to_owned()))
+    };
+    let cpu = std::fs::read_to_string("/proc/cpuinfo").ok().and_then(|text| {
+        text.lines()
+            .find_map(|line| line.strip_prefix("model name"))
+            .map(|rest| rest.trim_matches([' ', '\t', ':']).to_owned())
+    });
+    let memory = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
+        text.lines().find_map(|line| line.strip_prefix("MemTotal:")).map(|rest| rest.trim().to_owned())
+    });
+    let cores =
+        std::thread::available_parallelism().map_or_else(|_| "unknown".into(), |cores| cores.to_string());
+    let mut facts = Facts::new();
+    let mut note = |name: &str, value: Option<String>| {
+        if let Some(value) = value {
+            facts.insert(name.to_owned(), value);
+        }
+    };
+    note("kernel", first_line("/proc/sys/kernel/osrelease"));
+    note("cpu", cpu);
+    note("cores", Some(cores));
+    note("memory", memory);
+    note("load_average", first_line("/proc/loadavg"));
+    note(CLOCK_RESOLUTION_FACT, Some(clock_resolution_ns().to_string()));
+    note(DIRECTORY_FACT, Some(directory.to_owned()));
+    note(COMMAND_FACT, Some(command_line()));
+    facts
+}
+
+/// The smallest step seen between two readings of the engine's clock.
+fn clock_resolution_ns() -> u64 {
+    let clock = Clock::start();
+    let mut smallest = u64::MAX;
+    let mut last = clock.now();
+    for _ in 0..1000 {
+        let now = clock.now();
+        if now > last {
+            smallest = smallest.min(now - last);
+        }
+        last = now;
+    }
+    smallest
+}
+
+/// The command as typed, quoted where a shell would need it.
+fn command_line() -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@,+%".contains(c);
+    let quoted = |word: String| {
+        if !word.is_empty() && word.chars().all(plain) {
+            word
+        } else {
+            format!("'{}'", word.replace('\'', "'\\''"))
+        }
+    };
+    let words = std::env::args().skip(1).map(quoted);
+    std::iter::once("sharebench".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
+}

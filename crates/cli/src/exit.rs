@@ -1,0 +1,99 @@
+//! Exit codes, and the failures that lead to them.
+
+use std::fmt;
+use std::process::ExitCode;
+
+use sharebench_engine::StartError;
+use sharebench_plan::Mistakes;
+use sharebench_results::StoreError;
+use sharebench_target::UrlError;
+
+/// The exit codes as `--help` shows them.
+pub const TABLE: &str = "Exit codes:
+  0    done
+  1    sharebench itself failed
+  2    a mistake in arguments, plan, run reference or database
+  3    a target could not be reached, refused, or was lost on the way; finished steps are kept
+  4    data read was not the data written
+  5    results could not be stored; finished steps are kept
+  130  stopped by Ctrl-C; finished steps are kept";
+
+/// Data was wrong.
+pub const DATA: u8 = 4;
+/// A target was lost.
+pub const TARGET: u8 = 3;
+/// The user stopped the run.
+pub const STOPPED: u8 = 130;
+
+/// Why a command failed.
+#[derive(Debug)]
+pub enum Failure {
+    /// A mistake of the user's: exit code 2.
+    Usage(String),
+    /// A target's fault: exit code 3.
+    Target(String),
+    /// Results could not be stored: exit code 5.
+    Storing(String),
+    /// Our own fault: exit code 1.
+    Internal(anyhow::Error),
+}
+
+impl Failure {
+    /// A mistake of the user's.
+    pub fn usage(text: impl fmt::Display) -> Self {
+        Self::Usage(text.to_string())
+    }
+
+    /// The process's exit code.
+    pub fn code(&self) -> ExitCode {
+        ExitCode::from(match self {
+            Self::Internal(_) => 1,
+            Self::Usage(_) => 2,
+            Self::Target(_) => TARGET,
+            Self::Storing(_) => 5,
+        })
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Usage(text) | Self::Target(text) | Self::Storing(text) => f.write_str(text),
+            Self::Internal(error) => write!(f, "{error:#}"),
+        }
+    }
+}
+
+impl From<UrlError> for Failure {
+    fn from(error: UrlError) -> Self {
+        Self::usage(error)
+    }
+}
+
+impl From<Mistakes> for Failure {
+    fn from(mistakes: Mistakes) -> Self {
+        Self::usage(mistakes)
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self::usage(error)
+    }
+}
+
+impl From<StartError> for Failure {
+    fn from(error: StartError) -> Self {
+        match error {
+            StartError::Runtime(_) => Self::Internal(error.into()),
+            StartError::Beyond { .. } => Self::usage(error),
+            _ => Self::Target(error.to_string()),
+        }
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        Self::Internal(error.into())
+    }
+}

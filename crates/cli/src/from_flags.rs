@@ -1,0 +1,71 @@
+//! Flags to plans: the same plan that a file would hold.
+
+use sharebench_plan::{Depth, Load, Mistakes, Plan, PlannedTarget, ResolvedPlan, Sweep, Verify};
+
+use crate::args::{DepthArgs, LoadArgs, Measuring, SweepArgs};
+use crate::environment::new_seed;
+use crate::exit::Failure;
+
+/// The plan of `sharebench sweep`.
+pub fn sweep(args: &SweepArgs) -> Result<ResolvedPlan, Failure> {
+    let sweep = Sweep {
+        file_sizes: args.file_sizes.clone(),
+        record_sizes: args.record_sizes.clone(),
+        tests: args.tests.clone(),
+    };
+    resolve(&Plan { sweep: Some(sweep), ..base("sweep", &args.targets, &args.measuring) })
+}
+
+/// The plan of `sharebench depth`.
+pub fn depth(args: &DepthArgs) -> Result<ResolvedPlan, Failure> {
+    let depth = Depth {
+        file_size: args.file_size,
+        record_sizes: args.record_sizes.clone(),
+        depths: args.depths.clone(),
+        tests: args.tests.clone(),
+    };
+    resolve(&Plan { depth: Some(depth), ..base("depth", &args.targets, &args.measuring) })
+}
+
+/// The plan of `sharebench load`.
+pub fn load(args: &LoadArgs) -> Result<ResolvedPlan, Failure> {
+    let load = Load {
+        workload: args.workload.clone(),
+        steps: args.steps.clone(),
+        think: args.think,
+        warm_up: args.warm_up,
+        measure: args.measure,
+        scale: args.scale,
+        block: args.block,
+    };
+    resolve(&Plan { load: Some(load), ..base("load", &args.targets, &args.measuring) })
+}
+
+fn base(title: &str, urls: &[String], measuring: &Measuring) -> Plan {
+    let mut targets = Vec::new();
+    for url in urls {
+        targets.push(PlannedTarget { name: Plan::name_for(url, &targets), url: url.clone() });
+    }
+    Plan {
+        title: Some(measuring.title.clone().unwrap_or_else(|| title.to_owned())),
+        seed: Some(measuring.seed.unwrap_or_else(new_seed)),
+        repetitions: measuring.repetitions,
+        sample: measuring.sample,
+        verify: if measuring.no_verify { Some(Verify::Off) } else { measuring.verify },
+        timeout: measuring.timeout,
+        targets,
+        ..Plan::default()
+    }
+}
+
+/// Resolves a plan made from flags; mistakes name the flag instead of the field.
+fn resolve(plan: &Plan) -> Result<ResolvedPlan, Failure> {
+    plan.resolve().map_err(|Mistakes(mut mistakes)| {
+        for mistake in &mut mistakes {
+            let name = mistake.field.rsplit('.').next().unwrap_or_default();
+            mistake.field =
+                if name == "target" { "TARGET".into() } else { format!("--{}", name.replace('_', "-")) };
+        }
+        Failure::usage(Mistakes(mistakes).to_string().replacen("the plan has", "the arguments have", 1))
+    })
+}

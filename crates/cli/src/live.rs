@@ -1,0 +1,155 @@
+//! What the user sees while a run is under way: one changing line on a terminal, plain lines in a pipe.
+
+use std::collections::BTreeMap;
+use std::io::{IsTerminal, Write, stderr};
+use std::time::{Duration, Instant};
+
+use sharebench_model::units::{show_nanos, show_rate};
+use sharebench_model::{ErrorClass, RunEvent, StepResult, Verdict};
+use sharebench_plan::ResolvedPlan;
+
+/// Least time between two plain lines.
+const PLAIN_EVERY: Duration = Duration::from_secs(5);
+/// Most warnings and failures told one by one.
+const TOLD: usize = 10;
+
+/// Shows a run's events on standard error.
+pub struct LiveView {
+    targets: Vec<String>,
+    planned: usize,
+    done: usize,
+    measured: usize,
+    started: Instant,
+    last_line: Option<Instant>,
+    terminal: bool,
+    quiet: bool,
+    failures: BTreeMap<ErrorClass, u64>,
+    doubtful: usize,
+    told: usize,
+}
+
+impl LiveView {
+    /// A view of a run, `done` of whose steps were measured earlier.
+    pub fn new(plan: &ResolvedPlan, done: usize, quiet: bool) -> Self {
+        Self {
+            targets: plan.targets.iter().map(|target| target.name.clone()).collect(),
+            planned: plan.steps.len(),
+            done,
+            measured: 0,
+            started: Instant::now(),
+            last_line: None,
+            terminal: stderr().is_terminal(),
+            quiet,
+            failures: BTreeMap::new(),
+            doubtful: 0,
+            told: 0,
+        }
+    }
+
+    /// Shows one event.
+    pub fn show(&mut self, event: &RunEvent) {
+        match event {
+            RunEvent::TargetReady { target, facts } => {
+                let chosen = ["dialect", "signing", "encryption", "vers", "version", "filesystem", "engine"];
+                let facts =
+                    chosen.iter().filter_map(|name| facts.get(*name).map(|fact| format!("{name} {fact}")));
+                self.line(&format!(
+                    "{}: ready ({})",
+                    self.name(*target),
+                    facts.collect::<Vec<_>>().join(", ")
+                ));
+            }
+            RunEvent::StepStarted { target, coordinates, .. } => {
+                self.status(&format!("{} {coordinates}", self.name(*target)));
+            }
+            RunEvent::StepFinished(step) => self.finished(step),
+            RunEvent::Failure { class, detail, .. } => {
+                *self.failures.entry(*class).or_default() += 1;
+                self.tell(&format!("failure: {detail}"));
+            }
+            RunEvent::Warning(text) => self.tell(&format!("warning: {text}")),
+            RunEvent::Started(_) | RunEvent::Progress { .. } => {}
+            RunEvent::Finished(_) => {
+                let spent = self.started.elapsed();
+                let doubt =
+                    if self.doubtful == 0 { String::new() } else { format!(", {} doubtful", self.doubtful) };
+                self.line(&format!("{} steps measured in {spent:.1?}{doubt}", self.measured));
+            }
+        }
+    }
+
+    /// A line that stays.
+    pub fn line(&self, text: &str) {
+        if self.quiet {
+            return;
+        }
+        let clear = if self.terminal { "\r\u{1b}[K" } else { "" };
+        // Progress that cannot be shown is no reason to stop measuring.
+        let _ = writeln!(stderr(), "{clear}{text}");
+    }
+
+    fn finished(&mut self, step: &StepResult) {
+        self.done += 1;
+        self.measured += 1;
+        if step.verdict() != Verdict::Valid {
+            self.doubtful += 1;
+        }
+        let rate = step.measure.throughput().map_or_else(|| "no data".into(), show_rate);
+        let response = show_nanos(step.measure.response.quantile(0.5) as f64);
+        self.status(&format!("{} {}: {rate}, p50 {response}", self.name(step.target), step.coordinates));
+    }
+
+    /// The changing line, or now and then a plain one.
+    fn status(&mut self, text: &str) {
+        if self.quiet {
+            return;
+        }
+        let due = self.last_line.is_none_or(|last| last.elapsed() >= PLAIN_EVERY);
+        if !self.terminal && !due {
+            return;
+        }
+        self.last_line = Some(Instant::now());
+        let progress = format!("[{}/{}{}] {text}", self.done, self.planned, self.left());
+        let _ = if self.terminal {
+            let width = terminal_width().saturating_sub(1);
+            let shown: String = progress.chars().take(width).collect();
+            write!(stderr(), "\r\u{1b}[K{shown}")
+        } else {
+            writeln!(stderr(), "{progress}")
+        };
+    }
+
+    /// Time left, judged by the steps so far.
+    fn left(&self) -> String {
+        if self.measured < 3 {
+            return String::new();
+        }
+        let each = self.started.elapsed().as_secs_f64() / self.measured as f64;
+        format!(", {:.0} s left", each * self.planned.saturating_sub(self.done) as f64)
+    }
+
+    fn tell(&mut self, text: &str) {
+        self.told += 1;
+        match self.told {
+            n if n <= TOLD => self.line(text),
+            n if n == TOLD + 1 => self.line("further failures are counted, not shown"),
+            _ => {}
+        }
+    }
+
+    fn name(&self, target: u32) -> &str {
+        self.targets.get(target as usize).map_or("?", String::as_str)
+    }
+}
+
+/// Columns of the terminal on standard output or error; 100 where there is none.
+pub fn terminal_width() -> usize {
+    // SAFETY: TIOCGWINSZ fills the struct it is given; zeroed is a valid winsize.
+    let columns = unsafe {
+        let mut size: libc::winsize = std::mem::zeroed();
+        let found = libc::ioctl(libc::STDOUT_FILENO, libc::TIOCGWINSZ, &raw mut size) == 0
+            || libc::ioctl(libc::STDERR_FILENO, libc::TIOCGWINSZ, &raw mut size) == 0;
+        if found { size.ws_col } else { 0 }
+    };
+    if columns == 0 { 100 } else { columns as usize }
+}

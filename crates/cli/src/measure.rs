@@ -1,0 +1,371 @@
+//! Running a plan: engine on its own thread, events into store and live view, signals, cleaning up.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use sharebench_engine::{Run, RunEnd, StartError, StopSignal};
+use sharebench_model::units::ByteSize;
+use sharebench_model::{ErrorClass, RunEvent, RunHeader, RunOutcome};
+use sharebench_plan::{Plan, ResolvedPlan};
+use sharebench_results::{RunId, RunReference, RunSink, Store};
+use sharebench_target::Target;
+
+use crate::args::{CleanArgs, Common, Measuring, PlanArgs, PlanCommand, RunArgs};
+use crate::environment::{self, DIRECTORY_FACT};
+use crate::exit::{self, Failure};
+use crate::live::LiveView;
+use crate::{book, targets};
+
+/// Runs a plan made from flags.
+pub fn plan(plan: &ResolvedPlan, measuring: &Measuring, common: &Common) -> Result<ExitCode, Failure> {
+    let targets = targets::open_all(&plan.targets, common.password_file.as_deref())?;
+    let measured = Measurement::new(plan, &targets).run(common)?;
+    finish(&measured, measuring.report.as_deref(), common)
+}
+
+/// Runs a plan file, or what is missing of an earlier run.
+pub fn file(args: &RunArgs, common: &Common) -> Result<ExitCode, Failure> {
+    let measured = match (&args.plan, &args.resume) {
+        (_, Some(reference)) => resume(reference, common)?,
+        (Some(path), None) => {
+            let mut plan = read(path)?;
+            if plan.seed.is_none() {
+                plan.seed = Some(environment::new_seed());
+            }
+            let plan = plan.resolve().map_err(|mistakes| in_file(path, mistakes))?;
+            let targets = targets::open_all(&plan.targets, common.password_file.as_deref())?;
+            Measurement::new(&plan, &targets).run(common)?
+        }
+        (None, None) => return Err(Failure::usage("name a plan file, or a run by --resume")),
+    };
+    finish(&measured, args.report.as_deref(), common)
+}
+
+/// Checks a plan and says what it would do.
+pub fn check(args: &PlanArgs) -> Result<ExitCode, Failure> {
+    let PlanCommand::Check { plan: path } = &args.command;
+    let plan = read(path)?.resolve().map_err(|mistakes| in_file(path, mistakes))?;
+    println!("{}: valid", path.display());
+    println!("{} targets:", plan.targets.len());
+    for target in &plan.targets {
+        println!("  {}  {}", target.name, target.url);
+    }
+    println!(
+        "{} steps, at least {:.0?} of measuring, {} needed on each target",
+        plan.steps.len(),
+        plan.least_duration(),
+        ByteSize(plan.bytes_needed())
+    );
+    let mut cells: Vec<String> = plan.steps.iter().map(|step| step.coordinates.to_string()).collect();
+    cells.sort();
+    cells.dedup();
+    for cell in cells {
+        println!("  {cell}");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Removes what killed runs left behind.
+pub fn clean(args: &CleanArgs, common: &Common) -> Result<ExitCode, Failure> {
+    if let Some(directory) = &args.directory
+        && (!directory.starts_with(sharebench_engine::DIRECTORY_PREFIX) || directory.contains('/'))
+    {
+        return Err(Failure::usage(format!(
+            "--directory {directory}: not a directory of sharebench's own naming"
+        )));
+    }
+    let target = targets::open(&args.target, common.password_file.as_deref())?;
+    let names = sharebench_engine::remove_remains(
+        target.as_ref(),
+        args.directory.as_deref(),
+        Duration::from_secs(30),
+    )?;
+    for name in &names {
+        println!("removed {name}");
+    }
+    if names.is_empty() {
+        println!("nothing of sharebench's on {}", target.url());
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn read(path: &Path) -> Result<Plan, Failure> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
+    Plan::parse(&text).map_err(|mistakes| in_file(path, mistakes))
+}
+
+fn in_file(path: &Path, mistakes: impl std::fmt::Display) -> Failure {
+    Failure::usage(format!("{}: {mistakes}", path.display()))
+}
+
+fn resume(reference: &RunReference, common: &Common) -> Result<Measured, Failure> {
+    let path = reference.path.clone().unwrap_or_else(|| common.db.clone());
+    let store = Store::open(&path)?;
+    let run = reference.resolve(&store)?;
+    let stored = store.load(run)?;
+    let plan = Plan::parse(&stored.header.plan)?.resolve()?;
+    let targets = targets::open_all(&plan.targets, common.password_file.as_deref())?;
+    let done = store.finished_steps(run)?;
+    let directory = stored.header.environment.get(DIRECTORY_FACT).cloned();
+    let measurement = Measurement {
+        plan: &plan,
+        targets: &targets,
+        done,
+        directory: directory.unwrap_or_else(environment::new_directory),
+        resumed: true,
+    };
+    measurement.into_sink(RunSink::resume(store, run)?, common)
+}
+
+/// Prints the result of a run, writes its report, and chooses the exit code.
+pub fn finish(measured: &Measured, report: Option<&Path>, common: &Common) -> Result<ExitCode, Failure> {
+    if let Some(run) = measured.run {
+        let stored = measured.store.load(run)?;
+        if !stored.steps.is_empty() {
+            book::print_runs(std::slice::from_ref(&stored));
+        }
+        if let Some(path) = report {
+            book::write_report(std::slice::from_ref(&stored), path)?;
+            println!("report: {}", path.display());
+        }
+        if !common.quiet {
+            eprintln!(
+                "run {run} in {}; show it again by: sharebench show {run}",
+                measured.store.path().display()
+            );
+        }
+    }
+    Ok(measured.exit_code())
+}
+
+/// A run that ended, well or not.
+pub struct Measured {
+    /// Where it is.
+    pub store: Store,
+    /// Its number; none when nothing was begun.
+    pub run: Option<RunId>,
+    outcome: RunOutcome,
+    data_errors: bool,
+    left_behind: bool,
+}
+
+impl Measured {
+    fn exit_code(&self) -> ExitCode {
+        ExitCode::from(match &self.outcome {
+            RunOutcome::EngineFailed(_) => 1,
+            RunOutcome::TargetLost(_) => exit::TARGET,
+            _ if self.data_errors => exit::DATA,
+            RunOutcome::Stopped => exit::STOPPED,
+            RunOutcome::Complete if self.left_behind => exit::TARGET,
+            RunOutcome::Complete => 0,
+        })
+    }
+}
+
+/// A plan about to be measured.
+pub struct Measurement<'a> {
+    plan: &'a ResolvedPlan,
+    targets: &'a [Arc<dyn Target>],
+    done: BTreeSet<u32>,
+    directory: String,
+    resumed: bool,
+}
+
+impl<'a> Measurement<'a> {
+    /// A new run.
+    pub fn new(plan: &'a ResolvedPlan, targets: &'a [Arc<dyn Target>]) -> Self {
+        Self { plan, targets, done: BTreeSet::new(), directory: environment::new_directory(), resumed: false }
+    }
+
+    /// Runs it into the lab book.
+    pub fn run(self, common: &Common) -> Result<Measured, Failure> {
+        let store = Store::open(&common.db)?;
+        self.into_sink(RunSink::new(store), common)
+    }
+
+    fn into_sink(self, sink: RunSink, common: &Common) -> Result<Measured, Failure> {
+        let interrupts = catch_interrupts()?;
+        let stop = StopSignal::default();
+        let (sender, events) = mpsc::channel();
+        let view = LiveView::new(self.plan, self.done.len(), common.quiet);
+        let mut follower = Follower {
+            sink,
+            view,
+            header: Some(self.header()),
+            waiting: Vec::new(),
+            failed: None,
+            data_errors: false,
+        };
+        let run = Run {
+            plan: self.plan,
+            targets: self.targets,
+            done: &self.done,
+            directory: &self.directory,
+            resumed: self.resumed,
+            stop: &stop,
+            events: &sender,
+        };
+        let end = std::thread::scope(|scope| {
+            let engine = scope.spawn(move || run.execute());
+            let mut noticed = 0;
+            while !engine.is_finished() {
+                match events.recv_timeout(Duration::from_millis(50)) {
+                    Ok(event) => follower.take(&event, &stop),
+                    Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
+                }
+                let interrupted = interrupts.load(Ordering::Relaxed);
+                if interrupted > noticed {
+                    noticed = interrupted;
+                    self.interrupted(noticed, &stop, &mut follower);
+                }
+            }
+            for event in events.try_iter() {
+                follower.take(&event, &stop);
+            }
+            engine.join()
+        });
+        let end = end.map_err(|_| Failure::Internal(anyhow::anyhow!("the engine panicked")))?;
+        self.conclude(end, follower)
+    }
+
+    /// First Ctrl-C: stop and clean up. Second: leave at once, saying what is left.
+    fn interrupted(&self, times: usize, stop: &StopSignal, follower: &mut Follower) {
+        if times == 1 {
+            stop.stop();
+            follower.view.line("stopping: finished steps are kept, the targets are being cleaned (again Ctrl-C: leave at once)");
+            return;
+        }
+        // Recording the end is quick and local; a store that hangs must not keep us.
+        follower.take(&RunEvent::Finished(RunOutcome::Stopped), stop);
+        for index in 0..self.targets.len() {
+            eprintln!("sharebench: {}", self.left_on(index));
+        }
+        std::process::exit(i32::from(exit::STOPPED));
+    }
+
+    fn conclude(&self, end: Result<RunEnd, StartError>, follower: Follower) -> Result<Measured, Failure> {
+        let end = end?;
+        for (index, why) in &end.left_behind {
+            eprintln!("sharebench: could not clean up ({why}): {}", self.left_on(*index as usize));
+        }
+        if let Some(error) = follower.failed {
+            return Err(Failure::Storing(error));
+        }
+        let told = match &end.outcome {
+            RunOutcome::TargetLost(why) => Some(format!("target lost: {why}; finished steps are kept")),
+            RunOutcome::EngineFailed(why) => Some(format!("the engine failed: {why}")),
+            RunOutcome::Stopped => Some("stopped; finished steps are kept".to_owned()),
+            RunOutcome::Complete => None,
+        };
+        if let Some(told) = told {
+            eprintln!("sharebench: {told}");
+        }
+        let run = follower.sink.run();
+        if let (Some(run), true) =
+            (run, matches!(end.outcome, RunOutcome::Stopped | RunOutcome::TargetLost(_)))
+        {
+            eprintln!("sharebench: finish it by: sharebench run --resume {run}");
+        }
+        Ok(Measured {
+            store: follower.sink.into_store(),
+            run,
+            outcome: end.outcome,
+            data_errors: follower.data_errors,
+            left_behind: !end.left_behind.is_empty(),
+        })
+    }
+
+    /// What is left on a target, and the command that removes it.
+    fn left_on(&self, index: usize) -> String {
+        let url = &self.plan.targets[index].url;
+        let directory = sharebench_engine::directory_on(&self.directory, index);
+        format!("left on {url}: {directory}; remove it by: sharebench clean '{url}' --directory {directory}")
+    }
+
+    fn header(&self) -> RunHeader {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let identity = |(index, target): (usize, &Arc<dyn Target>)| sharebench_model::TargetIdentity {
+            name: self.plan.targets[index].name.clone(),
+            url: target.url(),
+        };
+        RunHeader {
+            title: self.plan.title.clone(),
+            started_unix_ms: since.as_millis() as u64,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            plan: self.plan.typed.to_toml(),
+            seed: self.plan.seed,
+            steps_planned: self.plan.steps.len() as u32,
+            environment: environment::facts(&self.directory),
+            targets: self.targets.iter().enumerate().map(identity).collect(),
+        }
+    }
+}
+
+/// Takes events to store and view. The run is begun in the store when its first step starts, so that a
+/// plan whose targets cannot be reached leaves no empty run.
+struct Follower {
+    sink: RunSink,
+    view: LiveView,
+    header: Option<RunHeader>,
+    waiting: Vec<RunEvent>,
+    failed: Option<String>,
+    data_errors: bool,
+}
+
+impl Follower {
+    fn take(&mut self, event: &RunEvent, stop: &StopSignal) {
+        self.view.show(event);
+        if let RunEvent::StepFinished(step) = event {
+            self.data_errors |= step.measure.errors.contains_key(&ErrorClass::DataMismatch);
+        }
+        if let RunEvent::TargetReady { .. } = event
+            && self.header.is_some()
+        {
+            return self.waiting.push(event.clone());
+        }
+        if let Some(header) = self.header.take() {
+            self.record(&RunEvent::Started(Box::new(header)), stop);
+            for event in std::mem::take(&mut self.waiting) {
+                self.record(&event, stop);
+            }
+        }
+        self.record(event, stop);
+    }
+
+    /// A store that cannot take a step ends the run: numbers that nobody keeps are not worth the load.
+    fn record(&mut self, event: &RunEvent, stop: &StopSignal) {
+        if self.failed.is_some() {
+            return;
+        }
+        if let Err(error) = self.sink.record(event) {
+            stop.stop();
+            self.failed = Some(error.to_string());
+        }
+    }
+}
+
+/// Counts SIGINT and SIGTERM from now on.
+fn catch_interrupts() -> Result<Arc<AtomicUsize>, Failure> {
+    static COUNT: std::sync::OnceLock<Arc<AtomicUsize>> = std::sync::OnceLock::new();
+    let first = COUNT.get().is_none();
+    let count = Arc::clone(COUNT.get_or_init(Arc::default));
+    count.store(0, Ordering::Relaxed);
+    if first {
+        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+            let count = Arc::clone(&count);
+            // SAFETY: adding to an atomic is async-signal-safe.
+            unsafe {
+                signal_hook::low_level::register(signal, move || {
+                    count.fetch_add(1, Ordering::Relaxed);
+                })
+            }?;
+        }
+    }
+    Ok(count)
+}

@@ -1,0 +1,90 @@
+//! `sharebench serve`: embedded servers until a signal.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::mpsc;
+use std::time::Duration;
+
+use sharebench_server::{
+    CacheOptions, DeviceOptions, DeviceVolume, DirectoryOptions, DirectoryVolume, EmbeddedServers,
+    MemoryVolume, ServeError, ServeOptions, ServiceTime, Volume,
+};
+
+use crate::args::{Common, ServeArgs};
+use crate::credentials::{self, VARIABLE};
+use crate::exit::Failure;
+
+/// Serves until SIGINT or SIGTERM.
+pub fn run(args: &ServeArgs, common: &Common) -> Result<ExitCode, Failure> {
+    if args.smb.is_none() && args.nfs.is_none() {
+        return Err(Failure::usage("nothing to serve; name --smb ADDR:PORT, --nfs ADDR:PORT or both"));
+    }
+    let mut users = Vec::new();
+    if let Some(user) = &args.user {
+        let password = credentials::given(common.password_file.as_deref())?;
+        let missing = || {
+            Failure::usage(format!("--user {user} needs a password: set {VARIABLE} or name --password-file"))
+        };
+        users.push((user.clone(), password.ok_or_else(missing)?));
+    }
+    let volume = volume(args)?;
+    let options = ServeOptions {
+        smb: args.smb,
+        nfs: args.nfs,
+        users,
+        read_only: args.read_only,
+        name: args.name.clone(),
+        expose_nfs: args.expose_nfs,
+    };
+    let (sender, signals) = mpsc::channel();
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        let sender = sender.clone();
+        let mut iterator = signal_hook::iterator::Signals::new([signal])?;
+        std::thread::spawn(move || iterator.forever().try_for_each(|signal| sender.send(signal)));
+    }
+    let servers = EmbeddedServers::start(&volume, &options).map_err(|error| started(&error))?;
+    for (protocol, addr) in servers.addrs() {
+        match protocol {
+            "smb" => {
+                let user = args.user.as_ref().map_or(String::new(), |user| format!("{user}@"));
+                println!("smb://{user}{addr}/{}", args.name);
+            }
+            _ => println!("nfs://{addr}/{}?mountport={}", args.name, addr.port()),
+        }
+    }
+    println!("serving; Ctrl-C ends");
+    // Only a signal ends this; a closed channel cannot be, since we hold a sender.
+    let _ = signals.recv();
+    servers.stop();
+    Ok(ExitCode::SUCCESS)
+}
+
+fn started(error: &ServeError) -> Failure {
+    Failure::usage(error)
+}
+
+fn volume(args: &ServeArgs) -> Result<Arc<dyn Volume>, Failure> {
+    match (&args.directory, args.memory) {
+        (Some(path), _) => {
+            let options = DirectoryOptions { read_only: args.read_only, ..DirectoryOptions::default() };
+            Ok(behind_device(DirectoryVolume::open(path, &options).map_err(Failure::usage)?, args))
+        }
+        (None, Some(size)) => Ok(behind_device(MemoryVolume::new(size.0), args)),
+        (None, None) => Err(Failure::usage("name a directory to serve, or --memory SIZE")),
+    }
+}
+
+/// Puts the device model in front where a flag asks for one.
+fn behind_device(volume: impl Volume + 'static, args: &ServeArgs) -> Arc<dyn Volume> {
+    if args.service_time.is_none() && args.bandwidth.is_none() && args.cache.is_none() {
+        return Arc::new(volume);
+    }
+    let cache = CacheOptions { bytes: args.cache.map_or(0, |size| size.0), ..CacheOptions::default() };
+    let device = DeviceOptions {
+        service: ServiceTime::Fixed(args.service_time.unwrap_or(Duration::ZERO)),
+        bytes_per_s: args.bandwidth.map(|size| size.0),
+        cache,
+        ..DeviceOptions::default()
+    };
+    Arc::new(DeviceVolume::new(volume, device))
+}

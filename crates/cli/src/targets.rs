@@ -1,0 +1,46 @@
+//! URLs to targets: the one place that knows every protocol.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use sharebench_nfs::NfsTarget;
+use sharebench_plan::PlannedTarget;
+use sharebench_posix::PosixTarget;
+use sharebench_smb::SmbTarget;
+use sharebench_target::{NullTarget, Target, TargetUrl};
+
+use crate::credentials;
+use crate::exit::Failure;
+
+/// Opens every target of a plan, without connecting.
+pub fn open_all(
+    planned: &[PlannedTarget],
+    password_file: Option<&Path>,
+) -> Result<Vec<Arc<dyn Target>>, Failure> {
+    planned.iter().map(|target| open(&target.url, password_file)).collect()
+}
+
+/// The target that a URL names.
+pub fn open(url: &str, password_file: Option<&Path>) -> Result<Arc<dyn Target>, Failure> {
+    // For measuring sharebench itself; not a share, so not among the documented targets.
+    if url == "null://" {
+        return Ok(Arc::new(NullTarget));
+    }
+    let parsed = TargetUrl::parse(url)?;
+    match parsed.scheme.as_str() {
+        "file" => Ok(Arc::new(PosixTarget::from_url(parsed)?)),
+        "nfs" => Ok(Arc::new(NfsTarget::from_url(parsed)?)),
+        "smb" => {
+            // The URL's own mistakes come before the question for a password.
+            SmbTarget::from_url(parsed.clone(), sharebench_target::Secret::default())?;
+            let secret = match parsed.user {
+                Some(_) => credentials::for_target(&parsed, password_file)?,
+                None => sharebench_target::Secret::default(),
+            };
+            Ok(Arc::new(SmbTarget::from_url(parsed, secret)?))
+        }
+        other => Err(Failure::usage(format!(
+            "'{url}': unknown protocol {other}://; known are /path, file://, smb:// and nfs://"
+        ))),
+    }
+}
