@@ -144,7 +144,7 @@ fn a_full_disk_is_noticed_before_it_is_filled() {
     let ganesha = Ganesha::start(&GaneshaOptions { capacity, ..GaneshaOptions::default() }).unwrap();
     for (url, directory) in [(smbd.url("", ""), smbd.share()), (ganesha.url("", ""), ganesha.directory())] {
         let line = ["sweep", &url, "--file-sizes", "64MiB", "--record-sizes", "1MiB", "--repetitions", "1"];
-        expect(&sharebench.run(&line).unwrap(), TARGET, &["space", "64"]);
+        expect(&sharebench.run(&line).unwrap(), TARGET, &["space", "128MiB"]);
         assert_eq!(left_in(&directory), Vec::<String>::new());
     }
 }

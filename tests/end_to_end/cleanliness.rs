@@ -58,5 +58,6 @@ fn a_second_ctrl_c_leaves_at_once_and_says_what_is_left() {
     assert_eq!(status.code(), Some(STOPPED), "{}", running.output());
     let [left] = &left_in(&smbd.share())[..] else { panic!("{}", running.output()) };
     assert!(running.output().contains(left.as_str()), "{left} is not named:\n{}", running.output());
-    assert!(running.output().contains("rm -r"), "no command that removes it:\n{}", running.output());
+    let command = format!("sharebench clean '{}' --directory {left}", smbd.url("", ""));
+    assert!(running.output().contains(&command), "no command that removes it:\n{}", running.output());
 }

@@ -85,7 +85,8 @@ fn smb_conforms_at_smbd_encrypted() {
 #[test]
 fn smb_does_what_smbd_demands() {
     needs!(Smbd::NEEDS);
-    let signing = Smbd::start(&SmbdOptions { signing: Signing::Mandatory, ..SmbdOptions::default() }).unwrap();
+    let signing =
+        Smbd::start(&SmbdOptions { signing: Signing::Mandatory, ..SmbdOptions::default() }).unwrap();
     assert_eq!(facts(&target(&signing.url("", "")))["signing"], "AES-GMAC");
     let error = refusal(&signing.url("", "sign=off"), Smbd::PASSWORD);
     assert_eq!((error.part, error.class), (UrlPart::Option("sign"), ErrorClass::Refused), "{error}");
@@ -148,10 +149,20 @@ fn smb_names_what_is_wrong_at_smbd() {
     let smbd = Smbd::start(&SmbdOptions::default()).unwrap();
     let good = smbd.url("", "");
     for (text, password, part, class) in [
-        (good.replace(&smbd.port().to_string(), "1"), Smbd::PASSWORD, UrlPart::Port, ErrorClass::Disconnected),
+        (
+            good.replace(&smbd.port().to_string(), "1"),
+            Smbd::PASSWORD,
+            UrlPart::Port,
+            ErrorClass::Disconnected,
+        ),
         (good.replace("127.0.0.1", "host.invalid"), Smbd::PASSWORD, UrlPart::Host, ErrorClass::NotFound),
         (good.clone(), "not the password", UrlPart::Credentials, ErrorClass::Refused),
-        (good.replace(&format!("//{}@", smbd.user()), "//nobody-here@"), Smbd::PASSWORD, UrlPart::Credentials, ErrorClass::Refused),
+        (
+            good.replace(&format!("//{}@", smbd.user()), "//nobody-here@"),
+            Smbd::PASSWORD,
+            UrlPart::Credentials,
+            ErrorClass::Refused,
+        ),
         (good.replace("/share/", "/none/"), Smbd::PASSWORD, UrlPart::Share, ErrorClass::NotFound),
         (smbd.url("none", ""), Smbd::PASSWORD, UrlPart::Path, ErrorClass::NotFound),
         (smbd.url("none/below", ""), Smbd::PASSWORD, UrlPart::Path, ErrorClass::NotFound),

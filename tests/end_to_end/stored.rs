@@ -16,7 +16,7 @@ impl Stored {
     pub fn read(sharebench: &Sharebench, run: u32) -> Self {
         let json = sharebench.run(&["export", &run.to_string(), "--format", "json"]).unwrap();
         let run: Value = serde_json::from_str(&json.expect_success().stdout).unwrap();
-        let planned = run["header"]["steps_planned"].as_u64().unwrap() as usize;
+        let planned = run["steps_planned"].as_u64().unwrap() as usize;
         Self { planned, steps: run["steps"].as_array().unwrap().clone() }
     }
 
@@ -27,10 +27,19 @@ impl Stored {
         run.and_then(|run| run["steps"].as_array().map(Vec::len)).unwrap_or(0)
     }
 
-    /// Sum of a number of every step's measure, such as `["wire", "requests"]`, over one target's steps.
+    /// Sum of a number of every step, such as `["wire", "requests"]`, over one target's steps.
     pub fn sum(&self, target: u64, path: &[&str]) -> u64 {
         let steps = self.steps.iter().filter(|step| step["target"] == target);
-        let number = |step: &Value| path.iter().fold(&step["measure"], |value, name| &value[*name]).as_u64();
+        let number = |step: &Value| path.iter().fold(step, |value, name| &value[*name]).as_u64();
         steps.map(|step| number(step).unwrap_or_else(|| panic!("no {path:?} in {step}"))).sum()
+    }
+
+    /// Operations of one target's steps whose test's name holds this word.
+    pub fn operations(&self, target: u64, word: &str) -> u64 {
+        let test = |step: &&Value| {
+            step["coordinates"]["test"]["text"].as_str().is_some_and(|test| test.contains(word))
+        };
+        let steps = self.steps.iter().filter(|step| step["target"] == target).filter(test);
+        steps.map(|step| step["operations"].as_u64().unwrap()).sum()
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
+use sharebench_model::units::ByteSize;
 use sharebench_model::{OpError, Random, RateBase, RunEvent, RunOutcome, StepResult};
 use sharebench_plan::{ResolvedPlan, StepPlan, Work};
 use sharebench_target::{ConnectError, SessionSpec, Target};
@@ -36,7 +37,9 @@ pub enum StartError {
     },
     /// The target has too little room.
     #[error(
-        "{target}: the plan needs {needed} bytes, but only {available} are free; use smaller files or fewer motors"
+        "{target}: not enough space: the plan needs {}, but only {} are free; use smaller files or fewer motors",
+        ByteSize(*needed),
+        ByteSize(*available)
     )]
     NoSpace {
         /// Name of the target.

@@ -83,11 +83,6 @@ impl Agreement {
 
     /// What reports show.
     pub(crate) fn facts(&self) -> Facts {
-        let [a, b, c, d, e, f, rest @ ..] = self.server_guid.map(u128::from);
-        let fields = [d, c, b, a, f, e].iter().chain(&rest).fold(0, |value, byte| value << 8 | byte);
-        let text = format!("{fields:032x}");
-        let guid =
-            format!("{}-{}-{}-{}-{}", &text[..8], &text[8..12], &text[12..16], &text[16..20], &text[20..]);
         let session = match self.session_flags {
             bits if bits & flags::IS_NULL != 0 => "anonymous",
             bits if bits & flags::IS_GUEST != 0 => "guest",
@@ -102,8 +97,28 @@ impl Agreement {
             ),
             ("max_read".into(), self.max_read.to_string()),
             ("max_write".into(), self.max_write.to_string()),
-            ("server_guid".into(), guid),
+            ("server_guid".into(), guid_text(&self.server_guid)),
             ("session".into(), session.into()),
         ])
+    }
+}
+
+/// A GUID as people write it: its first three fields are little-endian on the wire.
+fn guid_text(guid: &[u8; 16]) -> String {
+    const ORDER: [usize; 16] = [3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15];
+    let dash = |place| if matches!(place, 4 | 6 | 8 | 10) { "-" } else { "" };
+    let digits = ORDER.iter().enumerate().map(|(place, at)| format!("{}{:02x}", dash(place), guid[*at]));
+    digits.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::guid_text;
+
+    #[test]
+    fn a_guid_is_shown_in_the_usual_order() {
+        let guid =
+            [0x33, 0x22, 0x11, 0x00, 0x55, 0x44, 0x77, 0x66, 0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xee, 0xff];
+        assert_eq!(guid_text(&guid), "00112233-4455-6677-8899-aabbccddeeff");
     }
 }

@@ -11,8 +11,8 @@ pub(crate) const DIRECT_BYTES: u32 = 16 << 10;
 pub(crate) enum Order {
     /// READ into the slot's buffer.
     Read { file: FileId, offset: u64, len: u32 },
-    /// WRITE from the slot's buffer.
-    Write { file: FileId, offset: u64, len: u32, through: bool },
+    /// WRITE from the slot's buffer, with the message's flags.
+    Write { file: FileId, offset: u64, len: u32, flags: u32 },
     /// FLUSH.
     Flush { file: FileId },
     /// Any other command, whose body waits in the channel.

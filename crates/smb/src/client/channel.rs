@@ -14,7 +14,7 @@ use crate::client::exchange::Exchange;
 use crate::client::guard::Guard;
 use crate::client::outbox::Outbox;
 use crate::client::receiver::{Receiver, lost};
-use crate::wire::data::{READ_DATA_OFFSET, WRITE_DATA_OFFSET, WRITE_THROUGH};
+use crate::wire::data::{READ_DATA_OFFSET, WRITE_DATA_OFFSET};
 use crate::wire::data::{ReadRequest, WriteRequest};
 use crate::wire::frame::{self, PREFIX_LEN};
 use crate::wire::header::{Header, command, flags};
@@ -282,8 +282,8 @@ fn encode_data(order: Order, out: &mut Vec<u8>) {
             let padding = READ_DATA_OFFSET as u8;
             ReadRequest { padding, len, offset, file, ..ReadRequest::default() }.encode(out);
         }
-        Order::Write { file, offset, len, through } => {
-            let (data_offset, flags) = (WRITE_DATA_OFFSET as u16, if through { WRITE_THROUGH } else { 0 });
+        Order::Write { file, offset, len, flags } => {
+            let data_offset = WRITE_DATA_OFFSET as u16;
             WriteRequest { data_offset, len, offset, file, flags, ..WriteRequest::default() }.encode(out);
         }
         Order::Flush { file } => FlushRequest { file, ..FlushRequest::default() }.encode(out),

@@ -21,4 +21,7 @@ mod receiver;
 mod session;
 mod target;
 
+#[cfg(test)]
+mod tests;
+
 pub use target::SmbTarget;

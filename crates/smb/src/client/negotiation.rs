@@ -128,7 +128,9 @@ fn contexts(options: &SmbOptions) -> Vec<Context> {
 fn list(ids: &[u16]) -> Vec<u8> {
     let mut data = Vec::new();
     (ids.len() as u16).put(&mut data);
-    ids.iter().for_each(|id| id.put(&mut data));
+    for id in ids {
+        id.put(&mut data);
+    }
     data
 }
 

@@ -85,13 +85,11 @@ fn dialects(url: &mut TargetUrl) -> Result<Vec<u16>, UrlError> {
     let Some(text) = url.take("dialect") else {
         return Ok(DIALECTS.iter().map(|(code, _)| *code).collect());
     };
-    match DIALECTS.iter().find(|(_, name)| *name == text) {
-        Some((code, _)) => Ok(vec![*code]),
-        None => {
-            let names = DIALECTS.map(|(_, name)| name).join(", ");
-            Err(url.error(format!("dialect={text}: the dialects are {names}")))
-        }
-    }
+    let Some((code, _)) = DIALECTS.iter().find(|(_, name)| *name == text) else {
+        let names = DIALECTS.map(|(_, name)| name).join(", ");
+        return Err(url.error(format!("dialect={text}: the dialects are {names}")));
+    };
+    Ok(vec![*code])
 }
 
 fn wish(url: &mut TargetUrl, key: &str) -> Result<Wish, UrlError> {

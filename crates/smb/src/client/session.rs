@@ -15,6 +15,7 @@ use crate::client::channel::Channel;
 use crate::client::files::Files;
 use crate::client::handshake::log_off;
 use crate::client::names::Names;
+use crate::wire::data::{WRITE_THROUGH, WRITE_UNBUFFERED};
 
 /// How long a server may take for a log-off.
 const LOG_OFF_TIMEOUT: Duration = Duration::from_secs(2);
@@ -48,6 +49,20 @@ impl SmbSession {
         Err(OpError::new(ErrorClass::Unsupported, step, detail))
     }
 
+    /// Write-through on a handle opened plainly is allowed for unbuffered writes only (MS-SMB2 3.3.5.13),
+    /// which dialects know since 3.0.2; servers of older ones that mind answer `INVALID_PARAMETER`.
+    fn write_flags(&self, stability: Stability) -> Result<u32, OpError> {
+        match (stability, self.agreement.dialect) {
+            (Stability::Unstable, _) => Ok(0),
+            (Stability::Durable, 0x0202) => {
+                let detail = "dialect 2.0.2 has no write-through";
+                Err(OpError::new(ErrorClass::Unsupported, "WRITE", detail))
+            }
+            (Stability::Durable, 0x0210 | 0x0300) => Ok(WRITE_THROUGH),
+            (Stability::Durable, _) => Ok(WRITE_THROUGH | WRITE_UNBUFFERED),
+        }
+    }
+
     fn try_submit(&mut self, slot: Slot, op: DataOp) -> Result<(), OpError> {
         if let Some(error) = self.channel.failure() {
             return Err(error);
@@ -63,12 +78,8 @@ impl SmbSession {
             }
             DataOp::Write { file, offset, len, stability } => {
                 self.check_record(slot, len, "WRITE", self.agreement.max_write)?;
-                let through = stability == Stability::Durable;
-                if through && self.agreement.dialect < 0x0210 {
-                    let detail = "dialect 2.0.2 has no write-through";
-                    return Err(OpError::new(ErrorClass::Unsupported, "WRITE", detail));
-                }
-                Order::Write { file: self.files.get(file)?, offset, len, through }
+                let flags = self.write_flags(stability)?;
+                Order::Write { file: self.files.get(file)?, offset, len, flags }
             }
             DataOp::Flush { file } => Order::Flush { file: self.files.get(file)? },
         };

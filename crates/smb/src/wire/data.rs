@@ -9,6 +9,8 @@ pub const READ_DATA_OFFSET: usize = HEADER_LEN + 16;
 pub const WRITE_DATA_OFFSET: usize = HEADER_LEN + 48;
 /// WRITE flag: on stable storage before the response.
 pub const WRITE_THROUGH: u32 = 1;
+/// WRITE flag since dialect 3.0.2: past the server's cache.
+pub const WRITE_UNBUFFERED: u32 = 2;
 
 body! {
     /// SMB2 READ request (MS-SMB2 2.2.19) without channel information.
@@ -53,7 +55,7 @@ body! {
         remaining: u32,
         /// Zero.
         channel_info: u32,
-        /// [`WRITE_THROUGH`] or 0.
+        /// [`WRITE_THROUGH`], [`WRITE_UNBUFFERED`] or 0.
         flags: u32,
     }
 }
