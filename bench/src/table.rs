@@ -53,13 +53,13 @@ impl Table {
             "| {:<31} | {:<25} | {:>8} | {:>8} | {:<17} | {:<12} | {:>8} | {:>8} | {:<17} | {:<12} |",
             "us",
             "against",
-            "op/s",
-            "op/s",
+            "our op/s",
+            "its op/s",
             "ratio (range)",
             "bar",
-            "CPU us",
-            "CPU us",
-            "ratio (range)",
+            "our us",
+            "its us",
+            "CPU ratio (range)",
             "bar"
         );
         println!("|---|---|---:|---:|---|---|---:|---:|---|---|");

@@ -1,10 +1,12 @@
 //! Our SMB adapter against Samba's smbd.
 
-use sharebench_model::ErrorClass;
+use std::time::Duration;
+
+use sharebench_model::{DataOp, ErrorClass, MetaOp, MetaYield, OpenHow, Reply, Slot, Stability};
 use sharebench_smb::SmbTarget;
 use sharebench_target::conformance::Suite;
-use sharebench_target::{ConnectError, Secret, SessionSpec, Target, UrlPart};
-use sharebench_tests::{Capture, Signing, Smbd, SmbdOptions, needs};
+use sharebench_target::{ConnectError, Secret, SessionSpec, Target, UrlPart, call, reply_for};
+use sharebench_tests::{Capture, Need, Signing, Smbd, SmbdOptions, needs};
 
 use crate::adapters::{FLUSHES, READS, WRITES, block_on, conform, url, work};
 
@@ -175,4 +177,44 @@ fn smb_names_what_is_wrong_at_smbd() {
     let error = block_on(async { old.connect(&large).await.err().unwrap() });
     assert_eq!((error.part, error.class), (UrlPart::Share, ErrorClass::Unsupported), "{error}");
     assert!(error.detail.contains("1048576") && error.detail.contains("65536"), "{error}");
+}
+
+#[test]
+fn smb_tells_a_full_share_a_killed_server_and_a_silent_one() {
+    needs!(Smbd::NEEDS, [Need::Root]);
+    let smbd = Smbd::start(&SmbdOptions { capacity: Some(4 << 20), ..SmbdOptions::default() }).unwrap();
+    let target = target(&smbd.url("", ""));
+    block_on(async {
+        let spec = SessionSpec { slots: 4, slot_bytes: 1 << 20, ..SessionSpec::default() };
+        let mut session = target.connect(&spec).await.unwrap();
+        let open = MetaOp::Open { path: "full".into(), how: OpenHow::CreateNew };
+        let MetaYield::Opened { file, .. } = call(&mut *session, open).await.unwrap() else {
+            panic!("an open yields a file")
+        };
+        let write = |number: u64| {
+            let stability = Stability::Unstable;
+            DataOp::Write { file, offset: number << 20, len: 1 << 20, stability }
+        };
+        let mut class = None;
+        for number in 0..8 {
+            class = class.or(reply_for(&mut *session, Slot(0), write(number)).await.result.err());
+        }
+        assert_eq!(class.map(|error| error.class), Some(ErrorClass::NoSpace));
+
+        smbd.freeze();
+        let hurried = SessionSpec { connect_timeout: Duration::from_millis(500), ..SessionSpec::default() };
+        let error = target.connect(&hurried).await.err().unwrap();
+        assert_eq!((error.part, error.class), (UrlPart::Host, ErrorClass::Timeout), "{error}");
+
+        (0..4).for_each(|slot| session.submit(Slot(slot), DataOp::Read { file, offset: 0, len: 1 << 20 }));
+        smbd.kill();
+        let mut replies = Vec::new();
+        while replies.len() < 4 {
+            std::future::poll_fn(|cx| session.poll_replies(cx, &mut replies)).await;
+        }
+        let lost =
+            |reply: &Reply| matches!(&reply.result, Err(error) if error.class == ErrorClass::Disconnected);
+        assert!(replies.len() == 4 && replies.iter().all(lost), "{replies:?}");
+        session.close().await;
+    });
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// All that may lie at the root.
-const ROOT: [&str; 22] = [
+const ROOT: [&str; 23] = [
     ".cargo",
     ".ci",
     ".gitattributes",
@@ -16,6 +16,7 @@ const ROOT: [&str; 22] = [
     "LICENSE-APACHE",
     "LICENSE-MIT",
     "README.md",
+    "bench",
     "clippy.toml",
     "crates",
     "deny.toml",

@@ -26,14 +26,14 @@ Passwords come from SHAREBENCH_PASSWORD, --password-file, ~/.netrc or a prompt.
 #[command(name = "sharebench", version, max_term_width = 110, after_help = TABLE, after_long_help = format!("{TARGETS}\n{TABLE}"))]
 pub struct Arguments {
     #[command(flatten)]
-    pub common: Common,
+    pub flags: GlobalFlags,
     #[command(subcommand)]
     pub command: Command,
 }
 
 /// Flags of every command.
 #[derive(Debug, Args)]
-pub struct Common {
+pub struct GlobalFlags {
     /// The lab book: one `SQLite` file of runs.
     #[arg(long, global = true, default_value = "sharebench.db", value_name = "FILE")]
     pub db: PathBuf,

@@ -10,14 +10,14 @@ use sharebench_analysis::{Analysis, Options, RunData, analyse};
 use sharebench_report::Style;
 use sharebench_results::{RunReference, RunState, Store, StoredRun, write_csv, write_json};
 
-use crate::args::{Common, CompareArgs, ExportArgs, ExportFormat, Format, ReportArgs, ShowArgs};
+use crate::args::{CompareArgs, ExportArgs, ExportFormat, Format, GlobalFlags, ReportArgs, ShowArgs};
 use crate::environment::COMMAND_FACT;
 use crate::exit::Failure;
 use crate::live::terminal_width;
 
 /// Lists the runs.
-pub fn runs(common: &Common) -> Result<ExitCode, Failure> {
-    let runs = Store::open_read_only(&common.db)?.runs()?;
+pub fn runs(flags: &GlobalFlags) -> Result<ExitCode, Failure> {
+    let runs = Store::open_read_only(&flags.db)?.runs()?;
     let mut out = String::from("run  started              state          steps      title (targets)\n");
     for run in runs {
         let steps = format!("{}/{}", run.steps_done, run.steps_planned);
@@ -36,8 +36,8 @@ pub fn runs(common: &Common) -> Result<ExitCode, Failure> {
 }
 
 /// Shows one run.
-pub fn show(args: &ShowArgs, common: &Common) -> Result<ExitCode, Failure> {
-    let run = load(&args.run, &common.db)?;
+pub fn show(args: &ShowArgs, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
+    let run = load(&args.run, &flags.db)?;
     if args.plan {
         return print_out(&run.header.plan);
     }
@@ -45,22 +45,22 @@ pub fn show(args: &ShowArgs, common: &Common) -> Result<ExitCode, Failure> {
 }
 
 /// Compares runs.
-pub fn compare(args: &CompareArgs, common: &Common) -> Result<ExitCode, Failure> {
-    let runs = args.runs.iter().map(|run| load(run, &common.db)).collect::<Result<Vec<_>, _>>()?;
+pub fn compare(args: &CompareArgs, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
+    let runs = args.runs.iter().map(|run| load(run, &flags.db)).collect::<Result<Vec<_>, _>>()?;
     print_out(&render(&analysis(&runs), args.format)?)
 }
 
 /// Writes a report.
-pub fn report(args: &ReportArgs, common: &Common) -> Result<ExitCode, Failure> {
-    let runs = args.runs.iter().map(|run| load(run, &common.db)).collect::<Result<Vec<_>, _>>()?;
+pub fn report(args: &ReportArgs, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
+    let runs = args.runs.iter().map(|run| load(run, &flags.db)).collect::<Result<Vec<_>, _>>()?;
     write_report(&runs, &args.output)?;
     println!("report: {}", args.output.display());
     Ok(ExitCode::SUCCESS)
 }
 
 /// Writes one run for other programs.
-pub fn export(args: &ExportArgs, common: &Common) -> Result<ExitCode, Failure> {
-    let run = load(&args.run, &common.db)?;
+pub fn export(args: &ExportArgs, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
+    let run = load(&args.run, &flags.db)?;
     let mut text = Vec::new();
     match args.format {
         ExportFormat::Csv => write_csv(&run, &mut text)?,

@@ -13,7 +13,7 @@ use sharebench_server::{EmbeddedServers, MemoryVolume, ServeOptions, Volume};
 use sharebench_smb::SmbTarget;
 use sharebench_target::{Secret, Target, TargetUrl};
 
-use crate::args::{Common, DemoArgs};
+use crate::args::{DemoArgs, GlobalFlags};
 use crate::environment::new_seed;
 use crate::exit::Failure;
 use crate::measure::{Measurement, finish};
@@ -21,7 +21,7 @@ use crate::measure::{Measurement, finish};
 const USER: &str = "demo";
 
 /// Runs the demo.
-pub fn run(args: &DemoArgs, common: &Common) -> Result<ExitCode, Failure> {
+pub fn run(args: &DemoArgs, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
     let password = Secret::new(format!("{:016x}", new_seed()));
     let volume: Arc<dyn Volume> = Arc::new(MemoryVolume::new(1 << 30));
     let any_port = Some(([127, 0, 0, 1], 0).into());
@@ -42,7 +42,7 @@ pub fn run(args: &DemoArgs, common: &Common) -> Result<ExitCode, Failure> {
         Arc::new(PosixTarget::from_url(TargetUrl::parse(&planned[2].url)?)?),
     ];
     let plan = plan(planned)?;
-    if !common.quiet {
+    if !flags.quiet {
         eprintln!(
             "embedded SMB and NFSv3 servers over memory, and {}: {} steps, about {:.0} s",
             scratch.0.display(),
@@ -50,8 +50,8 @@ pub fn run(args: &DemoArgs, common: &Common) -> Result<ExitCode, Failure> {
             plan.least_duration().as_secs_f64() * 1.5
         );
     }
-    let measured = Measurement::new(&plan, &targets).run(common)?;
-    let code = finish(&measured, Some(&args.output), common)?;
+    let measured = Measurement::new(&plan, &targets).run(flags)?;
+    let code = finish(&measured, Some(&args.output), flags)?;
     servers.stop();
     Ok(code)
 }

@@ -30,21 +30,21 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let common = &arguments.common;
+    let flags = &arguments.flags;
     match &arguments.command {
-        Command::Demo(demo) => demo::run(demo, common),
-        Command::Sweep(sweep) => measure::plan(&from_flags::sweep(sweep)?, &sweep.measuring, common),
-        Command::Depth(depth) => measure::plan(&from_flags::depth(depth)?, &depth.measuring, common),
-        Command::Load(load) => measure::plan(&from_flags::load(load)?, &load.measuring, common),
-        Command::Run(run) => measure::file(run, common),
+        Command::Demo(demo) => demo::run(demo, flags),
+        Command::Sweep(sweep) => measure::plan(&from_flags::sweep(sweep)?, &sweep.measuring, flags),
+        Command::Depth(depth) => measure::plan(&from_flags::depth(depth)?, &depth.measuring, flags),
+        Command::Load(load) => measure::plan(&from_flags::load(load)?, &load.measuring, flags),
+        Command::Run(run) => measure::file(run, flags),
         Command::Plan(plan) => measure::check(plan),
-        Command::Serve(serve) => serve::run(serve, common),
-        Command::Clean(clean) => measure::clean(clean, common),
-        Command::Runs => book::runs(common),
-        Command::Show(show) => book::show(show, common),
-        Command::Compare(compare) => book::compare(compare, common),
-        Command::Report(report) => book::report(report, common),
-        Command::Export(export) => book::export(export, common),
+        Command::Serve(serve) => serve::run(serve, flags),
+        Command::Clean(clean) => measure::clean(clean, flags),
+        Command::Runs => book::runs(flags),
+        Command::Show(show) => book::show(show, flags),
+        Command::Compare(compare) => book::compare(compare, flags),
+        Command::Report(report) => book::report(report, flags),
+        Command::Export(export) => book::export(export, flags),
         Command::Completions(completions) => {
             clap_complete::generate(
                 completions.shell,

@@ -15,35 +15,35 @@ use sharebench_plan::{Plan, ResolvedPlan};
 use sharebench_results::{RunId, RunReference, RunSink, Store};
 use sharebench_target::Target;
 
-use crate::args::{CleanArgs, Common, Measuring, PlanArgs, PlanCommand, RunArgs};
+use crate::args::{CleanArgs, GlobalFlags, Measuring, PlanArgs, PlanCommand, RunArgs};
 use crate::environment::{self, DIRECTORY_FACT};
 use crate::exit::{self, Failure};
 use crate::live::LiveView;
 use crate::{book, targets};
 
 /// Runs a plan made from flags.
-pub fn plan(plan: &ResolvedPlan, measuring: &Measuring, common: &Common) -> Result<ExitCode, Failure> {
-    let targets = targets::open_all(&plan.targets, common.password_file.as_deref())?;
-    let measured = Measurement::new(plan, &targets).run(common)?;
-    finish(&measured, measuring.report.as_deref(), common)
+pub fn plan(plan: &ResolvedPlan, measuring: &Measuring, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
+    let targets = targets::open_all(&plan.targets, flags.password_file.as_deref())?;
+    let measured = Measurement::new(plan, &targets).run(flags)?;
+    finish(&measured, measuring.report.as_deref(), flags)
 }
 
 /// Runs a plan file, or what is missing of an earlier run.
-pub fn file(args: &RunArgs, common: &Common) -> Result<ExitCode, Failure> {
+pub fn file(args: &RunArgs, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
     let measured = match (&args.plan, &args.resume) {
-        (_, Some(reference)) => resume(reference, common)?,
+        (_, Some(reference)) => resume(reference, flags)?,
         (Some(path), None) => {
             let mut plan = read(path)?;
             if plan.seed.is_none() {
                 plan.seed = Some(environment::new_seed());
             }
             let plan = plan.resolve().map_err(|mistakes| in_file(path, mistakes))?;
-            let targets = targets::open_all(&plan.targets, common.password_file.as_deref())?;
-            Measurement::new(&plan, &targets).run(common)?
+            let targets = targets::open_all(&plan.targets, flags.password_file.as_deref())?;
+            Measurement::new(&plan, &targets).run(flags)?
         }
         (None, None) => return Err(Failure::usage("name a plan file, or a run by --resume")),
     };
-    finish(&measured, args.report.as_deref(), common)
+    finish(&measured, args.report.as_deref(), flags)
 }
 
 /// Checks a plan and says what it would do.
@@ -71,7 +71,7 @@ pub fn check(args: &PlanArgs) -> Result<ExitCode, Failure> {
 }
 
 /// Removes what killed runs left behind.
-pub fn clean(args: &CleanArgs, common: &Common) -> Result<ExitCode, Failure> {
+pub fn clean(args: &CleanArgs, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
     if let Some(directory) = &args.directory
         && (!directory.starts_with(sharebench_engine::DIRECTORY_PREFIX) || directory.contains('/'))
     {
@@ -79,7 +79,7 @@ pub fn clean(args: &CleanArgs, common: &Common) -> Result<ExitCode, Failure> {
             "--directory {directory}: not a directory of sharebench's own naming"
         )));
     }
-    let target = targets::open(&args.target, common.password_file.as_deref())?;
+    let target = targets::open(&args.target, flags.password_file.as_deref())?;
     let names = sharebench_engine::remove_remains(
         target.as_ref(),
         args.directory.as_deref(),
@@ -104,13 +104,13 @@ fn in_file(path: &Path, mistakes: impl std::fmt::Display) -> Failure {
     Failure::usage(format!("{}: {mistakes}", path.display()))
 }
 
-fn resume(reference: &RunReference, common: &Common) -> Result<Measured, Failure> {
-    let path = reference.path.clone().unwrap_or_else(|| common.db.clone());
+fn resume(reference: &RunReference, flags: &GlobalFlags) -> Result<Measured, Failure> {
+    let path = reference.path.clone().unwrap_or_else(|| flags.db.clone());
     let store = Store::open(&path)?;
     let run = reference.resolve(&store)?;
     let stored = store.load(run)?;
     let plan = Plan::parse(&stored.header.plan)?.resolve()?;
-    let targets = targets::open_all(&plan.targets, common.password_file.as_deref())?;
+    let targets = targets::open_all(&plan.targets, flags.password_file.as_deref())?;
     let done = store.finished_steps(run)?;
     let directory = stored.header.environment.get(DIRECTORY_FACT).cloned();
     let measurement = Measurement {
@@ -120,11 +120,11 @@ fn resume(reference: &RunReference, common: &Common) -> Result<Measured, Failure
         directory: directory.unwrap_or_else(environment::new_directory),
         resumed: true,
     };
-    measurement.into_sink(RunSink::resume(store, run)?, common)
+    measurement.into_sink(RunSink::resume(store, run)?, flags)
 }
 
 /// Prints the result of a run, writes its report, and chooses the exit code.
-pub fn finish(measured: &Measured, report: Option<&Path>, common: &Common) -> Result<ExitCode, Failure> {
+pub fn finish(measured: &Measured, report: Option<&Path>, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
     if let Some(run) = measured.run {
         let stored = measured.store.load(run)?;
         if !stored.steps.is_empty() {
@@ -134,7 +134,7 @@ pub fn finish(measured: &Measured, report: Option<&Path>, common: &Common) -> Re
             book::write_report(std::slice::from_ref(&stored), path)?;
             println!("report: {}", path.display());
         }
-        if !common.quiet {
+        if !flags.quiet {
             eprintln!(
                 "run {run} in {}; show it again by: sharebench show {run}",
                 measured.store.path().display()
@@ -184,16 +184,16 @@ impl<'a> Measurement<'a> {
     }
 
     /// Runs it into the lab book.
-    pub fn run(self, common: &Common) -> Result<Measured, Failure> {
-        let store = Store::open(&common.db)?;
-        self.into_sink(RunSink::new(store), common)
+    pub fn run(self, flags: &GlobalFlags) -> Result<Measured, Failure> {
+        let store = Store::open(&flags.db)?;
+        self.into_sink(RunSink::new(store), flags)
     }
 
-    fn into_sink(self, sink: RunSink, common: &Common) -> Result<Measured, Failure> {
+    fn into_sink(self, sink: RunSink, flags: &GlobalFlags) -> Result<Measured, Failure> {
         let interrupts = catch_interrupts()?;
         let stop = StopSignal::default();
         let (sender, events) = mpsc::channel();
-        let view = LiveView::new(self.plan, self.done.len(), common.quiet);
+        let view = LiveView::new(self.plan, self.done.len(), flags.quiet);
         let mut follower = Follower {
             sink,
             view,

@@ -10,18 +10,18 @@ use sharebench_server::{
     MemoryVolume, ServeError, ServeOptions, ServiceTime, Volume,
 };
 
-use crate::args::{Common, ServeArgs};
+use crate::args::{GlobalFlags, ServeArgs};
 use crate::credentials::{self, VARIABLE};
 use crate::exit::Failure;
 
 /// Serves until SIGINT or SIGTERM.
-pub fn run(args: &ServeArgs, common: &Common) -> Result<ExitCode, Failure> {
+pub fn run(args: &ServeArgs, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
     if args.smb.is_none() && args.nfs.is_none() {
         return Err(Failure::usage("nothing to serve; name --smb ADDR:PORT, --nfs ADDR:PORT or both"));
     }
     let mut users = Vec::new();
     if let Some(user) = &args.user {
-        let password = credentials::given(common.password_file.as_deref())?;
+        let password = credentials::given(flags.password_file.as_deref())?;
         let missing = || {
             Failure::usage(format!("--user {user} needs a password: set {VARIABLE} or name --password-file"))
         };

@@ -11,7 +11,9 @@ pub(crate) struct Order {
     pattern: Pattern,
     records: u64,
     next: u64,
-    half_bits: u32,
+    low_bits: u32,
+    /// All ones of the high and of the low part.
+    masks: [u64; 2],
     keys: [u64; 4],
 }
 
@@ -19,17 +21,20 @@ impl Order {
     /// A pass over `records` records.
     pub fn new(pattern: Pattern, records: u64, random: &mut Random) -> Self {
         let bits = 64 - records.saturating_sub(1).leading_zeros();
-        let half_bits = bits.div_ceil(2).max(1);
-        Self { pattern, records, next: 0, half_bits, keys: std::array::from_fn(|_| random.next()) }
+        let low_bits = bits / 2;
+        let masks = [(1 << (bits - low_bits)) - 1, (1 << low_bits) - 1];
+        Self { pattern, records, next: 0, low_bits, masks, keys: std::array::from_fn(|_| random.next()) }
     }
 
     fn permute(&self, number: u64) -> u64 {
-        let mask = (1u64 << self.half_bits) - 1;
-        let (mut left, mut right) = (number >> self.half_bits, number & mask);
-        for key in self.keys {
-            (left, right) = (right, left ^ (sharebench_model::mix(right ^ key) & mask));
+        // Parts of unequal width, so that the domain is less than twice the number of records.
+        let [high_mask, low_mask] = self.masks;
+        let (mut high, mut low) = (number >> self.low_bits, number & low_mask);
+        for pair in self.keys.chunks_exact(2) {
+            high ^= sharebench_model::mix(low ^ pair[0]) & high_mask;
+            low ^= sharebench_model::mix(high ^ pair[1]) & low_mask;
         }
-        left << self.half_bits | right
+        high << self.low_bits | low
     }
 }
 
@@ -45,7 +50,7 @@ impl Iterator for Order {
         if self.pattern == Pattern::Sequential {
             return Some(number);
         }
-        // Cycle walking: the permutation's domain is at most four times the number of records.
+        // Cycle walking: the permutation's domain is less than twice the number of records.
         let mut record = self.permute(number);
         while record >= self.records {
             record = self.permute(record);

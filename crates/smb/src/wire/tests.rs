@@ -1,8 +1,18 @@
 //! Round trips of messages with variable parts.
 
-use super::create::CreateRequest;
+use proptest::prelude::*;
+
+use super::create::{CreateRequest, CreateResponse};
+use super::data::{ReadResponse, WriteRequest, WriteResponse};
+use super::directory::{QueryDirectoryRequest, entries};
 use super::header::Header;
-use super::negotiate::{Context, NegotiateRequest};
+use super::info::{InfoResponse, SetInfoRequest, full_size};
+use super::ioctl::{IoctlRequest, output};
+use super::negotiate::{Context, NegotiateRequest, NegotiateResponse};
+use super::session_setup::{SessionSetupRequest, SessionSetupResponse};
+use super::simple::ErrorResponse;
+use super::transform::TransformHeader;
+use super::tree::TreeConnectRequest;
 
 fn message(body: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     let mut out = Vec::new();
@@ -26,4 +36,55 @@ fn create_keeps_its_name() {
     let request = CreateRequest { access: 1, share: 7, name: "a\\ü😀".into(), ..CreateRequest::default() };
     let bytes = message(|out| request.encode(out));
     assert_eq!(CreateRequest::decode(&bytes), Ok(request));
+}
+
+/// Bytes that look like a message of a usual `StructureSize` and hold anything.
+fn hostile() -> impl Strategy<Value = Vec<u8>> {
+    let sizes = prop::sample::select(vec![9u8, 16, 17, 24, 25, 33, 36, 41, 49, 57, 60, 65, 89]);
+    (sizes, prop::collection::vec(prop_oneof![Just(0), Just(0xff), any::<u8>()], 0..300)).prop_map(
+        |(size, tail)| {
+            let mut bytes = vec![0; 64];
+            bytes[..6].copy_from_slice(&[0xFE, b'S', b'M', b'B', 64, 0]);
+            bytes.extend_from_slice(&[size, 0]);
+            bytes.extend_from_slice(&tail);
+            bytes
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    /// No decoder panics, and what one finds lies within the message.
+    #[test]
+    fn hostile_bytes_decode_to_parts_of_themselves_or_not_at_all(bytes in hostile()) {
+        let len = bytes.len();
+        let _ = (Header::decode(&bytes), TransformHeader::decode(&bytes), ErrorResponse::decode(&bytes));
+        let _ = (CreateRequest::decode(&bytes), CreateResponse::decode(&bytes), WriteResponse::decode(&bytes));
+        let _ = (QueryDirectoryRequest::decode(&bytes), SetInfoRequest::decode(&bytes), full_size(&bytes));
+        let _ = (IoctlRequest::decode(&bytes), TreeConnectRequest::decode(&bytes));
+        let _ = (SessionSetupRequest::decode(&bytes), NegotiateRequest::decode(&bytes));
+        for found in [
+            ReadResponse::decode(&bytes).and_then(|read| read.data(&bytes).map(<[u8]>::len)),
+            WriteRequest::decode(&bytes).and_then(|write| write.data(&bytes).map(<[u8]>::len)),
+            InfoResponse::decode(&bytes).map(<[u8]>::len),
+            output(&bytes).map(<[u8]>::len),
+            SessionSetupResponse::decode(&bytes).map(|setup| setup.token.len()),
+            NegotiateResponse::decode(&bytes).map(|negotiate| negotiate.token.len()),
+            entries(bytes.get(66..).unwrap_or_default()).map(|entries| entries.len()),
+        ] {
+            prop_assert!(found.is_err() || found.is_ok_and(|found| found <= len));
+        }
+    }
+
+    #[test]
+    fn headers_come_back_as_they_went(
+        command: u16, status: u32, credits: u16, message_id: u64, tree_id: u32, session_id: u64, signature: [u8; 16],
+    ) {
+        let header =
+            Header { status, command, credits, message_id, tree_id, session_id, signature, ..Header::default() };
+        let mut bytes = Vec::new();
+        header.encode(&mut bytes);
+        prop_assert_eq!(Header::decode(&bytes), Ok(header));
+    }
 }
