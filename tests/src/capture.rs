@@ -109,7 +109,10 @@ impl Captured {
         let (file, decode) =
             (self.scratch.file("packets.pcapng"), format!("tcp.port=={},{protocol}", self.port));
         let fields = names.split('\t').flat_map(|name| ["-e", name]);
-        let mut line = vec!["tshark", "-n", "-r", &file, "-d", &decode, "-Y", filter, "-T", "fields"];
+        // Two CPUs may record the two ends of loopback out of order.
+        let order = "tcp.reassemble_out_of_order:TRUE";
+        let mut line =
+            vec!["tshark", "-n", "-o", order, "-r", &file, "-d", &decode, "-Y", filter, "-T", "fields"];
         line.extend(fields);
         let errors = self.scratch.file("tshark.err");
         let quoted: Vec<_> = line.iter().map(|word| format!("'{word}'")).collect();
