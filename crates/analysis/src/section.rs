@@ -94,7 +94,7 @@ fn values_along<'a>(
     values
 }
 
-/// Groups every position of every run into sections, in the order in which the first run met them.
+/// Groups every position of every run into sections: sweeps, loads, depth studies, each in the usual order of tests.
 pub(crate) fn layouts<'a>(steps: impl Iterator<Item = &'a StepResult>) -> Vec<Layout> {
     let steps: Vec<&StepResult> = steps.collect();
     let all: BTreeSet<&Coordinates> = steps.iter().map(|step| &step.coordinates).collect();
@@ -140,7 +140,16 @@ pub(crate) fn layouts<'a>(steps: impl Iterator<Item = &'a StepResult>) -> Vec<La
         });
     }
     name(&mut sections, &keys);
+    // Cells run in random order; readers know the tests in IOzone's. What is not among them keeps its place.
+    sections.sort_by_key(|section| (section.view, rank(section)));
     sections
+}
+
+/// Position of a section's test in the order in which users know them.
+fn rank(section: &Layout) -> usize {
+    const USUAL: [&str; 6] = ["write", "rewrite", "read", "reread", "random-read", "random-write"];
+    let test = section.positions.first().and_then(|position| position.text(axis::TEST));
+    USUAL.iter().position(|usual| Some(*usual) == test).unwrap_or(USUAL.len())
 }
 
 fn axes_of(view: View) -> Vec<&'static str> {

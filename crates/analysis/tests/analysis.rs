@@ -20,7 +20,8 @@ fn a_planted_difference_is_found_in_the_right_tests_and_cells() {
     let analysis = analyse(&[run.run], &Options::default());
     let comparison = &analysis.comparisons[0];
     assert_eq!(comparison.name, "nfs/smb");
-    let summaries: Vec<_> = comparison.sections.iter().flatten().collect();
+    // Sections stand in the usual order of tests: write before read.
+    let summaries: Vec<_> = comparison.sections.iter().rev().flatten().collect();
     assert_eq!((summaries[0].standing, summaries[1].standing), (Standing::Faster, Standing::AboutTheSame));
     assert!(summaries[0].typical.interval.unwrap().contains(1.12), "{:?}", summaries[0]);
     assert!(summaries[1].typical.interval.unwrap().contains(1.0), "{:?}", summaries[1]);
@@ -181,10 +182,10 @@ fn depth_studies_are_told_from_sweeps_and_say_what_is_enough() {
     );
     let analysis = analyse(&[run.run], &Options::default());
     let views: Vec<View> = analysis.sections.iter().map(|section| section.view).collect();
-    assert_eq!(views, [View::Depth, View::Sweep]);
+    assert_eq!(views, [View::Sweep, View::Depth]);
     let found = texts(&analysis.findings);
     assert!(found.contains("a with 4KiB records needs 8 in flight"), "{found}");
-    let outcome = analysis.sections[0].rows[0].outcomes[0].as_ref().unwrap();
+    let outcome = analysis.sections[1].rows[0].outcomes[0].as_ref().unwrap();
     assert!((outcome.cpu_user_ns_per_operation - 2100.0).abs() < 1.0);
     assert!((outcome.cpu_kernel_ns_per_operation - 4204.0).abs() < 1.0);
 }
