@@ -25,6 +25,7 @@ fn a_sweep_of_smbd_ganesha_and_a_directory_reads_what_it_wrote() {
         (Capture::start(smbd.port()).unwrap(), Capture::start(ganesha.port()).unwrap());
     let run = sharebench.run(&["run", "plan.toml"]).unwrap().expect_success();
     let (smb_wire, nfs_wire) = (smb_wire.stop().unwrap(), nfs_wire.stop().unwrap());
+    let (smb_wire, nfs_wire) = (smb_wire.one_request_at_a_time(), nfs_wire.one_request_at_a_time());
 
     let stored = Stored::read(&sharebench, 1);
     assert_eq!(stored.steps.len(), steps * TARGETS as usize, "{}", run.text());

@@ -23,6 +23,7 @@ pub struct Capture {
 pub struct Captured {
     scratch: Scratch,
     port: u16,
+    apart: bool,
 }
 
 /// TCP payload bytes of a capture.
@@ -59,11 +60,19 @@ impl Capture {
         if !said.contains("(100.0%)") {
             return Err(io::Error::other(format!("the capture is not complete:\n{said}")));
         }
-        Ok(Captured { scratch: self.scratch, port: self.port })
+        Ok(Captured { scratch: self.scratch, port: self.port, apart: false })
     }
 }
 
 impl Captured {
+    /// Says that each request began a segment of its own, as with one in flight. Streams are then not put together,
+    /// in which tshark loses requests of captures of gigabytes.
+    #[must_use]
+    pub fn one_request_at_a_time(mut self) -> Self {
+        self.apart = true;
+        self
+    }
+
     /// SMB2 requests by command number; each element of a compound counts.
     pub fn smb_requests(&self) -> io::Result<BTreeMap<u16, u64>> {
         let rows = self.fields("nbss", "smb2.flags.response == 0", "smb2.cmd")?;
@@ -110,9 +119,13 @@ impl Captured {
             (self.scratch.file("packets.pcapng"), format!("tcp.port=={},{protocol}", self.port));
         let fields = names.split('\t').flat_map(|name| ["-e", name]);
         // Two CPUs may record the two ends of loopback out of order.
-        let order = "tcp.reassemble_out_of_order:TRUE";
-        let mut line =
-            vec!["tshark", "-n", "-o", order, "-r", &file, "-d", &decode, "-Y", filter, "-T", "fields"];
+        let streams: &[&str] = if self.apart {
+            &["-o", "tcp.desegment_tcp_streams:FALSE", "-o", "tcp.analyze_sequence_numbers:FALSE"]
+        } else {
+            &["-o", "tcp.reassemble_out_of_order:TRUE"]
+        };
+        let mut line = vec!["tshark", "-n", "-r", &file, "-d", &decode, "-Y", filter, "-T", "fields"];
+        line.extend(streams);
         line.extend(fields);
         let errors = self.scratch.file("tshark.err");
         let quoted: Vec<_> = line.iter().map(|word| format!("'{word}'")).collect();
