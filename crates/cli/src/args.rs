@@ -116,7 +116,7 @@ pub struct Measuring {
     #[arg(long, value_parser = parse_duration)]
     pub sample: Option<Duration>,
     /// How reads are checked: stamps (of every 512 bytes), full, off [default: stamps].
-    #[arg(long, value_parser = verify, default_missing_value = "off")]
+    #[arg(long, value_parser = verify)]
     pub verify: Option<Verify>,
     /// Check no data.
     #[arg(long, conflicts_with = "verify")]
