@@ -167,6 +167,12 @@ impl Run<'_> {
                 capabilities.protocol, capabilities.max_record
             ));
         }
+        if let (false, Some(test)) = (capabilities.mapping, self.plan.first_mapping()) {
+            return beyond(format!(
+                "{test} has no meaning over {}: only local and mounted paths without direct=1 can be mapped into memory; leave the mmap tests out or name other targets",
+                capabilities.protocol
+            ));
+        }
         Ok(())
     }
 
@@ -175,13 +181,13 @@ impl Run<'_> {
         SessionSpec { slots, slot_bytes, connect_timeout: self.plan.timeout }
     }
 
-    /// The greatest piece that divides every record of the plan.
+    /// The greatest piece that divides every request of the plan.
     fn unit(&self) -> u64 {
-        let records = self.plan.steps.iter().filter_map(|step| match &step.work {
-            Work::Records(work) => Some(u64::from(work.record_size)),
-            Work::Transactions(_) => None,
+        let pieces = self.plan.steps.iter().flat_map(|step| match &step.work {
+            Work::Records(work) => work.pieces().to_vec(),
+            Work::Transactions(_) => Vec::new(),
         });
-        records.reduce(greatest_common_divisor).unwrap_or(512)
+        pieces.reduce(greatest_common_divisor).unwrap_or(512)
     }
 
     async fn schedule(&self, hosts: &mut [Host], context: &mut PassContext<'_>) -> RunOutcome {

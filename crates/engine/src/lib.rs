@@ -14,9 +14,11 @@ mod load_step;
 mod motor;
 mod order;
 mod pass;
+mod record_pass;
 mod record_step;
 pub mod stamp;
 mod stop;
+mod stream;
 mod tally;
 
 pub use clock::Clock;

@@ -23,6 +23,10 @@ pub(crate) struct Tally {
     pub busy_ns: u64,
     pub window_ns: u64,
     pub cpu: CpuTime,
+    /// Time in which this machine filled and verified buffers with nothing in flight.
+    pub generator_ns: u64,
+    /// Whole passes over a file.
+    pub passes: u64,
     pub motors_reported: u32,
     pub censored: u64,
 }
@@ -56,6 +60,8 @@ impl Tally {
         self.window_ns = self.window_ns.max(other.window_ns);
         self.cpu.user_ns += other.cpu.user_ns;
         self.cpu.kernel_ns += other.cpu.kernel_ns;
+        self.generator_ns += other.generator_ns;
+        self.passes += other.passes;
         self.motors_reported += other.motors_reported;
         self.censored += other.censored;
     }
