@@ -4,8 +4,10 @@ use sharebench_model::units::{show_nanos, three_digits};
 use sharebench_model::{Check, ErrorClass, Measure, Verdict};
 use sharebench_plan::{TransactionWork, Verify, Work};
 
+use crate::check_throughput::throughput;
+
 /// Little's law may be off by this much before it is told.
-const LITTLE_TOLERANCE: f64 = 0.02;
+pub(crate) const LITTLE_TOLERANCE: f64 = 0.02;
 /// Share of transactions that may start late because of us.
 const LATE_SHARE: f64 = 0.01;
 
@@ -15,6 +17,10 @@ pub(crate) fn checks(work: &Work, measure: &Measure, verify: Verify) -> Vec<Chec
     errors(measure, &mut checks);
     bytes(measure, verify, &mut checks);
     match work {
+        Work::Records(work) if work.motors.is_some() => {
+            participation(measure, &mut checks);
+            throughput(measure, work.queue_depth, &mut checks);
+        }
         Work::Records(work) => little(measure, work.queue_depth, &mut checks),
         Work::Transactions(work) => {
             interactive_law(measure, work, &mut checks);
@@ -25,7 +31,7 @@ pub(crate) fn checks(work: &Work, measure: &Measure, verify: Verify) -> Vec<Chec
     checks
 }
 
-fn push(checks: &mut Vec<Check>, name: &str, verdict: Verdict, detail: String) {
+pub(crate) fn push(checks: &mut Vec<Check>, name: &str, verdict: Verdict, detail: String) {
     checks.push(Check { name: name.into(), verdict, detail });
 }
 

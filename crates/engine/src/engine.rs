@@ -15,9 +15,11 @@ use crate::deadline::Deadline;
 use crate::files::{TargetFiles, directory_on, remove_tree};
 use crate::load_step::{LoadStep, prepare_set};
 use crate::pass::{PassContext, PassEnd};
+use crate::record_motor::RecordCrew;
 use crate::record_step;
 use crate::stop::StopSignal;
 use crate::tally::Tally;
+use crate::throughput_step;
 
 /// Why a run could not start; nothing was measured and nothing is left on any target.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -222,6 +224,16 @@ impl Run<'_> {
         let target = &self.targets[step.target as usize];
         let mut tally = Tally::default();
         let (motors, rate_base) = match &step.work {
+            Work::Records(work) if work.motors.is_some() => {
+                let (clock, stop, verify, timeout) =
+                    (context.clock, self.stop, self.plan.verify, self.plan.timeout);
+                let seed = self.plan.seed ^ u64::from(step.index);
+                let target = target.as_ref();
+                let crew = RecordCrew { target, work, clock, stop, verify, timeout, seed };
+                let motors = work.motors.unwrap_or(1);
+                tally = throughput_step::measure(&crew, motors, &mut host.files, context).await?;
+                (motors, RateBase::Window)
+            }
             Work::Records(work) => {
                 let mut random = Random::new(self.plan.seed, 0x10_0000 + u64::from(step.index));
                 record_step::measure(work, &mut host.files, &mut random, context, &mut tally).await?;

@@ -78,6 +78,13 @@ impl TargetFiles {
         self.write_all(name, context).await
     }
 
+    /// A file that somebody else will make.
+    pub fn unmade(&mut self, name: &str, size: u64) -> FileState {
+        let id = self.next_id;
+        self.next_id += 1;
+        FileState::new(self.path(name), id, size, self.unit)
+    }
+
     /// Makes a new, open, empty file.
     pub async fn create(
         &mut self,
@@ -85,8 +92,7 @@ impl TargetFiles {
         size: u64,
         context: &mut PassContext<'_>,
     ) -> Result<FileState, OpError> {
-        let mut file = FileState::new(self.path(name), self.next_id, size, self.unit);
-        self.next_id += 1;
+        let mut file = self.unmade(name, size);
         let open = MetaOp::Open { path: file.path.clone(), how: OpenHow::CreateNew };
         if let MetaYield::Opened { file: handle, .. } =
             context.deadline.call(self.session.as_mut(), open).await?

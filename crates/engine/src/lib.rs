@@ -5,6 +5,7 @@
 //! own on each target and removes it, also after errors and requests to stop.
 
 mod check;
+mod check_throughput;
 mod clock;
 mod deadline;
 mod engine;
@@ -14,12 +15,14 @@ mod load_step;
 mod motor;
 mod order;
 mod pass;
+mod record_motor;
 mod record_pass;
 mod record_step;
 pub mod stamp;
 mod stop;
 mod stream;
 mod tally;
+mod throughput_step;
 
 pub use clock::Clock;
 pub use engine::{Run, RunEnd, StartError, remove_remains};

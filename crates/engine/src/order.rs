@@ -24,6 +24,16 @@ impl Part {
     /// The whole file.
     pub const WHOLE: Self = Self { index: 0, count: 1 };
 
+    /// The bytes from the part's first record to its last one's end.
+    pub fn bytes(self, work: &RecordWork) -> std::ops::Range<u64> {
+        if self == Self::WHOLE {
+            return 0..work.file_size;
+        }
+        let grid = self.of(work.grid());
+        let end = grid.first + grid.records.saturating_sub(1) * grid.spacing;
+        grid.first..end + u64::from(work.record_size) * u64::from(grid.records > 0)
+    }
+
     fn of(self, grid: Grid) -> Grid {
         let border = |index: u32| {
             (u128::from(grid.records) * u128::from(index) / u128::from(self.count.max(1))) as u64

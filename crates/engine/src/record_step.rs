@@ -12,7 +12,7 @@ use crate::tally::Tally;
 
 /// A cell ends after this many times its sample, however little of that was busy: creating and removing
 /// files between passes must not take for ever.
-const MOST_WALL: u64 = 5;
+pub(crate) const MOST_WALL: u64 = 5;
 
 /// Measures a cell. The tally holds what was measured also when the target is lost on the way.
 pub(crate) async fn measure(

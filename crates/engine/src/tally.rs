@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use sharebench_model::{CpuTime, ErrorClass, Histogram, IoBytes, Measure, OpError, RateBase, WireCount};
+use sharebench_model::{
+    CpuTime, ErrorClass, Histogram, IoBytes, Measure, MotorShare, OpError, RateBase, WireCount,
+};
 
 /// Most failures of one step that are told in words; all are counted.
 const TOLD_FAILURES: usize = 5;
@@ -27,6 +29,8 @@ pub(crate) struct Tally {
     pub generator_ns: u64,
     /// Whole passes over a file.
     pub passes: u64,
+    /// Each motor's contribution, in throughput mode.
+    pub shares: Vec<MotorShare>,
     pub motors_reported: u32,
     pub censored: u64,
 }
@@ -62,6 +66,7 @@ impl Tally {
         self.cpu.kernel_ns += other.cpu.kernel_ns;
         self.generator_ns += other.generator_ns;
         self.passes += other.passes;
+        self.shares.extend(other.shares);
         self.motors_reported += other.motors_reported;
         self.censored += other.censored;
     }
@@ -78,8 +83,10 @@ impl Tally {
             verified: self.verified,
             wire: wire_counted.then_some(self.wire),
             errors: self.errors,
+            passes: self.passes,
             motors_assigned: motors,
             motors_reported: self.motors_reported,
+            shares: self.shares,
             censored: self.censored,
             response: self.response,
             service: self.service,
