@@ -127,7 +127,8 @@ fn meaningless(work: &RecordWork) -> Option<(&'static str, String, &'static str)
         );
         return Some(("sweep.align", why, "use larger files, or 0 for the record size"));
     }
-    if strides(work.test) && records <= u64::from(work.stride) {
+    let parts = if work.shared_file { u64::from(motors) } else { 1 };
+    if strides(work.test) && records / parts.max(1) <= u64::from(work.stride) {
         let why = format!("{file} files of {record} records hold {records}: no stride of {}", work.stride);
         return Some(("sweep.stride", why, "use larger files, smaller records or a smaller stride"));
     }
@@ -227,16 +228,20 @@ impl Resolver<'_> {
         if axes.shared_file && sweep.motors.is_none() {
             self.blame("sweep.shared_file", "there is nobody to share it", "say how many motors");
         }
-        for &test in axes.tests.iter().filter(|test| test.access() != Access::Request) {
-            if !axes.depths.contains(&1) {
-                let why =
-                    format!("{test} knows no queue depth: a stream or mapping is used one record at a time");
-                self.blame("sweep.depths", &why, "add depth 1, at which it is measured");
-            }
-            if axes.shared_file && streams(test) {
-                let why = format!("{test} goes through a stream, which starts at the start of its file");
-                self.blame("sweep.shared_file", &why, "leave the f-tests out");
-            }
+        let named = |wanted: &dyn Fn(Test) -> bool| {
+            let tests = axes.tests.iter().filter(|test| wanted(**test));
+            tests.map(|test| test.name()).collect::<Vec<_>>().join(", ")
+        };
+        let one_by_one = named(&|test| test.access() != Access::Request);
+        if !one_by_one.is_empty() && !axes.depths.contains(&1) {
+            let why =
+                format!("no queue depth for {one_by_one}: streams and mappings take one record at a time");
+            self.blame("sweep.depths", &why, "add depth 1, at which they are measured");
+        }
+        let streaming = named(&streams);
+        if !streaming.is_empty() && axes.shared_file {
+            let why = format!("no part of a file for {streaming}: a stream starts at the start of its file");
+            self.blame("sweep.shared_file", &why, "leave these tests out");
         }
     }
 }
