@@ -107,15 +107,12 @@ fn every_test_runs_verified_on_every_target_that_knows_it() {
     for test in Test::ALL {
         let mut row = format!("| `{test}` | {}", test.about());
         for (kind, servers) in [("path", 1), ("smb", 2), ("nfs", 2)] {
-            row += match ran.get(&(test.name().into(), kind)) {
-                Some(steps) => {
-                    assert_eq!(*steps, 2 * servers, "{test} on {kind}");
-                    " | yes"
-                }
-                None => {
-                    assert_eq!(test.access(), Access::Mapping, "{test} did not run on {kind}");
-                    " | no: nothing to map"
-                }
+            row += if let Some(steps) = ran.get(&(test.name().into(), kind)) {
+                assert_eq!(*steps, 2 * servers, "{test} on {kind}");
+                " | yes"
+            } else {
+                assert_eq!(test.access(), Access::Mapping, "{test} did not run on {kind}");
+                " | no: nothing to map"
             };
         }
         table += &(row + " |\n");

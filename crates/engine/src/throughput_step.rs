@@ -187,7 +187,7 @@ async fn lend(
     let mut files = Vec::new();
     for number in 0..motors {
         let name = name(crew, number, fresh);
-        let first = files.first().map(FileState::clone);
+        let first = files.first().cloned();
         files.push(match first.filter(|_| crew.work.shared_file) {
             Some(shared) => shared,
             None if fresh => target.unmade(&name, size),

@@ -12,6 +12,7 @@
 mod auto;
 mod mistake;
 mod parse;
+mod parse_sweep;
 mod plan;
 mod range;
 mod record_work;

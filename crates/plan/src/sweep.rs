@@ -6,10 +6,13 @@ use sharebench_model::units::ByteSize;
 
 use crate::resolve::{MAX_FILE, MAX_RECORD, Resolver};
 use crate::schedule::Cell;
-use crate::{Access, Direction, Pattern, RecordWork, Sweep, Test, Work};
+use crate::{Access, Auto, Direction, Pattern, RecordWork, Sweep, Test, Work};
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
+
+/// Which tests something concerns.
+type Wanted = fn(Test) -> bool;
 
 /// A sweep with every default filled.
 struct Axes {
@@ -28,11 +31,10 @@ struct Axes {
 impl Axes {
     fn of(sweep: &Sweep) -> Self {
         let sizes = |list: &[u64]| list.iter().copied().map(ByteSize).collect();
-        let default_files =
-            || sweep.auto.map_or_else(|| sizes(&[64 * KIB, MIB, 16 * MIB]), |a| a.file_sizes());
+        let default_files = || sweep.auto.map_or_else(|| sizes(&[64 * KIB, MIB, 16 * MIB]), Auto::file_sizes);
         let default_records =
-            || sweep.auto.map_or_else(|| sizes(&[4 * KIB, 64 * KIB, MIB]), |a| a.record_sizes());
-        let default_tests = || sweep.auto.map_or_else(|| Test::USUAL.to_vec(), |a| a.tests());
+            || sweep.auto.map_or_else(|| sizes(&[4 * KIB, 64 * KIB, MIB]), Auto::record_sizes);
+        let default_tests = || sweep.auto.map_or_else(|| Test::USUAL.to_vec(), Auto::tests);
         Self {
             files: sweep.file_sizes.clone().unwrap_or_else(default_files),
             records: sweep.record_sizes.clone().unwrap_or_else(default_records),
@@ -49,7 +51,7 @@ impl Axes {
 
     /// The sweep as it is stored: complete, with what concerns none of its tests left out.
     fn typed(&self, sweep: &Sweep) -> Sweep {
-        let any = |wanted: fn(Test) -> bool| self.tests.iter().any(|test| wanted(*test));
+        let any = |wanted: Wanted| self.tests.iter().any(|test| wanted(*test));
         Sweep {
             auto: sweep.auto,
             file_sizes: Some(self.files.clone()),
@@ -209,8 +211,8 @@ impl Resolver<'_> {
 
     /// Axes that nothing in the sweep listens to are slips, and so are tests that cannot follow an axis.
     fn check_needless(&mut self, axes: &Axes, sweep: &Sweep) {
-        let any = |wanted: fn(Test) -> bool| axes.tests.iter().any(|test| wanted(*test));
-        let needs: [(&str, bool, fn(Test) -> bool, &str); 3] = [
+        let any = |wanted: Wanted| axes.tests.iter().any(|test| wanted(*test));
+        let needs: [(&str, bool, Wanted, &str); 3] = [
             ("sweep.stride", sweep.stride.is_some(), strides, "stride-read"),
             ("sweep.read_share", sweep.read_share.is_some(), mixes, "random-mix"),
             (
