@@ -88,22 +88,34 @@ fn print_tables(options: &Options, scratch: &std::path::Path) -> Result<(), Fail
     machine::tell_load("at the start");
     let mut table = Table::new(options.rounds);
     if options.wants("local") {
+        table.under("Client on any CPU");
         local::measure(&mut table, scratch, options.time)?;
     }
-    if options.wants("nfs") {
-        nfs::measure(&mut table, scratch, options.time)?;
-    }
-    if options.wants("smb") {
-        #[cfg(feature = "smb")]
-        smb::measure(&mut table, scratch, options.time)?;
-        #[cfg(not(feature = "smb"))]
-        println!("\nSMB is not measured: built without the feature `smb`.");
+    if options.wants("nfs") || options.wants("smb") {
+        table.under("Client and server on any CPU");
+        measure_network(&mut table, options, scratch)?;
+        table.under("Client and server on one CPU");
+        machine::on_one_cpu(|| measure_network(&mut table, options, scratch))??;
     }
     if options.wants("recording") {
+        table.under("The engine alone");
         recording::measure(&mut table)?;
     }
     table.close();
     machine::tell_load("at the end, this program's own part included");
+    Ok(())
+}
+
+fn measure_network(table: &mut Table, options: &Options, scratch: &std::path::Path) -> Result<(), Failure> {
+    if options.wants("nfs") {
+        nfs::measure(table, scratch, options.time)?;
+    }
+    if options.wants("smb") {
+        #[cfg(feature = "smb")]
+        smb::measure(table, scratch, options.time)?;
+        #[cfg(not(feature = "smb"))]
+        println!("\nSMB is not measured: built without the feature `smb`.");
+    }
     Ok(())
 }
 
