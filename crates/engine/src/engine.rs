@@ -9,11 +9,12 @@ use sharebench_model::{OpError, Random, RateBase, RunEvent, RunOutcome, StepResu
 use sharebench_plan::{ResolvedPlan, StepPlan, Work};
 use sharebench_target::{ConnectError, SessionSpec, Target};
 
-use crate::check::checks;
+use crate::check::{Evidence, checks};
 use crate::clock::{Clock, unix_ms};
 use crate::deadline::Deadline;
 use crate::files::{TargetFiles, directory_on, remove_tree};
 use crate::load_step::{LoadStep, prepare_set};
+use crate::machine::Machine;
 use crate::pass::{PassContext, PassEnd};
 use crate::record_step;
 use crate::stop::StopSignal;
@@ -113,7 +114,9 @@ impl Run<'_> {
             }
             return Err(error);
         }
-        let outcome = self.schedule(&mut hosts, &mut context).await;
+        let mut machine = Machine::start(&clock, self.plan, self.targets);
+        let outcome = self.schedule(&mut hosts, &mut machine, &mut context).await;
+        drop(machine);
         // Cleaning up must not be cut short by the request to stop.
         let go_on = StopSignal::default();
         context.stop = &go_on;
@@ -184,14 +187,20 @@ impl Run<'_> {
         records.reduce(greatest_common_divisor).unwrap_or(512)
     }
 
-    async fn schedule(&self, hosts: &mut [Host], context: &mut PassContext<'_>) -> RunOutcome {
+    async fn schedule(
+        &self,
+        hosts: &mut [Host],
+        machine: &mut Machine,
+        context: &mut PassContext<'_>,
+    ) -> RunOutcome {
         for step in self.plan.steps.iter().filter(|step| !self.done.contains(&step.index)) {
             if self.stop.is_stopped() {
                 return RunOutcome::Stopped;
             }
             let (target, repetition, coordinates) = (step.target, step.repetition, step.coordinates.clone());
             self.tell(RunEvent::StepStarted { index: step.index, target, repetition, coordinates });
-            match self.step(step, &mut hosts[step.target as usize], context).await {
+            machine.calibrate(context.clock, self.plan, &step.work).await;
+            match self.step(step, &mut hosts[step.target as usize], machine, context).await {
                 Ok(()) => {}
                 Err(PassEnd::Stopped) => return RunOutcome::Stopped,
                 Err(PassEnd::Broken(why)) => return RunOutcome::EngineFailed(why),
@@ -210,6 +219,7 @@ impl Run<'_> {
         &self,
         step: &StepPlan,
         host: &mut Host,
+        machine: &Machine,
         context: &mut PassContext<'_>,
     ) -> Result<(), PassEnd> {
         let started_unix_ms = unix_ms();
@@ -243,8 +253,11 @@ impl Run<'_> {
         for error in std::mem::take(&mut tally.told) {
             self.tell(RunEvent::Failure { index: step.index, class: error.class, detail: error.to_string() });
         }
-        let measure = tally.into_measure(motors, rate_base, target.capabilities().wire_counted);
-        let checks = checks(&step.work, &measure, self.plan.verify);
+        let capabilities = target.capabilities();
+        let machinery = machine.during(&step.work, step.target as usize, capabilities.blocking, &tally);
+        let (work, verify, occupancy) = (&step.work, self.plan.verify, tally.occupancy);
+        let measure = tally.into_measure(motors, rate_base, capabilities.wire_counted);
+        let checks = checks(&measure, &Evidence { work, verify, occupancy, machinery: Some(machinery) });
         self.tell(RunEvent::StepFinished(Box::new(StepResult {
             index: step.index,
             target: step.target,

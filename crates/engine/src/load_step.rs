@@ -17,6 +17,7 @@ use crate::pass::PassContext;
 use crate::stamp::{self, Content};
 use crate::stop::StopSignal;
 use crate::tally::Tally;
+use crate::timer::precise_timers;
 
 /// Between the last motor's login and the first transaction.
 const GRACE: Duration = Duration::from_millis(20);
@@ -71,7 +72,7 @@ pub(crate) struct LoadStep<'a> {
 impl LoadStep<'_> {
     /// Runs all motors through warm-up and measure; blocks until the last has cleaned up.
     pub fn measure(&self) -> Result<Tally, String> {
-        let threads = self.threads();
+        let threads = threads(self.work.motors, self.target.capabilities().blocking);
         let (ready_sender, ready) = mpsc::channel::<()>();
         let joined = std::thread::scope(|scope| {
             let mut workers = Vec::new();
@@ -101,12 +102,6 @@ impl LoadStep<'_> {
         Ok(total)
     }
 
-    /// Motors that block own a thread; the others share one thread per core.
-    fn threads(&self) -> u32 {
-        let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
-        if self.target.capabilities().blocking { self.work.motors } else { cores.min(self.work.motors) }
-    }
-
     fn window(&self) -> Window {
         let start = self.clock.now() + GRACE.as_nanos() as u64;
         let measure = start + self.work.warm_up.as_nanos() as u64;
@@ -120,6 +115,7 @@ impl LoadStep<'_> {
         ready: &mpsc::Sender<()>,
         begin: &mpsc::Receiver<Window>,
     ) -> std::io::Result<Tally> {
+        precise_timers();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let spec =
             SessionSpec { slots: 1, slot_bytes: self.work.workload.block, connect_timeout: self.timeout };
@@ -152,8 +148,16 @@ impl LoadStep<'_> {
         let mut tally = Rc::try_unwrap(tally).map_or_else(|_| Tally::default(), RefCell::into_inner);
         tally.window_ns = window.end - window.measure;
         tally.busy_ns = 0;
+        tally.busiest = tally.cpu;
+        tally.spans(window.measure, window.end);
         Ok(tally)
     }
+}
+
+/// Motors that block own a thread; the others share one thread per core.
+pub(crate) fn threads(motors: u32, blocking: bool) -> u32 {
+    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
+    if blocking { motors } else { cores.min(motors) }
 }
 
 /// Books the thread's CPU time between the ends of the measured window.

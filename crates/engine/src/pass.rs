@@ -69,7 +69,9 @@ impl Pass<'_, '_> {
         let begin = self.context.clock.now();
         let mut generator_ns = 0;
         let result = self.drive(&mut order, tally, &mut generator_ns).await;
-        tally.window_ns += self.context.clock.now() - begin;
+        let end = self.context.clock.now();
+        tally.window_ns += end - begin;
+        tally.spans(begin, end);
         tally.wire += self.session.wire().since(wire);
         let spent = thread_cpu();
         tally.cpu.user_ns += (spent.user_ns - cpu.user_ns).saturating_sub(generator_ns);
