@@ -10,7 +10,7 @@ use sharebench_plan::{ResolvedPlan, StepPlan, Work};
 use sharebench_target::{ConnectError, SessionSpec, Target};
 
 use crate::check::checks;
-use crate::clock::{Clock, unix_ms};
+use crate::clock::{Clock, ClockError};
 use crate::deadline::Deadline;
 use crate::files::{TargetFiles, directory_on, remove_tree};
 use crate::load_step::{LoadStep, prepare_set};
@@ -76,6 +76,8 @@ pub struct Run<'a> {
     pub resumed: bool,
     /// Asks the run to stop.
     pub stop: &'a StopSignal,
+    /// The clock of all its instants: [`Clock::start`], or a virtual one.
+    pub clock: &'a Clock,
     /// Where events go; a receiver that is gone stops nothing.
     pub events: &'a Sender<RunEvent>,
 }
@@ -93,18 +95,22 @@ impl Run<'_> {
     /// Runs the schedule on the calling thread. Sends every event but [`RunEvent::Started`], which is
     /// the caller's, who knows the header.
     pub fn execute(&self) -> Result<RunEnd, StartError> {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(|error| StartError::Runtime(error.to_string()))?;
-        runtime.block_on(self.drive())
+        match self.clock.block_on(self.drive()) {
+            Ok(end) => end,
+            Err(ClockError::Runtime(why)) => Err(StartError::Runtime(why)),
+            Err(deadlock @ ClockError::Deadlock { .. }) => {
+                let outcome = RunOutcome::EngineFailed(deadlock.to_string());
+                self.tell(RunEvent::Finished(outcome.clone()));
+                let left = |index| (index as u32, deadlock.to_string());
+                Ok(RunEnd { outcome, left_behind: (0..self.targets.len()).map(left).collect() })
+            }
+        }
     }
 
     async fn drive(&self) -> Result<RunEnd, StartError> {
-        let clock = Clock::start();
-        let (verify, timeout) = (self.plan.verify, self.plan.timeout);
-        let mut context =
-            PassContext { clock: &clock, stop: self.stop, verify, deadline: Deadline::new(timeout) };
+        let (clock, verify) = (self.clock, self.plan.verify);
+        let deadline = Deadline::new(clock, self.plan.timeout);
+        let mut context = PassContext { clock, stop: self.stop, verify, deadline };
         let mut hosts = Vec::new();
         if let Err(error) = self.prepare(&mut hosts, &mut context).await {
             for host in hosts {
@@ -212,7 +218,7 @@ impl Run<'_> {
         host: &mut Host,
         context: &mut PassContext<'_>,
     ) -> Result<(), PassEnd> {
-        let started_unix_ms = unix_ms();
+        let started_unix_ms = self.clock.unix_ms();
         let target = &self.targets[step.target as usize];
         let mut tally = Tally::default();
         let (motors, rate_base) = match &step.work {
@@ -233,7 +239,7 @@ impl Run<'_> {
                     directory: &host.files.directory,
                     seed: self.plan.seed ^ u64::from(step.index),
                 };
-                tally = load.measure().map_err(PassEnd::Broken)?;
+                tally = load.measure().await.map_err(PassEnd::Broken)?;
                 if self.stop.is_stopped() {
                     return Err(PassEnd::Stopped);
                 }
@@ -291,15 +297,11 @@ pub fn remove_remains(
     only: Option<&str>,
     timeout: std::time::Duration,
 ) -> Result<Vec<String>, StartError> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| StartError::Runtime(error.to_string()))?;
-    runtime.block_on(async {
-        let (clock, stop) = (Clock::start(), StopSignal::default());
+    let (clock, stop) = (Clock::start(), StopSignal::default());
+    let removed = clock.block_on(async {
         let verify = sharebench_plan::Verify::Off;
-        let mut context =
-            PassContext { clock: &clock, stop: &stop, verify, deadline: Deadline::new(timeout) };
+        let deadline = Deadline::new(&clock, timeout);
+        let mut context = PassContext { clock: &clock, stop: &stop, verify, deadline };
         let spec = SessionSpec { slots: 1, slot_bytes: 4096, connect_timeout: timeout };
         let mut session = target.connect(&spec).await?;
         let directory = only.unwrap_or(crate::DIRECTORY_PREFIX).to_owned();
@@ -325,5 +327,6 @@ pub fn remove_remains(
         }
         session.close().await;
         Ok(names)
-    })
+    });
+    removed.unwrap_or_else(|error| Err(StartError::Runtime(error.to_string())))
 }
