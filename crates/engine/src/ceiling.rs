@@ -35,8 +35,8 @@ pub struct CeilingKind {
 pub async fn generator_ceiling(clock: &Clock, kind: CeilingKind, verify: Verify) -> Option<f64> {
     let CeilingKind { record_size, depth, writes } = kind;
     let stop = StopSignal::default();
-    let mut context =
-        PassContext { clock, stop: &stop, verify, deadline: Deadline::new(Duration::from_secs(10)) };
+    let deadline = Deadline::new(clock, Duration::from_secs(10));
+    let mut context = PassContext { clock, stop: &stop, verify, deadline };
     let spec = SessionSpec { slots: depth, slot_bytes: record_size, ..SessionSpec::default() };
     let mut session = NullTarget.connect(&spec).await.ok()?;
     let handle = open(session.as_mut(), &mut context).await?;

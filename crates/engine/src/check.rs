@@ -12,8 +12,8 @@ const LITTLE_TOLERANCE: f64 = 0.02;
 const DEPTH_KEPT: f64 = 0.9;
 /// Share of transactions that may start late because of us.
 const LATE_SHARE: f64 = 0.01;
-/// Lateness that is nobody's fault: 1 ms, and the millisecond that timers are rounded to.
-const LATE_NS: u64 = 2_000_000;
+/// Lateness that is nobody's fault.
+const LATE_NS: u64 = 1_000_000;
 /// Share of what was begun that may be unfinished when the window ends.
 const CENSORED_SHARE: f64 = 0.01;
 
@@ -193,7 +193,7 @@ fn censored(measure: &Measure) -> Check {
     unless("censored", share > CENSORED_SHARE, detail, remedy)
 }
 
-/// More than 1 % of starts late by more than max(1 ms + timer, 10 % of the median) is our fault, not the target's.
+/// More than 1 % of starts late by more than max(1 ms, 10 % of the median) is our fault, not the target's.
 fn lag(measure: &Measure) -> Check {
     if measure.lag.len() < 100 {
         return check("lag", Verdict::NotKnown, format!("{} starts are too few to judge", measure.lag.len()));

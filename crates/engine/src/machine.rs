@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use sharebench_plan::{ResolvedPlan, Work};
+use sharebench_plan::{ResolvedPlan, StepPlan, Work};
 use sharebench_target::Target;
 
 use crate::ceiling::{CeilingKind, generator_ceiling};
@@ -41,7 +41,8 @@ impl Machine {
     }
 
     /// The machine during a step.
-    pub fn during(&self, work: &Work, target: usize, blocking: bool, tally: &Tally) -> Machinery<'_> {
+    pub fn during(&self, step: &StepPlan, blocking: bool, tally: &Tally) -> Machinery<'_> {
+        let work = &step.work;
         let threads = match work {
             Work::Records(_) => 1.0,
             Work::Transactions(work) => f64::from(crate::load_step::threads(work.motors, blocking)),
@@ -50,7 +51,7 @@ impl Machine {
         Machinery {
             health: self.meter.as_ref().zip(tally.span).map(|(meter, (from, to))| meter.read(from, to)),
             clock: self.clock,
-            link: &self.links[target],
+            link: &self.links[step.target as usize],
             ceiling: ceiling.map(|rate| rate * threads),
             busiest: busiest(work, blocking, tally),
             blocking,

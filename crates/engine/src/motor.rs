@@ -75,7 +75,7 @@ impl<'a> Motor<'a> {
             crew,
             number,
             session: None,
-            deadline: Deadline::new(crew.timeout),
+            deadline: Deadline::new(crew.clock, crew.timeout),
             random: Random::new(crew.seed, 0x1000 + u64::from(number)),
             wire: WireCount::default(),
             copies: BTreeMap::new(),
@@ -158,7 +158,7 @@ impl<'a> Motor<'a> {
                 return true;
             }
             let nap = now + NAP.as_nanos() as u64;
-            tokio::time::sleep_until(self.crew.clock.instant(instant.min(end).min(nap))).await;
+            self.crew.clock.sleep_until(instant.min(end).min(nap)).await;
         }
     }
 
