@@ -75,7 +75,7 @@ impl<'a> Motor<'a> {
             crew,
             number,
             session: None,
-            deadline: Deadline::new(crew.timeout),
+            deadline: Deadline::new(crew.clock, crew.timeout),
             random: Random::new(crew.seed, 0x1000 + u64::from(number)),
             wire: WireCount::default(),
             copies: BTreeMap::new(),
@@ -99,11 +99,19 @@ impl<'a> Motor<'a> {
         let think = self.crew.work.think.as_nanos() as u64;
         // Starts are spread over one think time, so that users do not march in step.
         let mut intended = window.start + self.random.below(think.max(1));
+        let mut thought_from = window.start;
         let mut round: Vec<Transaction> = Vec::new();
-        while self.sleep_until(intended, window.end).await {
+        loop {
+            let awake = self.sleep_until(intended, window.end).await;
+            self.book_thinking(thought_from, intended, window);
+            if !awake {
+                return;
+            }
             if self.session.is_none() {
                 self.connect().await;
                 if self.session.is_none() {
+                    // A pause to reconnect is no thinking: it is to be missed by Little's law.
+                    thought_from = window.end;
                     intended = self.crew.clock.now() + RECONNECT.as_nanos() as u64;
                     continue;
                 }
@@ -114,8 +122,15 @@ impl<'a> Motor<'a> {
             }
             let Some(transaction) = round.pop() else { return };
             self.transaction(transaction, intended, window).await;
-            intended = self.crew.clock.now() + think;
+            thought_from = self.crew.clock.now();
+            intended = thought_from + think;
         }
+    }
+
+    /// Books the part of a pause that lies in the window.
+    fn book_thinking(&self, from: u64, to: u64, window: Window) {
+        let inside = to.min(window.end).saturating_sub(from.max(window.measure));
+        self.crew.tally.borrow_mut().occupancy.thinking_ns += inside;
     }
 
     /// Removes the motor's copies and logs off.
@@ -143,7 +158,7 @@ impl<'a> Motor<'a> {
                 return true;
             }
             let nap = now + NAP.as_nanos() as u64;
-            tokio::time::sleep_until(self.crew.clock.instant(instant.min(end).min(nap))).await;
+            self.crew.clock.sleep_until(instant.min(end).min(nap)).await;
         }
     }
 
@@ -161,11 +176,16 @@ impl<'a> Motor<'a> {
                 tally.response.record(ended - intended.min(started));
                 tally.service.record(ended - started);
                 tally.lag.record(started.saturating_sub(intended));
+                tally.occupancy.before_ns += window.measure.saturating_sub(intended.min(started));
                 tally.motors_reported += u32::from(!self.reported);
                 self.reported = true;
             }
             Ok(true) => {}
-            Ok(false) => tally.censored += 1,
+            Ok(false) => {
+                tally.censored += 1;
+                let begun = intended.min(started).max(window.measure);
+                tally.occupancy.unfinished_ns += window.end.saturating_sub(begun);
+            }
             Err(error) => {
                 drop(tally);
                 if matches!(

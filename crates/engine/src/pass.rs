@@ -4,7 +4,7 @@ use sharebench_model::{DataOp, ErrorClass, FileRef, OpError, Reply, Slot, Stabil
 use sharebench_plan::Verify;
 use sharebench_target::Session;
 
-use crate::clock::{Clock, thread_cpu};
+use crate::clock::Clock;
 use crate::deadline::Deadline;
 use crate::file_state::FileState;
 use crate::order::Order;
@@ -64,14 +64,16 @@ impl Pass<'_, '_> {
     /// The busy time is the union of the intervals with operations in flight: filling and verifying
     /// buffers happens outside of it where nothing is in flight, and is taken off the CPU time.
     pub async fn run(mut self, mut order: Order, tally: &mut Tally) -> Result<(), PassEnd> {
-        let cpu = thread_cpu();
+        let cpu = self.context.clock.thread_cpu();
         let wire = self.session.wire();
         let begin = self.context.clock.now();
         let mut generator_ns = 0;
         let result = self.drive(&mut order, tally, &mut generator_ns).await;
-        tally.window_ns += self.context.clock.now() - begin;
+        let end = self.context.clock.now();
+        tally.window_ns += end - begin;
+        tally.spans(begin, end);
         tally.wire += self.session.wire().since(wire);
-        let spent = thread_cpu();
+        let spent = self.context.clock.thread_cpu();
         tally.cpu.user_ns += (spent.user_ns - cpu.user_ns).saturating_sub(generator_ns);
         tally.cpu.kernel_ns += spent.kernel_ns - cpu.kernel_ns;
         result

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use sharebench_model::{CpuTime, ErrorClass, Histogram, IoBytes, Measure, OpError, RateBase, WireCount};
 
+use crate::check::Occupancy;
+
 /// Most failures of one step that are told in words; all are counted.
 const TOLD_FAILURES: usize = 5;
 
@@ -23,6 +25,11 @@ pub(crate) struct Tally {
     pub busy_ns: u64,
     pub window_ns: u64,
     pub cpu: CpuTime,
+    /// CPU time of the busiest thread of a load.
+    pub busiest: CpuTime,
+    /// First and last instant of what was measured.
+    pub span: Option<(u64, u64)>,
+    pub occupancy: Occupancy,
     pub motors_reported: u32,
     pub censored: u64,
 }
@@ -56,8 +63,19 @@ impl Tally {
         self.window_ns = self.window_ns.max(other.window_ns);
         self.cpu.user_ns += other.cpu.user_ns;
         self.cpu.kernel_ns += other.cpu.kernel_ns;
+        self.busiest = std::cmp::max_by_key(self.busiest, other.busiest, |cpu| cpu.total_ns());
+        if let Some((from, to)) = other.span {
+            self.spans(from, to);
+        }
+        self.occupancy += other.occupancy;
         self.motors_reported += other.motors_reported;
         self.censored += other.censored;
+    }
+
+    /// Something was measured from `from` to `to`.
+    pub fn spans(&mut self, from: u64, to: u64) {
+        let (first, last) = self.span.unwrap_or((from, to));
+        self.span = Some((first.min(from), last.max(to)));
     }
 
     /// The measure of a step with `motors` motors.

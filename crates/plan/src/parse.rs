@@ -45,8 +45,19 @@ impl Plan {
     }
 }
 
-const TOP: [&str; 10] =
-    ["title", "seed", "repetitions", "sample", "verify", "timeout", "target", "sweep", "depth", "load"];
+const TOP: [&str; 11] = [
+    "title",
+    "seed",
+    "repetitions",
+    "sample",
+    "verify",
+    "timeout",
+    "link",
+    "target",
+    "sweep",
+    "depth",
+    "load",
+];
 
 struct Reader<'a> {
     text: &'a str,
@@ -67,6 +78,7 @@ impl Reader<'_> {
                 "repetitions" => self.plan.repetitions = self.count(field, value),
                 "sample" => self.plan.sample = self.duration(field, value),
                 "timeout" => self.plan.timeout = self.duration(field, value),
+                "link" => self.plan.link = self.parsed(field, value),
                 "verify" => self.plan.verify = self.verify(field, value),
                 "target" => self.targets(value),
                 "sweep" => self.plan.sweep = self.section(field, value, Self::sweep),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use sharebench_model::units::ByteSize;
+use sharebench_model::units::{BitRate, ByteSize};
 
 use crate::Test;
 
@@ -97,6 +97,8 @@ pub struct Plan {
     pub verify: Option<Verify>,
     /// Deadline of one operation, and of connecting.
     pub timeout: Option<Duration>,
+    /// Rate of the link to the targets, where the user knows it.
+    pub link: Option<BitRate>,
     /// Systems under test.
     pub targets: Vec<PlannedTarget>,
     /// Cells of file and record sizes.

@@ -69,7 +69,8 @@ impl Resolver<'_> {
         }
         let title = self.typed.title.get_or_insert_with(|| "run".into()).clone();
         let typed = self.typed.clone();
-        ResolvedPlan { title, seed, verify, timeout, targets: typed.targets.clone(), steps, typed }
+        let (link, targets) = (typed.link, typed.targets.clone());
+        ResolvedPlan { title, seed, verify, timeout, link, targets, steps, typed }
     }
 
     fn check_targets(&mut self) {

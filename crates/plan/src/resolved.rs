@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use sharebench_model::Coordinates;
+use sharebench_model::units::BitRate;
 
 use crate::{Plan, PlannedTarget, Test, Verify, Workload};
 
@@ -71,6 +72,8 @@ pub struct ResolvedPlan {
     pub verify: Verify,
     /// Deadline of one operation, and of connecting.
     pub timeout: Duration,
+    /// Rate of the link to the targets, where the user knows it.
+    pub link: Option<BitRate>,
     /// Systems under test.
     pub targets: Vec<PlannedTarget>,
     /// Every step, in order.

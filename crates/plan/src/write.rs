@@ -16,6 +16,7 @@ impl Plan {
             ("sample", self.sample.map(duration)),
             ("verify", self.verify.map(Verify::name).map(quoted)),
             ("timeout", self.timeout.map(duration)),
+            ("link", self.link.map(quoted)),
         ];
         fields(&mut text, &top);
         for target in &self.targets {
