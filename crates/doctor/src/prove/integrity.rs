@@ -1,0 +1,40 @@
+//! K18: every wrong block is caught.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use sharebench_model::ErrorClass;
+use sharebench_model::units::ByteSize;
+use sharebench_plan::{Plan, Sweep, Test};
+use sharebench_server::MemoryVolume;
+
+use crate::prove::lying_volume::{Lie, LyingVolume};
+use crate::prove::rig::{Served, run};
+use crate::prove::{Attempt, Conditions, ProveError, Row};
+
+/// K18: a server returns stale, zero and shifted blocks now and then.
+pub(super) fn lies(_: Conditions) -> Result<Attempt, ProveError> {
+    let mut rows = Vec::new();
+    for (lie, name) in [(Lie::Stale, "stale"), (Lie::Zero, "zero"), (Lie::Shifted, "shifted")] {
+        let volume = Arc::new(LyingVolume::new(MemoryVolume::new(16 << 20), lie));
+        let served = Served::start(Arc::clone(&volume) as _)?;
+        let sizes = |size: u64| Some(vec![ByteSize(size)]);
+        let sweep = Sweep {
+            file_sizes: sizes(256 << 10),
+            record_sizes: sizes(4096),
+            // What these read is counted, all of it.
+            tests: Some(vec![Test::Rewrite, Test::Read, Test::RandomRead]),
+            ..Sweep::default()
+        };
+        let sample = Some(Duration::from_millis(20));
+        let plan = Plan { sample, repetitions: Some(6), sweep: Some(sweep), ..Plan::default() };
+        let steps = run(plan, &[Arc::new(served.target.clone())])?;
+        let caught: u64 =
+            steps.iter().filter_map(|step| step.measure.errors.get(&ErrorClass::DataMismatch)).sum();
+        let told = volume.lies();
+        let holds = told > 0 && caught == told;
+        let quantity = format!("{name} blocks caught");
+        rows.push(Row::new(quantity, told.to_string(), caught.to_string(), "all of them", holds));
+    }
+    Ok(rows.into())
+}
