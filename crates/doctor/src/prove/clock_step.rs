@@ -27,7 +27,7 @@ pub(super) fn attack(conditions: Conditions) -> Result<Attempt, ProveError> {
             std::thread::sleep(SAMPLE / 2);
             Ok::<i64, ProveError>(attack.moved_s)
         });
-        (run_one(reading(SAMPLE, 1), &[rig.target()]), attacker.join())
+        (reading(SAMPLE, 1).and_then(|plan| run_one(plan, &[rig.target()])), attacker.join())
     });
     let moved = attacked.map_err(|_| ProveError::Run("the attacker panicked".into()))??;
     let (measure, reads) = (step?.measure, rig.take_reads());
