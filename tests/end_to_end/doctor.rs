@@ -1,8 +1,10 @@
 //! The doctor: every check is there, and proofs pass or say that the machine was too noisy for them.
 
+use std::time::Duration;
+
 use serde_json::Value;
-use sharebench_tests::Sharebench;
 use sharebench_tests::need::too_noisy;
+use sharebench_tests::{KernelGuest, Sharebench, needs};
 
 const CHECKS: [&str; 11] = [
     "clock",
@@ -51,6 +53,26 @@ fn service_times_and_wrong_blocks_are_proved_or_the_machine_is_too_noisy() {
         return too_noisy("doctor --prove --only K1", proofs[0]["why"].as_str().unwrap());
     }
     assert_eq!((verdicts[0], ended.code), ("pass", Some(0)), "{}", ended.stdout);
+}
+
+/// In the guest the clock is the guest's own, so that nobody else meets the step.
+#[test]
+fn a_wall_clock_set_back_touches_no_measured_time() {
+    needs!(KernelGuest::NEEDS);
+    let sharebench = Sharebench::new().unwrap();
+    let guest = KernelGuest::prepare(&[]).unwrap();
+    let binary = sharebench.binary();
+    let script = format!(
+        "ip link set lo up; before=$(date +%s)
+         {binary} doctor --prove --only K20 --step-clock --format json; echo code $?
+         echo later $(($(date +%s) - before))"
+    );
+    let printed = guest.run(&script, &[], Duration::from_secs(120)).unwrap();
+    println!("{printed}");
+    let proof = printed.split_once("\"proofs\"").unwrap().1;
+    assert!(proof.contains("\"verdict\": \"pass\"") && printed.contains("code 0"), "{printed}");
+    let later: i64 = printed.split_once("later ").unwrap().1.lines().next().unwrap().trim().parse().unwrap();
+    assert!((0..600).contains(&later), "the clock was set forward again: {later} s");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use sharebench_model::units::{BitRate, ByteSize, parse_duration};
-use sharebench_plan::{Test, Verify};
+use sharebench_plan::{Arrivals, Test, Think, Verify};
 use sharebench_results::RunReference;
 
 use crate::doctor::DoctorArgs;
@@ -190,13 +190,20 @@ pub struct LoadArgs {
     /// Systems under test.
     #[arg(required = true, value_name = "TARGET")]
     pub targets: Vec<String>,
-    /// Virtual users (motors) per step [default: 1,2,5,10].
+    /// Virtual users (motors) per step [default: 1,2,5,10; with --arrivals constant or poisson 32].
     #[arg(long, value_delimiter = ',')]
     pub steps: Option<Vec<u32>>,
-    /// Pause between a user's transactions [default: 1s].
-    #[arg(long, value_parser = parse_duration)]
-    pub think: Option<Duration>,
-    /// copy-all-bidirectional, copy-all-to-server or copy-all-from-server.
+    /// Who decides when the next transaction starts: closed (each user, after thinking), constant or poisson
+    /// (a schedule at --rates, whatever the target does) [default: closed].
+    #[arg(long)]
+    pub arrivals: Option<Arrivals>,
+    /// Intended starts per second of all users together, per step; with --arrivals constant or poisson.
+    #[arg(long, value_delimiter = ',')]
+    pub rates: Option<Vec<u32>>,
+    /// Pause between a user's transactions, such as 1s, or 'exp 1s' for exponential ones [default: 1s].
+    #[arg(long)]
+    pub think: Option<Think>,
+    /// copy-all-bidirectional, copy-all-to-server, copy-all-from-server, single-read or single-write.
     #[arg(long)]
     pub workload: Option<String>,
     /// Unmeasured start of a step [default: 2s].
@@ -208,7 +215,7 @@ pub struct LoadArgs {
     /// Bytes of the data set [default: 5.6MB].
     #[arg(long)]
     pub scale: Option<ByteSize>,
-    /// Bytes per operation of a copy [default: 100KB].
+    /// Bytes per operation [default: 100KB, 4KiB for single-read and single-write].
     #[arg(long)]
     pub block: Option<ByteSize>,
     #[command(flatten)]

@@ -8,7 +8,7 @@ use sharebench_doctor::{
 };
 
 use crate::args::GlobalFlags;
-use crate::exit::{self, Failure};
+use crate::exit;
 
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
@@ -46,7 +46,7 @@ fn experiment(id: &str) -> Result<&'static Experiment, String> {
 }
 
 /// Examines, and proves if asked to.
-pub fn run(args: &DoctorArgs, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
+pub fn run(args: &DoctorArgs, flags: &GlobalFlags) -> ExitCode {
     let text = args.format == DoctorFormat::Text;
     let findings = examine();
     if text {
@@ -76,7 +76,7 @@ pub fn run(args: &DoctorArgs, flags: &GlobalFlags) -> Result<ExitCode, Failure> 
     if !text {
         println!("{}", to_json(&findings, &proofs));
     }
-    Ok(ExitCode::from(code(&proofs)))
+    ExitCode::from(code(&proofs))
 }
 
 /// Findings are for reading; only a proof can fail.

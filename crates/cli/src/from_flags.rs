@@ -32,6 +32,8 @@ pub fn load(args: &LoadArgs) -> Result<ResolvedPlan, Failure> {
     let load = Load {
         workload: args.workload.clone(),
         steps: args.steps.clone(),
+        arrivals: args.arrivals,
+        rates: args.rates.clone(),
         think: args.think,
         warm_up: args.warm_up,
         measure: args.measure,

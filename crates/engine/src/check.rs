@@ -2,7 +2,7 @@
 
 use sharebench_model::units::{show_nanos, three_digits};
 use sharebench_model::{Check, ErrorClass, Measure, Verdict};
-use sharebench_plan::{TransactionWork, Verify, Work};
+use sharebench_plan::{Pace, TransactionWork, Verify, Work};
 
 use crate::check_machine::{self, Machinery};
 
@@ -14,6 +14,8 @@ const DEPTH_KEPT: f64 = 0.9;
 const LATE_SHARE: f64 = 0.01;
 /// Lateness that is nobody's fault.
 const LATE_NS: u64 = 1_000_000;
+/// Above this share of motors with a transaction under way, a late start waited for a motor.
+const ALL_BUSY: f64 = 0.9;
 /// Share of what was begun that may be unfinished when the window ends.
 const CENSORED_SHARE: f64 = 0.01;
 
@@ -21,8 +23,7 @@ const CENSORED_SHARE: f64 = 0.01;
 pub(crate) struct Evidence<'a> {
     pub work: &'a Work,
     pub verify: Verify,
-    /// Time the motors of a load spent in the window neither thinking nor in a transaction that ended
-    /// in it: see [`Occupancy`].
+    /// What the motors of a load did beside the transactions that ended in the window.
     pub occupancy: Occupancy,
     /// What the machine did; none in virtual time, where there is no machine.
     pub machinery: Option<Machinery<'a>>,
@@ -30,6 +31,7 @@ pub(crate) struct Evidence<'a> {
 
 /// What motors did in the window, beside the transactions that ended in it; all in nanoseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[expect(clippy::struct_field_names, reason = "the unit comes last")]
 pub(crate) struct Occupancy {
     /// Thinking, as far as it lies in the window.
     pub thinking_ns: u64,
@@ -54,10 +56,16 @@ pub(crate) fn checks(measure: &Measure, evidence: &Evidence<'_>) -> Vec<Check> {
     checks.extend(verified(measure, evidence.verify));
     match evidence.work {
         Work::Records(work) => checks.extend(little(measure, work.queue_depth)),
-        Work::Transactions(work) => {
-            checks.push(interactive_law(measure, work, evidence.occupancy));
-            checks.push(lag(measure));
-        }
+        Work::Transactions(work) => match work.pace {
+            Pace::Closed(_) => {
+                checks.push(interactive_law(measure, work, evidence.occupancy));
+                checks.push(lag(measure));
+            }
+            Pace::Open { rate, .. } => {
+                checks.push(offered(measure, rate));
+                checks.push(open_lag(measure));
+            }
+        },
     }
     checks.push(participation(measure));
     checks.push(censored(measure));
@@ -195,14 +203,51 @@ fn censored(measure: &Measure) -> Check {
 
 /// More than 1 % of starts late by more than max(1 ms, 10 % of the median) is our fault, not the target's.
 fn lag(measure: &Measure) -> Check {
+    let (late, detail) = match lateness(measure) {
+        Ok(judged) => judged,
+        Err(unknown) => return unknown,
+    };
+    unless("lag", late, detail, "this machine, not the target, set the pace; use fewer motors")
+}
+
+/// The same where a schedule decides: a start that was late although motors were free is our fault, and is
+/// part of every response time; one that waited for a motor is the load's.
+fn open_lag(measure: &Measure) -> Check {
+    let (late, detail) = match lateness(measure) {
+        Ok(judged) => judged,
+        Err(unknown) => return unknown,
+    };
+    let motors = f64::from(measure.motors_assigned);
+    let busy = measure.transaction_rate().unwrap_or_default() * measure.service.mean() / 1e9;
+    if late && busy < motors * ALL_BUSY {
+        let busy = three_digits(busy);
+        let why = format!("with {busy} of {motors} motors busy: this machine, not the target, set the pace");
+        return check("lag", Verdict::Invalid, format!("{detail} {why}; lower the rates"));
+    }
+    unless("lag", late, detail, "starts waited for a free motor; use more motors (steps)")
+}
+
+/// Whether starts were late, and by how much; or that they are too few to judge.
+fn lateness(measure: &Measure) -> Result<(bool, String), Check> {
     if measure.lag.len() < 100 {
-        return check("lag", Verdict::NotKnown, format!("{} starts are too few to judge", measure.lag.len()));
+        let detail = format!("{} starts are too few to judge", measure.lag.len());
+        return Err(check("lag", Verdict::NotKnown, detail));
     }
     let limit = (measure.service.quantile(0.5) / 10).max(LATE_NS);
     let late = measure.lag.quantile(1.0 - LATE_SHARE);
     let (shown, most) = (show_nanos(late as f64), show_nanos(limit as f64));
-    let detail = format!("99 % of transactions started at most {shown} late (limit {most})");
-    unless("lag", late > limit, detail, "this machine, not the target, set the pace; use fewer motors")
+    Ok((late > limit, format!("99 % of transactions started at most {shown} late (limit {most})")))
+}
+
+/// An open load ends as many transactions as its schedule starts, or the queue grows without end.
+fn offered(measure: &Measure, rate: u32) -> Check {
+    let planned = f64::from(rate) * measure.window_ns as f64 / 1e9;
+    // Four standard deviations of a Poisson schedule, and what is always under way at the end.
+    let least = planned * 0.98 - 4.0 * planned.sqrt() - f64::from(measure.motors_assigned);
+    let ended = three_digits(measure.transaction_rate().unwrap_or_default());
+    let detail = format!("{ended} of {rate} intended transactions/s ended");
+    let remedy = "the schedule was not kept up with: response times grow with the window; lower the rates";
+    unless("offered", (measure.transactions as f64) < least, detail, remedy)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use sharebench_model::{Histogram, IoBytes, WireCount};
-use sharebench_plan::{RecordWork, Test, Workload};
+use sharebench_plan::{RecordWork, Test, Think, Workload};
 
 use super::*;
 
@@ -19,10 +19,10 @@ fn records(depth: u32) -> Work {
 }
 
 fn users(motors: u32) -> Work {
-    let think = Duration::from_millis(20);
+    let pace = Pace::Closed(Think::Constant(Duration::from_millis(20)));
     let workload = Workload::built_in("copy-all-bidirectional", 100_000, 1000).unwrap();
     let (warm_up, measure) = (Duration::ZERO, Duration::from_secs(10));
-    Work::Transactions(TransactionWork { workload, motors, think, warm_up, measure })
+    Work::Transactions(TransactionWork { workload, motors, pace, warm_up, measure })
 }
 
 fn times(count: u64, nanos: u64) -> Histogram {

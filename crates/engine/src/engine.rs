@@ -265,8 +265,10 @@ impl Run<'_> {
         let capabilities = target.capabilities();
         let machinery = machine.map(|machine| machine.during(step, capabilities.blocking, &tally));
         let (work, verify, occupancy) = (&step.work, self.plan.verify, tally.occupancy);
-        let measure = tally.into_measure(motors, rate_base, capabilities.wire_counted);
+        let unfinished = std::mem::take(&mut tally.unfinished);
+        let mut measure = tally.into_measure(motors, rate_base, capabilities.wire_counted);
         let checks = checks(&measure, &Evidence { work, verify, occupancy, machinery });
+        unfinished.count_in(&mut measure);
         self.tell(RunEvent::StepFinished(Box::new(StepResult {
             index: step.index,
             target: step.target,

@@ -23,11 +23,14 @@ mod motor;
 mod order;
 mod pass;
 mod record_step;
+mod schedule;
+pub mod simulated;
 mod sleep;
 pub mod stamp;
 mod stop;
 mod tally;
 mod timer;
+mod transaction;
 mod virtual_time;
 
 pub use ceiling::{CeilingKind, generator_ceiling};

@@ -1,6 +1,7 @@
 //! A step of a user load: motors spread over threads, one common window.
 
 use std::cell::RefCell;
+use std::ops::Range;
 use std::rc::Rc;
 use std::sync::mpsc;
 use std::time::Duration;
@@ -12,11 +13,13 @@ use sharebench_target::{SessionSpec, Target};
 
 use crate::clock::Clock;
 use crate::files::TargetFiles;
-use crate::motor::{Crew, Motor, Window, blocks, set_file_id};
+use crate::motor::{Crew, Motor, Window};
 use crate::pass::PassContext;
+use crate::schedule::Schedule;
 use crate::stamp::{self, Content};
 use crate::stop::StopSignal;
 use crate::tally::Tally;
+use crate::transaction::{blocks, set_file_id};
 
 /// Between the last motor's login and the first transaction.
 const GRACE: Duration = Duration::from_millis(20);
@@ -72,8 +75,10 @@ impl LoadStep<'_> {
     /// Runs all motors through warm-up and measure, until the last has cleaned up. In real time it blocks
     /// the calling thread, because motors have threads of their own.
     pub async fn measure(&self) -> Result<Tally, String> {
+        let schedule = Schedule::new(self.work.pace, self.seed);
+        let schedule = &schedule;
         if self.clock.is_virtual() {
-            return Ok(self.crew(0, 1, || Some(self.window())).await);
+            return Ok(self.crew(0..1, schedule, || Some(self.window())).await);
         }
         let threads = threads(self.work.motors, self.target.capabilities().blocking);
         let (ready_sender, ready) = mpsc::channel::<()>();
@@ -85,7 +90,7 @@ impl LoadStep<'_> {
                 let ready = ready_sender.clone();
                 starts.push(start);
                 workers.push(scope.spawn(move || {
-                    self.clock.block_on(self.crew(thread, threads, || {
+                    self.clock.block_on(self.crew(thread..threads, schedule, || {
                         let _ = ready.send(());
                         begin.recv().ok()
                     }))
@@ -116,15 +121,21 @@ impl LoadStep<'_> {
         Window { start, measure, end: measure + self.work.measure.as_nanos() as u64 }
     }
 
-    /// Every `threads`th motor from `thread` on, from connecting to logging off; `begin` gives the window once
+    /// The motors of the first of these threads, from connecting to logging off; `begin` gives the window once
     /// all are connected, or none when the step will not begin.
-    async fn crew(&self, thread: u32, threads: u32, begin: impl FnOnce() -> Option<Window>) -> Tally {
+    async fn crew(
+        &self,
+        Range { start: thread, end: threads }: Range<u32>,
+        schedule: &Schedule,
+        begin: impl FnOnce() -> Option<Window>,
+    ) -> Tally {
         let spec =
             SessionSpec { slots: 1, slot_bytes: self.work.workload.block, connect_timeout: self.timeout };
         let tally = Rc::new(RefCell::new(Tally::default()));
         let crew = Crew {
             target: self.target,
             work: self.work,
+            schedule,
             clock: self.clock,
             stop: self.stop,
             verify: self.verify,

@@ -1,6 +1,7 @@
 //! The machine as a run's self-checks see it: read once per run, once per kind of cell, and once per step.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use sharebench_plan::{ResolvedPlan, StepPlan, Work};
@@ -37,9 +38,8 @@ impl Machine {
     /// Measures the generator's ceiling for a step's kind of operations, unless it is known already.
     pub async fn calibrate(&mut self, clock: &Clock, plan: &ResolvedPlan, work: &Work) {
         let kind = kind(work);
-        if !self.ceilings.contains_key(&kind) {
-            let ceiling = generator_ceiling(clock, kind, plan.verify).await;
-            self.ceilings.insert(kind, ceiling);
+        if let Entry::Vacant(unknown) = self.ceilings.entry(kind) {
+            unknown.insert(generator_ceiling(clock, kind, plan.verify).await);
         }
     }
 

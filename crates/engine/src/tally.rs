@@ -9,6 +9,23 @@ use crate::check::Occupancy;
 /// Most failures of one step that are told in words; all are counted.
 const TOLD_FAILURES: usize = 5;
 
+/// How long transactions had lasted when the window ended before them.
+#[derive(Debug, Default)]
+pub(crate) struct Unfinished {
+    pub response: Histogram,
+    pub service: Histogram,
+}
+
+impl Unfinished {
+    /// Counts those as "at least so long" that have lasted longer than anything that ended; for the others
+    /// the ended ones stand (of a steady load, one transaction enters the window for each that leaves it).
+    pub fn count_in(&self, measure: &mut Measure) {
+        let (response, service) = (measure.response.max(), measure.service.max());
+        measure.response.merge_above(&self.response, response);
+        measure.service.merge_above(&self.service, service);
+    }
+}
+
 /// Counters and histograms of one motor or of one thread's motors.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
@@ -32,6 +49,7 @@ pub(crate) struct Tally {
     /// First and last instant of what was measured.
     pub span: Option<(u64, u64)>,
     pub occupancy: Occupancy,
+    pub unfinished: Unfinished,
     pub motors_reported: u32,
     pub censored: u64,
 }
@@ -71,6 +89,8 @@ impl Tally {
             self.spans(from, to);
         }
         self.occupancy += other.occupancy;
+        self.unfinished.response.merge(&other.unfinished.response);
+        self.unfinished.service.merge(&other.unfinished.service);
         self.motors_reported += other.motors_reported;
         self.censored += other.censored;
     }

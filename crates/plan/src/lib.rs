@@ -10,6 +10,7 @@
 //! ```
 
 mod mistake;
+mod pace;
 mod parse;
 mod plan;
 mod resolve;
@@ -20,7 +21,8 @@ mod workload;
 mod write;
 
 pub use mistake::{Mistake, Mistakes};
+pub use pace::{Arrivals, Pace, Think};
 pub use plan::{Depth, Load, Plan, PlannedTarget, Sweep, Verify};
 pub use resolved::{RecordWork, ResolvedPlan, StepPlan, TransactionWork, Work};
 pub use test::{Pattern, Test};
-pub use workload::{CopyDirection, DataFile, Transaction, WORKLOADS, Workload};
+pub use workload::{CopyDirection, DataFile, Extent, Transaction, WORKLOADS, Workload};

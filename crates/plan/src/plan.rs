@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use sharebench_model::units::{BitRate, ByteSize};
 
-use crate::Test;
+use crate::{Arrivals, Test, Think};
 
 /// How thoroughly reads are checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -70,8 +70,12 @@ pub struct Load {
     pub workload: Option<String>,
     /// Motors per step.
     pub steps: Option<Vec<u32>>,
-    /// Pause between transactions.
-    pub think: Option<Duration>,
+    /// Who decides when the next transaction starts.
+    pub arrivals: Option<Arrivals>,
+    /// Intended starts per second of an open load, per step.
+    pub rates: Option<Vec<u32>>,
+    /// Pause between transactions of a closed load.
+    pub think: Option<Think>,
     /// Unmeasured start of a step.
     pub warm_up: Option<Duration>,
     /// Measured part of a step.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use sharebench_model::Coordinates;
 use sharebench_model::units::BitRate;
 
-use crate::{Plan, PlannedTarget, Test, Verify, Workload};
+use crate::{Pace, Plan, PlannedTarget, Test, Verify, Workload};
 
 /// One file, one test, one motor.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,15 +22,15 @@ pub struct RecordWork {
     pub sample: Duration,
 }
 
-/// Motors that perform transactions with think time.
+/// Motors that perform transactions at a pace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TransactionWork {
     /// What they perform.
     pub workload: Workload,
     /// How many motors.
     pub motors: u32,
-    /// Pause between transactions.
-    pub think: Duration,
+    /// Who decides when a transaction starts.
+    pub pace: Pace,
     /// Unmeasured start.
     pub warm_up: Duration,
     /// Measured part.

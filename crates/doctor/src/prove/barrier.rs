@@ -33,7 +33,7 @@ pub(super) fn start(_: Conditions) -> Result<Attempt, ProveError> {
         offsets.push(host.offset(&clock)?);
     }
     let round_trip = offsets.iter().map(|offset| offset.error_ns * 2).max().unwrap_or(0);
-    let start = clock.now() as i64 + start_delay_ns(round_trip) as i64;
+    let start = now(&clock) + start_delay_ns(round_trip).cast_signed();
     for (host, offset) in hosts.iter_mut().zip(&offsets) {
         host.send(start + offset.offset_ns)?;
     }
@@ -67,6 +67,11 @@ fn rows(offsets: &[ClockOffset], recovered: &[i64], truth: &[i64]) -> Vec<Row> {
     rows
 }
 
+/// Signed, because a host's clock may be behind.
+fn now(clock: &Clock) -> i64 {
+    clock.now().cast_signed()
+}
+
 /// The coordinator's end of a host, which is a thread behind a socket on loopback.
 struct Host {
     socket: TcpStream,
@@ -98,10 +103,10 @@ impl Host {
     fn offset(&mut self, clock: &Clock) -> Result<ClockOffset, ProveError> {
         let mut exchanges = Vec::with_capacity(EXCHANGES);
         for _ in 0..EXCHANGES {
-            let asked = clock.now() as i64;
+            let asked = now(clock);
             self.send(asked)?;
             let (received, answered) = (self.receive()?, self.receive()?);
-            exchanges.push(Exchange { asked, received, answered, returned: clock.now() as i64 });
+            exchanges.push(Exchange { asked, received, answered, returned: now(clock) });
         }
         clock_offset(&exchanges).ok_or_else(|| ProveError::Run("no exchange with a host".into()))
     }
@@ -111,7 +116,7 @@ impl Host {
 fn serve(mut socket: TcpStream, clock: &Clock, offset: i64, mut random: Random) -> std::io::Result<i64> {
     socket.set_nodelay(true)?;
     socket.set_read_timeout(Some(Duration::from_secs(30)))?;
-    let own = || clock.now() as i64 + offset;
+    let own = || now(clock) + offset;
     let mut hold_up = || std::thread::sleep(Duration::from_nanos(random.below(JITTER_NS)));
     for _ in 0..EXCHANGES {
         receive(&mut socket)?;
@@ -130,7 +135,7 @@ fn serve(mut socket: TcpStream, clock: &Clock, offset: i64, mut random: Random) 
         }
         std::thread::sleep(Duration::from_nanos(left.unsigned_abs()));
     }
-    let started = clock.now() as i64;
+    let started = now(clock);
     socket.write_all(&(started + offset).to_be_bytes())?;
     Ok(started)
 }

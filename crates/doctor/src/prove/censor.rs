@@ -2,11 +2,9 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
 
-use sharebench_model::units::ByteSize;
 use sharebench_nfs::NfsTarget;
-use sharebench_plan::{Load, Plan};
+use sharebench_plan::Plan;
 use sharebench_server::MemoryVolume;
 use sharebench_target::{
     Capabilities, ConnectError, Fault, FaultyTarget, LocalBoxFuture, Session, SessionSpec, Target,
@@ -21,22 +19,12 @@ const LOST: u32 = 3;
 /// K14: a third of nine users never gets a reply.
 pub(super) fn lost_replies(_: Conditions) -> Result<Attempt, ProveError> {
     let served = Served::start(Arc::new(MemoryVolume::new(64 << 20)))?;
-    let load = Load {
-        workload: Some("copy-all-from-server".into()),
-        steps: Some(vec![USERS]),
-        think: Some(Duration::from_millis(20)),
-        warm_up: Some(Duration::from_millis(200)),
-        measure: Some(Duration::from_millis(1500)),
-        scale: Some(ByteSize(100_000)),
-        block: Some(ByteSize(10_000)),
-        ..Load::default()
-    };
-    // Longer than the step: the lost users are still waiting when it ends.
-    let timeout = Some(Duration::from_secs(3));
-    let step = run_one(
-        Plan { timeout, load: Some(load), ..Plan::default() },
-        &[Arc::new(Deaf::new(&served.target))],
-    )?;
+    // The deadline is longer than the step: the lost users are still waiting when it ends.
+    let plan = Plan::parse(&format!(
+        "timeout = '3s'\n[load]\nworkload = 'copy-all-from-server'\nsteps = [{USERS}]\nthink = '20ms'\n\
+         warm_up = '200ms'\nmeasure = '1500ms'\nscale = '100KB'\nblock = '10KB'"
+    ))?;
+    let step = run_one(plan, &[Arc::new(Deaf::new(&served.target))])?;
     let measure = &step.measure;
     let reported = USERS - LOST;
     let verdict = step.verdict();
@@ -69,14 +57,14 @@ pub(super) fn lost_replies(_: Conditions) -> Result<Attempt, ProveError> {
 /// A target of which every third session gets no reply to its reads and writes; the first, which is the engine's own, does.
 struct Deaf {
     hearing: NfsTarget,
-    deaf: FaultyTarget<NfsTarget>,
+    lost: FaultyTarget<NfsTarget>,
     sessions: AtomicU32,
 }
 
 impl Deaf {
     fn new(target: &NfsTarget) -> Self {
-        let deaf = FaultyTarget::new(target.clone()).data(0, Fault::Never);
-        Self { hearing: target.clone(), deaf, sessions: AtomicU32::new(0) }
+        let lost = FaultyTarget::new(target.clone()).data(0, Fault::Never);
+        Self { hearing: target.clone(), lost, sessions: AtomicU32::new(0) }
     }
 }
 
@@ -95,7 +83,7 @@ impl Target for Deaf {
     ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
         let number = self.sessions.fetch_add(1, Ordering::Relaxed);
         if number > 0 && number.is_multiple_of(USERS / LOST) {
-            self.deaf.connect(spec)
+            self.lost.connect(spec)
         } else {
             self.hearing.connect(spec)
         }

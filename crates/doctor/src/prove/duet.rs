@@ -141,15 +141,13 @@ fn play(
                 break;
             }
         }
-        match duet {
-            Some(duet) => played.push(duet),
-            None => {
-                let number = played.len() + 1;
-                return Ok(Err(format!(
-                    "in duet {number} of {duets} only {quiet} of {pairs} pairs of windows were quiet, {PLAYED} times"
-                )));
-            }
-        }
+        let Some(duet) = duet else {
+            let number = played.len() + 1;
+            return Ok(Err(format!(
+                "in duet {number} of {duets} only {quiet} of {pairs} pairs of windows were quiet, {PLAYED} times"
+            )));
+        };
+        played.push(duet);
     }
     Ok(Ok(played))
 }
@@ -157,7 +155,7 @@ fn play(
 /// The windows of one duet in pairs (A, B).
 fn windows(pairs: usize, service: Duration) -> Result<Vec<(Seen, Seen)>, ProveError> {
     let rigs = [Rig::fixed(SERVICE)?, Rig::fixed(service)?];
-    let steps = run(reading(WINDOW, pairs as u32), &[rigs[0].target(), rigs[1].target()])?;
+    let steps = run(reading(WINDOW, pairs as u32)?, &[rigs[0].target(), rigs[1].target()])?;
     let [a, b] = [0, 1].map(|target| side(&steps, target as u32, &rigs[target].take_reads()));
     Ok(a.into_iter().zip(b).collect())
 }

@@ -11,7 +11,7 @@ use crate::prove::{Attempt, Conditions, ProveError, Row};
 /// K1: the client's times are the server's, and its rate is what the server executed.
 pub(super) fn service_time(conditions: Conditions) -> Result<Attempt, ProveError> {
     let rig = Rig::fixed(Duration::from_millis(10))?;
-    let plan = reading(conditions.lasting(Duration::from_secs(3)), 1);
+    let plan = reading(conditions.lasting(Duration::from_secs(3)), 1)?;
     let step = run_one(plan, &[rig.target()])?;
     let reads = rig.take_reads();
 
@@ -52,7 +52,7 @@ pub(super) fn service_time(conditions: Conditions) -> Result<Attempt, ProveError
 /// K2: a link carries its rate, and never more.
 pub(super) fn link(conditions: Conditions) -> Result<Attempt, ProveError> {
     let rig = Rig::start(DeviceOptions { bytes_per_s: Some(50_000_000), ..DeviceOptions::default() })?;
-    let step = run_one(streaming(conditions.lasting(Duration::from_secs(5)), 4), &[rig.target()])?;
+    let step = run_one(streaming(conditions.lasting(Duration::from_secs(5)), 4)?, &[rig.target()])?;
     let rate = step.measure.throughput().unwrap_or_default() / 1e6;
     let bytes: u64 = rig.take_reads().iter().map(|read| read.len).sum();
     Ok(vec![

@@ -31,7 +31,7 @@ pub(super) fn saturation(_: Conditions) -> Result<Attempt, ProveError> {
     let mut rows = Vec::new();
     for (what, check, expected, target) in kinds {
         // These targets hold no data.
-        let plan = Plan { verify: Some(Verify::Off), ..reading(Duration::from_millis(100), RUNS) };
+        let plan = Plan { verify: Some(Verify::Off), ..reading(Duration::from_millis(100), RUNS)? };
         let steps = run(plan, &[target])?;
         let count = steps.iter().filter(|step| flagged(step, check)).count();
         let truth = if expected { RUNS as usize } else { 0 };

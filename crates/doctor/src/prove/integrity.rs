@@ -1,11 +1,9 @@
 //! K18: every wrong block is caught.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use sharebench_model::ErrorClass;
-use sharebench_model::units::ByteSize;
-use sharebench_plan::{Plan, Sweep, Test};
+use sharebench_plan::Plan;
 use sharebench_server::MemoryVolume;
 
 use crate::prove::lying_volume::{Lie, LyingVolume};
@@ -18,16 +16,11 @@ pub(super) fn lies(_: Conditions) -> Result<Attempt, ProveError> {
     for (lie, name) in [(Lie::Stale, "stale"), (Lie::Zero, "zero"), (Lie::Shifted, "shifted")] {
         let volume = Arc::new(LyingVolume::new(MemoryVolume::new(16 << 20), lie));
         let served = Served::start(Arc::clone(&volume) as _)?;
-        let sizes = |size: u64| Some(vec![ByteSize(size)]);
-        let sweep = Sweep {
-            file_sizes: sizes(256 << 10),
-            record_sizes: sizes(4096),
-            // What these read is counted, all of it.
-            tests: Some(vec![Test::Rewrite, Test::Read, Test::RandomRead]),
-            ..Sweep::default()
-        };
-        let sample = Some(Duration::from_millis(20));
-        let plan = Plan { sample, repetitions: Some(6), sweep: Some(sweep), ..Plan::default() };
+        // What these tests read is counted, all of it.
+        let plan = Plan::parse(
+            "sample = '20ms'\nrepetitions = 6\n[sweep]\nfile_sizes = ['256KiB']\nrecord_sizes = ['4KiB']\n\
+             tests = ['rewrite', 'read', 'random-read']",
+        )?;
         let steps = run(plan, &[Arc::new(served.target.clone())])?;
         let caught: u64 =
             steps.iter().filter_map(|step| step.measure.errors.get(&ErrorClass::DataMismatch)).sum();

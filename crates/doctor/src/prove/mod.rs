@@ -13,11 +13,14 @@ mod rig;
 use std::time::Duration;
 
 use serde::Serialize;
-use sharebench_engine::{Clock, HealthMeter, contaminated};
+use sharebench_engine::{Clock, Health, HealthMeter, contaminated};
 use sharebench_model::units::show_nanos;
 
 pub(crate) use rig::ProveError;
 
+/// Share of the time in which tasks may wait for a processor, and of stolen time, for a failure to count.
+const MOST_PRESSURE: f64 = 0.1;
+const MOST_STEAL: f64 = 0.02;
 /// Attempts that an experiment gets.
 const ATTEMPTS: u32 = 3;
 
@@ -69,6 +72,12 @@ pub(crate) struct Attempt {
     pub rows: Vec<Row>,
     /// Why it cannot be judged; experiments that look after their own noise say so here.
     pub noise: Option<String>,
+}
+
+impl Attempt {
+    fn holds(&self) -> bool {
+        !self.rows.is_empty() && self.rows.iter().all(|row| row.holds)
+    }
 }
 
 impl From<Vec<Row>> for Attempt {
@@ -159,7 +168,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     experiment("K14", "replies of a third of the users are lost", 5, Gate::None, censor::lost_replies),
     experiment("K18", "a server that returns wrong blocks", 2, Gate::None, integrity::lies),
     experiment("K19", "three hosts with wrong clocks start together", 4, Gate::Meter, barrier::start),
-    experiment("K20", "the wall clock is set back while measuring", 3, Gate::Meter, clock_step::attack),
+    experiment("K20", "the wall clock is set back while measuring", 3, Gate::None, clock_step::attack),
 ];
 
 /// Makes up to three attempts; a noisy one decides nothing.
@@ -176,9 +185,9 @@ pub fn prove(experiment: &Experiment, conditions: Conditions) -> Proof {
                     (proof.rows, proof.why) = (attempt.rows, attempt.noise.unwrap_or_default());
                 }
             }
-            Ok(Attempt { rows, .. }) => {
-                let holds = !rows.is_empty() && rows.iter().all(|row| row.holds);
-                (proof.rows, proof.why) = (rows, String::new());
+            Ok(attempt) => {
+                let holds = attempt.holds();
+                (proof.rows, proof.why) = (attempt.rows, String::new());
                 if holds {
                     proof.verdict = Verdict::Pass;
                     return proof;
@@ -200,7 +209,7 @@ pub fn prove(experiment: &Experiment, conditions: Conditions) -> Proof {
 
 /// One attempt under its gate.
 fn attempt(gate: Gate, run: impl FnOnce() -> Result<Attempt, ProveError>) -> Result<Attempt, ProveError> {
-    if gate != Gate::Meter {
+    if gate == Gate::None {
         return run();
     }
     let clock = Clock::start();
@@ -209,14 +218,26 @@ fn attempt(gate: Gate, run: impl FnOnce() -> Result<Attempt, ProveError>) -> Res
     let from = clock.now();
     let mut attempt = run()?;
     let health = meter.read(from, clock.now());
-    if contaminated(&health) {
-        attempt.noise = Some(format!(
+    if attempt.noise.is_none() {
+        attempt.noise = noise(gate, &health, attempt.holds());
+    }
+    Ok(attempt)
+}
+
+/// Why an attempt decides nothing. Stalls spoil both ways; a crowd before the processors excuses a failure,
+/// but takes nothing from numbers that hold in spite of it.
+fn noise(gate: Gate, health: &Health, holds: bool) -> Option<String> {
+    if gate == Gate::Meter && contaminated(health) {
+        return Some(format!(
             "this machine stood still for {} at once and {:.1} % in all",
             show_nanos(health.worst_stall_ns as f64),
             health.stalled_ns as f64 * 100.0 / health.span_ns.max(1) as f64
         ));
     }
-    Ok(attempt)
+    let beyond = |share: Option<f64>, limit| share.filter(|share| !holds && *share > limit);
+    let told = |what, share: f64| format!("off, but {what} was {:.1} %", share * 100.0);
+    let pressure = beyond(health.pressure, MOST_PRESSURE).map(|share| told("CPU pressure", share));
+    pressure.or(beyond(health.steal, MOST_STEAL).map(|share| told("CPU steal", share)))
 }
 
 #[cfg(test)]
@@ -237,8 +258,8 @@ mod tests {
         (proof.verdict, proof.attempts, proof.rows.len())
     }
 
-    fn noisy() -> Result<Attempt, ProveError> {
-        Ok(Attempt { rows: vec![row(true)], noise: Some("loud".into()) })
+    fn noisy() -> Attempt {
+        Attempt { rows: vec![row(true)], noise: Some("loud".into()) }
     }
 
     #[test]
@@ -246,7 +267,7 @@ mod tests {
         assert_eq!(proof(|_| Ok(vec![row(true), row(true)].into())), (Verdict::Pass, 1, 2));
         assert_eq!(proof(|_| Ok(vec![row(true), row(false)].into())), (Verdict::Fail, 3, 2));
         assert_eq!(proof(|_| Ok(Vec::new().into())), (Verdict::Fail, 3, 0), "nothing proves nothing");
-        assert_eq!(proof(|_| noisy()), (Verdict::TooNoisy, 3, 1), "a noisy pass is none");
+        assert_eq!(proof(|_| Ok(noisy())), (Verdict::TooNoisy, 3, 1), "a noisy pass is none");
         assert_eq!(proof(|_| Err(ProveError::Missing("root".into()))), (Verdict::NotRun, 0, 0));
     }
 
@@ -254,14 +275,27 @@ mod tests {
     fn a_later_quiet_attempt_decides_and_a_quiet_failure_is_not_forgotten() {
         let second = |_| {
             CALLS.set(CALLS.get() + 1);
-            if CALLS.get() == 1 { noisy() } else { Ok(vec![row(true)].into()) }
+            if CALLS.get() == 1 { Ok(noisy()) } else { Ok(vec![row(true)].into()) }
         };
         assert_eq!(proof(second), (Verdict::Pass, 2, 1));
         let first_fails = |_| {
             CALLS.set(CALLS.get() + 1);
-            if CALLS.get() == 1 { Ok(vec![row(false); 2].into()) } else { noisy() }
+            if CALLS.get() == 1 { Ok(vec![row(false); 2].into()) } else { Ok(noisy()) }
         };
         assert_eq!(proof(first_fails), (Verdict::Fail, 3, 2));
+    }
+
+    #[test]
+    fn stalls_spoil_both_ways_and_pressure_excuses_a_failure() {
+        let quiet = Health { span_ns: 1_000_000_000, ..Health::default() };
+        let stalled = Health { worst_stall_ns: 21_000_000, ..quiet };
+        let crowded = Health { pressure: Some(0.5), ..quiet };
+        let spoilt = |gate, health, holds| noise(gate, health, holds).is_some();
+        assert!(!spoilt(Gate::Meter, &quiet, true) && !spoilt(Gate::Meter, &quiet, false));
+        assert!(spoilt(Gate::Meter, &stalled, true) && spoilt(Gate::Meter, &stalled, false));
+        assert!(!spoilt(Gate::Meter, &crowded, true) && spoilt(Gate::Meter, &crowded, false));
+        assert!(!spoilt(Gate::Own, &stalled, true), "it looks after its own windows");
+        assert!(spoilt(Gate::Own, &Health { steal: Some(0.03), ..quiet }, false));
     }
 
     #[test]

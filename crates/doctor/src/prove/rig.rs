@@ -5,10 +5,9 @@ use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use sharebench_engine::{Clock, Run, StartError, StopSignal};
-use sharebench_model::units::ByteSize;
 use sharebench_model::{RunEvent, RunOutcome, StepResult};
 use sharebench_nfs::NfsTarget;
-use sharebench_plan::{Depth, Mistakes, Plan, PlannedTarget, Sweep, Test};
+use sharebench_plan::{Mistakes, Plan, PlannedTarget};
 use sharebench_server::{
     DeviceOptions, DeviceRecord, DeviceRequest, DeviceVolume, MemoryVolume, NfsServer, NfsServerOptions,
     ServeError, ServiceTime, Volume,
@@ -110,27 +109,15 @@ pub(crate) fn mean_ns(times: impl ExactSizeIterator<Item = u64>) -> f64 {
 }
 
 /// A plan that reads a file of 64 KiB in records of 4 KiB, one in flight.
-pub(crate) fn reading(sample: Duration, repetitions: u32) -> Plan {
-    let sizes = |size: u64| Some(vec![ByteSize(size)]);
-    let sweep = Sweep {
-        file_sizes: sizes(64 << 10),
-        record_sizes: sizes(4096),
-        tests: Some(vec![Test::Read]),
-        ..Sweep::default()
-    };
-    Plan { sample: Some(sample), repetitions: Some(repetitions), sweep: Some(sweep), ..Plan::default() }
+pub(crate) fn reading(sample: Duration, repetitions: u32) -> Result<Plan, ProveError> {
+    let sweep = "[sweep]\nfile_sizes = ['64KiB']\nrecord_sizes = ['4KiB']\ntests = ['read']";
+    Ok(Plan::parse(&format!("sample = '{sample:?}'\nrepetitions = {repetitions}\n{sweep}"))?)
 }
 
 /// A plan that reads a file of 16 MiB in records of 64 KiB with `depth` in flight.
-pub(crate) fn streaming(sample: Duration, depth: u32) -> Plan {
-    let depth = Depth {
-        file_size: Some(ByteSize(16 << 20)),
-        record_sizes: Some(vec![ByteSize(64 << 10)]),
-        depths: Some(vec![depth]),
-        tests: Some(vec![Test::Read]),
-        ..Depth::default()
-    };
-    Plan { sample: Some(sample), repetitions: Some(1), depth: Some(depth), ..Plan::default() }
+pub(crate) fn streaming(sample: Duration, depth: u32) -> Result<Plan, ProveError> {
+    let study = "[depth]\nfile_size = '16MiB'\nrecord_sizes = ['64KiB']\ntests = ['read']";
+    Ok(Plan::parse(&format!("sample = '{sample:?}'\nrepetitions = 1\n{study}\ndepths = [{depth}]"))?)
 }
 
 /// Lets the engine run a plan on targets, and gives the steps in order.
