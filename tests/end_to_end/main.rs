@@ -10,6 +10,7 @@ mod adapters;
 mod bad_input;
 mod cleanliness;
 mod demo;
+mod doctor;
 mod embedded;
 mod every_test;
 mod interop_ganesha;

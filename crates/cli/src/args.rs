@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use sharebench_model::units::{ByteSize, parse_duration};
-use sharebench_plan::{Auto, Test, Values, Verify};
+use sharebench_model::units::{BitRate, ByteSize, parse_duration};
+use sharebench_plan::{Arrivals, Auto, Test, Think, Values, Verify};
 use sharebench_results::RunReference;
 
+use crate::doctor::DoctorArgs;
 use crate::exit::TABLE;
 
 const TARGETS: &str = "Targets:
@@ -99,6 +100,12 @@ pub enum Command {
     /// Write one run as CSV or JSON.
     #[command(after_help = "Example:\n  sharebench export last --format csv > run.csv")]
     Export(ExportArgs),
+    /// Say what this machine can measure, and prove it against servers with known truth.
+    #[command(after_help = "Examples:
+  sharebench doctor                       # some seconds
+  sharebench doctor --prove --quick       # some minutes
+  sharebench doctor --prove --only K1,K18 --format json")]
+    Doctor(DoctorArgs),
     /// Print shell completions.
     Completions(CompletionArgs),
 }
@@ -127,6 +134,9 @@ pub struct Measuring {
     /// Deadline of one operation and of connecting [default: 30s].
     #[arg(long, value_parser = parse_duration)]
     pub timeout: Option<Duration>,
+    /// Rate of the link to the targets, such as 1Gbit [default: what the route's device says].
+    #[arg(long, value_name = "RATE")]
+    pub link: Option<BitRate>,
     /// Also write an HTML report.
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
@@ -207,13 +217,20 @@ pub struct LoadArgs {
     /// Systems under test.
     #[arg(required = true, value_name = "TARGET")]
     pub targets: Vec<String>,
-    /// Virtual users (motors) per step [default: 1,2,5,10].
+    /// Virtual users (motors) per step [default: 1,2,5,10; with --arrivals constant or poisson 32].
     #[arg(long, value_delimiter = ',')]
     pub steps: Option<Vec<Values<u32>>>,
-    /// Pause between a user's transactions [default: 1s].
-    #[arg(long, value_parser = parse_duration)]
-    pub think: Option<Duration>,
-    /// copy-all-bidirectional, copy-all-to-server or copy-all-from-server.
+    /// Who decides when the next transaction starts: closed (each user, after thinking), constant or poisson
+    /// (a schedule at --rates, whatever the target does) [default: closed].
+    #[arg(long)]
+    pub arrivals: Option<Arrivals>,
+    /// Intended starts per second of all users together, per step; with --arrivals constant or poisson.
+    #[arg(long, value_delimiter = ',')]
+    pub rates: Option<Vec<Values<u32>>>,
+    /// Pause between a user's transactions, such as 1s, or 'exp 1s' for exponential ones [default: 1s].
+    #[arg(long)]
+    pub think: Option<Think>,
+    /// copy-all-bidirectional, copy-all-to-server, copy-all-from-server, single-read or single-write.
     #[arg(long)]
     pub workload: Option<String>,
     /// Unmeasured start of a step [default: 2s].
@@ -225,7 +242,7 @@ pub struct LoadArgs {
     /// Bytes of the data set [default: 5.6MB].
     #[arg(long)]
     pub scale: Option<ByteSize>,
-    /// Bytes per operation of a copy [default: 100KB].
+    /// Bytes per operation [default: 100KB, 4KiB for single-read and single-write].
     #[arg(long)]
     pub block: Option<ByteSize>,
     #[command(flatten)]

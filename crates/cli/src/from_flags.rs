@@ -40,6 +40,8 @@ pub fn load(args: &LoadArgs) -> Result<ResolvedPlan, Failure> {
     let load = Load {
         workload: args.workload.clone(),
         steps: flat(args.steps.as_deref()),
+        arrivals: args.arrivals,
+        rates: flat(args.rates.as_deref()),
         think: args.think,
         warm_up: args.warm_up,
         measure: args.measure,
@@ -66,6 +68,7 @@ fn base(title: &str, urls: &[String], measuring: &Measuring) -> Plan {
         sample: measuring.sample,
         verify: if measuring.no_verify { Some(Verify::Off) } else { measuring.verify },
         timeout: measuring.timeout,
+        link: measuring.link,
         targets,
         ..Plan::default()
     }

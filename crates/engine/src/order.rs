@@ -82,6 +82,12 @@ impl Order {
         Self::over(grid, Pattern::Sequential, 1, 0, &mut Random::new(0, 0))
     }
 
+    /// Reads a file of `size` bytes from its first to its last record.
+    pub fn scanning(size: u64, record: u64) -> Self {
+        let grid = Grid { first: 0, spacing: record, records: size.div_ceil(record) };
+        Self::over(grid, Pattern::Sequential, 1, grid.records, &mut Random::new(0, 0))
+    }
+
     fn over(grid: Grid, pattern: Pattern, stride: u64, reads: u64, random: &mut Random) -> Self {
         let places = Permutation::new(grid.records, random);
         let turns = Permutation::new(grid.records, random);

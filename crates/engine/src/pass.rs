@@ -4,7 +4,7 @@ use sharebench_model::{CpuTime, DataOp, ErrorClass, FileRef, OpError, Reply, Slo
 use sharebench_plan::Verify;
 use sharebench_target::Session;
 
-use crate::clock::{Clock, thread_cpu};
+use crate::clock::Clock;
 use crate::deadline::Deadline;
 use crate::file_state::FileState;
 use crate::order::{Order, Visit};
@@ -56,16 +56,17 @@ pub(crate) struct Meter {
 impl Meter {
     /// Begins now.
     pub fn start(clock: &Clock, session: &dyn Session) -> Self {
-        Self { cpu: thread_cpu(), wire: session.wire(), begin: clock.now() }
+        Self { cpu: clock.thread_cpu(), wire: session.wire(), begin: clock.now() }
     }
 
-    /// Ends now; filling and verifying for `generator_ns` is taken off the CPU time.
-    pub fn stop(self, clock: &Clock, session: &dyn Session, generator_ns: u64, tally: &mut Tally) {
-        tally.window_ns += clock.now() - self.begin;
+    /// Ends now. Filling and verifying are within the CPU time until [`Tally::operations_cpu`] takes them off.
+    pub fn stop(self, clock: &Clock, session: &dyn Session, tally: &mut Tally) {
+        let end = clock.now();
+        tally.window_ns += end - self.begin;
+        tally.spans(self.begin, end);
         tally.wire += session.wire().since(self.wire);
-        tally.generator_ns += generator_ns;
-        let spent = thread_cpu();
-        tally.cpu.user_ns += (spent.user_ns - self.cpu.user_ns).saturating_sub(generator_ns);
+        let spent = clock.thread_cpu();
+        tally.cpu.user_ns += spent.user_ns - self.cpu.user_ns;
         tally.cpu.kernel_ns += spent.kernel_ns - self.cpu.kernel_ns;
     }
 }
@@ -89,18 +90,12 @@ impl Pass<'_, '_> {
     /// buffers happens outside of it where nothing is in flight, and is taken off the CPU time.
     pub async fn run(mut self, mut order: Order, tally: &mut Tally) -> Result<(), PassEnd> {
         let meter = Meter::start(self.context.clock, self.session);
-        let mut generator_ns = 0;
-        let result = self.drive(&mut order, tally, &mut generator_ns).await;
-        meter.stop(self.context.clock, self.session, generator_ns, tally);
+        let result = self.drive(&mut order, tally).await;
+        meter.stop(self.context.clock, self.session, tally);
         result
     }
 
-    async fn drive(
-        &mut self,
-        order: &mut Order,
-        tally: &mut Tally,
-        generator_ns: &mut u64,
-    ) -> Result<(), PassEnd> {
+    async fn drive(&mut self, order: &mut Order, tally: &mut Tally) -> Result<(), PassEnd> {
         let depth = self.depth as usize;
         let mut flights = vec![Flight::default(); depth];
         let mut free: Vec<Slot> = (0..self.depth).rev().map(Slot).collect();
@@ -123,7 +118,7 @@ impl Pass<'_, '_> {
             // Buffers are all filled before the first of the batch starts, so that no operation's time
             // holds another's filling.
             let mut started = self.context.clock.now();
-            *generator_ns += started - idle_since;
+            tally.generator_ns += started - idle_since;
             if was_idle {
                 busy_since = started;
             }

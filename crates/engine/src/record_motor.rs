@@ -63,7 +63,7 @@ impl<'a> RecordMotor<'a> {
     /// Motor `number` of its cell, not yet connected.
     pub fn new(crew: &'a RecordCrew<'a>, number: u32, file: FileState) -> Self {
         let (clock, stop, verify) = (crew.clock, crew.stop, crew.verify);
-        let context = PassContext { clock, stop, verify, deadline: Deadline::new(crew.timeout) };
+        let context = PassContext { clock, stop, verify, deadline: Deadline::new(clock, crew.timeout) };
         let random = Random::new(crew.seed, 0x20_0000 + u64::from(number));
         Self {
             crew,

@@ -30,7 +30,8 @@ pub(crate) async fn measure(
     let sample = work.sample.as_nanos() as u64;
     let begin = context.clock.now();
     let mut first = true;
-    while first || (tally.busy_ns < sample && context.clock.now() - begin < sample * MOST_WALL) {
+    let mut passing = true;
+    while first || passing && (tally.busy_ns < sample && context.clock.now() - begin < sample * MOST_WALL) {
         if fresh {
             let mut file = target.create("new", work.file_size, context).await?;
             let result = one_pass(work, target, &mut file, first, random, context, tally).await;
@@ -42,6 +43,8 @@ pub(crate) async fn measure(
             result?;
         }
         first = false;
+        // In virtual time a target may answer at once: no repetition would ever fill the sample.
+        passing = context.clock.now() > begin;
     }
     tally.motors_reported = u32::from(tally.operations > 0);
     tally.response = tally.service.clone();

@@ -61,18 +61,12 @@ impl<'a, 'b> StreamPass<'a, 'b> {
     /// Writes the whole file with `content`, or reads it where there is none.
     pub async fn run(mut self, content: Option<Content>, tally: &mut Tally) -> Result<(), PassEnd> {
         let meter = Meter::start(self.context.clock, self.session);
-        let mut generator_ns = 0;
-        let result = self.drive(content, tally, &mut generator_ns).await;
-        meter.stop(self.context.clock, self.session, generator_ns, tally);
+        let result = self.drive(content, tally).await;
+        meter.stop(self.context.clock, self.session, tally);
         result
     }
 
-    async fn drive(
-        &mut self,
-        content: Option<Content>,
-        tally: &mut Tally,
-        generator_ns: &mut u64,
-    ) -> Result<(), PassEnd> {
+    async fn drive(&mut self, content: Option<Content>, tally: &mut Tally) -> Result<(), PassEnd> {
         let (len, size) = (self.record.len() as u64, self.file.size);
         let mut idle_since = self.context.clock.now();
         for offset in (0..size / len).map(|record| record * len) {
@@ -83,7 +77,7 @@ impl<'a, 'b> StreamPass<'a, 'b> {
                 stamp::fill(&mut self.record, content, offset);
             }
             let started = self.context.clock.now();
-            *generator_ns += started - idle_since;
+            tally.generator_ns += started - idle_since;
             let outcome = match content {
                 Some(content) => self.put(content, offset + len == size, tally).await,
                 None => self.get(size, tally).await,

@@ -11,7 +11,6 @@ use std::sync::mpsc;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use sharebench_plan::Start;
 
-use crate::clock::thread_cpu;
 use crate::file_state::FileState;
 use crate::files::TargetFiles;
 use crate::order::Part;
@@ -33,6 +32,9 @@ pub(crate) async fn measure(
     target: &mut TargetFiles,
     context: &mut PassContext<'_>,
 ) -> Result<Tally, PassEnd> {
+    if crew.clock.is_virtual() {
+        return Err(PassEnd::Broken("throughput mode has threads of its own and needs real time".into()));
+    }
     let files = lend(crew, motors, target, context).await?;
     let threads = threads(motors, crew.target.capabilities().blocking);
     let mut lots: Vec<Vec<(u32, FileState)>> = (0..threads).map(|_| Vec::new()).collect();
@@ -145,7 +147,7 @@ fn thread(
         lot.into_iter().map(|(number, file)| (number, RecordMotor::new(crew, number, file))).collect();
     let mut total = Tally::default();
     while let Ok(phase) = phases.recv() {
-        let before = thread_cpu();
+        let before = crew.clock.thread_cpu();
         let span = runtime.block_on(async {
             let mut tasks: FuturesUnordered<_> =
                 motors.iter_mut().map(|(_, motor)| motor.perform(phase)).collect();
@@ -156,7 +158,7 @@ fn thread(
             span
         });
         if matches!(phase, Phase::Run { .. }) {
-            let spent = thread_cpu();
+            let spent = crew.clock.thread_cpu();
             total.cpu.user_ns += spent.user_ns - before.user_ns;
             total.cpu.kernel_ns += spent.kernel_ns - before.kernel_ns;
         }
@@ -171,7 +173,6 @@ fn thread(
         total.merge(tally);
         returned.push((number, share, motor.file));
     }
-    total.cpu.user_ns = total.cpu.user_ns.saturating_sub(total.generator_ns);
     Ok((total, returned))
 }
 

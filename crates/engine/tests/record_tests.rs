@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, mpsc};
 
-use sharebench_engine::{Run, RunEnd, StartError, StopSignal};
+use sharebench_engine::{Clock, Run, RunEnd, StartError, StopSignal};
 use sharebench_model::{ErrorClass, RunEvent, RunOutcome, StepResult, Verdict};
 use sharebench_plan::{Access, Direction, Plan, Test};
 use sharebench_target::{Answer, Fault, FaultyTarget, MemoryTarget, ScriptedTarget, Target};
@@ -41,6 +41,7 @@ fn run(sweep: &str, verify: &str, target: impl Target + 'static) -> Ran {
         directory: ".sharebench-test",
         resumed: false,
         stop: &StopSignal::default(),
+        clock: &Clock::start(),
         events: &sender,
     };
     let end = run.execute();

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, mpsc};
 
-use sharebench_engine::{Run, RunEnd, StartError, StopSignal};
+use sharebench_engine::{Clock, Run, RunEnd, StartError, StopSignal};
 use sharebench_model::{ErrorClass, RunEvent, RunOutcome, StepResult, Value, Verdict};
 use sharebench_plan::{Plan, ResolvedPlan};
 use sharebench_target::{Fault, FaultyTarget, MemoryTarget, NullTarget, Target};
@@ -44,6 +44,7 @@ fn execute(text: &str, target: impl Target + 'static, done: &BTreeSet<u32>, stop
         directory: ".sharebench-test",
         resumed: false,
         stop,
+        clock: &Clock::start(),
         events: &sender,
     };
     let end = run.execute();

@@ -20,6 +20,10 @@ pub mod axis {
     pub const QUEUE_DEPTH: &str = "queue_depth";
     /// Simulated users.
     pub const MOTORS: &str = "motors";
+    /// How the starts of an open load are spaced: `constant`, `poisson`.
+    pub const ARRIVALS: &str = "arrivals";
+    /// Intended starts per second of an open load.
+    pub const RATE: &str = "rate";
     /// Name of the mix of transactions.
     pub const WORKLOAD: &str = "workload";
     /// `shared` where the motors of a cell share one file; each has its own where the axis is missing.

@@ -11,6 +11,7 @@
 
 mod auto;
 mod mistake;
+mod pace;
 mod parse;
 mod parse_sweep;
 mod plan;
@@ -26,9 +27,10 @@ mod write;
 
 pub use auto::Auto;
 pub use mistake::{Mistake, Mistakes};
+pub use pace::{Arrivals, Pace, Think};
 pub use plan::{Depth, Load, Plan, PlannedTarget, Sweep, Verify};
 pub use range::{Countable, Values};
 pub use record_work::{Grid, RecordWork};
 pub use resolved::{ResolvedPlan, StepPlan, TransactionWork, Work};
 pub use test::{Access, Direction, Pattern, Start, Test};
-pub use workload::{CopyDirection, DataFile, Transaction, WORKLOADS, Workload};
+pub use workload::{CopyDirection, DataFile, Extent, Transaction, WORKLOADS, Workload};

@@ -45,8 +45,19 @@ impl Plan {
     }
 }
 
-const TOP: [&str; 10] =
-    ["title", "seed", "repetitions", "sample", "verify", "timeout", "target", "sweep", "depth", "load"];
+const TOP: [&str; 11] = [
+    "title",
+    "seed",
+    "repetitions",
+    "sample",
+    "verify",
+    "timeout",
+    "link",
+    "target",
+    "sweep",
+    "depth",
+    "load",
+];
 
 pub(crate) struct Reader<'a> {
     text: &'a str,
@@ -67,6 +78,7 @@ impl Reader<'_> {
                 "repetitions" => self.plan.repetitions = self.count(field, value),
                 "sample" => self.plan.sample = self.duration(field, value),
                 "timeout" => self.plan.timeout = self.duration(field, value),
+                "link" => self.plan.link = self.parsed(field, value),
                 "verify" => self.plan.verify = self.verify(field, value),
                 "target" => self.targets(value),
                 "sweep" => self.plan.sweep = self.section(field, value, Self::sweep),
@@ -156,14 +168,16 @@ impl Reader<'_> {
         match name {
             "workload" => load.workload = self.string("load.workload", value),
             "steps" => load.steps = self.values("load.steps", value),
-            "think" => load.think = self.duration("load.think", value),
+            "arrivals" => load.arrivals = self.text("load.arrivals", value),
+            "rates" => load.rates = self.values("load.rates", value),
+            "think" => load.think = self.text("load.think", value),
             "warm_up" => load.warm_up = self.duration("load.warm_up", value),
             "measure" => load.measure = self.duration("load.measure", value),
             "scale" => load.scale = self.parsed("load.scale", value),
             "block" => load.block = self.parsed("load.block", value),
             _ => {}
         }
-        &["workload", "steps", "think", "warm_up", "measure", "scale", "block"]
+        &["workload", "steps", "arrivals", "rates", "think", "warm_up", "measure", "scale", "block"]
     }
 
     fn string(&mut self, field: &str, value: &Item<'_>) -> Option<String> {
@@ -172,6 +186,12 @@ impl Reader<'_> {
         }
         self.blame(field, value, "is not a text", "write it in quotes");
         None
+    }
+
+    /// A text, as the type itself reads it.
+    fn text<T: FromStr<Err = String>>(&mut self, field: &str, value: &Item<'_>) -> Option<T> {
+        let text = self.string(field, value)?;
+        text.parse().map_err(|error: String| self.blame(field, value, &error, "")).ok()
     }
 
     /// A text or a bare number, as the type itself reads it.
@@ -295,6 +315,40 @@ mod tests {
             "line 9: load.workload",
         ] {
             assert!(shown.contains(word), "{word} missing in {shown}");
+        }
+    }
+
+    #[test]
+    fn an_open_load_has_a_step_for_each_number_of_motors_and_each_rate() {
+        let text = "[[target]]\nurl = '/tmp'\n[load]\nworkload = 'single-read'\narrivals = 'poisson'\nsteps = [8, 16]\nrates = [100, 500]\n";
+        let resolved = Plan::parse(text).unwrap().resolve().unwrap();
+        let cells: Vec<String> = resolved.steps.iter().map(|step| step.coordinates.to_string()).collect();
+        assert_eq!(cells.len(), 4);
+        assert_eq!(cells[1], "arrivals=poisson motors=8 rate=500 workload=single-read");
+        let again = Plan::parse(&resolved.typed.to_toml()).unwrap().resolve().unwrap();
+        assert_eq!(again.steps, resolved.steps);
+    }
+
+    #[test]
+    fn loads_that_are_neither_open_nor_closed_are_refused() {
+        let mistakes = |load: &str| {
+            let text = format!("[[target]]\nurl = '/tmp'\n[load]\n{load}");
+            Plan::parse(&text).and_then(|plan| plan.resolve()).unwrap_err().to_string()
+        };
+        for (load, said) in [
+            ("rates = [100]", "line 4: load.rates: the load is closed"),
+            ("arrivals = 'poisson'", "load.rates: poisson arrivals need a rate"),
+            ("arrivals = 'constant'\nrates = [0]", "load.rates: 0 is outside of 1..1000000"),
+            (
+                "arrivals = 'constant'\nrates = [5]\nthink = '1s'",
+                "line 6: load.think: with constant arrivals",
+            ),
+            ("arrivals = 'bursts'", "known are closed, constant and poisson"),
+            ("think = 'gamma 1s'", "known are constant and exp"),
+            ("rate = 5", "did you mean 'rates'?"),
+            ("workload = 'single-read'\nscale = '8KiB'\nblock = '64KiB'", "64KiB is larger than the file"),
+        ] {
+            assert!(mistakes(load).contains(said), "{load}: {}", mistakes(load));
         }
     }
 

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use sharebench_model::units::ByteSize;
+use sharebench_model::units::{BitRate, ByteSize};
 
-use crate::{Auto, Test};
+use crate::{Arrivals, Auto, Test, Think};
 
 /// How thoroughly reads are checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -86,8 +86,12 @@ pub struct Load {
     pub workload: Option<String>,
     /// Motors per step.
     pub steps: Option<Vec<u32>>,
-    /// Pause between transactions.
-    pub think: Option<Duration>,
+    /// Who decides when the next transaction starts.
+    pub arrivals: Option<Arrivals>,
+    /// Intended starts per second of an open load, per step.
+    pub rates: Option<Vec<u32>>,
+    /// Pause between transactions of a closed load.
+    pub think: Option<Think>,
     /// Unmeasured start of a step.
     pub warm_up: Option<Duration>,
     /// Measured part of a step.
@@ -113,6 +117,8 @@ pub struct Plan {
     pub verify: Option<Verify>,
     /// Deadline of one operation, and of connecting.
     pub timeout: Option<Duration>,
+    /// Rate of the link to the targets, where the user knows it.
+    pub link: Option<BitRate>,
     /// Systems under test.
     pub targets: Vec<PlannedTarget>,
     /// Cells of file and record sizes.

@@ -1,17 +1,14 @@
 //! From a plan as typed to a resolved plan: defaults, checks across fields, schedule.
 
+mod load;
+
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use sharebench_model::units::ByteSize;
-use sharebench_model::{Coordinates, Value, axis};
 
 use crate::schedule::{Cell, append};
-use crate::workload::WORKLOADS;
-use crate::{
-    Access, Depth, Load, Mistake, Mistakes, Plan, RecordWork, ResolvedPlan, Test, TransactionWork, Verify,
-    Work, Workload,
-};
+use crate::{Access, Depth, Mistake, Mistakes, Plan, RecordWork, ResolvedPlan, Test, Verify, Work};
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
@@ -69,7 +66,8 @@ impl Resolver<'_> {
         }
         let title = self.typed.title.get_or_insert_with(|| "run".into()).clone();
         let typed = self.typed.clone();
-        ResolvedPlan { title, seed, verify, timeout, targets: typed.targets.clone(), steps, typed }
+        let (link, targets) = (typed.link, typed.targets.clone());
+        ResolvedPlan { title, seed, verify, timeout, link, targets, steps, typed }
     }
 
     fn check_targets(&mut self) {
@@ -143,54 +141,6 @@ impl Resolver<'_> {
             tests: Some(tests),
         });
         cells
-    }
-
-    fn load_cells(&mut self, load: Load) -> Vec<Cell> {
-        let name = load.workload.unwrap_or_else(|| WORKLOADS[0].0.into());
-        let steps = load.steps.unwrap_or_else(|| vec![1, 2, 5, 10]);
-        let think = load.think.unwrap_or(Duration::from_secs(1));
-        let warm_up = load.warm_up.unwrap_or(Duration::from_secs(2));
-        let measure = load.measure.unwrap_or(Duration::from_secs(10));
-        let scale = load.scale.unwrap_or(ByteSize(5_600_000));
-        let block = load.block.unwrap_or(ByteSize(100_000));
-        self.check_counts("load.steps", &steps, 100_000);
-        self.check_list("load.scale", &[scale], 8 * KIB, MAX_FILE);
-        self.check_list("load.block", &[block], 512, MAX_RECORD);
-        self.duration_within("load.think", think, Duration::ZERO, Duration::from_secs(3600));
-        self.duration_within("load.warm_up", warm_up, Duration::ZERO, Duration::from_secs(86_400));
-        self.duration_within(
-            "load.measure",
-            measure,
-            Duration::from_millis(100),
-            Duration::from_secs(86_400),
-        );
-        let workload = Workload::built_in(&name, scale.0, block.0.min(MAX_RECORD) as u32);
-        if workload.is_none() {
-            let known = WORKLOADS.map(|(name, _)| name);
-            let hint = crate::mistake::nearest(&name, &known).map_or_else(
-                || format!("known are {}", known.join(", ")),
-                |near| format!("did you mean '{near}'?"),
-            );
-            self.blame("load.workload", &format!("'{name}' is no workload"), &hint);
-        }
-        self.typed.load = Some(Load {
-            workload: Some(name),
-            steps: Some(steps.clone()),
-            think: Some(think),
-            warm_up: Some(warm_up),
-            measure: Some(measure),
-            scale: Some(scale),
-            block: Some(block),
-        });
-        let Some(workload) = workload else { return Vec::new() };
-        let cell = |&motors: &u32| {
-            let coordinates = Coordinates::new()
-                .with(axis::WORKLOAD, Value::text(workload.name))
-                .with(axis::MOTORS, Value::Count(u64::from(motors)));
-            let work = TransactionWork { workload: workload.clone(), motors, think, warm_up, measure };
-            (coordinates, Work::Transactions(work))
-        };
-        steps.iter().map(cell).collect()
     }
 
     pub(crate) fn check_list(&mut self, field: &str, list: &[ByteSize], least: u64, most: u64) {

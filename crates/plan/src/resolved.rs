@@ -3,18 +3,19 @@
 use std::time::Duration;
 
 use sharebench_model::Coordinates;
+use sharebench_model::units::BitRate;
 
-use crate::{Access, Plan, PlannedTarget, RecordWork, Test, Verify, Workload};
+use crate::{Access, Pace, Plan, PlannedTarget, RecordWork, Test, Verify, Workload};
 
-/// Motors that perform transactions with think time.
+/// Motors that perform transactions at a pace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TransactionWork {
     /// What they perform.
     pub workload: Workload,
     /// How many motors.
     pub motors: u32,
-    /// Pause between transactions.
-    pub think: Duration,
+    /// Who decides when a transaction starts.
+    pub pace: Pace,
     /// Unmeasured start.
     pub warm_up: Duration,
     /// Measured part.
@@ -56,6 +57,8 @@ pub struct ResolvedPlan {
     pub verify: Verify,
     /// Deadline of one operation, and of connecting.
     pub timeout: Duration,
+    /// Rate of the link to the targets, where the user knows it.
+    pub link: Option<BitRate>,
     /// Systems under test.
     pub targets: Vec<PlannedTarget>,
     /// Every step, in order.
