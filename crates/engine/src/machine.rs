@@ -47,7 +47,7 @@ impl Machine {
     pub fn during(&self, step: &StepPlan, blocking: bool, tally: &Tally) -> Machinery<'_> {
         let work = &step.work;
         let threads = match work {
-            Work::Records(_) => 1.0,
+            Work::Records(work) => f64::from(crate::load_step::threads(work.motors.unwrap_or(1), blocking)),
             Work::Transactions(work) => f64::from(crate::load_step::threads(work.motors, blocking)),
         };
         let ceiling = self.ceilings.get(&kind(work)).copied().flatten();
@@ -76,8 +76,8 @@ fn kind(work: &Work) -> CeilingKind {
 /// Where the target's own work is the caller's kernel time, only user time is the generator's.
 fn busiest(work: &Work, blocking: bool, tally: &Tally) -> Option<f64> {
     let (cpu, nanos) = match work {
-        Work::Records(_) => (tally.operations_cpu(), tally.busy_ns),
-        Work::Transactions(_) => (tally.busiest, tally.window_ns),
+        Work::Records(work) if work.motors.is_none() => (tally.operations_cpu(), tally.busy_ns),
+        Work::Records(_) | Work::Transactions(_) => (tally.busiest, tally.window_ns),
     };
     let used = if blocking { cpu.user_ns } else { cpu.total_ns() };
     (nanos >= LEAST_CPU_NS).then(|| used as f64 / nanos as f64)

@@ -12,3 +12,4 @@ mod integrity;
 mod lab;
 mod queues;
 mod stall;
+mod sweeps;
