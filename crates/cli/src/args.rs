@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use sharebench_model::units::{ByteSize, parse_duration};
+use sharebench_model::units::{BitRate, ByteSize, parse_duration};
 use sharebench_plan::{Arrivals, Test, Think, Verify};
 use sharebench_results::RunReference;
 
+use crate::doctor::DoctorArgs;
 use crate::exit::TABLE;
 
 const TARGETS: &str = "Targets:
@@ -96,6 +97,12 @@ pub enum Command {
     /// Write one run as CSV or JSON.
     #[command(after_help = "Example:\n  sharebench export last --format csv > run.csv")]
     Export(ExportArgs),
+    /// Say what this machine can measure, and prove it against servers with known truth.
+    #[command(after_help = "Examples:
+  sharebench doctor                       # some seconds
+  sharebench doctor --prove --quick       # some minutes
+  sharebench doctor --prove --only K1,K18 --format json")]
+    Doctor(DoctorArgs),
     /// Print shell completions.
     Completions(CompletionArgs),
 }
@@ -124,6 +131,9 @@ pub struct Measuring {
     /// Deadline of one operation and of connecting [default: 30s].
     #[arg(long, value_parser = parse_duration)]
     pub timeout: Option<Duration>,
+    /// Rate of the link to the targets, such as 1Gbit [default: what the route's device says].
+    #[arg(long, value_name = "RATE")]
+    pub link: Option<BitRate>,
     /// Also write an HTML report.
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,

@@ -55,6 +55,7 @@ fn base(title: &str, urls: &[String], measuring: &Measuring) -> Plan {
         sample: measuring.sample,
         verify: if measuring.no_verify { Some(Verify::Off) } else { measuring.verify },
         timeout: measuring.timeout,
+        link: measuring.link,
         targets,
         ..Plan::default()
     }

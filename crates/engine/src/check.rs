@@ -23,8 +23,7 @@ const CENSORED_SHARE: f64 = 0.01;
 pub(crate) struct Evidence<'a> {
     pub work: &'a Work,
     pub verify: Verify,
-    /// Time the motors of a load spent in the window neither thinking nor in a transaction that ended
-    /// in it: see [`Occupancy`].
+    /// What the motors of a load did beside the transactions that ended in the window.
     pub occupancy: Occupancy,
     /// What the machine did; none in virtual time, where there is no machine.
     pub machinery: Option<Machinery<'a>>,
@@ -32,6 +31,7 @@ pub(crate) struct Evidence<'a> {
 
 /// What motors did in the window, beside the transactions that ended in it; all in nanoseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[expect(clippy::struct_field_names, reason = "the unit comes last")]
 pub(crate) struct Occupancy {
     /// Thinking, as far as it lies in the window.
     pub thinking_ns: u64,

@@ -110,7 +110,7 @@ fn ceiling(measure: &Measure, ceiling: Option<f64>) -> Check {
 
 fn threads(busiest: Option<f64>, blocking: bool) -> Check {
     let Some(share) = busiest else {
-        return check("threads", Verdict::NotKnown, "no CPU time was read".into());
+        return check("threads", Verdict::NotKnown, "too short to tell whose CPU time it was".into());
     };
     let what = if blocking { "in user mode" } else { "on a processor" };
     let detail =

@@ -1,6 +1,7 @@
 //! The machine as a run's self-checks see it: read once per run, once per kind of cell, and once per step.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use sharebench_plan::{ResolvedPlan, StepPlan, Work};
@@ -10,6 +11,9 @@ use crate::ceiling::{CeilingKind, generator_ceiling};
 use crate::check_machine::Machinery;
 use crate::tally::Tally;
 use crate::{Clock, ClockFacts, HealthMeter, Link};
+
+/// Below this the kernel's ticks tell user from kernel time too coarsely.
+const LEAST_CPU_NS: u64 = 50_000_000;
 
 /// What is known of this machine.
 pub(crate) struct Machine {
@@ -34,9 +38,8 @@ impl Machine {
     /// Measures the generator's ceiling for a step's kind of operations, unless it is known already.
     pub async fn calibrate(&mut self, clock: &Clock, plan: &ResolvedPlan, work: &Work) {
         let kind = kind(work);
-        if !self.ceilings.contains_key(&kind) {
-            let ceiling = generator_ceiling(clock, kind, plan.verify).await;
-            self.ceilings.insert(kind, ceiling);
+        if let Entry::Vacant(unknown) = self.ceilings.entry(kind) {
+            unknown.insert(generator_ceiling(clock, kind, plan.verify).await);
         }
     }
 
@@ -73,9 +76,9 @@ fn kind(work: &Work) -> CeilingKind {
 /// Where the target's own work is the caller's kernel time, only user time is the generator's.
 fn busiest(work: &Work, blocking: bool, tally: &Tally) -> Option<f64> {
     let (cpu, nanos) = match work {
-        Work::Records(_) => (tally.cpu, tally.busy_ns),
+        Work::Records(_) => (tally.operations_cpu(), tally.busy_ns),
         Work::Transactions(_) => (tally.busiest, tally.window_ns),
     };
     let used = if blocking { cpu.user_ns } else { cpu.total_ns() };
-    (nanos > 0).then(|| used as f64 / nanos as f64)
+    (nanos >= LEAST_CPU_NS).then(|| used as f64 / nanos as f64)
 }

@@ -67,24 +67,18 @@ impl Pass<'_, '_> {
         let cpu = self.context.clock.thread_cpu();
         let wire = self.session.wire();
         let begin = self.context.clock.now();
-        let mut generator_ns = 0;
-        let result = self.drive(&mut order, tally, &mut generator_ns).await;
+        let result = self.drive(&mut order, tally).await;
         let end = self.context.clock.now();
         tally.window_ns += end - begin;
         tally.spans(begin, end);
         tally.wire += self.session.wire().since(wire);
         let spent = self.context.clock.thread_cpu();
-        tally.cpu.user_ns += (spent.user_ns - cpu.user_ns).saturating_sub(generator_ns);
+        tally.cpu.user_ns += spent.user_ns - cpu.user_ns;
         tally.cpu.kernel_ns += spent.kernel_ns - cpu.kernel_ns;
         result
     }
 
-    async fn drive(
-        &mut self,
-        order: &mut Order,
-        tally: &mut Tally,
-        generator_ns: &mut u64,
-    ) -> Result<(), PassEnd> {
+    async fn drive(&mut self, order: &mut Order, tally: &mut Tally) -> Result<(), PassEnd> {
         let depth = self.depth as usize;
         let mut flights = vec![Flight::default(); depth];
         let mut free: Vec<Slot> = (0..self.depth).rev().map(Slot).collect();
@@ -107,7 +101,7 @@ impl Pass<'_, '_> {
             // Buffers are all filled before the first of the batch starts, so that no operation's time
             // holds another's filling.
             let mut started = self.context.clock.now();
-            *generator_ns += started - idle_since;
+            tally.generator_ns += started - idle_since;
             if was_idle {
                 busy_since = started;
             }

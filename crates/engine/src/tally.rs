@@ -42,6 +42,8 @@ pub(crate) struct Tally {
     pub busy_ns: u64,
     pub window_ns: u64,
     pub cpu: CpuTime,
+    /// Time spent on filling and verifying while nothing waited for it: within `cpu`, and not the operations'.
+    pub generator_ns: u64,
     /// CPU time of the busiest thread of a load.
     pub busiest: CpuTime,
     /// First and last instant of what was measured.
@@ -81,6 +83,7 @@ impl Tally {
         self.window_ns = self.window_ns.max(other.window_ns);
         self.cpu.user_ns += other.cpu.user_ns;
         self.cpu.kernel_ns += other.cpu.kernel_ns;
+        self.generator_ns += other.generator_ns;
         self.busiest = std::cmp::max_by_key(self.busiest, other.busiest, |cpu| cpu.total_ns());
         if let Some((from, to)) = other.span {
             self.spans(from, to);
@@ -98,8 +101,15 @@ impl Tally {
         self.span = Some((first.min(from), last.max(to)));
     }
 
+    /// CPU time of the operations themselves. Taken from the sums, because the kernel tells user from kernel
+    /// time by ticks, which are longer than most passes.
+    pub fn operations_cpu(&self) -> CpuTime {
+        CpuTime { user_ns: self.cpu.user_ns.saturating_sub(self.generator_ns), ..self.cpu }
+    }
+
     /// The measure of a step with `motors` motors.
     pub fn into_measure(self, motors: u32, rate_base: RateBase, wire_counted: bool) -> Measure {
+        let client_cpu = self.operations_cpu();
         Measure {
             window_ns: self.window_ns,
             busy_ns: self.busy_ns,
@@ -116,7 +126,7 @@ impl Tally {
             response: self.response,
             service: self.service,
             lag: self.lag,
-            client_cpu: self.cpu,
+            client_cpu,
         }
     }
 }
