@@ -8,7 +8,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::mistake::nearest;
-use crate::{Depth, Load, Mistake, Mistakes, Plan, PlannedTarget, Sweep, Verify};
+use crate::{Countable, Depth, Load, Mistake, Mistakes, Plan, PlannedTarget, Sweep, Test, Values, Verify};
 
 impl Plan {
     /// Reads a plan; all mistakes at once. Values are checked against each other by [`Plan::resolve`].
@@ -58,6 +58,31 @@ const TOP: [&str; 11] = [
     "depth",
     "load",
 ];
+
+const SWEEP: [&str; 11] = [
+    "auto",
+    "file_sizes",
+    "record_sizes",
+    "tests",
+    "depths",
+    "motors",
+    "shared_file",
+    "align",
+    "stride",
+    "read_share",
+    "stream_buffer",
+];
+
+/// What one word of a list of tests stands for.
+struct Named(Vec<Test>);
+
+impl FromStr for Named {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Test::named(text).map(Self)
+    }
+}
 
 struct Reader<'a> {
     text: &'a str,
@@ -155,20 +180,28 @@ impl Reader<'_> {
 
     fn sweep(&mut self, sweep: &mut Sweep, name: &str, value: &Item<'_>) -> &'static [&'static str] {
         match name {
-            "file_sizes" => sweep.file_sizes = self.list("sweep.file_sizes", value),
-            "record_sizes" => sweep.record_sizes = self.list("sweep.record_sizes", value),
-            "tests" => sweep.tests = self.list("sweep.tests", value),
+            "auto" => sweep.auto = self.parsed("sweep.auto", value),
+            "file_sizes" => sweep.file_sizes = self.values("sweep.file_sizes", value),
+            "record_sizes" => sweep.record_sizes = self.values("sweep.record_sizes", value),
+            "tests" => sweep.tests = self.tests("sweep.tests", value),
+            "depths" => sweep.depths = self.values("sweep.depths", value),
+            "motors" => sweep.motors = self.values("sweep.motors", value),
+            "shared_file" => sweep.shared_file = self.flag("sweep.shared_file", value),
+            "align" => sweep.align = self.values("sweep.align", value),
+            "stride" => sweep.stride = self.values("sweep.stride", value),
+            "read_share" => sweep.read_share = self.values("sweep.read_share", value),
+            "stream_buffer" => sweep.stream_buffer = self.parsed("sweep.stream_buffer", value),
             _ => {}
         }
-        &["file_sizes", "record_sizes", "tests"]
+        &SWEEP
     }
 
     fn depth(&mut self, depth: &mut Depth, name: &str, value: &Item<'_>) -> &'static [&'static str] {
         match name {
             "file_size" => depth.file_size = self.parsed("depth.file_size", value),
-            "record_sizes" => depth.record_sizes = self.list("depth.record_sizes", value),
-            "depths" => depth.depths = self.list("depth.depths", value),
-            "tests" => depth.tests = self.list("depth.tests", value),
+            "record_sizes" => depth.record_sizes = self.values("depth.record_sizes", value),
+            "depths" => depth.depths = self.values("depth.depths", value),
+            "tests" => depth.tests = self.tests("depth.tests", value),
             _ => {}
         }
         &["file_size", "record_sizes", "depths", "tests"]
@@ -177,9 +210,9 @@ impl Reader<'_> {
     fn load(&mut self, load: &mut Load, name: &str, value: &Item<'_>) -> &'static [&'static str] {
         match name {
             "workload" => load.workload = self.string("load.workload", value),
-            "steps" => load.steps = self.list("load.steps", value),
+            "steps" => load.steps = self.values("load.steps", value),
             "arrivals" => load.arrivals = self.text("load.arrivals", value),
-            "rates" => load.rates = self.list("load.rates", value),
+            "rates" => load.rates = self.values("load.rates", value),
             "think" => load.think = self.text("load.think", value),
             "warm_up" => load.warm_up = self.duration("load.warm_up", value),
             "measure" => load.measure = self.duration("load.measure", value),
@@ -217,12 +250,31 @@ impl Reader<'_> {
         text.parse().map_err(|error: T::Err| self.blame(field, value, &error.to_string(), "")).ok()
     }
 
-    fn list<T: FromStr<Err: ToString>>(&mut self, field: &str, value: &Item<'_>) -> Option<Vec<T>> {
-        let DeValue::Array(items) = value.get_ref() else {
-            self.blame(field, value, "is not a list", "write [a, b, c]");
-            return None;
-        };
-        Some(items.iter().filter_map(|item| self.parsed(field, item)).collect())
+    /// A list of values and ranges; one that is no list stands for a list of itself.
+    fn values<T: Countable>(&mut self, field: &str, value: &Item<'_>) -> Option<Vec<T>> {
+        let items: Vec<Values<T>> = self.items(field, value)?;
+        Some(items.into_iter().flat_map(|values| values.0).collect())
+    }
+
+    /// A list of tests and groups of them.
+    fn tests(&mut self, field: &str, value: &Item<'_>) -> Option<Vec<Test>> {
+        let items: Vec<Named> = self.items(field, value)?;
+        Some(items.into_iter().flat_map(|named| named.0).collect())
+    }
+
+    fn items<T: FromStr<Err: ToString>>(&mut self, field: &str, value: &Item<'_>) -> Option<Vec<T>> {
+        if let DeValue::Array(items) = value.get_ref() {
+            return Some(items.iter().filter_map(|item| self.parsed(field, item)).collect());
+        }
+        self.parsed(field, value).map(|item| vec![item])
+    }
+
+    fn flag(&mut self, field: &str, value: &Item<'_>) -> Option<bool> {
+        if let DeValue::Boolean(flag) = value.get_ref() {
+            return Some(*flag);
+        }
+        self.blame(field, value, "is neither true nor false", "without quotes");
+        None
     }
 
     fn count(&mut self, field: &str, value: &Item<'_>) -> Option<u32> {
