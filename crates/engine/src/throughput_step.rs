@@ -164,6 +164,7 @@ fn thread(
         }
         let _ = spans.send(span);
     }
+    total.busiest = total.cpu;
     let mut returned = Vec::new();
     for (number, motor) in motors {
         let share = motor.share();
