@@ -51,6 +51,8 @@ pub(crate) struct Tally {
     pub occupancy: Occupancy,
     pub unfinished: Unfinished,
     pub motors_reported: u32,
+    /// Motors of an open load that were given something to do within the window.
+    pub motors_engaged: u32,
     pub censored: u64,
 }
 
@@ -92,6 +94,7 @@ impl Tally {
         self.unfinished.response.merge(&other.unfinished.response);
         self.unfinished.service.merge(&other.unfinished.service);
         self.motors_reported += other.motors_reported;
+        self.motors_engaged += other.motors_engaged;
         self.censored += other.censored;
     }
 

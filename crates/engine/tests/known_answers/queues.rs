@@ -27,7 +27,9 @@ fn recursion(served: &[&Served], servers: u32) -> Vec<u64> {
     let respond = |operation: &&Served| {
         let gap = operation.arrival - last;
         last = operation.arrival;
-        work.iter_mut().for_each(|left| *left = left.saturating_sub(gap));
+        for left in &mut work {
+            *left = left.saturating_sub(gap);
+        }
         work.sort_unstable();
         work[0] += operation.service;
         work[0]
