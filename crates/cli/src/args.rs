@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use sharebench_model::units::{BitRate, ByteSize, parse_duration};
-use sharebench_plan::{Arrivals, Test, Think, Verify};
+use sharebench_plan::{Arrivals, Auto, Test, Think, Values, Verify};
 use sharebench_results::RunReference;
 
 use crate::doctor::DoctorArgs;
@@ -56,7 +56,10 @@ pub enum Command {
     /// File sizes x record sizes x tests.
     #[command(after_help = "Examples:
   sharebench sweep /mnt/nas
-  sharebench sweep smb://alice@nas/share nfs://nas/export --file-sizes 1MiB,64MiB --record-sizes 4KiB,64KiB")]
+  sharebench sweep smb://alice@nas/share nfs://nas/export --file-sizes 1MiB,64MiB --record-sizes 4KiB,64KiB
+  sharebench sweep /mnt/nas --auto               # IOzone's 126 cells, 13 tests
+  sharebench sweep /mnt/nas --tests random-mix --read-share 30,70 --record-sizes '4KiB..1MiB x4'
+  sharebench sweep smb://alice@nas/share --tests write,read --motors 1,2,4 --shared-file")]
     Sweep(SweepArgs),
     /// Request sizes x queue depths, with client CPU per request.
     #[command(after_help = "Example:\n  sharebench depth smb://alice@nas/share /mnt/nas --depths 1,2,4,8")]
@@ -151,15 +154,39 @@ pub struct SweepArgs {
     /// Systems under test.
     #[arg(required = true, value_name = "TARGET")]
     pub targets: Vec<String>,
-    /// Bytes per file [default: 64KiB,1MiB,16MiB].
+    /// IOzone's matrix of file and record sizes: 126 cells ("full"), or its form of 1993.
+    #[arg(long, value_name = "MATRIX", num_args = 0..=1, default_missing_value = "full")]
+    pub auto: Option<Auto>,
+    /// Bytes per file; lists and ranges such as 64KiB..512MiB x2 [default: 64KiB,1MiB,16MiB].
     #[arg(long, value_delimiter = ',')]
-    pub file_sizes: Option<Vec<ByteSize>>,
+    pub file_sizes: Option<Vec<Values<ByteSize>>>,
     /// Bytes per operation [default: 4KiB,64KiB,1MiB].
     #[arg(long, value_delimiter = ',')]
-    pub record_sizes: Option<Vec<ByteSize>>,
-    /// Tests [default: write,rewrite,read,reread,random-read,random-write].
+    pub record_sizes: Option<Vec<Values<ByteSize>>>,
+    /// Tests, or groups of them: usual, requests, streams, mmap, all; see docs/sweeps.md [default: usual].
+    #[arg(long, value_delimiter = ',', value_parser = Test::named)]
+    pub tests: Option<Vec<Vec<Test>>>,
+    /// Operations in flight per motor [default: 1].
     #[arg(long, value_delimiter = ',')]
-    pub tests: Option<Vec<Test>>,
+    pub depths: Option<Vec<Values<u32>>>,
+    /// Throughput mode: so many motors at once, over one common window.
+    #[arg(long, value_delimiter = ',')]
+    pub motors: Option<Vec<Values<u32>>>,
+    /// The motors share one file, each with a part of its own, instead of having a file each.
+    #[arg(long, requires = "motors")]
+    pub shared_file: bool,
+    /// What offsets are multiples of; 0 for the record size [default: 0].
+    #[arg(long, value_delimiter = ',', value_name = "SIZE")]
+    pub align: Option<Vec<Values<ByteSize>>>,
+    /// Distance of stride-read in records [default: 17].
+    #[arg(long, value_delimiter = ',', value_name = "RECORDS")]
+    pub stride: Option<Vec<Values<u32>>>,
+    /// Percent of reads in random-mix [default: 50].
+    #[arg(long, value_delimiter = ',', value_name = "PERCENT")]
+    pub read_share: Option<Vec<Values<u32>>>,
+    /// Buffer of the streams of fwrite, frewrite, fread and freread [default: 64KiB].
+    #[arg(long, value_name = "SIZE")]
+    pub stream_buffer: Option<ByteSize>,
     #[command(flatten)]
     pub measuring: Measuring,
 }
@@ -174,13 +201,13 @@ pub struct DepthArgs {
     pub file_size: Option<ByteSize>,
     /// Bytes per operation [default: 4KiB,64KiB].
     #[arg(long, value_delimiter = ',')]
-    pub record_sizes: Option<Vec<ByteSize>>,
+    pub record_sizes: Option<Vec<Values<ByteSize>>>,
     /// Operations in flight [default: 1,2,4,8].
     #[arg(long, value_delimiter = ',')]
-    pub depths: Option<Vec<u32>>,
+    pub depths: Option<Vec<Values<u32>>>,
     /// Tests [default: read,rewrite,random-read,random-write].
-    #[arg(long, value_delimiter = ',')]
-    pub tests: Option<Vec<Test>>,
+    #[arg(long, value_delimiter = ',', value_parser = Test::named)]
+    pub tests: Option<Vec<Vec<Test>>>,
     #[command(flatten)]
     pub measuring: Measuring,
 }
@@ -192,14 +219,14 @@ pub struct LoadArgs {
     pub targets: Vec<String>,
     /// Virtual users (motors) per step [default: 1,2,5,10; with --arrivals constant or poisson 32].
     #[arg(long, value_delimiter = ',')]
-    pub steps: Option<Vec<u32>>,
+    pub steps: Option<Vec<Values<u32>>>,
     /// Who decides when the next transaction starts: closed (each user, after thinking), constant or poisson
     /// (a schedule at --rates, whatever the target does) [default: closed].
     #[arg(long)]
     pub arrivals: Option<Arrivals>,
     /// Intended starts per second of all users together, per step; with --arrivals constant or poisson.
     #[arg(long, value_delimiter = ',')]
-    pub rates: Option<Vec<u32>>,
+    pub rates: Option<Vec<Values<u32>>>,
     /// Pause between a user's transactions, such as 1s, or 'exp 1s' for exponential ones [default: 1s].
     #[arg(long)]
     pub think: Option<Think>,

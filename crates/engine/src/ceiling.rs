@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use sharebench_model::{FileRef, MetaOp, MetaYield, OpenHow, Random};
-use sharebench_plan::{Pattern, Verify};
+use sharebench_model::{FileRef, MetaOp, MetaYield, OpenHow};
+use sharebench_plan::Verify;
 use sharebench_target::{NullTarget, SessionSpec, Target};
 
 use crate::Clock;
@@ -48,11 +48,13 @@ pub async fn generator_ceiling(clock: &Clock, kind: CeilingKind, verify: Verify)
     let begin = clock.now();
     let mut first = true;
     while first || clock.now() - begin < SPELL.as_nanos() as u64 {
-        let write = (first || writes).then(|| file.next_generation());
-        let order = Order::new(Pattern::Sequential, u64::from(depth), &mut Random::new(0, 0));
+        let content = (first || writes).then(|| file.next_generation());
+        let record = u64::from(record_size);
+        let order =
+            if content.is_some() { Order::filling(size, record) } else { Order::scanning(size, record) };
         let session = session.as_mut();
         let file = &mut file;
-        let pass = Pass { context: &mut context, session, file, handle, record_size, depth, write };
+        let pass = Pass { context: &mut context, session, file, handle, record_size, depth, content };
         pass.run(order, &mut tally).await.ok()?;
         if std::mem::take(&mut first) {
             tally = Tally::default();

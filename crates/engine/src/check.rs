@@ -5,9 +5,10 @@ use sharebench_model::{Check, ErrorClass, Measure, Verdict};
 use sharebench_plan::{Pace, TransactionWork, Verify, Work};
 
 use crate::check_machine::{self, Machinery};
+use crate::check_throughput::throughput;
 
 /// Little's law may be off by this much.
-const LITTLE_TOLERANCE: f64 = 0.02;
+pub(crate) const LITTLE_TOLERANCE: f64 = 0.02;
 /// Below this share of the depth the generator did not keep it.
 const DEPTH_KEPT: f64 = 0.9;
 /// Share of transactions that may start late because of us.
@@ -55,6 +56,7 @@ pub(crate) fn checks(measure: &Measure, evidence: &Evidence<'_>) -> Vec<Check> {
     checks.extend(wire_bytes(measure, evidence));
     checks.extend(verified(measure, evidence.verify));
     match evidence.work {
+        Work::Records(work) if work.motors.is_some() => checks.extend(throughput(measure, work.queue_depth)),
         Work::Records(work) => checks.extend(little(measure, work.queue_depth)),
         Work::Transactions(work) => match work.pace {
             Pace::Closed(_) => {

@@ -19,13 +19,7 @@ const QUIET: Health = Health {
 
 fn work() -> Work {
     let sample = Duration::from_millis(200);
-    Work::Records(RecordWork {
-        test: Test::Read,
-        file_size: 1 << 20,
-        record_size: 4096,
-        queue_depth: 1,
-        sample,
-    })
+    Work::Records(RecordWork::new(Test::Read, 1 << 20, 4096, sample))
 }
 
 /// 1000 operations of 100 us, together 12.5 MB in a tenth of a second: 1 Gbit/s.

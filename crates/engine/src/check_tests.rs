@@ -9,13 +9,7 @@ use super::*;
 
 fn records(depth: u32) -> Work {
     let sample = Duration::from_millis(200);
-    Work::Records(RecordWork {
-        test: Test::Read,
-        file_size: 1 << 20,
-        record_size: 4096,
-        queue_depth: depth,
-        sample,
-    })
+    Work::Records(RecordWork { queue_depth: depth, ..RecordWork::new(Test::Read, 1 << 20, 4096, sample) })
 }
 
 fn users(motors: u32) -> Work {

@@ -16,9 +16,11 @@ use crate::files::{TargetFiles, directory_on, remove_tree};
 use crate::load_step::{LoadStep, prepare_set};
 use crate::machine::Machine;
 use crate::pass::{PassContext, PassEnd};
+use crate::record_motor::RecordCrew;
 use crate::record_step;
 use crate::stop::StopSignal;
 use crate::tally::Tally;
+use crate::throughput_step;
 
 /// Why a run could not start; nothing was measured and nothing is left on any target.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -177,6 +179,12 @@ impl Run<'_> {
                 capabilities.protocol, capabilities.max_record
             ));
         }
+        if let (false, Some(test)) = (capabilities.mapping, self.plan.first_mapping()) {
+            return beyond(format!(
+                "{test} has no meaning over {}: only local and mounted paths without direct=1 can be mapped into memory; leave the mmap tests out or name other targets",
+                capabilities.protocol
+            ));
+        }
         Ok(())
     }
 
@@ -185,13 +193,13 @@ impl Run<'_> {
         SessionSpec { slots, slot_bytes, connect_timeout: self.plan.timeout }
     }
 
-    /// The greatest piece that divides every record of the plan.
+    /// The greatest piece that divides every request of the plan.
     fn unit(&self) -> u64 {
-        let records = self.plan.steps.iter().filter_map(|step| match &step.work {
-            Work::Records(work) => Some(u64::from(work.record_size)),
-            Work::Transactions(_) => None,
+        let pieces = self.plan.steps.iter().flat_map(|step| match &step.work {
+            Work::Records(work) => work.pieces().to_vec(),
+            Work::Transactions(_) => Vec::new(),
         });
-        records.reduce(greatest_common_divisor).unwrap_or(512)
+        pieces.reduce(greatest_common_divisor).unwrap_or(512)
     }
 
     async fn schedule(
@@ -235,6 +243,16 @@ impl Run<'_> {
         let target = &self.targets[step.target as usize];
         let mut tally = Tally::default();
         let (motors, rate_base) = match &step.work {
+            Work::Records(work) if work.motors.is_some() => {
+                let (clock, stop, verify, timeout) =
+                    (context.clock, self.stop, self.plan.verify, self.plan.timeout);
+                let seed = self.plan.seed ^ u64::from(step.index);
+                let target = target.as_ref();
+                let crew = RecordCrew { target, work, clock, stop, verify, timeout, seed };
+                let motors = work.motors.unwrap_or(1);
+                tally = throughput_step::measure(&crew, motors, &mut host.files, context).await?;
+                (motors, RateBase::Window)
+            }
             Work::Records(work) => {
                 let mut random = Random::new(self.plan.seed, 0x10_0000 + u64::from(step.index));
                 record_step::measure(work, &mut host.files, &mut random, context, &mut tally).await?;

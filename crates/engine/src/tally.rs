@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use sharebench_model::{CpuTime, ErrorClass, Histogram, IoBytes, Measure, OpError, RateBase, WireCount};
+use sharebench_model::{
+    CpuTime, ErrorClass, Histogram, IoBytes, Measure, MotorShare, OpError, RateBase, WireCount,
+};
 
 use crate::check::Occupancy;
 
@@ -50,6 +52,10 @@ pub(crate) struct Tally {
     pub span: Option<(u64, u64)>,
     pub occupancy: Occupancy,
     pub unfinished: Unfinished,
+    /// Whole passes over a file.
+    pub passes: u64,
+    /// What each motor of throughput mode did.
+    pub shares: Vec<MotorShare>,
     pub motors_reported: u32,
     /// Motors of an open load that were given something to do within the window.
     pub motors_engaged: u32,
@@ -93,6 +99,8 @@ impl Tally {
         self.occupancy += other.occupancy;
         self.unfinished.response.merge(&other.unfinished.response);
         self.unfinished.service.merge(&other.unfinished.service);
+        self.passes += other.passes;
+        self.shares.extend(other.shares);
         self.motors_reported += other.motors_reported;
         self.motors_engaged += other.motors_engaged;
         self.censored += other.censored;
@@ -123,8 +131,10 @@ impl Tally {
             verified: self.verified,
             wire: wire_counted.then_some(self.wire),
             errors: self.errors,
+            passes: self.passes,
             motors_assigned: motors,
             motors_reported: self.motors_reported,
+            shares: self.shares,
             censored: self.censored,
             response: self.response,
             service: self.service,

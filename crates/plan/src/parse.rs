@@ -8,7 +8,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::mistake::nearest;
-use crate::{Depth, Load, Mistake, Mistakes, Plan, PlannedTarget, Sweep, Verify};
+use crate::{Depth, Load, Mistake, Mistakes, Plan, PlannedTarget, Verify};
 
 impl Plan {
     /// Reads a plan; all mistakes at once. Values are checked against each other by [`Plan::resolve`].
@@ -59,13 +59,13 @@ const TOP: [&str; 11] = [
     "load",
 ];
 
-struct Reader<'a> {
+pub(crate) struct Reader<'a> {
     text: &'a str,
     plan: Plan,
     mistakes: Mistakes,
 }
 
-type Item<'a> = Spanned<DeValue<'a>>;
+pub(crate) type Item<'a> = Spanned<DeValue<'a>>;
 
 impl Reader<'_> {
     fn top(&mut self, table: &DeTable<'_>) {
@@ -153,22 +153,12 @@ impl Reader<'_> {
         Some(section)
     }
 
-    fn sweep(&mut self, sweep: &mut Sweep, name: &str, value: &Item<'_>) -> &'static [&'static str] {
-        match name {
-            "file_sizes" => sweep.file_sizes = self.list("sweep.file_sizes", value),
-            "record_sizes" => sweep.record_sizes = self.list("sweep.record_sizes", value),
-            "tests" => sweep.tests = self.list("sweep.tests", value),
-            _ => {}
-        }
-        &["file_sizes", "record_sizes", "tests"]
-    }
-
     fn depth(&mut self, depth: &mut Depth, name: &str, value: &Item<'_>) -> &'static [&'static str] {
         match name {
             "file_size" => depth.file_size = self.parsed("depth.file_size", value),
-            "record_sizes" => depth.record_sizes = self.list("depth.record_sizes", value),
-            "depths" => depth.depths = self.list("depth.depths", value),
-            "tests" => depth.tests = self.list("depth.tests", value),
+            "record_sizes" => depth.record_sizes = self.values("depth.record_sizes", value),
+            "depths" => depth.depths = self.values("depth.depths", value),
+            "tests" => depth.tests = self.tests("depth.tests", value),
             _ => {}
         }
         &["file_size", "record_sizes", "depths", "tests"]
@@ -177,9 +167,9 @@ impl Reader<'_> {
     fn load(&mut self, load: &mut Load, name: &str, value: &Item<'_>) -> &'static [&'static str] {
         match name {
             "workload" => load.workload = self.string("load.workload", value),
-            "steps" => load.steps = self.list("load.steps", value),
+            "steps" => load.steps = self.values("load.steps", value),
             "arrivals" => load.arrivals = self.text("load.arrivals", value),
-            "rates" => load.rates = self.list("load.rates", value),
+            "rates" => load.rates = self.values("load.rates", value),
             "think" => load.think = self.text("load.think", value),
             "warm_up" => load.warm_up = self.duration("load.warm_up", value),
             "measure" => load.measure = self.duration("load.measure", value),
@@ -205,7 +195,7 @@ impl Reader<'_> {
     }
 
     /// A text or a bare number, as the type itself reads it.
-    fn parsed<T: FromStr<Err: ToString>>(&mut self, field: &str, value: &Item<'_>) -> Option<T> {
+    pub(crate) fn parsed<T: FromStr<Err: ToString>>(&mut self, field: &str, value: &Item<'_>) -> Option<T> {
         let text = match value.get_ref() {
             DeValue::String(text) => text.as_ref().to_owned(),
             DeValue::Integer(number) if number.radix() == 10 => number.as_str().replace('_', ""),
@@ -215,14 +205,6 @@ impl Reader<'_> {
             }
         };
         text.parse().map_err(|error: T::Err| self.blame(field, value, &error.to_string(), "")).ok()
-    }
-
-    fn list<T: FromStr<Err: ToString>>(&mut self, field: &str, value: &Item<'_>) -> Option<Vec<T>> {
-        let DeValue::Array(items) = value.get_ref() else {
-            self.blame(field, value, "is not a list", "write [a, b, c]");
-            return None;
-        };
-        Some(items.iter().filter_map(|item| self.parsed(field, item)).collect())
     }
 
     fn count(&mut self, field: &str, value: &Item<'_>) -> Option<u32> {
@@ -274,7 +256,7 @@ impl Reader<'_> {
         });
     }
 
-    fn blame(&mut self, field: &str, value: &Item<'_>, problem: &str, hint: &str) {
+    pub(crate) fn blame(&mut self, field: &str, value: &Item<'_>, problem: &str, hint: &str) {
         let line = Some(line_of(self.text, value.span().start));
         self.mistakes.0.push(Mistake {
             field: field.into(),

@@ -31,9 +31,17 @@ impl Plan {
         if let Some(sweep) = &self.sweep {
             text.push_str("\n[sweep]\n");
             let lists = [
+                ("auto", sweep.auto.map(quoted)),
                 ("file_sizes", sweep.file_sizes.as_deref().map(quoted_list)),
                 ("record_sizes", sweep.record_sizes.as_deref().map(quoted_list)),
                 ("tests", sweep.tests.as_deref().map(quoted_list)),
+                ("depths", sweep.depths.as_deref().map(numbers)),
+                ("motors", sweep.motors.as_deref().map(numbers)),
+                ("shared_file", sweep.shared_file.map(|shared| shared.to_string())),
+                ("align", sweep.align.as_deref().map(quoted_list)),
+                ("stride", sweep.stride.as_deref().map(numbers)),
+                ("read_share", sweep.read_share.as_deref().map(numbers)),
+                ("stream_buffer", sweep.stream_buffer.map(quoted)),
             ];
             fields(text, &lists);
         }

@@ -13,11 +13,11 @@ pub(crate) const INSERT: &str = "INSERT INTO step (run, position, target, repeti
     started_unix_ms, window_ns, busy_ns, rate_base, operations, transactions, bytes_read, bytes_written, \
     bytes_verified, wire_requests, wire_bytes_sent, wire_bytes_received, wire_payload_sent, \
     wire_payload_received, errors, motors_assigned, motors_reported, censored, response, service, lag, \
-    client_cpu_user_ns, client_cpu_kernel_ns, checks) VALUES (:run, :position, :target, :repetition, \
+    client_cpu_user_ns, client_cpu_kernel_ns, checks, passes, shares) VALUES (:run, :position, :target, :repetition, \
     :coordinates, :started_unix_ms, :window_ns, :busy_ns, :rate_base, :operations, :transactions, :bytes_read, \
     :bytes_written, :bytes_verified, :wire_requests, :wire_bytes_sent, :wire_bytes_received, \
     :wire_payload_sent, :wire_payload_received, :errors, :motors_assigned, :motors_reported, :censored, \
-    :response, :service, :lag, :client_cpu_user_ns, :client_cpu_kernel_ns, :checks)";
+    :response, :service, :lag, :client_cpu_user_ns, :client_cpu_kernel_ns, :checks, :passes, :shares)";
 
 pub(crate) fn to_json(column: &'static str, value: &impl Serialize) -> Result<String, Problem> {
     serde_json::to_string(value).map_err(|error| Problem::value(column, error))
@@ -61,6 +61,8 @@ pub(crate) fn insert(statement: &mut Statement<'_>, run: RunId, step: &StepResul
         ":client_cpu_user_ns": measure.client_cpu.user_ns.cast_signed(),
         ":client_cpu_kernel_ns": measure.client_cpu.kernel_ns.cast_signed(),
         ":checks": to_json("checks", &step.checks)?,
+        ":passes": measure.passes.cast_signed(),
+        ":shares": to_json("shares", &measure.shares)?,
     })?;
     Ok(())
 }
@@ -108,8 +110,10 @@ fn measure(row: &Row<'_>) -> Result<Measure, Problem> {
         verified: number(row, "bytes_verified")?,
         wire: wire(row)?,
         errors: json(row, "errors")?,
+        passes: number(row, "passes")?,
         motors_assigned: get(row, "motors_assigned")?,
         motors_reported: get(row, "motors_reported")?,
+        shares: json(row, "shares")?,
         censored: number(row, "censored")?,
         response: histogram(row, "response")?,
         service: histogram(row, "service")?,
