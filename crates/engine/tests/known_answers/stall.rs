@@ -9,7 +9,7 @@ fn stalled(motors: u32) -> (sharebench_model::StepResult, Vec<sharebench_engine:
     let device = Device::new(6).station(1, Service::Fixed(millis(1))).stalled(8_000_000_000, millis(1000));
     let pace =
         format!("steps = [{motors}]\narrivals = 'constant'\nrates = [500]\nwarm_up = '0s'\nmeasure = '20s'");
-    load(&pace, device)
+    load(6, &pace, device)
 }
 
 #[test]
