@@ -42,7 +42,7 @@ pub(crate) fn lines(analysis: &Analysis, runs: &[RunData]) -> Vec<TrustLine> {
     let mut lines: Vec<TrustLine> = runs.iter().map(|run| ending(run, runs.len())).collect();
     let steps: Vec<&StepResult> = runs.iter().flat_map(|run| &run.steps).collect();
     lines.push(self_checks(&steps, &analysis.self_checks));
-    lines.extend(remarks(&steps));
+    lines.extend(remarks(&analysis.self_checks));
     lines.push(integrity(&steps));
     lines.push(failures(runs, &steps));
     lines.extend(participation(&steps));
@@ -93,18 +93,16 @@ fn self_checks(steps: &[&StepResult], summaries: &[CheckSummary]) -> TrustLine {
     line(light, "self-checks", text + &unknown)
 }
 
-/// One line per check that complained, with an example of its arithmetic.
-fn remarks(steps: &[&StepResult]) -> Vec<TrustLine> {
-    let mut by_name: BTreeMap<&str, (usize, Verdict, &str)> = BTreeMap::new();
-    for check in steps.iter().flat_map(|step| &step.checks).filter(|check| check.verdict > Verdict::Valid) {
-        let entry = by_name.entry(&check.name).or_insert((0, check.verdict, &check.detail));
-        *entry = (entry.0 + 1, entry.1.max(check.verdict), entry.2);
-    }
-    let light = |verdict| if verdict == Verdict::Invalid { Light::Red } else { Light::Amber };
-    let remark = |(name, (n, verdict, example)): (&str, (usize, Verdict, &str))| {
-        line(light(verdict), &format!("check {name}"), format!("{}, such as: {example}", counted(n, "step")))
+/// One line per check that complained; its arithmetic stands with the self-checks.
+fn remarks(summaries: &[CheckSummary]) -> Vec<TrustLine> {
+    let complaints = summaries.iter().filter(|summary| summary.verdict() > Verdict::Valid);
+    let remark = |summary: &CheckSummary| {
+        let light = if summary.invalid > 0 { Light::Red } else { Light::Amber };
+        let steps = summary.held + summary.not_known + summary.suspicious + summary.invalid;
+        let text = format!("against {} of {}", summary.suspicious + summary.invalid, counted(steps, "step"));
+        line(light, &format!("check {}", summary.name), text)
     };
-    by_name.into_iter().map(remark).collect()
+    complaints.map(remark).collect()
 }
 
 fn integrity(steps: &[&StepResult]) -> TrustLine {
