@@ -19,4 +19,5 @@
 //! ```
 
 pub mod security;
+pub mod server;
 pub mod wire;
