@@ -18,6 +18,7 @@
 //! assert_eq!(call, b"\x17\x00\x11\x18\x70\x38\xac\x5f\x8b\xcc\x23\xd2\x00\x01\x05BENCH");
 //! ```
 
+pub mod client;
 pub mod security;
 pub mod server;
 pub mod wire;
