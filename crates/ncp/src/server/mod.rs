@@ -218,7 +218,9 @@ impl<V: Volume, W: World> Server<V, W> {
         let start = out.len();
         // The reply to the login itself is not signed.
         packet.answer(signer.as_ref(), &reply, out);
-        connection.last = Some((packet.header.sequence, out[start..].to_vec()));
+        // TCP loses nothing, so that nothing comes twice and no copy need be kept.
+        let kept = if packet.transport == Transport::Tcp { &[] } else { &out[start..] };
+        connection.last = Some((packet.header.sequence, kept.to_vec()));
     }
 }
 

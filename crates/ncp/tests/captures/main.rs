@@ -6,6 +6,7 @@ mod conversation;
 mod datagrams;
 mod pcap;
 mod replies;
+mod served;
 
 use std::collections::HashMap;
 
