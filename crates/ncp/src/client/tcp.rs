@@ -26,6 +26,8 @@ use crate::wire::{
 const PROPOSED: u16 = 61_440;
 /// The least data per call that is worked with.
 const MIN_BUFFER: u16 = 512;
+/// How often "busy" may prolong a wait.
+const MOST_BUSY: u32 = 10;
 const CHUNK: usize = 64 << 10;
 /// Files, hidden and system ones too, and directories.
 const EVERYTHING: u16 = 0x8006;
@@ -33,7 +35,7 @@ const EVERYTHING: u16 = 0x8006;
 /// How a client behaves.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
-    /// How long a call may take; "busy" starts it anew.
+    /// How long to wait for a reply. A server that says "busy" is waited for as long again, ten times at most.
     pub timeout: Duration,
     /// When packets are signed. A server has no way to ask before the login: at [`Level::IfAsked`] a login that is
     /// refused for want of signatures is tried again with them.
@@ -287,7 +289,9 @@ impl TcpClient {
     fn exchange(&mut self, step: &'static str) -> Result<&[u8], ClientError> {
         let io = |source| ClientError::Io { step, source };
         self.stream.write_all(self.conversation.again()).map_err(io)?;
-        let mut deadline = Instant::now() + self.options.timeout;
+        let timeout = self.options.timeout;
+        let mut deadline = Instant::now() + timeout;
+        let last = deadline + timeout * MOST_BUSY;
         loop {
             self.input.drain(..self.taken);
             self.taken = 0;
@@ -300,7 +304,7 @@ impl TcpClient {
                 Arrival::BadSignature => return Err(ClientError::BadSignature { step }),
                 Arrival::Foreign => continue,
                 Arrival::Busy => {
-                    deadline = Instant::now() + self.options.timeout;
+                    deadline = last.min(Instant::now() + timeout);
                     continue;
                 }
             };
@@ -319,13 +323,14 @@ impl TcpClient {
     /// Reads on until a message is whole; its length.
     fn receive(&mut self, deadline: Instant) -> Result<usize, Failed> {
         loop {
-            match message_len(Direction::Reply, &self.input).map_err(Failed::Wire)? {
-                Some(len) if len <= self.input.len() => return Ok(len),
-                _ => {}
-            }
+            // First of all: a peer may fill the stream with what is no reply.
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return Err(Failed::Io(io::ErrorKind::TimedOut.into()));
+            }
+            match message_len(Direction::Reply, &self.input).map_err(Failed::Wire)? {
+                Some(len) if len <= self.input.len() => return Ok(len),
+                _ => {}
             }
             self.stream.set_read_timeout(Some(left)).map_err(Failed::Io)?;
             let start = self.input.len();

@@ -5,6 +5,8 @@ use std::net::{SocketAddr, TcpListener};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use proptest::prelude::*;
+
 use super::*;
 use crate::security::level::Level;
 use crate::security::password;
@@ -170,6 +172,44 @@ fn a_server_that_is_silent_or_gone_or_none_ends_the_wait() {
             error => assert!(gone && kind(error) == ErrorKind::UnexpectedEof),
         }
         answering.join().unwrap();
+    }
+}
+
+#[test]
+fn a_server_that_is_always_busy_ends_the_wait() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let answering = thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        // Busy with the create, over and over, until the client has gone.
+        while stream.write_all(b"tNcP\0\0\0\x10\x99\x99\0\xff\x01\xff\0\0").is_ok() {}
+    });
+    let short = Options { timeout: Duration::from_millis(10), ..Options::default() };
+    match TcpClient::connect(address, short).unwrap_err() {
+        ClientError::Io { source, .. } => assert_eq!(source.kind(), ErrorKind::TimedOut),
+        other => panic!("{other:?}"),
+    }
+    answering.join().unwrap();
+}
+
+proptest! {
+    /// What is no reply leaves the conversation as it was.
+    #[test]
+    fn hostile_replies_are_told_from_the_reply(
+        bytes in prop::collection::vec(prop_oneof![Just(0x33u8), Just(0), Just(1), any::<u8>()], 0..60),
+        start in 0..12usize,
+    ) {
+        let mut link = Link::new(1);
+        let message = link.client.request(&GetDateAndTime {}.into()).to_vec();
+        let mut reply = Vec::new();
+        link.server.receive(Peer(1), Transport::Udp, &message, &mut reply);
+        let mixed = [&reply[..start], &bytes[..]].concat();
+        if mixed != reply {
+            let taken = matches!(link.client.arrival(&mixed), Ok(Arrival::Reply(_)));
+            prop_assert!(!taken);
+        }
+        let taken = matches!(link.client.arrival(&reply), Ok(Arrival::Reply(_)));
+        prop_assert!(taken);
     }
 }
 
