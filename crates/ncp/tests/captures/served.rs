@@ -110,3 +110,47 @@ fn libncp_gets_the_replies_it_was_content_with() {
 fn signed_replies_are_those_that_libncp_accepted() {
     check("libncp-client-udp-tcp-signed", Level::IfPossible, 46);
 }
+
+#[test]
+fn oneoff_kernel() {
+    use std::collections::HashMap;
+    let mut server = server(Level::IfPossible);
+    let mut numbers: HashMap<(bool, u16), (u8, u8)> = HashMap::new();
+    let mut answer: Vec<u8> = Vec::new();
+    let mut call = Vec::new();
+    let (mut same, mut own, mut bad) = (0, 0, 0);
+    for packet in crate::capture("linux-kernel-client-udp-tcp") {
+        let tcp = packet.carrier == Carrier::Tcp;
+        let transport = if tcp { Transport::Tcp } else { Transport::Udp };
+        let key = (tcp, packet.port);
+        if packet.from_client {
+            call = ncp(&packet).to_vec();
+            let mut bytes = packet.bytes.clone();
+            let at = bytes.len() - call.len();
+            if call[0] != 0x11 {
+                let (a, b) = numbers[&key];
+                bytes[at + 3] = a;
+                bytes[at + 5] = b;
+            }
+            answer.clear();
+            server.receive(Peer(u64::from(packet.port) * 2 + u64::from(tcp)), transport, &bytes, &mut answer);
+            if call[0] == 0x11 {
+                let n = if tcp { &answer[8..] } else { &answer[..] };
+                numbers.insert(key, (n[3], n[5]));
+            }
+        } else {
+            let strip = |b: &[u8]| -> Vec<u8> {
+                let mut at = if tcp { 8 } else { 0 };
+                if tcp && b.len() >= 18 && !b[8..].starts_with(&[0x33, 0x33]) { at = 16; }
+                let mut v = b.get(at..).unwrap_or_default().to_vec();
+                if v.len() > 5 { v[3] = 0; v[5] = 0; }
+                v
+            };
+            let (t, o) = (strip(&packet.bytes), strip(&answer));
+            if t == o { same += 1; }
+            else if o.len() >= 8 && t[6] == o[6] && matches!(call.get(6..8), Some([0x57, 1 | 6 | 20] | [0x17, _] | [0x61, _])) || call[0] == 0x55 && o.len() >= 8 { own += 1; }
+            else { bad += 1; if bad < 12 { println!("frame {} call {:02x?}\n  {:02x?}\n  {:02x?}", packet.frame, &call[..call.len().min(40)], &t[..t.len().min(60)], &o[..o.len().min(60)]); } }
+        }
+    }
+    panic!("same {same} own {own} bad {bad}");
+}
