@@ -9,6 +9,7 @@ use sharebench_model::units::{ByteSize, parse_duration};
 use sharebench_plan::{Test, Verify};
 use sharebench_results::RunReference;
 
+use crate::exchange::{ExportArgs, IMPORT_HELP, ImportArgs};
 use crate::exit::TABLE;
 
 const TARGETS: &str = "Targets:
@@ -93,8 +94,13 @@ pub enum Command {
     /// Write a self-contained HTML report.
     #[command(after_help = "Example:\n  sharebench report 1 2 -o nas.html")]
     Report(ReportArgs),
-    /// Write one run as CSV or JSON.
-    #[command(after_help = "Example:\n  sharebench export last --format csv > run.csv")]
+    /// Bring results of `IOzone`, fio or a table into the lab book.
+    #[command(after_help = IMPORT_HELP)]
+    Import(ImportArgs),
+    /// Write one run as CSV, JSON, Parquet, `IOzone` -R text or xlsx.
+    #[command(after_help = "Examples:
+  sharebench export last --format csv > run.csv
+  sharebench export last --format xlsx -o run.xlsx")]
     Export(ExportArgs),
     /// Print shell completions.
     Completions(CompletionArgs),
@@ -313,15 +319,6 @@ pub struct ReportArgs {
 }
 
 #[derive(Debug, Args)]
-pub struct ExportArgs {
-    /// Number, `last`, or FILE.db:NUMBER.
-    pub run: RunReference,
-    /// How.
-    #[arg(long, value_enum)]
-    pub format: ExportFormat,
-}
-
-#[derive(Debug, Args)]
 pub struct CompletionArgs {
     /// For which shell.
     #[arg(value_enum)]
@@ -339,15 +336,6 @@ pub enum Format {
     Json,
     /// One row per cell.
     Csv,
-}
-
-/// Forms of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ExportFormat {
-    /// One row per step.
-    Csv,
-    /// Everything, histograms included.
-    Json,
 }
 
 fn verify(text: &str) -> Result<Verify, String> {

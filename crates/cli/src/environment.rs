@@ -72,7 +72,7 @@ fn clock_resolution_ns() -> u64 {
 }
 
 /// The command as typed, quoted where a shell would need it.
-fn command_line() -> String {
+pub fn command_line() -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@,+%".contains(c);
     let quoted = |word: String| {
         if !word.is_empty() && word.chars().all(plain) {

@@ -17,6 +17,7 @@
 mod cell;
 mod csv;
 mod error;
+mod export;
 mod fio;
 mod import;
 mod iozone;
@@ -27,5 +28,6 @@ mod text;
 
 pub use csv::Mapping;
 pub use error::ImportError;
+pub use export::{ExportError, IozoneText, iozone_text, parquet, xlsx};
 pub use import::{CLOCK_FROM_FACT, Format, Imported, Options, import};
 pub use rate::RateUnit;
