@@ -44,7 +44,9 @@ pub fn show(args: &ShowArgs, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
     let run = load(&args.run, &flags.db)?;
     if args.plan {
         if run.header.is_imported() {
-            return Err(Failure::usage("--plan: the run was imported, so there is no plan that would repeat it"));
+            return Err(Failure::usage(
+                "--plan: the run was imported, so there is no plan that would repeat it",
+            ));
         }
         return print_out(&run.header.plan);
     }

@@ -111,7 +111,13 @@ fn environment(name: &str, bytes: &[u8], source: &Source, options: &Options) -> 
     facts
 }
 
-fn finished(name: &str, run: &SourceRun, source: &Source, environment: &Facts, options: &Options) -> FinishedRun {
+fn finished(
+    name: &str,
+    run: &SourceRun,
+    source: &Source,
+    environment: &Facts,
+    options: &Options,
+) -> FinishedRun {
     let stem = name.rsplit('/').next().unwrap_or(name);
     let title = options.title.as_deref().unwrap_or(stem);
     let title = if run.name.is_empty() { title.to_owned() } else { format!("{title}: {}", run.name) };

@@ -25,7 +25,8 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<&str, ImportError> {
 
 /// Lines with their numbers from 1, without their ends (`\n`, `\r\n` or a lone `\r`).
 pub(crate) fn lines(text: &str) -> Vec<(usize, &str)> {
-    let lines: Vec<&str> = if text.contains('\n') { text.lines().collect() } else { text.split('\r').collect() };
+    let lines: Vec<&str> =
+        if text.contains('\n') { text.lines().collect() } else { text.split('\r').collect() };
     (1..).zip(lines.into_iter().map(str::trim_end)).collect()
 }
 

@@ -173,9 +173,8 @@ fn counts<'r>() -> Vec<Column<'r>> {
 }
 
 fn wire<'r>() -> Vec<Column<'r>> {
-    let counted = |name: &str, count: fn(WireCount) -> u64| {
-        column(name, move |step| step.measure.wire.map(count))
-    };
+    let counted =
+        |name: &str, count: fn(WireCount) -> u64| column(name, move |step| step.measure.wire.map(count));
     vec![
         counted("wire_requests", |wire| wire.requests),
         counted("wire_sent_bytes", |wire| wire.sent),
@@ -187,9 +186,7 @@ fn wire<'r>() -> Vec<Column<'r>> {
 
 /// Quantiles and largest time of a histogram; empty where nothing was recorded.
 fn times<'r>(name: &str, of: fn(&StepResult) -> &Histogram) -> Vec<Column<'r>> {
-    let filled = |histogram: &Histogram, nanos: u64| {
-        (!histogram.is_empty()).then_some(nanos)
-    };
+    let filled = |histogram: &Histogram, nanos: u64| (!histogram.is_empty()).then_some(nanos);
     let quantile = |(short, quantile): (&str, f64)| {
         column(&format!("{name}_{short}_ns"), move |step| filled(of(step), of(step).quantile(quantile)))
     };

@@ -66,8 +66,12 @@ impl FromStr for Mapping {
             "queue_depth" => plain(Key::Count("queue_depth")),
             "motors" => plain(Key::Count("motors")),
             "repetition" => plain(Key::Repetition),
-            "file_size" => unit().and_then(|(column, unit)| Ok((Key::Size("file_size", bytes(unit)?), column))),
-            "record_size" => unit().and_then(|(column, unit)| Ok((Key::Size("record_size", bytes(unit)?), column))),
+            "file_size" => {
+                unit().and_then(|(column, unit)| Ok((Key::Size("file_size", bytes(unit)?), column)))
+            }
+            "record_size" => {
+                unit().and_then(|(column, unit)| Ok((Key::Size("record_size", bytes(unit)?), column)))
+            }
             "rate" => rate(None),
             _ => match key.split_once('.') {
                 Some(("rate", test)) if !test.is_empty() => rate(Some(test)),

@@ -66,7 +66,8 @@ fn mapped(header: &Record, rows: &[Record], map: &[Mapping]) -> Result<Source, I
         return Err(ImportError::whole("no row has a rate: nothing was measured"));
     }
     let used = |index: usize| bound.iter().any(|bound| bound.from == Ok(index));
-    let unused: Vec<&str> = (0..).zip(names).filter(|(index, _)| !used(*index)).map(|(_, name)| name).collect();
+    let unused: Vec<&str> =
+        (0..).zip(names).filter(|(index, _)| !used(*index)).map(|(_, name)| name).collect();
     let mut notes = Vec::new();
     if !unused.is_empty() {
         notes.push(format!("columns that the map does not name were left out: {}", unused.join(", ")));
@@ -75,7 +76,9 @@ fn mapped(header: &Record, rows: &[Record], map: &[Mapping]) -> Result<Source, I
         notes.push(format!("{} empty or zero cells were left out", table.zeros));
     }
     if table.untimed {
-        notes.push("without a file size the time of a cell is not known; it counts as one second's worth".to_owned());
+        notes.push(
+            "without a file size the time of a cell is not known; it counts as one second's worth".to_owned(),
+        );
     }
     Ok(Source { runs: table.runs, notes, ..Source::default() })
 }
@@ -105,7 +108,9 @@ fn check_keys(bound: &[Bound<'_>]) -> Result<(), ImportError> {
             return Err(ImportError::whole("--map names one key twice"));
         }
     }
-    let rates = || bound.iter().filter_map(|bound| if let Key::Rate(test, _) = bound.key { Some(test) } else { None });
+    let rates = || {
+        bound.iter().filter_map(|bound| if let Key::Rate(test, _) = bound.key { Some(test) } else { None })
+    };
     let has_test = bound.iter().any(|bound| *bound.key == Key::Test);
     if rates().next().is_none() {
         return Err(ImportError::whole("--map must name a rate, such as rate.write=COLUMN:KiB/s"));
@@ -168,8 +173,8 @@ impl Mapped {
                 unit: *unit,
             };
             let axes = place.axes.iter();
-            let coordinates =
-                axes.fold(cell.coordinates(), |all, (axis, value)| all.with(axis.clone(), Value::text(value)));
+            let coordinates = axes
+                .fold(cell.coordinates(), |all, (axis, value)| all.with(axis.clone(), Value::text(value)));
             let key = (run, target, place.repetition, coordinates.clone());
             if let Some(first) = self.seen.insert(key, row.line) {
                 let help = "map a column to run, target, repetition or axis.NAME to tell them apart";
@@ -194,7 +199,9 @@ impl Mapped {
         });
         for (fact, value) in &place.facts {
             if targets[target].1.get(fact).is_some_and(|known| known != value) {
-                return Err(format!("fact.{fact} differs within one run and target; map what tells them apart"));
+                return Err(format!(
+                    "fact.{fact} differs within one run and target; map what tells them apart"
+                ));
             }
         }
         Ok((run, target as u32))

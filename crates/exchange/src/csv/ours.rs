@@ -34,7 +34,8 @@ const CLASSES: [ErrorClass; 14] = [
     ErrorClass::Io,
 ];
 
-const QUANTILES: [(&str, f64); 5] = [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p99_9", 0.999)];
+const QUANTILES: [(&str, f64); 5] =
+    [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p99_9", 0.999)];
 
 pub(super) fn is_ours(header: &Record) -> bool {
     header.fields.join(",").starts_with(START) && header.fields.iter().any(|name| name == BEHIND_AXES)
@@ -78,7 +79,8 @@ impl Row<'_> {
 pub(super) fn read(header: &Record, rows: &[Record]) -> Result<Source, ImportError> {
     let names: BTreeMap<&str, usize> = header.fields.iter().map(String::as_str).zip(0..).collect();
     let behind = names[BEHIND_AXES];
-    let axes: Vec<(usize, &str)> = (4..behind).map(|column| (column, header.fields[column].as_str())).collect();
+    let axes: Vec<(usize, &str)> =
+        (4..behind).map(|column| (column, header.fields[column].as_str())).collect();
     let counts: Vec<bool> = axes.iter().map(|(column, name)| is_count(name, *column, rows)).collect();
     let mut runs: Vec<SourceRun> = Vec::new();
     for record in rows {
@@ -108,7 +110,8 @@ pub(super) fn read(header: &Record, rows: &[Record]) -> Result<Source, ImportErr
             coordinates,
         };
         let twin = |other: &SourceStep| {
-            (other.target, other.repetition, &other.coordinates) == (step.target, step.repetition, &step.coordinates)
+            (other.target, other.repetition, &other.coordinates)
+                == (step.target, step.repetition, &step.coordinates)
         };
         if runs[at].steps.iter().any(twin) {
             let problem = format!("{}, repetition {}, stands twice", step.coordinates, step.repetition);
@@ -120,8 +123,16 @@ pub(super) fn read(header: &Record, rows: &[Record]) -> Result<Source, ImportErr
         only.name.clear();
     }
     let started = runs.iter().flat_map(|run| &run.steps).map(|step| step.started_unix_ms).min();
-    let notes = vec!["of response times a CSV export tells percentiles only; means read from it are too large".into()];
-    Ok(Source { program: Some("sharebench".into()), started_unix_ms: started.unwrap_or(0), runs, notes, ..Source::default() })
+    let notes = vec![
+        "of response times a CSV export tells percentiles only; means read from it are too large".into(),
+    ];
+    Ok(Source {
+        program: Some("sharebench".into()),
+        started_unix_ms: started.unwrap_or(0),
+        runs,
+        notes,
+        ..Source::default()
+    })
 }
 
 /// Axes are counts where every field is a number, save those that are names by nature.
@@ -131,7 +142,12 @@ fn is_count(name: &str, column: usize, rows: &[Record]) -> bool {
     !named && told.all(|text| text.parse::<u64>().is_ok())
 }
 
-fn position(row: &Row<'_>, column: usize, name: &str, count: bool) -> Result<Option<(String, Value)>, ImportError> {
+fn position(
+    row: &Row<'_>,
+    column: usize,
+    name: &str,
+    count: bool,
+) -> Result<Option<(String, Value)>, ImportError> {
     let text = row.row.fields[column].as_str();
     if text.is_empty() {
         return Ok(None);

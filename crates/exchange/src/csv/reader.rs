@@ -86,7 +86,9 @@ fn field(
             Some(_) if quoted => {
                 return Err(ImportError::at(line + newlines, "text follows a closing quote within a field"));
             }
-            Some('"') => return Err(ImportError::at(line, "a quote within a field that does not begin with one")),
+            Some('"') => {
+                return Err(ImportError::at(line, "a quote within a field that does not begin with one"));
+            }
             Some(letter) => field.push(letter),
         }
     }

@@ -32,7 +32,8 @@ pub(super) fn blocks(run: &StoredRun, down: &str, across: &str) -> BTreeMap<Bloc
         let at = (step.coordinates.get(down).cloned(), step.coordinates.get(across).cloned());
         rates.entry(block).or_default().entry(at).or_default().push(rate);
     }
-    let medians = |cells: BTreeMap<_, Vec<f64>>| cells.into_iter().map(|(at, rates)| (at, median(rates))).collect();
+    let medians =
+        |cells: BTreeMap<_, Vec<f64>>| cells.into_iter().map(|(at, rates)| (at, median(rates))).collect();
     rates.into_iter().map(|(block, cells)| (block, medians(cells))).collect()
 }
 
@@ -46,7 +47,11 @@ fn rate(step: &StepResult) -> Option<f64> {
 fn median(mut rates: Vec<f64>) -> f64 {
     rates.sort_by(f64::total_cmp);
     let middle = rates.len() / 2;
-    if rates.len().is_multiple_of(2) { f64::midpoint(rates[middle - 1], rates[middle]) } else { rates[middle] }
+    if rates.len().is_multiple_of(2) {
+        f64::midpoint(rates[middle - 1], rates[middle])
+    } else {
+        rates[middle]
+    }
 }
 
 fn without(coordinates: &Coordinates, axes: &[&str]) -> Coordinates {

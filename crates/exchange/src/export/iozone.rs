@@ -74,7 +74,8 @@ fn matrix(cells: &Cells) -> (Option<String>, usize) {
         Some(Value::Bytes(bytes)) if bytes.is_multiple_of(KIB) => Some(bytes / KIB),
         _ => None,
     };
-    let fitting = cells.iter().filter_map(|((file, record), rate)| Some(((whole(file)?, whole(record)?), *rate)));
+    let fitting =
+        cells.iter().filter_map(|((file, record), rate)| Some(((whole(file)?, whole(record)?), *rate)));
     let fitting: std::collections::BTreeMap<(u64, u64), f64> = fitting.collect();
     let odd = cells.len() - fitting.len();
     let records: BTreeSet<u64> = fitting.keys().map(|(_, record)| *record).collect();
@@ -86,7 +87,8 @@ fn matrix(cells: &Cells) -> (Option<String>, usize) {
     let mut text = format!("        {}\n", quoted.join("  "));
     for file in files {
         let row = records.iter().filter(|record| **record <= file);
-        let rate = |record: &u64| fitting.get(&(file, *record)).map_or(0.0, |rate| (rate / KIB as f64).round());
+        let rate =
+            |record: &u64| fitting.get(&(file, *record)).map_or(0.0, |rate| (rate / KIB as f64).round());
         let row: Vec<String> = row.map(|record| format!("{:.0}", rate(record))).collect();
         let _ = writeln!(text, "\"{file}\"   {} ", row.join("  "));
     }

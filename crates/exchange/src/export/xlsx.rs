@@ -49,10 +49,11 @@ pub fn xlsx(run: &StoredRun) -> Result<Vec<u8>, ExportError> {
     let mut sheets: Vec<Sheet> = Vec::new();
     for (block, cells) in &blocks(run, down, across) {
         let name = sheet_name(&block.test);
-        let at = sheets.iter().position(|sheet| sheet.name.eq_ignore_ascii_case(&name)).unwrap_or_else(|| {
-            sheets.push(Sheet { name, rows: String::new(), next: 1 });
-            sheets.len() - 1
-        });
+        let at =
+            sheets.iter().position(|sheet| sheet.name.eq_ignore_ascii_case(&name)).unwrap_or_else(|| {
+                sheets.push(Sheet { name, rows: String::new(), next: 1 });
+                sheets.len() - 1
+            });
         write_block(&mut sheets[at], run, block, cells, [down, across]);
     }
     if sheets.len() > MOST_SHEETS {
@@ -72,7 +73,9 @@ fn write_block(sheet: &mut Sheet, run: &StoredRun, block: &Block, cells: &Cells,
     let target = run.header.targets.get(block.target as usize).map_or("", |target| target.name.as_str());
     let moved = run.steps.iter().any(|step| {
         step.measure.bytes.total() > 0
-            && [axis::TEST, axis::WORKLOAD].iter().any(|axis| step.coordinates.text(axis) == Some(&block.test))
+            && [axis::TEST, axis::WORKLOAD]
+                .iter()
+                .any(|axis| step.coordinates.text(axis) == Some(&block.test))
     });
     let (unit, factor) = if moved { ("MB/s", 1e-6) } else { ("ops/s", 1.0) };
     let title = format!("{target} {}", block.rest);
@@ -184,10 +187,13 @@ fn package(sheets: &[Sheet]) -> Vec<(String, String)> {
     let types = each(&|n, _| {
         format!("<Override PartName=\"/xl/worksheets/sheet{n}.xml\" ContentType=\"{TYPE}.worksheet+xml\"/>")
     });
-    let names =
-        each(&|n, sheet| format!("<sheet name=\"{}\" sheetId=\"{n}\" r:id=\"rId{n}\"/>", escape(&sheet.name)));
+    let names = each(&|n, sheet| {
+        format!("<sheet name=\"{}\" sheetId=\"{n}\" r:id=\"rId{n}\"/>", escape(&sheet.name))
+    });
     let relations = each(&|n, _| {
-        format!("<Relationship Id=\"rId{n}\" Type=\"{RELATIONS}/worksheet\" Target=\"worksheets/sheet{n}.xml\"/>")
+        format!(
+            "<Relationship Id=\"rId{n}\" Type=\"{RELATIONS}/worksheet\" Target=\"worksheets/sheet{n}.xml\"/>"
+        )
     });
     let mut files = vec![
         (
@@ -207,7 +213,9 @@ fn package(sheets: &[Sheet]) -> Vec<(String, String)> {
         ),
         (
             "xl/workbook.xml".to_owned(),
-            format!("{XML}<workbook xmlns=\"{MAIN}\" xmlns:r=\"{RELATIONS}\"><sheets>{names}</sheets></workbook>"),
+            format!(
+                "{XML}<workbook xmlns=\"{MAIN}\" xmlns:r=\"{RELATIONS}\"><sheets>{names}</sheets></workbook>"
+            ),
         ),
         (
             "xl/_rels/workbook.xml.rels".to_owned(),
@@ -215,7 +223,8 @@ fn package(sheets: &[Sheet]) -> Vec<(String, String)> {
         ),
     ];
     for (n, sheet) in (1..).zip(sheets) {
-        let content = format!("{XML}<worksheet xmlns=\"{MAIN}\"><sheetData>{}</sheetData></worksheet>", sheet.rows);
+        let content =
+            format!("{XML}<worksheet xmlns=\"{MAIN}\"><sheetData>{}</sheetData></worksheet>", sheet.rows);
         files.push((format!("xl/worksheets/sheet{n}.xml"), content));
     }
     files

@@ -71,9 +71,9 @@ fn check_version(version: &str) -> Result<(), ImportError> {
     let major = version.strip_prefix("fio-").and_then(|rest| rest.split('.').next()?.parse::<u32>().ok());
     match major {
         Some(3) => Ok(()),
-        Some(0..3) => {
-            Err(ImportError::whole(format!("{version} counts in other units than fio 3, which is understood")))
-        }
+        Some(0..3) => Err(ImportError::whole(format!(
+            "{version} counts in other units than fio 3, which is understood"
+        ))),
         _ => Err(ImportError::whole(format!("'{version}' is not a version that is understood (fio 3)"))),
     }
 }
@@ -167,7 +167,8 @@ fn measure(
     }
     let times = times.unwrap_or_else(Histogram::new);
     let share = |percent: f64, job: &Job| (percent / 100.0 * job.job_runtime as f64 * CLOCK_NS as f64) as u64;
-    let motors = options.number("numjobs").unwrap_or(1).max(clones.len() as u64).min(u64::from(u32::MAX)) as u32;
+    let motors =
+        options.number("numjobs").unwrap_or(1).max(clones.len() as u64).min(u64::from(u32::MAX)) as u32;
     Ok(Measure {
         window_ns: busy_ns,
         busy_ns,

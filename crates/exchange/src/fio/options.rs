@@ -76,14 +76,18 @@ impl<'a> Options<'a> {
     pub fn block_size(&self, test: &str) -> Result<u64, String> {
         let Some(sizes) = self.either(["bs", "blocksize"]) else { return Ok(4096) };
         if self.either(["bsrange", "blocksize_range"]).is_some() || self.get("bssplit").is_some() {
-            return Err("operations of several sizes (bsrange, bssplit) have no place on the record axis".into());
+            return Err(
+                "operations of several sizes (bsrange, bssplit) have no place on the record axis".into()
+            );
         }
         let list: Vec<&str> = sizes.split(',').collect();
         let at = if test.contains("trim") { 2 } else { usize::from(test.contains("write")) };
         let chosen = list.get(at).filter(|size| !size.is_empty()).or(list.first()).copied().unwrap_or(sizes);
         let several = list.iter().any(|size| !size.is_empty() && *size != chosen);
         if several && test.contains("mix") {
-            return Err(format!("a mix with operations of several sizes (bs={sizes}) has no place on the record axis"));
+            return Err(format!(
+                "a mix with operations of several sizes (bs={sizes}) has no place on the record axis"
+            ));
         }
         self.size(chosen).ok_or_else(|| format!("bs={sizes} is no number of bytes"))
     }
@@ -132,7 +136,8 @@ mod tests {
             let sizes = ["4096", "4k", "4KB", "4KiB", "1m", "2g", "k", "4x", "1.5m", "99999999999p"];
             let read = sizes.map(|size| options.size(size));
             let gib = Some(2 << 30);
-            let expected = [Some(4096), Some(4096), Some(4096), Some(4000), Some(1 << 20), gib, None, None, None, None];
+            let expected =
+                [Some(4096), Some(4096), Some(4096), Some(4000), Some(1 << 20), gib, None, None, None, None];
             assert_eq!(read, expected);
         });
         with(&[("kb_base", "1000")], |options| {

@@ -25,8 +25,10 @@ const COLUMNS: [(&str, &str, &str); 13] = [
     ("", "freread", "freread"),
 ];
 
-/// A number may stand this many columns beside the end of its heading; headings are 8 apart at least.
+/// Words of the two lines of headings belong together when they end this close.
 const SLACK: usize = 3;
+/// A number ends at most this far from the end of its heading: one letter more of it would be a cut number.
+const BESIDE: usize = 1;
 
 /// A heading: the column at which its last letter stands, and its test.
 type Heading = (usize, &'static str);
@@ -55,7 +57,10 @@ pub(super) fn read(lines: &[(usize, &str)], header: &Header) -> Result<Option<Gr
     let Some(at) = lines.iter().position(|(_, line)| is_heading(line)) else { return Ok(None) };
     let (number, heading) = lines[at];
     if let Some((second, _)) = lines[at + 1..].iter().find(|(_, line)| is_heading(line)) {
-        return Err(ImportError::at(*second, format!("a second table (the first at line {number}); split the file")));
+        return Err(ImportError::at(
+            *second,
+            format!("a second table (the first at line {number}); split the file"),
+        ));
     }
     let upper = if at == 0 { "" } else { lines[at - 1].1 };
     let headings = headings(number, upper, heading)?;
@@ -78,7 +83,8 @@ fn headings(number: usize, upper: &str, lower: &str) -> Result<Vec<Heading>, Imp
     let upper = words(upper);
     let mut found: Vec<Heading> = Vec::new();
     for (end, word) in words(lower).into_iter().skip(2) {
-        let above = upper.iter().find(|(above, _)| above.abs_diff(end) <= SLACK).map_or("", |(_, word)| *word);
+        let above =
+            upper.iter().find(|(above, _)| above.abs_diff(end) <= SLACK).map_or("", |(_, word)| *word);
         let known = COLUMNS.iter().find(|(one, other, _)| *one == above && *other == word);
         let Some((.., test)) = known else {
             let problem = format!(
@@ -112,9 +118,13 @@ fn read_row(
         // It writes a row of zeros for a record that does not fit its file.
         if numbers.iter().all(|(_, number)| *number == "0") { Ok(()) } else { Err(wrong(problem)) }
     })?;
-    if numbers.len() < headings.len() && record_end.abs_diff(sizes_end) > SLACK {
+    if numbers.len() < headings.len() && record_end.abs_diff(sizes_end) > BESIDE {
         let problem = "its spacing was changed, so that numbers cannot be told to be of which test";
-        return Err(wrong(format!("{} numbers for {} columns, and {problem}", numbers.len(), headings.len())));
+        return Err(wrong(format!(
+            "{} numbers for {} columns, and {problem}",
+            numbers.len(),
+            headings.len()
+        )));
     }
     if numbers.is_empty() {
         return Err(wrong("the row has no numbers: it was cut".to_owned()));
@@ -124,7 +134,7 @@ fn read_row(
     }
     let whole = numbers.len() == headings.len();
     for (index, (end, text)) in numbers.iter().enumerate() {
-        let by_place = || headings.iter().find(|(heading, _)| heading.abs_diff(*end) <= SLACK);
+        let by_place = || headings.iter().find(|(heading, _)| heading.abs_diff(*end) <= BESIDE);
         let Some((_, test)) = (if whole { headings.get(index) } else { by_place() }) else {
             return Err(wrong(format!("the number {text} stands below no heading")));
         };

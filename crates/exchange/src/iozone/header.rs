@@ -109,7 +109,9 @@ impl Header {
     pub fn source(&self) -> Source {
         let mut notes = Vec::new();
         if !self.unit_told {
-            notes.push("the file does not say its unit; kBytes/sec (KiB/s), IOzone's default, was taken".into());
+            notes.push(
+                "the file does not say its unit; kBytes/sec (KiB/s), IOzone's default, was taken".into(),
+            );
         }
         let version = self.version.as_ref().map(|version| format!("iozone {version}"));
         Source {

@@ -32,7 +32,10 @@ pub(super) fn read(lines: &[(usize, &str)], header: &Header) -> Result<Option<Gr
     while let Some((number, line)) = rest.next() {
         let Some(title) = title(line) else { continue };
         let Some((_, test)) = TITLES.iter().find(|(known, _)| known.eq_ignore_ascii_case(title)) else {
-            return Err(ImportError::at(*number, format!("the matrix '{title}' is not known; is it a newer iozone's?")));
+            return Err(ImportError::at(
+                *number,
+                format!("the matrix '{title}' is not known; is it a newer iozone's?"),
+            ));
         };
         if let Some((_, first)) = seen.iter().find(|(other, _)| other == test) {
             let problem = format!("a second '{title}' (the first at line {first}); split the file");
@@ -43,11 +46,12 @@ pub(super) fn read(lines: &[(usize, &str)], header: &Header) -> Result<Option<Gr
             Some((number, line)) => quoted_sizes(*number, line)?,
             None => return Err(ImportError::at(*number, format!("the file ends within '{title}'"))),
         };
-        let before = grid.len();
+        let mut rows = Vec::new();
         while let Some((number, line)) = rest.next_if(|(_, line)| line.trim_start().starts_with('"')) {
-            read_row(*number, line, test, &records, header, &mut grid)?;
+            rows.push((*number, read_row(*number, line, test, &records, header, &mut grid)?));
         }
-        if grid.len() == before {
+        check_rows(test, &rows, &records, &grid)?;
+        if rows.is_empty() {
             return Err(ImportError::at(*number, format!("'{title}' has no row: the file was cut")));
         }
     }
@@ -74,6 +78,7 @@ fn quoted_sizes(number: usize, line: &str) -> Result<Vec<u64>, ImportError> {
     Ok(sizes)
 }
 
+/// The numbers of one file size, which is given back.
 fn read_row(
     number: usize,
     line: &str,
@@ -81,11 +86,12 @@ fn read_row(
     records: &[u64],
     header: &Header,
     grid: &mut Grid,
-) -> Result<(), ImportError> {
+) -> Result<u64, ImportError> {
     let wrong = |problem: String| ImportError::at(number, problem);
     let mut words = line.split_ascii_whitespace();
     let file = words.next().and_then(|word| word.strip_prefix('"')?.strip_suffix('"'));
-    let file = kib(file.ok_or_else(|| wrong("a file size in quotes is expected".to_owned()))?).map_err(wrong)?;
+    let file =
+        kib(file.ok_or_else(|| wrong("a file size in quotes is expected".to_owned()))?).map_err(wrong)?;
     let numbers: Vec<&str> = words.collect();
     if numbers.is_empty() || numbers.len() > records.len() {
         return Err(wrong(format!("{} numbers for {} record sizes", numbers.len(), records.len())));
@@ -100,18 +106,23 @@ fn read_row(
             return Err(wrong(format!("the file size {file} stands twice")));
         }
     }
-    // Records that fit and have no number: the row was cut. Larger ones are left out by IOzone itself.
-    let missing = records[numbers.len()..].iter().find(|record| **record <= file);
-    match missing {
-        Some(record) if largest_fitting(grid, test, records) >= Some(*record) => {
-            Err(wrong(format!("no number for records of {record} kB: the row was cut")))
-        }
-        _ => Ok(()),
-    }
+    Ok(file)
 }
 
-/// The largest record size of a test that has a number so far.
-fn largest_fitting(grid: &Grid, test: &str, records: &[u64]) -> Option<u64> {
-    let measured = |record: &&u64| grid.keys().any(|(t, _, r)| t == test && r == *record);
-    records.iter().rev().find(measured).copied()
+/// Every record size that fits its file and has a number in another row has one in each.
+fn check_rows(test: &str, rows: &[(usize, u64)], records: &[u64], grid: &Grid) -> Result<(), ImportError> {
+    let has = |file: u64, record: u64| grid.contains_key(&(test.to_owned(), file, record));
+    let largest = records.iter().rev().find(|record| rows.iter().any(|(_, file)| has(*file, **record)));
+    for (number, file) in rows {
+        let missing = records.iter().find(|record| {
+            **record <= *file && largest.is_some_and(|largest| *record <= largest) && !has(*file, **record)
+        });
+        if let Some(record) = missing {
+            return Err(ImportError::at(
+                *number,
+                format!("no number for records of {record} kB: the row was cut"),
+            ));
+        }
+    }
+    Ok(())
 }

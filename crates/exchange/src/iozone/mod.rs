@@ -109,7 +109,9 @@ fn source(header: &Header, grid: &Grid) -> Result<Source, ImportError> {
     let zeros = grid.len() - steps.len();
     let mut source = header.source();
     if zeros > 0 {
-        source.notes.push(format!("{zeros} zero cells were left out: IOzone writes 0 where it did not measure"));
+        source
+            .notes
+            .push(format!("{zeros} zero cells were left out: IOzone writes 0 where it did not measure"));
     }
     source.runs = vec![run(steps)];
     Ok(source)
