@@ -11,6 +11,7 @@ mod bad_input;
 mod cleanliness;
 mod demo;
 mod embedded;
+mod exchange;
 mod interop_ganesha;
 mod interop_smbd;
 mod kernel_guest;

@@ -35,7 +35,7 @@ pub use comparison::{Comparison, Overall};
 pub use input::{CLOCK_RESOLUTION_FACT, Options, RunData};
 pub use load::StressPoint;
 pub use outcome::{Curve, Outcome, Percentile};
-pub use ratio::{Evidence, Ratio, SingleRun, Standing};
+pub use ratio::{Evidence, Ratio, SingleRun, Standing, declared_equal_spread};
 pub use section::{RateUnit, Row, Section, View};
 pub use sentence::{Sentence, Tone};
 pub use sharebench_stats::{Estimate, Interval};

@@ -1,14 +1,17 @@
 //! The ratio of two systems at one position, and the three words it may be called by.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
-use sharebench_model::StepResult;
+use sharebench_model::{Coordinates, StepResult, Verdict};
 use sharebench_stats::{
-    Estimate, Interval, Work, clock_allowance, hodges_lehmann, repetitions_needed, separate_log_ratio,
-    signed_rank_p_value, total_work_log_ratio,
+    Estimate, Interval, Work, clock_allowance, hodges_lehmann, median, repetitions_needed,
+    separate_log_ratio, signed_rank_p_value, total_work_log_ratio,
 };
 
-use crate::Options;
+use crate::outcome::rate;
 use crate::pairing::Pairs;
+use crate::{Options, RateUnit, RunData};
 
 /// What may be said of a ratio.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -116,6 +119,33 @@ impl SingleRun {
             (clock_share.is_some() || equal_share.is_some()) && beyond(clock_share) && beyond(equal_share);
         Self { clock_share, equal_share, resolved }
     }
+}
+
+/// Robust standard deviation (1.4826 MAD) of the log ratios of two runs that are declared to be equal, over the
+/// positions that both have; none with fewer than three of them.
+pub fn declared_equal_spread(one: &RunData, other: &RunData) -> Option<f64> {
+    let rates = |run: &RunData| -> BTreeMap<Coordinates, f64> {
+        let rate = |step: &StepResult| {
+            let unit = if step.measure.bytes.total() > 0 {
+                RateUnit::BytesPerSecond
+            } else {
+                RateUnit::OperationsPerSecond
+            };
+            Some((step.coordinates.clone(), rate(&step.measure, unit)?))
+        };
+        run.steps.iter().filter(|step| step.verdict() != Verdict::Invalid).filter_map(rate).collect()
+    };
+    let (one, other) = (rates(one), rates(other));
+    let both = one.iter().filter_map(|(at, rate)| Some((rate / other.get(at)?).ln()));
+    let mut logs: Vec<f64> = both.collect();
+    if logs.len() < 3 {
+        return None;
+    }
+    logs.sort_unstable_by(f64::total_cmp);
+    let middle = median(&logs)?;
+    let mut apart: Vec<f64> = logs.iter().map(|log| (log - middle).abs()).collect();
+    apart.sort_unstable_by(f64::total_cmp);
+    Some(1.4826 * median(&apart)?)
 }
 
 /// How far typical and total-work ratio may be apart.

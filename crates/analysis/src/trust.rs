@@ -63,14 +63,15 @@ pub(crate) fn lines(analysis: &Analysis, runs: &[RunData]) -> Vec<TrustLine> {
 
 /// What is known of a run that another program measured.
 fn origin(run: &RunData, runs: usize) -> TrustLine {
-    let fact = |name: &str| run.header.environment.get(name).map_or("not told", String::as_str);
+    let fact = |name: &str| run.header.environment.get(name).map_or("", String::as_str);
+    let program = Some(fact("program")).filter(|program| !program.is_empty());
     let subject = if runs == 1 { "origin".to_owned() } else { format!("origin {}", run.label) };
     let text = format!(
-        "imported from {} ({}, SHA-256 {:.12}), measured by {}: {}, none of which could be checked here",
+        "imported from {} ({}, SHA-256 {:.12}), measured by {}: {}, nothing of which could be checked here",
         fact("file"),
         counted(fact("file_bytes").parse().unwrap_or(0), "byte"),
         fact("file_sha256"),
-        fact("program"),
+        program.unwrap_or("a program that is not told"),
         counted(run.steps.len(), "step"),
     );
     line(Light::Amber, &subject, text)

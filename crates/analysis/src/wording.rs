@@ -1,5 +1,6 @@
 //! Ratios in words.
 
+use sharebench_model::units::three_digits;
 use sharebench_stats::Estimate;
 
 use crate::{Evidence, Standing, Summary};
@@ -45,9 +46,11 @@ pub(crate) fn single_run_claim(summary: &Summary, a: &str, b: &str, scope: &str,
         format!("in {resolved} of {} more than the clocks are known to leave open", counted(cells, "cell"))
     };
     let remedy = if again { "; 6 interleaved repetitions would give it an interval" } else { "" };
+    let ratio = summary.typical.value;
+    let (ratio, more, less) = if ratio < 1.0 { (1.0 / ratio, b, a) } else { (ratio, a, b) };
     format!(
-        "{a} shows {:.2} times the rate of {b} {scope} ({blur}; single run: no interval, nothing is said of chance){remedy}",
-        summary.typical.value
+        "{more} shows {} times the rate of {less} {scope} ({blur}; single run: no interval, nothing is said of chance){remedy}",
+        three_digits(ratio)
     )
 }
 

@@ -303,6 +303,9 @@ pub struct CompareArgs {
     /// Two or more runs: numbers, `last`, or FILE.db:NUMBER.
     #[arg(required = true, num_args = 2.., value_name = "RUN")]
     pub runs: Vec<RunReference>,
+    /// Two runs that are known to be of equal systems: ratios of single runs must exceed three times their spread.
+    #[arg(long, num_args = 2, value_names = ["RUN", "RUN"])]
+    pub equal: Vec<RunReference>,
     /// How.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use sharebench_analysis::{Analysis, Options, RunData, analyse};
+use sharebench_analysis::{Analysis, Options, RunData, analyse, declared_equal_spread};
 use sharebench_report::Style;
 use sharebench_results::{RunReference, RunState, Store, StoredRun};
 
@@ -56,7 +56,17 @@ pub fn show(args: &ShowArgs, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
 /// Compares runs.
 pub fn compare(args: &CompareArgs, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
     let runs = args.runs.iter().map(|run| load(run, &flags.db)).collect::<Result<Vec<_>, _>>()?;
-    print_out(&render(&analysis(&runs), args.format)?)
+    let equal = args.equal.iter().map(|run| load(run, &flags.db)).collect::<Result<Vec<_>, _>>()?;
+    let equal: Vec<RunData> = equal.iter().map(|run| run_data(run, false)).collect();
+    let mut spreads = Vec::new();
+    for pair in equal.chunks_exact(2) {
+        let few = || Failure::usage("--equal: the two runs share fewer than three positions");
+        spreads.push(declared_equal_spread(&pair[0], &pair[1]).ok_or_else(few)?);
+    }
+    // Of several pairs the widest counts.
+    let options = Options { equal_spread: spreads.into_iter().reduce(f64::max), ..Options::default() };
+    let data: Vec<RunData> = runs.iter().map(|run| run_data(run, runs.len() > 1)).collect();
+    print_out(&render(&analyse(&data, &options), args.format)?)
 }
 
 /// Writes a report.

@@ -35,7 +35,10 @@ fn spread(estimate: &Estimate) -> String {
 pub fn ratio(ratio: &Ratio) -> String {
     match ratio.typical.interval {
         Some(i) => format!("{:.2} [{:.2}, {:.2}]", ratio.typical.value, i.low, i.high),
-        None => format!("{:.2} (n={})", ratio.typical.value, ratio.typical.n),
+        None if ratio.typical.value < 0.095 => {
+            format!("1/{} (n={})", three_digits(1.0 / ratio.typical.value), ratio.typical.n)
+        }
+        None => format!("{} (n={})", three_digits(ratio.typical.value), ratio.typical.n),
     }
 }
 

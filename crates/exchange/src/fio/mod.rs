@@ -163,7 +163,7 @@ fn measure(
     let times = times::merged(&sides().collect::<Vec<_>>());
     if times.is_none() {
         let name = &clones[0].name;
-        notes.push(format!("job '{name}': response times of several processes need --output-format=json+"));
+        notes.push(format!("job '{name}': several histograms (of processes, or of reads and writes) need --output-format=json+ to be merged"));
     }
     let times = times.unwrap_or_else(Histogram::new);
     let share = |percent: f64, job: &Job| (percent / 100.0 * job.job_runtime as f64 * CLOCK_NS as f64) as u64;
