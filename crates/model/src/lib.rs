@@ -31,4 +31,4 @@ pub use op::{
     Stability, Stat,
 };
 pub use random::{Random, mix};
-pub use run::{Facts, RunHeader, RunOutcome, StepResult, TargetIdentity};
+pub use run::{Facts, IMPORTED, ORIGIN_FACT, RunHeader, RunOutcome, StepResult, TargetIdentity};
