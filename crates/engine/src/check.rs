@@ -4,16 +4,24 @@ use sharebench_model::units::{show_nanos, three_digits};
 use sharebench_model::{Check, ErrorClass, Measure, Verdict};
 use sharebench_plan::{TransactionWork, Verify, Work};
 
+use crate::check_cache::client_cache;
+
 /// Little's law may be off by this much before it is told.
 const LITTLE_TOLERANCE: f64 = 0.02;
 /// Share of transactions that may start late because of us.
 const LATE_SHARE: f64 = 0.01;
 
 /// Checks a measured step.
-pub(crate) fn checks(work: &Work, measure: &Measure, verify: Verify) -> Vec<Check> {
+///
+/// `wire_counted` says that the target's own sessions counted the wire and not the operating system.
+pub(crate) fn checks(work: &Work, measure: &Measure, verify: Verify, wire_counted: bool) -> Vec<Check> {
     let mut checks = Vec::new();
     errors(measure, &mut checks);
-    bytes(measure, verify, &mut checks);
+    if wire_counted {
+        bytes(measure, &mut checks);
+    }
+    verified(measure, verify, &mut checks);
+    client_cache(measure, &mut checks);
     match work {
         Work::Records(work) => little(measure, work.queue_depth, &mut checks),
         Work::Transactions(work) => {
@@ -40,7 +48,7 @@ fn errors(measure: &Measure, checks: &mut Vec<Check>) {
     }
 }
 
-fn bytes(measure: &Measure, verify: Verify, checks: &mut Vec<Check>) {
+fn bytes(measure: &Measure, checks: &mut Vec<Check>) {
     if let Some(wire) = measure.wire {
         let (app, wire) = (measure.bytes, (wire.payload_received, wire.payload_sent));
         if app.read != wire.0 || app.written > wire.1 {
@@ -51,6 +59,9 @@ fn bytes(measure: &Measure, verify: Verify, checks: &mut Vec<Check>) {
             push(checks, "bytes", Verdict::Suspicious, detail);
         }
     }
+}
+
+fn verified(measure: &Measure, verify: Verify, checks: &mut Vec<Check>) {
     if verify != Verify::Off && measure.verified != measure.bytes.read && measure.errors.is_empty() {
         let detail = format!("{} of {} bytes read were verified", measure.verified, measure.bytes.read);
         push(checks, "verified", Verdict::Suspicious, detail);

@@ -243,8 +243,9 @@ impl Run<'_> {
         for error in std::mem::take(&mut tally.told) {
             self.tell(RunEvent::Failure { index: step.index, class: error.class, detail: error.to_string() });
         }
-        let measure = tally.into_measure(motors, rate_base, target.capabilities().wire_counted);
-        let checks = checks(&step.work, &measure, self.plan.verify);
+        let wire_counted = target.capabilities().wire_counted;
+        let measure = tally.into_measure(motors, rate_base, wire_counted);
+        let checks = checks(&step.work, &measure, self.plan.verify, wire_counted);
         self.tell(RunEvent::StepFinished(Box::new(StepResult {
             index: step.index,
             target: step.target,

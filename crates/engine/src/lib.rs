@@ -5,6 +5,7 @@
 //! own on each target and removes it, also after errors and requests to stop.
 
 mod check;
+mod check_cache;
 mod clock;
 mod deadline;
 mod engine;
@@ -12,6 +13,7 @@ mod file_state;
 mod files;
 mod load_step;
 mod motor;
+mod mount_wire;
 mod order;
 mod pass;
 mod record_step;

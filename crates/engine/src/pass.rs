@@ -64,6 +64,7 @@ impl Pass<'_, '_> {
     /// The busy time is the union of the intervals with operations in flight: filling and verifying
     /// buffers happens outside of it where nothing is in flight, and is taken off the CPU time.
     pub async fn run(mut self, mut order: Order, tally: &mut Tally) -> Result<(), PassEnd> {
+        let mount = self.session.mount_wire();
         let cpu = thread_cpu();
         let wire = self.session.wire();
         let begin = self.context.clock.now();
@@ -72,6 +73,7 @@ impl Pass<'_, '_> {
         tally.window_ns += self.context.clock.now() - begin;
         tally.wire += self.session.wire().since(wire);
         let spent = thread_cpu();
+        tally.mount_wire.add(mount, self.session);
         tally.cpu.user_ns += (spent.user_ns - cpu.user_ns).saturating_sub(generator_ns);
         tally.cpu.kernel_ns += spent.kernel_ns - cpu.kernel_ns;
         result

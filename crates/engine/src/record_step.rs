@@ -25,6 +25,7 @@ pub(crate) async fn measure(
     if work.test != Test::Write {
         target.ensure(&name, work.file_size, context).await?;
     }
+    target.drain(context).await?;
     let sample = work.sample.as_nanos() as u64;
     let begin = context.clock.now();
     let mut first = true;

@@ -5,6 +5,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use sharebench_model::{ErrorClass, Facts, FileRef, MetaOp, MetaReply, MetaYield, OpError, OpenHow};
 
 use crate::cache;
+use crate::counter::Counter;
 use crate::errno::Errno;
 use crate::files::Files;
 use crate::names;
@@ -19,6 +20,8 @@ pub(crate) struct Room {
     pub direct: Option<u32>,
     pub drop_cache: bool,
     pub overlay: bool,
+    /// Counts what crosses the wire; none where the kernel does not.
+    pub counter: Option<Counter>,
     /// System calls so far, operations in `io_uring` counted as one each.
     pub requests: u64,
 }
