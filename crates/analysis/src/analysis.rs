@@ -15,7 +15,7 @@ use crate::ratio::ratio;
 use crate::section::{Layout, layouts};
 use crate::summary::summary;
 use crate::system::systems;
-use crate::{Comparison, Options, Overall, Row, RunData, Section, Sentence, System, TrustLine, View};
+use crate::{Buffering, Comparison, Options, Outcome, Overall, Row, RunData, Section, Sentence, System, TrustLine, View};
 use crate::{findings, trust};
 
 /// Fewest pairs from which single cells may be claimed after adjustment for their number.
@@ -193,9 +193,10 @@ fn section(
             let run = analysis.systems[system].run;
             Side { run, steps: &steps[system], clock_ns: runs[run].clock_resolution_ns() }
         };
-        let outcomes = steps.iter().map(|steps| {
+        let outcomes = steps.iter().zip(&analysis.systems).map(|(steps, system)| {
             let good: Vec<&StepResult> = steps.iter().copied().filter(|s| usable(s, layout.unit)).collect();
-            outcome(&good, layout.unit, options, curve)
+            let buffering = Buffering::of(system.access, &system.facts, coordinates);
+            outcome(&good, layout.unit, options, curve).map(|outcome| Outcome { buffering, ..outcome })
         });
         let outcomes = outcomes.collect();
         let pair_of = |comparison: &Comparison| pair(&side(comparison.a), &side(comparison.b), layout.unit);
