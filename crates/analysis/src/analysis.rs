@@ -15,7 +15,10 @@ use crate::ratio::ratio;
 use crate::section::{Layout, layouts};
 use crate::summary::summary;
 use crate::system::systems;
-use crate::{Buffering, Comparison, Options, Outcome, Overall, Row, RunData, Section, Sentence, System, TrustLine, View};
+use crate::{
+    Buffering, Comparison, Options, Outcome, Overall, Row, RunData, Section, Sentence, System, TrustLine,
+    View,
+};
 use crate::{findings, trust};
 
 /// Fewest pairs from which single cells may be claimed after adjustment for their number.

@@ -123,8 +123,7 @@ pub(crate) fn outcome(
     let rate = sample_median(&rates, options.level)?;
     let total = merge(steps, curve);
     let per_operation = |nanos: u64| nanos as f64 / total.operations.max(1) as f64;
-    let per_byte =
-        |nanos: u64| (total.bytes.total() > 0).then(|| nanos as f64 / total.bytes.total() as f64);
+    let per_byte = |nanos: u64| (total.bytes.total() > 0).then(|| nanos as f64 / total.bytes.total() as f64);
     let censored = total.censored as f64 > CENSORED_SHARE * (total.response.len() + total.censored) as f64;
     let percentile = |p| percentile(&total.response, p, censored, options.level);
     let mut remarks: Vec<String> =

@@ -176,7 +176,13 @@ fn client_caches(analysis: &Analysis) -> Vec<TrustLine> {
                 Light::Amber,
                 format!("{name}: nobody counted the wire of this mount, so a cache may have served any cell"),
             ),
-            ([], n) => (Light::Green, format!("{name}: every byte of {} crossed the wire", counted(n, "cell"))),
+            ([], n) => (
+                Light::Green,
+                format!(
+                    "{name}: at least 98 % of the bytes of each of {} crossed the wire",
+                    counted(n, "cell")
+                ),
+            ),
             (shares, n) => {
                 let (least, most) = shares.iter().fold((1.0f64, 0.0f64), |(l, m), s| (l.min(*s), m.max(*s)));
                 let (least, most) = (percent(least), percent(most));
