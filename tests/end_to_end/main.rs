@@ -14,6 +14,7 @@ mod embedded;
 mod interop_ganesha;
 mod interop_smbd;
 mod kernel_guest;
+mod kernel_guest_mounts;
 mod kill9;
 mod lost_server;
 mod peers;
