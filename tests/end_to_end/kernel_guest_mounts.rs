@@ -50,8 +50,8 @@ fn what_the_kernels_client_cache_served_is_flagged_and_what_went_direct_is_not()
         ("NFS_MOUNT", &nfs3(nfs_port, mount_port, &export)),
         ("SMB_URL", &format!("smb://{user}@{machine}:{smb_port}/share")),
         ("NFS_URL", &format!("nfs://{machine}:{nfs_port}{export}?mountport={mount_port}")),
-        ("SWEEP", &flags("SHAREBENCH_GUEST_SWEEP", SWEEP)),
-        ("DEPTH", &flags("SHAREBENCH_GUEST_DEPTH", DEPTH)),
+        ("SWEEP", SWEEP),
+        ("DEPTH", DEPTH),
     ];
     let printed = guest.run(script, &env, Duration::from_secs(180)).unwrap();
     println!("{printed}");
@@ -69,11 +69,6 @@ fn what_the_kernels_client_cache_served_is_flagged_and_what_went_direct_is_not()
     for word in words {
         assert!(printed.contains(word), "'{word}' is not printed");
     }
-}
-
-/// Other flags for a longer look, as the documentation's output was made.
-fn flags(variable: &str, usual: &str) -> String {
-    std::env::var(variable).unwrap_or_else(|_| usual.to_owned())
 }
 
 fn the_sweep_tells_cache_from_server(stored: &Stored) {

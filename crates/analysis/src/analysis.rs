@@ -271,8 +271,13 @@ fn compare(analysis: &mut Analysis, pairs: &[SectionPairs], options: &Options) {
         let sweeps = || sections.iter().enumerate().filter(|(_, section)| section.view == View::Sweep);
         let cells: Vec<&Pairs> = sweeps().flat_map(|(s, _)| pairs[s][index].iter().flatten()).collect();
         let ratios = sweeps().flat_map(|(_, s)| &s.rows).filter_map(|row| row.ratios[index].as_ref());
-        let tests = sweeps().filter(|(s, _)| comparison.sections[*s].is_some()).count();
-        comparison.overall = summary(&cells, ratios, options).map(|summary| Overall { summary, tests });
+        let overall = summary(&cells, ratios, options);
+        // Tests whose every cell is left out do not stand behind the mean.
+        let split =
+            overall.as_ref().is_some_and(|all| all.cached.is_some_and(|cached| cached.as_felt.is_some()));
+        let counts = |cell: &Pairs| !(split && cell.is_cached());
+        let tests = sweeps().filter(|(s, _)| pairs[*s][index].iter().flatten().any(counts)).count();
+        comparison.overall = overall.map(|summary| Overall { summary, tests });
         adjust(sections, index);
     }
 }
