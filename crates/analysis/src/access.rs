@@ -83,8 +83,8 @@ impl Buffering {
 
 /// The least time that a plan asks each cell to be measured, as the plan writes it.
 pub(crate) fn asked_time(plan: &str) -> Option<String> {
-    let top = plan.lines().take_while(|line| !line.starts_with('['));
-    let value = top.filter_map(|line| line.strip_prefix("sample")?.trim_start().strip_prefix('=')).next()?;
+    let mut top = plan.lines().take_while(|line| !line.starts_with('['));
+    let value = top.find_map(|line| line.strip_prefix("sample")?.trim_start().strip_prefix('='))?;
     Some(value.trim().trim_matches(['"', '\'']).to_owned())
 }
 

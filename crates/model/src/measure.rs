@@ -181,7 +181,7 @@ impl Measure {
     }
 
     /// Share of the application's bytes that did not cross the wire: the client's cache served or kept them
-    /// (f_C = max(0, 1 - W/B) in each direction). None where nothing moved or nobody counted.
+    /// (`max(0, 1 - W/B)` in each direction). None where nothing moved or nobody counted.
     pub fn client_cache_share(&self) -> Option<f64> {
         let application = self.bytes.total();
         (application > 0).then_some(())?;

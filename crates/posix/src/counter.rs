@@ -47,7 +47,7 @@ impl Counter {
     }
 }
 
-/// The topmost NFS mount at `point` (linux/nfs_iostat.h, net/sunrpc/stats.c).
+/// The topmost NFS mount at `point` (`linux/nfs_iostat.h`, `net/sunrpc/stats.c`).
 fn nfs(text: &str, point: &str) -> Option<WireCount> {
     let mut found: Option<Vec<&str>> = None;
     let mut ours = false;

@@ -42,15 +42,14 @@ type OutcomeColumn = (&'static str, fn(&Outcome, &Section) -> String);
 pub fn main_table(analysis: &Analysis, section: &Section) -> Table {
     let rate: OutcomeColumn = ("", |o, s| show::rate(o, s.unit));
     let columns: &[OutcomeColumn] = match section.view {
-        View::Sweep => &[rate],
+        // The depth study has a table of its own beside this one.
+        View::Sweep | View::Depth => &[rate],
         View::Load => &[
             rate,
             ("ART", |o, _| show_nanos(o.response_mean_ns)),
             ("p95", |o, _| show::percentile(&o.p95)),
             ("MPS", |o, _| show::participation(o)),
         ],
-        // The study's own table has the rest.
-        View::Depth => &[rate],
     };
     let caption = match section.view {
         View::Sweep => "Median throughput with its interval; ratios with theirs.",
