@@ -183,7 +183,7 @@ fn three_roads() -> Analysis {
     run.sweep(&cells, 6, plausible);
     run.mount(1, |at| if at.get(axis::TEST) == Some(&Value::text("random-read")) { 1.0 } else { 0.0 });
     run.run.facts[2].insert("access".to_owned(), "local".to_owned());
-    run.run.header.plan = "sample = \"200ms\"\n[depth]\n".to_owned();
+    run.run.header.plan = String::from("sample = \"200ms\"\n[depth]\n");
     analyse(&[run.run], &Options::default())
 }
 
