@@ -4,6 +4,7 @@ mod client;
 mod local;
 mod machine;
 mod matrix;
+mod matrix_fio;
 mod nfs;
 mod nfs3;
 mod ours;
