@@ -22,6 +22,7 @@ mod load;
 mod outcome;
 mod pairing;
 mod parallel;
+mod precision;
 mod ratio;
 mod section;
 mod sentence;

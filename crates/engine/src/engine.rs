@@ -1,6 +1,5 @@
 //! The engine: runs the schedule of a resolved plan, step by step, and tells all it learns as events.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
@@ -68,8 +67,8 @@ pub struct Run<'a> {
     pub plan: &'a ResolvedPlan,
     /// The plan's targets, in its order.
     pub targets: &'a [Arc<dyn Target>],
-    /// Steps that an earlier, interrupted part of the run finished.
-    pub done: &'a BTreeSet<u32>,
+    /// Steps that an earlier, interrupted part of the run finished, in any order.
+    pub done: &'a [StepResult],
     /// Name of the run on its targets, see [`crate::directory_on`]; starts with [`crate::DIRECTORY_PREFIX`].
     pub directory: &'a str,
     /// True when the directory may hold remains of this very run.
@@ -177,41 +176,20 @@ impl Run<'_> {
 
     /// The greatest piece that divides every record of the plan.
     fn unit(&self) -> u64 {
-        let records = self.plan.steps.iter().filter_map(|step| match &step.work {
+        let records = self.plan.works().filter_map(|work| match work {
             Work::Records(work) => Some(u64::from(work.record_size)),
             Work::Transactions(_) => None,
         });
         records.reduce(greatest_common_divisor).unwrap_or(512)
     }
 
-    async fn schedule(&self, hosts: &mut [Host], context: &mut PassContext<'_>) -> RunOutcome {
-        for step in self.plan.steps.iter().filter(|step| !self.done.contains(&step.index)) {
-            if self.stop.is_stopped() {
-                return RunOutcome::Stopped;
-            }
-            let (target, repetition, coordinates) = (step.target, step.repetition, step.coordinates.clone());
-            self.tell(RunEvent::StepStarted { index: step.index, target, repetition, coordinates });
-            match self.step(step, &mut hosts[step.target as usize], context).await {
-                Ok(()) => {}
-                Err(PassEnd::Stopped) => return RunOutcome::Stopped,
-                Err(PassEnd::Broken(why)) => return RunOutcome::EngineFailed(why),
-                Err(PassEnd::Lost(error)) => {
-                    let (index, class) = (step.index, error.class);
-                    self.tell(RunEvent::Failure { index, class, detail: error.to_string() });
-                    let name = &self.plan.targets[step.target as usize].name;
-                    return RunOutcome::TargetLost(format!("{name}: {error}, in step {}", step.coordinates));
-                }
-            }
-        }
-        RunOutcome::Complete
-    }
-
-    async fn step(
+    /// Measures one step.
+    pub(crate) async fn step(
         &self,
         step: &StepPlan,
         host: &mut Host,
         context: &mut PassContext<'_>,
-    ) -> Result<(), PassEnd> {
+    ) -> Result<StepResult, PassEnd> {
         let started_unix_ms = unix_ms();
         let target = &self.targets[step.target as usize];
         let mut tally = Tally::default();
@@ -245,7 +223,7 @@ impl Run<'_> {
         }
         let measure = tally.into_measure(motors, rate_base, target.capabilities().wire_counted);
         let checks = checks(&step.work, &measure, self.plan.verify);
-        self.tell(RunEvent::StepFinished(Box::new(StepResult {
+        Ok(StepResult {
             index: step.index,
             target: step.target,
             repetition: step.repetition,
@@ -253,8 +231,7 @@ impl Run<'_> {
             started_unix_ms,
             measure,
             checks,
-        })));
-        Ok(())
+        })
     }
 
     /// Removes our directory; with a session of its own when the first one was lost.
@@ -268,14 +245,14 @@ impl Run<'_> {
         result.map_err(|error| error.to_string())
     }
 
-    fn tell(&self, event: RunEvent) {
+    pub(crate) fn tell(&self, event: RunEvent) {
         // A receiver that is gone has its own reasons; the run is told through the stop signal.
         let _ = self.events.send(event);
     }
 }
 
 /// A target under way.
-struct Host {
+pub(crate) struct Host {
     files: TargetFiles,
     set_written: bool,
 }

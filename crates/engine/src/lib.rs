@@ -15,8 +15,10 @@ mod motor;
 mod order;
 mod pass;
 mod record_step;
+mod rounds;
 pub mod stamp;
 mod stop;
+mod stopper;
 mod tally;
 
 pub use clock::Clock;

@@ -1,17 +1,13 @@
 //! A cell: one test on one file by one motor, in whole passes until it has lasted long enough.
 
 use sharebench_model::{ErrorClass, MetaOp, Random};
-use sharebench_plan::{RecordWork, Test};
+use sharebench_plan::{MOST_WALL, RecordWork, Test};
 
 use crate::file_state::FileState;
 use crate::files::TargetFiles;
 use crate::order::Order;
 use crate::pass::{Pass, PassContext, PassEnd};
 use crate::tally::Tally;
-
-/// A cell ends after this many times its sample, however little of that was busy: creating and removing
-/// files between passes must not take for ever.
-const MOST_WALL: u64 = 5;
 
 /// Measures a cell. The tally holds what was measured also when the target is lost on the way.
 pub(crate) async fn measure(
@@ -28,7 +24,7 @@ pub(crate) async fn measure(
     let sample = work.sample.as_nanos() as u64;
     let begin = context.clock.now();
     let mut first = true;
-    while first || (tally.busy_ns < sample && context.clock.now() - begin < sample * MOST_WALL) {
+    while first || (tally.busy_ns < sample && context.clock.now() - begin < sample * u64::from(MOST_WALL)) {
         if work.test == Test::Write {
             let mut file = target.create("new", work.file_size, context).await?;
             let result = one_pass(work, target, &mut file, random, context, tally).await;

@@ -17,6 +17,7 @@ mod event;
 mod histogram;
 mod measure;
 mod op;
+mod precision;
 mod random;
 mod run;
 pub mod units;
@@ -30,5 +31,6 @@ pub use op::{
     DataOp, Entry, ErrorClass, FileRef, MetaOp, MetaReply, MetaYield, OpError, OpenHow, Reply, Slot, Space,
     Stability, Stat,
 };
+pub use precision::{CellPrecision, PrecisionReport, RepeatRule, Round, Standing};
 pub use random::{Random, mix};
 pub use run::{Facts, RunHeader, RunOutcome, StepResult, TargetIdentity};

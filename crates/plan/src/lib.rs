@@ -9,9 +9,11 @@
 //! assert_eq!(plan.resolve().unwrap().targets[0].name, "tmp");
 //! ```
 
+mod extent;
 mod mistake;
 mod parse;
 mod plan;
+mod repeat;
 mod resolve;
 mod resolved;
 mod schedule;
@@ -19,8 +21,11 @@ mod test;
 mod workload;
 mod write;
 
+pub use extent::{Extent, MOST_WALL};
 pub use mistake::{Mistake, Mistakes};
 pub use plan::{Depth, Load, Plan, PlannedTarget, Sweep, Verify};
+pub use repeat::{Precision, Repeat};
 pub use resolved::{RecordWork, ResolvedPlan, StepPlan, TransactionWork, Work};
+pub use schedule::{Cell, Schedule};
 pub use test::{Pattern, Test};
 pub use workload::{CopyDirection, DataFile, Transaction, WORKLOADS, Workload};

@@ -45,8 +45,20 @@ impl Plan {
     }
 }
 
-const TOP: [&str; 10] =
-    ["title", "seed", "repetitions", "sample", "verify", "timeout", "target", "sweep", "depth", "load"];
+const TOP: [&str; 12] = [
+    "title",
+    "seed",
+    "repetitions",
+    "precision",
+    "budget",
+    "sample",
+    "verify",
+    "timeout",
+    "target",
+    "sweep",
+    "depth",
+    "load",
+];
 
 struct Reader<'a> {
     text: &'a str,
@@ -65,6 +77,8 @@ impl Reader<'_> {
                 "title" => self.plan.title = self.string(field, value),
                 "seed" => self.plan.seed = self.seed(field, value),
                 "repetitions" => self.plan.repetitions = self.count(field, value),
+                "precision" => self.plan.precision = self.parsed(field, value),
+                "budget" => self.plan.budget = self.duration(field, value),
                 "sample" => self.plan.sample = self.duration(field, value),
                 "timeout" => self.plan.timeout = self.duration(field, value),
                 "verify" => self.plan.verify = self.verify(field, value),
@@ -283,7 +297,7 @@ mod tests {
         let resolved = Plan::parse(text).unwrap().resolve().unwrap();
         assert_eq!(resolved.targets[1].name, "smb-2");
         let again = Plan::parse(&resolved.typed.to_toml()).unwrap().resolve().unwrap();
-        assert_eq!(again.steps, resolved.steps);
+        assert_eq!(again.cells, resolved.cells);
         assert_eq!(again.typed.to_toml(), resolved.typed.to_toml());
     }
 

@@ -27,6 +27,8 @@ pub fn write_json(run: &StoredRun, out: &mut dyn Write) -> io::Result<()> {
         "plan": run.header.plan,
         "seed": run.header.seed.to_string(),
         "steps_planned": run.header.steps_planned,
+        "steps_least": run.header.repeat.map_or(run.header.steps_planned, |rule| rule.steps_least),
+        "repeat": run.header.repeat,
         "environment": run.header.environment,
         "state": run.state.to_string(),
         "reason": reason(&run.state),

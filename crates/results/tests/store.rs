@@ -189,7 +189,7 @@ fn a_newer_database_asks_for_a_newer_program() {
     other.pragma_update(None, "user_version", 99).unwrap();
     drop(other);
     let message = problem(&file.0);
-    assert!(message.contains("newer sharebench (schema 99, this program knows 1)"), "{message}");
+    assert!(message.contains("newer sharebench (schema 99, this program knows 2)"), "{message}");
 }
 
 #[test]

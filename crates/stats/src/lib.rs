@@ -22,6 +22,7 @@ mod order_statistic;
 mod ratio;
 mod repetitions;
 mod signed_rank;
+mod stopping;
 
 pub use bootstrap::{Work, total_work_log_ratio};
 pub use clock::{clock_allowance, widen_by_clock};
@@ -35,3 +36,4 @@ pub use repetitions::repetitions_needed;
 pub use signed_rank::{
     SMALLEST_SAMPLE_95, attainable_level, hodges_lehmann, signed_rank_p_value, upper_tail,
 };
+pub use stopping::{Decision, Repetition, StoppingRule, widest_half_width};

@@ -38,6 +38,7 @@ pub fn header() -> RunHeader {
         plan: "[[step]]\n".into(),
         seed: u64::MAX,
         steps_planned: 4,
+        repeat: None,
         environment: Facts::from([("kernel".into(), "6.1".into())]),
         targets: vec![target("smb", "smb://nas/share"), target("local", "/tmp")],
     }
