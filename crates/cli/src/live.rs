@@ -71,7 +71,11 @@ impl LiveView {
                 ));
             }
             RunEvent::Round(round) => self.round(*round),
-            RunEvent::Precision(report) => reached(report).iter().for_each(|line| self.line(line)),
+            RunEvent::Precision(report) => {
+                for line in reached(report) {
+                    self.line(&line);
+                }
+            }
             RunEvent::StepStarted { target, coordinates, .. } => {
                 self.status(&format!("{} {coordinates}", self.name(*target)));
             }

@@ -186,7 +186,9 @@ impl<'a> Measurement<'a> {
         let stop = StopSignal::default();
         let (sender, events) = mpsc::channel();
         let view = LiveView::new(self.plan, self.done.len(), flags.quiet);
-        outlook(self.plan).iter().for_each(|line| view.line(line));
+        for line in outlook(self.plan) {
+            view.line(&line);
+        }
         let mut follower = Follower {
             sink,
             view,

@@ -126,3 +126,159 @@ fn rate(measure: &Measure) -> Option<f64> {
     let rate = if measure.bytes.total() > 0 { measure.throughput() } else { measure.operation_rate() };
     rate.filter(|rate| rate.is_finite() && *rate > 0.0)
 }
+
+#[cfg(test)]
+mod tests {
+    use sharebench_model::{Coordinates, IoBytes, Random};
+    use sharebench_plan::{Plan, Schedule};
+
+    use super::*;
+
+    fn plan(rule: &str) -> ResolvedPlan {
+        let text = format!(
+            "{rule}\nseed = 5\n[[target]]\nurl = '/a'\n[[target]]\nurl = '/b'\n[sweep]
+file_sizes = ['64KiB', '128KiB', '256KiB', '512KiB']\nrecord_sizes = ['4KiB']\ntests = ['read', 'write']\n"
+        );
+        Plan::parse(&text).unwrap().resolve().unwrap()
+    }
+
+    /// What a step yields in a world where cell `n` has noise of `noise(n)` and both targets share drift.
+    fn result(step: &StepPlan, noise: fn(usize) -> f64) -> StepResult {
+        let mut random = Random::new(9, u64::from(step.index));
+        let drift = f64::from(step.repetition) * 0.01;
+        let rate = 1e8 * (drift + noise(step.cell) * (random.unit() * 2.0 - 1.0)).exp();
+        let bytes = IoBytes { read: 20_000_000, written: 0 };
+        let busy_ns = (bytes.read as f64 * 1e9 / rate) as u64;
+        let measure = Measure { busy_ns, window_ns: busy_ns, bytes, operations: 100, ..Measure::default() };
+        StepResult {
+            index: step.index,
+            target: step.target,
+            repetition: step.repetition,
+            coordinates: Coordinates::new(),
+            started_unix_ms: 0,
+            measure,
+            checks: Vec::new(),
+        }
+    }
+
+    /// Runs to the end, or for `rounds`; gives the steps of each round and the report.
+    fn run(
+        plan: &ResolvedPlan,
+        rounds: usize,
+        noise: fn(usize) -> f64,
+    ) -> (Vec<Vec<StepPlan>>, PrecisionReport) {
+        let (mut stopper, mut schedule) = (Stopper::new(plan, 1.0), Schedule::new(plan));
+        let mut laid_out = Vec::new();
+        while laid_out.len() < rounds {
+            let cells = stopper.open();
+            if cells.is_empty() {
+                break;
+            }
+            let steps = schedule.round(&cells);
+            assert!(stopper.expected_steps() as usize >= steps.len() || plan.repeat.budget.is_some());
+            for step in &steps {
+                stopper.note(step, &result(step, noise));
+            }
+            stopper.end_round(&cells);
+            laid_out.push(steps);
+        }
+        (laid_out, stopper.report())
+    }
+
+    /// Half-widths near 0.6 times the noise after 10 pairs: 1 % noise is enough for 2 %, 5 % takes more
+    /// pairs, 50 % never gets there.
+    fn three_kinds(cell: usize) -> f64 {
+        [0.01, 0.05, 0.5, 0.01][cell % 4]
+    }
+
+    #[test]
+    fn quiet_cells_stop_at_ten_pairs_noisy_ones_go_on_and_hopeless_ones_hit_the_limit() {
+        let plan = plan("precision = '2%'");
+        let (rounds, report) = run(&plan, usize::MAX, three_kinds);
+        assert_eq!(rounds.len(), 60);
+        for (number, steps) in rounds.iter().enumerate() {
+            let all = number < 10;
+            assert_eq!(steps.len() == 2 * plan.cells.len(), all, "round {number}: {}", steps.len());
+        }
+        for (cell, known) in report.cells.iter().enumerate() {
+            println!("cell {cell}: {} pairs, half-width {:.4}", known.repetitions, known.half_width.unwrap());
+            match cell % 4 {
+                0 | 3 => assert_eq!((known.repetitions, known.standing), (10, Standing::Precise)),
+                1 => assert!((11..60).contains(&known.repetitions) && known.standing == Standing::Precise),
+                _ => assert_eq!((known.repetitions, known.standing), (60, Standing::Wide)),
+            }
+        }
+        let indices: Vec<u32> = rounds.iter().flatten().map(|step| step.index).collect();
+        assert!(indices.iter().copied().eq(0..indices.len() as u32), "indices follow the schedule");
+        let extent = plan.steps();
+        assert!((extent.least..=extent.most).contains(&(indices.len() as u64)));
+    }
+
+    #[test]
+    fn the_sign_of_a_difference_changes_nothing() {
+        let plan = plan("");
+        let sizes = |shift: f64| {
+            let (mut stopper, mut schedule) = (Stopper::new(&plan, 0.0), Schedule::new(&plan));
+            let mut sizes = Vec::new();
+            while !stopper.open().is_empty() {
+                let cells = stopper.open();
+                for step in schedule.round(&cells) {
+                    let mut result = result(&step, three_kinds);
+                    // One target is faster by so much in everything.
+                    let factor = if step.target == 0 { shift.exp() } else { 1.0 };
+                    result.measure.busy_ns = (result.measure.busy_ns as f64 * factor) as u64;
+                    stopper.note(&step, &result);
+                }
+                stopper.end_round(&cells);
+                sizes.push(cells.len());
+            }
+            sizes
+        };
+        assert_eq!(sizes(0.0), sizes(0.5));
+        assert_eq!(sizes(0.0), sizes(-0.5));
+    }
+
+    #[test]
+    fn the_same_results_lead_to_the_same_order() {
+        let plan = plan("");
+        let (whole, _) = run(&plan, usize::MAX, three_kinds);
+        let (part, _) = run(&plan, 23, three_kinds);
+        assert_eq!(whole[..23], part[..]);
+    }
+
+    #[test]
+    fn a_budget_goes_to_the_widest_cells_once_widths_are_known() {
+        let plan = plan("budget = '1h'");
+        let (rounds, report) = run(&plan, 100, three_kinds);
+        assert!(rounds[..10].iter().all(|steps| steps.len() == 16));
+        assert!(rounds[10..].iter().all(|steps| steps.len() == 4), "the widest two of eight");
+        let pairs = |kind: usize| report.cells[kind].repetitions;
+        assert!(pairs(2) > 60 && pairs(0) == 10, "{} {}", pairs(2), pairs(0));
+        let with_end =
+            Plan { precision: Some("30%".parse().unwrap()), ..plan.typed.clone() }.resolve().unwrap();
+        let (rounds, report) = run(&with_end, usize::MAX, three_kinds);
+        assert!(rounds.len() < 60, "{}", rounds.len());
+        assert_eq!(report.count(Standing::Precise), 8);
+    }
+
+    #[test]
+    fn a_cell_that_yields_nothing_usable_is_given_up() {
+        let plan = plan("");
+        let (mut stopper, mut schedule) = (Stopper::new(&plan, 0.0), Schedule::new(&plan));
+        while !stopper.open().is_empty() {
+            let cells = stopper.open();
+            for step in schedule.round(&cells) {
+                let mut result = result(&step, |_| 0.01);
+                if step.cell == 3 && step.target == 1 {
+                    result.measure = Measure::default();
+                }
+                stopper.note(&step, &result);
+            }
+            stopper.end_round(&cells);
+        }
+        assert_eq!(stopper.round(), 10);
+        let report = stopper.report();
+        assert_eq!(report.cells[3].standing, Standing::Unusable);
+        assert_eq!(report.count(Standing::Precise), 7);
+    }
+}
