@@ -16,6 +16,7 @@ mod order;
 mod pass;
 mod record_step;
 mod rounds;
+mod slices;
 pub mod stamp;
 mod stop;
 mod stopper;

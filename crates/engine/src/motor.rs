@@ -159,6 +159,7 @@ impl<'a> Motor<'a> {
             Ok(true) if ended >= window.measure && ended < window.end => {
                 tally.transactions += 1;
                 tally.response.record(ended - intended.min(started));
+                tally.slices.record(ended, ended - intended.min(started));
                 tally.service.record(ended - started);
                 tally.lag.record(started.saturating_sub(intended));
                 tally.motors_reported += u32::from(!self.reported);

@@ -160,6 +160,7 @@ impl Pass<'_, '_> {
         tally.operations += 1;
         tally.transactions += 1;
         tally.service.record(ended - flight.started);
+        tally.slices.record(ended, ended - flight.started);
         let offset = flight.record * u64::from(self.record_size);
         let outcome = match (reply.result, self.write) {
             (Err(error), _) => Err(error),

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use sharebench_model::{CpuTime, ErrorClass, Histogram, IoBytes, Measure, OpError, RateBase, WireCount};
 
+use crate::slices::Slices;
+
 /// Most failures of one step that are told in words; all are counted.
 const TOLD_FAILURES: usize = 5;
 
@@ -20,6 +22,8 @@ pub(crate) struct Tally {
     pub response: Histogram,
     pub service: Histogram,
     pub lag: Histogram,
+    /// The response times again, by when they ended.
+    pub slices: Slices,
     pub busy_ns: u64,
     pub window_ns: u64,
     pub cpu: CpuTime,
@@ -52,6 +56,7 @@ impl Tally {
         self.response.merge(&other.response);
         self.service.merge(&other.service);
         self.lag.merge(&other.lag);
+        self.slices.merge(other.slices);
         self.busy_ns += other.busy_ns;
         self.window_ns = self.window_ns.max(other.window_ns);
         self.cpu.user_ns += other.cpu.user_ns;
@@ -75,6 +80,7 @@ impl Tally {
             motors_assigned: motors,
             motors_reported: self.motors_reported,
             censored: self.censored,
+            response_worth: self.slices.worth(&self.response),
             response: self.response,
             service: self.service,
             lag: self.lag,

@@ -68,6 +68,7 @@ fn step_json(step: &StepResult) -> Json {
         "motors_reported": measure.motors_reported,
         "censored": measure.censored,
         "response": histogram_json(&measure.response),
+        "response_worth": measure.response_worth,
         "service": histogram_json(&measure.service),
         "lag": histogram_json(&measure.lag),
         "client_cpu": measure.client_cpu,

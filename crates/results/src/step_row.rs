@@ -4,7 +4,7 @@ use rusqlite::types::FromSql;
 use rusqlite::{Row, Statement};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use sharebench_model::{CpuTime, Histogram, IoBytes, Measure, StepResult, WireCount};
+use sharebench_model::{CpuTime, Histogram, IoBytes, Measure, ResponseWorth, StepResult, WireCount};
 
 use crate::error::Problem;
 use crate::stored::RunId;
@@ -13,11 +13,12 @@ pub(crate) const INSERT: &str = "INSERT INTO step (run, position, target, repeti
     started_unix_ms, window_ns, busy_ns, rate_base, operations, transactions, bytes_read, bytes_written, \
     bytes_verified, wire_requests, wire_bytes_sent, wire_bytes_received, wire_payload_sent, \
     wire_payload_received, errors, motors_assigned, motors_reported, censored, response, service, lag, \
-    client_cpu_user_ns, client_cpu_kernel_ns, checks) VALUES (:run, :position, :target, :repetition, \
+    client_cpu_user_ns, client_cpu_kernel_ns, checks, response_worth) VALUES (:run, :position, :target, :repetition, \
     :coordinates, :started_unix_ms, :window_ns, :busy_ns, :rate_base, :operations, :transactions, :bytes_read, \
     :bytes_written, :bytes_verified, :wire_requests, :wire_bytes_sent, :wire_bytes_received, \
     :wire_payload_sent, :wire_payload_received, :errors, :motors_assigned, :motors_reported, :censored, \
-    :response, :service, :lag, :client_cpu_user_ns, :client_cpu_kernel_ns, :checks)";
+    :response, :service, :lag, :client_cpu_user_ns, :client_cpu_kernel_ns, :checks, \
+    :response_worth)";
 
 pub(crate) fn to_json(column: &'static str, value: &impl Serialize) -> Result<String, Problem> {
     serde_json::to_string(value).map_err(|error| Problem::value(column, error))
@@ -61,6 +62,7 @@ pub(crate) fn insert(statement: &mut Statement<'_>, run: RunId, step: &StepResul
         ":client_cpu_user_ns": measure.client_cpu.user_ns.cast_signed(),
         ":client_cpu_kernel_ns": measure.client_cpu.kernel_ns.cast_signed(),
         ":checks": to_json("checks", &step.checks)?,
+        ":response_worth": worth_json(&measure.response_worth)?,
     })?;
     Ok(())
 }
@@ -112,6 +114,7 @@ fn measure(row: &Row<'_>) -> Result<Measure, Problem> {
         motors_reported: get(row, "motors_reported")?,
         censored: number(row, "censored")?,
         response: histogram(row, "response")?,
+        response_worth: worth(row)?,
         service: histogram(row, "service")?,
         lag: histogram(row, "lag")?,
         client_cpu: CpuTime {
@@ -119,6 +122,19 @@ fn measure(row: &Row<'_>) -> Result<Measure, Problem> {
             kernel_ns: number(row, "client_cpu_kernel_ns")?,
         },
     })
+}
+
+fn worth_json(worth: &[ResponseWorth]) -> Result<Option<String>, Problem> {
+    (!worth.is_empty()).then(|| to_json("response_worth", &worth)).transpose()
+}
+
+/// Files of version 1 that were opened without writing do not have the column.
+fn worth(row: &Row<'_>) -> Result<Vec<ResponseWorth>, Problem> {
+    match row.get::<_, Option<String>>("response_worth") {
+        Ok(text) => text.map_or(Ok(Vec::new()), |text| from_json("response_worth", &text)),
+        Err(rusqlite::Error::InvalidColumnName(_)) => Ok(Vec::new()),
+        Err(_) => get::<Option<String>>(row, "response_worth").map(|_| Vec::new()),
+    }
 }
 
 fn wire(row: &Row<'_>) -> Result<Option<WireCount>, Problem> {

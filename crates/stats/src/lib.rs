@@ -14,6 +14,7 @@
 
 mod bootstrap;
 mod clock;
+mod dependent;
 mod discovery;
 mod estimate;
 mod little;
@@ -23,9 +24,13 @@ mod ratio;
 mod repetitions;
 mod signed_rank;
 mod stopping;
+mod student;
 
 pub use bootstrap::{Work, total_work_log_ratio};
 pub use clock::{clock_allowance, widen_by_clock};
+pub use dependent::{
+    Batch, RESOLVED_TAIL, Worth, dependent_quantile_ranks, is_lower_bound, is_resolved, pooled_worth, worth,
+};
 pub use discovery::adjust_p_values;
 pub use estimate::{Estimate, Interval};
 pub use little::little_residual;
@@ -37,3 +42,4 @@ pub use signed_rank::{
     SMALLEST_SAMPLE_95, attainable_level, hodges_lehmann, signed_rank_p_value, upper_tail,
 };
 pub use stopping::{Decision, Repetition, StoppingRule, widest_half_width};
+pub use student::student_quantile;
