@@ -1,8 +1,8 @@
 //! Runs made up for the tests.
 
 use sharebench_model::{
-    Check, Coordinates, CpuTime, ErrorClass, Facts, Histogram, IoBytes, Measure, RateBase, RunHeader,
-    StepResult, TargetIdentity, Value, Verdict, WireCount, axis,
+    Check, Coordinates, CpuTime, ErrorClass, Facts, Histogram, IoBytes, Measure, RateBase, ResponseWorth,
+    RunHeader, StepResult, TargetIdentity, Value, Verdict, WireCount, axis,
 };
 
 /// A file name of this process, removed with its companions when dropped.
@@ -78,6 +78,7 @@ pub fn step(index: u32) -> StepResult {
         motors_reported: 2,
         censored: 1,
         response: histogram(&[(1_000_000, 900), (9_000_000, 100)]),
+        response_worth: vec![ResponseWorth { quantile: 0.95, n: 123.25 + f64::from(index), freedom: 49.0 }],
         service: histogram(&[(900_000, 1000)]),
         lag: Histogram::new(),
         client_cpu: CpuTime { user_ns: 5, kernel_ns: 6 },
