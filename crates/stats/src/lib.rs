@@ -13,6 +13,7 @@
 //! ```
 
 mod bootstrap;
+mod changes;
 mod clock;
 mod dependent;
 mod discovery;
@@ -23,10 +24,12 @@ mod order_statistic;
 mod ratio;
 mod repetitions;
 mod signed_rank;
+mod steady;
 mod stopping;
 mod student;
 
 pub use bootstrap::{Work, total_work_log_ratio};
+pub use changes::change_points;
 pub use clock::{clock_allowance, widen_by_clock};
 pub use dependent::{
     Batch, RESOLVED_TAIL, Worth, dependent_quantile_ranks, is_lower_bound, is_resolved, pooled_worth, worth,
@@ -41,5 +44,6 @@ pub use repetitions::repetitions_needed;
 pub use signed_rank::{
     SMALLEST_SAMPLE_95, attainable_level, hodges_lehmann, signed_rank_p_value, upper_tail,
 };
+pub use steady::{SteadyState, Unsteady, steady_state};
 pub use stopping::{Decision, Repetition, StoppingRule, widest_half_width};
 pub use student::student_quantile;
