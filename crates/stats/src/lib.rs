@@ -13,22 +13,27 @@
 //! ```
 
 mod bootstrap;
+mod capacity;
 mod changes;
 mod clock;
 mod dependent;
 mod discovery;
 mod estimate;
+mod least_squares;
 mod little;
 mod normal;
 mod order_statistic;
+mod queueing;
 mod ratio;
 mod repetitions;
 mod signed_rank;
 mod steady;
 mod stopping;
 mod student;
+mod usl;
 
 pub use bootstrap::{Work, total_work_log_ratio};
+pub use capacity::{Capacity, Forecast, Refusal, fit_capacity, forecast};
 pub use changes::change_points;
 pub use clock::{clock_allowance, widen_by_clock};
 pub use dependent::{
@@ -39,6 +44,7 @@ pub use estimate::{Estimate, Interval};
 pub use little::little_residual;
 pub use normal::{normal_cdf, normal_quantile};
 pub use order_statistic::{Ranks, median, quantile_ranks, sample_median};
+pub use queueing::{knee, mean_value_analysis, repairman_throughput};
 pub use ratio::separate_log_ratio;
 pub use repetitions::repetitions_needed;
 pub use signed_rank::{
@@ -47,3 +53,4 @@ pub use signed_rank::{
 pub use steady::{SteadyState, Unsteady, steady_state};
 pub use stopping::{Decision, Repetition, StoppingRule, widest_half_width};
 pub use student::student_quantile;
+pub use usl::{ErrorScale, LoadPoint, Usl};
