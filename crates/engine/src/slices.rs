@@ -23,12 +23,12 @@ const QUANTILES: [f64; 4] = [0.5, 0.95, 0.99, 0.999];
 pub(crate) struct Slices {
     shift: u32,
     first: u64,
-    slices: VecDeque<Slice>,
+    kept: VecDeque<Slice>,
 }
 
 impl Default for Slices {
     fn default() -> Self {
-        Self { shift: FIRST_SHIFT, first: 0, slices: VecDeque::new() }
+        Self { shift: FIRST_SHIFT, first: 0, kept: VecDeque::new() }
     }
 }
 
@@ -71,7 +71,7 @@ impl Slice {
 
 /// Buckets of equal relative width above 2^6, of one nanosecond below.
 fn bucket(nanos: u64) -> usize {
-    let octave = (63 - (nanos | 1).leading_zeros()).saturating_sub(SUB_BITS);
+    let octave = (nanos | 1).ilog2().saturating_sub(SUB_BITS);
     ((u64::from(octave) << SUB_BITS) + (nanos >> octave)) as usize
 }
 
@@ -79,28 +79,28 @@ impl Slices {
     /// Adds a time that ended at `at`, both nanoseconds.
     pub fn record(&mut self, at: u64, nanos: u64) {
         let slice = self.slice(at);
-        self.slices[slice].add(bucket(nanos), 1);
+        self.kept[slice].add(bucket(nanos), 1);
     }
 
     /// Index of the slice that holds `at`, made or made room for where there is none.
     fn slice(&mut self, at: u64) -> usize {
-        if self.slices.is_empty() {
+        if self.kept.is_empty() {
             self.first = at >> self.shift;
-            self.slices.push_back(Slice::default());
+            self.kept.push_back(Slice::default());
         }
         loop {
             let number = at >> self.shift;
-            let last = self.first + self.slices.len() as u64 - 1;
+            let last = self.first + self.kept.len() as u64 - 1;
             if number.max(last) - number.min(self.first) >= MOST as u64 {
                 self.coarsen();
                 continue;
             }
             for _ in number..self.first {
-                self.slices.push_front(Slice::default());
+                self.kept.push_front(Slice::default());
             }
             self.first = self.first.min(number);
             for _ in last..number {
-                self.slices.push_back(Slice::default());
+                self.kept.push_back(Slice::default());
             }
             return (number - self.first) as usize;
         }
@@ -110,7 +110,7 @@ impl Slices {
     fn coarsen(&mut self) {
         let odd = self.first % 2;
         let mut joined: VecDeque<Slice> = VecDeque::with_capacity(MOST);
-        for (number, slice) in (odd..).zip(self.slices.drain(..)) {
+        for (number, slice) in (odd..).zip(self.kept.drain(..)) {
             if number % 2 == 1
                 && let Some(last) = joined.back_mut()
             {
@@ -119,27 +119,27 @@ impl Slices {
                 joined.push_back(slice);
             }
         }
-        self.slices = joined;
+        self.kept = joined;
         self.first /= 2;
         self.shift += 1;
     }
 
     /// Adds another thread's slices.
     pub fn merge(&mut self, mut other: Self) {
-        if self.slices.is_empty() {
+        if self.kept.is_empty() {
             *self = other;
             return;
         }
-        while other.shift < self.shift && !other.slices.is_empty() {
+        while other.shift < self.shift && !other.kept.is_empty() {
             other.coarsen();
         }
         while self.shift < other.shift {
             self.coarsen();
         }
-        for (offset, slice) in other.slices.iter().enumerate().filter(|(_, slice)| !slice.counts.is_empty()) {
+        for (offset, slice) in other.kept.iter().enumerate().filter(|(_, slice)| !slice.counts.is_empty()) {
             // Making room may lengthen our slices, so the start is told in nanoseconds.
             let at = self.slice((other.first + offset as u64) << other.shift);
-            self.slices[at].join(slice);
+            self.kept[at].join(slice);
         }
     }
 
@@ -153,14 +153,14 @@ impl Slices {
         }
         let at = |quantile: f64| {
             let threshold = bucket(times.quantile(quantile));
-            let batches: Vec<Batch> = self.slices.iter().map(|slice| slice.batch(threshold)).collect();
+            let batches: Vec<Batch> = self.kept.iter().map(|slice| slice.batch(threshold)).collect();
             worth(&batches).map(|worth| ResponseWorth { quantile, n: worth.n, freedom: worth.freedom })
         };
         QUANTILES.into_iter().filter_map(at).collect()
     }
 
     fn held(&self) -> usize {
-        self.slices.iter().filter(|slice| !slice.counts.is_empty()).count()
+        self.kept.iter().filter(|slice| !slice.counts.is_empty()).count()
     }
 }
 
@@ -197,9 +197,9 @@ mod tests {
         }
         let [mut merged, late] = parts;
         merged.merge(late);
-        assert!(whole.slices.len() <= MOST && whole.slices.len() > MOST / 4);
+        assert!(whole.kept.len() <= MOST && whole.kept.len() > MOST / 4);
         let counts = |slices: &Slices| -> Vec<Batch> {
-            slices.slices.iter().map(|slice| slice.batch(bucket(500_000))).collect()
+            slices.kept.iter().map(|slice| slice.batch(bucket(500_000))).collect()
         };
         assert_eq!(counts(&merged), counts(&whole));
         assert_eq!(counts(&whole).iter().map(|batch| batch.n).sum::<u64>(), 20_000);
