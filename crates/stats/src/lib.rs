@@ -26,12 +26,14 @@ mod order_statistic;
 mod quantum;
 mod queueing;
 mod ratio;
+mod regions;
 mod repetitions;
 mod signed_rank;
 mod steady;
 mod stopping;
 mod student;
 mod usl;
+mod winsorise;
 
 pub use bootstrap::{Work, total_work_log_ratio};
 pub use capacity::{Capacity, Forecast, Refusal, fit_capacity, forecast};
@@ -48,6 +50,7 @@ pub use order_statistic::{Ranks, median, quantile_ranks, sample_median};
 pub use quantum::{Quantum, TimeRange, clock_quanta};
 pub use queueing::{knee, mean_value_analysis, repairman_throughput};
 pub use ratio::separate_log_ratio;
+pub use regions::{Rectangle, Region, SMALLEST_SWEEPS, Surface, differing_regions};
 pub use repetitions::repetitions_needed;
 pub use signed_rank::{
     SMALLEST_SAMPLE_95, attainable_level, hodges_lehmann, signed_rank_p_value, upper_tail,
