@@ -10,6 +10,7 @@ mod adapters;
 mod bad_input;
 mod cleanliness;
 mod demo;
+mod doctor;
 mod embedded;
 mod interop_ganesha;
 mod interop_smbd;

@@ -40,6 +40,20 @@ pub fn met(test: &str, needs: &[Need]) -> bool {
     let Some(reason) = needs.iter().find_map(|need| need.unmet()) else { return true };
     let line = format!("SKIPPED: {test}: {reason}");
     assert!(std::env::var_os("CI").is_none_or(|ci| ci.is_empty()), "{line}, which CI does not allow");
+    report(&line);
+    false
+}
+
+/// Reports that the machine was too noisy for a test to mean anything: a skip that CI allows too, since no
+/// installation helps against it.
+///
+/// # Panics
+/// When the list of skips cannot be written.
+pub fn too_noisy(test: &str, reason: &str) {
+    report(&format!("SKIPPED: {test}: too noisy: {reason}"));
+}
+
+fn report(line: &str) {
     eprintln!("{line}");
     if let Some(path) = std::env::var_os("SHAREBENCH_SKIPS") {
         let opened = std::fs::OpenOptions::new().append(true).create(true).open(path);
@@ -48,7 +62,6 @@ pub fn met(test: &str, needs: &[Need]) -> bool {
             .and_then(|mut file| file.write_all(format!("{line}\n").as_bytes()))
             .expect("the list of skips");
     }
-    false
 }
 
 /// Returns from the test when the machine lacks something it needs: `needs!(Smbd::NEEDS);`

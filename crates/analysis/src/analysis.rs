@@ -13,9 +13,12 @@ use crate::pairing::{Pairs, Side, pair, usable};
 use crate::parallel::in_parallel;
 use crate::ratio::ratio;
 use crate::section::{Layout, layouts};
+use crate::self_checks::{summaries, thinned};
 use crate::summary::summary;
 use crate::system::systems;
-use crate::{Comparison, Options, Overall, Row, RunData, Section, Sentence, System, TrustLine, View};
+use crate::{
+    CheckSummary, Comparison, Options, Overall, Row, RunData, Section, Sentence, System, TrustLine, View,
+};
 use crate::{findings, trust};
 
 /// Fewest pairs from which single cells may be claimed after adjustment for their number.
@@ -77,6 +80,9 @@ pub struct Analysis {
     pub answer: Vec<Sentence>,
     /// Why to believe it, or not.
     pub trust: Vec<TrustLine>,
+    /// Every self-check over all steps.
+    #[serde(default)]
+    pub self_checks: Vec<CheckSummary>,
     /// Systems under comparison.
     pub systems: Vec<System>,
     /// Which were compared, and how they stand.
@@ -113,6 +119,7 @@ pub fn analyse(runs: &[RunData], options: &Options) -> Analysis {
         title: title(runs),
         answer: Vec::new(),
         trust: Vec::new(),
+        self_checks: summaries(runs.iter().flat_map(|run| &run.steps)),
         comparisons: comparisons(&systems, &identities),
         sections: Vec::new(),
         findings: Vec::new(),
@@ -257,8 +264,12 @@ fn reason(step: &StepResult) -> String {
 
 /// Fills the summaries of every comparison, and the adjusted p-values of its cells.
 fn compare(analysis: &mut Analysis, pairs: &[SectionPairs], options: &Options) {
-    let Analysis { comparisons, sections, .. } = analysis;
+    let Analysis { comparisons, sections, left_out, .. } = analysis;
     for (index, comparison) in comparisons.iter_mut().enumerate() {
+        let rows: BTreeMap<&Coordinates, &Row> =
+            sections.iter().flat_map(|section| &section.rows).map(|row| (&row.coordinates, row)).collect();
+        let compared = |at: &Coordinates| rows.get(at).is_some_and(|row| row.ratios[index].is_some());
+        comparison.thinned = thinned(comparison, left_out, compared);
         for (section, pairs) in sections.iter().zip(pairs) {
             let cells: Vec<&Pairs> = pairs[index].iter().flatten().collect();
             let ratios = section.rows.iter().filter_map(|row| row.ratios[index].as_ref());

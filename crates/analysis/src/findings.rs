@@ -319,5 +319,16 @@ fn absences(analysis: &Analysis) -> Vec<Sentence> {
         );
         sentences.push(Sentence::new(Tone::Note, text));
     }
+    for comparison in analysis.comparisons.iter().filter(|comparison| !comparison.thinned.is_empty()) {
+        let steps: usize = comparison.thinned.iter().map(|cell| cell.steps).sum();
+        let whole = comparison.thinned.iter().filter(|cell| cell.whole).count();
+        let text = format!(
+            "{}: {} lost {} to failed self-checks; {whole} of these cells could not be compared at all.",
+            comparison.name,
+            counted(comparison.thinned.len(), "cell"),
+            counted(steps, "step"),
+        );
+        sentences.push(Sentence::new(Tone::Note, text));
+    }
     sentences
 }

@@ -94,8 +94,12 @@ pub(crate) fn outcome(
     let total = merge(steps, curve);
     let per_operation = |nanos: u64| nanos as f64 / total.operations.max(1) as f64;
     let percentile = |p| percentile(steps, &total.response, total.censored, p, options.level);
-    let mut remarks: Vec<String> =
-        steps.iter().flat_map(|step| &step.checks).map(|c| format!("{}: {}", c.name, c.detail)).collect();
+    let mut remarks: Vec<String> = steps
+        .iter()
+        .flat_map(|step| &step.checks)
+        .filter(|c| c.verdict > Verdict::Valid)
+        .map(|c| format!("{}: {}", c.name, c.detail))
+        .collect();
     remarks.sort();
     remarks.dedup();
     Some(Outcome {

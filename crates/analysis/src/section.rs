@@ -147,7 +147,28 @@ pub(crate) fn layouts<'a>(steps: impl Iterator<Item = &'a StepResult>) -> Vec<La
 
 /// Position of a section's test in the order in which users know them.
 fn rank(section: &Layout) -> usize {
-    const USUAL: [&str; 6] = ["write", "rewrite", "read", "reread", "random-read", "random-write"];
+    const USUAL: [&str; 20] = [
+        "write",
+        "rewrite",
+        "read",
+        "reread",
+        "random-read",
+        "random-write",
+        "random-mix",
+        "backward-read",
+        "record-rewrite",
+        "stride-read",
+        "fwrite",
+        "frewrite",
+        "fread",
+        "freread",
+        "mmap-write",
+        "mmap-rewrite",
+        "mmap-read",
+        "mmap-reread",
+        "mmap-random-read",
+        "mmap-random-write",
+    ];
     let test = section.positions.first().and_then(|position| position.text(axis::TEST));
     USUAL.iter().position(|usual| Some(*usual) == test).unwrap_or(USUAL.len())
 }

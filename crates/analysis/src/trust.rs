@@ -9,7 +9,7 @@ use sharebench_stats::median;
 use crate::analysis::error_count;
 use crate::precision::cell_widths;
 use crate::wording::counted;
-use crate::{Analysis, Evidence, RunData};
+use crate::{Analysis, CheckSummary, Evidence, RunData};
 
 /// A traffic light.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -42,7 +42,7 @@ fn line(light: Light, subject: &str, text: impl Into<String>) -> TrustLine {
 pub(crate) fn lines(analysis: &Analysis, runs: &[RunData]) -> Vec<TrustLine> {
     let mut lines: Vec<TrustLine> = runs.iter().map(|run| ending(run, runs.len())).collect();
     let steps: Vec<&StepResult> = runs.iter().flat_map(|run| &run.steps).collect();
-    lines.push(self_checks(&steps));
+    lines.push(self_checks(&steps, &analysis.self_checks));
     lines.extend(remarks(&steps));
     lines.push(integrity(&steps));
     lines.push(failures(runs, &steps));
@@ -76,7 +76,7 @@ fn ending(run: &RunData, runs: usize) -> TrustLine {
     line(light, &subject, text)
 }
 
-fn self_checks(steps: &[&StepResult]) -> TrustLine {
+fn self_checks(steps: &[&StepResult], summaries: &[CheckSummary]) -> TrustLine {
     let of = |verdict: Verdict| steps.iter().filter(|step| step.verdict() == verdict).count();
     let (invalid, suspicious) = (of(Verdict::Invalid), of(Verdict::Suspicious));
     let light = match (invalid, suspicious) {
@@ -92,13 +92,20 @@ fn self_checks(steps: &[&StepResult]) -> TrustLine {
             counted(steps.len(), "step")
         )
     };
-    line(light, "self-checks", text)
+    let unknown = |summary: &&CheckSummary| summary.verdict() == Verdict::NotKnown;
+    let unknown: Vec<&str> = summaries.iter().filter(unknown).map(|summary| summary.name.as_str()).collect();
+    let unknown = if unknown.is_empty() {
+        String::new()
+    } else {
+        format!("; could not be checked: {}", unknown.join(", "))
+    };
+    line(light, "self-checks", text + &unknown)
 }
 
 /// One line per check that complained, with an example of its arithmetic.
 fn remarks(steps: &[&StepResult]) -> Vec<TrustLine> {
     let mut by_name: BTreeMap<&str, (usize, Verdict, &str)> = BTreeMap::new();
-    for check in steps.iter().flat_map(|step| &step.checks).filter(|check| check.verdict != Verdict::Valid) {
+    for check in steps.iter().flat_map(|step| &step.checks).filter(|check| check.verdict > Verdict::Valid) {
         let entry = by_name.entry(&check.name).or_insert((0, check.verdict, &check.detail));
         *entry = (entry.0 + 1, entry.1.max(check.verdict), entry.2);
     }

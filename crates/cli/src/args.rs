@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use sharebench_model::units::{ByteSize, parse_duration};
-use sharebench_plan::{Test, Verify};
+use sharebench_model::units::{BitRate, ByteSize, parse_duration};
+use sharebench_plan::{Arrivals, Auto, Test, Think, Values, Verify};
 use sharebench_results::RunReference;
 
+use crate::doctor::DoctorArgs;
 use crate::exit::TABLE;
 use crate::repeating::Repeating;
 
@@ -56,7 +57,10 @@ pub enum Command {
     /// File sizes x record sizes x tests.
     #[command(after_help = "Examples:
   sharebench sweep /mnt/nas
-  sharebench sweep smb://alice@nas/share nfs://nas/export --file-sizes 1MiB,64MiB --record-sizes 4KiB,64KiB")]
+  sharebench sweep smb://alice@nas/share nfs://nas/export --file-sizes 1MiB,64MiB --record-sizes 4KiB,64KiB
+  sharebench sweep /mnt/nas --auto                                  # IOzone's 126 cells, 13 tests
+  sharebench sweep nfs://nas/export --tests random-mix --read-share 30,70 --record-sizes '4KiB..1MiB x4'
+  sharebench sweep smb://alice@nas/share --tests write,read --motors 1,2,4 --shared-file")]
     Sweep(SweepArgs),
     /// Request sizes x queue depths, with client CPU per request.
     #[command(after_help = "Example:\n  sharebench depth smb://alice@nas/share /mnt/nas --depths 1,2,4,8")]
@@ -97,6 +101,12 @@ pub enum Command {
     /// Write one run as CSV or JSON.
     #[command(after_help = "Example:\n  sharebench export last --format csv > run.csv")]
     Export(ExportArgs),
+    /// Say what this machine can measure, and prove it against servers with known truth.
+    #[command(after_help = "Examples:
+  sharebench doctor                       # some seconds
+  sharebench doctor --prove --quick       # some minutes
+  sharebench doctor --prove --only K1,K18 --format json")]
+    Doctor(DoctorArgs),
     /// Print shell completions.
     Completions(CompletionArgs),
 }
@@ -124,6 +134,9 @@ pub struct Measuring {
     /// Deadline of one operation and of connecting [default: 30s].
     #[arg(long, value_parser = parse_duration)]
     pub timeout: Option<Duration>,
+    /// Rate of the link to the targets, such as 1Gbit [default: what the route's device says].
+    #[arg(long, value_name = "RATE")]
+    pub link: Option<BitRate>,
     /// Also write an HTML report.
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
@@ -141,15 +154,39 @@ pub struct SweepArgs {
     /// Systems under test.
     #[arg(required = true, value_name = "TARGET")]
     pub targets: Vec<String>,
-    /// Bytes per file [default: 64KiB,1MiB,16MiB].
+    /// IOzone's matrix of file and record sizes: 126 cells ("full"), or its form of 1993.
+    #[arg(long, value_name = "MATRIX", num_args = 0..=1, default_missing_value = "full")]
+    pub auto: Option<Auto>,
+    /// Bytes per file; lists and ranges such as 64KiB..512MiB x2 [default: 64KiB,1MiB,16MiB].
     #[arg(long, value_delimiter = ',')]
-    pub file_sizes: Option<Vec<ByteSize>>,
+    pub file_sizes: Option<Vec<Values<ByteSize>>>,
     /// Bytes per operation [default: 4KiB,64KiB,1MiB].
     #[arg(long, value_delimiter = ',')]
-    pub record_sizes: Option<Vec<ByteSize>>,
-    /// Tests [default: write,rewrite,read,reread,random-read,random-write].
+    pub record_sizes: Option<Vec<Values<ByteSize>>>,
+    /// Tests, or groups of them: usual, requests, streams, mmap, all; see docs/sweeps.md [default: usual].
+    #[arg(long, value_delimiter = ',', value_parser = Test::named)]
+    pub tests: Option<Vec<Vec<Test>>>,
+    /// Operations in flight per motor [default: 1].
     #[arg(long, value_delimiter = ',')]
-    pub tests: Option<Vec<Test>>,
+    pub depths: Option<Vec<Values<u32>>>,
+    /// Throughput mode: so many motors at once, over one common window.
+    #[arg(long, value_delimiter = ',')]
+    pub motors: Option<Vec<Values<u32>>>,
+    /// The motors share one file, each with a part of its own, instead of having a file each.
+    #[arg(long, requires = "motors")]
+    pub shared_file: bool,
+    /// What offsets are multiples of; 0 for the record size [default: 0].
+    #[arg(long, value_delimiter = ',', value_name = "SIZE")]
+    pub align: Option<Vec<Values<ByteSize>>>,
+    /// Distance of stride-read in records [default: 17].
+    #[arg(long, value_delimiter = ',', value_name = "RECORDS")]
+    pub stride: Option<Vec<Values<u32>>>,
+    /// Percent of reads in random-mix [default: 50].
+    #[arg(long, value_delimiter = ',', value_name = "PERCENT")]
+    pub read_share: Option<Vec<Values<u32>>>,
+    /// Buffer of the streams of fwrite, frewrite, fread and freread [default: 64KiB].
+    #[arg(long, value_name = "SIZE")]
+    pub stream_buffer: Option<ByteSize>,
     #[command(flatten)]
     pub measuring: Measuring,
 }
@@ -164,13 +201,13 @@ pub struct DepthArgs {
     pub file_size: Option<ByteSize>,
     /// Bytes per operation [default: 4KiB,64KiB].
     #[arg(long, value_delimiter = ',')]
-    pub record_sizes: Option<Vec<ByteSize>>,
+    pub record_sizes: Option<Vec<Values<ByteSize>>>,
     /// Operations in flight [default: 1,2,4,8].
     #[arg(long, value_delimiter = ',')]
-    pub depths: Option<Vec<u32>>,
+    pub depths: Option<Vec<Values<u32>>>,
     /// Tests [default: read,rewrite,random-read,random-write].
-    #[arg(long, value_delimiter = ',')]
-    pub tests: Option<Vec<Test>>,
+    #[arg(long, value_delimiter = ',', value_parser = Test::named)]
+    pub tests: Option<Vec<Vec<Test>>>,
     #[command(flatten)]
     pub measuring: Measuring,
 }
@@ -180,13 +217,20 @@ pub struct LoadArgs {
     /// Systems under test.
     #[arg(required = true, value_name = "TARGET")]
     pub targets: Vec<String>,
-    /// Virtual users (motors) per step [default: 1,2,5,10].
+    /// Virtual users (motors) per step [default: 1,2,5,10; with --arrivals constant or poisson 32].
     #[arg(long, value_delimiter = ',')]
-    pub steps: Option<Vec<u32>>,
-    /// Pause between a user's transactions [default: 1s].
-    #[arg(long, value_parser = parse_duration)]
-    pub think: Option<Duration>,
-    /// copy-all-bidirectional, copy-all-to-server or copy-all-from-server.
+    pub steps: Option<Vec<Values<u32>>>,
+    /// Who decides when the next transaction starts: closed (each user, after thinking), constant or poisson
+    /// (a schedule at --rates, whatever the target does) [default: closed].
+    #[arg(long)]
+    pub arrivals: Option<Arrivals>,
+    /// Intended starts per second of all users together, per step; with --arrivals constant or poisson.
+    #[arg(long, value_delimiter = ',')]
+    pub rates: Option<Vec<Values<u32>>>,
+    /// Pause between a user's transactions, such as 1s, or 'exp 1s' for exponential ones [default: 1s].
+    #[arg(long)]
+    pub think: Option<Think>,
+    /// copy-all-bidirectional, copy-all-to-server, copy-all-from-server, single-read or single-write.
     #[arg(long)]
     pub workload: Option<String>,
     /// Unmeasured start of a step [default: 2s].
@@ -198,7 +242,7 @@ pub struct LoadArgs {
     /// Bytes of the data set [default: 5.6MB].
     #[arg(long)]
     pub scale: Option<ByteSize>,
-    /// Bytes per operation of a copy [default: 100KB].
+    /// Bytes per operation [default: 100KB, 4KiB for single-read and single-write].
     #[arg(long)]
     pub block: Option<ByteSize>,
     #[command(flatten)]

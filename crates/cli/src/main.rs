@@ -4,6 +4,7 @@ mod args;
 mod book;
 mod credentials;
 mod demo;
+mod doctor;
 mod environment;
 mod exit;
 mod from_flags;
@@ -47,6 +48,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         Command::Compare(compare) => book::compare(compare, flags),
         Command::Report(report) => book::report(report, flags),
         Command::Export(export) => book::export(export, flags),
+        Command::Doctor(doctor) => Ok(doctor::run(doctor, flags)),
         Command::Completions(completions) => {
             clap_complete::generate(
                 completions.shell,

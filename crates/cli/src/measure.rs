@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use sharebench_engine::{Run, RunEnd, StartError, StopSignal};
+use sharebench_engine::{Clock, Run, RunEnd, StartError, StopSignal};
 use sharebench_model::{ErrorClass, RepeatRule, RunEvent, RunHeader, RunOutcome, StepResult};
 use sharebench_plan::{Plan, ResolvedPlan};
 use sharebench_results::{RunId, RunReference, RunSink, Store};
@@ -204,6 +204,7 @@ impl<'a> Measurement<'a> {
             directory: &self.directory,
             resumed: self.resumed,
             stop: &stop,
+            clock: &Clock::start(),
             events: &sender,
         };
         let end = std::thread::scope(|scope| {

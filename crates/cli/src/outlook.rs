@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use sharebench_model::units::ByteSize;
 use sharebench_model::{PrecisionReport, Standing};
-use sharebench_plan::{Extent, Repeat, ResolvedPlan};
+use sharebench_plan::{Bounds, Repeat, ResolvedPlan};
 
 /// Most cells that are named one by one.
 const NAMED: usize = 5;
@@ -31,7 +31,7 @@ pub fn outlook(plan: &ResolvedPlan) -> Vec<String> {
 }
 
 /// The steps of a plan: a number, or a range.
-pub fn steps(steps: Extent<u64>) -> String {
+pub fn steps(steps: Bounds<u64>) -> String {
     if steps.least == steps.most {
         counted(steps.most, "step")
     } else {
@@ -58,7 +58,7 @@ fn repetition(repeat: Repeat) -> String {
     }
 }
 
-fn time(time: Extent<Duration>) -> String {
+fn time(time: Bounds<Duration>) -> String {
     let (least, most) = (span(time.least.as_secs_f64()), span(time.most.as_secs_f64()));
     if least == most {
         format!("about {most}, preparing files not counted")

@@ -8,15 +8,19 @@ use sharebench_model::{OpError, Random, RateBase, RunEvent, RunOutcome, StepResu
 use sharebench_plan::{ResolvedPlan, StepPlan, Work};
 use sharebench_target::{ConnectError, SessionSpec, Target};
 
-use crate::check::checks;
-use crate::clock::{Clock, unix_ms};
+use crate::check::{Evidence, checks};
+use crate::clock::{Clock, ClockError};
 use crate::deadline::Deadline;
 use crate::files::{TargetFiles, directory_on, remove_tree};
 use crate::load_step::{LoadStep, prepare_set};
+use crate::machine::Machine;
 use crate::pass::{PassContext, PassEnd};
+use crate::record_motor::RecordCrew;
 use crate::record_step;
+use crate::rounds::UnderWay;
 use crate::stop::StopSignal;
 use crate::tally::Tally;
+use crate::throughput_step;
 
 /// Why a run could not start; nothing was measured and nothing is left on any target.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -75,6 +79,8 @@ pub struct Run<'a> {
     pub resumed: bool,
     /// Asks the run to stop.
     pub stop: &'a StopSignal,
+    /// The clock of all its instants: [`Clock::start`], or a virtual one.
+    pub clock: &'a Clock,
     /// Where events go; a receiver that is gone stops nothing.
     pub events: &'a Sender<RunEvent>,
 }
@@ -92,18 +98,22 @@ impl Run<'_> {
     /// Runs the schedule on the calling thread. Sends every event but [`RunEvent::Started`], which is
     /// the caller's, who knows the header.
     pub fn execute(&self) -> Result<RunEnd, StartError> {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(|error| StartError::Runtime(error.to_string()))?;
-        runtime.block_on(self.drive())
+        match self.clock.block_on(self.drive()) {
+            Ok(end) => end,
+            Err(ClockError::Runtime(why)) => Err(StartError::Runtime(why)),
+            Err(deadlock @ ClockError::Deadlock { .. }) => {
+                let outcome = RunOutcome::EngineFailed(deadlock.to_string());
+                self.tell(RunEvent::Finished(outcome.clone()));
+                let left = |index| (index as u32, deadlock.to_string());
+                Ok(RunEnd { outcome, left_behind: (0..self.targets.len()).map(left).collect() })
+            }
+        }
     }
 
     async fn drive(&self) -> Result<RunEnd, StartError> {
-        let clock = Clock::start();
-        let (verify, timeout) = (self.plan.verify, self.plan.timeout);
-        let mut context =
-            PassContext { clock: &clock, stop: self.stop, verify, deadline: Deadline::new(timeout) };
+        let (clock, verify) = (self.clock, self.plan.verify);
+        let deadline = Deadline::new(clock, self.plan.timeout);
+        let mut context = PassContext { clock, stop: self.stop, verify, deadline };
         let mut hosts = Vec::new();
         if let Err(error) = self.prepare(&mut hosts, &mut context).await {
             for host in hosts {
@@ -112,7 +122,11 @@ impl Run<'_> {
             }
             return Err(error);
         }
-        let outcome = self.schedule(&mut hosts, &mut context).await;
+        // In virtual time there is no machine that could disturb it.
+        let mut machine = (!clock.is_virtual()).then(|| Machine::start(clock, self.plan, self.targets));
+        let under_way = UnderWay { hosts: &mut hosts, machine: &mut machine, context: &mut context };
+        let outcome = self.schedule(under_way).await;
+        drop(machine);
         // Cleaning up must not be cut short by the request to stop.
         let go_on = StopSignal::default();
         context.stop = &go_on;
@@ -166,6 +180,12 @@ impl Run<'_> {
                 capabilities.protocol, capabilities.max_record
             ));
         }
+        if let (false, Some(test)) = (capabilities.mapping, self.plan.first_mapping()) {
+            return beyond(format!(
+                "{test} has no meaning over {}: only local and mounted paths without direct=1 can be mapped into memory; leave the mmap tests out or name other targets",
+                capabilities.protocol
+            ));
+        }
         Ok(())
     }
 
@@ -174,13 +194,13 @@ impl Run<'_> {
         SessionSpec { slots, slot_bytes, connect_timeout: self.plan.timeout }
     }
 
-    /// The greatest piece that divides every record of the plan.
+    /// The greatest piece that divides every request of the plan.
     fn unit(&self) -> u64 {
-        let records = self.plan.works().filter_map(|work| match work {
-            Work::Records(work) => Some(u64::from(work.record_size)),
-            Work::Transactions(_) => None,
+        let pieces = self.plan.works().flat_map(|work| match work {
+            Work::Records(work) => work.pieces().to_vec(),
+            Work::Transactions(_) => Vec::new(),
         });
-        records.reduce(greatest_common_divisor).unwrap_or(512)
+        pieces.reduce(greatest_common_divisor).unwrap_or(512)
     }
 
     /// Measures one step.
@@ -188,12 +208,23 @@ impl Run<'_> {
         &self,
         step: &StepPlan,
         host: &mut Host,
+        machine: Option<&Machine>,
         context: &mut PassContext<'_>,
     ) -> Result<StepResult, PassEnd> {
-        let started_unix_ms = unix_ms();
+        let started_unix_ms = self.clock.unix_ms();
         let target = &self.targets[step.target as usize];
         let mut tally = Tally::default();
         let (motors, rate_base) = match &step.work {
+            Work::Records(work) if work.motors.is_some() => {
+                let (clock, stop, verify, timeout) =
+                    (context.clock, self.stop, self.plan.verify, self.plan.timeout);
+                let seed = self.plan.seed ^ u64::from(step.index);
+                let target = target.as_ref();
+                let crew = RecordCrew { target, work, clock, stop, verify, timeout, seed };
+                let motors = work.motors.unwrap_or(1);
+                tally = throughput_step::measure(&crew, motors, &mut host.files, context).await?;
+                (motors, RateBase::Window)
+            }
             Work::Records(work) => {
                 let mut random = Random::new(self.plan.seed, 0x10_0000 + u64::from(step.index));
                 record_step::measure(work, &mut host.files, &mut random, context, &mut tally).await?;
@@ -211,7 +242,7 @@ impl Run<'_> {
                     directory: &host.files.directory,
                     seed: self.plan.seed ^ u64::from(step.index),
                 };
-                tally = load.measure().map_err(PassEnd::Broken)?;
+                tally = load.measure().await.map_err(PassEnd::Broken)?;
                 if self.stop.is_stopped() {
                     return Err(PassEnd::Stopped);
                 }
@@ -221,8 +252,13 @@ impl Run<'_> {
         for error in std::mem::take(&mut tally.told) {
             self.tell(RunEvent::Failure { index: step.index, class: error.class, detail: error.to_string() });
         }
-        let measure = tally.into_measure(motors, rate_base, target.capabilities().wire_counted);
-        let checks = checks(&step.work, &measure, self.plan.verify);
+        let capabilities = target.capabilities();
+        let machinery = machine.map(|machine| machine.during(step, capabilities.blocking, &tally));
+        let (work, verify, occupancy) = (&step.work, self.plan.verify, tally.occupancy);
+        let unfinished = std::mem::take(&mut tally.unfinished);
+        let mut measure = tally.into_measure(motors, rate_base, capabilities.wire_counted);
+        let checks = checks(&measure, &Evidence { work, verify, occupancy, machinery });
+        unfinished.count_in(&mut measure);
         Ok(StepResult {
             index: step.index,
             target: step.target,
@@ -268,15 +304,11 @@ pub fn remove_remains(
     only: Option<&str>,
     timeout: std::time::Duration,
 ) -> Result<Vec<String>, StartError> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| StartError::Runtime(error.to_string()))?;
-    runtime.block_on(async {
-        let (clock, stop) = (Clock::start(), StopSignal::default());
+    let (clock, stop) = (Clock::start(), StopSignal::default());
+    let removed = clock.block_on(async {
         let verify = sharebench_plan::Verify::Off;
-        let mut context =
-            PassContext { clock: &clock, stop: &stop, verify, deadline: Deadline::new(timeout) };
+        let deadline = Deadline::new(&clock, timeout);
+        let mut context = PassContext { clock: &clock, stop: &stop, verify, deadline };
         let spec = SessionSpec { slots: 1, slot_bytes: 4096, connect_timeout: timeout };
         let mut session = target.connect(&spec).await?;
         let directory = only.unwrap_or(crate::DIRECTORY_PREFIX).to_owned();
@@ -302,5 +334,6 @@ pub fn remove_remains(
         }
         session.close().await;
         Ok(names)
-    })
+    });
+    removed.unwrap_or_else(|error| Err(StartError::Runtime(error.to_string())))
 }

@@ -4,25 +4,51 @@
 //! sends what it learns as [`sharebench_model::RunEvent`]s. It works only inside one directory of its
 //! own on each target and removes it, also after errors and requests to stop.
 
+mod ceiling;
 mod check;
+mod check_machine;
+mod check_throughput;
 mod clock;
+mod clock_facts;
+mod counters;
 mod deadline;
 mod engine;
 mod file_state;
 mod files;
+mod fine_timer;
+mod health;
+mod link;
 mod load_step;
+mod machine;
 mod motor;
 mod order;
 mod pass;
+mod record_motor;
+mod record_pass;
 mod record_step;
 mod rounds;
+mod schedule;
+pub mod simulated;
+mod sleep;
 mod slices;
 pub mod stamp;
 mod stop;
 mod stopper;
+mod stream;
 mod tally;
+mod throughput_step;
+mod timer;
+mod transaction;
+mod virtual_time;
 
-pub use clock::Clock;
+pub use ceiling::{CeilingKind, generator_ceiling};
+pub use check_machine::contaminated;
+pub use clock::{Clock, ClockError};
+pub use clock_facts::ClockFacts;
 pub use engine::{Run, RunEnd, StartError, remove_remains};
 pub use files::{DIRECTORY_PREFIX, directory_on};
+pub use health::{Health, HealthMeter};
+pub use link::Link;
+pub use sleep::Sleep;
 pub use stop::StopSignal;
+pub use timer::precise_timers;

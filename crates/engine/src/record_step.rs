@@ -1,13 +1,17 @@
 //! A cell: one test on one file by one motor, in whole passes until it has lasted long enough.
 
-use sharebench_model::{ErrorClass, MetaOp, Random};
-use sharebench_plan::{MOST_WALL, RecordWork, Test};
+use sharebench_model::Random;
+use sharebench_plan::{RecordWork, Start};
 
 use crate::file_state::FileState;
 use crate::files::TargetFiles;
-use crate::order::Order;
-use crate::pass::{Pass, PassContext, PassEnd};
+use crate::order::Part;
+use crate::pass::{PassContext, PassEnd};
+use crate::record_pass::RecordPass;
 use crate::tally::Tally;
+
+/// A cell ends after this many times its sample, however little of that was busy.
+pub(crate) const MOST_WALL: u64 = sharebench_plan::MOST_WALL as u64;
 
 /// Measures a cell. The tally holds what was measured also when the target is lost on the way.
 pub(crate) async fn measure(
@@ -18,32 +22,36 @@ pub(crate) async fn measure(
     tally: &mut Tally,
 ) -> Result<(), PassEnd> {
     let name = format!("data-{}", work.file_size);
-    if work.test != Test::Write {
+    let fresh = work.test.start() == Start::Fresh;
+    if !fresh {
         target.ensure(&name, work.file_size, context).await?;
     }
     let sample = work.sample.as_nanos() as u64;
     let begin = context.clock.now();
     let mut first = true;
-    while first || (tally.busy_ns < sample && context.clock.now() - begin < sample * u64::from(MOST_WALL)) {
-        if work.test == Test::Write {
+    let mut passing = true;
+    while first || passing && (tally.busy_ns < sample && context.clock.now() - begin < sample * MOST_WALL) {
+        if fresh {
             let mut file = target.create("new", work.file_size, context).await?;
-            let result = one_pass(work, target, &mut file, random, context, tally).await;
+            let result = one_pass(work, target, &mut file, first, random, context, tally).await;
             target.discard(file, context).await?;
             result?;
         } else if let Some(mut file) = target.files.remove(&name) {
-            let result = prepared_pass(work, target, &mut file, first, random, context, tally).await;
+            let result = one_pass(work, target, &mut file, first, random, context, tally).await;
             target.files.insert(name.clone(), file);
             result?;
         }
         first = false;
+        // In virtual time a target may answer at once: no repetition would ever fill the sample.
+        passing = context.clock.now() > begin;
     }
     tally.motors_reported = u32::from(tally.operations > 0);
     tally.response = tally.service.clone();
     Ok(())
 }
 
-/// A pass over the data file in the cache state that the test asks for.
-async fn prepared_pass(
+/// A pass over a file in the state that the test asks for.
+async fn one_pass(
     work: &RecordWork,
     target: &mut TargetFiles,
     file: &mut FileState,
@@ -52,34 +60,13 @@ async fn prepared_pass(
     context: &mut PassContext<'_>,
     tally: &mut Tally,
 ) -> Result<(), PassEnd> {
-    match (work.test, file.file) {
-        (Test::Read, Some(handle)) => {
-            let drop = MetaOp::DropCache { file: handle };
-            match context.deadline.call(target.session.as_mut(), drop).await {
-                Err(error) if error.class != ErrorClass::Unsupported => return Err(error.into()),
-                _ => {}
-            }
-        }
-        (Test::Reread, _) if first => {
-            one_pass(work, target, file, random, context, &mut Tally::default()).await?;
-        }
-        _ => {}
-    }
-    one_pass(work, target, file, random, context, tally).await
-}
-
-async fn one_pass(
-    work: &RecordWork,
-    target: &mut TargetFiles,
-    file: &mut FileState,
-    random: &mut Random,
-    context: &mut PassContext<'_>,
-    tally: &mut Tally,
-) -> Result<(), PassEnd> {
     let Some(handle) = file.file else { return Ok(()) };
-    let order = Order::new(work.test.pattern(), work.file_size / u64::from(work.record_size), random);
-    let write = work.test.writes().then(|| file.next_generation());
     let session = target.session.as_mut();
-    let (record_size, depth) = (work.record_size, work.queue_depth);
-    Pass { context, session, file, handle, record_size, depth, write }.run(order, tally).await
+    let mut pass = RecordPass { work, part: Part::WHOLE, session, file, handle };
+    let mut result = pass.prepare(first, random, context).await;
+    if result.is_ok() {
+        result = pass.run(random, context, tally).await;
+    }
+    let released = pass.release(context).await;
+    result.and(released.map_err(PassEnd::from))
 }

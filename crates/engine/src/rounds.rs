@@ -6,8 +6,19 @@ use sharebench_model::{Round, RunEvent, RunOutcome, StepResult};
 use sharebench_plan::{Schedule, StepPlan};
 
 use crate::engine::{Host, Run};
+use crate::machine::Machine;
 use crate::pass::{PassContext, PassEnd};
 use crate::stopper::Stopper;
+
+/// What steps are measured with.
+pub(crate) struct UnderWay<'a, 'b> {
+    /// Per target.
+    pub hosts: &'a mut [Host],
+    /// None in virtual time.
+    pub machine: &'a mut Option<Machine>,
+    /// Clock, stop signal and deadline of operations.
+    pub context: &'a mut PassContext<'b>,
+}
 
 /// Time for all cells.
 struct Budget {
@@ -22,14 +33,15 @@ impl Budget {
 
 impl Run<'_> {
     /// Runs every step that is not done yet; steps done earlier are only looked at.
-    pub(crate) async fn schedule(&self, hosts: &mut [Host], context: &mut PassContext<'_>) -> RunOutcome {
+    pub(crate) async fn schedule(&self, mut under_way: UnderWay<'_, '_>) -> RunOutcome {
+        let under_way = &mut under_way;
         let done: BTreeMap<u32, &StepResult> = self.done.iter().map(|step| (step.index, step)).collect();
         let mut schedule = Schedule::new(self.plan);
-        if let Err(outcome) = self.rounds(&mut schedule, &done, hosts, context).await {
+        if let Err(outcome) = self.rounds(&mut schedule, &done, under_way).await {
             return outcome;
         }
         for step in schedule.loads() {
-            if let Err(outcome) = self.result_of(&step, &done, hosts, context).await {
+            if let Err(outcome) = self.result_of(&step, &done, under_way).await {
                 return outcome;
             }
         }
@@ -40,11 +52,10 @@ impl Run<'_> {
         &self,
         schedule: &mut Schedule<'_>,
         done: &BTreeMap<u32, &StepResult>,
-        hosts: &mut [Host],
-        context: &mut PassContext<'_>,
+        under_way: &mut UnderWay<'_, '_>,
     ) -> Result<(), RunOutcome> {
         let mut stopper = Stopper::new(self.plan, clock_resolution_ns());
-        let budget = self.budget(done, context.clock.now());
+        let budget = self.budget(done, self.clock.now());
         'rounds: loop {
             let cells = stopper.open();
             if cells.is_empty() {
@@ -57,17 +68,17 @@ impl Run<'_> {
                 cells: cells.len() as u32,
                 of: self.plan.cells.len() as u32,
                 expected_steps: stopper.expected_steps(),
-                budget_left_ns: budget.as_ref().map(|budget| budget.left_ns(context.clock.now())),
+                budget_left_ns: budget.as_ref().map(|budget| budget.left_ns(self.clock.now())),
             }));
             for pair in steps.chunks(self.targets.len()) {
                 let missing = pair.iter().any(|step| !done.contains_key(&step.index));
-                let time_is_up = budget.as_ref().is_some_and(|b| b.left_ns(context.clock.now()) == 0);
+                let time_is_up = budget.as_ref().is_some_and(|b| b.left_ns(self.clock.now()) == 0);
                 // Every cell once, whatever it takes; and no pair without its other side.
                 if missing && time_is_up && stopper.round() > 0 {
                     break 'rounds;
                 }
                 for step in pair {
-                    let result = self.result_of(step, done, hosts, context).await?;
+                    let result = self.result_of(step, done, under_way).await?;
                     stopper.note(step, &result);
                 }
             }
@@ -97,8 +108,7 @@ impl Run<'_> {
         &self,
         step: &StepPlan,
         done: &BTreeMap<u32, &StepResult>,
-        hosts: &mut [Host],
-        context: &mut PassContext<'_>,
+        under_way: &mut UnderWay<'_, '_>,
     ) -> Result<StepResult, RunOutcome> {
         if let Some(&stored) = done.get(&step.index) {
             return if stored.coordinates == step.coordinates
@@ -117,7 +127,11 @@ impl Run<'_> {
         }
         let (target, repetition, coordinates) = (step.target, step.repetition, step.coordinates.clone());
         self.tell(RunEvent::StepStarted { index: step.index, target, repetition, coordinates });
-        match self.step(step, &mut hosts[step.target as usize], context).await {
+        if let Some(machine) = under_way.machine {
+            machine.calibrate(self.clock, self.plan, &step.work).await;
+        }
+        let host = &mut under_way.hosts[step.target as usize];
+        match self.step(step, host, under_way.machine.as_ref(), under_way.context).await {
             Ok(result) => {
                 self.tell(RunEvent::StepFinished(Box::new(result.clone())));
                 Ok(result)

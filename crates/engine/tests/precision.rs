@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, mpsc};
 
-use sharebench_engine::{Run, StopSignal};
+use sharebench_engine::{Clock, Run, StopSignal};
 use sharebench_model::{PrecisionReport, Round, RunEvent, RunOutcome, StepResult};
 use sharebench_plan::{Plan, ResolvedPlan};
 use sharebench_target::{MemoryTarget, Target};
@@ -31,7 +31,7 @@ struct Ran {
 fn execute(plan: &ResolvedPlan, done: &[StepResult]) -> Ran {
     let target = || Arc::new(MemoryTarget::new()) as Arc<dyn Target>;
     let (sender, receiver) = mpsc::channel();
-    let stop = StopSignal::default();
+    let (stop, clock) = (StopSignal::default(), Clock::start());
     let run = Run {
         plan,
         targets: &[target(), target()],
@@ -39,6 +39,7 @@ fn execute(plan: &ResolvedPlan, done: &[StepResult]) -> Ran {
         directory: ".sharebench-test",
         resumed: false,
         stop: &stop,
+        clock: &clock,
         events: &sender,
     };
     let outcome = run.execute().unwrap().outcome;

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, mpsc};
 
-use sharebench_engine::{Run, RunEnd, StartError, StopSignal};
+use sharebench_engine::{Clock, Run, RunEnd, StartError, StopSignal};
 use sharebench_model::{ErrorClass, RunEvent, RunOutcome, StepResult, Value, Verdict};
 use sharebench_plan::{Plan, ResolvedPlan};
 use sharebench_target::{Fault, FaultyTarget, MemoryTarget, NullTarget, Target};
@@ -43,6 +43,7 @@ fn execute(text: &str, target: impl Target + 'static, done: &[StepResult], stop:
         directory: ".sharebench-test",
         resumed: false,
         stop,
+        clock: &Clock::start(),
         events: &sender,
     };
     let end = run.execute();

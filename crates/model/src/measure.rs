@@ -101,6 +101,19 @@ pub struct ResponseWorth {
     pub freedom: f64,
 }
 
+/// What one of several motors contributed to a cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct MotorShare {
+    /// Application bytes, both directions.
+    pub bytes: u64,
+    /// Operations completed, failed ones included.
+    pub operations: u64,
+    /// Whole passes over its file.
+    pub passes: u64,
+    /// Time from its first start to its last end, summed over the rounds of the cell.
+    pub worked_ns: u64,
+}
+
 /// What one step yielded.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measure {
@@ -122,10 +135,14 @@ pub struct Measure {
     pub wire: Option<WireCount>,
     /// Failures by class.
     pub errors: BTreeMap<ErrorClass, u64>,
+    /// Whole passes over a file, where the step makes any: how often a small cell was repeated.
+    pub passes: u64,
     /// Motors the step was given.
     pub motors_assigned: u32,
     /// Motors that completed at least one transaction in the window (MPS).
     pub motors_reported: u32,
+    /// Each motor's contribution, in throughput mode.
+    pub shares: Vec<MotorShare>,
     /// Operations or transactions still in flight when the window ended.
     pub censored: u64,
     /// ended - intended per transaction.

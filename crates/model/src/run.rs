@@ -56,14 +56,14 @@ pub struct StepResult {
     pub started_unix_ms: u64,
     /// What it yielded.
     pub measure: Measure,
-    /// Self-checks worth showing.
+    /// Self-checks, those that held too.
     pub checks: Vec<Check>,
 }
 
 impl StepResult {
-    /// The worst verdict of the step's checks.
+    /// The worst verdict of the step's checks; what could not be checked does not count.
     pub fn verdict(&self) -> Verdict {
-        self.checks.iter().map(|check| check.verdict).max().unwrap_or_default()
+        self.checks.iter().map(|check| check.verdict).max().unwrap_or_default().max(Verdict::Valid)
     }
 }
 

@@ -9,23 +9,32 @@
 //! assert_eq!(plan.resolve().unwrap().targets[0].name, "tmp");
 //! ```
 
-mod extent;
+mod auto;
+mod bounds;
 mod mistake;
+mod pace;
 mod parse;
 mod plan;
+mod range;
+mod record_work;
 mod repeat;
 mod resolve;
 mod resolved;
 mod schedule;
+mod sweep;
 mod test;
 mod workload;
 mod write;
 
-pub use extent::{Extent, MOST_WALL};
+pub use auto::Auto;
+pub use bounds::{Bounds, MOST_WALL};
 pub use mistake::{Mistake, Mistakes};
+pub use pace::{Arrivals, Pace, Think};
 pub use plan::{Depth, Load, Plan, PlannedTarget, Sweep, Verify};
+pub use range::{Countable, Values};
+pub use record_work::{Grid, RecordWork};
 pub use repeat::{Precision, Repeat};
-pub use resolved::{RecordWork, ResolvedPlan, StepPlan, TransactionWork, Work};
+pub use resolved::{ResolvedPlan, StepPlan, TransactionWork, Work};
 pub use schedule::{Cell, Schedule};
-pub use test::{Pattern, Test};
-pub use workload::{CopyDirection, DataFile, Transaction, WORKLOADS, Workload};
+pub use test::{Access, Direction, Pattern, Start, Test};
+pub use workload::{CopyDirection, DataFile, Extent, Transaction, WORKLOADS, Workload};

@@ -8,7 +8,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::mistake::nearest;
-use crate::{Depth, Load, Mistake, Mistakes, Plan, PlannedTarget, Sweep, Verify};
+use crate::{Countable, Depth, Load, Mistake, Mistakes, Plan, PlannedTarget, Sweep, Test, Values, Verify};
 
 impl Plan {
     /// Reads a plan; all mistakes at once. Values are checked against each other by [`Plan::resolve`].
@@ -45,7 +45,7 @@ impl Plan {
     }
 }
 
-const TOP: [&str; 12] = [
+const TOP: [&str; 13] = [
     "title",
     "seed",
     "repetitions",
@@ -54,11 +54,37 @@ const TOP: [&str; 12] = [
     "sample",
     "verify",
     "timeout",
+    "link",
     "target",
     "sweep",
     "depth",
     "load",
 ];
+
+const SWEEP: [&str; 11] = [
+    "auto",
+    "file_sizes",
+    "record_sizes",
+    "tests",
+    "depths",
+    "motors",
+    "shared_file",
+    "align",
+    "stride",
+    "read_share",
+    "stream_buffer",
+];
+
+/// What one word of a list of tests stands for.
+struct Named(Vec<Test>);
+
+impl FromStr for Named {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Test::named(text).map(Self)
+    }
+}
 
 struct Reader<'a> {
     text: &'a str,
@@ -81,6 +107,7 @@ impl Reader<'_> {
                 "budget" => self.plan.budget = self.duration(field, value),
                 "sample" => self.plan.sample = self.duration(field, value),
                 "timeout" => self.plan.timeout = self.duration(field, value),
+                "link" => self.plan.link = self.parsed(field, value),
                 "verify" => self.plan.verify = self.verify(field, value),
                 "target" => self.targets(value),
                 "sweep" => self.plan.sweep = self.section(field, value, Self::sweep),
@@ -157,20 +184,28 @@ impl Reader<'_> {
 
     fn sweep(&mut self, sweep: &mut Sweep, name: &str, value: &Item<'_>) -> &'static [&'static str] {
         match name {
-            "file_sizes" => sweep.file_sizes = self.list("sweep.file_sizes", value),
-            "record_sizes" => sweep.record_sizes = self.list("sweep.record_sizes", value),
-            "tests" => sweep.tests = self.list("sweep.tests", value),
+            "auto" => sweep.auto = self.parsed("sweep.auto", value),
+            "file_sizes" => sweep.file_sizes = self.values("sweep.file_sizes", value),
+            "record_sizes" => sweep.record_sizes = self.values("sweep.record_sizes", value),
+            "tests" => sweep.tests = self.tests("sweep.tests", value),
+            "depths" => sweep.depths = self.values("sweep.depths", value),
+            "motors" => sweep.motors = self.values("sweep.motors", value),
+            "shared_file" => sweep.shared_file = self.flag("sweep.shared_file", value),
+            "align" => sweep.align = self.values("sweep.align", value),
+            "stride" => sweep.stride = self.values("sweep.stride", value),
+            "read_share" => sweep.read_share = self.values("sweep.read_share", value),
+            "stream_buffer" => sweep.stream_buffer = self.parsed("sweep.stream_buffer", value),
             _ => {}
         }
-        &["file_sizes", "record_sizes", "tests"]
+        &SWEEP
     }
 
     fn depth(&mut self, depth: &mut Depth, name: &str, value: &Item<'_>) -> &'static [&'static str] {
         match name {
             "file_size" => depth.file_size = self.parsed("depth.file_size", value),
-            "record_sizes" => depth.record_sizes = self.list("depth.record_sizes", value),
-            "depths" => depth.depths = self.list("depth.depths", value),
-            "tests" => depth.tests = self.list("depth.tests", value),
+            "record_sizes" => depth.record_sizes = self.values("depth.record_sizes", value),
+            "depths" => depth.depths = self.values("depth.depths", value),
+            "tests" => depth.tests = self.tests("depth.tests", value),
             _ => {}
         }
         &["file_size", "record_sizes", "depths", "tests"]
@@ -179,15 +214,17 @@ impl Reader<'_> {
     fn load(&mut self, load: &mut Load, name: &str, value: &Item<'_>) -> &'static [&'static str] {
         match name {
             "workload" => load.workload = self.string("load.workload", value),
-            "steps" => load.steps = self.list("load.steps", value),
-            "think" => load.think = self.duration("load.think", value),
+            "steps" => load.steps = self.values("load.steps", value),
+            "arrivals" => load.arrivals = self.text("load.arrivals", value),
+            "rates" => load.rates = self.values("load.rates", value),
+            "think" => load.think = self.text("load.think", value),
             "warm_up" => load.warm_up = self.duration("load.warm_up", value),
             "measure" => load.measure = self.duration("load.measure", value),
             "scale" => load.scale = self.parsed("load.scale", value),
             "block" => load.block = self.parsed("load.block", value),
             _ => {}
         }
-        &["workload", "steps", "think", "warm_up", "measure", "scale", "block"]
+        &["workload", "steps", "arrivals", "rates", "think", "warm_up", "measure", "scale", "block"]
     }
 
     fn string(&mut self, field: &str, value: &Item<'_>) -> Option<String> {
@@ -196,6 +233,12 @@ impl Reader<'_> {
         }
         self.blame(field, value, "is not a text", "write it in quotes");
         None
+    }
+
+    /// A text, as the type itself reads it.
+    fn text<T: FromStr<Err = String>>(&mut self, field: &str, value: &Item<'_>) -> Option<T> {
+        let text = self.string(field, value)?;
+        text.parse().map_err(|error: String| self.blame(field, value, &error, "")).ok()
     }
 
     /// A text or a bare number, as the type itself reads it.
@@ -211,12 +254,31 @@ impl Reader<'_> {
         text.parse().map_err(|error: T::Err| self.blame(field, value, &error.to_string(), "")).ok()
     }
 
-    fn list<T: FromStr<Err: ToString>>(&mut self, field: &str, value: &Item<'_>) -> Option<Vec<T>> {
-        let DeValue::Array(items) = value.get_ref() else {
-            self.blame(field, value, "is not a list", "write [a, b, c]");
-            return None;
-        };
-        Some(items.iter().filter_map(|item| self.parsed(field, item)).collect())
+    /// A list of values and ranges; one that is no list stands for a list of itself.
+    fn values<T: Countable>(&mut self, field: &str, value: &Item<'_>) -> Option<Vec<T>> {
+        let items: Vec<Values<T>> = self.items(field, value)?;
+        Some(items.into_iter().flat_map(|values| values.0).collect())
+    }
+
+    /// A list of tests and groups of them.
+    fn tests(&mut self, field: &str, value: &Item<'_>) -> Option<Vec<Test>> {
+        let items: Vec<Named> = self.items(field, value)?;
+        Some(items.into_iter().flat_map(|named| named.0).collect())
+    }
+
+    fn items<T: FromStr<Err: ToString>>(&mut self, field: &str, value: &Item<'_>) -> Option<Vec<T>> {
+        if let DeValue::Array(items) = value.get_ref() {
+            return Some(items.iter().filter_map(|item| self.parsed(field, item)).collect());
+        }
+        self.parsed(field, value).map(|item| vec![item])
+    }
+
+    fn flag(&mut self, field: &str, value: &Item<'_>) -> Option<bool> {
+        if let DeValue::Boolean(flag) = value.get_ref() {
+            return Some(*flag);
+        }
+        self.blame(field, value, "is neither true nor false", "without quotes");
+        None
     }
 
     fn count(&mut self, field: &str, value: &Item<'_>) -> Option<u32> {
@@ -327,6 +389,40 @@ mod tests {
             "line 9: load.workload",
         ] {
             assert!(shown.contains(word), "{word} missing in {shown}");
+        }
+    }
+
+    #[test]
+    fn an_open_load_has_a_step_for_each_number_of_motors_and_each_rate() {
+        let text = "[[target]]\nurl = '/tmp'\n[load]\nworkload = 'single-read'\narrivals = 'poisson'\nsteps = [8, 16]\nrates = [100, 500]\n";
+        let resolved = Plan::parse(text).unwrap().resolve().unwrap();
+        let cells: Vec<String> = resolved.loads.iter().map(|load| load.0.to_string()).collect();
+        assert_eq!(cells.len(), 4);
+        assert_eq!(cells[1], "arrivals=poisson motors=8 rate=500 workload=single-read");
+        let again = Plan::parse(&resolved.typed.to_toml()).unwrap().resolve().unwrap();
+        assert_eq!(again.loads, resolved.loads);
+    }
+
+    #[test]
+    fn loads_that_are_neither_open_nor_closed_are_refused() {
+        let mistakes = |load: &str| {
+            let text = format!("[[target]]\nurl = '/tmp'\n[load]\n{load}");
+            Plan::parse(&text).and_then(|plan| plan.resolve()).unwrap_err().to_string()
+        };
+        for (load, said) in [
+            ("rates = [100]", "line 4: load.rates: the load is closed"),
+            ("arrivals = 'poisson'", "load.rates: poisson arrivals need a rate"),
+            ("arrivals = 'constant'\nrates = [0]", "load.rates: 0 is outside of 1..1000000"),
+            (
+                "arrivals = 'constant'\nrates = [5]\nthink = '1s'",
+                "line 6: load.think: with constant arrivals",
+            ),
+            ("arrivals = 'bursts'", "known are closed, constant and poisson"),
+            ("think = 'gamma 1s'", "known are constant and exp"),
+            ("rate = 5", "did you mean 'rates'?"),
+            ("workload = 'single-read'\nscale = '8KiB'\nblock = '64KiB'", "64KiB is larger than the file"),
+        ] {
+            assert!(mistakes(load).contains(said), "{load}: {}", mistakes(load));
         }
     }
 

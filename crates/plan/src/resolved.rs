@@ -3,33 +3,19 @@
 use std::time::Duration;
 
 use sharebench_model::Coordinates;
+use sharebench_model::units::BitRate;
 
-use crate::{Cell, Plan, PlannedTarget, Repeat, Test, Verify, Workload};
+use crate::{Access, Cell, Pace, Plan, PlannedTarget, RecordWork, Repeat, Test, Verify, Workload};
 
-/// One file, one test, one motor.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RecordWork {
-    /// What to do.
-    pub test: Test,
-    /// Bytes of the file; a multiple of `record_size`.
-    pub file_size: u64,
-    /// Bytes per operation.
-    pub record_size: u32,
-    /// Operations in flight.
-    pub queue_depth: u32,
-    /// Least busy time; whole passes over the file are repeated until it is reached.
-    pub sample: Duration,
-}
-
-/// Motors that perform transactions with think time.
+/// Motors that perform transactions at a pace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TransactionWork {
     /// What they perform.
     pub workload: Workload,
     /// How many motors.
     pub motors: u32,
-    /// Pause between transactions.
-    pub think: Duration,
+    /// Who decides when a transaction starts.
+    pub pace: Pace,
     /// Unmeasured start.
     pub warm_up: Duration,
     /// Measured part.
@@ -73,6 +59,8 @@ pub struct ResolvedPlan {
     pub verify: Verify,
     /// Deadline of one operation, and of connecting.
     pub timeout: Duration,
+    /// Rate of the link to the targets, where the user knows it.
+    pub link: Option<BitRate>,
     /// Systems under test.
     pub targets: Vec<PlannedTarget>,
     /// Cells of sweeps and depth studies, repeated as [`Self::repeat`] says.
@@ -91,23 +79,30 @@ impl ResolvedPlan {
         self.record_works().map(|work| work.queue_depth).max().unwrap_or(1)
     }
 
-    /// Largest record of any step, in bytes; at least 512.
+    /// Largest request of any step, in bytes; at least 512.
     pub fn max_record(&self) -> u32 {
         let blocks = self.works().map(|work| match work {
-            Work::Records(work) => work.record_size,
+            Work::Records(work) => work.request_size(),
             Work::Transactions(work) => work.workload.block,
         });
         blocks.max().unwrap_or(512).max(512)
     }
 
+    /// A test that maps its file into memory, if there is one.
+    pub fn first_mapping(&self) -> Option<Test> {
+        self.record_works().map(|work| work.test).find(|test| test.access() == Access::Mapping)
+    }
+
     /// Bytes that one target must have room for.
     pub fn bytes_needed(&self) -> u64 {
-        let mut files: Vec<u64> = self.record_works().map(|work| work.file_size).collect();
+        let mut files: Vec<(u64, u64)> =
+            self.record_works().map(|work| (work.file_size, work.files_at_once())).collect();
+        let of = |(size, count): &(u64, u64)| size.saturating_mul(*count);
+        let largest = files.iter().map(of).max().unwrap_or(0);
         files.sort_unstable();
-        let largest = files.last().copied().unwrap_or(0);
         files.dedup();
-        // One data file per size, the new file of the write test beside them, then the users' copies.
-        let records: u64 = files.iter().sum::<u64>() + largest;
+        // The data files of each size, the new ones of a write test beside them, then the users' copies.
+        let records = files.iter().map(of).fold(largest, u64::saturating_add);
         let loads = self.works().map(|work| match work {
             Work::Records(_) => 0,
             Work::Transactions(work) => work.workload.bytes_on_target(work.motors),

@@ -2,11 +2,14 @@
 
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
-use sharebench_model::{ErrorClass, Facts, FileRef, MetaOp, MetaReply, MetaYield, OpError, OpenHow};
+use sharebench_model::{
+    DataOp, ErrorClass, Facts, FileRef, MetaOp, MetaReply, MetaYield, OpError, OpenHow, Stability,
+};
 
 use crate::cache;
 use crate::errno::Errno;
 use crate::files::Files;
+use crate::mapping::Mapping;
 use crate::names;
 use crate::sys;
 
@@ -19,6 +22,8 @@ pub(crate) struct Room {
     pub direct: Option<u32>,
     pub drop_cache: bool,
     pub overlay: bool,
+    /// Open files that are mapped into memory: rarely more than one.
+    pub mappings: Vec<(FileRef, Mapping)>,
     /// System calls so far, operations in `io_uring` counted as one each.
     pub requests: u64,
 }
@@ -43,6 +48,7 @@ impl Room {
                 Ok(MetaYield::Done)
             }
             MetaOp::DropCache { file } => self.drop_cache(file, requests),
+            MetaOp::Map { file, bytes } => self.map(file, bytes, requests),
             MetaOp::Stat { path } => names::stat(root, &path, requests),
             MetaOp::List { path } => names::list(root, &path, requests),
             MetaOp::Remove { path } => names::remove(root, &path, requests),
@@ -72,7 +78,35 @@ impl Room {
         Ok(MetaYield::Opened { file: self.files.insert(fd)?, size: stat.st_size.cast_unsigned() })
     }
 
+    fn map(&mut self, file: FileRef, bytes: u64, requests: &mut u32) -> Result<MetaYield, OpError> {
+        let fd = self.files.fd(file)?;
+        if self.direct.is_some() {
+            let detail = "direct=1 goes past the page cache, which a mapping shares";
+            return Err(OpError::new(ErrorClass::Unsupported, "mmap", detail));
+        }
+        self.unmap(file, requests);
+        if bytes > 0 {
+            *requests += 1;
+            self.mappings.push((file, Mapping::new(fd, bytes)?));
+        }
+        Ok(MetaYield::Done)
+    }
+
+    fn unmap(&mut self, file: FileRef, requests: &mut u32) {
+        let before = self.mappings.len();
+        self.mappings.retain(|(mapped, _)| *mapped != file);
+        *requests += (before - self.mappings.len()) as u32;
+    }
+
+    /// The mapping through which an operation goes, if its file is mapped.
+    #[inline]
+    pub fn mapping(&self, op: DataOp) -> Option<&Mapping> {
+        let (DataOp::Read { file, .. } | DataOp::Write { file, .. }) = op else { return None };
+        self.mappings.iter().find(|(mapped, _)| *mapped == file).map(|(_, mapping)| mapping)
+    }
+
     fn close(&mut self, file: FileRef, requests: &mut u32) -> Result<MetaYield, OpError> {
+        self.unmap(file, requests);
         let fd = self.files.remove(file)?;
         *requests += 1;
         sys::close(fd).map_err(|errno| errno.at("close"))?;
@@ -109,4 +143,21 @@ impl Room {
 #[cold]
 pub(crate) fn too_long(len: u32, slot_bytes: usize) -> OpError {
     OpError::new(ErrorClass::Refused, "submit", format!("{len} bytes do not fit a slot of {slot_bytes}"))
+}
+
+/// An operation on a mapped file: a copy between the slot and the mapping, without a system call.
+pub(crate) fn copy_mapped(mapping: &Mapping, op: DataOp, slot: &mut [u8]) -> Result<u32, OpError> {
+    let size = slot.len();
+    match op {
+        DataOp::Read { offset, len, .. } => {
+            mapping.read(offset, slot.get_mut(..len as usize).ok_or_else(|| too_long(len, size))?)
+        }
+        DataOp::Write { offset, len, stability: Stability::Unstable, .. } => {
+            mapping.write(offset, slot.get(..len as usize).ok_or_else(|| too_long(len, size))?)
+        }
+        DataOp::Write { .. } | DataOp::Flush { .. } => {
+            let detail = "a mapping has no durable writes; flush the file";
+            Err(OpError::new(ErrorClass::Unsupported, "mmap", detail))
+        }
+    }
 }

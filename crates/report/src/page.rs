@@ -42,7 +42,29 @@ pub fn trust(analysis: &Analysis) -> String {
         };
         let _ = write!(out, "<li class=\"{class}\"><b>{}</b>{}</li>", safe(&line.subject), safe(&line.text));
     }
-    out + "</ul>\n"
+    out + "</ul>\n" + &self_checks(analysis)
+}
+
+/// Every self-check with its counts and its arithmetic.
+fn self_checks(analysis: &Analysis) -> String {
+    if analysis.self_checks.is_empty() {
+        return String::new();
+    }
+    let mut out = String::from(
+        "<details><summary>Self-checks</summary><div class=\"scroll\" tabindex=\"0\"><table><thead><tr>\
+         <th scope=\"col\">check</th><th scope=\"col\" class=\"left\">steps</th>\
+         <th scope=\"col\" class=\"left\">such as</th></tr></thead><tbody>\n",
+    );
+    for check in &analysis.self_checks {
+        let _ = writeln!(
+            out,
+            "<tr><th scope=\"row\">{}</th><td class=\"wrap\">{}</td><td class=\"wrap\">{}</td></tr>",
+            safe(&check.name),
+            show::counts(check),
+            safe(&check.example)
+        );
+    }
+    out + "</tbody></table></div></details>\n"
 }
 
 /// One test or workload: findings, charts, and the tables behind them.

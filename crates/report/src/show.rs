@@ -1,6 +1,6 @@
 //! Numbers of an analysis as the short texts of table cells.
 
-use sharebench_analysis::{Estimate, Outcome, Percentile, RateUnit, Ratio};
+use sharebench_analysis::{CheckSummary, Estimate, Outcome, Percentile, RateUnit, Ratio};
 use sharebench_model::Verdict;
 use sharebench_model::units::{show_nanos, show_rate, three_digits};
 
@@ -73,6 +73,18 @@ pub fn participation(outcome: &Outcome) -> String {
     } else {
         format!("{} of {}", outcome.motors_reported, outcome.motors_assigned)
     }
+}
+
+/// In how many steps a check held, and in how many not.
+pub fn counts(check: &CheckSummary) -> String {
+    let counts = [
+        (check.held, "held"),
+        (check.suspicious, "suspicious"),
+        (check.invalid, "invalid"),
+        (check.not_known, "not known"),
+    ];
+    let told = counts.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}"));
+    told.collect::<Vec<_>>().join(", ")
 }
 
 /// Milliseconds since 1970 as `2026-05-28 20:26 UTC`.

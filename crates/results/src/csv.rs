@@ -103,6 +103,7 @@ fn counts<'r>() -> Vec<Column<'r>> {
         column("read_bytes", |step| step.measure.bytes.read.to_string()),
         column("written_bytes", |step| step.measure.bytes.written.to_string()),
         column("verified_bytes", |step| step.measure.verified.to_string()),
+        column("passes", |step| step.measure.passes.to_string()),
         column("motors_assigned", |step| step.measure.motors_assigned.to_string()),
         column("motors_reported", |step| step.measure.motors_reported.to_string()),
         column("censored", |step| step.measure.censored.to_string()),

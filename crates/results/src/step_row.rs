@@ -13,11 +13,12 @@ pub(crate) const INSERT: &str = "INSERT INTO step (run, position, target, repeti
     started_unix_ms, window_ns, busy_ns, rate_base, operations, transactions, bytes_read, bytes_written, \
     bytes_verified, wire_requests, wire_bytes_sent, wire_bytes_received, wire_payload_sent, \
     wire_payload_received, errors, motors_assigned, motors_reported, censored, response, service, lag, \
-    client_cpu_user_ns, client_cpu_kernel_ns, checks, response_worth) VALUES (:run, :position, :target, :repetition, \
+    client_cpu_user_ns, client_cpu_kernel_ns, checks, passes, shares, response_worth) VALUES (:run, :position, \
+    :target, :repetition, \
     :coordinates, :started_unix_ms, :window_ns, :busy_ns, :rate_base, :operations, :transactions, :bytes_read, \
     :bytes_written, :bytes_verified, :wire_requests, :wire_bytes_sent, :wire_bytes_received, \
     :wire_payload_sent, :wire_payload_received, :errors, :motors_assigned, :motors_reported, :censored, \
-    :response, :service, :lag, :client_cpu_user_ns, :client_cpu_kernel_ns, :checks, \
+    :response, :service, :lag, :client_cpu_user_ns, :client_cpu_kernel_ns, :checks, :passes, :shares, \
     :response_worth)";
 
 pub(crate) fn to_json(column: &'static str, value: &impl Serialize) -> Result<String, Problem> {
@@ -63,6 +64,8 @@ pub(crate) fn insert(statement: &mut Statement<'_>, run: RunId, step: &StepResul
         ":client_cpu_kernel_ns": measure.client_cpu.kernel_ns.cast_signed(),
         ":checks": to_json("checks", &step.checks)?,
         ":response_worth": worth_json(&measure.response_worth)?,
+        ":passes": measure.passes.cast_signed(),
+        ":shares": to_json("shares", &measure.shares)?,
     })?;
     Ok(())
 }
@@ -110,11 +113,13 @@ fn measure(row: &Row<'_>) -> Result<Measure, Problem> {
         verified: number(row, "bytes_verified")?,
         wire: wire(row)?,
         errors: json(row, "errors")?,
+        passes: later(row, "passes", number)?,
         motors_assigned: get(row, "motors_assigned")?,
         motors_reported: get(row, "motors_reported")?,
+        shares: later(row, "shares", json)?,
         censored: number(row, "censored")?,
         response: histogram(row, "response")?,
-        response_worth: worth(row)?,
+        response_worth: later(row, "response_worth", worth)?,
         service: histogram(row, "service")?,
         lag: histogram(row, "lag")?,
         client_cpu: CpuTime {
@@ -128,13 +133,17 @@ fn worth_json(worth: &[ResponseWorth]) -> Result<Option<String>, Problem> {
     (!worth.is_empty()).then(|| to_json("response_worth", &worth)).transpose()
 }
 
-/// Files of version 1 that were opened without writing do not have the column.
-fn worth(row: &Row<'_>) -> Result<Vec<ResponseWorth>, Problem> {
-    match row.get::<_, Option<String>>("response_worth") {
-        Ok(text) => text.map_or(Ok(Vec::new()), |text| from_json("response_worth", &text)),
-        Err(rusqlite::Error::InvalidColumnName(_)) => Ok(Vec::new()),
-        Err(_) => get::<Option<String>>(row, "response_worth").map(|_| Vec::new()),
-    }
+fn worth(row: &Row<'_>, column: &'static str) -> Result<Vec<ResponseWorth>, Problem> {
+    get::<Option<String>>(row, column)?.map_or(Ok(Vec::new()), |text| from_json(column, &text))
+}
+
+/// A column that came with a later version: older files that are opened without writing do not have it.
+fn later<T: Default>(
+    row: &Row<'_>,
+    column: &'static str,
+    read: impl Fn(&Row<'_>, &'static str) -> Result<T, Problem>,
+) -> Result<T, Problem> {
+    if row.as_ref().column_index(column).is_err() { Ok(T::default()) } else { read(row, column) }
 }
 
 fn wire(row: &Row<'_>) -> Result<Option<WireCount>, Problem> {

@@ -189,7 +189,7 @@ fn a_newer_database_asks_for_a_newer_program() {
     other.pragma_update(None, "user_version", 99).unwrap();
     drop(other);
     let message = problem(&file.0);
-    assert!(message.contains("newer sharebench (schema 99, this program knows 2)"), "{message}");
+    assert!(message.contains("newer sharebench (schema 99, this program knows 3)"), "{message}");
 }
 
 #[test]
@@ -201,7 +201,8 @@ fn a_file_of_the_first_version_is_read_as_it_is_and_brought_up_to_date_when_writ
     drop(store);
     let old = rusqlite::Connection::open(&file.0).unwrap();
     old.execute_batch(
-        "ALTER TABLE run DROP COLUMN repeat; ALTER TABLE step DROP COLUMN response_worth; PRAGMA user_version = 1",
+        "ALTER TABLE run DROP COLUMN repeat; ALTER TABLE step DROP COLUMN response_worth; \
+         ALTER TABLE step DROP COLUMN passes; ALTER TABLE step DROP COLUMN shares; PRAGMA user_version = 1",
     )
     .unwrap();
     drop(old);

@@ -27,6 +27,7 @@ impl Target for NullTarget {
             max_record: u32::MAX,
             wire_counted: false,
             drop_cache: true,
+            mapping: false,
             blocking: false,
         }
     }
@@ -86,7 +87,8 @@ impl NullSession {
                 self.names.insert(to, size);
             }
             MetaOp::Space => return Ok(MetaYield::Space(Space { total: u64::MAX, available: u64::MAX })),
-            MetaOp::Close { .. } | MetaOp::SetSize { .. } | MetaOp::DropCache { .. } => {}
+            MetaOp::Close { .. } | MetaOp::SetSize { .. } | MetaOp::DropCache { .. } | MetaOp::Map { .. } => {
+            }
         }
         Ok(MetaYield::Done)
     }

@@ -26,6 +26,8 @@ pub struct Capabilities {
     pub wire_counted: bool,
     /// True when [`MetaOp::DropCache`] works.
     pub drop_cache: bool,
+    /// True when [`MetaOp::Map`] works.
+    pub mapping: bool,
     /// True when operations block the calling thread, so that each motor needs a thread of its own.
     pub blocking: bool,
 }

@@ -1,8 +1,8 @@
 //! Runs made up for the tests.
 
 use sharebench_model::{
-    Check, Coordinates, CpuTime, ErrorClass, Facts, Histogram, IoBytes, Measure, RateBase, ResponseWorth,
-    RunHeader, StepResult, TargetIdentity, Value, Verdict, WireCount, axis,
+    Check, Coordinates, CpuTime, ErrorClass, Facts, Histogram, IoBytes, Measure, MotorShare, RateBase,
+    ResponseWorth, RunHeader, StepResult, TargetIdentity, Value, Verdict, WireCount, axis,
 };
 
 /// A file name of this process, removed with its companions when dropped.
@@ -74,8 +74,10 @@ pub fn step(index: u32) -> StepResult {
             payload_received: 65_536_000,
         }),
         errors: [(ErrorClass::Timeout, 2), (ErrorClass::NotFound, 1)].into(),
+        passes: 12,
         motors_assigned: 3,
         motors_reported: 2,
+        shares: vec![MotorShare { bytes: 9, operations: 8, passes: 7, worked_ns: 6 }],
         censored: 1,
         response: histogram(&[(1_000_000, 900), (9_000_000, 100)]),
         response_worth: vec![ResponseWorth { quantile: 0.95, n: 123.25 + f64::from(index), freedom: 49.0 }],

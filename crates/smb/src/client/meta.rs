@@ -53,6 +53,10 @@ impl SmbSession {
                 let detail = "this client caches no file data";
                 Err(OpError::new(ErrorClass::Unsupported, "drop cache", detail))
             }
+            MetaOp::Map { .. } => {
+                let detail = "this client has no memory of the file to map";
+                Err(OpError::new(ErrorClass::Unsupported, "map", detail))
+            }
         }
     }
 

@@ -11,7 +11,7 @@ pub const MOST_WALL: u32 = 5;
 
 /// From what is certain to what is possible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Extent<T> {
+pub struct Bounds<T> {
     /// At least so much.
     pub least: T,
     /// At most so much.
@@ -20,7 +20,7 @@ pub struct Extent<T> {
 
 impl ResolvedPlan {
     /// Steps; both ends are the same when the number of repetitions is fixed.
-    pub fn steps(&self) -> Extent<u64> {
+    pub fn steps(&self) -> Bounds<u64> {
         let round = (self.cells.len() * self.targets.len()) as u64;
         let loads = (self.loads.len() * self.targets.len()) as u64;
         let most = round * u64::from(self.repeat.most);
@@ -32,21 +32,21 @@ impl ResolvedPlan {
             }
             _ => most,
         };
-        Extent { least: round * u64::from(self.repeat.certain()) + loads, most: most + loads }
+        Bounds { least: round * u64::from(self.repeat.certain()) + loads, most: most + loads }
     }
 
     /// Measured time: cells at their sample and users at their windows at the least; at the most, cells up
     /// to [`MOST_WALL`] times their sample. Preparing files is not counted, and a target on which one pass
     /// over a file takes longer than that takes as long as it takes.
-    pub fn measured_time(&self) -> Extent<Duration> {
+    pub fn measured_time(&self) -> Bounds<Duration> {
         let targets = self.targets.len() as u32;
         let (cells, loads) = (time_of(&self.cells) * targets, time_of(&self.loads) * targets);
         if let Some(budget) = self.repeat.budget {
             let least =
                 if self.repeat.precision.is_some() { budget.min(cells * self.repeat.least) } else { budget };
-            return Extent { least: least.max(cells) + loads, most: budget.max(cells * MOST_WALL) + loads };
+            return Bounds { least: least.max(cells) + loads, most: budget.max(cells * MOST_WALL) + loads };
         }
-        Extent {
+        Bounds {
             least: cells * self.repeat.least + loads,
             most: cells * (MOST_WALL * self.repeat.most) + loads,
         }
@@ -59,7 +59,8 @@ impl ResolvedPlan {
         let (mut moved, mut files) = (0u64, Vec::new());
         for (_, work) in &self.cells {
             if let Work::Records(work) = work {
-                moved = moved.saturating_add(work.file_size);
+                let pass = work.grid().records * u64::from(work.record_size);
+                moved = moved.saturating_add(pass.saturating_mul(work.files_at_once()));
                 files.push(work.file_size);
             }
         }
@@ -90,7 +91,7 @@ fn time_of(cells: &[Cell]) -> Duration {
 mod tests {
     use std::time::Duration;
 
-    use crate::{Extent, Plan, ResolvedPlan};
+    use crate::{Bounds, Plan, ResolvedPlan};
 
     fn plan(repeat: &str) -> ResolvedPlan {
         let text = format!(
@@ -102,17 +103,17 @@ record_sizes = ['4KiB']\ntests = ['write', 'read', 'reread']\n"
 
     #[test]
     fn steps_are_a_range_unless_the_repetitions_are_fixed() {
-        assert_eq!(plan("repetitions = 7").steps(), Extent { least: 42, most: 42 });
-        assert_eq!(plan("").steps(), Extent { least: 60, most: 360 });
-        assert_eq!(plan("precision = '1%'").steps(), Extent { least: 60, most: 360 });
+        assert_eq!(plan("repetitions = 7").steps(), Bounds { least: 42, most: 42 });
+        assert_eq!(plan("").steps(), Bounds { least: 60, most: 360 });
+        assert_eq!(plan("precision = '1%'").steps(), Bounds { least: 60, most: 360 });
         // 60 s hold 300 samples of 200 ms beyond the first round.
-        assert_eq!(plan("budget = '60s'").steps(), Extent { least: 6, most: 308 });
+        assert_eq!(plan("budget = '60s'").steps(), Bounds { least: 6, most: 308 });
     }
 
     #[test]
     fn time_and_bytes_follow_from_samples_and_files() {
         let seconds =
-            |least, most| Extent { least: Duration::from_secs(least), most: Duration::from_secs(most) };
+            |least, most| Bounds { least: Duration::from_secs(least), most: Duration::from_secs(most) };
         assert_eq!(plan("").measured_time(), seconds(12, 360));
         assert_eq!(plan("budget = '1m'").measured_time(), seconds(60, 60));
         assert_eq!(plan("repetitions = 1").least_bytes_moved(), 4 * 65536);

@@ -1,0 +1,226 @@
+//! Throughput mode: several motors at once on files of their own or on parts of one, in rounds over a
+//! common window.
+//!
+//! In a round every motor makes the same number of whole passes. The round's window runs from the first
+//! motor's start to the last one's end, and the cell's rate is all bytes by the sum of its windows. IOzone
+//! by default stops everybody when the first worker is done (its "stonewall"); here nobody is stopped, the
+//! motors' shares tell how evenly they worked, and a window in which some were idle is marked.
+
+use std::sync::mpsc;
+
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use sharebench_plan::Start;
+
+use crate::file_state::FileState;
+use crate::files::TargetFiles;
+use crate::order::Part;
+use crate::pass::{PassContext, PassEnd};
+use crate::record_motor::{Phase, RecordCrew, RecordMotor};
+use crate::record_step::MOST_WALL;
+use crate::tally::Tally;
+
+/// Most passes of one motor in one round, however short they are.
+const MOST_PASSES: u64 = 1 << 20;
+
+/// First start and last end of a phase, or why it failed.
+type Span = Result<Option<(u64, u64)>, PassEnd>;
+
+/// Measures a throughput cell; blocks the calling thread until the last motor has left.
+pub(crate) async fn measure(
+    crew: &RecordCrew<'_>,
+    motors: u32,
+    target: &mut TargetFiles,
+    context: &mut PassContext<'_>,
+) -> Result<Tally, PassEnd> {
+    if crew.clock.is_virtual() {
+        return Err(PassEnd::Broken("throughput mode has threads of its own and needs real time".into()));
+    }
+    let files = lend(crew, motors, target, context).await?;
+    let threads = threads(motors, crew.target.capabilities().blocking);
+    let mut lots: Vec<Vec<(u32, FileState)>> = (0..threads).map(|_| Vec::new()).collect();
+    for (number, file) in (0..motors).zip(files) {
+        lots[(number % threads) as usize].push((number, file));
+    }
+    let (span, joined) = std::thread::scope(|scope| {
+        let mut channels = Vec::new();
+        let mut workers = Vec::new();
+        for lot in lots {
+            let ((send_phase, phases), (send_span, spans)) = (mpsc::channel(), mpsc::channel());
+            workers.push(scope.spawn(move || thread(crew, lot, &phases, &send_span)));
+            channels.push((send_phase, spans));
+        }
+        let span = rounds(crew, |phase| all(&channels, phase));
+        // Threads end when nobody can ask them for more.
+        drop(channels);
+        (span, workers.into_iter().map(std::thread::ScopedJoinHandle::join).collect::<Vec<_>>())
+    });
+    let mut total = Tally::default();
+    let mut returned = Vec::new();
+    for thread in joined {
+        let broken = |why: &str| PassEnd::Broken(format!("a motor thread {why}"));
+        let (tally, lot) =
+            thread.map_err(|_| broken("panicked"))?.map_err(|error| broken(&error.to_string()))?;
+        total.merge(tally);
+        returned.extend(lot);
+    }
+    returned.sort_by_key(|(number, ..)| *number);
+    let mut back = Vec::new();
+    for (_, share, file) in returned {
+        total.motors_reported += u32::from(share.passes > 0);
+        total.shares.push(share);
+        back.push(file);
+    }
+    take_back(crew, motors, back, target);
+    total.window_ns = span?;
+    total.busy_ns = 0;
+    total.response = total.service.clone();
+    Ok(total)
+}
+
+/// Motors that block own a thread; the others share one thread per core.
+fn threads(motors: u32, blocking: bool) -> u32 {
+    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
+    if blocking { motors } else { cores.min(motors) }
+}
+
+/// Phases in their order until the sample is full; gives the sum of the windows.
+fn rounds(crew: &RecordCrew<'_>, mut all: impl FnMut(Phase) -> Span) -> Result<u64, PassEnd> {
+    let (work, start) = (crew.work, crew.work.test.start());
+    let fresh = start == Start::Fresh;
+    // A pass that needs a new file or an empty cache stands alone.
+    let alone = fresh || (start == Start::Cold && crew.target.capabilities().drop_cache);
+    let sample = work.sample.as_nanos() as u64;
+    let begin = crew.clock.now();
+    let (mut window, mut done, mut passes, mut first) = (0, 0, 1, true);
+    all(Phase::Connect)?;
+    while first || (window < sample && crew.clock.now() - begin < sample * MOST_WALL) {
+        if fresh {
+            all(Phase::Create)?;
+        }
+        all(Phase::Prepare { first })?;
+        let span = all(Phase::Run { passes })?;
+        all(Phase::Release)?;
+        if fresh {
+            all(Phase::Remove)?;
+        }
+        let (from, to) = span.unwrap_or_default();
+        (window, done, first) = (window + (to - from), done + passes, false);
+        if !alone {
+            let left = u128::from(sample.saturating_sub(window)) * u128::from(done);
+            passes = (left.div_ceil(u128::from(window.max(1))) as u64).clamp(1, MOST_PASSES);
+        }
+    }
+    all(Phase::Leave)?;
+    Ok(window)
+}
+
+/// Has every thread perform a phase; the whole span of it, or the first failure once all have answered.
+fn all(channels: &[(mpsc::Sender<Phase>, mpsc::Receiver<Span>)], phase: Phase) -> Span {
+    for (phases, _) in channels {
+        // A thread that is gone says why when it is joined.
+        let _ = phases.send(phase);
+    }
+    let gone = || Err(PassEnd::Broken("a motor thread is gone".into()));
+    let spans = channels.iter().map(|(_, spans)| spans.recv().unwrap_or_else(|_| gone()));
+    spans.collect::<Vec<_>>().into_iter().reduce(joined).unwrap_or(Ok(None))
+}
+
+fn joined(a: Span, b: Span) -> Span {
+    Ok(match (a?, b?) {
+        (Some(a), Some(b)) => Some((a.0.min(b.0), a.1.max(b.1))),
+        (a, b) => a.or(b),
+    })
+}
+
+/// What a thread gives back: its tally, and of each motor the number, the share and the file.
+type Returned = (Tally, Vec<(u32, sharebench_model::MotorShare, FileState)>);
+
+/// Some motors on one thread, phase by phase.
+fn thread(
+    crew: &RecordCrew<'_>,
+    lot: Vec<(u32, FileState)>,
+    phases: &mpsc::Receiver<Phase>,
+    spans: &mpsc::Sender<Span>,
+) -> std::io::Result<Returned> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let mut motors: Vec<(u32, RecordMotor<'_>)> =
+        lot.into_iter().map(|(number, file)| (number, RecordMotor::new(crew, number, file))).collect();
+    let mut total = Tally::default();
+    while let Ok(phase) = phases.recv() {
+        let before = crew.clock.thread_cpu();
+        let span = runtime.block_on(async {
+            let mut tasks: FuturesUnordered<_> =
+                motors.iter_mut().map(|(_, motor)| motor.perform(phase)).collect();
+            let mut span = Ok(None);
+            while let Some(next) = tasks.next().await {
+                span = joined(span, next);
+            }
+            span
+        });
+        if matches!(phase, Phase::Run { .. }) {
+            let spent = crew.clock.thread_cpu();
+            total.cpu.user_ns += spent.user_ns - before.user_ns;
+            total.cpu.kernel_ns += spent.kernel_ns - before.kernel_ns;
+        }
+        let _ = spans.send(span);
+    }
+    let mut returned = Vec::new();
+    for (number, motor) in motors {
+        let share = motor.share();
+        let mut tally = motor.tally;
+        // Motors that share a thread cannot tell their CPU time apart: it is the thread's.
+        tally.cpu = sharebench_model::CpuTime::default();
+        total.merge(tally);
+        returned.push((number, share, motor.file));
+    }
+    Ok((total, returned))
+}
+
+/// The files that the motors will work on, written where the test needs them complete. Motors that share
+/// one file have a copy each of what it should hold, of which each keeps its own part up to date.
+async fn lend(
+    crew: &RecordCrew<'_>,
+    motors: u32,
+    target: &mut TargetFiles,
+    context: &mut PassContext<'_>,
+) -> Result<Vec<FileState>, PassEnd> {
+    let (size, fresh) = (crew.work.file_size, crew.work.test.start() == Start::Fresh);
+    let mut files = Vec::new();
+    for number in 0..motors {
+        let name = name(crew, number, fresh);
+        let first = files.first().map(FileState::clone);
+        files.push(match first.filter(|_| crew.work.shared_file) {
+            Some(shared) => shared,
+            None if fresh => target.unmade(&name, size),
+            None => {
+                target.ensure(&name, size, context).await?;
+                let lent = target.files.get(&name).cloned();
+                lent.ok_or_else(|| PassEnd::Broken(format!("{name} is not there")))?
+            }
+        });
+    }
+    Ok(files)
+}
+
+fn name(crew: &RecordCrew<'_>, number: u32, fresh: bool) -> String {
+    match (crew.work.shared_file, fresh) {
+        (true, true) => "new".into(),
+        (true, false) => format!("data-{}", crew.work.file_size),
+        (false, true) => format!("new-{number}"),
+        (false, false) => format!("motor-{number}-{}", crew.work.file_size),
+    }
+}
+
+/// Notes what the motors left in the files.
+fn take_back(crew: &RecordCrew<'_>, motors: u32, files: Vec<FileState>, target: &mut TargetFiles) {
+    if crew.work.test.start() == Start::Fresh {
+        return;
+    }
+    for (number, file) in (0..motors).zip(files) {
+        let part = if crew.work.shared_file { Part { index: number, count: motors } } else { Part::WHOLE };
+        let range = part.bytes(crew.work);
+        if let Some(known) = target.files.get_mut(&name(crew, number, false)) {
+            known.adopt(&file, range);
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! K18: wrong data is always caught.
+
+use sharebench_engine::Clock;
+use sharebench_engine::simulated::{Device, Service, SimulatedTarget};
+use sharebench_model::{ErrorClass, Verdict};
+use sharebench_target::{Fault, FaultyTarget, MemoryTarget};
+
+use crate::lab::{beside, millis, steps};
+
+const PLAN: &str = "seed = 18\nverify = 'stamps'\n[[target]]\nurl = '/simulated'\n[load]\nsteps = [6]\n\
+    workload = 'single-read'\nblock = '4KiB'\nscale = '4MiB'\nthink = '1ms'\nwarm_up = '0s'\nmeasure = '3s'\n";
+
+#[test]
+fn k18_every_stale_zero_and_shifted_block_is_caught() {
+    for fault in [Fault::Stale, Fault::Zero, Fault::Shift(512), Fault::Shift(1)] {
+        let clock = Clock::virtual_at(0);
+        let device = Device::new(1).station(2, Service::Exponential(millis(1)));
+        let simulated = SimulatedTarget::new(MemoryTarget::new(), &clock, device);
+        let faults: Vec<u64> = (3..100_000).step_by(7).collect();
+        let faulty = FaultyTarget::new(simulated.clone());
+        let faulty = faults.iter().fold(faulty, |target, &nth| target.data(nth, fault));
+        let step = steps(PLAN, faulty, &clock).remove(0);
+        let (log, end) = (simulated.log(), step.measure.window_ns);
+        let end = crate::lab::window_start(&log) + end;
+        // Session 0 is the engine's own, which wrote the file.
+        let spoilt = |session: u32| {
+            let reads = log.iter().filter(move |served| served.session == session && served.end < end);
+            reads.enumerate().filter(|(nth, _)| faults.contains(&(*nth as u64))).count() as u64
+        };
+        let spoilt: u64 = (1..=6).map(spoilt).sum();
+        let caught = step.measure.errors.get(&ErrorClass::DataMismatch).copied().unwrap_or(0);
+        beside(&format!("K18 {fault:?}: caught of {spoilt}"), caught);
+        assert!(spoilt > 500 && step.verdict() == Verdict::Invalid);
+        // A read that was still under way at the window's end is told as well.
+        assert!((spoilt..=spoilt + 6).contains(&caught), "{fault:?}: {caught} of {spoilt}");
+    }
+}
