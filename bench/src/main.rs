@@ -46,7 +46,13 @@ struct Options {
 impl Options {
     fn parse(words: &[String]) -> Result<Self, Failure> {
         let directory = std::env::temp_dir();
-        let mut options = Self { parts: Vec::new(), rounds: 5, time: Duration::from_secs(1), directory, largest: "512MiB".into() };
+        let mut options = Self {
+            parts: Vec::new(),
+            rounds: 5,
+            time: Duration::from_secs(1),
+            directory,
+            largest: "512MiB".into(),
+        };
         let mut words = words.iter();
         while let Some(word) = words.next() {
             let mut value = || words.next().ok_or_else(|| format!("{word} wants a value\n{USAGE}"));

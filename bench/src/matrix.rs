@@ -47,26 +47,43 @@ pub fn measure(table: &mut Table, directory: &Path, largest: &str) -> Result<(),
     measure_on(table, &file_system(directory), directory, &iozone, largest)
 }
 
-fn measure_on(table: &mut Table, what: &str, directory: &Path, iozone: &Path, largest: &str) -> Result<(), Failure> {
+fn measure_on(
+    table: &mut Table,
+    what: &str,
+    directory: &Path,
+    iozone: &Path,
+    largest: &str,
+) -> Result<(), Failure> {
     println!("\n### IOzone's matrix on {what} (files to {largest}, medians of {} rounds)\n", table.rounds());
     let (mut ours, mut its) = (Vec::new(), Vec::new());
     for _ in 0..table.rounds() {
         ours.push(own(directory, largest)?);
         its.push(theirs(iozone, directory, largest)?);
     }
-    println!("| {:<13} | cells | {:<16} | {:<44} | {:<44} |", "test", "geometric mean", "lowest cell", "below 1.0");
+    println!(
+        "| {:<13} | cells | {:<16} | {:<44} | {:<44} |",
+        "test", "geometric mean", "lowest cell", "below 1.0"
+    );
     println!("|---|---:|---|---|---|");
     for (test, (_, name)) in TESTS.iter().enumerate() {
         let ratios = ratios(test, &ours, &its);
         let mean = (ratios.iter().map(|(_, ratio)| ratio.ln()).sum::<f64>() / ratios.len() as f64).exp();
-        let lowest = ratios.iter().min_by(|a, b| a.1.total_cmp(&b.1)).copied().unwrap_or(((0, 0, 0), f64::NAN));
+        let lowest =
+            ratios.iter().min_by(|a, b| a.1.total_cmp(&b.1)).copied().unwrap_or(((0, 0, 0), f64::NAN));
         let below = ratios.iter().filter(|(_, ratio)| *ratio < 1.0).count();
         let row = format!("IOzone's matrix on {what}, {name}");
-        let mean = format!("{mean:.2} {}", table.verdict(&format!("{row}: geometric mean"), mean, Some(Bar::AtLeast(1.05))));
+        let mean = format!(
+            "{mean:.2} {}",
+            table.verdict(&format!("{row}: geometric mean"), mean, Some(Bar::AtLeast(1.05)))
+        );
         let least = table.verdict(&format!("{row}: lowest cell"), lowest.1, Some(Bar::AtLeast(0.9)));
         let lowest = format!("{:.2} at {} KiB x {} KiB {least}", lowest.1, lowest.0.1, lowest.0.2);
         let all = table.verdict(&format!("{row}: cells below 1.0"), below as f64, Some(Bar::AtMost(0.0)));
-        println!("| {name:<13} | {:>5} | {mean:<16} | {lowest:<44} | {:<44} |", ratios.len(), format!("{below} {all}"));
+        println!(
+            "| {name:<13} | {:>5} | {mean:<16} | {lowest:<44} | {:<44} |",
+            ratios.len(),
+            format!("{below} {all}")
+        );
     }
     Ok(())
 }
@@ -77,19 +94,23 @@ fn ratios(test: usize, ours: &[Surface], its: &[Surface]) -> Vec<(Cell, f64)> {
         Spread::new(surfaces.iter().filter_map(|surface| surface.get(cell).copied()).collect()).median
     };
     let Some(first) = ours.first() else { return Vec::new() };
-    let cells = first.keys().filter(|cell| cell.0 == test && its.iter().all(|surface| surface.contains_key(cell)));
+    let cells =
+        first.keys().filter(|cell| cell.0 == test && its.iter().all(|surface| surface.contains_key(cell)));
     cells.map(|cell| (*cell, median(ours, cell) / median(its, cell))).collect()
 }
 
 fn iozone() -> Option<PathBuf> {
     let named = std::env::var_os("IOZONE").map(PathBuf::from);
     let path = std::env::var_os("PATH").unwrap_or_default();
-    named.or_else(|| std::env::split_paths(&path).map(|folder| folder.join("iozone")).find(|file| file.exists()))
+    named.or_else(|| {
+        std::env::split_paths(&path).map(|folder| folder.join("iozone")).find(|file| file.exists())
+    })
 }
 
 fn file_system(directory: &Path) -> String {
     let output = Command::new("stat").args(["-f", "-c", "%T"]).arg(directory).output();
-    let name = output.map_or_else(|_| String::new(), |output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
+    let name = output
+        .map_or_else(|_| String::new(), |output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
     if name == "ext2/ext3" { "ext4".to_owned() } else { name }
 }
 
@@ -142,7 +163,9 @@ fn own(directory: &Path, largest: &str) -> Result<Surface, Failure> {
     for event in received.try_iter() {
         let RunEvent::StepFinished(step) = event else { continue };
         let text = |axis: &str| step.coordinates.get(axis).map(ToString::to_string).unwrap_or_default();
-        let bytes = |axis: &str| text(axis).parse::<sharebench_model::units::ByteSize>().map_or(0, |size| size.0 / 1024);
+        let bytes = |axis: &str| {
+            text(axis).parse::<sharebench_model::units::ByteSize>().map_or(0, |size| size.0 / 1024)
+        };
         let Some(test) = TESTS.iter().position(|(_, name)| *name == text("test")) else { continue };
         let seconds = step.measure.busy_ns as f64 / 1e9;
         let kib = (step.measure.bytes.read + step.measure.bytes.written) as f64 / 1024.0;

@@ -12,6 +12,7 @@ mod cleanliness;
 mod demo;
 mod doctor;
 mod embedded;
+mod every_test;
 mod interop_ganesha;
 mod interop_smbd;
 mod kernel_guest;

@@ -171,6 +171,7 @@ fn position(section: &Section, position: &[Option<sharebench_model::Value>]) -> 
             axis::FILE_SIZE => format!("{value} file"),
             axis::RECORD_SIZE => format!("{value} records"),
             axis::MOTORS => format!("{value} users"),
+            axis::RATE => format!("{value} starts/s"),
             axis::QUEUE_DEPTH => format!("depth {value}"),
             other => format!("{} {value}", other.replace('_', " ")),
         })
@@ -245,7 +246,7 @@ fn load_sentences(analysis: &Analysis, section: &Section) -> Vec<String> {
 
 fn silent_users(title: &str, name: &str, at: &str, outcome: &Outcome) -> String {
     format!(
-        "{title}: with {name} at {at} only {} of {} users finished a transaction; its mean response time of {} is that of the survivors.",
+        "{title}: with {name} at {at} only {} of {} users finished a transaction; its mean response time of {} counts the others, if at all, with the time they had waited so far.",
         outcome.motors_reported,
         outcome.motors_assigned,
         show_nanos(outcome.response_mean_ns)

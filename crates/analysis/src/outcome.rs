@@ -143,6 +143,7 @@ fn merge(steps: &[&StepResult], curve: bool) -> Measure {
     }
     for measure in steps.iter().map(|step| &step.measure) {
         total.operations += measure.operations;
+        total.transactions += measure.transactions;
         total.bytes.read += measure.bytes.read;
         total.bytes.written += measure.bytes.written;
         total.censored += measure.censored;

@@ -166,7 +166,7 @@ fn participation(steps: &[&StepResult]) -> Option<TrustLine> {
         silent.iter().min_by_key(|s| s.measure.motors_reported * 100 / s.measure.motors_assigned.max(1))?;
     let (reported, assigned) = (worst.measure.motors_reported, worst.measure.motors_assigned);
     let text = format!(
-        "in {} some users never finished ({reported} of {assigned} at worst): response times are those of the survivors",
+        "in {} some users never finished ({reported} of {assigned} at worst): response times are mostly those of the others",
         counted(silent.len(), "step")
     );
     Some(line(Light::Red, "users", text))

@@ -58,8 +58,8 @@ pub enum Command {
     #[command(after_help = "Examples:
   sharebench sweep /mnt/nas
   sharebench sweep smb://alice@nas/share nfs://nas/export --file-sizes 1MiB,64MiB --record-sizes 4KiB,64KiB
-  sharebench sweep /mnt/nas --auto                                  # IOzone's 126 cells, 13 tests
-  sharebench sweep nfs://nas/export --tests random-mix --read-share 30,70 --record-sizes '4KiB..1MiB x4'
+  sharebench sweep /mnt/nas --auto               # IOzone's 126 cells, 13 tests
+  sharebench sweep /mnt/nas --tests random-mix --read-share 30,70 --record-sizes '4KiB..1MiB x4'
   sharebench sweep smb://alice@nas/share --tests write,read --motors 1,2,4 --shared-file")]
     Sweep(SweepArgs),
     /// Request sizes x queue depths, with client CPU per request.

@@ -191,7 +191,7 @@ fn participation(measure: &Measure) -> Check {
     let (reported, assigned) = (measure.motors_reported, measure.motors_assigned);
     let detail = format!("{reported} of {assigned} motors reported");
     let remedy =
-        "censored step: response times are those of the survivors; measure longer or use fewer motors";
+        "censored step: response times are mostly those of the others; measure longer or use fewer motors";
     unless("participation", reported < assigned, detail, remedy)
 }
 

@@ -164,6 +164,7 @@ fn thread(
         }
         let _ = spans.send(span);
     }
+    total.busiest = total.cpu;
     let mut returned = Vec::new();
     for (number, motor) in motors {
         let share = motor.share();
@@ -188,7 +189,7 @@ async fn lend(
     let mut files = Vec::new();
     for number in 0..motors {
         let name = name(crew, number, fresh);
-        let first = files.first().map(FileState::clone);
+        let first = files.first().cloned();
         files.push(match first.filter(|_| crew.work.shared_file) {
             Some(shared) => shared,
             None if fresh => target.unmade(&name, size),

@@ -14,6 +14,7 @@ mod bounds;
 mod mistake;
 mod pace;
 mod parse;
+mod parse_sweep;
 mod plan;
 mod range;
 mod record_work;

@@ -8,7 +8,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::mistake::nearest;
-use crate::{Countable, Depth, Load, Mistake, Mistakes, Plan, PlannedTarget, Sweep, Test, Values, Verify};
+use crate::{Depth, Load, Mistake, Mistakes, Plan, PlannedTarget, Verify};
 
 impl Plan {
     /// Reads a plan; all mistakes at once. Values are checked against each other by [`Plan::resolve`].
@@ -61,38 +61,13 @@ const TOP: [&str; 13] = [
     "load",
 ];
 
-const SWEEP: [&str; 11] = [
-    "auto",
-    "file_sizes",
-    "record_sizes",
-    "tests",
-    "depths",
-    "motors",
-    "shared_file",
-    "align",
-    "stride",
-    "read_share",
-    "stream_buffer",
-];
-
-/// What one word of a list of tests stands for.
-struct Named(Vec<Test>);
-
-impl FromStr for Named {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        Test::named(text).map(Self)
-    }
-}
-
-struct Reader<'a> {
+pub(crate) struct Reader<'a> {
     text: &'a str,
     plan: Plan,
     mistakes: Mistakes,
 }
 
-type Item<'a> = Spanned<DeValue<'a>>;
+pub(crate) type Item<'a> = Spanned<DeValue<'a>>;
 
 impl Reader<'_> {
     fn top(&mut self, table: &DeTable<'_>) {
@@ -182,24 +157,6 @@ impl Reader<'_> {
         Some(section)
     }
 
-    fn sweep(&mut self, sweep: &mut Sweep, name: &str, value: &Item<'_>) -> &'static [&'static str] {
-        match name {
-            "auto" => sweep.auto = self.parsed("sweep.auto", value),
-            "file_sizes" => sweep.file_sizes = self.values("sweep.file_sizes", value),
-            "record_sizes" => sweep.record_sizes = self.values("sweep.record_sizes", value),
-            "tests" => sweep.tests = self.tests("sweep.tests", value),
-            "depths" => sweep.depths = self.values("sweep.depths", value),
-            "motors" => sweep.motors = self.values("sweep.motors", value),
-            "shared_file" => sweep.shared_file = self.flag("sweep.shared_file", value),
-            "align" => sweep.align = self.values("sweep.align", value),
-            "stride" => sweep.stride = self.values("sweep.stride", value),
-            "read_share" => sweep.read_share = self.values("sweep.read_share", value),
-            "stream_buffer" => sweep.stream_buffer = self.parsed("sweep.stream_buffer", value),
-            _ => {}
-        }
-        &SWEEP
-    }
-
     fn depth(&mut self, depth: &mut Depth, name: &str, value: &Item<'_>) -> &'static [&'static str] {
         match name {
             "file_size" => depth.file_size = self.parsed("depth.file_size", value),
@@ -242,7 +199,7 @@ impl Reader<'_> {
     }
 
     /// A text or a bare number, as the type itself reads it.
-    fn parsed<T: FromStr<Err: ToString>>(&mut self, field: &str, value: &Item<'_>) -> Option<T> {
+    pub(crate) fn parsed<T: FromStr<Err: ToString>>(&mut self, field: &str, value: &Item<'_>) -> Option<T> {
         let text = match value.get_ref() {
             DeValue::String(text) => text.as_ref().to_owned(),
             DeValue::Integer(number) if number.radix() == 10 => number.as_str().replace('_', ""),
@@ -252,33 +209,6 @@ impl Reader<'_> {
             }
         };
         text.parse().map_err(|error: T::Err| self.blame(field, value, &error.to_string(), "")).ok()
-    }
-
-    /// A list of values and ranges; one that is no list stands for a list of itself.
-    fn values<T: Countable>(&mut self, field: &str, value: &Item<'_>) -> Option<Vec<T>> {
-        let items: Vec<Values<T>> = self.items(field, value)?;
-        Some(items.into_iter().flat_map(|values| values.0).collect())
-    }
-
-    /// A list of tests and groups of them.
-    fn tests(&mut self, field: &str, value: &Item<'_>) -> Option<Vec<Test>> {
-        let items: Vec<Named> = self.items(field, value)?;
-        Some(items.into_iter().flat_map(|named| named.0).collect())
-    }
-
-    fn items<T: FromStr<Err: ToString>>(&mut self, field: &str, value: &Item<'_>) -> Option<Vec<T>> {
-        if let DeValue::Array(items) = value.get_ref() {
-            return Some(items.iter().filter_map(|item| self.parsed(field, item)).collect());
-        }
-        self.parsed(field, value).map(|item| vec![item])
-    }
-
-    fn flag(&mut self, field: &str, value: &Item<'_>) -> Option<bool> {
-        if let DeValue::Boolean(flag) = value.get_ref() {
-            return Some(*flag);
-        }
-        self.blame(field, value, "is neither true nor false", "without quotes");
-        None
     }
 
     fn count(&mut self, field: &str, value: &Item<'_>) -> Option<u32> {
@@ -330,7 +260,7 @@ impl Reader<'_> {
         });
     }
 
-    fn blame(&mut self, field: &str, value: &Item<'_>, problem: &str, hint: &str) {
+    pub(crate) fn blame(&mut self, field: &str, value: &Item<'_>, problem: &str, hint: &str) {
         let line = Some(line_of(self.text, value.span().start));
         self.mistakes.0.push(Mistake {
             field: field.into(),

@@ -6,10 +6,13 @@ use sharebench_model::units::ByteSize;
 
 use crate::resolve::{MAX_FILE, MAX_RECORD, Resolver};
 use crate::schedule::Cell;
-use crate::{Access, Direction, Pattern, RecordWork, Sweep, Test, Work};
+use crate::{Access, Auto, Direction, Pattern, RecordWork, Sweep, Test, Work};
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
+
+/// Which tests something concerns.
+type Wanted = fn(Test) -> bool;
 
 /// A sweep with every default filled.
 struct Axes {
@@ -28,11 +31,10 @@ struct Axes {
 impl Axes {
     fn of(sweep: &Sweep) -> Self {
         let sizes = |list: &[u64]| list.iter().copied().map(ByteSize).collect();
-        let default_files =
-            || sweep.auto.map_or_else(|| sizes(&[64 * KIB, MIB, 16 * MIB]), |a| a.file_sizes());
+        let default_files = || sweep.auto.map_or_else(|| sizes(&[64 * KIB, MIB, 16 * MIB]), Auto::file_sizes);
         let default_records =
-            || sweep.auto.map_or_else(|| sizes(&[4 * KIB, 64 * KIB, MIB]), |a| a.record_sizes());
-        let default_tests = || sweep.auto.map_or_else(|| Test::USUAL.to_vec(), |a| a.tests());
+            || sweep.auto.map_or_else(|| sizes(&[4 * KIB, 64 * KIB, MIB]), Auto::record_sizes);
+        let default_tests = || sweep.auto.map_or_else(|| Test::USUAL.to_vec(), Auto::tests);
         Self {
             files: sweep.file_sizes.clone().unwrap_or_else(default_files),
             records: sweep.record_sizes.clone().unwrap_or_else(default_records),
@@ -49,7 +51,7 @@ impl Axes {
 
     /// The sweep as it is stored: complete, with what concerns none of its tests left out.
     fn typed(&self, sweep: &Sweep) -> Sweep {
-        let any = |wanted: fn(Test) -> bool| self.tests.iter().any(|test| wanted(*test));
+        let any = |wanted: Wanted| self.tests.iter().any(|test| wanted(*test));
         Sweep {
             auto: sweep.auto,
             file_sizes: Some(self.files.clone()),
@@ -127,7 +129,8 @@ fn meaningless(work: &RecordWork) -> Option<(&'static str, String, &'static str)
         );
         return Some(("sweep.align", why, "use larger files, or 0 for the record size"));
     }
-    if strides(work.test) && records <= u64::from(work.stride) {
+    let parts = if work.shared_file { u64::from(motors) } else { 1 };
+    if strides(work.test) && records / parts.max(1) <= u64::from(work.stride) {
         let why = format!("{file} files of {record} records hold {records}: no stride of {}", work.stride);
         return Some(("sweep.stride", why, "use larger files, smaller records or a smaller stride"));
     }
@@ -208,8 +211,8 @@ impl Resolver<'_> {
 
     /// Axes that nothing in the sweep listens to are slips, and so are tests that cannot follow an axis.
     fn check_needless(&mut self, axes: &Axes, sweep: &Sweep) {
-        let any = |wanted: fn(Test) -> bool| axes.tests.iter().any(|test| wanted(*test));
-        let needs: [(&str, bool, fn(Test) -> bool, &str); 3] = [
+        let any = |wanted: Wanted| axes.tests.iter().any(|test| wanted(*test));
+        let needs: [(&str, bool, Wanted, &str); 3] = [
             ("sweep.stride", sweep.stride.is_some(), strides, "stride-read"),
             ("sweep.read_share", sweep.read_share.is_some(), mixes, "random-mix"),
             (
@@ -227,16 +230,20 @@ impl Resolver<'_> {
         if axes.shared_file && sweep.motors.is_none() {
             self.blame("sweep.shared_file", "there is nobody to share it", "say how many motors");
         }
-        for &test in axes.tests.iter().filter(|test| test.access() != Access::Request) {
-            if !axes.depths.contains(&1) {
-                let why =
-                    format!("{test} knows no queue depth: a stream or mapping is used one record at a time");
-                self.blame("sweep.depths", &why, "add depth 1, at which it is measured");
-            }
-            if axes.shared_file && streams(test) {
-                let why = format!("{test} goes through a stream, which starts at the start of its file");
-                self.blame("sweep.shared_file", &why, "leave the f-tests out");
-            }
+        let named = |wanted: &dyn Fn(Test) -> bool| {
+            let tests = axes.tests.iter().filter(|test| wanted(**test));
+            tests.map(|test| test.name()).collect::<Vec<_>>().join(", ")
+        };
+        let one_by_one = named(&|test| test.access() != Access::Request);
+        if !one_by_one.is_empty() && !axes.depths.contains(&1) {
+            let why =
+                format!("no queue depth for {one_by_one}: streams and mappings take one record at a time");
+            self.blame("sweep.depths", &why, "add depth 1, at which they are measured");
+        }
+        let streaming = named(&streams);
+        if !streaming.is_empty() && axes.shared_file {
+            let why = format!("no part of a file for {streaming}: a stream starts at the start of its file");
+            self.blame("sweep.shared_file", &why, "leave these tests out");
         }
     }
 }

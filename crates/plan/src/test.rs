@@ -119,13 +119,15 @@ tests! {
         "Writes every record once through a memory mapping, in random order.";
 }
 
-/// Names of several tests at once.
-const GROUPS: [(&str, fn(Test) -> bool); 5] = [
-    ("usual", |test| Test::USUAL.contains(&test)),
-    ("requests", |test| matches!(test.access(), Access::Request)),
-    ("streams", |test| matches!(test.access(), Access::Stream)),
-    ("mmap", |test| matches!(test.access(), Access::Mapping)),
-    ("all", |_| true),
+/// Name of several tests at once, and which they are.
+struct Group(&'static str, fn(Test) -> bool);
+
+const GROUPS: [Group; 5] = [
+    Group("usual", |test| Test::USUAL.contains(&test)),
+    Group("requests", |test| matches!(test.access(), Access::Request)),
+    Group("streams", |test| matches!(test.access(), Access::Stream)),
+    Group("mmap", |test| matches!(test.access(), Access::Mapping)),
+    Group("all", |_| true),
 ];
 
 impl Test {
@@ -170,8 +172,8 @@ impl Test {
 
     /// The tests of a name: one test, or a group of them (`usual`, `requests`, `streams`, `mmap`, `all`).
     pub fn named(text: &str) -> Result<Vec<Self>, String> {
-        match GROUPS.iter().find(|(name, _)| *name == text) {
-            Some((_, belongs)) => Ok(Self::ALL.into_iter().filter(|test| belongs(*test)).collect()),
+        match GROUPS.iter().find(|group| group.0 == text) {
+            Some(Group(_, belongs)) => Ok(Self::ALL.into_iter().filter(|test| belongs(*test)).collect()),
             None => text.parse().map(|test| vec![test]),
         }
     }

@@ -121,6 +121,7 @@ pub fn axis_name(name: &str) -> &str {
         axis::FILE_SIZE => "file",
         axis::RECORD_SIZE => "record",
         axis::MOTORS => "users",
+        axis::RATE => "starts/s",
         axis::QUEUE_DEPTH => "depth",
         other => other,
     }

@@ -14,6 +14,7 @@ pub type LocalBoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
 
 /// What a target can do. Constant for the life of the target.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that are asked one by one and exclude nothing")]
 pub struct Capabilities {
     /// Protocol name as shown: `local`, `smb`, `nfs`.
     pub protocol: &'static str,

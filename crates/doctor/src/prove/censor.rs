@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use sharebench_model::units::show_nanos;
 use sharebench_nfs::NfsTarget;
 use sharebench_plan::Plan;
 use sharebench_server::MemoryVolume;
@@ -20,35 +21,32 @@ const LOST: u32 = 3;
 pub(super) fn lost_replies(_: Conditions) -> Result<Attempt, ProveError> {
     let served = Served::start(Arc::new(MemoryVolume::new(64 << 20)))?;
     // The deadline is longer than the step: the lost users are still waiting when it ends.
-    let plan = Plan::parse(&format!(
-        "timeout = '3s'\n[load]\nworkload = 'copy-all-from-server'\nsteps = [{USERS}]\nthink = '20ms'\n\
-         warm_up = '200ms'\nmeasure = '1500ms'\nscale = '100KB'\nblock = '10KB'"
-    ))?;
-    let step = run_one(plan, &[Arc::new(Deaf::new(&served.target))])?;
-    let measure = &step.measure;
+    let plan = || {
+        Plan::parse(&format!(
+            "timeout = '3s'\n[load]\nworkload = 'copy-all-from-server'\nsteps = [{USERS}]\nthink = '20ms'\n\
+             warm_up = '200ms'\nmeasure = '1500ms'\nscale = '100KB'\nblock = '10KB'"
+        ))
+    };
+    let whole = run_one(plan()?, &[Arc::new(served.target.clone())])?;
+    let step = run_one(plan()?, &[Arc::new(Deaf::new(&served.target))])?;
     let reported = USERS - LOST;
-    let verdict = step.verdict();
+    let censored = flagged(&step, "participation");
+    let [all, some] = [&whole, &step].map(|step| step.measure.response.mean());
     Ok(vec![
         Row::new(
             "users that reported",
             format!("{reported} of {USERS}"),
-            format!("{} of {}", measure.motors_reported, measure.motors_assigned),
+            format!("{} of {}", step.measure.motors_reported, step.measure.motors_assigned),
             "0",
-            (measure.motors_reported, measure.motors_assigned) == (reported, USERS),
+            (step.measure.motors_reported, step.measure.motors_assigned) == (reported, USERS),
         ),
+        Row::new("the step is called", "censored", if censored { "censored" } else { "whole" }, "", censored),
         Row::new(
-            "the step is called",
-            "censored",
-            if flagged(&step, "participation") { "censored" } else { "whole" },
-            "",
-            flagged(&step, "participation"),
-        ),
-        Row::new(
-            "its response time in comparisons",
-            "left out",
-            if verdict == sharebench_model::Verdict::Invalid { "left out" } else { "used" },
-            "",
-            verdict == sharebench_model::Verdict::Invalid,
+            "mean response time",
+            format!("{} with all users", show_nanos(all)),
+            show_nanos(some),
+            "no better",
+            some >= all,
         ),
     ]
     .into())

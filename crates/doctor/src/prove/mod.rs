@@ -3,12 +3,15 @@
 mod barrier;
 mod censor;
 mod clock_step;
+mod closed;
 mod duet;
 mod fixed;
 mod generator;
 mod integrity;
 mod lying_volume;
+mod open;
 mod rig;
+mod watched;
 
 use std::time::Duration;
 
@@ -162,6 +165,9 @@ const fn experiment(
 pub const EXPERIMENTS: &[Experiment] = &[
     experiment("K1", "fixed service time, one in flight", 4, Gate::Meter, fixed::service_time),
     experiment("K2", "a link of 50 MB/s", 6, Gate::Meter, fixed::link),
+    experiment("K3", "random arrivals at one server", 25, Gate::Meter, open::random_arrivals),
+    experiment("K5", "thinking users of one server", 30, Gate::Meter, closed::thinking_users),
+    experiment("K6", "a stall of a second, and who is charged for it", 21, Gate::Meter, open::stall),
     experiment("K7", "the same server twice", 330, Gate::Own, duet::same),
     experiment("K8", "servers that differ by 2 % and by 5 %", 330, Gate::Own, duet::different),
     experiment("K12", "a generator at its limit", 10, Gate::Meter, generator::saturation),

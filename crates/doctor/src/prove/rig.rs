@@ -77,7 +77,16 @@ impl Rig {
     }
 
     pub fn target(&self) -> Arc<dyn Target> {
-        Arc::new(self.served.target.clone())
+        Arc::new(self.nfs())
+    }
+
+    pub fn nfs(&self) -> NfsTarget {
+        self.served.target.clone()
+    }
+
+    /// The device behind the server.
+    pub fn device(&self) -> &DeviceVolume<MemoryVolume> {
+        &self.device
     }
 
     /// What the server executed since the last call: its reads, in order of arrival.
@@ -117,6 +126,11 @@ pub(crate) fn reading(sample: Duration, repetitions: u32) -> Result<Plan, ProveE
 pub(crate) fn streaming(sample: Duration, depth: u32) -> Result<Plan, ProveError> {
     let study = "[depth]\nfile_size = '16MiB'\nrecord_sizes = ['64KiB']\ntests = ['read']";
     Ok(Plan::parse(&format!("sample = '{sample:?}'\nrepetitions = 1\n{study}\ndepths = [{depth}]"))?)
+}
+
+/// A plan of single reads of 4 KiB in a file of 64 KiB; `pace` are the lines of the load that differ.
+pub(crate) fn single_reads(pace: &str) -> Result<Plan, ProveError> {
+    Ok(Plan::parse(&format!("[load]\nworkload = 'single-read'\nblock = '4KiB'\nscale = '64KiB'\n{pace}"))?)
 }
 
 /// Lets the engine run a plan on targets, and gives the steps in order.

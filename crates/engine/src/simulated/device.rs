@@ -26,6 +26,8 @@ pub struct Served {
     pub stage: u32,
     /// True for a write.
     pub write: bool,
+    /// First byte asked for.
+    pub offset: u64,
     /// Bytes asked for.
     pub bytes: u32,
     /// When the operation came to the stage, nanoseconds of the clock.
@@ -122,8 +124,8 @@ impl Device {
                 (start, service, (start + service).saturating_sub(*burst_ns).max(arrival))
             }
         };
-        let stage = stage as u32;
-        Some(Served { session: 0, stage, write: false, bytes, arrival, start: start.min(end), end, service })
+        let (stage, start) = (stage as u32, start.min(end));
+        Some(Served { session: 0, stage, write: false, offset: 0, bytes, arrival, start, end, service })
     }
 }
 

@@ -66,7 +66,8 @@ impl Shared {
         // The clock is read inside of the lock, so that arrivals of several threads are in order.
         let arrival = arrival.unwrap_or_else(|| self.clock.now());
         let served = inside.device.enter(stage, arrival, flight.bytes)?;
-        let served = Served { session: flight.session, write: flight.write, ..served };
+        let Flight { session, write, offset, .. } = *flight;
+        let served = Served { session, write, offset, ..served };
         inside.log.push(served);
         Some(served)
     }
@@ -106,6 +107,7 @@ struct Flight {
     reply: Reply,
     session: u32,
     write: bool,
+    offset: u64,
     bytes: u32,
     /// When it leaves the stage it is in.
     due: u64,
@@ -167,13 +169,13 @@ impl Session for SimulatedSession {
         // What does not answer at once, such as a fault of `FaultyTarget`, never does.
         let _ = self.inner.poll_replies(&mut Context::from_waker(Waker::noop()), &mut self.answers);
         for reply in self.answers.drain(..) {
-            let (write, bytes) = match op {
-                DataOp::Read { len, .. } => (false, len),
-                DataOp::Write { len, .. } => (true, len),
-                DataOp::Flush { .. } => (true, 0),
+            let (write, offset, bytes) = match op {
+                DataOp::Read { offset, len, .. } => (false, offset, len),
+                DataOp::Write { offset, len, .. } => (true, offset, len),
+                DataOp::Flush { .. } => (true, 0, 0),
             };
             let session = self.number;
-            let mut flight = Flight { reply, session, write, bytes, due: 0, next: usize::MAX };
+            let mut flight = Flight { reply, session, write, offset, bytes, due: 0, next: usize::MAX };
             if !matches!(op, DataOp::Flush { .. })
                 && let Some(served) = self.shared.enter(0, None, &flight)
             {

@@ -14,7 +14,9 @@ type Answer = (u32, f64, f64);
 fn measure(name: &str, answers: &[Answer], think: &str, demands_ms: &[u64]) {
     for &(users, rate, response) in answers {
         let service = |ms: &u64| Service::Exponential(millis(*ms));
-        let device = demands_ms.iter().fold(Device::new(5), |device, ms| device.station(1, service(ms)));
+        let device = demands_ms
+            .iter()
+            .fold(Device::new(u64::from(users)), |device, ms| device.station(1, service(ms)));
         let seconds = OPERATIONS / rate;
         let pace = format!("steps = [{users}]\nthink = '{think}'\nwarm_up = '5s'\nmeasure = '{seconds:.0}s'");
         let (step, _) = load(&pace, device);
