@@ -13,6 +13,7 @@ mod demo;
 mod doctor;
 mod embedded;
 mod every_test;
+mod exchange;
 mod interop_ganesha;
 mod interop_smbd;
 mod kernel_guest;

@@ -10,6 +10,8 @@ pub enum Need {
     Program(&'static str),
     /// A file, such as a module or a device.
     File(&'static str),
+    /// A module of Python.
+    PythonModule(&'static str),
     /// The rights of root.
     Root,
 }
@@ -20,6 +22,9 @@ impl Need {
         match self {
             Self::Program(name) => find_program(name).is_none().then(|| format!("{name} is not installed")),
             Self::File(path) => (!Path::new(path).exists()).then(|| format!("{path} does not exist")),
+            Self::PythonModule(name) => {
+                (!crate::python::has_module(name)).then(|| format!("Python's {name} is not installed"))
+            }
             Self::Root => (!rustix::process::geteuid().is_root()).then(|| "it needs root".into()),
         }
     }

@@ -63,6 +63,8 @@ pub struct Method {
     pub version: String,
     /// Start, milliseconds since 1970 (UTC).
     pub started_unix_ms: u64,
+    /// True when another program measured it.
+    pub imported: bool,
     /// How it ended.
     pub outcome: Option<RunOutcome>,
     /// Steps measured and steps planned.
@@ -161,6 +163,7 @@ fn method(run: &RunData) -> Method {
         seed: run.header.seed,
         version: run.header.version.clone(),
         started_unix_ms: run.header.started_unix_ms,
+        imported: run.header.is_imported(),
         outcome: run.outcome.clone(),
         steps: (run.steps.len(), run.header.steps_planned),
         environment: run.header.environment.clone(),
@@ -198,7 +201,7 @@ fn section(
         let steps = &table[coordinates];
         let side = |system: usize| {
             let run = analysis.systems[system].run;
-            Side { run, steps: &steps[system], clock_ns: runs[run].clock_resolution_ns() }
+            Side { run, steps: &steps[system], clock_ns: runs[run].clock_told_ns() }
         };
         let outcomes = steps.iter().map(|steps| {
             let good: Vec<&StepResult> = steps.iter().copied().filter(|s| usable(s, layout.unit)).collect();

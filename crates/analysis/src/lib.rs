@@ -39,7 +39,7 @@ pub use input::{CLOCK_RESOLUTION_FACT, Options, RunData};
 pub use load::StressPoint;
 pub use outcome::{Curve, Outcome};
 pub use percentile::Percentile;
-pub use ratio::{Evidence, Ratio, Standing};
+pub use ratio::{Evidence, Ratio, SingleRun, Standing, declared_equal_spread};
 pub use section::{RateUnit, Row, Section, View};
 pub use self_checks::{CheckSummary, ThinnedCell};
 pub use sentence::{Sentence, Tone};

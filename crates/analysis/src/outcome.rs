@@ -93,7 +93,7 @@ pub(crate) fn outcome(
     let rate = sample_median(&rates, options.level)?;
     let total = merge(steps, curve);
     let per_operation = |nanos: u64| nanos as f64 / total.operations.max(1) as f64;
-    let percentile = |p| percentile(steps, &total.response, total.censored, p, options.level);
+    let percentile = |p| percentile(steps, &total, p, options.level);
     let mut remarks: Vec<String> = steps
         .iter()
         .flat_map(|step| &step.checks)

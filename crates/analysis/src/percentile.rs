@@ -1,7 +1,7 @@
 //! Percentiles of response times, with intervals that know about queues, and the courage to say "not resolved".
 
 use serde::{Deserialize, Serialize};
-use sharebench_model::{Histogram, StepResult};
+use sharebench_model::{Measure, StepResult};
 use sharebench_stats::{
     Interval, RESOLVED_TAIL, Ranks, SMALLEST_SAMPLE_95, Worth, dependent_quantile_ranks, hodges_lehmann,
     is_lower_bound, is_resolved, pooled_worth, quantile_ranks,
@@ -21,22 +21,18 @@ pub struct Percentile {
     pub resolved: bool,
 }
 
-/// The percentile `p` (0..1) of all repetitions, whose times together are `total`.
-pub(crate) fn percentile(
-    steps: &[&StepResult],
-    total: &Histogram,
-    censored: u64,
-    p: f64,
-    level: f64,
-) -> Percentile {
-    let n = total.len();
+/// The percentile `p` (0..1) of all repetitions, which together are `total`.
+pub(crate) fn percentile(steps: &[&StepResult], total: &Measure, p: f64, level: f64) -> Percentile {
+    let times = &total.response;
+    let n = times.len();
     let worths: Vec<(u64, Worth)> = steps
         .iter()
         .filter(|step| !step.measure.response.is_empty())
         .filter_map(|step| Some((step.measure.response.len(), worth_at(step, p)?)))
         .collect();
     let told = worths.len() == steps.iter().filter(|step| !step.measure.response.is_empty()).count();
-    let bounded = is_lower_bound(p, n, censored);
+    // Not the number of times: what did not end may be among them with the time it had waited so far.
+    let bounded = is_lower_bound(p, total.transactions, total.censored);
     if told && worths.len() >= SMALLEST_SAMPLE_95 && worths.iter().all(|(_, worth)| is_resolved(p, *worth)) {
         let logs: Vec<f64> = steps
             .iter()
@@ -52,13 +48,13 @@ pub(crate) fn percentile(
             };
         }
     }
-    let at = |rank: u64| total.quantile(rank as f64 / n as f64) as f64;
+    let at = |rank: u64| times.quantile(rank as f64 / n as f64) as f64;
     let between = |ranks: Ranks| Interval::new(at(ranks.low), at(ranks.high));
     let (ranks, resolved) = match pooled_worth(&worths).filter(|_| told) {
         Some(worth) => (dependent_quantile_ranks(n, p, worth, level), is_resolved(p, worth)),
         None => (quantile_ranks(n, p, level), n as f64 * (1.0 - p) >= RESOLVED_TAIL),
     };
-    Percentile { ns: total.quantile(p), interval: ranks.map(between), resolved: resolved && !bounded }
+    Percentile { ns: times.quantile(p), interval: ranks.map(between), resolved: resolved && !bounded }
 }
 
 /// What a step's times are worth at a quantile, where it says so.
@@ -69,7 +65,7 @@ fn worth_at(step: &StepResult, p: f64) -> Option<Worth> {
 
 #[cfg(test)]
 mod tests {
-    use sharebench_model::{Coordinates, Measure, ResponseWorth};
+    use sharebench_model::{Coordinates, Histogram, ResponseWorth};
 
     use super::*;
 
@@ -92,9 +88,10 @@ mod tests {
     }
 
     fn median_of(steps: &[StepResult], censored: u64) -> Percentile {
-        let mut total = Histogram::new();
-        steps.iter().for_each(|step| total.merge(&step.measure.response));
-        percentile(&steps.iter().collect::<Vec<_>>(), &total, censored, 0.5, 0.95)
+        let mut response = Histogram::new();
+        steps.iter().for_each(|step| response.merge(&step.measure.response));
+        let total = Measure { transactions: response.len(), response, censored, ..Measure::default() };
+        percentile(&steps.iter().collect::<Vec<_>>(), &total, 0.5, 0.95)
     }
 
     #[test]

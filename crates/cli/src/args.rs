@@ -10,6 +10,7 @@ use sharebench_plan::{Arrivals, Auto, Test, Think, Values, Verify};
 use sharebench_results::RunReference;
 
 use crate::doctor::DoctorArgs;
+use crate::exchange::{ExportArgs, IMPORT_HELP, ImportArgs};
 use crate::exit::TABLE;
 use crate::repeating::Repeating;
 
@@ -98,8 +99,13 @@ pub enum Command {
     /// Write a self-contained HTML report.
     #[command(after_help = "Example:\n  sharebench report 1 2 -o nas.html")]
     Report(ReportArgs),
-    /// Write one run as CSV or JSON.
-    #[command(after_help = "Example:\n  sharebench export last --format csv > run.csv")]
+    /// Bring results of `IOzone`, fio or a table into the lab book.
+    #[command(after_help = IMPORT_HELP)]
+    Import(ImportArgs),
+    /// Write one run as CSV, JSON, Parquet, `IOzone` -R text or xlsx.
+    #[command(after_help = "Examples:
+  sharebench export last --format csv > run.csv
+  sharebench export last --format xlsx -o run.xlsx")]
     Export(ExportArgs),
     /// Say what this machine can measure, and prove it against servers with known truth.
     #[command(after_help = "Examples:
@@ -341,6 +347,9 @@ pub struct CompareArgs {
     /// Two or more runs: numbers, `last`, or FILE.db:NUMBER.
     #[arg(required = true, num_args = 2.., value_name = "RUN")]
     pub runs: Vec<RunReference>,
+    /// Two runs that are known to be of equal systems: ratios of single runs must exceed three times their spread.
+    #[arg(long, num_args = 2, value_names = ["RUN", "RUN"])]
+    pub equal: Vec<RunReference>,
     /// How.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
@@ -354,15 +363,6 @@ pub struct ReportArgs {
     /// Where to write it.
     #[arg(long, short, value_name = "FILE.html")]
     pub output: PathBuf,
-}
-
-#[derive(Debug, Args)]
-pub struct ExportArgs {
-    /// Number, `last`, or FILE.db:NUMBER.
-    pub run: RunReference,
-    /// How.
-    #[arg(long, value_enum)]
-    pub format: ExportFormat,
 }
 
 #[derive(Debug, Args)]
@@ -383,15 +383,6 @@ pub enum Format {
     Json,
     /// One row per cell.
     Csv,
-}
-
-/// Forms of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ExportFormat {
-    /// One row per step.
-    Csv,
-    /// Everything, histograms included.
-    Json,
 }
 
 fn verify(text: &str) -> Result<Verify, String> {

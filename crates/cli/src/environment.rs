@@ -57,7 +57,7 @@ pub fn facts(directory: &str) -> Facts {
 }
 
 /// The command as typed, quoted where a shell would need it.
-fn command_line() -> String {
+pub fn command_line() -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@,+%".contains(c);
     let quoted = |word: String| {
         if !word.is_empty() && word.chars().all(plain) {

@@ -64,8 +64,8 @@ pub(crate) fn checks(measure: &Measure, evidence: &Evidence<'_>) -> Vec<Check> {
                 checks.push(lag(measure));
             }
             Pace::Open { rate, .. } => {
-                checks.push(offered(measure, rate));
-                checks.push(open_lag(measure));
+                checks.push(offered(measure, rate, work.motors));
+                checks.push(open_lag(measure, work.motors));
             }
         },
     }
@@ -214,14 +214,13 @@ fn lag(measure: &Measure) -> Check {
 
 /// The same where a schedule decides: a start that was late although motors were free is our fault, and is
 /// part of every response time; one that waited for a motor is the load's.
-fn open_lag(measure: &Measure) -> Check {
+fn open_lag(measure: &Measure, motors: u32) -> Check {
     let (late, detail) = match lateness(measure) {
         Ok(judged) => judged,
         Err(unknown) => return unknown,
     };
-    let motors = f64::from(measure.motors_assigned);
     let busy = measure.transaction_rate().unwrap_or_default() * measure.service.mean() / 1e9;
-    if late && busy < motors * ALL_BUSY {
+    if late && busy < f64::from(motors) * ALL_BUSY {
         let busy = three_digits(busy);
         let why = format!("with {busy} of {motors} motors busy: this machine, not the target, set the pace");
         return check("lag", Verdict::Invalid, format!("{detail} {why}; lower the rates"));
@@ -242,10 +241,10 @@ fn lateness(measure: &Measure) -> Result<(bool, String), Check> {
 }
 
 /// An open load ends as many transactions as its schedule starts, or the queue grows without end.
-fn offered(measure: &Measure, rate: u32) -> Check {
+fn offered(measure: &Measure, rate: u32, motors: u32) -> Check {
     let planned = f64::from(rate) * measure.window_ns as f64 / 1e9;
     // Four standard deviations of a Poisson schedule, and what is always under way at the end.
-    let least = planned * 0.98 - 4.0 * planned.sqrt() - f64::from(measure.motors_assigned);
+    let least = planned * 0.98 - 4.0 * planned.sqrt() - f64::from(motors);
     let ended = three_digits(measure.transaction_rate().unwrap_or_default());
     let detail = format!("{ended} of {rate} intended transactions/s ended");
     let remedy = "the schedule was not kept up with: response times grow with the window; lower the rates";

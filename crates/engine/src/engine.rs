@@ -5,7 +5,7 @@ use std::sync::mpsc::Sender;
 
 use sharebench_model::units::ByteSize;
 use sharebench_model::{OpError, Random, RateBase, RunEvent, RunOutcome, StepResult};
-use sharebench_plan::{ResolvedPlan, StepPlan, Work};
+use sharebench_plan::{Pace, ResolvedPlan, StepPlan, Work};
 use sharebench_target::{ConnectError, SessionSpec, Target};
 
 use crate::check::{Evidence, checks};
@@ -246,7 +246,12 @@ impl Run<'_> {
                 if self.stop.is_stopped() {
                     return Err(PassEnd::Stopped);
                 }
-                (work.motors, RateBase::Window)
+                // The motors of an open load are a pool: those that were never needed are not missing.
+                let motors = match work.pace {
+                    Pace::Closed(_) => work.motors,
+                    Pace::Open { .. } => tally.motors_engaged,
+                };
+                (motors, RateBase::Window)
             }
         };
         for error in std::mem::take(&mut tally.told) {

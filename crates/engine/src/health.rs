@@ -73,6 +73,15 @@ struct Seen {
     overshoot: Histogram,
 }
 
+impl Seen {
+    fn note(&mut self, reading: (u64, Counters)) {
+        self.readings.push_back(reading);
+        if self.readings.len() > KEPT {
+            self.readings.pop_front();
+        }
+    }
+}
+
 impl HealthMeter {
     /// Starts the thread; it reads `clock` and ends when the meter is dropped.
     pub fn start(clock: &Clock) -> std::io::Result<Self> {
@@ -103,7 +112,7 @@ impl HealthMeter {
         }
         let overshoot_ns = (!seen.overshoot.is_empty()).then(|| seen.overshoot.quantile(0.5));
         let latest = (now, Counters::read());
-        seen.readings.push_back(latest.clone());
+        seen.note(latest.clone());
         let begin = from.min(to.saturating_sub(LEAST_SPAN_NS));
         let first = seen.readings.iter().rev().find(|(at, _)| *at <= begin).or(seen.readings.front());
         let (steal, pressure) = first.map_or((None, None), |(at, counters)| {
@@ -137,11 +146,7 @@ impl Shared {
         while !self.stop.load(Ordering::Relaxed) {
             if naps % NAPS_PER_READING == 0 {
                 let reading = (before, Counters::read());
-                let mut seen = self.seen();
-                seen.readings.push_back(reading);
-                if seen.readings.len() > KEPT {
-                    seen.readings.pop_front();
-                }
+                self.seen().note(reading);
             }
             naps += 1;
             std::thread::sleep(NAP);

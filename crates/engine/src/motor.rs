@@ -82,6 +82,7 @@ pub(crate) struct Motor<'a> {
     pub(crate) kept: BTreeMap<usize, FileRef>,
     round: Vec<Transaction>,
     reported: bool,
+    engaged: bool,
 }
 
 impl<'a> Motor<'a> {
@@ -99,6 +100,7 @@ impl<'a> Motor<'a> {
             kept: BTreeMap::new(),
             round: Vec::new(),
             reported: false,
+            engaged: false,
         }
     }
 
@@ -106,12 +108,12 @@ impl<'a> Motor<'a> {
     pub async fn connect(&mut self) {
         match self.crew.target.connect(&self.crew.spec).await {
             Ok(session) => {
-                self.wire = session.wire();
                 self.session = Some(session);
                 if let Err(error) = self.open_kept().await {
                     self.lose_session();
                     self.book_failure(error);
                 }
+                self.wire = self.session.as_deref().map(Session::wire).unwrap_or_default();
             }
             Err(error) => self.book_failure(OpError::new(error.class, "connect", error.to_string())),
         }
@@ -253,6 +255,7 @@ impl<'a> Motor<'a> {
         };
         let ended = crew.clock.now();
         let in_time = ended < window.end;
+        self.engage(ended, window);
         match result {
             Ok(()) if in_time => self.book(intended, started, ended, window),
             Err(error) => {
@@ -288,6 +291,14 @@ impl<'a> Motor<'a> {
         tally.occupancy.before_ns += window.measure.saturating_sub(intended);
         tally.motors_reported += u32::from(!self.reported);
         self.reported = true;
+    }
+
+    /// Counts the motor once it has had a transaction under way within the measured part.
+    fn engage(&mut self, ended: u64, window: Window) {
+        if !self.engaged && ended >= window.measure {
+            self.engaged = true;
+            self.crew.tally.borrow_mut().motors_engaged += 1;
+        }
     }
 
     fn lose_session(&mut self) {

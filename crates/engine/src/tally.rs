@@ -60,6 +60,8 @@ pub(crate) struct Tally {
     /// What each motor of throughput mode did.
     pub shares: Vec<MotorShare>,
     pub motors_reported: u32,
+    /// Motors of an open load that were given something to do within the window.
+    pub motors_engaged: u32,
     pub censored: u64,
 }
 
@@ -104,6 +106,7 @@ impl Tally {
         self.passes += other.passes;
         self.shares.extend(other.shares);
         self.motors_reported += other.motors_reported;
+        self.motors_engaged += other.motors_engaged;
         self.censored += other.censored;
     }
 

@@ -8,11 +8,15 @@
 
 use std::sync::mpsc;
 
+use futures_util::FutureExt;
 use futures_util::stream::{FuturesUnordered, StreamExt};
+use sharebench_model::{CpuTime, MotorShare};
 use sharebench_plan::Start;
 
+use crate::clock::ClockError;
 use crate::file_state::FileState;
 use crate::files::TargetFiles;
+use crate::load_step::threads;
 use crate::order::Part;
 use crate::pass::{PassContext, PassEnd};
 use crate::record_motor::{Phase, RecordCrew, RecordMotor};
@@ -25,41 +29,25 @@ const MOST_PASSES: u64 = 1 << 20;
 /// First start and last end of a phase, or why it failed.
 type Span = Result<Option<(u64, u64)>, PassEnd>;
 
-/// Measures a throughput cell; blocks the calling thread until the last motor has left.
+/// Measures a throughput cell. In real time it blocks the calling thread until the last motor has left,
+/// because motors have threads of their own.
 pub(crate) async fn measure(
     crew: &RecordCrew<'_>,
     motors: u32,
     target: &mut TargetFiles,
     context: &mut PassContext<'_>,
 ) -> Result<Tally, PassEnd> {
-    if crew.clock.is_virtual() {
-        return Err(PassEnd::Broken("throughput mode has threads of its own and needs real time".into()));
-    }
     let files = lend(crew, motors, target, context).await?;
-    let threads = threads(motors, crew.target.capabilities().blocking);
-    let mut lots: Vec<Vec<(u32, FileState)>> = (0..threads).map(|_| Vec::new()).collect();
-    for (number, file) in (0..motors).zip(files) {
-        lots[(number % threads) as usize].push((number, file));
-    }
-    let (span, joined) = std::thread::scope(|scope| {
-        let mut channels = Vec::new();
-        let mut workers = Vec::new();
-        for lot in lots {
-            let ((send_phase, phases), (send_span, spans)) = (mpsc::channel(), mpsc::channel());
-            workers.push(scope.spawn(move || thread(crew, lot, &phases, &send_span)));
-            channels.push((send_phase, spans));
-        }
-        let span = rounds(crew, |phase| all(&channels, phase));
-        // Threads end when nobody can ask them for more.
-        drop(channels);
-        (span, workers.into_iter().map(std::thread::ScopedJoinHandle::join).collect::<Vec<_>>())
-    });
+    let (window, teams) = if crew.clock.is_virtual() {
+        let mut team = Team::new(crew, (0..motors).zip(files).collect());
+        let window = rounds(crew, async |phase| team.perform(phase).await).await;
+        (window, vec![team.end()])
+    } else {
+        on_threads(crew, motors, files)?
+    };
     let mut total = Tally::default();
     let mut returned = Vec::new();
-    for thread in joined {
-        let broken = |why: &str| PassEnd::Broken(format!("a motor thread {why}"));
-        let (tally, lot) =
-            thread.map_err(|_| broken("panicked"))?.map_err(|error| broken(&error.to_string()))?;
+    for (tally, lot) in teams {
         total.merge(tally);
         returned.extend(lot);
     }
@@ -71,20 +59,56 @@ pub(crate) async fn measure(
         back.push(file);
     }
     take_back(crew, motors, back, target);
-    total.window_ns = span?;
+    total.window_ns = window?;
     total.busy_ns = 0;
     total.response = total.service.clone();
     Ok(total)
 }
 
-/// Motors that block own a thread; the others share one thread per core.
-fn threads(motors: u32, blocking: bool) -> u32 {
-    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
-    if blocking { motors } else { cores.min(motors) }
+/// Rounds with the motors spread over threads; what the threads gave back, and the sum of the windows.
+fn on_threads(
+    crew: &RecordCrew<'_>,
+    motors: u32,
+    files: Vec<FileState>,
+) -> Result<(Result<u64, PassEnd>, Vec<Returned>), PassEnd> {
+    let threads = threads(motors, crew.target.capabilities().blocking);
+    let mut lots: Vec<Lot> = (0..threads).map(|_| Lot::new()).collect();
+    for (number, file) in (0..motors).zip(files) {
+        lots[(number % threads) as usize].push((number, file));
+    }
+    let (window, joined) = std::thread::scope(|scope| {
+        let mut channels = Vec::new();
+        let mut workers = Vec::new();
+        for lot in lots {
+            let ((send_phase, phases), (send_span, spans)) = (mpsc::channel(), mpsc::channel());
+            workers.push(scope.spawn(move || {
+                crew.clock.block_on(async {
+                    let mut team = Team::new(crew, lot);
+                    while let Ok(phase) = phases.recv() {
+                        let _ = send_span.send(team.perform(phase).await);
+                    }
+                    team.end()
+                })
+            }));
+            channels.push((send_phase, spans));
+        }
+        // Waiting for threads blocks and never pends.
+        let window = rounds(crew, async |phase| all(&channels, phase)).now_or_never();
+        // Threads end when nobody can ask them for more.
+        drop(channels);
+        (window, workers.into_iter().map(std::thread::ScopedJoinHandle::join).collect::<Vec<_>>())
+    });
+    let broken = |why: &str| PassEnd::Broken(format!("a motor thread {why}"));
+    let team = |thread: std::thread::Result<Result<Returned, ClockError>>| {
+        let ended = thread.map_err(|_| broken("panicked"))?;
+        ended.map_err(|error| broken(&format!("could not start: {error}")))
+    };
+    let teams = joined.into_iter().map(team).collect::<Result<_, _>>()?;
+    Ok((window.unwrap_or_else(|| Err(broken("was not waited for"))), teams))
 }
 
 /// Phases in their order until the sample is full; gives the sum of the windows.
-fn rounds(crew: &RecordCrew<'_>, mut all: impl FnMut(Phase) -> Span) -> Result<u64, PassEnd> {
+async fn rounds(crew: &RecordCrew<'_>, mut all: impl AsyncFnMut(Phase) -> Span) -> Result<u64, PassEnd> {
     let (work, start) = (crew.work, crew.work.test.start());
     let fresh = start == Start::Fresh;
     // A pass that needs a new file or an empty cache stands alone.
@@ -92,16 +116,16 @@ fn rounds(crew: &RecordCrew<'_>, mut all: impl FnMut(Phase) -> Span) -> Result<u
     let sample = work.sample.as_nanos() as u64;
     let begin = crew.clock.now();
     let (mut window, mut done, mut passes, mut first) = (0, 0, 1, true);
-    all(Phase::Connect)?;
+    all(Phase::Connect).await?;
     while first || (window < sample && crew.clock.now() - begin < sample * MOST_WALL) {
         if fresh {
-            all(Phase::Create)?;
+            all(Phase::Create).await?;
         }
-        all(Phase::Prepare { first })?;
-        let span = all(Phase::Run { passes })?;
-        all(Phase::Release)?;
+        all(Phase::Prepare { first }).await?;
+        let span = all(Phase::Run { passes }).await?;
+        all(Phase::Release).await?;
         if fresh {
-            all(Phase::Remove)?;
+            all(Phase::Remove).await?;
         }
         let (from, to) = span.unwrap_or_default();
         (window, done, first) = (window + (to - from), done + passes, false);
@@ -110,7 +134,7 @@ fn rounds(crew: &RecordCrew<'_>, mut all: impl FnMut(Phase) -> Span) -> Result<u
             passes = (left.div_ceil(u128::from(window.max(1))) as u64).clamp(1, MOST_PASSES);
         }
     }
-    all(Phase::Leave)?;
+    all(Phase::Leave).await?;
     Ok(window)
 }
 
@@ -132,49 +156,57 @@ fn joined(a: Span, b: Span) -> Span {
     })
 }
 
-/// What a thread gives back: its tally, and of each motor the number, the share and the file.
-type Returned = (Tally, Vec<(u32, sharebench_model::MotorShare, FileState)>);
+/// Numbers of motors, and their files.
+type Lot = Vec<(u32, FileState)>;
 
-/// Some motors on one thread, phase by phase.
-fn thread(
-    crew: &RecordCrew<'_>,
-    lot: Vec<(u32, FileState)>,
-    phases: &mpsc::Receiver<Phase>,
-    spans: &mpsc::Sender<Span>,
-) -> std::io::Result<Returned> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let mut motors: Vec<(u32, RecordMotor<'_>)> =
-        lot.into_iter().map(|(number, file)| (number, RecordMotor::new(crew, number, file))).collect();
-    let mut total = Tally::default();
-    while let Ok(phase) = phases.recv() {
-        let before = crew.clock.thread_cpu();
-        let span = runtime.block_on(async {
-            let mut tasks: FuturesUnordered<_> =
-                motors.iter_mut().map(|(_, motor)| motor.perform(phase)).collect();
-            let mut span = Ok(None);
-            while let Some(next) = tasks.next().await {
-                span = joined(span, next);
-            }
-            span
-        });
-        if matches!(phase, Phase::Run { .. }) {
-            let spent = crew.clock.thread_cpu();
-            total.cpu.user_ns += spent.user_ns - before.user_ns;
-            total.cpu.kernel_ns += spent.kernel_ns - before.kernel_ns;
+/// What a team gives back: its tally, and of each motor the number, the share and the file.
+type Returned = (Tally, Vec<(u32, MotorShare, FileState)>);
+
+/// The motors of one thread.
+struct Team<'a> {
+    crew: &'a RecordCrew<'a>,
+    motors: Vec<(u32, RecordMotor<'a>)>,
+    cpu: CpuTime,
+}
+
+impl<'a> Team<'a> {
+    fn new(crew: &'a RecordCrew<'a>, lot: Lot) -> Self {
+        let motor = |(number, file)| (number, RecordMotor::new(crew, number, file));
+        Self { crew, motors: lot.into_iter().map(motor).collect(), cpu: CpuTime::default() }
+    }
+
+    /// Has every motor perform a phase, side by side.
+    async fn perform(&mut self, phase: Phase) -> Span {
+        let before = self.crew.clock.thread_cpu();
+        let mut tasks: FuturesUnordered<_> =
+            self.motors.iter_mut().map(|(_, motor)| motor.perform(phase)).collect();
+        let mut span = Ok(None);
+        while let Some(next) = tasks.next().await {
+            span = joined(span, next);
         }
-        let _ = spans.send(span);
+        drop(tasks);
+        if matches!(phase, Phase::Run { .. }) {
+            let spent = self.crew.clock.thread_cpu();
+            self.cpu.user_ns += spent.user_ns - before.user_ns;
+            self.cpu.kernel_ns += spent.kernel_ns - before.kernel_ns;
+        }
+        span
     }
-    total.busiest = total.cpu;
-    let mut returned = Vec::new();
-    for (number, motor) in motors {
-        let share = motor.share();
-        let mut tally = motor.tally;
-        // Motors that share a thread cannot tell their CPU time apart: it is the thread's.
-        tally.cpu = sharebench_model::CpuTime::default();
-        total.merge(tally);
-        returned.push((number, share, motor.file));
+
+    fn end(self) -> Returned {
+        let mut total = Tally::default();
+        let mut returned = Vec::new();
+        for (number, motor) in self.motors {
+            let share = motor.share();
+            let mut tally = motor.tally;
+            // Motors that share a thread cannot tell their CPU time apart: it is the thread's.
+            tally.cpu = CpuTime::default();
+            total.merge(tally);
+            returned.push((number, share, motor.file));
+        }
+        (total.cpu, total.busiest) = (self.cpu, self.cpu);
+        (total, returned)
     }
-    Ok((total, returned))
 }
 
 /// The files that the motors will work on, written where the test needs them complete. Motors that share

@@ -79,6 +79,9 @@ fn a_sweep_measures_every_step_verifies_every_byte_and_leaves_nothing() {
         assert!(measure.busy_ns > 0 && measure.busy_ns <= measure.window_ns);
         assert_eq!(measure.wire.map(|wire| wire.requests), Some(measure.operations), "{}", step.coordinates);
         assert_eq!(step.checks.iter().find(|check| check.verdict == Verdict::Invalid), None);
+        for name in ["errors", "bytes", "little", "participation", "ceiling", "threads", "hiccups", "clock"] {
+            assert!(step.checks.iter().any(|check| check.name == name), "no {name}: {:?}", step.checks);
+        }
     }
     assert_eq!(target.names(), Vec::<String>::new());
 }

@@ -163,9 +163,9 @@ mod tests {
     fn only_what_is_longer_is_added() {
         let (mut one, mut other) = (Histogram::new(), Histogram::new());
         one.record_n(2_000_000, 3);
-        [1_000, 2_000_000, 5_000_000, 5_000_000, 70_000_000]
-            .into_iter()
-            .for_each(|nanos| other.record(nanos));
+        for nanos in [1_000, 2_000_000, 5_000_000, 5_000_000, 70_000_000] {
+            other.record(nanos);
+        }
         one.merge_above(&other, one.max());
         assert_eq!((one.len(), one.quantile(0.5) / 10_000, one.max() / 100_000), (6, 200, 700));
     }

@@ -33,4 +33,4 @@ pub use op::{
 };
 pub use precision::{CellPrecision, PrecisionReport, RepeatRule, Round, Standing};
 pub use random::{Random, mix};
-pub use run::{Facts, RunHeader, RunOutcome, StepResult, TargetIdentity};
+pub use run::{Facts, IMPORTED, ORIGIN_FACT, RunHeader, RunOutcome, StepResult, TargetIdentity};

@@ -48,7 +48,9 @@ pub fn markdown(analysis: &Analysis) -> String {
     out.push_str("\n## Again\n");
     for method in &analysis.methods {
         let _ = write!(out, "\n{}\n\n{}\n", safe(&method.title), code(&method.command));
-        let _ = write!(out, "\n{}\n", code(&method.plan));
+        if !method.plan.is_empty() {
+            let _ = write!(out, "\n{}\n", code(&method.plan));
+        }
     }
     out
 }

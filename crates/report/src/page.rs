@@ -175,18 +175,29 @@ pub fn method(analysis: &Analysis) -> String {
             ("seed", method.seed.to_string()),
             ("version", format!("sharebench {}", method.version)),
         ];
-        for (name, value) in
-            facts.iter().map(|(n, v)| (*n, v)).chain(method.environment.iter().map(|(n, v)| (n.as_str(), v)))
+        let told = |(name, _): &&(&str, String)| !(method.imported && *name == "seed");
+        for (name, value) in facts
+            .iter()
+            .filter(told)
+            .map(|(n, v)| (*n, v))
+            .chain(method.environment.iter().map(|(n, v)| (n.as_str(), v)))
         {
             let _ = write!(out, "<dt>{}</dt><dd>{}</dd>", safe(name), safe(value));
         }
-        let _ = writeln!(
+        let again = if method.imported { "This imported it" } else { "This repeats the run" };
+        let _ = write!(
             out,
-            "</dl><p>This repeats the run:</p><pre tabindex=\"0\"><code>{}</code></pre>\
-             <details><summary>The plan</summary><pre tabindex=\"0\"><code>{}</code></pre></details></article>",
-            safe(&method.command),
-            safe(&method.plan)
+            "</dl><p>{again}:</p><pre tabindex=\"0\"><code>{}</code></pre>",
+            safe(&method.command)
         );
+        if !method.plan.is_empty() {
+            let plan = safe(&method.plan);
+            let _ = write!(
+                out,
+                "<details><summary>The plan</summary><pre tabindex=\"0\"><code>{plan}</code></pre></details>"
+            );
+        }
+        out.push_str("</article>\n");
     }
     for system in &analysis.systems {
         let _ = write!(

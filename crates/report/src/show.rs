@@ -36,24 +36,39 @@ fn plus_minus(percent: f64) -> String {
 pub fn ratio(ratio: &Ratio) -> String {
     match ratio.typical.interval {
         Some(i) => format!("{:.2} [{:.2}, {:.2}]", ratio.typical.value, i.low, i.high),
-        None => format!("{:.2} (n={})", ratio.typical.value, ratio.typical.n),
+        None if ratio.typical.value < 0.095 => {
+            format!("1/{} (n={})", three_digits(1.0 / ratio.typical.value), ratio.typical.n)
+        }
+        None => format!("{} (n={})", three_digits(ratio.typical.value), ratio.typical.n),
     }
 }
 
-/// A percentile with half the width of its interval; at least that much where it is not resolved.
+/// A mean response time; nothing where no times were told.
+pub fn mean(nanos: f64) -> String {
+    if nanos > 0.0 { show_nanos(nanos) } else { NOTHING.to_owned() }
+}
+
+/// A percentile with half the width of its interval, nothing where no times were told; at least that much
+/// where it is not resolved.
 pub fn percentile(percentile: &Percentile) -> String {
+    if percentile.ns == 0 {
+        return NOTHING.to_owned();
+    }
     let time = show_nanos(percentile.ns as f64);
     match percentile.interval {
         _ if !percentile.resolved => format!(">= {time}"),
         Some(interval) => {
-            format!("{time} {}", plus_minus(interval.half_width() / percentile.ns.max(1) as f64 * 100.0))
+            format!("{time} {}", plus_minus(interval.half_width() / percentile.ns as f64 * 100.0))
         }
         None => time,
     }
 }
 
-/// Client CPU of one operation: user + kernel.
+/// Client CPU of one operation: user + kernel; nothing where none was counted.
 pub fn cpu(outcome: &Outcome) -> String {
+    if outcome.cpu_user_ns_per_operation + outcome.cpu_kernel_ns_per_operation == 0.0 {
+        return NOTHING.to_owned();
+    }
     format!(
         "{} + {} us",
         three_digits(outcome.cpu_user_ns_per_operation / 1e3),
@@ -63,7 +78,10 @@ pub fn cpu(outcome: &Outcome) -> String {
 
 /// Client CPU of one megabyte (1e6 bytes).
 pub fn cpu_per_megabyte(outcome: &Outcome) -> String {
-    outcome.cpu_ns_per_byte.map_or_else(|| NOTHING.to_owned(), |ns| show_nanos(ns * 1e6))
+    outcome
+        .cpu_ns_per_byte
+        .filter(|ns| *ns > 0.0)
+        .map_or_else(|| NOTHING.to_owned(), |ns| show_nanos(ns * 1e6))
 }
 
 /// Users that reported of those assigned.
@@ -91,6 +109,9 @@ pub fn counts(check: &CheckSummary) -> String {
 ///
 /// Days to a civil date after Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms".
 pub fn instant(unix_ms: u64) -> String {
+    if unix_ms == 0 {
+        return "at a time that is not told".to_owned();
+    }
     let (days, minutes) = (unix_ms / 86_400_000, unix_ms / 60_000 % 1440);
     let z = days + 719_468;
     let (era, day_of_era) = (z / 146_097, z % 146_097);
@@ -109,7 +130,7 @@ mod tests {
 
     #[test]
     fn instants_across_leap_days() {
-        assert_eq!(instant(0), "1970-01-01 00:00 UTC");
+        assert_eq!(instant(60_000), "1970-01-01 00:01 UTC");
         assert_eq!(instant(951_782_400_000), "2000-02-29 00:00 UTC");
         assert_eq!(instant(1_709_251_199_000), "2024-02-29 23:59 UTC");
         assert_eq!(instant(1_780_000_000_000), "2026-05-28 20:26 UTC");

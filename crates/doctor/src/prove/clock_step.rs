@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use rustix::time::{ClockId, Timespec, clock_gettime, clock_settime};
 use sharebench_model::units::show_nanos;
+use sharebench_server::ServiceTime;
 
 use crate::prove::rig::{Rig, executed_ns, reading, run_one};
 use crate::prove::{Attempt, Conditions, ProveError, Row};
@@ -19,7 +20,7 @@ pub(super) fn attack(conditions: Conditions) -> Result<Attempt, ProveError> {
             "it sets this machine's wall clock back by an hour for one second; allow it by --step-clock (root)".into(),
         ));
     }
-    let rig = Rig::fixed(SERVICE)?;
+    let rig = Rig::serving(ServiceTime::Fixed(SERVICE), 1)?;
     let (step, attacked) = std::thread::scope(|scope| {
         let attacker = scope.spawn(|| {
             std::thread::sleep(SAMPLE / 4);

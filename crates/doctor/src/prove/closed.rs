@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sharebench_model::units::show_nanos;
-use sharebench_server::{DeviceOptions, ServiceTime};
+use sharebench_server::ServiceTime;
 
 use crate::prove::rig::{Rig, flagged, mean_ns, run_one, single_reads};
 use crate::prove::watched::Watched;
@@ -26,7 +26,7 @@ pub(super) fn thinking_users(conditions: Conditions) -> Result<Attempt, ProveErr
 
 fn step(users: u32, measure: Duration) -> Result<[Row; 3], ProveError> {
     let service = ServiceTime::Exponential { mean: SERVICE, seed: 5 };
-    let rig = Rig::start(DeviceOptions { service, ..DeviceOptions::default() })?;
+    let rig = Rig::serving(service, users)?;
     let watched = Arc::new(Watched::new(rig.nfs()));
     let pace = format!("steps = [{users}]\nthink = 'exp 20ms'\nwarm_up = '500ms'\nmeasure = '{measure:?}'");
     let step = run_one(single_reads(&pace)?, &[Arc::clone(&watched) as _])?;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use sharebench_model::StepResult;
-use sharebench_server::DeviceRecord;
+use sharebench_server::{DeviceRecord, ServiceTime};
 use sharebench_stats::{Estimate, hodges_lehmann};
 
 use crate::prove::rig::{Rig, executed_ns, flagged, mean_ns, median_ns, reading, run};
@@ -154,7 +154,7 @@ fn play(
 
 /// The windows of one duet in pairs (A, B).
 fn windows(pairs: usize, service: Duration) -> Result<Vec<(Seen, Seen)>, ProveError> {
-    let rigs = [Rig::fixed(SERVICE)?, Rig::fixed(service)?];
+    let rigs = [Rig::serving(ServiceTime::Fixed(SERVICE), 1)?, Rig::serving(ServiceTime::Fixed(service), 1)?];
     let steps = run(reading(WINDOW, pairs as u32)?, &[rigs[0].target(), rigs[1].target()])?;
     let [a, b] = [0, 1].map(|target| side(&steps, target as u32, &rigs[target].take_reads()));
     Ok(a.into_iter().zip(b).collect())

@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use sharebench_model::units::show_nanos;
-use sharebench_server::DeviceOptions;
+use sharebench_server::{DeviceOptions, ServiceTime};
 
 use crate::prove::rig::{Rig, executed_ns, mean_ns, median_ns, reading, run_one, streaming};
 use crate::prove::{Attempt, Conditions, ProveError, Row};
 
 /// K1: the client's times are the server's, and its rate is what the server executed.
 pub(super) fn service_time(conditions: Conditions) -> Result<Attempt, ProveError> {
-    let rig = Rig::fixed(Duration::from_millis(10))?;
+    let rig = Rig::serving(ServiceTime::Fixed(Duration::from_millis(10)), 1)?;
     let plan = reading(conditions.lasting(Duration::from_secs(3)), 1)?;
     let step = run_one(plan, &[rig.target()])?;
     let reads = rig.take_reads();

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use sharebench_model::Histogram;
 use sharebench_model::units::show_nanos;
-use sharebench_server::{DeviceOptions, DeviceRecord, ServiceTime};
+use sharebench_server::{DeviceRecord, ServiceTime};
 
 use crate::prove::rig::{Rig, executed_ns, mean_ns, median_ns, run_one, single_reads};
 use crate::prove::{Attempt, Conditions, ProveError, Row};
 
 const SERVICE: Duration = Duration::from_millis(1);
-/// Fewer than the server's threads, so that no request waits outside of its log.
+/// Enough that hardly any start waits for a free one.
 const MOTORS: u32 = 60;
 
 /// K3: one server of exponential service, half, seven tenths and nine tenths loaded.
@@ -19,7 +19,7 @@ pub(super) fn random_arrivals(conditions: Conditions) -> Result<Attempt, ProveEr
     let mut rows = Vec::new();
     for (rate, theory) in [(500, Some(2.0)), (700, Some(1.0 / 0.3)), (900, None)] {
         let service = ServiceTime::Exponential { mean: SERVICE, seed: 3 };
-        let rig = Rig::start(DeviceOptions { service, ..DeviceOptions::default() })?;
+        let rig = Rig::serving(service, MOTORS)?;
         let pace = format!(
             "steps = [{MOTORS}]\narrivals = 'poisson'\nrates = [{rate}]\nwarm_up = '0s'\nmeasure = '{measure:?}'"
         );
@@ -70,7 +70,7 @@ const GAP_NS: u64 = 2_000_000;
 /// K6: everyone who was to start in a stall is charged for it. Its length and the window's belong together, so
 /// that being in a hurry shortens neither.
 pub(super) fn stall(_: Conditions) -> Result<Attempt, ProveError> {
-    let rig = Rig::fixed(SERVICE)?;
+    let rig = Rig::serving(ServiceTime::Fixed(SERVICE), 1)?;
     let pace = "steps = [1]\narrivals = 'constant'\nrates = [500]\nwarm_up = '0s'\nmeasure = '20s'";
     let plan = single_reads(pace)?;
     let step = std::thread::scope(|scope| {

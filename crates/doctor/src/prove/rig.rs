@@ -51,7 +51,11 @@ pub(crate) struct Served {
 
 impl Served {
     pub fn start(volume: Arc<dyn Volume>) -> Result<Self, ProveError> {
-        let options = NfsServerOptions { export: "/proof".into(), ..NfsServerOptions::default() };
+        Self::with(volume, NfsServerOptions::default())
+    }
+
+    fn with(volume: Arc<dyn Volume>, options: NfsServerOptions) -> Result<Self, ProveError> {
+        let options = NfsServerOptions { export: "/proof".into(), ..options };
         let server = NfsServer::start(([127, 0, 0, 1], 0).into(), volume, options)?;
         let url = format!("nfs://127.0.0.1:{0}/proof?mountport={0}", server.addr().port());
         Ok(Self { target: NfsTarget::from_url(TargetUrl::parse(&url)?)?, _server: server })
@@ -65,15 +69,26 @@ pub(crate) struct Rig {
 }
 
 impl Rig {
-    pub fn start(options: DeviceOptions) -> Result<Self, ProveError> {
-        let device = Arc::new(DeviceVolume::new(MemoryVolume::new(MEMORY), options));
-        let served = Served::start(Arc::clone(&device) as Arc<dyn Volume>)?;
+    pub fn start(device: DeviceOptions) -> Result<Self, ProveError> {
+        Self::with(device, NfsServerOptions::default())
+    }
+
+    fn with(device: DeviceOptions, server: NfsServerOptions) -> Result<Self, ProveError> {
+        let device = Arc::new(DeviceVolume::new(MemoryVolume::new(MEMORY), device));
+        let served = Served::with(Arc::clone(&device) as Arc<dyn Volume>, server)?;
         Ok(Self { device, served })
     }
 
-    /// A device that takes the same time for every request.
-    pub fn fixed(service: Duration) -> Result<Self, ProveError> {
-        Self::start(DeviceOptions { service: ServiceTime::Fixed(service), ..DeviceOptions::default() })
+    /// A device of this service time for so many users, each with one request in flight.
+    ///
+    /// Every connection has a thread of its own which does the waiting too: a hand-over to another thread
+    /// would cost two wake-ups that the log does not see.
+    pub fn serving(service: ServiceTime, users: u32) -> Result<Self, ProveError> {
+        // Connections are dealt out in turn; a session takes two, one of them to mount, and the engine has
+        // a session of its own.
+        let threads = 2 * (users as usize + 1);
+        let device = DeviceOptions { service, in_place: true, ..DeviceOptions::default() };
+        Self::with(device, NfsServerOptions { threads, ..NfsServerOptions::default() })
     }
 
     pub fn target(&self) -> Arc<dyn Target> {

@@ -136,16 +136,13 @@ impl SimulatedSession {
             }
             let flight = &mut self.flying[index];
             // The next stage's arrival is the instant of leaving this one, not of our noticing it.
-            match self.shared.enter(flight.next, Some(flight.due), flight) {
-                Some(served) => {
-                    flight.next += 1;
-                    flight.due = served.end;
-                }
-                None => {
-                    let flight = self.flying.remove(index);
-                    if !self.mute {
-                        replies.push(flight.reply);
-                    }
+            if let Some(served) = self.shared.enter(flight.next, Some(flight.due), flight) {
+                flight.next += 1;
+                flight.due = served.end;
+            } else {
+                let flight = self.flying.remove(index);
+                if !self.mute {
+                    replies.push(flight.reply);
                 }
             }
         }

@@ -10,8 +10,8 @@ const PACE: &str = "steps = [30]\nthink = 'exp 50ms'\nwarm_up = '5s'\nmeasure = 
 #[test]
 fn k14_a_third_of_the_users_without_replies_is_a_censored_step_and_no_better_one() {
     let device = || Device::new(14).station(1, Service::Exponential(millis(2)));
-    let (whole, _) = load(PACE, device());
-    let (third, log) = load(PACE, device().mute_every(3));
+    let (whole, _) = load(14, PACE, device());
+    let (third, log) = load(14, PACE, device().mute_every(3));
     assert_eq!(whole.verdict(), Verdict::Valid, "{:?}", whole.checks);
     assert_eq!((whole.measure.motors_reported, third.measure.motors_reported), (30, 20));
     assert_eq!(verdict(&third, "participation"), Verdict::Suspicious);

@@ -19,7 +19,7 @@ fn measure(name: &str, answers: &[Answer], think: &str, demands_ms: &[u64]) {
             .fold(Device::new(u64::from(users)), |device, ms| device.station(1, service(ms)));
         let seconds = OPERATIONS / rate;
         let pace = format!("steps = [{users}]\nthink = '{think}'\nwarm_up = '5s'\nmeasure = '{seconds:.0}s'");
-        let (step, _) = load(&pace, device);
+        let (step, _) = load(u64::from(users), &pace, device);
         let measure = &step.measure;
         close(&format!("{name} N = {users}: X/s"), measure.transaction_rate().unwrap(), rate, 0.01);
         close(&format!("{name} N = {users}: R ms"), mean_ms(&measure.response), response, 0.02);

@@ -10,7 +10,7 @@ fn client(rate: u32, motors: u32, device: Device) -> StepResult {
     let pace = format!(
         "steps = [{motors}]\narrivals = 'poisson'\nrates = [{rate}]\nwarm_up = '1s'\nmeasure = '10s'"
     );
-    load(&pace, device.client_cost(std::time::Duration::from_micros(100))).0
+    load(12, &pace, device.client_cost(std::time::Duration::from_micros(100))).0
 }
 
 fn told(what: &str, step: &StepResult) {

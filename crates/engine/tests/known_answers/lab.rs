@@ -39,10 +39,11 @@ pub fn steps(plan: &str, target: impl Target + 'static, clock: &Clock) -> Vec<St
     events(plan, target, clock).into_iter().filter_map(finished).collect()
 }
 
-/// One step of single reads of 512 bytes without verification, and the server's log of it.
-pub fn load(pace: &str, device: Device) -> (StepResult, Vec<Served>) {
+/// One step of single reads of 512 bytes without verification, and the server's log of it; `seed` decides the
+/// load's draws.
+pub fn load(seed: u64, pace: &str, device: Device) -> (StepResult, Vec<Served>) {
     let plan = format!(
-        "seed = 20\nverify = 'off'\ntimeout = '1000s'\n[[target]]\nurl = '/simulated'\n[load]\n\
+        "seed = {seed}\nverify = 'off'\ntimeout = '1000s'\n[[target]]\nurl = '/simulated'\n[load]\n\
          workload = 'single-read'\nblock = 512\nscale = '8KiB'\n{pace}\n"
     );
     let clock = Clock::virtual_at(0);

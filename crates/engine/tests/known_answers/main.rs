@@ -3,6 +3,12 @@
 //! The numbers K1.. are those of the experiments' list. `cargo test -p sharebench-engine --test known_answers --
 //! --nocapture` prints every figure beside its truth and tolerance.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "helpers of tests fail by panic and print figures"
+)]
+
 mod censoring;
 mod clock;
 mod closed;
@@ -12,3 +18,4 @@ mod integrity;
 mod lab;
 mod queues;
 mod stall;
+mod sweeps;

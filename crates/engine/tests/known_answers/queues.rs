@@ -6,10 +6,11 @@ use sharebench_model::Verdict;
 
 use crate::lab::{close, histogram, load, mean_ms, millis, quantile_ms, verdict, window_start};
 
-/// One queue: how it is named, its servers, its service, and theory's mean response in services at load
+/// One queue: how it is named, the seed of its draws, its servers, its service, and theory's mean response in services at load
 /// .5, .7 and .9.
 struct Queue {
     name: &'static str,
+    seed: u64,
     servers: u32,
     service: fn() -> Service,
     truth: [f64; 3],
@@ -27,7 +28,9 @@ fn recursion(served: &[&Served], servers: u32) -> Vec<u64> {
     let respond = |operation: &&Served| {
         let gap = operation.arrival - last;
         last = operation.arrival;
-        work.iter_mut().for_each(|left| *left = left.saturating_sub(gap));
+        for left in &mut work {
+            *left = left.saturating_sub(gap);
+        }
         work.sort_unstable();
         work[0] += operation.service;
         work[0]
@@ -39,11 +42,12 @@ fn measure(queue: &Queue, case: usize) {
     let (rho, operations, tolerance, p99_tolerance) = LOADS[case];
     let rate = (rho * f64::from(queue.servers) * 1000.0).round();
     let seconds = operations as f64 / rate;
-    let device = Device::new(3).station(queue.servers, (queue.service)());
+    let seed = 10 * queue.seed + case as u64;
+    let device = Device::new(seed).station(queue.servers, (queue.service)());
     let pace = format!(
         "steps = [512]\narrivals = 'poisson'\nrates = [{rate}]\nwarm_up = '0s'\nmeasure = '{seconds:.0}s'"
     );
-    let (step, log) = load(&pace, device);
+    let (step, log) = load(seed, &pace, device);
     let start = window_start(&log);
     let end = start + step.measure.window_ns;
     let reads: Vec<&Served> = log.iter().filter(|served| !served.write).collect();
@@ -67,13 +71,18 @@ fn measure(queue: &Queue, case: usize) {
 
 const EXPONENTIAL: fn() -> Service = || Service::Exponential(millis(1));
 const MM1: Queue =
-    Queue { name: "K3 M/M/1", servers: 1, service: EXPONENTIAL, truth: [2.0, 1.0 / 0.3, 10.0] };
+    Queue { name: "K3 M/M/1", seed: 1, servers: 1, service: EXPONENTIAL, truth: [2.0, 1.0 / 0.3, 10.0] };
 const MM2: Queue =
-    Queue { name: "K4 M/M/2", servers: 2, service: EXPONENTIAL, truth: [1.3333, 1.9608, 5.2632] };
+    Queue { name: "K4 M/M/2", seed: 2, servers: 2, service: EXPONENTIAL, truth: [1.3333, 1.9608, 5.2632] };
 const MM4: Queue =
-    Queue { name: "K4 M/M/4", servers: 4, service: EXPONENTIAL, truth: [1.0870, 1.3572, 2.9694] };
-const MD1: Queue =
-    Queue { name: "K4 M/D/1", servers: 1, service: || Service::Fixed(millis(1)), truth: [1.5, 2.1667, 5.5] };
+    Queue { name: "K4 M/M/4", seed: 3, servers: 4, service: EXPONENTIAL, truth: [1.0870, 1.3572, 2.9694] };
+const MD1: Queue = Queue {
+    name: "K4 M/D/1",
+    seed: 4,
+    servers: 1,
+    service: || Service::Fixed(millis(1)),
+    truth: [1.5, 2.1667, 5.5],
+};
 
 // A test per queue and load, so that the processors share them.
 macro_rules! queue_tests {

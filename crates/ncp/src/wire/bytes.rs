@@ -179,7 +179,7 @@ impl<'a> Codec<'a> for Rest {
 macro_rules! message {
     ($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident: $ty:ty as $codec:ty,)* }) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub struct $name { $($(#[$field_doc])* pub $field: $ty,)* }
 
         impl<'a> $crate::wire::Codec<'a> for $name {
@@ -190,7 +190,7 @@ macro_rules! message {
         $($(#[$field_doc:meta])* $field:ident: $ty:ty as $codec:ty,)*
     }) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub struct $name<$life> { $($(#[$field_doc])* pub $field: $ty,)* }
 
         impl<$life> $crate::wire::Codec<$life> for $name<$life> {

@@ -43,7 +43,7 @@ impl Framing {
 }
 
 /// A frame that carries IPX.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Frame<'a> {
     /// How.
     pub framing: Framing,

@@ -12,7 +12,7 @@ pub struct Function {
 }
 
 /// How the calls of a function code are framed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Family {
     /// The data follows the function code.
     Plain,

@@ -57,7 +57,7 @@ impl Codec<'_> for FileHandle {
 }
 
 /// File data of at most 65535 bytes behind its count, the high byte first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub struct Payload<'a>(&'a [u8]);
 
 impl<'a> Payload<'a> {
@@ -90,7 +90,7 @@ impl<'a> Codec<'a> for Payload<'a> {
 }
 
 /// Data of a read: reply to 0x48 and 87/64.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ReadReply<'a> {
     /// The byte between count and data when the offset is odd, so that the data stays at an even distance.
     pub filler: Option<u8>,

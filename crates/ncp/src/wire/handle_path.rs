@@ -40,7 +40,7 @@ impl PathStart {
 }
 
 /// Names below the start of a path, at most 255 of at most 255 bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub struct Components<'a> {
     count: u8,
     strings: &'a [u8],
@@ -114,7 +114,7 @@ message! {
 }
 
 /// Two paths as a rename has them: both starts, then the names of both.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PathPair<'a> {
     /// The old path.
     pub from: HandlePath<'a>,

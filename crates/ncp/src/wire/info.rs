@@ -97,7 +97,7 @@ message! {
 }
 
 /// An information block and the name behind it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct NamedInfo<'a> {
     /// The block.
     pub info: Info,

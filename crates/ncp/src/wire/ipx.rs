@@ -68,7 +68,7 @@ message! {
 }
 
 /// A packet: header and payload.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct IpxPacket<'a> {
     /// The header.
     pub header: IpxHeader,

@@ -40,7 +40,7 @@ record_locks! {
 
 /// A range of an open file to give up. Its reserved first byte is missing in what libncp sends (ncp.md 3.3), so a call
 /// of 14 bytes is taken as well.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Range {
     /// The open file.
     pub file: FileHandle,

@@ -57,7 +57,7 @@ message! {
 }
 
 /// Reply to 87/1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Opened<'a> {
     /// The open file.
     pub file: ShortHandle,

@@ -46,7 +46,7 @@ message! {
 }
 
 /// Reply to 87/3.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FoundNext<'a> {
     /// Where to go on.
     pub sequence: Sequence,

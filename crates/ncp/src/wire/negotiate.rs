@@ -86,7 +86,7 @@ message! {
 }
 
 /// Reply to 0x65, with the two limits that some servers add to the eight documented bytes (ncp.md 4.1).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct AcceptedBurst {
     /// The server's number of the burst connection.
     pub id: u32,

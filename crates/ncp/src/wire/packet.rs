@@ -57,7 +57,7 @@ pub const CLIENT_HEADER_LEN: usize = 6;
 pub const SERVER_HEADER_LEN: usize = 8;
 
 /// The first six bytes of a client packet (ncp.md 1.2).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ClientHeader {
     /// What is asked for.
     pub kind: ClientKind,
@@ -111,7 +111,7 @@ impl ConnectionStatus {
 }
 
 /// The first eight bytes of a server packet (ncp.md 1.3).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ServerHeader {
     /// Reply or busy.
     pub kind: ServerKind,

@@ -19,7 +19,7 @@ use super::{Codec, Function, Reader, WireError};
 macro_rules! calls {
     ($($code:literal $(/ $sub:literal)? => $name:ident $(<$life:lifetime>)?,)*) => {
         /// A call: what stands behind the header of a request.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         #[expect(missing_docs, reason = "each call is described with its message")]
         pub enum Request<'a> {
             $($name($name $(<$life>)?),)*

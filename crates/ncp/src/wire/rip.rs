@@ -23,7 +23,7 @@ message! {
 }
 
 /// A packet from or to socket 0453.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RipPacket<'a> {
     /// True for a response, false for a request.
     pub response: bool,

@@ -28,7 +28,7 @@ message! {
 }
 
 /// A packet from or to socket 0452.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SapPacket<'a> {
     /// 1: who offers this service?
     GeneralQuery(u16),
@@ -41,7 +41,7 @@ pub enum SapPacket<'a> {
 }
 
 /// The entries of a response.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SapEntries<'a>(&'a [u8]);
 
 impl SapEntries<'_> {

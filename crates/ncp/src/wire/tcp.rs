@@ -18,7 +18,7 @@ const VERSION: u32 = 1;
 const LENGTH_BITS: u32 = 0x0FFF_FFFF;
 
 /// Which way a message goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// From client to server.
     Request,
@@ -44,7 +44,7 @@ pub fn message_len(direction: Direction, stream: &[u8]) -> Result<Option<usize>,
 }
 
 /// A client's message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TcpRequest<'a> {
     /// The longest reply the client takes.
     pub reply_buffer: u32,
@@ -85,7 +85,7 @@ impl<'a> TcpRequest<'a> {
 }
 
 /// A server's message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TcpReply<'a> {
     /// The signature, when packets are signed.
     pub signature: Option<[u8; 8]>,

@@ -3,7 +3,7 @@
 use super::packet::IP_WATCHDOG;
 
 /// What a server sends to the watchdog and message sockets of a client on IPX: two bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Notice {
     /// '?': are you there? Sent to the socket behind that of the requests.
     Watchdog,
@@ -38,7 +38,7 @@ impl Notice {
 
 /// The watchdog on IP: ten bytes of type 3E3E with the question or the answer at the end. What stands between is the
 /// server's own and comes back unchanged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct IpWatchdog([u8; 10]);
 
 impl IpWatchdog {
