@@ -1,12 +1,13 @@
 //! IOzone's automatic matrix, cell by cell: sharebench's engine on a directory beside IOzone itself.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, mpsc};
 
 use sharebench_engine::{Clock, Run, StopSignal};
-use sharebench_model::RunEvent;
+use sharebench_model::units::ByteSize;
+use sharebench_model::{RunEvent, StepResult};
 use sharebench_plan::Plan;
 use sharebench_posix::PosixTarget;
 use sharebench_target::{Target, TargetUrl};
@@ -16,7 +17,7 @@ use crate::table::{Bar, Spread, Table};
 
 /// IOzone's columns of `-i 0 -i 1 -i 2`, and our names of its tests. Its `read` finds the file cached, as
 /// our `reread` does; our `read` drops the cache first and is no equal of either.
-const TESTS: [(&str, &str); 5] = [
+pub const TESTS: [(&str, &str); 5] = [
     ("write", "write"),
     ("rewrite", "rewrite"),
     ("reread", "reread"),
@@ -29,9 +30,9 @@ const COLUMNS: [usize; 5] = [2, 3, 5, 6, 7];
 const SAMPLE: &str = "20ms";
 
 /// Test, file size in KiB, record size in KiB.
-type Cell = (usize, u64, u64);
+pub type Cell = (usize, u64, u64);
 /// KiB per second of each cell.
-type Surface = BTreeMap<Cell, f64>;
+pub type Surface = BTreeMap<Cell, f64>;
 
 /// Measures on a directory in memory and on one of the system's disk.
 pub fn measure(table: &mut Table, directory: &Path, largest: &str) -> Result<(), Failure> {
@@ -99,7 +100,8 @@ fn ratios(test: usize, ours: &[Surface], its: &[Surface]) -> Vec<(Cell, f64)> {
     cells.map(|cell| (*cell, median(ours, cell) / median(its, cell))).collect()
 }
 
-fn iozone() -> Option<PathBuf> {
+/// Where IOzone is.
+pub fn iozone() -> Option<PathBuf> {
     let named = std::env::var_os("IOZONE").map(PathBuf::from);
     let path = std::env::var_os("PATH").unwrap_or_default();
     named.or_else(|| {
@@ -114,7 +116,8 @@ fn file_system(directory: &Path) -> String {
     if name == "ext2/ext3" { "ext4".to_owned() } else { name }
 }
 
-fn theirs(iozone: &Path, directory: &Path, largest: &str) -> Result<Surface, Failure> {
+/// IOzone's whole matrix, once.
+pub fn theirs(iozone: &Path, directory: &Path, largest: &str) -> Result<Surface, Failure> {
     let file = directory.join("iozone.tmp");
     let size = largest.trim_end_matches("iB").to_lowercase();
     let mut command = Command::new(iozone);
@@ -151,7 +154,7 @@ fn own(directory: &Path, largest: &str) -> Result<Surface, Failure> {
     let run = Run {
         plan: &plan,
         targets: &targets,
-        done: &BTreeSet::new(),
+        done: &[],
         directory: ".sharebench-bench",
         resumed: false,
         stop: &StopSignal::default(),
@@ -162,14 +165,18 @@ fn own(directory: &Path, largest: &str) -> Result<Surface, Failure> {
     let mut surface = Surface::new();
     for event in received.try_iter() {
         let RunEvent::StepFinished(step) = event else { continue };
-        let text = |axis: &str| step.coordinates.get(axis).map(ToString::to_string).unwrap_or_default();
-        let bytes = |axis: &str| {
-            text(axis).parse::<sharebench_model::units::ByteSize>().map_or(0, |size| size.0 / 1024)
-        };
-        let Some(test) = TESTS.iter().position(|(_, name)| *name == text("test")) else { continue };
+        let Some(cell) = cell_of(&step) else { continue };
         let seconds = step.measure.busy_ns as f64 / 1e9;
         let kib = (step.measure.bytes.read + step.measure.bytes.written) as f64 / 1024.0;
-        surface.insert((test, bytes("file_size"), bytes("record_size")), kib / seconds);
+        surface.insert(cell, kib / seconds);
     }
     Ok(surface)
+}
+
+/// The cell that a step measured; none when IOzone has no such test.
+pub fn cell_of(step: &StepResult) -> Option<Cell> {
+    let text = |axis: &str| step.coordinates.get(axis).map(ToString::to_string).unwrap_or_default();
+    let kib = |axis: &str| text(axis).parse::<ByteSize>().map_or(0, |size| size.0 / 1024);
+    let test = TESTS.iter().position(|(_, name)| *name == text("test"))?;
+    Some((test, kib("file_size"), kib("record_size")))
 }
