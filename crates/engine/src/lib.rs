@@ -6,6 +6,7 @@
 
 mod ceiling;
 mod check;
+mod check_cache;
 mod check_machine;
 mod check_throughput;
 mod clock;
@@ -21,6 +22,7 @@ mod link;
 mod load_step;
 mod machine;
 mod motor;
+mod mount_wire;
 mod order;
 mod pass;
 mod record_motor;

@@ -26,6 +26,7 @@ pub(crate) async fn measure(
     if !fresh {
         target.ensure(&name, work.file_size, context).await?;
     }
+    target.drain(context).await?;
     let sample = work.sample.as_nanos() as u64;
     let begin = context.clock.now();
     let mut first = true;

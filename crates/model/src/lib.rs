@@ -26,7 +26,9 @@ pub use check::{Check, Verdict};
 pub use coordinates::{Coordinates, Value, axis};
 pub use event::RunEvent;
 pub use histogram::{Histogram, HistogramError};
-pub use measure::{CpuTime, IoBytes, Measure, MotorShare, RateBase, ResponseWorth, WireCount};
+pub use measure::{
+    CLIENT_CACHED_FROM, CpuTime, IoBytes, Measure, MotorShare, RateBase, ResponseWorth, WireCount,
+};
 pub use op::{
     DataOp, Entry, ErrorClass, FileRef, MetaOp, MetaReply, MetaYield, OpError, OpenHow, Reply, Slot, Space,
     Stability, Stat,
