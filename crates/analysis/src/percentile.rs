@@ -89,7 +89,9 @@ mod tests {
 
     fn median_of(steps: &[StepResult], censored: u64) -> Percentile {
         let mut response = Histogram::new();
-        steps.iter().for_each(|step| response.merge(&step.measure.response));
+        for step in steps {
+            response.merge(&step.measure.response);
+        }
         let total = Measure { transactions: response.len(), response, censored, ..Measure::default() };
         percentile(&steps.iter().collect::<Vec<_>>(), &total, 0.5, 0.95)
     }

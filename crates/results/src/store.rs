@@ -304,7 +304,7 @@ fn summary(connection: &Connection, run: RunId) -> Result<RunSummary, Problem> {
     let environment: Facts = from_json("environment", &environment)?;
     let imported = environment.get(ORIGIN_FACT).is_some_and(|origin| origin == IMPORTED);
     let repeat = repeat.map(|rule| from_json("repeat", &rule)).transpose()?;
-    Ok(RunSummary { imported, repeat, ..summary })
+    Ok(RunSummary { repeat, imported, ..summary })
 }
 
 fn targets(connection: &Connection, run: RunId) -> Result<Vec<(TargetIdentity, Facts)>, Problem> {

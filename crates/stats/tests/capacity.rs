@@ -10,7 +10,7 @@ fn points(loads: &[f64], throughputs: &[f64]) -> Vec<LoadPoint> {
     loads.iter().zip(throughputs).map(|(&load, &throughput)| LoadPoint::new(load, throughput)).collect()
 }
 
-/// SPEC SDM91 on a Sun SPARCcenter 2000 (Gunther; data set `specsdm91` of the R package `usl`).
+/// SPEC SDM91 on a Sun `SPARCcenter` 2000 (Gunther; data set `specsdm91` of the R package `usl`).
 fn specsdm91() -> Vec<LoadPoint> {
     points(
         &[1.0, 18.0, 36.0, 72.0, 108.0, 144.0, 216.0],
@@ -18,6 +18,7 @@ fn specsdm91() -> Vec<LoadPoint> {
     )
 }
 
+#[expect(clippy::print_stdout, reason = "the figures of the known answers are asked for")]
 fn check(what: &str, found: f64, wanted: f64, tolerance: f64) {
     println!("K10 {what}: {found:.7} (wanted {wanted} ± {tolerance})");
     assert!((found - wanted).abs() <= tolerance, "{what}: {found} is not {wanted}");

@@ -41,6 +41,7 @@ struct Shares {
     wrong: f64,
 }
 
+#[expect(clippy::unwrap_used, reason = "so many times are worth something")]
 fn shares(load: f64, p: f64) -> Shares {
     // Response times of M/M/1 are exponential with mean 1 / (1 - load).
     let truth = -(1.0 - p).ln() / (1.0 - load);

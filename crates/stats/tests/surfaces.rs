@@ -103,9 +103,9 @@ fn cells_that_do_not_exist_belong_to_no_region() {
     let mut surface = surface(2, 8, |_, _| 0.1);
     for sweep in &mut surface.sweeps {
         // Records larger than their file.
-        (0..ROWS).for_each(|row| {
-            (COLUMNS - row..COLUMNS).for_each(|column| sweep[row * COLUMNS + column] = f64::NAN)
-        });
+        for row in 0..ROWS {
+            sweep[row * COLUMNS + COLUMNS - row..(row + 1) * COLUMNS].fill(f64::NAN);
+        }
     }
     let regions = differing_regions(&surface, 1);
     assert_eq!(regions[0].cells, ROWS * COLUMNS - (1 + 2 + 3 + 4));
