@@ -1,12 +1,13 @@
 //! IOzone's automatic matrix, cell by cell: sharebench's engine on a directory beside IOzone itself.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, mpsc};
 
 use sharebench_engine::{Clock, Run, StopSignal};
-use sharebench_model::RunEvent;
+use sharebench_model::units::ByteSize;
+use sharebench_model::{RunEvent, StepResult};
 use sharebench_plan::Plan;
 use sharebench_posix::PosixTarget;
 use sharebench_target::{Target, TargetUrl};
@@ -18,7 +19,7 @@ use crate::table::{Bar, Spread, Table};
 /// Our names of IOzone's tests in `-i 0 -i 1 -i 2`, and fio's. IOzone's `read` finds the file cached, as our
 /// `reread` does; our `read` drops the cache first and is no equal of either. fio has no files that are new in
 /// every pass.
-const TESTS: [(&str, Option<&str>); 5] = [
+pub const TESTS: [(&str, Option<&str>); 5] = [
     ("write", None),
     ("rewrite", Some("write")),
     ("reread", Some("read")),
@@ -142,7 +143,8 @@ fn ratios(test: usize, ours: &[Surface], its: &[Surface]) -> Vec<(Cell, f64)> {
     cells.map(|cell| (*cell, median(ours, cell) / median(its, cell))).collect()
 }
 
-fn iozone() -> Option<PathBuf> {
+/// Where IOzone is.
+pub fn iozone() -> Option<PathBuf> {
     let named = std::env::var_os("IOZONE").map(PathBuf::from);
     let path = std::env::var_os("PATH").unwrap_or_default();
     named.or_else(|| {
@@ -157,7 +159,8 @@ fn file_system(directory: &Path) -> String {
     if name == "ext2/ext3" { "ext4".to_owned() } else { name }
 }
 
-fn theirs(iozone: &Path, directory: &Path, largest: &str) -> Result<Surface, Failure> {
+/// IOzone's whole matrix, once.
+pub fn theirs(iozone: &Path, directory: &Path, largest: &str) -> Result<Surface, Failure> {
     let file = directory.join("iozone.tmp");
     let size = largest.trim_end_matches("iB").to_lowercase();
     let mut command = Command::new(iozone);
@@ -194,7 +197,7 @@ fn own(directory: &Path, largest: &str) -> Result<Surface, Failure> {
     let run = Run {
         plan: &plan,
         targets: &targets,
-        done: &BTreeSet::new(),
+        done: &[],
         directory: ".sharebench-bench",
         resumed: false,
         stop: &StopSignal::default(),
@@ -205,14 +208,18 @@ fn own(directory: &Path, largest: &str) -> Result<Surface, Failure> {
     let mut surface = Surface::new();
     for event in received.try_iter() {
         let RunEvent::StepFinished(step) = event else { continue };
-        let text = |axis: &str| step.coordinates.get(axis).map(ToString::to_string).unwrap_or_default();
-        let bytes = |axis: &str| {
-            text(axis).parse::<sharebench_model::units::ByteSize>().map_or(0, |size| size.0 / 1024)
-        };
-        let Some(test) = TESTS.iter().position(|(ours, _)| *ours == text("test")) else { continue };
+        let Some(cell) = cell_of(&step) else { continue };
         let seconds = step.measure.busy_ns as f64 / 1e9;
         let kib = (step.measure.bytes.read + step.measure.bytes.written) as f64 / 1024.0;
-        surface.insert((test, bytes("file_size"), bytes("record_size")), kib / seconds);
+        surface.insert(cell, kib / seconds);
     }
     Ok(surface)
+}
+
+/// The cell that a step measured; none when IOzone has no such test.
+pub fn cell_of(step: &StepResult) -> Option<Cell> {
+    let text = |axis: &str| step.coordinates.get(axis).map(ToString::to_string).unwrap_or_default();
+    let kib = |axis: &str| text(axis).parse::<ByteSize>().map_or(0, |size| size.0 / 1024);
+    let test = TESTS.iter().position(|(ours, _)| *ours == text("test"))?;
+    Some((test, kib("file_size"), kib("record_size")))
 }

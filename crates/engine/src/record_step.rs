@@ -10,9 +10,8 @@ use crate::pass::{PassContext, PassEnd};
 use crate::record_pass::RecordPass;
 use crate::tally::Tally;
 
-/// A cell ends after this many times its sample, however little of that was busy: creating and removing
-/// files between passes must not take for ever.
-pub(crate) const MOST_WALL: u64 = 5;
+/// A cell ends after this many times its sample, however little of that was busy.
+pub(crate) const MOST_WALL: u64 = sharebench_plan::MOST_WALL as u64;
 
 /// Measures a cell. The tally holds what was measured also when the target is lost on the way.
 pub(crate) async fn measure(
