@@ -141,15 +141,37 @@ fn oneoff_kernel() {
         } else {
             let strip = |b: &[u8]| -> Vec<u8> {
                 let mut at = if tcp { 8 } else { 0 };
-                if tcp && b.len() >= 18 && !b[8..].starts_with(&[0x33, 0x33]) { at = 16; }
+                if tcp && b.len() >= 18 && !b[8..].starts_with(&[0x33, 0x33]) {
+                    at = 16;
+                }
                 let mut v = b.get(at..).unwrap_or_default().to_vec();
-                if v.len() > 5 { v[3] = 0; v[5] = 0; }
+                if v.len() > 5 {
+                    v[3] = 0;
+                    v[5] = 0;
+                }
                 v
             };
             let (t, o) = (strip(&packet.bytes), strip(&answer));
-            if t == o { same += 1; }
-            else if o.len() >= 8 && t[6] == o[6] && matches!(call.get(6..8), Some([0x57, 1 | 6 | 20] | [0x17, _] | [0x61, _])) || call[0] == 0x55 && o.len() >= 8 { own += 1; }
-            else { bad += 1; if bad < 12 { println!("frame {} call {:02x?}\n  {:02x?}\n  {:02x?}", packet.frame, &call[..call.len().min(40)], &t[..t.len().min(60)], &o[..o.len().min(60)]); } }
+            if t == o {
+                same += 1;
+            } else if o.len() >= 8
+                && t[6] == o[6]
+                && matches!(call.get(6..8), Some([0x57, 1 | 6 | 20] | [0x17, _] | [0x61, _]))
+                || call[0] == 0x55 && o.len() >= 8
+            {
+                own += 1;
+            } else {
+                bad += 1;
+                if bad < 12 {
+                    println!(
+                        "frame {} call {:02x?}\n  {:02x?}\n  {:02x?}",
+                        packet.frame,
+                        &call[..call.len().min(40)],
+                        &t[..t.len().min(60)],
+                        &o[..o.len().min(60)]
+                    );
+                }
+            }
         }
     }
     panic!("same {same} own {own} bad {bad}");
