@@ -164,7 +164,10 @@ impl Resolver<'_> {
             }
             for record in fitting {
                 self.check_divides("sweep.file_sizes", *file, record);
-                pairs.push((*file, record));
+                // A record without a byte is blamed already, and lies nowhere in a file.
+                if record.0 > 0 {
+                    pairs.push((*file, record));
+                }
             }
         }
         if let (Some(auto), true) = (sweep.auto, pairs.is_empty()) {
@@ -334,6 +337,19 @@ depths = [1, 4]\nmotors = [1, 2]\nalign = [0, '4KiB', '512']\nstride = [3, 17]\n
             let shown = resolve(sweep).unwrap_err();
             assert!(words.iter().all(|word| shown.contains(word)), "{sweep}: {shown}");
         }
+    }
+
+    #[test]
+    fn a_zero_is_a_mistake_wherever_it_stands() {
+        for field in ["file_sizes", "record_sizes", "depths", "motors", "stride"] {
+            let shown =
+                resolve(&format!("{field} = [0]\ntests = ['read', 'stride-read', 'fread']")).unwrap_err();
+            assert!(shown.contains(&format!("sweep.{field}: 0")), "{field}: {shown}");
+        }
+        let shown = resolve("stream_buffer = 0\ntests = ['fread']").unwrap_err();
+        assert!(shown.contains("sweep.stream_buffer: 0"), "{shown}");
+        let shown = resolve("record_sizes = [0, '4KiB']\nalign = ['12KiB']").unwrap_err();
+        assert!(shown.contains("the plan has 1 mistake"), "{shown}");
     }
 
     #[test]
