@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use sharebench_model::units::{ByteSize, parse_duration};
+use sharebench_model::{CachePolicy, SyncPolicy};
 use sharebench_plan::{Test, Verify};
 use sharebench_results::RunReference;
 
@@ -124,9 +125,30 @@ pub struct Measuring {
     /// Deadline of one operation and of connecting [default: 30s].
     #[arg(long, value_parser = parse_duration)]
     pub timeout: Option<Duration>,
+    /// Run this command by `sh -c` on this machine before each step is measured, with no file open and no
+    /// session on any target: to remount or purge [such as 'umount /mnt && mount /mnt'].
+    #[arg(long, value_name = "COMMAND")]
+    pub between: Option<String>,
     /// Also write an HTML report.
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
+}
+
+/// Caches, durability and what the measured time includes (docs/policies.md).
+#[derive(Debug, Args, Default)]
+pub struct PolicyFlags {
+    /// Cache policies: normal, no-local (client cache off), unbuffered (end to end) [default: normal].
+    #[arg(long, value_delimiter = ',')]
+    pub cache: Option<Vec<CachePolicy>>,
+    /// Sync policies of writes: normal, write-through [default: normal].
+    #[arg(long, value_delimiter = ',')]
+    pub sync: Option<Vec<SyncPolicy>>,
+    /// The time of closing the file belongs to the test.
+    #[arg(long)]
+    pub include_close: bool,
+    /// The time of bringing writes to stable storage (fsync, FLUSH, COMMIT) belongs to the test.
+    #[arg(long)]
+    pub include_flush: bool,
 }
 
 #[derive(Debug, Args)]
@@ -151,6 +173,8 @@ pub struct SweepArgs {
     #[arg(long, value_delimiter = ',')]
     pub tests: Option<Vec<Test>>,
     #[command(flatten)]
+    pub policies: PolicyFlags,
+    #[command(flatten)]
     pub measuring: Measuring,
 }
 
@@ -171,6 +195,8 @@ pub struct DepthArgs {
     /// Tests [default: read,rewrite,random-read,random-write].
     #[arg(long, value_delimiter = ',')]
     pub tests: Option<Vec<Test>>,
+    #[command(flatten)]
+    pub policies: PolicyFlags,
     #[command(flatten)]
     pub measuring: Measuring,
 }
@@ -213,6 +239,9 @@ pub struct RunArgs {
     /// Finish this interrupted or stopped run instead.
     #[arg(long, value_name = "RUN")]
     pub resume: Option<RunReference>,
+    /// Let the plan run its own command (`between`) on this machine; `plan check` shows it.
+    #[arg(long)]
+    pub allow_between: bool,
     /// Also write an HTML report.
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,

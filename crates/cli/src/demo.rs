@@ -66,6 +66,7 @@ fn plan(targets: Vec<PlannedTarget>) -> Result<ResolvedPlan, Failure> {
         file_sizes: sizes(&[256 << 10, 4 << 20]),
         record_sizes: sizes(&[4 << 10, 64 << 10]),
         tests: Some(Test::ALL.to_vec()),
+        ..Sweep::default()
     };
     let load = Load {
         workload: None,

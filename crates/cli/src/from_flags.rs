@@ -1,8 +1,8 @@
 //! Flags to plans: the same plan that a file would hold.
 
-use sharebench_plan::{Depth, Load, Mistakes, Plan, PlannedTarget, ResolvedPlan, Sweep, Verify};
+use sharebench_plan::{Depth, Load, Mistakes, Plan, PlannedTarget, Policies, ResolvedPlan, Sweep, Verify};
 
-use crate::args::{DepthArgs, LoadArgs, Measuring, SweepArgs};
+use crate::args::{DepthArgs, LoadArgs, Measuring, PolicyFlags, SweepArgs};
 use crate::environment::new_seed;
 use crate::exit::Failure;
 
@@ -12,6 +12,7 @@ pub fn sweep(args: &SweepArgs) -> Result<ResolvedPlan, Failure> {
         file_sizes: args.file_sizes.clone(),
         record_sizes: args.record_sizes.clone(),
         tests: args.tests.clone(),
+        policies: policies(&args.policies),
     };
     resolve(&Plan { sweep: Some(sweep), ..base("sweep", &args.targets, &args.measuring) })
 }
@@ -23,6 +24,7 @@ pub fn depth(args: &DepthArgs) -> Result<ResolvedPlan, Failure> {
         record_sizes: args.record_sizes.clone(),
         depths: args.depths.clone(),
         tests: args.tests.clone(),
+        policies: policies(&args.policies),
     };
     resolve(&Plan { depth: Some(depth), ..base("depth", &args.targets, &args.measuring) })
 }
@@ -41,6 +43,15 @@ pub fn load(args: &LoadArgs) -> Result<ResolvedPlan, Failure> {
     resolve(&Plan { load: Some(load), ..base("load", &args.targets, &args.measuring) })
 }
 
+fn policies(flags: &PolicyFlags) -> Policies {
+    Policies {
+        cache: flags.cache.clone(),
+        sync: flags.sync.clone(),
+        include_close: flags.include_close.then_some(true),
+        include_flush: flags.include_flush.then_some(true),
+    }
+}
+
 fn base(title: &str, urls: &[String], measuring: &Measuring) -> Plan {
     let mut targets = Vec::new();
     for url in urls {
@@ -53,6 +64,7 @@ fn base(title: &str, urls: &[String], measuring: &Measuring) -> Plan {
         sample: measuring.sample,
         verify: if measuring.no_verify { Some(Verify::Off) } else { measuring.verify },
         timeout: measuring.timeout,
+        between: measuring.between.clone(),
         targets,
         ..Plan::default()
     }

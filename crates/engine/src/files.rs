@@ -88,7 +88,7 @@ impl TargetFiles {
     ) -> Result<FileState, OpError> {
         let mut file = FileState::new(self.path(name), self.next_id, size, self.unit);
         self.next_id += 1;
-        let open = MetaOp::Open { path: file.path.clone(), how: OpenHow::CreateNew };
+        let open = MetaOp::open(file.path.clone(), OpenHow::CreateNew);
         if let MetaYield::Opened { file: handle, .. } =
             context.deadline.call(self.session.as_mut(), open).await?
         {

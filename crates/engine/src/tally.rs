@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use sharebench_model::{CpuTime, ErrorClass, Histogram, IoBytes, Measure, OpError, RateBase, WireCount};
+use sharebench_model::{
+    CpuTime, ErrorClass, Evidence, Histogram, IoBytes, Measure, OpError, RateBase, WireCount,
+};
 
 /// Most failures of one step that are told in words; all are counted.
 const TOLD_FAILURES: usize = 5;
@@ -25,6 +27,7 @@ pub(crate) struct Tally {
     pub cpu: CpuTime,
     pub motors_reported: u32,
     pub censored: u64,
+    pub evidence: Evidence,
 }
 
 impl Tally {
@@ -58,6 +61,7 @@ impl Tally {
         self.cpu.kernel_ns += other.cpu.kernel_ns;
         self.motors_reported += other.motors_reported;
         self.censored += other.censored;
+        self.evidence.merge(other.evidence);
     }
 
     /// The measure of a step with `motors` motors.
@@ -79,6 +83,7 @@ impl Tally {
             service: self.service,
             lag: self.lag,
             client_cpu: self.cpu,
+            evidence: self.evidence,
         }
     }
 }

@@ -22,6 +22,12 @@ pub mod axis {
     pub const MOTORS: &str = "motors";
     /// Name of the mix of transactions.
     pub const WORKLOAD: &str = "workload";
+    /// Cache policy, where it is not the usual one.
+    pub const CACHE: &str = "cache";
+    /// Sync policy, where it is not the usual one.
+    pub const SYNC: &str = "sync";
+    /// What the measured time includes beside the operations: `close`, `flush`, `flush+close`.
+    pub const INCLUDED: &str = "included";
 }
 
 /// A position on one axis.

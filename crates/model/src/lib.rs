@@ -14,9 +14,11 @@
 mod check;
 mod coordinates;
 mod event;
+mod evidence;
 mod histogram;
 mod measure;
 mod op;
+mod policy;
 mod random;
 mod run;
 pub mod units;
@@ -24,11 +26,13 @@ pub mod units;
 pub use check::{Check, Verdict};
 pub use coordinates::{Coordinates, Value, axis};
 pub use event::RunEvent;
+pub use evidence::{Evidence, PolicyCount, Residency};
 pub use histogram::{Histogram, HistogramError};
 pub use measure::{CpuTime, IoBytes, Measure, RateBase, WireCount};
 pub use op::{
     DataOp, Entry, ErrorClass, FileRef, MetaOp, MetaReply, MetaYield, OpError, OpenHow, Reply, Slot, Space,
     Stability, Stat,
 };
+pub use policy::{CachePolicy, IoPolicy, SyncPolicy};
 pub use random::{Random, mix};
 pub use run::{Facts, RunHeader, RunOutcome, StepResult, TargetIdentity};

@@ -12,6 +12,7 @@
 mod mistake;
 mod parse;
 mod plan;
+mod policies;
 mod resolve;
 mod resolved;
 mod schedule;
@@ -21,6 +22,7 @@ mod write;
 
 pub use mistake::{Mistake, Mistakes};
 pub use plan::{Depth, Load, Plan, PlannedTarget, Sweep, Verify};
+pub use policies::Policies;
 pub use resolved::{RecordWork, ResolvedPlan, StepPlan, TransactionWork, Work};
 pub use test::{Pattern, Test};
 pub use workload::{CopyDirection, DataFile, Transaction, WORKLOADS, Workload};

@@ -8,7 +8,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::mistake::nearest;
-use crate::{Depth, Load, Mistake, Mistakes, Plan, PlannedTarget, Sweep, Verify};
+use crate::{Depth, Load, Mistake, Mistakes, Plan, PlannedTarget, Policies, Sweep, Verify};
 
 impl Plan {
     /// Reads a plan; all mistakes at once. Values are checked against each other by [`Plan::resolve`].
@@ -45,8 +45,19 @@ impl Plan {
     }
 }
 
-const TOP: [&str; 10] =
-    ["title", "seed", "repetitions", "sample", "verify", "timeout", "target", "sweep", "depth", "load"];
+const TOP: [&str; 11] = [
+    "title",
+    "seed",
+    "repetitions",
+    "sample",
+    "verify",
+    "timeout",
+    "between",
+    "target",
+    "sweep",
+    "depth",
+    "load",
+];
 
 struct Reader<'a> {
     text: &'a str,
@@ -68,6 +79,7 @@ impl Reader<'_> {
                 "sample" => self.plan.sample = self.duration(field, value),
                 "timeout" => self.plan.timeout = self.duration(field, value),
                 "verify" => self.plan.verify = self.verify(field, value),
+                "between" => self.plan.between = self.string(field, value),
                 "target" => self.targets(value),
                 "sweep" => self.plan.sweep = self.section(field, value, Self::sweep),
                 "depth" => self.plan.depth = self.section(field, value, Self::depth),
@@ -146,9 +158,9 @@ impl Reader<'_> {
             "file_sizes" => sweep.file_sizes = self.list("sweep.file_sizes", value),
             "record_sizes" => sweep.record_sizes = self.list("sweep.record_sizes", value),
             "tests" => sweep.tests = self.list("sweep.tests", value),
-            _ => {}
+            other => self.policies(&mut sweep.policies, "sweep", other, value),
         }
-        &["file_sizes", "record_sizes", "tests"]
+        &["file_sizes", "record_sizes", "tests", "cache", "sync", "include_close", "include_flush"]
     }
 
     fn depth(&mut self, depth: &mut Depth, name: &str, value: &Item<'_>) -> &'static [&'static str] {
@@ -157,9 +169,20 @@ impl Reader<'_> {
             "record_sizes" => depth.record_sizes = self.list("depth.record_sizes", value),
             "depths" => depth.depths = self.list("depth.depths", value),
             "tests" => depth.tests = self.list("depth.tests", value),
+            other => self.policies(&mut depth.policies, "depth", other, value),
+        }
+        &["file_size", "record_sizes", "depths", "tests", "cache", "sync", "include_close", "include_flush"]
+    }
+
+    fn policies(&mut self, policies: &mut Policies, section: &str, name: &str, value: &Item<'_>) {
+        let field = format!("{section}.{name}");
+        match name {
+            "cache" => policies.cache = self.list(&field, value),
+            "sync" => policies.sync = self.list(&field, value),
+            "include_close" => policies.include_close = self.truth(&field, value),
+            "include_flush" => policies.include_flush = self.truth(&field, value),
             _ => {}
         }
-        &["file_size", "record_sizes", "depths", "tests"]
     }
 
     fn load(&mut self, load: &mut Load, name: &str, value: &Item<'_>) -> &'static [&'static str] {
@@ -181,6 +204,14 @@ impl Reader<'_> {
             return Some(text.as_ref().to_owned());
         }
         self.blame(field, value, "is not a text", "write it in quotes");
+        None
+    }
+
+    fn truth(&mut self, field: &str, value: &Item<'_>) -> Option<bool> {
+        if let DeValue::Boolean(truth) = value.get_ref() {
+            return Some(*truth);
+        }
+        self.blame(field, value, "is neither true nor false", "write true or false without quotes");
         None
     }
 

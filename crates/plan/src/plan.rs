@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use sharebench_model::units::ByteSize;
 
-use crate::Test;
+use crate::{Policies, Test};
 
 /// How thoroughly reads are checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -48,6 +48,8 @@ pub struct Sweep {
     pub record_sizes: Option<Vec<ByteSize>>,
     /// What to do.
     pub tests: Option<Vec<Test>>,
+    /// With which caches and which durability.
+    pub policies: Policies,
 }
 
 /// Request sizes x queue depths x tests on one file.
@@ -61,6 +63,8 @@ pub struct Depth {
     pub depths: Option<Vec<u32>>,
     /// What to do.
     pub tests: Option<Vec<Test>>,
+    /// With which caches and which durability.
+    pub policies: Policies,
 }
 
 /// Users in steps.
@@ -97,6 +101,8 @@ pub struct Plan {
     pub verify: Option<Verify>,
     /// Deadline of one operation, and of connecting.
     pub timeout: Option<Duration>,
+    /// A command of the user's own that runs on this machine before each step is measured, by `sh -c`.
+    pub between: Option<String>,
     /// Systems under test.
     pub targets: Vec<PlannedTarget>,
     /// Cells of file and record sizes.

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use sharebench_model::units::ByteSize;
-use sharebench_model::{Coordinates, Value, axis};
+use sharebench_model::{Coordinates, IoPolicy, Value, axis};
 
 use crate::schedule::{Cell, append};
 use crate::workload::WORKLOADS;
 use crate::{
-    Depth, Load, Mistake, Mistakes, Plan, RecordWork, ResolvedPlan, Sweep, Test, TransactionWork, Verify,
-    Work, Workload,
+    Depth, Load, Mistake, Mistakes, Plan, Policies, RecordWork, ResolvedPlan, Sweep, Test, TransactionWork,
+    Verify, Work, Workload,
 };
 
 const KIB: u64 = 1 << 10;
@@ -47,6 +47,10 @@ impl Resolver<'_> {
         let verify = *self.typed.verify.get_or_insert(Verify::Stamps);
         let timeout = *self.typed.timeout.get_or_insert(Duration::from_secs(30));
         self.duration_within("timeout", timeout, Duration::from_millis(10), Duration::from_secs(86_400));
+        let between = self.typed.between.clone();
+        if between.as_ref().is_some_and(|command| command.trim().is_empty()) {
+            self.blame("between", "the command is empty", "such as 'umount /mnt && mount /mnt'");
+        }
         if self.plan.sweep.is_none() && self.plan.depth.is_none() && self.plan.load.is_none() {
             self.blame("plan", "nothing to do", "add a [sweep], [depth] or [load] section");
         }
@@ -69,7 +73,8 @@ impl Resolver<'_> {
         }
         let title = self.typed.title.get_or_insert_with(|| "run".into()).clone();
         let typed = self.typed.clone();
-        ResolvedPlan { title, seed, verify, timeout, targets: typed.targets.clone(), steps, typed }
+        let targets = typed.targets.clone();
+        ResolvedPlan { title, seed, verify, timeout, between, targets, steps, typed }
     }
 
     fn check_targets(&mut self) {
@@ -124,8 +129,11 @@ impl Resolver<'_> {
                 cells.extend(tests.iter().map(|&test| record_cell(test, *file, *record, 1, sample)));
             }
         }
-        self.typed.sweep =
-            Some(Sweep { file_sizes: Some(files), record_sizes: Some(records), tests: Some(tests) });
+        let policies = sweep.policies.complete();
+        self.check_policies("sweep", &policies);
+        let cells = policies.across(&cells);
+        let (file_sizes, record_sizes) = (Some(files), Some(records));
+        self.typed.sweep = Some(Sweep { file_sizes, record_sizes, tests: Some(tests), policies });
         cells
     }
 
@@ -155,11 +163,15 @@ impl Resolver<'_> {
                 cells.extend(tests.iter().map(|&test| record_cell(test, file, record, queue_depth, sample)));
             }
         }
+        let policies = depth.policies.complete();
+        self.check_policies("depth", &policies);
+        let cells = policies.across(&cells);
         self.typed.depth = Some(Depth {
             file_size: Some(file),
             record_sizes: Some(records),
             depths: Some(depths),
             tests: Some(tests),
+            policies,
         });
         cells
     }
@@ -239,6 +251,20 @@ impl Resolver<'_> {
         self.check_distinct(field, tests);
     }
 
+    fn check_policies(&mut self, section: &str, policies: &Policies) {
+        let (cache, sync) = (format!("{section}.cache"), format!("{section}.sync"));
+        let (caches, syncs) = (policies.cache.as_deref(), policies.sync.as_deref());
+        for (field, empty) in
+            [(&cache, caches.is_some_and(<[_]>::is_empty)), (&sync, syncs.is_some_and(<[_]>::is_empty))]
+        {
+            if empty {
+                self.blame(field, "the list is empty", "name at least one policy");
+            }
+        }
+        self.check_distinct(&cache, caches.unwrap_or(&[]));
+        self.check_distinct(&sync, syncs.unwrap_or(&[]));
+    }
+
     fn check_distinct<T: Ord + std::fmt::Display>(&mut self, field: &str, list: &[T]) {
         let mut seen = BTreeSet::new();
         if let Some(twice) = list.iter().find(|item| !seen.insert(*item)) {
@@ -298,5 +324,15 @@ fn record_cell(test: Test, file: ByteSize, record: ByteSize, queue_depth: u32, s
         .with(axis::RECORD_SIZE, Value::Bytes(record.0))
         .with(axis::QUEUE_DEPTH, Value::Count(u64::from(queue_depth)));
     let record_size = record.0.min(MAX_RECORD) as u32;
-    (coordinates, Work::Records(RecordWork { test, file_size: file.0, record_size, queue_depth, sample }))
+    let work = RecordWork {
+        test,
+        file_size: file.0,
+        record_size,
+        queue_depth,
+        sample,
+        policy: IoPolicy::default(),
+        include_close: false,
+        include_flush: false,
+    };
+    (coordinates, Work::Records(work))
 }

@@ -1,8 +1,9 @@
 //! A resolved plan: valid, complete, in the order in which it will run.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-use sharebench_model::Coordinates;
+use sharebench_model::{Coordinates, IoPolicy};
 
 use crate::{Plan, PlannedTarget, Test, Verify, Workload};
 
@@ -19,6 +20,12 @@ pub struct RecordWork {
     pub queue_depth: u32,
     /// Least busy time; whole passes over the file are repeated until it is reached.
     pub sample: Duration,
+    /// Caches and durability of the measured file.
+    pub policy: IoPolicy,
+    /// The time of closing the file belongs to the busy time.
+    pub include_close: bool,
+    /// The time of a flush after the writes of each pass belongs to the busy time.
+    pub include_flush: bool,
 }
 
 /// Motors that perform transactions with think time.
@@ -71,6 +78,8 @@ pub struct ResolvedPlan {
     pub verify: Verify,
     /// Deadline of one operation, and of connecting.
     pub timeout: Duration,
+    /// The user's command that runs on this machine before each step is measured.
+    pub between: Option<String>,
     /// Systems under test.
     pub targets: Vec<PlannedTarget>,
     /// Every step, in order.
@@ -92,6 +101,11 @@ impl ResolvedPlan {
             Work::Transactions(work) => work.workload.block,
         });
         blocks.max().unwrap_or(512).max(512)
+    }
+
+    /// Every policy of the plan with every record size it is used with, each pair once.
+    pub fn policies(&self) -> BTreeSet<(IoPolicy, u32)> {
+        self.record_works().map(|work| (work.policy, work.record_size)).collect()
     }
 
     /// Bytes that one target must have room for.

@@ -19,6 +19,7 @@ mod errno;
 mod files;
 mod mount;
 mod names;
+mod policy;
 mod psync;
 mod room;
 mod sys;

@@ -1,13 +1,16 @@
 //! What both kinds of session share: the root directory, open files, and operations on names.
 
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 
-use sharebench_model::{ErrorClass, Facts, FileRef, MetaOp, MetaReply, MetaYield, OpError, OpenHow};
+use sharebench_model::{
+    ErrorClass, Facts, FileRef, IoPolicy, MetaOp, MetaReply, MetaYield, OpError, OpenHow,
+};
 
 use crate::cache;
 use crate::errno::Errno;
 use crate::files::Files;
 use crate::names;
+use crate::policy::Policies;
 use crate::sys;
 
 #[derive(Debug)]
@@ -15,8 +18,9 @@ pub(crate) struct Room {
     pub root: OwnedFd,
     pub files: Files,
     pub facts: Facts,
-    /// Offsets, lengths and buffers of direct I/O must be multiples of this; none for cached I/O.
-    pub direct: Option<u32>,
+    pub policies: Policies,
+    /// A file was opened for direct I/O, which has rules of its own.
+    pub direct: bool,
     pub drop_cache: bool,
     pub overlay: bool,
     /// System calls so far, operations in `io_uring` counted as one each.
@@ -34,7 +38,7 @@ impl Room {
     fn perform(&mut self, op: MetaOp, requests: &mut u32) -> Result<MetaYield, OpError> {
         let root = self.root.as_fd();
         match op {
-            MetaOp::Open { path, how } => self.open(&path, how, requests),
+            MetaOp::Open { path, how, policy } => self.open(&path, how, policy, requests),
             MetaOp::Close { file } => self.close(file, requests),
             MetaOp::SetSize { file, size } => {
                 let fd = self.files.fd(file)?;
@@ -43,6 +47,10 @@ impl Room {
                 Ok(MetaYield::Done)
             }
             MetaOp::DropCache { file } => self.drop_cache(file, requests),
+            MetaOp::Residency { file } => {
+                let fd = self.files.fd(file)?;
+                cache::residency(fd, self.overlay, requests).map(MetaYield::Residency)
+            }
             MetaOp::Stat { path } => names::stat(root, &path, requests),
             MetaOp::List { path } => names::list(root, &path, requests),
             MetaOp::Remove { path } => names::remove(root, &path, requests),
@@ -53,21 +61,32 @@ impl Room {
         }
     }
 
-    fn open(&mut self, path: &str, how: OpenHow, requests: &mut u32) -> Result<MetaYield, OpError> {
+    fn open(
+        &mut self,
+        path: &str,
+        how: OpenHow,
+        policy: IoPolicy,
+        requests: &mut u32,
+    ) -> Result<MetaYield, OpError> {
         let path = names::relative(path)?;
         let access = match how {
             OpenHow::Read => libc::O_RDONLY,
             OpenHow::ReadWrite => libc::O_RDWR,
             OpenHow::CreateNew => libc::O_RDWR | libc::O_CREAT | libc::O_EXCL,
         };
-        let direct = if self.direct.is_some() { libc::O_DIRECT } else { 0 };
+        let flags = self.policies.flags(policy).map_err(|refusal| refusal.at_open())?;
         *requests += 1;
-        let fd = sys::openat(self.root.as_fd(), &path, access | direct | libc::O_NOFOLLOW)
+        let fd = sys::openat(self.root.as_fd(), &path, access | flags | libc::O_NOFOLLOW)
             .map_err(|errno| errno.at("openat"))?;
         *requests += 1;
         let stat = sys::fstat(fd.as_raw_fd()).map_err(|errno| errno.at("fstat"))?;
         if names::is_dir(&stat) {
             return Err(Errno(libc::EISDIR).at("openat"));
+        }
+        if flags != 0 {
+            *requests += 1;
+            check_flags(fd.as_raw_fd(), flags)?;
+            self.direct |= flags & libc::O_DIRECT != 0;
         }
         Ok(MetaYield::Opened { file: self.files.insert(fd)?, size: stat.st_size.cast_unsigned() })
     }
@@ -93,16 +112,29 @@ impl Room {
     #[cold]
     pub fn failure(&self, errno: Errno, step: &'static str) -> OpError {
         match (errno, self.direct) {
-            (Errno(libc::EINVAL), Some(unit)) => {
+            (Errno(libc::EINVAL), true) => {
                 let detail = format!(
-                    "{}: direct I/O needs offsets and lengths in multiples of {unit} bytes",
-                    errno.name()
+                    "{}: direct I/O needs offsets and lengths in multiples of {} bytes",
+                    errno.name(),
+                    self.policies.unit
                 );
                 OpError::new(ErrorClass::Unsupported, step, detail)
             }
             _ => errno.at(step),
         }
     }
+}
+
+/// A file system may take flags and forget them.
+fn check_flags(fd: RawFd, wanted: libc::c_int) -> Result<(), OpError> {
+    let kept = sys::status_flags(fd).map_err(|errno| errno.at("fcntl"))?;
+    for (flag, name) in [(libc::O_DIRECT, "O_DIRECT"), (libc::O_DSYNC, "O_DSYNC")] {
+        if wanted & flag != kept & wanted & flag {
+            let detail = format!("the open file does not have the flag {name} that was asked for");
+            return Err(OpError::new(ErrorClass::Unsupported, "openat", detail));
+        }
+    }
+    Ok(())
 }
 
 /// A record larger than the slot is refused, never split.

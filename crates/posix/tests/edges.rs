@@ -28,7 +28,7 @@ async fn refused(target: PosixTarget, slots: u32) -> ConnectError {
 }
 
 async fn create(session: &mut dyn Session, name: &str) -> FileRef {
-    let op = MetaOp::Open { path: name.into(), how: OpenHow::CreateNew };
+    let op = MetaOp::open(name, OpenHow::CreateNew);
     match call(session, op).await {
         Ok(MetaYield::Opened { file, size: 0 }) => file,
         other => panic!("{other:?}"),
@@ -251,7 +251,7 @@ async fn links_are_not_followed_out_of_the_directory() {
     let dir = place("links");
     std::os::unix::fs::symlink("/etc/passwd", dir.join("link")).unwrap();
     let mut session = open(&PosixTarget::new(&dir), 1).await;
-    let op = MetaOp::Open { path: "link".into(), how: OpenHow::Read };
+    let op = MetaOp::open("link", OpenHow::Read);
     let error = call(&mut *session, op).await.unwrap_err();
     assert!(error.class == ErrorClass::Refused && error.detail.contains("ELOOP"), "{error}");
     let up = MetaOp::Remove { path: "../x".into() };

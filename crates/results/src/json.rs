@@ -69,6 +69,7 @@ fn step_json(step: &StepResult) -> Json {
         "service": histogram_json(&measure.service),
         "lag": histogram_json(&measure.lag),
         "client_cpu": measure.client_cpu,
+        "evidence": measure.evidence,
         "verdict": step.verdict(),
         "checks": step.checks,
     })

@@ -5,10 +5,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
 use sharebench_model::{
-    DataOp, Entry, ErrorClass, Facts, FileRef, MetaOp, MetaReply, MetaYield, OpError, OpenHow, Reply, Slot,
-    Space, Stat, WireCount,
+    DataOp, Entry, ErrorClass, Facts, FileRef, IoPolicy, MetaOp, MetaReply, MetaYield, OpError, OpenHow,
+    Reply, Slot, Space, Stat, WireCount,
 };
 
+use crate::policy::{PolicyRefusal, PolicyTerms};
 use crate::session::{Capabilities, ConnectError, LocalBoxFuture, Session, SessionSpec, Target};
 
 const PAGE: u64 = 4096;
@@ -104,6 +105,11 @@ impl Target for MemoryTarget {
         }
     }
 
+    /// Content is nowhere but in the target, so every policy is kept.
+    fn policy(&self, _: IoPolicy) -> Result<PolicyTerms, PolicyRefusal> {
+        Ok(PolicyTerms::ANY)
+    }
+
     fn connect<'a>(
         &'a self,
         spec: &'a SessionSpec,
@@ -160,14 +166,14 @@ impl MemorySession {
 
     fn meta(&mut self, op: MetaOp) -> Result<MetaYield, OpError> {
         match op {
-            MetaOp::Open { path, how } => return self.open(path, how),
+            MetaOp::Open { path, how, .. } => return self.open(path, how),
             MetaOp::Close { file } => {
                 self.file(file)?;
                 self.files.remove(&file);
             }
             MetaOp::SetSize { file, size } => lock(self.file(file)?).resize(size),
-            MetaOp::DropCache { .. } => {
-                return fails(ErrorClass::Unsupported, "drop cache", "no client cache");
+            MetaOp::DropCache { .. } | MetaOp::Residency { .. } => {
+                return fails(ErrorClass::Unsupported, "cache", "no client cache");
             }
             MetaOp::Space => {
                 return Ok(MetaYield::Space(Space { total: 1 << 40, available: 1 << 40 }));

@@ -13,6 +13,7 @@ mod depth;
 mod ground;
 mod names;
 mod pattern;
+mod policies;
 mod probe;
 mod sharing;
 mod sizes;
@@ -99,6 +100,7 @@ const STEPS: &[(&str, StepFn)] = &[
     ("names", |ground| Box::pin(names::unusual(ground))),
     ("close", |ground| Box::pin(sharing::close(ground))),
     ("drop cache", |ground| Box::pin(sharing::drop_cache(ground))),
+    ("policies", |ground| Box::pin(policies::policies(ground))),
     ("two sessions", |ground| Box::pin(sharing::two_sessions(ground))),
 ];
 

@@ -85,7 +85,7 @@ async fn reads(session: &mut dyn Session, file: FileRef, depth: u32, len: u32) -
 async fn open(port: u16, slots: u32, slot_bytes: u32) -> (Box<dyn Session>, FileRef) {
     let spec = SessionSpec { slots, slot_bytes, ..SessionSpec::default() };
     let mut session = target_at(port, "/any").connect(&spec).await.unwrap();
-    let opened = call(&mut *session, MetaOp::Open { path: "f".into(), how: OpenHow::Read }).await.unwrap();
+    let opened = call(&mut *session, MetaOp::open("f", OpenHow::Read)).await.unwrap();
     let MetaYield::Opened { file, .. } = opened else { panic!("{opened:?}") };
     (session, file)
 }
