@@ -4,6 +4,8 @@ use sharebench_model::units::{show_nanos, three_digits};
 use sharebench_model::{Check, ErrorClass, Measure, Verdict};
 use sharebench_plan::{TransactionWork, Verify, Work};
 
+use crate::check_policy;
+
 /// Little's law may be off by this much before it is told.
 const LITTLE_TOLERANCE: f64 = 0.02;
 /// Share of transactions that may start late because of us.
@@ -15,7 +17,10 @@ pub(crate) fn checks(work: &Work, measure: &Measure, verify: Verify) -> Vec<Chec
     errors(measure, &mut checks);
     bytes(measure, verify, &mut checks);
     match work {
-        Work::Records(work) => little(measure, work.queue_depth, &mut checks),
+        Work::Records(work) => {
+            little(measure, work.queue_depth, &mut checks);
+            check_policy::policy(work, measure, &mut checks);
+        }
         Work::Transactions(work) => {
             interactive_law(measure, work, &mut checks);
             participation(measure, &mut checks);
@@ -59,10 +64,12 @@ fn bytes(measure: &Measure, verify: Verify, checks: &mut Vec<Check>) {
 
 /// Operations in flight = rate x mean service time, over the time in which something was in flight.
 fn little(measure: &Measure, depth: u32, checks: &mut Vec<Check>) {
-    if measure.busy_ns == 0 || measure.service.len() < 100 * u64::from(depth) {
+    // Flushes and closes that count as busy are no operations of the depth.
+    let busy_ns = measure.operations_ns();
+    if busy_ns == 0 || measure.service.len() < 100 * u64::from(depth) {
         return;
     }
-    let in_flight = measure.service.mean() * measure.service.len() as f64 / measure.busy_ns as f64;
+    let in_flight = measure.service.mean() * measure.service.len() as f64 / busy_ns as f64;
     if in_flight > f64::from(depth) * (1.0 + LITTLE_TOLERANCE) {
         let detail = format!(
             "rate x mean service time gives {} operations in flight, but only {depth} were allowed",

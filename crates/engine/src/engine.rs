@@ -9,6 +9,7 @@ use sharebench_model::{OpError, Random, RateBase, RunEvent, RunOutcome, StepResu
 use sharebench_plan::{ResolvedPlan, StepPlan, Work};
 use sharebench_target::{ConnectError, SessionSpec, Target};
 
+use crate::between;
 use crate::check::checks;
 use crate::clock::{Clock, unix_ms};
 use crate::deadline::Deadline;
@@ -128,9 +129,11 @@ impl Run<'_> {
     }
 
     async fn prepare(&self, hosts: &mut Vec<Host>, context: &mut PassContext<'_>) -> Result<(), StartError> {
+        for (planned, target) in self.plan.targets.iter().zip(self.targets) {
+            self.within_capabilities(&planned.name, target.as_ref())?;
+        }
         for (index, target) in self.targets.iter().enumerate() {
             let name = &self.plan.targets[index].name;
-            self.within_capabilities(name, target.as_ref())?;
             let session = target.connect(&self.spec()).await?;
             let directory = directory_on(self.directory, index);
             let files = TargetFiles::prepare(session, directory, self.unit(), self.resumed, context).await;
@@ -167,6 +170,47 @@ impl Run<'_> {
                 capabilities.protocol, capabilities.max_record
             ));
         }
+        for (policy, record) in self.plan.policies() {
+            let terms = match target.policy(policy) {
+                Ok(terms) => terms,
+                Err(refusal) => return beyond(refusal.to_string()),
+            };
+            if !record.is_multiple_of(terms.alignment) {
+                return beyond(format!(
+                    "cache={}: a record of {record} bytes is no multiple of the {} bytes that access past the cache \
+                     takes here",
+                    policy.cache, terms.alignment
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets the user's command run while nothing of ours is open or connected anywhere. What the step works
+    /// on is made before, so that no cache knows it afterwards unless the command leaves it there.
+    async fn between(
+        &self,
+        step: &StepPlan,
+        hosts: &mut [Host],
+        context: &mut PassContext<'_>,
+    ) -> Result<(), PassEnd> {
+        let Some(command) = &self.plan.between else { return Ok(()) };
+        let host = &mut hosts[step.target as usize];
+        match &step.work {
+            Work::Records(work) => record_step::prepare(work, &mut host.files, context).await?,
+            Work::Transactions(work) => {
+                prepare_set(work, &mut host.files, &mut host.set_written, context).await?;
+            }
+        }
+        for host in hosts.iter_mut() {
+            host.files.release(context).await?;
+        }
+        between::run(command, self.stop)?;
+        for (host, target) in hosts.iter_mut().zip(self.targets) {
+            let session = target.connect(&self.spec()).await;
+            let lost = |error: ConnectError| OpError::new(error.class, "connect", error.to_string());
+            host.files.take(session.map_err(lost)?);
+        }
         Ok(())
     }
 
@@ -191,9 +235,14 @@ impl Run<'_> {
             }
             let (target, repetition, coordinates) = (step.target, step.repetition, step.coordinates.clone());
             self.tell(RunEvent::StepStarted { index: step.index, target, repetition, coordinates });
-            match self.step(step, &mut hosts[step.target as usize], context).await {
+            let ended = match self.between(step, hosts, context).await {
+                Ok(()) => self.step(step, &mut hosts[step.target as usize], context).await,
+                failed => failed,
+            };
+            match ended {
                 Ok(()) => {}
                 Err(PassEnd::Stopped) => return RunOutcome::Stopped,
+                Err(PassEnd::Hook(why)) => return RunOutcome::HookFailed(why),
                 Err(PassEnd::Broken(why)) => return RunOutcome::EngineFailed(why),
                 Err(PassEnd::Lost(error)) => {
                     let (index, class) = (step.index, error.class);

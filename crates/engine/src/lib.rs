@@ -4,7 +4,10 @@
 //! sends what it learns as [`sharebench_model::RunEvent`]s. It works only inside one directory of its
 //! own on each target and removes it, also after errors and requests to stop.
 
+mod away;
+mod between;
 mod check;
+mod check_policy;
 mod clock;
 mod deadline;
 mod engine;
@@ -14,6 +17,7 @@ mod load_step;
 mod motor;
 mod order;
 mod pass;
+mod policy;
 mod record_step;
 pub mod stamp;
 mod stop;

@@ -61,6 +61,8 @@ pub struct Evidence {
     pub grown: Option<u64>,
     /// Most bytes found in the page cache only after a pass; none where nobody looked.
     pub dirty: Option<u64>,
+    /// Passes before which this machine was told to drop what it caches of the file.
+    pub drops: u64,
     /// Requests that carried the policy.
     pub sent: PolicyCount,
     /// Flushes within the busy time.
@@ -80,6 +82,7 @@ impl Evidence {
         }
         self.grown = self.grown.max(other.grown);
         self.dirty = self.dirty.max(other.dirty);
+        self.drops += other.drops;
         self.sent += other.sent;
         self.flushes += other.flushes;
         self.flush_ns += other.flush_ns;

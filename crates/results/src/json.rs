@@ -40,7 +40,11 @@ pub fn write_json(run: &StoredRun, out: &mut dyn Write) -> io::Result<()> {
 
 fn reason(state: &RunState) -> Option<&str> {
     match state {
-        RunState::Ended(RunOutcome::TargetLost(reason) | RunOutcome::EngineFailed(reason)) => Some(reason),
+        RunState::Ended(
+            RunOutcome::TargetLost(reason)
+            | RunOutcome::HookFailed(reason)
+            | RunOutcome::EngineFailed(reason),
+        ) => Some(reason),
         _ => None,
     }
 }

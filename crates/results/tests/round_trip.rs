@@ -104,6 +104,7 @@ fn evidence(numbers: [u64; 10]) -> Evidence {
         before: numbers[3].is_multiple_of(2).then_some(seen),
         grown: numbers[4].is_multiple_of(2).then_some(numbers[4]),
         dirty: None,
+        drops: numbers[1],
         sent: PolicyCount { through: numbers[5], stable: numbers[6], unbuffered: numbers[7] },
         flushes: numbers[8],
         flush_ns: numbers[9],

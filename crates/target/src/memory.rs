@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
 use sharebench_model::{
-    DataOp, Entry, ErrorClass, Facts, FileRef, IoPolicy, MetaOp, MetaReply, MetaYield, OpError, OpenHow,
-    Reply, Slot, Space, Stat, WireCount,
+    CachePolicy, DataOp, Entry, ErrorClass, Facts, FileRef, IoPolicy, MetaOp, MetaReply, MetaYield, OpError,
+    OpenHow, PolicyCount, Reply, Slot, Space, Stat, WireCount,
 };
 
 use crate::policy::{PolicyRefusal, PolicyTerms};
@@ -118,6 +118,7 @@ impl Target for MemoryTarget {
             tree: self.0.clone(),
             buffers: vec![vec![0; spec.slot_bytes as usize]; spec.slots as usize],
             files: BTreeMap::new(),
+            policy: PolicyCount::default(),
             opened: 0,
             answered: Vec::new(),
             wire: WireCount::default(),
@@ -129,7 +130,8 @@ impl Target for MemoryTarget {
 struct MemorySession {
     tree: Arc<Mutex<Tree>>,
     buffers: Vec<Vec<u8>>,
-    files: BTreeMap<FileRef, Arc<Mutex<Content>>>,
+    files: BTreeMap<FileRef, (Arc<Mutex<Content>>, IoPolicy)>,
+    policy: PolicyCount,
     opened: u32,
     answered: Vec<Reply>,
     wire: WireCount,
@@ -141,7 +143,10 @@ fn fails<T>(class: ErrorClass, step: &'static str, detail: &str) -> Result<T, Op
 
 impl MemorySession {
     fn file(&self, file: FileRef) -> Result<&Arc<Mutex<Content>>, OpError> {
-        self.files.get(&file).ok_or_else(|| OpError::new(ErrorClass::Stale, "file", "not open"))
+        self.files
+            .get(&file)
+            .map(|(content, _)| content)
+            .ok_or_else(|| OpError::new(ErrorClass::Stale, "file", "not open"))
     }
 
     fn perform(&mut self, slot: Slot, op: DataOp) -> Result<u32, OpError> {
@@ -166,7 +171,7 @@ impl MemorySession {
 
     fn meta(&mut self, op: MetaOp) -> Result<MetaYield, OpError> {
         match op {
-            MetaOp::Open { path, how, .. } => return self.open(path, how),
+            MetaOp::Open { path, how, policy } => return self.open(path, how, policy),
             MetaOp::Close { file } => {
                 self.file(file)?;
                 self.files.remove(&file);
@@ -183,7 +188,7 @@ impl MemorySession {
         Ok(MetaYield::Done)
     }
 
-    fn open(&mut self, path: String, how: OpenHow) -> Result<MetaYield, OpError> {
+    fn open(&mut self, path: String, how: OpenHow, policy: IoPolicy) -> Result<MetaYield, OpError> {
         let mut tree = lock(&self.tree);
         let content = match (tree.get(&path), how) {
             (Some(_), OpenHow::CreateNew) => return fails(ErrorClass::Exists, "open", "name exists"),
@@ -199,7 +204,7 @@ impl MemorySession {
         };
         let size = lock(&content).size;
         self.opened += 1;
-        self.files.insert(FileRef(self.opened), content);
+        self.files.insert(FileRef(self.opened), (content, policy));
         Ok(MetaYield::Opened { file: FileRef(self.opened), size })
     }
 }
@@ -295,6 +300,13 @@ impl Session for MemorySession {
 
     fn submit(&mut self, slot: Slot, op: DataOp) {
         self.wire.requests += 1;
+        if let DataOp::Read { file, .. } | DataOp::Write { file, .. } = op
+            && let Some((_, policy)) = self.files.get(&file)
+        {
+            let write = matches!(op, DataOp::Write { .. });
+            self.policy.through += u64::from(write && policy.writes_through());
+            self.policy.unbuffered += u64::from(policy.cache == CachePolicy::Unbuffered);
+        }
         let result = self.perform(slot, op);
         self.answered.push(Reply { slot, result, requests: 1 });
     }
@@ -315,6 +327,10 @@ impl Session for MemorySession {
 
     fn wire(&self) -> WireCount {
         self.wire
+    }
+
+    fn policy_count(&self) -> PolicyCount {
+        self.policy
     }
 
     fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
