@@ -39,16 +39,20 @@ type OutcomeColumn = (&'static str, fn(&Outcome, &Section) -> String);
 /// Throughput and ratios: the table of the section's view.
 pub fn main_table(analysis: &Analysis, section: &Section) -> Table {
     let rate: OutcomeColumn = ("", |o, s| show::rate(o, s.unit));
-    let columns: &[OutcomeColumn] = match section.view {
-        View::Sweep => &[rate],
-        View::Load => &[
+    let mut columns: Vec<OutcomeColumn> = match section.view {
+        View::Sweep => vec![rate],
+        View::Load => vec![
             rate,
             ("ART", |o, _| show_nanos(o.response_mean_ns)),
             ("p95", |o, _| show::percentile(&o.p95)),
             ("MPS", |o, _| show::participation(o)),
         ],
         View::Depth => {
-            &[rate, ("ops/s", |o, _| format!("{:.0}", o.operations_per_s)), ("CPU/op", |o, _| show::cpu(o))]
+            vec![
+                rate,
+                ("ops/s", |o, _| format!("{:.0}", o.operations_per_s)),
+                ("CPU/op", |o, _| show::cpu(o)),
+            ]
         }
     };
     let caption = match section.view {
@@ -56,7 +60,15 @@ pub fn main_table(analysis: &Analysis, section: &Section) -> Table {
         View::Load => "Throughput, mean response time (ART), 95th percentile and users that reported (MPS).",
         View::Depth => "Throughput, operations per second and client CPU per operation (user + kernel).",
     };
-    build(analysis, section, caption, columns, true)
+    if section.rows.iter().flat_map(|row| row.outcomes.iter().flatten()).any(|o| o.durable_per_s.is_some()) {
+        columns.push(("acknowledged", |o, _| show::bytes_per_s(o.acknowledged_per_s)));
+        columns.push(("durable", |o, _| show::bytes_per_s(o.durable_per_s)));
+        let caption = format!(
+            "{caption} Bytes written per second until they were acknowledged, and until a flush had made them durable."
+        );
+        return build(analysis, section, &caption, &columns, true);
+    }
+    build(analysis, section, caption, &columns, true)
 }
 
 /// Response times and costs.

@@ -17,7 +17,7 @@ const READ: u32 = 6;
 /// What a peer does with the READs it has collected.
 type Deed = fn(&mut TcpStream, &[Vec<u8>]);
 
-fn record(stream: &mut TcpStream) -> Option<Vec<u8>> {
+pub fn record(stream: &mut TcpStream) -> Option<Vec<u8>> {
     let mut mark = [0; 4];
     stream.read_exact(&mut mark).ok()?;
     let mut record = vec![0; (u32::from_be_bytes(mark) & 0x7fff_ffff) as usize];

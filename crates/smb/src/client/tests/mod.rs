@@ -2,6 +2,7 @@
 
 mod broken;
 mod order;
+mod policies;
 mod protection;
 
 use std::future::poll_fn;
