@@ -108,8 +108,8 @@ fn smbd_is_told_of_write_through_and_unbuffered_as_often_as_the_lab_book_says() 
     let count =
         |filter: &str| wire.count("nbss", &format!("smb2.flags.response == 0 && {filter}")).unwrap() as u64;
     // Reads that prepare a reread have no part in these tests, so that the wire has no others.
-    assert_eq!(count("smb2.cmd == 9 && smb2.write_flags.write_unbuffered == 1"), unbuffered_writes);
-    assert_eq!(count("smb2.cmd == 9 && smb2.write_flags.write_through == 1"), through);
+    assert_eq!(count("smb2.cmd == 9 && smb2.write.flags.unbuffered == 1"), unbuffered_writes);
+    assert_eq!(count("smb2.cmd == 9 && smb2.write.flags.write_through == 1"), through);
     assert_eq!(count("smb2.cmd == 8 && smb2.read_flags.unbuffered == 1"), unbuffered_reads);
     assert!(count("smb2.cmd == 5 && smb.nt.create_options.write_through == 1") > 0);
     assert!(count("smb2.cmd == 5 && smb.nt.create_options.intermediate_buffering == 1") > 0);

@@ -100,7 +100,7 @@ impl Policies {
     fn direct(&self, policy: IoPolicy) -> Result<bool, PolicyRefusal> {
         let refuse = |reason: String| Err(PolicyRefusal::cache(policy, reason));
         match (policy.cache, self.below) {
-            (CachePolicy::Normal, _) => Ok(false),
+            (CachePolicy::Normal, _) | (CachePolicy::NoLocal, Below::SmbServer(true)) => Ok(false),
             (_, Below::Nothing) => {
                 refuse(format!("{} is the page cache itself, there is nothing below to read from", self.kind))
             }
@@ -111,7 +111,6 @@ impl Policies {
             (CachePolicy::NoLocal, Below::Server) | (CachePolicy::Unbuffered, Below::Device | Below::SmbServer(_)) => {
                 Ok(true)
             }
-            (CachePolicy::NoLocal, Below::SmbServer(true)) => Ok(false),
             // O_DIRECT makes this client open with FILE_NO_INTERMEDIATE_BUFFERING, which turns off both caches.
             (CachePolicy::NoLocal, Below::SmbServer(false)) => refuse(
                 "O_DIRECT on a cifs mount asks the server for no caching either; mount it with cache=none, or use unbuffered"
