@@ -3,6 +3,7 @@
 mod client;
 mod local;
 mod machine;
+mod matrix;
 mod nfs;
 mod nfs3;
 mod ours;
@@ -24,13 +25,14 @@ use table::Table;
 /// Why the table cannot be made; the words are for a person.
 pub type Failure = Box<dyn std::error::Error>;
 
-const USAGE: &str = "bench/run [local] [nfs] [smb] [recording] [--rounds N] [--seconds S] [--dir DIR]
+const USAGE: &str = "bench/run [local] [nfs] [smb] [recording] [matrix] [--rounds N] [--seconds S] [--dir DIR] [--largest SIZE]
   parts      which tables; all when none is named
   --rounds   measurements per median (5)
   --seconds  length of one measurement (1)
-  --dir      where the local file is made (the system's temporary directory)";
+  --dir      where local files are made (the system's temporary directory)
+  --largest  largest file of IOzone's matrix (512MiB)";
 
-const PARTS: [&str; 4] = ["local", "nfs", "smb", "recording"];
+const PARTS: [&str; 5] = ["local", "nfs", "smb", "recording", "matrix"];
 
 /// What was typed.
 struct Options {
@@ -38,18 +40,26 @@ struct Options {
     rounds: usize,
     time: Duration,
     directory: PathBuf,
+    largest: String,
 }
 
 impl Options {
     fn parse(words: &[String]) -> Result<Self, Failure> {
         let directory = std::env::temp_dir();
-        let mut options = Self { parts: Vec::new(), rounds: 5, time: Duration::from_secs(1), directory };
+        let mut options = Self {
+            parts: Vec::new(),
+            rounds: 5,
+            time: Duration::from_secs(1),
+            directory,
+            largest: "512MiB".into(),
+        };
         let mut words = words.iter();
         while let Some(word) = words.next() {
             let mut value = || words.next().ok_or_else(|| format!("{word} wants a value\n{USAGE}"));
             match word.as_str() {
                 "--rounds" => options.rounds = value()?.parse()?,
                 "--seconds" => options.time = Duration::try_from_secs_f64(value()?.parse()?)?,
+                "--largest" => options.largest.clone_from(value()?),
                 "--dir" => options.directory = value()?.into(),
                 part if PARTS.contains(&part) => options.parts.push(part.to_owned()),
                 other => return Err(format!("unknown word '{other}'\n{USAGE}").into()),
@@ -88,22 +98,38 @@ fn print_tables(options: &Options, scratch: &std::path::Path) -> Result<(), Fail
     machine::tell_load("at the start");
     let mut table = Table::new(options.rounds);
     if options.wants("local") {
+        table.under("Client on any CPU");
         local::measure(&mut table, scratch, options.time)?;
     }
-    if options.wants("nfs") {
-        nfs::measure(&mut table, scratch, options.time)?;
-    }
-    if options.wants("smb") {
-        #[cfg(feature = "smb")]
-        smb::measure(&mut table, scratch, options.time)?;
-        #[cfg(not(feature = "smb"))]
-        println!("\nSMB is not measured: built without the feature `smb`.");
+    if options.wants("nfs") || options.wants("smb") {
+        table.under("Client and server on any CPU");
+        measure_network(&mut table, options, scratch)?;
+        table.under("Client and server on one CPU");
+        machine::on_one_cpu(|| measure_network(&mut table, options, scratch))??;
     }
     if options.wants("recording") {
+        table.under("The engine alone");
         recording::measure(&mut table)?;
+    }
+    if options.wants("matrix") {
+        table.under("The engine beside IOzone");
+        matrix::measure(&mut table, scratch, &options.largest)?;
     }
     table.close();
     machine::tell_load("at the end, this program's own part included");
+    Ok(())
+}
+
+fn measure_network(table: &mut Table, options: &Options, scratch: &std::path::Path) -> Result<(), Failure> {
+    if options.wants("nfs") {
+        nfs::measure(table, scratch, options.time)?;
+    }
+    if options.wants("smb") {
+        #[cfg(feature = "smb")]
+        smb::measure(table, scratch, options.time)?;
+        #[cfg(not(feature = "smb"))]
+        println!("\nSMB is not measured: built without the feature `smb`.");
+    }
     Ok(())
 }
 

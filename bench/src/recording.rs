@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::process::Command;
 use std::sync::{Arc, mpsc};
 
-use sharebench_engine::{Run, StopSignal};
+use sharebench_engine::{Clock, Run, StopSignal};
 use sharebench_model::{Measure, RunEvent};
 use sharebench_plan::Plan;
 use sharebench_target::{NullTarget, Target};
@@ -96,6 +96,7 @@ fn step(test: &str, depth: &str, sample_ms: u64) -> Result<Measure, Failure> {
         directory: ".sharebench-bench",
         resumed: false,
         stop: &StopSignal::default(),
+        clock: &Clock::start(),
         events: &events,
     };
     run.execute()?;

@@ -31,6 +31,8 @@ pub struct Opponent<'a> {
 #[derive(Debug)]
 pub struct Table {
     rounds: usize,
+    /// What is added to the name of a missed bar: under which conditions it was measured.
+    conditions: &'static str,
     met: u32,
     missed: Vec<String>,
 }
@@ -38,12 +40,18 @@ pub struct Table {
 impl Table {
     /// A table whose every figure is the median of `rounds` measurements.
     pub fn new(rounds: usize) -> Self {
-        Self { rounds, met: 0, missed: Vec::new() }
+        Self { rounds, conditions: "", met: 0, missed: Vec::new() }
     }
 
     /// How many measurements a median is made of.
     pub fn rounds(&self) -> usize {
         self.rounds
+    }
+
+    /// Names the conditions of all that follows.
+    pub fn under(&mut self, conditions: &'static str) {
+        self.conditions = conditions;
+        println!("\n## {conditions}");
     }
 
     /// Opens a table of contests.
@@ -112,7 +120,7 @@ impl Table {
             self.met += 1;
             format!("{words} pass")
         } else {
-            self.missed.push(format!("{what} {figure:.3} is not {words}"));
+            self.missed.push(format!("{}: {what} {figure:.3} is not {words}", self.conditions));
             format!("{words} MISS")
         }
     }

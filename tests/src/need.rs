@@ -10,6 +10,8 @@ pub enum Need {
     Program(&'static str),
     /// A file, such as a module or a device.
     File(&'static str),
+    /// A module of Python.
+    PythonModule(&'static str),
     /// The rights of root.
     Root,
     /// A temporary directory on a disk, so that there is storage below the page cache.
@@ -24,6 +26,9 @@ impl Need {
             Self::File(path) => (!Path::new(path).exists()).then(|| format!("{path} does not exist")),
             Self::Disk => {
                 on_memory(&std::env::temp_dir()).then(|| "the temporary directory is in memory".into())
+            }
+            Self::PythonModule(name) => {
+                (!crate::python::has_module(name)).then(|| format!("Python's {name} is not installed"))
             }
             Self::Root => (!rustix::process::geteuid().is_root()).then(|| "it needs root".into()),
         }
@@ -56,6 +61,20 @@ pub fn met(test: &str, needs: &[Need]) -> bool {
     let Some(reason) = needs.iter().find_map(|need| need.unmet()) else { return true };
     let line = format!("SKIPPED: {test}: {reason}");
     assert!(std::env::var_os("CI").is_none_or(|ci| ci.is_empty()), "{line}, which CI does not allow");
+    report(&line);
+    false
+}
+
+/// Reports that the machine was too noisy for a test to mean anything: a skip that CI allows too, since no
+/// installation helps against it.
+///
+/// # Panics
+/// When the list of skips cannot be written.
+pub fn too_noisy(test: &str, reason: &str) {
+    report(&format!("SKIPPED: {test}: too noisy: {reason}"));
+}
+
+fn report(line: &str) {
     eprintln!("{line}");
     if let Some(path) = std::env::var_os("SHAREBENCH_SKIPS") {
         let opened = std::fs::OpenOptions::new().append(true).create(true).open(path);
@@ -64,7 +83,6 @@ pub fn met(test: &str, needs: &[Need]) -> bool {
             .and_then(|mut file| file.write_all(format!("{line}\n").as_bytes()))
             .expect("the list of skips");
     }
-    false
 }
 
 /// Returns from the test when the machine lacks something it needs: `needs!(Smbd::NEEDS);`

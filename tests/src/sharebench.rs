@@ -48,6 +48,11 @@ impl Sharebench {
         Ok(Self { binary, home: Scratch::new("home")? })
     }
 
+    /// The program's file.
+    pub fn binary(&self) -> &str {
+        &self.binary
+    }
+
     /// The working directory.
     pub fn home(&self) -> &Path {
         self.home.path()

@@ -13,9 +13,12 @@ use crate::pairing::{Pairs, Side, pair, usable};
 use crate::parallel::in_parallel;
 use crate::ratio::ratio;
 use crate::section::{Layout, layouts};
+use crate::self_checks::{summaries, thinned};
 use crate::summary::summary;
 use crate::system::systems;
-use crate::{Comparison, Options, Overall, Row, RunData, Section, Sentence, System, TrustLine, View};
+use crate::{
+    CheckSummary, Comparison, Options, Overall, Row, RunData, Section, Sentence, System, TrustLine, View,
+};
 use crate::{findings, trust};
 
 /// Fewest pairs from which single cells may be claimed after adjustment for their number.
@@ -60,6 +63,8 @@ pub struct Method {
     pub version: String,
     /// Start, milliseconds since 1970 (UTC).
     pub started_unix_ms: u64,
+    /// True when another program measured it.
+    pub imported: bool,
     /// How it ended.
     pub outcome: Option<RunOutcome>,
     /// Steps measured and steps planned.
@@ -77,6 +82,9 @@ pub struct Analysis {
     pub answer: Vec<Sentence>,
     /// Why to believe it, or not.
     pub trust: Vec<TrustLine>,
+    /// Every self-check over all steps.
+    #[serde(default)]
+    pub self_checks: Vec<CheckSummary>,
     /// Systems under comparison.
     pub systems: Vec<System>,
     /// Which were compared, and how they stand.
@@ -113,6 +121,7 @@ pub fn analyse(runs: &[RunData], options: &Options) -> Analysis {
         title: title(runs),
         answer: Vec::new(),
         trust: Vec::new(),
+        self_checks: summaries(runs.iter().flat_map(|run| &run.steps)),
         comparisons: comparisons(&systems, &identities),
         sections: Vec::new(),
         findings: Vec::new(),
@@ -154,6 +163,7 @@ fn method(run: &RunData) -> Method {
         seed: run.header.seed,
         version: run.header.version.clone(),
         started_unix_ms: run.header.started_unix_ms,
+        imported: run.header.is_imported(),
         outcome: run.outcome.clone(),
         steps: (run.steps.len(), run.header.steps_planned),
         environment: run.header.environment.clone(),
@@ -191,7 +201,7 @@ fn section(
         let steps = &table[coordinates];
         let side = |system: usize| {
             let run = analysis.systems[system].run;
-            Side { run, steps: &steps[system], clock_ns: runs[run].clock_resolution_ns() }
+            Side { run, steps: &steps[system], clock_ns: runs[run].clock_told_ns() }
         };
         let outcomes = steps.iter().map(|steps| {
             let good: Vec<&StepResult> = steps.iter().copied().filter(|s| usable(s, layout.unit)).collect();
@@ -257,8 +267,12 @@ fn reason(step: &StepResult) -> String {
 
 /// Fills the summaries of every comparison, and the adjusted p-values of its cells.
 fn compare(analysis: &mut Analysis, pairs: &[SectionPairs], options: &Options) {
-    let Analysis { comparisons, sections, .. } = analysis;
+    let Analysis { comparisons, sections, left_out, .. } = analysis;
     for (index, comparison) in comparisons.iter_mut().enumerate() {
+        let rows: BTreeMap<&Coordinates, &Row> =
+            sections.iter().flat_map(|section| &section.rows).map(|row| (&row.coordinates, row)).collect();
+        let compared = |at: &Coordinates| rows.get(at).is_some_and(|row| row.ratios[index].is_some());
+        comparison.thinned = thinned(comparison, left_out, compared);
         for (section, pairs) in sections.iter().zip(pairs) {
             let cells: Vec<&Pairs> = pairs[index].iter().flatten().collect();
             let ratios = section.rows.iter().filter_map(|row| row.ratios[index].as_ref());

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Summary, System};
+use crate::{Summary, System, ThinnedCell};
 
 /// Above this many systems each is compared with the first only.
 const EACH_WITH_EACH: usize = 4;
@@ -20,6 +20,9 @@ pub struct Comparison {
     pub overall: Option<Overall>,
     /// Per section, in the order of [`crate::Analysis::sections`]; none where they share no cell.
     pub sections: Vec<Option<Summary>>,
+    /// Cells that lost steps to failed self-checks.
+    #[serde(default)]
+    pub thinned: Vec<ThinnedCell>,
 }
 
 /// The overall answer and what it covers.
@@ -43,7 +46,8 @@ pub(crate) fn comparisons(systems: &[System], targets: &[(usize, String)]) -> Ve
             let wanted = if same_run { each || other.target == 0 } else { counterpart };
             if wanted {
                 let name = format!("{}/{}", one.name, other.name);
-                found.push(Comparison { name, a, b, overall: None, sections: Vec::new() });
+                let (sections, thinned) = (Vec::new(), Vec::new());
+                found.push(Comparison { name, a, b, overall: None, sections, thinned });
             }
         }
     }

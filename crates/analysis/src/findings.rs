@@ -4,7 +4,7 @@ use sharebench_model::units::{show_nanos, show_rate, three_digits};
 use sharebench_model::{ErrorClass, RunOutcome, axis};
 
 use crate::analysis::has_rate;
-use crate::wording::{basis, claim, counted};
+use crate::wording::{basis, claim, counted, single_run_claim};
 use crate::{
     Analysis, Comparison, Evidence, Outcome, RateUnit, RunData, Section, Sentence, Standing, Summary, Tone,
     View,
@@ -99,14 +99,24 @@ fn names<'a>(analysis: &'a Analysis, comparison: &Comparison) -> (&'a str, &'a s
     (&analysis.systems[comparison.a].name, &analysis.systems[comparison.b].name)
 }
 
+/// True when every run was measured here, so that it can be measured again.
+fn can_repeat(analysis: &Analysis) -> bool {
+    !analysis.methods.iter().any(|method| method.imported)
+}
+
+/// Single runs are worth a note at most: never a difference.
+fn single_run_tone(summary: &Summary) -> Tone {
+    let (cells, resolved) = summary.single_runs;
+    if resolved > 0 && resolved == cells { Tone::Note } else { Tone::NotResolved }
+}
+
 /// What it would take, when it is not resolved.
 fn remedy(summary: &Summary) -> String {
     if summary.standing != Standing::NotResolved {
         return String::new();
     }
-    match (summary.evidence, summary.repetitions_needed) {
-        (Evidence::SingleRun, _) => "; 6 interleaved repetitions would give it an interval".to_owned(),
-        (_, Some(n)) if n <= REPETITIONS_WORTH => {
+    match summary.repetitions_needed {
+        Some(n) if n <= REPETITIONS_WORTH => {
             format!("; about {n} repetitions would probably resolve it")
         }
         _ => "; it sits on the edge of the tolerance, and no sensible number of repetitions will move it"
@@ -121,6 +131,11 @@ fn overall_sentence(
     tests: usize,
 ) -> Sentence {
     let (a, b) = names(analysis, comparison);
+    if summary.evidence == Evidence::SingleRun {
+        let scope = format!("over {} in {}", counted(summary.cells, "cell"), counted(tests, "test"));
+        let text = format!("Over all, {}.", single_run_claim(summary, a, b, &scope, can_repeat(analysis)));
+        return Sentence::new(single_run_tone(summary), text);
+    }
     let text = format!(
         "Over all, {} (geometric mean of {} in {}, {}){}.",
         claim(&summary.typical, summary.standing, a, b),
@@ -146,6 +161,10 @@ fn section_sentence(
             format!("over {}", counted(n, if section.view == View::Load { "load step" } else { "cell" }))
         }
     };
+    if summary.evidence == Evidence::SingleRun {
+        let claim = single_run_claim(summary, a, b, &scope, can_repeat(analysis));
+        return Sentence::new(single_run_tone(summary), format!("{}: {claim}.", section.title)).about(index);
+    }
     let stalls = if summary.stalls > 0 {
         format!(
             "; in {} stalls decide, so total work differs from the typical ratio",
@@ -171,6 +190,7 @@ fn position(section: &Section, position: &[Option<sharebench_model::Value>]) -> 
             axis::FILE_SIZE => format!("{value} file"),
             axis::RECORD_SIZE => format!("{value} records"),
             axis::MOTORS => format!("{value} users"),
+            axis::RATE => format!("{value} starts/s"),
             axis::QUEUE_DEPTH => format!("depth {value}"),
             other => format!("{} {value}", other.replace('_', " ")),
         })
@@ -187,11 +207,13 @@ fn open_cells(
 ) -> Option<Sentence> {
     let rows = &analysis.sections[section].rows;
     let judged: Vec<_> = rows.iter().filter_map(|row| row.ratios[index].as_ref()).collect();
-    let open: Vec<_> = judged.iter().filter(|r| r.standing == Standing::NotResolved).collect();
+    let blurred = |r: &crate::Ratio| r.single_run.is_none_or(|single| !single.resolved);
+    let open: Vec<_> = judged.iter().filter(|r| r.standing == Standing::NotResolved && blurred(r)).collect();
     if open.is_empty() || judged.len() < 2 {
         return None;
     }
-    let mut needed: Vec<usize> = open.iter().filter_map(|ratio| ratio.repetitions_needed).collect();
+    let again = open.iter().filter(|ratio| ratio.single_run.is_none());
+    let mut needed: Vec<usize> = again.filter_map(|ratio| ratio.repetitions_needed).collect();
     needed.sort_unstable();
     let help = match needed.get(needed.len() / 2) {
         Some(n) if *n <= REPETITIONS_WORTH => format!("; about {n} repetitions would settle half of them"),
@@ -245,7 +267,7 @@ fn load_sentences(analysis: &Analysis, section: &Section) -> Vec<String> {
 
 fn silent_users(title: &str, name: &str, at: &str, outcome: &Outcome) -> String {
     format!(
-        "{title}: with {name} at {at} only {} of {} users finished a transaction; its mean response time of {} is that of the survivors.",
+        "{title}: with {name} at {at} only {} of {} users finished a transaction; its mean response time of {} counts the others, if at all, with the time they had waited so far.",
         outcome.motors_reported,
         outcome.motors_assigned,
         show_nanos(outcome.response_mean_ns)
@@ -316,6 +338,17 @@ fn absences(analysis: &Analysis) -> Vec<Sentence> {
         let text = format!(
             "{} took no part in any number; the reasons are listed.",
             counted(analysis.left_out.len(), "step")
+        );
+        sentences.push(Sentence::new(Tone::Note, text));
+    }
+    for comparison in analysis.comparisons.iter().filter(|comparison| !comparison.thinned.is_empty()) {
+        let steps: usize = comparison.thinned.iter().map(|cell| cell.steps).sum();
+        let whole = comparison.thinned.iter().filter(|cell| cell.whole).count();
+        let text = format!(
+            "{}: {} lost {} to failed self-checks; {whole} of these cells could not be compared at all.",
+            comparison.name,
+            counted(comparison.thinned.len(), "cell"),
+            counted(steps, "step"),
         );
         sentences.push(Sentence::new(Tone::Note, text));
     }

@@ -25,10 +25,15 @@ pub struct RunData {
 impl RunData {
     /// Resolution of the clock in nanoseconds; 1 when the environment does not say.
     pub fn clock_resolution_ns(&self) -> f64 {
+        self.clock_told_ns().unwrap_or(1.0)
+    }
+
+    /// Resolution of the clock in nanoseconds; none for imported results that do not tell it.
+    pub fn clock_told_ns(&self) -> Option<f64> {
         let fact = self.header.environment.get(CLOCK_RESOLUTION_FACT);
-        fact.and_then(|text| text.trim().parse().ok())
-            .filter(|q: &f64| q.is_finite() && *q >= 0.0)
-            .unwrap_or(1.0)
+        let told =
+            fact.and_then(|text| text.trim().parse().ok()).filter(|q: &f64| q.is_finite() && *q >= 0.0);
+        told.or_else(|| (!self.header.is_imported()).then_some(1.0))
     }
 }
 
@@ -45,10 +50,12 @@ pub struct Options {
     pub seed: u64,
     /// Percentile curves are kept while there are at most this many results.
     pub curves: usize,
+    /// Robust standard deviation of the log ratios of results that are declared to be equal; none where none are.
+    pub equal_spread: Option<f64>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { level: 0.95, tolerance: 0.02, resamples: 2000, seed: 1, curves: 400 }
+        Self { level: 0.95, tolerance: 0.02, resamples: 2000, seed: 1, curves: 400, equal_spread: None }
     }
 }

@@ -32,6 +32,8 @@ pub(crate) fn stress_points(rows: &[Row], systems: usize) -> Vec<StressPoint> {
 fn stress_point(rows: &[Row], system: usize) -> Option<StressPoint> {
     let steps: Vec<(u64, Estimate)> = rows
         .iter()
+        // More motors are more load only where each brings its own.
+        .filter(|row| row.coordinates.get(axis::RATE).is_none())
         .filter_map(|row| Some((row.coordinates.number(axis::MOTORS)?, row.outcomes[system].as_ref()?.rate)))
         .collect();
     let peak = steps.iter().max_by(|x, y| x.1.value.total_cmp(&y.1.value))?;

@@ -112,10 +112,14 @@ pub(crate) fn outcome(
     let rate = sample_median(&rates, options.level)?;
     let total = merge(steps, curve);
     let per_operation = |nanos: u64| nanos as f64 / total.operations.max(1) as f64;
-    let censored = total.censored as f64 > CENSORED_SHARE * (total.response.len() + total.censored) as f64;
+    let censored = total.censored as f64 > CENSORED_SHARE * (total.transactions + total.censored) as f64;
     let percentile = |p| percentile(&total.response, p, censored, options.level);
-    let mut remarks: Vec<String> =
-        steps.iter().flat_map(|step| &step.checks).map(|c| format!("{}: {}", c.name, c.detail)).collect();
+    let mut remarks: Vec<String> = steps
+        .iter()
+        .flat_map(|step| &step.checks)
+        .filter(|c| c.verdict > Verdict::Valid)
+        .map(|c| format!("{}: {}", c.name, c.detail))
+        .collect();
     remarks.sort();
     remarks.dedup();
     Some(Outcome {
@@ -161,6 +165,7 @@ fn merge(steps: &[&StepResult], curve: bool) -> Measure {
     }
     for measure in steps.iter().map(|step| &step.measure) {
         total.operations += measure.operations;
+        total.transactions += measure.transactions;
         total.bytes.read += measure.bytes.read;
         total.bytes.written += measure.bytes.written;
         total.censored += measure.censored;

@@ -17,8 +17,8 @@ pub(crate) struct Pairs {
     pub rates_a: Vec<f64>,
     pub rates_b: Vec<f64>,
     pub work: Vec<(Work, Work)>,
-    /// The coarser of the two clocks.
-    pub clock_ns: f64,
+    /// Resolution of either clock; none where an imported result does not tell it.
+    pub clocks_ns: (Option<f64>, Option<f64>),
     /// Shortest measured time on either side.
     pub shortest_ns: (f64, f64),
 }
@@ -27,7 +27,7 @@ pub(crate) struct Pairs {
 pub(crate) struct Side<'a> {
     pub run: usize,
     pub steps: &'a [&'a StepResult],
-    pub clock_ns: f64,
+    pub clock_ns: Option<f64>,
 }
 
 /// True when the step may be compared: not invalid, and with a rate.
@@ -74,7 +74,7 @@ pub(crate) fn pair(a: &Side<'_>, b: &Side<'_>, unit: RateUnit) -> Option<Pairs> 
             Vec::new()
         },
         work: left.values().zip(right.values()).map(|((_, x), (_, y))| (*x, *y)).collect(),
-        clock_ns: a.clock_ns.max(b.clock_ns),
+        clocks_ns: (a.clock_ns, b.clock_ns),
         shortest_ns: (shortest(&left), shortest(&right)),
         rates_a: left.into_values().map(|(rate, _)| rate).collect(),
         rates_b: right.into_values().map(|(rate, _)| rate).collect(),

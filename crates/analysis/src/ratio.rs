@@ -1,14 +1,17 @@
 //! The ratio of two systems at one position, and the three words it may be called by.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
-use sharebench_model::StepResult;
+use sharebench_model::{Coordinates, StepResult, Verdict};
 use sharebench_stats::{
-    Estimate, Interval, Work, clock_allowance, hodges_lehmann, repetitions_needed, separate_log_ratio,
-    signed_rank_p_value, total_work_log_ratio,
+    Estimate, Interval, Work, clock_allowance, hodges_lehmann, median, repetitions_needed,
+    separate_log_ratio, signed_rank_p_value, total_work_log_ratio,
 };
 
-use crate::Options;
+use crate::outcome::rate;
 use crate::pairing::Pairs;
+use crate::{Options, RateUnit, RunData};
 
 /// What may be said of a ratio.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -89,6 +92,60 @@ pub struct Ratio {
     pub q_value: Option<f64>,
     /// Repetitions that would probably resolve it; none when it is resolved or none would.
     pub repetitions_needed: Option<usize>,
+    /// What can be said where a side was measured once; none elsewhere.
+    pub single_run: Option<SingleRun>,
+}
+
+/// A ratio of single measurements against what would blur it. Nothing here speaks of chance.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct SingleRun {
+    /// What the clocks leave open, as a share; none where a clock's resolution is not known.
+    pub clock_share: Option<f64>,
+    /// Three robust standard deviations of results declared to be equal, as a share; none where none are.
+    pub equal_share: Option<f64>,
+    /// True when the ratio is further from one than either of them, and at least one is known.
+    pub resolved: bool,
+}
+
+impl SingleRun {
+    fn of(log: &Estimate, pairs: &Pairs, options: &Options) -> Self {
+        let known = pairs.clocks_ns.0.is_some() && pairs.clocks_ns.1.is_some();
+        let clock_share = known.then(|| pairs.clock_allowance());
+        let equal_share = options.equal_spread.map(|spread| 3.0 * spread);
+        // The nearer of ratio and inverse ratio, so that the order of the two does not matter.
+        let distance = log.value.exp_m1().abs().min((-log.value).exp_m1().abs());
+        let beyond = |share: Option<f64>| share.is_none_or(|share| distance > share);
+        let resolved =
+            (clock_share.is_some() || equal_share.is_some()) && beyond(clock_share) && beyond(equal_share);
+        Self { clock_share, equal_share, resolved }
+    }
+}
+
+/// Robust standard deviation (1.4826 MAD) of the log ratios of two runs that are declared to be equal, over the
+/// positions that both have; none with fewer than three of them.
+pub fn declared_equal_spread(one: &RunData, other: &RunData) -> Option<f64> {
+    let rates = |run: &RunData| -> BTreeMap<Coordinates, f64> {
+        let rate = |step: &StepResult| {
+            let unit = if step.measure.bytes.total() > 0 {
+                RateUnit::BytesPerSecond
+            } else {
+                RateUnit::OperationsPerSecond
+            };
+            Some((step.coordinates.clone(), rate(&step.measure, unit)?))
+        };
+        run.steps.iter().filter(|step| step.verdict() != Verdict::Invalid).filter_map(rate).collect()
+    };
+    let (one, other) = (rates(one), rates(other));
+    let both = one.iter().filter_map(|(at, rate)| Some((rate / other.get(at)?).ln()));
+    let mut logs: Vec<f64> = both.collect();
+    if logs.len() < 3 {
+        return None;
+    }
+    logs.sort_unstable_by(f64::total_cmp);
+    let middle = median(&logs)?;
+    let mut apart: Vec<f64> = logs.iter().map(|log| (log - middle).abs()).collect();
+    apart.sort_unstable_by(f64::total_cmp);
+    Some(1.4826 * median(&apart)?)
 }
 
 /// How far typical and total-work ratio may be apart.
@@ -109,6 +166,7 @@ pub(crate) fn ratio(pairs: &Pairs, options: &Options) -> Option<Ratio> {
         p_value: interleaved.then(|| signed_rank_p_value(&pairs.log_ratios())),
         q_value: None,
         repetitions_needed: repetitions(&log, standing, options.tolerance),
+        single_run: (pairs.evidence == Evidence::SingleRun).then(|| SingleRun::of(&log, pairs, options)),
     })
 }
 
@@ -140,7 +198,9 @@ impl Pairs {
 
     /// q/T of both sides at their shortest.
     pub(crate) fn clock_allowance(&self) -> f64 {
-        clock_allowance(self.clock_ns, self.shortest_ns.0, self.shortest_ns.1)
+        let share =
+            |clock: Option<f64>, time: f64| clock_allowance(clock.unwrap_or(0.0), time, f64::INFINITY);
+        share(self.clocks_ns.0, self.shortest_ns.0) + share(self.clocks_ns.1, self.shortest_ns.1)
     }
 
     fn total_work(&self, options: &Options) -> Option<Estimate> {

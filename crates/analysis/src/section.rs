@@ -119,7 +119,7 @@ pub(crate) fn layouts<'a>(steps: impl Iterator<Item = &'a StepResult>) -> Vec<La
         // Targets and repetitions share their positions.
         let index = *known.entry(&step.coordinates).or_insert_with(|| {
             let view = view_of(&step.coordinates);
-            let axes = axes_of(view);
+            let axes = axes_of(view, &step.coordinates);
             let key = (view, without(&step.coordinates, &axes));
             let index = keys.iter().position(|known| *known == key).unwrap_or_else(|| {
                 keys.push(key);
@@ -135,9 +135,9 @@ pub(crate) fn layouts<'a>(steps: impl Iterator<Item = &'a StepResult>) -> Vec<La
         }
     }
     for section in &mut sections {
-        section.positions.sort_by_cached_key(|c| {
-            axes_of(section.view).iter().map(|a| c.get(a).cloned()).collect::<Vec<_>>()
-        });
+        section
+            .positions
+            .sort_by_cached_key(|c| section.axes.iter().map(|a| c.get(a).cloned()).collect::<Vec<_>>());
     }
     name(&mut sections, &keys);
     // Cells run in random order; readers know the tests in IOzone's. What is not among them keeps its place.
@@ -147,14 +147,37 @@ pub(crate) fn layouts<'a>(steps: impl Iterator<Item = &'a StepResult>) -> Vec<La
 
 /// Position of a section's test in the order in which users know them.
 fn rank(section: &Layout) -> usize {
-    const USUAL: [&str; 6] = ["write", "rewrite", "read", "reread", "random-read", "random-write"];
+    const USUAL: [&str; 20] = [
+        "write",
+        "rewrite",
+        "read",
+        "reread",
+        "random-read",
+        "random-write",
+        "random-mix",
+        "backward-read",
+        "record-rewrite",
+        "stride-read",
+        "fwrite",
+        "frewrite",
+        "fread",
+        "freread",
+        "mmap-write",
+        "mmap-rewrite",
+        "mmap-read",
+        "mmap-reread",
+        "mmap-random-read",
+        "mmap-random-write",
+    ];
     let test = section.positions.first().and_then(|position| position.text(axis::TEST));
     USUAL.iter().position(|usual| Some(*usual) == test).unwrap_or(USUAL.len())
 }
 
-fn axes_of(view: View) -> Vec<&'static str> {
+fn axes_of(view: View, coordinates: &Coordinates) -> Vec<&'static str> {
     match view {
         View::Sweep => vec![axis::FILE_SIZE, axis::RECORD_SIZE],
+        // An open load rises by its rate; its motors are connections, not users.
+        View::Load if coordinates.get(axis::RATE).is_some() => vec![axis::RATE],
         View::Load => vec![axis::MOTORS],
         View::Depth => vec![axis::RECORD_SIZE, axis::QUEUE_DEPTH],
     }

@@ -56,6 +56,8 @@ pub struct Summary {
     pub stalls: usize,
     /// Repetitions that would probably resolve it.
     pub repetitions_needed: Option<usize>,
+    /// Cells measured once on a side, and how many of them differ by more than would blur them.
+    pub single_runs: (usize, usize),
 }
 
 /// Sums up the cells of one comparison; none without a cell.
@@ -83,6 +85,7 @@ pub(crate) fn summary<'a>(
     let log = log.widened(allowance);
     let standing = Standing::of(&log, options.tolerance);
     let ratios: Vec<&Ratio> = ratios.collect();
+    let single = || ratios.iter().filter_map(|ratio| ratio.single_run);
     Some(Summary {
         typical: log.map(f64::exp),
         standing,
@@ -92,6 +95,7 @@ pub(crate) fn summary<'a>(
         counts: Counts::of(ratios.iter().copied()),
         stalls: ratios.iter().filter(|ratio| ratio.stalls_decide).count(),
         repetitions_needed: repetitions(&log, standing, options.tolerance),
+        single_runs: (single().count(), single().filter(|single| single.resolved).count()),
     })
 }
 

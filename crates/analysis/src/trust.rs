@@ -8,7 +8,7 @@ use sharebench_stats::median;
 
 use crate::analysis::error_count;
 use crate::wording::counted;
-use crate::{Analysis, Evidence, RunData};
+use crate::{Analysis, CheckSummary, Evidence, RunData};
 
 /// A traffic light.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -39,17 +39,42 @@ fn line(light: Light, subject: &str, text: impl Into<String>) -> TrustLine {
 
 /// All lights, in a fixed order.
 pub(crate) fn lines(analysis: &Analysis, runs: &[RunData]) -> Vec<TrustLine> {
-    let mut lines: Vec<TrustLine> = runs.iter().map(|run| ending(run, runs.len())).collect();
+    let line_of = |run: &RunData| {
+        if run.header.is_imported() { origin(run, runs.len()) } else { ending(run, runs.len()) }
+    };
+    let mut lines: Vec<TrustLine> = runs.iter().map(line_of).collect();
     let steps: Vec<&StepResult> = runs.iter().flat_map(|run| &run.steps).collect();
-    lines.push(self_checks(&steps));
-    lines.extend(remarks(&steps));
-    lines.push(integrity(&steps));
-    lines.push(failures(runs, &steps));
+    let ours = runs.iter().filter(|run| !run.header.is_imported()).flat_map(|run| &run.steps);
+    let ours: Vec<&StepResult> = ours.collect();
+    let imported = runs.iter().any(|run| run.header.is_imported());
+    // Of imported steps nobody can say that their checks held or that their bytes were right.
+    if !imported || !ours.is_empty() {
+        lines.push(self_checks(&ours, &analysis.self_checks));
+        lines.push(integrity(&ours));
+        lines.push(failures(runs, &ours));
+    }
+    lines.extend(remarks(&analysis.self_checks));
     lines.extend(participation(&steps));
     lines.extend(order(analysis));
     lines.extend(smallest_difference(analysis));
-    lines.push(clock(runs, &steps));
+    lines.extend(clock(runs));
     lines
+}
+
+/// What is known of a run that another program measured.
+fn origin(run: &RunData, runs: usize) -> TrustLine {
+    let fact = |name: &str| run.header.environment.get(name).map_or("", String::as_str);
+    let program = Some(fact("program")).filter(|program| !program.is_empty());
+    let subject = if runs == 1 { "origin".to_owned() } else { format!("origin {}", run.label) };
+    let text = format!(
+        "imported from {} ({}, SHA-256 {:.12}), measured by {}: {}, nothing of which could be checked here",
+        fact("file"),
+        counted(fact("file_bytes").parse().unwrap_or(0), "byte"),
+        fact("file_sha256"),
+        program.unwrap_or("a program that is not told"),
+        counted(run.steps.len(), "step"),
+    );
+    line(Light::Amber, &subject, text)
 }
 
 fn ending(run: &RunData, runs: usize) -> TrustLine {
@@ -68,7 +93,7 @@ fn ending(run: &RunData, runs: usize) -> TrustLine {
     line(light, &subject, text)
 }
 
-fn self_checks(steps: &[&StepResult]) -> TrustLine {
+fn self_checks(steps: &[&StepResult], summaries: &[CheckSummary]) -> TrustLine {
     let of = |verdict: Verdict| steps.iter().filter(|step| step.verdict() == verdict).count();
     let (invalid, suspicious) = (of(Verdict::Invalid), of(Verdict::Suspicious));
     let light = match (invalid, suspicious) {
@@ -84,21 +109,26 @@ fn self_checks(steps: &[&StepResult]) -> TrustLine {
             counted(steps.len(), "step")
         )
     };
-    line(light, "self-checks", text)
+    let unknown = |summary: &&CheckSummary| summary.verdict() == Verdict::NotKnown;
+    let unknown: Vec<&str> = summaries.iter().filter(unknown).map(|summary| summary.name.as_str()).collect();
+    let unknown = if unknown.is_empty() {
+        String::new()
+    } else {
+        format!("; could not be checked: {}", unknown.join(", "))
+    };
+    line(light, "self-checks", text + &unknown)
 }
 
-/// One line per check that complained, with an example of its arithmetic.
-fn remarks(steps: &[&StepResult]) -> Vec<TrustLine> {
-    let mut by_name: BTreeMap<&str, (usize, Verdict, &str)> = BTreeMap::new();
-    for check in steps.iter().flat_map(|step| &step.checks).filter(|check| check.verdict != Verdict::Valid) {
-        let entry = by_name.entry(&check.name).or_insert((0, check.verdict, &check.detail));
-        *entry = (entry.0 + 1, entry.1.max(check.verdict), entry.2);
-    }
-    let light = |verdict| if verdict == Verdict::Invalid { Light::Red } else { Light::Amber };
-    let remark = |(name, (n, verdict, example)): (&str, (usize, Verdict, &str))| {
-        line(light(verdict), &format!("check {name}"), format!("{}, such as: {example}", counted(n, "step")))
+/// One line per check that complained; its arithmetic stands with the self-checks.
+fn remarks(summaries: &[CheckSummary]) -> Vec<TrustLine> {
+    let complaints = summaries.iter().filter(|summary| summary.verdict() > Verdict::Valid);
+    let remark = |summary: &CheckSummary| {
+        let light = if summary.invalid > 0 { Light::Red } else { Light::Amber };
+        let steps = summary.held + summary.not_known + summary.suspicious + summary.invalid;
+        let text = format!("against {} of {}", summary.suspicious + summary.invalid, counted(steps, "step"));
+        line(light, &format!("check {}", summary.name), text)
     };
-    by_name.into_iter().map(remark).collect()
+    complaints.map(remark).collect()
 }
 
 fn integrity(steps: &[&StepResult]) -> TrustLine {
@@ -151,7 +181,7 @@ fn participation(steps: &[&StepResult]) -> Option<TrustLine> {
         silent.iter().min_by_key(|s| s.measure.motors_reported * 100 / s.measure.motors_assigned.max(1))?;
     let (reported, assigned) = (worst.measure.motors_reported, worst.measure.motors_assigned);
     let text = format!(
-        "in {} some users never finished ({reported} of {assigned} at worst): response times are those of the survivors",
+        "in {} some users never finished ({reported} of {assigned} at worst): response times are mostly those of the others",
         counted(silent.len(), "step")
     );
     Some(line(Light::Red, "users", text))
@@ -196,15 +226,32 @@ fn smallest_difference(analysis: &Analysis) -> Option<TrustLine> {
     Some(line(light, "sharpness", text))
 }
 
-fn clock(runs: &[RunData], steps: &[&StepResult]) -> TrustLine {
-    let coarsest = runs.iter().map(RunData::clock_resolution_ns).fold(0.0, f64::max);
-    let shortest =
-        steps.iter().map(|s| s.measure.base_ns()).filter(|ns| *ns > 0).min().unwrap_or(u64::MAX) as f64;
-    let light = if shortest >= 200.0 * coarsest { Light::Green } else { Light::Amber };
-    let text = format!(
-        "resolution {}, shortest measured time {}",
-        sharebench_model::units::show_nanos(coarsest),
-        if steps.is_empty() { "none".to_owned() } else { sharebench_model::units::show_nanos(shortest) }
-    );
-    line(light, "clock", text)
+/// One line for the clocks that are known, and one for those that are not.
+fn clock(runs: &[RunData]) -> Vec<TrustLine> {
+    let mut lines = Vec::new();
+    let known = || runs.iter().filter_map(|run| Some((run, run.clock_told_ns()?)));
+    let shortest = |run: &RunData| {
+        let times = run.steps.iter().map(|s| s.measure.base_ns()).filter(|ns| *ns > 0);
+        times.min().unwrap_or(u64::MAX) as f64
+    };
+    if known().next().is_some() {
+        let coarsest = known().map(|(_, clock)| clock).fold(0.0, f64::max);
+        let fine = known().all(|(run, clock)| shortest(run) >= 200.0 * clock);
+        let least = known().map(|(run, _)| shortest(run)).fold(f64::INFINITY, f64::min);
+        let measured = known().any(|(run, _)| !run.steps.is_empty());
+        let text = format!(
+            "resolution {}, shortest measured time {}",
+            sharebench_model::units::show_nanos(coarsest),
+            if measured { sharebench_model::units::show_nanos(least) } else { "none".to_owned() }
+        );
+        lines.push(line(if fine { Light::Green } else { Light::Amber }, "clock", text));
+    }
+    for run in runs.iter().filter(|run| run.clock_told_ns().is_none()) {
+        let text = format!(
+            "{} does not tell its resolution (import --clock): no ratio with it is resolved",
+            run.label
+        );
+        lines.push(line(Light::Amber, "clock", text));
+    }
+    lines
 }

@@ -1,8 +1,9 @@
 //! Ratios in words.
 
+use sharebench_model::units::three_digits;
 use sharebench_stats::Estimate;
 
-use crate::{Evidence, Standing};
+use crate::{Evidence, Standing, Summary};
 
 /// A ratio as signed percent, such as `+12 %` or `-3.4 %`.
 pub fn show_percent(ratio: f64) -> String {
@@ -34,6 +35,23 @@ pub(crate) fn claim(ratio: &Estimate, standing: Standing, a: &str, b: &str) -> S
             format!("{a} against {b} is not resolved: ratio {}", show_ratio(ratio))
         }
     }
+}
+
+/// What single runs let one say: a ratio, how many cells stand out of what blurs them, and no claim of chance.
+pub(crate) fn single_run_claim(summary: &Summary, a: &str, b: &str, scope: &str, again: bool) -> String {
+    let (cells, resolved) = summary.single_runs;
+    let blur = if resolved == cells {
+        "more than the clocks leave open in every cell".to_owned()
+    } else {
+        format!("in {resolved} of {} more than the clocks are known to leave open", counted(cells, "cell"))
+    };
+    let remedy = if again { "; 6 interleaved repetitions would give it an interval" } else { "" };
+    let ratio = summary.typical.value;
+    let (ratio, more, less) = if ratio < 1.0 { (1.0 / ratio, b, a) } else { (ratio, a, b) };
+    format!(
+        "{more} shows {} times the rate of {less} {scope} ({blur}; single run: no interval, nothing is said of chance){remedy}",
+        three_digits(ratio)
+    )
 }
 
 fn faster(ratio: &Estimate, fast: &str, slow: &str) -> String {

@@ -129,6 +129,40 @@ fn invalid_steps_are_left_out_and_listed_and_suspicious_ones_marked() {
         analysis.sections[0].rows[0].outcomes.iter().flatten().find(|o| o.verdict == Verdict::Suspicious);
     assert_eq!(outcome.unwrap().remarks, ["hiccup: a stall of 31 ms"]);
     assert!(analysis.trust.iter().any(|line| line.light == Light::Red && line.text.contains("1 invalid")));
+    let thinned = &analysis.comparisons[0].thinned;
+    assert_eq!((thinned.len(), thinned[0].steps, thinned[0].whole), (1, 1, false));
+    let told = texts(&analysis.not_resolved);
+    assert!(told.contains("b/a: 1 cell lost 1 step to failed self-checks; 0 of these cells"), "{told}");
+    let summed: Vec<_> = analysis.self_checks.iter().map(|c| (c.name.as_str(), c.verdict())).collect();
+    assert!(
+        summed.contains(&("little", Verdict::Invalid)) && summed.contains(&("hiccup", Verdict::Suspicious))
+    );
+}
+
+#[test]
+fn checks_that_held_and_checks_without_evidence_are_summed_up_and_taint_nothing() {
+    let mut run = Synthetic::new("checks", &["a", "b"], 5);
+    run.sweep(&grid(&["read"], 2, 2), 6, plausible);
+    run.check(0, Verdict::Valid, "little", "1.00 of 1 in flight");
+    run.check(1, Verdict::NotKnown, "steal", "the kernel does not tell");
+    let analysis = analyse(&[run.run], &Options::default());
+    let lights = analysis.trust.iter().filter(|line| line.subject == "self-checks");
+    assert!(
+        lights
+            .clone()
+            .all(|line| line.light == Light::Green && line.text.contains("could not be checked: steal"))
+    );
+    assert_eq!(lights.count(), 1);
+    let held: Vec<_> = analysis.self_checks.iter().map(|c| (c.held, c.not_known, c.verdict())).collect();
+    assert_eq!(held, [(1, 0, Verdict::Valid), (0, 1, Verdict::NotKnown)]);
+    assert!(
+        analysis.sections[0]
+            .rows
+            .iter()
+            .flat_map(|row| row.outcomes.iter().flatten())
+            .all(|o| o.remarks.is_empty())
+    );
+    assert!(analysis.comparisons[0].thinned.is_empty());
 }
 
 #[test]

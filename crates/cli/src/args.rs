@@ -5,11 +5,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use sharebench_model::units::{ByteSize, parse_duration};
+use sharebench_model::units::{BitRate, ByteSize, parse_duration};
 use sharebench_model::{CachePolicy, SyncPolicy};
-use sharebench_plan::{Test, Verify};
+use sharebench_plan::{Arrivals, Auto, Test, Think, Values, Verify};
 use sharebench_results::RunReference;
 
+use crate::doctor::DoctorArgs;
+use crate::exchange::{ExportArgs, IMPORT_HELP, ImportArgs};
 use crate::exit::TABLE;
 
 const TARGETS: &str = "Targets:
@@ -56,7 +58,10 @@ pub enum Command {
     /// File sizes x record sizes x tests.
     #[command(after_help = "Examples:
   sharebench sweep /mnt/nas
-  sharebench sweep smb://alice@nas/share nfs://nas/export --file-sizes 1MiB,64MiB --record-sizes 4KiB,64KiB")]
+  sharebench sweep smb://alice@nas/share nfs://nas/export --file-sizes 1MiB,64MiB --record-sizes 4KiB,64KiB
+  sharebench sweep /mnt/nas --auto               # IOzone's 126 cells, 13 tests
+  sharebench sweep /mnt/nas --tests random-mix --read-share 30,70 --record-sizes '4KiB..1MiB x4'
+  sharebench sweep smb://alice@nas/share --tests write,read --motors 1,2,4 --shared-file")]
     Sweep(SweepArgs),
     /// Request sizes x queue depths, with client CPU per request.
     #[command(after_help = "Example:\n  sharebench depth smb://alice@nas/share /mnt/nas --depths 1,2,4,8")]
@@ -94,9 +99,20 @@ pub enum Command {
     /// Write a self-contained HTML report.
     #[command(after_help = "Example:\n  sharebench report 1 2 -o nas.html")]
     Report(ReportArgs),
-    /// Write one run as CSV or JSON.
-    #[command(after_help = "Example:\n  sharebench export last --format csv > run.csv")]
+    /// Bring results of `IOzone`, fio or a table into the lab book.
+    #[command(after_help = IMPORT_HELP)]
+    Import(ImportArgs),
+    /// Write one run as CSV, JSON, Parquet, `IOzone` -R text or xlsx.
+    #[command(after_help = "Examples:
+  sharebench export last --format csv > run.csv
+  sharebench export last --format xlsx -o run.xlsx")]
     Export(ExportArgs),
+    /// Say what this machine can measure, and prove it against servers with known truth.
+    #[command(after_help = "Examples:
+  sharebench doctor                       # some seconds
+  sharebench doctor --prove --quick       # some minutes
+  sharebench doctor --prove --only K1,K18 --format json")]
+    Doctor(DoctorArgs),
     /// Print shell completions.
     Completions(CompletionArgs),
 }
@@ -129,6 +145,9 @@ pub struct Measuring {
     /// session on any target: to remount or purge [such as 'umount /mnt && mount /mnt'].
     #[arg(long, value_name = "COMMAND")]
     pub between: Option<String>,
+    /// Rate of the link to the targets, such as 1Gbit [default: what the route's device says].
+    #[arg(long, value_name = "RATE")]
+    pub link: Option<BitRate>,
     /// Also write an HTML report.
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
@@ -163,15 +182,39 @@ pub struct SweepArgs {
     /// Systems under test.
     #[arg(required = true, value_name = "TARGET")]
     pub targets: Vec<String>,
-    /// Bytes per file [default: 64KiB,1MiB,16MiB].
+    /// IOzone's matrix of file and record sizes: 126 cells ("full"), or its form of 1993.
+    #[arg(long, value_name = "MATRIX", num_args = 0..=1, default_missing_value = "full")]
+    pub auto: Option<Auto>,
+    /// Bytes per file; lists and ranges such as 64KiB..512MiB x2 [default: 64KiB,1MiB,16MiB].
     #[arg(long, value_delimiter = ',')]
-    pub file_sizes: Option<Vec<ByteSize>>,
+    pub file_sizes: Option<Vec<Values<ByteSize>>>,
     /// Bytes per operation [default: 4KiB,64KiB,1MiB].
     #[arg(long, value_delimiter = ',')]
-    pub record_sizes: Option<Vec<ByteSize>>,
-    /// Tests [default: write,rewrite,read,reread,random-read,random-write].
+    pub record_sizes: Option<Vec<Values<ByteSize>>>,
+    /// Tests, or groups of them: usual, requests, streams, mmap, all; see docs/sweeps.md [default: usual].
+    #[arg(long, value_delimiter = ',', value_parser = Test::named)]
+    pub tests: Option<Vec<Vec<Test>>>,
+    /// Operations in flight per motor [default: 1].
     #[arg(long, value_delimiter = ',')]
-    pub tests: Option<Vec<Test>>,
+    pub depths: Option<Vec<Values<u32>>>,
+    /// Throughput mode: so many motors at once, over one common window.
+    #[arg(long, value_delimiter = ',')]
+    pub motors: Option<Vec<Values<u32>>>,
+    /// The motors share one file, each with a part of its own, instead of having a file each.
+    #[arg(long, requires = "motors")]
+    pub shared_file: bool,
+    /// What offsets are multiples of; 0 for the record size [default: 0].
+    #[arg(long, value_delimiter = ',', value_name = "SIZE")]
+    pub align: Option<Vec<Values<ByteSize>>>,
+    /// Distance of stride-read in records [default: 17].
+    #[arg(long, value_delimiter = ',', value_name = "RECORDS")]
+    pub stride: Option<Vec<Values<u32>>>,
+    /// Percent of reads in random-mix [default: 50].
+    #[arg(long, value_delimiter = ',', value_name = "PERCENT")]
+    pub read_share: Option<Vec<Values<u32>>>,
+    /// Buffer of the streams of fwrite, frewrite, fread and freread [default: 64KiB].
+    #[arg(long, value_name = "SIZE")]
+    pub stream_buffer: Option<ByteSize>,
     #[command(flatten)]
     pub policies: PolicyFlags,
     #[command(flatten)]
@@ -188,13 +231,13 @@ pub struct DepthArgs {
     pub file_size: Option<ByteSize>,
     /// Bytes per operation [default: 4KiB,64KiB].
     #[arg(long, value_delimiter = ',')]
-    pub record_sizes: Option<Vec<ByteSize>>,
+    pub record_sizes: Option<Vec<Values<ByteSize>>>,
     /// Operations in flight [default: 1,2,4,8].
     #[arg(long, value_delimiter = ',')]
-    pub depths: Option<Vec<u32>>,
+    pub depths: Option<Vec<Values<u32>>>,
     /// Tests [default: read,rewrite,random-read,random-write].
-    #[arg(long, value_delimiter = ',')]
-    pub tests: Option<Vec<Test>>,
+    #[arg(long, value_delimiter = ',', value_parser = Test::named)]
+    pub tests: Option<Vec<Vec<Test>>>,
     #[command(flatten)]
     pub policies: PolicyFlags,
     #[command(flatten)]
@@ -206,13 +249,20 @@ pub struct LoadArgs {
     /// Systems under test.
     #[arg(required = true, value_name = "TARGET")]
     pub targets: Vec<String>,
-    /// Virtual users (motors) per step [default: 1,2,5,10].
+    /// Virtual users (motors) per step [default: 1,2,5,10; with --arrivals constant or poisson 32].
     #[arg(long, value_delimiter = ',')]
-    pub steps: Option<Vec<u32>>,
-    /// Pause between a user's transactions [default: 1s].
-    #[arg(long, value_parser = parse_duration)]
-    pub think: Option<Duration>,
-    /// copy-all-bidirectional, copy-all-to-server or copy-all-from-server.
+    pub steps: Option<Vec<Values<u32>>>,
+    /// Who decides when the next transaction starts: closed (each user, after thinking), constant or poisson
+    /// (a schedule at --rates, whatever the target does) [default: closed].
+    #[arg(long)]
+    pub arrivals: Option<Arrivals>,
+    /// Intended starts per second of all users together, per step; with --arrivals constant or poisson.
+    #[arg(long, value_delimiter = ',')]
+    pub rates: Option<Vec<Values<u32>>>,
+    /// Pause between a user's transactions, such as 1s, or 'exp 1s' for exponential ones [default: 1s].
+    #[arg(long)]
+    pub think: Option<Think>,
+    /// copy-all-bidirectional, copy-all-to-server, copy-all-from-server, single-read or single-write.
     #[arg(long)]
     pub workload: Option<String>,
     /// Unmeasured start of a step [default: 2s].
@@ -224,7 +274,7 @@ pub struct LoadArgs {
     /// Bytes of the data set [default: 5.6MB].
     #[arg(long)]
     pub scale: Option<ByteSize>,
-    /// Bytes per operation of a copy [default: 100KB].
+    /// Bytes per operation [default: 100KB, 4KiB for single-read and single-write].
     #[arg(long)]
     pub block: Option<ByteSize>,
     #[command(flatten)]
@@ -326,6 +376,9 @@ pub struct CompareArgs {
     /// Two or more runs: numbers, `last`, or FILE.db:NUMBER.
     #[arg(required = true, num_args = 2.., value_name = "RUN")]
     pub runs: Vec<RunReference>,
+    /// Two runs that are known to be of equal systems: ratios of single runs must exceed three times their spread.
+    #[arg(long, num_args = 2, value_names = ["RUN", "RUN"])]
+    pub equal: Vec<RunReference>,
     /// How.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
@@ -339,15 +392,6 @@ pub struct ReportArgs {
     /// Where to write it.
     #[arg(long, short, value_name = "FILE.html")]
     pub output: PathBuf,
-}
-
-#[derive(Debug, Args)]
-pub struct ExportArgs {
-    /// Number, `last`, or FILE.db:NUMBER.
-    pub run: RunReference,
-    /// How.
-    #[arg(long, value_enum)]
-    pub format: ExportFormat,
 }
 
 #[derive(Debug, Args)]
@@ -368,15 +412,6 @@ pub enum Format {
     Json,
     /// One row per cell.
     Csv,
-}
-
-/// Forms of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ExportFormat {
-    /// One row per step.
-    Csv,
-    /// Everything, histograms included.
-    Json,
 }
 
 fn verify(text: &str) -> Result<Verify, String> {

@@ -1,4 +1,4 @@
-//! The lab book's commands: list, show, compare, report, export.
+//! The lab book's commands: list, show, compare, report.
 
 use std::fmt::Write as _;
 use std::io::{IsTerminal, Write};
@@ -6,14 +6,17 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use sharebench_analysis::{Analysis, Options, RunData, analyse};
+use sharebench_analysis::{Analysis, Options, RunData, analyse, declared_equal_spread};
 use sharebench_report::Style;
-use sharebench_results::{RunReference, RunState, Store, StoredRun, write_csv, write_json};
+use sharebench_results::{RunReference, RunState, Store, StoredRun};
 
-use crate::args::{CompareArgs, ExportArgs, ExportFormat, Format, GlobalFlags, ReportArgs, ShowArgs};
+use crate::args::{CompareArgs, Format, GlobalFlags, ReportArgs, ShowArgs};
 use crate::environment::COMMAND_FACT;
 use crate::exit::Failure;
 use crate::live::terminal_width;
+
+/// Stands for the start of an imported run whose source does not tell it.
+const NOT_TOLD: &str = "not told            ";
 
 /// Lists the runs.
 pub fn runs(flags: &GlobalFlags) -> Result<ExitCode, Failure> {
@@ -21,13 +24,14 @@ pub fn runs(flags: &GlobalFlags) -> Result<ExitCode, Failure> {
     let mut out = String::from("run  started              state          steps      title (targets)\n");
     for run in runs {
         let steps = format!("{}/{}", run.steps_done, run.steps_planned);
+        let state = if run.imported { "imported".to_owned() } else { run.state.to_string() };
         // Writing to a String cannot fail.
         let _ = writeln!(
             out,
             "{:<4} {}  {:<13}  {steps:<9}  {} ({})",
             run.id.to_string(),
-            utc(run.started_unix_ms),
-            run.state.to_string(),
+            if run.started_unix_ms == 0 { NOT_TOLD.to_owned() } else { utc(run.started_unix_ms) },
+            state,
             run.title,
             run.targets.join(", ")
         );
@@ -39,6 +43,11 @@ pub fn runs(flags: &GlobalFlags) -> Result<ExitCode, Failure> {
 pub fn show(args: &ShowArgs, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
     let run = load(&args.run, &flags.db)?;
     if args.plan {
+        if run.header.is_imported() {
+            return Err(Failure::usage(
+                "--plan: the run was imported, so there is no plan that would repeat it",
+            ));
+        }
         return print_out(&run.header.plan);
     }
     print_out(&render(&analysis(&[run]), args.format)?)
@@ -47,7 +56,17 @@ pub fn show(args: &ShowArgs, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
 /// Compares runs.
 pub fn compare(args: &CompareArgs, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
     let runs = args.runs.iter().map(|run| load(run, &flags.db)).collect::<Result<Vec<_>, _>>()?;
-    print_out(&render(&analysis(&runs), args.format)?)
+    let equal = args.equal.iter().map(|run| load(run, &flags.db)).collect::<Result<Vec<_>, _>>()?;
+    let equal: Vec<RunData> = equal.iter().map(|run| run_data(run, false)).collect();
+    let mut spreads = Vec::new();
+    for pair in equal.chunks_exact(2) {
+        let few = || Failure::usage("--equal: the two runs share fewer than three positions");
+        spreads.push(declared_equal_spread(&pair[0], &pair[1]).ok_or_else(few)?);
+    }
+    // Of several pairs the widest counts.
+    let options = Options { equal_spread: spreads.into_iter().reduce(f64::max), ..Options::default() };
+    let data: Vec<RunData> = runs.iter().map(|run| run_data(run, runs.len() > 1)).collect();
+    print_out(&render(&analyse(&data, &options), args.format)?)
 }
 
 /// Writes a report.
@@ -56,17 +75,6 @@ pub fn report(args: &ReportArgs, flags: &GlobalFlags) -> Result<ExitCode, Failur
     write_report(&runs, &args.output)?;
     println!("report: {}", args.output.display());
     Ok(ExitCode::SUCCESS)
-}
-
-/// Writes one run for other programs.
-pub fn export(args: &ExportArgs, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
-    let run = load(&args.run, &flags.db)?;
-    let mut text = Vec::new();
-    match args.format {
-        ExportFormat::Csv => write_csv(&run, &mut text)?,
-        ExportFormat::Json => write_json(&run, &mut text)?,
-    }
-    print_out(&String::from_utf8_lossy(&text))
 }
 
 /// Prints the tables of runs just measured.
@@ -82,7 +90,8 @@ pub fn write_report(runs: &[StoredRun], path: &Path) -> Result<(), Failure> {
         .map_err(|error| Failure::usage(format!("--output {}: {error}", path.display())))
 }
 
-fn load(reference: &RunReference, default: &Path) -> Result<StoredRun, Failure> {
+/// Loads the run that was named.
+pub fn load(reference: &RunReference, default: &Path) -> Result<StoredRun, Failure> {
     let store = reference.open(default)?;
     let run = reference.resolve(&store)?;
     Ok(store.load(run)?)
@@ -120,7 +129,12 @@ fn style() -> Style {
 
 /// Prints to standard output; a reader that went away (`| head`) is no failure.
 fn print_out(text: &str) -> Result<ExitCode, Failure> {
-    match std::io::stdout().write_all(text.as_bytes()) {
+    print_bytes(text.as_bytes())
+}
+
+/// The same with what need not be text.
+pub fn print_bytes(bytes: &[u8]) -> Result<ExitCode, Failure> {
+    match std::io::stdout().write_all(bytes) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(ExitCode::SUCCESS),
     }

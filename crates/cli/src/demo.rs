@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use sharebench_model::units::ByteSize;
 use sharebench_nfs::NfsTarget;
-use sharebench_plan::{Load, Plan, PlannedTarget, ResolvedPlan, Sweep, Test};
+use sharebench_plan::{Load, Plan, PlannedTarget, ResolvedPlan, Sweep, Test, Think};
 use sharebench_posix::PosixTarget;
 use sharebench_server::{EmbeddedServers, MemoryVolume, ServeOptions, Volume};
 use sharebench_smb::SmbTarget;
@@ -65,13 +65,15 @@ fn plan(targets: Vec<PlannedTarget>) -> Result<ResolvedPlan, Failure> {
     let sweep = Sweep {
         file_sizes: sizes(&[256 << 10, 4 << 20]),
         record_sizes: sizes(&[4 << 10, 64 << 10]),
-        tests: Some(Test::ALL.to_vec()),
+        tests: Some(Test::USUAL.to_vec()),
         ..Sweep::default()
     };
     let load = Load {
         workload: None,
         steps: Some(vec![2, 8]),
-        think: Some(Duration::from_millis(100)),
+        arrivals: None,
+        rates: None,
+        think: Some(Think::Constant(Duration::from_millis(100))),
         warm_up: Some(Duration::from_millis(500)),
         measure: Some(Duration::from_millis(2500)),
         scale: Some(ByteSize(5_600_000)),

@@ -4,7 +4,7 @@ use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 
 use sharebench_analysis::CLOCK_RESOLUTION_FACT;
-use sharebench_engine::{Clock, DIRECTORY_PREFIX};
+use sharebench_engine::{Clock, ClockFacts, DIRECTORY_PREFIX};
 use sharebench_model::Facts;
 
 /// Name of the fact that holds our directory on the targets.
@@ -50,29 +50,14 @@ pub fn facts(directory: &str) -> Facts {
     note("cores", Some(cores));
     note("memory", memory);
     note("load_average", first_line("/proc/loadavg"));
-    note(CLOCK_RESOLUTION_FACT, Some(clock_resolution_ns().to_string()));
+    note(CLOCK_RESOLUTION_FACT, Some(ClockFacts::measure(&Clock::start()).resolution_ns.to_string()));
     note(DIRECTORY_FACT, Some(directory.to_owned()));
     note(COMMAND_FACT, Some(command_line()));
     facts
 }
 
-/// The smallest step seen between two readings of the engine's clock.
-fn clock_resolution_ns() -> u64 {
-    let clock = Clock::start();
-    let mut smallest = u64::MAX;
-    let mut last = clock.now();
-    for _ in 0..1000 {
-        let now = clock.now();
-        if now > last {
-            smallest = smallest.min(now - last);
-        }
-        last = now;
-    }
-    smallest
-}
-
 /// The command as typed, quoted where a shell would need it.
-fn command_line() -> String {
+pub fn command_line() -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@,+%".contains(c);
     let quoted = |word: String| {
         if !word.is_empty() && word.chars().all(plain) {

@@ -16,6 +16,8 @@ pub const TABLE: &str = "Exit codes:
   3    a target could not be reached, refused, or was lost on the way; finished steps are kept
   4    data read was not the data written
   5    results could not be stored; finished steps are kept
+  6    doctor --prove: an experiment failed on a quiet machine
+  7    doctor --prove: none failed, but some were too noisy to judge or could not run
   130  stopped by Ctrl-C; finished steps are kept";
 
 /// Data was wrong.
@@ -24,6 +26,10 @@ pub const DATA: u8 = 4;
 pub const USAGE: u8 = 2;
 /// A target was lost.
 pub const TARGET: u8 = 3;
+/// An experiment of the doctor failed.
+pub const DISPROVED: u8 = 6;
+/// An experiment of the doctor could not be judged.
+pub const UNPROVED: u8 = 7;
 /// The user stopped the run.
 pub const STOPPED: u8 = 130;
 

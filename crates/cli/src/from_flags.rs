@@ -1,6 +1,8 @@
 //! Flags to plans: the same plan that a file would hold.
 
-use sharebench_plan::{Depth, Load, Mistakes, Plan, PlannedTarget, Policies, ResolvedPlan, Sweep, Verify};
+use sharebench_plan::{
+    Depth, Load, Mistakes, Plan, PlannedTarget, Policies, ResolvedPlan, Sweep, Values, Verify,
+};
 
 use crate::args::{DepthArgs, LoadArgs, Measuring, PolicyFlags, SweepArgs};
 use crate::environment::new_seed;
@@ -9,9 +11,17 @@ use crate::exit::Failure;
 /// The plan of `sharebench sweep`.
 pub fn sweep(args: &SweepArgs) -> Result<ResolvedPlan, Failure> {
     let sweep = Sweep {
-        file_sizes: args.file_sizes.clone(),
-        record_sizes: args.record_sizes.clone(),
-        tests: args.tests.clone(),
+        auto: args.auto,
+        file_sizes: flat(args.file_sizes.as_deref()),
+        record_sizes: flat(args.record_sizes.as_deref()),
+        tests: args.tests.as_deref().map(<[_]>::concat),
+        depths: flat(args.depths.as_deref()),
+        motors: flat(args.motors.as_deref()),
+        shared_file: args.shared_file.then_some(true),
+        align: flat(args.align.as_deref()),
+        stride: flat(args.stride.as_deref()),
+        read_share: flat(args.read_share.as_deref()),
+        stream_buffer: args.stream_buffer,
         policies: policies(&args.policies),
     };
     resolve(&Plan { sweep: Some(sweep), ..base("sweep", &args.targets, &args.measuring) })
@@ -21,9 +31,9 @@ pub fn sweep(args: &SweepArgs) -> Result<ResolvedPlan, Failure> {
 pub fn depth(args: &DepthArgs) -> Result<ResolvedPlan, Failure> {
     let depth = Depth {
         file_size: args.file_size,
-        record_sizes: args.record_sizes.clone(),
-        depths: args.depths.clone(),
-        tests: args.tests.clone(),
+        record_sizes: flat(args.record_sizes.as_deref()),
+        depths: flat(args.depths.as_deref()),
+        tests: args.tests.as_deref().map(<[_]>::concat),
         policies: policies(&args.policies),
     };
     resolve(&Plan { depth: Some(depth), ..base("depth", &args.targets, &args.measuring) })
@@ -33,7 +43,9 @@ pub fn depth(args: &DepthArgs) -> Result<ResolvedPlan, Failure> {
 pub fn load(args: &LoadArgs) -> Result<ResolvedPlan, Failure> {
     let load = Load {
         workload: args.workload.clone(),
-        steps: args.steps.clone(),
+        steps: flat(args.steps.as_deref()),
+        arrivals: args.arrivals,
+        rates: flat(args.rates.as_deref()),
         think: args.think,
         warm_up: args.warm_up,
         measure: args.measure,
@@ -52,6 +64,11 @@ fn policies(flags: &PolicyFlags) -> Policies {
     }
 }
 
+/// The values of a list in which ranges may stand.
+fn flat<T: Copy>(list: Option<&[Values<T>]>) -> Option<Vec<T>> {
+    list.map(|list| list.iter().flat_map(|values| values.0.iter().copied()).collect())
+}
+
 fn base(title: &str, urls: &[String], measuring: &Measuring) -> Plan {
     let mut targets = Vec::new();
     for url in urls {
@@ -65,6 +82,7 @@ fn base(title: &str, urls: &[String], measuring: &Measuring) -> Plan {
         verify: if measuring.no_verify { Some(Verify::Off) } else { measuring.verify },
         timeout: measuring.timeout,
         between: measuring.between.clone(),
+        link: measuring.link,
         targets,
         ..Plan::default()
     }

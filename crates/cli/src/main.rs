@@ -4,7 +4,9 @@ mod args;
 mod book;
 mod credentials;
 mod demo;
+mod doctor;
 mod environment;
+mod exchange;
 mod exit;
 mod from_flags;
 mod live;
@@ -44,7 +46,9 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         Command::Show(show) => book::show(show, flags),
         Command::Compare(compare) => book::compare(compare, flags),
         Command::Report(report) => book::report(report, flags),
-        Command::Export(export) => book::export(export, flags),
+        Command::Doctor(doctor) => Ok(doctor::run(doctor, flags)),
+        Command::Import(import) => exchange::import(import, flags),
+        Command::Export(export) => exchange::export(export, flags),
         Command::Completions(completions) => {
             clap_complete::generate(
                 completions.shell,

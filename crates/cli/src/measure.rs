@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use sharebench_engine::{Run, RunEnd, StartError, StopSignal};
+use sharebench_engine::{Clock, Run, RunEnd, StartError, StopSignal};
 use sharebench_model::units::ByteSize;
 use sharebench_model::{ErrorClass, RunEvent, RunHeader, RunOutcome};
 use sharebench_plan::{Plan, ResolvedPlan};
@@ -226,6 +226,7 @@ impl<'a> Measurement<'a> {
             directory: &self.directory,
             resumed: self.resumed,
             stop: &stop,
+            clock: &Clock::start(),
             events: &sender,
         };
         let end = std::thread::scope(|scope| {

@@ -1,135 +1,262 @@
-//! Self-checks of a step (R9): what it says against itself, with the arithmetic and the remedy.
+//! Self-checks of a step (R9): whether its own numbers belong together. Pure arithmetic over what was read.
 
 use sharebench_model::units::{show_nanos, three_digits};
 use sharebench_model::{Check, ErrorClass, Measure, Verdict};
-use sharebench_plan::{TransactionWork, Verify, Work};
+use sharebench_plan::{Pace, TransactionWork, Verify, Work};
 
-use crate::check_policy;
+use crate::check_machine::{self, Machinery};
+use crate::check_policy::policy;
+use crate::check_throughput::throughput;
 
-/// Little's law may be off by this much before it is told.
-const LITTLE_TOLERANCE: f64 = 0.02;
+/// Little's law may be off by this much.
+pub(crate) const LITTLE_TOLERANCE: f64 = 0.02;
+/// Below this share of the depth the generator did not keep it.
+const DEPTH_KEPT: f64 = 0.9;
 /// Share of transactions that may start late because of us.
 const LATE_SHARE: f64 = 0.01;
+/// Lateness that is nobody's fault.
+const LATE_NS: u64 = 1_000_000;
+/// Above this share of motors with a transaction under way, a late start waited for a motor.
+const ALL_BUSY: f64 = 0.9;
+/// Share of what was begun that may be unfinished when the window ends.
+const CENSORED_SHARE: f64 = 0.01;
 
-/// Checks a measured step.
-pub(crate) fn checks(work: &Work, measure: &Measure, verify: Verify) -> Vec<Check> {
-    let mut checks = Vec::new();
-    errors(measure, &mut checks);
-    bytes(measure, verify, &mut checks);
-    match work {
-        Work::Records(work) => {
-            little(measure, work.queue_depth, &mut checks);
-            check_policy::policy(work, measure, &mut checks);
-        }
-        Work::Transactions(work) => {
-            interactive_law(measure, work, &mut checks);
-            participation(measure, &mut checks);
-            lag(measure, &mut checks);
-        }
+/// What the checks of a step look at besides its measure.
+pub(crate) struct Evidence<'a> {
+    pub work: &'a Work,
+    pub verify: Verify,
+    /// What the motors of a load did beside the transactions that ended in the window.
+    pub occupancy: Occupancy,
+    /// What the machine did; none in virtual time, where there is no machine.
+    pub machinery: Option<Machinery<'a>>,
+}
+
+/// What motors did in the window, beside the transactions that ended in it; all in nanoseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[expect(clippy::struct_field_names, reason = "the unit comes last")]
+pub(crate) struct Occupancy {
+    /// Thinking, as far as it lies in the window.
+    pub thinking_ns: u64,
+    /// In transactions that were still under way at its end, as far as they lie in the window.
+    pub unfinished_ns: u64,
+    /// Parts before the window of transactions that ended in it.
+    pub before_ns: u64,
+}
+
+impl std::ops::AddAssign for Occupancy {
+    fn add_assign(&mut self, other: Self) {
+        self.thinking_ns += other.thinking_ns;
+        self.unfinished_ns += other.unfinished_ns;
+        self.before_ns += other.before_ns;
+    }
+}
+
+/// Every check of a measured step.
+pub(crate) fn checks(measure: &Measure, evidence: &Evidence<'_>) -> Vec<Check> {
+    let mut checks = errors(measure);
+    checks.extend(wire_bytes(measure, evidence));
+    checks.extend(verified(measure, evidence.verify));
+    match evidence.work {
+        Work::Records(work) if work.motors.is_some() => checks.extend(throughput(measure, work.queue_depth)),
+        Work::Records(work) => checks.extend(little(measure, work.queue_depth)),
+        Work::Transactions(work) => match work.pace {
+            Pace::Closed(_) => {
+                checks.push(interactive_law(measure, work, evidence.occupancy));
+                checks.push(lag(measure));
+            }
+            Pace::Open { rate, .. } => {
+                checks.push(offered(measure, rate, work.motors));
+                checks.push(open_lag(measure, work.motors));
+            }
+        },
+    }
+    if let Work::Records(work) = evidence.work {
+        checks.extend(policy(work, measure));
+    }
+    checks.push(participation(measure));
+    checks.push(censored(measure));
+    if let Some(machinery) = &evidence.machinery {
+        checks.extend(check_machine::checks(measure, evidence.work, machinery));
     }
     checks
 }
 
-fn push(checks: &mut Vec<Check>, name: &str, verdict: Verdict, detail: String) {
-    checks.push(Check { name: name.into(), verdict, detail });
+pub(crate) fn check(name: &str, verdict: Verdict, detail: String) -> Check {
+    Check { name: name.into(), verdict, detail }
 }
 
-fn errors(measure: &Measure, checks: &mut Vec<Check>) {
-    for (class, count) in &measure.errors {
+/// A check that is against the step when `wrong`.
+pub(crate) fn unless(name: &str, wrong: bool, detail: String, remedy: &str) -> Check {
+    if wrong {
+        check(name, Verdict::Suspicious, format!("{detail}: {remedy}"))
+    } else {
+        check(name, Verdict::Valid, detail)
+    }
+}
+
+/// A share as percent, with as many digits as tell it from its limit.
+pub(crate) fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+fn errors(measure: &Measure) -> Vec<Check> {
+    let failed = |(class, count): (&ErrorClass, &u64)| {
         let verdict = if *class == ErrorClass::Busy { Verdict::Suspicious } else { Verdict::Invalid };
-        let detail = format!("{count} of {} operations failed: {class}", measure.operations);
-        push(checks, "errors", verdict, detail);
-    }
+        check("errors", verdict, format!("{count} of {} operations failed: {class}", measure.operations))
+    };
+    let mut checks: Vec<Check> = measure.errors.iter().map(failed).collect();
     if measure.operations == 0 {
-        push(checks, "errors", Verdict::Invalid, "no operation completed".into());
+        checks.push(check("errors", Verdict::Invalid, "no operation completed".into()));
+    } else if checks.is_empty() {
+        checks.push(check("errors", Verdict::Valid, format!("none in {} operations", measure.operations)));
     }
+    checks
 }
 
-fn bytes(measure: &Measure, verify: Verify, checks: &mut Vec<Check>) {
-    if let Some(wire) = measure.wire {
-        let (app, wire) = (measure.bytes, (wire.payload_received, wire.payload_sent));
-        if app.read != wire.0 || app.written > wire.1 {
-            let detail = format!(
-                "application read {} B and wrote {} B, the wire carried {} B and {} B of file data",
-                app.read, app.written, wire.0, wire.1
-            );
-            push(checks, "bytes", Verdict::Suspicious, detail);
-        }
+/// Requested = returned holds already, since a short transfer is an error; here returned = on the wire.
+fn wire_bytes(measure: &Measure, evidence: &Evidence<'_>) -> Option<Check> {
+    let wire = measure.wire?;
+    let (app, received, sent) = (measure.bytes, wire.payload_received, wire.payload_sent);
+    let detail = format!(
+        "application read {} B and wrote {} B, the wire carried {received} B and {sent} B of file data",
+        app.read, app.written
+    );
+    let missing = received < app.read || sent < app.written;
+    // An adapter of ours has no cache: bytes that it did not carry were not moved.
+    let direct = evidence.machinery.as_ref().is_none_or(|machinery| !machinery.blocking);
+    Some(if missing && direct {
+        check("bytes", Verdict::Invalid, format!("{detail}: these bytes never crossed it"))
+    } else {
+        let more = received > app.read || sent > app.written;
+        unless("bytes", missing || more, detail, "a cache or a read-ahead stood between; measure directly")
+    })
+}
+
+fn verified(measure: &Measure, verify: Verify) -> Option<Check> {
+    if measure.bytes.read == 0 {
+        return None;
     }
-    if verify != Verify::Off && measure.verified != measure.bytes.read && measure.errors.is_empty() {
-        let detail = format!("{} of {} bytes read were verified", measure.verified, measure.bytes.read);
-        push(checks, "verified", Verdict::Suspicious, detail);
-    }
+    let detail = format!("{} of {} bytes read were verified", measure.verified, measure.bytes.read);
+    Some(if verify == Verify::Off {
+        check("verified", Verdict::NotKnown, "nothing was verified (verify off)".into())
+    } else {
+        let wrong = measure.verified != measure.bytes.read;
+        unless(
+            "verified",
+            wrong,
+            detail,
+            "the rest held records whose last write had failed, or failed itself",
+        )
+    })
 }
 
 /// Operations in flight = rate x mean service time, over the time in which something was in flight.
-fn little(measure: &Measure, depth: u32, checks: &mut Vec<Check>) {
+fn little(measure: &Measure, depth: u32) -> Vec<Check> {
     // Flushes and closes that count as busy are no operations of the depth.
     let busy_ns = measure.operations_ns();
-    if busy_ns == 0 || measure.service.len() < 100 * u64::from(depth) {
-        return;
+    if busy_ns == 0 || measure.service.is_empty() {
+        return vec![check("little", Verdict::NotKnown, "nothing was in flight".into())];
     }
     let in_flight = measure.service.mean() * measure.service.len() as f64 / busy_ns as f64;
-    if in_flight > f64::from(depth) * (1.0 + LITTLE_TOLERANCE) {
-        let detail = format!(
-            "rate x mean service time gives {} operations in flight, but only {depth} were allowed",
-            three_digits(in_flight)
-        );
-        push(checks, "little", Verdict::Suspicious, detail);
-    } else if in_flight < f64::from(depth) * 0.9 {
-        let detail = format!(
-            "on average {} of {depth} operations were in flight: the generator could not keep the depth; try --verify off or larger records",
-            three_digits(in_flight)
-        );
-        push(checks, "depth", Verdict::Suspicious, detail);
+    let detail = format!("rate x service time gives {} of {depth} in flight", three_digits(in_flight));
+    let wide = in_flight > f64::from(depth) * (1.0 + LITTLE_TOLERANCE);
+    let law = unless("little", wide, detail, "more than were allowed: times or counts are wrong");
+    if wide || measure.service.len() < 100 * u64::from(depth) {
+        return vec![law];
     }
+    let detail = format!("on average {} of {depth} in flight", three_digits(in_flight));
+    let remedy = "the generator could not keep the depth; try --verify off, larger records or larger files";
+    vec![law, unless("depth", in_flight < f64::from(depth) * DEPTH_KEPT, detail, remedy)]
 }
 
-/// N = X (R + Z): users are either waiting or thinking.
-fn interactive_law(measure: &Measure, work: &TransactionWork, checks: &mut Vec<Check>) {
-    let Some(rate) = measure.transaction_rate() else { return };
-    if measure.transactions < 30 * u64::from(work.motors) {
-        return;
+/// N = X (R + Z) with measured R and Z, and what was under way at the edges of the window counted in.
+fn interactive_law(measure: &Measure, work: &TransactionWork, occupancy: Occupancy) -> Check {
+    if measure.window_ns == 0 || measure.transactions == 0 {
+        return check("little", Verdict::NotKnown, "no transaction ended in the window".into());
     }
-    let cycle = (measure.response.mean() + work.think.as_nanos() as f64) / 1e9;
-    let users = rate * cycle;
-    let residual = users / f64::from(work.motors) - 1.0;
-    if residual.abs() > 5.0 * LITTLE_TOLERANCE {
-        let detail = format!(
-            "{} transactions/s x ({} response + {:?} think) account for {} of {} users",
-            three_digits(rate),
-            show_nanos(measure.response.mean()),
-            work.think,
-            three_digits(users),
-            work.motors
-        );
-        push(checks, "little", Verdict::Suspicious, detail);
-    }
+    let responding = measure.response.mean() * measure.response.len() as f64;
+    let edges = occupancy.unfinished_ns as f64 - occupancy.before_ns as f64;
+    let users = (responding + occupancy.thinking_ns as f64 + edges) / measure.window_ns as f64;
+    let motors = f64::from(work.motors);
+    let residual = (users / motors - 1.0).abs();
+    let think = occupancy.thinking_ns as f64 / measure.transactions as f64;
+    let detail = format!(
+        "{} transactions/s x ({} response + {} think) account for {} of {} users ({} off)",
+        three_digits(measure.transaction_rate().unwrap_or_default()),
+        show_nanos(measure.response.mean()),
+        show_nanos(think),
+        three_digits(users),
+        work.motors,
+        percent(residual)
+    );
+    let remedy = "users were lost, reconnecting or failing";
+    unless("little", residual > LITTLE_TOLERANCE, detail, remedy)
 }
 
-fn participation(measure: &Measure, checks: &mut Vec<Check>) {
-    if measure.motors_reported < measure.motors_assigned {
-        let detail = format!(
-            "{} of {} motors completed a transaction in the window: response times are those of the survivors; measure longer or use fewer motors",
-            measure.motors_reported, measure.motors_assigned
-        );
-        push(checks, "participation", Verdict::Suspicious, detail);
-    }
+fn participation(measure: &Measure) -> Check {
+    let (reported, assigned) = (measure.motors_reported, measure.motors_assigned);
+    let detail = format!("{reported} of {assigned} motors reported");
+    let remedy =
+        "censored step: response times are mostly those of the others; measure longer or use fewer motors";
+    unless("participation", reported < assigned, detail, remedy)
 }
 
-/// More than 1 % of starts late by more than max(1 ms + timer, 10 % of the median) is our fault, not the target's.
-fn lag(measure: &Measure, checks: &mut Vec<Check>) {
+fn censored(measure: &Measure) -> Check {
+    let begun = measure.transactions + measure.censored;
+    let share = measure.censored as f64 / begun.max(1) as f64;
+    let detail = format!("{} of {begun} transactions were unfinished at the end", measure.censored);
+    let remedy = "percentiles above are lower bounds; measure longer";
+    unless("censored", share > CENSORED_SHARE, detail, remedy)
+}
+
+/// More than 1 % of starts late by more than max(1 ms, 10 % of the median) is our fault, not the target's.
+fn lag(measure: &Measure) -> Check {
+    let (late, detail) = match lateness(measure) {
+        Ok(judged) => judged,
+        Err(unknown) => return unknown,
+    };
+    unless("lag", late, detail, "this machine, not the target, set the pace; use fewer motors")
+}
+
+/// The same where a schedule decides: a start that was late although motors were free is our fault, and is
+/// part of every response time; one that waited for a motor is the load's.
+fn open_lag(measure: &Measure, motors: u32) -> Check {
+    let (late, detail) = match lateness(measure) {
+        Ok(judged) => judged,
+        Err(unknown) => return unknown,
+    };
+    let busy = measure.transaction_rate().unwrap_or_default() * measure.service.mean() / 1e9;
+    if late && busy < f64::from(motors) * ALL_BUSY {
+        let busy = three_digits(busy);
+        let why = format!("with {busy} of {motors} motors busy: this machine, not the target, set the pace");
+        return check("lag", Verdict::Invalid, format!("{detail} {why}; lower the rates"));
+    }
+    unless("lag", late, detail, "starts waited for a free motor; use more motors (steps)")
+}
+
+/// Whether starts were late, and by how much; or that they are too few to judge.
+fn lateness(measure: &Measure) -> Result<(bool, String), Check> {
     if measure.lag.len() < 100 {
-        return;
+        let detail = format!("{} starts are too few to judge", measure.lag.len());
+        return Err(check("lag", Verdict::NotKnown, detail));
     }
-    let limit = (measure.service.quantile(0.5) / 10).max(2_000_000);
+    let limit = (measure.service.quantile(0.5) / 10).max(LATE_NS);
     let late = measure.lag.quantile(1.0 - LATE_SHARE);
-    if late > limit {
-        let detail = format!(
-            "1 % of transactions started more than {} late (limit {}): this machine, not the target, set the pace",
-            show_nanos(late as f64),
-            show_nanos(limit as f64)
-        );
-        push(checks, "generator", Verdict::Suspicious, detail);
-    }
+    let (shown, most) = (show_nanos(late as f64), show_nanos(limit as f64));
+    Ok((late > limit, format!("99 % of transactions started at most {shown} late (limit {most})")))
 }
+
+/// An open load ends as many transactions as its schedule starts, or the queue grows without end.
+fn offered(measure: &Measure, rate: u32, motors: u32) -> Check {
+    let planned = f64::from(rate) * measure.window_ns as f64 / 1e9;
+    // Four standard deviations of a Poisson schedule, and what is always under way at the end.
+    let least = planned * 0.98 - 4.0 * planned.sqrt() - f64::from(motors);
+    let ended = three_digits(measure.transaction_rate().unwrap_or_default());
+    let detail = format!("{ended} of {rate} intended transactions/s ended");
+    let remedy = "the schedule was not kept up with: response times grow with the window; lower the rates";
+    unless("offered", (measure.transactions as f64) < least, detail, remedy)
+}
+
+#[cfg(test)]
+#[path = "check_tests.rs"]
+mod tests;

@@ -2,17 +2,18 @@
 
 use sharebench_model::units::ByteSize;
 use sharebench_model::{CachePolicy, Check, Measure, Verdict};
-use sharebench_plan::{RecordWork, Test};
+use sharebench_plan::{RecordWork, Start};
 
 /// Part of a file that may be in memory before a pass still counts as cold.
 const COLD_SHARE: f64 = 0.01;
 
 /// Checks a measured cell.
-pub(crate) fn policy(work: &RecordWork, measure: &Measure, checks: &mut Vec<Check>) {
+pub(crate) fn policy(work: &RecordWork, measure: &Measure) -> Vec<Check> {
+    let mut checks = Vec::new();
     let mut push = |name: &str, verdict, detail| checks.push(Check { name: name.into(), verdict, detail });
     let seen = measure.evidence;
     if let Some(before) = seen.before
-        && work.test == Test::Read
+        && work.test.start() == Start::Cold
         && work.policy.cache == CachePolicy::Normal
         && before.share() > COLD_SHARE
     {
@@ -46,13 +47,13 @@ pub(crate) fn policy(work: &RecordWork, measure: &Measure, checks: &mut Vec<Chec
     if measure.wire.is_some() {
         counted(work, measure, &mut push);
     }
+    checks
 }
 
 /// Adapters that count their requests say how many of them carried the policy.
 fn counted(work: &RecordWork, measure: &Measure, push: &mut impl FnMut(&str, Verdict, String)) {
     let sent = measure.evidence.sent;
-    let of = |bytes: u64| bytes / u64::from(work.record_size);
-    let (writes, all) = (of(measure.bytes.written), of(measure.bytes.total()));
+    let (writes, all) = (work.requests_in(measure.bytes.written), work.requests_in(measure.bytes.total()));
     if work.policy.writes_through() && sent.through < writes {
         let detail =
             format!("asked sync=write-through, but only {} of {writes} writes said so", sent.through);
@@ -69,26 +70,20 @@ fn counted(work: &RecordWork, measure: &Measure, push: &mut impl FnMut(&str, Ver
 mod tests {
     use super::*;
     use sharebench_model::{Evidence, IoBytes, IoPolicy, PolicyCount, Residency, SyncPolicy, WireCount};
+    use sharebench_plan::Test;
     use std::time::Duration;
 
     fn work(test: Test, cache: CachePolicy, sync: SyncPolicy) -> RecordWork {
         RecordWork {
-            test,
-            file_size: 1 << 20,
-            record_size: 4096,
-            queue_depth: 1,
-            sample: Duration::ZERO,
             policy: IoPolicy { cache, sync },
-            include_close: false,
-            include_flush: false,
+            ..RecordWork::new(test, 1 << 20, 4096, Duration::ZERO)
         }
     }
 
     fn said(work: &RecordWork, evidence: Evidence, wire: bool) -> Vec<(Verdict, String)> {
         let bytes = IoBytes { read: 0, written: 8 * 4096 };
         let wire = wire.then(WireCount::default);
-        let mut checks = Vec::new();
-        policy(work, &Measure { evidence, bytes, wire, ..Measure::default() }, &mut checks);
+        let checks = policy(work, &Measure { evidence, bytes, wire, ..Measure::default() });
         checks.into_iter().map(|check| (check.verdict, check.detail)).collect()
     }
 

@@ -7,18 +7,21 @@ use std::time::Duration;
 
 use sharebench_model::{ErrorClass, MetaOp, MetaYield, OpError, Reply};
 use sharebench_target::Session;
-use tokio::time::{Instant, Sleep};
+
+use crate::clock::Clock;
+use crate::sleep::Sleep;
 
 /// A deadline for one wait after the other.
 pub(crate) struct Deadline {
+    clock: Clock,
     limit: Duration,
-    sleep: Option<Pin<Box<Sleep>>>,
+    sleep: Option<Sleep>,
 }
 
 impl Deadline {
     /// Every wait may last `limit`.
-    pub fn new(limit: Duration) -> Self {
-        Self { limit, sleep: None }
+    pub fn new(clock: &Clock, limit: Duration) -> Self {
+        Self { clock: clock.clone(), limit, sleep: None }
     }
 
     /// Waits for at least one reply; none within the limit is a timeout.
@@ -53,18 +56,18 @@ impl Deadline {
     fn poll_expired(
         &mut self,
         cx: &mut Context<'_>,
-        waiting: &mut Option<Instant>,
+        waiting: &mut Option<u64>,
         step: &'static str,
     ) -> Poll<Result<(), OpError>> {
-        let end = *waiting.get_or_insert_with(|| Instant::now() + self.limit);
-        let sleep = self.sleep.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(end)));
-        while sleep.as_mut().poll(cx).is_ready() {
-            if Instant::now() >= end {
+        let end = *waiting.get_or_insert_with(|| self.clock.now() + self.limit.as_nanos() as u64);
+        let sleep = self.sleep.get_or_insert_with(|| self.clock.doze_until(end));
+        while Pin::new(&mut *sleep).poll(cx).is_ready() {
+            if self.clock.now() >= end {
                 let detail = format!("no reply within {:?}", self.limit);
                 self.sleep = None;
                 return Poll::Ready(Err(OpError::new(ErrorClass::Timeout, step, detail)));
             }
-            sleep.as_mut().reset(end);
+            sleep.reset(end);
         }
         Poll::Pending
     }

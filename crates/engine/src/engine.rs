@@ -6,19 +6,22 @@ use std::sync::mpsc::Sender;
 
 use sharebench_model::units::ByteSize;
 use sharebench_model::{OpError, Random, RateBase, RunEvent, RunOutcome, StepResult};
-use sharebench_plan::{ResolvedPlan, StepPlan, Work};
+use sharebench_plan::{Pace, ResolvedPlan, StepPlan, Work};
 use sharebench_target::{ConnectError, SessionSpec, Target};
 
 use crate::between;
-use crate::check::checks;
-use crate::clock::{Clock, unix_ms};
+use crate::check::{Evidence, checks};
+use crate::clock::{Clock, ClockError};
 use crate::deadline::Deadline;
 use crate::files::{TargetFiles, directory_on, remove_tree};
 use crate::load_step::{LoadStep, prepare_set};
+use crate::machine::Machine;
 use crate::pass::{PassContext, PassEnd};
+use crate::record_motor::RecordCrew;
 use crate::record_step;
 use crate::stop::StopSignal;
 use crate::tally::Tally;
+use crate::throughput_step;
 
 /// Why a run could not start; nothing was measured and nothing is left on any target.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -77,6 +80,8 @@ pub struct Run<'a> {
     pub resumed: bool,
     /// Asks the run to stop.
     pub stop: &'a StopSignal,
+    /// The clock of all its instants: [`Clock::start`], or a virtual one.
+    pub clock: &'a Clock,
     /// Where events go; a receiver that is gone stops nothing.
     pub events: &'a Sender<RunEvent>,
 }
@@ -94,18 +99,22 @@ impl Run<'_> {
     /// Runs the schedule on the calling thread. Sends every event but [`RunEvent::Started`], which is
     /// the caller's, who knows the header.
     pub fn execute(&self) -> Result<RunEnd, StartError> {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(|error| StartError::Runtime(error.to_string()))?;
-        runtime.block_on(self.drive())
+        match self.clock.block_on(self.drive()) {
+            Ok(end) => end,
+            Err(ClockError::Runtime(why)) => Err(StartError::Runtime(why)),
+            Err(deadlock @ ClockError::Deadlock { .. }) => {
+                let outcome = RunOutcome::EngineFailed(deadlock.to_string());
+                self.tell(RunEvent::Finished(outcome.clone()));
+                let left = |index| (index as u32, deadlock.to_string());
+                Ok(RunEnd { outcome, left_behind: (0..self.targets.len()).map(left).collect() })
+            }
+        }
     }
 
     async fn drive(&self) -> Result<RunEnd, StartError> {
-        let clock = Clock::start();
-        let (verify, timeout) = (self.plan.verify, self.plan.timeout);
-        let mut context =
-            PassContext { clock: &clock, stop: self.stop, verify, deadline: Deadline::new(timeout) };
+        let (clock, verify) = (self.clock, self.plan.verify);
+        let deadline = Deadline::new(clock, self.plan.timeout);
+        let mut context = PassContext { clock, stop: self.stop, verify, deadline };
         let mut hosts = Vec::new();
         if let Err(error) = self.prepare(&mut hosts, &mut context).await {
             for host in hosts {
@@ -114,7 +123,10 @@ impl Run<'_> {
             }
             return Err(error);
         }
-        let outcome = self.schedule(&mut hosts, &mut context).await;
+        // In virtual time there is no machine that could disturb it.
+        let mut machine = (!clock.is_virtual()).then(|| Machine::start(clock, self.plan, self.targets));
+        let outcome = self.schedule(&mut hosts, &mut machine, &mut context).await;
+        drop(machine);
         // Cleaning up must not be cut short by the request to stop.
         let go_on = StopSignal::default();
         context.stop = &go_on;
@@ -170,14 +182,20 @@ impl Run<'_> {
                 capabilities.protocol, capabilities.max_record
             ));
         }
-        for (policy, record) in self.plan.policies() {
+        if let (false, Some(test)) = (capabilities.mapping, self.plan.first_mapping()) {
+            return beyond(format!(
+                "{test} has no meaning over {}: only local and mounted paths without direct=1 can be mapped into memory; leave the mmap tests out or name other targets",
+                capabilities.protocol
+            ));
+        }
+        for (policy, what, bytes) in self.plan.policies() {
             let terms = match target.policy(policy) {
                 Ok(terms) => terms,
                 Err(refusal) => return beyond(refusal.to_string()),
             };
-            if !record.is_multiple_of(terms.alignment) {
+            if !bytes.is_multiple_of(u64::from(terms.alignment)) {
                 return beyond(format!(
-                    "cache={}: a record of {record} bytes is no multiple of the {} bytes that access past the cache \
+                    "cache={}: a {what} of {bytes} bytes is no multiple of the {} bytes that access past the cache \
                      takes here",
                     policy.cache, terms.alignment
                 ));
@@ -197,6 +215,9 @@ impl Run<'_> {
         let Some(command) = &self.plan.between else { return Ok(()) };
         let host = &mut hosts[step.target as usize];
         match &step.work {
+            Work::Records(work) if work.motors.is_some() => {
+                throughput_step::prepare(work, &mut host.files, context).await?;
+            }
             Work::Records(work) => record_step::prepare(work, &mut host.files, context).await?,
             Work::Transactions(work) => {
                 prepare_set(work, &mut host.files, &mut host.set_written, context).await?;
@@ -219,24 +240,32 @@ impl Run<'_> {
         SessionSpec { slots, slot_bytes, connect_timeout: self.plan.timeout }
     }
 
-    /// The greatest piece that divides every record of the plan.
+    /// The greatest piece that divides every request of the plan.
     fn unit(&self) -> u64 {
-        let records = self.plan.steps.iter().filter_map(|step| match &step.work {
-            Work::Records(work) => Some(u64::from(work.record_size)),
-            Work::Transactions(_) => None,
+        let pieces = self.plan.steps.iter().flat_map(|step| match &step.work {
+            Work::Records(work) => work.pieces().to_vec(),
+            Work::Transactions(_) => Vec::new(),
         });
-        records.reduce(greatest_common_divisor).unwrap_or(512)
+        pieces.reduce(greatest_common_divisor).unwrap_or(512)
     }
 
-    async fn schedule(&self, hosts: &mut [Host], context: &mut PassContext<'_>) -> RunOutcome {
+    async fn schedule(
+        &self,
+        hosts: &mut [Host],
+        machine: &mut Option<Machine>,
+        context: &mut PassContext<'_>,
+    ) -> RunOutcome {
         for step in self.plan.steps.iter().filter(|step| !self.done.contains(&step.index)) {
             if self.stop.is_stopped() {
                 return RunOutcome::Stopped;
             }
             let (target, repetition, coordinates) = (step.target, step.repetition, step.coordinates.clone());
             self.tell(RunEvent::StepStarted { index: step.index, target, repetition, coordinates });
+            if let Some(machine) = machine {
+                machine.calibrate(self.clock, self.plan, &step.work).await;
+            }
             let ended = match self.between(step, hosts, context).await {
-                Ok(()) => self.step(step, &mut hosts[step.target as usize], context).await,
+                Ok(()) => self.step(step, &mut hosts[step.target as usize], machine.as_ref(), context).await,
                 failed => failed,
             };
             match ended {
@@ -259,12 +288,23 @@ impl Run<'_> {
         &self,
         step: &StepPlan,
         host: &mut Host,
+        machine: Option<&Machine>,
         context: &mut PassContext<'_>,
     ) -> Result<(), PassEnd> {
-        let started_unix_ms = unix_ms();
+        let started_unix_ms = self.clock.unix_ms();
         let target = &self.targets[step.target as usize];
         let mut tally = Tally::default();
         let (motors, rate_base) = match &step.work {
+            Work::Records(work) if work.motors.is_some() => {
+                let (clock, stop, verify, timeout) =
+                    (context.clock, self.stop, self.plan.verify, self.plan.timeout);
+                let seed = self.plan.seed ^ u64::from(step.index);
+                let target = target.as_ref();
+                let crew = RecordCrew { target, work, clock, stop, verify, timeout, seed };
+                let motors = work.motors.unwrap_or(1);
+                tally = throughput_step::measure(&crew, motors, &mut host.files, context).await?;
+                (motors, RateBase::Window)
+            }
             Work::Records(work) => {
                 let mut random = Random::new(self.plan.seed, 0x10_0000 + u64::from(step.index));
                 record_step::measure(work, &mut host.files, &mut random, context, &mut tally).await?;
@@ -282,18 +322,28 @@ impl Run<'_> {
                     directory: &host.files.directory,
                     seed: self.plan.seed ^ u64::from(step.index),
                 };
-                tally = load.measure().map_err(PassEnd::Broken)?;
+                tally = load.measure().await.map_err(PassEnd::Broken)?;
                 if self.stop.is_stopped() {
                     return Err(PassEnd::Stopped);
                 }
-                (work.motors, RateBase::Window)
+                // The motors of an open load are a pool: those that were never needed are not missing.
+                let motors = match work.pace {
+                    Pace::Closed(_) => work.motors,
+                    Pace::Open { .. } => tally.motors_engaged,
+                };
+                (motors, RateBase::Window)
             }
         };
         for error in std::mem::take(&mut tally.told) {
             self.tell(RunEvent::Failure { index: step.index, class: error.class, detail: error.to_string() });
         }
-        let measure = tally.into_measure(motors, rate_base, target.capabilities().wire_counted);
-        let checks = checks(&step.work, &measure, self.plan.verify);
+        let capabilities = target.capabilities();
+        let machinery = machine.map(|machine| machine.during(step, capabilities.blocking, &tally));
+        let (work, verify, occupancy) = (&step.work, self.plan.verify, tally.occupancy);
+        let unfinished = std::mem::take(&mut tally.unfinished);
+        let mut measure = tally.into_measure(motors, rate_base, capabilities.wire_counted);
+        let checks = checks(&measure, &Evidence { work, verify, occupancy, machinery });
+        unfinished.count_in(&mut measure);
         self.tell(RunEvent::StepFinished(Box::new(StepResult {
             index: step.index,
             target: step.target,
@@ -340,15 +390,11 @@ pub fn remove_remains(
     only: Option<&str>,
     timeout: std::time::Duration,
 ) -> Result<Vec<String>, StartError> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| StartError::Runtime(error.to_string()))?;
-    runtime.block_on(async {
-        let (clock, stop) = (Clock::start(), StopSignal::default());
+    let (clock, stop) = (Clock::start(), StopSignal::default());
+    let removed = clock.block_on(async {
         let verify = sharebench_plan::Verify::Off;
-        let mut context =
-            PassContext { clock: &clock, stop: &stop, verify, deadline: Deadline::new(timeout) };
+        let deadline = Deadline::new(&clock, timeout);
+        let mut context = PassContext { clock: &clock, stop: &stop, verify, deadline };
         let spec = SessionSpec { slots: 1, slot_bytes: 4096, connect_timeout: timeout };
         let mut session = target.connect(&spec).await?;
         let directory = only.unwrap_or(crate::DIRECTORY_PREFIX).to_owned();
@@ -374,5 +420,6 @@ pub fn remove_remains(
         }
         session.close().await;
         Ok(names)
-    })
+    });
+    removed.unwrap_or_else(|error| Err(StartError::Runtime(error.to_string())))
 }

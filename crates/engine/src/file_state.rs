@@ -5,7 +5,7 @@ use sharebench_model::{FileRef, IoPolicy};
 use crate::stamp::Content;
 
 /// A file of ours on a target: its name, size, and which generation each piece was last written with.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct FileState {
     /// Path below the target's directory.
     pub path: String,
@@ -59,6 +59,18 @@ impl FileState {
         self.generations[pieces].fill(UNKNOWN);
     }
 
+    /// Takes over what `other`, a copy of this that went its own way, knows of the bytes of a range.
+    pub fn adopt(&mut self, other: &Self, range: std::ops::Range<u64>) {
+        let pieces = (range.start / self.unit) as usize..range.end.div_ceil(self.unit) as usize;
+        let pieces = pieces.start.min(self.generations.len())..pieces.end.min(self.generations.len());
+        if let (Some(mine), Some(theirs)) =
+            (self.generations.get_mut(pieces.clone()), other.generations.get(pieces))
+        {
+            mine.copy_from_slice(theirs);
+        }
+        self.newest = self.newest.max(other.newest);
+    }
+
     /// What a read must find; none where a write failed or nothing was written.
     ///
     /// Records larger than the unit may span generations, so each uniform run is visited by itself:
@@ -92,6 +104,20 @@ impl FileState {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn copies_that_went_their_own_ways_come_together() {
+        let mut file = FileState::new("f".into(), 7, 4096, 512);
+        let content = file.next_generation();
+        file.written(0, 4096, content.generation);
+        let mut other = file.clone();
+        let newer = other.next_generation();
+        other.written(1024, 2048, newer.generation);
+        file.adopt(&other, 1024..2048);
+        let runs: Vec<_> = file.expected(0, 4096).map(|(at, len, c)| (at, len, c.generation)).collect();
+        assert_eq!(runs, [(0, 1024, 1), (1024, 1024, 2), (2048, 2048, 1)]);
+        assert_eq!(file.next_generation().generation, 3);
+    }
 
     #[test]
     fn a_read_across_generations_is_cut_into_uniform_runs() {

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use sharebench_model::{ErrorClass, Facts, IoPolicy, MetaOp, MetaYield, OpError, OpenHow, Random};
-use sharebench_plan::Pattern;
+use sharebench_model::{ErrorClass, Facts, IoPolicy, MetaOp, MetaYield, OpError, OpenHow};
 use sharebench_target::Session;
 
 use crate::away::Away;
@@ -80,6 +79,13 @@ impl TargetFiles {
         self.write_all(name, context).await
     }
 
+    /// A file that somebody else will make.
+    pub fn unmade(&mut self, name: &str, size: u64) -> FileState {
+        let id = self.next_id;
+        self.next_id += 1;
+        FileState::new(self.path(name), id, size, self.unit)
+    }
+
     /// Makes a new, open, empty file with the usual policy.
     pub async fn create(
         &mut self,
@@ -98,8 +104,7 @@ impl TargetFiles {
         policy: IoPolicy,
         context: &mut PassContext<'_>,
     ) -> Result<FileState, OpError> {
-        let mut file = FileState::new(self.path(name), self.next_id, size, self.unit);
-        self.next_id += 1;
+        let mut file = self.unmade(name, size);
         file.policy = policy;
         let open = MetaOp::Open { path: file.path.clone(), how: OpenHow::CreateNew, policy };
         if let MetaYield::Opened { file: handle, .. } =
@@ -124,11 +129,11 @@ impl TargetFiles {
         let Some(handle) = file.file else { return Ok(()) };
         let slot_bytes = self.session.buffer(sharebench_model::Slot(0)).len() as u64;
         let record_size = largest_record(file.size, self.unit, slot_bytes);
-        let write = Some(file.next_generation());
-        let order = Order::new(Pattern::Sequential, file.size.div_ceil(record_size), &mut Random::new(0, 0));
+        let content = Some(file.next_generation());
+        let order = Order::filling(file.size, record_size);
         let record_size = record_size as u32;
         let session = self.session.as_mut();
-        let pass = Pass { context, session, file, handle, record_size, depth: 1, write };
+        let pass = Pass { context, session, file, handle, record_size, depth: 1, content };
         let mut tally = Tally::default();
         pass.run(order, &mut tally).await?;
         if let Some(error) = tally.told.into_iter().next() {

@@ -1,6 +1,7 @@
 //! A step of a user load: motors spread over threads, one common window.
 
 use std::cell::RefCell;
+use std::ops::Range;
 use std::rc::Rc;
 use std::sync::mpsc;
 use std::time::Duration;
@@ -10,13 +11,15 @@ use sharebench_model::{ErrorClass, MetaOp, MetaYield, OpError, OpenHow, Slot, St
 use sharebench_plan::{TransactionWork, Verify};
 use sharebench_target::{SessionSpec, Target};
 
-use crate::clock::{Clock, thread_cpu};
+use crate::clock::Clock;
 use crate::files::TargetFiles;
-use crate::motor::{Crew, Motor, Window, blocks, set_file_id};
+use crate::motor::{Crew, Motor, Window};
 use crate::pass::PassContext;
+use crate::schedule::Schedule;
 use crate::stamp::{self, Content};
 use crate::stop::StopSignal;
 use crate::tally::Tally;
+use crate::transaction::{blocks, set_file_id};
 
 /// Between the last motor's login and the first transaction.
 const GRACE: Duration = Duration::from_millis(20);
@@ -69,9 +72,15 @@ pub(crate) struct LoadStep<'a> {
 }
 
 impl LoadStep<'_> {
-    /// Runs all motors through warm-up and measure; blocks until the last has cleaned up.
-    pub fn measure(&self) -> Result<Tally, String> {
-        let threads = self.threads();
+    /// Runs all motors through warm-up and measure, until the last has cleaned up. In real time it blocks
+    /// the calling thread, because motors have threads of their own.
+    pub async fn measure(&self) -> Result<Tally, String> {
+        let schedule = Schedule::new(self.work.pace, self.seed);
+        let schedule = &schedule;
+        if self.clock.is_virtual() {
+            return Ok(self.crew(0..1, schedule, || Some(self.window())).await);
+        }
+        let threads = threads(self.work.motors, self.target.capabilities().blocking);
         let (ready_sender, ready) = mpsc::channel::<()>();
         let joined = std::thread::scope(|scope| {
             let mut workers = Vec::new();
@@ -80,7 +89,12 @@ impl LoadStep<'_> {
                 let (start, begin) = mpsc::channel::<Window>();
                 let ready = ready_sender.clone();
                 starts.push(start);
-                workers.push(scope.spawn(move || self.thread(thread, threads, &ready, &begin)));
+                workers.push(scope.spawn(move || {
+                    self.clock.block_on(self.crew(thread..threads, schedule, || {
+                        let _ = ready.send(());
+                        begin.recv().ok()
+                    }))
+                }));
             }
             drop(ready_sender);
             for _ in 0..threads {
@@ -101,32 +115,27 @@ impl LoadStep<'_> {
         Ok(total)
     }
 
-    /// Motors that block own a thread; the others share one thread per core.
-    fn threads(&self) -> u32 {
-        let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
-        if self.target.capabilities().blocking { self.work.motors } else { cores.min(self.work.motors) }
-    }
-
     fn window(&self) -> Window {
         let start = self.clock.now() + GRACE.as_nanos() as u64;
         let measure = start + self.work.warm_up.as_nanos() as u64;
         Window { start, measure, end: measure + self.work.measure.as_nanos() as u64 }
     }
 
-    fn thread(
+    /// The motors of the first of these threads, from connecting to logging off; `begin` gives the window once
+    /// all are connected, or none when the step will not begin.
+    async fn crew(
         &self,
-        thread: u32,
-        threads: u32,
-        ready: &mpsc::Sender<()>,
-        begin: &mpsc::Receiver<Window>,
-    ) -> std::io::Result<Tally> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        Range { start: thread, end: threads }: Range<u32>,
+        schedule: &Schedule,
+        begin: impl FnOnce() -> Option<Window>,
+    ) -> Tally {
         let spec =
             SessionSpec { slots: 1, slot_bytes: self.work.workload.block, connect_timeout: self.timeout };
         let tally = Rc::new(RefCell::new(Tally::default()));
         let crew = Crew {
             target: self.target,
             work: self.work,
+            schedule,
             clock: self.clock,
             stop: self.stop,
             verify: self.verify,
@@ -140,31 +149,36 @@ impl LoadStep<'_> {
             .step_by(threads as usize)
             .map(|number| Motor::new(&crew, number))
             .collect();
-        runtime.block_on(join_all(motors.iter_mut().map(Motor::connect)));
-        let _ = ready.send(());
-        let Ok(window) = begin.recv() else { return Ok(Tally::default()) };
-        let sampler = sample_cpu(&crew, window);
-        runtime.block_on(async {
-            tokio::join!(join_all(motors.iter_mut().map(|motor| motor.work(window))), sampler)
-        });
-        runtime.block_on(join_all(motors.into_iter().map(Motor::clean)));
+        join_all(motors.iter_mut().map(Motor::connect)).await;
+        let Some(window) = begin() else { return Tally::default() };
+        let work = join_all(motors.iter_mut().map(|motor| motor.work(window)));
+        tokio::join!(work, sample_cpu(&crew, window));
+        join_all(motors.into_iter().map(Motor::clean)).await;
         drop(crew);
         let mut tally = Rc::try_unwrap(tally).map_or_else(|_| Tally::default(), RefCell::into_inner);
         tally.window_ns = window.end - window.measure;
         tally.busy_ns = 0;
-        Ok(tally)
+        tally.busiest = tally.cpu;
+        tally.spans(window.measure, window.end);
+        tally
     }
+}
+
+/// Motors that block own a thread; the others share one thread per core.
+pub(crate) fn threads(motors: u32, blocking: bool) -> u32 {
+    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
+    if blocking { motors } else { cores.min(motors) }
 }
 
 /// Books the thread's CPU time between the ends of the measured window.
 async fn sample_cpu(crew: &Crew<'_>, window: Window) {
-    tokio::time::sleep_until(crew.clock.instant(window.measure)).await;
-    let before = thread_cpu();
+    crew.clock.doze_until(window.measure).await;
+    let before = crew.clock.thread_cpu();
     while crew.clock.now() < window.end && !crew.stop.is_stopped() {
         let nap = crew.clock.now() + 100_000_000;
-        tokio::time::sleep_until(crew.clock.instant(nap.min(window.end))).await;
+        crew.clock.doze_until(nap.min(window.end)).await;
     }
-    let after = thread_cpu();
+    let after = crew.clock.thread_cpu();
     let mut tally = crew.tally.borrow_mut();
     tally.cpu.user_ns += after.user_ns - before.user_ns;
     tally.cpu.kernel_ns += after.kernel_ns - before.kernel_ns;

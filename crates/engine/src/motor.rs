@@ -1,21 +1,20 @@
-//! A motor: one simulated user that copies files, thinks, and copies again.
+//! A motor: one simulated user, or one session of an open load, that performs transactions at its pace.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::time::Duration;
 
-use sharebench_model::{
-    DataOp, ErrorClass, FileRef, MetaOp, MetaYield, OpError, OpenHow, Random, Reply, Slot, Stability,
-    WireCount,
-};
-use sharebench_plan::{CopyDirection, Transaction, TransactionWork, Verify};
+use sharebench_model::{ErrorClass, FileRef, OpError, Random, WireCount};
+use sharebench_plan::{Pace, Transaction, TransactionWork, Verify};
 use sharebench_target::{Session, SessionSpec, Target};
 
 use crate::clock::Clock;
 use crate::deadline::Deadline;
-use crate::pass::{mismatch_error, short};
-use crate::stamp::{self, Content};
+use crate::schedule::Schedule;
+use crate::sleep::Sleep;
 use crate::stop::StopSignal;
 use crate::tally::Tally;
 
@@ -39,6 +38,7 @@ pub(crate) struct Window {
 pub(crate) struct Crew<'a> {
     pub target: &'a dyn Target,
     pub work: &'a TransactionWork,
+    pub schedule: &'a Schedule,
     pub clock: &'a Clock,
     pub stop: &'a StopSignal,
     pub verify: Verify,
@@ -50,22 +50,39 @@ pub(crate) struct Crew<'a> {
     pub tally: Rc<RefCell<Tally>>,
 }
 
-/// One simulated user.
-pub(crate) struct Motor<'a> {
-    crew: &'a Crew<'a>,
-    number: u32,
-    session: Option<Box<dyn Session>>,
-    deadline: Deadline,
-    random: Random,
-    wire: WireCount,
-    /// Copies on the target that this motor made, with their generation.
-    copies: BTreeMap<usize, u32>,
-    reported: bool,
+impl Crew<'_> {
+    /// Counts a transaction that was under way, or waiting for a free motor, when the window ended.
+    fn censor(&self, intended: u64, started: Option<u64>, window: Window) {
+        if intended >= window.end {
+            return;
+        }
+        let mut tally = self.tally.borrow_mut();
+        tally.censored += 1;
+        tally.unfinished.response.record(window.end - intended);
+        if let Some(started) = started {
+            tally.unfinished.service.record(window.end.saturating_sub(started));
+        }
+        tally.occupancy.unfinished_ns += window.end - intended.max(window.measure);
+    }
 }
 
-/// File id of the shared data set's file `index`.
-pub(crate) const fn set_file_id(index: usize) -> u32 {
-    0x8000_0000 | index as u32
+/// One simulated user.
+pub(crate) struct Motor<'a> {
+    pub(crate) crew: &'a Crew<'a>,
+    pub(crate) number: u32,
+    pub(crate) session: Option<Box<dyn Session>>,
+    pub(crate) deadline: Deadline,
+    /// Decides what it does; pauses are drawn apart, so that they are the same whatever is done.
+    pub(crate) random: Random,
+    pauses: Random,
+    pub(crate) wire: WireCount,
+    /// Files on the target that this motor made, with their generation.
+    pub(crate) copies: BTreeMap<usize, u32>,
+    /// Files of its session that stay open from one transaction to the next.
+    pub(crate) kept: BTreeMap<usize, FileRef>,
+    round: Vec<Transaction>,
+    reported: bool,
+    engaged: bool,
 }
 
 impl<'a> Motor<'a> {
@@ -75,20 +92,28 @@ impl<'a> Motor<'a> {
             crew,
             number,
             session: None,
-            deadline: Deadline::new(crew.timeout),
+            deadline: Deadline::new(crew.clock, crew.timeout),
             random: Random::new(crew.seed, 0x1000 + u64::from(number)),
+            pauses: Random::new(crew.seed, 0x2000_0000 + u64::from(number)),
             wire: WireCount::default(),
             copies: BTreeMap::new(),
+            kept: BTreeMap::new(),
+            round: Vec::new(),
             reported: false,
+            engaged: false,
         }
     }
 
-    /// Opens the motor's session; a failure is counted and tried again later.
+    /// Opens the motor's session, and the files it keeps open; a failure is counted and tried again later.
     pub async fn connect(&mut self) {
         match self.crew.target.connect(&self.crew.spec).await {
             Ok(session) => {
-                self.wire = session.wire();
                 self.session = Some(session);
+                if let Err(error) = self.open_kept().await {
+                    self.lose_session();
+                    self.book_failure(error);
+                }
+                self.wire = self.session.as_deref().map(Session::wire).unwrap_or_default();
             }
             Err(error) => self.book_failure(OpError::new(error.class, "connect", error.to_string())),
         }
@@ -96,35 +121,85 @@ impl<'a> Motor<'a> {
 
     /// Performs transactions until the window ends or the run is stopped.
     pub async fn work(&mut self, window: Window) {
-        let think = self.crew.work.think.as_nanos() as u64;
-        // Starts are spread over one think time, so that users do not march in step.
-        let mut intended = window.start + self.random.below(think.max(1));
-        let mut round: Vec<Transaction> = Vec::new();
-        while self.sleep_until(intended, window.end).await {
+        let crew = self.crew;
+        let mut over = crew.clock.doze_until(window.end);
+        let mut thought_from = window.start;
+        let mut next = self.first_start(window);
+        while let Some(intended) = next {
+            let awake = self.sleep_until(intended, window.end).await;
+            self.book_thinking(thought_from, intended, window);
+            if !awake {
+                crew.censor(intended, None, window);
+                break;
+            }
             if self.session.is_none() {
                 self.connect().await;
-                if self.session.is_none() {
-                    intended = self.crew.clock.now() + RECONNECT.as_nanos() as u64;
-                    continue;
+            }
+            if self.session.is_none() {
+                // A pause to reconnect is no thinking: it is to be missed by Little's law.
+                thought_from = window.end;
+                let again = crew.clock.now() + RECONNECT.as_nanos() as u64;
+                match crew.work.pace {
+                    Pace::Closed(_) => next = Some(again),
+                    // The schedule goes on, and what was to start waits meanwhile.
+                    Pace::Open { .. } => drop(self.sleep_until(again, window.end).await),
                 }
+                continue;
             }
-            if round.is_empty() {
-                round.clone_from(&self.crew.work.workload.transactions);
-                self.random.shuffle(&mut round);
-            }
-            let Some(transaction) = round.pop() else { return };
-            self.transaction(transaction, intended, window).await;
-            intended = self.crew.clock.now() + think;
+            let Some(transaction) = self.next_transaction() else { return };
+            self.transaction(transaction, intended, window, &mut over).await;
+            thought_from = crew.clock.now();
+            next = self.following_start(thought_from, window);
         }
+        // What the schedule held for this window, and no motor was free to take.
+        while !crew.stop.is_stopped()
+            && let Some(intended) = crew.schedule.claim(window)
+        {
+            crew.censor(intended, None, window);
+        }
+    }
+
+    /// The first start: one pause after the beginning, so that users do not march in step.
+    fn first_start(&mut self, window: Window) -> Option<u64> {
+        match self.crew.work.pace {
+            Pace::Closed(think) => {
+                let most = think.mean().as_nanos() as u64;
+                Some(window.start + self.pauses.below(most.max(1)))
+            }
+            Pace::Open { .. } => self.crew.schedule.claim(window),
+        }
+    }
+
+    fn following_start(&mut self, now: u64, window: Window) -> Option<u64> {
+        match self.crew.work.pace {
+            Pace::Closed(think) => Some(now + think.draw(&mut self.pauses)),
+            Pace::Open { .. } => self.crew.schedule.claim(window),
+        }
+    }
+
+    /// The next one of the motor's round; each round has a new order.
+    fn next_transaction(&mut self) -> Option<Transaction> {
+        if self.round.is_empty() {
+            self.round.clone_from(&self.crew.work.workload.transactions);
+            self.random.shuffle(&mut self.round);
+        }
+        self.round.pop()
+    }
+
+    /// Books the part of a pause that lies in the window.
+    fn book_thinking(&self, from: u64, to: u64, window: Window) {
+        let inside = to.min(window.end).saturating_sub(from.max(window.measure));
+        self.crew.tally.borrow_mut().occupancy.thinking_ns += inside;
     }
 
     /// Removes the motor's copies and logs off.
     pub async fn clean(mut self) {
+        self.close_kept().await;
         for file in std::mem::take(&mut self.copies).into_keys() {
             let path = self.copy_path(file);
             if let Some(session) = self.session.as_deref_mut() {
                 // The engine removes the whole directory in the end: what fails here is not lost.
-                let _ = self.deadline.call(session, MetaOp::Remove { path }).await;
+                let _ = self.deadline.call(session, sharebench_model::MetaOp::Remove { path }).await;
             }
         }
         if let Some(session) = self.session.take() {
@@ -132,181 +207,105 @@ impl<'a> Motor<'a> {
         }
     }
 
-    /// Sleeps to `instant`; false when the window or the run ended first.
+    /// Sleeps to `instant`; false when the window or the run ended first. Virtual time needs no naps: nobody
+    /// waits for it to pass.
     async fn sleep_until(&self, instant: u64, end: u64) -> bool {
+        let clock = self.crew.clock;
         loop {
-            let now = self.crew.clock.now();
+            let now = clock.now();
             if self.crew.stop.is_stopped() || now >= end {
                 return false;
             }
             if now >= instant {
                 return true;
             }
-            let nap = now + NAP.as_nanos() as u64;
-            tokio::time::sleep_until(self.crew.clock.instant(instant.min(end).min(nap))).await;
+            let (until, nap) = (instant.min(end), now + NAP.as_nanos() as u64);
+            if until > nap && !clock.is_virtual() {
+                clock.doze_until(nap).await;
+            } else {
+                clock.sleep_until(until).await;
+            }
         }
     }
 
-    async fn transaction(&mut self, transaction: Transaction, intended: u64, window: Window) {
-        let started = self.crew.clock.now();
-        let result = match transaction.direction {
-            CopyDirection::ToServer => self.copy_to_server(transaction.file, window).await,
-            CopyDirection::FromServer => self.copy_from_server(transaction.file, window).await,
+    /// Performs a transaction to its end, which may lie behind the window's: then it counts as unfinished,
+    /// but is awaited, because the session can do nothing else before.
+    async fn transaction(
+        &mut self,
+        transaction: Transaction,
+        intended: u64,
+        window: Window,
+        over: &mut Sleep,
+    ) {
+        let crew = self.crew;
+        let started = crew.clock.now();
+        let intended = intended.min(started);
+        let mut censored = false;
+        let result = {
+            let mut performance = pin!(self.perform(transaction, window));
+            poll_fn(|cx| {
+                let polled = performance.as_mut().poll(cx);
+                if polled.is_pending() && !censored && Pin::new(&mut *over).poll(cx).is_ready() {
+                    censored = true;
+                    crew.censor(intended, Some(started), window);
+                }
+                polled
+            })
+            .await
         };
-        let ended = self.crew.clock.now();
-        let mut tally = self.crew.tally.borrow_mut();
+        let ended = crew.clock.now();
+        let in_time = ended < window.end;
+        self.engage(ended, window);
         match result {
-            Ok(true) if ended >= window.measure && ended < window.end => {
-                tally.transactions += 1;
-                tally.response.record(ended - intended.min(started));
-                tally.service.record(ended - started);
-                tally.lag.record(started.saturating_sub(intended));
-                tally.motors_reported += u32::from(!self.reported);
-                self.reported = true;
-            }
-            Ok(true) => {}
-            Ok(false) => tally.censored += 1,
+            Ok(()) if in_time => self.book(intended, started, ended, window),
             Err(error) => {
-                drop(tally);
                 if matches!(
                     error.class,
                     ErrorClass::Disconnected | ErrorClass::Timeout | ErrorClass::Protocol | ErrorClass::Stale
                 ) {
-                    self.session = None;
+                    self.lose_session();
                 }
-                self.book_failure(error);
-            }
-        }
-    }
-
-    /// Reads a file of the shared set into memory; false when the window ended first.
-    async fn copy_from_server(&mut self, index: usize, window: Window) -> Result<bool, OpError> {
-        let file = &self.crew.work.workload.files[index];
-        let path = format!("{}/set-{}", self.crew.directory, file.name);
-        let handle = self.open(path, OpenHow::Read).await?;
-        let content = Content { file: set_file_id(index), generation: 1 };
-        let mut whole = true;
-        for (offset, len) in blocks(file.bytes, self.crew.work.workload.block) {
-            self.data(DataOp::Read { file: handle, offset, len }, len, window).await?;
-            let verify = self.crew.verify;
-            let buffer = self.session_mut()?.buffer(Slot(0));
-            stamp::verify(&buffer[..len as usize], content, offset, verify)
-                .map_err(|mismatch| mismatch_error(file.name, &mismatch))?;
-            if self.is_over(window) {
-                whole = false;
-                break;
-            }
-        }
-        self.meta(MetaOp::Close { file: handle }).await?;
-        Ok(whole)
-    }
-
-    /// Writes a file from memory under a name of this motor; false when the window ended first.
-    async fn copy_to_server(&mut self, index: usize, window: Window) -> Result<bool, OpError> {
-        let file = &self.crew.work.workload.files[index];
-        let how = if self.copies.contains_key(&index) { OpenHow::ReadWrite } else { OpenHow::CreateNew };
-        let handle = self.open(self.copy_path(index), how).await?;
-        let generation = self.copies.entry(index).or_default();
-        *generation += 1;
-        let content = Content { file: (self.number + 1) << 8 | index as u32, generation: *generation };
-        let mut whole = true;
-        for (offset, len) in blocks(file.bytes, self.crew.work.workload.block) {
-            stamp::fill(&mut self.session_mut()?.buffer(Slot(0))[..len as usize], content, offset);
-            self.data(
-                DataOp::Write { file: handle, offset, len, stability: Stability::Unstable },
-                len,
-                window,
-            )
-            .await?;
-            if self.is_over(window) {
-                whole = false;
-                break;
-            }
-        }
-        self.meta(MetaOp::Close { file: handle }).await?;
-        Ok(whole)
-    }
-
-    fn copy_path(&self, index: usize) -> String {
-        format!("{}/m{}-{}", self.crew.directory, self.number, self.crew.work.workload.files[index].name)
-    }
-
-    fn is_over(&self, window: Window) -> bool {
-        self.crew.stop.is_stopped() || self.crew.clock.now() >= window.end
-    }
-
-    fn session_mut(&mut self) -> Result<&mut dyn Session, OpError> {
-        match self.session.as_deref_mut() {
-            Some(session) => Ok(session),
-            None => Err(OpError::new(ErrorClass::Disconnected, "session", "no session")),
-        }
-    }
-
-    async fn open(&mut self, path: String, how: OpenHow) -> Result<FileRef, OpError> {
-        match self.meta(MetaOp::open(path, how)).await? {
-            MetaYield::Opened { file, .. } => Ok(file),
-            _ => Err(OpError::new(ErrorClass::Protocol, "open", "no file in the reply")),
-        }
-    }
-
-    async fn meta(&mut self, op: MetaOp) -> Result<MetaYield, OpError> {
-        let Self { session, deadline, .. } = self;
-        match session.as_deref_mut() {
-            Some(session) => deadline.call(session, op).await,
-            None => Err(OpError::new(ErrorClass::Disconnected, "session", "no session")),
-        }
-    }
-
-    /// One data operation, counted when it ends within the measured window.
-    async fn data(&mut self, op: DataOp, len: u32, window: Window) -> Result<(), OpError> {
-        let Self { session, deadline, crew, wire, .. } = self;
-        let Some(session) = session.as_deref_mut() else {
-            return Err(OpError::new(ErrorClass::Disconnected, "session", "no session"));
-        };
-        let mut replies: Vec<Reply> = Vec::with_capacity(1);
-        session.submit(Slot(0), op);
-        deadline.replies(session, &mut replies).await?;
-        let bytes = replies.swap_remove(0).result?;
-        if bytes != len {
-            let (DataOp::Read { offset, .. } | DataOp::Write { offset, .. }) = op else { return Ok(()) };
-            return Err(short(bytes, len, offset));
-        }
-        let counted = session.wire();
-        let now = crew.clock.now();
-        if now >= window.measure && now < window.end {
-            let mut tally = crew.tally.borrow_mut();
-            tally.operations += 1;
-            tally.wire += counted.since(*wire);
-            match op {
-                DataOp::Read { .. } => {
-                    tally.bytes.read += u64::from(len);
-                    tally.verified += if crew.verify == Verify::Off { 0 } else { u64::from(len) };
+                // What failed behind the window is no part of the measure; but wrong data is always told.
+                if in_time || error.class == ErrorClass::DataMismatch {
+                    self.book_failure(error);
+                } else if !censored {
+                    crew.censor(intended, Some(started), window);
                 }
-                _ => tally.bytes.written += u64::from(len),
             }
+            Ok(()) if !censored => crew.censor(intended, Some(started), window),
+            Ok(()) => {}
         }
-        *wire = counted;
-        Ok(())
+    }
+
+    /// Books a transaction that ended within the step; it counts if that was in the measured part.
+    fn book(&mut self, intended: u64, started: u64, ended: u64, window: Window) {
+        if ended < window.measure {
+            return;
+        }
+        let mut tally = self.crew.tally.borrow_mut();
+        tally.transactions += 1;
+        tally.response.record(ended - intended);
+        tally.service.record(ended - started);
+        tally.lag.record(started - intended);
+        tally.occupancy.before_ns += window.measure.saturating_sub(intended);
+        tally.motors_reported += u32::from(!self.reported);
+        self.reported = true;
+    }
+
+    /// Counts the motor once it has had a transaction under way within the measured part.
+    fn engage(&mut self, ended: u64, window: Window) {
+        if !self.engaged && ended >= window.measure {
+            self.engaged = true;
+            self.crew.tally.borrow_mut().motors_engaged += 1;
+        }
+    }
+
+    fn lose_session(&mut self) {
+        self.session = None;
+        self.kept.clear();
     }
 
     fn book_failure(&self, error: OpError) {
         self.crew.tally.borrow_mut().failure(error);
-    }
-}
-
-/// (offset, length) of the blocks of a copy; the last may be short.
-pub(crate) fn blocks(bytes: u64, block: u32) -> impl Iterator<Item = (u64, u32)> {
-    let step = u64::from(block);
-    (0..bytes.div_ceil(step)).map(move |n| (n * step, (bytes - n * step).min(step) as u32))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::blocks;
-
-    #[test]
-    fn blocks_cover_a_file_exactly() {
-        let list: Vec<_> = blocks(250, 100).collect();
-        assert_eq!(list, [(0, 100), (100, 100), (200, 50)]);
     }
 }

@@ -1,13 +1,13 @@
 //! One pass over a file: the innermost loop, with `depth` operations in flight.
 
-use sharebench_model::{DataOp, ErrorClass, FileRef, OpError, Reply, Slot, Stability};
+use sharebench_model::{CpuTime, DataOp, ErrorClass, FileRef, OpError, Reply, Slot, Stability, WireCount};
 use sharebench_plan::Verify;
 use sharebench_target::Session;
 
-use crate::clock::{Clock, thread_cpu};
+use crate::clock::Clock;
 use crate::deadline::Deadline;
 use crate::file_state::FileState;
-use crate::order::Order;
+use crate::order::{Order, Visit};
 use crate::stamp::{self, Content};
 use crate::stop::StopSignal;
 use crate::tally::Tally;
@@ -45,8 +45,33 @@ pub(crate) struct PassContext<'a> {
 /// An operation in flight.
 #[derive(Clone, Copy, Default)]
 struct Flight {
-    record: u64,
+    visit: Visit,
     started: u64,
+}
+
+/// What a pass of any kind is charged with: its window, the wire, and this thread's CPU time.
+pub(crate) struct Meter {
+    cpu: CpuTime,
+    wire: WireCount,
+    begin: u64,
+}
+
+impl Meter {
+    /// Begins now.
+    pub fn start(clock: &Clock, session: &dyn Session) -> Self {
+        Self { cpu: clock.thread_cpu(), wire: session.wire(), begin: clock.now() }
+    }
+
+    /// Ends now. Filling and verifying are within the CPU time until [`Tally::operations_cpu`] takes them off.
+    pub fn stop(self, clock: &Clock, session: &dyn Session, tally: &mut Tally) {
+        let end = clock.now();
+        tally.window_ns += end - self.begin;
+        tally.spans(self.begin, end);
+        tally.wire += session.wire().since(self.wire);
+        let spent = clock.thread_cpu();
+        tally.cpu.user_ns += spent.user_ns - self.cpu.user_ns;
+        tally.cpu.kernel_ns += spent.kernel_ns - self.cpu.kernel_ns;
+    }
 }
 
 /// A pass under way: which records are in flight and what is to be recorded.
@@ -57,8 +82,8 @@ pub(crate) struct Pass<'a, 'b> {
     pub handle: FileRef,
     pub record_size: u32,
     pub depth: u32,
-    /// The content to write; none for reading.
-    pub write: Option<Content>,
+    /// What visits that write put there; none where all read.
+    pub content: Option<Content>,
 }
 
 impl Pass<'_, '_> {
@@ -67,25 +92,13 @@ impl Pass<'_, '_> {
     /// The busy time is the union of the intervals with operations in flight: filling and verifying
     /// buffers happens outside of it where nothing is in flight, and is taken off the CPU time.
     pub async fn run(mut self, mut order: Order, tally: &mut Tally) -> Result<(), PassEnd> {
-        let cpu = thread_cpu();
-        let wire = self.session.wire();
-        let begin = self.context.clock.now();
-        let mut generator_ns = 0;
-        let result = self.drive(&mut order, tally, &mut generator_ns).await;
-        tally.window_ns += self.context.clock.now() - begin;
-        tally.wire += self.session.wire().since(wire);
-        let spent = thread_cpu();
-        tally.cpu.user_ns += (spent.user_ns - cpu.user_ns).saturating_sub(generator_ns);
-        tally.cpu.kernel_ns += spent.kernel_ns - cpu.kernel_ns;
+        let meter = Meter::start(self.context.clock, self.session);
+        let result = self.drive(&mut order, tally).await;
+        meter.stop(self.context.clock, self.session, tally);
         result
     }
 
-    async fn drive(
-        &mut self,
-        order: &mut Order,
-        tally: &mut Tally,
-        generator_ns: &mut u64,
-    ) -> Result<(), PassEnd> {
+    async fn drive(&mut self, order: &mut Order, tally: &mut Tally) -> Result<(), PassEnd> {
         let depth = self.depth as usize;
         let mut flights = vec![Flight::default(); depth];
         let mut free: Vec<Slot> = (0..self.depth).rev().map(Slot).collect();
@@ -96,19 +109,19 @@ impl Pass<'_, '_> {
         loop {
             let stopped = self.context.stop.is_stopped();
             while !stopped && let Some(slot) = free.pop() {
-                let Some(record) = order.next() else {
+                let Some(visit) = order.next() else {
                     free.push(slot);
                     break;
                 };
-                flights[slot.0 as usize].record = record;
-                self.fill(slot, record);
+                flights[slot.0 as usize].visit = visit;
+                self.fill(slot, visit);
                 ready.push(slot);
             }
             let was_idle = free.len() + ready.len() == depth;
             // Buffers are all filled before the first of the batch starts, so that no operation's time
             // holds another's filling.
             let mut started = self.context.clock.now();
-            *generator_ns += started - idle_since;
+            tally.generator_ns += started - idle_since;
             if was_idle {
                 busy_since = started;
             }
@@ -117,7 +130,7 @@ impl Pass<'_, '_> {
                     started = self.context.clock.now();
                 }
                 flights[slot.0 as usize].started = started;
-                let op = self.op(flights[slot.0 as usize].record);
+                let op = self.op(flights[slot.0 as usize].visit);
                 self.session.submit(slot, op);
             }
             if free.len() == depth {
@@ -143,18 +156,19 @@ impl Pass<'_, '_> {
         }
     }
 
-    fn op(&self, record: u64) -> DataOp {
-        let (file, offset, len) = (self.handle, record * u64::from(self.record_size), self.record_size);
-        match self.write {
-            Some(_) => DataOp::Write { file, offset, len, stability: Stability::Unstable },
-            None => DataOp::Read { file, offset, len },
+    fn op(&self, visit: Visit) -> DataOp {
+        let (file, offset, len) = (self.handle, visit.offset, self.record_size);
+        if visit.write {
+            DataOp::Write { file, offset, len, stability: Stability::Unstable }
+        } else {
+            DataOp::Read { file, offset, len }
         }
     }
 
-    fn fill(&mut self, slot: Slot, record: u64) {
-        if let Some(content) = self.write {
+    fn fill(&mut self, slot: Slot, visit: Visit) {
+        if let (true, Some(content)) = (visit.write, self.content) {
             let len = self.record_size as usize;
-            stamp::fill(&mut self.session.buffer(slot)[..len], content, record * u64::from(self.record_size));
+            stamp::fill(&mut self.session.buffer(slot)[..len], content, visit.offset);
         }
     }
 
@@ -163,8 +177,8 @@ impl Pass<'_, '_> {
         tally.operations += 1;
         tally.transactions += 1;
         tally.service.record(ended - flight.started);
-        let offset = flight.record * u64::from(self.record_size);
-        let outcome = match (reply.result, self.write) {
+        let Visit { offset, write } = flight.visit;
+        let outcome = match (reply.result, self.content.filter(|_| write)) {
             (Err(error), _) => Err(error),
             (Ok(bytes), _) if bytes != self.record_size => Err(short(bytes, self.record_size, offset)),
             (Ok(_), Some(content)) => {
@@ -178,7 +192,7 @@ impl Pass<'_, '_> {
             }
         };
         let Err(error) = outcome else { return Ok(()) };
-        if self.write.is_some() {
+        if write {
             self.file.lost(offset, self.record_size);
         }
         let fatal = is_fatal(error.class).then(|| error.clone());
@@ -187,18 +201,29 @@ impl Pass<'_, '_> {
     }
 
     fn verify(&mut self, slot: Slot, offset: u64, tally: &mut Tally) -> Result<(), OpError> {
-        if self.context.verify == Verify::Off {
-            return Ok(());
-        }
         let buffer = &self.session.buffer(slot)[..self.record_size as usize];
-        for (at, len, content) in self.file.expected(offset, self.record_size) {
-            let from = (at - offset) as usize;
-            stamp::verify(&buffer[from..from + len], content, at, self.context.verify)
-                .map_err(|mismatch| mismatch_error(&self.file.path, &mismatch))?;
-            tally.verified += len as u64;
-        }
-        Ok(())
+        verify(self.context.verify, self.file, buffer, offset, tally)
     }
+}
+
+/// Checks what was read at `offset` against what the file should hold.
+pub(crate) fn verify(
+    how: Verify,
+    file: &FileState,
+    buffer: &[u8],
+    offset: u64,
+    tally: &mut Tally,
+) -> Result<(), OpError> {
+    if how == Verify::Off {
+        return Ok(());
+    }
+    for (at, len, content) in file.expected(offset, buffer.len() as u32) {
+        let from = (at - offset) as usize;
+        stamp::verify(&buffer[from..from + len], content, at, how)
+            .map_err(|mismatch| mismatch_error(&file.path, &mismatch))?;
+        tally.verified += len as u64;
+    }
+    Ok(())
 }
 
 /// A data error in words.

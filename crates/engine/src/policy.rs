@@ -7,9 +7,8 @@ use sharebench_model::{
 use sharebench_plan::RecordWork;
 use sharebench_target::Session;
 
-use crate::clock::thread_cpu;
 use crate::file_state::FileState;
-use crate::pass::{PassContext, PassEnd, is_fatal};
+use crate::pass::{Meter, PassContext, PassEnd, is_fatal};
 use crate::tally::Tally;
 
 /// Makes sure that an existing file is open with the policy of `work`, and gives its handle.
@@ -71,12 +70,12 @@ impl Watch {
         Ok(Self { before, sent: session.policy_count(), drops: u64::from(dropped == Some(true)) })
     }
 
-    /// Looks again when the pass has ended, before anything is flushed, and books what was seen.
+    /// Looks again when the pass has ended, if the file is open, and books what was seen.
     pub async fn end(
         self,
         work: &RecordWork,
         session: &mut dyn Session,
-        file: FileRef,
+        file: Option<FileRef>,
         context: &mut PassContext<'_>,
         tally: &mut Tally,
     ) -> Result<(), OpError> {
@@ -87,6 +86,7 @@ impl Watch {
             ..Evidence::default()
         };
         if !work.policy.is_normal()
+            && let Some(file) = file
             && let Some(after) = look(session, file, context).await?
         {
             let cached = work.policy.cache == CachePolicy::Normal;
@@ -112,64 +112,52 @@ async fn look(
     }
 }
 
-/// Flushes and closes what the test's time includes; a file that was closed has no handle afterwards.
-pub(crate) async fn conclude(
-    work: &RecordWork,
-    session: &mut dyn Session,
-    file: &mut FileState,
-    context: &mut PassContext<'_>,
-    tally: &mut Tally,
-) -> Result<(), PassEnd> {
-    let Some(handle) = file.file else { return Ok(()) };
-    if work.include_flush && work.test.writes() {
-        let spent = timed(session, context, tally, Ending::Flush(handle)).await?;
-        tally.evidence.flush_ns += spent;
-        tally.evidence.flushes += 1;
-    }
-    if work.include_close {
-        file.file = None;
-        let spent = timed(session, context, tally, Ending::Close(handle)).await?;
-        tally.evidence.close_ns += spent;
-    }
-    Ok(())
-}
-
-#[derive(Clone, Copy)]
-enum Ending {
+/// What belongs to the time of a test beside its operations.
+pub(crate) enum Ending {
     Flush(FileRef),
-    Close(FileRef),
+    /// Closing the file, or giving back its mapping.
+    Close(MetaOp),
 }
 
-/// Performs one of them within the busy time and gives its length.
-async fn timed(
-    session: &mut dyn Session,
-    context: &mut PassContext<'_>,
-    tally: &mut Tally,
-    ending: Ending,
-) -> Result<u64, PassEnd> {
-    let (cpu, wire, begin) = (thread_cpu(), session.wire(), context.clock.now());
-    let result = match ending {
-        Ending::Flush(file) => {
-            let mut replies = Vec::with_capacity(1);
-            session.submit(Slot(0), DataOp::Flush { file });
-            context.deadline.replies(session, &mut replies).await?;
-            replies.swap_remove(0).result.map(drop)
+impl Ending {
+    /// Does it within the busy time. Failures that later operations survive are counted and no more.
+    pub async fn timed(
+        self,
+        session: &mut dyn Session,
+        context: &mut PassContext<'_>,
+        tally: &mut Tally,
+    ) -> Result<(), PassEnd> {
+        let (meter, begin) = (Meter::start(context.clock, session), context.clock.now());
+        let flushes = matches!(self, Self::Flush(_));
+        let result = match self {
+            Self::Flush(file) => flushed(session, file, context).await,
+            Self::Close(op) => context.deadline.call(session, op).await.map(drop),
+        };
+        let spent = context.clock.now() - begin;
+        meter.stop(context.clock, session, tally);
+        tally.busy_ns += spent;
+        if flushes {
+            tally.evidence.flushes += 1;
+            tally.evidence.flush_ns += spent;
+        } else {
+            tally.evidence.close_ns += spent;
         }
-        Ending::Close(file) => context.deadline.call(session, MetaOp::Close { file }).await.map(drop),
-    };
-    let spent = context.clock.now() - begin;
-    let after = thread_cpu();
-    tally.busy_ns += spent;
-    tally.window_ns += spent;
-    tally.wire += session.wire().since(wire);
-    tally.cpu.user_ns += after.user_ns - cpu.user_ns;
-    tally.cpu.kernel_ns += after.kernel_ns - cpu.kernel_ns;
-    if let Err(error) = result {
-        let fatal = is_fatal(error.class).then(|| error.clone());
-        tally.failure(error);
-        if let Some(error) = fatal {
-            return Err(error.into());
+        if let Err(error) = result {
+            let fatal = is_fatal(error.class).then(|| error.clone());
+            tally.failure(error);
+            return fatal.map_or(Ok(()), |error| Err(error.into()));
         }
+        Ok(())
     }
-    Ok(spent)
+}
+
+async fn flushed(
+    session: &mut dyn Session,
+    file: FileRef,
+    context: &mut PassContext<'_>,
+) -> Result<(), OpError> {
+    let mut replies = Vec::with_capacity(1);
+    session.submit(Slot(0), DataOp::Flush { file });
+    context.deadline.replies(session, &mut replies).await?;
+    replies.swap_remove(0).result.map(drop)
 }

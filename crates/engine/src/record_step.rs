@@ -1,20 +1,21 @@
 //! A cell: one test on one file by one motor, in whole passes until it has lasted long enough.
 
-use sharebench_model::{CachePolicy, Random};
-use sharebench_plan::{RecordWork, Test};
+use sharebench_model::Random;
+use sharebench_plan::{RecordWork, Start};
 
 use crate::file_state::FileState;
 use crate::files::TargetFiles;
-use crate::order::Order;
-use crate::pass::{Pass, PassContext, PassEnd};
-use crate::policy::{self, Watch};
+use crate::order::Part;
+use crate::pass::{PassContext, PassEnd};
+use crate::policy;
+use crate::record_pass::RecordPass;
 use crate::tally::Tally;
 
 /// A cell ends after this many times its sample, however little of that was busy: creating and removing
 /// files between passes must not take for ever.
-const MOST_WALL: u64 = 5;
+pub(crate) const MOST_WALL: u64 = 5;
 
-/// Name of the file that a cell works on; `write` makes new ones.
+/// Name of the file that a cell works on; tests of new files make theirs.
 fn data_name(work: &RecordWork) -> String {
     format!("data-{}", work.file_size)
 }
@@ -25,7 +26,7 @@ pub(crate) async fn prepare(
     target: &mut TargetFiles,
     context: &mut PassContext<'_>,
 ) -> Result<(), PassEnd> {
-    if work.test == Test::Write {
+    if work.test.start() == Start::Fresh {
         return Ok(());
     }
     target.ensure(&data_name(work), work.file_size, context).await
@@ -39,31 +40,34 @@ pub(crate) async fn measure(
     context: &mut PassContext<'_>,
     tally: &mut Tally,
 ) -> Result<(), PassEnd> {
-    let name = data_name(work);
+    let (name, fresh) = (data_name(work), work.test.start() == Start::Fresh);
     prepare(work, target, context).await?;
     let sample = work.sample.as_nanos() as u64;
     let begin = context.clock.now();
     let mut first = true;
-    while first || (tally.busy_ns < sample && context.clock.now() - begin < sample * MOST_WALL) {
-        if work.test == Test::Write {
+    let mut passing = true;
+    while first || passing && (tally.busy_ns < sample && context.clock.now() - begin < sample * MOST_WALL) {
+        if fresh {
             let mut file = target.create_as("new", work.file_size, work.policy, context).await?;
-            let result = one_pass(work, target, &mut file, None, random, context, tally).await;
+            let result = one_pass(work, target, &mut file, first, random, context, tally).await;
             target.discard(file, context).await?;
             result?;
         } else if let Some(mut file) = target.files.remove(&name) {
-            let result = prepared_pass(work, target, &mut file, first, random, context, tally).await;
+            let result = one_pass(work, target, &mut file, first, random, context, tally).await;
             target.files.insert(name.clone(), file);
             result?;
         }
         first = false;
+        // In virtual time a target may answer at once: no repetition would ever fill the sample.
+        passing = context.clock.now() > begin;
     }
     tally.motors_reported = u32::from(tally.operations > 0);
     tally.response = tally.service.clone();
     Ok(())
 }
 
-/// A pass over the data file in the cache state that the test asks for.
-async fn prepared_pass(
+/// A pass over a file in the state that the test asks for.
+async fn one_pass(
     work: &RecordWork,
     target: &mut TargetFiles,
     file: &mut FileState,
@@ -73,38 +77,25 @@ async fn prepared_pass(
     tally: &mut Tally,
 ) -> Result<(), PassEnd> {
     let session = target.session.as_mut();
-    let handle = policy::open_as(work, session, file, context).await?;
-    let mut dropped = None;
-    // What lies in a cache that is to be passed would be written back or thrown out by the first pass.
-    if work.test == Test::Read || (first && work.policy.cache != CachePolicy::Normal) {
-        dropped = Some(policy::drop_cache(session, handle, context).await?);
-    }
-    if work.test == Test::Reread && first {
-        one_pass(work, target, file, None, random, context, &mut Tally::default()).await?;
-        policy::open_as(work, target.session.as_mut(), file, context).await?;
-    }
-    one_pass(work, target, file, dropped, random, context, tally).await
+    policy::open_as(work, session, file, context).await?;
+    let mut handle = file.file.take();
+    let mut pass = RecordPass { work, part: Part::WHOLE, session, file, handle: &mut handle };
+    let result = measured(&mut pass, first, random, context, tally).await;
+    let released = pass.release(context).await;
+    file.file = handle;
+    result.and(released.map_err(PassEnd::from))
 }
 
-/// One pass over an open file; `dropped` says whether its cache was dropped just before, if that was asked.
-async fn one_pass(
-    work: &RecordWork,
-    target: &mut TargetFiles,
-    file: &mut FileState,
-    dropped: Option<bool>,
+async fn measured(
+    pass: &mut RecordPass<'_>,
+    first: bool,
     random: &mut Random,
     context: &mut PassContext<'_>,
     tally: &mut Tally,
 ) -> Result<(), PassEnd> {
-    let Some(handle) = file.file else { return Ok(()) };
-    let order = Order::new(work.test.pattern(), work.file_size / u64::from(work.record_size), random);
-    let write = work.test.writes().then(|| file.next_generation());
-    let session = target.session.as_mut();
-    let watch = Watch::begin(work, session, handle, dropped, context).await?;
-    let (record_size, depth) = (work.record_size, work.queue_depth);
-    Pass { context, session: &mut *session, file: &mut *file, handle, record_size, depth, write }
-        .run(order, tally)
-        .await?;
-    watch.end(work, session, handle, context, tally).await?;
-    policy::conclude(work, session, file, context, tally).await
+    let watch = pass.prepare(first, random, context).await?;
+    pass.run(random, context, tally).await?;
+    // Before anything is flushed, or is closed and cannot be looked at any more.
+    pass.look(watch, context, tally).await?;
+    pass.conclude(context, tally).await
 }

@@ -3,11 +3,30 @@
 use std::collections::BTreeMap;
 
 use sharebench_model::{
-    CpuTime, ErrorClass, Evidence, Histogram, IoBytes, Measure, OpError, RateBase, WireCount,
+    CpuTime, ErrorClass, Evidence, Histogram, IoBytes, Measure, MotorShare, OpError, RateBase, WireCount,
 };
+
+use crate::check::Occupancy;
 
 /// Most failures of one step that are told in words; all are counted.
 const TOLD_FAILURES: usize = 5;
+
+/// How long transactions had lasted when the window ended before them.
+#[derive(Debug, Default)]
+pub(crate) struct Unfinished {
+    pub response: Histogram,
+    pub service: Histogram,
+}
+
+impl Unfinished {
+    /// Counts those as "at least so long" that have lasted longer than anything that ended; for the others
+    /// the ended ones stand (of a steady load, one transaction enters the window for each that leaves it).
+    pub fn count_in(&self, measure: &mut Measure) {
+        let (response, service) = (measure.response.max(), measure.service.max());
+        measure.response.merge_above(&self.response, response);
+        measure.service.merge_above(&self.service, service);
+    }
+}
 
 /// Counters and histograms of one motor or of one thread's motors.
 #[derive(Debug, Default)]
@@ -25,7 +44,21 @@ pub(crate) struct Tally {
     pub busy_ns: u64,
     pub window_ns: u64,
     pub cpu: CpuTime,
+    /// Time spent on filling and verifying while nothing waited for it: within `cpu`, and not the operations'.
+    pub generator_ns: u64,
+    /// CPU time of the busiest thread of a load.
+    pub busiest: CpuTime,
+    /// First and last instant of what was measured.
+    pub span: Option<(u64, u64)>,
+    pub occupancy: Occupancy,
+    pub unfinished: Unfinished,
+    /// Whole passes over a file.
+    pub passes: u64,
+    /// What each motor of throughput mode did.
+    pub shares: Vec<MotorShare>,
     pub motors_reported: u32,
+    /// Motors of an open load that were given something to do within the window.
+    pub motors_engaged: u32,
     pub censored: u64,
     pub evidence: Evidence,
 }
@@ -59,13 +92,37 @@ impl Tally {
         self.window_ns = self.window_ns.max(other.window_ns);
         self.cpu.user_ns += other.cpu.user_ns;
         self.cpu.kernel_ns += other.cpu.kernel_ns;
+        self.generator_ns += other.generator_ns;
+        self.busiest = std::cmp::max_by_key(self.busiest, other.busiest, |cpu| cpu.total_ns());
+        if let Some((from, to)) = other.span {
+            self.spans(from, to);
+        }
+        self.occupancy += other.occupancy;
+        self.unfinished.response.merge(&other.unfinished.response);
+        self.unfinished.service.merge(&other.unfinished.service);
+        self.passes += other.passes;
+        self.shares.extend(other.shares);
         self.motors_reported += other.motors_reported;
+        self.motors_engaged += other.motors_engaged;
         self.censored += other.censored;
         self.evidence.merge(other.evidence);
     }
 
+    /// Something was measured from `from` to `to`.
+    pub fn spans(&mut self, from: u64, to: u64) {
+        let (first, last) = self.span.unwrap_or((from, to));
+        self.span = Some((first.min(from), last.max(to)));
+    }
+
+    /// CPU time of the operations themselves. Taken from the sums, because the kernel tells user from kernel
+    /// time by ticks, which are longer than most passes.
+    pub fn operations_cpu(&self) -> CpuTime {
+        CpuTime { user_ns: self.cpu.user_ns.saturating_sub(self.generator_ns), ..self.cpu }
+    }
+
     /// The measure of a step with `motors` motors.
     pub fn into_measure(self, motors: u32, rate_base: RateBase, wire_counted: bool) -> Measure {
+        let client_cpu = self.operations_cpu();
         Measure {
             window_ns: self.window_ns,
             busy_ns: self.busy_ns,
@@ -76,13 +133,15 @@ impl Tally {
             verified: self.verified,
             wire: wire_counted.then_some(self.wire),
             errors: self.errors,
+            passes: self.passes,
             motors_assigned: motors,
             motors_reported: self.motors_reported,
+            shares: self.shares,
             censored: self.censored,
             response: self.response,
             service: self.service,
             lag: self.lag,
-            client_cpu: self.cpu,
+            client_cpu,
             evidence: self.evidence,
         }
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, mpsc};
 use std::task::{Context, Poll};
 
-use sharebench_engine::{Run, RunEnd, StartError, StopSignal};
+use sharebench_engine::{Clock, Run, RunEnd, StartError, StopSignal};
 use sharebench_model::{
     DataOp, Facts, IoPolicy, MetaOp, MetaReply, MetaYield, PolicyCount, Reply, Residency, RunEvent,
     RunOutcome, Slot, StepResult, Verdict, WireCount,
@@ -128,6 +128,7 @@ fn run(
         directory: ".sharebench-policy",
         resumed: false,
         stop: &stop,
+        clock: &Clock::start(),
         events: &sender,
     }
     .execute();
@@ -269,4 +270,54 @@ fn a_command_that_fails_ends_the_run_names_the_flag_and_leaves_nothing() {
     let RunOutcome::HookFailed(why) = end.unwrap().outcome else { panic!("it went on") };
     assert!(why.contains("--between") && why.contains("exit code 32") && why.contains("busy"), "{why}");
     assert!(steps.is_empty() && target.names().is_empty());
+}
+
+#[test]
+fn motors_keep_policies_and_flush_and_close_within_their_window() {
+    let sweep = "tests = ['write', 'rewrite', 'read', 'reread', 'fwrite', 'fread']\nmotors = [2]\nstream_buffer = '8KiB'\n\
+                 cache = ['normal', 'unbuffered']\nsync = ['write-through']\ninclude_flush = true\ninclude_close = true\n";
+    let target = MemoryTarget::new();
+    let (end, steps) = run("", sweep, &[Arc::new(target.clone())]);
+    assert_eq!(end.unwrap().outcome, RunOutcome::Complete);
+    assert_eq!(steps.len(), 6 * 2);
+    for step in &steps {
+        let (measure, at) = (&step.measure, &step.coordinates);
+        let seen = measure.evidence;
+        let streams = at.text("test").unwrap().starts_with('f');
+        let requests = if streams { measure.operations / 2 } else { measure.operations };
+        let writes = measure.bytes.written > 0;
+        assert_eq!(seen.sent.through, if writes { requests } else { 0 }, "{at}");
+        assert_eq!(seen.sent.unbuffered, if at.text("cache").is_some() { requests } else { 0 }, "{at}");
+        assert_eq!(seen.flushes, if writes { measure.passes } else { 0 }, "{at}");
+        assert!(seen.close_ns > 0 && seen.close_ns + seen.flush_ns < 2 * measure.window_ns, "{at} {seen:?}");
+        assert_eq!((measure.verified, measure.errors.len()), (measure.bytes.read, 0), "{at}");
+        assert!(check(step, "write-through").is_none() && check(step, "unbuffered").is_none(), "{at}");
+    }
+    assert_eq!(target.names(), Vec::<String>::new());
+}
+
+#[test]
+fn what_motors_leave_in_the_caches_is_seen_also_when_they_closed_their_files() {
+    for include in ["", "include_close = true\n"] {
+        let sweep = format!(
+            "tests = ['rewrite', 'read']\nmotors = [2]\nshared_file = true\nsync = ['write-through']\n{include}"
+        );
+        let (_, steps) = run("", &sweep, &[Arc::new(Paged::new(16_384, 4096))]);
+        for step in &steps {
+            let writes = step.coordinates.text("test") == Some("rewrite");
+            assert_eq!(step.measure.evidence.dirty, writes.then_some(4096), "{include}");
+            assert_eq!(check(step, "write-through").is_some(), writes);
+            assert_eq!(check(step, "cold").is_some(), !writes);
+        }
+    }
+}
+
+#[test]
+fn a_command_runs_before_motors_as_well() {
+    let target = MemoryTarget::new();
+    let sweep = "tests = ['write', 'rewrite', 'read']\nmotors = [1, 2]\n";
+    let (end, steps) = run("between = 'true'", sweep, &[Arc::new(target.clone())]);
+    assert_eq!((end.unwrap().outcome, steps.len()), (RunOutcome::Complete, 6));
+    assert!(steps.iter().all(|step| step.measure.errors.is_empty() && step.measure.operations > 0));
+    assert!(target.names().is_empty());
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, mpsc};
 
-use sharebench_engine::{Run, RunEnd, StartError, StopSignal};
+use sharebench_engine::{Clock, Run, RunEnd, StartError, StopSignal};
 use sharebench_model::{ErrorClass, RunEvent, RunOutcome, StepResult, Value, Verdict};
 use sharebench_plan::{Plan, ResolvedPlan};
 use sharebench_target::{Fault, FaultyTarget, MemoryTarget, NullTarget, Target};
@@ -44,6 +44,7 @@ fn execute(text: &str, target: impl Target + 'static, done: &BTreeSet<u32>, stop
         directory: ".sharebench-test",
         resumed: false,
         stop,
+        clock: &Clock::start(),
         events: &sender,
     };
     let end = run.execute();
@@ -79,6 +80,9 @@ fn a_sweep_measures_every_step_verifies_every_byte_and_leaves_nothing() {
         assert!(measure.busy_ns > 0 && measure.busy_ns <= measure.window_ns);
         assert_eq!(measure.wire.map(|wire| wire.requests), Some(measure.operations), "{}", step.coordinates);
         assert_eq!(step.checks.iter().find(|check| check.verdict == Verdict::Invalid), None);
+        for name in ["errors", "bytes", "little", "participation", "ceiling", "threads", "hiccups", "clock"] {
+            assert!(step.checks.iter().any(|check| check.name == name), "no {name}: {:?}", step.checks);
+        }
     }
     assert_eq!(target.names(), Vec::<String>::new());
 }

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
+    /// Nothing could be read to check with: neither for nor against the step.
+    NotKnown,
     /// Every check held.
     #[default]
     Valid,
@@ -18,6 +20,7 @@ pub enum Verdict {
 impl std::fmt::Display for Verdict {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.pad(match self {
+            Self::NotKnown => "not known",
             Self::Valid => "valid",
             Self::Suspicious => "suspicious",
             Self::Invalid => "invalid",
@@ -25,7 +28,7 @@ impl std::fmt::Display for Verdict {
     }
 }
 
-/// One self-check of a step that did not simply pass, or that is worth printing.
+/// One self-check of a step, whether it held or not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Check {
     /// Short name, such as `little` or `bytes`.

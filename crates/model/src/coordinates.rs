@@ -20,6 +20,10 @@ pub mod axis {
     pub const QUEUE_DEPTH: &str = "queue_depth";
     /// Simulated users.
     pub const MOTORS: &str = "motors";
+    /// How the starts of an open load are spaced: `constant`, `poisson`.
+    pub const ARRIVALS: &str = "arrivals";
+    /// Intended starts per second of an open load.
+    pub const RATE: &str = "rate";
     /// Name of the mix of transactions.
     pub const WORKLOAD: &str = "workload";
     /// Cache policy, where it is not the usual one.
@@ -28,6 +32,16 @@ pub mod axis {
     pub const SYNC: &str = "sync";
     /// What the measured time includes beside the operations: `close`, `flush`, `flush+close`.
     pub const INCLUDED: &str = "included";
+    /// `shared` where the motors of a cell share one file; each has its own where the axis is missing.
+    pub const FILES: &str = "files";
+    /// What offsets are multiples of, where that is not the record size.
+    pub const ALIGN: &str = "align";
+    /// Distance of the records of a strided read in records, where it is not 17.
+    pub const STRIDE: &str = "stride";
+    /// Percent of reads in a mix, where it is not 50.
+    pub const READ_SHARE: &str = "read_share";
+    /// Buffer of a buffered stream, where it is not 64 KiB.
+    pub const STREAM_BUFFER: &str = "stream_buffer";
 }
 
 /// A position on one axis.

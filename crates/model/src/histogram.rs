@@ -50,6 +50,13 @@ impl Histogram {
         let _ = self.0.add(&other.0);
     }
 
+    /// Adds those of another histogram's recordings that are longer than `nanos`.
+    pub fn merge_above(&mut self, other: &Self, nanos: u64) {
+        for recorded in other.0.iter_recorded().filter(|recorded| recorded.value_iterated_to() > nanos) {
+            self.record_n(recorded.value_iterated_to(), recorded.count_at_value());
+        }
+    }
+
     /// How many times were recorded.
     pub fn len(&self) -> u64 {
         self.0.len()
@@ -150,6 +157,17 @@ mod tests {
         let mean = times.iter().sum::<u64>() as f64 / times.len() as f64;
         assert!((histogram.mean() / mean - 1.0).abs() < 0.001, "{} {mean}", histogram.mean());
         assert!((histogram.mean() / histogram.0.mean() - 1.0).abs() < 1e-12, "the library's own");
+    }
+
+    #[test]
+    fn only_what_is_longer_is_added() {
+        let (mut one, mut other) = (Histogram::new(), Histogram::new());
+        one.record_n(2_000_000, 3);
+        for nanos in [1_000, 2_000_000, 5_000_000, 5_000_000, 70_000_000] {
+            other.record(nanos);
+        }
+        one.merge_above(&other, one.max());
+        assert_eq!((one.len(), one.quantile(0.5) / 10_000, one.max() / 100_000), (6, 200, 700));
     }
 
     #[test]

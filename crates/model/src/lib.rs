@@ -28,11 +28,11 @@ pub use coordinates::{Coordinates, Value, axis};
 pub use event::RunEvent;
 pub use evidence::{Evidence, PolicyCount, Residency};
 pub use histogram::{Histogram, HistogramError};
-pub use measure::{CpuTime, IoBytes, Measure, RateBase, WireCount};
+pub use measure::{CpuTime, IoBytes, Measure, MotorShare, RateBase, WireCount};
 pub use op::{
     DataOp, Entry, ErrorClass, FileRef, MetaOp, MetaReply, MetaYield, OpError, OpenHow, Reply, Slot, Space,
     Stability, Stat,
 };
 pub use policy::{CachePolicy, IoPolicy, SyncPolicy};
 pub use random::{Random, mix};
-pub use run::{Facts, RunHeader, RunOutcome, StepResult, TargetIdentity};
+pub use run::{Facts, IMPORTED, ORIGIN_FACT, RunHeader, RunOutcome, StepResult, TargetIdentity};

@@ -16,6 +16,12 @@ pub enum RateBase {
     Busy,
     /// The whole window: user loads, where pauses belong to the load.
     Window,
+    /// Nothing: an imported source told the rate itself, in thousandths per second, of bytes or, where no
+    /// bytes were moved, of operations. The times were derived from it, rounded to nanoseconds.
+    Told {
+        /// Thousandths per second.
+        milli: u64,
+    },
 }
 
 /// Application bytes of a step.
@@ -89,6 +95,19 @@ impl CpuTime {
     }
 }
 
+/// What one of several motors contributed to a cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct MotorShare {
+    /// Application bytes, both directions.
+    pub bytes: u64,
+    /// Operations completed, failed ones included.
+    pub operations: u64,
+    /// Whole passes over its file.
+    pub passes: u64,
+    /// Time from its first start to its last end, summed over the rounds of the cell.
+    pub worked_ns: u64,
+}
+
 /// What one step yielded.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measure {
@@ -110,10 +129,14 @@ pub struct Measure {
     pub wire: Option<WireCount>,
     /// Failures by class.
     pub errors: BTreeMap<ErrorClass, u64>,
+    /// Whole passes over a file, where the step makes any: how often a small cell was repeated.
+    pub passes: u64,
     /// Motors the step was given.
     pub motors_assigned: u32,
     /// Motors that completed at least one transaction in the window (MPS).
     pub motors_reported: u32,
+    /// Each motor's contribution, in throughput mode.
+    pub shares: Vec<MotorShare>,
     /// Operations or transactions still in flight when the window ended.
     pub censored: u64,
     /// ended - intended per transaction.
@@ -132,23 +155,42 @@ impl Measure {
     /// The time that rates are divided by.
     pub fn base_ns(&self) -> u64 {
         match self.rate_base {
-            RateBase::Busy => self.busy_ns,
+            RateBase::Busy | RateBase::Told { .. } => self.busy_ns,
             RateBase::Window => self.window_ns,
+        }
+    }
+
+    /// The rate that an imported source told, per second.
+    fn told(&self) -> Option<f64> {
+        match self.rate_base {
+            RateBase::Told { milli } => Some(milli as f64 / 1e3),
+            RateBase::Busy | RateBase::Window => None,
         }
     }
 
     /// Application bytes per second; none when no time was measured.
     pub fn throughput(&self) -> Option<f64> {
+        if let (Some(told), 1..) = (self.told(), self.bytes.total()) {
+            return Some(told);
+        }
         per_second(self.bytes.total(), self.base_ns())
     }
 
     /// Operations per second.
     pub fn operation_rate(&self) -> Option<f64> {
+        match (self.told(), self.bytes.total()) {
+            (Some(told), 0) => return Some(told),
+            (Some(told), bytes) => return Some(told / bytes as f64 * self.operations as f64),
+            (None, _) => {}
+        }
         per_second(self.operations, self.base_ns())
     }
 
     /// Transactions per second.
     pub fn transaction_rate(&self) -> Option<f64> {
+        if self.told().is_some() && self.transactions == self.operations {
+            return self.operation_rate();
+        }
         per_second(self.transactions, self.base_ns())
     }
 

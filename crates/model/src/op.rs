@@ -126,6 +126,15 @@ pub enum MetaOp {
         /// The directory.
         path: String,
     },
+    /// Map the first bytes of an open file into memory: from now on reads and writes of it are copies from
+    /// and to a shared mapping, as an application with `mmap` does them, until it is mapped anew, unmapped
+    /// by 0 bytes, or closed. [`ErrorClass::Unsupported`] where nothing can be mapped.
+    Map {
+        /// The file.
+        file: FileRef,
+        /// Length of the mapping, at most the file's; 0 unmaps.
+        bytes: u64,
+    },
     /// Rename within the target, replacing an existing file.
     Rename {
         /// Old name.

@@ -29,6 +29,18 @@ impl Random {
         (self.next() >> 11) as f64 / (1u64 << 53) as f64
     }
 
+    /// A number of the exponential distribution with mean 1.
+    pub fn exponential(&mut self) -> f64 {
+        // libm's own logarithm: the system's may differ in the last bit, and with it a whole schedule.
+        -libm::log(1.0 - self.unit())
+    }
+
+    /// A number of the standard normal distribution (Box and Muller 1958, one of each pair).
+    pub fn normal(&mut self) -> f64 {
+        let radius = libm::sqrt(2.0 * self.exponential());
+        radius * libm::cos(2.0 * std::f64::consts::PI * self.unit())
+    }
+
     /// Puts a slice into random order (Fisher-Yates).
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
@@ -64,6 +76,25 @@ mod tests {
         };
         assert_eq!(draw(1), draw(1));
         assert_ne!(draw(1), draw(2));
+    }
+
+    #[test]
+    fn exponential_and_normal_numbers_have_their_moments() {
+        let mut random = Random::new(3, 3);
+        let count = 200_000;
+        let moments = |draw: &mut dyn FnMut() -> f64| {
+            let (mut sum, mut squares) = (0.0, 0.0);
+            for _ in 0..count {
+                let number = draw();
+                sum += number;
+                squares += number * number;
+            }
+            (sum / f64::from(count), squares / f64::from(count))
+        };
+        let (mean, square) = moments(&mut || random.exponential());
+        assert!((mean - 1.0).abs() < 0.01 && (square - 2.0).abs() < 0.05, "{mean} {square}");
+        let (mean, square) = moments(&mut || random.normal());
+        assert!(mean.abs() < 0.01 && (square - 1.0).abs() < 0.02, "{mean} {square}");
     }
 
     #[test]

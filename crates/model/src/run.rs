@@ -9,6 +9,11 @@ use crate::{Check, Coordinates, Measure, Verdict};
 /// Named facts: environment, versions, what a target negotiated. Never a secret.
 pub type Facts = BTreeMap<String, String>;
 
+/// Name of the environment fact that says where a run comes from, when sharebench did not measure it.
+pub const ORIGIN_FACT: &str = "origin";
+/// Its value for results of another program.
+pub const IMPORTED: &str = "imported";
+
 /// A target as the run names it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TargetIdentity {
@@ -23,7 +28,7 @@ pub struct TargetIdentity {
 pub struct RunHeader {
     /// What the user calls it, or the command.
     pub title: String,
-    /// Start, milliseconds since 1970 (UTC).
+    /// Start, milliseconds since 1970 (UTC); 0 where an imported source does not tell.
     pub started_unix_ms: u64,
     /// Version of sharebench.
     pub version: String,
@@ -37,6 +42,13 @@ pub struct RunHeader {
     pub environment: Facts,
     /// Systems under test, in the plan's order.
     pub targets: Vec<TargetIdentity>,
+}
+
+impl RunHeader {
+    /// True when another program measured it.
+    pub fn is_imported(&self) -> bool {
+        self.environment.get(ORIGIN_FACT).is_some_and(|origin| origin == IMPORTED)
+    }
 }
 
 /// One finished step.
@@ -54,14 +66,14 @@ pub struct StepResult {
     pub started_unix_ms: u64,
     /// What it yielded.
     pub measure: Measure,
-    /// Self-checks worth showing.
+    /// Self-checks, those that held too.
     pub checks: Vec<Check>,
 }
 
 impl StepResult {
-    /// The worst verdict of the step's checks.
+    /// The worst verdict of the step's checks; what could not be checked does not count.
     pub fn verdict(&self) -> Verdict {
-        self.checks.iter().map(|check| check.verdict).max().unwrap_or_default()
+        self.checks.iter().map(|check| check.verdict).max().unwrap_or_default().max(Verdict::Valid)
     }
 }
 

@@ -100,6 +100,51 @@ impl From<ByteSize> for String {
     }
 }
 
+/// A rate in bits per second, as links are sold: read and shown as `1Gbit`, `100Mbit`, `2.5Gbit`.
+///
+/// ```
+/// use sharebench_model::units::BitRate;
+/// assert_eq!("2.5Gbit".parse(), Ok(BitRate(2_500_000_000)));
+/// assert_eq!(BitRate(10_000_000).to_string(), "10Mbit");
+/// assert!("1GB".parse::<BitRate>().is_err(), "bytes are no bits");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BitRate(pub u64);
+
+const BIT_RATES: [(&str, u64); 4] =
+    [("Gbit", 1_000_000_000), ("Mbit", 1_000_000), ("kbit", 1_000), ("bit", 1)];
+
+impl BitRate {
+    /// The same in bytes per second.
+    pub fn bytes_per_s(self) -> f64 {
+        self.0 as f64 / 8.0
+    }
+}
+
+impl FromStr for BitRate {
+    type Err = UnitError;
+
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        let expected = "a link rate such as 100Mbit, 1Gbit or 2.5Gbit";
+        let error = || UnitError { text: text.to_owned(), expected };
+        let (digits, scale, unit) = split_number(text.trim()).ok_or_else(error)?;
+        let unit = unit.strip_suffix("/s").unwrap_or(unit);
+        let known = BIT_RATES.into_iter().find(|(name, _)| name.eq_ignore_ascii_case(unit));
+        let bits = digits.checked_mul(u128::from(known.ok_or_else(error)?.1)).ok_or_else(error)?;
+        let bits = u64::try_from(bits / 10u128.pow(scale)).map_err(|_| error())?;
+        if bits == 0 { Err(error()) } else { Ok(Self(bits)) }
+    }
+}
+
+impl fmt::Display for BitRate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // A tenth of a unit is a usual rate: 2.5Gbit.
+        let whole = |n: u64| self.0 >= n && (self.0 * 10).is_multiple_of(n);
+        let (unit, factor) = BIT_RATES.into_iter().find(|(_, n)| whole(*n)).unwrap_or(("bit", 1));
+        f.pad(&format!("{}{unit}", self.0 as f64 / factor as f64))
+    }
+}
+
 /// Reads `200ms`, `1.5s`, `2m`, `1h`; a number without unit is refused.
 pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
     let error = || UnitError { text: text.to_owned(), expected: "a duration such as 200ms, 10s or 5m" };

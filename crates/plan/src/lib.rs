@@ -9,20 +9,30 @@
 //! assert_eq!(plan.resolve().unwrap().targets[0].name, "tmp");
 //! ```
 
+mod auto;
 mod mistake;
+mod pace;
 mod parse;
+mod parse_sweep;
 mod plan;
 mod policies;
+mod range;
+mod record_work;
 mod resolve;
 mod resolved;
 mod schedule;
+mod sweep;
 mod test;
 mod workload;
 mod write;
 
+pub use auto::Auto;
 pub use mistake::{Mistake, Mistakes};
+pub use pace::{Arrivals, Pace, Think};
 pub use plan::{Depth, Load, Plan, PlannedTarget, Sweep, Verify};
 pub use policies::Policies;
-pub use resolved::{RecordWork, ResolvedPlan, StepPlan, TransactionWork, Work};
-pub use test::{Pattern, Test};
-pub use workload::{CopyDirection, DataFile, Transaction, WORKLOADS, Workload};
+pub use range::{Countable, Values};
+pub use record_work::{Grid, RecordWork};
+pub use resolved::{ResolvedPlan, StepPlan, TransactionWork, Work};
+pub use test::{Access, Direction, Pattern, Start, Test};
+pub use workload::{CopyDirection, DataFile, Extent, Transaction, WORKLOADS, Workload};

@@ -8,7 +8,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::mistake::nearest;
-use crate::{Depth, Load, Mistake, Mistakes, Plan, PlannedTarget, Policies, Sweep, Verify};
+use crate::{Depth, Load, Mistake, Mistakes, Plan, PlannedTarget, Policies, Verify};
 
 impl Plan {
     /// Reads a plan; all mistakes at once. Values are checked against each other by [`Plan::resolve`].
@@ -45,7 +45,7 @@ impl Plan {
     }
 }
 
-const TOP: [&str; 11] = [
+const TOP: [&str; 12] = [
     "title",
     "seed",
     "repetitions",
@@ -53,19 +53,20 @@ const TOP: [&str; 11] = [
     "verify",
     "timeout",
     "between",
+    "link",
     "target",
     "sweep",
     "depth",
     "load",
 ];
 
-struct Reader<'a> {
+pub(crate) struct Reader<'a> {
     text: &'a str,
     plan: Plan,
     mistakes: Mistakes,
 }
 
-type Item<'a> = Spanned<DeValue<'a>>;
+pub(crate) type Item<'a> = Spanned<DeValue<'a>>;
 
 impl Reader<'_> {
     fn top(&mut self, table: &DeTable<'_>) {
@@ -78,6 +79,7 @@ impl Reader<'_> {
                 "repetitions" => self.plan.repetitions = self.count(field, value),
                 "sample" => self.plan.sample = self.duration(field, value),
                 "timeout" => self.plan.timeout = self.duration(field, value),
+                "link" => self.plan.link = self.parsed(field, value),
                 "verify" => self.plan.verify = self.verify(field, value),
                 "between" => self.plan.between = self.string(field, value),
                 "target" => self.targets(value),
@@ -153,34 +155,24 @@ impl Reader<'_> {
         Some(section)
     }
 
-    fn sweep(&mut self, sweep: &mut Sweep, name: &str, value: &Item<'_>) -> &'static [&'static str] {
-        match name {
-            "file_sizes" => sweep.file_sizes = self.list("sweep.file_sizes", value),
-            "record_sizes" => sweep.record_sizes = self.list("sweep.record_sizes", value),
-            "tests" => sweep.tests = self.list("sweep.tests", value),
-            other => self.policies(&mut sweep.policies, "sweep", other, value),
-        }
-        &["file_sizes", "record_sizes", "tests", "cache", "sync", "include_close", "include_flush"]
-    }
-
     fn depth(&mut self, depth: &mut Depth, name: &str, value: &Item<'_>) -> &'static [&'static str] {
         match name {
             "file_size" => depth.file_size = self.parsed("depth.file_size", value),
-            "record_sizes" => depth.record_sizes = self.list("depth.record_sizes", value),
-            "depths" => depth.depths = self.list("depth.depths", value),
-            "tests" => depth.tests = self.list("depth.tests", value),
+            "record_sizes" => depth.record_sizes = self.values("depth.record_sizes", value),
+            "depths" => depth.depths = self.values("depth.depths", value),
+            "tests" => depth.tests = self.tests("depth.tests", value),
             other => self.policies(&mut depth.policies, "depth", other, value),
         }
         &["file_size", "record_sizes", "depths", "tests", "cache", "sync", "include_close", "include_flush"]
     }
 
-    fn policies(&mut self, policies: &mut Policies, section: &str, name: &str, value: &Item<'_>) {
+    pub(crate) fn policies(&mut self, policies: &mut Policies, section: &str, name: &str, value: &Item<'_>) {
         let field = format!("{section}.{name}");
         match name {
-            "cache" => policies.cache = self.list(&field, value),
-            "sync" => policies.sync = self.list(&field, value),
-            "include_close" => policies.include_close = self.truth(&field, value),
-            "include_flush" => policies.include_flush = self.truth(&field, value),
+            "cache" => policies.cache = self.items(&field, value),
+            "sync" => policies.sync = self.items(&field, value),
+            "include_close" => policies.include_close = self.flag(&field, value),
+            "include_flush" => policies.include_flush = self.flag(&field, value),
             _ => {}
         }
     }
@@ -188,15 +180,17 @@ impl Reader<'_> {
     fn load(&mut self, load: &mut Load, name: &str, value: &Item<'_>) -> &'static [&'static str] {
         match name {
             "workload" => load.workload = self.string("load.workload", value),
-            "steps" => load.steps = self.list("load.steps", value),
-            "think" => load.think = self.duration("load.think", value),
+            "steps" => load.steps = self.values("load.steps", value),
+            "arrivals" => load.arrivals = self.text("load.arrivals", value),
+            "rates" => load.rates = self.values("load.rates", value),
+            "think" => load.think = self.text("load.think", value),
             "warm_up" => load.warm_up = self.duration("load.warm_up", value),
             "measure" => load.measure = self.duration("load.measure", value),
             "scale" => load.scale = self.parsed("load.scale", value),
             "block" => load.block = self.parsed("load.block", value),
             _ => {}
         }
-        &["workload", "steps", "think", "warm_up", "measure", "scale", "block"]
+        &["workload", "steps", "arrivals", "rates", "think", "warm_up", "measure", "scale", "block"]
     }
 
     fn string(&mut self, field: &str, value: &Item<'_>) -> Option<String> {
@@ -207,16 +201,14 @@ impl Reader<'_> {
         None
     }
 
-    fn truth(&mut self, field: &str, value: &Item<'_>) -> Option<bool> {
-        if let DeValue::Boolean(truth) = value.get_ref() {
-            return Some(*truth);
-        }
-        self.blame(field, value, "is neither true nor false", "write true or false without quotes");
-        None
+    /// A text, as the type itself reads it.
+    fn text<T: FromStr<Err = String>>(&mut self, field: &str, value: &Item<'_>) -> Option<T> {
+        let text = self.string(field, value)?;
+        text.parse().map_err(|error: String| self.blame(field, value, &error, "")).ok()
     }
 
     /// A text or a bare number, as the type itself reads it.
-    fn parsed<T: FromStr<Err: ToString>>(&mut self, field: &str, value: &Item<'_>) -> Option<T> {
+    pub(crate) fn parsed<T: FromStr<Err: ToString>>(&mut self, field: &str, value: &Item<'_>) -> Option<T> {
         let text = match value.get_ref() {
             DeValue::String(text) => text.as_ref().to_owned(),
             DeValue::Integer(number) if number.radix() == 10 => number.as_str().replace('_', ""),
@@ -226,14 +218,6 @@ impl Reader<'_> {
             }
         };
         text.parse().map_err(|error: T::Err| self.blame(field, value, &error.to_string(), "")).ok()
-    }
-
-    fn list<T: FromStr<Err: ToString>>(&mut self, field: &str, value: &Item<'_>) -> Option<Vec<T>> {
-        let DeValue::Array(items) = value.get_ref() else {
-            self.blame(field, value, "is not a list", "write [a, b, c]");
-            return None;
-        };
-        Some(items.iter().filter_map(|item| self.parsed(field, item)).collect())
     }
 
     fn count(&mut self, field: &str, value: &Item<'_>) -> Option<u32> {
@@ -285,7 +269,7 @@ impl Reader<'_> {
         });
     }
 
-    fn blame(&mut self, field: &str, value: &Item<'_>, problem: &str, hint: &str) {
+    pub(crate) fn blame(&mut self, field: &str, value: &Item<'_>, problem: &str, hint: &str) {
         let line = Some(line_of(self.text, value.span().start));
         self.mistakes.0.push(Mistake {
             field: field.into(),
@@ -344,6 +328,40 @@ mod tests {
             "line 9: load.workload",
         ] {
             assert!(shown.contains(word), "{word} missing in {shown}");
+        }
+    }
+
+    #[test]
+    fn an_open_load_has_a_step_for_each_number_of_motors_and_each_rate() {
+        let text = "[[target]]\nurl = '/tmp'\n[load]\nworkload = 'single-read'\narrivals = 'poisson'\nsteps = [8, 16]\nrates = [100, 500]\n";
+        let resolved = Plan::parse(text).unwrap().resolve().unwrap();
+        let cells: Vec<String> = resolved.steps.iter().map(|step| step.coordinates.to_string()).collect();
+        assert_eq!(cells.len(), 4);
+        assert_eq!(cells[1], "arrivals=poisson motors=8 rate=500 workload=single-read");
+        let again = Plan::parse(&resolved.typed.to_toml()).unwrap().resolve().unwrap();
+        assert_eq!(again.steps, resolved.steps);
+    }
+
+    #[test]
+    fn loads_that_are_neither_open_nor_closed_are_refused() {
+        let mistakes = |load: &str| {
+            let text = format!("[[target]]\nurl = '/tmp'\n[load]\n{load}");
+            Plan::parse(&text).and_then(|plan| plan.resolve()).unwrap_err().to_string()
+        };
+        for (load, said) in [
+            ("rates = [100]", "line 4: load.rates: the load is closed"),
+            ("arrivals = 'poisson'", "load.rates: poisson arrivals need a rate"),
+            ("arrivals = 'constant'\nrates = [0]", "load.rates: 0 is outside of 1..1000000"),
+            (
+                "arrivals = 'constant'\nrates = [5]\nthink = '1s'",
+                "line 6: load.think: with constant arrivals",
+            ),
+            ("arrivals = 'bursts'", "known are closed, constant and poisson"),
+            ("think = 'gamma 1s'", "known are constant and exp"),
+            ("rate = 5", "did you mean 'rates'?"),
+            ("workload = 'single-read'\nscale = '8KiB'\nblock = '64KiB'", "64KiB is larger than the file"),
+        ] {
+            assert!(mistakes(load).contains(said), "{load}: {}", mistakes(load));
         }
     }
 

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use sharebench_model::units::ByteSize;
+use sharebench_model::units::{BitRate, ByteSize};
 
-use crate::{Policies, Test};
+use crate::{Arrivals, Auto, Policies, Test, Think};
 
 /// How thoroughly reads are checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -39,15 +39,31 @@ pub struct PlannedTarget {
     pub url: String,
 }
 
-/// File sizes x record sizes x tests, one operation in flight.
+/// File sizes x record sizes x tests, and further axes where they are named.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sweep {
+    /// One of IOzone's matrices; lists below replace its own, its rules stay.
+    pub auto: Option<Auto>,
     /// Bytes per file.
     pub file_sizes: Option<Vec<ByteSize>>,
     /// Bytes per operation.
     pub record_sizes: Option<Vec<ByteSize>>,
     /// What to do.
     pub tests: Option<Vec<Test>>,
+    /// Operations in flight per motor.
+    pub depths: Option<Vec<u32>>,
+    /// Throughput mode: motors at work at once, over one common window.
+    pub motors: Option<Vec<u32>>,
+    /// The motors share one file, each working on a part of its own, instead of having a file each.
+    pub shared_file: Option<bool>,
+    /// What offsets are multiples of, in bytes; 0 for the record size.
+    pub align: Option<Vec<ByteSize>>,
+    /// Distance of the records of a strided read, in records.
+    pub stride: Option<Vec<u32>>,
+    /// Percent of the records that a random mix reads.
+    pub read_share: Option<Vec<u32>>,
+    /// Buffer of the buffered streams, in bytes.
+    pub stream_buffer: Option<ByteSize>,
     /// With which caches and which durability.
     pub policies: Policies,
 }
@@ -74,8 +90,12 @@ pub struct Load {
     pub workload: Option<String>,
     /// Motors per step.
     pub steps: Option<Vec<u32>>,
-    /// Pause between transactions.
-    pub think: Option<Duration>,
+    /// Who decides when the next transaction starts.
+    pub arrivals: Option<Arrivals>,
+    /// Intended starts per second of an open load, per step.
+    pub rates: Option<Vec<u32>>,
+    /// Pause between transactions of a closed load.
+    pub think: Option<Think>,
     /// Unmeasured start of a step.
     pub warm_up: Option<Duration>,
     /// Measured part of a step.
@@ -101,6 +121,8 @@ pub struct Plan {
     pub verify: Option<Verify>,
     /// Deadline of one operation, and of connecting.
     pub timeout: Option<Duration>,
+    /// Rate of the link to the targets, where the user knows it.
+    pub link: Option<BitRate>,
     /// A command of the user's own that runs on this machine before each step is measured, by `sh -c`.
     pub between: Option<String>,
     /// Systems under test.

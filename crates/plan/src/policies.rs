@@ -1,9 +1,8 @@
 //! Cache and sync policies as axes of a sweep or depth study, and what the measured time includes.
 
-use sharebench_model::{CachePolicy, IoPolicy, SyncPolicy, Value, axis};
+use sharebench_model::{CachePolicy, IoPolicy, SyncPolicy};
 
-use crate::Work;
-use crate::schedule::Cell;
+use crate::RecordWork;
 
 /// The policies that every cell of a study is measured with, as typed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -29,44 +28,17 @@ impl Policies {
         }
     }
 
-    /// Every cell with every policy.
-    pub(crate) fn across(&self, cells: &[Cell]) -> Vec<Cell> {
+    /// A cell with every policy that it can tell from others.
+    pub(crate) fn across(&self, work: &RecordWork) -> Vec<RecordWork> {
         let (caches, syncs) = (self.cache.as_deref().unwrap_or(&[]), self.sync.as_deref().unwrap_or(&[]));
-        let mut all = Vec::with_capacity(cells.len() * caches.len() * syncs.len());
-        for cell in cells {
-            // A test that does not write has nothing to write through.
-            let writes = matches!(&cell.1, Work::Records(work) if work.test.writes());
-            let usual = [SyncPolicy::Normal];
-            let syncs = if writes { syncs } else { &usual[..] };
-            for &cache in caches {
-                all.extend(
-                    syncs.iter().map(|&sync| self.with(cell.clone(), IoPolicy { cache, sync }, writes)),
-                );
-            }
-        }
-        all
-    }
-
-    fn with(&self, (mut at, mut work): Cell, policy: IoPolicy, writes: bool) -> Cell {
-        let close = self.include_close == Some(true);
-        // Nothing is flushed by a test that only reads.
-        let flush = self.include_flush == Some(true) && writes;
-        if let Work::Records(work) = &mut work {
-            (work.policy, work.include_close, work.include_flush) = (policy, close, flush);
-        }
-        // The usual position is not named, so that runs of earlier versions stay comparable.
-        if policy.cache != CachePolicy::Normal {
-            at = at.with(axis::CACHE, Value::text(policy.cache.name()));
-        }
-        if policy.sync != SyncPolicy::Normal {
-            at = at.with(axis::SYNC, Value::text(policy.sync.name()));
-        }
-        let included = [("flush", flush), ("close", close)].into_iter().filter(|(_, on)| *on);
-        let included: Vec<_> = included.map(|(name, _)| name).collect();
-        if !included.is_empty() {
-            at = at.with(axis::INCLUDED, Value::text(included.join("+")));
-        }
-        (at, work)
+        // A test that does not write has nothing to write through, and nothing to flush.
+        let writes = work.test.writes();
+        let syncs = if writes { syncs } else { &[SyncPolicy::Normal] };
+        let include_close = self.include_close == Some(true);
+        let include_flush = self.include_flush == Some(true) && writes;
+        let with = |cache| syncs.iter().map(move |&sync| IoPolicy { cache, sync });
+        let policies = caches.iter().copied().flat_map(with);
+        policies.map(|policy| RecordWork { policy, include_close, include_flush, ..work.clone() }).collect()
     }
 }
 

@@ -1,22 +1,18 @@
 //! From a plan as typed to a resolved plan: defaults, checks across fields, schedule.
 
+mod load;
+
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use sharebench_model::units::ByteSize;
-use sharebench_model::{Coordinates, IoPolicy, Value, axis};
-
 use crate::schedule::{Cell, append};
-use crate::workload::WORKLOADS;
-use crate::{
-    Depth, Load, Mistake, Mistakes, Plan, Policies, RecordWork, ResolvedPlan, Sweep, Test, TransactionWork,
-    Verify, Work, Workload,
-};
+use crate::{Access, Depth, Mistake, Mistakes, Plan, Policies, RecordWork, ResolvedPlan, Test, Verify};
+use sharebench_model::units::ByteSize;
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
-const MAX_RECORD: u64 = 64 * MIB;
-const MAX_FILE: u64 = 1 << 44;
+pub(crate) const MAX_RECORD: u64 = 64 * MIB;
+pub(crate) const MAX_FILE: u64 = 1 << 44;
 
 /// Most steps a plan may hold: beyond this a plan is a slip of a unit, not a wish.
 const MAX_STEPS: usize = 1_000_000;
@@ -30,9 +26,9 @@ impl Plan {
     }
 }
 
-struct Resolver<'a> {
-    plan: &'a Plan,
-    typed: Plan,
+pub(crate) struct Resolver<'a> {
+    pub plan: &'a Plan,
+    pub typed: Plan,
     mistakes: Mistakes,
 }
 
@@ -57,7 +53,7 @@ impl Resolver<'_> {
 
         let mut steps = Vec::new();
         let targets = self.plan.targets.len() as u32;
-        let mut cells = self.plan.sweep.clone().map_or(Vec::new(), |sweep| self.sweep_cells(sweep, sample));
+        let mut cells = self.plan.sweep.as_ref().map_or(Vec::new(), |sweep| self.sweep_cells(sweep, sample));
         cells.extend(self.plan.depth.clone().map_or(Vec::new(), |depth| self.depth_cells(depth, sample)));
         let loads = self.plan.load.clone().map_or(Vec::new(), |load| self.load_cells(load));
         let total = (cells.len() * repetitions as usize + loads.len()) * targets as usize;
@@ -73,8 +69,8 @@ impl Resolver<'_> {
         }
         let title = self.typed.title.get_or_insert_with(|| "run".into()).clone();
         let typed = self.typed.clone();
-        let targets = typed.targets.clone();
-        ResolvedPlan { title, seed, verify, timeout, between, targets, steps, typed }
+        let (link, targets) = (typed.link, typed.targets.clone());
+        ResolvedPlan { title, seed, verify, timeout, between, link, targets, steps, typed }
     }
 
     fn check_targets(&mut self) {
@@ -104,39 +100,6 @@ impl Resolver<'_> {
         }
     }
 
-    fn sweep_cells(&mut self, sweep: Sweep, sample: Duration) -> Vec<Cell> {
-        let files = sweep.file_sizes.unwrap_or_else(|| sizes(&[64 * KIB, MIB, 16 * MIB]));
-        let records = sweep.record_sizes.unwrap_or_else(|| sizes(&[4 * KIB, 64 * KIB, MIB]));
-        let tests = sweep.tests.unwrap_or_else(|| Test::ALL.to_vec());
-        self.check_list("sweep.file_sizes", &files, 512, MAX_FILE);
-        self.check_list("sweep.record_sizes", &records, 512, MAX_RECORD);
-        self.check_tests("sweep.tests", &tests);
-        let mut cells = Vec::new();
-        for file in &files {
-            let fitting: Vec<_> = records.iter().filter(|record| record <= &file).collect();
-            if fitting.is_empty() && !records.is_empty() {
-                let smallest = records.iter().min().copied().unwrap_or_default();
-                self.blame(
-                    "sweep.record_sizes",
-                    &format!(
-                        "every record size is larger than the file size {file} (smallest is {smallest})"
-                    ),
-                    "a record must fit into its file",
-                );
-            }
-            for record in fitting {
-                self.check_divides("sweep.file_sizes", *file, *record);
-                cells.extend(tests.iter().map(|&test| record_cell(test, *file, *record, 1, sample)));
-            }
-        }
-        let policies = sweep.policies.complete();
-        self.check_policies("sweep", &policies);
-        let cells = policies.across(&cells);
-        let (file_sizes, record_sizes) = (Some(files), Some(records));
-        self.typed.sweep = Some(Sweep { file_sizes, record_sizes, tests: Some(tests), policies });
-        cells
-    }
-
     fn depth_cells(&mut self, depth: Depth, sample: Duration) -> Vec<Cell> {
         let file = depth.file_size.unwrap_or(ByteSize(64 * MIB));
         let records = depth.record_sizes.unwrap_or_else(|| sizes(&[4 * KIB, 64 * KIB]));
@@ -148,6 +111,13 @@ impl Resolver<'_> {
         self.check_list("depth.record_sizes", &records, 512, MAX_RECORD);
         self.check_tests("depth.tests", &tests);
         self.check_counts("depth.depths", &depths, 1024);
+        for test in tests.iter().filter(|test| test.access() != Access::Request) {
+            let why =
+                format!("{test} knows no queue depth: a stream or mapping is used one record at a time");
+            self.blame("depth.tests", &why, "measure it by a sweep");
+        }
+        let policies = depth.policies.complete();
+        self.check_policies("depth", &policies);
         let mut cells = Vec::new();
         for &record in &records {
             if record > file {
@@ -159,13 +129,17 @@ impl Resolver<'_> {
                 continue;
             }
             self.check_divides("depth.file_size", file, record);
+            if tests.contains(&Test::StrideRead) && file.0 / record.0.max(1) <= u64::from(RecordWork::STRIDE)
+            {
+                let why =
+                    format!("a {file} file of {record} records has no stride of {}", RecordWork::STRIDE);
+                self.blame("depth.tests", &why, "use a larger file or leave stride-read out");
+            }
             for &queue_depth in &depths {
-                cells.extend(tests.iter().map(|&test| record_cell(test, file, record, queue_depth, sample)));
+                let works = tests.iter().map(|&test| depth_work(test, file, record, queue_depth, sample));
+                cells.extend(works.flat_map(|work| policies.across(&work)).map(RecordWork::into_cell));
             }
         }
-        let policies = depth.policies.complete();
-        self.check_policies("depth", &policies);
-        let cells = policies.across(&cells);
         self.typed.depth = Some(Depth {
             file_size: Some(file),
             record_sizes: Some(records),
@@ -176,55 +150,7 @@ impl Resolver<'_> {
         cells
     }
 
-    fn load_cells(&mut self, load: Load) -> Vec<Cell> {
-        let name = load.workload.unwrap_or_else(|| WORKLOADS[0].0.into());
-        let steps = load.steps.unwrap_or_else(|| vec![1, 2, 5, 10]);
-        let think = load.think.unwrap_or(Duration::from_secs(1));
-        let warm_up = load.warm_up.unwrap_or(Duration::from_secs(2));
-        let measure = load.measure.unwrap_or(Duration::from_secs(10));
-        let scale = load.scale.unwrap_or(ByteSize(5_600_000));
-        let block = load.block.unwrap_or(ByteSize(100_000));
-        self.check_counts("load.steps", &steps, 100_000);
-        self.check_list("load.scale", &[scale], 8 * KIB, MAX_FILE);
-        self.check_list("load.block", &[block], 512, MAX_RECORD);
-        self.duration_within("load.think", think, Duration::ZERO, Duration::from_secs(3600));
-        self.duration_within("load.warm_up", warm_up, Duration::ZERO, Duration::from_secs(86_400));
-        self.duration_within(
-            "load.measure",
-            measure,
-            Duration::from_millis(100),
-            Duration::from_secs(86_400),
-        );
-        let workload = Workload::built_in(&name, scale.0, block.0.min(MAX_RECORD) as u32);
-        if workload.is_none() {
-            let known = WORKLOADS.map(|(name, _)| name);
-            let hint = crate::mistake::nearest(&name, &known).map_or_else(
-                || format!("known are {}", known.join(", ")),
-                |near| format!("did you mean '{near}'?"),
-            );
-            self.blame("load.workload", &format!("'{name}' is no workload"), &hint);
-        }
-        self.typed.load = Some(Load {
-            workload: Some(name),
-            steps: Some(steps.clone()),
-            think: Some(think),
-            warm_up: Some(warm_up),
-            measure: Some(measure),
-            scale: Some(scale),
-            block: Some(block),
-        });
-        let Some(workload) = workload else { return Vec::new() };
-        let cell = |&motors: &u32| {
-            let coordinates = Coordinates::new()
-                .with(axis::WORKLOAD, Value::text(workload.name))
-                .with(axis::MOTORS, Value::Count(u64::from(motors)));
-            let work = TransactionWork { workload: workload.clone(), motors, think, warm_up, measure };
-            (coordinates, Work::Transactions(work))
-        };
-        steps.iter().map(cell).collect()
-    }
-
-    fn check_list(&mut self, field: &str, list: &[ByteSize], least: u64, most: u64) {
+    pub(crate) fn check_list(&mut self, field: &str, list: &[ByteSize], least: u64, most: u64) {
         if list.is_empty() {
             self.blame(field, "the list is empty", "name at least one size");
         }
@@ -234,7 +160,7 @@ impl Resolver<'_> {
         self.check_distinct(field, list);
     }
 
-    fn check_counts(&mut self, field: &str, list: &[u32], most: u64) {
+    pub(crate) fn check_counts(&mut self, field: &str, list: &[u32], most: u64) {
         if list.is_empty() {
             self.blame(field, "the list is empty", "name at least one number");
         }
@@ -244,14 +170,14 @@ impl Resolver<'_> {
         self.check_distinct(field, list);
     }
 
-    fn check_tests(&mut self, field: &str, tests: &[Test]) {
+    pub(crate) fn check_tests(&mut self, field: &str, tests: &[Test]) {
         if tests.is_empty() {
             self.blame(field, "the list is empty", "name at least one test");
         }
         self.check_distinct(field, tests);
     }
 
-    fn check_policies(&mut self, section: &str, policies: &Policies) {
+    pub(crate) fn check_policies(&mut self, section: &str, policies: &Policies) {
         let (cache, sync) = (format!("{section}.cache"), format!("{section}.sync"));
         let (caches, syncs) = (policies.cache.as_deref(), policies.sync.as_deref());
         for (field, empty) in
@@ -265,7 +191,7 @@ impl Resolver<'_> {
         self.check_distinct(&sync, syncs.unwrap_or(&[]));
     }
 
-    fn check_distinct<T: Ord + std::fmt::Display>(&mut self, field: &str, list: &[T]) {
+    pub(crate) fn check_distinct<T: Ord + std::fmt::Display>(&mut self, field: &str, list: &[T]) {
         let mut seen = BTreeSet::new();
         if let Some(twice) = list.iter().find(|item| !seen.insert(*item)) {
             self.blame(
@@ -276,7 +202,7 @@ impl Resolver<'_> {
         }
     }
 
-    fn check_divides(&mut self, field: &str, file: ByteSize, record: ByteSize) {
+    pub(crate) fn check_divides(&mut self, field: &str, file: ByteSize, record: ByteSize) {
         if record.0 > 0 && !file.0.is_multiple_of(record.0) {
             self.blame(
                 field,
@@ -286,7 +212,7 @@ impl Resolver<'_> {
         }
     }
 
-    fn within(&mut self, field: &str, number: u64, least: u64, most: u64) {
+    pub(crate) fn within(&mut self, field: &str, number: u64, least: u64, most: u64) {
         if !(least..=most).contains(&number) {
             let show = |n: u64| if least >= 512 { ByteSize(n).to_string() } else { n.to_string() };
             let (number, least, most) = (show(number), show(least), show(most));
@@ -300,7 +226,7 @@ impl Resolver<'_> {
         }
     }
 
-    fn blame(&mut self, field: &str, problem: &str, hint: &str) {
+    pub(crate) fn blame(&mut self, field: &str, problem: &str, hint: &str) {
         let mistake = Mistake {
             field: field.into(),
             line: self.plan.lines.get(field).copied(),
@@ -317,22 +243,14 @@ fn sizes(list: &[u64]) -> Vec<ByteSize> {
     list.iter().copied().map(ByteSize).collect()
 }
 
-fn record_cell(test: Test, file: ByteSize, record: ByteSize, queue_depth: u32, sample: Duration) -> Cell {
-    let coordinates = Coordinates::new()
-        .with(axis::TEST, Value::text(test.name()))
-        .with(axis::FILE_SIZE, Value::Bytes(file.0))
-        .with(axis::RECORD_SIZE, Value::Bytes(record.0))
-        .with(axis::QUEUE_DEPTH, Value::Count(u64::from(queue_depth)));
+/// A position of a depth study.
+fn depth_work(
+    test: Test,
+    file: ByteSize,
+    record: ByteSize,
+    queue_depth: u32,
+    sample: Duration,
+) -> RecordWork {
     let record_size = record.0.min(MAX_RECORD) as u32;
-    let work = RecordWork {
-        test,
-        file_size: file.0,
-        record_size,
-        queue_depth,
-        sample,
-        policy: IoPolicy::default(),
-        include_close: false,
-        include_flush: false,
-    };
-    (coordinates, Work::Records(work))
+    RecordWork { queue_depth, ..RecordWork::new(test, file.0, record_size, sample) }
 }

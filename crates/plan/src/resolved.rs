@@ -3,40 +3,20 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use sharebench_model::units::BitRate;
 use sharebench_model::{Coordinates, IoPolicy};
 
-use crate::{Plan, PlannedTarget, Test, Verify, Workload};
+use crate::{Access, Pace, Plan, PlannedTarget, RecordWork, Test, Verify, Workload};
 
-/// One file, one test, one motor.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RecordWork {
-    /// What to do.
-    pub test: Test,
-    /// Bytes of the file; a multiple of `record_size`.
-    pub file_size: u64,
-    /// Bytes per operation.
-    pub record_size: u32,
-    /// Operations in flight.
-    pub queue_depth: u32,
-    /// Least busy time; whole passes over the file are repeated until it is reached.
-    pub sample: Duration,
-    /// Caches and durability of the measured file.
-    pub policy: IoPolicy,
-    /// The time of closing the file belongs to the busy time.
-    pub include_close: bool,
-    /// The time of a flush after the writes of each pass belongs to the busy time.
-    pub include_flush: bool,
-}
-
-/// Motors that perform transactions with think time.
+/// Motors that perform transactions at a pace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TransactionWork {
     /// What they perform.
     pub workload: Workload,
     /// How many motors.
     pub motors: u32,
-    /// Pause between transactions.
-    pub think: Duration,
+    /// Who decides when a transaction starts.
+    pub pace: Pace,
     /// Unmeasured start.
     pub warm_up: Duration,
     /// Measured part.
@@ -80,6 +60,8 @@ pub struct ResolvedPlan {
     pub timeout: Duration,
     /// The user's command that runs on this machine before each step is measured.
     pub between: Option<String>,
+    /// Rate of the link to the targets, where the user knows it.
+    pub link: Option<BitRate>,
     /// Systems under test.
     pub targets: Vec<PlannedTarget>,
     /// Every step, in order.
@@ -94,28 +76,38 @@ impl ResolvedPlan {
         self.record_works().map(|work| work.queue_depth).max().unwrap_or(1)
     }
 
-    /// Largest record of any step, in bytes; at least 512.
+    /// Largest request of any step, in bytes; at least 512.
     pub fn max_record(&self) -> u32 {
         let blocks = self.steps.iter().map(|step| match &step.work {
-            Work::Records(work) => work.record_size,
+            Work::Records(work) => work.request_size(),
             Work::Transactions(work) => work.workload.block,
         });
         blocks.max().unwrap_or(512).max(512)
     }
 
-    /// Every policy of the plan with every record size it is used with, each pair once.
-    pub fn policies(&self) -> BTreeSet<(IoPolicy, u32)> {
-        self.record_works().map(|work| (work.policy, work.record_size)).collect()
+    /// Every policy of the plan with what its requests must fit, by name and in bytes, each once.
+    pub fn policies(&self) -> BTreeSet<(IoPolicy, &'static str, u64)> {
+        let pairs = self
+            .record_works()
+            .flat_map(|work| work.boundaries().map(|(name, bytes)| (work.policy, name, bytes)));
+        pairs.collect()
+    }
+
+    /// A test that maps its file into memory, if there is one.
+    pub fn first_mapping(&self) -> Option<Test> {
+        self.record_works().map(|work| work.test).find(|test| test.access() == Access::Mapping)
     }
 
     /// Bytes that one target must have room for.
     pub fn bytes_needed(&self) -> u64 {
-        let mut files: Vec<u64> = self.record_works().map(|work| work.file_size).collect();
+        let mut files: Vec<(u64, u64)> =
+            self.record_works().map(|work| (work.file_size, work.files_at_once())).collect();
+        let of = |(size, count): &(u64, u64)| size.saturating_mul(*count);
+        let largest = files.iter().map(of).max().unwrap_or(0);
         files.sort_unstable();
-        let largest = files.last().copied().unwrap_or(0);
         files.dedup();
-        // One data file per size, the new file of the write test beside them, then the users' copies.
-        let records: u64 = files.iter().sum::<u64>() + largest;
+        // The data files of each size, the new ones of a write test beside them, then the users' copies.
+        let records = files.iter().map(of).fold(largest, u64::saturating_add);
         let loads = self.steps.iter().map(|step| match &step.work {
             Work::Records(_) => 0,
             Work::Transactions(work) => work.workload.bytes_on_target(work.motors),

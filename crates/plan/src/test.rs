@@ -8,54 +8,173 @@ use std::str::FromStr;
 pub enum Pattern {
     /// First to last.
     Sequential,
+    /// Last to first.
+    Backward,
     /// Every record once, in random order.
     Random,
+    /// Every so many records from the first one, then from the second, until every record was visited once.
+    Stride,
+    /// The first record, as often as the file has records.
+    OneSpot,
 }
 
-/// What a cell does to its file, in IOzone's terms.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Test {
-    /// Writes a new file, first to last record.
-    Write,
-    /// Writes an existing file, first to last record.
-    Rewrite,
-    /// Reads a file, after the client's cache of it was dropped where that is possible.
-    Read,
-    /// Reads a file that was read just before.
-    Reread,
-    /// Reads every record once, in random order.
-    RandomRead,
-    /// Writes every record once, in random order.
-    RandomWrite,
+/// The way a test's application takes to its file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// One request per record.
+    Request,
+    /// A buffered stream like that of C's stdio: requests of the size of the stream's buffer.
+    Stream,
+    /// Copies from and to a shared memory mapping of the file.
+    Mapping,
 }
+
+/// What a test does to a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// Reads it.
+    Read,
+    /// Writes it.
+    Write,
+    /// Reads a share of the records and writes the others.
+    Mix,
+}
+
+/// In what state a pass finds its file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Start {
+    /// It is new and empty.
+    Fresh,
+    /// It is complete; nothing is done about caches.
+    AsItIs,
+    /// It is complete, and dropped from the client's cache where that is possible.
+    Cold,
+    /// It was read just before.
+    JustRead,
+}
+
+/// All there is to know of a test.
+struct Form(&'static str, Direction, Pattern, Access, Start, &'static str);
+
+macro_rules! tests {
+    ($($variant:ident: $name:literal $direction:ident $pattern:ident $access:ident $start:ident $about:literal;)+) => {
+        /// What a cell does to its file, in IOzone's terms.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Test {
+            $(#[doc = $about] $variant,)+
+        }
+
+        impl Test {
+            /// Every test, in IOzone's order.
+            pub const ALL: [Self; [$($name),+].len()] = [$(Self::$variant),+];
+
+            const fn form(self) -> Form {
+                match self {
+                    $(Self::$variant => Form(
+                        $name,
+                        Direction::$direction,
+                        Pattern::$pattern,
+                        Access::$access,
+                        Start::$start,
+                        $about,
+                    ),)+
+                }
+            }
+        }
+    };
+}
+
+tests! {
+    Write: "write" Write Sequential Request Fresh "Writes a new file, first to last record.";
+    Rewrite: "rewrite" Write Sequential Request AsItIs "Writes an existing file, first to last record.";
+    Read: "read" Read Sequential Request Cold
+        "Reads a file, after the client's cache of it was dropped where that is possible.";
+    Reread: "reread" Read Sequential Request JustRead "Reads a file that was read just before.";
+    RandomRead: "random-read" Read Random Request AsItIs "Reads every record once, in random order.";
+    RandomWrite: "random-write" Write Random Request AsItIs "Writes every record once, in random order.";
+    RandomMix: "random-mix" Mix Random Request AsItIs
+        "Visits every record once, in random order; reads a share of them and writes the others.";
+    BackwardRead: "backward-read" Read Backward Request AsItIs "Reads every record, last to first.";
+    RecordRewrite: "record-rewrite" Write OneSpot Request AsItIs
+        "Writes the first record again and again, as often as the file has records.";
+    StrideRead: "stride-read" Read Stride Request AsItIs
+        "Reads every so many records, round after round, until each was read once.";
+    Fwrite: "fwrite" Write Sequential Stream Fresh "Writes a new file through a buffered stream.";
+    Frewrite: "frewrite" Write Sequential Stream AsItIs "Writes an existing file through a buffered stream.";
+    Fread: "fread" Read Sequential Stream Cold
+        "Reads a file through a buffered stream, after the client's cache of it was dropped where that is possible.";
+    Freread: "freread" Read Sequential Stream JustRead
+        "Reads a file through a buffered stream that was read just before.";
+    MmapWrite: "mmap-write" Write Sequential Mapping Fresh
+        "Writes a new file of full length through a memory mapping, first to last record.";
+    MmapRewrite: "mmap-rewrite" Write Sequential Mapping AsItIs
+        "Writes an existing file through a memory mapping, first to last record.";
+    MmapRead: "mmap-read" Read Sequential Mapping Cold
+        "Reads a file through a memory mapping, after the client's cache of it was dropped where that is possible.";
+    MmapReread: "mmap-reread" Read Sequential Mapping JustRead
+        "Reads a file through a memory mapping that was read just before.";
+    MmapRandomRead: "mmap-random-read" Read Random Mapping AsItIs
+        "Reads every record once through a memory mapping, in random order.";
+    MmapRandomWrite: "mmap-random-write" Write Random Mapping AsItIs
+        "Writes every record once through a memory mapping, in random order.";
+}
+
+/// Name of several tests at once, and which they are.
+struct Group(&'static str, fn(Test) -> bool);
+
+const GROUPS: [Group; 5] = [
+    Group("usual", |test| Test::USUAL.contains(&test)),
+    Group("requests", |test| matches!(test.access(), Access::Request)),
+    Group("streams", |test| matches!(test.access(), Access::Stream)),
+    Group("mmap", |test| matches!(test.access(), Access::Mapping)),
+    Group("all", |_| true),
+];
 
 impl Test {
-    /// Every test, in IOzone's order.
-    pub const ALL: [Self; 6] =
+    /// What a sweep does when nobody says more.
+    pub const USUAL: [Self; 6] =
         [Self::Write, Self::Rewrite, Self::Read, Self::Reread, Self::RandomRead, Self::RandomWrite];
 
     /// The name in plans, tables and stores.
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Write => "write",
-            Self::Rewrite => "rewrite",
-            Self::Read => "read",
-            Self::Reread => "reread",
-            Self::RandomRead => "random-read",
-            Self::RandomWrite => "random-write",
-        }
+        self.form().0
     }
 
-    /// True when the test writes.
-    pub const fn writes(self) -> bool {
-        matches!(self, Self::Write | Self::Rewrite | Self::RandomWrite)
+    /// Reads, writes or both.
+    pub const fn direction(self) -> Direction {
+        self.form().1
     }
 
     /// Order of its records.
     pub const fn pattern(self) -> Pattern {
-        match self {
-            Self::RandomRead | Self::RandomWrite => Pattern::Random,
-            _ => Pattern::Sequential,
+        self.form().2
+    }
+
+    /// Its way to the file.
+    pub const fn access(self) -> Access {
+        self.form().3
+    }
+
+    /// The state in which each of its passes finds the file.
+    pub const fn start(self) -> Start {
+        self.form().4
+    }
+
+    /// One sentence on it.
+    pub const fn about(self) -> &'static str {
+        self.form().5
+    }
+
+    /// True when the test writes, if only some of its records.
+    pub const fn writes(self) -> bool {
+        matches!(self.direction(), Direction::Write | Direction::Mix)
+    }
+
+    /// The tests of a name: one test, or a group of them (`usual`, `requests`, `streams`, `mmap`, `all`).
+    pub fn named(text: &str) -> Result<Vec<Self>, String> {
+        match GROUPS.iter().find(|group| group.0 == text) {
+            Some(Group(_, belongs)) => Ok(Self::ALL.into_iter().filter(|test| belongs(*test)).collect()),
+            None => text.parse().map(|test| vec![test]),
         }
     }
 }
@@ -70,11 +189,40 @@ impl FromStr for Test {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let known = Self::ALL.map(Self::name);
         Self::ALL.into_iter().find(|test| test.name() == text).ok_or_else(|| {
+            let known: Vec<&str> =
+                Self::ALL.map(Self::name).into_iter().chain(GROUPS.map(|group| group.0)).collect();
             let meant = crate::mistake::nearest(text, &known)
                 .map_or(String::new(), |name| format!("did you mean '{name}'? "));
             format!("'{text}' is no test; {meant}known are {}", known.join(", "))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_test_is_found_by_its_name_and_in_its_groups() {
+        for test in Test::ALL {
+            assert_eq!(Test::named(test.name()), Ok(vec![test]));
+        }
+        let count = |group| Test::named(group).unwrap().len();
+        assert_eq!((count("usual"), count("requests"), count("streams"), count("mmap")), (6, 10, 4, 6));
+        assert_eq!(count("all"), Test::ALL.len());
+        assert!(Test::named("raed").unwrap_err().contains("did you mean 'read'?"));
+    }
+
+    #[test]
+    fn names_say_what_the_tests_do() {
+        for test in Test::ALL {
+            let name = test.name();
+            assert_eq!(name.starts_with("mmap"), test.access() == Access::Mapping, "{name}");
+            assert_eq!(name.starts_with('f'), test.access() == Access::Stream, "{name}");
+            assert_eq!(name.contains("random"), test.pattern() == Pattern::Random, "{name}");
+            assert_eq!(name.contains("write") || test == Test::RandomMix, test.writes(), "{name}");
+            assert_eq!(name.ends_with("reread"), test.start() == Start::JustRead, "{name}");
+        }
     }
 }

@@ -18,13 +18,24 @@ pub struct DataFile {
     pub bytes: u64,
 }
 
-/// One transaction: the copy of one file.
+/// How much of its file a transaction moves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// All of it: open, one operation per block, close.
+    WholeFile,
+    /// One block at a random place of a file that stays open: one operation.
+    OneBlock,
+}
+
+/// One transaction on one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transaction {
     /// Index into [`Workload::files`].
     pub file: usize,
     /// Which way.
     pub direction: CopyDirection,
+    /// How much.
+    pub extent: Extent,
 }
 
 /// A mix of transactions, performed by each motor in an order of its own.
@@ -41,7 +52,7 @@ pub struct Workload {
 }
 
 /// Names of the built-in workloads with a line on each.
-pub const WORKLOADS: [(&str, &str); 3] = [
+pub const WORKLOADS: [(&str, &str); 5] = [
     (
         "copy-all-bidirectional",
         "16 transactions: each of eight data types copied to and from the server (after Dynameasure, 1997; sizes per type are a reconstruction)",
@@ -51,6 +62,11 @@ pub const WORKLOADS: [(&str, &str); 3] = [
         "the eight copies to the server only, so that no client cache can help (after Dynameasure, 1997)",
     ),
     ("copy-all-from-server", "the eight copies from the server only"),
+    (
+        "single-read",
+        "one read of a block at a random place of one file of all users: queueing without copies",
+    ),
+    ("single-write", "one write of a block at a random place of a file of the user's own"),
 ];
 
 /// The eight data types and their share of the data set in thousandths. The published facts give the
@@ -70,6 +86,19 @@ impl Workload {
     /// The built-in workload of that name over a data set of `scale` bytes.
     pub fn built_in(name: &str, scale: u64, block: u32) -> Option<Self> {
         let (name, _) = WORKLOADS.into_iter().find(|(known, _)| *known == name)?;
+        let single = |direction| {
+            // Whole blocks only, so that every place is as likely as any other.
+            let step = u64::from(block).max(1);
+            let bytes = (scale / step).max(1) * step;
+            let files = vec![DataFile { name: "blocks", bytes }];
+            let transactions = vec![Transaction { file: 0, direction, extent: Extent::OneBlock }];
+            Some(Self { name, files, transactions, block })
+        };
+        match name {
+            "single-read" => return single(CopyDirection::FromServer),
+            "single-write" => return single(CopyDirection::ToServer),
+            _ => {}
+        }
         let files: Vec<DataFile> = TYPES
             .into_iter()
             .map(|(name, share)| DataFile { name, bytes: (scale.saturating_mul(share) / 1000).max(1) })
@@ -80,7 +109,13 @@ impl Workload {
             _ => &[CopyDirection::ToServer, CopyDirection::FromServer],
         };
         let transactions = (0..files.len())
-            .flat_map(|file| directions.iter().map(move |&direction| Transaction { file, direction }))
+            .flat_map(|file| {
+                directions.iter().map(move |&direction| Transaction {
+                    file,
+                    direction,
+                    extent: Extent::WholeFile,
+                })
+            })
             .collect();
         Some(Self { name, files, transactions, block })
     }

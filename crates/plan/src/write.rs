@@ -3,7 +3,7 @@
 use std::fmt::{Display, Write};
 use std::time::Duration;
 
-use crate::{Plan, Policies, Verify};
+use crate::{Arrivals, Plan, Policies, Verify};
 
 impl Plan {
     /// The plan as TOML; [`Plan::parse`] gives the same plan back.
@@ -17,6 +17,7 @@ impl Plan {
             ("verify", self.verify.map(Verify::name).map(quoted)),
             ("timeout", self.timeout.map(duration)),
             ("between", self.between.as_ref().map(quoted)),
+            ("link", self.link.map(quoted)),
         ];
         fields(&mut text, &top);
         for target in &self.targets {
@@ -31,9 +32,17 @@ impl Plan {
         if let Some(sweep) = &self.sweep {
             text.push_str("\n[sweep]\n");
             let lists = [
+                ("auto", sweep.auto.map(quoted)),
                 ("file_sizes", sweep.file_sizes.as_deref().map(quoted_list)),
                 ("record_sizes", sweep.record_sizes.as_deref().map(quoted_list)),
                 ("tests", sweep.tests.as_deref().map(quoted_list)),
+                ("depths", sweep.depths.as_deref().map(numbers)),
+                ("motors", sweep.motors.as_deref().map(numbers)),
+                ("shared_file", sweep.shared_file.map(|shared| shared.to_string())),
+                ("align", sweep.align.as_deref().map(quoted_list)),
+                ("stride", sweep.stride.as_deref().map(numbers)),
+                ("read_share", sweep.read_share.as_deref().map(numbers)),
+                ("stream_buffer", sweep.stream_buffer.map(quoted)),
             ];
             fields(text, &lists);
             policies(text, &sweep.policies);
@@ -54,7 +63,9 @@ impl Plan {
             let lists = [
                 ("workload", load.workload.as_ref().map(quoted)),
                 ("steps", load.steps.as_deref().map(numbers)),
-                ("think", load.think.map(duration)),
+                ("arrivals", load.arrivals.map(Arrivals::name).map(quoted)),
+                ("rates", load.rates.as_deref().map(numbers)),
+                ("think", load.think.map(quoted)),
                 ("warm_up", load.warm_up.map(duration)),
                 ("measure", load.measure.map(duration)),
                 ("scale", load.scale.map(quoted)),
@@ -107,10 +118,15 @@ fn numbers(list: &[u32]) -> String {
 }
 
 fn duration(value: Duration) -> String {
+    quoted(duration_text(value))
+}
+
+/// A duration as plans write it: a whole number of the largest unit that divides it.
+pub(crate) fn duration_text(value: Duration) -> String {
     let nanos = value.as_nanos();
     let (count, unit) = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")]
         .into_iter()
         .find(|(size, _)| nanos.is_multiple_of(*size))
         .map_or((nanos, "ns"), |(size, unit)| (nanos / size, unit));
-    quoted(format!("{count}{unit}"))
+    format!("{count}{unit}")
 }

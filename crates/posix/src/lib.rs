@@ -17,6 +17,7 @@ mod buffers;
 mod cache;
 mod errno;
 mod files;
+mod mapping;
 mod mount;
 mod names;
 mod policy;

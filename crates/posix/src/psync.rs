@@ -7,7 +7,7 @@ use sharebench_target::{LocalBoxFuture, Session};
 
 use crate::buffers::Buffers;
 use crate::errno::Errno;
-use crate::room::{Room, too_long};
+use crate::room::{Room, copy_mapped, too_long};
 use crate::sys;
 
 #[derive(Debug)]
@@ -25,6 +25,9 @@ impl PsyncSession {
 
     #[inline]
     fn perform(&mut self, slot: Slot, op: DataOp, requests: &mut u32) -> Result<u32, OpError> {
+        if let Some(mapping) = self.room.mapping(op) {
+            return copy_mapped(mapping, op, self.buffers.slot(slot));
+        }
         match op {
             DataOp::Read { file, offset, len } => {
                 let fd = self.room.files.fd(file)?;

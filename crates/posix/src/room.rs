@@ -3,12 +3,13 @@
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 
 use sharebench_model::{
-    ErrorClass, Facts, FileRef, IoPolicy, MetaOp, MetaReply, MetaYield, OpError, OpenHow,
+    DataOp, ErrorClass, Facts, FileRef, IoPolicy, MetaOp, MetaReply, MetaYield, OpError, OpenHow, Stability,
 };
 
 use crate::cache;
 use crate::errno::Errno;
 use crate::files::Files;
+use crate::mapping::Mapping;
 use crate::names;
 use crate::policy::Policies;
 use crate::sys;
@@ -23,6 +24,8 @@ pub(crate) struct Room {
     pub direct: bool,
     pub drop_cache: bool,
     pub overlay: bool,
+    /// Open files that are mapped into memory: rarely more than one.
+    pub mappings: Vec<(FileRef, Mapping)>,
     /// System calls so far, operations in `io_uring` counted as one each.
     pub requests: u64,
 }
@@ -51,6 +54,7 @@ impl Room {
                 let fd = self.files.fd(file)?;
                 cache::residency(fd, self.overlay, requests).map(MetaYield::Residency)
             }
+            MetaOp::Map { file, bytes } => self.map(file, bytes, requests),
             MetaOp::Stat { path } => names::stat(root, &path, requests),
             MetaOp::List { path } => names::list(root, &path, requests),
             MetaOp::Remove { path } => names::remove(root, &path, requests),
@@ -91,7 +95,32 @@ impl Room {
         Ok(MetaYield::Opened { file: self.files.insert(fd)?, size: stat.st_size.cast_unsigned() })
     }
 
+    fn map(&mut self, file: FileRef, bytes: u64, requests: &mut u32) -> Result<MetaYield, OpError> {
+        let fd = self.files.fd(file)?;
+        self.unmap(file, requests);
+        if bytes > 0 {
+            *requests += 2;
+            check_mappable(fd)?;
+            self.mappings.push((file, Mapping::new(fd, bytes)?));
+        }
+        Ok(MetaYield::Done)
+    }
+
+    fn unmap(&mut self, file: FileRef, requests: &mut u32) {
+        let before = self.mappings.len();
+        self.mappings.retain(|(mapped, _)| *mapped != file);
+        *requests += (before - self.mappings.len()) as u32;
+    }
+
+    /// The mapping through which an operation goes, if its file is mapped.
+    #[inline]
+    pub fn mapping(&self, op: DataOp) -> Option<&Mapping> {
+        let (DataOp::Read { file, .. } | DataOp::Write { file, .. }) = op else { return None };
+        self.mappings.iter().find(|(mapped, _)| *mapped == file).map(|(_, mapping)| mapping)
+    }
+
     fn close(&mut self, file: FileRef, requests: &mut u32) -> Result<MetaYield, OpError> {
+        self.unmap(file, requests);
         let fd = self.files.remove(file)?;
         *requests += 1;
         sys::close(fd).map_err(|errno| errno.at("close"))?;
@@ -137,8 +166,39 @@ fn check_flags(fd: RawFd, wanted: libc::c_int) -> Result<(), OpError> {
     Ok(())
 }
 
+/// A mapping keeps none of the policies that an open file may have.
+fn check_mappable(fd: RawFd) -> Result<(), OpError> {
+    let flags = sys::status_flags(fd).map_err(|errno| errno.at("fcntl"))?;
+    for (flag, detail) in [
+        (libc::O_DIRECT, "direct I/O goes past the page cache, which a mapping shares"),
+        (libc::O_DSYNC, "what is stored into a mapping is never written through"),
+    ] {
+        if flags & flag != 0 {
+            return Err(OpError::new(ErrorClass::Unsupported, "mmap", detail));
+        }
+    }
+    Ok(())
+}
+
 /// A record larger than the slot is refused, never split.
 #[cold]
 pub(crate) fn too_long(len: u32, slot_bytes: usize) -> OpError {
     OpError::new(ErrorClass::Refused, "submit", format!("{len} bytes do not fit a slot of {slot_bytes}"))
+}
+
+/// An operation on a mapped file: a copy between the slot and the mapping, without a system call.
+pub(crate) fn copy_mapped(mapping: &Mapping, op: DataOp, slot: &mut [u8]) -> Result<u32, OpError> {
+    let size = slot.len();
+    match op {
+        DataOp::Read { offset, len, .. } => {
+            mapping.read(offset, slot.get_mut(..len as usize).ok_or_else(|| too_long(len, size))?)
+        }
+        DataOp::Write { offset, len, stability: Stability::Unstable, .. } => {
+            mapping.write(offset, slot.get(..len as usize).ok_or_else(|| too_long(len, size))?)
+        }
+        DataOp::Write { .. } | DataOp::Flush { .. } => {
+            let detail = "a mapping has no durable writes; flush the file";
+            Err(OpError::new(ErrorClass::Unsupported, "mmap", detail))
+        }
+    }
 }

@@ -169,6 +169,7 @@ impl PosixTarget {
             direct: false,
             drop_cache: drops_cache(mount.as_ref()),
             overlay: mount.is_some_and(|mount| mount.kind == "overlay"),
+            mappings: Vec::new(),
             requests: 0,
         })
     }
@@ -237,6 +238,7 @@ impl Target for PosixTarget {
             max_record: MAX_RECORD,
             wire_counted: false,
             drop_cache: drops_cache(self.mount().as_ref()),
+            mapping: !self.direct,
             blocking: true,
         }
     }

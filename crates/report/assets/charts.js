@@ -2,7 +2,7 @@
 'use strict';
 const Charts = (() => {
   const SYMBOLS = ['circle', 'rect', 'triangle', 'diamond', 'roundRect', 'pin'];
-  const AXES = { file_size: 'file', record_size: 'record', motors: 'users', queue_depth: 'depth' };
+  const AXES = { file_size: 'file', record_size: 'record', motors: 'users', queue_depth: 'depth', rate: 'starts/s' };
   const three = (v) => (Math.abs(v) >= 99.95 ? v.toFixed(0) : Math.abs(v) >= 9.995 ? v.toFixed(1) : v.toFixed(2));
   const scaled = (v, units) => { for (const [factor, unit] of units) if (Math.abs(v) >= factor) return three(v / factor) + ' ' + unit; return three(v) + ' ' + units[units.length - 1][1]; };
   const tick = (text) => text.replace(/(\.\d*?)0+(?= )/, (_, kept) => (kept === '.' ? '' : kept));
@@ -132,7 +132,7 @@ const Charts = (() => {
       const colour = theme.series[stress.system % theme.series.length];
       option.series[stress.system * 2].markLine = { silent: true, symbol: 'none', lineStyle: { color: colour, type: 'dashed' }, label: { formatter: 'stress point', color: colour, position: 'end', rotate: 0, distance: 2 }, data: [{ xAxis: labels.indexOf(String(stress.after)) }] };
     }
-    return stacked(theme, option, p95, labels, 'users', 'p95 response', 'category', 'value');
+    return stacked(theme, option, p95, labels, AXES[section.axes[0]] ?? '', 'p95 response', 'category', 'value');
   }
   function tail(data, section, theme, choice) {
     const row = section.rows[choice], dash = { response: 'solid', service: 'dashed', lag: 'dotted' };

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use sharebench_analysis::{Analysis, Light, Sentence, Tone};
 
 use crate::escape::markdown as safe;
+use crate::show::counts;
 use crate::table::{Table, main_table, times_table};
 
 /// Answer first, then trust, tables, findings and how to repeat it.
@@ -20,6 +21,13 @@ pub fn markdown(analysis: &Analysis) -> String {
             Light::Red => "**FAIL**",
         };
         let _ = writeln!(out, "- {light}: {}: {}", safe(&line.subject), safe(&line.text));
+    }
+    if !analysis.self_checks.is_empty() {
+        out.push_str("\n## Self-checks\n\n| check | steps | such as |\n| --- | --- | --- |\n");
+        for check in &analysis.self_checks {
+            let (name, example) = (safe(&check.name), safe(&check.example));
+            let _ = writeln!(out, "| {name} | {} | {example} |", counts(check));
+        }
     }
     sentences(&mut out, "What was found", &analysis.findings);
     sentences(&mut out, "What was not resolved", &analysis.not_resolved);
@@ -40,7 +48,9 @@ pub fn markdown(analysis: &Analysis) -> String {
     out.push_str("\n## Again\n");
     for method in &analysis.methods {
         let _ = write!(out, "\n{}\n\n{}\n", safe(&method.title), code(&method.command));
-        let _ = write!(out, "\n{}\n", code(&method.plan));
+        if !method.plan.is_empty() {
+            let _ = write!(out, "\n{}\n", code(&method.plan));
+        }
     }
     out
 }

@@ -42,7 +42,29 @@ pub fn trust(analysis: &Analysis) -> String {
         };
         let _ = write!(out, "<li class=\"{class}\"><b>{}</b>{}</li>", safe(&line.subject), safe(&line.text));
     }
-    out + "</ul>\n"
+    out + "</ul>\n" + &self_checks(analysis)
+}
+
+/// Every self-check with its counts and its arithmetic.
+fn self_checks(analysis: &Analysis) -> String {
+    if analysis.self_checks.is_empty() {
+        return String::new();
+    }
+    let mut out = String::from(
+        "<details><summary>Self-checks</summary><div class=\"scroll\" tabindex=\"0\"><table><thead><tr>\
+         <th scope=\"col\">check</th><th scope=\"col\" class=\"left\">steps</th>\
+         <th scope=\"col\" class=\"left\">such as</th></tr></thead><tbody>\n",
+    );
+    for check in &analysis.self_checks {
+        let _ = writeln!(
+            out,
+            "<tr><th scope=\"row\">{}</th><td class=\"wrap\">{}</td><td class=\"wrap\">{}</td></tr>",
+            safe(&check.name),
+            show::counts(check),
+            safe(&check.example)
+        );
+    }
+    out + "</tbody></table></div></details>\n"
 }
 
 /// One test or workload: findings, charts, and the tables behind them.
@@ -154,18 +176,29 @@ pub fn method(analysis: &Analysis) -> String {
             ("seed", method.seed.to_string()),
             ("version", format!("sharebench {}", method.version)),
         ];
-        for (name, value) in
-            facts.iter().map(|(n, v)| (*n, v)).chain(method.environment.iter().map(|(n, v)| (n.as_str(), v)))
+        let told = |(name, _): &&(&str, String)| !(method.imported && *name == "seed");
+        for (name, value) in facts
+            .iter()
+            .filter(told)
+            .map(|(n, v)| (*n, v))
+            .chain(method.environment.iter().map(|(n, v)| (n.as_str(), v)))
         {
             let _ = write!(out, "<dt>{}</dt><dd>{}</dd>", safe(name), safe(value));
         }
-        let _ = writeln!(
+        let again = if method.imported { "This imported it" } else { "This repeats the run" };
+        let _ = write!(
             out,
-            "</dl><p>This repeats the run:</p><pre tabindex=\"0\"><code>{}</code></pre>\
-             <details><summary>The plan</summary><pre tabindex=\"0\"><code>{}</code></pre></details></article>",
-            safe(&method.command),
-            safe(&method.plan)
+            "</dl><p>{again}:</p><pre tabindex=\"0\"><code>{}</code></pre>",
+            safe(&method.command)
         );
+        if !method.plan.is_empty() {
+            let plan = safe(&method.plan);
+            let _ = write!(
+                out,
+                "<details><summary>The plan</summary><pre tabindex=\"0\"><code>{plan}</code></pre></details>"
+            );
+        }
+        out.push_str("</article>\n");
     }
     for system in &analysis.systems {
         let _ = write!(

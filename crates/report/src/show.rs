@@ -1,6 +1,6 @@
 //! Numbers of an analysis as the short texts of table cells.
 
-use sharebench_analysis::{Estimate, Outcome, Percentile, RateUnit, Ratio};
+use sharebench_analysis::{CheckSummary, Estimate, Outcome, Percentile, RateUnit, Ratio};
 use sharebench_model::Verdict;
 use sharebench_model::units::{show_nanos, show_rate, three_digits};
 
@@ -40,18 +40,32 @@ fn spread(estimate: &Estimate) -> String {
 pub fn ratio(ratio: &Ratio) -> String {
     match ratio.typical.interval {
         Some(i) => format!("{:.2} [{:.2}, {:.2}]", ratio.typical.value, i.low, i.high),
-        None => format!("{:.2} (n={})", ratio.typical.value, ratio.typical.n),
+        None if ratio.typical.value < 0.095 => {
+            format!("1/{} (n={})", three_digits(1.0 / ratio.typical.value), ratio.typical.n)
+        }
+        None => format!("{} (n={})", three_digits(ratio.typical.value), ratio.typical.n),
     }
 }
 
-/// A percentile; at least that much where it is not resolved.
+/// A mean response time; nothing where no times were told.
+pub fn mean(nanos: f64) -> String {
+    if nanos > 0.0 { show_nanos(nanos) } else { NOTHING.to_owned() }
+}
+
+/// A percentile, nothing where no times were told; at least that much where it is not resolved.
 pub fn percentile(percentile: &Percentile) -> String {
+    if percentile.ns == 0 {
+        return NOTHING.to_owned();
+    }
     let mark = if percentile.resolved { "" } else { ">= " };
     format!("{mark}{}", show_nanos(percentile.ns as f64))
 }
 
-/// Client CPU of one operation: user + kernel.
+/// Client CPU of one operation: user + kernel; nothing where none was counted.
 pub fn cpu(outcome: &Outcome) -> String {
+    if outcome.cpu_user_ns_per_operation + outcome.cpu_kernel_ns_per_operation == 0.0 {
+        return NOTHING.to_owned();
+    }
     format!(
         "{} + {} us",
         three_digits(outcome.cpu_user_ns_per_operation / 1e3),
@@ -61,7 +75,10 @@ pub fn cpu(outcome: &Outcome) -> String {
 
 /// Client CPU of one megabyte (1e6 bytes).
 pub fn cpu_per_megabyte(outcome: &Outcome) -> String {
-    outcome.cpu_ns_per_byte.map_or_else(|| NOTHING.to_owned(), |ns| show_nanos(ns * 1e6))
+    outcome
+        .cpu_ns_per_byte
+        .filter(|ns| *ns > 0.0)
+        .map_or_else(|| NOTHING.to_owned(), |ns| show_nanos(ns * 1e6))
 }
 
 /// Users that reported of those assigned.
@@ -73,10 +90,25 @@ pub fn participation(outcome: &Outcome) -> String {
     }
 }
 
+/// In how many steps a check held, and in how many not.
+pub fn counts(check: &CheckSummary) -> String {
+    let counts = [
+        (check.held, "held"),
+        (check.suspicious, "suspicious"),
+        (check.invalid, "invalid"),
+        (check.not_known, "not known"),
+    ];
+    let told = counts.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}"));
+    told.collect::<Vec<_>>().join(", ")
+}
+
 /// Milliseconds since 1970 as `2026-05-28 20:26 UTC`.
 ///
 /// Days to a civil date after Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms".
 pub fn instant(unix_ms: u64) -> String {
+    if unix_ms == 0 {
+        return "at a time that is not told".to_owned();
+    }
     let (days, minutes) = (unix_ms / 86_400_000, unix_ms / 60_000 % 1440);
     let z = days + 719_468;
     let (era, day_of_era) = (z / 146_097, z % 146_097);
@@ -95,7 +127,7 @@ mod tests {
 
     #[test]
     fn instants_across_leap_days() {
-        assert_eq!(instant(0), "1970-01-01 00:00 UTC");
+        assert_eq!(instant(60_000), "1970-01-01 00:01 UTC");
         assert_eq!(instant(951_782_400_000), "2000-02-29 00:00 UTC");
         assert_eq!(instant(1_709_251_199_000), "2024-02-29 23:59 UTC");
         assert_eq!(instant(1_780_000_000_000), "2026-05-28 20:26 UTC");

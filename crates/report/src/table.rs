@@ -1,7 +1,6 @@
 //! Tables of a section: the same cells for every format.
 
 use sharebench_analysis::{Analysis, Outcome, Ratio, Section, Standing, View};
-use sharebench_model::units::show_nanos;
 use sharebench_model::{Value, axis};
 
 use crate::show;
@@ -43,7 +42,7 @@ pub fn main_table(analysis: &Analysis, section: &Section) -> Table {
         View::Sweep => vec![rate],
         View::Load => vec![
             rate,
-            ("ART", |o, _| show_nanos(o.response_mean_ns)),
+            ("ART", |o, _| show::mean(o.response_mean_ns)),
             ("p95", |o, _| show::percentile(&o.p95)),
             ("MPS", |o, _| show::participation(o)),
         ],
@@ -119,7 +118,9 @@ fn build(
 
 fn ratio_cell(ratio: Option<&Ratio>) -> Cell {
     let text = ratio.map_or_else(|| show::NOTHING.to_owned(), show::ratio);
-    Cell { text, standing: ratio.map(|ratio| ratio.standing) }
+    // A single run beyond its blur is neither a difference nor open: it stands as it is.
+    let beyond = |ratio: &&Ratio| ratio.single_run.is_some_and(|single| single.resolved);
+    Cell { text, standing: ratio.filter(|ratio| !beyond(ratio)).map(|ratio| ratio.standing) }
 }
 
 /// A position on an axis.
@@ -133,6 +134,7 @@ pub fn axis_name(name: &str) -> &str {
         axis::FILE_SIZE => "file",
         axis::RECORD_SIZE => "record",
         axis::MOTORS => "users",
+        axis::RATE => "starts/s",
         axis::QUEUE_DEPTH => "depth",
         other => other,
     }

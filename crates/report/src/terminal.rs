@@ -3,9 +3,11 @@
 use std::fmt::Write;
 
 use sharebench_analysis::{Analysis, Light, Sentence, Standing, Tone};
+use sharebench_model::Verdict;
 
 use crate::escape::terminal as safe;
 use crate::layout::{blocks, pad, width, wrap};
+use crate::show::counts;
 use crate::table::{Cell, Table, main_table};
 
 /// What the terminal can do.
@@ -67,6 +69,7 @@ pub fn terminal(analysis: &Analysis, style: Style) -> String {
     sentences(&mut out, style, "FINDINGS", &analysis.findings);
     sentences(&mut out, style, "NOT RESOLVED", &analysis.not_resolved);
     left_out(&mut out, style, analysis);
+    self_checks(&mut out, style, analysis);
     trust(&mut out, style, analysis);
     sentences(&mut out, style, "ANSWER", &analysis.answer);
     for method in &analysis.methods {
@@ -165,6 +168,30 @@ fn left_out(out: &mut String, style: Style, analysis: &Analysis) {
     }
     if let Some(more @ 1..) = analysis.left_out.len().checked_sub(LISTED) {
         let _ = writeln!(out, "  and {more} more (in the json and html formats)");
+    }
+    out.push('\n');
+}
+
+/// One line per check: in how many steps it held, and its arithmetic.
+fn self_checks(out: &mut String, style: Style, analysis: &Analysis) {
+    if analysis.self_checks.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "{}", style.paint(BOLD, "SELF-CHECKS"));
+    let names = analysis.self_checks.iter().map(|check| width(&safe(&check.name))).max().unwrap_or(0);
+    for check in &analysis.self_checks {
+        let (mark, colour) = match check.verdict() {
+            Verdict::Valid => (style.mark("✓", "ok   "), GREEN),
+            Verdict::NotKnown => (style.mark("·", "?    "), DIM),
+            Verdict::Suspicious => (style.mark("!", "mind "), YELLOW),
+            Verdict::Invalid => (style.mark("✕", "FAIL "), RED),
+        };
+        let indent = names + if style.unicode { 4 } else { 8 };
+        let text = format!("{}; {}", counts(check), safe(&check.example));
+        let lines = wrap(&text, style.limit().saturating_sub(indent).max(20), 0);
+        let gap = format!("\n{}", " ".repeat(indent));
+        let name = pad(&safe(&check.name), names, false);
+        let _ = writeln!(out, "{} {name}  {}", style.paint(colour, mark), lines.join(&gap));
     }
     out.push('\n');
 }

@@ -1,25 +1,82 @@
-//! A run as CSV: one row per step, raw integers, units in the names of the columns.
+//! A run as a flat table and as CSV: one row per step, raw integers, units in the names of the columns.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use sharebench_model::{ErrorClass, Evidence, Histogram, StepResult, Value, WireCount};
+use sharebench_model::{ErrorClass, Evidence, Histogram, RateBase, StepResult, Value, WireCount};
 
 use crate::stored::StoredRun;
 
 /// A column's name and how a step fills it.
-type Column<'r> = (String, Box<dyn Fn(&StepResult) -> String + 'r>);
+type Column<'r> = (String, Box<dyn Fn(&StepResult) -> Entry + 'r>);
+
+/// What stands in one place of a [`Table`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Entry {
+    /// Nothing was counted, or the step does not lie on that axis.
+    Empty,
+    /// A whole number.
+    Number(u64),
+    /// Anything else.
+    Text(String),
+}
+
+impl From<u64> for Entry {
+    fn from(number: u64) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl From<u32> for Entry {
+    fn from(number: u32) -> Self {
+        Self::Number(number.into())
+    }
+}
+
+impl From<String> for Entry {
+    fn from(text: String) -> Self {
+        if text.is_empty() { Self::Empty } else { Self::Text(text) }
+    }
+}
+
+impl<T: Into<Self>> From<Option<T>> for Entry {
+    fn from(some: Option<T>) -> Self {
+        some.map_or(Self::Empty, Into::into)
+    }
+}
+
+/// A run as a flat table: one row per step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Table {
+    /// Names of the columns; units stand at their ends.
+    pub header: Vec<String>,
+    /// As many entries per row as there are columns.
+    pub rows: Vec<Vec<Entry>>,
+}
+
+/// The table of a run; wire columns are empty for local paths.
+pub fn table(run: &StoredRun) -> Table {
+    let layout = columns(run);
+    let row = |step| layout.iter().map(|(_, fill)| fill(step)).collect();
+    let rows = run.steps.iter().map(row).collect();
+    Table { header: layout.iter().map(|(name, _)| name.clone()).collect(), rows }
+}
 
 /// Quantiles that are written out, with their names.
 pub(crate) const QUANTILES: [(&str, f64); 5] =
     [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p99_9", 0.999)];
 
-/// Writes a run as CSV (RFC 4180, lines end with a line feed); wire columns are empty for local paths.
+/// Writes a run's [`table`] as CSV (RFC 4180, lines end with a line feed).
 pub fn write_csv(run: &StoredRun, out: &mut dyn Write) -> io::Result<()> {
-    let layout = columns(run);
-    write_row(out, layout.iter().map(|(name, _)| name.clone()))?;
-    for step in &run.steps {
-        write_row(out, layout.iter().map(|(_, fill)| fill(step)))?;
+    let table = table(run);
+    write_row(out, table.header.into_iter())?;
+    let text = |entry| match entry {
+        Entry::Empty => String::new(),
+        Entry::Number(number) => number.to_string(),
+        Entry::Text(text) => text,
+    };
+    for row in table.rows {
+        write_row(out, row.into_iter().map(text))?;
     }
     out.flush()
 }
@@ -36,21 +93,21 @@ fn write_row(out: &mut dyn Write, fields: impl Iterator<Item = String>) -> io::R
     out.write_all(b"\n")
 }
 
-fn column<'r>(name: &str, fill: impl Fn(&StepResult) -> String + 'r) -> Column<'r> {
-    (name.to_owned(), Box::new(fill))
+fn column<'r, E: Into<Entry>>(name: &str, fill: impl Fn(&StepResult) -> E + 'r) -> Column<'r> {
+    (name.to_owned(), Box::new(move |step| fill(step).into()))
 }
 
 fn columns(run: &StoredRun) -> Vec<Column<'_>> {
     let mut columns = vec![
-        column("run", |_| run.id.to_string()),
-        column("step", |step| step.index.to_string()),
+        column("run", |_| run.id.0.cast_unsigned()),
+        column("step", |step| step.index),
         column("target", |step| {
             run.header
                 .targets
                 .get(step.target as usize)
                 .map_or_else(String::new, |target| target.name.clone())
         }),
-        column("repetition", |step| step.repetition.to_string()),
+        column("repetition", |step| step.repetition),
     ];
     columns.extend(axes(run));
     columns.extend(counts());
@@ -58,10 +115,10 @@ fn columns(run: &StoredRun) -> Vec<Column<'_>> {
     columns.extend(evidence());
     let classes = run.steps.iter().flat_map(|step| step.measure.errors.keys().copied());
     let classes: std::collections::BTreeSet<ErrorClass> = classes.collect();
-    columns.push(column("errors", |step| step.measure.error_count().to_string()));
+    columns.push(column("errors", |step| step.measure.error_count()));
     columns.extend(classes.into_iter().map(|class| {
         let name = format!("errors_{}", class.name().replace([' ', '-', '/'], "_"));
-        column(&name, move |step| step.measure.errors.get(&class).unwrap_or(&0).to_string())
+        column(&name, move |step| *step.measure.errors.get(&class).unwrap_or(&0))
     }));
     columns.extend(times("response", |step| &step.measure.response));
     columns.extend(times("service", |step| &step.measure.service));
@@ -82,9 +139,9 @@ fn axes(run: &StoredRun) -> Vec<Column<'_>> {
         found.entry(axis).or_insert(matches!(value, Value::Bytes(_)));
     }
     let fill = |axis: &str, step: &StepResult| match step.coordinates.get(axis) {
-        Some(Value::Bytes(number) | Value::Count(number)) => number.to_string(),
-        Some(Value::Text(text)) => text.clone(),
-        None => String::new(),
+        Some(Value::Bytes(number) | Value::Count(number)) => Entry::Number(*number),
+        Some(Value::Text(text)) => text.clone().into(),
+        None => Entry::Empty,
     };
     let named = |(axis, bytes): (&'_ str, bool)| {
         let (name, axis) = (if bytes { format!("{axis}_bytes") } else { axis.to_owned() }, axis.to_owned());
@@ -95,27 +152,31 @@ fn axes(run: &StoredRun) -> Vec<Column<'_>> {
 
 fn counts<'r>() -> Vec<Column<'r>> {
     vec![
-        column("started_unix_ms", |step| step.started_unix_ms.to_string()),
-        column("window_ns", |step| step.measure.window_ns.to_string()),
-        column("busy_ns", |step| step.measure.busy_ns.to_string()),
-        column("rate_base_ns", |step| step.measure.base_ns().to_string()),
-        column("operations", |step| step.measure.operations.to_string()),
-        column("transactions", |step| step.measure.transactions.to_string()),
-        column("read_bytes", |step| step.measure.bytes.read.to_string()),
-        column("written_bytes", |step| step.measure.bytes.written.to_string()),
-        column("verified_bytes", |step| step.measure.verified.to_string()),
-        column("motors_assigned", |step| step.measure.motors_assigned.to_string()),
-        column("motors_reported", |step| step.measure.motors_reported.to_string()),
-        column("censored", |step| step.measure.censored.to_string()),
-        column("client_cpu_user_ns", |step| step.measure.client_cpu.user_ns.to_string()),
-        column("client_cpu_kernel_ns", |step| step.measure.client_cpu.kernel_ns.to_string()),
+        column("started_unix_ms", |step| step.started_unix_ms),
+        column("window_ns", |step| step.measure.window_ns),
+        column("busy_ns", |step| step.measure.busy_ns),
+        column("rate_base_ns", |step| step.measure.base_ns()),
+        column("rate_told_milli", |step| match step.measure.rate_base {
+            RateBase::Told { milli } => Some(milli),
+            RateBase::Busy | RateBase::Window => None,
+        }),
+        column("operations", |step| step.measure.operations),
+        column("transactions", |step| step.measure.transactions),
+        column("read_bytes", |step| step.measure.bytes.read),
+        column("written_bytes", |step| step.measure.bytes.written),
+        column("verified_bytes", |step| step.measure.verified),
+        column("passes", |step| step.measure.passes),
+        column("motors_assigned", |step| step.measure.motors_assigned),
+        column("motors_reported", |step| step.measure.motors_reported),
+        column("censored", |step| step.measure.censored),
+        column("client_cpu_user_ns", |step| step.measure.client_cpu.user_ns),
+        column("client_cpu_kernel_ns", |step| step.measure.client_cpu.kernel_ns),
     ]
 }
 
 fn wire<'r>() -> Vec<Column<'r>> {
-    let counted = |name: &str, count: fn(WireCount) -> u64| {
-        column(name, move |step| step.measure.wire.map_or_else(String::new, |wire| count(wire).to_string()))
-    };
+    let counted =
+        |name: &str, count: fn(WireCount) -> u64| column(name, move |step| step.measure.wire.map(count));
     vec![
         counted("wire_requests", |wire| wire.requests),
         counted("wire_sent_bytes", |wire| wire.sent),
@@ -145,9 +206,7 @@ fn evidence<'r>() -> Vec<Column<'r>> {
 
 /// Quantiles and largest time of a histogram; empty where nothing was recorded.
 fn times<'r>(name: &str, of: fn(&StepResult) -> &Histogram) -> Vec<Column<'r>> {
-    let filled = |histogram: &Histogram, nanos: u64| {
-        if histogram.is_empty() { String::new() } else { nanos.to_string() }
-    };
+    let filled = |histogram: &Histogram, nanos: u64| (!histogram.is_empty()).then_some(nanos);
     let quantile = |(short, quantile): (&str, f64)| {
         column(&format!("{name}_{short}_ns"), move |step| filled(of(step), of(step).quantile(quantile)))
     };

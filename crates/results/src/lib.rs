@@ -30,10 +30,10 @@ mod step_row;
 mod store;
 mod stored;
 
-pub use csv::write_csv;
+pub use csv::{Entry, Table, table, write_csv};
 pub use error::{Problem, StoreError};
 pub use json::{SCHEMA, write_json};
 pub use reference::{ReferenceError, RunReference, WhichRun};
 pub use sink::RunSink;
 pub use store::Store;
-pub use stored::{RunId, RunState, RunSummary, StoredRun};
+pub use stored::{FinishedRun, RunId, RunState, RunSummary, StoredRun};

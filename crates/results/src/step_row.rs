@@ -4,7 +4,7 @@ use rusqlite::types::FromSql;
 use rusqlite::{Row, Statement};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use sharebench_model::{CpuTime, Evidence, Histogram, IoBytes, Measure, StepResult, WireCount};
+use sharebench_model::{CpuTime, Histogram, IoBytes, Measure, StepResult, WireCount};
 
 use crate::error::Problem;
 use crate::stored::RunId;
@@ -13,11 +13,11 @@ pub(crate) const INSERT: &str = "INSERT INTO step (run, position, target, repeti
     started_unix_ms, window_ns, busy_ns, rate_base, operations, transactions, bytes_read, bytes_written, \
     bytes_verified, wire_requests, wire_bytes_sent, wire_bytes_received, wire_payload_sent, \
     wire_payload_received, errors, motors_assigned, motors_reported, censored, response, service, lag, \
-    client_cpu_user_ns, client_cpu_kernel_ns, checks, evidence) VALUES (:run, :position, :target, :repetition, \
-    :coordinates, :started_unix_ms, :window_ns, :busy_ns, :rate_base, :operations, :transactions, :bytes_read, \
-    :bytes_written, :bytes_verified, :wire_requests, :wire_bytes_sent, :wire_bytes_received, \
+    client_cpu_user_ns, client_cpu_kernel_ns, checks, passes, shares, evidence) VALUES (:run, :position, :target, \
+    :repetition, :coordinates, :started_unix_ms, :window_ns, :busy_ns, :rate_base, :operations, :transactions, \
+    :bytes_read, :bytes_written, :bytes_verified, :wire_requests, :wire_bytes_sent, :wire_bytes_received, \
     :wire_payload_sent, :wire_payload_received, :errors, :motors_assigned, :motors_reported, :censored, \
-    :response, :service, :lag, :client_cpu_user_ns, :client_cpu_kernel_ns, :checks, :evidence)";
+    :response, :service, :lag, :client_cpu_user_ns, :client_cpu_kernel_ns, :checks, :passes, :shares, :evidence)";
 
 pub(crate) fn to_json(column: &'static str, value: &impl Serialize) -> Result<String, Problem> {
     serde_json::to_string(value).map_err(|error| Problem::value(column, error))
@@ -62,6 +62,8 @@ pub(crate) fn insert(statement: &mut Statement<'_>, run: RunId, step: &StepResul
         ":client_cpu_kernel_ns": measure.client_cpu.kernel_ns.cast_signed(),
         ":checks": to_json("checks", &step.checks)?,
         ":evidence": to_json("evidence", &measure.evidence)?,
+        ":passes": measure.passes.cast_signed(),
+        ":shares": to_json("shares", &measure.shares)?,
     })?;
     Ok(())
 }
@@ -109,8 +111,10 @@ fn measure(row: &Row<'_>) -> Result<Measure, Problem> {
         verified: number(row, "bytes_verified")?,
         wire: wire(row)?,
         errors: json(row, "errors")?,
+        passes: later(row, "passes", number)?,
         motors_assigned: get(row, "motors_assigned")?,
         motors_reported: get(row, "motors_reported")?,
+        shares: later(row, "shares", json)?,
         censored: number(row, "censored")?,
         response: histogram(row, "response")?,
         service: histogram(row, "service")?,
@@ -119,15 +123,19 @@ fn measure(row: &Row<'_>) -> Result<Measure, Problem> {
             user_ns: number(row, "client_cpu_user_ns")?,
             kernel_ns: number(row, "client_cpu_kernel_ns")?,
         },
-        evidence: evidence(row)?,
+        evidence: later(row, "evidence", json)?,
     })
 }
 
-/// Files of earlier versions that are only read do not have the column.
-fn evidence(row: &Row<'_>) -> Result<Evidence, Problem> {
-    match row.get_ref("evidence") {
-        Err(rusqlite::Error::InvalidColumnName(_)) => Ok(Evidence::default()),
-        _ => json(row, "evidence"),
+/// A column that files of earlier versions do not have: those that are only read stay as they are.
+fn later<T: Default>(
+    row: &Row<'_>,
+    column: &'static str,
+    read: impl Fn(&Row<'_>, &'static str) -> Result<T, Problem>,
+) -> Result<T, Problem> {
+    match row.get_ref(column) {
+        Err(rusqlite::Error::InvalidColumnName(_)) => Ok(T::default()),
+        _ => read(row, column),
     }
 }
 

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, params};
-use sharebench_model::{Facts, RunHeader, RunOutcome, StepResult, TargetIdentity};
+use sharebench_model::{Facts, IMPORTED, ORIGIN_FACT, RunHeader, RunOutcome, StepResult, TargetIdentity};
 
 use crate::error::{Problem, StoreError};
 use crate::owner::Owner;
 use crate::schema;
 use crate::step_row::{self, from_json, to_json};
-use crate::stored::{RunId, RunState, RunSummary, StoredRun};
+use crate::stored::{FinishedRun, RunId, RunState, RunSummary, StoredRun};
 
 /// How long a write waits for another process's.
 const BUSY: Duration = Duration::from_secs(10);
@@ -125,6 +125,14 @@ impl Store {
         )
     }
 
+    /// Adds complete runs, all of them or none.
+    pub fn add_finished(&mut self, runs: &[FinishedRun]) -> Result<Vec<RunId>, StoreError> {
+        self.change(
+            || format!("add {} finished runs", runs.len()),
+            |transaction| runs.iter().map(|run| add_finished(transaction, run)).collect(),
+        )
+    }
+
     /// Hands an interrupted, stopped or broken-off run to this process for its missing steps.
     pub fn reopen_run(&mut self, run: RunId) -> Result<(), StoreError> {
         // A refusal needs no write lock, for which a busy run's own process might keep us waiting.
@@ -215,6 +223,20 @@ fn begin(transaction: &Transaction<'_>, header: &RunHeader) -> Result<RunId, Pro
     Ok(run)
 }
 
+fn add_finished(transaction: &Transaction<'_>, finished: &FinishedRun) -> Result<RunId, Problem> {
+    let run = begin(transaction, &finished.header)?;
+    for (position, facts) in (0_i64..).zip(&finished.facts) {
+        let facts = to_json("facts", facts)?;
+        let sql = "UPDATE target SET facts = ?3 WHERE run = ?1 AND position = ?2";
+        transaction.execute(sql, params![run.0, position, facts])?;
+    }
+    let mut insert = transaction.prepare(step_row::INSERT)?;
+    finished.steps.iter().try_for_each(|step| step_row::insert(&mut insert, run, step))?;
+    let outcome = to_json("outcome", &RunOutcome::Complete)?;
+    transaction.execute("UPDATE run SET outcome = ?2 WHERE id = ?1", params![run.0, outcome])?;
+    Ok(run)
+}
+
 /// A run that may be appended to.
 fn check_open(connection: &Connection, run: RunId) -> Result<(), Problem> {
     let mut find = connection.prepare("SELECT outcome IS NULL FROM run WHERE id = ?1")?;
@@ -258,11 +280,11 @@ fn ids(connection: &Connection) -> Result<Vec<RunId>, Problem> {
 
 fn summary(connection: &Connection, run: RunId) -> Result<RunSummary, Problem> {
     let (state, _) = standing(connection, run)?;
-    let sql = "SELECT title, started_unix_ms, steps_planned, (SELECT count(*) FROM step WHERE run = ?1) \
-               FROM run WHERE id = ?1";
+    let sql = "SELECT title, started_unix_ms, steps_planned, (SELECT count(*) FROM step WHERE run = ?1), \
+               environment FROM run WHERE id = ?1";
     let targets = targets(connection, run)?.into_iter().map(|(target, _)| target.name).collect();
-    Ok(connection.prepare(sql)?.query_row([run.0], |row| {
-        Ok(RunSummary {
+    let (summary, environment) = connection.prepare(sql)?.query_row([run.0], |row| {
+        let summary = RunSummary {
             id: run,
             title: row.get(0)?,
             started_unix_ms: row.get::<_, i64>(1)?.cast_unsigned(),
@@ -270,8 +292,13 @@ fn summary(connection: &Connection, run: RunId) -> Result<RunSummary, Problem> {
             steps_planned: row.get(2)?,
             steps_done: row.get(3)?,
             targets,
-        })
-    })?)
+            imported: false,
+        };
+        Ok((summary, row.get::<_, String>(4)?))
+    })?;
+    let environment: Facts = from_json("environment", &environment)?;
+    let imported = environment.get(ORIGIN_FACT).is_some_and(|origin| origin == IMPORTED);
+    Ok(RunSummary { imported, ..summary })
 }
 
 fn targets(connection: &Connection, run: RunId) -> Result<Vec<(TargetIdentity, Facts)>, Problem> {

@@ -56,6 +56,19 @@ pub struct RunSummary {
     pub steps_planned: u32,
     /// Names of the targets, in the plan's order.
     pub targets: Vec<String>,
+    /// True when another program measured it.
+    pub imported: bool,
+}
+
+/// A run that is complete before it meets the store, such as an imported one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FinishedRun {
+    /// Its title, origin and targets.
+    pub header: RunHeader,
+    /// Per target, what is told of it.
+    pub facts: Vec<Facts>,
+    /// Its steps; their indexes are distinct.
+    pub steps: Vec<StepResult>,
 }
 
 /// A whole run.

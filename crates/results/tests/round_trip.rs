@@ -6,8 +6,8 @@ use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use sample::{Scratch, header, histogram};
 use sharebench_model::{
-    Check, Coordinates, CpuTime, ErrorClass, Evidence, Histogram, IoBytes, Measure, PolicyCount, RateBase,
-    Residency, StepResult, Value, Verdict, WireCount,
+    Check, Coordinates, CpuTime, ErrorClass, Evidence, Histogram, IoBytes, Measure, MotorShare, PolicyCount,
+    RateBase, Residency, StepResult, Value, Verdict, WireCount,
 };
 use sharebench_results::Store;
 
@@ -86,8 +86,10 @@ fn measure() -> impl Strategy<Value = Measure> {
             verified: numbers[6],
             wire,
             errors,
+            passes: numbers[9],
             motors_assigned: motors.0,
             motors_reported: motors.1,
+            shares: vec![MotorShare { bytes: numbers[8], ..MotorShare::default() }; numbers[7] as usize % 3],
             censored: numbers[7],
             response,
             service,

@@ -189,26 +189,35 @@ fn a_newer_database_asks_for_a_newer_program() {
     other.pragma_update(None, "user_version", 99).unwrap();
     drop(other);
     let message = problem(&file.0);
-    assert!(message.contains("newer sharebench (schema 99, this program knows 2)"), "{message}");
+    assert!(message.contains("newer sharebench (schema 99, this program knows 3)"), "{message}");
 }
 
 #[test]
 fn a_file_of_an_earlier_version_is_read_as_it_is_and_brought_forward_when_written() {
-    let file = Scratch::new("earlier");
-    let mut store = Store::open(&file.0).unwrap();
-    let run = store.begin_run(&header()).unwrap();
-    store.record_step(run, &step(0)).unwrap();
-    drop(store);
-    let other = rusqlite::Connection::open(&file.0).unwrap();
-    other.execute_batch("ALTER TABLE step DROP COLUMN evidence; PRAGMA user_version = 1;").unwrap();
-    drop(other);
-    let mut without = step(0);
-    without.measure.evidence = sharebench_model::Evidence::default();
-    let stored = Store::open_read_only(&file.0).unwrap().load(run).unwrap();
-    assert_eq!(stored.steps, [without.clone()]);
-    let mut store = Store::open(&file.0).unwrap();
-    store.record_step(run, &step(1)).unwrap();
-    assert_eq!(store.load(run).unwrap().steps, [without, step(1)]);
+    let columns = [(2, &["evidence"][..]), (1, &["evidence", "passes", "shares"][..])];
+    for (version, missing) in columns {
+        let file = Scratch::new("earlier");
+        let mut store = Store::open(&file.0).unwrap();
+        let run = store.begin_run(&header()).unwrap();
+        store.record_step(run, &step(0)).unwrap();
+        drop(store);
+        let other = rusqlite::Connection::open(&file.0).unwrap();
+        for column in missing {
+            other.execute_batch(&format!("ALTER TABLE step DROP COLUMN {column}")).unwrap();
+        }
+        other.pragma_update(None, "user_version", version).unwrap();
+        drop(other);
+        let mut without = step(0);
+        without.measure.evidence = sharebench_model::Evidence::default();
+        if version == 1 {
+            (without.measure.passes, without.measure.shares) = (0, Vec::new());
+        }
+        let stored = Store::open_read_only(&file.0).unwrap().load(run).unwrap();
+        assert_eq!(stored.steps, [without.clone()]);
+        let mut store = Store::open(&file.0).unwrap();
+        store.record_step(run, &step(1)).unwrap();
+        assert_eq!(store.load(run).unwrap().steps, [without, step(1)]);
+    }
 }
 
 #[test]

@@ -15,7 +15,7 @@ use crate::session::{Capabilities, ConnectError, LocalBoxFuture, Session, Sessio
 pub enum Fault {
     /// It fails without reaching the target.
     Fail(ErrorClass),
-    /// A read delivers what the session read before (zeros at first) instead of the content.
+    /// A read delivers other content that the session read before (zeros at first) instead of its own.
     Stale,
     /// A read delivers zeros.
     Zero,
@@ -93,7 +93,7 @@ impl<T: Target> Target for FaultyTarget<T> {
                 meta_count: 0,
                 flying: BTreeMap::new(),
                 answered: Vec::new(),
-                earlier: Vec::new(),
+                earlier: [Vec::new(), Vec::new()],
                 faked: 0,
             };
             Ok(Box::new(session) as Box<dyn Session>)
@@ -112,8 +112,8 @@ struct FaultySession {
     flying: BTreeMap<Slot, (DataOp, Option<Fault>)>,
     /// Replies that did not come from inside.
     answered: Vec<Reply>,
-    /// Content of the read before.
-    earlier: Vec<u8>,
+    /// Content of the read before, and the content before it that differed.
+    earlier: [Vec<u8>; 2],
     /// Requests that replies claim and the target inside never saw.
     faked: u64,
 }
@@ -149,11 +149,19 @@ impl FaultySession {
             Some(Fault::Zero) => content.fill(0),
             Some(Fault::Shift(by)) => content.rotate_left(by as usize % content.len().max(1)),
             Some(Fault::Stale) => {
-                let known = self.earlier.len().min(content.len());
-                content[..known].copy_from_slice(&self.earlier[..known]);
+                // The same block read twice in a row would be no fault at all.
+                let earlier = self.earlier.iter().find(|earlier| *earlier != content);
+                let earlier = earlier.map_or(&[][..], Vec::as_slice);
+                let known = earlier.len().min(content.len());
+                content[..known].copy_from_slice(&earlier[..known]);
                 content[known..].fill(0);
             }
-            _ if self.data.values().any(|fault| *fault == Fault::Stale) => self.earlier = content.to_vec(),
+            _ if self.data.values().any(|fault| *fault == Fault::Stale) => {
+                if self.earlier[0] != content {
+                    let [last, before] = &mut self.earlier;
+                    *before = std::mem::replace(last, content.to_vec());
+                }
+            }
             _ => {}
         }
     }

@@ -101,6 +101,7 @@ impl Target for MemoryTarget {
             max_record: 64 << 20,
             wire_counted: true,
             drop_cache: false,
+            mapping: true,
             blocking: false,
         }
     }
@@ -179,6 +180,10 @@ impl MemorySession {
             MetaOp::SetSize { file, size } => lock(self.file(file)?).resize(size),
             MetaOp::DropCache { .. } | MetaOp::Residency { .. } => {
                 return fails(ErrorClass::Unsupported, "cache", "no client cache");
+            }
+            // The content is memory that every session shares already: copies are what reads and writes do.
+            MetaOp::Map { file, .. } => {
+                self.file(file)?;
             }
             MetaOp::Space => {
                 return Ok(MetaYield::Space(Space { total: 1 << 40, available: 1 << 40 }));

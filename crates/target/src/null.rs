@@ -27,6 +27,7 @@ impl Target for NullTarget {
             max_record: u32::MAX,
             wire_counted: false,
             drop_cache: true,
+            mapping: false,
             blocking: false,
         }
     }
@@ -89,7 +90,8 @@ impl NullSession {
             MetaOp::Residency { .. } => {
                 return Err(OpError::new(ErrorClass::Unsupported, "null", "nothing is cached"));
             }
-            MetaOp::Close { .. } | MetaOp::SetSize { .. } | MetaOp::DropCache { .. } => {}
+            MetaOp::Close { .. } | MetaOp::SetSize { .. } | MetaOp::DropCache { .. } | MetaOp::Map { .. } => {
+            }
         }
         Ok(MetaYield::Done)
     }

@@ -121,6 +121,7 @@ impl Target for ScriptedTarget {
             max_record: 64 << 20,
             wire_counted: false,
             drop_cache: true,
+            mapping: false,
             blocking: false,
         }
     }

@@ -17,6 +17,7 @@ pub type LocalBoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
 
 /// What a target can do. Constant for the life of the target.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that are asked one by one and exclude nothing")]
 pub struct Capabilities {
     /// Protocol name as shown: `local`, `smb`, `nfs`.
     pub protocol: &'static str,
@@ -29,6 +30,8 @@ pub struct Capabilities {
     pub wire_counted: bool,
     /// True when [`MetaOp::DropCache`] works.
     pub drop_cache: bool,
+    /// True when [`MetaOp::Map`] works.
+    pub mapping: bool,
     /// True when operations block the calling thread, so that each motor needs a thread of its own.
     pub blocking: bool,
 }

@@ -58,6 +58,7 @@ impl Target for NfsTarget {
             max_record: MAX_RECORD,
             wire_counted: true,
             drop_cache: false,
+            mapping: false,
             blocking: false,
         }
     }

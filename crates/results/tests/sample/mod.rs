@@ -1,8 +1,8 @@
 //! Runs made up for the tests.
 
 use sharebench_model::{
-    Check, Coordinates, CpuTime, ErrorClass, Evidence, Facts, Histogram, IoBytes, Measure, RateBase,
-    RunHeader, StepResult, TargetIdentity, Value, Verdict, WireCount, axis,
+    Check, Coordinates, CpuTime, ErrorClass, Evidence, Facts, Histogram, IoBytes, Measure, MotorShare,
+    RateBase, RunHeader, StepResult, TargetIdentity, Value, Verdict, WireCount, axis,
 };
 
 /// A file name of this process, removed with its companions when dropped.
@@ -73,8 +73,10 @@ pub fn step(index: u32) -> StepResult {
             payload_received: 65_536_000,
         }),
         errors: [(ErrorClass::Timeout, 2), (ErrorClass::NotFound, 1)].into(),
+        passes: 12,
         motors_assigned: 3,
         motors_reported: 2,
+        shares: vec![MotorShare { bytes: 9, operations: 8, passes: 7, worked_ns: 6 }],
         censored: 1,
         response: histogram(&[(1_000_000, 900), (9_000_000, 100)]),
         service: histogram(&[(900_000, 1000)]),

@@ -98,6 +98,15 @@ impl<V> DeviceVolume<V> {
         self.lock_device().cache.purge();
     }
 
+    /// Keeps all servers busy for `pause` more, as a controller that hangs would: what comes meanwhile
+    /// queues up, and is worked on in order afterwards.
+    pub fn stall(&self, pause: Duration) {
+        let pause_ns = u64::try_from(pause.as_nanos()).unwrap_or(u64::MAX);
+        let mut device = self.lock_device();
+        let now_ns = self.now_ns();
+        device.station.stall(now_ns, pause_ns);
+    }
+
     /// A copy of the log.
     pub fn log(&self) -> DeviceLog {
         self.lock_log().clone()

@@ -67,6 +67,9 @@ pub struct DeviceOptions {
     /// How long before the end of a wait to stop sleeping and spin. Zero lets others have the processor,
     /// and is the better choice unless cores are idle.
     pub spin: Duration,
+    /// Work on requests on the thread of their connection, one after the other, instead of handing each to a
+    /// thread that may wait: no wake-ups between socket and device, but one request in flight per thread.
+    pub in_place: bool,
     /// Requests logged at most; later ones are only counted.
     pub log_capacity: usize,
 }
@@ -79,6 +82,7 @@ impl Default for DeviceOptions {
             bytes_per_s: None,
             cache: CacheOptions::default(),
             spin: Duration::ZERO,
+            in_place: false,
             log_capacity: 1 << 20,
         }
     }

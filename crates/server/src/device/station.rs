@@ -14,6 +14,13 @@ impl Station {
         Self { free_at: vec![0; servers.max(1)], link_free_at: 0, bytes_per_s }
     }
 
+    /// Keeps every server busy for `pause` nanoseconds more from `now` on.
+    pub(super) fn stall(&mut self, now: u64, pause: u64) {
+        for free_at in &mut self.free_at {
+            *free_at = now.max(*free_at).saturating_add(pause);
+        }
+    }
+
     /// Takes a request in that arrived `now` and tells when it is done. Later waits that end late do not
     /// move the queue: the station keeps its own time (Lindley's recursion).
     pub(super) fn admit(&mut self, now: u64, service: u64, bytes: u64) -> u64 {
@@ -49,6 +56,15 @@ mod tests {
         let mut station = Station::new(2, None);
         let done: Vec<u64> = [0, 0, 0, 0].map(|now| station.admit(now, 10, 0)).to_vec();
         assert_eq!(done, [10, 10, 20, 20]);
+    }
+
+    #[test]
+    fn a_stall_holds_up_every_server_and_nothing_is_lost() {
+        let mut station = Station::new(2, None);
+        assert_eq!(station.admit(0, 10, 0), 10);
+        station.stall(5, 100);
+        let done: Vec<u64> = [6, 7, 8].map(|now| station.admit(now, 10, 0)).to_vec();
+        assert_eq!(done, [115, 120, 125]);
     }
 
     #[test]

@@ -118,7 +118,7 @@ impl<V: Volume> Volume for DeviceVolume<V> {
     }
 
     fn never_blocks(&self) -> bool {
-        false
+        self.options.in_place
     }
 }
 

@@ -54,6 +54,10 @@ impl SmbSession {
                 let detail = "this client caches no file data";
                 Err(OpError::new(ErrorClass::Unsupported, "client cache", detail))
             }
+            MetaOp::Map { .. } => {
+                let detail = "this client has no memory of the file to map";
+                Err(OpError::new(ErrorClass::Unsupported, "map", detail))
+            }
         }
     }
 

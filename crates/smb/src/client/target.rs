@@ -66,6 +66,7 @@ impl Target for SmbTarget {
             max_record: MAX_RECORD,
             wire_counted: true,
             drop_cache: false,
+            mapping: false,
             blocking: false,
         }
     }

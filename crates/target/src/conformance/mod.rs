@@ -11,6 +11,7 @@
 mod data;
 mod depth;
 mod ground;
+mod mapping;
 mod names;
 mod pattern;
 mod policies;
@@ -100,6 +101,7 @@ const STEPS: &[(&str, StepFn)] = &[
     ("names", |ground| Box::pin(names::unusual(ground))),
     ("close", |ground| Box::pin(sharing::close(ground))),
     ("drop cache", |ground| Box::pin(sharing::drop_cache(ground))),
+    ("mapping", |ground| Box::pin(mapping::mapping(ground))),
     ("policies", |ground| Box::pin(policies::policies(ground))),
     ("two sessions", |ground| Box::pin(sharing::two_sessions(ground))),
 ];

@@ -10,7 +10,7 @@ use sharebench_model::{
 };
 use sharebench_nfs::canned;
 use sharebench_nfs::xdr::Writer;
-use sharebench_target::{Session, SessionSpec, Target, call, reply_for};
+use sharebench_target::{SessionSpec, Target, call, reply_for};
 
 use super::peers::record;
 use super::{run, target_at};

@@ -1,0 +1,95 @@
+//! The self-checks of all steps, summed up: what held, what did not, what could not be known.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use sharebench_model::{Check, Coordinates, StepResult, Verdict};
+
+use crate::{Comparison, LeftOut};
+
+/// One check over all steps.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckSummary {
+    /// Short name, such as `little`.
+    pub name: String,
+    /// Steps in which it held.
+    pub held: usize,
+    /// Steps that it made suspicious.
+    pub suspicious: usize,
+    /// Steps that it made invalid.
+    pub invalid: usize,
+    /// Steps in which there was nothing to check with.
+    pub not_known: usize,
+    /// The arithmetic of the first step with the worst verdict.
+    pub example: String,
+}
+
+impl CheckSummary {
+    /// The worst of its verdicts.
+    pub fn verdict(&self) -> Verdict {
+        match (self.invalid, self.suspicious, self.held) {
+            (1.., _, _) => Verdict::Invalid,
+            (_, 1.., _) => Verdict::Suspicious,
+            (_, _, 1..) => Verdict::Valid,
+            _ => Verdict::NotKnown,
+        }
+    }
+}
+
+/// Every check that any step made, in the order in which steps make them.
+pub(crate) fn summaries<'a>(steps: impl Iterator<Item = &'a StepResult>) -> Vec<CheckSummary> {
+    let mut summaries: Vec<(CheckSummary, Verdict)> = Vec::new();
+    let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+    for check in steps.flat_map(|step| &step.checks) {
+        let place = *places.entry(&check.name).or_insert_with(|| {
+            let (name, example) = (check.name.clone(), check.detail.clone());
+            let none = CheckSummary { name, held: 0, suspicious: 0, invalid: 0, not_known: 0, example };
+            summaries.push((none, check.verdict));
+            summaries.len() - 1
+        });
+        let (summary, worst) = &mut summaries[place];
+        count(summary, check);
+        if check.verdict > *worst {
+            (*worst, summary.example) = (check.verdict, check.detail.clone());
+        }
+    }
+    summaries.into_iter().map(|(summary, _)| summary).collect()
+}
+
+fn count(summary: &mut CheckSummary, check: &Check) {
+    *match check.verdict {
+        Verdict::NotKnown => &mut summary.not_known,
+        Verdict::Valid => &mut summary.held,
+        Verdict::Suspicious => &mut summary.suspicious,
+        Verdict::Invalid => &mut summary.invalid,
+    } += 1;
+}
+
+/// A cell of a comparison that lost steps, on either side, to failed checks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThinnedCell {
+    /// Where it stands.
+    pub coordinates: Coordinates,
+    /// Steps left out.
+    pub steps: usize,
+    /// True when too few were left to compare the cell at all.
+    pub whole: bool,
+}
+
+/// The cells of a comparison that lost steps; `compared` tells which are still compared.
+pub(crate) fn thinned(
+    comparison: &Comparison,
+    left_out: &[LeftOut],
+    compared: impl Fn(&Coordinates) -> bool,
+) -> Vec<ThinnedCell> {
+    let mut cells: BTreeMap<&Coordinates, usize> = BTreeMap::new();
+    for step in left_out.iter().filter(|step| [comparison.a, comparison.b].contains(&step.system)) {
+        *cells.entry(&step.coordinates).or_default() += 1;
+    }
+    let cell = |(coordinates, steps): (&Coordinates, usize)| ThinnedCell {
+        coordinates: coordinates.clone(),
+        steps,
+        whole: !compared(coordinates),
+    };
+    cells.into_iter().map(cell).collect()
+}

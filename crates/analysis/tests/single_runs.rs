@@ -1,0 +1,59 @@
+//! Single runs, imported ones above all: what may be said of them, and what not.
+
+mod synthetic;
+
+use sharebench_analysis::{Options, RunData, Standing, analyse, declared_equal_spread};
+use synthetic::{Synthetic, grid};
+
+fn texts(sentences: &[sharebench_analysis::Sentence]) -> String {
+    sentences.iter().map(|s| s.text.as_str()).collect::<Vec<_>>().join("\n")
+}
+
+/// A run that another program measured: one repetition, and a clock that may be told.
+fn imported(title: &str, rate: f64, clock_ns: Option<&str>) -> RunData {
+    let mut made = Synthetic::new(title, &[title], 5);
+    made.noise = 0.0;
+    made.drift = 0.0;
+    made.sweep(&grid(&["read"], 2, 2), 1, |_, _| rate);
+    let environment = &mut made.run.header.environment;
+    environment.insert("origin".to_owned(), "imported".to_owned());
+    environment.remove("clock_resolution_ns");
+    if let Some(clock) = clock_ns {
+        environment.insert("clock_resolution_ns".to_owned(), clock.to_owned());
+    }
+    made.run
+}
+
+#[test]
+fn single_runs_are_resolved_only_beyond_their_clocks_and_beyond_what_equals_differ_by() {
+    let judge = |b: f64, clock: Option<&str>, equal_spread: Option<f64>| {
+        let runs = [imported("a", 1e8, clock), imported("b", b, clock)];
+        let analysis = analyse(&runs, &Options { equal_spread, ..Options::default() });
+        let ratio = analysis.sections[0].rows[0].ratios[0].clone().unwrap();
+        assert_eq!(ratio.standing, Standing::NotResolved, "never more than a note");
+        let answer = texts(&analysis.answer);
+        assert!(answer.contains("single run") && !answer.contains("interleaved"), "{answer}");
+        let trust: String = analysis.trust.iter().map(|line| line.text.as_str()).collect();
+        assert!(trust.contains("imported from") && !trust.contains("held in every check"), "{trust}");
+        ratio.single_run.unwrap().resolved
+    };
+    // Steps last about 500 ms: a clock of 10 ms leaves 4 % open.
+    let clock = Some("10000000");
+    assert_eq!([1.02e8, 1.1e8, 0.9e8].map(|b| judge(b, clock, None)), [false, true, true]);
+    assert_eq!([1.1e8, 1.5e8].map(|b| judge(b, clock, Some(0.05))), [false, true]);
+    assert!(!judge(3e8, None, None), "no clock, no equals: nothing to judge by");
+    assert!(judge(3e8, None, Some(0.05)));
+}
+
+#[test]
+fn results_declared_equal_tell_their_spread() {
+    let (one, mut other) = (imported("a", 1e8, None), imported("b", 1e8, None));
+    assert!(declared_equal_spread(&one, &other).unwrap() < 1e-6);
+    for (index, step) in (0u32..).zip(&mut other.steps) {
+        step.measure.busy_ns = (step.measure.busy_ns as f64 * [0.99, 1.0, 1.01][index as usize % 3]) as u64;
+    }
+    let spread = declared_equal_spread(&one, &other).unwrap();
+    assert!((0.01..0.02).contains(&spread), "{spread}");
+    other.steps.truncate(2);
+    assert_eq!(declared_equal_spread(&one, &other), None);
+}

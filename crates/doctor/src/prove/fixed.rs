@@ -1,0 +1,76 @@
+//! K1 and K2: a device of fixed service time, and a link of fixed rate.
+
+use std::time::Duration;
+
+use sharebench_model::units::show_nanos;
+use sharebench_server::{DeviceOptions, ServiceTime};
+
+use crate::prove::rig::{Rig, executed_ns, mean_ns, median_ns, reading, run_one, streaming};
+use crate::prove::{Attempt, Conditions, ProveError, Row};
+
+/// K1: the client's times are the server's, and its rate is what the server executed.
+pub(super) fn service_time(conditions: Conditions) -> Result<Attempt, ProveError> {
+    let rig = Rig::serving(ServiceTime::Fixed(Duration::from_millis(10)), 1)?;
+    let plan = reading(conditions.lasting(Duration::from_secs(3)), 1)?;
+    let step = run_one(plan, &[rig.target()])?;
+    let reads = rig.take_reads();
+
+    let client = step.measure.service.quantile(0.5);
+    let server = median_ns(reads.iter().map(executed_ns));
+    let gap = client as f64 - server as f64;
+    let rate = step.measure.operation_rate().unwrap_or_default();
+    let executed = 1e9 / mean_ns(reads.iter().map(executed_ns));
+    let off = rate / executed - 1.0;
+    let shown = |ns: u64| show_nanos(ns as f64);
+    Ok(vec![
+        Row::new("p50", "10 ms", shown(client), "10.0-10.3 ms", (10_000_000..=10_300_000).contains(&client)),
+        Row::new(
+            "p50 over the server's log",
+            shown(server),
+            shown(client),
+            "150 us",
+            (0.0..=150e3).contains(&gap),
+        ),
+        Row::new(
+            "rate as executed",
+            format!("{executed:.2}/s"),
+            format!("{rate:.2}/s ({:+.2} %)", off * 100.0),
+            "2 %",
+            off.abs() <= 0.02,
+        ),
+        Row::new(
+            "operations",
+            reads.len().to_string(),
+            step.measure.operations.to_string(),
+            "0",
+            reads.len() as u64 == step.measure.operations,
+        ),
+    ]
+    .into())
+}
+
+/// K2: a link carries its rate, and never more.
+pub(super) fn link(conditions: Conditions) -> Result<Attempt, ProveError> {
+    let rig = Rig::start(DeviceOptions { bytes_per_s: Some(50_000_000), ..DeviceOptions::default() })?;
+    let step = run_one(streaming(conditions.lasting(Duration::from_secs(5)), 4)?, &[rig.target()])?;
+    let rate = step.measure.throughput().unwrap_or_default() / 1e6;
+    let bytes: u64 = rig.take_reads().iter().map(|read| read.len).sum();
+    Ok(vec![
+        Row::new(
+            "throughput",
+            "50 MB/s",
+            format!("{rate:.3} MB/s"),
+            "3 %",
+            (rate / 50.0 - 1.0).abs() <= 0.03,
+        ),
+        Row::new("never above", "50 MB/s", format!("{rate:.3} MB/s"), "0.5 %", rate <= 50.25),
+        Row::new(
+            "bytes",
+            bytes.to_string(),
+            step.measure.bytes.read.to_string(),
+            "0",
+            bytes == step.measure.bytes.read,
+        ),
+    ]
+    .into())
+}

@@ -1,0 +1,106 @@
+//! K12: a generator at its limit says so, and one that is not does not.
+
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use sharebench_engine::Clock;
+use sharebench_model::{DataOp, Facts, MetaOp, MetaReply, Reply, Slot, WireCount};
+use sharebench_plan::{Plan, Verify};
+use sharebench_target::{
+    Answer, Capabilities, ConnectError, LocalBoxFuture, NullTarget, ScriptedTarget, Session, SessionSpec,
+    Target,
+};
+
+use crate::prove::rig::{flagged, reading, run};
+use crate::prove::{Attempt, Conditions, ProveError, Row};
+
+/// Runs of each kind; every one has to be judged right.
+const RUNS: u32 = 10;
+/// What an operation of the spinning client costs.
+const SPIN: Duration = Duration::from_micros(50);
+
+/// K12: the null target and a client that spins are flagged, a client at a tenth of its power is not.
+pub(super) fn saturation(_: Conditions) -> Result<Attempt, ProveError> {
+    let kinds: [(&str, &str, bool, Arc<dyn Target>); 4] = [
+        ("null target: ceiling", "ceiling", true, Arc::new(NullTarget)),
+        ("spinning client: threads", "threads", true, Arc::new(Spinning)),
+        ("client at 10 % load: ceiling", "ceiling", false, Arc::new(waiting())),
+        ("client at 10 % load: threads", "threads", false, Arc::new(waiting())),
+    ];
+    let mut rows = Vec::new();
+    for (what, check, expected, target) in kinds {
+        // These targets hold no data.
+        let plan = Plan { verify: Some(Verify::Off), ..reading(Duration::from_millis(100), RUNS)? };
+        let steps = run(plan, &[target])?;
+        let count = steps.iter().filter(|step| flagged(step, check)).count();
+        let truth = if expected { RUNS as usize } else { 0 };
+        let of = |count: usize| format!("flagged in {count} of {RUNS}");
+        rows.push(Row::new(what, of(truth), of(count), "0", count == truth && steps.len() == RUNS as usize));
+    }
+    Ok(rows.into())
+}
+
+/// Answers after 1 ms without work.
+fn waiting() -> ScriptedTarget {
+    ScriptedTarget::new([Answer::all().after(Duration::from_millis(1))])
+}
+
+/// The null target behind a client that computes for [`SPIN`] per operation.
+struct Spinning;
+
+impl Target for Spinning {
+    fn url(&self) -> String {
+        NullTarget.url()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        NullTarget.capabilities()
+    }
+
+    fn connect<'a>(
+        &'a self,
+        spec: &'a SessionSpec,
+    ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
+        Box::pin(async move {
+            let session = SpinningSession { inner: NullTarget.connect(spec).await?, clock: Clock::start() };
+            Ok(Box::new(session) as Box<dyn Session>)
+        })
+    }
+}
+
+struct SpinningSession {
+    inner: Box<dyn Session>,
+    clock: Clock,
+}
+
+impl Session for SpinningSession {
+    fn facts(&self) -> Facts {
+        self.inner.facts()
+    }
+
+    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
+        self.inner.buffer(slot)
+    }
+
+    fn submit(&mut self, slot: Slot, op: DataOp) {
+        self.clock.spend(SPIN.as_nanos() as u64);
+        self.inner.submit(slot, op);
+    }
+
+    fn poll_replies(&mut self, cx: &mut Context<'_>, replies: &mut Vec<Reply>) -> Poll<()> {
+        self.inner.poll_replies(cx, replies)
+    }
+
+    fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
+        self.inner.call(op)
+    }
+
+    fn wire(&self) -> WireCount {
+        self.inner.wire()
+    }
+
+    fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
+        self.inner.close()
+    }
+}

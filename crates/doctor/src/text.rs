@@ -1,0 +1,105 @@
+//! Findings and proofs as text for the terminal.
+
+use std::fmt::Write;
+
+use crate::{Finding, Light, Proof, Row, Verdict};
+
+/// One line per finding; those that do not pass say what they invalidate.
+pub fn findings_text(findings: &[Finding]) -> String {
+    let mut out = String::new();
+    let width = findings.iter().map(|finding| finding.name.len()).max().unwrap_or(0);
+    for Finding { name, light, seen, invalidates } in findings {
+        let word = match light {
+            Light::Pass => "pass   ",
+            Light::Warn => "WARN   ",
+            Light::Unknown => "unknown",
+        };
+        // Writing to a String cannot fail.
+        let _ = writeln!(out, "{word}  {name:width$}  {seen}");
+        if *light != Light::Pass {
+            let _ = writeln!(out, "{:9}{:width$}  invalidates {invalidates}", "", "");
+        }
+    }
+    out
+}
+
+/// One table per experiment: quantity, truth, measured, tolerance, verdict.
+pub fn proofs_text(proofs: &[Proof]) -> String {
+    let mut out = String::new();
+    for proof in proofs {
+        let verdict = match proof.verdict {
+            Verdict::Pass => "pass",
+            Verdict::Fail => "FAIL",
+            Verdict::TooNoisy => "too noisy",
+            Verdict::NotRun => "not run",
+        };
+        let attempts = match proof.attempts {
+            0 => String::new(),
+            1 => " (1 attempt)".to_owned(),
+            n => format!(" ({n} attempts)"),
+        };
+        let _ = writeln!(out, "{:4} {}: {verdict}{attempts}", proof.id, proof.title);
+        if !proof.why.is_empty() {
+            let _ = writeln!(out, "     {}", proof.why);
+        }
+        table(&mut out, &proof.rows);
+        out.push('\n');
+    }
+    out
+}
+
+fn table(out: &mut String, rows: &[Row]) {
+    if rows.is_empty() {
+        return;
+    }
+    let header = ["quantity", "truth", "measured", "tolerance", ""].map(str::to_owned);
+    let cells = |row: &Row| {
+        let mark = if row.holds { "" } else { "<- off" };
+        [
+            row.quantity.clone(),
+            row.truth.clone(),
+            row.measured.clone(),
+            row.tolerance.clone(),
+            mark.to_owned(),
+        ]
+    };
+    let lines: Vec<[String; 5]> = std::iter::once(header).chain(rows.iter().map(cells)).collect();
+    let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
+    let widths: [usize; 5] = std::array::from_fn(width);
+    for line in lines {
+        let padded = line.iter().zip(widths).map(|(text, width)| format!("{text:width$}"));
+        let _ = writeln!(out, "     {}", padded.collect::<Vec<_>>().join("  ").trim_end());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_pass_says_what_it_invalidates() {
+        let findings = [
+            Finding::read("clock", true, "steps by 1 ns".into(), "times"),
+            Finding::unknown("steal", "not told", "tails"),
+        ];
+        let text = findings_text(&findings);
+        assert_eq!(
+            text,
+            "pass     clock  steps by 1 ns\nunknown  steal  not told\n                invalidates tails\n"
+        );
+    }
+
+    #[test]
+    fn a_proof_shows_truth_beside_what_was_measured() {
+        let row = |quantity, holds| Row::new(quantity, "10 ms", "10.1 ms", "10.0-10.3 ms", holds);
+        let rows = vec![row("p50", true), row("p99", false)];
+        let proof =
+            Proof { id: "K1", title: "one", verdict: Verdict::Fail, attempts: 3, rows, why: "why".into() };
+        let text = proofs_text(&[proof]);
+        assert!(
+            text.starts_with("K1   one: FAIL (3 attempts)\n     why\n     quantity  truth  measured"),
+            "{text}"
+        );
+        assert!(text.contains("p99       10 ms  10.1 ms   10.0-10.3 ms  <- off\n"), "{text}");
+    }
+}

@@ -1,0 +1,211 @@
+//! A motor of a throughput cell: a session of its own, a file or a part of one, and a tally.
+
+use std::time::Duration;
+
+use sharebench_model::{ErrorClass, FileRef, MetaOp, MetaYield, MotorShare, OpError, OpenHow, Random};
+use sharebench_plan::{RecordWork, Start, Verify};
+use sharebench_target::{Session, SessionSpec, Target};
+
+use crate::clock::Clock;
+use crate::deadline::Deadline;
+use crate::file_state::FileState;
+use crate::order::Part;
+use crate::pass::{PassContext, PassEnd};
+use crate::policy::Watch;
+use crate::record_pass::RecordPass;
+use crate::stop::StopSignal;
+use crate::tally::Tally;
+
+/// What all motors of a cell share.
+pub(crate) struct RecordCrew<'a> {
+    pub target: &'a dyn Target,
+    pub work: &'a RecordWork,
+    pub clock: &'a Clock,
+    pub stop: &'a StopSignal,
+    pub verify: Verify,
+    pub timeout: Duration,
+    pub seed: u64,
+}
+
+/// What every motor does before any does the next: who creates a shared file must be done before others
+/// open it, and a measured pass starts when all are prepared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Open a session.
+    Connect,
+    /// Make a new file.
+    Create,
+    /// Open the file and bring it into the state that the test asks for.
+    Prepare { first: bool },
+    /// So many measured passes.
+    Run { passes: u64 },
+    /// Give back what preparing took; close a new file.
+    Release,
+    /// Remove a new file.
+    Remove,
+    /// Log off.
+    Leave,
+}
+
+/// One of several motors at work at once.
+pub(crate) struct RecordMotor<'a> {
+    crew: &'a RecordCrew<'a>,
+    number: u32,
+    session: Option<Box<dyn Session>>,
+    pub file: FileState,
+    handle: Option<FileRef>,
+    /// How its file was before the passes under way.
+    watch: Option<Watch>,
+    context: PassContext<'a>,
+    random: Random,
+    pub tally: Tally,
+    worked_ns: u64,
+}
+
+impl<'a> RecordMotor<'a> {
+    /// Motor `number` of its cell, not yet connected.
+    pub fn new(crew: &'a RecordCrew<'a>, number: u32, file: FileState) -> Self {
+        let (clock, stop, verify) = (crew.clock, crew.stop, crew.verify);
+        let context = PassContext { clock, stop, verify, deadline: Deadline::new(clock, crew.timeout) };
+        let random = Random::new(crew.seed, 0x20_0000 + u64::from(number));
+        Self {
+            crew,
+            number,
+            session: None,
+            file,
+            handle: None,
+            watch: None,
+            context,
+            random,
+            tally: Tally::default(),
+            worked_ns: 0,
+        }
+    }
+
+    /// The motor's contribution so far.
+    pub fn share(&self) -> MotorShare {
+        MotorShare {
+            bytes: self.tally.bytes.total(),
+            operations: self.tally.operations,
+            passes: self.tally.passes,
+            worked_ns: self.worked_ns,
+        }
+    }
+
+    /// Performs a phase; a run gives its first and last instant.
+    pub async fn perform(&mut self, phase: Phase) -> Result<Option<(u64, u64)>, PassEnd> {
+        match phase {
+            Phase::Connect => self.connect().await?,
+            Phase::Create if self.creates() => self.handle = Some(self.open(OpenHow::CreateNew).await?),
+            Phase::Prepare { first } => self.prepare(first).await?,
+            Phase::Run { passes } => return self.run(passes).await.map(Some),
+            Phase::Release => self.release().await?,
+            Phase::Remove if self.creates() => {
+                let path = self.file.path.clone();
+                self.call(MetaOp::Remove { path }).await?;
+            }
+            Phase::Create | Phase::Remove => {}
+            Phase::Leave => {
+                if let Some(session) = self.session.take() {
+                    session.close().await;
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn is_fresh(&self) -> bool {
+        self.crew.work.test.start() == Start::Fresh
+    }
+
+    fn creates(&self) -> bool {
+        !self.crew.work.shared_file || self.number == 0
+    }
+
+    async fn connect(&mut self) -> Result<(), OpError> {
+        let (slots, slot_bytes) = (self.crew.work.queue_depth, self.crew.work.request_size());
+        let spec = SessionSpec { slots, slot_bytes, connect_timeout: self.crew.timeout };
+        let session = self.crew.target.connect(&spec).await;
+        let session = session.map_err(|error| OpError::new(error.class, "connect", error.to_string()))?;
+        self.session = Some(session);
+        Ok(())
+    }
+
+    async fn prepare(&mut self, first: bool) -> Result<(), PassEnd> {
+        self.ensure_open().await?;
+        let (mut pass, context, random, _) = self.pass()?;
+        let watch = pass.prepare(first, random, context).await?;
+        self.watch = Some(watch);
+        Ok(())
+    }
+
+    async fn ensure_open(&mut self) -> Result<(), OpError> {
+        if self.handle.is_none() {
+            self.handle = Some(self.open(OpenHow::ReadWrite).await?);
+        }
+        Ok(())
+    }
+
+    async fn run(&mut self, passes: u64) -> Result<(u64, u64), PassEnd> {
+        let (mut pass, context, random, tally) = self.pass()?;
+        let started = context.clock.now();
+        for _ in 0..passes {
+            pass.run(random, context, tally).await?;
+            pass.conclude(context, tally).await?;
+        }
+        let ended = context.clock.now();
+        self.worked_ns += ended - started;
+        Ok((started, ended))
+    }
+
+    async fn release(&mut self) -> Result<(), PassEnd> {
+        let watch = self.watch.take();
+        if self.handle.is_none() && !self.crew.work.policy.is_normal() {
+            // What it left in the caches is seen through an open file only.
+            self.ensure_open().await?;
+        }
+        let (mut pass, context, _, tally) = self.pass()?;
+        pass.release(context).await?;
+        if let Some(watch) = watch {
+            pass.look(watch, context, tally).await?;
+        }
+        if self.is_fresh()
+            && let Some(file) = self.handle.take()
+        {
+            self.call(MetaOp::Close { file }).await?;
+        }
+        Ok(())
+    }
+
+    /// The file as a pass needs it, and what goes along.
+    fn pass(&mut self) -> Result<(RecordPass<'_>, &mut PassContext<'a>, &mut Random, &mut Tally), OpError> {
+        let Self { crew, number, session, file, handle, context, random, tally, .. } = self;
+        let Some(session) = session.as_deref_mut() else { return Err(gone()) };
+        let work = crew.work;
+        let part = match work.motors {
+            Some(count) if work.shared_file => Part { index: *number, count },
+            _ => Part::WHOLE,
+        };
+        Ok((RecordPass { work, part, session, file, handle }, context, random, tally))
+    }
+
+    async fn open(&mut self, how: OpenHow) -> Result<FileRef, OpError> {
+        let path = self.file.path.clone();
+        match self.call(MetaOp::Open { path, how, policy: self.crew.work.policy }).await? {
+            MetaYield::Opened { file, .. } => Ok(file),
+            _ => Err(OpError::new(ErrorClass::Protocol, "open", "no file in the reply")),
+        }
+    }
+
+    async fn call(&mut self, op: MetaOp) -> Result<MetaYield, OpError> {
+        let Self { session, context, .. } = self;
+        match session.as_deref_mut() {
+            Some(session) => context.deadline.call(session, op).await,
+            None => Err(gone()),
+        }
+    }
+}
+
+fn gone() -> OpError {
+    OpError::new(ErrorClass::Disconnected, "session", "no session")
+}

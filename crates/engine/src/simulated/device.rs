@@ -1,0 +1,200 @@
+//! A simulated server's inside: stations and links that an operation passes one after the other.
+
+use std::time::Duration;
+
+use sharebench_model::Random;
+
+/// How long a station works on one operation.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Service {
+    /// Always the same.
+    Fixed(Duration),
+    /// Exponential with this mean.
+    Exponential(Duration),
+    /// Lognormal: the median, and the standard deviation of the logarithm.
+    Lognormal(Duration, f64),
+    /// These, in turn, from the first one again when they are used up.
+    Listed(Vec<Duration>),
+}
+
+/// One stage of an operation's way, as it did its work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Served {
+    /// Which session asked, in the order of their connecting.
+    pub session: u32,
+    /// Which stage of the device, in the order of its building.
+    pub stage: u32,
+    /// True for a write.
+    pub write: bool,
+    /// First byte asked for.
+    pub offset: u64,
+    /// Bytes asked for.
+    pub bytes: u32,
+    /// When the operation came to the stage, nanoseconds of the clock.
+    pub arrival: u64,
+    /// When work on it began.
+    pub start: u64,
+    /// When it left.
+    pub end: u64,
+    /// How long the work took, a stall not counted: what was drawn.
+    pub service: u64,
+}
+
+/// The plan of a simulated server. Reads and writes pass its stages in the order of building; operations on
+/// names, and flushes, take no time.
+#[derive(Debug, Clone)]
+pub struct Device {
+    seed: u64,
+    stages: Vec<Stage>,
+    stall: Option<(u64, u64)>,
+    pub(super) mute_every: Option<u32>,
+    pub(super) client_cost: u64,
+}
+
+#[derive(Debug, Clone)]
+enum Stage {
+    Station { free_at: Vec<u64>, service: Service, random: Random, served: usize },
+    Link { bytes_per_second: u64, burst_ns: u64, empty_at: u64 },
+}
+
+impl Device {
+    /// A server without stages: everything is answered at once. `seed` decides all its draws.
+    pub fn new(seed: u64) -> Self {
+        Self { seed, stages: Vec::new(), stall: None, mute_every: None, client_cost: 0 }
+    }
+
+    /// Adds a station: one queue, first come first served, `servers` (at least one) at work.
+    #[must_use]
+    pub fn station(mut self, servers: u32, service: Service) -> Self {
+        let random = Random::new(self.seed, 0x51A0 + self.stages.len() as u64);
+        let free_at = vec![0; servers.max(1) as usize];
+        self.stages.push(Stage::Station { free_at, service, random, served: 0 });
+        self
+    }
+
+    /// Adds a link: a token bucket filled with `bytes_per_second` (at least one), that holds `burst` bytes.
+    #[must_use]
+    pub fn link(mut self, bytes_per_second: u64, burst: u64) -> Self {
+        let bytes_per_second = bytes_per_second.max(1);
+        let burst_ns = transfer_ns(burst, bytes_per_second);
+        self.stages.push(Stage::Link { bytes_per_second, burst_ns, empty_at: 0 });
+        self
+    }
+
+    /// Once, from `at_ns` of the clock on, all stations stand still for `length`.
+    #[must_use]
+    pub fn stalled(mut self, at_ns: u64, length: Duration) -> Self {
+        self.stall = Some((at_ns, length.as_nanos() as u64));
+        self
+    }
+
+    /// The last of every `n` sessions gets no reply to a read or write: the work is done, the reply is lost.
+    #[must_use]
+    pub fn mute_every(mut self, n: u32) -> Self {
+        self.mute_every = Some(n.max(1));
+        self
+    }
+
+    /// Every submission costs the motor's thread so much time: a slow generator, not a slow server.
+    #[must_use]
+    pub fn client_cost(mut self, cost: Duration) -> Self {
+        self.client_cost = cost.as_nanos() as u64;
+        self
+    }
+
+    /// Lets an operation enter a stage at `arrival`, which must not go back; none behind the last stage.
+    pub(super) fn enter(&mut self, stage: usize, arrival: u64, bytes: u32) -> Option<Served> {
+        let (start, service, end) = match self.stages.get_mut(stage)? {
+            Stage::Station { free_at, service, random, served } => {
+                let drawn = draw(service, random, *served);
+                *served += 1;
+                // `free_at` is never empty.
+                let free = free_at.iter_mut().min()?;
+                let start = arrival.max(*free);
+                let end = past_stall(self.stall, start, drawn);
+                *free = end;
+                (start, drawn, end)
+            }
+            Stage::Link { bytes_per_second, burst_ns, empty_at } => {
+                // The bucket as a virtual queue (GCRA): it runs empty at `empty_at`, and lets traffic through
+                // early by as much as it holds.
+                let service = transfer_ns(u64::from(bytes), *bytes_per_second);
+                let start = arrival.max(*empty_at);
+                *empty_at = start + service;
+                (start, service, (start + service).saturating_sub(*burst_ns).max(arrival))
+            }
+        };
+        let (stage, start) = (stage as u32, start.min(end));
+        Some(Served { session: 0, stage, write: false, offset: 0, bytes, arrival, start, end, service })
+    }
+}
+
+fn transfer_ns(bytes: u64, bytes_per_second: u64) -> u64 {
+    (u128::from(bytes) * 1_000_000_000).div_ceil(u128::from(bytes_per_second)) as u64
+}
+
+fn draw(service: &Service, random: &mut Random, nth: usize) -> u64 {
+    let nanos = |duration: &Duration| duration.as_nanos() as u64;
+    match service {
+        Service::Fixed(time) => nanos(time),
+        Service::Exponential(mean) => (nanos(mean) as f64 * random.exponential()).round() as u64,
+        Service::Lognormal(median, sigma) => {
+            (nanos(median) as f64 * libm::exp(sigma * random.normal())).round() as u64
+        }
+        Service::Listed(times) => times.get(nth % times.len().max(1)).map_or(0, nanos),
+    }
+}
+
+/// When work of `service` that may begin at `start` is done.
+fn past_stall(stall: Option<(u64, u64)>, start: u64, service: u64) -> u64 {
+    let Some((from, length)) = stall else { return start + service };
+    let until = from + length;
+    if start >= until || start + service <= from {
+        start + service
+    } else {
+        until + service - from.saturating_sub(start)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn ends(device: &mut Device, arrivals: &[u64], bytes: u32) -> Vec<u64> {
+        arrivals.iter().map(|at| device.enter(0, at * MS, bytes).unwrap().end / MS).collect()
+    }
+
+    #[test]
+    fn one_queue_feeds_the_server_that_is_free_first() {
+        let listed = [10, 2, 3, 1].map(Duration::from_millis).to_vec();
+        let mut two = Device::new(1).station(2, Service::Listed(listed));
+        assert_eq!(ends(&mut two, &[0, 0, 0, 4, 20], 0), [10, 2, 5, 6, 30]);
+        assert_eq!(two.enter(1, 0, 0), None);
+    }
+
+    #[test]
+    fn a_stall_stops_work_under_way_and_delays_what_follows() {
+        let fixed = Service::Fixed(Duration::from_millis(4));
+        let mut device = Device::new(1).station(1, fixed).stalled(10 * MS, Duration::from_millis(100));
+        assert_eq!(ends(&mut device, &[0, 8, 50, 300], 0), [4, 112, 116, 304]);
+    }
+
+    #[test]
+    fn a_token_bucket_lets_its_burst_through_and_then_its_rate() {
+        let mut device = Device::new(1).link(1_000_000, 2_000);
+        assert_eq!(ends(&mut device, &[0, 0, 0, 0, 100], 1_000), [0, 0, 1, 2, 100]);
+    }
+
+    #[test]
+    fn a_lognormal_service_has_its_median() {
+        let law = Service::Lognormal(Duration::from_millis(2), 0.35);
+        let mut random = Random::new(1, 1);
+        let mut drawn: Vec<u64> = (0..20_001).map(|nth| draw(&law, &mut random, nth)).collect();
+        drawn.sort_unstable();
+        let ratio = |rank: usize| drawn[rank] as f64 / 2e6;
+        assert!((ratio(10_000) - 1.0).abs() < 0.02, "{}", ratio(10_000));
+        assert!((ratio(16_828) - 0.35f64.exp()).abs() < 0.04, "84 %: {}", ratio(16_828));
+    }
+}

@@ -1,0 +1,214 @@
+//! A target with a simulated server: real content at once, replies when the device's clock says so.
+//!
+//! In virtual time it makes queueing theory's answers exact tests of the engine; in real time it is a server of
+//! known speed without a network. It keeps a log of what it did.
+
+mod device;
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use sharebench_model::{DataOp, Facts, MetaOp, MetaReply, Reply, Slot, WireCount};
+use sharebench_target::{Capabilities, ConnectError, LocalBoxFuture, Session, SessionSpec, Target};
+
+use crate::clock::Clock;
+use crate::sleep::Sleep;
+
+pub use device::{Device, Served, Service};
+
+/// Delays the replies of a target that answers at once, as its [`Device`] would. Clones share the device.
+#[derive(Debug, Clone)]
+pub struct SimulatedTarget<T> {
+    inner: T,
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    clock: Clock,
+    inside: Mutex<Inside>,
+    sessions: AtomicU32,
+    mute_every: Option<u32>,
+    client_cost: u64,
+}
+
+#[derive(Debug)]
+struct Inside {
+    device: Device,
+    log: Vec<Served>,
+}
+
+impl<T: Target> SimulatedTarget<T> {
+    /// A server whose content is `inner`'s and whose time is `clock`'s.
+    pub fn new(inner: T, clock: &Clock, device: Device) -> Self {
+        let (mute_every, client_cost) = (device.mute_every, device.client_cost);
+        let inside = Mutex::new(Inside { device, log: Vec::new() });
+        let sessions = AtomicU32::new(0);
+        Self {
+            inner,
+            shared: Arc::new(Shared { clock: clock.clone(), inside, sessions, mute_every, client_cost }),
+        }
+    }
+
+    /// Every piece of work done so far, in the order of arrival at its stage.
+    pub fn log(&self) -> Vec<Served> {
+        self.shared.inside.lock().unwrap_or_else(PoisonError::into_inner).log.clone()
+    }
+}
+
+impl Shared {
+    /// One stage's work; none behind the last.
+    fn enter(&self, stage: usize, arrival: Option<u64>, flight: &Flight) -> Option<Served> {
+        let mut inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
+        // The clock is read inside of the lock, so that arrivals of several threads are in order.
+        let arrival = arrival.unwrap_or_else(|| self.clock.now());
+        let served = inside.device.enter(stage, arrival, flight.bytes)?;
+        let Flight { session, write, offset, .. } = *flight;
+        let served = Served { session, write, offset, ..served };
+        inside.log.push(served);
+        Some(served)
+    }
+}
+
+impl<T: Target> Target for SimulatedTarget<T> {
+    fn url(&self) -> String {
+        "simulated://".into()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { protocol: "simulated", blocking: false, ..self.inner.capabilities() }
+    }
+
+    fn connect<'a>(
+        &'a self,
+        spec: &'a SessionSpec,
+    ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
+        Box::pin(async move {
+            let number = self.shared.sessions.fetch_add(1, Ordering::Relaxed);
+            let session = SimulatedSession {
+                inner: self.inner.connect(spec).await?,
+                shared: self.shared.clone(),
+                number,
+                mute: self.shared.mute_every.is_some_and(|n| number % n == n - 1),
+                flying: Vec::new(),
+                answers: Vec::new(),
+                sleep: None,
+            };
+            Ok(Box::new(session) as Box<dyn Session>)
+        })
+    }
+}
+
+/// An operation under way through the device.
+struct Flight {
+    reply: Reply,
+    session: u32,
+    write: bool,
+    offset: u64,
+    bytes: u32,
+    /// When it leaves the stage it is in.
+    due: u64,
+    /// The stage it then enters, if there is one.
+    next: usize,
+}
+
+struct SimulatedSession {
+    inner: Box<dyn Session>,
+    shared: Arc<Shared>,
+    number: u32,
+    mute: bool,
+    flying: Vec<Flight>,
+    /// Replies from inside, on their way to `flying`.
+    answers: Vec<Reply>,
+    sleep: Option<Sleep>,
+}
+
+impl SimulatedSession {
+    /// Moves everything on that is due; the next instant at which something will be.
+    fn advance(&mut self, replies: &mut Vec<Reply>) -> Option<u64> {
+        loop {
+            let (index, first) = self.flying.iter().enumerate().min_by_key(|(_, flight)| flight.due)?;
+            if first.due > self.shared.clock.now() {
+                return Some(first.due);
+            }
+            let flight = &mut self.flying[index];
+            // The next stage's arrival is the instant of leaving this one, not of our noticing it.
+            if let Some(served) = self.shared.enter(flight.next, Some(flight.due), flight) {
+                flight.next += 1;
+                flight.due = served.end;
+            } else {
+                let flight = self.flying.remove(index);
+                if !self.mute {
+                    replies.push(flight.reply);
+                }
+            }
+        }
+    }
+}
+
+impl Session for SimulatedSession {
+    fn facts(&self) -> Facts {
+        self.inner.facts()
+    }
+
+    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
+        self.inner.buffer(slot)
+    }
+
+    fn submit(&mut self, slot: Slot, op: DataOp) {
+        if self.shared.client_cost > 0 {
+            self.shared.clock.spend(self.shared.client_cost);
+        }
+        self.inner.submit(slot, op);
+        // What does not answer at once, such as a fault of `FaultyTarget`, never does.
+        let _ = self.inner.poll_replies(&mut Context::from_waker(Waker::noop()), &mut self.answers);
+        for reply in self.answers.drain(..) {
+            let (write, offset, bytes) = match op {
+                DataOp::Read { offset, len, .. } => (false, offset, len),
+                DataOp::Write { offset, len, .. } => (true, offset, len),
+                DataOp::Flush { .. } => (true, 0, 0),
+            };
+            let session = self.number;
+            let mut flight = Flight { reply, session, write, offset, bytes, due: 0, next: usize::MAX };
+            if !matches!(op, DataOp::Flush { .. })
+                && let Some(served) = self.shared.enter(0, None, &flight)
+            {
+                (flight.due, flight.next) = (served.end, 1);
+            }
+            self.flying.push(flight);
+        }
+    }
+
+    fn poll_replies(&mut self, cx: &mut Context<'_>, replies: &mut Vec<Reply>) -> Poll<()> {
+        let before = replies.len();
+        loop {
+            let next = self.advance(replies);
+            if replies.len() > before {
+                return Poll::Ready(());
+            }
+            let Some(due) = next else { return Poll::Pending };
+            let sleep = self.sleep.get_or_insert_with(|| self.shared.clock.sleep_until(due));
+            if sleep.instant() != due {
+                sleep.reset(due);
+            }
+            if Pin::new(sleep).poll(cx).is_pending() {
+                return Poll::Pending;
+            }
+        }
+    }
+
+    fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
+        self.inner.call(op)
+    }
+
+    fn wire(&self) -> WireCount {
+        self.inner.wire()
+    }
+
+    fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
+        self.inner.close()
+    }
+}

@@ -1,0 +1,273 @@
+//! Throughput mode: several motors at once on files of their own or on parts of one, in rounds over a
+//! common window.
+//!
+//! In a round every motor makes the same number of whole passes. The round's window runs from the first
+//! motor's start to the last one's end, and the cell's rate is all bytes by the sum of its windows. IOzone
+//! by default stops everybody when the first worker is done (its "stonewall"); here nobody is stopped, the
+//! motors' shares tell how evenly they worked, and a window in which some were idle is marked.
+
+use std::sync::mpsc;
+
+use futures_util::FutureExt;
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use sharebench_model::{CpuTime, MotorShare};
+use sharebench_plan::{RecordWork, Start};
+
+use crate::clock::ClockError;
+use crate::file_state::FileState;
+use crate::files::TargetFiles;
+use crate::load_step::threads;
+use crate::order::Part;
+use crate::pass::{PassContext, PassEnd};
+use crate::record_motor::{Phase, RecordCrew, RecordMotor};
+use crate::record_step::MOST_WALL;
+use crate::tally::Tally;
+
+/// Most passes of one motor in one round, however short they are.
+const MOST_PASSES: u64 = 1 << 20;
+
+/// First start and last end of a phase, or why it failed.
+type Span = Result<Option<(u64, u64)>, PassEnd>;
+
+/// Measures a throughput cell. In real time it blocks the calling thread until the last motor has left,
+/// because motors have threads of their own.
+pub(crate) async fn measure(
+    crew: &RecordCrew<'_>,
+    motors: u32,
+    target: &mut TargetFiles,
+    context: &mut PassContext<'_>,
+) -> Result<Tally, PassEnd> {
+    let files = lend(crew, motors, target, context).await?;
+    let (window, teams) = if crew.clock.is_virtual() {
+        let mut team = Team::new(crew, (0..motors).zip(files).collect());
+        let window = rounds(crew, async |phase| team.perform(phase).await).await;
+        (window, vec![team.end()])
+    } else {
+        on_threads(crew, motors, files)?
+    };
+    let mut total = Tally::default();
+    let mut returned = Vec::new();
+    for (tally, lot) in teams {
+        total.merge(tally);
+        returned.extend(lot);
+    }
+    returned.sort_by_key(|(number, ..)| *number);
+    let mut back = Vec::new();
+    for (_, share, file) in returned {
+        total.motors_reported += u32::from(share.passes > 0);
+        total.shares.push(share);
+        back.push(file);
+    }
+    take_back(crew, motors, back, target);
+    total.window_ns = window?;
+    total.busy_ns = 0;
+    total.response = total.service.clone();
+    Ok(total)
+}
+
+/// Rounds with the motors spread over threads; what the threads gave back, and the sum of the windows.
+fn on_threads(
+    crew: &RecordCrew<'_>,
+    motors: u32,
+    files: Vec<FileState>,
+) -> Result<(Result<u64, PassEnd>, Vec<Returned>), PassEnd> {
+    let threads = threads(motors, crew.target.capabilities().blocking);
+    let mut lots: Vec<Lot> = (0..threads).map(|_| Lot::new()).collect();
+    for (number, file) in (0..motors).zip(files) {
+        lots[(number % threads) as usize].push((number, file));
+    }
+    let (window, joined) = std::thread::scope(|scope| {
+        let mut channels = Vec::new();
+        let mut workers = Vec::new();
+        for lot in lots {
+            let ((send_phase, phases), (send_span, spans)) = (mpsc::channel(), mpsc::channel());
+            workers.push(scope.spawn(move || {
+                crew.clock.block_on(async {
+                    let mut team = Team::new(crew, lot);
+                    while let Ok(phase) = phases.recv() {
+                        let _ = send_span.send(team.perform(phase).await);
+                    }
+                    team.end()
+                })
+            }));
+            channels.push((send_phase, spans));
+        }
+        // Waiting for threads blocks and never pends.
+        let window = rounds(crew, async |phase| all(&channels, phase)).now_or_never();
+        // Threads end when nobody can ask them for more.
+        drop(channels);
+        (window, workers.into_iter().map(std::thread::ScopedJoinHandle::join).collect::<Vec<_>>())
+    });
+    let broken = |why: &str| PassEnd::Broken(format!("a motor thread {why}"));
+    let team = |thread: std::thread::Result<Result<Returned, ClockError>>| {
+        let ended = thread.map_err(|_| broken("panicked"))?;
+        ended.map_err(|error| broken(&format!("could not start: {error}")))
+    };
+    let teams = joined.into_iter().map(team).collect::<Result<_, _>>()?;
+    Ok((window.unwrap_or_else(|| Err(broken("was not waited for"))), teams))
+}
+
+/// Phases in their order until the sample is full; gives the sum of the windows.
+async fn rounds(crew: &RecordCrew<'_>, mut all: impl AsyncFnMut(Phase) -> Span) -> Result<u64, PassEnd> {
+    let (work, start) = (crew.work, crew.work.test.start());
+    let fresh = start == Start::Fresh;
+    // A pass that needs a new file, an empty cache or a file to be opened again stands alone.
+    let cold = start == Start::Cold && crew.target.capabilities().drop_cache;
+    let alone = fresh || cold || work.include_close;
+    let sample = work.sample.as_nanos() as u64;
+    let begin = crew.clock.now();
+    let (mut window, mut done, mut passes, mut first) = (0, 0, 1, true);
+    all(Phase::Connect).await?;
+    while first || (window < sample && crew.clock.now() - begin < sample * MOST_WALL) {
+        if fresh {
+            all(Phase::Create).await?;
+        }
+        all(Phase::Prepare { first }).await?;
+        let span = all(Phase::Run { passes }).await?;
+        all(Phase::Release).await?;
+        if fresh {
+            all(Phase::Remove).await?;
+        }
+        let (from, to) = span.unwrap_or_default();
+        (window, done, first) = (window + (to - from), done + passes, false);
+        if !alone {
+            let left = u128::from(sample.saturating_sub(window)) * u128::from(done);
+            passes = (left.div_ceil(u128::from(window.max(1))) as u64).clamp(1, MOST_PASSES);
+        }
+    }
+    all(Phase::Leave).await?;
+    Ok(window)
+}
+
+/// Has every thread perform a phase; the whole span of it, or the first failure once all have answered.
+fn all(channels: &[(mpsc::Sender<Phase>, mpsc::Receiver<Span>)], phase: Phase) -> Span {
+    for (phases, _) in channels {
+        // A thread that is gone says why when it is joined.
+        let _ = phases.send(phase);
+    }
+    let gone = || Err(PassEnd::Broken("a motor thread is gone".into()));
+    let spans = channels.iter().map(|(_, spans)| spans.recv().unwrap_or_else(|_| gone()));
+    spans.collect::<Vec<_>>().into_iter().reduce(joined).unwrap_or(Ok(None))
+}
+
+fn joined(a: Span, b: Span) -> Span {
+    Ok(match (a?, b?) {
+        (Some(a), Some(b)) => Some((a.0.min(b.0), a.1.max(b.1))),
+        (a, b) => a.or(b),
+    })
+}
+
+/// Numbers of motors, and their files.
+type Lot = Vec<(u32, FileState)>;
+
+/// What a team gives back: its tally, and of each motor the number, the share and the file.
+type Returned = (Tally, Vec<(u32, MotorShare, FileState)>);
+
+/// The motors of one thread.
+struct Team<'a> {
+    crew: &'a RecordCrew<'a>,
+    motors: Vec<(u32, RecordMotor<'a>)>,
+    cpu: CpuTime,
+}
+
+impl<'a> Team<'a> {
+    fn new(crew: &'a RecordCrew<'a>, lot: Lot) -> Self {
+        let motor = |(number, file)| (number, RecordMotor::new(crew, number, file));
+        Self { crew, motors: lot.into_iter().map(motor).collect(), cpu: CpuTime::default() }
+    }
+
+    /// Has every motor perform a phase, side by side.
+    async fn perform(&mut self, phase: Phase) -> Span {
+        let before = self.crew.clock.thread_cpu();
+        let mut tasks: FuturesUnordered<_> =
+            self.motors.iter_mut().map(|(_, motor)| motor.perform(phase)).collect();
+        let mut span = Ok(None);
+        while let Some(next) = tasks.next().await {
+            span = joined(span, next);
+        }
+        drop(tasks);
+        if matches!(phase, Phase::Run { .. }) {
+            let spent = self.crew.clock.thread_cpu();
+            self.cpu.user_ns += spent.user_ns - before.user_ns;
+            self.cpu.kernel_ns += spent.kernel_ns - before.kernel_ns;
+        }
+        span
+    }
+
+    fn end(self) -> Returned {
+        let mut total = Tally::default();
+        let mut returned = Vec::new();
+        for (number, motor) in self.motors {
+            let share = motor.share();
+            let mut tally = motor.tally;
+            // Motors that share a thread cannot tell their CPU time apart: it is the thread's.
+            tally.cpu = CpuTime::default();
+            total.merge(tally);
+            returned.push((number, share, motor.file));
+        }
+        (total.cpu, total.busiest) = (self.cpu, self.cpu);
+        (total, returned)
+    }
+}
+
+/// Makes sure that the files of a cell are there, those that its test does not make itself.
+pub(crate) async fn prepare(
+    work: &RecordWork,
+    target: &mut TargetFiles,
+    context: &mut PassContext<'_>,
+) -> Result<(), PassEnd> {
+    let count = if work.shared_file { 1 } else { work.motors.unwrap_or(1) };
+    for number in (0..count).filter(|_| work.test.start() != Start::Fresh) {
+        target.ensure(&name(work, number), work.file_size, context).await?;
+    }
+    Ok(())
+}
+
+/// The files that the motors will work on, written where the test needs them complete. Motors that share
+/// one file have a copy each of what it should hold, of which each keeps its own part up to date.
+async fn lend(
+    crew: &RecordCrew<'_>,
+    motors: u32,
+    target: &mut TargetFiles,
+    context: &mut PassContext<'_>,
+) -> Result<Vec<FileState>, PassEnd> {
+    let (size, fresh) = (crew.work.file_size, crew.work.test.start() == Start::Fresh);
+    prepare(crew.work, target, context).await?;
+    let mut files = Vec::new();
+    for number in 0..motors {
+        let name = name(crew.work, number);
+        let first = files.first().cloned();
+        files.push(match first.filter(|_| crew.work.shared_file) {
+            Some(shared) => shared,
+            None if fresh => target.unmade(&name, size),
+            None => {
+                let lent = target.files.get(&name).cloned();
+                lent.ok_or_else(|| PassEnd::Broken(format!("{name} is not there")))?
+            }
+        });
+    }
+    Ok(files)
+}
+
+fn name(work: &RecordWork, number: u32) -> String {
+    match (work.shared_file, work.test.start() == Start::Fresh) {
+        (true, true) => "new".into(),
+        (true, false) => format!("data-{}", work.file_size),
+        (false, true) => format!("new-{number}"),
+        (false, false) => format!("motor-{number}-{}", work.file_size),
+    }
+}
+
+/// Notes what the motors left in the files.
+fn take_back(crew: &RecordCrew<'_>, motors: u32, files: Vec<FileState>, target: &mut TargetFiles) {
+    if crew.work.test.start() == Start::Fresh {
+        return;
+    }
+    for (number, file) in (0..motors).zip(files) {
+        let part = if crew.work.shared_file { Part { index: number, count: motors } } else { Part::WHOLE };
+        let range = part.bytes(crew.work);
+        if let Some(known) = target.files.get_mut(&name(crew.work, number)) {
+            known.adopt(&file, range);
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! K5 and K5b: closed networks of thinking users, against exact mean value analysis.
+
+use sharebench_engine::simulated::{Device, Service};
+use sharebench_model::Verdict;
+
+use crate::lab::{close, load, mean_ms, millis, verdict};
+
+/// Operations per step.
+const OPERATIONS: f64 = 1e5;
+
+/// Users, transactions per second and mean response in milliseconds.
+type Answer = (u32, f64, f64);
+
+fn measure(name: &str, answers: &[Answer], think: &str, demands_ms: &[u64]) {
+    for &(users, rate, response) in answers {
+        let service = |ms: &u64| Service::Exponential(millis(*ms));
+        let device = demands_ms
+            .iter()
+            .fold(Device::new(u64::from(users)), |device, ms| device.station(1, service(ms)));
+        let seconds = OPERATIONS / rate;
+        let pace = format!("steps = [{users}]\nthink = '{think}'\nwarm_up = '5s'\nmeasure = '{seconds:.0}s'");
+        let (step, _) = load(u64::from(users), &pace, device);
+        let measure = &step.measure;
+        close(&format!("{name} N = {users}: X/s"), measure.transaction_rate().unwrap(), rate, 0.01);
+        close(&format!("{name} N = {users}: R ms"), mean_ms(&measure.response), response, 0.02);
+        for check in ["little", "lag", "participation"] {
+            assert_eq!(verdict(&step, check), Verdict::Valid, "{:?}", step.checks);
+        }
+    }
+}
+
+const ONE_STATION: [Answer; 8] = [
+    (1, 45.45, 2.000),
+    (2, 90.16, 2.182),
+    (5, 218.02, 2.933),
+    (8, 330.84, 4.181),
+    (11, 418.38, 6.292),
+    (15, 481.75, 11.136),
+    (20, 499.07, 20.075),
+    (30, 500.00, 40.000),
+];
+
+#[test]
+fn k5_users_of_one_station_below_the_knee() {
+    measure("K5", &ONE_STATION[..4], "exp 20ms", &[2]);
+}
+
+#[test]
+fn k5_users_of_one_station_above_the_knee() {
+    measure("K5", &ONE_STATION[4..], "exp 20ms", &[2]);
+}
+
+#[test]
+fn k5b_users_of_two_stations() {
+    let answers = [
+        (5, 88.49, 6.502),
+        (10, 166.65, 10.007),
+        (14, 213.77, 15.492),
+        (20, 245.84, 31.355),
+        (40, 250.0, 110.0),
+    ];
+    measure("K5b", &answers, "exp 50ms", &[1, 4]);
+}

@@ -1,0 +1,43 @@
+//! K12: a generator that cannot keep its schedule is found out, one that can is not accused.
+
+use sharebench_engine::simulated::{Device, Service};
+use sharebench_model::{StepResult, Verdict};
+
+use crate::lab::{beside, load, millis, quantile_ms, verdict};
+
+/// A client that needs 100 us of its one thread for each operation, so 10,000 per second at most.
+fn client(rate: u32, motors: u32, device: Device) -> StepResult {
+    let pace = format!(
+        "steps = [{motors}]\narrivals = 'poisson'\nrates = [{rate}]\nwarm_up = '1s'\nmeasure = '10s'"
+    );
+    load(12, &pace, device.client_cost(std::time::Duration::from_micros(100))).0
+}
+
+fn told(what: &str, step: &StepResult) {
+    let late = quantile_ms(&step.measure.lag, 0.99);
+    beside(what, format!("{} (p99 of lag {late:.3} ms)", verdict(step, "lag")));
+}
+
+#[test]
+fn k12_a_saturated_generator_is_flagged_and_one_at_a_tenth_of_its_ceiling_is_not() {
+    let null = || Device::new(1);
+    let idle = client(1_000, 16, null());
+    told("K12 null target, 10 % of the ceiling", &idle);
+    assert_eq!(verdict(&idle, "lag"), Verdict::Valid);
+    let saturated = client(12_000, 16, null());
+    told("K12 null target, 120 % of the ceiling", &saturated);
+    assert_eq!(verdict(&saturated, "lag"), Verdict::Invalid);
+    assert_eq!(verdict(&saturated, "offered"), Verdict::Suspicious);
+}
+
+#[test]
+fn k12_motors_that_all_wait_for_the_target_are_not_the_generator_s_fault() {
+    let slow = Device::new(1).station(1, Service::Fixed(millis(2)));
+    let step = client(600, 2, slow);
+    told("K12 2 motors, target at 120 % of its capacity", &step);
+    assert_eq!(verdict(&step, "lag"), Verdict::Suspicious);
+    let quick = Device::new(1).station(4, Service::Fixed(millis(2)));
+    let step = client(600, 16, quick);
+    told("K12 16 motors, target at 30 % of its capacity", &step);
+    assert_eq!(verdict(&step, "lag"), Verdict::Valid);
+}

@@ -1,0 +1,102 @@
+//! The experiments' bench: runs a plan in virtual time on a simulated server, and prints figures.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
+
+use sharebench_engine::simulated::{Device, Served, SimulatedTarget};
+use sharebench_engine::{Clock, Run, StopSignal};
+use sharebench_model::{Histogram, RunEvent, RunOutcome, StepResult, Verdict};
+use sharebench_plan::Plan;
+use sharebench_target::{NullTarget, Target};
+
+/// The engine's pause between the last login and the first transaction.
+const GRACE_NS: u64 = 20_000_000;
+
+/// Runs a plan that must end well, and gives all its events.
+pub fn events(plan: &str, target: impl Target + 'static, clock: &Clock) -> Vec<RunEvent> {
+    let plan = Plan::parse(plan).unwrap().resolve().unwrap();
+    let targets: [Arc<dyn Target>; 1] = [Arc::new(target)];
+    let (sender, receiver) = mpsc::channel();
+    let run = Run {
+        plan: &plan,
+        targets: &targets,
+        done: &BTreeSet::new(),
+        directory: ".sharebench-known",
+        resumed: false,
+        stop: &StopSignal::default(),
+        clock,
+        events: &sender,
+    };
+    assert_eq!(run.execute().unwrap().outcome, RunOutcome::Complete);
+    receiver.try_iter().collect()
+}
+
+pub fn steps(plan: &str, target: impl Target + 'static, clock: &Clock) -> Vec<StepResult> {
+    let finished = |event| match event {
+        RunEvent::StepFinished(step) => Some(*step),
+        _ => None,
+    };
+    events(plan, target, clock).into_iter().filter_map(finished).collect()
+}
+
+/// One step of single reads of 512 bytes without verification, and the server's log of it; `seed` decides the
+/// load's draws.
+pub fn load(seed: u64, pace: &str, device: Device) -> (StepResult, Vec<Served>) {
+    let plan = format!(
+        "seed = {seed}\nverify = 'off'\ntimeout = '1000s'\n[[target]]\nurl = '/simulated'\n[load]\n\
+         workload = 'single-read'\nblock = 512\nscale = '8KiB'\n{pace}\n"
+    );
+    let clock = Clock::virtual_at(0);
+    let target = SimulatedTarget::new(NullTarget, &clock, device);
+    let mut steps = steps(&plan, target.clone(), &clock);
+    assert_eq!(steps.len(), 1);
+    (steps.remove(0), target.log())
+}
+
+/// When the window of the only step began, without warm-up.
+pub fn window_start(log: &[Served]) -> u64 {
+    log.iter().filter(|served| served.write).map(|served| served.end).max().unwrap() + GRACE_NS
+}
+
+/// Prints a figure beside the truth, and holds it to `tolerance` (a share of the truth).
+pub fn close(what: &str, measured: f64, truth: f64, tolerance: f64) {
+    let off = measured / truth - 1.0;
+    println!(
+        "{what:<44} {truth:>12.4} measured {measured:>12.4}  off {:>8.3} %  allowed {:>6.2} %",
+        off * 100.0,
+        tolerance * 100.0
+    );
+    assert!(off.abs() <= tolerance, "{what}: {measured} instead of {truth}");
+}
+
+/// Prints what has no tolerance, to be seen beside what has.
+pub fn beside(what: &str, measured: impl std::fmt::Display) {
+    println!("{what:<44} {:>12} measured {measured:>12}", "");
+}
+
+/// The verdict of a check of a step.
+pub fn verdict(step: &StepResult, name: &str) -> Verdict {
+    let check = step.checks.iter().find(|check| check.name == name);
+    check.unwrap_or_else(|| panic!("no check {name} in {:?}", step.checks)).verdict
+}
+
+pub const fn millis(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+/// A quantile in milliseconds.
+pub fn quantile_ms(histogram: &Histogram, quantile: f64) -> f64 {
+    histogram.quantile(quantile) as f64 / 1e6
+}
+
+/// A mean in milliseconds.
+pub fn mean_ms(histogram: &Histogram) -> f64 {
+    histogram.mean() / 1e6
+}
+
+pub fn histogram(times: impl IntoIterator<Item = u64>) -> Histogram {
+    let mut histogram = Histogram::new();
+    times.into_iter().for_each(|nanos| histogram.record(nanos));
+    histogram
+}

@@ -1,0 +1,21 @@
+//! Known answers in virtual time: what theory says a load must measure, and what the engine measured.
+//!
+//! The numbers K1.. are those of the experiments' list. `cargo test -p sharebench-engine --test known_answers --
+//! --nocapture` prints every figure beside its truth and tolerance.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "helpers of tests fail by panic and print figures"
+)]
+
+mod censoring;
+mod clock;
+mod closed;
+mod exact;
+mod generator;
+mod integrity;
+mod lab;
+mod queues;
+mod stall;
+mod sweeps;

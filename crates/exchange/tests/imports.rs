@@ -1,0 +1,198 @@
+//! Results that IOzone 3.489 and fio 3.33 printed on a Linux machine, and the table of 1993, become runs.
+#![expect(clippy::unwrap_used, reason = "a test may panic, its helper functions too")]
+
+use std::path::Path;
+
+use sharebench_exchange::{Format, Imported, Options, import};
+use sharebench_model::{Coordinates, StepResult, Value, axis};
+
+fn data(name: &str) -> Vec<u8> {
+    std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)).unwrap()
+}
+
+fn read(name: &str, options: &Options) -> Imported {
+    import(name, &data(name), options).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+fn plain(name: &str) -> Imported {
+    read(name, &Options::default())
+}
+
+fn at(test: &str, file_kib: u64, record_kib: u64) -> Coordinates {
+    Coordinates::new()
+        .with(axis::TEST, Value::text(test))
+        .with(axis::FILE_SIZE, Value::Bytes(file_kib << 10))
+        .with(axis::RECORD_SIZE, Value::Bytes(record_kib << 10))
+        .with(axis::QUEUE_DEPTH, Value::Count(1))
+}
+
+fn find<'a>(imported: &'a Imported, coordinates: &Coordinates) -> &'a StepResult {
+    let mut found = imported.runs[0].steps.iter().filter(|step| step.coordinates == *coordinates);
+    let step = found.next().unwrap_or_else(|| panic!("no {coordinates}"));
+    assert!(found.next().is_none(), "two of {coordinates}");
+    step
+}
+
+/// Whole KiB per second.
+fn kib(step: &StepResult) -> u64 {
+    let rate = step.measure.throughput().unwrap() / 1024.0;
+    assert!((rate - rate.round()).abs() < 1e-9, "{rate}");
+    rate.round() as u64
+}
+
+#[test]
+fn iozones_table_and_its_matrices_are_the_same_run() {
+    let name = "iozone-3.489-auto-R.txt";
+    let table = plain(name);
+    let run = &table.runs[0];
+    // 3 file sizes x 5 record sizes x 13 tests.
+    assert_eq!((table.runs.len(), run.steps.len(), table.notes.len()), (1, 195, 0));
+    let environment = &run.header.environment;
+    assert_eq!(environment["origin"], "imported");
+    assert_eq!(environment["program"], "iozone 3.489");
+    assert_eq!((environment["clock_resolution_ns"].as_str(), environment["file"].as_str()), ("1000", name));
+    assert_eq!((environment["file_bytes"].as_str(), environment["file_sha256"].len()), ("6477", 64));
+    assert!(!environment.contains_key("kernel") && !environment.contains_key("cpu"));
+    let text = String::from_utf8(data(name)).unwrap();
+    let first: Vec<u64> = text
+        .lines()
+        .find(|line| line.trim_start().starts_with("64       4"))
+        .map(|line| line.split_whitespace().map(|word| word.parse().unwrap()).collect())
+        .unwrap();
+    let tests = [
+        "write",
+        "rewrite",
+        "read",
+        "reread",
+        "random-read",
+        "random-write",
+        "backward-read",
+        "record-rewrite",
+        "stride-read",
+        "fwrite",
+        "frewrite",
+        "fread",
+        "freread",
+    ];
+    for (test, told) in tests.iter().zip(&first[2..]) {
+        assert_eq!(kib(find(&table, &at(test, 64, 4))), *told, "{test}");
+    }
+    let matrices = read(name, &Options { format: Some(Format::IozoneMatrices), ..Options::default() });
+    assert_eq!(matrices.runs[0].steps, run.steps);
+}
+
+#[test]
+fn blank_columns_belong_to_tests_that_were_not_run() {
+    let some = plain("iozone-3.489-some-tests.txt");
+    let tests: std::collections::BTreeSet<&str> =
+        some.runs[0].steps.iter().filter_map(|step| step.coordinates.text(axis::TEST)).collect();
+    assert_eq!(
+        tests.into_iter().collect::<Vec<_>>(),
+        ["random-read", "random-write", "rewrite", "stride-read", "write"]
+    );
+    assert_eq!(some.runs[0].steps.len(), (5 + 6) * 5);
+}
+
+#[test]
+fn operations_per_second_become_bytes_and_options_become_axes() {
+    let imported = plain("iozone-3.489-ops-direct-sync.txt");
+    let direct = |test| {
+        at(test, 256, 4).with("cache", Value::text("unbuffered")).with("sync", Value::text("write-through"))
+    };
+    let write = find(&imported, &direct("write"));
+    assert_eq!(write.measure.operation_rate(), Some(1415.0));
+    assert_eq!(write.measure.throughput(), Some(1415.0 * 4096.0));
+    let flushed = plain("iozone-3.489-close-flush.txt");
+    let _ = find(&flushed, &at("write", 256, 4).with("included", Value::text("flush+close")));
+    let _ = find(&flushed, &at("read", 256, 4));
+}
+
+#[test]
+fn throughput_mode_counts_processes_as_motors() {
+    let imported = plain("iozone-3.489-throughput.txt");
+    for motors in 1..=2 {
+        for test in ["write", "rewrite", "read", "reread"] {
+            let step = find(&imported, &at(test, 256, 4).with(axis::MOTORS, Value::Count(motors)));
+            assert_eq!(step.measure.bytes.total(), motors * 256 * 1024);
+        }
+    }
+    assert_eq!(imported.runs[0].steps.len(), 8);
+}
+
+#[test]
+fn fio_jobs_become_steps() {
+    let imported = plain("fio-3.33.json");
+    let run = &imported.runs[0];
+    assert_eq!((run.steps.len(), run.header.environment["program"].as_str()), (4, "fio 3.33"));
+    assert!(run.header.started_unix_ms > 1_700_000_000_000);
+    let json: serde_json::Value = serde_json::from_slice(&data("fio-3.33.json")).unwrap();
+    let told = |job: usize, side: &str, name: &str| json["jobs"][job][side][name].as_u64().unwrap();
+    let write = find(&imported, &at("write", 1024, 4));
+    assert_eq!(write.measure.bytes.written, told(0, "write", "io_bytes"));
+    assert_eq!(write.measure.busy_ns, told(0, "write", "runtime") * 1_000_000);
+    assert_eq!(write.measure.throughput().unwrap() as u64, told(0, "write", "bw_bytes"));
+    let p99 = json["jobs"][0]["write"]["clat_ns"]["percentile"]["99.000000"].as_u64().unwrap();
+    assert!(write.measure.response.quantile(0.99).abs_diff(p99) * 1000 <= p99);
+    let mix = find(&imported, &at("random-mix", 1024, 4));
+    assert_eq!(mix.measure.bytes.read, told(2, "read", "io_bytes"));
+    assert_eq!(mix.measure.bytes.written, told(2, "write", "io_bytes"));
+    // Two processes without group reporting are two entries and one step.
+    let two = find(&imported, &at("random-read", 1024, 4).with(axis::MOTORS, Value::Count(2)));
+    assert_eq!(two.measure.bytes.read, told(3, "read", "io_bytes") + told(4, "read", "io_bytes"));
+    assert!(two.measure.response.is_empty() && imported.notes[0].contains("json+"), "{:?}", imported.notes);
+}
+
+#[test]
+fn bins_of_json_plus_are_whole_histograms() {
+    let imported = plain("fio-3.33-plus.json");
+    let steps = &imported.runs[0].steps;
+    assert_eq!((steps.len(), imported.notes.len()), (3, 0));
+    assert!(steps.iter().all(|step| step.measure.response.len() == step.measure.operations));
+    let deep = at("random-write", 2048, 4)
+        .with(axis::QUEUE_DEPTH, Value::Count(4))
+        .with("cache", Value::text("unbuffered"));
+    let _ = find(&imported, &deep);
+    // psync waits for each operation, whatever the global iodepth says.
+    let pair = find(&imported, &at("read", 2048, 64).with(axis::MOTORS, Value::Count(2)));
+    assert_eq!(pair.measure.operations, 64);
+    let grouped = find(&imported, &at("random-read", 2048, 4).with(axis::MOTORS, Value::Count(2)));
+    assert!(grouped.measure.client_cpu.total_ns() > 0);
+}
+
+/// The one command of docs/exchange.md.
+fn table_of_1993() -> Options {
+    let map = [
+        "run=section",
+        "fact.client=os_client_config",
+        "file_size=file_size_mb:MiB",
+        "record_size=record_bytes:B",
+        "rate.write=write_Bps:B/s",
+        "rate.read=read_Bps:B/s",
+    ];
+    let map = map.map(|mapping| mapping.parse().unwrap()).to_vec();
+    Options { map, clock_ns: Some(54_925_400), title: Some("1993".into()), ..Options::default() }
+}
+
+#[test]
+fn the_table_of_1993_is_a_run_per_configuration() {
+    let imported = read("doupnik1993.csv", &table_of_1993());
+    assert_eq!(imported.runs.len(), 14);
+    let steps: usize = imported.runs.iter().map(|run| run.steps.len()).sum();
+    assert_eq!((steps, imported.notes.len()), (171 * 2, 0));
+    let first = &imported.runs[0];
+    assert_eq!(
+        (first.header.title.as_str(), first.header.targets[0].name.as_str()),
+        ("1993: bnetx_nw311", "bnetx_nw311")
+    );
+    assert_eq!(first.facts[0]["client"], "DOS client, bnetx shell, NW 3.11");
+    assert_eq!(first.header.environment["clock_resolution_ns"], "54925400");
+    let half = Coordinates::new()
+        .with(axis::TEST, Value::text("write"))
+        .with(axis::FILE_SIZE, Value::Bytes(1 << 20))
+        .with(axis::RECORD_SIZE, Value::Bytes(512))
+        .with(axis::QUEUE_DEPTH, Value::Count(1));
+    let step = find(&imported, &half);
+    assert_eq!((step.measure.throughput(), step.measure.operations), (Some(293_718.0), 2048));
+    // 1 MiB at 293 718 B/s.
+    assert_eq!(step.measure.busy_ns, 3_570_009_329);
+}

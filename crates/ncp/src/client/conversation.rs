@@ -1,0 +1,150 @@
+//! One connection as the client sees it: sequence numbers, signatures, and which packet is the reply (ncp.md 1.4).
+
+use crate::security::signature::{Signer, Transport};
+use crate::wire::packet::{
+    ClientHeader, ClientKind, ConnectionStatus, NO_CONNECTION, SERVER_HEADER_LEN, ServerHeader, ServerKind,
+};
+use crate::wire::tcp::{TcpReply, TcpRequest};
+use crate::wire::{Codec, Completion, Request, WireError};
+
+/// The task that all requests come from.
+const TASK: u8 = 1;
+/// The longest reply a client takes on TCP.
+const REPLY_BUFFER: u32 = 0x1_0000;
+
+/// A reply to the last request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reply<'a> {
+    /// What became of it.
+    pub completion: Completion,
+    /// State of the connection.
+    pub status: ConnectionStatus,
+    /// Data, when the completion is success.
+    pub data: &'a [u8],
+}
+
+/// What a message from the server is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arrival<'a> {
+    /// The reply that was waited for.
+    Reply(Reply<'a>),
+    /// The server works on the request: wait as long again.
+    Busy,
+    /// Something else, such as a reply that came twice: wait on.
+    Foreign,
+    /// The reply with a wrong signature.
+    BadSignature,
+}
+
+/// Client side of a connection: at most one request is under way.
+#[derive(Debug)]
+pub struct Conversation {
+    transport: Transport,
+    connection: u16,
+    sequence: u8,
+    waiting: Option<ClientKind>,
+    signer: Option<Signer>,
+    message: Vec<u8>,
+}
+
+impl Conversation {
+    /// A conversation that has not begun.
+    pub const fn new(transport: Transport) -> Self {
+        Self {
+            transport,
+            connection: NO_CONNECTION,
+            sequence: 0,
+            waiting: None,
+            signer: None,
+            message: Vec::new(),
+        }
+    }
+
+    /// The message that asks for a connection; sequence number 0, as the kernel's client has it.
+    pub fn create(&mut self) -> &[u8] {
+        (self.connection, self.sequence, self.signer) = (NO_CONNECTION, 0, None);
+        self.send(ClientKind::Create, |out| out.push(0))
+    }
+
+    /// The message of a call.
+    pub fn request(&mut self, request: &Request<'_>) -> &[u8] {
+        self.sequence = self.sequence.wrapping_add(1);
+        self.send(ClientKind::Request, |out| request.put(out))
+    }
+
+    /// The message that ends the connection.
+    pub fn destroy(&mut self) -> &[u8] {
+        self.sequence = self.sequence.wrapping_add(1);
+        self.send(ClientKind::Destroy, |out| out.push(0))
+    }
+
+    /// The last message, to be sent again as it was: on its way it may have been lost, or its reply.
+    pub fn again(&self) -> &[u8] {
+        &self.message
+    }
+
+    /// Signs everything behind a login that succeeded.
+    pub fn sign(&mut self, signer: Signer) {
+        self.signer = Some(signer);
+    }
+
+    /// What a message from the server is; a reply is taken once.
+    pub fn arrival<'a>(&mut self, message: &'a [u8]) -> Result<Arrival<'a>, WireError> {
+        // Over UDP the reply to a destroy may be unsigned (ncp.md 5.1).
+        let unsigned = self.waiting == Some(ClientKind::Destroy) && message.len() <= SERVER_HEADER_LEN;
+        let signed = self.signer.is_some() && !unsigned;
+        let (packet, signature) = match self.transport {
+            Transport::Tcp => {
+                let message = TcpReply::decode(message, signed)?;
+                (message.packet, message.signature)
+            }
+            _ => match message
+                .split_last_chunk::<8>()
+                .filter(|_| signed && message.len() >= SERVER_HEADER_LEN + 8)
+            {
+                Some((packet, signature)) => (packet, Some(*signature)),
+                None => (message, None),
+            },
+        };
+        let header = ServerHeader::decode(packet)?;
+        let Some(kind) = self.waiting else { return Ok(Arrival::Foreign) };
+        let created = kind == ClientKind::Create;
+        if header.sequence != self.sequence || !created && header.connection != self.connection {
+            return Ok(Arrival::Foreign);
+        }
+        if header.kind == ServerKind::Busy {
+            return Ok(Arrival::Busy);
+        }
+        if let Some(signer) = self.signer.as_ref().filter(|_| kind == ClientKind::Request)
+            && signature != Some(signer.reply(packet, message.len()))
+        {
+            return Ok(Arrival::BadSignature);
+        }
+        self.waiting = None;
+        if created && header.completion.is_success() {
+            self.connection = header.connection;
+        }
+        let data =
+            packet.get(SERVER_HEADER_LEN..).filter(|_| header.completion.is_success()).unwrap_or_default();
+        Ok(Arrival::Reply(Reply { completion: header.completion, status: header.status, data }))
+    }
+
+    fn send(&mut self, kind: ClientKind, put: impl FnOnce(&mut Vec<u8>)) -> &[u8] {
+        let header = ClientHeader { kind, sequence: self.sequence, connection: self.connection, task: TASK };
+        let mut packet = Vec::new();
+        ClientHeader::put(&header, &mut packet);
+        put(&mut packet);
+        self.message.clear();
+        self.waiting = Some(kind);
+        if self.transport == Transport::Tcp {
+            let signature = self.signer.as_ref().map(|_| [0; 8]);
+            let message = TcpRequest { reply_buffer: REPLY_BUFFER, signature, packet: &packet };
+            let signature = self.signer.as_mut().map(|signer| signer.request(&packet, message.wire_len()));
+            TcpRequest { signature, ..message }.put(&mut self.message);
+        } else {
+            self.message.extend_from_slice(&packet);
+            self.message.extend(self.signer.iter_mut().flat_map(|signer| signer.request(&packet, 0)));
+        }
+        &self.message
+    }
+}

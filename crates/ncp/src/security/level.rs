@@ -1,0 +1,68 @@
+//! Levels of packet signatures and of IPX checksums: when both sides use them (ncp.md 5.2, 1.10).
+
+/// What a side wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum Level {
+    /// 0: never.
+    Never,
+    /// 1: if the other side asks for it.
+    #[default]
+    IfAsked,
+    /// 2: if the other side can.
+    IfPossible,
+    /// 3: always.
+    Always,
+}
+
+/// What comes of the levels of both sides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Agreement {
+    /// Both go without.
+    Off,
+    /// Both use it.
+    On,
+    /// One side always wants it and the other never: the login is refused.
+    Refused,
+}
+
+impl Level {
+    /// The level of a number from 0 to 3.
+    pub const fn from_number(number: u8) -> Option<Self> {
+        match number {
+            0 => Some(Self::Never),
+            1 => Some(Self::IfAsked),
+            2 => Some(Self::IfPossible),
+            3 => Some(Self::Always),
+            _ => None,
+        }
+    }
+
+    /// What a client and a server with these levels do.
+    pub const fn agree(self, other: Self) -> Agreement {
+        match (self as u8, other as u8) {
+            (0, 3) | (3, 0) => Agreement::Refused,
+            (0, _) | (_, 0) | (1, 1) => Agreement::Off,
+            _ => Agreement::On,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Agreement::{Off, On, Refused};
+    use super::*;
+
+    /// ncp.md 5.2: on when neither is 0 and the sum is 3 or more; 3 against 0 is refused.
+    #[test]
+    fn every_pair_of_levels_has_its_outcome() {
+        let table = [[Off, Off, Off, Refused], [Off, Off, On, On], [Off, On, On, On], [Refused, On, On, On]];
+        for (client, row) in (0..4).zip(table) {
+            for (server, outcome) in (0..4).zip(row) {
+                let agreement =
+                    Level::from_number(client).unwrap().agree(Level::from_number(server).unwrap());
+                assert_eq!(agreement, outcome, "client {client}, server {server}");
+            }
+        }
+        assert_eq!((Level::from_number(4), Level::default()), (None, Level::IfAsked));
+    }
+}

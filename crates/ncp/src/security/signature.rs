@@ -1,0 +1,144 @@
+//! Packet signatures of a bindery session (ncp.md 5.1).
+//!
+//! They cover the first 52 bytes of a packet behind its start: a man in the middle can change most of the file data.
+
+use super::compression::{INITIAL, compress};
+use super::password::PasswordHash;
+
+/// A signature as it goes on the wire.
+pub type Signature = [u8; 8];
+
+/// Bytes of a packet that count.
+const COVERED: usize = 52;
+const PURPOSE: &[u8; 25] = b"Authorized NetWare Client";
+
+/// What carries the packets, for it decides what is covered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Transport {
+    /// Signatures follow the packet.
+    Ipx,
+    /// Signatures follow the packet; replies are covered from their data on.
+    Udp,
+    /// Signatures stand before the packet; the total is that of the message.
+    Tcp,
+}
+
+/// The chain of signatures of one session: both sides keep the same one.
+#[derive(Clone)]
+pub struct Signer {
+    root: [u8; 8],
+    last: [u8; 16],
+    transport: Transport,
+}
+
+impl std::fmt::Debug for Signer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // Whoever knows the root can sign.
+        f.debug_struct("Signer").field("transport", &self.transport).finish_non_exhaustive()
+    }
+}
+
+impl Signer {
+    /// A chain that begins behind a login with this key and password.
+    pub fn new(hash: &PasswordHash, key: &[u8; 8], transport: Transport) -> Self {
+        let mut block = [0; 64];
+        for (place, byte) in block.iter_mut().zip(hash.0.iter().chain(key).chain(PURPOSE)) {
+            *place = *byte;
+        }
+        Self { root: first_half(compress(INITIAL, &block)), last: INITIAL, transport }
+    }
+
+    /// The signature of the next request; the chain moves on, so that a request sent again must keep its signature.
+    /// `wire_len` is the length of the whole message and counts on TCP alone.
+    pub fn request(&mut self, packet: &[u8], wire_len: usize) -> Signature {
+        self.last = self.step(packet, wire_len, 6);
+        first_half(self.last)
+    }
+
+    /// The signature of the reply to the last request; the chain stays where it is.
+    pub fn reply(&self, packet: &[u8], wire_len: usize) -> Signature {
+        let start = if self.transport == Transport::Udp { 8 } else { 6 };
+        first_half(self.step(packet, wire_len, start))
+    }
+
+    fn step(&self, packet: &[u8], wire_len: usize, start: usize) -> [u8; 16] {
+        let total = match self.transport {
+            Transport::Tcp => (wire_len as u32).to_be_bytes(),
+            Transport::Ipx | Transport::Udp => (packet.len() as u32).to_le_bytes(),
+        };
+        let covered = packet.iter().skip(start).take(COVERED);
+        let mut block = [0; 64];
+        for (place, byte) in block.iter_mut().zip(self.root.iter().chain(&total).chain(covered)) {
+            *place = *byte;
+        }
+        compress(self.last, &block)
+    }
+}
+
+fn first_half(state: [u8; 16]) -> [u8; 8] {
+    std::array::from_fn(|at| state[at])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::security::password;
+    use crate::wire::tcp::{TcpReply, TcpRequest};
+    use crate::wire::tests::hex;
+
+    fn signer(transport: Transport) -> Signer {
+        let key = hex("0011223344556677").try_into().unwrap();
+        Signer::new(&password::hash(0x0001_0002, b"BENCHPW"), &key, transport)
+    }
+
+    /// ncp.md 5.1, known answers.
+    #[test]
+    fn the_root_key_is_the_known_one() {
+        assert_eq!(signer(Transport::Tcp).root, hex("fdc136445980017e")[..]);
+    }
+
+    /// ncp.md 5.1, known answers; libncp-client-udp-tcp-signed.pcap, frames 11, 13 and 14.
+    #[test]
+    fn datagrams_have_the_known_signatures() {
+        let mut signer = signer(Transport::Udp);
+        let first = hex("22220501010017000111");
+        assert_eq!(signer.request(&first, 0), hex("79829049e0b9ecef")[..]);
+        assert_eq!(signer.last[8..], hex("c7291d85b8344fea")[..]);
+        let second = hex("22220601010014");
+        assert_eq!(signer.request(&second, 0), hex("75e83faf8d2ed6f8")[..]);
+        let reply = hex("33330601010000007e0b1501020306");
+        assert_eq!(signer.reply(&reply, 0), hex("20eba018a0b6d9d1")[..]);
+        assert_eq!(signer.reply(&reply, 0), hex("20eba018a0b6d9d1")[..], "a reply does not move the chain");
+    }
+
+    /// ncp.md 5.1, known answers; libncp-client-udp-tcp-signed.pcap, frames 78, 80 and 81.
+    #[test]
+    fn messages_have_the_known_signatures() {
+        let mut signer = signer(Transport::Tcp);
+        let mut sign = |packet: &str, expected: &str| {
+            let packet = hex(packet);
+            let message = TcpRequest { reply_buffer: 0x1_0000, signature: Some([0; 8]), packet: &packet };
+            assert_eq!(signer.request(&packet, message.wire_len()), hex(expected)[..]);
+        };
+        sign("22220502010017000111", "16357f85362201bd");
+        sign("22220602010014", "cd3d2952840efc27");
+        let packet = hex("33330602010000007e0b1501020306");
+        let message = TcpReply { signature: Some([0; 8]), packet: &packet };
+        assert_eq!(signer.reply(&packet, message.wire_len()), hex("fc8e98403eb0a6b3")[..]);
+    }
+
+    #[test]
+    fn what_comes_behind_52_bytes_is_not_covered() {
+        let mut packet = vec![7; 100];
+        let signature = signer(Transport::Ipx).request(&packet, 0);
+        packet[58] = 8;
+        assert_eq!(signer(Transport::Ipx).request(&packet, 0), signature);
+        packet[57] = 8;
+        assert_ne!(signer(Transport::Ipx).request(&packet, 0), signature);
+    }
+
+    #[test]
+    fn short_and_empty_packets_can_be_signed() {
+        assert_ne!(signer(Transport::Udp).request(&[], 0), signer(Transport::Udp).request(&[0; 7], 0));
+    }
+}

@@ -1,0 +1,141 @@
+//! Negotiation, server information and logins.
+
+use super::connection::Connection;
+use super::{Shared, World};
+use crate::security::level::Level;
+use crate::security::password;
+use crate::security::signature::{Signer, Transport};
+use crate::wire::login::{
+    AccessLevel, ClearLogin, FILE_SERVER, GetObjectId, KeyedLogin, LoginKey, ObjectId, USER,
+};
+use crate::wire::negotiate::{AcceptedPacketSize, NegotiatedBuffer, PacketSize, Security};
+use crate::wire::server_info::{ConnectionUser, ServerInfo};
+use crate::wire::text::padded;
+use crate::wire::{Codec, Completion};
+
+/// Smallest and largest data of a call that is agreed upon.
+const BUFFERS: std::ops::RangeInclusive<u16> = 512..=61_440;
+/// Rights of a user in the bindery: read and write as a logged in user.
+const USER_LEVEL: u8 = 0x11;
+
+/// 0x21.
+pub fn negotiate(connection: &mut Connection, proposed: u16, out: &mut Vec<u8>) {
+    connection.buffer = proposed.clamp(*BUFFERS.start(), *BUFFERS.end());
+    NegotiatedBuffer::put(&NegotiatedBuffer { accepted: connection.buffer }, out);
+}
+
+/// 0x61: signatures come on when the client asks for them and the server's level has them at all.
+pub fn packet_size<V>(shared: &Shared<V>, connection: &mut Connection, size: PacketSize, out: &mut Vec<u8>) {
+    connection.buffer = size.proposed.clamp(*BUFFERS.start(), *BUFFERS.end());
+    let offered = if shared.options.signatures == Level::Never { Security(0) } else { Security::SIGNATURE };
+    connection.security = Security(size.security).both(offered);
+    let (accepted, security) = (connection.buffer, connection.security.0);
+    AcceptedPacketSize::put(&AcceptedPacketSize { accepted, echo_socket: 0, security }, out);
+}
+
+/// 0x17/0x11.
+pub fn server_info<V>(shared: &Shared<V>, connections: usize, out: &mut Vec<u8>) {
+    let (major, minor) = shared.options.version;
+    let mut info = ServerInfo::new(shared.options.name, major, minor);
+    info.max_connections = shared.options.max_connections;
+    info.connections = u16::try_from(connections).unwrap_or(u16::MAX);
+    info.max_volumes = shared.volumes.len() as u16;
+    info.large_files = 1;
+    ServerInfo::put(&info, out);
+}
+
+/// 0x17/0x17.
+pub fn login_key(connection: &mut Connection, world: &mut dyn World, out: &mut Vec<u8>) {
+    let key = world.login_key();
+    connection.key = Some(key);
+    LoginKey::put(&LoginKey { key }, out);
+}
+
+/// 0x17/0x35: users, and the server itself.
+pub fn object_id<V>(
+    shared: &Shared<V>,
+    object: &GetObjectId<'_>,
+    out: &mut Vec<u8>,
+) -> Result<(), Completion> {
+    let (id, name) = match object.kind {
+        USER => {
+            let user = shared.user(&object.name).ok_or(Completion::NoSuchObject)?;
+            let user = &shared.options.users[user];
+            (user.id, padded(&user.name).map_err(|_| Completion::NoSuchObject)?)
+        }
+        FILE_SERVER => (0, shared.options.name),
+        _ => return Err(Completion::NoSuchObject),
+    };
+    ObjectId::put(&ObjectId { id, kind: object.kind, name }, out);
+    Ok(())
+}
+
+/// 0x17/0x18; the key of a login serves once.
+pub fn keyed_login<V>(
+    shared: &Shared<V>,
+    connection: &mut Connection,
+    login: &KeyedLogin<'_>,
+    transport: Transport,
+) -> Result<(), Completion> {
+    let key = connection.key.take().ok_or(Completion::Failure)?;
+    let user = shared.user(&login.name).filter(|_| login.kind == USER).ok_or(Completion::Failure)?;
+    let hash = &shared.options.users[user].hash;
+    if password::response(&key, hash) != login.response {
+        return Err(Completion::Failure);
+    }
+    let signs = connection.security.has(Security::SIGNATURE);
+    if !signs && shared.options.signatures == Level::Always {
+        return Err(Completion::SignatureRequired);
+    }
+    connection.logout();
+    connection.user = Some(user);
+    connection.signer = signs.then(|| Signer::new(hash, &key, transport));
+    Ok(())
+}
+
+/// 0x17/0x14; without a key there is nothing to sign with.
+pub fn clear_login<V>(
+    shared: &Shared<V>,
+    connection: &mut Connection,
+    login: &ClearLogin<'_>,
+) -> Result<(), Completion> {
+    let signs = connection.security.has(Security::SIGNATURE) || shared.options.signatures == Level::Always;
+    if !shared.options.clear_passwords || signs {
+        return Err(Completion::EncryptedLoginRequired);
+    }
+    let user = shared.user(&login.name).filter(|_| login.kind == USER).ok_or(Completion::Failure)?;
+    let known = &shared.options.users[user];
+    if password::hash(known.id, &login.password.to_ascii_uppercase()) != known.hash {
+        return Err(Completion::Failure);
+    }
+    connection.logout();
+    connection.user = Some(user);
+    Ok(())
+}
+
+/// 0x17/0x46.
+pub fn access_level<V>(shared: &Shared<V>, connection: &Connection, out: &mut Vec<u8>) {
+    let id = connection.user.map_or(u32::MAX, |user| shared.options.users[user].id);
+    let level = if connection.user.is_some() { USER_LEVEL } else { 0 };
+    AccessLevel::put(&AccessLevel { level, id }, out);
+}
+
+/// 0x17/0x1C, for the connection that asks.
+pub fn connection_user<V>(
+    shared: &Shared<V>,
+    connection: &Connection,
+    asked: u32,
+    out: &mut Vec<u8>,
+) -> Result<(), Completion> {
+    if asked != u32::from(connection.number) {
+        return Err(Completion::BadStation);
+    }
+    let mut user = ConnectionUser { id: 0, kind: 0, name: [0; 48], login: [0; 7], reserved: 0 };
+    if let Some(known) = connection.user.map(|user| &shared.options.users[user]) {
+        user.id = known.id;
+        user.kind = USER;
+        user.name = padded(&known.name).map_err(|_| Completion::Failure)?;
+    }
+    ConnectionUser::put(&user, out);
+    Ok(())
+}

@@ -1,0 +1,187 @@
+//! What a server remembers of a connection: handles, files, login, and its last reply.
+
+use std::collections::BTreeMap;
+
+use super::volume::Node;
+use crate::security::signature::Signer;
+use crate::wire::negotiate::Security;
+use crate::wire::{Completion, ShortHandle};
+
+/// Most open files of a connection.
+const MAX_FILES: usize = 1024;
+/// Searches by 0x3E that a connection has at a time; the oldest goes for a new one.
+const MAX_SEARCHES: usize = 64;
+/// Data bytes per call before negotiation (ncp.md 2.2).
+const DEFAULT_BUFFER: u16 = 512;
+
+/// A directory on a volume.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Directory {
+    /// Number of the volume.
+    pub volume: u8,
+    /// The directory.
+    pub node: Node,
+}
+
+/// An open file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OpenFile {
+    /// Where it is.
+    pub place: Directory,
+    /// May be read.
+    pub readable: bool,
+    /// May be written.
+    pub writable: bool,
+    /// The task that opened it.
+    pub task: u8,
+}
+
+/// A connection.
+#[derive(Debug)]
+pub struct Connection {
+    /// Its number.
+    pub number: u16,
+    /// Sequence number of the request answered last, and the answer as it went on the wire.
+    pub last: Option<(u8, Vec<u8>)>,
+    /// Data bytes per call.
+    pub buffer: u16,
+    /// What 0x61 switched on.
+    pub security: Security,
+    /// The key of a login that has begun.
+    pub key: Option<[u8; 8]>,
+    /// Index of the user who logged in.
+    pub user: Option<usize>,
+    /// Signs and checks packets, from the request behind the login on.
+    pub signer: Option<Signer>,
+    files: BTreeMap<u32, OpenFile>,
+    next_file: u32,
+    handles: BTreeMap<u8, (Directory, Option<u8>)>,
+    searches: Vec<Directory>,
+    next_search: usize,
+}
+
+impl Connection {
+    /// A new connection.
+    pub const fn new(number: u16) -> Self {
+        Self {
+            number,
+            last: None,
+            buffer: DEFAULT_BUFFER,
+            security: Security(0),
+            key: None,
+            user: None,
+            signer: None,
+            files: BTreeMap::new(),
+            next_file: 0,
+            handles: BTreeMap::new(),
+            searches: Vec::new(),
+            next_search: 0,
+        }
+    }
+
+    /// Keeps an open file and gives it a handle, never one of zeros.
+    pub fn add_file(&mut self, file: OpenFile) -> Result<ShortHandle, Completion> {
+        if self.files.len() >= MAX_FILES {
+            return Err(Completion::NoFileHandles);
+        }
+        loop {
+            self.next_file = self.next_file.wrapping_add(1).max(1);
+            if let std::collections::btree_map::Entry::Vacant(slot) = self.files.entry(self.next_file) {
+                slot.insert(file);
+                return Ok(ShortHandle(self.next_file.to_le_bytes()));
+            }
+        }
+    }
+
+    /// The open file of a handle.
+    pub fn file(&self, handle: ShortHandle) -> Result<OpenFile, Completion> {
+        let file = self.files.get(&u32::from_le_bytes(handle.0));
+        file.copied().ok_or(Completion::InvalidFileHandle)
+    }
+
+    /// Closes a file.
+    pub fn close(&mut self, handle: ShortHandle) -> Result<(), Completion> {
+        let closed = self.files.remove(&u32::from_le_bytes(handle.0));
+        closed.map(|_| ()).ok_or(Completion::InvalidFileHandle)
+    }
+
+    /// Makes a directory handle, for one task or until it is freed.
+    pub fn add_handle(&mut self, directory: Directory, task: Option<u8>) -> Result<u8, Completion> {
+        let free = (1..=u8::MAX).find(|handle| !self.handles.contains_key(handle));
+        let handle = free.ok_or(Completion::NoDirectoryHandles)?;
+        self.handles.insert(handle, (directory, task));
+        Ok(handle)
+    }
+
+    /// Where a directory handle points.
+    pub fn handle(&self, handle: u8) -> Result<Directory, Completion> {
+        let found = self.handles.get(&handle);
+        found.map(|(directory, _)| *directory).ok_or(Completion::BadDirectoryHandle)
+    }
+
+    /// Frees a directory handle.
+    pub fn free_handle(&mut self, handle: u8) -> Result<(), Completion> {
+        self.handles.remove(&handle).map(|_| ()).ok_or(Completion::BadDirectoryHandle)
+    }
+
+    /// Keeps the directory of a search by 0x3E and gives it an id of two bytes.
+    pub fn add_search(&mut self, directory: Directory) -> [u8; 2] {
+        let id = self.next_search % MAX_SEARCHES;
+        self.next_search = id + 1;
+        if let Some(place) = self.searches.get_mut(id) {
+            *place = directory;
+        } else {
+            self.searches.push(directory);
+        }
+        (id as u16).to_be_bytes()
+    }
+
+    /// The directory of a search.
+    pub fn search(&self, id: [u8; 2]) -> Result<Directory, Completion> {
+        let found = self.searches.get(usize::from(u16::from_be_bytes(id)));
+        found.copied().ok_or(Completion::BadDirectoryHandle)
+    }
+
+    /// Ends a task: its files and temporary handles go.
+    pub fn end_task(&mut self, task: u8) {
+        self.files.retain(|_, file| file.task != task);
+        self.handles.retain(|_, (_, owner)| *owner != Some(task));
+    }
+
+    /// The user leaves: everything goes that a login had opened.
+    pub fn logout(&mut self) {
+        self.user = None;
+        self.key = None;
+        self.files.clear();
+        self.handles.clear();
+        self.searches.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROOT: Directory = Directory { volume: 0, node: 1 };
+
+    #[test]
+    fn tables_are_bounded_and_a_task_takes_its_own_along() {
+        let mut connection = Connection::new(1);
+        let file = OpenFile { place: ROOT, readable: true, writable: false, task: 1 };
+        for _ in 0..MAX_FILES {
+            assert_ne!(connection.add_file(file).unwrap().0, [0; 4]);
+        }
+        assert_eq!(connection.add_file(file), Err(Completion::NoFileHandles));
+        assert!((1..=255).all(|handle| connection.add_handle(ROOT, Some(handle % 2)) == Ok(handle)));
+        assert_eq!(connection.add_handle(ROOT, None), Err(Completion::NoDirectoryHandles));
+        connection.end_task(1);
+        assert!(connection.add_file(file).is_ok());
+        assert_eq!(
+            (connection.handle(1), connection.handle(2)),
+            (Err(Completion::BadDirectoryHandle), Ok(ROOT))
+        );
+        let ids: Vec<_> = (0..200).map(|_| connection.add_search(ROOT)).collect();
+        assert_eq!((ids[64], connection.search(ids[63])), ([0, 0], Ok(ROOT)));
+        assert!(connection.search([0, 64]).is_err());
+    }
+}

@@ -1,0 +1,227 @@
+//! Which call does what; everything that is not here is answered with "unknown function".
+
+use super::connection::Connection;
+use super::files::{self, Wish};
+use super::volume::{Volume, VolumeResult};
+use super::{Shared, World, account, trees, volumes};
+use crate::security::signature::Transport;
+use crate::wire::directory::EffectiveRights;
+use crate::wire::info::extended;
+use crate::wire::large::LargeSize;
+use crate::wire::name_space::{DirectoryBase, NameSpaceHandle, NameSpaces, mode, space};
+use crate::wire::server_info::DateAndTime;
+use crate::wire::{Codec, Completion, Request};
+
+/// What a call may look at beside the connection.
+pub struct Context<'s> {
+    /// Clock and randomness.
+    pub world: &'s mut dyn World,
+    /// Connections there are.
+    pub connections: usize,
+    /// What carries the packets.
+    pub transport: Transport,
+    /// The task that asks.
+    pub task: u8,
+}
+
+/// Executes a call and appends the data of its reply.
+pub fn execute<V: Volume>(
+    shared: &mut Shared<V>,
+    connection: &mut Connection,
+    context: &mut Context<'_>,
+    request: &Request<'_>,
+    out: &mut Vec<u8>,
+) -> VolumeResult<()> {
+    match request {
+        Request::NegotiateBuffer(call) => account::negotiate(connection, call.proposed, out),
+        Request::PacketSize(call) => account::packet_size(shared, connection, *call, out),
+        Request::GetServerInfo(_) => account::server_info(shared, context.connections, out),
+        Request::GetDateAndTime(_) => DateAndTime::put(&context.world.date_and_time(), out),
+        Request::GetLoginKey(_) => account::login_key(connection, context.world, out),
+        Request::GetObjectId(call) => return account::object_id(shared, call, out),
+        Request::KeyedLogin(call) => {
+            return account::keyed_login(shared, connection, call, context.transport);
+        }
+        Request::ClearLogin(call) => return account::clear_login(shared, connection, call),
+        Request::GetAccessLevel(_) => account::access_level(shared, connection, out),
+        Request::GetConnectionUser(call) => {
+            return account::connection_user(shared, connection, call.connection, out);
+        }
+        Request::GetVolumeNumber(call) => return volumes::number(shared, &call.name, out),
+        Request::GetVolumeName(call) => volumes::name(shared, call.volume, out),
+        Request::GetVolumeUsage(call) => return volumes::usage(shared, call.volume, out),
+        Request::GetVolumeInfo(call) => return volumes::info(shared, call.volume, out),
+        Request::EndOfTask(_) => connection.end_task(context.task),
+        Request::Logout(_) => connection.logout(),
+        Request::Unknown(..) => return Err(Completion::UnknownFunction),
+        _ if connection.user.is_none() => return Err(Completion::NoOpenRights),
+        _ => return on_files(shared, connection, context.task, request, out),
+    }
+    Ok(())
+}
+
+/// Calls on open files and directory handles.
+fn on_files<V: Volume>(
+    shared: &mut Shared<V>,
+    connection: &mut Connection,
+    task: u8,
+    request: &Request<'_>,
+    out: &mut Vec<u8>,
+) -> VolumeResult<()> {
+    match request {
+        Request::ReadFile(call) => {
+            files::read(shared, connection, call.file.short(), (u64::from(call.offset), call.count), out)
+        }
+        Request::ReadLarge(call) => {
+            files::read(shared, connection, call.file, (call.offset, call.count), out)
+        }
+        Request::WriteFile(call) => {
+            files::write(shared, connection, call.file.short(), (u64::from(call.offset), call.data.bytes()))
+        }
+        Request::WriteLarge(call) => {
+            files::write(shared, connection, call.file, (call.offset, call.data.bytes()))
+        }
+        Request::GetFileSize(call) => files::classic_size(shared, connection, call.file.short(), out),
+        Request::GetLargeSize(call) => {
+            let size = files::size(shared, connection, call.file)?;
+            LargeSize::put(&LargeSize { size }, out);
+            Ok(())
+        }
+        Request::CommitFile(call) => files::commit(shared, connection, call.file.short()),
+        Request::CommitFileOld(call) => files::commit(shared, connection, call.file.short()),
+        Request::CloseFile(call) => connection.close(call.file.short()),
+        Request::AllocatePermanent(call) => {
+            volumes::allocate(shared, connection, (call.base, &call.path), None, out)
+        }
+        Request::AllocateTemporary(call) => {
+            volumes::allocate(shared, connection, (call.base, &call.path), Some(task), out)
+        }
+        Request::FreeHandle(call) => connection.free_handle(call.handle),
+        Request::GetVolumeInfoOfHandle(call) => {
+            volumes::info(shared, connection.handle(call.handle)?.volume, out)
+        }
+        Request::GetEffectiveRights(call) => {
+            shared.directory(&shared.place(connection, call.base, &call.path)?)?;
+            EffectiveRights::put(&EffectiveRights { rights: 0xFF }, out);
+            Ok(())
+        }
+        _ => on_paths(shared, connection, task, request, out),
+    }
+}
+
+/// Classic calls on paths.
+fn on_paths<V: Volume>(
+    shared: &mut Shared<V>,
+    connection: &mut Connection,
+    task: u8,
+    request: &Request<'_>,
+    out: &mut Vec<u8>,
+) -> VolumeResult<()> {
+    let both = crate::wire::dos::access::READ | crate::wire::dos::access::WRITE;
+    let mut open = |at: u8, path: &[u8], mode: u8, access: u16| {
+        files::open_classic(shared, connection, (at, path), Wish { mode, access, task }, out)
+    };
+    match request {
+        Request::OpenFile(call) => open(call.directory, &call.path, mode::OPEN, u16::from(call.access)),
+        Request::CreateFile(call) => open(call.directory, &call.path, mode::CREATE | mode::REPLACE, both),
+        Request::CreateNewFile(call) => open(call.directory, &call.path, mode::CREATE, both),
+        Request::OpenOrCreateFile(call) => {
+            open(call.directory, &call.path, call.action, u16::from(call.access))
+        }
+        Request::BeginSearch(call) => trees::begin(shared, connection, call, out),
+        Request::ContinueSearch(call) => trees::go_on(shared, connection, call, out),
+        Request::EraseFile(call) => {
+            let (directory, last) = shared.split(connection, call.directory, &call.path)?;
+            trees::erase(shared, directory, last, call.search)
+        }
+        Request::RenameFile(call) => {
+            let from = shared.place(connection, call.directory, &call.path)?;
+            let to = shared.place(connection, call.new_directory, &call.new_path)?;
+            trees::rename(shared, &from, &to)
+        }
+        Request::MakeDirectory(call) => {
+            let place = shared.place(connection, call.base, &call.path)?;
+            files::make_directory(shared, &place).map(|_| ())
+        }
+        Request::RemoveDirectory(call) => {
+            let place = shared.place(connection, call.base, &call.path)?;
+            shared.directory(&place)?;
+            trees::remove(shared, &place, true)
+        }
+        _ => in_name_spaces(shared, connection, task, request, out),
+    }
+}
+
+/// Calls of family 0x57 on paths, in the name space of DOS.
+fn in_name_spaces<V: Volume>(
+    shared: &mut Shared<V>,
+    connection: &mut Connection,
+    task: u8,
+    request: &Request<'_>,
+    out: &mut Vec<u8>,
+) -> VolumeResult<()> {
+    match request {
+        Request::OpenCreate(call) => {
+            served(call.space, call.extended)?;
+            files::open_create(shared, connection, call, task, out)
+        }
+        Request::ObtainInfo(call) => {
+            served(call.space | call.answer_space, call.extended)?;
+            trees::obtain(shared, connection, (&call.path, call.mask), out)
+        }
+        Request::InitSearch(call) => {
+            served(call.space, 0)?;
+            trees::init(shared, connection, call, out)
+        }
+        Request::SearchNext(call) => {
+            served(call.space, call.extended)?;
+            trees::search_next(shared, call, out)
+        }
+        Request::SearchSet(call) => {
+            served(call.space, call.extended)?;
+            trees::search_set(shared, connection, call, out)
+        }
+        Request::Rename(call) => {
+            served(call.space, 0)?;
+            let from = shared.place_of(connection, &call.paths.from)?;
+            let to = shared.place_of(connection, &call.paths.to)?;
+            trees::rename(shared, &from, &to)
+        }
+        Request::Delete(call) => {
+            served(call.space, 0)?;
+            let place = shared.place_of(connection, &call.path)?;
+            trees::remove(shared, &place, true)
+        }
+        Request::AllocateHandle(call) => {
+            served(call.space, 0)?;
+            let directory = shared.directory(&shared.place_of(connection, &call.path)?)?;
+            let handle = connection.add_handle(directory, (call.mode != 0).then_some(task))?;
+            NameSpaceHandle::put(&NameSpaceHandle { handle, volume: directory.volume, reserved: 0 }, out);
+            Ok(())
+        }
+        Request::GetDirectoryBase(call) => {
+            served(call.space | call.answer_space, 0)?;
+            let place = shared.place_of(connection, &call.path)?;
+            let (base, volume) = (shared.entry(&place)?.node, place.directory.volume);
+            DirectoryBase::put(&DirectoryBase { base, dos_base: base, volume }, out);
+            Ok(())
+        }
+        Request::GetNameSpaces(call) => {
+            shared.volume(call.volume)?;
+            NameSpaces::put(&NameSpaces { count: 1, ids: &[space::DOS] }, out);
+            Ok(())
+        }
+        _ => Err(Completion::UnknownFunction),
+    }
+}
+
+/// Refuses other name spaces than that of DOS, and answers in a form that is not the old one.
+const fn served(asked: u8, form: u16) -> VolumeResult<()> {
+    if asked != space::DOS {
+        Err(Completion::InvalidNameSpace)
+    } else if form & extended::NEW_STYLE != 0 {
+        Err(Completion::UnknownFunction)
+    } else {
+        Ok(())
+    }
+}

@@ -1,0 +1,194 @@
+//! Opening, creating, reading and writing files.
+
+use super::Shared;
+use super::connection::{Connection, Directory, OpenFile};
+use super::paths::Place;
+use super::volume::{Entry, Volume, VolumeResult};
+use crate::wire::dos::{access, attribute};
+use crate::wire::file::{FileEntry, FileSize, OpenedFile};
+use crate::wire::name_space::{OpenCreate, Opened, action, mode};
+use crate::wire::text::padded;
+use crate::wire::{Be16, Codec, Completion, FileHandle, NamedInfo, Pstr, ReturnMask, ShortHandle};
+
+/// What to do with a name that is there, or not.
+#[derive(Debug, Clone, Copy)]
+pub struct Wish {
+    /// See [`mode`].
+    pub mode: u8,
+    /// See [`access`].
+    pub access: u16,
+    /// The task that asks.
+    pub task: u8,
+}
+
+/// Opens, replaces or creates a file; tells what it did.
+fn open<V: Volume>(
+    shared: &mut Shared<V>,
+    connection: &mut Connection,
+    place: &Place,
+    wish: Wish,
+) -> VolumeResult<(ShortHandle, u8, Entry)> {
+    let volume = place.directory.volume;
+    let (entry, done) = match shared.entry(place) {
+        Ok(entry) if entry.directory => return Err(Completion::InvalidPath),
+        Ok(entry) if wish.mode & mode::REPLACE != 0 => {
+            shared.volume_mut(volume)?.resize(entry.node, 0)?;
+            (Entry { size: 0, ..entry }, action::OPENED | action::REPLACED)
+        }
+        Ok(entry) if wish.mode & mode::OPEN != 0 => (entry, action::OPENED),
+        Ok(_) => return Err(Completion::FileExists),
+        Err(Completion::Failure) if wish.mode & mode::CREATE != 0 => {
+            (create(shared, place, false)?, action::OPENED | action::CREATED)
+        }
+        Err(completion) => return Err(completion),
+    };
+    let file = OpenFile {
+        place: Directory { volume, node: entry.node },
+        readable: wish.access & access::READ != 0,
+        writable: wish.access & access::WRITE != 0,
+        task: wish.task,
+    };
+    Ok((connection.add_file(file)?, done, entry))
+}
+
+fn create<V: Volume>(shared: &mut Shared<V>, place: &Place, directory: bool) -> VolumeResult<Entry> {
+    let name = place.name.as_deref().ok_or(Completion::InvalidPath)?;
+    let parent = Place { directory: place.directory, name: None };
+    shared.directory(&parent)?;
+    shared.volume_mut(place.directory.volume)?.create(place.directory.node, name, directory)
+}
+
+/// Makes a directory.
+pub fn make_directory<V: Volume>(shared: &mut Shared<V>, place: &Place) -> VolumeResult<Entry> {
+    if shared.entry(place).is_ok() {
+        return Err(Completion::FileExists);
+    }
+    create(shared, place, true)
+}
+
+/// 0x43, 0x4C, 0x4D and 0x54.
+pub fn open_classic<V: Volume>(
+    shared: &mut Shared<V>,
+    connection: &mut Connection,
+    (directory, path): (u8, &[u8]),
+    wish: Wish,
+    out: &mut Vec<u8>,
+) -> VolumeResult<()> {
+    let place = shared.place(connection, directory, path)?;
+    let (handle, _, entry) = open(shared, connection, &place, wish)?;
+    OpenedFile::put(&OpenedFile { file: FileHandle::of_server(handle), entry: classic(&entry)? }, out);
+    Ok(())
+}
+
+/// A file as the classic calls show it; sizes above 4 GiB as the largest there is.
+pub fn classic(entry: &Entry) -> VolumeResult<FileEntry> {
+    Ok(FileEntry {
+        name: padded(&entry.name).map_err(|_| Completion::BadFileName)?,
+        attributes: entry.attributes() as u8,
+        execute: 0,
+        size: u32::try_from(entry.size).unwrap_or(u32::MAX),
+        created: entry.created.date,
+        accessed: entry.modified.date,
+        modified: entry.modified,
+    })
+}
+
+/// Information block and name, as far as the mask asks for it.
+pub fn named(entry: &Entry, volume: u8, mask: ReturnMask) -> NamedInfo<'_> {
+    let name = mask.has(ReturnMask::NAME).then(|| Pstr::new(&entry.name).unwrap_or_default());
+    NamedInfo { info: entry.info(volume), name }
+}
+
+/// 87/1: a file, or a new directory.
+pub fn open_create<V: Volume>(
+    shared: &mut Shared<V>,
+    connection: &mut Connection,
+    call: &OpenCreate<'_>,
+    task: u8,
+    out: &mut Vec<u8>,
+) -> VolumeResult<()> {
+    let place = shared.place_of(connection, &call.path)?;
+    let (file, done, entry) = if call.attributes & attribute::DIRECTORY == 0 {
+        open(shared, connection, &place, Wish { mode: call.mode, access: call.access, task })?
+    } else {
+        (ShortHandle([0; 4]), action::CREATED, make_directory(shared, &place)?)
+    };
+    Opened { file, action: done, entry: named(&entry, place.directory.volume, call.mask) }.put(out);
+    Ok(())
+}
+
+/// 0x48 and 87/64: count, filler and data, read straight into the reply.
+pub fn read<V: Volume>(
+    shared: &mut Shared<V>,
+    connection: &Connection,
+    handle: ShortHandle,
+    (offset, count): (u64, u16),
+    out: &mut Vec<u8>,
+) -> VolumeResult<()> {
+    let file = connection.file(handle)?;
+    if !file.readable {
+        return Err(Completion::NoReadRights);
+    }
+    let start = out.len();
+    Be16::put(&0, out);
+    if offset % 2 == 1 {
+        out.push(0);
+    }
+    let data = out.len();
+    shared.volume_mut(file.place.volume)?.read(file.place.node, offset, usize::from(count), out)?;
+    out.truncate(data + usize::from(count));
+    let len = (out.len() - data) as u16;
+    out[start..start + 2].copy_from_slice(&len.to_be_bytes());
+    Ok(())
+}
+
+/// 0x49 and 87/65; no data sets the size.
+pub fn write<V: Volume>(
+    shared: &mut Shared<V>,
+    connection: &Connection,
+    handle: ShortHandle,
+    (offset, data): (u64, &[u8]),
+) -> VolumeResult<()> {
+    let file = connection.file(handle)?;
+    if !file.writable {
+        return Err(Completion::NoWriteRights);
+    }
+    let volume = shared.volume_mut(file.place.volume)?;
+    if data.is_empty() {
+        volume.resize(file.place.node, offset)
+    } else {
+        volume.write(file.place.node, offset, data)
+    }
+}
+
+/// Size of an open file.
+pub fn size<V: Volume>(
+    shared: &Shared<V>,
+    connection: &Connection,
+    handle: ShortHandle,
+) -> VolumeResult<u64> {
+    let file = connection.file(handle)?;
+    shared.volume(file.place.volume)?.entry(file.place.node).map(|entry| entry.size)
+}
+
+/// 0x47: a size that it cannot tell is an error, never a smaller one.
+pub fn classic_size<V: Volume>(
+    shared: &Shared<V>,
+    connection: &Connection,
+    handle: ShortHandle,
+    out: &mut Vec<u8>,
+) -> VolumeResult<()> {
+    let size = u32::try_from(size(shared, connection, handle)?).map_err(|_| Completion::Failure)?;
+    FileSize::put(&FileSize { size }, out);
+    Ok(())
+}
+
+/// 0x3B and 0x3D.
+pub fn commit<V: Volume>(
+    shared: &mut Shared<V>,
+    connection: &Connection,
+    handle: ShortHandle,
+) -> VolumeResult<()> {
+    let file = connection.file(handle)?;
+    shared.volume_mut(file.place.volume)?.commit(file.place.node)
+}

@@ -1,0 +1,78 @@
+//! Calls on volumes and directory handles.
+
+use super::Shared;
+use super::connection::{Connection, Directory};
+use super::volume::{Volume, VolumeResult};
+use crate::wire::directory::AllocatedHandle;
+use crate::wire::text::padded;
+use crate::wire::volume::{VolumeInfo, VolumeName, VolumeNumber, VolumeUsage};
+use crate::wire::{Codec, Completion, Pstr};
+
+/// A block of 4 KiB in sectors of 512 bytes.
+const SECTORS_PER_BLOCK: u8 = 8;
+const BLOCK: u64 = 4096;
+/// All rights but supervision.
+const RIGHTS: u8 = 0xFF;
+
+/// The root of a volume by name.
+pub fn root<V: Volume>(shared: &Shared<V>, name: &[u8]) -> VolumeResult<Directory> {
+    let number = shared.volumes.iter().position(|(known, _)| known.eq_ignore_ascii_case(name));
+    let volume = number.and_then(|number| u8::try_from(number).ok()).ok_or(Completion::NoSuchVolume)?;
+    Ok(Directory { volume, node: shared.volume(volume)?.root() })
+}
+
+/// 0x16/0x05.
+pub fn number<V: Volume>(shared: &Shared<V>, name: &[u8], out: &mut Vec<u8>) -> VolumeResult<()> {
+    let volume = root(shared, name)?.volume;
+    VolumeNumber::put(&VolumeNumber { volume }, out);
+    Ok(())
+}
+
+/// 0x16/0x06: an empty name where there is no volume.
+pub fn name<V>(shared: &Shared<V>, volume: u8, out: &mut Vec<u8>) {
+    let known = shared.volumes.get(usize::from(volume)).and_then(|(name, _)| Pstr::new(name).ok());
+    VolumeName::put(&VolumeName { name: known.unwrap_or_default() }, out);
+}
+
+/// 0x16/0x2C.
+pub fn usage<V: Volume>(shared: &Shared<V>, volume: u8, out: &mut Vec<u8>) -> VolumeResult<()> {
+    let space = shared.volume(volume)?.space();
+    let blocks = |bytes: u64| u32::try_from(bytes / BLOCK).unwrap_or(u32::MAX);
+    let name = shared.volumes.get(usize::from(volume)).and_then(|(name, _)| Pstr::new(name).ok());
+    let usage = VolumeUsage {
+        total_blocks: blocks(space.total),
+        free_blocks: blocks(space.free),
+        purgeable_blocks: 0,
+        not_yet_purgeable_blocks: 0,
+        total_entries: u32::MAX,
+        free_entries: u32::MAX,
+        reserved: 0,
+        sectors_per_block: SECTORS_PER_BLOCK,
+        name: name.unwrap_or_default(),
+    };
+    VolumeUsage::put(&usage, out);
+    Ok(())
+}
+
+/// 0x12 and 0x16/0x15.
+pub fn info<V: Volume>(shared: &Shared<V>, volume: u8, out: &mut Vec<u8>) -> VolumeResult<()> {
+    let space = shared.volume(volume)?.space();
+    let (name, _) = &shared.volumes[usize::from(volume)];
+    let name = padded(name).map_err(|_| Completion::NoSuchVolume)?;
+    VolumeInfo::put(&VolumeInfo::of_space(space.total, space.free, name), out);
+    Ok(())
+}
+
+/// 0x16/0x12, 0x16/0x13 and 0x16/0x16; `task` owns a temporary handle.
+pub fn allocate<V: Volume>(
+    shared: &Shared<V>,
+    connection: &mut Connection,
+    (base, path): (u8, &[u8]),
+    task: Option<u8>,
+    out: &mut Vec<u8>,
+) -> VolumeResult<()> {
+    let directory = shared.directory(&shared.place(connection, base, path)?)?;
+    let handle = connection.add_handle(directory, task)?;
+    AllocatedHandle::put(&AllocatedHandle { handle, rights: RIGHTS }, out);
+    Ok(())
+}

@@ -1,0 +1,233 @@
+//! Packet burst: the header of a fragment, lists of missing fragments, and what a burst says (ncp.md 4.2, 4.3).
+
+use super::bytes::message;
+use super::packet::BURST;
+use super::{After, Be16, Be32, Codec, Le32, Reader, ShortHandle, U8, WireError};
+
+/// Bytes of the header.
+pub const HEADER_LEN: usize = 36;
+/// The stream type of a burst.
+pub const BIG_SEND: u8 = 2;
+
+/// Bits of the flags.
+#[expect(missing_docs, reason = "the names are the field's")]
+pub mod flag {
+    pub const ABORT: u8 = 0x04;
+    pub const BUSY: u8 = 0x08;
+    pub const END_OF_BURST: u8 = 0x10;
+    pub const MISSING_LIST: u8 = 0x40;
+    /// A packet of control, without data of a burst.
+    pub const SYSTEM: u8 = 0x80;
+}
+
+message! {
+    /// The header behind the type 7777.
+    Fields {
+        /// See [`flag`].
+        flags: u8 as U8,
+        /// See [`BIG_SEND`].
+        stream: u8 as U8,
+        /// The sender's number of the burst connection.
+        source: u32 as Be32,
+        /// The receiver's number of the burst connection.
+        destination: u32 as Be32,
+        /// Counts the packets sent.
+        sequence: u32 as Be32,
+        /// Gap between packets, in 100 µs.
+        delay: u32 as Be32,
+        /// Number of the burst.
+        burst: u16 as Be16,
+        /// Number of the burst expected next.
+        acknowledged: u16 as Be16,
+        /// Bytes of the whole burst; in fragments that `mars_nwe` sends again, of these alone.
+        total: u32 as Be32,
+        /// Where in the burst this fragment stands.
+        offset: u32 as Be32,
+        /// Bytes of this fragment.
+        length: u16 as Be16,
+        /// Entries of the list of missing fragments.
+        missing: u16 as Be16,
+    }
+}
+
+message! {
+    /// A part of a burst that has not arrived.
+    Missing {
+        /// Where it begins.
+        offset: u32 as Be32,
+        /// Its bytes.
+        length: u16 as Be16,
+    }
+}
+
+/// A packet of a burst connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct BurstPacket<'a> {
+    /// The header.
+    pub fields: Fields,
+    body: &'a [u8],
+}
+
+const MISSING_LEN: usize = 6;
+
+impl<'a> BurstPacket<'a> {
+    /// Takes a packet apart; its data and its list must lie within it. That a fragment lies within its burst is for the
+    /// receiver to see, who knows the length of the burst from its first packet.
+    pub fn decode(packet: &'a [u8]) -> Result<Self, WireError> {
+        let mut reader = Reader::new(packet);
+        let kind = reader.get::<Be16>()?;
+        if kind != BURST {
+            return Err(WireError::BadValue { field: "type", value: u32::from(kind) });
+        }
+        let fields = reader.get::<Fields>()?;
+        let listed = usize::from(fields.missing) * MISSING_LEN;
+        let body = reader.take(listed + usize::from(fields.length))?;
+        Ok(Self { fields, body })
+    }
+
+    /// The part of the burst that this packet holds.
+    pub fn data(&self) -> &'a [u8] {
+        self.body.get(usize::from(self.fields.missing) * MISSING_LEN..).unwrap_or_default()
+    }
+
+    /// The missing parts that this packet lists.
+    pub fn missing(&self) -> impl Iterator<Item = Missing> + use<'a> {
+        let list = self.body.chunks_exact(MISSING_LEN).take(usize::from(self.fields.missing));
+        list.filter_map(|chunk| Missing::decode(chunk).ok())
+    }
+
+    /// Appends a fragment; length and number of missing fragments are set here. `TooLong` above 65535 bytes.
+    pub fn put_fragment(fields: Fields, data: &[u8], out: &mut Vec<u8>) -> Result<(), WireError> {
+        let max = usize::from(u16::MAX);
+        let length = u16::try_from(data.len()).map_err(|_| WireError::TooLong {
+            field: "fragment",
+            len: data.len(),
+            max,
+        })?;
+        Be16::put(&BURST, out);
+        Fields::put(&Fields { length, missing: 0, ..fields }, out);
+        out.extend_from_slice(data);
+        Ok(())
+    }
+
+    /// Appends a packet of control that lists missing fragments, an empty list if none is missing.
+    pub fn put_missing(fields: Fields, missing: &[Missing], out: &mut Vec<u8>) -> Result<(), WireError> {
+        let max = usize::from(u16::MAX);
+        let count = u16::try_from(missing.len()).map_err(|_| WireError::TooLong {
+            field: "missing list",
+            len: missing.len(),
+            max,
+        })?;
+        Be16::put(&BURST, out);
+        Fields::put(&Fields { length: 0, missing: count, flags: fields.flags | flag::SYSTEM, ..fields }, out);
+        for part in missing {
+            Missing::put(part, out);
+        }
+        Ok(())
+    }
+}
+
+message! {
+    /// Asks for file data: the whole of a client's burst, or the head of one that carries data to write.
+    BurstCall {
+        /// [`READ`] or [`WRITE`].
+        function: u32 as Le32,
+        /// The open file.
+        file: ShortHandle as ShortHandle,
+        /// Where in the file.
+        offset: u32 as After<8, Be32>,
+        /// How much.
+        length: u32 as Be32,
+    }
+}
+
+/// [`BurstCall::function`] of a read.
+pub const READ: u32 = 1;
+/// [`BurstCall::function`] of a write.
+pub const WRITE: u32 = 2;
+
+message! {
+    /// The head of the burst that answers a read; the data follows.
+    BurstReadReply {
+        /// 0 done, 1 cannot begin, 2 I/O error, 3 no data.
+        result: u32 as Le32,
+        /// Bytes that follow.
+        length: u32 as Be32,
+    }
+}
+
+message! {
+    /// The burst that answers a write.
+    BurstWriteReply {
+        /// 0 done, 4 cannot write.
+        result: u32 as Le32,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::tests::{bytes, hex};
+
+    const CLIENT: Fields = Fields {
+        flags: flag::END_OF_BURST,
+        stream: 0,
+        source: 0x1122_3344,
+        destination: 0x0100_f90f,
+        sequence: 0,
+        delay: 0,
+        burst: 0,
+        acknowledged: 0,
+        total: 24,
+        offset: 0,
+        length: 24,
+        missing: 0,
+    };
+
+    /// ncp.md 4.2, 4.3; mars-server-ipx-in-udp-with-burst.pcap, frame 163: read 7000 bytes at 4.
+    #[test]
+    fn a_read_is_one_fragment_of_24_bytes() {
+        let wire = hex("7777 10 00 11223344 0100f90f 00000000 00000000 0000 0000 00000018 00000000 0018 0000
+            01000000 03000000 0000000000000000 00000004 00001b58");
+        let call = BurstCall { function: READ, file: ShortHandle([3, 0, 0, 0]), offset: 4, length: 7000 };
+        let mut out = Vec::new();
+        BurstPacket::put_fragment(CLIENT, &bytes::<BurstCall>(&call), &mut out).unwrap();
+        assert_eq!(out, wire);
+        let packet = BurstPacket::decode(&wire).unwrap();
+        assert_eq!((packet.fields, BurstCall::decode(packet.data())), (CLIENT, Ok(call)));
+    }
+
+    /// ncp.md 4.4; mars-server-ipx-in-udp-with-burst.pcap, frame 169: the second fragment is missing.
+    #[test]
+    fn missing_parts_are_listed_in_a_packet_of_control() {
+        let wire = hex(
+            "7777 80 02 11223344 0100f90f 00000001 00000000 0000 0000 00000000 00000000 0000 0001 0000059a 059a",
+        );
+        let fields = Fields { flags: 0, stream: BIG_SEND, sequence: 1, total: 0, ..CLIENT };
+        let part = Missing { offset: 0x59a, length: 0x59a };
+        let mut out = Vec::new();
+        BurstPacket::put_missing(fields, &[part], &mut out).unwrap();
+        assert_eq!(out, wire);
+        let packet = BurstPacket::decode(&wire).unwrap();
+        assert_eq!((packet.missing().collect::<Vec<_>>(), packet.data()), (vec![part], &[][..]));
+    }
+
+    /// ncp.md 4.3; mars-server-ipx-in-udp-with-burst.pcap, frames 164 and 172.
+    #[test]
+    fn replies_begin_with_their_result() {
+        let read = BurstReadReply::decode(&hex("00000000 00001b58")).unwrap();
+        assert_eq!(read, BurstReadReply { result: 0, length: 7000 });
+        assert_eq!(bytes::<BurstReadReply>(&read), hex("00000000 00001b58"));
+        assert_eq!(bytes::<BurstWriteReply>(&BurstWriteReply { result: 4 }), hex("04000000"));
+    }
+
+    #[test]
+    fn data_and_lists_outside_their_packet_are_refused() {
+        let mut out = Vec::new();
+        BurstPacket::put_fragment(CLIENT, &[0; 24], &mut out).unwrap();
+        assert!(BurstPacket::decode(&out[..out.len() - 1]).is_err());
+        let mut out = Vec::new();
+        BurstPacket::put_missing(CLIENT, &[Missing { offset: 0, length: 1 }; 3], &mut out).unwrap();
+        assert!(BurstPacket::decode(&out[..out.len() - 1]).is_err());
+    }
+}

@@ -1,0 +1,179 @@
+//! Directory handles, and directories by handle and path: family 0x16 (ncp.md 2.6, 3.2).
+
+use super::bytes::message;
+use super::{After, Pstr, U8};
+
+/// The directory handle that makes a path absolute: `SYS:DIR\FILE`.
+pub const NO_HANDLE: u8 = 0;
+
+macro_rules! allocations {
+    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+        message! {
+            $(#[$doc])*
+            $name<'a> {
+                /// Handle the path starts from.
+                base: u8 as U8,
+                /// Letter of the drive, or a mark of the client's own.
+                drive: u8 as U8,
+                /// The path.
+                path: Pstr<'a> as Pstr<'a>,
+            }
+        }
+    )*};
+}
+
+allocations! {
+    /// 0x16/0x12: a handle that stays until it is freed.
+    AllocatePermanent;
+    /// 0x16/0x13: a handle that goes with its task.
+    AllocateTemporary;
+    /// 0x16/0x16: a handle for the files below it alone.
+    AllocateSpecial;
+}
+
+message! {
+    /// Reply to 0x16/0x12, 0x16/0x13 and 0x16/0x16.
+    AllocatedHandle {
+        /// The new handle.
+        handle: u8 as U8,
+        /// Effective rights in the directory.
+        rights: u8 as U8,
+    }
+}
+
+message! {
+    /// 0x16/0x14: frees a handle.
+    FreeHandle {
+        /// The handle.
+        handle: u8 as U8,
+    }
+}
+
+message! {
+    /// 0x16/0x00: points a handle elsewhere.
+    SetHandle<'a> {
+        /// The handle.
+        target: u8 as U8,
+        /// Handle the path starts from.
+        base: u8 as U8,
+        /// The path.
+        path: Pstr<'a> as Pstr<'a>,
+    }
+}
+
+message! {
+    /// 0x16/0x01: asks where a handle points.
+    GetHandlePath {
+        /// The handle.
+        handle: u8 as U8,
+    }
+}
+
+message! {
+    /// Reply to 0x16/0x01.
+    HandlePathText<'a> {
+        /// Volume, ':' and path.
+        path: Pstr<'a> as Pstr<'a>,
+    }
+}
+
+message! {
+    /// 0x16/0x03: asks what the user may do in a directory.
+    GetEffectiveRights<'a> {
+        /// Handle the path starts from.
+        base: u8 as U8,
+        /// The path.
+        path: Pstr<'a> as Pstr<'a>,
+    }
+}
+
+message! {
+    /// Reply to 0x16/0x03.
+    EffectiveRights {
+        /// One bit per right.
+        rights: u8 as U8,
+    }
+}
+
+message! {
+    /// 0x16/0x0A: makes a directory.
+    MakeDirectory<'a> {
+        /// Handle the path starts from.
+        base: u8 as U8,
+        /// Rights others inherit.
+        rights_mask: u8 as U8,
+        /// The path.
+        path: Pstr<'a> as Pstr<'a>,
+    }
+}
+
+message! {
+    /// 0x16/0x0B: removes an empty directory.
+    RemoveDirectory<'a> {
+        /// Handle the path starts from.
+        base: u8 as U8,
+        /// The path.
+        path: Pstr<'a> as After<1, Pstr<'a>>,
+    }
+}
+
+message! {
+    /// 0x16/0x0F: gives a directory another name.
+    RenameDirectory<'a> {
+        /// Handle the path starts from.
+        base: u8 as U8,
+        /// The path.
+        path: Pstr<'a> as Pstr<'a>,
+        /// The new name.
+        name: Pstr<'a> as Pstr<'a>,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::Codec;
+    use crate::wire::tests::{bytes, hex};
+
+    fn path(text: &str) -> Pstr<'_> {
+        Pstr::new(text.as_bytes()).unwrap()
+    }
+
+    /// ncp.md 2.6; mars-server-ipx-in-udp-with-burst.pcap, frames 31 and 32.
+    #[test]
+    fn a_handle_is_allocated_from_a_base_and_a_path() {
+        let wire = hex("0054045359533a");
+        let temporary = AllocateTemporary { base: NO_HANDLE, drive: b'T', path: path("SYS:") };
+        assert_eq!(bytes::<AllocateTemporary>(&temporary), wire);
+        let permanent = AllocatePermanent { base: NO_HANDLE, drive: b'T', path: path("SYS:") };
+        assert_eq!(bytes::<AllocatePermanent>(&permanent), wire);
+        let special = AllocateSpecial { base: NO_HANDLE, drive: b'T', path: path("SYS:") };
+        assert_eq!(bytes::<AllocateSpecial>(&special), wire);
+        let allocated = AllocatedHandle { handle: 2, rights: 0xff };
+        assert_eq!(AllocatedHandle::decode(&hex("02ff")), Ok(allocated));
+        assert_eq!(bytes::<FreeHandle>(&FreeHandle { handle: 2 }), hex("02"));
+    }
+
+    /// ncp.md 2.6.
+    #[test]
+    fn a_handle_is_moved_and_asked_where_it_is() {
+        let set = SetHandle { target: 2, base: 1, path: path("DIR") };
+        assert_eq!(bytes::<SetHandle>(&set), hex("0201 03444952"));
+        assert_eq!(bytes::<GetHandlePath>(&GetHandlePath { handle: 2 }), hex("02"));
+        assert_eq!(HandlePathText::decode(&hex("045359533a")).unwrap().path.bytes(), b"SYS:");
+        let rights = GetEffectiveRights { base: 1, path: path("DIR") };
+        assert_eq!(bytes::<GetEffectiveRights>(&rights), hex("01 03444952"));
+        assert_eq!(EffectiveRights::decode(&[0xff]), Ok(EffectiveRights { rights: 0xff }));
+    }
+
+    /// ncp.md 3.2; mars-server-ipx-in-udp-with-burst.pcap, frames 103 and 105.
+    #[test]
+    fn directories_are_made_renamed_and_removed() {
+        let make = MakeDirectory { base: 2, rights_mask: 0xff, path: path("DIR1") };
+        assert_eq!(bytes::<MakeDirectory>(&make), hex("02ff0444495231"));
+        let remove = RemoveDirectory { base: 2, path: path("DIR1") };
+        assert_eq!(bytes::<RemoveDirectory>(&remove), hex("02000444495231"));
+        let rename = RenameDirectory { base: 2, path: path("DIR1"), name: path("DIR2") };
+        assert_eq!(bytes::<RenameDirectory>(&rename), hex("02 0444495231 0444495232"));
+    }
+}

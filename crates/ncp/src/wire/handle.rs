@@ -1,0 +1,157 @@
+//! File handles of four and of six bytes, and counted file data (ncp.md 3.1, 3.2).
+
+use super::{Be16, Codec, Raw, Reader, WireError};
+
+/// The four bytes by which a server knows an open file; never all zero.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct ShortHandle(pub [u8; 4]);
+
+/// A file handle of the classic calls: two bytes without meaning to the server, then the [`ShortHandle`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct FileHandle(pub [u8; 6]);
+
+impl FileHandle {
+    /// The form in which the client of ncpfs sends a handle that it got from a name-space call: the low word plus one
+    /// stands before the four bytes.
+    pub const fn of_name_space(short: ShortHandle) -> Self {
+        let [low, high, c, d] = short.0;
+        let next = u16::from_le_bytes([low, high]).wrapping_add(1).to_le_bytes();
+        Self([next[0], next[1], low, high, c, d])
+    }
+
+    /// The form in which a server hands out a handle.
+    pub const fn of_server(short: ShortHandle) -> Self {
+        let [a, b, c, d] = short.0;
+        Self([0, 0, a, b, c, d])
+    }
+
+    /// What the server knows the file by.
+    pub const fn short(self) -> ShortHandle {
+        let [_, _, a, b, c, d] = self.0;
+        ShortHandle([a, b, c, d])
+    }
+}
+
+impl Codec<'_> for ShortHandle {
+    type Value = Self;
+
+    fn put(value: &Self, out: &mut Vec<u8>) {
+        Raw::put(&value.0, out);
+    }
+
+    fn get(reader: &mut Reader<'_>) -> Result<Self, WireError> {
+        reader.array().map(Self)
+    }
+}
+
+impl Codec<'_> for FileHandle {
+    type Value = Self;
+
+    fn put(value: &Self, out: &mut Vec<u8>) {
+        Raw::put(&value.0, out);
+    }
+
+    fn get(reader: &mut Reader<'_>) -> Result<Self, WireError> {
+        reader.array().map(Self)
+    }
+}
+
+/// File data of at most 65535 bytes behind its count, the high byte first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
+pub struct Payload<'a>(&'a [u8]);
+
+impl<'a> Payload<'a> {
+    /// Data that can be sent; `TooLong` above 65535 bytes.
+    pub const fn new(bytes: &'a [u8]) -> Result<Self, WireError> {
+        if bytes.len() > u16::MAX as usize {
+            return Err(WireError::TooLong { field: "data", len: bytes.len(), max: u16::MAX as usize });
+        }
+        Ok(Self(bytes))
+    }
+
+    /// The data, for as long as the packet lives.
+    pub const fn bytes(self) -> &'a [u8] {
+        self.0
+    }
+}
+
+impl<'a> Codec<'a> for Payload<'a> {
+    type Value = Self;
+
+    fn put(value: &Self, out: &mut Vec<u8>) {
+        Be16::put(&(value.0.len() as u16), out);
+        out.extend_from_slice(value.0);
+    }
+
+    fn get(reader: &mut Reader<'a>) -> Result<Self, WireError> {
+        let len = reader.get::<Be16>()?;
+        reader.take(usize::from(len)).map(Self)
+    }
+}
+
+/// Data of a read: reply to 0x48 and 87/64.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ReadReply<'a> {
+    /// The byte between count and data when the offset is odd, so that the data stays at an even distance.
+    pub filler: Option<u8>,
+    /// What was read: less than asked for at the end of the file, nothing beyond it.
+    pub data: Payload<'a>,
+}
+
+impl<'a> ReadReply<'a> {
+    /// The reply to a read at `offset`.
+    pub const fn new(offset: u64, data: Payload<'a>) -> Self {
+        Self { filler: if offset % 2 == 1 { Some(0) } else { None }, data }
+    }
+
+    /// Appends the reply.
+    pub fn put(&self, out: &mut Vec<u8>) {
+        Be16::put(&(self.data.0.len() as u16), out);
+        out.extend(self.filler);
+        out.extend_from_slice(self.data.0);
+    }
+
+    /// The reply to a read at `offset`.
+    pub fn decode(offset: u64, bytes: &'a [u8]) -> Result<Self, WireError> {
+        let mut reader = Reader::new(bytes);
+        let len = reader.get::<Be16>()?;
+        let filler = if offset % 2 == 1 { Some(u8::from_be_bytes(reader.array()?)) } else { None };
+        Ok(Self { filler, data: Payload(reader.take(usize::from(len))?) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::tests::hex;
+
+    /// ncp.md 3.1; libncp-client-udp-tcp-unsigned.pcap, frames 22 and 25.
+    #[test]
+    fn the_last_four_bytes_of_a_handle_are_the_file() {
+        let short = ShortHandle([1, 0, 0, 0]);
+        let long = FileHandle::of_name_space(short);
+        assert_eq!(long, FileHandle([2, 0, 1, 0, 0, 0]));
+        assert_eq!((long.short(), FileHandle::of_server(short).short()), (short, short));
+        assert_eq!(FileHandle::of_name_space(ShortHandle([0xff; 4])).0, [0, 0, 0xff, 0xff, 0xff, 0xff]);
+    }
+
+    /// ncp.md 3.2; mars-server-ipx-in-udp-with-burst.pcap, frames 46 and 48: offsets 0 and 1.
+    #[test]
+    fn an_odd_offset_puts_a_filler_before_the_data() {
+        let even = hex("0010c3c0084e8623fc58e94ed018f88e4796");
+        let read = ReadReply::decode(0, &even).unwrap();
+        assert_eq!((read.filler, &read.data.bytes()[..4]), (None, &hex("c3c0084e")[..]));
+        let odd = hex("0010c3c0084e8623fc58e94ed018f88e479643");
+        let read = ReadReply::decode(1, &odd).unwrap();
+        assert_eq!((read.filler, &read.data.bytes()[..4]), (Some(0xc3), &hex("c0084e86")[..]));
+        let mut out = Vec::new();
+        read.put(&mut out);
+        assert_eq!(out, odd);
+        assert!(ReadReply::decode(1, &even).is_err());
+    }
+
+    #[test]
+    fn data_beyond_the_count_cannot_be_sent() {
+        assert!(Payload::new(&vec![0; 65536]).is_err());
+    }
+}

@@ -1,0 +1,116 @@
+//! Calls with 64-bit offsets, which a server announces in its information (ncp.md 3.5).
+
+use super::bytes::message;
+use super::{Be16, Be32, Be64, Le32, Le64, Payload, ShortHandle};
+
+message! {
+    /// 87/64: reads; the reply is [`crate::wire::ReadReply`].
+    ReadLarge {
+        /// The open file.
+        file: ShortHandle as ShortHandle,
+        /// Where, in bytes.
+        offset: u64 as Be64,
+        /// How much, in bytes.
+        count: u16 as Be16,
+    }
+}
+
+message! {
+    /// 87/65: writes.
+    WriteLarge<'a> {
+        /// The open file.
+        file: ShortHandle as ShortHandle,
+        /// Where, in bytes.
+        offset: u64 as Be64,
+        /// The data.
+        data: Payload<'a> as Payload<'a>,
+    }
+}
+
+message! {
+    /// 87/66: asks for [`LargeSize`].
+    GetLargeSize {
+        /// The open file.
+        file: ShortHandle as ShortHandle,
+    }
+}
+
+message! {
+    /// Reply to 87/66; the low byte comes first, as libncp reads it.
+    LargeSize {
+        /// Bytes of the file.
+        size: u64 as Le64,
+    }
+}
+
+message! {
+    /// 87/67: logs a range, and locks it if the flag says so; the flag has its low byte first, as libncp sends it.
+    LockLarge {
+        /// See [`super::lock::flag`].
+        flag: u32 as Le32,
+        /// The open file.
+        file: ShortHandle as ShortHandle,
+        /// First byte of the range.
+        start: u64 as Be64,
+        /// Bytes of the range.
+        length: u64 as Be64,
+        /// How long to wait, in ticks of 1/18 s; 0 does not wait.
+        timeout: u32 as Be32,
+    }
+}
+
+macro_rules! ranges {
+    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+        message! {
+            $(#[$doc])*
+            $name {
+                /// The open file.
+                file: ShortHandle as ShortHandle,
+                /// First byte of the range.
+                start: u64 as Be64,
+                /// Bytes of the range.
+                length: u64 as Be64,
+            }
+        }
+    )*};
+}
+
+ranges! {
+    /// 87/68: unlocks a range and keeps it logged.
+    ReleaseLarge;
+    /// 87/69: unlocks a range and forgets it.
+    ClearLarge;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::Codec;
+    use crate::wire::tests::{bytes, hex};
+
+    const FILE: ShortHandle = ShortHandle([1, 0, 0, 0]);
+
+    /// ncp.md 3.5; libncp-client-udp-tcp-signed.pcap, frames 47, 49, 45 and 46: one byte beyond 4 GiB.
+    #[test]
+    fn offsets_go_beyond_4_gib() {
+        let read = ReadLarge { file: FILE, offset: (1 << 32) + 1, count: 100 };
+        assert_eq!(bytes::<ReadLarge>(&read), hex("01000000 0000000100000001 0064"));
+        let write = WriteLarge { file: FILE, offset: (1 << 32) + 1, data: Payload::new(&[7]).unwrap() };
+        assert_eq!(bytes::<WriteLarge>(&write), hex("01000000 0000000100000001 0001 07"));
+        assert_eq!(bytes::<GetLargeSize>(&GetLargeSize { file: FILE }), hex("01000000"));
+        assert_eq!(LargeSize::decode(&hex("8813000000000000")), Ok(LargeSize { size: 5000 }));
+    }
+
+    /// ncp.md 3.5; libncp-client-udp-tcp-signed.pcap, frames 51 and 53.
+    #[test]
+    fn ranges_are_locked_and_given_up() {
+        let lock = LockLarge { flag: 1, file: FILE, start: 0, length: 100, timeout: 0 };
+        assert_eq!(
+            bytes::<LockLarge>(&lock),
+            hex("01000000 01000000 0000000000000000 0000000000000064 00000000")
+        );
+        let wire = hex("01000000 0000000000000000 0000000000000064");
+        assert_eq!(bytes::<ClearLarge>(&ClearLarge { file: FILE, start: 0, length: 100 }), wire);
+        assert_eq!(bytes::<ReleaseLarge>(&ReleaseLarge { file: FILE, start: 0, length: 100 }), wire);
+    }
+}

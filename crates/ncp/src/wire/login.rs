@@ -1,0 +1,204 @@
+//! The bindery: login with clear or keyed password, logout, and looking up objects (ncp.md 2.4).
+
+use super::bytes::message;
+use super::{Be16, Be32, Pstr, Raw, U8};
+
+/// Object type of a user.
+pub const USER: u16 = 1;
+/// Object type of a file server.
+pub const FILE_SERVER: u16 = 4;
+
+message! {
+    /// 0x17/0x14: login with the password as it is.
+    ClearLogin<'a> {
+        /// Type of the object, usually [`USER`].
+        kind: u16 as Be16,
+        /// Name.
+        name: Pstr<'a> as Pstr<'a>,
+        /// Password.
+        password: Pstr<'a> as Pstr<'a>,
+    }
+}
+
+message! {
+    /// 0x17/0x17: asks for a [`LoginKey`].
+    GetLoginKey {}
+}
+
+message! {
+    /// Reply to 0x17/0x17: random, for one login.
+    LoginKey {
+        /// The key.
+        key: [u8; 8] as Raw<8>,
+    }
+}
+
+message! {
+    /// 0x17/0x18: login with the response to a key.
+    KeyedLogin<'a> {
+        /// See [`crate::security::password::response`].
+        response: [u8; 8] as Raw<8>,
+        /// Type of the object, usually [`USER`].
+        kind: u16 as Be16,
+        /// Name.
+        name: Pstr<'a> as Pstr<'a>,
+    }
+}
+
+message! {
+    /// 0x17/0x35: asks for the id of an object.
+    GetObjectId<'a> {
+        /// Type of the object.
+        kind: u16 as Be16,
+        /// Name.
+        name: Pstr<'a> as Pstr<'a>,
+    }
+}
+
+message! {
+    /// Reply to 0x17/0x35.
+    ObjectId {
+        /// The id; the password hash begins with it.
+        id: u32 as Be32,
+        /// Type of the object.
+        kind: u16 as Be16,
+        /// Name, padded with NUL.
+        name: [u8; 48] as Raw<48>,
+    }
+}
+
+message! {
+    /// 0x17/0x46: asks what the logged in user may do in the bindery.
+    GetAccessLevel {}
+}
+
+message! {
+    /// Reply to 0x17/0x46.
+    AccessLevel {
+        /// Rights to write and read: a nibble each.
+        level: u8 as U8,
+        /// Object id of the user.
+        id: u32 as Be32,
+    }
+}
+
+message! {
+    /// 0x17/0x37: asks for the next object that a pattern matches.
+    ScanObject<'a> {
+        /// Id of the object found last, FFFFFFFF at the start.
+        last: u32 as Be32,
+        /// Type of the objects.
+        kind: u16 as Be16,
+        /// Pattern of their names.
+        pattern: Pstr<'a> as Pstr<'a>,
+    }
+}
+
+message! {
+    /// Reply to 0x17/0x37.
+    ScannedObject {
+        /// The object.
+        object: ObjectId as ObjectId,
+        /// 1: gone when the server stops.
+        dynamic: u8 as U8,
+        /// Rights to write and read it: a nibble each.
+        security: u8 as U8,
+        /// FF: it has properties.
+        has_properties: u8 as U8,
+    }
+}
+
+message! {
+    /// 0x17/0x3D: reads 128 bytes of a property.
+    ReadProperty<'a> {
+        /// Type of the object.
+        kind: u16 as Be16,
+        /// Name of the object.
+        name: Pstr<'a> as Pstr<'a>,
+        /// Which 128 bytes, from 1.
+        segment: u8 as U8,
+        /// Name of the property.
+        property: Pstr<'a> as Pstr<'a>,
+    }
+}
+
+message! {
+    /// Reply to 0x17/0x3D.
+    PropertyValue {
+        /// The segment.
+        value: [u8; 128] as Raw<128>,
+        /// FF: more segments follow.
+        more: u8 as U8,
+        /// Flags of the property.
+        flags: u8 as U8,
+    }
+}
+
+message! {
+    /// 0x18: the task ends; its files, locks and temporary handles go.
+    EndOfTask {}
+}
+
+message! {
+    /// 0x19: the user logs out.
+    Logout {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::Codec;
+    use crate::wire::tests::{bytes, hex};
+    use crate::wire::text::padded;
+
+    fn name(text: &str) -> Pstr<'_> {
+        Pstr::new(text.as_bytes()).unwrap()
+    }
+
+    /// ncp.md 2.4.
+    #[test]
+    fn a_clear_login_holds_name_and_password() {
+        let login = ClearLogin { kind: USER, name: name("BENCH"), password: name("PW") };
+        assert_eq!(bytes::<ClearLogin>(&login), hex("0001 0542454e4348 025057"));
+    }
+
+    /// ncp.md 2.4, 2.5; libncp-client-udp-tcp-signed.pcap, frames 6 to 9.
+    #[test]
+    fn a_keyed_login_holds_the_response() {
+        let object = GetObjectId { kind: USER, name: name("BENCH") };
+        assert_eq!(bytes::<GetObjectId>(&object), hex("00010542454e4348"));
+        let id = ObjectId { id: 0x0001_0002, kind: USER, name: padded(b"BENCH").unwrap() };
+        assert_eq!(bytes::<ObjectId>(&id)[..11], hex("000100020001 42454e4348")[..]);
+        let key = LoginKey { key: [0, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77] };
+        assert_eq!(LoginKey::decode(&hex("0011223344556677")), Ok(key));
+        let response = hex("7038ac5f8bcc23d2").try_into().unwrap();
+        let login = KeyedLogin { response, kind: USER, name: name("BENCH") };
+        assert_eq!(bytes::<KeyedLogin>(&login), hex("7038ac5f8bcc23d200010542454e4348"));
+    }
+
+    /// linux-kernel-client-mars-server-ethernet-ipx.pcap, frames 43 to 46.
+    #[test]
+    fn objects_are_scanned_and_their_properties_read() {
+        let scan = ScanObject { last: u32::MAX, kind: FILE_SERVER, pattern: name("*") };
+        assert_eq!(bytes::<ScanObject>(&scan), hex("ffffffff0004012a"));
+        let object = ObjectId { id: 0x0300_0001, kind: FILE_SERVER, name: padded(b"MARSRSV").unwrap() };
+        let found = ScannedObject { object, dynamic: 1, security: 0x40, has_properties: 0xff };
+        let wire = bytes::<ScannedObject>(&found);
+        assert_eq!((wire.len(), &wire[54..]), (57, &[0x01, 0x40, 0xff][..]));
+        let read = ReadProperty {
+            kind: FILE_SERVER,
+            name: name("MARSRSV"),
+            segment: 1,
+            property: name("NET_ADDRESS"),
+        };
+        assert_eq!(bytes::<ReadProperty>(&read), hex("0004074d415253525356010b4e45545f41444452455353"));
+        assert_eq!(PropertyValue::decode(&[7; 130]).unwrap().flags, 7);
+    }
+
+    /// ncp.md 2.4.
+    #[test]
+    fn the_access_level_names_the_user() {
+        let level = AccessLevel { level: 0x22, id: 1 };
+        assert_eq!(bytes::<AccessLevel>(&level), hex("2200000001"));
+    }
+}

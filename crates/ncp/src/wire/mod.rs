@@ -1,0 +1,53 @@
+//! Message codecs, both directions, without I/O: any bytes give a message or an error, and nothing is allocated to
+//! read them.
+//!
+//! [`packet`] has the headers of the ordinary conversation and [`request`] the table of calls; each family of calls has
+//! a module of its own, where the replies are, too. Below them lie the transports: [`tcp`], [`ipx`] in [`ethernet`] or
+//! [`ipx_udp`], with [`sap`] and [`rip`]; UDP carries bare packets. [`burst`] is a conversation beside the ordinary one.
+//! "ncp.md" in the comments is the collection of facts this crate was written from; `docs/adr/0017-ncp-own-codec.md`
+//! names its sources.
+
+pub mod burst;
+mod bytes;
+mod completion;
+pub mod directory;
+pub mod dos;
+pub mod ethernet;
+pub mod file;
+pub mod find;
+mod function;
+mod handle;
+pub mod handle_path;
+pub mod info;
+pub mod ipx;
+pub mod ipx_udp;
+pub mod large;
+pub mod lip;
+pub mod lock;
+pub mod login;
+pub mod message;
+pub mod name_space;
+pub mod name_space_search;
+pub mod negotiate;
+pub mod packet;
+pub mod request;
+pub mod rip;
+pub mod sap;
+pub mod server_info;
+pub mod tcp;
+#[cfg(test)]
+pub(crate) mod tests;
+pub mod text;
+pub mod volume;
+pub mod watchdog;
+
+pub use bytes::{After, Be16, Be32, Be64, Codec, Le16, Le32, Le64, Raw, Reader, Rest, U8, WireError};
+pub use completion::Completion;
+pub use dos::DosTime;
+pub use file::FileEntry;
+pub use function::{Family, Function};
+pub use handle::{FileHandle, Payload, ReadReply, ShortHandle};
+pub use handle_path::{HandlePath, PathPair};
+pub use info::{Info, NamedInfo, ReturnMask};
+pub use request::Request;
+pub use text::Pstr;

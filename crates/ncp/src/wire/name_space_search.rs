@@ -1,0 +1,195 @@
+//! Searches of family 0x57: 87/2 with 87/3 or 87/20 (ncp.md 3.4).
+
+use super::bytes::message;
+use super::{After, Codec, HandlePath, Le16, Le32, NamedInfo, Pstr, Reader, ReturnMask, U8, WireError};
+
+message! {
+    /// Where a search is; the entry FFFFFFFF is its start.
+    Sequence {
+        /// Volume.
+        volume: u8 as U8,
+        /// Number of the directory.
+        directory: u32 as Le32,
+        /// Entry found last.
+        entry: u32 as Le32,
+    }
+}
+
+message! {
+    /// 87/2: begins a search in a directory; the reply is a [`Sequence`].
+    InitSearch<'a> {
+        /// Name space of the search.
+        space: u8 as U8,
+        /// The directory.
+        path: HandlePath<'a> as After<1, HandlePath<'a>>,
+    }
+}
+
+message! {
+    /// 87/3: asks for the next entry; 0xFF ends the search.
+    SearchNext<'a> {
+        /// Name space of the search.
+        space: u8 as U8,
+        /// Data stream; 0.
+        stream: u8 as U8,
+        /// Search attributes.
+        search: u16 as Le16,
+        /// What the reply tells.
+        mask: ReturnMask as ReturnMask,
+        /// See [`super::info::extended`].
+        extended: u16 as Le16,
+        /// Where the search is.
+        sequence: Sequence as Sequence,
+        /// Pattern; FF before '*' or '?' makes a wildcard of it.
+        pattern: Pstr<'a> as Pstr<'a>,
+    }
+}
+
+/// Reply to 87/3.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct FoundNext<'a> {
+    /// Where to go on.
+    pub sequence: Sequence,
+    /// What was found.
+    pub entry: NamedInfo<'a>,
+}
+
+impl<'a> FoundNext<'a> {
+    /// Appends the reply.
+    pub fn put(&self, out: &mut Vec<u8>) {
+        Sequence::put(&self.sequence, out);
+        out.push(0);
+        self.entry.put(out);
+    }
+
+    /// Takes the reply to a request with this mask.
+    pub fn get(mask: ReturnMask, reader: &mut Reader<'a>) -> Result<Self, WireError> {
+        let sequence = reader.get::<Sequence>()?;
+        reader.take(1)?;
+        Ok(Self { sequence, entry: NamedInfo::get(mask, reader)? })
+    }
+}
+
+message! {
+    /// 87/20: asks for the next entries; 0xFF ends the search.
+    SearchSet<'a> {
+        /// Name space of the search.
+        space: u8 as U8,
+        /// Data stream; 0.
+        stream: u8 as U8,
+        /// Search attributes.
+        search: u16 as Le16,
+        /// What the reply tells.
+        mask: ReturnMask as ReturnMask,
+        /// See [`super::info::extended`].
+        extended: u16 as Le16,
+        /// Most entries the reply may hold.
+        max_entries: u16 as Le16,
+        /// Where the search is.
+        sequence: Sequence as Sequence,
+        /// Pattern; FF before '*' or '?' makes a wildcard of it.
+        pattern: Pstr<'a> as Pstr<'a>,
+    }
+}
+
+/// Reply to 87/20: its head, and the entries one by one.
+#[derive(Debug, Clone, Copy)]
+pub struct FoundSet<'a> {
+    /// Where to go on.
+    pub sequence: Sequence,
+    /// FF: there are more.
+    pub more: u8,
+    /// Entries in this reply.
+    pub count: u16,
+    mask: ReturnMask,
+    entries: Reader<'a>,
+}
+
+impl<'a> FoundSet<'a> {
+    /// Appends the head of a reply; the entries follow with [`NamedInfo::put`].
+    pub fn put_head(sequence: &Sequence, more: u8, count: u16, out: &mut Vec<u8>) {
+        Sequence::put(sequence, out);
+        out.push(more);
+        Le16::put(&count, out);
+    }
+
+    /// The reply to a request with this mask.
+    pub fn decode(mask: ReturnMask, bytes: &'a [u8]) -> Result<Self, WireError> {
+        let mut reader = Reader::new(bytes);
+        let (sequence, more) = (reader.get::<Sequence>()?, reader.get::<U8>()?);
+        let count = reader.get::<Le16>()?;
+        Ok(Self { sequence, more, count, mask, entries: reader })
+    }
+
+    /// The entries; a broken one ends them.
+    pub fn entries(&self) -> impl Iterator<Item = Result<NamedInfo<'a>, WireError>> + use<'a> {
+        let (mask, mut reader, mut sound) = (self.mask, self.entries, true);
+        (0..self.count).map_while(move |_| {
+            let entry = sound.then(|| NamedInfo::get(mask, &mut reader))?;
+            sound = entry.is_ok();
+            Some(entry)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::handle_path::{Components, PathStart};
+    use crate::wire::tests::{bytes, hex};
+
+    const ANY: &[u8] = b"\xff*";
+
+    /// ncp.md 3.4, sub-functions 2 and 3; mars-server-ipx-in-udp-with-burst.pcap, frames 85 to 87.
+    #[test]
+    fn a_search_begins_and_goes_on() {
+        let path = HandlePath { start: PathStart::handle(2), components: Components::NONE };
+        let init = InitSearch { space: 0, path };
+        assert_eq!(bytes::<InitSearch>(&init), hex("00 00 00 02000000 00 00"));
+        let sequence = Sequence { volume: 0, directory: 0x009e_41e5, entry: u32::MAX };
+        assert_eq!(Sequence::decode(&hex("00 e5419e00 ffffffff")), Ok(sequence));
+        let pattern = Pstr::new(ANY).unwrap();
+        let mask = ReturnMask(0x000d);
+        let next = SearchNext { space: 0, stream: 0, search: 0x8006, mask, extended: 0, sequence, pattern };
+        assert_eq!(bytes::<SearchNext>(&next), hex("00 00 0680 0d00 0000 00 e5419e00 ffffffff 02ff2a"));
+    }
+
+    /// ncp.md 3.4, sub-function 20; linux-kernel-client-udp-tcp.pcap, frame 36.
+    #[test]
+    fn a_set_is_asked_for_with_its_size() {
+        let set = SearchSet {
+            space: 0,
+            stream: 0,
+            search: 0x8006,
+            mask: ReturnMask::ALL,
+            extended: 0,
+            max_entries: 0x7fff,
+            sequence: Sequence { volume: 0, directory: 1, entry: u32::MAX },
+            pattern: Pstr::new(ANY).unwrap(),
+        };
+        let wire = hex("00 00 0680 ff0f 0000 ff7f 00 01000000 ffffffff 02ff2a");
+        assert_eq!(bytes::<SearchSet>(&set), wire);
+    }
+
+    /// ncp.md 3.4, sub-functions 3 and 20.
+    #[test]
+    fn entries_come_one_by_one_and_a_broken_one_ends_them() {
+        let sequence = Sequence { volume: 0, directory: 1, entry: 7 };
+        let info = crate::wire::Info::decode(&[0; 76]).unwrap();
+        let entry = NamedInfo { info, name: Some(Pstr::new(b"A").unwrap()) };
+        let mut wire = Vec::new();
+        FoundSet::put_head(&sequence, 0, 3, &mut wire);
+        assert_eq!(wire, hex("00 01000000 07000000 00 0300"));
+        entry.put(&mut wire);
+        entry.put(&mut wire);
+        let found = FoundSet::decode(ReturnMask::NAME, &wire).unwrap();
+        let entries: Vec<_> = found.entries().collect();
+        assert_eq!(entries[..2], [Ok(entry), Ok(entry)]);
+        assert!(entries.len() == 3 && entries[2].is_err());
+        let mut wire = Vec::new();
+        FoundNext { sequence, entry }.put(&mut wire);
+        assert_eq!(wire[..10], hex("00 01000000 07000000 00")[..]);
+        let next = FoundNext::get(ReturnMask::NAME, &mut Reader::new(&wire)).unwrap();
+        assert_eq!(next, FoundNext { sequence, entry });
+    }
+}

@@ -1,0 +1,82 @@
+//! RIP: finding the way to a network (ncp.md 1.8).
+
+use super::bytes::message;
+use super::{Be16, Be32, Codec, Reader, WireError};
+
+/// In a request: any network.
+pub const ANY_NETWORK: u32 = u32::MAX;
+
+const ENTRY_LEN: usize = 8;
+/// Entries that fit into a packet which no router must split.
+const MAX_ENTRIES: usize = 50;
+
+message! {
+    /// A network and how far it is.
+    RipEntry {
+        /// Network.
+        network: u32 as Be32,
+        /// Routers on the way; 16 when it cannot be reached.
+        hops: u16 as Be16,
+        /// Time on the way, in ticks of 1/18 s.
+        ticks: u16 as Be16,
+    }
+}
+
+/// A packet from or to socket 0453.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct RipPacket<'a> {
+    /// True for a response, false for a request.
+    pub response: bool,
+    entries: &'a [u8],
+}
+
+impl<'a> RipPacket<'a> {
+    /// Takes a packet apart.
+    pub fn decode(packet: &'a [u8]) -> Result<Self, WireError> {
+        let mut reader = Reader::new(packet);
+        let response = match reader.get::<Be16>()? {
+            1 => false,
+            2 => true,
+            other => return Err(WireError::BadValue { field: "RIP operation", value: u32::from(other) }),
+        };
+        Ok(Self { response, entries: reader.rest() })
+    }
+
+    /// The entries, 50 at most; what is left at the end and is none is left out.
+    pub fn entries(&self) -> impl Iterator<Item = RipEntry> + use<'a> {
+        self.entries
+            .chunks_exact(ENTRY_LEN)
+            .take(MAX_ENTRIES)
+            .filter_map(|chunk| RipEntry::decode(chunk).ok())
+    }
+
+    /// Appends a packet of the first 50 entries.
+    pub fn put(response: bool, entries: &[RipEntry], out: &mut Vec<u8>) {
+        Be16::put(if response { &2 } else { &1 }, out);
+        entries.iter().take(MAX_ENTRIES).for_each(|entry| RipEntry::put(entry, out));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::tests::hex;
+
+    /// ncp.md 1.8; linux-kernel-client-mars-server-ethernet-ipx.pcap, frames 25, 26 and 16.
+    #[test]
+    fn a_network_is_asked_for_and_found() {
+        let asked = RipEntry { network: 0x0abc_0001, hops: 0, ticks: 0 };
+        let mut request = Vec::new();
+        RipPacket::put(false, &[asked], &mut request);
+        assert_eq!(request, hex("0001 0abc0001 0000 0000"));
+        let mut response = Vec::new();
+        RipPacket::put(true, &[RipEntry { hops: 1, ticks: 2, ..asked }], &mut response);
+        assert_eq!(response, hex("0002 0abc0001 0001 0002"));
+        let packet = RipPacket::decode(&response).unwrap();
+        assert!(packet.response);
+        assert_eq!(packet.entries().collect::<Vec<_>>(), [RipEntry { hops: 1, ticks: 2, ..asked }]);
+        let any = RipPacket::decode(&hex("0001 ffffffff ffff ffff")).map(|packet| packet.entries().count());
+        assert_eq!(any, Ok(1));
+        assert!(RipPacket::decode(&hex("0003")).is_err());
+    }
+}

@@ -1,0 +1,164 @@
+//! Volumes: their numbers, names and space (ncp.md 2.6).
+
+use super::bytes::message;
+use super::{Be16, Le32, Pstr, Raw, U8};
+
+message! {
+    /// 0x16/0x05: asks for the number of a volume.
+    GetVolumeNumber<'a> {
+        /// Its name, without ':'.
+        name: Pstr<'a> as Pstr<'a>,
+    }
+}
+
+message! {
+    /// Reply to 0x16/0x05.
+    VolumeNumber {
+        /// The number.
+        volume: u8 as U8,
+    }
+}
+
+message! {
+    /// 0x16/0x06: asks for the name of a volume.
+    GetVolumeName {
+        /// The number.
+        volume: u8 as U8,
+    }
+}
+
+message! {
+    /// Reply to 0x16/0x06.
+    VolumeName<'a> {
+        /// The name, empty when there is no such volume.
+        name: Pstr<'a> as Pstr<'a>,
+    }
+}
+
+message! {
+    /// 0x16/0x2C: asks for [`VolumeUsage`].
+    GetVolumeUsage {
+        /// The number.
+        volume: u8 as U8,
+    }
+}
+
+message! {
+    /// Reply to 0x16/0x2C.
+    VolumeUsage<'a> {
+        /// Blocks of the volume.
+        total_blocks: u32 as Le32,
+        /// Free blocks.
+        free_blocks: u32 as Le32,
+        /// Blocks of deleted files that can go at once.
+        purgeable_blocks: u32 as Le32,
+        /// Blocks of deleted files that cannot go yet.
+        not_yet_purgeable_blocks: u32 as Le32,
+        /// Directory entries.
+        total_entries: u32 as Le32,
+        /// Free directory entries.
+        free_entries: u32 as Le32,
+        /// Zero.
+        reserved: u32 as Le32,
+        /// Sectors of 512 bytes in a block.
+        sectors_per_block: u8 as U8,
+        /// Name of the volume.
+        name: Pstr<'a> as Pstr<'a>,
+    }
+}
+
+message! {
+    /// 0x12: asks for [`VolumeInfo`] by number.
+    GetVolumeInfo {
+        /// The number.
+        volume: u8 as U8,
+    }
+}
+
+message! {
+    /// 0x16/0x15: asks for [`VolumeInfo`] by directory handle.
+    GetVolumeInfoOfHandle {
+        /// A directory handle on the volume.
+        handle: u8 as U8,
+    }
+}
+
+message! {
+    /// Reply to 0x12 and 0x16/0x15; big volumes scale the cluster so that the counts fit.
+    VolumeInfo {
+        /// Sectors of 512 bytes in a cluster.
+        sectors_per_cluster: u16 as Be16,
+        /// Clusters of the volume.
+        clusters: u16 as Be16,
+        /// Free clusters.
+        free_clusters: u16 as Be16,
+        /// Directory slots.
+        slots: u16 as Be16,
+        /// Free directory slots.
+        free_slots: u16 as Be16,
+        /// Name, padded with NUL.
+        name: [u8; 16] as Raw<16>,
+        /// Not 0: the volume can be taken out.
+        removable: u16 as Be16,
+    }
+}
+
+impl VolumeInfo {
+    /// The space of a volume of `total` bytes with `free` of them free, in the smallest clusters whose counts fit.
+    pub fn of_space(total: u64, free: u64, name: [u8; 16]) -> Self {
+        // A cluster has 16 MiB at most: of a volume beyond 1 TiB as much is shown as fits.
+        let shift = (3..=15).find(|shift| u16::try_from(total >> (9 + shift)).is_ok()).unwrap_or(15);
+        let clusters = |bytes: u64| u16::try_from(bytes >> (9 + shift)).unwrap_or(u16::MAX);
+        Self {
+            sectors_per_cluster: 1 << shift,
+            clusters: clusters(total),
+            free_clusters: clusters(free),
+            slots: u16::MAX,
+            free_slots: u16::MAX,
+            name,
+            removable: 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::Codec;
+    use crate::wire::tests::{bytes, hex};
+    use crate::wire::text::padded;
+
+    /// ncp.md 2.6; mars-server-ipx-in-udp-with-burst.pcap, frames 25 to 28.
+    #[test]
+    fn volumes_have_numbers_and_names() {
+        let name = Pstr::new(b"SYS").unwrap();
+        assert_eq!(bytes::<GetVolumeNumber>(&GetVolumeNumber { name }), hex("03535953"));
+        assert_eq!(bytes::<VolumeNumber>(&VolumeNumber { volume: 0 }), hex("00"));
+        assert_eq!(bytes::<GetVolumeName>(&GetVolumeName { volume: 0 }), hex("00"));
+        assert_eq!(VolumeName::decode(&hex("03535953")), Ok(VolumeName { name }));
+    }
+
+    /// ncp.md 2.6; libncp-client-udp-tcp-unsigned.pcap, frame 18.
+    #[test]
+    fn the_usage_counts_blocks_with_the_low_byte_first() {
+        let wire = hex("40420f0020a107000000000000000000e803000084030000000000000803535953");
+        let usage = VolumeUsage::decode(&wire).unwrap();
+        assert_eq!((usage.total_blocks, usage.free_blocks), (1_000_000, 500_000));
+        assert_eq!((usage.total_entries, usage.free_entries, usage.sectors_per_block), (1000, 900, 8));
+        assert_eq!((usage.name.bytes(), bytes::<VolumeUsage>(&usage)), (&b"SYS"[..], wire.clone()));
+    }
+
+    /// ncp.md 2.6: 16-bit counts.
+    #[test]
+    fn clusters_grow_with_the_volume() {
+        let name = padded(b"SYS").unwrap();
+        let small = VolumeInfo::of_space(64 << 20, 32 << 20, name);
+        assert_eq!((small.sectors_per_cluster, small.clusters, small.free_clusters), (8, 16384, 8192));
+        let wire = bytes::<VolumeInfo>(&small);
+        assert_eq!((wire.len(), &wire[..6]), (28, &[0, 8, 0x40, 0, 0x20, 0][..]));
+        let big = VolumeInfo::of_space(4 << 40, 1 << 40, name);
+        assert_eq!((big.sectors_per_cluster, big.clusters, big.free_clusters), (32768, u16::MAX, u16::MAX));
+        assert_eq!(bytes::<GetVolumeInfo>(&GetVolumeInfo { volume: 1 }), [1]);
+        assert_eq!(bytes::<GetVolumeInfoOfHandle>(&GetVolumeInfoOfHandle { handle: 9 }), [9]);
+    }
+}

@@ -1,0 +1,107 @@
+//! Is the client still there? The watchdog on IPX and on IP, and word of a waiting message (ncp.md 1.6, 1.7).
+
+use super::packet::IP_WATCHDOG;
+
+/// What a server sends to the watchdog and message sockets of a client on IPX: two bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Notice {
+    /// '?': are you there? Sent to the socket behind that of the requests.
+    Watchdog,
+    /// 'Y': the answer of the client.
+    Alive,
+    /// '!': a message waits. Sent to the second socket behind that of the requests.
+    Message,
+}
+
+impl Notice {
+    /// The packet about a connection, of whose number it holds the low byte.
+    pub const fn packet(self, connection: u16) -> [u8; 2] {
+        let [_, low] = connection.to_be_bytes();
+        let mark = match self {
+            Self::Watchdog => b'?',
+            Self::Alive => b'Y',
+            Self::Message => b'!',
+        };
+        [low, mark]
+    }
+
+    /// Low byte of the connection and what is said; none for other packets.
+    pub const fn decode(packet: &[u8]) -> Option<(u8, Self)> {
+        match *packet {
+            [low, b'?'] => Some((low, Self::Watchdog)),
+            [low, b'Y'] => Some((low, Self::Alive)),
+            [low, b'!'] => Some((low, Self::Message)),
+            _ => None,
+        }
+    }
+}
+
+/// The watchdog on IP: ten bytes of type 3E3E with the question or the answer at the end. What stands between is the
+/// server's own and comes back unchanged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct IpWatchdog([u8; 10]);
+
+impl IpWatchdog {
+    /// The question about a connection.
+    pub const fn ask(connection: u16) -> Self {
+        let ([a, b], [high, low]) = (IP_WATCHDOG.to_be_bytes(), connection.to_be_bytes());
+        Self([a, b, 0, low, 0, high, 0, 0, 0, b'?'])
+    }
+
+    /// A question or an answer; none for other packets.
+    pub fn decode(packet: &[u8]) -> Option<Self> {
+        let bytes: [u8; 10] = packet.try_into().ok()?;
+        (bytes.starts_with(&IP_WATCHDOG.to_be_bytes()) && matches!(bytes[9], b'?' | b'Y'))
+            .then_some(Self(bytes))
+    }
+
+    /// The packet.
+    pub const fn packet(self) -> [u8; 10] {
+        self.0
+    }
+
+    /// The connection it is about.
+    pub const fn connection(self) -> u16 {
+        u16::from_be_bytes([self.0[5], self.0[3]])
+    }
+
+    /// True for an answer.
+    pub const fn is_answer(self) -> bool {
+        self.0[9] == b'Y'
+    }
+
+    /// The answer to it.
+    #[must_use]
+    pub const fn answer(mut self) -> Self {
+        self.0[9] = b'Y';
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// ncp.md 1.7: from the description alone.
+    #[test]
+    fn on_ipx_two_bytes_ask_and_answer() {
+        assert_eq!(Notice::Watchdog.packet(0x0105), [5, b'?']);
+        assert_eq!(Notice::decode(&[5, b'Y']), Some((5, Notice::Alive)));
+        assert_eq!(Notice::decode(&Notice::Message.packet(7)), Some((7, Notice::Message)));
+        assert_eq!((Notice::decode(&[5, b'x']), Notice::decode(&[5, b'?', 0])), (None, None));
+    }
+
+    /// ncp.md 1.6: from the description alone.
+    #[test]
+    fn on_ip_ten_bytes_come_back_with_another_end() {
+        let ask = IpWatchdog::ask(0x0105);
+        assert_eq!(ask.packet(), [0x3e, 0x3e, 0, 5, 0, 1, 0, 0, 0, b'?']);
+        assert_eq!(IpWatchdog::decode(&ask.packet()), Some(ask));
+        assert_eq!(ask.answer().packet(), [0x3e, 0x3e, 0, 5, 0, 1, 0, 0, 0, b'Y']);
+        assert_eq!(
+            (ask.answer().connection(), ask.answer().is_answer(), ask.is_answer()),
+            (0x0105, true, false)
+        );
+        assert_eq!(IpWatchdog::decode(&[0x3e; 10]), None);
+    }
+}

@@ -1,0 +1,178 @@
+//! The packets that libncp sent, given to this crate's server: unsigned and signed, over UDP and TCP.
+
+use sharebench_ncp::security::level::Level;
+use sharebench_ncp::security::signature::Transport;
+use sharebench_ncp::server::{MemoryVolume, Options, Peer, Server, User, World};
+use sharebench_ncp::wire::server_info::DateAndTime;
+use sharebench_ncp::wire::tcp::REQUEST_HEADER_LEN;
+use sharebench_ncp::wire::text::padded;
+
+use crate::pcap::{Carrier, Packet};
+
+/// The world of the captures: one key for all logins, one moment.
+struct Still;
+
+impl World for Still {
+    fn login_key(&mut self) -> [u8; 8] {
+        [0, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77]
+    }
+
+    fn date_and_time(&mut self) -> DateAndTime {
+        DateAndTime { year: 126, month: 11, day: 21, hour: 1, minute: 2, second: 3, weekday: 6 }
+    }
+}
+
+fn server(signatures: Level) -> Server<MemoryVolume, Still> {
+    let options = Options {
+        name: padded(b"PYSTUB").unwrap(),
+        version: (5, 70),
+        max_connections: 100,
+        users: vec![User::new("BENCH", 0x0001_0002, "BENCHPW")],
+        signatures,
+        clear_passwords: false,
+    };
+    Server::new(options, vec![(b"SYS".to_vec(), MemoryVolume::new(16 << 20))], Still)
+}
+
+/// The reply of a capture without its carrier, and ours to the same request.
+struct Pair {
+    call: Vec<u8>,
+    theirs: Vec<u8>,
+    ours: Vec<u8>,
+}
+
+/// The captured server gave its connections the numbers 1 and 2; so does ours, when the first client stays.
+fn pairs(name: &str, signatures: Level) -> Vec<Pair> {
+    let (mut server, mut pairs, mut answer) = (server(signatures), Vec::new(), Vec::new());
+    let mut call = Vec::new();
+    for packet in crate::capture(name) {
+        let transport = if packet.carrier == Carrier::Tcp { Transport::Tcp } else { Transport::Udp };
+        if packet.from_client {
+            if packet.carrier == Carrier::Tcp && server.connections() == 0 {
+                server.receive(Peer(99), Transport::Udp, &[0x11, 0x11, 0, 0xff, 1, 0xff, 0], &mut Vec::new());
+            }
+            answer.clear();
+            server.receive(Peer(u64::from(packet.port)), transport, &packet.bytes, &mut answer);
+            call = ncp(&packet).to_vec();
+        } else {
+            let (theirs, ours) = (packet.bytes.clone(), answer.clone());
+            pairs.push(Pair { call: call.clone(), theirs, ours });
+        }
+    }
+    pairs
+}
+
+/// What stands behind the carrier of a client packet, and behind its signature on TCP.
+fn ncp(packet: &Packet) -> &[u8] {
+    let starts =
+        if packet.carrier == Carrier::Tcp { [REQUEST_HEADER_LEN, REQUEST_HEADER_LEN + 8] } else { [0, 0] };
+    let kinds = [[0x11; 2], [0x22; 2], [0x55; 2]];
+    let found =
+        starts.iter().map(|start| &packet.bytes[*start..]).find(|ncp| kinds.contains(&[ncp[0], ncp[1]]));
+    found.expect("a packet of a client")
+}
+
+/// Packets whose replies are each server's own: names and versions, space, moments, the echo socket; size and deletion,
+/// which the captured server refuses; reads at offset 1, to which it gives nothing; and the end of the connection, whose
+/// reply it does not sign anew.
+fn is_own(packet: &[u8]) -> bool {
+    let Some((header, call)) = packet.split_at_checked(6) else { return false };
+    match *call {
+        _ if header[0] == 0x55 => true,
+        [0x17, _, _, function, ..] => function == 0x11,
+        [0x16, _, _, function, ..] => function == 0x2C,
+        [0x57, 1 | 8, ..] | [0x61 | 0x47, ..] => true,
+        [0x57, 64, ..] => call[6..14] == [0, 0, 0, 0, 0, 0, 0, 1],
+        [0x48, ..] => call[8..12] == [0, 0, 0, 1],
+        _ => false,
+    }
+}
+
+fn check(name: &str, signatures: Level, same: usize) {
+    let mut equal = 0;
+    for pair in pairs(name, signatures) {
+        let what = format!("{:02x?}\n{:02x?}\n{:02x?}", pair.call, pair.theirs, pair.ours);
+        assert!(!pair.ours.is_empty(), "{what}");
+        if !is_own(&pair.call) {
+            assert!(pair.theirs == pair.ours, "{what}");
+            equal += 1;
+        }
+    }
+    assert_eq!(equal, same);
+}
+
+#[test]
+fn libncp_gets_the_replies_it_was_content_with() {
+    check("libncp-client-udp-tcp-unsigned", Level::Never, 40);
+}
+
+#[test]
+fn signed_replies_are_those_that_libncp_accepted() {
+    check("libncp-client-udp-tcp-signed", Level::IfPossible, 46);
+}
+
+#[test]
+fn oneoff_kernel() {
+    use std::collections::HashMap;
+    let mut server = server(Level::IfPossible);
+    let mut numbers: HashMap<(bool, u16), (u8, u8)> = HashMap::new();
+    let mut answer: Vec<u8> = Vec::new();
+    let mut call = Vec::new();
+    let (mut same, mut own, mut bad) = (0, 0, 0);
+    for packet in crate::capture("linux-kernel-client-udp-tcp") {
+        let tcp = packet.carrier == Carrier::Tcp;
+        let transport = if tcp { Transport::Tcp } else { Transport::Udp };
+        let key = (tcp, packet.port);
+        if packet.from_client {
+            call = ncp(&packet).to_vec();
+            let mut bytes = packet.bytes.clone();
+            let at = bytes.len() - call.len();
+            if call[0] != 0x11 {
+                let (a, b) = numbers[&key];
+                bytes[at + 3] = a;
+                bytes[at + 5] = b;
+            }
+            answer.clear();
+            server.receive(Peer(u64::from(packet.port) * 2 + u64::from(tcp)), transport, &bytes, &mut answer);
+            if call[0] == 0x11 {
+                let n = if tcp { &answer[8..] } else { &answer[..] };
+                numbers.insert(key, (n[3], n[5]));
+            }
+        } else {
+            let strip = |b: &[u8]| -> Vec<u8> {
+                let mut at = if tcp { 8 } else { 0 };
+                if tcp && b.len() >= 18 && !b[8..].starts_with(&[0x33, 0x33]) {
+                    at = 16;
+                }
+                let mut v = b.get(at..).unwrap_or_default().to_vec();
+                if v.len() > 5 {
+                    v[3] = 0;
+                    v[5] = 0;
+                }
+                v
+            };
+            let (t, o) = (strip(&packet.bytes), strip(&answer));
+            if t == o {
+                same += 1;
+            } else if o.len() >= 8
+                && t[6] == o[6]
+                && matches!(call.get(6..8), Some([0x57, 1 | 6 | 20] | [0x17, _] | [0x61, _]))
+                || call[0] == 0x55 && o.len() >= 8
+            {
+                own += 1;
+            } else {
+                bad += 1;
+                if bad < 12 {
+                    println!(
+                        "frame {} call {:02x?}\n  {:02x?}\n  {:02x?}",
+                        packet.frame,
+                        &call[..call.len().min(40)],
+                        &t[..t.len().min(60)],
+                        &o[..o.len().min(60)]
+                    );
+                }
+            }
+        }
+    }
+    panic!("same {same} own {own} bad {bad}");
+}

@@ -1,0 +1,224 @@
+//! A cell of a sweep or of a depth study: one test at one position of its axes.
+
+use std::time::Duration;
+
+use sharebench_model::{CachePolicy, Coordinates, IoPolicy, SyncPolicy, Value, axis};
+
+use crate::schedule::Cell;
+use crate::{Access, Direction, Pattern, Test, Work};
+
+/// One test on files of one size.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecordWork {
+    /// What to do.
+    pub test: Test,
+    /// Bytes of the file; a multiple of `record_size`.
+    pub file_size: u64,
+    /// Bytes per operation.
+    pub record_size: u32,
+    /// Operations in flight per motor.
+    pub queue_depth: u32,
+    /// Least measured time; whole passes over the file are repeated until it is reached.
+    pub sample: Duration,
+    /// Motors at work at once, over one common window; none for a single motor that is measured by the
+    /// time it had something in flight.
+    pub motors: Option<u32>,
+    /// The motors share one file, each working on a part of its own, instead of having a file each.
+    pub shared_file: bool,
+    /// What offsets are multiples of, in bytes; see [`Self::grid`].
+    pub align: u64,
+    /// Distance of the records of a strided read, in records.
+    pub stride: u32,
+    /// Percent of the records that a random mix reads.
+    pub read_share: u32,
+    /// Buffer of a buffered stream, in bytes.
+    pub stream_buffer: u32,
+    /// Caches and durability of the measured files.
+    pub policy: IoPolicy,
+    /// The time of closing the file belongs to the test.
+    pub include_close: bool,
+    /// The time of a flush after the writes of each pass belongs to the test.
+    pub include_flush: bool,
+}
+
+/// Where the records of a file lie: `first`, `first + spacing`, and so on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Grid {
+    /// Offset of the first record.
+    pub first: u64,
+    /// From one record's offset to the next one's.
+    pub spacing: u64,
+    /// How many there are; 0 when the file is too small for one.
+    pub records: u64,
+}
+
+impl RecordWork {
+    /// Distance of a strided read in records, as IOzone's.
+    pub const STRIDE: u32 = 17;
+    /// Percent of reads in a random mix.
+    pub const READ_SHARE: u32 = 50;
+    /// Buffer of a stream, in bytes.
+    pub const STREAM_BUFFER: u32 = 64 << 10;
+
+    /// A cell at the usual position of every axis but these.
+    pub fn new(test: Test, file_size: u64, record_size: u32, sample: Duration) -> Self {
+        Self {
+            test,
+            file_size,
+            record_size,
+            queue_depth: 1,
+            sample,
+            motors: None,
+            shared_file: false,
+            align: u64::from(record_size),
+            stride: Self::STRIDE,
+            read_share: Self::READ_SHARE,
+            stream_buffer: Self::STREAM_BUFFER,
+            policy: IoPolicy::default(),
+            include_close: false,
+            include_flush: false,
+        }
+    }
+
+    /// Where its records lie. An alignment below the record size moves all records by itself, so that they
+    /// straddle the multiples of their size; one above it leaves the rest of each multiple untouched.
+    pub fn grid(&self) -> Grid {
+        let record = u64::from(self.record_size);
+        let first = if self.align < record { self.align } else { 0 };
+        let spacing = record.next_multiple_of(self.align.max(1));
+        let room = self.file_size.checked_sub(first + record);
+        Grid { first, spacing, records: room.map_or(0, |room| room / spacing + 1) }
+    }
+
+    /// Bytes of the largest request: the record, or the buffer of a stream.
+    pub fn request_size(&self) -> u32 {
+        if self.test.access() == Access::Stream { self.stream_buffer } else { self.record_size }
+    }
+
+    /// Lengths whose common divisors divide every offset and length of its requests, and the file.
+    pub fn pieces(&self) -> [u64; 2] {
+        let record = u64::from(self.record_size);
+        [
+            record,
+            if self.test.access() == Access::Stream { u64::from(self.stream_buffer) } else { self.align },
+        ]
+    }
+
+    /// What decides where its requests begin and end, by name and in bytes.
+    pub fn boundaries(&self) -> [(&'static str, u64); 2] {
+        let record = ("record", u64::from(self.record_size));
+        match self.test.access() {
+            Access::Stream => [("stream buffer", u64::from(self.stream_buffer)), ("file", self.file_size)],
+            _ if self.align == record.1 => [record; 2],
+            _ => [record, ("spacing of offsets", self.align)],
+        }
+    }
+
+    /// Requests in so many bytes of whole passes.
+    pub fn requests_in(&self, bytes: u64) -> u64 {
+        if self.test.access() != Access::Stream {
+            return bytes / u64::from(self.record_size.max(1));
+        }
+        let buffer = u64::from(self.stream_buffer.max(1));
+        let (passes, rest) = (bytes / self.file_size.max(1), bytes % self.file_size.max(1));
+        passes * self.file_size.div_ceil(buffer) + rest / buffer
+    }
+
+    /// Files of `file_size` that the cell needs on its target.
+    pub fn files_at_once(&self) -> u64 {
+        if self.shared_file { 1 } else { u64::from(self.motors.unwrap_or(1)) }
+    }
+
+    /// What the time includes beside the operations.
+    fn included(&self) -> Option<&'static str> {
+        match (self.include_flush, self.include_close) {
+            (false, false) => None,
+            (true, false) => Some("flush"),
+            (false, true) => Some("close"),
+            (true, true) => Some("flush+close"),
+        }
+    }
+
+    /// The cell with what tells it from others.
+    pub(crate) fn into_cell(self) -> Cell {
+        (self.coordinates(), Work::Records(self))
+    }
+
+    /// What tells the cell from others: sizes, test and depth always, further axes where they are not at
+    /// their usual position.
+    pub fn coordinates(&self) -> Coordinates {
+        let further = [
+            (axis::MOTORS, self.motors.map(|motors| Value::Count(u64::from(motors)))),
+            (axis::FILES, self.shared_file.then(|| Value::text("shared"))),
+            (axis::ALIGN, (self.align != u64::from(self.record_size)).then_some(Value::Bytes(self.align))),
+            (
+                axis::STRIDE,
+                (self.test.pattern() == Pattern::Stride && self.stride != Self::STRIDE)
+                    .then(|| Value::Count(u64::from(self.stride))),
+            ),
+            (
+                axis::READ_SHARE,
+                (self.test.direction() == Direction::Mix && self.read_share != Self::READ_SHARE)
+                    .then(|| Value::Count(u64::from(self.read_share))),
+            ),
+            (
+                axis::STREAM_BUFFER,
+                (self.test.access() == Access::Stream && self.stream_buffer != Self::STREAM_BUFFER)
+                    .then(|| Value::Bytes(u64::from(self.stream_buffer))),
+            ),
+            (
+                axis::CACHE,
+                (self.policy.cache != CachePolicy::Normal).then(|| Value::text(self.policy.cache.name())),
+            ),
+            (
+                axis::SYNC,
+                (self.policy.sync != SyncPolicy::Normal).then(|| Value::text(self.policy.sync.name())),
+            ),
+            (axis::INCLUDED, self.included().map(Value::text)),
+        ];
+        let coordinates = Coordinates::new()
+            .with(axis::TEST, Value::text(self.test.name()))
+            .with(axis::FILE_SIZE, Value::Bytes(self.file_size))
+            .with(axis::RECORD_SIZE, Value::Bytes(u64::from(self.record_size)))
+            .with(axis::QUEUE_DEPTH, Value::Count(u64::from(self.queue_depth)));
+        let named = further.into_iter().filter_map(|(axis, value)| Some((axis, value?)));
+        named.fold(coordinates, |coordinates, (axis, value)| coordinates.with(axis, value))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grid(file: u64, record: u32, align: u64) -> (u64, u64, u64) {
+        let work = RecordWork { align, ..RecordWork::new(Test::Read, file, record, Duration::ZERO) };
+        let Grid { first, spacing, records } = work.grid();
+        assert!(records == 0 || first + (records - 1) * spacing + u64::from(record) <= file);
+        (first, spacing, records)
+    }
+
+    #[test]
+    fn records_lie_where_their_alignment_says() {
+        assert_eq!(grid(65536, 4096, 4096), (0, 4096, 16));
+        assert_eq!(grid(65536, 4096, 512), (512, 4096, 15), "moved by 512, the last one would not fit");
+        assert_eq!(grid(65536, 4096, 16384), (0, 16384, 4));
+        assert_eq!(grid(65536, 4096, 6000), (0, 6000, 11));
+        assert_eq!(grid(8000, 1000, 600), (600, 1200, 6));
+        assert_eq!(grid(4096, 4096, 512), (512, 4096, 0), "no record fits");
+    }
+
+    #[test]
+    fn only_unusual_positions_are_named() {
+        let usual = RecordWork::new(Test::StrideRead, 65536, 4096, Duration::ZERO);
+        assert_eq!(
+            usual.coordinates().to_string(),
+            "file_size=64KiB queue_depth=1 record_size=4KiB test=stride-read"
+        );
+        let far = RecordWork { stride: 3, align: 512, motors: Some(4), shared_file: true, ..usual };
+        let far = far.coordinates().to_string();
+        for part in ["align=512B", "stride=3", "motors=4", "files=shared"] {
+            assert!(far.contains(part), "{far}");
+        }
+        assert!(!far.contains("read_share") && !far.contains("stream_buffer"));
+    }
+}

@@ -1,0 +1,83 @@
+//! The doctor: every check is there, and proofs pass or say that the machine was too noisy for them.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use sharebench_tests::need::too_noisy;
+use sharebench_tests::{KernelGuest, Sharebench, needs};
+
+const CHECKS: [&str; 11] = [
+    "clock",
+    "clock source",
+    "timer",
+    "frequency",
+    "link",
+    "open files",
+    "ceiling, depth 1",
+    "ceiling, depth 32",
+    "steal",
+    "pressure",
+    "hiccups",
+];
+
+#[test]
+fn the_doctor_looks_at_everything_and_says_what_it_would_invalidate() {
+    let sharebench = Sharebench::new().unwrap();
+    let ended = sharebench.run(&["doctor", "--format", "json"]).unwrap().expect_success();
+    let document: Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!(document["schema"], "sharebench.doctor/1");
+    let findings = document["findings"].as_array().unwrap();
+    for check in CHECKS {
+        let found = findings.iter().find(|finding| finding["name"] == check);
+        let found = found.unwrap_or_else(|| panic!("no {check} in {}", ended.stdout));
+        assert!(["pass", "warn", "unknown"].contains(&found["light"].as_str().unwrap()), "{found}");
+        assert!(!found["seen"].as_str().unwrap().is_empty(), "{found}");
+        assert!(!found["invalidates"].as_str().unwrap().is_empty(), "{found}");
+    }
+    assert_eq!(document["proofs"], serde_json::json!([]));
+}
+
+#[test]
+fn service_times_and_wrong_blocks_are_proved_or_the_machine_is_too_noisy() {
+    let sharebench = Sharebench::new().unwrap();
+    let line = ["doctor", "--prove", "--only", "K1,K18", "--quick", "--format", "json"];
+    let ended = sharebench.run(&line).unwrap();
+    let document: Value = serde_json::from_str(&ended.stdout).unwrap();
+    let proofs = document["proofs"].as_array().unwrap();
+    let verdicts: Vec<&str> = proofs.iter().map(|proof| proof["verdict"].as_str().unwrap()).collect();
+    assert_eq!(proofs.iter().map(|proof| &proof["id"]).collect::<Vec<_>>(), ["K1", "K18"]);
+    assert!(!proofs[0]["rows"].as_array().unwrap().is_empty());
+    assert_eq!(verdicts[1], "pass", "no time decides this one: {}", ended.stdout);
+    if verdicts[0] == "too-noisy" {
+        assert_eq!(ended.code, Some(7));
+        return too_noisy("doctor --prove --only K1", proofs[0]["why"].as_str().unwrap());
+    }
+    assert_eq!((verdicts[0], ended.code), ("pass", Some(0)), "{}", ended.stdout);
+}
+
+/// In the guest the clock is the guest's own, so that nobody else meets the step.
+#[test]
+fn a_wall_clock_set_back_touches_no_measured_time() {
+    needs!(KernelGuest::NEEDS);
+    let sharebench = Sharebench::new().unwrap();
+    let guest = KernelGuest::prepare(&[]).unwrap();
+    let binary = sharebench.binary();
+    let script = format!(
+        "ip link set lo up; before=$(date +%s)
+         {binary} doctor --prove --only K20 --step-clock --format json; echo code $?
+         echo later $(($(date +%s) - before))"
+    );
+    let printed = guest.run(&script, &[], Duration::from_secs(120)).unwrap();
+    println!("{printed}");
+    let proof = printed.split_once("\"proofs\"").unwrap().1;
+    assert!(proof.contains("\"verdict\": \"pass\"") && printed.contains("code 0"), "{printed}");
+    let later: i64 = printed.split_once("later ").unwrap().1.lines().next().unwrap().trim().parse().unwrap();
+    assert!((0..600).contains(&later), "the clock was set forward again: {later} s");
+}
+
+#[test]
+fn an_experiment_that_does_not_exist_is_refused_with_those_that_do() {
+    let ended = Sharebench::new().unwrap().run(&["doctor", "--prove", "--only", "K99"]).unwrap();
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.stderr.contains("--only") && ended.stderr.contains("K18"), "{}", ended.stderr);
+}

@@ -1,0 +1,175 @@
+//! Every test of a sweep on every kind of target, verified byte by byte, and the table of it in the documentation.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+use sharebench_plan::{Access, Test};
+use sharebench_tests::{Ended, Ganesha, GaneshaOptions, Served, Sharebench, Smbd, SmbdOptions, needs};
+
+use crate::plans::left_in;
+use crate::stored::Stored;
+
+/// All targets of this test, ours and others'.
+struct Field {
+    sharebench: Sharebench,
+    served: Served,
+    smbd: Smbd,
+    ganesha: Ganesha,
+}
+
+impl Field {
+    fn start() -> Self {
+        let sharebench = Sharebench::new().unwrap();
+        fs::create_dir(sharebench.home().join("local")).unwrap();
+        let served = sharebench.serve("served").unwrap();
+        // One directory per protocol: two targets of one run are two shares.
+        fs::create_dir(served.directory().join("smb")).unwrap();
+        fs::create_dir(served.directory().join("nfs")).unwrap();
+        let smbd = Smbd::start(&SmbdOptions::default()).unwrap();
+        let ganesha = Ganesha::start(&GaneshaOptions::default()).unwrap();
+        Self { sharebench, served, smbd, ganesha }
+    }
+
+    /// Kind and URL of each.
+    fn targets(&self) -> [(&'static str, String); 5] {
+        [
+            ("path", "./local".into()),
+            ("smb", self.served.smb_url("smb")),
+            ("nfs", self.served.nfs_url("nfs")),
+            ("smb", self.smbd.url("", "")),
+            ("nfs", self.ganesha.url("", "")),
+        ]
+    }
+
+    fn run(&self, targets: &[(&str, String)], sweep: &str) -> Ended {
+        let target = |(number, (kind, url)): (usize, &(&str, String))| {
+            format!("[[target]]\nname = '{kind}-{number}'\nurl = '{url}'\n")
+        };
+        let targets: String = targets.iter().enumerate().map(target).collect();
+        let head = "seed = 7\nrepetitions = 1\nsample = '5ms'\nverify = 'full'\n";
+        self.sharebench.write("plan.toml", &format!("{head}{targets}[sweep]\n{sweep}")).unwrap();
+        self.sharebench.run(&["run", "plan.toml"]).unwrap()
+    }
+
+    fn nothing_is_left(&self) {
+        let (served, share, export) = (self.served.directory(), self.smbd.share(), self.ganesha.directory());
+        for directory in
+            [self.sharebench.home().join("local"), served.join("smb"), served.join("nfs"), share, export]
+        {
+            assert_eq!(left_in(&directory), Vec::<String>::new());
+        }
+    }
+}
+
+fn test_of(step: &Value) -> &str {
+    step["coordinates"]["test"]["text"].as_str().unwrap()
+}
+
+/// No operation failed, and every byte that was read was checked.
+fn is_clean(step: &Value) {
+    assert_eq!(step["errors"], serde_json::json!({}), "{step}");
+    assert_eq!(step["verified_bytes"], step["bytes"]["read"], "{step}");
+    assert_ne!(step["verdict"], "invalid", "{step}");
+    assert!(step["passes"].as_u64().unwrap() > 0, "{step}");
+}
+
+#[test]
+fn every_test_runs_verified_on_every_target_that_knows_it() {
+    needs!(Smbd::NEEDS, Ganesha::NEEDS);
+    let field = Field::start();
+    let targets = field.targets();
+    // 32 records of 4 KiB, 8 of 16 KiB: a stride of 5 has a meaning in both.
+    let sizes = "file_sizes = ['128KiB']\nrecord_sizes = ['4KiB..16KiB x4']\n";
+    let wired = format!("{sizes}tests = ['requests', 'streams']\nstride = [5]\n");
+    let _ = field.run(&targets, &wired).expect_success();
+    let _ = field.run(&targets[..1], &format!("{sizes}tests = ['mmap']\n")).expect_success();
+
+    // How many steps of each test and kind of target were clean; the others would have ended this test.
+    let mut ran: BTreeMap<(String, &str), usize> = BTreeMap::new();
+    for (run, targets) in [(1, &targets[..]), (2, &targets[..1])] {
+        for step in &Stored::read(&field.sharebench, run).steps {
+            is_clean(step);
+            let target = step["target"].as_u64().unwrap() as usize;
+            *ran.entry((test_of(step).into(), targets[target].0)).or_default() += 1;
+        }
+    }
+    for (kind, url) in &targets[1..] {
+        let refused = field.run(&[(kind, url.clone())], &format!("{sizes}tests = ['read', 'mmap-read']\n"));
+        assert_eq!(refused.code, Some(2), "{}", refused.text());
+        assert!(refused.stderr.contains("mmap-read has no meaning over"), "{}", refused.stderr);
+    }
+    field.nothing_is_left();
+
+    let mut table =
+        String::from("| test | what it does | local or mounted path | SMB | NFS |\n|---|---|---|---|---|\n");
+    for test in Test::ALL {
+        let mut row = format!("| `{test}` | {}", test.about());
+        for (kind, servers) in [("path", 1), ("smb", 2), ("nfs", 2)] {
+            row += if let Some(steps) = ran.get(&(test.name().into(), kind)) {
+                assert_eq!(*steps, 2 * servers, "{test} on {kind}");
+                " | yes"
+            } else {
+                assert_eq!(test.access(), Access::Mapping, "{test} did not run on {kind}");
+                " | no: nothing to map"
+            };
+        }
+        table += &(row + " |\n");
+    }
+    in_documentation(&table);
+}
+
+/// The documentation shows what was seen here; with `SHAREBENCH_WRITE_DOCS` set it is written.
+fn in_documentation(table: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/sweeps.md");
+    let text = fs::read_to_string(&path).unwrap();
+    let (before, rest) = text.split_once("<!-- table of tests -->\n").unwrap();
+    let (shown, after) = rest.split_once("<!-- end of the table -->").unwrap();
+    if std::env::var_os("SHAREBENCH_WRITE_DOCS").is_some() {
+        let text = format!("{before}<!-- table of tests -->\n{table}<!-- end of the table -->{after}");
+        fs::write(&path, text).unwrap();
+    } else {
+        assert_eq!(shown, table, "docs/sweeps.md; SHAREBENCH_WRITE_DOCS=1 writes it");
+    }
+}
+
+#[test]
+fn every_axis_runs_verified_on_every_target() {
+    needs!(Smbd::NEEDS, Ganesha::NEEDS);
+    let field = Field::start();
+    let targets = field.targets();
+    let sizes = "file_sizes = ['96KiB']\nrecord_sizes = ['1KiB', '8KiB']\n";
+    let positions = "tests = ['requests', 'streams']\ndepths = [1, 4]\nalign = [0, '512', '12KiB']
+stride = [3]\nread_share = [30]\nstream_buffer = '20KiB'\n";
+    let own = "tests = ['requests', 'streams']\nmotors = [1, 3]\n";
+    let shared = "tests = ['requests']\nstride = [2]\nmotors = [3]\nshared_file = true\ndepths = [2]\n";
+    let mapped = "tests = ['mmap']\nmotors = [3]\nshared_file = true\nalign = [0, '1KiB']\n";
+    for (run, sweep) in [(1, positions), (2, own), (3, shared), (4, mapped)] {
+        let targets = if sweep == mapped { &targets[..1] } else { &targets[..] };
+        let sizes = if sweep == own {
+            sizes.replace("'1KiB', ", "'4KiB', ").replace("96KiB", "160KiB")
+        } else {
+            sizes.into()
+        };
+        let _ = field.run(targets, &format!("{sizes}{sweep}")).expect_success();
+        let stored = Stored::read(&field.sharebench, run);
+        assert!(!stored.steps.is_empty() && stored.steps.len() == stored.planned);
+        for step in &stored.steps {
+            is_clean(step);
+            let motors = step["coordinates"]["motors"]["count"].as_u64();
+            assert_eq!(step["motors_reported"].as_u64(), Some(motors.unwrap_or(1)), "{step}");
+            let shares = step["shares"].as_array().unwrap();
+            assert_eq!(shares.len() as u64, motors.unwrap_or(0), "{step}");
+            assert!(shares.iter().all(|share| share["passes"].as_u64() > Some(0)), "{step}");
+        }
+        // The wire carried whole buffers of the streams: five requests for 96 KiB in buffers of 20 KiB.
+        for step in stored.steps.iter().filter(|step| run == 1 && test_of(step).starts_with('f')) {
+            let passes = step["passes"].as_u64().unwrap();
+            if let Some(requests) = step["wire"]["requests"].as_u64() {
+                assert_eq!(requests, 5 * passes, "{step}");
+            }
+        }
+    }
+    field.nothing_is_left();
+}
