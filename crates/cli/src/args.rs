@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use sharebench_model::units::{BitRate, ByteSize, parse_duration};
-use sharebench_model::{CachePolicy, SyncPolicy};
 use sharebench_plan::{Arrivals, Auto, Test, Think, Values, Verify};
 use sharebench_results::RunReference;
 
 use crate::doctor::DoctorArgs;
 use crate::exchange::{ExportArgs, IMPORT_HELP, ImportArgs};
 use crate::exit::TABLE;
+use crate::policies::PolicyFlags;
 
 const TARGETS: &str = "Targets:
   /path or file:///path                   a local directory or a mounted share
@@ -151,23 +151,6 @@ pub struct Measuring {
     /// Also write an HTML report.
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
-}
-
-/// Caches, durability and what the measured time includes (docs/policies.md).
-#[derive(Debug, Args, Default)]
-pub struct PolicyFlags {
-    /// Cache policies: normal, no-local (client cache off), unbuffered (end to end) [default: normal].
-    #[arg(long, value_delimiter = ',')]
-    pub cache: Option<Vec<CachePolicy>>,
-    /// Sync policies of writes: normal, write-through [default: normal].
-    #[arg(long, value_delimiter = ',')]
-    pub sync: Option<Vec<SyncPolicy>>,
-    /// The time of closing the file belongs to the test.
-    #[arg(long)]
-    pub include_close: bool,
-    /// The time of bringing writes to stable storage (fsync, FLUSH, COMMIT) belongs to the test.
-    #[arg(long)]
-    pub include_flush: bool,
 }
 
 #[derive(Debug, Args)]

@@ -1,10 +1,8 @@
 //! Flags to plans: the same plan that a file would hold.
 
-use sharebench_plan::{
-    Depth, Load, Mistakes, Plan, PlannedTarget, Policies, ResolvedPlan, Sweep, Values, Verify,
-};
+use sharebench_plan::{Depth, Load, Mistakes, Plan, PlannedTarget, ResolvedPlan, Sweep, Values, Verify};
 
-use crate::args::{DepthArgs, LoadArgs, Measuring, PolicyFlags, SweepArgs};
+use crate::args::{DepthArgs, LoadArgs, Measuring, SweepArgs};
 use crate::environment::new_seed;
 use crate::exit::Failure;
 
@@ -22,7 +20,7 @@ pub fn sweep(args: &SweepArgs) -> Result<ResolvedPlan, Failure> {
         stride: flat(args.stride.as_deref()),
         read_share: flat(args.read_share.as_deref()),
         stream_buffer: args.stream_buffer,
-        policies: policies(&args.policies),
+        policies: args.policies.typed(),
     };
     resolve(&Plan { sweep: Some(sweep), ..base("sweep", &args.targets, &args.measuring) })
 }
@@ -34,7 +32,7 @@ pub fn depth(args: &DepthArgs) -> Result<ResolvedPlan, Failure> {
         record_sizes: flat(args.record_sizes.as_deref()),
         depths: flat(args.depths.as_deref()),
         tests: args.tests.as_deref().map(<[_]>::concat),
-        policies: policies(&args.policies),
+        policies: args.policies.typed(),
     };
     resolve(&Plan { depth: Some(depth), ..base("depth", &args.targets, &args.measuring) })
 }
@@ -53,15 +51,6 @@ pub fn load(args: &LoadArgs) -> Result<ResolvedPlan, Failure> {
         block: args.block,
     };
     resolve(&Plan { load: Some(load), ..base("load", &args.targets, &args.measuring) })
-}
-
-fn policies(flags: &PolicyFlags) -> Policies {
-    Policies {
-        cache: flags.cache.clone(),
-        sync: flags.sync.clone(),
-        include_close: flags.include_close.then_some(true),
-        include_flush: flags.include_flush.then_some(true),
-    }
 }
 
 /// The values of a list in which ranges may stand.

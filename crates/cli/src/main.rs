@@ -11,6 +11,7 @@ mod exit;
 mod from_flags;
 mod live;
 mod measure;
+mod policies;
 mod serve;
 mod targets;
 

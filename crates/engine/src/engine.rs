@@ -10,6 +10,7 @@ use sharebench_plan::{Pace, ResolvedPlan, StepPlan, Work};
 use sharebench_target::{ConnectError, SessionSpec, Target};
 
 use crate::between;
+use crate::capable;
 use crate::check::{Evidence, checks};
 use crate::clock::{Clock, ClockError};
 use crate::deadline::Deadline;
@@ -142,7 +143,7 @@ impl Run<'_> {
 
     async fn prepare(&self, hosts: &mut Vec<Host>, context: &mut PassContext<'_>) -> Result<(), StartError> {
         for (planned, target) in self.plan.targets.iter().zip(self.targets) {
-            self.within_capabilities(&planned.name, target.as_ref())?;
+            capable::check(self.plan, &planned.name, target.as_ref())?;
         }
         for (index, target) in self.targets.iter().enumerate() {
             let name = &self.plan.targets[index].name;
@@ -161,44 +162,6 @@ impl Run<'_> {
                 && available < needed
             {
                 return Err(StartError::NoSpace { target: name.clone(), needed, available });
-            }
-        }
-        Ok(())
-    }
-
-    fn within_capabilities(&self, name: &str, target: &dyn Target) -> Result<(), StartError> {
-        let capabilities = target.capabilities();
-        let (depth, record) = (self.plan.max_depth(), self.plan.max_record());
-        let beyond = |problem| Err(StartError::Beyond { target: name.to_owned(), problem });
-        if depth > capabilities.max_queue_depth {
-            return beyond(format!(
-                "queue depth {depth} is beyond {} of {}",
-                capabilities.max_queue_depth, capabilities.protocol
-            ));
-        }
-        if record > capabilities.max_record {
-            return beyond(format!(
-                "a record of {record} bytes is beyond one {} request of at most {} bytes; records are never split",
-                capabilities.protocol, capabilities.max_record
-            ));
-        }
-        if let (false, Some(test)) = (capabilities.mapping, self.plan.first_mapping()) {
-            return beyond(format!(
-                "{test} has no meaning over {}: only local and mounted paths without direct=1 can be mapped into memory; leave the mmap tests out or name other targets",
-                capabilities.protocol
-            ));
-        }
-        for (policy, what, bytes) in self.plan.policies() {
-            let terms = match target.policy(policy) {
-                Ok(terms) => terms,
-                Err(refusal) => return beyond(refusal.to_string()),
-            };
-            if !bytes.is_multiple_of(u64::from(terms.alignment)) {
-                return beyond(format!(
-                    "cache={}: a {what} of {bytes} bytes is no multiple of the {} bytes that access past the cache \
-                     takes here",
-                    policy.cache, terms.alignment
-                ));
             }
         }
         Ok(())

@@ -6,6 +6,7 @@
 
 mod away;
 mod between;
+mod capable;
 mod ceiling;
 mod check;
 mod check_machine;
