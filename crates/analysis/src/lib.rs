@@ -14,8 +14,10 @@
 //! }
 //! ```
 
+mod access;
 mod analysis;
 mod comparison;
+mod crossing;
 mod findings;
 mod input;
 mod load;
@@ -31,8 +33,10 @@ mod system;
 mod trust;
 mod wording;
 
+pub use access::{Access, Buffering};
 pub use analysis::{Analysis, LeftOut, Method, Unaligned, analyse};
 pub use comparison::{Comparison, Overall};
+pub use crossing::Crossing;
 pub use input::{CLOCK_RESOLUTION_FACT, Options, RunData};
 pub use load::StressPoint;
 pub use outcome::{Curve, Outcome, Percentile};
@@ -41,7 +45,7 @@ pub use section::{RateUnit, Row, Section, View};
 pub use self_checks::{CheckSummary, ThinnedCell};
 pub use sentence::{Sentence, Tone};
 pub use sharebench_stats::{Estimate, Interval};
-pub use summary::{Counts, Summary};
+pub use summary::{CachedCells, Counts, Felt, Summary};
 pub use system::System;
 pub use trust::{Light, TrustLine};
 pub use wording::show_percent;

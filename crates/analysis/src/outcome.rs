@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use sharebench_model::{ErrorClass, Histogram, Measure, StepResult, Verdict};
 use sharebench_stats::{Estimate, Interval, median, quantile_ranks, sample_median};
 
-use crate::{Options, RateUnit};
+use crate::{Buffering, Crossing, Options, RateUnit};
 
 /// Share of operations still in flight at the end above which high percentiles are lower bounds.
 const CENSORED_SHARE: f64 = 0.01;
@@ -66,6 +66,16 @@ pub struct Outcome {
     pub cpu_kernel_ns_per_operation: f64,
     /// Client CPU per application byte, nanoseconds; none when no bytes moved.
     pub cpu_ns_per_byte: Option<f64>,
+    /// The part of it in user mode.
+    pub cpu_user_ns_per_byte: Option<f64>,
+    /// The part of it in the kernel.
+    pub cpu_kernel_ns_per_byte: Option<f64>,
+    /// Time that rates are divided by, mean of the repetitions, nanoseconds.
+    pub measured_ns: f64,
+    /// Who may buffer on the way.
+    pub buffering: Buffering,
+    /// Bytes on the wire against bytes of the application; none where nobody counts them.
+    pub wire: Option<Crossing>,
     /// Operations of all repetitions, failed ones included.
     pub operations: u64,
     /// Application bytes of all repetitions.
@@ -90,6 +100,11 @@ impl Outcome {
     pub fn error_count(&self) -> u64 {
         self.errors.values().sum()
     }
+
+    /// True when the client's cache served it, so that its rate is what users feel but not the server's.
+    pub fn is_client_cached(&self) -> bool {
+        self.wire.is_some_and(|wire| wire.is_cached())
+    }
 }
 
 /// What rates and ratios of a step are made of; none when there is nothing to divide.
@@ -112,6 +127,7 @@ pub(crate) fn outcome(
     let rate = sample_median(&rates, options.level)?;
     let total = merge(steps, curve);
     let per_operation = |nanos: u64| nanos as f64 / total.operations.max(1) as f64;
+    let per_byte = |nanos: u64| (total.bytes.total() > 0).then(|| nanos as f64 / total.bytes.total() as f64);
     let censored = total.censored as f64 > CENSORED_SHARE * (total.transactions + total.censored) as f64;
     let percentile = |p| percentile(&total.response, p, censored, options.level);
     let mut remarks: Vec<String> = steps
@@ -136,8 +152,12 @@ pub(crate) fn outcome(
         motors_reported: total.motors_reported,
         cpu_user_ns_per_operation: per_operation(total.client_cpu.user_ns),
         cpu_kernel_ns_per_operation: per_operation(total.client_cpu.kernel_ns),
-        cpu_ns_per_byte: (total.bytes.total() > 0)
-            .then(|| total.client_cpu.total_ns() as f64 / total.bytes.total() as f64),
+        cpu_ns_per_byte: per_byte(total.client_cpu.total_ns()),
+        cpu_user_ns_per_byte: per_byte(total.client_cpu.user_ns),
+        cpu_kernel_ns_per_byte: per_byte(total.client_cpu.kernel_ns),
+        measured_ns: steps.iter().map(|step| step.measure.base_ns() as f64).sum::<f64>() / steps.len() as f64,
+        buffering: Buffering::default(),
+        wire: Crossing::of(steps),
         operations: total.operations,
         bytes: total.bytes.total(),
         verdict: steps.iter().map(|step| step.verdict()).max().unwrap_or_default(),

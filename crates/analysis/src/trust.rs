@@ -8,7 +8,7 @@ use sharebench_stats::median;
 
 use crate::analysis::error_count;
 use crate::wording::counted;
-use crate::{Analysis, CheckSummary, Evidence, RunData};
+use crate::{Access, Analysis, CheckSummary, Evidence, Outcome, RunData};
 
 /// A traffic light.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -55,6 +55,7 @@ pub(crate) fn lines(analysis: &Analysis, runs: &[RunData]) -> Vec<TrustLine> {
     }
     lines.extend(remarks(&analysis.self_checks));
     lines.extend(participation(&steps));
+    lines.extend(client_caches(analysis));
     lines.extend(order(analysis));
     lines.extend(smallest_difference(analysis));
     lines.extend(clock(runs));
@@ -185,6 +186,54 @@ fn participation(steps: &[&StepResult]) -> Option<TrustLine> {
         counted(silent.len(), "step")
     );
     Some(line(Light::Red, "users", text))
+}
+
+/// Per mounted system: how many of its cells the client's cache served.
+fn client_caches(analysis: &Analysis) -> Vec<TrustLine> {
+    let mut lines = Vec::new();
+    for (index, system) in analysis.systems.iter().enumerate() {
+        let rows = analysis.sections.iter().flat_map(|section| &section.rows);
+        let outcomes: Vec<&Outcome> = rows.filter_map(|row| row.outcomes[index].as_ref()).collect();
+        let shares: Vec<f64> = outcomes
+            .iter()
+            .filter(|outcome| outcome.is_client_cached())
+            .filter_map(|outcome| Some(outcome.wire?.client_cache_share))
+            .collect();
+        let counted_cells = outcomes.iter().filter(|outcome| outcome.wire.is_some()).count();
+        let name = &system.name;
+        let (light, text) = match (shares.as_slice(), counted_cells) {
+            ([], _) if system.access != Access::Mounted || outcomes.is_empty() => continue,
+            ([], 0) => (
+                Light::Amber,
+                format!("{name}: nobody counted the wire of this mount, so a cache may have served any cell"),
+            ),
+            ([], n) => (
+                Light::Green,
+                format!(
+                    "{name}: at least 98 % of the bytes of each of {} crossed the wire",
+                    counted(n, "cell")
+                ),
+            ),
+            (shares, n) => {
+                let (least, most) = shares.iter().fold((1.0f64, 0.0f64), |(l, m), s| (l.min(*s), m.max(*s)));
+                let (least, most) = (percent(least), percent(most));
+                let range = if least == most { most } else { format!("{least} to {most}") };
+                let cells = counted(n, "cell");
+                let text = format!(
+                    "{name}: the client's cache served {} of {cells} ({range} % of their bytes did not cross the wire): what users feel, not what the server does",
+                    shares.len()
+                );
+                (Light::Amber, text)
+            }
+        };
+        lines.push(line(light, "client cache", text));
+    }
+    lines
+}
+
+/// Whole percents, 100 only for all.
+fn percent(share: f64) -> String {
+    if share >= 1.0 { "100".to_owned() } else { format!("{:.0}", (share * 100.0).min(99.0)) }
 }
 
 fn order(analysis: &Analysis) -> Option<TrustLine> {

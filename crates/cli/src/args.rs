@@ -1,6 +1,5 @@
 //! What the user may type.
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -13,6 +12,7 @@ use crate::doctor::DoctorArgs;
 use crate::exchange::{ExportArgs, IMPORT_HELP, ImportArgs};
 use crate::exit::TABLE;
 use crate::policies::PolicyFlags;
+use crate::serve::ServeArgs;
 
 const TARGETS: &str = "Targets:
   /path or file:///path                   a local directory or a mounted share
@@ -63,8 +63,9 @@ pub enum Command {
   sharebench sweep /mnt/nas --tests random-mix --read-share 30,70 --record-sizes '4KiB..1MiB x4'
   sharebench sweep smb://alice@nas/share --tests write,read --motors 1,2,4 --shared-file")]
     Sweep(SweepArgs),
-    /// Request sizes x queue depths, with client CPU per request.
-    #[command(after_help = "Example:\n  sharebench depth smb://alice@nas/share /mnt/nas --depths 1,2,4,8")]
+    /// Request sizes x queue depths over direct, mounted and local targets, with CPU per request and per byte.
+    #[command(after_help = "Example: the three roads of the Windows 2000 study side by side
+  sharebench depth smb://alice@nas/share /mnt/nas /srv/disk --record-sizes 4KiB,64KiB --depths 1,2,4,8")]
     Depth(DepthArgs),
     /// Users in steps: throughput, response time (ART) and users that reported (MPS) per step.
     #[command(
@@ -212,7 +213,7 @@ pub struct DepthArgs {
     /// Bytes of the file [default: 64MiB].
     #[arg(long)]
     pub file_size: Option<ByteSize>,
-    /// Bytes per operation [default: 4KiB,64KiB].
+    /// Bytes per operation [default: 2KiB to 1MiB by doubling].
     #[arg(long, value_delimiter = ',')]
     pub record_sizes: Option<Vec<Values<ByteSize>>>,
     /// Operations in flight [default: 1,2,4,8].
@@ -294,43 +295,6 @@ pub enum PlanCommand {
         #[arg(value_name = "PLAN.toml")]
         plan: PathBuf,
     },
-}
-
-#[derive(Debug, Args)]
-pub struct ServeArgs {
-    /// Directory to serve.
-    #[arg(required_unless_present = "memory", conflicts_with = "memory")]
-    pub directory: Option<PathBuf>,
-    /// Serve this much memory instead.
-    #[arg(long, value_name = "SIZE")]
-    pub memory: Option<ByteSize>,
-    /// Speak SMB here; other than loopback needs --user.
-    #[arg(long, value_name = "ADDR:PORT")]
-    pub smb: Option<SocketAddr>,
-    /// Speak `NFSv3` (and MOUNT, on the same port) here.
-    #[arg(long, value_name = "ADDR:PORT")]
-    pub nfs: Option<SocketAddr>,
-    /// User of the SMB share; the password comes from `SHAREBENCH_PASSWORD` or --password-file.
-    #[arg(long)]
-    pub user: Option<String>,
-    /// Name of the share; the NFS export is "/" and this name.
-    #[arg(long, default_value = "share")]
-    pub name: String,
-    /// Refuse every change.
-    #[arg(long)]
-    pub read_only: bool,
-    /// Let other machines use NFS, although `NFSv3` knows no passwords.
-    #[arg(long)]
-    pub expose_nfs: bool,
-    /// Device model: time of each operation that misses the cache.
-    #[arg(long, value_parser = parse_duration, value_name = "TIME")]
-    pub service_time: Option<Duration>,
-    /// Device model: bytes per second.
-    #[arg(long, value_name = "SIZE")]
-    pub bandwidth: Option<ByteSize>,
-    /// Device model: cache of this size, least recently used out first.
-    #[arg(long, value_name = "SIZE")]
-    pub cache: Option<ByteSize>,
 }
 
 #[derive(Debug, Args)]

@@ -7,8 +7,8 @@ use sharebench_plan::{RecordWork, Start};
 /// Part of a file that may be in memory before a pass still counts as cold.
 const COLD_SHARE: f64 = 0.01;
 
-/// Checks a measured cell.
-pub(crate) fn policy(work: &RecordWork, measure: &Measure) -> Vec<Check> {
+/// Checks a measured cell; `told` says that the target's own requests say what they ask for.
+pub(crate) fn policy(work: &RecordWork, measure: &Measure, told: bool) -> Vec<Check> {
     let mut checks = Vec::new();
     let mut push = |name: &str, verdict, detail| checks.push(Check { name: name.into(), verdict, detail });
     let seen = measure.evidence;
@@ -44,7 +44,7 @@ pub(crate) fn policy(work: &RecordWork, measure: &Measure) -> Vec<Check> {
         let detail = format!("asked sync=write-through, but after a pass {dirty} were in memory only");
         push("write-through", Verdict::Invalid, detail);
     }
-    if measure.wire.is_some() {
+    if told {
         counted(work, measure, &mut push);
     }
     checks
@@ -69,7 +69,7 @@ fn counted(work: &RecordWork, measure: &Measure, push: &mut impl FnMut(&str, Ver
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sharebench_model::{Evidence, IoBytes, IoPolicy, PolicyCount, Residency, SyncPolicy, WireCount};
+    use sharebench_model::{Evidence, IoBytes, IoPolicy, PolicyCount, Residency, SyncPolicy};
     use sharebench_plan::Test;
     use std::time::Duration;
 
@@ -80,10 +80,9 @@ mod tests {
         }
     }
 
-    fn said(work: &RecordWork, evidence: Evidence, wire: bool) -> Vec<(Verdict, String)> {
+    fn said(work: &RecordWork, evidence: Evidence, told: bool) -> Vec<(Verdict, String)> {
         let bytes = IoBytes { read: 0, written: 8 * 4096 };
-        let wire = wire.then(WireCount::default);
-        let checks = policy(work, &Measure { evidence, bytes, wire, ..Measure::default() });
+        let checks = policy(work, &Measure { evidence, bytes, ..Measure::default() }, told);
         checks.into_iter().map(|check| (check.verdict, check.detail)).collect()
     }
 

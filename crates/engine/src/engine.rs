@@ -259,10 +259,9 @@ impl Run<'_> {
         let mut tally = Tally::default();
         let (motors, rate_base) = match &step.work {
             Work::Records(work) if work.motors.is_some() => {
-                let (clock, stop, verify, timeout) =
-                    (context.clock, self.stop, self.plan.verify, self.plan.timeout);
+                let (clock, stop, target) = (context.clock, self.stop, target.as_ref());
+                let (verify, timeout) = (self.plan.verify, self.plan.timeout);
                 let seed = self.plan.seed ^ u64::from(step.index);
-                let target = target.as_ref();
                 let crew = RecordCrew { target, work, clock, stop, verify, timeout, seed };
                 let motors = work.motors.unwrap_or(1);
                 tally = throughput_step::measure(&crew, motors, &mut host.files, context).await?;
@@ -300,12 +299,12 @@ impl Run<'_> {
         for error in std::mem::take(&mut tally.told) {
             self.tell(RunEvent::Failure { index: step.index, class: error.class, detail: error.to_string() });
         }
-        let capabilities = target.capabilities();
-        let machinery = machine.map(|machine| machine.during(step, capabilities.blocking, &tally));
+        let (blocking, wire_counted) = (target.capabilities().blocking, target.capabilities().wire_counted);
+        let machinery = machine.map(|machine| machine.during(step, blocking, &tally));
         let (work, verify, occupancy) = (&step.work, self.plan.verify, tally.occupancy);
         let unfinished = std::mem::take(&mut tally.unfinished);
-        let mut measure = tally.into_measure(motors, rate_base, capabilities.wire_counted);
-        let checks = checks(&measure, &Evidence { work, verify, occupancy, machinery });
+        let mut measure = tally.into_measure(motors, rate_base, wire_counted);
+        let checks = checks(&measure, &Evidence { work, verify, wire_counted, occupancy, machinery });
         unfinished.count_in(&mut measure);
         self.tell(RunEvent::StepFinished(Box::new(StepResult {
             index: step.index,

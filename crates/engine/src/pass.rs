@@ -53,13 +53,16 @@ struct Flight {
 pub(crate) struct Meter {
     cpu: CpuTime,
     wire: WireCount,
+    mount: Option<WireCount>,
     begin: u64,
 }
 
 impl Meter {
     /// Begins now.
     pub fn start(clock: &Clock, session: &dyn Session) -> Self {
-        Self { cpu: clock.thread_cpu(), wire: session.wire(), begin: clock.now() }
+        // Files of the system tell it, which takes its time: first here, and last at the end.
+        let mount = session.mount_wire();
+        Self { mount, cpu: clock.thread_cpu(), wire: session.wire(), begin: clock.now() }
     }
 
     /// Ends now. Filling and verifying are within the CPU time until [`Tally::operations_cpu`] takes them off.
@@ -71,6 +74,7 @@ impl Meter {
         let spent = clock.thread_cpu();
         tally.cpu.user_ns += spent.user_ns - self.cpu.user_ns;
         tally.cpu.kernel_ns += spent.kernel_ns - self.cpu.kernel_ns;
+        tally.mount_wire.add(self.mount, session);
     }
 }
 

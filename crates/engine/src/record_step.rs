@@ -42,6 +42,7 @@ pub(crate) async fn measure(
 ) -> Result<(), PassEnd> {
     let (name, fresh) = (data_name(work), work.test.start() == Start::Fresh);
     prepare(work, target, context).await?;
+    target.drain(context).await?;
     let sample = work.sample.as_nanos() as u64;
     let begin = context.clock.now();
     let mut first = true;

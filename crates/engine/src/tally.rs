@@ -8,6 +8,8 @@ use sharebench_model::{
 
 use crate::check::Occupancy;
 
+use crate::mount_wire::MountWire;
+
 /// Most failures of one step that are told in words; all are counted.
 const TOLD_FAILURES: usize = 5;
 
@@ -36,6 +38,7 @@ pub(crate) struct Tally {
     pub bytes: IoBytes,
     pub verified: u64,
     pub wire: WireCount,
+    pub mount_wire: MountWire,
     pub errors: BTreeMap<ErrorClass, u64>,
     pub told: Vec<OpError>,
     pub response: Histogram,
@@ -80,6 +83,7 @@ impl Tally {
         self.bytes.written += other.bytes.written;
         self.verified += other.verified;
         self.wire += other.wire;
+        self.mount_wire.join(other.mount_wire);
         for (class, count) in other.errors {
             *self.errors.entry(class).or_default() += count;
         }
@@ -131,7 +135,7 @@ impl Tally {
             transactions: self.transactions,
             bytes: self.bytes,
             verified: self.verified,
-            wire: wire_counted.then_some(self.wire),
+            wire: if wire_counted { Some(self.wire) } else { self.mount_wire.total() },
             errors: self.errors,
             passes: self.passes,
             motors_assigned: motors,

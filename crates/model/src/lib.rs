@@ -28,7 +28,7 @@ pub use coordinates::{Coordinates, Value, axis};
 pub use event::RunEvent;
 pub use evidence::{Evidence, PolicyCount, Residency};
 pub use histogram::{Histogram, HistogramError};
-pub use measure::{CpuTime, IoBytes, Measure, MotorShare, RateBase, WireCount};
+pub use measure::{CLIENT_CACHED_FROM, CpuTime, IoBytes, Measure, MotorShare, RateBase, WireCount};
 pub use op::{
     DataOp, Entry, ErrorClass, FileRef, MetaOp, MetaReply, MetaYield, OpError, OpenHow, Reply, Slot, Space,
     Stability, Stat,

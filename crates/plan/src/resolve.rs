@@ -102,7 +102,8 @@ impl Resolver<'_> {
 
     fn depth_cells(&mut self, depth: Depth, sample: Duration) -> Vec<Cell> {
         let file = depth.file_size.unwrap_or(ByteSize(64 * MIB));
-        let records = depth.record_sizes.unwrap_or_else(|| sizes(&[4 * KIB, 64 * KIB]));
+        let records =
+            depth.record_sizes.unwrap_or_else(|| (1..=10).map(|power| ByteSize(KIB << power)).collect());
         let depths = depth.depths.unwrap_or_else(|| vec![1, 2, 4, 8]);
         let tests = depth
             .tests
@@ -237,10 +238,6 @@ impl Resolver<'_> {
             self.mistakes.0.push(mistake);
         }
     }
-}
-
-fn sizes(list: &[u64]) -> Vec<ByteSize> {
-    list.iter().copied().map(ByteSize).collect()
 }
 
 /// A position of a depth study.

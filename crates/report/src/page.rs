@@ -7,6 +7,7 @@ use sharebench_model::RunOutcome;
 
 use crate::escape::html as safe;
 use crate::show;
+use crate::study::study_table;
 use crate::table::{Table, main_table, times_table};
 
 /// Sentences as a list, each with the mark of its tone.
@@ -77,6 +78,9 @@ pub fn article(analysis: &Analysis, index: usize, section: &Section) -> String {
     }
     out.push_str(&figures(index, section));
     out.push_str(&table("The numbers", &main_table(analysis, section), Some(index)));
+    if let Some(study) = study_table(analysis, section, false) {
+        out.push_str(&table("In the columns of the Windows 2000 study", &study, None));
+    }
     out.push_str(&table("Response times and cost", &times_table(analysis, section), None));
     out + "</article>\n"
 }
@@ -143,7 +147,11 @@ fn table(summary: &str, table: &Table, section: Option<usize>) -> String {
         }
         out.push_str("</tr>\n");
     }
-    out + "</tbody></table></div></details>\n"
+    out.push_str("</tbody></table></div>");
+    for note in &table.notes {
+        let _ = write!(out, "<p>{}</p>", safe(note));
+    }
+    out + "</details>\n"
 }
 
 fn mark(standing: Standing) -> &'static str {

@@ -233,6 +233,10 @@ impl Session for FaultySession {
         self.inner.policy_count()
     }
 
+    fn mount_wire(&self) -> Option<WireCount> {
+        self.inner.mount_wire()
+    }
+
     fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
         self.inner.close()
     }
