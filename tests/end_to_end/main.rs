@@ -22,5 +22,6 @@ mod kill9;
 mod lost_server;
 mod peers;
 mod plans;
+mod policies;
 mod stored;
 mod sweep;

@@ -29,6 +29,10 @@ pub struct Outcome {
     pub operations_per_s: f64,
     /// Median of transactions per second.
     pub transactions_per_s: f64,
+    /// Median of written bytes per second until they were acknowledged; none where no flush was measured.
+    pub acknowledged_per_s: Option<f64>,
+    /// Median of written bytes per second until they were durable; none where no flush was measured.
+    pub durable_per_s: Option<f64>,
     /// Mean response time over all transactions (ART), nanoseconds.
     pub response_mean_ns: f64,
     /// Median response time.
@@ -122,6 +126,8 @@ pub(crate) fn outcome(
         rate,
         operations_per_s: median_of(steps, Measure::operation_rate),
         transactions_per_s: median_of(steps, Measure::transaction_rate),
+        acknowledged_per_s: Some(median_of(steps, Measure::acknowledged)).filter(|rate| *rate > 0.0),
+        durable_per_s: Some(median_of(steps, Measure::durable)).filter(|rate| *rate > 0.0),
         response_mean_ns: total.response.mean(),
         p50: percentile(0.5),
         p95: percentile(0.95),

@@ -94,6 +94,7 @@ fn ending(run: &RunData, runs: usize) -> TrustLine {
         Some(RunOutcome::Complete) => (Light::Green, done),
         Some(RunOutcome::Stopped) => (Light::Amber, format!("stopped by the user: {done}")),
         Some(RunOutcome::TargetLost(reason)) => (Light::Red, format!("a target was lost ({reason}): {done}")),
+        Some(RunOutcome::HookFailed(reason)) => (Light::Amber, format!("ended early ({reason}): {done}")),
         Some(RunOutcome::EngineFailed(reason)) => {
             (Light::Red, format!("the engine failed ({reason}): none of these numbers may be used; {done}"))
         }

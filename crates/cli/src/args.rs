@@ -1,6 +1,5 @@
 //! What the user may type.
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -12,7 +11,9 @@ use sharebench_results::RunReference;
 use crate::doctor::DoctorArgs;
 use crate::exchange::{ExportArgs, IMPORT_HELP, ImportArgs};
 use crate::exit::TABLE;
+use crate::policies::PolicyFlags;
 use crate::repeating::Repeating;
+use crate::serve::ServeArgs;
 
 const TARGETS: &str = "Targets:
   /path or file:///path                   a local directory or a mounted share
@@ -141,6 +142,10 @@ pub struct Measuring {
     /// Deadline of one operation and of connecting [default: 30s].
     #[arg(long, value_parser = parse_duration)]
     pub timeout: Option<Duration>,
+    /// Run this command by `sh -c` on this machine before each step is measured, with no file open and no
+    /// session on any target: to remount or purge [such as 'umount /mnt && mount /mnt'].
+    #[arg(long, value_name = "COMMAND")]
+    pub between: Option<String>,
     /// Rate of the link to the targets, such as 1Gbit [default: what the route's device says].
     #[arg(long, value_name = "RATE")]
     pub link: Option<BitRate>,
@@ -195,6 +200,8 @@ pub struct SweepArgs {
     #[arg(long, value_name = "SIZE")]
     pub stream_buffer: Option<ByteSize>,
     #[command(flatten)]
+    pub policies: PolicyFlags,
+    #[command(flatten)]
     pub measuring: Measuring,
 }
 
@@ -215,6 +222,8 @@ pub struct DepthArgs {
     /// Tests [default: read,rewrite,random-read,random-write].
     #[arg(long, value_delimiter = ',', value_parser = Test::named)]
     pub tests: Option<Vec<Vec<Test>>>,
+    #[command(flatten)]
+    pub policies: PolicyFlags,
     #[command(flatten)]
     pub measuring: Measuring,
 }
@@ -264,6 +273,9 @@ pub struct RunArgs {
     /// Finish this interrupted or stopped run instead.
     #[arg(long, value_name = "RUN")]
     pub resume: Option<RunReference>,
+    /// Let the plan run its own command (`between`) on this machine; `plan check` shows it.
+    #[arg(long)]
+    pub allow_between: bool,
     /// Also write an HTML report.
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
@@ -283,43 +295,6 @@ pub enum PlanCommand {
         #[arg(value_name = "PLAN.toml")]
         plan: PathBuf,
     },
-}
-
-#[derive(Debug, Args)]
-pub struct ServeArgs {
-    /// Directory to serve.
-    #[arg(required_unless_present = "memory", conflicts_with = "memory")]
-    pub directory: Option<PathBuf>,
-    /// Serve this much memory instead.
-    #[arg(long, value_name = "SIZE")]
-    pub memory: Option<ByteSize>,
-    /// Speak SMB here; other than loopback needs --user.
-    #[arg(long, value_name = "ADDR:PORT")]
-    pub smb: Option<SocketAddr>,
-    /// Speak `NFSv3` (and MOUNT, on the same port) here.
-    #[arg(long, value_name = "ADDR:PORT")]
-    pub nfs: Option<SocketAddr>,
-    /// User of the SMB share; the password comes from `SHAREBENCH_PASSWORD` or --password-file.
-    #[arg(long)]
-    pub user: Option<String>,
-    /// Name of the share; the NFS export is "/" and this name.
-    #[arg(long, default_value = "share")]
-    pub name: String,
-    /// Refuse every change.
-    #[arg(long)]
-    pub read_only: bool,
-    /// Let other machines use NFS, although `NFSv3` knows no passwords.
-    #[arg(long)]
-    pub expose_nfs: bool,
-    /// Device model: time of each operation that misses the cache.
-    #[arg(long, value_parser = parse_duration, value_name = "TIME")]
-    pub service_time: Option<Duration>,
-    /// Device model: bytes per second.
-    #[arg(long, value_name = "SIZE")]
-    pub bandwidth: Option<ByteSize>,
-    /// Device model: cache of this size, least recently used out first.
-    #[arg(long, value_name = "SIZE")]
-    pub cache: Option<ByteSize>,
 }
 
 #[derive(Debug, Args)]

@@ -20,6 +20,7 @@ pub fn sweep(args: &SweepArgs) -> Result<ResolvedPlan, Failure> {
         stride: flat(args.stride.as_deref()),
         read_share: flat(args.read_share.as_deref()),
         stream_buffer: args.stream_buffer,
+        policies: args.policies.typed(),
     };
     resolve(&Plan { sweep: Some(sweep), ..base("sweep", &args.targets, &args.measuring) })
 }
@@ -31,6 +32,7 @@ pub fn depth(args: &DepthArgs) -> Result<ResolvedPlan, Failure> {
         record_sizes: flat(args.record_sizes.as_deref()),
         depths: flat(args.depths.as_deref()),
         tests: args.tests.as_deref().map(<[_]>::concat),
+        policies: args.policies.typed(),
     };
     resolve(&Plan { depth: Some(depth), ..base("depth", &args.targets, &args.measuring) })
 }
@@ -70,6 +72,7 @@ fn base(title: &str, urls: &[String], measuring: &Measuring) -> Plan {
         sample: measuring.sample,
         verify: if measuring.no_verify { Some(Verify::Off) } else { measuring.verify },
         timeout: measuring.timeout,
+        between: measuring.between.clone(),
         link: measuring.link,
         targets,
         ..Plan::default()

@@ -12,6 +12,7 @@ mod from_flags;
 mod live;
 mod measure;
 mod outlook;
+mod policies;
 mod repeating;
 mod serve;
 mod targets;

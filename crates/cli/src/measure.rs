@@ -30,13 +30,14 @@ pub fn plan(plan: &ResolvedPlan, measuring: &Measuring, flags: &GlobalFlags) -> 
 /// Runs a plan file, or what is missing of an earlier run.
 pub fn file(args: &RunArgs, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
     let measured = match (&args.plan, &args.resume) {
-        (_, Some(reference)) => resume(reference, flags)?,
+        (_, Some(reference)) => resume(reference, args, flags)?,
         (Some(path), None) => {
             let mut plan = read(path)?;
             if plan.seed.is_none() {
                 plan.seed = Some(environment::new_seed());
             }
             let plan = plan.resolve().map_err(|mistakes| in_file(path, mistakes))?;
+            allowed(&plan, args).map_err(|why| in_file(path, why))?;
             let targets = targets::open_all(&plan.targets, flags.password_file.as_deref())?;
             Measurement::new(&plan, &targets).run(flags)?
         }
@@ -97,12 +98,24 @@ fn in_file(path: &Path, mistakes: impl std::fmt::Display) -> Failure {
     Failure::usage(format!("{}: {mistakes}", path.display()))
 }
 
-fn resume(reference: &RunReference, flags: &GlobalFlags) -> Result<Measured, Failure> {
+/// A command in a file that somebody else may have written is not run unseen.
+fn allowed(plan: &ResolvedPlan, args: &RunArgs) -> Result<(), String> {
+    match &plan.between {
+        Some(command) if !args.allow_between => Err(format!(
+            "between: the plan runs a command on this machine before each step: {command}\n    \
+             hint: if that is what you want, add --allow-between"
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn resume(reference: &RunReference, args: &RunArgs, flags: &GlobalFlags) -> Result<Measured, Failure> {
     let path = reference.path.clone().unwrap_or_else(|| flags.db.clone());
     let store = Store::open(&path)?;
     let run = reference.resolve(&store)?;
     let stored = store.load(run)?;
     let plan = Plan::parse(&stored.header.plan)?.resolve()?;
+    allowed(&plan, args).map_err(|why| Failure::usage(format!("run {run}: {why}")))?;
     let targets = targets::open_all(&plan.targets, flags.password_file.as_deref())?;
     let directory = stored.header.environment.get(DIRECTORY_FACT).cloned();
     let measurement = Measurement {
@@ -152,6 +165,7 @@ impl Measured {
         ExitCode::from(match &self.outcome {
             RunOutcome::EngineFailed(_) => 1,
             RunOutcome::TargetLost(_) => exit::TARGET,
+            RunOutcome::HookFailed(_) => exit::USAGE,
             _ if self.data_errors => exit::DATA,
             RunOutcome::Stopped => exit::STOPPED,
             RunOutcome::Complete if self.left_behind => exit::TARGET,
@@ -255,6 +269,7 @@ impl<'a> Measurement<'a> {
         }
         let told = match &end.outcome {
             RunOutcome::TargetLost(why) => Some(format!("target lost: {why}; finished steps are kept")),
+            RunOutcome::HookFailed(why) => Some(format!("{why}; finished steps are kept")),
             RunOutcome::EngineFailed(why) => Some(format!("the engine failed: {why}")),
             RunOutcome::Stopped => Some("stopped; finished steps are kept".to_owned()),
             RunOutcome::Complete => None,
@@ -263,9 +278,13 @@ impl<'a> Measurement<'a> {
             eprintln!("sharebench: {told}");
         }
         let run = follower.sink.run();
-        if let (Some(run), true) =
-            (run, matches!(end.outcome, RunOutcome::Stopped | RunOutcome::TargetLost(_)))
-        {
+        if let (Some(run), true) = (
+            run,
+            matches!(
+                end.outcome,
+                RunOutcome::Stopped | RunOutcome::TargetLost(_) | RunOutcome::HookFailed(_)
+            ),
+        ) {
             eprintln!("sharebench: finish it by: sharebench run --resume {run}");
         }
         Ok(Measured {

@@ -27,6 +27,9 @@ pub fn outlook(plan: &ResolvedPlan) -> Vec<String> {
         lines.push(format!("{loads} of users on {targets}, once each"));
     }
     lines.push(format!("{}; {}", steps(plan.steps()), time(plan.measured_time())));
+    if let Some(command) = &plan.between {
+        lines.push(format!("before each step this machine runs: {command}"));
+    }
     lines
 }
 

@@ -1,18 +1,59 @@
 //! `sharebench serve`: embedded servers until a signal.
 
+use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::mpsc;
 use std::time::Duration;
 
+use clap::Args;
+use sharebench_model::units::{ByteSize, parse_duration};
 use sharebench_server::{
     CacheOptions, DeviceOptions, DeviceVolume, DirectoryOptions, DirectoryVolume, EmbeddedServers,
     MemoryVolume, ServeError, ServeOptions, ServiceTime, Volume,
 };
 
-use crate::args::{GlobalFlags, ServeArgs};
+use crate::args::GlobalFlags;
 use crate::credentials::{self, VARIABLE};
 use crate::exit::Failure;
+
+#[derive(Debug, Args)]
+pub struct ServeArgs {
+    /// Directory to serve.
+    #[arg(required_unless_present = "memory", conflicts_with = "memory")]
+    pub directory: Option<PathBuf>,
+    /// Serve this much memory instead.
+    #[arg(long, value_name = "SIZE")]
+    pub memory: Option<ByteSize>,
+    /// Speak SMB here; other than loopback needs --user.
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub smb: Option<SocketAddr>,
+    /// Speak `NFSv3` (and MOUNT, on the same port) here.
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub nfs: Option<SocketAddr>,
+    /// User of the SMB share; the password comes from `SHAREBENCH_PASSWORD` or --password-file.
+    #[arg(long)]
+    pub user: Option<String>,
+    /// Name of the share; the NFS export is "/" and this name.
+    #[arg(long, default_value = "share")]
+    pub name: String,
+    /// Refuse every change.
+    #[arg(long)]
+    pub read_only: bool,
+    /// Let other machines use NFS, although `NFSv3` knows no passwords.
+    #[arg(long)]
+    pub expose_nfs: bool,
+    /// Device model: time of each operation that misses the cache.
+    #[arg(long, value_parser = parse_duration, value_name = "TIME")]
+    pub service_time: Option<Duration>,
+    /// Device model: bytes per second.
+    #[arg(long, value_name = "SIZE")]
+    pub bandwidth: Option<ByteSize>,
+    /// Device model: cache of this size, least recently used out first.
+    #[arg(long, value_name = "SIZE")]
+    pub cache: Option<ByteSize>,
+}
 
 /// Serves until SIGINT or SIGTERM.
 pub fn run(args: &ServeArgs, flags: &GlobalFlags) -> Result<ExitCode, Failure> {

@@ -6,6 +6,7 @@ use sharebench_plan::{Pace, TransactionWork, Verify, Work};
 
 use crate::check_cache::client_cache;
 use crate::check_machine::{self, Machinery};
+use crate::check_policy::policy;
 use crate::check_throughput::throughput;
 
 /// Little's law may be off by this much.
@@ -72,6 +73,9 @@ pub(crate) fn checks(measure: &Measure, evidence: &Evidence<'_>) -> Vec<Check> {
                 checks.push(open_lag(measure, work.motors));
             }
         },
+    }
+    if let Work::Records(work) = evidence.work {
+        checks.extend(policy(work, measure, evidence.wire_counted));
     }
     checks.push(participation(measure));
     checks.push(censored(measure));
@@ -152,10 +156,12 @@ fn verified(measure: &Measure, verify: Verify) -> Option<Check> {
 
 /// Operations in flight = rate x mean service time, over the time in which something was in flight.
 fn little(measure: &Measure, depth: u32) -> Vec<Check> {
-    if measure.busy_ns == 0 || measure.service.is_empty() {
+    // Flushes and closes that count as busy are no operations of the depth.
+    let busy_ns = measure.operations_ns();
+    if busy_ns == 0 || measure.service.is_empty() {
         return vec![check("little", Verdict::NotKnown, "nothing was in flight".into())];
     }
-    let in_flight = measure.service.mean() * measure.service.len() as f64 / measure.busy_ns as f64;
+    let in_flight = measure.service.mean() * measure.service.len() as f64 / busy_ns as f64;
     let detail = format!("rate x service time gives {} of {depth} in flight", three_digits(in_flight));
     let wide = in_flight > f64::from(depth) * (1.0 + LITTLE_TOLERANCE);
     let law = unless("little", wide, detail, "more than were allowed: times or counts are wrong");

@@ -8,6 +8,8 @@ use sharebench_model::{OpError, Random, RateBase, RunEvent, RunOutcome, StepResu
 use sharebench_plan::{Pace, ResolvedPlan, StepPlan, Work};
 use sharebench_target::{ConnectError, SessionSpec, Target};
 
+use crate::between;
+use crate::capable;
 use crate::check::{Evidence, checks};
 use crate::clock::{Clock, ClockError};
 use crate::deadline::Deadline;
@@ -141,9 +143,11 @@ impl Run<'_> {
     }
 
     async fn prepare(&self, hosts: &mut Vec<Host>, context: &mut PassContext<'_>) -> Result<(), StartError> {
+        for (planned, target) in self.plan.targets.iter().zip(self.targets) {
+            capable::check(self.plan, &planned.name, target.as_ref())?;
+        }
         for (index, target) in self.targets.iter().enumerate() {
             let name = &self.plan.targets[index].name;
-            self.within_capabilities(name, target.as_ref())?;
             let session = target.connect(&self.spec()).await?;
             let directory = directory_on(self.directory, index);
             let files = TargetFiles::prepare(session, directory, self.unit(), self.resumed, context).await;
@@ -164,27 +168,33 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn within_capabilities(&self, name: &str, target: &dyn Target) -> Result<(), StartError> {
-        let capabilities = target.capabilities();
-        let (depth, record) = (self.plan.max_depth(), self.plan.max_record());
-        let beyond = |problem| Err(StartError::Beyond { target: name.to_owned(), problem });
-        if depth > capabilities.max_queue_depth {
-            return beyond(format!(
-                "queue depth {depth} is beyond {} of {}",
-                capabilities.max_queue_depth, capabilities.protocol
-            ));
+    /// Lets the user's command run before a step, while nothing of ours is open or connected anywhere. What the step works
+    /// on is made before, so that no cache knows it afterwards unless the command leaves it there.
+    pub(crate) async fn between(
+        &self,
+        step: &StepPlan,
+        hosts: &mut [Host],
+        context: &mut PassContext<'_>,
+    ) -> Result<(), PassEnd> {
+        let Some(command) = &self.plan.between else { return Ok(()) };
+        let host = &mut hosts[step.target as usize];
+        match &step.work {
+            Work::Records(work) if work.motors.is_some() => {
+                throughput_step::prepare(work, &mut host.files, context).await?;
+            }
+            Work::Records(work) => record_step::prepare(work, &mut host.files, context).await?,
+            Work::Transactions(work) => {
+                prepare_set(work, &mut host.files, &mut host.set_written, context).await?;
+            }
         }
-        if record > capabilities.max_record {
-            return beyond(format!(
-                "a record of {record} bytes is beyond one {} request of at most {} bytes; records are never split",
-                capabilities.protocol, capabilities.max_record
-            ));
+        for host in hosts.iter_mut() {
+            host.files.release(context).await?;
         }
-        if let (false, Some(test)) = (capabilities.mapping, self.plan.first_mapping()) {
-            return beyond(format!(
-                "{test} has no meaning over {}: only local and mounted paths without direct=1 can be mapped into memory; leave the mmap tests out or name other targets",
-                capabilities.protocol
-            ));
+        between::run(command, self.stop)?;
+        for (host, target) in hosts.iter_mut().zip(self.targets) {
+            let session = target.connect(&self.spec()).await;
+            let lost = |error: ConnectError| OpError::new(error.class, "connect", error.to_string());
+            host.files.take(session.map_err(lost)?);
         }
         Ok(())
     }

@@ -4,10 +4,14 @@
 //! sends what it learns as [`sharebench_model::RunEvent`]s. It works only inside one directory of its
 //! own on each target and removes it, also after errors and requests to stop.
 
+mod away;
+mod between;
+mod capable;
 mod ceiling;
 mod check;
 mod check_cache;
 mod check_machine;
+mod check_policy;
 mod check_throughput;
 mod clock;
 mod clock_facts;
@@ -25,6 +29,7 @@ mod motor;
 mod mount_wire;
 mod order;
 mod pass;
+mod policy;
 mod record_motor;
 mod record_pass;
 mod record_step;

@@ -21,6 +21,9 @@ pub(crate) enum PassEnd {
     /// The target failed for good.
     #[error(transparent)]
     Lost(#[from] OpError),
+    /// The user's own command between steps failed.
+    #[error("{0}")]
+    Hook(String),
     /// Our own machinery failed; what was measured is not to be trusted.
     #[error("{0}")]
     Broken(String),

@@ -130,13 +130,20 @@ impl Run<'_> {
         if let Some(machine) = under_way.machine {
             machine.calibrate(self.clock, self.plan, &step.work).await;
         }
-        let host = &mut under_way.hosts[step.target as usize];
-        match self.step(step, host, under_way.machine.as_ref(), under_way.context).await {
+        let measured = match self.between(step, under_way.hosts, under_way.context).await {
+            Ok(()) => {
+                let host = &mut under_way.hosts[step.target as usize];
+                self.step(step, host, under_way.machine.as_ref(), under_way.context).await
+            }
+            Err(end) => Err(end),
+        };
+        match measured {
             Ok(result) => {
                 self.tell(RunEvent::StepFinished(Box::new(result.clone())));
                 Ok(result)
             }
             Err(PassEnd::Stopped) => Err(RunOutcome::Stopped),
+            Err(PassEnd::Hook(why)) => Err(RunOutcome::HookFailed(why)),
             Err(PassEnd::Broken(why)) => Err(RunOutcome::EngineFailed(why)),
             Err(PassEnd::Lost(error)) => {
                 let (index, class) = (step.index, error.class);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use sharebench_model::{
-    CpuTime, ErrorClass, Histogram, IoBytes, Measure, MotorShare, OpError, RateBase, WireCount,
+    CpuTime, ErrorClass, Evidence, Histogram, IoBytes, Measure, MotorShare, OpError, RateBase, WireCount,
 };
 
 use crate::check::Occupancy;
@@ -66,6 +66,7 @@ pub(crate) struct Tally {
     /// Motors of an open load that were given something to do within the window.
     pub motors_engaged: u32,
     pub censored: u64,
+    pub evidence: Evidence,
 }
 
 impl Tally {
@@ -112,6 +113,7 @@ impl Tally {
         self.motors_reported += other.motors_reported;
         self.motors_engaged += other.motors_engaged;
         self.censored += other.censored;
+        self.evidence.merge(other.evidence);
     }
 
     /// Something was measured from `from` to `to`.
@@ -149,6 +151,7 @@ impl Tally {
             service: self.service,
             lag: self.lag,
             client_cpu,
+            evidence: self.evidence,
         }
     }
 }

@@ -14,9 +14,11 @@
 mod check;
 mod coordinates;
 mod event;
+mod evidence;
 mod histogram;
 mod measure;
 mod op;
+mod policy;
 mod precision;
 mod random;
 mod run;
@@ -25,6 +27,7 @@ pub mod units;
 pub use check::{Check, Verdict};
 pub use coordinates::{Coordinates, Value, axis};
 pub use event::RunEvent;
+pub use evidence::{Evidence, PolicyCount, Residency};
 pub use histogram::{Histogram, HistogramError};
 pub use measure::{
     CLIENT_CACHED_FROM, CpuTime, IoBytes, Measure, MotorShare, RateBase, ResponseWorth, WireCount,
@@ -33,6 +36,7 @@ pub use op::{
     DataOp, Entry, ErrorClass, FileRef, MetaOp, MetaReply, MetaYield, OpError, OpenHow, Reply, Slot, Space,
     Stability, Stat,
 };
+pub use policy::{CachePolicy, IoPolicy, SyncPolicy};
 pub use precision::{CellPrecision, PrecisionReport, RepeatRule, Round, Standing};
 pub use random::{Random, mix};
 pub use run::{Facts, IMPORTED, ORIGIN_FACT, RunHeader, RunOutcome, StepResult, TargetIdentity};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ErrorClass, Histogram};
+use crate::{ErrorClass, Evidence, Histogram};
 
 /// What throughput is divided by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -191,6 +191,8 @@ pub struct Measure {
     pub lag: Histogram,
     /// CPU time of the measuring process within the window.
     pub client_cpu: CpuTime,
+    /// What was seen of caches and durability.
+    pub evidence: Evidence,
 }
 
 impl Measure {
@@ -236,6 +238,27 @@ impl Measure {
         per_second(self.transactions, self.base_ns())
     }
 
+    /// Part of the busy time that operations took: flushes and closes that count as busy are left out.
+    pub fn operations_ns(&self) -> u64 {
+        self.busy_ns.saturating_sub(self.evidence.flush_ns + self.evidence.close_ns)
+    }
+
+    /// Written bytes per second until the last of them was acknowledged; none where flushes were not
+    /// measured, so that [`Self::throughput`] says the same.
+    pub fn acknowledged(&self) -> Option<f64> {
+        self.flushed().and_then(|written| per_second(written, self.operations_ns()))
+    }
+
+    /// Written bytes per second until they were durable, the flush included; none where it was not measured.
+    pub fn durable(&self) -> Option<f64> {
+        let spent = self.busy_ns.saturating_sub(self.evidence.close_ns);
+        self.flushed().and_then(|written| per_second(written, spent))
+    }
+
+    fn flushed(&self) -> Option<u64> {
+        (self.evidence.flushes > 0 && self.bytes.written > 0).then_some(self.bytes.written)
+    }
+
     /// Share of the application's bytes that did not cross the wire: the client's cache served or kept them
     /// (`max(0, 1 - W/B)` in each direction). None where nothing moved or nobody counted.
     pub fn client_cache_share(&self) -> Option<f64> {
@@ -270,6 +293,18 @@ fn per_second(count: u64, nanos: u64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_measured_flush_tells_acknowledged_from_durable_writes() {
+        let bytes = IoBytes { read: 0, written: 1_000_000 };
+        let evidence = Evidence { flushes: 2, flush_ns: 500, close_ns: 250, ..Evidence::default() };
+        let measure = Measure { busy_ns: 1000, bytes, evidence, ..Measure::default() };
+        assert_eq!(measure.operations_ns(), 250);
+        assert_eq!(measure.acknowledged(), Some(4e12));
+        assert_eq!(measure.durable(), Some(1e15 / 750.0));
+        let plain = Measure { evidence: Evidence::default(), ..measure };
+        assert_eq!((plain.acknowledged(), plain.durable()), (None, None));
+    }
 
     fn measure(read: u64, written: u64, received: u64, sent: u64) -> Measure {
         let wire = WireCount { payload_received: received, payload_sent: sent, ..WireCount::default() };

@@ -89,6 +89,8 @@ pub enum RunOutcome {
     Stopped,
     /// A target could not be used any longer; the reason.
     TargetLost(String),
+    /// The user's own command between steps failed; which, and what it said.
+    HookFailed(String),
     /// The engine failed; the numbers are not to be trusted; the reason.
     EngineFailed(String),
 }

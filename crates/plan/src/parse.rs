@@ -8,7 +8,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::mistake::nearest;
-use crate::{Depth, Load, Mistake, Mistakes, Plan, PlannedTarget, Verify};
+use crate::{Depth, Load, Mistake, Mistakes, Plan, PlannedTarget, Policies, Verify};
 
 impl Plan {
     /// Reads a plan; all mistakes at once. Values are checked against each other by [`Plan::resolve`].
@@ -45,7 +45,7 @@ impl Plan {
     }
 }
 
-const TOP: [&str; 13] = [
+const TOP: [&str; 14] = [
     "title",
     "seed",
     "repetitions",
@@ -54,6 +54,7 @@ const TOP: [&str; 13] = [
     "sample",
     "verify",
     "timeout",
+    "between",
     "link",
     "target",
     "sweep",
@@ -84,6 +85,7 @@ impl Reader<'_> {
                 "timeout" => self.plan.timeout = self.duration(field, value),
                 "link" => self.plan.link = self.parsed(field, value),
                 "verify" => self.plan.verify = self.verify(field, value),
+                "between" => self.plan.between = self.string(field, value),
                 "target" => self.targets(value),
                 "sweep" => self.plan.sweep = self.section(field, value, Self::sweep),
                 "depth" => self.plan.depth = self.section(field, value, Self::depth),
@@ -163,9 +165,20 @@ impl Reader<'_> {
             "record_sizes" => depth.record_sizes = self.values("depth.record_sizes", value),
             "depths" => depth.depths = self.values("depth.depths", value),
             "tests" => depth.tests = self.tests("depth.tests", value),
+            other => self.policies(&mut depth.policies, "depth", other, value),
+        }
+        &["file_size", "record_sizes", "depths", "tests", "cache", "sync", "include_close", "include_flush"]
+    }
+
+    pub(crate) fn policies(&mut self, policies: &mut Policies, section: &str, name: &str, value: &Item<'_>) {
+        let field = format!("{section}.{name}");
+        match name {
+            "cache" => policies.cache = self.items(&field, value),
+            "sync" => policies.sync = self.items(&field, value),
+            "include_close" => policies.include_close = self.flag(&field, value),
+            "include_flush" => policies.include_flush = self.flag(&field, value),
             _ => {}
         }
-        &["file_size", "record_sizes", "depths", "tests"]
     }
 
     fn load(&mut self, load: &mut Load, name: &str, value: &Item<'_>) -> &'static [&'static str] {

@@ -8,8 +8,8 @@ use std::time::Duration;
 use sharebench_model::units::ByteSize;
 
 use crate::{
-    Access, Cell, Depth, Mistake, Mistakes, Plan, Precision, RecordWork, Repeat, ResolvedPlan, Test, Verify,
-    Work,
+    Access, Cell, Depth, Mistake, Mistakes, Plan, Policies, Precision, RecordWork, Repeat, ResolvedPlan,
+    Test, Verify,
 };
 
 const KIB: u64 = 1 << 10;
@@ -45,6 +45,10 @@ impl Resolver<'_> {
         let verify = *self.typed.verify.get_or_insert(Verify::Stamps);
         let timeout = *self.typed.timeout.get_or_insert(Duration::from_secs(30));
         self.duration_within("timeout", timeout, Duration::from_millis(10), Duration::from_secs(86_400));
+        let between = self.typed.between.clone();
+        if between.as_ref().is_some_and(|command| command.trim().is_empty()) {
+            self.blame("between", "the command is empty", "such as 'umount /mnt && mount /mnt'");
+        }
         if self.plan.sweep.is_none() && self.plan.depth.is_none() && self.plan.load.is_none() {
             self.blame("plan", "nothing to do", "add a [sweep], [depth] or [load] section");
         }
@@ -55,7 +59,19 @@ impl Resolver<'_> {
         let title = self.typed.title.get_or_insert_with(|| "run".into()).clone();
         let typed = self.typed.clone();
         let (link, targets) = (typed.link, typed.targets.clone());
-        let plan = ResolvedPlan { title, seed, verify, timeout, link, targets, cells, loads, repeat, typed };
+        let plan = ResolvedPlan {
+            title,
+            seed,
+            verify,
+            timeout,
+            between,
+            link,
+            targets,
+            cells,
+            loads,
+            repeat,
+            typed,
+        };
         let steps = plan.steps().most;
         if steps > MAX_STEPS {
             self.blame(
@@ -153,6 +169,8 @@ impl Resolver<'_> {
                 format!("{test} knows no queue depth: a stream or mapping is used one record at a time");
             self.blame("depth.tests", &why, "measure it by a sweep");
         }
+        let policies = depth.policies.complete();
+        self.check_policies("depth", &policies);
         let mut cells = Vec::new();
         for &record in &records {
             if record > file {
@@ -171,7 +189,8 @@ impl Resolver<'_> {
                 self.blame("depth.tests", &why, "use a larger file or leave stride-read out");
             }
             for &queue_depth in &depths {
-                cells.extend(tests.iter().map(|&test| depth_cell(test, file, record, queue_depth, sample)));
+                let works = tests.iter().map(|&test| depth_work(test, file, record, queue_depth, sample));
+                cells.extend(works.flat_map(|work| policies.across(&work)).map(RecordWork::into_cell));
             }
         }
         self.typed.depth = Some(Depth {
@@ -179,6 +198,7 @@ impl Resolver<'_> {
             record_sizes: Some(records),
             depths: Some(depths),
             tests: Some(tests),
+            policies,
         });
         cells
     }
@@ -208,6 +228,20 @@ impl Resolver<'_> {
             self.blame(field, "the list is empty", "name at least one test");
         }
         self.check_distinct(field, tests);
+    }
+
+    pub(crate) fn check_policies(&mut self, section: &str, policies: &Policies) {
+        let (cache, sync) = (format!("{section}.cache"), format!("{section}.sync"));
+        let (caches, syncs) = (policies.cache.as_deref(), policies.sync.as_deref());
+        for (field, empty) in
+            [(&cache, caches.is_some_and(<[_]>::is_empty)), (&sync, syncs.is_some_and(<[_]>::is_empty))]
+        {
+            if empty {
+                self.blame(field, "the list is empty", "name at least one policy");
+            }
+        }
+        self.check_distinct(&cache, caches.unwrap_or(&[]));
+        self.check_distinct(&sync, syncs.unwrap_or(&[]));
     }
 
     pub(crate) fn check_distinct<T: Ord + std::fmt::Display>(&mut self, field: &str, list: &[T]) {
@@ -259,8 +293,13 @@ impl Resolver<'_> {
 }
 
 /// A position of a depth study.
-fn depth_cell(test: Test, file: ByteSize, record: ByteSize, queue_depth: u32, sample: Duration) -> Cell {
+fn depth_work(
+    test: Test,
+    file: ByteSize,
+    record: ByteSize,
+    queue_depth: u32,
+    sample: Duration,
+) -> RecordWork {
     let record_size = record.0.min(MAX_RECORD) as u32;
-    let work = RecordWork { queue_depth, ..RecordWork::new(test, file.0, record_size, sample) };
-    (work.coordinates(), Work::Records(work))
+    RecordWork { queue_depth, ..RecordWork::new(test, file.0, record_size, sample) }
 }

@@ -1,9 +1,10 @@
 //! A resolved plan: valid, complete, in the order in which it will run.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-use sharebench_model::Coordinates;
 use sharebench_model::units::BitRate;
+use sharebench_model::{Coordinates, IoPolicy};
 
 use crate::{Access, Cell, Pace, Plan, PlannedTarget, RecordWork, Repeat, Test, Verify, Workload};
 
@@ -59,6 +60,8 @@ pub struct ResolvedPlan {
     pub verify: Verify,
     /// Deadline of one operation, and of connecting.
     pub timeout: Duration,
+    /// The user's command that runs on this machine before each step is measured.
+    pub between: Option<String>,
     /// Rate of the link to the targets, where the user knows it.
     pub link: Option<BitRate>,
     /// Systems under test.
@@ -86,6 +89,14 @@ impl ResolvedPlan {
             Work::Transactions(work) => work.workload.block,
         });
         blocks.max().unwrap_or(512).max(512)
+    }
+
+    /// Every policy of the plan with what its requests must fit, by name and in bytes, each once.
+    pub fn policies(&self) -> BTreeSet<(IoPolicy, &'static str, u64)> {
+        let pairs = self
+            .record_works()
+            .flat_map(|work| work.boundaries().map(|(name, bytes)| (work.policy, name, bytes)));
+        pairs.collect()
     }
 
     /// A test that maps its file into memory, if there is one.

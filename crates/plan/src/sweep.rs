@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use sharebench_model::CachePolicy;
 use sharebench_model::units::ByteSize;
 
 use crate::resolve::{MAX_FILE, MAX_RECORD, Resolver};
 use crate::schedule::Cell;
-use crate::{Access, Auto, Direction, Pattern, RecordWork, Sweep, Test, Work};
+use crate::{Access, Auto, Direction, Pattern, Policies, RecordWork, Sweep, Test};
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
@@ -26,6 +27,7 @@ struct Axes {
     stride: Vec<u32>,
     read_share: Vec<u32>,
     stream_buffer: ByteSize,
+    policies: Policies,
 }
 
 impl Axes {
@@ -46,6 +48,7 @@ impl Axes {
             stride: sweep.stride.clone().unwrap_or_else(|| vec![RecordWork::STRIDE]),
             read_share: sweep.read_share.clone().unwrap_or_else(|| vec![RecordWork::READ_SHARE]),
             stream_buffer: sweep.stream_buffer.unwrap_or(ByteSize(u64::from(RecordWork::STREAM_BUFFER))),
+            policies: sweep.policies.clone().complete(),
         }
     }
 
@@ -64,6 +67,7 @@ impl Axes {
             stride: any(strides).then(|| self.stride.clone()),
             read_share: any(mixes).then(|| self.read_share.clone()),
             stream_buffer: any(streams).then_some(self.stream_buffer),
+            policies: self.policies.clone(),
         }
     }
 
@@ -89,7 +93,7 @@ impl Axes {
         if mixes(test) {
             vary(&mut works, &self.read_share, |work, share| work.read_share = *share);
         }
-        works
+        works.iter().flat_map(|work| self.policies.across(work)).collect()
     }
 }
 
@@ -138,6 +142,14 @@ fn meaningless(work: &RecordWork) -> Option<(&'static str, String, &'static str)
         let why = format!("{motors} motors cannot share {records} records of {record} in {file}");
         return Some(("sweep.motors", why, "use larger files, smaller records or fewer motors"));
     }
+    if work.test.access() == Access::Mapping && work.policy.cache != CachePolicy::Normal {
+        let why = format!("a mapping is the client's cache itself, which {} passes", work.policy.cache);
+        return Some(("sweep.cache", why, "add normal, or leave the mmap tests out"));
+    }
+    if work.test.access() == Access::Mapping && work.policy.writes_through() {
+        let why = "what is stored into a mapping is never written through".to_owned();
+        return Some(("sweep.sync", why, "add normal (and include_flush), or leave the mmap tests out"));
+    }
     None
 }
 
@@ -184,7 +196,7 @@ impl Resolver<'_> {
             }
             // Two alignments may say the same of one record size.
             let mut seen = std::collections::BTreeSet::new();
-            let named = good.into_iter().map(|work| (work.coordinates(), Work::Records(work)));
+            let named = good.into_iter().map(RecordWork::into_cell);
             cells.extend(named.filter(|(coordinates, _)| seen.insert(coordinates.clone())));
         }
         self.typed.sweep = Some(axes.typed(sweep));
@@ -208,6 +220,7 @@ impl Resolver<'_> {
         for align in axes.align.iter().filter(|align| align.0 != 0) {
             self.within("sweep.align", align.0, 512, MAX_FILE);
         }
+        self.check_policies("sweep", &axes.policies);
         self.within("sweep.stream_buffer", axes.stream_buffer.0, 512, MAX_RECORD);
         self.check_needless(axes, sweep);
     }

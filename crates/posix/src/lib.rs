@@ -21,6 +21,7 @@ mod files;
 mod mapping;
 mod mount;
 mod names;
+mod policy;
 mod psync;
 mod room;
 mod sys;

@@ -5,12 +5,14 @@ use sharebench_analysis::{Analysis, Estimate, Outcome, Ratio, Section, System};
 use crate::escape::csv as field;
 use crate::table::position;
 
-const OUTCOME: [&str; 25] = [
+const OUTCOME: [&str; 27] = [
     "rate_per_s",
     "rate_low",
     "rate_high",
     "repetitions",
     "operations_per_s",
+    "acknowledged_per_s",
+    "durable_per_s",
     "response_mean_ns",
     "p50_ns",
     "p95_ns",
@@ -98,6 +100,8 @@ fn outcome_fields(system: &System, outcome: &Outcome) -> Vec<String> {
     fields.extend([
         outcome.repetitions().to_string(),
         outcome.operations_per_s.to_string(),
+        outcome.acknowledged_per_s.map_or_else(String::new, |rate| rate.to_string()),
+        outcome.durable_per_s.map_or_else(String::new, |rate| rate.to_string()),
         outcome.response_mean_ns.to_string(),
         outcome.p50.ns.to_string(),
         outcome.p95.ns.to_string(),

@@ -172,6 +172,7 @@ pub fn method(analysis: &Analysis) -> String {
             Some(RunOutcome::Complete) => "complete".to_owned(),
             Some(RunOutcome::Stopped) => "stopped by the user".to_owned(),
             Some(RunOutcome::TargetLost(reason)) => format!("target lost: {reason}"),
+            Some(RunOutcome::HookFailed(reason)) => format!("the user's command failed: {reason}"),
             Some(RunOutcome::EngineFailed(reason)) => format!("engine failed: {reason}"),
             None => "not recorded".to_owned(),
         };

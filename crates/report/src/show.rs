@@ -47,6 +47,11 @@ pub fn bare_rate(rate: f64, unit: RateUnit) -> String {
     }
 }
 
+/// Bytes per second where they were measured.
+pub fn bytes_per_s(rate: Option<f64>) -> String {
+    rate.map_or_else(|| NOTHING.to_owned(), show_rate)
+}
+
 fn spread(estimate: &Estimate) -> String {
     match estimate.interval {
         Some(interval) => plus_minus(interval.half_width() / estimate.value * 100.0),

@@ -40,10 +40,10 @@ type OutcomeColumn = (&'static str, fn(&Outcome, &Section) -> String);
 /// Throughput and ratios: the table of the section's view.
 pub fn main_table(analysis: &Analysis, section: &Section) -> Table {
     let rate: OutcomeColumn = ("", |o, s| show::rate(o, s.unit));
-    let columns: &[OutcomeColumn] = match section.view {
+    let mut columns: Vec<OutcomeColumn> = match section.view {
         // The depth study has a table of its own beside this one.
-        View::Sweep | View::Depth => &[rate],
-        View::Load => &[
+        View::Sweep | View::Depth => vec![rate],
+        View::Load => vec![
             rate,
             ("ART", |o, _| show::mean(o.response_mean_ns)),
             ("p95", |o, _| show::percentile(&o.p95)),
@@ -57,7 +57,15 @@ pub fn main_table(analysis: &Analysis, section: &Section) -> Table {
             "Median throughput with its interval, by records and operations in flight; ratios with theirs."
         }
     };
-    build(analysis, section, caption, columns, true)
+    if section.rows.iter().flat_map(|row| row.outcomes.iter().flatten()).any(|o| o.durable_per_s.is_some()) {
+        columns.push(("acknowledged", |o, _| show::bytes_per_s(o.acknowledged_per_s)));
+        columns.push(("durable", |o, _| show::bytes_per_s(o.durable_per_s)));
+        let caption = format!(
+            "{caption} Bytes written per second until they were acknowledged, and until a flush had made them durable."
+        );
+        return build(analysis, section, &caption, &columns, true);
+    }
+    build(analysis, section, caption, &columns, true)
 }
 
 /// Response times and costs.

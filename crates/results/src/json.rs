@@ -42,7 +42,11 @@ pub fn write_json(run: &StoredRun, out: &mut dyn Write) -> io::Result<()> {
 
 fn reason(state: &RunState) -> Option<&str> {
     match state {
-        RunState::Ended(RunOutcome::TargetLost(reason) | RunOutcome::EngineFailed(reason)) => Some(reason),
+        RunState::Ended(
+            RunOutcome::TargetLost(reason)
+            | RunOutcome::HookFailed(reason)
+            | RunOutcome::EngineFailed(reason),
+        ) => Some(reason),
         _ => None,
     }
 }
@@ -74,6 +78,7 @@ fn step_json(step: &StepResult) -> Json {
         "service": histogram_json(&measure.service),
         "lag": histogram_json(&measure.lag),
         "client_cpu": measure.client_cpu,
+        "evidence": measure.evidence,
         "verdict": step.verdict(),
         "checks": step.checks,
     })

@@ -8,8 +8,12 @@ use crate::error::Problem;
 const APPLICATION_ID: i64 = 0x5348_4252;
 
 /// One entry per schema version; the file's `user_version` counts those applied.
-const MIGRATIONS: &[&str] =
-    &[include_str!("schema_1.sql"), include_str!("schema_passes.sql"), include_str!("schema_precision.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("schema_1.sql"),
+    include_str!("schema_passes.sql"),
+    include_str!("schema_precision.sql"),
+    include_str!("schema_evidence.sql"),
+];
 
 /// Newest schema this program knows.
 pub(crate) const KNOWN: i64 = MIGRATIONS.len().cast_signed() as i64;

@@ -13,13 +13,13 @@ pub(crate) const INSERT: &str = "INSERT INTO step (run, position, target, repeti
     started_unix_ms, window_ns, busy_ns, rate_base, operations, transactions, bytes_read, bytes_written, \
     bytes_verified, wire_requests, wire_bytes_sent, wire_bytes_received, wire_payload_sent, \
     wire_payload_received, errors, motors_assigned, motors_reported, censored, response, service, lag, \
-    client_cpu_user_ns, client_cpu_kernel_ns, checks, passes, shares, response_worth) VALUES (:run, :position, \
-    :target, :repetition, \
+    client_cpu_user_ns, client_cpu_kernel_ns, checks, passes, shares, response_worth, evidence) VALUES (:run, \
+    :position, :target, :repetition, \
     :coordinates, :started_unix_ms, :window_ns, :busy_ns, :rate_base, :operations, :transactions, :bytes_read, \
     :bytes_written, :bytes_verified, :wire_requests, :wire_bytes_sent, :wire_bytes_received, \
     :wire_payload_sent, :wire_payload_received, :errors, :motors_assigned, :motors_reported, :censored, \
     :response, :service, :lag, :client_cpu_user_ns, :client_cpu_kernel_ns, :checks, :passes, :shares, \
-    :response_worth)";
+    :response_worth, :evidence)";
 
 pub(crate) fn to_json(column: &'static str, value: &impl Serialize) -> Result<String, Problem> {
     serde_json::to_string(value).map_err(|error| Problem::value(column, error))
@@ -64,6 +64,7 @@ pub(crate) fn insert(statement: &mut Statement<'_>, run: RunId, step: &StepResul
         ":client_cpu_kernel_ns": measure.client_cpu.kernel_ns.cast_signed(),
         ":checks": to_json("checks", &step.checks)?,
         ":response_worth": worth_json(&measure.response_worth)?,
+        ":evidence": to_json("evidence", &measure.evidence)?,
         ":passes": measure.passes.cast_signed(),
         ":shares": to_json("shares", &measure.shares)?,
     })?;
@@ -126,6 +127,7 @@ fn measure(row: &Row<'_>) -> Result<Measure, Problem> {
             user_ns: number(row, "client_cpu_user_ns")?,
             kernel_ns: number(row, "client_cpu_kernel_ns")?,
         },
+        evidence: later(row, "evidence", json)?,
     })
 }
 
@@ -137,7 +139,7 @@ fn worth(row: &Row<'_>, column: &'static str) -> Result<Vec<ResponseWorth>, Prob
     get::<Option<String>>(row, column)?.map_or(Ok(Vec::new()), |text| from_json(column, &text))
 }
 
-/// A column that came with a later version: older files that are opened without writing do not have it.
+/// A column that files of earlier versions do not have: those that are only read stay as they are.
 fn later<T: Default>(
     row: &Row<'_>,
     column: &'static str,

@@ -33,6 +33,7 @@ impl fmt::Display for RunState {
             Self::Ended(RunOutcome::Complete) => "complete",
             Self::Ended(RunOutcome::Stopped) => "stopped",
             Self::Ended(RunOutcome::TargetLost(_)) => "target lost",
+            Self::Ended(RunOutcome::HookFailed(_)) => "command failed",
             Self::Ended(RunOutcome::EngineFailed(_)) => "engine failed",
         })
     }

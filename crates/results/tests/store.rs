@@ -197,27 +197,43 @@ fn a_newer_database_asks_for_a_newer_program() {
 }
 
 #[test]
-fn a_file_of_the_first_version_is_read_as_it_is_and_brought_up_to_date_when_written() {
-    let file = Scratch::new("first-version");
-    let mut store = Store::open(&file.0).unwrap();
-    let run = store.begin_run(&header()).unwrap();
-    store.record_step(run, &step(0)).unwrap();
-    drop(store);
-    let old = rusqlite::Connection::open(&file.0).unwrap();
-    old.execute_batch(
-        "ALTER TABLE run DROP COLUMN repeat; ALTER TABLE step DROP COLUMN response_worth; \
-         ALTER TABLE step DROP COLUMN passes; ALTER TABLE step DROP COLUMN shares; PRAGMA user_version = 1",
-    )
-    .unwrap();
-    drop(old);
-    let bytes = std::fs::read(&file.0).unwrap();
-    let store = Store::open_read_only(&file.0).unwrap();
-    let read = store.load(run).unwrap();
-    assert_eq!((store.runs().unwrap()[0].repeat, read.steps[0].measure.response_worth.len()), (None, 0));
-    assert_eq!(std::fs::read(&file.0).unwrap(), bytes, "looking changed it");
-    let mut store = Store::open(&file.0).unwrap();
-    store.record_step(run, &step(1)).unwrap();
-    assert_eq!(store.load(run).unwrap().steps[1], step(1));
+fn a_file_of_an_earlier_version_is_read_as_it_is_and_brought_forward_when_written() {
+    // What each version added: to runs, and to steps.
+    let added: [(&[&str], &[&str]); 3] =
+        [(&[], &["passes", "shares"]), (&["repeat"], &["response_worth"]), (&[], &["evidence"])];
+    for version in 1..=added.len() {
+        let file = Scratch::new("earlier");
+        let mut store = Store::open(&file.0).unwrap();
+        let run = store.begin_run(&header()).unwrap();
+        store.record_step(run, &step(0)).unwrap();
+        drop(store);
+        let other = rusqlite::Connection::open(&file.0).unwrap();
+        for (of_run, of_step) in &added[version - 1..] {
+            let dropped = of_run.iter().map(|column| ("run", column));
+            for (table, column) in dropped.chain(of_step.iter().map(|column| ("step", column))) {
+                other.execute_batch(&format!("ALTER TABLE {table} DROP COLUMN {column}")).unwrap();
+            }
+        }
+        other.pragma_update(None, "user_version", version as i64).unwrap();
+        drop(other);
+        let mut without = step(0);
+        without.measure.evidence = sharebench_model::Evidence::default();
+        if version < 3 {
+            without.measure.response_worth = Vec::new();
+        }
+        if version < 2 {
+            (without.measure.passes, without.measure.shares) = (0, Vec::new());
+        }
+        let bytes = std::fs::read(&file.0).unwrap();
+        let store = Store::open_read_only(&file.0).unwrap();
+        assert_eq!(store.load(run).unwrap().steps, [without.clone()]);
+        assert_eq!(store.runs().unwrap()[0].repeat.is_none(), version < 3);
+        drop(store);
+        assert_eq!(std::fs::read(&file.0).unwrap(), bytes, "looking changed it");
+        let mut store = Store::open(&file.0).unwrap();
+        store.record_step(run, &step(1)).unwrap();
+        assert_eq!(store.load(run).unwrap().steps, [without, step(1)]);
+    }
 }
 
 #[test]
