@@ -4,25 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use sharebench_model::{ErrorClass, Histogram, Measure, StepResult, Verdict};
-use sharebench_stats::{Estimate, Interval, median, quantile_ranks, sample_median};
+use sharebench_stats::{Estimate, median, sample_median};
 
-use crate::{Buffering, Crossing, Options, RateUnit};
-
-/// Share of operations still in flight at the end above which high percentiles are lower bounds.
-const CENSORED_SHARE: f64 = 0.01;
-/// Observations beyond a percentile that it takes to call it resolved.
-const RESOLVED_TAIL: f64 = 10.0;
-
-/// One percentile of the response time, in nanoseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Percentile {
-    /// The time.
-    pub ns: u64,
-    /// Binomial interval; too narrow where requests queue behind each other.
-    pub interval: Option<Interval>,
-    /// False when too few observations lie beyond it, or too many never finished: the truth may be larger.
-    pub resolved: bool,
-}
+use crate::percentile::percentile;
+use crate::{Buffering, Crossing, Options, Percentile, RateUnit};
 
 /// Times at growing quantiles, in nanoseconds, for percentile plots: (quantile, time).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -128,8 +113,7 @@ pub(crate) fn outcome(
     let total = merge(steps, curve);
     let per_operation = |nanos: u64| nanos as f64 / total.operations.max(1) as f64;
     let per_byte = |nanos: u64| (total.bytes.total() > 0).then(|| nanos as f64 / total.bytes.total() as f64);
-    let censored = total.censored as f64 > CENSORED_SHARE * (total.transactions + total.censored) as f64;
-    let percentile = |p| percentile(&total.response, p, censored, options.level);
+    let percentile = |p| percentile(steps, &total, p, options.level);
     let mut remarks: Vec<String> = steps
         .iter()
         .flat_map(|step| &step.checks)
@@ -207,16 +191,6 @@ fn merged(mut parts: Vec<&Histogram>) -> Histogram {
     let mut total = parts.next().cloned().unwrap_or_default();
     parts.for_each(|times| total.merge(times));
     total
-}
-
-fn percentile(times: &Histogram, p: f64, censored: bool, level: f64) -> Percentile {
-    let n = times.len();
-    let at = |rank: u64| times.quantile(rank as f64 / n as f64) as f64;
-    Percentile {
-        ns: times.quantile(p),
-        interval: quantile_ranks(n, p, level).map(|ranks| Interval::new(at(ranks.low), at(ranks.high))),
-        resolved: !censored && n as f64 * (1.0 - p) >= RESOLVED_TAIL,
-    }
 }
 
 /// Quantiles at even steps of nines: 0, 0.44, 0.68, 0.82, 0.9, .. up to what the counts can show.

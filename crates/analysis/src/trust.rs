@@ -7,6 +7,7 @@ use sharebench_model::{ErrorClass, RunOutcome, StepResult, Verdict};
 use sharebench_stats::median;
 
 use crate::analysis::error_count;
+use crate::precision::cell_widths;
 use crate::wording::counted;
 use crate::{Access, Analysis, CheckSummary, Evidence, Outcome, RunData};
 
@@ -58,6 +59,7 @@ pub(crate) fn lines(analysis: &Analysis, runs: &[RunData]) -> Vec<TrustLine> {
     lines.extend(client_caches(analysis));
     lines.extend(order(analysis));
     lines.extend(smallest_difference(analysis));
+    lines.extend(runs.iter().filter_map(precision));
     lines.extend(clock(runs));
     lines
 }
@@ -80,7 +82,14 @@ fn origin(run: &RunData, runs: usize) -> TrustLine {
 
 fn ending(run: &RunData, runs: usize) -> TrustLine {
     let subject = if runs == 1 { "run".to_owned() } else { format!("run {}", run.label) };
-    let done = format!("{} of {} planned steps were measured", run.steps.len(), run.header.steps_planned);
+    let (steps, most) = (run.steps.len(), run.header.steps_planned);
+    let done = match run.header.repeat {
+        None => format!("{steps} of {most} planned steps were measured"),
+        Some(rule) => format!(
+            "{steps} steps were measured (planned: at least {}, at most {most}, as precision asks)",
+            rule.steps_least
+        ),
+    };
     let (light, text) = match &run.outcome {
         Some(RunOutcome::Complete) => (Light::Green, done),
         Some(RunOutcome::Stopped) => (Light::Amber, format!("stopped by the user: {done}")),
@@ -273,6 +282,31 @@ fn smallest_difference(analysis: &Analysis) -> Option<TrustLine> {
     let text =
         format!("a difference of {:.1} % in one cell would typically have been called", visible * 100.0);
     Some(line(light, "sharpness", text))
+}
+
+/// Which cells became as precise as the run was asked for, where repetition stopped on precision.
+fn precision(run: &RunData) -> Option<TrustLine> {
+    let rule = run.header.repeat?;
+    let widths = cell_widths(run);
+    let mut known: Vec<f64> = widths.iter().filter_map(|width| *width).collect();
+    known.sort_unstable_by(f64::total_cmp);
+    let (widest, middle) = (known.last()?.exp_m1() * 100.0, median(&known)?.exp_m1() * 100.0);
+    let cells = counted(widths.len(), "cell");
+    let Some(asked) = rule.half_width else {
+        let text = format!(
+            "the time given brought half of {cells} to ±{middle:.1} % or better, the widest to ±{widest:.1} %"
+        );
+        return Some(line(Light::Green, "precision", text));
+    };
+    let reached = known.iter().filter(|width| **width <= asked.ln_1p()).count();
+    let share = asked * 100.0;
+    Some(if reached == widths.len() {
+        line(Light::Green, "precision", format!("all {cells} were repeated until ±{share} %"))
+    } else {
+        let open = widths.len() - reached;
+        let text = format!("{open} of {cells} did not reach ±{share} %: the widest is ±{widest:.1} %");
+        line(Light::Amber, "precision", text)
+    })
 }
 
 /// One line for the clocks that are known, and one for those that are not.

@@ -12,6 +12,7 @@ use crate::doctor::DoctorArgs;
 use crate::exchange::{ExportArgs, IMPORT_HELP, ImportArgs};
 use crate::exit::TABLE;
 use crate::policies::PolicyFlags;
+use crate::repeating::Repeating;
 use crate::serve::ServeArgs;
 
 const TARGETS: &str = "Targets:
@@ -127,9 +128,8 @@ pub struct Measuring {
     /// Seed of every random choice [default: a new one].
     #[arg(long)]
     pub seed: Option<u64>,
-    /// How often each cell is measured on each target [default: 10; 6 is the least for an interval].
-    #[arg(long)]
-    pub repetitions: Option<u32>,
+    #[command(flatten)]
+    pub repeating: Repeating,
     /// Least measured time of a cell per repetition [default: 200ms].
     #[arg(long, value_parser = parse_duration)]
     pub sample: Option<Duration>,

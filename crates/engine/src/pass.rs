@@ -181,6 +181,7 @@ impl Pass<'_, '_> {
         tally.operations += 1;
         tally.transactions += 1;
         tally.service.record(ended - flight.started);
+        tally.slices.record(ended, ended - flight.started);
         let Visit { offset, write } = flight.visit;
         let outcome = match (reply.result, self.content.filter(|_| write)) {
             (Err(error), _) => Err(error),

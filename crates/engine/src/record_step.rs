@@ -11,9 +11,8 @@ use crate::policy;
 use crate::record_pass::RecordPass;
 use crate::tally::Tally;
 
-/// A cell ends after this many times its sample, however little of that was busy: creating and removing
-/// files between passes must not take for ever.
-pub(crate) const MOST_WALL: u64 = 5;
+/// A cell ends after this many times its sample, however little of that was busy.
+pub(crate) const MOST_WALL: u64 = sharebench_plan::MOST_WALL as u64;
 
 /// Name of the file that a cell works on; tests of new files make theirs.
 fn data_name(work: &RecordWork) -> String {

@@ -7,6 +7,7 @@ use sharebench_model::{
 };
 
 use crate::check::Occupancy;
+use crate::slices::Slices;
 
 use crate::mount_wire::MountWire;
 
@@ -44,6 +45,8 @@ pub(crate) struct Tally {
     pub response: Histogram,
     pub service: Histogram,
     pub lag: Histogram,
+    /// The response times again, by when they ended.
+    pub slices: Slices,
     pub busy_ns: u64,
     pub window_ns: u64,
     pub cpu: CpuTime,
@@ -92,6 +95,7 @@ impl Tally {
         self.response.merge(&other.response);
         self.service.merge(&other.service);
         self.lag.merge(&other.lag);
+        self.slices.merge(other.slices);
         self.busy_ns += other.busy_ns;
         self.window_ns = self.window_ns.max(other.window_ns);
         self.cpu.user_ns += other.cpu.user_ns;
@@ -142,6 +146,7 @@ impl Tally {
             motors_reported: self.motors_reported,
             shares: self.shares,
             censored: self.censored,
+            response_worth: self.slices.worth(&self.response),
             response: self.response,
             service: self.service,
             lag: self.lag,

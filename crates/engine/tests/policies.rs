@@ -1,7 +1,6 @@
 //! Policies of whole runs on doubles: refused before anything is made, kept, watched, and timed.
 #![expect(clippy::unwrap_used, reason = "a test may panic, its helper functions too")]
 
-use std::collections::BTreeSet;
 use std::sync::{Arc, mpsc};
 use std::task::{Context, Poll};
 
@@ -121,11 +120,11 @@ fn run(
     );
     let plan = Plan::parse(&text).unwrap().resolve().unwrap();
     let (sender, receiver) = mpsc::channel();
-    let (done, stop) = (BTreeSet::new(), StopSignal::default());
+    let stop = StopSignal::default();
     let end = Run {
         plan: &plan,
         targets,
-        done: &done,
+        done: &[],
         directory: ".sharebench-policy",
         resumed: false,
         stop: &stop,

@@ -124,6 +124,18 @@ impl CpuTime {
     }
 }
 
+/// How much the response times of a step say of one of their quantiles: requests that queue behind each
+/// other are not independent.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ResponseWorth {
+    /// Which quantile, 0..1.
+    pub quantile: f64,
+    /// As many independent times would place it as well.
+    pub n: f64,
+    /// Degrees of freedom behind that figure.
+    pub freedom: f64,
+}
+
 /// What one of several motors contributed to a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct MotorShare {
@@ -171,6 +183,8 @@ pub struct Measure {
     pub censored: u64,
     /// ended - intended per transaction.
     pub response: Histogram,
+    /// What the response times are worth at their usual quantiles; empty where nobody looked.
+    pub response_worth: Vec<ResponseWorth>,
     /// ended - started per transaction.
     pub service: Histogram,
     /// started - intended per transaction.

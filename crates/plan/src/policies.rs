@@ -53,7 +53,7 @@ mod tests {
         );
         let plan = Plan::parse(&text).unwrap().resolve().unwrap();
         // What is stored gives the same plan.
-        assert_eq!(Plan::parse(&plan.typed.to_toml()).unwrap().resolve().unwrap().steps, plan.steps);
+        assert_eq!(Plan::parse(&plan.typed.to_toml()).unwrap().resolve().unwrap().cells, plan.cells);
         let policy = |work: &Work| match work {
             Work::Records(work) => format!("{} {}", work.policy.cache, work.policy.sync),
             Work::Transactions(_) => String::new(),
@@ -61,9 +61,9 @@ mod tests {
         let common = "file_size=4KiB queue_depth=1 record_size=4KiB ";
         let shown = |at: String| at.replace(common, "").replace("queue_depth=1 record_size=4KiB ", "");
         let mut cells: Vec<_> = plan
-            .steps
+            .cells
             .iter()
-            .map(|step| format!("{}: {}", shown(step.coordinates.to_string()), policy(&step.work)))
+            .map(|(at, work)| format!("{}: {}", shown(at.to_string()), policy(work)))
             .collect();
         cells.sort();
         cells

@@ -1,33 +1,47 @@
 //! A file in the page cache: dropping it, proving that, and looking what is there.
 
 use std::os::fd::RawFd;
+use std::thread::sleep;
+use std::time::Duration;
 
 use sharebench_model::{ErrorClass, OpError, Residency};
 
 use crate::errno::Errno;
 use crate::sys;
 
+/// Longest pause between two attempts; the pauses double up to it and are half a second together.
+const LONGEST_PAUSE: Duration = Duration::from_millis(256);
+
 /// Writes dirty pages out (they would stay), drops the clean ones and counts what is left. `overlay`
 /// files keep their pages in another file's cache, which only a mapping reaches. Every call is counted.
+///
+/// The kernel passes over pages that are locked: those that are being read ahead, and whole batches that
+/// somebody else is just dropping. They are waited for; pages in use stay, and are an error.
 pub(crate) fn drop_cache(fd: RawFd, overlay: bool, requests: &mut u32) -> Result<(), OpError> {
-    let mut counted = |step, result: Result<(), Errno>| {
+    counted("fsync", sys::fsync(fd), requests)?;
+    let mut pause = Duration::from_millis(1);
+    loop {
+        counted("posix_fadvise", sys::fadvise_dontneed(fd), requests)?;
         *requests += 1;
-        result.map_err(|errno: Errno| errno.at(step))
-    };
-    counted("fsync", sys::fsync(fd))?;
-    counted("posix_fadvise", sys::fadvise_dontneed(fd))?;
-    *requests += 1;
-    let left = match sys::cached_pages(fd) {
-        Ok(pages) if !overlay => pages.cached,
-        _ => left_by_mincore(fd, requests)?,
-    };
-    match left {
-        0 => Ok(()),
-        pages => {
-            let detail = format!("{pages} pages stay in the page cache");
-            Err(OpError::new(ErrorClass::Busy, "drop cache", detail))
+        let left = match sys::cached_pages(fd) {
+            Ok(pages) if !overlay => pages.cached,
+            _ => left_by_mincore(fd, requests)?,
+        };
+        match left {
+            0 => return Ok(()),
+            pages if pause > LONGEST_PAUSE => {
+                let detail = format!("{pages} pages stay in the page cache");
+                return Err(OpError::new(ErrorClass::Busy, "drop cache", detail));
+            }
+            _ => sleep(pause),
         }
+        pause *= 2;
     }
+}
+
+fn counted(step: &'static str, result: Result<(), Errno>, requests: &mut u32) -> Result<(), OpError> {
+    *requests += 1;
+    result.map_err(|errno| errno.at(step))
 }
 
 /// What the page cache holds of a file. Nothing is changed by looking.

@@ -325,6 +325,45 @@ async fn a_local_file_system_has_no_other_cache_to_leave_on() {
     assert!(refusal.axis == "cache" && refusal.to_string().starts_with("cache=no-local: "), "{refusal}");
 }
 
+/// Motors that share a file drop its cache at the same time: each locks pages that the others pass over.
+#[test]
+fn several_may_drop_the_cache_of_one_file_at_once() {
+    const MOTORS: usize = 4;
+    const ROUNDS: usize = 1000;
+    let dir = place("together");
+    let target = PosixTarget::new(&dir);
+    if !target.capabilities().drop_cache {
+        return;
+    }
+    std::fs::write(dir.join("f"), vec![7; 96 << 10]).unwrap();
+    let start = std::sync::Barrier::new(MOTORS);
+    let motor = || {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async {
+            let mut session = open(&target, 1).await;
+            let open = MetaOp::open("f", OpenHow::ReadWrite);
+            let opened = session.call(open).await.result;
+            let Ok(MetaYield::Opened { file, .. }) = opened else { return vec![opened] };
+            let mut results = Vec::new();
+            for _ in 0..ROUNDS {
+                let _ = std::fs::read(dir.join("f"));
+                start.wait();
+                results.push(session.call(MetaOp::DropCache { file }).await.result);
+                start.wait();
+            }
+            results
+        })
+    };
+    let mut results: Vec<_> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..MOTORS).map(|_| scope.spawn(motor)).collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    });
+    assert_eq!(results.len(), MOTORS * ROUNDS);
+    results.retain(|result| *result != Ok(MetaYield::Done));
+    assert_eq!(results, []);
+    std::fs::remove_dir_all(dir).unwrap();
+}
+
 #[tokio::test]
 async fn links_are_not_followed_out_of_the_directory() {
     let dir = place("links");

@@ -231,6 +231,8 @@ fn reading(analysis: &Analysis) -> String {
          everything else is <b>not resolved</b>. Ratios of interleaved repetitions are Hodges-Lehmann estimates of paired log \
          ratios with exact signed-rank intervals; a summary is the geometric mean over cells, whole repetitions being the \
          replicates. Of many cells judged alone some will look different by chance: trust the summaries first. Throughputs \
-         are medians. Intervals of percentiles assume independent operations and are too narrow where requests queue."
+         are medians. A percentile is that of the typical repetition, or of all together where repetitions are few; its interval counts \
+         requests that queue as the fewer independent ones they are worth, and a percentile marked &gt;= has fewer than ten of \
+         those beyond it: the truth may be larger."
     )
 }

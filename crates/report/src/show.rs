@@ -54,12 +54,13 @@ pub fn bytes_per_s(rate: Option<f64>) -> String {
 
 fn spread(estimate: &Estimate) -> String {
     match estimate.interval {
-        Some(interval) => {
-            let percent = interval.half_width() / estimate.value * 100.0;
-            if percent < 0.95 { format!("±{percent:.1} %") } else { format!("±{percent:.0} %") }
-        }
+        Some(interval) => plus_minus(interval.half_width() / estimate.value * 100.0),
         None => format!("(n={})", estimate.n),
     }
+}
+
+fn plus_minus(percent: f64) -> String {
+    if percent < 0.95 { format!("±{percent:.1} %") } else { format!("±{percent:.0} %") }
 }
 
 /// A ratio with its interval: `1.12 [1.09, 1.15]`.
@@ -79,13 +80,20 @@ pub fn mean(nanos: f64) -> String {
     if nanos > 0.0 { show_nanos(nanos) } else { NOTHING.to_owned() }
 }
 
-/// A percentile, nothing where no times were told; at least that much where it is not resolved.
+/// A percentile with half the width of its interval, nothing where no times were told; at least that much
+/// where it is not resolved.
 pub fn percentile(percentile: &Percentile) -> String {
     if percentile.ns == 0 {
         return NOTHING.to_owned();
     }
-    let mark = if percentile.resolved { "" } else { ">= " };
-    format!("{mark}{}", show_nanos(percentile.ns as f64))
+    let time = show_nanos(percentile.ns as f64);
+    match percentile.interval {
+        _ if !percentile.resolved => format!(">= {time}"),
+        Some(interval) => {
+            format!("{time} {}", plus_minus(interval.half_width() / percentile.ns as f64 * 100.0))
+        }
+        None => time,
+    }
 }
 
 /// Client CPU of one operation: user + kernel; nothing where none was counted.

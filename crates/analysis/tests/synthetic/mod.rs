@@ -43,6 +43,7 @@ impl Synthetic {
             plan: "[sweep]\ntests = [\"write\", \"read\"]\n".to_owned(),
             seed,
             steps_planned: 0,
+            repeat: None,
             environment,
             targets: targets.iter().map(identity).collect(),
         };
