@@ -281,13 +281,8 @@ impl<'a> Measurement<'a> {
             eprintln!("sharebench: {told}");
         }
         let run = follower.sink.run();
-        if let (Some(run), true) = (
-            run,
-            matches!(
-                end.outcome,
-                RunOutcome::Stopped | RunOutcome::TargetLost(_) | RunOutcome::HookFailed(_)
-            ),
-        ) {
+        let goes_on = !matches!(end.outcome, RunOutcome::Complete | RunOutcome::EngineFailed(_));
+        if let (Some(run), true) = (run, goes_on) {
             eprintln!("sharebench: finish it by: sharebench run --resume {run}");
         }
         Ok(Measured {
