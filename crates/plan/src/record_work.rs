@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use sharebench_model::{CachePolicy, Coordinates, IoPolicy, SyncPolicy, Value, axis};
 
-use crate::schedule::Cell;
-use crate::{Access, Direction, Pattern, Test, Work};
+use crate::{Access, Cell, Direction, Pattern, Test, Work};
 
 /// One test on files of one size.
 #[derive(Debug, Clone, PartialEq, Eq)]
