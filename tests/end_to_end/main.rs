@@ -17,6 +17,7 @@ mod exchange;
 mod interop_ganesha;
 mod interop_smbd;
 mod kernel_guest;
+mod kernel_guest_mounts;
 mod kill9;
 mod lost_server;
 mod peers;

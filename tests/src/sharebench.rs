@@ -48,7 +48,7 @@ impl Sharebench {
         Ok(Self { binary, home: Scratch::new("home")? })
     }
 
-    /// The program's file.
+    /// The program's file, for running it elsewhere than here.
     pub fn binary(&self) -> &str {
         &self.binary
     }

@@ -12,6 +12,7 @@ use sharebench_results::RunReference;
 use crate::doctor::DoctorArgs;
 use crate::exchange::{ExportArgs, IMPORT_HELP, ImportArgs};
 use crate::exit::TABLE;
+use crate::repeating::Repeating;
 
 const TARGETS: &str = "Targets:
   /path or file:///path                   a local directory or a mounted share
@@ -62,8 +63,9 @@ pub enum Command {
   sharebench sweep /mnt/nas --tests random-mix --read-share 30,70 --record-sizes '4KiB..1MiB x4'
   sharebench sweep smb://alice@nas/share --tests write,read --motors 1,2,4 --shared-file")]
     Sweep(SweepArgs),
-    /// Request sizes x queue depths, with client CPU per request.
-    #[command(after_help = "Example:\n  sharebench depth smb://alice@nas/share /mnt/nas --depths 1,2,4,8")]
+    /// Request sizes x queue depths over direct, mounted and local targets, with CPU per request and per byte.
+    #[command(after_help = "Example: the three roads of the Windows 2000 study side by side
+  sharebench depth smb://alice@nas/share /mnt/nas /srv/disk --record-sizes 4KiB,64KiB --depths 1,2,4,8")]
     Depth(DepthArgs),
     /// Users in steps: throughput, response time (ART) and users that reported (MPS) per step.
     #[command(
@@ -125,9 +127,8 @@ pub struct Measuring {
     /// Seed of every random choice [default: a new one].
     #[arg(long)]
     pub seed: Option<u64>,
-    /// How often each cell is measured on each target [default: 10; 6 is the least for an interval].
-    #[arg(long)]
-    pub repetitions: Option<u32>,
+    #[command(flatten)]
+    pub repeating: Repeating,
     /// Least measured time of a cell per repetition [default: 200ms].
     #[arg(long, value_parser = parse_duration)]
     pub sample: Option<Duration>,
@@ -205,7 +206,7 @@ pub struct DepthArgs {
     /// Bytes of the file [default: 64MiB].
     #[arg(long)]
     pub file_size: Option<ByteSize>,
-    /// Bytes per operation [default: 4KiB,64KiB].
+    /// Bytes per operation [default: 2KiB to 1MiB by doubling].
     #[arg(long, value_delimiter = ',')]
     pub record_sizes: Option<Vec<Values<ByteSize>>>,
     /// Operations in flight [default: 1,2,4,8].

@@ -64,7 +64,9 @@ fn base(title: &str, urls: &[String], measuring: &Measuring) -> Plan {
     Plan {
         title: Some(measuring.title.clone().unwrap_or_else(|| title.to_owned())),
         seed: Some(measuring.seed.unwrap_or_else(new_seed)),
-        repetitions: measuring.repetitions,
+        repetitions: measuring.repeating.repetitions(),
+        precision: measuring.repeating.precise,
+        budget: measuring.repeating.time,
         sample: measuring.sample,
         verify: if measuring.no_verify { Some(Verify::Off) } else { measuring.verify },
         timeout: measuring.timeout,
@@ -79,8 +81,12 @@ fn resolve(plan: &Plan) -> Result<ResolvedPlan, Failure> {
     plan.resolve().map_err(|Mistakes(mut mistakes)| {
         for mistake in &mut mistakes {
             let name = mistake.field.rsplit('.').next().unwrap_or_default();
-            mistake.field =
-                if name == "target" { "TARGET".into() } else { format!("--{}", name.replace('_', "-")) };
+            mistake.field = match name {
+                "target" => "TARGET".into(),
+                "precision" => "--precise".into(),
+                "budget" => "--for".into(),
+                name => format!("--{}", name.replace('_', "-")),
+            };
         }
         Failure::usage(Mistakes(mistakes).to_string().replacen("the plan has", "the arguments have", 1))
     })

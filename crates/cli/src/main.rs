@@ -11,6 +11,8 @@ mod exit;
 mod from_flags;
 mod live;
 mod measure;
+mod outlook;
+mod repeating;
 mod serve;
 mod targets;
 

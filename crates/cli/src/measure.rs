@@ -1,6 +1,5 @@
 //! Running a plan: engine on its own thread, events into store and live view, signals, cleaning up.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -9,8 +8,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use sharebench_engine::{Clock, Run, RunEnd, StartError, StopSignal};
-use sharebench_model::units::ByteSize;
-use sharebench_model::{ErrorClass, RunEvent, RunHeader, RunOutcome};
+use sharebench_model::{ErrorClass, RepeatRule, RunEvent, RunHeader, RunOutcome, StepResult};
 use sharebench_plan::{Plan, ResolvedPlan};
 use sharebench_results::{RunId, RunReference, RunSink, Store};
 use sharebench_target::Target;
@@ -19,6 +17,7 @@ use crate::args::{CleanArgs, GlobalFlags, Measuring, PlanArgs, PlanCommand, RunA
 use crate::environment::{self, DIRECTORY_FACT};
 use crate::exit::{self, Failure};
 use crate::live::LiveView;
+use crate::outlook::outlook;
 use crate::{book, targets};
 
 /// Runs a plan made from flags.
@@ -55,17 +54,11 @@ pub fn check(args: &PlanArgs) -> Result<ExitCode, Failure> {
     for target in &plan.targets {
         println!("  {}  {}", target.name, target.url);
     }
-    println!(
-        "{} steps, at least {:.0?} of measuring, {} needed on each target",
-        plan.steps.len(),
-        plan.least_duration(),
-        ByteSize(plan.bytes_needed())
-    );
-    let mut cells: Vec<String> = plan.steps.iter().map(|step| step.coordinates.to_string()).collect();
-    cells.sort();
-    cells.dedup();
-    for cell in cells {
-        println!("  {cell}");
+    for line in outlook(&plan) {
+        println!("{line}");
+    }
+    for (coordinates, _) in plan.cells.iter().chain(&plan.loads) {
+        println!("  {coordinates}");
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -111,12 +104,11 @@ fn resume(reference: &RunReference, flags: &GlobalFlags) -> Result<Measured, Fai
     let stored = store.load(run)?;
     let plan = Plan::parse(&stored.header.plan)?.resolve()?;
     let targets = targets::open_all(&plan.targets, flags.password_file.as_deref())?;
-    let done = store.finished_steps(run)?;
     let directory = stored.header.environment.get(DIRECTORY_FACT).cloned();
     let measurement = Measurement {
         plan: &plan,
         targets: &targets,
-        done,
+        done: stored.steps,
         directory: directory.unwrap_or_else(environment::new_directory),
         resumed: true,
     };
@@ -172,7 +164,7 @@ impl Measured {
 pub struct Measurement<'a> {
     plan: &'a ResolvedPlan,
     targets: &'a [Arc<dyn Target>],
-    done: BTreeSet<u32>,
+    done: Vec<StepResult>,
     directory: String,
     resumed: bool,
 }
@@ -180,7 +172,7 @@ pub struct Measurement<'a> {
 impl<'a> Measurement<'a> {
     /// A new run.
     pub fn new(plan: &'a ResolvedPlan, targets: &'a [Arc<dyn Target>]) -> Self {
-        Self { plan, targets, done: BTreeSet::new(), directory: environment::new_directory(), resumed: false }
+        Self { plan, targets, done: Vec::new(), directory: environment::new_directory(), resumed: false }
     }
 
     /// Runs it into the lab book.
@@ -194,6 +186,9 @@ impl<'a> Measurement<'a> {
         let stop = StopSignal::default();
         let (sender, events) = mpsc::channel();
         let view = LiveView::new(self.plan, self.done.len(), flags.quiet);
+        for line in outlook(self.plan) {
+            view.line(&line);
+        }
         let mut follower = Follower {
             sink,
             view,
@@ -289,6 +284,17 @@ impl<'a> Measurement<'a> {
         format!("left on {url}: {directory}; remove it by: sharebench clean '{url}' --directory {directory}")
     }
 
+    /// What decides how many steps there are; none when their number is fixed.
+    fn rule(&self) -> Option<RepeatRule> {
+        let repeat = self.plan.repeat;
+        (!repeat.is_fixed()).then(|| RepeatRule {
+            steps_least: u32::try_from(self.plan.steps().least).unwrap_or(u32::MAX),
+            half_width: repeat.precision.map(sharebench_plan::Precision::share),
+            repetitions: (repeat.least, repeat.most),
+            budget_ns: repeat.budget.map(|budget| budget.as_nanos() as u64),
+        })
+    }
+
     fn header(&self) -> RunHeader {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let identity = |(index, target): (usize, &Arc<dyn Target>)| sharebench_model::TargetIdentity {
@@ -301,7 +307,8 @@ impl<'a> Measurement<'a> {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             plan: self.plan.typed.to_toml(),
             seed: self.plan.seed,
-            steps_planned: self.plan.steps.len() as u32,
+            steps_planned: u32::try_from(self.plan.steps().most).unwrap_or(u32::MAX),
+            repeat: self.rule(),
             environment: environment::facts(&self.directory),
             targets: self.targets.iter().enumerate().map(identity).collect(),
         }

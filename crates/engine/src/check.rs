@@ -4,6 +4,7 @@ use sharebench_model::units::{show_nanos, three_digits};
 use sharebench_model::{Check, ErrorClass, Measure, Verdict};
 use sharebench_plan::{Pace, TransactionWork, Verify, Work};
 
+use crate::check_cache::client_cache;
 use crate::check_machine::{self, Machinery};
 use crate::check_throughput::throughput;
 
@@ -24,6 +25,8 @@ const CENSORED_SHARE: f64 = 0.01;
 pub(crate) struct Evidence<'a> {
     pub work: &'a Work,
     pub verify: Verify,
+    /// Whether the target's own sessions counted the wire, and not the operating system for a mount.
+    pub wire_counted: bool,
     /// What the motors of a load did beside the transactions that ended in the window.
     pub occupancy: Occupancy,
     /// What the machine did; none in virtual time, where there is no machine.
@@ -55,6 +58,7 @@ pub(crate) fn checks(measure: &Measure, evidence: &Evidence<'_>) -> Vec<Check> {
     let mut checks = errors(measure);
     checks.extend(wire_bytes(measure, evidence));
     checks.extend(verified(measure, evidence.verify));
+    checks.extend(client_cache(measure));
     match evidence.work {
         Work::Records(work) if work.motors.is_some() => checks.extend(throughput(measure, work.queue_depth)),
         Work::Records(work) => checks.extend(little(measure, work.queue_depth)),
@@ -111,7 +115,7 @@ fn errors(measure: &Measure) -> Vec<Check> {
 
 /// Requested = returned holds already, since a short transfer is an error; here returned = on the wire.
 fn wire_bytes(measure: &Measure, evidence: &Evidence<'_>) -> Option<Check> {
-    let wire = measure.wire?;
+    let wire = measure.wire.filter(|_| evidence.wire_counted)?;
     let (app, received, sent) = (measure.bytes, wire.payload_received, wire.payload_sent);
     let detail = format!(
         "application read {} B and wrote {} B, the wire carried {received} B and {sent} B of file data",

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use sharebench_model::{ErrorClass, Facts, MetaOp, MetaYield, OpError, OpenHow};
+use sharebench_model::{ErrorClass, Facts, FileRef, MetaOp, MetaYield, OpError, OpenHow};
 use sharebench_target::Session;
 
 use crate::file_state::FileState;
@@ -126,12 +126,29 @@ impl TargetFiles {
         if let Some(error) = tally.told.into_iter().next() {
             return Err(error.into());
         }
-        let flush = sharebench_model::DataOp::Flush { file: handle };
-        self.session.submit(sharebench_model::Slot(0), flush);
+        self.flush(handle, context).await
+    }
+
+    /// Brings a file to stable storage.
+    async fn flush(&mut self, file: FileRef, context: &mut PassContext<'_>) -> Result<(), PassEnd> {
+        self.session.submit(sharebench_model::Slot(0), sharebench_model::DataOp::Flush { file });
         let mut replies = Vec::new();
         context.deadline.replies(self.session.as_mut(), &mut replies).await?;
         let reply = replies.swap_remove(0);
         reply.result.map(drop).map_err(PassEnd::from)
+    }
+
+    /// Where the operating system counts the wire: writes out what earlier steps left in the client's cache, so
+    /// that it is not counted as this step's.
+    pub async fn drain(&mut self, context: &mut PassContext<'_>) -> Result<(), PassEnd> {
+        if self.session.mount_wire().is_none() {
+            return Ok(());
+        }
+        let open: Vec<FileRef> = self.files.values().filter_map(|file| file.file).collect();
+        for file in open {
+            self.flush(file, context).await?;
+        }
+        Ok(())
     }
 
     /// Closes what is open, removes the directory with all that is in it, and logs off.

@@ -6,6 +6,7 @@
 
 mod ceiling;
 mod check;
+mod check_cache;
 mod check_machine;
 mod check_throughput;
 mod clock;
@@ -21,16 +22,20 @@ mod link;
 mod load_step;
 mod machine;
 mod motor;
+mod mount_wire;
 mod order;
 mod pass;
 mod record_motor;
 mod record_pass;
 mod record_step;
+mod rounds;
 mod schedule;
 pub mod simulated;
 mod sleep;
+mod slices;
 pub mod stamp;
 mod stop;
+mod stopper;
 mod stream;
 mod tally;
 mod throughput_step;

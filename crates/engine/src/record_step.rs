@@ -10,9 +10,8 @@ use crate::pass::{PassContext, PassEnd};
 use crate::record_pass::RecordPass;
 use crate::tally::Tally;
 
-/// A cell ends after this many times its sample, however little of that was busy: creating and removing
-/// files between passes must not take for ever.
-pub(crate) const MOST_WALL: u64 = 5;
+/// A cell ends after this many times its sample, however little of that was busy.
+pub(crate) const MOST_WALL: u64 = sharebench_plan::MOST_WALL as u64;
 
 /// Measures a cell. The tally holds what was measured also when the target is lost on the way.
 pub(crate) async fn measure(
@@ -27,6 +26,7 @@ pub(crate) async fn measure(
     if !fresh {
         target.ensure(&name, work.file_size, context).await?;
     }
+    target.drain(context).await?;
     let sample = work.sample.as_nanos() as u64;
     let begin = context.clock.now();
     let mut first = true;

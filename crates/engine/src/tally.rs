@@ -7,6 +7,9 @@ use sharebench_model::{
 };
 
 use crate::check::Occupancy;
+use crate::slices::Slices;
+
+use crate::mount_wire::MountWire;
 
 /// Most failures of one step that are told in words; all are counted.
 const TOLD_FAILURES: usize = 5;
@@ -36,11 +39,14 @@ pub(crate) struct Tally {
     pub bytes: IoBytes,
     pub verified: u64,
     pub wire: WireCount,
+    pub mount_wire: MountWire,
     pub errors: BTreeMap<ErrorClass, u64>,
     pub told: Vec<OpError>,
     pub response: Histogram,
     pub service: Histogram,
     pub lag: Histogram,
+    /// The response times again, by when they ended.
+    pub slices: Slices,
     pub busy_ns: u64,
     pub window_ns: u64,
     pub cpu: CpuTime,
@@ -79,6 +85,7 @@ impl Tally {
         self.bytes.written += other.bytes.written;
         self.verified += other.verified;
         self.wire += other.wire;
+        self.mount_wire.join(other.mount_wire);
         for (class, count) in other.errors {
             *self.errors.entry(class).or_default() += count;
         }
@@ -87,6 +94,7 @@ impl Tally {
         self.response.merge(&other.response);
         self.service.merge(&other.service);
         self.lag.merge(&other.lag);
+        self.slices.merge(other.slices);
         self.busy_ns += other.busy_ns;
         self.window_ns = self.window_ns.max(other.window_ns);
         self.cpu.user_ns += other.cpu.user_ns;
@@ -129,13 +137,14 @@ impl Tally {
             transactions: self.transactions,
             bytes: self.bytes,
             verified: self.verified,
-            wire: wire_counted.then_some(self.wire),
+            wire: if wire_counted { Some(self.wire) } else { self.mount_wire.total() },
             errors: self.errors,
             passes: self.passes,
             motors_assigned: motors,
             motors_reported: self.motors_reported,
             shares: self.shares,
             censored: self.censored,
+            response_worth: self.slices.worth(&self.response),
             response: self.response,
             service: self.service,
             lag: self.lag,

@@ -38,6 +38,7 @@ pub(crate) async fn measure(
     context: &mut PassContext<'_>,
 ) -> Result<Tally, PassEnd> {
     let files = lend(crew, motors, target, context).await?;
+    target.drain(context).await?;
     let (window, teams) = if crew.clock.is_virtual() {
         let mut team = Team::new(crew, (0..motors).zip(files).collect());
         let window = rounds(crew, async |phase| team.perform(phase).await).await;

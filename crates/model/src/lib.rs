@@ -17,6 +17,7 @@ mod event;
 mod histogram;
 mod measure;
 mod op;
+mod precision;
 mod random;
 mod run;
 pub mod units;
@@ -25,10 +26,13 @@ pub use check::{Check, Verdict};
 pub use coordinates::{Coordinates, Value, axis};
 pub use event::RunEvent;
 pub use histogram::{Histogram, HistogramError};
-pub use measure::{CpuTime, IoBytes, Measure, MotorShare, RateBase, WireCount};
+pub use measure::{
+    CLIENT_CACHED_FROM, CpuTime, IoBytes, Measure, MotorShare, RateBase, ResponseWorth, WireCount,
+};
 pub use op::{
     DataOp, Entry, ErrorClass, FileRef, MetaOp, MetaReply, MetaYield, OpError, OpenHow, Reply, Slot, Space,
     Stability, Stat,
 };
+pub use precision::{CellPrecision, PrecisionReport, RepeatRule, Round, Standing};
 pub use random::{Random, mix};
 pub use run::{Facts, IMPORTED, ORIGIN_FACT, RunHeader, RunOutcome, StepResult, TargetIdentity};

@@ -10,6 +10,7 @@
 //! ```
 
 mod auto;
+mod bounds;
 mod mistake;
 mod pace;
 mod parse;
@@ -17,6 +18,7 @@ mod parse_sweep;
 mod plan;
 mod range;
 mod record_work;
+mod repeat;
 mod resolve;
 mod resolved;
 mod schedule;
@@ -26,11 +28,14 @@ mod workload;
 mod write;
 
 pub use auto::Auto;
+pub use bounds::{Bounds, MOST_WALL};
 pub use mistake::{Mistake, Mistakes};
 pub use pace::{Arrivals, Pace, Think};
 pub use plan::{Depth, Load, Plan, PlannedTarget, Sweep, Verify};
 pub use range::{Countable, Values};
 pub use record_work::{Grid, RecordWork};
+pub use repeat::{Precision, Repeat};
 pub use resolved::{ResolvedPlan, StepPlan, TransactionWork, Work};
+pub use schedule::{Cell, Schedule};
 pub use test::{Access, Direction, Pattern, Start, Test};
 pub use workload::{CopyDirection, DataFile, Extent, Transaction, WORKLOADS, Workload};

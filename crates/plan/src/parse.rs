@@ -45,10 +45,12 @@ impl Plan {
     }
 }
 
-const TOP: [&str; 11] = [
+const TOP: [&str; 13] = [
     "title",
     "seed",
     "repetitions",
+    "precision",
+    "budget",
     "sample",
     "verify",
     "timeout",
@@ -76,6 +78,8 @@ impl Reader<'_> {
                 "title" => self.plan.title = self.string(field, value),
                 "seed" => self.plan.seed = self.seed(field, value),
                 "repetitions" => self.plan.repetitions = self.count(field, value),
+                "precision" => self.plan.precision = self.parsed(field, value),
+                "budget" => self.plan.budget = self.duration(field, value),
                 "sample" => self.plan.sample = self.duration(field, value),
                 "timeout" => self.plan.timeout = self.duration(field, value),
                 "link" => self.plan.link = self.parsed(field, value),
@@ -285,7 +289,7 @@ mod tests {
         let resolved = Plan::parse(text).unwrap().resolve().unwrap();
         assert_eq!(resolved.targets[1].name, "smb-2");
         let again = Plan::parse(&resolved.typed.to_toml()).unwrap().resolve().unwrap();
-        assert_eq!(again.steps, resolved.steps);
+        assert_eq!(again.cells, resolved.cells);
         assert_eq!(again.typed.to_toml(), resolved.typed.to_toml());
     }
 
@@ -322,11 +326,11 @@ mod tests {
     fn an_open_load_has_a_step_for_each_number_of_motors_and_each_rate() {
         let text = "[[target]]\nurl = '/tmp'\n[load]\nworkload = 'single-read'\narrivals = 'poisson'\nsteps = [8, 16]\nrates = [100, 500]\n";
         let resolved = Plan::parse(text).unwrap().resolve().unwrap();
-        let cells: Vec<String> = resolved.steps.iter().map(|step| step.coordinates.to_string()).collect();
+        let cells: Vec<String> = resolved.loads.iter().map(|load| load.0.to_string()).collect();
         assert_eq!(cells.len(), 4);
         assert_eq!(cells[1], "arrivals=poisson motors=8 rate=500 workload=single-read");
         let again = Plan::parse(&resolved.typed.to_toml()).unwrap().resolve().unwrap();
-        assert_eq!(again.steps, resolved.steps);
+        assert_eq!(again.loads, resolved.loads);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use sharebench_model::units::{BitRate, ByteSize};
 
-use crate::{Arrivals, Auto, Test, Think};
+use crate::{Arrivals, Auto, Precision, Test, Think};
 
 /// How thoroughly reads are checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -109,8 +109,12 @@ pub struct Plan {
     pub title: Option<String>,
     /// Seed of every random choice; drawn when missing.
     pub seed: Option<u64>,
-    /// How often every cell is measured on every target.
+    /// How often every cell is measured on every target; missing means until `precision` is reached.
     pub repetitions: Option<u32>,
+    /// Cells are repeated until their interval is this narrow.
+    pub precision: Option<Precision>,
+    /// Time for all cells, spent where the intervals are widest.
+    pub budget: Option<Duration>,
     /// Least time a cell is measured per repetition.
     pub sample: Option<Duration>,
     /// How reads are checked.

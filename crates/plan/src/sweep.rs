@@ -262,7 +262,7 @@ mod tests {
     }
 
     fn pairs(plan: &ResolvedPlan) -> BTreeSet<(u64, u32)> {
-        let works = plan.steps.iter().filter_map(|step| match &step.work {
+        let works = plan.cells.iter().filter_map(|(_, work)| match work {
             Work::Records(work) => Some((work.file_size, work.record_size)),
             Work::Transactions(_) => None,
         });
@@ -280,14 +280,14 @@ mod tests {
         assert!(pairs.contains(&(64 << 10, 4 << 10)) && pairs.contains(&(512 << 20, 16 << 20)));
         // Thirteen tests, of which the strided read needs more than 17 records.
         let strided: Vec<_> =
-            plan.steps.iter().filter(|s| s.coordinates.text("test") == Some("stride-read")).collect();
-        assert!(plan.steps.len() == 12 * 126 + strided.len() && !strided.is_empty(), "{}", plan.steps.len());
+            plan.cells.iter().filter(|cell| cell.0.text("test") == Some("stride-read")).collect();
+        assert!(plan.cells.len() == 12 * 126 + strided.len() && !strided.is_empty(), "{}", plan.cells.len());
     }
 
     #[test]
     fn the_old_matrix_is_written_and_read() {
         let plan = resolve("auto = '1993'").unwrap();
-        assert_eq!((pairs(&plan).len(), plan.steps.len()), (25, 50));
+        assert_eq!((pairs(&plan).len(), plan.cells.len()), (25, 50));
         let subset = resolve(
             "auto = 'full'\nfile_sizes = ['16MiB..64MiB']\nrecord_sizes = ['32KiB..64KiB']\ntests = ['read']",
         );
@@ -301,13 +301,12 @@ mod tests {
 depths = [1, 4]\nmotors = [1, 2]\nalign = [0, '4KiB', '512']\nstride = [3, 17]\nread_share = [0, 50, 100]",
         )
         .unwrap();
-        let count =
-            |test| plan.steps.iter().filter(|step| step.coordinates.text("test") == Some(test)).count();
+        let count = |test| plan.cells.iter().filter(|cell| cell.0.text("test") == Some(test)).count();
         // Alignment 4 KiB is the record size of one of the two: 2 + 3 positions there.
         assert_eq!((count("read"), count("stride-read")), (2 * 2 * 5, 2 * 2 * 5 * 2));
         assert_eq!((count("fread"), count("random-mix")), (2 * 2, 2 * 2 * 5 * 3));
         let again = Plan::parse(&plan.typed.to_toml()).unwrap().resolve().unwrap();
-        assert_eq!((again.steps, again.typed.to_toml()), (plan.steps.clone(), plan.typed.to_toml()));
+        assert_eq!((again.cells, again.typed.to_toml()), (plan.cells.clone(), plan.typed.to_toml()));
     }
 
     #[test]
@@ -360,6 +359,6 @@ depths = [1, 4]\nmotors = [1, 2]\nalign = [0, '4KiB', '512']\nstride = [3, 17]\n
         )
         .unwrap();
         assert_eq!(pairs(&plan).len(), 3 * 4);
-        assert_eq!(plan.steps.len(), 3 * 4 * 4);
+        assert_eq!(plan.cells.len(), 3 * 4 * 4);
     }
 }

@@ -13,6 +13,8 @@ impl Plan {
             ("title", self.title.as_ref().map(quoted)),
             ("seed", self.seed.map(|seed| quoted(format!("{seed:#x}")))),
             ("repetitions", self.repetitions.map(|n| n.to_string())),
+            ("precision", self.precision.map(quoted)),
+            ("budget", self.budget.map(duration)),
             ("sample", self.sample.map(duration)),
             ("verify", self.verify.map(Verify::name).map(quoted)),
             ("timeout", self.timeout.map(duration)),

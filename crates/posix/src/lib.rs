@@ -15,6 +15,7 @@
 
 mod buffers;
 mod cache;
+mod counter;
 mod errno;
 mod files;
 mod mapping;

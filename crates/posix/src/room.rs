@@ -7,6 +7,7 @@ use sharebench_model::{
 };
 
 use crate::cache;
+use crate::counter::Counter;
 use crate::errno::Errno;
 use crate::files::Files;
 use crate::mapping::Mapping;
@@ -24,6 +25,8 @@ pub(crate) struct Room {
     pub overlay: bool,
     /// Open files that are mapped into memory: rarely more than one.
     pub mappings: Vec<(FileRef, Mapping)>,
+    /// Counts what crosses the wire; none where the kernel does not.
+    pub counter: Option<Counter>,
     /// System calls so far, operations in `io_uring` counted as one each.
     pub requests: u64,
 }

@@ -12,6 +12,7 @@ use sharebench_target::{
 };
 
 use crate::buffers::Buffers;
+use crate::counter::Counter;
 use crate::errno::Errno;
 use crate::files::Files;
 use crate::mount::Mount;
@@ -167,6 +168,11 @@ impl PosixTarget {
         if let Some(mount) = &mount {
             mount.write_facts(&mut facts);
         }
+        // A counter that shows nothing now will show nothing later.
+        let counter = mount.as_ref().and_then(Counter::of).filter(|counter| counter.read().is_some());
+        if let Some(counter) = &counter {
+            facts.insert("wire_counter".into(), counter.source());
+        }
         let block = sys::fstatfs(root.as_raw_fd()).map_or(4096, |fs| fs.f_bsize.unsigned_abs());
         facts.insert("block_size".into(), block.to_string());
         facts.insert("direct_io".into(), if self.direct { "yes" } else { "no" }.into());
@@ -179,6 +185,7 @@ impl PosixTarget {
             drop_cache: drops_cache(mount.as_ref()),
             overlay: mount.is_some_and(|mount| mount.kind == "overlay"),
             mappings: Vec::new(),
+            counter,
             requests: 0,
         })
     }

@@ -6,8 +6,8 @@ use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use sample::{Scratch, header, histogram};
 use sharebench_model::{
-    Check, Coordinates, CpuTime, ErrorClass, Histogram, IoBytes, Measure, MotorShare, RateBase, StepResult,
-    Value, Verdict, WireCount,
+    Check, Coordinates, CpuTime, ErrorClass, Histogram, IoBytes, Measure, MotorShare, RateBase,
+    ResponseWorth, StepResult, Value, Verdict, WireCount,
 };
 use sharebench_results::Store;
 
@@ -71,6 +71,10 @@ fn wire() -> impl Strategy<Value = Option<WireCount>> {
     ))
 }
 
+fn worth(number: u64) -> ResponseWorth {
+    ResponseWorth { quantile: 0.99, n: number as f64 / 7.0, freedom: 31.0 }
+}
+
 fn measure() -> impl Strategy<Value = Measure> {
     let base = proptest::sample::select(vec![RateBase::Busy, RateBase::Window]);
     let numbers = proptest::array::uniform10(number());
@@ -91,6 +95,7 @@ fn measure() -> impl Strategy<Value = Measure> {
             motors_reported: motors.1,
             shares: vec![MotorShare { bytes: numbers[8], ..MotorShare::default() }; numbers[7] as usize % 3],
             censored: numbers[7],
+            response_worth: (0..numbers[7] % 3).map(|_| worth(numbers[0])).collect(),
             response,
             service,
             lag,

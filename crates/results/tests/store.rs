@@ -197,6 +197,30 @@ fn a_newer_database_asks_for_a_newer_program() {
 }
 
 #[test]
+fn a_file_of_the_first_version_is_read_as_it_is_and_brought_up_to_date_when_written() {
+    let file = Scratch::new("first-version");
+    let mut store = Store::open(&file.0).unwrap();
+    let run = store.begin_run(&header()).unwrap();
+    store.record_step(run, &step(0)).unwrap();
+    drop(store);
+    let old = rusqlite::Connection::open(&file.0).unwrap();
+    old.execute_batch(
+        "ALTER TABLE run DROP COLUMN repeat; ALTER TABLE step DROP COLUMN response_worth; \
+         ALTER TABLE step DROP COLUMN passes; ALTER TABLE step DROP COLUMN shares; PRAGMA user_version = 1",
+    )
+    .unwrap();
+    drop(old);
+    let bytes = std::fs::read(&file.0).unwrap();
+    let store = Store::open_read_only(&file.0).unwrap();
+    let read = store.load(run).unwrap();
+    assert_eq!((store.runs().unwrap()[0].repeat, read.steps[0].measure.response_worth.len()), (None, 0));
+    assert_eq!(std::fs::read(&file.0).unwrap(), bytes, "looking changed it");
+    let mut store = Store::open(&file.0).unwrap();
+    store.record_step(run, &step(1)).unwrap();
+    assert_eq!(store.load(run).unwrap().steps[1], step(1));
+}
+
+#[test]
 fn a_damaged_database_is_an_error_and_never_a_wrong_run() {
     let file = Scratch::new("damaged");
     let mut store = Store::open(&file.0).unwrap();

@@ -222,6 +222,10 @@ impl Session for FaultySession {
         WireCount { requests: wire.requests + self.faked, ..wire }
     }
 
+    fn mount_wire(&self) -> Option<WireCount> {
+        self.inner.mount_wire()
+    }
+
     fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
         self.inner.close()
     }

@@ -139,6 +139,14 @@ pub trait Session {
     /// the byte fields stay 0 for local paths.
     fn wire(&self) -> WireCount;
 
+    /// What the operating system has counted on the wire for the mount this session works on, since the mount
+    /// was made and for all who use it; none where sessions count by themselves, or nobody does. The payload
+    /// is file data; `sent` and `received` hold headers only where the system counts them. Reads files of
+    /// the system, so it belongs before and after what is measured, never inside.
+    fn mount_wire(&self) -> Option<WireCount> {
+        None
+    }
+
     /// Closes open files, logs off, disconnects. Errors are of no interest any more.
     fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()>;
 }
