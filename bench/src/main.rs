@@ -4,6 +4,7 @@ mod client;
 mod local;
 mod machine;
 mod matrix;
+mod matrix_fio;
 mod nfs;
 mod nfs3;
 mod ours;
@@ -47,13 +48,8 @@ struct Options {
 impl Options {
     fn parse(words: &[String]) -> Result<Self, Failure> {
         let directory = std::env::temp_dir();
-        let mut options = Self {
-            parts: Vec::new(),
-            rounds: 5,
-            time: Duration::from_secs(1),
-            directory,
-            largest: None,
-        };
+        let mut options =
+            Self { parts: Vec::new(), rounds: 5, time: Duration::from_secs(1), directory, largest: None };
         let mut words = words.iter();
         while let Some(word) = words.next() {
             let mut value = || words.next().ok_or_else(|| format!("{word} wants a value\n{USAGE}"));

@@ -49,8 +49,9 @@ impl Known {
 
     /// Half-widths of all cells in logarithm, ascending; infinite where there is no interval.
     fn widths(&self, clock_ns: f64) -> Vec<f64> {
-        let width =
-            |cell: &Repetitions| widest_half_width(std::slice::from_ref(cell), clock_ns).unwrap_or(f64::INFINITY);
+        let width = |cell: &Repetitions| {
+            widest_half_width(std::slice::from_ref(cell), clock_ns).unwrap_or(f64::INFINITY)
+        };
         let mut widths: Vec<f64> = self.cells.values().map(width).collect();
         widths.sort_by(f64::total_cmp);
         widths
@@ -71,7 +72,10 @@ pub fn measure(table: &mut Table, largest: &str) -> Result<(), Failure> {
 }
 
 fn contest(table: &mut Table, directory: &Path, largest: &str) -> Result<(), Failure> {
-    println!("\n### Wall time until ±{} % (IOzone's matrix on tmpfs, files to {largest}, one run each)\n", ASKED * 100.0);
+    println!(
+        "\n### Wall time until ±{} % (IOzone's matrix on tmpfs, files to {largest}, one run each)\n",
+        ASKED * 100.0
+    );
     println!(
         "| {:<44} | {:>8} | {:>7} | {:>14} | {:>12} | {:>10} | {:<12} |",
         "contender", "wall s", "in ours", "cells resolved", "repetitions", "median ±", "bar"
@@ -148,7 +152,7 @@ impl Known {
 }
 
 fn plan(directory: &Path, largest: &str, repeat: &str) -> Result<ResolvedPlan, Failure> {
-    let tests = TESTS.map(|(_, name)| format!("'{name}'")).join(", ");
+    let tests = TESTS.map(|(name, _)| format!("'{name}'")).join(", ");
     let plan = format!(
         "{repeat}\nseed = 1\nverify = 'off'\nsample = '{SAMPLE}'\n[[target]]\nurl = '{}'\n\
          [sweep]\nauto = 'full'\nfile_sizes = ['64KiB..{largest} x2']\ntests = [{tests}]\n",
