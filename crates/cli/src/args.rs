@@ -1,6 +1,5 @@
 //! What the user may type.
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -12,6 +11,7 @@ use sharebench_results::RunReference;
 use crate::doctor::DoctorArgs;
 use crate::exchange::{ExportArgs, IMPORT_HELP, ImportArgs};
 use crate::exit::TABLE;
+use crate::serve::ServeArgs;
 
 const TARGETS: &str = "Targets:
   /path or file:///path                   a local directory or a mounted share
@@ -75,9 +75,10 @@ pub enum Command {
     Run(RunArgs),
     /// Look at a plan without running it.
     Plan(PlanArgs),
-    /// Serve a directory or memory over SMB and NFSv3.
+    /// Serve a directory or memory over SMB, NFSv3 and NCP.
     #[command(after_help = "Examples:
   SHAREBENCH_PASSWORD=... sharebench serve /srv --smb 127.0.0.1:4450 --nfs 127.0.0.1:2049 --user alice
+  SHAREBENCH_PASSWORD=... sharebench serve /srv --ncp 127.0.0.1:5240 --user alice --name sys
   sharebench serve --memory 1GiB --nfs 127.0.0.1:2049 --service-time 2ms --cache 64MiB")]
     Serve(ServeArgs),
     /// Remove what killed runs left on a target.
@@ -282,43 +283,6 @@ pub enum PlanCommand {
         #[arg(value_name = "PLAN.toml")]
         plan: PathBuf,
     },
-}
-
-#[derive(Debug, Args)]
-pub struct ServeArgs {
-    /// Directory to serve.
-    #[arg(required_unless_present = "memory", conflicts_with = "memory")]
-    pub directory: Option<PathBuf>,
-    /// Serve this much memory instead.
-    #[arg(long, value_name = "SIZE")]
-    pub memory: Option<ByteSize>,
-    /// Speak SMB here; other than loopback needs --user.
-    #[arg(long, value_name = "ADDR:PORT")]
-    pub smb: Option<SocketAddr>,
-    /// Speak `NFSv3` (and MOUNT, on the same port) here.
-    #[arg(long, value_name = "ADDR:PORT")]
-    pub nfs: Option<SocketAddr>,
-    /// User of the SMB share; the password comes from `SHAREBENCH_PASSWORD` or --password-file.
-    #[arg(long)]
-    pub user: Option<String>,
-    /// Name of the share; the NFS export is "/" and this name.
-    #[arg(long, default_value = "share")]
-    pub name: String,
-    /// Refuse every change.
-    #[arg(long)]
-    pub read_only: bool,
-    /// Let other machines use NFS, although `NFSv3` knows no passwords.
-    #[arg(long)]
-    pub expose_nfs: bool,
-    /// Device model: time of each operation that misses the cache.
-    #[arg(long, value_parser = parse_duration, value_name = "TIME")]
-    pub service_time: Option<Duration>,
-    /// Device model: bytes per second.
-    #[arg(long, value_name = "SIZE")]
-    pub bandwidth: Option<ByteSize>,
-    /// Device model: cache of this size, least recently used out first.
-    #[arg(long, value_name = "SIZE")]
-    pub cache: Option<ByteSize>,
 }
 
 #[derive(Debug, Args)]
