@@ -4,9 +4,11 @@ mod client;
 mod local;
 mod machine;
 mod matrix;
+mod matrix_fio;
 mod nfs;
 mod nfs3;
 mod ours;
+mod precision;
 mod recording;
 mod sample;
 mod shape;
@@ -25,14 +27,14 @@ use table::Table;
 /// Why the table cannot be made; the words are for a person.
 pub type Failure = Box<dyn std::error::Error>;
 
-const USAGE: &str = "bench/run [local] [nfs] [smb] [recording] [matrix] [--rounds N] [--seconds S] [--dir DIR] [--largest SIZE]
+const USAGE: &str = "bench/run [local] [nfs] [smb] [recording] [matrix] [precision] [--rounds N] [--seconds S] [--dir DIR] [--largest SIZE]
   parts      which tables; all when none is named
   --rounds   measurements per median (5)
   --seconds  length of one measurement (1)
   --dir      where local files are made (the system's temporary directory)
-  --largest  largest file of IOzone's matrix (512MiB)";
+  --largest  largest file of IOzone's matrix (512MiB; for precision 16MiB)";
 
-const PARTS: [&str; 5] = ["local", "nfs", "smb", "recording", "matrix"];
+const PARTS: [&str; 6] = ["local", "nfs", "smb", "recording", "matrix", "precision"];
 
 /// What was typed.
 struct Options {
@@ -40,26 +42,21 @@ struct Options {
     rounds: usize,
     time: Duration,
     directory: PathBuf,
-    largest: String,
+    largest: Option<String>,
 }
 
 impl Options {
     fn parse(words: &[String]) -> Result<Self, Failure> {
         let directory = std::env::temp_dir();
-        let mut options = Self {
-            parts: Vec::new(),
-            rounds: 5,
-            time: Duration::from_secs(1),
-            directory,
-            largest: "512MiB".into(),
-        };
+        let mut options =
+            Self { parts: Vec::new(), rounds: 5, time: Duration::from_secs(1), directory, largest: None };
         let mut words = words.iter();
         while let Some(word) = words.next() {
             let mut value = || words.next().ok_or_else(|| format!("{word} wants a value\n{USAGE}"));
             match word.as_str() {
                 "--rounds" => options.rounds = value()?.parse()?,
                 "--seconds" => options.time = Duration::try_from_secs_f64(value()?.parse()?)?,
-                "--largest" => options.largest.clone_from(value()?),
+                "--largest" => options.largest = Some(value()?.clone()),
                 "--dir" => options.directory = value()?.into(),
                 part if PARTS.contains(&part) => options.parts.push(part.to_owned()),
                 other => return Err(format!("unknown word '{other}'\n{USAGE}").into()),
@@ -113,7 +110,11 @@ fn print_tables(options: &Options, scratch: &std::path::Path) -> Result<(), Fail
     }
     if options.wants("matrix") {
         table.under("The engine beside IOzone");
-        matrix::measure(&mut table, scratch, &options.largest)?;
+        matrix::measure(&mut table, scratch, options.largest.as_deref().unwrap_or("512MiB"))?;
+    }
+    if options.wants("precision") {
+        table.under("Wall time at equal precision");
+        precision::measure(&mut table, options.largest.as_deref().unwrap_or("16MiB"))?;
     }
     table.close();
     machine::tell_load("at the end, this program's own part included");

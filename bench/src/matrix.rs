@@ -1,37 +1,44 @@
 //! IOzone's automatic matrix, cell by cell: sharebench's engine on a directory beside IOzone itself.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, mpsc};
 
 use sharebench_engine::{Clock, Run, StopSignal};
-use sharebench_model::RunEvent;
+use sharebench_model::units::ByteSize;
+use sharebench_model::{RunEvent, StepResult};
 use sharebench_plan::Plan;
 use sharebench_posix::PosixTarget;
 use sharebench_target::{Target, TargetUrl};
 
 use crate::Failure;
+use crate::matrix_fio;
 use crate::table::{Bar, Spread, Table};
 
-/// IOzone's columns of `-i 0 -i 1 -i 2`, and our names of its tests. Its `read` finds the file cached, as
-/// our `reread` does; our `read` drops the cache first and is no equal of either.
-const TESTS: [(&str, &str); 5] = [
-    ("write", "write"),
-    ("rewrite", "rewrite"),
-    ("reread", "reread"),
-    ("random read", "random-read"),
-    ("random write", "random-write"),
+/// Our names of IOzone's tests in `-i 0 -i 1 -i 2`, and fio's. IOzone's `read` finds the file cached, as our
+/// `reread` does; our `read` drops the cache first and is no equal of either. fio has no files that are new in
+/// every pass.
+pub const TESTS: [(&str, Option<&str>); 5] = [
+    ("write", None),
+    ("rewrite", Some("write")),
+    ("reread", Some("read")),
+    ("random-read", Some("randread")),
+    ("random-write", Some("randwrite")),
 ];
 /// Position of each test of [`TESTS`] in IOzone's line.
 const COLUMNS: [usize; 5] = [2, 3, 5, 6, 7];
 /// Least time of one of our samples.
 const SAMPLE: &str = "20ms";
 
+/// IOzone takes the time of a pass once, in whole microseconds: of a pass as short as this, in seconds, that is
+/// 2 %. Shorter ones are judged by fio's psync.
+const CLOCK_S: f64 = 50e-6;
+
 /// Test, file size in KiB, record size in KiB.
-type Cell = (usize, u64, u64);
+pub type Cell = (usize, u64, u64);
 /// KiB per second of each cell.
-type Surface = BTreeMap<Cell, f64>;
+pub type Surface = BTreeMap<Cell, f64>;
 
 /// Measures on a directory in memory and on one of the system's disk.
 pub fn measure(table: &mut Table, directory: &Path, largest: &str) -> Result<(), Failure> {
@@ -56,16 +63,23 @@ fn measure_on(
 ) -> Result<(), Failure> {
     println!("\n### IOzone's matrix on {what} (files to {largest}, medians of {} rounds)\n", table.rounds());
     let (mut ours, mut its) = (Vec::new(), Vec::new());
+    let mut short = Vec::new();
     for _ in 0..table.rounds() {
         ours.push(own(directory, largest)?);
-        its.push(theirs(iozone, directory, largest)?);
+        let mut surface = theirs(iozone, directory, largest)?;
+        if its.is_empty() {
+            short = too_short(&surface);
+        }
+        surface.extend(matrix_fio::psync(directory, &short)?);
+        its.push(surface);
     }
+    println!("{} of the cells are too short for IOzone's clock and judged by fio's psync.\n", short.len());
     println!(
         "| {:<13} | cells | {:<16} | {:<44} | {:<44} |",
         "test", "geometric mean", "lowest cell", "below 1.0"
     );
     println!("|---|---:|---|---|---|");
-    for (test, (_, name)) in TESTS.iter().enumerate() {
+    for (test, (name, _)) in TESTS.iter().enumerate() {
         let ratios = ratios(test, &ours, &its);
         let mean = (ratios.iter().map(|(_, ratio)| ratio.ln()).sum::<f64>() / ratios.len() as f64).exp();
         let lowest =
@@ -85,7 +99,37 @@ fn measure_on(
             format!("{below} {all}")
         );
     }
+    below(&ours, &its);
     Ok(())
+}
+
+/// The cells of fio's that IOzone's clock is too coarse for, with fio's words.
+fn too_short(surface: &Surface) -> Vec<(Cell, &'static str)> {
+    let short = surface.iter().filter(|((_, file, _), rate)| *file as f64 / **rate < CLOCK_S);
+    short.filter_map(|(cell, _)| Some((*cell, TESTS[cell.0].1?))).collect()
+}
+
+/// Every cell in which we are slower, with the spread of both: where they overlap, it may be noise.
+fn below(ours: &[Surface], its: &[Surface]) {
+    let spread = |surfaces: &[Surface], cell: &Cell| {
+        Spread::new(
+            surfaces.iter().filter_map(|surface| surface.get(cell)).map(|rate| rate / 1024.0).collect(),
+        )
+    };
+    println!("\n| cell below 1.0 | KiB file x record | ratio | ours, MiB/s | IOzone's or fio's, MiB/s |");
+    println!("|---|---|---:|---:|---:|");
+    for (test, (name, _)) in TESTS.iter().enumerate() {
+        for (cell, ratio) in ratios(test, ours, its).into_iter().filter(|(_, ratio)| *ratio < 1.0) {
+            let (ours, its) = (spread(ours, &cell), spread(its, &cell));
+            println!(
+                "| {name} | {} x {} | {ratio:.2} | {} | {} |",
+                cell.1,
+                cell.2,
+                ours.shown(),
+                its.shown()
+            );
+        }
+    }
 }
 
 /// Ratio of the medians in each cell that both measured.
@@ -99,7 +143,8 @@ fn ratios(test: usize, ours: &[Surface], its: &[Surface]) -> Vec<(Cell, f64)> {
     cells.map(|cell| (*cell, median(ours, cell) / median(its, cell))).collect()
 }
 
-fn iozone() -> Option<PathBuf> {
+/// Where IOzone is.
+pub fn iozone() -> Option<PathBuf> {
     let named = std::env::var_os("IOZONE").map(PathBuf::from);
     let path = std::env::var_os("PATH").unwrap_or_default();
     named.or_else(|| {
@@ -114,7 +159,8 @@ fn file_system(directory: &Path) -> String {
     if name == "ext2/ext3" { "ext4".to_owned() } else { name }
 }
 
-fn theirs(iozone: &Path, directory: &Path, largest: &str) -> Result<Surface, Failure> {
+/// IOzone's whole matrix, once.
+pub fn theirs(iozone: &Path, directory: &Path, largest: &str) -> Result<Surface, Failure> {
     let file = directory.join("iozone.tmp");
     let size = largest.trim_end_matches("iB").to_lowercase();
     let mut command = Command::new(iozone);
@@ -137,7 +183,7 @@ fn theirs(iozone: &Path, directory: &Path, largest: &str) -> Result<Surface, Fai
 }
 
 fn own(directory: &Path, largest: &str) -> Result<Surface, Failure> {
-    let tests = TESTS.map(|(_, name)| format!("'{name}'")).join(", ");
+    let tests = TESTS.map(|(name, _)| format!("'{name}'")).join(", ");
     let plan = format!(
         "repetitions = 1\nseed = 1\nverify = 'off'\nsample = '{SAMPLE}'\n[[target]]\nurl = '{}'\n\
          [sweep]\nauto = 'full'\nfile_sizes = ['64KiB..{largest} x2']\ntests = [{tests}]\n",
@@ -151,7 +197,7 @@ fn own(directory: &Path, largest: &str) -> Result<Surface, Failure> {
     let run = Run {
         plan: &plan,
         targets: &targets,
-        done: &BTreeSet::new(),
+        done: &[],
         directory: ".sharebench-bench",
         resumed: false,
         stop: &StopSignal::default(),
@@ -162,14 +208,18 @@ fn own(directory: &Path, largest: &str) -> Result<Surface, Failure> {
     let mut surface = Surface::new();
     for event in received.try_iter() {
         let RunEvent::StepFinished(step) = event else { continue };
-        let text = |axis: &str| step.coordinates.get(axis).map(ToString::to_string).unwrap_or_default();
-        let bytes = |axis: &str| {
-            text(axis).parse::<sharebench_model::units::ByteSize>().map_or(0, |size| size.0 / 1024)
-        };
-        let Some(test) = TESTS.iter().position(|(_, name)| *name == text("test")) else { continue };
+        let Some(cell) = cell_of(&step) else { continue };
         let seconds = step.measure.busy_ns as f64 / 1e9;
         let kib = (step.measure.bytes.read + step.measure.bytes.written) as f64 / 1024.0;
-        surface.insert((test, bytes("file_size"), bytes("record_size")), kib / seconds);
+        surface.insert(cell, kib / seconds);
     }
     Ok(surface)
+}
+
+/// The cell that a step measured; none when IOzone has no such test.
+pub fn cell_of(step: &StepResult) -> Option<Cell> {
+    let text = |axis: &str| step.coordinates.get(axis).map(ToString::to_string).unwrap_or_default();
+    let kib = |axis: &str| text(axis).parse::<ByteSize>().map_or(0, |size| size.0 / 1024);
+    let test = TESTS.iter().position(|(ours, _)| *ours == text("test"))?;
+    Some((test, kib("file_size"), kib("record_size")))
 }

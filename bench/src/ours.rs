@@ -20,7 +20,7 @@ pub fn measure(url: &str, shape: &Shape) -> Result<Sample, Failure> {
         let spec = SessionSpec { slots: shape.depth, slot_bytes: shape.record, ..SessionSpec::default() };
         let mut session = target.connect(&spec).await?;
         let how = if shape.write { OpenHow::ReadWrite } else { OpenHow::Read };
-        let open = MetaOp::Open { path: "data".into(), how };
+        let open = MetaOp::open("data", how);
         let MetaYield::Opened { file, .. } = call(&mut *session, open).await? else {
             return Err("opening yielded no file".into());
         };

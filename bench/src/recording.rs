@@ -1,6 +1,5 @@
 //! What the engine itself costs: passes over the null target, which answers at once.
 
-use std::collections::BTreeSet;
 use std::process::Command;
 use std::sync::{Arc, mpsc};
 
@@ -92,7 +91,7 @@ fn step(test: &str, depth: &str, sample_ms: u64) -> Result<Measure, Failure> {
     let run = Run {
         plan: &plan,
         targets: &targets,
-        done: &BTreeSet::new(),
+        done: &[],
         directory: ".sharebench-bench",
         resumed: false,
         stop: &StopSignal::default(),

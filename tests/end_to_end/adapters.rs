@@ -35,7 +35,7 @@ pub fn work(target: &dyn Target) -> WireCount {
     block_on(async {
         let spec = SessionSpec { slots: 4, slot_bytes: RECORD, connect_timeout: Duration::from_secs(10) };
         let mut session = target.connect(&spec).await.unwrap();
-        let open = MetaOp::Open { path: "counted".into(), how: OpenHow::CreateNew };
+        let open = MetaOp::open("counted", OpenHow::CreateNew);
         let MetaYield::Opened { file, .. } = call(&mut *session, open).await.unwrap() else {
             panic!("an open yields a file")
         };

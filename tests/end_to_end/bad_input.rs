@@ -38,7 +38,7 @@ fn mistakes_that_need_no_server() {
     let refused_smb = format!("smb://lab@127.0.0.1:{closed}/share");
     let refused_nfs = format!("nfs://127.0.0.1:{closed}/export?mountport={closed}");
     let port = closed.to_string();
-    let table: [(&[&str], i32, &[&str]); 16] = [
+    let table: [(&[&str], i32, &[&str]); 24] = [
         (&["sweep"], USAGE, &["target"]),
         (&["sweep", "gopher://host/x"], USAGE, &["gopher", "smb", "nfs"]),
         (&["sweep", "smb://lab:hunter2@host/share"], USAGE, &["password", "SHAREBENCH_PASSWORD"]),
@@ -55,6 +55,18 @@ fn mistakes_that_need_no_server() {
         ),
         (&["sweep", "./here", "--record-sizes", "0"], USAGE, &["record", "0"]),
         (&["sweep", "./here", "--file-sizes", "99999999999T"], USAGE, &["file-sizes", "99999999999T"]),
+        (&["sweep", "./here", "--cache", "direct"], USAGE, &["--cache", "'direct'", "unbuffered"]),
+        (&["depth", "./here", "--sync", "always"], USAGE, &["--sync", "'always'", "write-through"]),
+        (&["sweep", "./here", "--cache", "normal,normal"], USAGE, &["--cache", "normal stands twice"]),
+        (&["sweep", "./here", "--cache", "no-local"], USAGE, &["here: cache=no-local", "use unbuffered"]),
+        (&["sweep", "/dev/shm", "--cache", "unbuffered"], USAGE, &["shm: cache=unbuffered", "tmpfs"]),
+        (&["sweep", "/dev/shm", "--sync", "write-through"], USAGE, &["shm: sync=write-through", "tmpfs"]),
+        (&["sweep", "./here", "--between", " "], USAGE, &["--between", "empty"]),
+        (
+            &["sweep", "./here", "--between", "echo in use >&2; exit 7"],
+            USAGE,
+            &["--between 'echo in use", "exit code 7", "in use", "finished steps are kept"],
+        ),
         (&["load", "./here", "--steps", "0"], USAGE, &["steps", "0"]),
         (&["load", "./here", "--workload", "no-such"], USAGE, &["workload", "no-such"]),
         (&["show", "12345"], USAGE, &["12345"]),
@@ -80,6 +92,22 @@ fn a_plan_with_several_mistakes_shows_all_of_them() {
             &["plan.toml", "line 1", "repetitions", "line 2", "sample", "line 6", "'read'"],
         );
     }
+}
+
+#[test]
+fn a_plan_with_a_command_of_its_own_is_shown_and_runs_only_when_that_is_allowed() {
+    let sharebench = Sharebench::new().unwrap();
+    fs::create_dir(sharebench.home().join("here")).unwrap();
+    let plan = "repetitions = 1\nsample = '1ms'\nbetween = 'echo ran >> ran'\n[[target]]\nurl = './here'\n\
+                [sweep]\nfile_sizes = ['64KiB']\nrecord_sizes = ['64KiB']\ntests = ['write', 'rewrite']\n";
+    sharebench.write("plan.toml", plan).unwrap();
+    let shown = sharebench.run(&["plan", "check", "plan.toml"]).unwrap().expect_success();
+    assert!(shown.stdout.contains("before each step this machine runs: echo ran >> ran"), "{}", shown.stdout);
+    let words = ["plan.toml", "between", "echo ran >> ran", "--allow-between"];
+    expect(&sharebench.run(&["run", "plan.toml"]).unwrap(), USAGE, &words);
+    assert!(!sharebench.home().join("ran").exists());
+    let _ = sharebench.run(&["run", "plan.toml", "--allow-between"]).unwrap().expect_success();
+    assert_eq!(fs::read_to_string(sharebench.home().join("ran")).unwrap(), "ran\nran\n");
 }
 
 #[test]

@@ -187,7 +187,7 @@ fn smb_tells_a_full_share_a_killed_server_and_a_silent_one() {
     block_on(async {
         let spec = SessionSpec { slots: 4, slot_bytes: 1 << 20, ..SessionSpec::default() };
         let mut session = target.connect(&spec).await.unwrap();
-        let open = MetaOp::Open { path: "full".into(), how: OpenHow::CreateNew };
+        let open = MetaOp::open("full", OpenHow::CreateNew);
         let MetaYield::Opened { file, .. } = call(&mut *session, open).await.unwrap() else {
             panic!("an open yields a file")
         };

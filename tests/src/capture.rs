@@ -90,6 +90,13 @@ impl Captured {
         Ok(rows.split([',', '\n']).filter(|text| !text.trim().is_empty()).count())
     }
 
+    /// Messages that a tshark display filter takes, such as `smb2.cmd == 9`; `protocol` is `nbss` for SMB and
+    /// `rpc` for NFS.
+    pub fn count(&self, protocol: &str, filter: &str) -> io::Result<usize> {
+        let rows = self.fields(protocol, filter, "frame.number")?;
+        Ok(rows.lines().filter(|row| !row.trim().is_empty()).count())
+    }
+
     /// NFSv3 calls by procedure number.
     pub fn nfs3_calls(&self) -> io::Result<BTreeMap<u16, u64>> {
         let rows = self.fields("rpc", "rpc.msgtyp == 0", "nfs.procedure_v3")?;

@@ -14,6 +14,8 @@ pub enum Need {
     PythonModule(&'static str),
     /// The rights of root.
     Root,
+    /// A temporary directory on a disk, so that there is storage below the page cache.
+    Disk,
 }
 
 impl Need {
@@ -22,12 +24,26 @@ impl Need {
         match self {
             Self::Program(name) => find_program(name).is_none().then(|| format!("{name} is not installed")),
             Self::File(path) => (!Path::new(path).exists()).then(|| format!("{path} does not exist")),
+            Self::Disk => {
+                on_memory(&std::env::temp_dir()).then(|| "the temporary directory is in memory".into())
+            }
             Self::PythonModule(name) => {
                 (!crate::python::has_module(name)).then(|| format!("Python's {name} is not installed"))
             }
             Self::Root => (!rustix::process::geteuid().is_root()).then(|| "it needs root".into()),
         }
     }
+}
+
+/// True when the innermost mount above a directory keeps its files in memory (proc(5)).
+fn on_memory(directory: &Path) -> bool {
+    let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+    let mounts = mounts.lines().filter_map(|line| {
+        let mut words = line.split(' ').skip(1);
+        Some((words.next()?, words.next()?))
+    });
+    let above = mounts.filter(|(point, _)| directory.starts_with(point));
+    above.max_by_key(|(point, _)| point.len()).is_some_and(|(_, kind)| matches!(kind, "tmpfs" | "ramfs"))
 }
 
 /// Where a program is.

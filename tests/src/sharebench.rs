@@ -48,7 +48,7 @@ impl Sharebench {
         Ok(Self { binary, home: Scratch::new("home")? })
     }
 
-    /// The program's file.
+    /// The program's file, for running it elsewhere than here.
     pub fn binary(&self) -> &str {
         &self.binary
     }
@@ -68,16 +68,28 @@ impl Sharebench {
         self.run_with(arguments, &[])
     }
 
+    /// Runs the words of a command line that ends with a shell script, whose `$0` is the program.
+    pub fn run_by(&self, words: &[&str]) -> io::Result<Ended> {
+        let line = [&["timeout", "--signal=KILL", "300"], words, &[self.binary.as_str()]].concat();
+        self.end(Command::new(line[0]).args(&line[1..]))
+    }
+
     /// The same with more in the environment.
     pub fn run_with(&self, arguments: &[&str], env: &[(&str, &str)]) -> io::Result<Ended> {
-        let output = Command::new("timeout")
-            .args(["--signal=KILL", "300", &self.binary])
-            .args(arguments)
-            .current_dir(self.home())
-            .envs(self.environment())
-            .envs(env.iter().copied())
-            .stdin(Stdio::null())
-            .output()?;
+        let mut command = Command::new("timeout");
+        self.end(
+            command.args(["--signal=KILL", "300", &self.binary]).args(arguments).envs(env.iter().copied()),
+        )
+    }
+
+    fn end(&self, command: &mut Command) -> io::Result<Ended> {
+        for (name, value) in self.environment() {
+            // What a test says itself counts more.
+            if command.get_envs().all(|(known, _)| known != name) {
+                command.env(name, value);
+            }
+        }
+        let output = command.current_dir(self.home()).stdin(Stdio::null()).output()?;
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         Ok(Ended { code: output.status.code(), stdout: text(&output.stdout), stderr: text(&output.stderr) })
     }

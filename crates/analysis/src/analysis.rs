@@ -17,7 +17,8 @@ use crate::self_checks::{summaries, thinned};
 use crate::summary::summary;
 use crate::system::systems;
 use crate::{
-    CheckSummary, Comparison, Options, Overall, Row, RunData, Section, Sentence, System, TrustLine, View,
+    Buffering, CheckSummary, Comparison, Options, Outcome, Overall, Row, RunData, Section, Sentence, System,
+    TrustLine, View,
 };
 use crate::{findings, trust};
 
@@ -203,9 +204,10 @@ fn section(
             let run = analysis.systems[system].run;
             Side { run, steps: &steps[system], clock_ns: runs[run].clock_told_ns() }
         };
-        let outcomes = steps.iter().map(|steps| {
+        let outcomes = steps.iter().zip(&analysis.systems).map(|(steps, system)| {
             let good: Vec<&StepResult> = steps.iter().copied().filter(|s| usable(s, layout.unit)).collect();
-            outcome(&good, layout.unit, options, curve)
+            let buffering = Buffering::of(system.access, &system.facts, coordinates);
+            outcome(&good, layout.unit, options, curve).map(|outcome| Outcome { buffering, ..outcome })
         });
         let outcomes = outcomes.collect();
         let pair_of = |comparison: &Comparison| pair(&side(comparison.a), &side(comparison.b), layout.unit);
@@ -281,8 +283,13 @@ fn compare(analysis: &mut Analysis, pairs: &[SectionPairs], options: &Options) {
         let sweeps = || sections.iter().enumerate().filter(|(_, section)| section.view == View::Sweep);
         let cells: Vec<&Pairs> = sweeps().flat_map(|(s, _)| pairs[s][index].iter().flatten()).collect();
         let ratios = sweeps().flat_map(|(_, s)| &s.rows).filter_map(|row| row.ratios[index].as_ref());
-        let tests = sweeps().filter(|(s, _)| comparison.sections[*s].is_some()).count();
-        comparison.overall = summary(&cells, ratios, options).map(|summary| Overall { summary, tests });
+        let overall = summary(&cells, ratios, options);
+        // Tests whose every cell is left out do not stand behind the mean.
+        let split =
+            overall.as_ref().is_some_and(|all| all.cached.is_some_and(|cached| cached.as_felt.is_some()));
+        let counts = |cell: &Pairs| !(split && cell.is_cached());
+        let tests = sweeps().filter(|(s, _)| pairs[*s][index].iter().flatten().any(counts)).count();
+        comparison.overall = overall.map(|summary| Overall { summary, tests });
         adjust(sections, index);
     }
 }

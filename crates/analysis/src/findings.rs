@@ -143,8 +143,28 @@ fn overall_sentence(
         counted(tests, "test"),
         basis(summary.evidence, summary.typical.n),
         remedy(summary)
-    );
+    ) + &cached_note(summary, a, b);
     Sentence::new(tone(summary.standing), text)
+}
+
+/// What client caches did to a mean; empty where they did nothing.
+fn cached_note(summary: &Summary, a: &str, b: &str) -> String {
+    let Some(cached) = &summary.cached else { return String::new() };
+    let one_sided = match (cached.one_sided, cached.cells) {
+        (0, _) => String::new(),
+        (some, all) if some == all => " on one side alone".to_owned(),
+        (some, _) => format!(", {some} of them on one side alone"),
+    };
+    let Some(felt) = &cached.as_felt else {
+        return format!(
+            " The client's cache served every one of these cells{one_sided}: this is what users feel, and says nothing of a server."
+        );
+    };
+    format!(
+        " Left out: {} that the client's cache served{one_sided}; with them, as users feel it: {}.",
+        counted(cached.cells, "cell"),
+        claim(&felt.typical, felt.standing, a, b)
+    )
 }
 
 fn section_sentence(
@@ -179,7 +199,7 @@ fn section_sentence(
         claim(&summary.typical, summary.standing, a, b),
         basis(summary.evidence, summary.typical.n),
         remedy(summary)
-    );
+    ) + &cached_note(summary, a, b);
     Sentence::new(tone(summary.standing), text).about(index)
 }
 

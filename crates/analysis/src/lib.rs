@@ -14,14 +14,18 @@
 //! }
 //! ```
 
+mod access;
 mod analysis;
 mod comparison;
+mod crossing;
 mod findings;
 mod input;
 mod load;
 mod outcome;
 mod pairing;
 mod parallel;
+mod percentile;
+mod precision;
 mod ratio;
 mod section;
 mod self_checks;
@@ -31,17 +35,20 @@ mod system;
 mod trust;
 mod wording;
 
+pub use access::{Access, Buffering};
 pub use analysis::{Analysis, LeftOut, Method, Unaligned, analyse};
 pub use comparison::{Comparison, Overall};
+pub use crossing::Crossing;
 pub use input::{CLOCK_RESOLUTION_FACT, Options, RunData};
 pub use load::StressPoint;
-pub use outcome::{Curve, Outcome, Percentile};
+pub use outcome::{Curve, Outcome};
+pub use percentile::Percentile;
 pub use ratio::{Evidence, Ratio, SingleRun, Standing, declared_equal_spread};
 pub use section::{RateUnit, Row, Section, View};
 pub use self_checks::{CheckSummary, ThinnedCell};
 pub use sentence::{Sentence, Tone};
 pub use sharebench_stats::{Estimate, Interval};
-pub use summary::{Counts, Summary};
+pub use summary::{CachedCells, Counts, Felt, Summary};
 pub use system::System;
 pub use trust::{Light, TrustLine};
 pub use wording::show_percent;

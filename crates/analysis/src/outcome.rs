@@ -4,25 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use sharebench_model::{ErrorClass, Histogram, Measure, StepResult, Verdict};
-use sharebench_stats::{Estimate, Interval, median, quantile_ranks, sample_median};
+use sharebench_stats::{Estimate, median, sample_median};
 
-use crate::{Options, RateUnit};
-
-/// Share of operations still in flight at the end above which high percentiles are lower bounds.
-const CENSORED_SHARE: f64 = 0.01;
-/// Observations beyond a percentile that it takes to call it resolved.
-const RESOLVED_TAIL: f64 = 10.0;
-
-/// One percentile of the response time, in nanoseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Percentile {
-    /// The time.
-    pub ns: u64,
-    /// Binomial interval; too narrow where requests queue behind each other.
-    pub interval: Option<Interval>,
-    /// False when too few observations lie beyond it, or too many never finished: the truth may be larger.
-    pub resolved: bool,
-}
+use crate::percentile::percentile;
+use crate::{Buffering, Crossing, Options, Percentile, RateUnit};
 
 /// Times at growing quantiles, in nanoseconds, for percentile plots: (quantile, time).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -44,6 +29,10 @@ pub struct Outcome {
     pub operations_per_s: f64,
     /// Median of transactions per second.
     pub transactions_per_s: f64,
+    /// Median of written bytes per second until they were acknowledged; none where no flush was measured.
+    pub acknowledged_per_s: Option<f64>,
+    /// Median of written bytes per second until they were durable; none where no flush was measured.
+    pub durable_per_s: Option<f64>,
     /// Mean response time over all transactions (ART), nanoseconds.
     pub response_mean_ns: f64,
     /// Median response time.
@@ -62,6 +51,16 @@ pub struct Outcome {
     pub cpu_kernel_ns_per_operation: f64,
     /// Client CPU per application byte, nanoseconds; none when no bytes moved.
     pub cpu_ns_per_byte: Option<f64>,
+    /// The part of it in user mode.
+    pub cpu_user_ns_per_byte: Option<f64>,
+    /// The part of it in the kernel.
+    pub cpu_kernel_ns_per_byte: Option<f64>,
+    /// Time that rates are divided by, mean of the repetitions, nanoseconds.
+    pub measured_ns: f64,
+    /// Who may buffer on the way.
+    pub buffering: Buffering,
+    /// Bytes on the wire against bytes of the application; none where nobody counts them.
+    pub wire: Option<Crossing>,
     /// Operations of all repetitions, failed ones included.
     pub operations: u64,
     /// Application bytes of all repetitions.
@@ -86,6 +85,11 @@ impl Outcome {
     pub fn error_count(&self) -> u64 {
         self.errors.values().sum()
     }
+
+    /// True when the client's cache served it, so that its rate is what users feel but not the server's.
+    pub fn is_client_cached(&self) -> bool {
+        self.wire.is_some_and(|wire| wire.is_cached())
+    }
 }
 
 /// What rates and ratios of a step are made of; none when there is nothing to divide.
@@ -108,8 +112,8 @@ pub(crate) fn outcome(
     let rate = sample_median(&rates, options.level)?;
     let total = merge(steps, curve);
     let per_operation = |nanos: u64| nanos as f64 / total.operations.max(1) as f64;
-    let censored = total.censored as f64 > CENSORED_SHARE * (total.transactions + total.censored) as f64;
-    let percentile = |p| percentile(&total.response, p, censored, options.level);
+    let per_byte = |nanos: u64| (total.bytes.total() > 0).then(|| nanos as f64 / total.bytes.total() as f64);
+    let percentile = |p| percentile(steps, &total, p, options.level);
     let mut remarks: Vec<String> = steps
         .iter()
         .flat_map(|step| &step.checks)
@@ -122,6 +126,8 @@ pub(crate) fn outcome(
         rate,
         operations_per_s: median_of(steps, Measure::operation_rate),
         transactions_per_s: median_of(steps, Measure::transaction_rate),
+        acknowledged_per_s: Some(median_of(steps, Measure::acknowledged)).filter(|rate| *rate > 0.0),
+        durable_per_s: Some(median_of(steps, Measure::durable)).filter(|rate| *rate > 0.0),
         response_mean_ns: total.response.mean(),
         p50: percentile(0.5),
         p95: percentile(0.95),
@@ -130,8 +136,12 @@ pub(crate) fn outcome(
         motors_reported: total.motors_reported,
         cpu_user_ns_per_operation: per_operation(total.client_cpu.user_ns),
         cpu_kernel_ns_per_operation: per_operation(total.client_cpu.kernel_ns),
-        cpu_ns_per_byte: (total.bytes.total() > 0)
-            .then(|| total.client_cpu.total_ns() as f64 / total.bytes.total() as f64),
+        cpu_ns_per_byte: per_byte(total.client_cpu.total_ns()),
+        cpu_user_ns_per_byte: per_byte(total.client_cpu.user_ns),
+        cpu_kernel_ns_per_byte: per_byte(total.client_cpu.kernel_ns),
+        measured_ns: steps.iter().map(|step| step.measure.base_ns() as f64).sum::<f64>() / steps.len() as f64,
+        buffering: Buffering::default(),
+        wire: Crossing::of(steps),
         operations: total.operations,
         bytes: total.bytes.total(),
         verdict: steps.iter().map(|step| step.verdict()).max().unwrap_or_default(),
@@ -181,16 +191,6 @@ fn merged(mut parts: Vec<&Histogram>) -> Histogram {
     let mut total = parts.next().cloned().unwrap_or_default();
     parts.for_each(|times| total.merge(times));
     total
-}
-
-fn percentile(times: &Histogram, p: f64, censored: bool, level: f64) -> Percentile {
-    let n = times.len();
-    let at = |rank: u64| times.quantile(rank as f64 / n as f64) as f64;
-    Percentile {
-        ns: times.quantile(p),
-        interval: quantile_ranks(n, p, level).map(|ranks| Interval::new(at(ranks.low), at(ranks.high))),
-        resolved: !censored && n as f64 * (1.0 - p) >= RESOLVED_TAIL,
-    }
 }
 
 /// Quantiles at even steps of nines: 0, 0.44, 0.68, 0.82, 0.9, .. up to what the counts can show.

@@ -7,7 +7,14 @@ use sharebench_stats::Work;
 
 use crate::outcome::rate;
 use crate::ratio::work;
-use crate::{Evidence, RateUnit};
+use crate::{Crossing, Evidence, RateUnit};
+
+impl Pairs {
+    /// True when the client's cache served one side at least.
+    pub(crate) fn is_cached(&self) -> bool {
+        self.cached.0 || self.cached.1
+    }
+}
 
 /// The repetitions of two systems at one position, ready to compare.
 pub(crate) struct Pairs {
@@ -19,6 +26,8 @@ pub(crate) struct Pairs {
     pub work: Vec<(Work, Work)>,
     /// Resolution of either clock; none where an imported result does not tell it.
     pub clocks_ns: (Option<f64>, Option<f64>),
+    /// Whether the client's cache served either side.
+    pub cached: (bool, bool),
     /// Shortest measured time on either side.
     pub shortest_ns: (f64, f64),
 }
@@ -64,6 +73,10 @@ pub(crate) fn pair(a: &Side<'_>, b: &Side<'_>, unit: RateUnit) -> Option<Pairs> 
     if left.is_empty() || right.is_empty() {
         return None;
     }
+    let cached = |side: &Side<'_>| {
+        let usable: Vec<&StepResult> = side.steps.iter().copied().filter(|s| usable(s, unit)).collect();
+        Crossing::of(&usable).is_some_and(|wire| wire.is_cached())
+    };
     let shortest =
         |side: &BTreeMap<u32, (f64, Work)>| side.values().map(|(_, w)| w.time).fold(f64::INFINITY, f64::min);
     Some(Pairs {
@@ -75,6 +88,7 @@ pub(crate) fn pair(a: &Side<'_>, b: &Side<'_>, unit: RateUnit) -> Option<Pairs> 
         },
         work: left.values().zip(right.values()).map(|((_, x), (_, y))| (*x, *y)).collect(),
         clocks_ns: (a.clock_ns, b.clock_ns),
+        cached: (cached(a), cached(b)),
         shortest_ns: (shortest(&left), shortest(&right)),
         rates_a: left.into_values().map(|(rate, _)| rate).collect(),
         rates_b: right.into_values().map(|(rate, _)| rate).collect(),

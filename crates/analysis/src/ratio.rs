@@ -86,6 +86,8 @@ pub struct Ratio {
     pub standing: Standing,
     /// How the systems were brought together.
     pub evidence: Evidence,
+    /// True when the client's cache served one side at least: it compares what users feel, not servers.
+    pub client_cached: bool,
     /// Two-sided signed-rank p-value against no difference; interleaved pairs only.
     pub p_value: Option<f64>,
     /// Benjamini-Hochberg adjusted over the comparison's positions; only from 12 pairs on.
@@ -163,6 +165,7 @@ pub(crate) fn ratio(pairs: &Pairs, options: &Options) -> Option<Ratio> {
         total_work: total.map(|total| total.map(f64::exp)),
         standing,
         evidence: pairs.evidence,
+        client_cached: pairs.is_cached(),
         p_value: interleaved.then(|| signed_rank_p_value(&pairs.log_ratios())),
         q_value: None,
         repetitions_needed: repetitions(&log, standing, options.tolerance),

@@ -37,6 +37,28 @@ impl Counts {
     }
 }
 
+/// Cells that a client's cache served on one side at least.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct CachedCells {
+    /// How many.
+    pub cells: usize,
+    /// Those among them that it served on one side alone.
+    pub one_sided: usize,
+    /// All cells together; none where no other cell is left, so that the mean itself is over these.
+    pub as_felt: Option<Felt>,
+}
+
+/// The mean over all cells, cached or not: as users feel it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Felt {
+    /// Geometric mean of the cells' ratios.
+    pub typical: Estimate,
+    /// What may be said.
+    pub standing: Standing,
+    /// Cells it covers.
+    pub cells: usize,
+}
+
 /// Two systems over many cells.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
@@ -50,6 +72,8 @@ pub struct Summary {
     pub cells: usize,
     /// Cells both systems have that lack too many repetitions to be in the mean.
     pub incomplete_cells: usize,
+    /// Cells that a client's cache served, which are left out of everything here unless there are no others.
+    pub cached: Option<CachedCells>,
     /// Cells judged alone.
     pub counts: Counts,
     /// Cells in which stalls decide.
@@ -62,13 +86,34 @@ pub struct Summary {
 
 /// Sums up the cells of one comparison; none without a cell.
 ///
-/// Cells of one repetition share its weather, so they are averaged first and only repetitions count as
-/// independent.
+/// Cells that a client's cache served say nothing of a server, so they stay out where there are others; what
+/// all cells give together is told beside.
 pub(crate) fn summary<'a>(
     cells: &[&Pairs],
     ratios: impl Iterator<Item = &'a Ratio>,
     options: &Options,
 ) -> Option<Summary> {
+    let (cached, crossed): (Vec<&Pairs>, Vec<&Pairs>) = cells.iter().partition(|cell| cell.is_cached());
+    let ratios: Vec<&Ratio> = ratios.collect();
+    let all = || over(cells, &ratios, options);
+    if cached.is_empty() {
+        return all();
+    }
+    let one_sided = cached.iter().filter(|cell| cell.cached.0 != cell.cached.1).count();
+    let told = |as_felt| Some(CachedCells { cells: cached.len(), one_sided, as_felt });
+    if crossed.is_empty() {
+        return all().map(|summary| Summary { cached: told(None), ..summary });
+    }
+    let felt = all().map(|all| Felt { typical: all.typical, standing: all.standing, cells: all.cells });
+    let ratios: Vec<&Ratio> = ratios.iter().copied().filter(|ratio| !ratio.client_cached).collect();
+    over(&crossed, &ratios, options).map(|summary| Summary { cached: told(felt), ..summary })
+}
+
+/// The mean over all the cells given.
+///
+/// Cells of one repetition share its weather, so they are averaged first and only repetitions count as
+/// independent.
+fn over(cells: &[&Pairs], ratios: &[&Ratio], options: &Options) -> Option<Summary> {
     let (complete, repetitions_shared) = complete(cells)?;
     let evidence = complete.iter().map(|cell| cell.evidence).max()?;
     let log = match evidence {
@@ -84,7 +129,6 @@ pub(crate) fn summary<'a>(
     let allowance = complete.iter().map(|cell| cell.clock_allowance()).sum::<f64>() / complete.len() as f64;
     let log = log.widened(allowance);
     let standing = Standing::of(&log, options.tolerance);
-    let ratios: Vec<&Ratio> = ratios.collect();
     let single = || ratios.iter().filter_map(|ratio| ratio.single_run);
     Some(Summary {
         typical: log.map(f64::exp),
@@ -92,6 +136,7 @@ pub(crate) fn summary<'a>(
         evidence,
         cells: complete.len(),
         incomplete_cells: cells.len() - complete.len(),
+        cached: None,
         counts: Counts::of(ratios.iter().copied()),
         stalls: ratios.iter().filter(|ratio| ratio.stalls_decide).count(),
         repetitions_needed: repetitions(&log, standing, options.tolerance),

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 use sharebench_model::{Facts, StepResult};
 
-use crate::RunData;
+use crate::access::asked_time;
+use crate::{Access, RunData};
 
 /// One target of one run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,6 +17,10 @@ pub struct System {
     pub run: usize,
     /// Index of its target within the run.
     pub target: u32,
+    /// How it is reached.
+    pub access: Access,
+    /// Least time that its plan asks of each cell; none where the plan does not say.
+    pub asked_time: Option<String>,
     /// What was negotiated.
     pub facts: Facts,
 }
@@ -38,7 +43,15 @@ pub(crate) fn systems(runs: &[RunData]) -> Vec<System> {
                 format!("{} ({})", identity.name, data.label)
             };
             let facts = data.facts.get(target).cloned().unwrap_or_default();
-            systems.push(System { name, url: identity.url.clone(), run, target: target as u32, facts });
+            systems.push(System {
+                name,
+                url: identity.url.clone(),
+                run,
+                target: target as u32,
+                access: Access::of(&identity.url, &facts),
+                asked_time: asked_time(&data.header.plan),
+                facts,
+            });
         }
     }
     systems

@@ -7,8 +7,9 @@ use sharebench_model::{ErrorClass, RunOutcome, StepResult, Verdict};
 use sharebench_stats::median;
 
 use crate::analysis::error_count;
+use crate::precision::cell_widths;
 use crate::wording::counted;
-use crate::{Analysis, CheckSummary, Evidence, RunData};
+use crate::{Access, Analysis, CheckSummary, Evidence, Outcome, RunData};
 
 /// A traffic light.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -55,8 +56,10 @@ pub(crate) fn lines(analysis: &Analysis, runs: &[RunData]) -> Vec<TrustLine> {
     }
     lines.extend(remarks(&analysis.self_checks));
     lines.extend(participation(&steps));
+    lines.extend(client_caches(analysis));
     lines.extend(order(analysis));
     lines.extend(smallest_difference(analysis));
+    lines.extend(runs.iter().filter_map(precision));
     lines.extend(clock(runs));
     lines
 }
@@ -79,11 +82,19 @@ fn origin(run: &RunData, runs: usize) -> TrustLine {
 
 fn ending(run: &RunData, runs: usize) -> TrustLine {
     let subject = if runs == 1 { "run".to_owned() } else { format!("run {}", run.label) };
-    let done = format!("{} of {} planned steps were measured", run.steps.len(), run.header.steps_planned);
+    let (steps, most) = (run.steps.len(), run.header.steps_planned);
+    let done = match run.header.repeat {
+        None => format!("{steps} of {most} planned steps were measured"),
+        Some(rule) => format!(
+            "{steps} steps were measured (planned: at least {}, at most {most}, as precision asks)",
+            rule.steps_least
+        ),
+    };
     let (light, text) = match &run.outcome {
         Some(RunOutcome::Complete) => (Light::Green, done),
         Some(RunOutcome::Stopped) => (Light::Amber, format!("stopped by the user: {done}")),
         Some(RunOutcome::TargetLost(reason)) => (Light::Red, format!("a target was lost ({reason}): {done}")),
+        Some(RunOutcome::HookFailed(reason)) => (Light::Amber, format!("ended early ({reason}): {done}")),
         Some(RunOutcome::EngineFailed(reason)) => {
             (Light::Red, format!("the engine failed ({reason}): none of these numbers may be used; {done}"))
         }
@@ -186,6 +197,54 @@ fn participation(steps: &[&StepResult]) -> Option<TrustLine> {
     Some(line(Light::Red, "users", text))
 }
 
+/// Per mounted system: how many of its cells the client's cache served.
+fn client_caches(analysis: &Analysis) -> Vec<TrustLine> {
+    let mut lines = Vec::new();
+    for (index, system) in analysis.systems.iter().enumerate() {
+        let rows = analysis.sections.iter().flat_map(|section| &section.rows);
+        let outcomes: Vec<&Outcome> = rows.filter_map(|row| row.outcomes[index].as_ref()).collect();
+        let shares: Vec<f64> = outcomes
+            .iter()
+            .filter(|outcome| outcome.is_client_cached())
+            .filter_map(|outcome| Some(outcome.wire?.client_cache_share))
+            .collect();
+        let counted_cells = outcomes.iter().filter(|outcome| outcome.wire.is_some()).count();
+        let name = &system.name;
+        let (light, text) = match (shares.as_slice(), counted_cells) {
+            ([], _) if system.access != Access::Mounted || outcomes.is_empty() => continue,
+            ([], 0) => (
+                Light::Amber,
+                format!("{name}: nobody counted the wire of this mount, so a cache may have served any cell"),
+            ),
+            ([], n) => (
+                Light::Green,
+                format!(
+                    "{name}: at least 98 % of the bytes of each of {} crossed the wire",
+                    counted(n, "cell")
+                ),
+            ),
+            (shares, n) => {
+                let (least, most) = shares.iter().fold((1.0f64, 0.0f64), |(l, m), s| (l.min(*s), m.max(*s)));
+                let (least, most) = (percent(least), percent(most));
+                let range = if least == most { most } else { format!("{least} to {most}") };
+                let cells = counted(n, "cell");
+                let text = format!(
+                    "{name}: the client's cache served {} of {cells} ({range} % of their bytes did not cross the wire): what users feel, not what the server does",
+                    shares.len()
+                );
+                (Light::Amber, text)
+            }
+        };
+        lines.push(line(light, "client cache", text));
+    }
+    lines
+}
+
+/// Whole percents, 100 only for all.
+fn percent(share: f64) -> String {
+    if share >= 1.0 { "100".to_owned() } else { format!("{:.0}", (share * 100.0).min(99.0)) }
+}
+
 fn order(analysis: &Analysis) -> Option<TrustLine> {
     let evidence = analysis.comparisons.iter().flat_map(|c| c.sections.iter().flatten()).map(|s| s.evidence);
     Some(match evidence.max()? {
@@ -223,6 +282,31 @@ fn smallest_difference(analysis: &Analysis) -> Option<TrustLine> {
     let text =
         format!("a difference of {:.1} % in one cell would typically have been called", visible * 100.0);
     Some(line(light, "sharpness", text))
+}
+
+/// Which cells became as precise as the run was asked for, where repetition stopped on precision.
+fn precision(run: &RunData) -> Option<TrustLine> {
+    let rule = run.header.repeat?;
+    let widths = cell_widths(run);
+    let mut known: Vec<f64> = widths.iter().filter_map(|width| *width).collect();
+    known.sort_unstable_by(f64::total_cmp);
+    let (widest, middle) = (known.last()?.exp_m1() * 100.0, median(&known)?.exp_m1() * 100.0);
+    let cells = counted(widths.len(), "cell");
+    let Some(asked) = rule.half_width else {
+        let text = format!(
+            "the time given brought half of {cells} to ±{middle:.1} % or better, the widest to ±{widest:.1} %"
+        );
+        return Some(line(Light::Green, "precision", text));
+    };
+    let reached = known.iter().filter(|width| **width <= asked.ln_1p()).count();
+    let share = asked * 100.0;
+    Some(if reached == widths.len() {
+        line(Light::Green, "precision", format!("all {cells} were repeated until ±{share} %"))
+    } else {
+        let open = widths.len() - reached;
+        let text = format!("{open} of {cells} did not reach ±{share} %: the widest is ±{widest:.1} %");
+        line(Light::Amber, "precision", text)
+    })
 }
 
 /// One line for the clocks that are known, and one for those that are not.

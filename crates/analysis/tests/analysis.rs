@@ -2,8 +2,8 @@
 
 mod synthetic;
 
-use sharebench_analysis::{Evidence, Light, Options, Standing, Tone, View, analyse};
-use sharebench_model::{ErrorClass, Verdict, axis};
+use sharebench_analysis::{Access, Evidence, Light, Options, Standing, Tone, View, analyse};
+use sharebench_model::{Coordinates, ErrorClass, Verdict, axis};
 use synthetic::{Synthetic, TESTS, cell, depths, everything, grid, load, plausible, plausible_load};
 
 fn texts(sentences: &[sharebench_analysis::Sentence]) -> String {
@@ -244,4 +244,58 @@ fn an_empty_run_is_said_to_be_empty() {
     let analysis = analyse(&[run], &Options::default());
     assert!(analysis.answer[0].text.contains("yielded nothing"), "{:?}", analysis.answer);
     assert!(analyse(&[], &Options::default()).sections.is_empty());
+}
+
+#[test]
+fn what_the_client_cache_served_is_no_part_of_the_answer_about_servers() {
+    let mut run = Synthetic::new("mount", &["direct", "mount"], 31);
+    // The mount is 10 % faster where the server is asked, and twenty times as fast where it is not.
+    let cached = |at: &Coordinates| at.text(axis::TEST) == Some("reread");
+    run.sweep(&grid(&["read", "reread"], 2, 2), 10, |target, at| {
+        1e8 * if target == 0 { 1.0 } else { [1.1, 20.0][usize::from(cached(at))] }
+    });
+    run.mount(1, |at| if cached(at) { 1.0 } else { 0.0 });
+    let analysis = analyse(&[run.run], &Options::default());
+
+    let overall = &analysis.comparisons[0].overall.as_ref().unwrap().summary;
+    assert!((overall.typical.value / 1.1).ln().abs() < 0.02, "{overall:?}");
+    let told = overall.cached.unwrap();
+    assert_eq!((overall.cells, told.cells, told.one_sided), (4, 4, 4));
+    let felt = told.as_felt.unwrap();
+    assert!(felt.cells == 8 && (felt.typical.value / 22f64.sqrt()).ln().abs() < 0.02, "{felt:?}");
+    let answer = texts(&analysis.answer);
+    assert!(answer.contains("geometric mean of 4 cells in 1 test,"), "{answer}");
+    assert!(
+        answer.contains("Left out: 4 cells that the client's cache served on one side alone; with them, as users feel it: mount is 4."),
+        "{answer}"
+    );
+    // The test in which no cell crossed the wire has a sentence that says so.
+    let found = texts(&analysis.findings);
+    assert!(
+        found.contains("reread: mount is ") && found.contains("served every one of these cells"),
+        "{found}"
+    );
+    let line = analysis.trust.iter().find(|line| line.subject == "client cache").unwrap();
+    assert!(
+        line.light == Light::Amber
+            && line.text.contains("mount: the client's cache served 4 of 8 cells (100 %")
+    );
+    let systems: Vec<Access> = analysis.systems.iter().map(|system| system.access).collect();
+    assert_eq!(systems, [Access::Direct, Access::Mounted]);
+}
+
+#[test]
+fn a_mount_without_a_cache_hit_compares_as_a_server_does() {
+    let mut run = Synthetic::new("mount", &["direct", "mount"], 32);
+    run.sweep(&grid(&["read"], 2, 2), 10, |_, _| 1e8);
+    // Below two percent nothing that counts can come from the cache.
+    run.mount(1, |_| 0.019);
+    let analysis = analyse(&[run.run], &Options::default());
+    let summary = &analysis.comparisons[0].overall.as_ref().unwrap().summary;
+    assert_eq!((summary.cells, summary.cached), (4, None));
+    let line = analysis.trust.iter().find(|line| line.subject == "client cache").unwrap();
+    assert_eq!(
+        (line.light, line.text.as_str()),
+        (Light::Green, "mount: at least 98 % of the bytes of each of 4 cells crossed the wire")
+    );
 }

@@ -11,6 +11,8 @@ use sharebench_results::RunReference;
 use crate::doctor::DoctorArgs;
 use crate::exchange::{ExportArgs, IMPORT_HELP, ImportArgs};
 use crate::exit::TABLE;
+use crate::policies::PolicyFlags;
+use crate::repeating::Repeating;
 use crate::serve::ServeArgs;
 
 const TARGETS: &str = "Targets:
@@ -62,8 +64,9 @@ pub enum Command {
   sharebench sweep /mnt/nas --tests random-mix --read-share 30,70 --record-sizes '4KiB..1MiB x4'
   sharebench sweep smb://alice@nas/share --tests write,read --motors 1,2,4 --shared-file")]
     Sweep(SweepArgs),
-    /// Request sizes x queue depths, with client CPU per request.
-    #[command(after_help = "Example:\n  sharebench depth smb://alice@nas/share /mnt/nas --depths 1,2,4,8")]
+    /// Request sizes x queue depths over direct, mounted and local targets, with CPU per request and per byte.
+    #[command(after_help = "Example: the three roads of the Windows 2000 study side by side
+  sharebench depth smb://alice@nas/share /mnt/nas /srv/disk --record-sizes 4KiB,64KiB --depths 1,2,4,8")]
     Depth(DepthArgs),
     /// Users in steps: throughput, response time (ART) and users that reported (MPS) per step.
     #[command(
@@ -126,9 +129,8 @@ pub struct Measuring {
     /// Seed of every random choice [default: a new one].
     #[arg(long)]
     pub seed: Option<u64>,
-    /// How often each cell is measured on each target [default: 10; 6 is the least for an interval].
-    #[arg(long)]
-    pub repetitions: Option<u32>,
+    #[command(flatten)]
+    pub repeating: Repeating,
     /// Least measured time of a cell per repetition [default: 200ms].
     #[arg(long, value_parser = parse_duration)]
     pub sample: Option<Duration>,
@@ -141,6 +143,10 @@ pub struct Measuring {
     /// Deadline of one operation and of connecting [default: 30s].
     #[arg(long, value_parser = parse_duration)]
     pub timeout: Option<Duration>,
+    /// Run this command by `sh -c` on this machine before each step is measured, with no file open and no
+    /// session on any target: to remount or purge [such as 'umount /mnt && mount /mnt'].
+    #[arg(long, value_name = "COMMAND")]
+    pub between: Option<String>,
     /// Rate of the link to the targets, such as 1Gbit [default: what the route's device says].
     #[arg(long, value_name = "RATE")]
     pub link: Option<BitRate>,
@@ -195,6 +201,8 @@ pub struct SweepArgs {
     #[arg(long, value_name = "SIZE")]
     pub stream_buffer: Option<ByteSize>,
     #[command(flatten)]
+    pub policies: PolicyFlags,
+    #[command(flatten)]
     pub measuring: Measuring,
 }
 
@@ -206,7 +214,7 @@ pub struct DepthArgs {
     /// Bytes of the file [default: 64MiB].
     #[arg(long)]
     pub file_size: Option<ByteSize>,
-    /// Bytes per operation [default: 4KiB,64KiB].
+    /// Bytes per operation [default: 2KiB to 1MiB by doubling].
     #[arg(long, value_delimiter = ',')]
     pub record_sizes: Option<Vec<Values<ByteSize>>>,
     /// Operations in flight [default: 1,2,4,8].
@@ -215,6 +223,8 @@ pub struct DepthArgs {
     /// Tests [default: read,rewrite,random-read,random-write].
     #[arg(long, value_delimiter = ',', value_parser = Test::named)]
     pub tests: Option<Vec<Vec<Test>>>,
+    #[command(flatten)]
+    pub policies: PolicyFlags,
     #[command(flatten)]
     pub measuring: Measuring,
 }
@@ -264,6 +274,9 @@ pub struct RunArgs {
     /// Finish this interrupted or stopped run instead.
     #[arg(long, value_name = "RUN")]
     pub resume: Option<RunReference>,
+    /// Let the plan run its own command (`between`) on this machine; `plan check` shows it.
+    #[arg(long)]
+    pub allow_between: bool,
     /// Also write an HTML report.
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,

@@ -7,8 +7,9 @@ use std::process::ExitCode;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use sharebench_analysis::{Analysis, Options, RunData, analyse, declared_equal_spread};
+use sharebench_model::RunOutcome;
 use sharebench_report::Style;
-use sharebench_results::{RunReference, RunState, Store, StoredRun};
+use sharebench_results::{RunReference, RunState, RunSummary, Store, StoredRun};
 
 use crate::args::{CompareArgs, Format, GlobalFlags, ReportArgs, ShowArgs};
 use crate::environment::COMMAND_FACT;
@@ -23,7 +24,7 @@ pub fn runs(flags: &GlobalFlags) -> Result<ExitCode, Failure> {
     let runs = Store::open_read_only(&flags.db)?.runs()?;
     let mut out = String::from("run  started              state          steps      title (targets)\n");
     for run in runs {
-        let steps = format!("{}/{}", run.steps_done, run.steps_planned);
+        let steps = steps(&run);
         let state = if run.imported { "imported".to_owned() } else { run.state.to_string() };
         // Writing to a String cannot fail.
         let _ = writeln!(
@@ -37,6 +38,16 @@ pub fn runs(flags: &GlobalFlags) -> Result<ExitCode, Failure> {
         );
     }
     print_out(&out)
+}
+
+/// Steps measured and planned; where precision decides, how many there may be until the end tells.
+fn steps(run: &RunSummary) -> String {
+    let (done, most) = (run.steps_done, run.steps_planned);
+    match (run.repeat, &run.state) {
+        (None, _) => format!("{done}/{most}"),
+        (Some(_), RunState::Ended(RunOutcome::Complete)) => done.to_string(),
+        (Some(rule), _) => format!("{done}/{}..{most}", rule.steps_least),
+    }
 }
 
 /// Shows one run.

@@ -12,7 +12,7 @@ use sharebench_target::UrlError;
 pub const TABLE: &str = "Exit codes:
   0    done
   1    sharebench itself failed
-  2    a mistake in arguments, plan, run reference or database
+  2    a mistake in arguments, plan, run reference or database, or a failed --between command
   3    a target could not be reached, refused, or was lost on the way; finished steps are kept
   4    data read was not the data written
   5    results could not be stored; finished steps are kept
@@ -22,6 +22,8 @@ pub const TABLE: &str = "Exit codes:
 
 /// Data was wrong.
 pub const DATA: u8 = 4;
+/// A mistake of the user's.
+pub const USAGE: u8 = 2;
 /// A target was lost.
 pub const TARGET: u8 = 3;
 /// An experiment of the doctor failed.
@@ -54,7 +56,7 @@ impl Failure {
     pub fn code(&self) -> ExitCode {
         ExitCode::from(match self {
             Self::Internal(_) => 1,
-            Self::Usage(_) => 2,
+            Self::Usage(_) => USAGE,
             Self::Target(_) => TARGET,
             Self::Storing(_) => 5,
         })

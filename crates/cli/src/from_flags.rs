@@ -20,6 +20,7 @@ pub fn sweep(args: &SweepArgs) -> Result<ResolvedPlan, Failure> {
         stride: flat(args.stride.as_deref()),
         read_share: flat(args.read_share.as_deref()),
         stream_buffer: args.stream_buffer,
+        policies: args.policies.typed(),
     };
     resolve(&Plan { sweep: Some(sweep), ..base("sweep", &args.targets, &args.measuring) })
 }
@@ -31,6 +32,7 @@ pub fn depth(args: &DepthArgs) -> Result<ResolvedPlan, Failure> {
         record_sizes: flat(args.record_sizes.as_deref()),
         depths: flat(args.depths.as_deref()),
         tests: args.tests.as_deref().map(<[_]>::concat),
+        policies: args.policies.typed(),
     };
     resolve(&Plan { depth: Some(depth), ..base("depth", &args.targets, &args.measuring) })
 }
@@ -64,10 +66,13 @@ fn base(title: &str, urls: &[String], measuring: &Measuring) -> Plan {
     Plan {
         title: Some(measuring.title.clone().unwrap_or_else(|| title.to_owned())),
         seed: Some(measuring.seed.unwrap_or_else(new_seed)),
-        repetitions: measuring.repetitions,
+        repetitions: measuring.repeating.repetitions(),
+        precision: measuring.repeating.precise,
+        budget: measuring.repeating.time,
         sample: measuring.sample,
         verify: if measuring.no_verify { Some(Verify::Off) } else { measuring.verify },
         timeout: measuring.timeout,
+        between: measuring.between.clone(),
         link: measuring.link,
         targets,
         ..Plan::default()
@@ -79,8 +84,12 @@ fn resolve(plan: &Plan) -> Result<ResolvedPlan, Failure> {
     plan.resolve().map_err(|Mistakes(mut mistakes)| {
         for mistake in &mut mistakes {
             let name = mistake.field.rsplit('.').next().unwrap_or_default();
-            mistake.field =
-                if name == "target" { "TARGET".into() } else { format!("--{}", name.replace('_', "-")) };
+            mistake.field = match name {
+                "target" => "TARGET".into(),
+                "precision" => "--precise".into(),
+                "budget" => "--for".into(),
+                name => format!("--{}", name.replace('_', "-")),
+            };
         }
         Failure::usage(Mistakes(mistakes).to_string().replacen("the plan has", "the arguments have", 1))
     })

@@ -5,8 +5,10 @@ use std::io::{IsTerminal, Write, stderr};
 use std::time::{Duration, Instant};
 
 use sharebench_model::units::{show_nanos, show_rate};
-use sharebench_model::{ErrorClass, RunEvent, StepResult, Verdict};
+use sharebench_model::{ErrorClass, Round, RunEvent, StepResult, Verdict};
 use sharebench_plan::ResolvedPlan;
+
+use crate::outlook::{reached, span};
 
 /// Least time between two plain lines.
 const PLAIN_EVERY: Duration = Duration::from_secs(5);
@@ -16,8 +18,14 @@ const TOLD: usize = 10;
 /// Shows a run's events on standard error.
 pub struct LiveView {
     targets: Vec<String>,
-    planned: usize,
+    /// Steps to be expected in all; corrected as widths become known.
+    expected: usize,
     done: usize,
+    /// Instant at which the time for all cells is used up.
+    budget_ends: Option<Instant>,
+    fixed: bool,
+    /// Steps of users, which follow the cells.
+    loads: usize,
     measured: usize,
     started: Instant,
     last_line: Option<Instant>,
@@ -33,8 +41,11 @@ impl LiveView {
     pub fn new(plan: &ResolvedPlan, done: usize, quiet: bool) -> Self {
         Self {
             targets: plan.targets.iter().map(|target| target.name.clone()).collect(),
-            planned: plan.steps.len(),
+            expected: plan.steps().least as usize,
             done,
+            budget_ends: None,
+            fixed: plan.repeat.is_fixed(),
+            loads: plan.loads.len() * plan.targets.len(),
             measured: 0,
             started: Instant::now(),
             last_line: None,
@@ -58,6 +69,12 @@ impl LiveView {
                     self.name(*target),
                     facts.collect::<Vec<_>>().join(", ")
                 ));
+            }
+            RunEvent::Round(round) => self.round(*round),
+            RunEvent::Precision(report) => {
+                for line in reached(report) {
+                    self.line(&line);
+                }
             }
             RunEvent::StepStarted { target, coordinates, .. } => {
                 self.status(&format!("{} {coordinates}", self.name(*target)));
@@ -88,6 +105,18 @@ impl LiveView {
         let _ = writeln!(stderr(), "{clear}{text}");
     }
 
+    /// Rounds in which every cell takes part are no news; those that only some need say how many.
+    fn round(&mut self, round: Round) {
+        self.budget_ends = round.budget_left_ns.map(|left| Instant::now() + Duration::from_nanos(left));
+        if self.fixed {
+            return;
+        }
+        self.expected = round.steps_before.saturating_add(round.expected_steps) as usize + self.loads;
+        if round.cells < round.of {
+            self.status(&format!("round {}: {} of {} cells", round.number + 1, round.cells, round.of));
+        }
+    }
+
     fn finished(&mut self, step: &StepResult) {
         self.done += 1;
         self.measured += 1;
@@ -109,7 +138,12 @@ impl LiveView {
             return;
         }
         self.last_line = Some(Instant::now());
-        let progress = format!("[{}/{}{}] {text}", self.done, self.planned, self.left());
+        let of = match (self.fixed, self.budget_ends) {
+            (true, _) => format!("/{}", self.expected),
+            (false, None) => format!(" of about {}", self.expected.max(self.done)),
+            (false, Some(_)) => String::new(),
+        };
+        let progress = format!("[{}{of}{}] {text}", self.done, self.left());
         let _ = if self.terminal {
             let width = terminal_width().saturating_sub(1);
             let shown: String = progress.chars().take(width).collect();
@@ -124,8 +158,14 @@ impl LiveView {
         if self.measured < 3 {
             return String::new();
         }
-        let each = self.started.elapsed().as_secs_f64() / self.measured as f64;
-        format!(", {:.0} s left", each * self.planned.saturating_sub(self.done) as f64)
+        let seconds = self.budget_ends.map_or_else(
+            || {
+                let each = self.started.elapsed().as_secs_f64() / self.measured as f64;
+                each * self.expected.saturating_sub(self.done) as f64
+            },
+            |ends| ends.saturating_duration_since(Instant::now()).as_secs_f64(),
+        );
+        format!(", {} left", span(seconds))
     }
 
     fn tell(&mut self, text: &str) {

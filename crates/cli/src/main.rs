@@ -11,6 +11,9 @@ mod exit;
 mod from_flags;
 mod live;
 mod measure;
+mod outlook;
+mod policies;
+mod repeating;
 mod serve;
 mod targets;
 

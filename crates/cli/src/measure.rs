@@ -1,6 +1,5 @@
 //! Running a plan: engine on its own thread, events into store and live view, signals, cleaning up.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -9,8 +8,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use sharebench_engine::{Clock, Run, RunEnd, StartError, StopSignal};
-use sharebench_model::units::ByteSize;
-use sharebench_model::{ErrorClass, RunEvent, RunHeader, RunOutcome};
+use sharebench_model::{ErrorClass, RepeatRule, RunEvent, RunHeader, RunOutcome, StepResult};
 use sharebench_plan::{Plan, ResolvedPlan};
 use sharebench_results::{RunId, RunReference, RunSink, Store};
 use sharebench_target::Target;
@@ -19,6 +17,7 @@ use crate::args::{CleanArgs, GlobalFlags, Measuring, PlanArgs, PlanCommand, RunA
 use crate::environment::{self, DIRECTORY_FACT};
 use crate::exit::{self, Failure};
 use crate::live::LiveView;
+use crate::outlook::outlook;
 use crate::{book, targets};
 
 /// Runs a plan made from flags.
@@ -31,13 +30,14 @@ pub fn plan(plan: &ResolvedPlan, measuring: &Measuring, flags: &GlobalFlags) -> 
 /// Runs a plan file, or what is missing of an earlier run.
 pub fn file(args: &RunArgs, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
     let measured = match (&args.plan, &args.resume) {
-        (_, Some(reference)) => resume(reference, flags)?,
+        (_, Some(reference)) => resume(reference, args, flags)?,
         (Some(path), None) => {
             let mut plan = read(path)?;
             if plan.seed.is_none() {
                 plan.seed = Some(environment::new_seed());
             }
             let plan = plan.resolve().map_err(|mistakes| in_file(path, mistakes))?;
+            allowed(&plan, args).map_err(|why| in_file(path, why))?;
             let targets = targets::open_all(&plan.targets, flags.password_file.as_deref())?;
             Measurement::new(&plan, &targets).run(flags)?
         }
@@ -55,17 +55,11 @@ pub fn check(args: &PlanArgs) -> Result<ExitCode, Failure> {
     for target in &plan.targets {
         println!("  {}  {}", target.name, target.url);
     }
-    println!(
-        "{} steps, at least {:.0?} of measuring, {} needed on each target",
-        plan.steps.len(),
-        plan.least_duration(),
-        ByteSize(plan.bytes_needed())
-    );
-    let mut cells: Vec<String> = plan.steps.iter().map(|step| step.coordinates.to_string()).collect();
-    cells.sort();
-    cells.dedup();
-    for cell in cells {
-        println!("  {cell}");
+    for line in outlook(&plan) {
+        println!("{line}");
+    }
+    for (coordinates, _) in plan.cells.iter().chain(&plan.loads) {
+        println!("  {coordinates}");
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -104,19 +98,30 @@ fn in_file(path: &Path, mistakes: impl std::fmt::Display) -> Failure {
     Failure::usage(format!("{}: {mistakes}", path.display()))
 }
 
-fn resume(reference: &RunReference, flags: &GlobalFlags) -> Result<Measured, Failure> {
+/// A command in a file that somebody else may have written is not run unseen.
+fn allowed(plan: &ResolvedPlan, args: &RunArgs) -> Result<(), String> {
+    match &plan.between {
+        Some(command) if !args.allow_between => Err(format!(
+            "between: the plan runs a command on this machine before each step: {command}\n    \
+             hint: if that is what you want, add --allow-between"
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn resume(reference: &RunReference, args: &RunArgs, flags: &GlobalFlags) -> Result<Measured, Failure> {
     let path = reference.path.clone().unwrap_or_else(|| flags.db.clone());
     let store = Store::open(&path)?;
     let run = reference.resolve(&store)?;
     let stored = store.load(run)?;
     let plan = Plan::parse(&stored.header.plan)?.resolve()?;
+    allowed(&plan, args).map_err(|why| Failure::usage(format!("run {run}: {why}")))?;
     let targets = targets::open_all(&plan.targets, flags.password_file.as_deref())?;
-    let done = store.finished_steps(run)?;
     let directory = stored.header.environment.get(DIRECTORY_FACT).cloned();
     let measurement = Measurement {
         plan: &plan,
         targets: &targets,
-        done,
+        done: stored.steps,
         directory: directory.unwrap_or_else(environment::new_directory),
         resumed: true,
     };
@@ -160,6 +165,7 @@ impl Measured {
         ExitCode::from(match &self.outcome {
             RunOutcome::EngineFailed(_) => 1,
             RunOutcome::TargetLost(_) => exit::TARGET,
+            RunOutcome::HookFailed(_) => exit::USAGE,
             _ if self.data_errors => exit::DATA,
             RunOutcome::Stopped => exit::STOPPED,
             RunOutcome::Complete if self.left_behind => exit::TARGET,
@@ -172,7 +178,7 @@ impl Measured {
 pub struct Measurement<'a> {
     plan: &'a ResolvedPlan,
     targets: &'a [Arc<dyn Target>],
-    done: BTreeSet<u32>,
+    done: Vec<StepResult>,
     directory: String,
     resumed: bool,
 }
@@ -180,7 +186,7 @@ pub struct Measurement<'a> {
 impl<'a> Measurement<'a> {
     /// A new run.
     pub fn new(plan: &'a ResolvedPlan, targets: &'a [Arc<dyn Target>]) -> Self {
-        Self { plan, targets, done: BTreeSet::new(), directory: environment::new_directory(), resumed: false }
+        Self { plan, targets, done: Vec::new(), directory: environment::new_directory(), resumed: false }
     }
 
     /// Runs it into the lab book.
@@ -194,6 +200,9 @@ impl<'a> Measurement<'a> {
         let stop = StopSignal::default();
         let (sender, events) = mpsc::channel();
         let view = LiveView::new(self.plan, self.done.len(), flags.quiet);
+        for line in outlook(self.plan) {
+            view.line(&line);
+        }
         let mut follower = Follower {
             sink,
             view,
@@ -260,6 +269,7 @@ impl<'a> Measurement<'a> {
         }
         let told = match &end.outcome {
             RunOutcome::TargetLost(why) => Some(format!("target lost: {why}; finished steps are kept")),
+            RunOutcome::HookFailed(why) => Some(format!("{why}; finished steps are kept")),
             RunOutcome::EngineFailed(why) => Some(format!("the engine failed: {why}")),
             RunOutcome::Stopped => Some("stopped; finished steps are kept".to_owned()),
             RunOutcome::Complete => None,
@@ -268,9 +278,13 @@ impl<'a> Measurement<'a> {
             eprintln!("sharebench: {told}");
         }
         let run = follower.sink.run();
-        if let (Some(run), true) =
-            (run, matches!(end.outcome, RunOutcome::Stopped | RunOutcome::TargetLost(_)))
-        {
+        if let (Some(run), true) = (
+            run,
+            matches!(
+                end.outcome,
+                RunOutcome::Stopped | RunOutcome::TargetLost(_) | RunOutcome::HookFailed(_)
+            ),
+        ) {
             eprintln!("sharebench: finish it by: sharebench run --resume {run}");
         }
         Ok(Measured {
@@ -289,6 +303,17 @@ impl<'a> Measurement<'a> {
         format!("left on {url}: {directory}; remove it by: sharebench clean '{url}' --directory {directory}")
     }
 
+    /// What decides how many steps there are; none when their number is fixed.
+    fn rule(&self) -> Option<RepeatRule> {
+        let repeat = self.plan.repeat;
+        (!repeat.is_fixed()).then(|| RepeatRule {
+            steps_least: u32::try_from(self.plan.steps().least).unwrap_or(u32::MAX),
+            half_width: repeat.precision.map(sharebench_plan::Precision::share),
+            repetitions: (repeat.least, repeat.most),
+            budget_ns: repeat.budget.map(|budget| budget.as_nanos() as u64),
+        })
+    }
+
     fn header(&self) -> RunHeader {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let identity = |(index, target): (usize, &Arc<dyn Target>)| sharebench_model::TargetIdentity {
@@ -301,7 +326,8 @@ impl<'a> Measurement<'a> {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             plan: self.plan.typed.to_toml(),
             seed: self.plan.seed,
-            steps_planned: self.plan.steps.len() as u32,
+            steps_planned: u32::try_from(self.plan.steps().most).unwrap_or(u32::MAX),
+            repeat: self.rule(),
             environment: environment::facts(&self.directory),
             targets: self.targets.iter().enumerate().map(identity).collect(),
         }

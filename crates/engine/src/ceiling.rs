@@ -68,7 +68,7 @@ async fn open(
     session: &mut dyn sharebench_target::Session,
     context: &mut PassContext<'_>,
 ) -> Option<FileRef> {
-    let open = MetaOp::Open { path: "null".into(), how: OpenHow::CreateNew };
+    let open = MetaOp::open("null", OpenHow::CreateNew);
     match context.deadline.call(session, open).await {
         Ok(MetaYield::Opened { file, .. }) => Some(file),
         _ => None,

@@ -4,7 +4,9 @@ use sharebench_model::units::{show_nanos, three_digits};
 use sharebench_model::{Check, ErrorClass, Measure, Verdict};
 use sharebench_plan::{Pace, TransactionWork, Verify, Work};
 
+use crate::check_cache::client_cache;
 use crate::check_machine::{self, Machinery};
+use crate::check_policy::policy;
 use crate::check_throughput::throughput;
 
 /// Little's law may be off by this much.
@@ -24,6 +26,8 @@ const CENSORED_SHARE: f64 = 0.01;
 pub(crate) struct Evidence<'a> {
     pub work: &'a Work,
     pub verify: Verify,
+    /// Whether the target's own sessions counted the wire, and not the operating system for a mount.
+    pub wire_counted: bool,
     /// What the motors of a load did beside the transactions that ended in the window.
     pub occupancy: Occupancy,
     /// What the machine did; none in virtual time, where there is no machine.
@@ -55,6 +59,7 @@ pub(crate) fn checks(measure: &Measure, evidence: &Evidence<'_>) -> Vec<Check> {
     let mut checks = errors(measure);
     checks.extend(wire_bytes(measure, evidence));
     checks.extend(verified(measure, evidence.verify));
+    checks.extend(client_cache(measure));
     match evidence.work {
         Work::Records(work) if work.motors.is_some() => checks.extend(throughput(measure, work.queue_depth)),
         Work::Records(work) => checks.extend(little(measure, work.queue_depth)),
@@ -68,6 +73,9 @@ pub(crate) fn checks(measure: &Measure, evidence: &Evidence<'_>) -> Vec<Check> {
                 checks.push(open_lag(measure, work.motors));
             }
         },
+    }
+    if let Work::Records(work) = evidence.work {
+        checks.extend(policy(work, measure, evidence.wire_counted));
     }
     checks.push(participation(measure));
     checks.push(censored(measure));
@@ -111,7 +119,7 @@ fn errors(measure: &Measure) -> Vec<Check> {
 
 /// Requested = returned holds already, since a short transfer is an error; here returned = on the wire.
 fn wire_bytes(measure: &Measure, evidence: &Evidence<'_>) -> Option<Check> {
-    let wire = measure.wire?;
+    let wire = measure.wire.filter(|_| evidence.wire_counted)?;
     let (app, received, sent) = (measure.bytes, wire.payload_received, wire.payload_sent);
     let detail = format!(
         "application read {} B and wrote {} B, the wire carried {received} B and {sent} B of file data",
@@ -148,10 +156,12 @@ fn verified(measure: &Measure, verify: Verify) -> Option<Check> {
 
 /// Operations in flight = rate x mean service time, over the time in which something was in flight.
 fn little(measure: &Measure, depth: u32) -> Vec<Check> {
-    if measure.busy_ns == 0 || measure.service.is_empty() {
+    // Flushes and closes that count as busy are no operations of the depth.
+    let busy_ns = measure.operations_ns();
+    if busy_ns == 0 || measure.service.is_empty() {
         return vec![check("little", Verdict::NotKnown, "nothing was in flight".into())];
     }
-    let in_flight = measure.service.mean() * measure.service.len() as f64 / measure.busy_ns as f64;
+    let in_flight = measure.service.mean() * measure.service.len() as f64 / busy_ns as f64;
     let detail = format!("rate x service time gives {} of {depth} in flight", three_digits(in_flight));
     let wide = in_flight > f64::from(depth) * (1.0 + LITTLE_TOLERANCE);
     let law = unless("little", wide, detail, "more than were allowed: times or counts are wrong");

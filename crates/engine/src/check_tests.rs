@@ -45,7 +45,7 @@ fn reads(depth: u32) -> Measure {
 
 /// Verdict of each check by name, on a machine that nothing is known of.
 fn verdicts(measure: &Measure, work: &Work, occupancy: Occupancy) -> Vec<(String, Verdict)> {
-    let evidence = Evidence { work, verify: Verify::Stamps, occupancy, machinery: None };
+    let evidence = Evidence { work, verify: Verify::Stamps, wire_counted: true, occupancy, machinery: None };
     checks(measure, &evidence).into_iter().map(|check| (check.name, check.verdict)).collect()
 }
 

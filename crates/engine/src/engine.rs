@@ -1,6 +1,5 @@
 //! The engine: runs the schedule of a resolved plan, step by step, and tells all it learns as events.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
@@ -9,6 +8,8 @@ use sharebench_model::{OpError, Random, RateBase, RunEvent, RunOutcome, StepResu
 use sharebench_plan::{Pace, ResolvedPlan, StepPlan, Work};
 use sharebench_target::{ConnectError, SessionSpec, Target};
 
+use crate::between;
+use crate::capable;
 use crate::check::{Evidence, checks};
 use crate::clock::{Clock, ClockError};
 use crate::deadline::Deadline;
@@ -18,6 +19,7 @@ use crate::machine::Machine;
 use crate::pass::{PassContext, PassEnd};
 use crate::record_motor::RecordCrew;
 use crate::record_step;
+use crate::rounds::UnderWay;
 use crate::stop::StopSignal;
 use crate::tally::Tally;
 use crate::throughput_step;
@@ -71,8 +73,8 @@ pub struct Run<'a> {
     pub plan: &'a ResolvedPlan,
     /// The plan's targets, in its order.
     pub targets: &'a [Arc<dyn Target>],
-    /// Steps that an earlier, interrupted part of the run finished.
-    pub done: &'a BTreeSet<u32>,
+    /// Steps that an earlier, interrupted part of the run finished, in any order.
+    pub done: &'a [StepResult],
     /// Name of the run on its targets, see [`crate::directory_on`]; starts with [`crate::DIRECTORY_PREFIX`].
     pub directory: &'a str,
     /// True when the directory may hold remains of this very run.
@@ -124,7 +126,8 @@ impl Run<'_> {
         }
         // In virtual time there is no machine that could disturb it.
         let mut machine = (!clock.is_virtual()).then(|| Machine::start(clock, self.plan, self.targets));
-        let outcome = self.schedule(&mut hosts, &mut machine, &mut context).await;
+        let under_way = UnderWay { hosts: &mut hosts, machine: &mut machine, context: &mut context };
+        let outcome = self.schedule(under_way).await;
         drop(machine);
         // Cleaning up must not be cut short by the request to stop.
         let go_on = StopSignal::default();
@@ -140,9 +143,11 @@ impl Run<'_> {
     }
 
     async fn prepare(&self, hosts: &mut Vec<Host>, context: &mut PassContext<'_>) -> Result<(), StartError> {
+        for (planned, target) in self.plan.targets.iter().zip(self.targets) {
+            capable::check(self.plan, &planned.name, target.as_ref())?;
+        }
         for (index, target) in self.targets.iter().enumerate() {
             let name = &self.plan.targets[index].name;
-            self.within_capabilities(name, target.as_ref())?;
             let session = target.connect(&self.spec()).await?;
             let directory = directory_on(self.directory, index);
             let files = TargetFiles::prepare(session, directory, self.unit(), self.resumed, context).await;
@@ -163,27 +168,33 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn within_capabilities(&self, name: &str, target: &dyn Target) -> Result<(), StartError> {
-        let capabilities = target.capabilities();
-        let (depth, record) = (self.plan.max_depth(), self.plan.max_record());
-        let beyond = |problem| Err(StartError::Beyond { target: name.to_owned(), problem });
-        if depth > capabilities.max_queue_depth {
-            return beyond(format!(
-                "queue depth {depth} is beyond {} of {}",
-                capabilities.max_queue_depth, capabilities.protocol
-            ));
+    /// Lets the user's command run before a step, while nothing of ours is open or connected anywhere. What the step works
+    /// on is made before, so that no cache knows it afterwards unless the command leaves it there.
+    pub(crate) async fn between(
+        &self,
+        step: &StepPlan,
+        hosts: &mut [Host],
+        context: &mut PassContext<'_>,
+    ) -> Result<(), PassEnd> {
+        let Some(command) = &self.plan.between else { return Ok(()) };
+        let host = &mut hosts[step.target as usize];
+        match &step.work {
+            Work::Records(work) if work.motors.is_some() => {
+                throughput_step::prepare(work, &mut host.files, context).await?;
+            }
+            Work::Records(work) => record_step::prepare(work, &mut host.files, context).await?,
+            Work::Transactions(work) => {
+                prepare_set(work, &mut host.files, &mut host.set_written, context).await?;
+            }
         }
-        if record > capabilities.max_record {
-            return beyond(format!(
-                "a record of {record} bytes is beyond one {} request of at most {} bytes; records are never split",
-                capabilities.protocol, capabilities.max_record
-            ));
+        for host in hosts.iter_mut() {
+            host.files.release(context).await?;
         }
-        if let (false, Some(test)) = (capabilities.mapping, self.plan.first_mapping()) {
-            return beyond(format!(
-                "{test} has no meaning over {}: only local and mounted paths without direct=1 can be mapped into memory; leave the mmap tests out or name other targets",
-                capabilities.protocol
-            ));
+        between::run(command, self.stop)?;
+        for (host, target) in hosts.iter_mut().zip(self.targets) {
+            let session = target.connect(&self.spec()).await;
+            let lost = |error: ConnectError| OpError::new(error.class, "connect", error.to_string());
+            host.files.take(session.map_err(lost)?);
         }
         Ok(())
     }
@@ -195,59 +206,29 @@ impl Run<'_> {
 
     /// The greatest piece that divides every request of the plan.
     fn unit(&self) -> u64 {
-        let pieces = self.plan.steps.iter().flat_map(|step| match &step.work {
+        let pieces = self.plan.works().flat_map(|work| match work {
             Work::Records(work) => work.pieces().to_vec(),
             Work::Transactions(_) => Vec::new(),
         });
         pieces.reduce(greatest_common_divisor).unwrap_or(512)
     }
 
-    async fn schedule(
-        &self,
-        hosts: &mut [Host],
-        machine: &mut Option<Machine>,
-        context: &mut PassContext<'_>,
-    ) -> RunOutcome {
-        for step in self.plan.steps.iter().filter(|step| !self.done.contains(&step.index)) {
-            if self.stop.is_stopped() {
-                return RunOutcome::Stopped;
-            }
-            let (target, repetition, coordinates) = (step.target, step.repetition, step.coordinates.clone());
-            self.tell(RunEvent::StepStarted { index: step.index, target, repetition, coordinates });
-            if let Some(machine) = machine {
-                machine.calibrate(self.clock, self.plan, &step.work).await;
-            }
-            match self.step(step, &mut hosts[step.target as usize], machine.as_ref(), context).await {
-                Ok(()) => {}
-                Err(PassEnd::Stopped) => return RunOutcome::Stopped,
-                Err(PassEnd::Broken(why)) => return RunOutcome::EngineFailed(why),
-                Err(PassEnd::Lost(error)) => {
-                    let (index, class) = (step.index, error.class);
-                    self.tell(RunEvent::Failure { index, class, detail: error.to_string() });
-                    let name = &self.plan.targets[step.target as usize].name;
-                    return RunOutcome::TargetLost(format!("{name}: {error}, in step {}", step.coordinates));
-                }
-            }
-        }
-        RunOutcome::Complete
-    }
-
-    async fn step(
+    /// Measures one step.
+    pub(crate) async fn step(
         &self,
         step: &StepPlan,
         host: &mut Host,
         machine: Option<&Machine>,
         context: &mut PassContext<'_>,
-    ) -> Result<(), PassEnd> {
+    ) -> Result<StepResult, PassEnd> {
         let started_unix_ms = self.clock.unix_ms();
         let target = &self.targets[step.target as usize];
         let mut tally = Tally::default();
         let (motors, rate_base) = match &step.work {
             Work::Records(work) if work.motors.is_some() => {
-                let (clock, stop, verify, timeout) =
-                    (context.clock, self.stop, self.plan.verify, self.plan.timeout);
+                let (clock, stop, target) = (context.clock, self.stop, target.as_ref());
+                let (verify, timeout) = (self.plan.verify, self.plan.timeout);
                 let seed = self.plan.seed ^ u64::from(step.index);
-                let target = target.as_ref();
                 let crew = RecordCrew { target, work, clock, stop, verify, timeout, seed };
                 let motors = work.motors.unwrap_or(1);
                 tally = throughput_step::measure(&crew, motors, &mut host.files, context).await?;
@@ -285,14 +266,14 @@ impl Run<'_> {
         for error in std::mem::take(&mut tally.told) {
             self.tell(RunEvent::Failure { index: step.index, class: error.class, detail: error.to_string() });
         }
-        let capabilities = target.capabilities();
-        let machinery = machine.map(|machine| machine.during(step, capabilities.blocking, &tally));
+        let (blocking, wire_counted) = (target.capabilities().blocking, target.capabilities().wire_counted);
+        let machinery = machine.map(|machine| machine.during(step, blocking, &tally));
         let (work, verify, occupancy) = (&step.work, self.plan.verify, tally.occupancy);
         let unfinished = std::mem::take(&mut tally.unfinished);
-        let mut measure = tally.into_measure(motors, rate_base, capabilities.wire_counted);
-        let checks = checks(&measure, &Evidence { work, verify, occupancy, machinery });
+        let mut measure = tally.into_measure(motors, rate_base, wire_counted);
+        let checks = checks(&measure, &Evidence { work, verify, wire_counted, occupancy, machinery });
         unfinished.count_in(&mut measure);
-        self.tell(RunEvent::StepFinished(Box::new(StepResult {
+        Ok(StepResult {
             index: step.index,
             target: step.target,
             repetition: step.repetition,
@@ -300,8 +281,7 @@ impl Run<'_> {
             started_unix_ms,
             measure,
             checks,
-        })));
-        Ok(())
+        })
     }
 
     /// Removes our directory; with a session of its own when the first one was lost.
@@ -315,14 +295,14 @@ impl Run<'_> {
         result.map_err(|error| error.to_string())
     }
 
-    fn tell(&self, event: RunEvent) {
+    pub(crate) fn tell(&self, event: RunEvent) {
         // A receiver that is gone has its own reasons; the run is told through the stop signal.
         let _ = self.events.send(event);
     }
 }
 
 /// A target under way.
-struct Host {
+pub(crate) struct Host {
     files: TargetFiles,
     set_written: bool,
 }

@@ -1,6 +1,6 @@
 //! What a file should hold: the generation of each of its pieces.
 
-use sharebench_model::FileRef;
+use sharebench_model::{FileRef, IoPolicy};
 
 use crate::stamp::Content;
 
@@ -15,6 +15,8 @@ pub(crate) struct FileState {
     pub size: u64,
     /// Open in the engine's session.
     pub file: Option<FileRef>,
+    /// What it was opened with.
+    pub policy: IoPolicy,
     unit: u64,
     generations: Vec<u32>,
     newest: u32,
@@ -27,7 +29,16 @@ impl FileState {
     /// A file of `size` bytes that will be written in pieces of `unit` bytes or multiples of it.
     pub fn new(path: String, id: u32, size: u64, unit: u64) -> Self {
         let pieces = size.div_ceil(unit) as usize;
-        Self { path, id, size, file: None, unit, generations: vec![UNKNOWN; pieces], newest: 0 }
+        Self {
+            path,
+            id,
+            size,
+            file: None,
+            policy: IoPolicy::default(),
+            unit,
+            generations: vec![UNKNOWN; pieces],
+            newest: 0,
+        }
     }
 
     /// Starts a new pass of writes and gives its content.

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use sharebench_model::{ErrorClass, Facts, MetaOp, MetaYield, OpError, OpenHow};
+use sharebench_model::{ErrorClass, Facts, FileRef, IoPolicy, MetaOp, MetaYield, OpError, OpenHow};
 use sharebench_target::Session;
 
+use crate::away::Away;
 use crate::file_state::FileState;
 use crate::order::Order;
 use crate::pass::{Pass, PassContext, PassEnd};
@@ -85,15 +86,27 @@ impl TargetFiles {
         FileState::new(self.path(name), id, size, self.unit)
     }
 
-    /// Makes a new, open, empty file.
+    /// Makes a new, open, empty file with the usual policy.
     pub async fn create(
         &mut self,
         name: &str,
         size: u64,
         context: &mut PassContext<'_>,
     ) -> Result<FileState, OpError> {
+        self.create_as(name, size, IoPolicy::default(), context).await
+    }
+
+    /// Makes a new, open, empty file.
+    pub async fn create_as(
+        &mut self,
+        name: &str,
+        size: u64,
+        policy: IoPolicy,
+        context: &mut PassContext<'_>,
+    ) -> Result<FileState, OpError> {
         let mut file = self.unmade(name, size);
-        let open = MetaOp::Open { path: file.path.clone(), how: OpenHow::CreateNew };
+        file.policy = policy;
+        let open = MetaOp::Open { path: file.path.clone(), how: OpenHow::CreateNew, policy };
         if let MetaYield::Opened { file: handle, .. } =
             context.deadline.call(self.session.as_mut(), open).await?
         {
@@ -126,12 +139,43 @@ impl TargetFiles {
         if let Some(error) = tally.told.into_iter().next() {
             return Err(error.into());
         }
-        let flush = sharebench_model::DataOp::Flush { file: handle };
-        self.session.submit(sharebench_model::Slot(0), flush);
+        self.flush(handle, context).await
+    }
+
+    /// Brings a file to stable storage.
+    async fn flush(&mut self, file: FileRef, context: &mut PassContext<'_>) -> Result<(), PassEnd> {
+        self.session.submit(sharebench_model::Slot(0), sharebench_model::DataOp::Flush { file });
         let mut replies = Vec::new();
         context.deadline.replies(self.session.as_mut(), &mut replies).await?;
         let reply = replies.swap_remove(0);
         reply.result.map(drop).map_err(PassEnd::from)
+    }
+
+    /// Closes what is open and gives the session back; until [`Self::take`] nothing works.
+    pub async fn release(&mut self, context: &mut PassContext<'_>) -> Result<(), OpError> {
+        for file in self.files.values_mut().filter_map(|file| file.file.take()) {
+            context.deadline.call(self.session.as_mut(), MetaOp::Close { file }).await?;
+        }
+        std::mem::replace(&mut self.session, Box::new(Away::default())).close().await;
+        Ok(())
+    }
+
+    /// Goes on with a new session.
+    pub fn take(&mut self, session: Box<dyn Session>) {
+        self.session = session;
+    }
+
+    /// Where the operating system counts the wire: writes out what earlier steps left in the client's cache, so
+    /// that it is not counted as this step's.
+    pub async fn drain(&mut self, context: &mut PassContext<'_>) -> Result<(), PassEnd> {
+        if self.session.mount_wire().is_none() {
+            return Ok(());
+        }
+        let open: Vec<FileRef> = self.files.values().filter_map(|file| file.file).collect();
+        for file in open {
+            self.flush(file, context).await?;
+        }
+        Ok(())
     }
 
     /// Closes what is open, removes the directory with all that is in it, and logs off.

@@ -4,9 +4,14 @@
 //! sends what it learns as [`sharebench_model::RunEvent`]s. It works only inside one directory of its
 //! own on each target and removes it, also after errors and requests to stop.
 
+mod away;
+mod between;
+mod capable;
 mod ceiling;
 mod check;
+mod check_cache;
 mod check_machine;
+mod check_policy;
 mod check_throughput;
 mod clock;
 mod clock_facts;
@@ -21,16 +26,21 @@ mod link;
 mod load_step;
 mod machine;
 mod motor;
+mod mount_wire;
 mod order;
 mod pass;
+mod policy;
 mod record_motor;
 mod record_pass;
 mod record_step;
+mod rounds;
 mod schedule;
 pub mod simulated;
 mod sleep;
+mod slices;
 pub mod stamp;
 mod stop;
+mod stopper;
 mod stream;
 mod tally;
 mod throughput_step;

@@ -37,7 +37,7 @@ pub(crate) async fn prepare_set(
     for (index, file) in work.workload.files.iter().enumerate() {
         let path = files.path(&format!("set-{}", file.name));
         let session = files.session.as_mut();
-        let open = MetaOp::Open { path, how: OpenHow::CreateNew };
+        let open = MetaOp::open(path, OpenHow::CreateNew);
         let MetaYield::Opened { file: handle, .. } = context.deadline.call(session, open).await? else {
             return Err(OpError::new(ErrorClass::Protocol, "open", "no file in the reply"));
         };

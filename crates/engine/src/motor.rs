@@ -285,6 +285,7 @@ impl<'a> Motor<'a> {
         let mut tally = self.crew.tally.borrow_mut();
         tally.transactions += 1;
         tally.response.record(ended - intended);
+        tally.slices.record(ended, ended - intended);
         tally.service.record(ended - started);
         tally.lag.record(started - intended);
         tally.occupancy.before_ns += window.measure.saturating_sub(intended);

@@ -21,6 +21,9 @@ pub(crate) enum PassEnd {
     /// The target failed for good.
     #[error(transparent)]
     Lost(#[from] OpError),
+    /// The user's own command between steps failed.
+    #[error("{0}")]
+    Hook(String),
     /// Our own machinery failed; what was measured is not to be trusted.
     #[error("{0}")]
     Broken(String),
@@ -50,13 +53,16 @@ struct Flight {
 pub(crate) struct Meter {
     cpu: CpuTime,
     wire: WireCount,
+    mount: Option<WireCount>,
     begin: u64,
 }
 
 impl Meter {
     /// Begins now.
     pub fn start(clock: &Clock, session: &dyn Session) -> Self {
-        Self { cpu: clock.thread_cpu(), wire: session.wire(), begin: clock.now() }
+        // Files of the system tell it, which takes its time: first here, and last at the end.
+        let mount = session.mount_wire();
+        Self { mount, cpu: clock.thread_cpu(), wire: session.wire(), begin: clock.now() }
     }
 
     /// Ends now. Filling and verifying are within the CPU time until [`Tally::operations_cpu`] takes them off.
@@ -68,6 +74,7 @@ impl Meter {
         let spent = clock.thread_cpu();
         tally.cpu.user_ns += spent.user_ns - self.cpu.user_ns;
         tally.cpu.kernel_ns += spent.kernel_ns - self.cpu.kernel_ns;
+        tally.mount_wire.add(self.mount, session);
     }
 }
 
@@ -174,6 +181,7 @@ impl Pass<'_, '_> {
         tally.operations += 1;
         tally.transactions += 1;
         tally.service.record(ended - flight.started);
+        tally.slices.record(ended, ended - flight.started);
         let Visit { offset, write } = flight.visit;
         let outcome = match (reply.result, self.content.filter(|_| write)) {
             (Err(error), _) => Err(error),

@@ -11,6 +11,7 @@ use crate::deadline::Deadline;
 use crate::file_state::FileState;
 use crate::order::Part;
 use crate::pass::{PassContext, PassEnd};
+use crate::policy::Watch;
 use crate::record_pass::RecordPass;
 use crate::stop::StopSignal;
 use crate::tally::Tally;
@@ -53,6 +54,8 @@ pub(crate) struct RecordMotor<'a> {
     session: Option<Box<dyn Session>>,
     pub file: FileState,
     handle: Option<FileRef>,
+    /// How its file was before the passes under way.
+    watch: Option<Watch>,
     context: PassContext<'a>,
     random: Random,
     pub tally: Tally,
@@ -71,6 +74,7 @@ impl<'a> RecordMotor<'a> {
             session: None,
             file,
             handle: None,
+            watch: None,
             context,
             random,
             tally: Tally::default(),
@@ -128,11 +132,18 @@ impl<'a> RecordMotor<'a> {
     }
 
     async fn prepare(&mut self, first: bool) -> Result<(), PassEnd> {
+        self.ensure_open().await?;
+        let (mut pass, context, random, _) = self.pass()?;
+        let watch = pass.prepare(first, random, context).await?;
+        self.watch = Some(watch);
+        Ok(())
+    }
+
+    async fn ensure_open(&mut self) -> Result<(), OpError> {
         if self.handle.is_none() {
             self.handle = Some(self.open(OpenHow::ReadWrite).await?);
         }
-        let (mut pass, context, random, _) = self.pass()?;
-        pass.prepare(first, random, context).await
+        Ok(())
     }
 
     async fn run(&mut self, passes: u64) -> Result<(u64, u64), PassEnd> {
@@ -140,6 +151,7 @@ impl<'a> RecordMotor<'a> {
         let started = context.clock.now();
         for _ in 0..passes {
             pass.run(random, context, tally).await?;
+            pass.conclude(context, tally).await?;
         }
         let ended = context.clock.now();
         self.worked_ns += ended - started;
@@ -147,8 +159,16 @@ impl<'a> RecordMotor<'a> {
     }
 
     async fn release(&mut self) -> Result<(), PassEnd> {
-        let (mut pass, context, _, _) = self.pass()?;
+        let watch = self.watch.take();
+        if self.handle.is_none() && !self.crew.work.policy.is_normal() {
+            // What it left in the caches is seen through an open file only.
+            self.ensure_open().await?;
+        }
+        let (mut pass, context, _, tally) = self.pass()?;
         pass.release(context).await?;
+        if let Some(watch) = watch {
+            pass.look(watch, context, tally).await?;
+        }
         if self.is_fresh()
             && let Some(file) = self.handle.take()
         {
@@ -160,7 +180,7 @@ impl<'a> RecordMotor<'a> {
     /// The file as a pass needs it, and what goes along.
     fn pass(&mut self) -> Result<(RecordPass<'_>, &mut PassContext<'a>, &mut Random, &mut Tally), OpError> {
         let Self { crew, number, session, file, handle, context, random, tally, .. } = self;
-        let (Some(session), Some(handle)) = (session.as_deref_mut(), *handle) else { return Err(gone()) };
+        let Some(session) = session.as_deref_mut() else { return Err(gone()) };
         let work = crew.work;
         let part = match work.motors {
             Some(count) if work.shared_file => Part { index: *number, count },
@@ -171,7 +191,7 @@ impl<'a> RecordMotor<'a> {
 
     async fn open(&mut self, how: OpenHow) -> Result<FileRef, OpError> {
         let path = self.file.path.clone();
-        match self.call(MetaOp::Open { path, how }).await? {
+        match self.call(MetaOp::Open { path, how, policy: self.crew.work.policy }).await? {
             MetaYield::Opened { file, .. } => Ok(file),
             _ => Err(OpError::new(ErrorClass::Protocol, "open", "no file in the reply")),
         }
@@ -187,5 +207,5 @@ impl<'a> RecordMotor<'a> {
 }
 
 fn gone() -> OpError {
-    OpError::new(ErrorClass::Disconnected, "session", "no session or no open file")
+    OpError::new(ErrorClass::Disconnected, "session", "no session")
 }

@@ -1,12 +1,13 @@
 //! One pass of a test over one file, in the way its application takes to the file.
 
-use sharebench_model::{ErrorClass, FileRef, MetaOp, OpError, Random};
+use sharebench_model::{CachePolicy, ErrorClass, FileRef, MetaOp, OpError, Random};
 use sharebench_plan::{Access, RecordWork, Start};
 use sharebench_target::Session;
 
 use crate::file_state::FileState;
 use crate::order::{Order, Part};
 use crate::pass::{Pass, PassContext, PassEnd};
+use crate::policy::{self, Ending, Watch};
 use crate::stream::StreamPass;
 use crate::tally::Tally;
 
@@ -17,37 +18,39 @@ pub(crate) struct RecordPass<'a> {
     pub part: Part,
     pub session: &'a mut dyn Session,
     pub file: &'a mut FileState,
-    pub handle: FileRef,
+    /// Open in the session; none once the time of closing it was measured.
+    pub handle: &'a mut Option<FileRef>,
 }
 
 impl RecordPass<'_> {
-    /// Brings the file into the state that the test asks for, unmeasured. `first` is true before the first
-    /// of several passes: what was read by the pass before need not be read again.
+    /// Brings the file into the state that the test asks for, unmeasured, and looks at it. `first` is true
+    /// before the first of several passes: what was read by the pass before need not be read again.
     pub async fn prepare(
         &mut self,
         first: bool,
         random: &mut Random,
         context: &mut PassContext<'_>,
-    ) -> Result<(), PassEnd> {
+    ) -> Result<Watch, PassEnd> {
         let (start, maps) = (self.work.test.start(), self.work.test.access() == Access::Mapping);
-        if start == Start::Cold {
-            let drop = MetaOp::DropCache { file: self.handle };
-            match context.deadline.call(self.session, drop).await {
-                Err(error) if error.class != ErrorClass::Unsupported => return Err(error.into()),
-                _ => {}
-            }
+        let handle = self.open()?;
+        let mut dropped = None;
+        // What lies in a cache that is to be passed would be written back or thrown out by the first pass.
+        let passes = self.work.policy.cache != CachePolicy::Normal;
+        if start == Start::Cold || (first && passes && start != Start::Fresh) {
+            dropped = Some(policy::drop_cache(self.session, handle, context).await?);
         }
         if maps {
             if start == Start::Fresh {
-                let size = MetaOp::SetSize { file: self.handle, size: self.work.file_size };
+                let size = MetaOp::SetSize { file: handle, size: self.work.file_size };
                 context.deadline.call(self.session, size).await?;
             }
-            self.map(self.work.file_size, context).await?;
+            let map = MetaOp::Map { file: handle, bytes: self.work.file_size };
+            context.deadline.call(self.session, map).await?;
         }
         if start == Start::JustRead && first {
             self.run(random, context, &mut Tally::default()).await?;
         }
-        Ok(())
+        Ok(Watch::begin(self.work, self.session, handle, dropped, context).await?)
     }
 
     /// One measured pass.
@@ -57,8 +60,9 @@ impl RecordPass<'_> {
         context: &mut PassContext<'_>,
         tally: &mut Tally,
     ) -> Result<(), PassEnd> {
-        let Self { work, part, session, file, handle } = self;
-        let (session, file, handle) = (&mut **session, &mut **file, *handle);
+        let handle = self.open()?;
+        let Self { work, part, session, file, .. } = self;
+        let (session, file) = (&mut **session, &mut **file);
         let content = work.test.writes().then(|| file.next_generation());
         let (record_size, depth) = (work.record_size, work.queue_depth);
         if work.test.access() == Access::Stream {
@@ -72,13 +76,44 @@ impl RecordPass<'_> {
         Ok(())
     }
 
-    /// Gives back what [`Self::prepare`] took; also after a pass that failed.
-    pub async fn release(&mut self, context: &mut PassContext<'_>) -> Result<(), OpError> {
-        if self.work.test.access() == Access::Mapping { self.map(0, context).await } else { Ok(()) }
+    /// Looks at the file after its passes and books what was seen since `watch` began.
+    pub async fn look(
+        &mut self,
+        watch: Watch,
+        context: &mut PassContext<'_>,
+        tally: &mut Tally,
+    ) -> Result<(), OpError> {
+        watch.end(self.work, self.session, *self.handle, context, tally).await
     }
 
-    async fn map(&mut self, bytes: u64, context: &mut PassContext<'_>) -> Result<(), OpError> {
-        let map = MetaOp::Map { file: self.handle, bytes };
-        context.deadline.call(self.session, map).await.map(drop)
+    /// Flushes and closes what the test's time includes.
+    pub async fn conclude(
+        &mut self,
+        context: &mut PassContext<'_>,
+        tally: &mut Tally,
+    ) -> Result<(), PassEnd> {
+        let file = self.open()?;
+        if self.work.include_flush && self.work.test.writes() {
+            Ending::Flush(file).timed(self.session, context, tally).await?;
+        }
+        if self.work.include_close {
+            *self.handle = None;
+            if self.work.test.access() == Access::Mapping {
+                let unmap = MetaOp::Map { file, bytes: 0 };
+                Ending::Close(unmap).timed(self.session, context, tally).await?;
+            }
+            Ending::Close(MetaOp::Close { file }).timed(self.session, context, tally).await?;
+        }
+        Ok(())
+    }
+
+    /// Gives back what [`Self::prepare`] took; also after a pass that failed.
+    pub async fn release(&mut self, context: &mut PassContext<'_>) -> Result<(), OpError> {
+        let (Some(file), Access::Mapping) = (*self.handle, self.work.test.access()) else { return Ok(()) };
+        context.deadline.call(self.session, MetaOp::Map { file, bytes: 0 }).await.map(drop)
+    }
+
+    fn open(&self) -> Result<FileRef, OpError> {
+        self.handle.ok_or_else(|| OpError::new(ErrorClass::Stale, "pass", "the file is not open"))
     }
 }

@@ -7,12 +7,29 @@ use crate::file_state::FileState;
 use crate::files::TargetFiles;
 use crate::order::Part;
 use crate::pass::{PassContext, PassEnd};
+use crate::policy;
 use crate::record_pass::RecordPass;
 use crate::tally::Tally;
 
-/// A cell ends after this many times its sample, however little of that was busy: creating and removing
-/// files between passes must not take for ever.
-pub(crate) const MOST_WALL: u64 = 5;
+/// A cell ends after this many times its sample, however little of that was busy.
+pub(crate) const MOST_WALL: u64 = sharebench_plan::MOST_WALL as u64;
+
+/// Name of the file that a cell works on; tests of new files make theirs.
+fn data_name(work: &RecordWork) -> String {
+    format!("data-{}", work.file_size)
+}
+
+/// Makes sure that the file of a cell is there.
+pub(crate) async fn prepare(
+    work: &RecordWork,
+    target: &mut TargetFiles,
+    context: &mut PassContext<'_>,
+) -> Result<(), PassEnd> {
+    if work.test.start() == Start::Fresh {
+        return Ok(());
+    }
+    target.ensure(&data_name(work), work.file_size, context).await
+}
 
 /// Measures a cell. The tally holds what was measured also when the target is lost on the way.
 pub(crate) async fn measure(
@@ -22,18 +39,16 @@ pub(crate) async fn measure(
     context: &mut PassContext<'_>,
     tally: &mut Tally,
 ) -> Result<(), PassEnd> {
-    let name = format!("data-{}", work.file_size);
-    let fresh = work.test.start() == Start::Fresh;
-    if !fresh {
-        target.ensure(&name, work.file_size, context).await?;
-    }
+    let (name, fresh) = (data_name(work), work.test.start() == Start::Fresh);
+    prepare(work, target, context).await?;
+    target.drain(context).await?;
     let sample = work.sample.as_nanos() as u64;
     let begin = context.clock.now();
     let mut first = true;
     let mut passing = true;
     while first || passing && (tally.busy_ns < sample && context.clock.now() - begin < sample * MOST_WALL) {
         if fresh {
-            let mut file = target.create("new", work.file_size, context).await?;
+            let mut file = target.create_as("new", work.file_size, work.policy, context).await?;
             let result = one_pass(work, target, &mut file, first, random, context, tally).await;
             target.discard(file, context).await?;
             result?;
@@ -61,13 +76,26 @@ async fn one_pass(
     context: &mut PassContext<'_>,
     tally: &mut Tally,
 ) -> Result<(), PassEnd> {
-    let Some(handle) = file.file else { return Ok(()) };
     let session = target.session.as_mut();
-    let mut pass = RecordPass { work, part: Part::WHOLE, session, file, handle };
-    let mut result = pass.prepare(first, random, context).await;
-    if result.is_ok() {
-        result = pass.run(random, context, tally).await;
-    }
+    policy::open_as(work, session, file, context).await?;
+    let mut handle = file.file.take();
+    let mut pass = RecordPass { work, part: Part::WHOLE, session, file, handle: &mut handle };
+    let result = measured(&mut pass, first, random, context, tally).await;
     let released = pass.release(context).await;
+    file.file = handle;
     result.and(released.map_err(PassEnd::from))
+}
+
+async fn measured(
+    pass: &mut RecordPass<'_>,
+    first: bool,
+    random: &mut Random,
+    context: &mut PassContext<'_>,
+    tally: &mut Tally,
+) -> Result<(), PassEnd> {
+    let watch = pass.prepare(first, random, context).await?;
+    pass.run(random, context, tally).await?;
+    // Before anything is flushed, or is closed and cannot be looked at any more.
+    pass.look(watch, context, tally).await?;
+    pass.conclude(context, tally).await
 }

@@ -87,6 +87,7 @@ impl<'a, 'b> StreamPass<'a, 'b> {
             tally.operations += 1;
             tally.transactions += 1;
             tally.service.record(ended - started);
+            tally.slices.record(ended, ended - started);
             tally.busy_ns += ended - started;
             let whole = outcome?;
             if content.is_none() && whole {

@@ -3,10 +3,13 @@
 use std::collections::BTreeMap;
 
 use sharebench_model::{
-    CpuTime, ErrorClass, Histogram, IoBytes, Measure, MotorShare, OpError, RateBase, WireCount,
+    CpuTime, ErrorClass, Evidence, Histogram, IoBytes, Measure, MotorShare, OpError, RateBase, WireCount,
 };
 
 use crate::check::Occupancy;
+use crate::slices::Slices;
+
+use crate::mount_wire::MountWire;
 
 /// Most failures of one step that are told in words; all are counted.
 const TOLD_FAILURES: usize = 5;
@@ -36,11 +39,14 @@ pub(crate) struct Tally {
     pub bytes: IoBytes,
     pub verified: u64,
     pub wire: WireCount,
+    pub mount_wire: MountWire,
     pub errors: BTreeMap<ErrorClass, u64>,
     pub told: Vec<OpError>,
     pub response: Histogram,
     pub service: Histogram,
     pub lag: Histogram,
+    /// The response times again, by when they ended.
+    pub slices: Slices,
     pub busy_ns: u64,
     pub window_ns: u64,
     pub cpu: CpuTime,
@@ -60,6 +66,7 @@ pub(crate) struct Tally {
     /// Motors of an open load that were given something to do within the window.
     pub motors_engaged: u32,
     pub censored: u64,
+    pub evidence: Evidence,
 }
 
 impl Tally {
@@ -79,6 +86,7 @@ impl Tally {
         self.bytes.written += other.bytes.written;
         self.verified += other.verified;
         self.wire += other.wire;
+        self.mount_wire.join(other.mount_wire);
         for (class, count) in other.errors {
             *self.errors.entry(class).or_default() += count;
         }
@@ -87,6 +95,7 @@ impl Tally {
         self.response.merge(&other.response);
         self.service.merge(&other.service);
         self.lag.merge(&other.lag);
+        self.slices.merge(other.slices);
         self.busy_ns += other.busy_ns;
         self.window_ns = self.window_ns.max(other.window_ns);
         self.cpu.user_ns += other.cpu.user_ns;
@@ -104,6 +113,7 @@ impl Tally {
         self.motors_reported += other.motors_reported;
         self.motors_engaged += other.motors_engaged;
         self.censored += other.censored;
+        self.evidence.merge(other.evidence);
     }
 
     /// Something was measured from `from` to `to`.
@@ -129,17 +139,19 @@ impl Tally {
             transactions: self.transactions,
             bytes: self.bytes,
             verified: self.verified,
-            wire: wire_counted.then_some(self.wire),
+            wire: if wire_counted { Some(self.wire) } else { self.mount_wire.total() },
             errors: self.errors,
             passes: self.passes,
             motors_assigned: motors,
             motors_reported: self.motors_reported,
             shares: self.shares,
             censored: self.censored,
+            response_worth: self.slices.worth(&self.response),
             response: self.response,
             service: self.service,
             lag: self.lag,
             client_cpu,
+            evidence: self.evidence,
         }
     }
 }

@@ -11,7 +11,7 @@ use std::sync::mpsc;
 use futures_util::FutureExt;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use sharebench_model::{CpuTime, MotorShare};
-use sharebench_plan::Start;
+use sharebench_plan::{RecordWork, Start};
 
 use crate::clock::ClockError;
 use crate::file_state::FileState;
@@ -38,6 +38,7 @@ pub(crate) async fn measure(
     context: &mut PassContext<'_>,
 ) -> Result<Tally, PassEnd> {
     let files = lend(crew, motors, target, context).await?;
+    target.drain(context).await?;
     let (window, teams) = if crew.clock.is_virtual() {
         let mut team = Team::new(crew, (0..motors).zip(files).collect());
         let window = rounds(crew, async |phase| team.perform(phase).await).await;
@@ -111,8 +112,9 @@ fn on_threads(
 async fn rounds(crew: &RecordCrew<'_>, mut all: impl AsyncFnMut(Phase) -> Span) -> Result<u64, PassEnd> {
     let (work, start) = (crew.work, crew.work.test.start());
     let fresh = start == Start::Fresh;
-    // A pass that needs a new file or an empty cache stands alone.
-    let alone = fresh || (start == Start::Cold && crew.target.capabilities().drop_cache);
+    // A pass that needs a new file, an empty cache or a file to be opened again stands alone.
+    let cold = start == Start::Cold && crew.target.capabilities().drop_cache;
+    let alone = fresh || cold || work.include_close;
     let sample = work.sample.as_nanos() as u64;
     let begin = crew.clock.now();
     let (mut window, mut done, mut passes, mut first) = (0, 0, 1, true);
@@ -209,6 +211,19 @@ impl<'a> Team<'a> {
     }
 }
 
+/// Makes sure that the files of a cell are there, those that its test does not make itself.
+pub(crate) async fn prepare(
+    work: &RecordWork,
+    target: &mut TargetFiles,
+    context: &mut PassContext<'_>,
+) -> Result<(), PassEnd> {
+    let count = if work.shared_file { 1 } else { work.motors.unwrap_or(1) };
+    for number in (0..count).filter(|_| work.test.start() != Start::Fresh) {
+        target.ensure(&name(work, number), work.file_size, context).await?;
+    }
+    Ok(())
+}
+
 /// The files that the motors will work on, written where the test needs them complete. Motors that share
 /// one file have a copy each of what it should hold, of which each keeps its own part up to date.
 async fn lend(
@@ -218,15 +233,15 @@ async fn lend(
     context: &mut PassContext<'_>,
 ) -> Result<Vec<FileState>, PassEnd> {
     let (size, fresh) = (crew.work.file_size, crew.work.test.start() == Start::Fresh);
+    prepare(crew.work, target, context).await?;
     let mut files = Vec::new();
     for number in 0..motors {
-        let name = name(crew, number, fresh);
+        let name = name(crew.work, number);
         let first = files.first().cloned();
         files.push(match first.filter(|_| crew.work.shared_file) {
             Some(shared) => shared,
             None if fresh => target.unmade(&name, size),
             None => {
-                target.ensure(&name, size, context).await?;
                 let lent = target.files.get(&name).cloned();
                 lent.ok_or_else(|| PassEnd::Broken(format!("{name} is not there")))?
             }
@@ -235,12 +250,12 @@ async fn lend(
     Ok(files)
 }
 
-fn name(crew: &RecordCrew<'_>, number: u32, fresh: bool) -> String {
-    match (crew.work.shared_file, fresh) {
+fn name(work: &RecordWork, number: u32) -> String {
+    match (work.shared_file, work.test.start() == Start::Fresh) {
         (true, true) => "new".into(),
-        (true, false) => format!("data-{}", crew.work.file_size),
+        (true, false) => format!("data-{}", work.file_size),
         (false, true) => format!("new-{number}"),
-        (false, false) => format!("motor-{number}-{}", crew.work.file_size),
+        (false, false) => format!("motor-{number}-{}", work.file_size),
     }
 }
 
@@ -252,7 +267,7 @@ fn take_back(crew: &RecordCrew<'_>, motors: u32, files: Vec<FileState>, target: 
     for (number, file) in (0..motors).zip(files) {
         let part = if crew.work.shared_file { Part { index: number, count: motors } } else { Part::WHOLE };
         let range = part.bytes(crew.work);
-        if let Some(known) = target.files.get_mut(&name(crew, number, false)) {
+        if let Some(known) = target.files.get_mut(&name(crew.work, number)) {
             known.adopt(&file, range);
         }
     }

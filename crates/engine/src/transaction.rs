@@ -176,7 +176,7 @@ impl Motor<'_> {
     }
 
     async fn open(&mut self, path: String, how: OpenHow) -> Result<FileRef, OpError> {
-        match self.meta(MetaOp::Open { path, how }).await? {
+        match self.meta(MetaOp::open(path, how)).await? {
             MetaYield::Opened { file, .. } => Ok(file),
             _ => Err(OpError::new(ErrorClass::Protocol, "open", "no file in the reply")),
         }

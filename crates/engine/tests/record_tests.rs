@@ -1,7 +1,6 @@
 //! Every test of a sweep on doubles: what is visited, counted, verified and told.
 #![expect(clippy::unwrap_used, reason = "a test may panic, its helper functions too")]
 
-use std::collections::BTreeSet;
 use std::sync::{Arc, mpsc};
 
 use sharebench_engine::{Clock, Run, RunEnd, StartError, StopSignal};
@@ -37,7 +36,7 @@ fn run(sweep: &str, verify: &str, target: impl Target + 'static) -> Ran {
     let run = Run {
         plan: &plan,
         targets: &[Arc::new(target)],
-        done: &BTreeSet::new(),
+        done: &[],
         directory: ".sharebench-test",
         resumed: false,
         stop: &StopSignal::default(),

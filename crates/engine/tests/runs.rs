@@ -1,6 +1,5 @@
 //! Whole runs on doubles: what is measured, what is told, and what is left behind.
 
-use std::collections::BTreeSet;
 use std::sync::{Arc, mpsc};
 
 use sharebench_engine::{Clock, Run, RunEnd, StartError, StopSignal};
@@ -27,7 +26,7 @@ struct Ran {
     failures: Vec<String>,
 }
 
-fn execute(text: &str, target: impl Target + 'static, done: &BTreeSet<u32>, stop: &StopSignal) -> Ran {
+fn execute(text: &str, target: impl Target + 'static, done: &[StepResult], stop: &StopSignal) -> Ran {
     let plan = plan(text);
     let targets: Vec<Arc<dyn Target>> = plan
         .targets
@@ -60,7 +59,7 @@ fn execute(text: &str, target: impl Target + 'static, done: &BTreeSet<u32>, stop
 }
 
 fn all(text: &str, target: impl Target + 'static) -> Ran {
-    execute(text, target, &BTreeSet::new(), &StopSignal::default())
+    execute(text, target, &[], &StopSignal::default())
 }
 
 #[test]
@@ -181,15 +180,15 @@ fn a_silent_server_is_a_timeout_and_not_a_hang() {
 fn a_run_that_is_stopped_at_once_measures_nothing_and_leaves_nothing() {
     let (target, stop) = (MemoryTarget::new(), StopSignal::default());
     stop.stop();
-    let ran = execute(SWEEP, target.clone(), &BTreeSet::new(), &stop);
+    let ran = execute(SWEEP, target.clone(), &[], &stop);
     assert_eq!(ran.end.unwrap().outcome, RunOutcome::Stopped);
     assert!(ran.steps.is_empty() && target.names().is_empty());
 }
 
 #[test]
 fn a_resumed_run_measures_only_what_is_missing() {
-    let done: BTreeSet<u32> = (0..40).collect();
-    let ran = execute(SWEEP, MemoryTarget::new(), &done, &StopSignal::default());
+    let done = all(SWEEP, MemoryTarget::new()).steps;
+    let ran = execute(SWEEP, MemoryTarget::new(), &done[..40], &StopSignal::default());
     assert_eq!(ran.steps.iter().map(|step| step.index).collect::<Vec<_>>(), (40..48).collect::<Vec<_>>());
 }
 

@@ -149,6 +149,7 @@ fn finished(
             plan: String::new(),
             seed: 0,
             steps_planned: run.steps.len() as u32,
+            repeat: None,
             environment: environment.clone(),
             targets: run.targets.iter().map(target).collect(),
         },

@@ -26,6 +26,12 @@ pub mod axis {
     pub const RATE: &str = "rate";
     /// Name of the mix of transactions.
     pub const WORKLOAD: &str = "workload";
+    /// Cache policy, where it is not the usual one.
+    pub const CACHE: &str = "cache";
+    /// Sync policy, where it is not the usual one.
+    pub const SYNC: &str = "sync";
+    /// What the measured time includes beside the operations: `close`, `flush`, `flush+close`.
+    pub const INCLUDED: &str = "included";
     /// `shared` where the motors of a cell share one file; each has its own where the axis is missing.
     pub const FILES: &str = "files";
     /// What offsets are multiples of, where that is not the record size.

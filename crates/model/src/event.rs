@@ -1,6 +1,6 @@
 //! Run events: the only interface between the engine and everything that shows or stores.
 
-use crate::{Coordinates, ErrorClass, Facts, RunHeader, RunOutcome, StepResult};
+use crate::{Coordinates, ErrorClass, Facts, PrecisionReport, Round, RunHeader, RunOutcome, StepResult};
 
 /// Something that happened in a run, in order.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,6 +14,8 @@ pub enum RunEvent {
         /// What was negotiated and what the server says of itself.
         facts: Facts,
     },
+    /// A round over the cells begins.
+    Round(Round),
     /// A step begins (its preparation included).
     StepStarted {
         /// Position in the schedule.
@@ -45,6 +47,8 @@ pub enum RunEvent {
     },
     /// A step was measured.
     StepFinished(Box<StepResult>),
+    /// The last round over the cells has ended; only where their number was not fixed in advance.
+    Precision(Box<PrecisionReport>),
     /// Something the user should know.
     Warning(String),
     /// Last event of a run.

@@ -14,9 +14,12 @@
 mod check;
 mod coordinates;
 mod event;
+mod evidence;
 mod histogram;
 mod measure;
 mod op;
+mod policy;
+mod precision;
 mod random;
 mod run;
 pub mod units;
@@ -24,11 +27,16 @@ pub mod units;
 pub use check::{Check, Verdict};
 pub use coordinates::{Coordinates, Value, axis};
 pub use event::RunEvent;
+pub use evidence::{Evidence, PolicyCount, Residency};
 pub use histogram::{Histogram, HistogramError};
-pub use measure::{CpuTime, IoBytes, Measure, MotorShare, RateBase, WireCount};
+pub use measure::{
+    CLIENT_CACHED_FROM, CpuTime, IoBytes, Measure, MotorShare, RateBase, ResponseWorth, WireCount,
+};
 pub use op::{
     DataOp, Entry, ErrorClass, FileRef, MetaOp, MetaReply, MetaYield, OpError, OpenHow, Reply, Slot, Space,
     Stability, Stat,
 };
+pub use policy::{CachePolicy, IoPolicy, SyncPolicy};
+pub use precision::{CellPrecision, PrecisionReport, RepeatRule, Round, Standing};
 pub use random::{Random, mix};
 pub use run::{Facts, IMPORTED, ORIGIN_FACT, RunHeader, RunOutcome, StepResult, TargetIdentity};

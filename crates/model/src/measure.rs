@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ErrorClass, Histogram};
+use crate::{ErrorClass, Evidence, Histogram};
 
 /// What throughput is divided by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -40,7 +40,11 @@ impl IoBytes {
     }
 }
 
-/// What crossed the wire, counted by the adapter itself.
+/// From this share of cached bytes on a cell is called served by the client's cache: below it, even a cache
+/// of infinite speed makes less of a difference than the 2 % that reports call none.
+pub const CLIENT_CACHED_FROM: f64 = 0.02;
+
+/// What crossed the wire, counted by the adapter itself or by the operating system for a mount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct WireCount {
     /// Requests sent.
@@ -69,6 +73,31 @@ impl WireCount {
     }
 }
 
+impl WireCount {
+    /// What was counted since `earlier`; none when a count went back, which is what counters do that were reset.
+    pub fn checked_since(self, earlier: Self) -> Option<Self> {
+        Some(Self {
+            requests: self.requests.checked_sub(earlier.requests)?,
+            sent: self.sent.checked_sub(earlier.sent)?,
+            received: self.received.checked_sub(earlier.received)?,
+            payload_sent: self.payload_sent.checked_sub(earlier.payload_sent)?,
+            payload_received: self.payload_received.checked_sub(earlier.payload_received)?,
+        })
+    }
+
+    /// File data in both directions.
+    pub fn payload(self) -> u64 {
+        self.payload_sent + self.payload_received
+    }
+
+    /// Bytes of `application` that a cache between application and wire must have served or kept: what
+    /// did not cross the wire in its direction.
+    pub fn uncrossed(self, application: IoBytes) -> u64 {
+        application.read.saturating_sub(self.payload_received)
+            + application.written.saturating_sub(self.payload_sent)
+    }
+}
+
 impl std::ops::AddAssign for WireCount {
     fn add_assign(&mut self, other: Self) {
         self.requests += other.requests;
@@ -93,6 +122,18 @@ impl CpuTime {
     pub fn total_ns(self) -> u64 {
         self.user_ns + self.kernel_ns
     }
+}
+
+/// How much the response times of a step say of one of their quantiles: requests that queue behind each
+/// other are not independent.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ResponseWorth {
+    /// Which quantile, 0..1.
+    pub quantile: f64,
+    /// As many independent times would place it as well.
+    pub n: f64,
+    /// Degrees of freedom behind that figure.
+    pub freedom: f64,
 }
 
 /// What one of several motors contributed to a cell.
@@ -125,7 +166,8 @@ pub struct Measure {
     pub bytes: IoBytes,
     /// Bytes whose content was checked and right.
     pub verified: u64,
-    /// What the adapter counted on the wire; none for local paths.
+    /// What was counted on the wire, by the adapter or (for mounts, see the target's fact `wire_counter`) by
+    /// the operating system; none for local paths.
     pub wire: Option<WireCount>,
     /// Failures by class.
     pub errors: BTreeMap<ErrorClass, u64>,
@@ -141,12 +183,16 @@ pub struct Measure {
     pub censored: u64,
     /// ended - intended per transaction.
     pub response: Histogram,
+    /// What the response times are worth at their usual quantiles; empty where nobody looked.
+    pub response_worth: Vec<ResponseWorth>,
     /// ended - started per transaction.
     pub service: Histogram,
     /// started - intended per transaction.
     pub lag: Histogram,
     /// CPU time of the measuring process within the window.
     pub client_cpu: CpuTime,
+    /// What was seen of caches and durability.
+    pub evidence: Evidence,
 }
 
 impl Measure {
@@ -192,6 +238,43 @@ impl Measure {
         per_second(self.transactions, self.base_ns())
     }
 
+    /// Part of the busy time that operations took: flushes and closes that count as busy are left out.
+    pub fn operations_ns(&self) -> u64 {
+        self.busy_ns.saturating_sub(self.evidence.flush_ns + self.evidence.close_ns)
+    }
+
+    /// Written bytes per second until the last of them was acknowledged; none where flushes were not
+    /// measured, so that [`Self::throughput`] says the same.
+    pub fn acknowledged(&self) -> Option<f64> {
+        self.flushed().and_then(|written| per_second(written, self.operations_ns()))
+    }
+
+    /// Written bytes per second until they were durable, the flush included; none where it was not measured.
+    pub fn durable(&self) -> Option<f64> {
+        let spent = self.busy_ns.saturating_sub(self.evidence.close_ns);
+        self.flushed().and_then(|written| per_second(written, spent))
+    }
+
+    fn flushed(&self) -> Option<u64> {
+        (self.evidence.flushes > 0 && self.bytes.written > 0).then_some(self.bytes.written)
+    }
+
+    /// Share of the application's bytes that did not cross the wire: the client's cache served or kept them
+    /// (`max(0, 1 - W/B)` in each direction). None where nothing moved or nobody counted.
+    pub fn client_cache_share(&self) -> Option<f64> {
+        let application = self.bytes.total();
+        (application > 0).then_some(())?;
+        Some(self.wire?.uncrossed(self.bytes) as f64 / application as f64)
+    }
+
+    /// File bytes on the wire per application byte (W/B): above 1 the client fetched or wrote more than it
+    /// was asked for. None where nothing moved or nobody counted.
+    pub fn wire_amplification(&self) -> Option<f64> {
+        let application = self.bytes.total();
+        (application > 0).then_some(())?;
+        Some(self.wire?.payload() as f64 / application as f64)
+    }
+
     /// Client CPU nanoseconds per operation.
     pub fn cpu_per_operation_ns(&self) -> Option<f64> {
         (self.operations > 0).then(|| self.client_cpu.total_ns() as f64 / self.operations as f64)
@@ -205,4 +288,46 @@ impl Measure {
 
 fn per_second(count: u64, nanos: u64) -> Option<f64> {
     (nanos > 0).then(|| count as f64 * 1e9 / nanos as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_measured_flush_tells_acknowledged_from_durable_writes() {
+        let bytes = IoBytes { read: 0, written: 1_000_000 };
+        let evidence = Evidence { flushes: 2, flush_ns: 500, close_ns: 250, ..Evidence::default() };
+        let measure = Measure { busy_ns: 1000, bytes, evidence, ..Measure::default() };
+        assert_eq!(measure.operations_ns(), 250);
+        assert_eq!(measure.acknowledged(), Some(4e12));
+        assert_eq!(measure.durable(), Some(1e15 / 750.0));
+        let plain = Measure { evidence: Evidence::default(), ..measure };
+        assert_eq!((plain.acknowledged(), plain.durable()), (None, None));
+    }
+
+    fn measure(read: u64, written: u64, received: u64, sent: u64) -> Measure {
+        let wire = WireCount { payload_received: received, payload_sent: sent, ..WireCount::default() };
+        Measure { bytes: IoBytes { read, written }, wire: Some(wire), ..Measure::default() }
+    }
+
+    #[test]
+    fn what_did_not_cross_the_wire_came_from_the_client() {
+        let share = |measure: Measure| measure.client_cache_share();
+        assert_eq!(share(measure(1000, 0, 250, 0)), Some(0.75));
+        assert_eq!(share(measure(0, 1000, 0, 1000)), Some(0.0));
+        // Read-ahead in one direction does not pay for what the other kept.
+        assert_eq!(share(measure(500, 500, 5000, 0)), Some(0.5));
+        assert_eq!(measure(1000, 0, 1250, 0).wire_amplification(), Some(1.25));
+        assert_eq!(share(measure(0, 0, 0, 0)), None);
+        assert_eq!(share(Measure { wire: None, ..measure(1, 1, 1, 1) }), None);
+    }
+
+    #[test]
+    fn a_counter_that_went_back_says_nothing() {
+        let (more, less) =
+            (measure(0, 0, 9, 9).wire.unwrap_or_default(), measure(0, 0, 4, 9).wire.unwrap_or_default());
+        assert_eq!(more.checked_since(less).map(WireCount::payload), Some(5));
+        assert_eq!(less.checked_since(more), None);
+    }
 }

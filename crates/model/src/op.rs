@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::{IoPolicy, Residency};
+
 /// One I/O buffer of a session, and the identity of the operation in flight that uses it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Slot(pub u32);
@@ -83,6 +85,9 @@ pub enum MetaOp {
         path: String,
         /// Access and disposition.
         how: OpenHow,
+        /// Caches and durability of all that is done with the open file; a target that cannot keep it
+        /// answers [`ErrorClass::Unsupported`] and opens nothing.
+        policy: IoPolicy,
     },
     /// Close a file; its [`FileRef`] is void afterwards, also when this fails.
     Close {
@@ -144,6 +149,19 @@ pub enum MetaOp {
         /// The file.
         file: FileRef,
     },
+    /// Look how much of an open file this machine's page cache holds, without changing that; yields
+    /// [`MetaYield::Residency`], or [`ErrorClass::Unsupported`] where there is no page cache to look at.
+    Residency {
+        /// The file.
+        file: FileRef,
+    },
+}
+
+impl MetaOp {
+    /// Opens a file with the usual policy.
+    pub fn open(path: impl Into<String>, how: OpenHow) -> Self {
+        Self::Open { path: path.into(), how, policy: IoPolicy::default() }
+    }
 }
 
 /// The end of a [`MetaOp`].
@@ -173,6 +191,8 @@ pub enum MetaYield {
     Entries(Vec<Entry>),
     /// Room on the target.
     Space(Space),
+    /// What the page cache holds of an open file.
+    Residency(Residency),
 }
 
 /// Attributes of a name.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Check, Coordinates, Measure, Verdict};
+use crate::{Check, Coordinates, Measure, RepeatRule, Verdict};
 
 /// Named facts: environment, versions, what a target negotiated. Never a secret.
 pub type Facts = BTreeMap<String, String>;
@@ -24,7 +24,7 @@ pub struct TargetIdentity {
 }
 
 /// All that is needed to repeat a run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunHeader {
     /// What the user calls it, or the command.
     pub title: String,
@@ -36,8 +36,10 @@ pub struct RunHeader {
     pub plan: String,
     /// Seed of every random choice.
     pub seed: u64,
-    /// Steps the plan holds.
+    /// Steps the plan holds: at most, where a rule decides how many.
     pub steps_planned: u32,
+    /// What decides how often cells are measured; none when the number is fixed.
+    pub repeat: Option<RepeatRule>,
     /// Machine, kernel, CPU, clock.
     pub environment: Facts,
     /// Systems under test, in the plan's order.
@@ -87,6 +89,8 @@ pub enum RunOutcome {
     Stopped,
     /// A target could not be used any longer; the reason.
     TargetLost(String),
+    /// The user's own command between steps failed; which, and what it said.
+    HookFailed(String),
     /// The engine failed; the numbers are not to be trusted; the reason.
     EngineFailed(String),
 }

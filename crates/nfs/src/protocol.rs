@@ -170,6 +170,15 @@ pub enum StableHow {
 }
 
 impl StableHow {
+    /// As RFC 1813 spells it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Unstable => "UNSTABLE",
+            Self::DataSync => "DATA_SYNC",
+            Self::FileSync => "FILE_SYNC",
+        }
+    }
+
     /// Reads it.
     #[inline]
     pub fn get(reader: &mut Reader<'_>) -> Result<Self, XdrError> {

@@ -10,13 +10,16 @@
 //! ```
 
 mod auto;
+mod bounds;
 mod mistake;
 mod pace;
 mod parse;
 mod parse_sweep;
 mod plan;
+mod policies;
 mod range;
 mod record_work;
+mod repeat;
 mod resolve;
 mod resolved;
 mod schedule;
@@ -26,11 +29,15 @@ mod workload;
 mod write;
 
 pub use auto::Auto;
+pub use bounds::{Bounds, MOST_WALL};
 pub use mistake::{Mistake, Mistakes};
 pub use pace::{Arrivals, Pace, Think};
 pub use plan::{Depth, Load, Plan, PlannedTarget, Sweep, Verify};
+pub use policies::Policies;
 pub use range::{Countable, Values};
 pub use record_work::{Grid, RecordWork};
+pub use repeat::{Precision, Repeat};
 pub use resolved::{ResolvedPlan, StepPlan, TransactionWork, Work};
+pub use schedule::{Cell, Schedule};
 pub use test::{Access, Direction, Pattern, Start, Test};
 pub use workload::{CopyDirection, DataFile, Extent, Transaction, WORKLOADS, Workload};

@@ -8,7 +8,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::mistake::nearest;
-use crate::{Depth, Load, Mistake, Mistakes, Plan, PlannedTarget, Verify};
+use crate::{Depth, Load, Mistake, Mistakes, Plan, PlannedTarget, Policies, Verify};
 
 impl Plan {
     /// Reads a plan; all mistakes at once. Values are checked against each other by [`Plan::resolve`].
@@ -45,13 +45,16 @@ impl Plan {
     }
 }
 
-const TOP: [&str; 11] = [
+const TOP: [&str; 14] = [
     "title",
     "seed",
     "repetitions",
+    "precision",
+    "budget",
     "sample",
     "verify",
     "timeout",
+    "between",
     "link",
     "target",
     "sweep",
@@ -76,10 +79,13 @@ impl Reader<'_> {
                 "title" => self.plan.title = self.string(field, value),
                 "seed" => self.plan.seed = self.seed(field, value),
                 "repetitions" => self.plan.repetitions = self.count(field, value),
+                "precision" => self.plan.precision = self.parsed(field, value),
+                "budget" => self.plan.budget = self.duration(field, value),
                 "sample" => self.plan.sample = self.duration(field, value),
                 "timeout" => self.plan.timeout = self.duration(field, value),
                 "link" => self.plan.link = self.parsed(field, value),
                 "verify" => self.plan.verify = self.verify(field, value),
+                "between" => self.plan.between = self.string(field, value),
                 "target" => self.targets(value),
                 "sweep" => self.plan.sweep = self.section(field, value, Self::sweep),
                 "depth" => self.plan.depth = self.section(field, value, Self::depth),
@@ -159,9 +165,20 @@ impl Reader<'_> {
             "record_sizes" => depth.record_sizes = self.values("depth.record_sizes", value),
             "depths" => depth.depths = self.values("depth.depths", value),
             "tests" => depth.tests = self.tests("depth.tests", value),
+            other => self.policies(&mut depth.policies, "depth", other, value),
+        }
+        &["file_size", "record_sizes", "depths", "tests", "cache", "sync", "include_close", "include_flush"]
+    }
+
+    pub(crate) fn policies(&mut self, policies: &mut Policies, section: &str, name: &str, value: &Item<'_>) {
+        let field = format!("{section}.{name}");
+        match name {
+            "cache" => policies.cache = self.items(&field, value),
+            "sync" => policies.sync = self.items(&field, value),
+            "include_close" => policies.include_close = self.flag(&field, value),
+            "include_flush" => policies.include_flush = self.flag(&field, value),
             _ => {}
         }
-        &["file_size", "record_sizes", "depths", "tests"]
     }
 
     fn load(&mut self, load: &mut Load, name: &str, value: &Item<'_>) -> &'static [&'static str] {
@@ -285,7 +302,7 @@ mod tests {
         let resolved = Plan::parse(text).unwrap().resolve().unwrap();
         assert_eq!(resolved.targets[1].name, "smb-2");
         let again = Plan::parse(&resolved.typed.to_toml()).unwrap().resolve().unwrap();
-        assert_eq!(again.steps, resolved.steps);
+        assert_eq!(again.cells, resolved.cells);
         assert_eq!(again.typed.to_toml(), resolved.typed.to_toml());
     }
 
@@ -322,11 +339,11 @@ mod tests {
     fn an_open_load_has_a_step_for_each_number_of_motors_and_each_rate() {
         let text = "[[target]]\nurl = '/tmp'\n[load]\nworkload = 'single-read'\narrivals = 'poisson'\nsteps = [8, 16]\nrates = [100, 500]\n";
         let resolved = Plan::parse(text).unwrap().resolve().unwrap();
-        let cells: Vec<String> = resolved.steps.iter().map(|step| step.coordinates.to_string()).collect();
+        let cells: Vec<String> = resolved.loads.iter().map(|load| load.0.to_string()).collect();
         assert_eq!(cells.len(), 4);
         assert_eq!(cells[1], "arrivals=poisson motors=8 rate=500 workload=single-read");
         let again = Plan::parse(&resolved.typed.to_toml()).unwrap().resolve().unwrap();
-        assert_eq!(again.steps, resolved.steps);
+        assert_eq!(again.loads, resolved.loads);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use toml::de::DeValue;
 use crate::parse::{Item, Reader};
 use crate::{Countable, Sweep, Test, Values};
 
-const SWEEP: [&str; 11] = [
+const SWEEP: [&str; 15] = [
     "auto",
     "file_sizes",
     "record_sizes",
@@ -19,6 +19,10 @@ const SWEEP: [&str; 11] = [
     "stride",
     "read_share",
     "stream_buffer",
+    "cache",
+    "sync",
+    "include_close",
+    "include_flush",
 ];
 
 /// What one word of a list of tests stands for.
@@ -51,7 +55,7 @@ impl Reader<'_> {
             "stride" => sweep.stride = self.values("sweep.stride", value),
             "read_share" => sweep.read_share = self.values("sweep.read_share", value),
             "stream_buffer" => sweep.stream_buffer = self.parsed("sweep.stream_buffer", value),
-            _ => {}
+            other => self.policies(&mut sweep.policies, "sweep", other, value),
         }
         &SWEEP
     }
@@ -68,18 +72,22 @@ impl Reader<'_> {
         Some(items.into_iter().flat_map(|named| named.0).collect())
     }
 
-    fn items<T: FromStr<Err: ToString>>(&mut self, field: &str, value: &Item<'_>) -> Option<Vec<T>> {
+    pub(crate) fn items<T: FromStr<Err: ToString>>(
+        &mut self,
+        field: &str,
+        value: &Item<'_>,
+    ) -> Option<Vec<T>> {
         if let DeValue::Array(items) = value.get_ref() {
             return Some(items.iter().filter_map(|item| self.parsed(field, item)).collect());
         }
         self.parsed(field, value).map(|item| vec![item])
     }
 
-    fn flag(&mut self, field: &str, value: &Item<'_>) -> Option<bool> {
+    pub(crate) fn flag(&mut self, field: &str, value: &Item<'_>) -> Option<bool> {
         if let DeValue::Boolean(flag) = value.get_ref() {
             return Some(*flag);
         }
-        self.blame(field, value, "is neither true nor false", "without quotes");
+        self.blame(field, value, "is neither true nor false", "write true or false without quotes");
         None
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use sharebench_model::units::{BitRate, ByteSize};
 
-use crate::{Arrivals, Auto, Test, Think};
+use crate::{Arrivals, Auto, Policies, Precision, Test, Think};
 
 /// How thoroughly reads are checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -64,6 +64,8 @@ pub struct Sweep {
     pub read_share: Option<Vec<u32>>,
     /// Buffer of the buffered streams, in bytes.
     pub stream_buffer: Option<ByteSize>,
+    /// With which caches and which durability.
+    pub policies: Policies,
 }
 
 /// Request sizes x queue depths x tests on one file.
@@ -77,6 +79,8 @@ pub struct Depth {
     pub depths: Option<Vec<u32>>,
     /// What to do.
     pub tests: Option<Vec<Test>>,
+    /// With which caches and which durability.
+    pub policies: Policies,
 }
 
 /// Users in steps.
@@ -109,8 +113,12 @@ pub struct Plan {
     pub title: Option<String>,
     /// Seed of every random choice; drawn when missing.
     pub seed: Option<u64>,
-    /// How often every cell is measured on every target.
+    /// How often every cell is measured on every target; missing means until `precision` is reached.
     pub repetitions: Option<u32>,
+    /// Cells are repeated until their interval is this narrow.
+    pub precision: Option<Precision>,
+    /// Time for all cells, spent where the intervals are widest.
+    pub budget: Option<Duration>,
     /// Least time a cell is measured per repetition.
     pub sample: Option<Duration>,
     /// How reads are checked.
@@ -119,6 +127,8 @@ pub struct Plan {
     pub timeout: Option<Duration>,
     /// Rate of the link to the targets, where the user knows it.
     pub link: Option<BitRate>,
+    /// A command of the user's own that runs on this machine before each step is measured, by `sh -c`.
+    pub between: Option<String>,
     /// Systems under test.
     pub targets: Vec<PlannedTarget>,
     /// Cells of file and record sizes.

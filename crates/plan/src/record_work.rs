@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use sharebench_model::{Coordinates, Value, axis};
+use sharebench_model::{CachePolicy, Coordinates, IoPolicy, SyncPolicy, Value, axis};
 
-use crate::{Access, Direction, Pattern, Test};
+use crate::schedule::Cell;
+use crate::{Access, Direction, Pattern, Test, Work};
 
 /// One test on files of one size.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,6 +33,12 @@ pub struct RecordWork {
     pub read_share: u32,
     /// Buffer of a buffered stream, in bytes.
     pub stream_buffer: u32,
+    /// Caches and durability of the measured files.
+    pub policy: IoPolicy,
+    /// The time of closing the file belongs to the test.
+    pub include_close: bool,
+    /// The time of a flush after the writes of each pass belongs to the test.
+    pub include_flush: bool,
 }
 
 /// Where the records of a file lie: `first`, `first + spacing`, and so on.
@@ -67,6 +74,9 @@ impl RecordWork {
             stride: Self::STRIDE,
             read_share: Self::READ_SHARE,
             stream_buffer: Self::STREAM_BUFFER,
+            policy: IoPolicy::default(),
+            include_close: false,
+            include_flush: false,
         }
     }
 
@@ -94,9 +104,44 @@ impl RecordWork {
         ]
     }
 
+    /// What decides where its requests begin and end, by name and in bytes.
+    pub fn boundaries(&self) -> [(&'static str, u64); 2] {
+        let record = ("record", u64::from(self.record_size));
+        match self.test.access() {
+            Access::Stream => [("stream buffer", u64::from(self.stream_buffer)), ("file", self.file_size)],
+            _ if self.align == record.1 => [record; 2],
+            _ => [record, ("spacing of offsets", self.align)],
+        }
+    }
+
+    /// Requests in so many bytes of whole passes.
+    pub fn requests_in(&self, bytes: u64) -> u64 {
+        if self.test.access() != Access::Stream {
+            return bytes / u64::from(self.record_size.max(1));
+        }
+        let buffer = u64::from(self.stream_buffer.max(1));
+        let (passes, rest) = (bytes / self.file_size.max(1), bytes % self.file_size.max(1));
+        passes * self.file_size.div_ceil(buffer) + rest / buffer
+    }
+
     /// Files of `file_size` that the cell needs on its target.
     pub fn files_at_once(&self) -> u64 {
         if self.shared_file { 1 } else { u64::from(self.motors.unwrap_or(1)) }
+    }
+
+    /// What the time includes beside the operations.
+    fn included(&self) -> Option<&'static str> {
+        match (self.include_flush, self.include_close) {
+            (false, false) => None,
+            (true, false) => Some("flush"),
+            (false, true) => Some("close"),
+            (true, true) => Some("flush+close"),
+        }
+    }
+
+    /// The cell with what tells it from others.
+    pub(crate) fn into_cell(self) -> Cell {
+        (self.coordinates(), Work::Records(self))
     }
 
     /// What tells the cell from others: sizes, test and depth always, further axes where they are not at
@@ -121,6 +166,15 @@ impl RecordWork {
                 (self.test.access() == Access::Stream && self.stream_buffer != Self::STREAM_BUFFER)
                     .then(|| Value::Bytes(u64::from(self.stream_buffer))),
             ),
+            (
+                axis::CACHE,
+                (self.policy.cache != CachePolicy::Normal).then(|| Value::text(self.policy.cache.name())),
+            ),
+            (
+                axis::SYNC,
+                (self.policy.sync != SyncPolicy::Normal).then(|| Value::text(self.policy.sync.name())),
+            ),
+            (axis::INCLUDED, self.included().map(Value::text)),
         ];
         let coordinates = Coordinates::new()
             .with(axis::TEST, Value::text(self.test.name()))

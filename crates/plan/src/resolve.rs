@@ -7,8 +7,10 @@ use std::time::Duration;
 
 use sharebench_model::units::ByteSize;
 
-use crate::schedule::{Cell, append};
-use crate::{Access, Depth, Mistake, Mistakes, Plan, RecordWork, ResolvedPlan, Test, Verify, Work};
+use crate::{
+    Access, Cell, Depth, Mistake, Mistakes, Plan, Policies, Precision, RecordWork, Repeat, ResolvedPlan,
+    Test, Verify,
+};
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
@@ -16,7 +18,7 @@ pub(crate) const MAX_RECORD: u64 = 64 * MIB;
 pub(crate) const MAX_FILE: u64 = 1 << 44;
 
 /// Most steps a plan may hold: beyond this a plan is a slip of a unit, not a wish.
-const MAX_STEPS: usize = 1_000_000;
+const MAX_STEPS: u64 = 1_000_000;
 
 impl Plan {
     /// Fills defaults and checks everything; all mistakes at once.
@@ -37,37 +39,90 @@ impl Resolver<'_> {
     fn run(&mut self) -> ResolvedPlan {
         self.check_targets();
         let seed = *self.typed.seed.get_or_insert(0);
-        let repetitions = *self.typed.repetitions.get_or_insert(10);
-        self.within("repetitions", u64::from(repetitions), 1, 10_000);
+        let repeat = self.repeat();
         let sample = *self.typed.sample.get_or_insert(Duration::from_millis(200));
         self.duration_within("sample", sample, Duration::from_millis(1), Duration::from_secs(3600));
         let verify = *self.typed.verify.get_or_insert(Verify::Stamps);
         let timeout = *self.typed.timeout.get_or_insert(Duration::from_secs(30));
         self.duration_within("timeout", timeout, Duration::from_millis(10), Duration::from_secs(86_400));
+        let between = self.typed.between.clone();
+        if between.as_ref().is_some_and(|command| command.trim().is_empty()) {
+            self.blame("between", "the command is empty", "such as 'umount /mnt && mount /mnt'");
+        }
         if self.plan.sweep.is_none() && self.plan.depth.is_none() && self.plan.load.is_none() {
             self.blame("plan", "nothing to do", "add a [sweep], [depth] or [load] section");
         }
 
-        let mut steps = Vec::new();
-        let targets = self.plan.targets.len() as u32;
         let mut cells = self.plan.sweep.as_ref().map_or(Vec::new(), |sweep| self.sweep_cells(sweep, sample));
         cells.extend(self.plan.depth.clone().map_or(Vec::new(), |depth| self.depth_cells(depth, sample)));
         let loads = self.plan.load.clone().map_or(Vec::new(), |load| self.load_cells(load));
-        let total = (cells.len() * repetitions as usize + loads.len()) * targets as usize;
-        if total > MAX_STEPS {
-            self.blame(
-                "plan",
-                &format!("{total} steps are more than {MAX_STEPS}"),
-                "use fewer sizes or repetitions",
-            );
-        } else if self.mistakes.0.is_empty() {
-            append(&mut steps, &cells, targets, repetitions, seed, true);
-            append(&mut steps, &loads, targets, 1, seed, false);
-        }
         let title = self.typed.title.get_or_insert_with(|| "run".into()).clone();
         let typed = self.typed.clone();
         let (link, targets) = (typed.link, typed.targets.clone());
-        ResolvedPlan { title, seed, verify, timeout, link, targets, steps, typed }
+        let plan = ResolvedPlan {
+            title,
+            seed,
+            verify,
+            timeout,
+            between,
+            link,
+            targets,
+            cells,
+            loads,
+            repeat,
+            typed,
+        };
+        let steps = plan.steps().most;
+        if steps > MAX_STEPS {
+            self.blame(
+                "plan",
+                &format!("{steps} steps are more than {MAX_STEPS}"),
+                "use fewer sizes or repetitions",
+            );
+        }
+        plan
+    }
+
+    /// When rounds over the cells end: a number, a precision, a budget, or the default precision.
+    fn repeat(&mut self) -> Repeat {
+        let (repetitions, precision, budget) = (self.plan.repetitions, self.plan.precision, self.plan.budget);
+        let cells = self.plan.sweep.is_some() || self.plan.depth.is_some();
+        for (field, given) in [("precision", precision.is_some()), ("budget", budget.is_some())] {
+            if given && !cells {
+                self.blame(
+                    field,
+                    "there is nothing to repeat",
+                    "it needs a [sweep] or a [depth]; steps of users are measured once",
+                );
+            }
+            if given && repetitions.is_some() {
+                self.blame(
+                    field,
+                    "does not go together with a fixed number of repetitions",
+                    "leave one of the two out",
+                );
+            }
+        }
+        if let Some(precision) = precision
+            && !(Precision::RANGE.0..=Precision::RANGE.1).contains(&precision)
+        {
+            let (least, most) = Precision::RANGE;
+            self.blame("precision", &format!("{precision} is outside of {least}..{most}"), "");
+        }
+        if let Some(budget) = budget {
+            self.duration_within("budget", budget, Duration::from_secs(1), Duration::from_secs(30 * 86_400));
+        }
+        if let Some(repetitions) = repetitions {
+            self.within("repetitions", u64::from(repetitions), 1, u64::from(Repeat::MOST_ASKED));
+            return Repeat::times(repetitions);
+        }
+        if let Some(budget) = budget {
+            return Repeat::within(budget, precision);
+        }
+        if !cells {
+            return Repeat::times(1);
+        }
+        Repeat::until(*self.typed.precision.get_or_insert(Precision::DEFAULT))
     }
 
     fn check_targets(&mut self) {
@@ -99,7 +154,8 @@ impl Resolver<'_> {
 
     fn depth_cells(&mut self, depth: Depth, sample: Duration) -> Vec<Cell> {
         let file = depth.file_size.unwrap_or(ByteSize(64 * MIB));
-        let records = depth.record_sizes.unwrap_or_else(|| sizes(&[4 * KIB, 64 * KIB]));
+        let records =
+            depth.record_sizes.unwrap_or_else(|| (1..=10).map(|power| ByteSize(KIB << power)).collect());
         let depths = depth.depths.unwrap_or_else(|| vec![1, 2, 4, 8]);
         let tests = depth
             .tests
@@ -113,6 +169,8 @@ impl Resolver<'_> {
                 format!("{test} knows no queue depth: a stream or mapping is used one record at a time");
             self.blame("depth.tests", &why, "measure it by a sweep");
         }
+        let policies = depth.policies.complete();
+        self.check_policies("depth", &policies);
         let mut cells = Vec::new();
         for &record in &records {
             if record > file {
@@ -131,7 +189,8 @@ impl Resolver<'_> {
                 self.blame("depth.tests", &why, "use a larger file or leave stride-read out");
             }
             for &queue_depth in &depths {
-                cells.extend(tests.iter().map(|&test| depth_cell(test, file, record, queue_depth, sample)));
+                let works = tests.iter().map(|&test| depth_work(test, file, record, queue_depth, sample));
+                cells.extend(works.flat_map(|work| policies.across(&work)).map(RecordWork::into_cell));
             }
         }
         self.typed.depth = Some(Depth {
@@ -139,6 +198,7 @@ impl Resolver<'_> {
             record_sizes: Some(records),
             depths: Some(depths),
             tests: Some(tests),
+            policies,
         });
         cells
     }
@@ -168,6 +228,20 @@ impl Resolver<'_> {
             self.blame(field, "the list is empty", "name at least one test");
         }
         self.check_distinct(field, tests);
+    }
+
+    pub(crate) fn check_policies(&mut self, section: &str, policies: &Policies) {
+        let (cache, sync) = (format!("{section}.cache"), format!("{section}.sync"));
+        let (caches, syncs) = (policies.cache.as_deref(), policies.sync.as_deref());
+        for (field, empty) in
+            [(&cache, caches.is_some_and(<[_]>::is_empty)), (&sync, syncs.is_some_and(<[_]>::is_empty))]
+        {
+            if empty {
+                self.blame(field, "the list is empty", "name at least one policy");
+            }
+        }
+        self.check_distinct(&cache, caches.unwrap_or(&[]));
+        self.check_distinct(&sync, syncs.unwrap_or(&[]));
     }
 
     pub(crate) fn check_distinct<T: Ord + std::fmt::Display>(&mut self, field: &str, list: &[T]) {
@@ -218,13 +292,14 @@ impl Resolver<'_> {
     }
 }
 
-fn sizes(list: &[u64]) -> Vec<ByteSize> {
-    list.iter().copied().map(ByteSize).collect()
-}
-
 /// A position of a depth study.
-fn depth_cell(test: Test, file: ByteSize, record: ByteSize, queue_depth: u32, sample: Duration) -> Cell {
+fn depth_work(
+    test: Test,
+    file: ByteSize,
+    record: ByteSize,
+    queue_depth: u32,
+    sample: Duration,
+) -> RecordWork {
     let record_size = record.0.min(MAX_RECORD) as u32;
-    let work = RecordWork { queue_depth, ..RecordWork::new(test, file.0, record_size, sample) };
-    (work.coordinates(), Work::Records(work))
+    RecordWork { queue_depth, ..RecordWork::new(test, file.0, record_size, sample) }
 }

@@ -1,11 +1,12 @@
 //! A resolved plan: valid, complete, in the order in which it will run.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-use sharebench_model::Coordinates;
 use sharebench_model::units::BitRate;
+use sharebench_model::{Coordinates, IoPolicy};
 
-use crate::{Access, Pace, Plan, PlannedTarget, RecordWork, Test, Verify, Workload};
+use crate::{Access, Cell, Pace, Plan, PlannedTarget, RecordWork, Repeat, Test, Verify, Workload};
 
 /// Motors that perform transactions at a pace.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,7 +32,7 @@ pub enum Work {
     Transactions(TransactionWork),
 }
 
-/// One step of the schedule.
+/// One step of the [`crate::Schedule`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepPlan {
     /// Position in the schedule.
@@ -40,13 +41,15 @@ pub struct StepPlan {
     pub target: u32,
     /// Which repetition.
     pub repetition: u32,
+    /// Index into [`ResolvedPlan::cells`], or into [`ResolvedPlan::loads`] for steps of users.
+    pub cell: usize,
     /// What tells it from the others.
     pub coordinates: Coordinates,
     /// What it does.
     pub work: Work,
 }
 
-/// A valid plan and its schedule. The same plan text gives the same schedule everywhere.
+/// A valid plan. The same plan text gives the same [`crate::Schedule`] everywhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResolvedPlan {
     /// What the run is called.
@@ -57,12 +60,18 @@ pub struct ResolvedPlan {
     pub verify: Verify,
     /// Deadline of one operation, and of connecting.
     pub timeout: Duration,
+    /// The user's command that runs on this machine before each step is measured.
+    pub between: Option<String>,
     /// Rate of the link to the targets, where the user knows it.
     pub link: Option<BitRate>,
     /// Systems under test.
     pub targets: Vec<PlannedTarget>,
-    /// Every step, in order.
-    pub steps: Vec<StepPlan>,
+    /// Cells of sweeps and depth studies, repeated as [`Self::repeat`] says.
+    pub cells: Vec<Cell>,
+    /// Steps of users, measured once each after the cells.
+    pub loads: Vec<Cell>,
+    /// How often the cells are measured.
+    pub repeat: Repeat,
     /// The plan with all defaults filled; parsing and resolving it gives this again.
     pub typed: Plan,
 }
@@ -75,11 +84,19 @@ impl ResolvedPlan {
 
     /// Largest request of any step, in bytes; at least 512.
     pub fn max_record(&self) -> u32 {
-        let blocks = self.steps.iter().map(|step| match &step.work {
+        let blocks = self.works().map(|work| match work {
             Work::Records(work) => work.request_size(),
             Work::Transactions(work) => work.workload.block,
         });
         blocks.max().unwrap_or(512).max(512)
+    }
+
+    /// Every policy of the plan with what its requests must fit, by name and in bytes, each once.
+    pub fn policies(&self) -> BTreeSet<(IoPolicy, &'static str, u64)> {
+        let pairs = self
+            .record_works()
+            .flat_map(|work| work.boundaries().map(|(name, bytes)| (work.policy, name, bytes)));
+        pairs.collect()
     }
 
     /// A test that maps its file into memory, if there is one.
@@ -97,26 +114,20 @@ impl ResolvedPlan {
         files.dedup();
         // The data files of each size, the new ones of a write test beside them, then the users' copies.
         let records = files.iter().map(of).fold(largest, u64::saturating_add);
-        let loads = self.steps.iter().map(|step| match &step.work {
+        let loads = self.works().map(|work| match work {
             Work::Records(_) => 0,
             Work::Transactions(work) => work.workload.bytes_on_target(work.motors),
         });
         records.max(loads.max().unwrap_or(0))
     }
 
-    /// How long the measured parts will take at least, preparation not counted.
-    pub fn least_duration(&self) -> Duration {
-        self.steps
-            .iter()
-            .map(|step| match &step.work {
-                Work::Records(work) => work.sample,
-                Work::Transactions(work) => work.warm_up + work.measure,
-            })
-            .sum()
+    /// What every cell and every step of users does, each once.
+    pub fn works(&self) -> impl Iterator<Item = &Work> {
+        self.cells.iter().chain(&self.loads).map(|(_, work)| work)
     }
 
     fn record_works(&self) -> impl Iterator<Item = &RecordWork> {
-        self.steps.iter().filter_map(|step| match &step.work {
+        self.works().filter_map(|work| match work {
             Work::Records(work) => Some(work),
             Work::Transactions(_) => None,
         })

@@ -1,43 +1,72 @@
-//! The order of steps: repetitions outermost, cells in random order, targets side by side (R1).
+//! The order of steps: rounds outermost, cells in random order, targets side by side (R1).
 
-use sharebench_model::Random;
+use sharebench_model::{Coordinates, Random};
 
-use crate::StepPlan;
 use crate::resolved::Work;
-use sharebench_model::Coordinates;
+use crate::{ResolvedPlan, StepPlan};
 
-/// Cells that are measured on every target.
-pub(crate) type Cell = (Coordinates, Work);
+/// What is measured on every target: where it stands and what it does.
+pub type Cell = (Coordinates, Work);
 
 /// Streams of the seed, so that adding cells to one study does not reorder another.
 const CELL_STREAM: u64 = 1;
 const TARGET_STREAM: u64 = 2;
 
-/// Appends `repetitions` rounds of `cells` on each of `targets`. With `shuffled` the cells of each round
-/// come in random order (sweeps); without, in the order given (rising user loads). The targets of one
-/// cell always follow each other, in random order, so that each pair shares its conditions.
-pub(crate) fn append(
-    steps: &mut Vec<StepPlan>,
-    cells: &[Cell],
-    targets: u32,
-    repetitions: u32,
-    seed: u64,
-    shuffled: bool,
-) {
-    let mut cell_order = Random::new(seed, CELL_STREAM);
-    let mut target_order = Random::new(seed, TARGET_STREAM);
-    for repetition in 0..repetitions {
-        let mut order: Vec<usize> = (0..cells.len()).collect();
-        if shuffled {
-            cell_order.shuffle(&mut order);
-        }
+/// Lays out steps round by round. The order follows from the plan's seed and from which cells took part
+/// in each round, and from nothing else: an interrupted run that is laid out again meets its steps at
+/// the indices they had.
+#[derive(Debug)]
+pub struct Schedule<'p> {
+    plan: &'p ResolvedPlan,
+    cell_order: Random,
+    target_order: Random,
+    round: u32,
+    next: u32,
+}
+
+impl<'p> Schedule<'p> {
+    /// Before the first round.
+    pub fn new(plan: &'p ResolvedPlan) -> Self {
+        let stream = |stream| Random::new(plan.seed, stream);
+        Self { plan, cell_order: stream(CELL_STREAM), target_order: stream(TARGET_STREAM), round: 0, next: 0 }
+    }
+
+    /// The next round over `cells` (indices into [`ResolvedPlan::cells`], ascending), in random order. The
+    /// targets of one cell follow each other, in random order, so that each pair shares its conditions.
+    pub fn round(&mut self, cells: &[usize]) -> Vec<StepPlan> {
+        let mut order = cells.to_vec();
+        self.cell_order.shuffle(&mut order);
+        let mut steps = Vec::with_capacity(order.len() * self.plan.targets.len());
         for cell in order {
-            let mut sides: Vec<u32> = (0..targets).collect();
-            target_order.shuffle(&mut sides);
-            for target in sides {
-                let (coordinates, work) = cells[cell].clone();
-                steps.push(StepPlan { index: steps.len() as u32, target, repetition, coordinates, work });
-            }
+            self.on_every_target(cell, &self.plan.cells[cell], self.round, &mut steps);
+        }
+        self.round += 1;
+        steps
+    }
+
+    /// The steps of users, once each in the order given (rising loads); they follow the last round.
+    pub fn loads(&mut self) -> Vec<StepPlan> {
+        self.target_order = Random::new(self.plan.seed, TARGET_STREAM);
+        let mut steps = Vec::new();
+        for (index, load) in self.plan.loads.iter().enumerate() {
+            self.on_every_target(index, load, 0, &mut steps);
+        }
+        steps
+    }
+
+    fn on_every_target(
+        &mut self,
+        cell: usize,
+        (coordinates, work): &Cell,
+        repetition: u32,
+        steps: &mut Vec<StepPlan>,
+    ) {
+        let mut sides: Vec<u32> = (0..self.plan.targets.len() as u32).collect();
+        self.target_order.shuffle(&mut sides);
+        for target in sides {
+            let (coordinates, work) = (coordinates.clone(), work.clone());
+            steps.push(StepPlan { index: self.next, target, repetition, cell, coordinates, work });
+            self.next += 1;
         }
     }
 }

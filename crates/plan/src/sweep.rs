@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use sharebench_model::CachePolicy;
 use sharebench_model::units::ByteSize;
 
 use crate::resolve::{MAX_FILE, MAX_RECORD, Resolver};
 use crate::schedule::Cell;
-use crate::{Access, Auto, Direction, Pattern, RecordWork, Sweep, Test, Work};
+use crate::{Access, Auto, Direction, Pattern, Policies, RecordWork, Sweep, Test};
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
@@ -26,6 +27,7 @@ struct Axes {
     stride: Vec<u32>,
     read_share: Vec<u32>,
     stream_buffer: ByteSize,
+    policies: Policies,
 }
 
 impl Axes {
@@ -46,6 +48,7 @@ impl Axes {
             stride: sweep.stride.clone().unwrap_or_else(|| vec![RecordWork::STRIDE]),
             read_share: sweep.read_share.clone().unwrap_or_else(|| vec![RecordWork::READ_SHARE]),
             stream_buffer: sweep.stream_buffer.unwrap_or(ByteSize(u64::from(RecordWork::STREAM_BUFFER))),
+            policies: sweep.policies.clone().complete(),
         }
     }
 
@@ -64,6 +67,7 @@ impl Axes {
             stride: any(strides).then(|| self.stride.clone()),
             read_share: any(mixes).then(|| self.read_share.clone()),
             stream_buffer: any(streams).then_some(self.stream_buffer),
+            policies: self.policies.clone(),
         }
     }
 
@@ -89,7 +93,7 @@ impl Axes {
         if mixes(test) {
             vary(&mut works, &self.read_share, |work, share| work.read_share = *share);
         }
-        works
+        works.iter().flat_map(|work| self.policies.across(work)).collect()
     }
 }
 
@@ -138,6 +142,14 @@ fn meaningless(work: &RecordWork) -> Option<(&'static str, String, &'static str)
         let why = format!("{motors} motors cannot share {records} records of {record} in {file}");
         return Some(("sweep.motors", why, "use larger files, smaller records or fewer motors"));
     }
+    if work.test.access() == Access::Mapping && work.policy.cache != CachePolicy::Normal {
+        let why = format!("a mapping is the client's cache itself, which {} passes", work.policy.cache);
+        return Some(("sweep.cache", why, "add normal, or leave the mmap tests out"));
+    }
+    if work.test.access() == Access::Mapping && work.policy.writes_through() {
+        let why = "what is stored into a mapping is never written through".to_owned();
+        return Some(("sweep.sync", why, "add normal (and include_flush), or leave the mmap tests out"));
+    }
     None
 }
 
@@ -164,7 +176,10 @@ impl Resolver<'_> {
             }
             for record in fitting {
                 self.check_divides("sweep.file_sizes", *file, record);
-                pairs.push((*file, record));
+                // A record without a byte is blamed already, and lies nowhere in a file.
+                if record.0 > 0 {
+                    pairs.push((*file, record));
+                }
             }
         }
         if let (Some(auto), true) = (sweep.auto, pairs.is_empty()) {
@@ -181,7 +196,7 @@ impl Resolver<'_> {
             }
             // Two alignments may say the same of one record size.
             let mut seen = std::collections::BTreeSet::new();
-            let named = good.into_iter().map(|work| (work.coordinates(), Work::Records(work)));
+            let named = good.into_iter().map(RecordWork::into_cell);
             cells.extend(named.filter(|(coordinates, _)| seen.insert(coordinates.clone())));
         }
         self.typed.sweep = Some(axes.typed(sweep));
@@ -205,6 +220,7 @@ impl Resolver<'_> {
         for align in axes.align.iter().filter(|align| align.0 != 0) {
             self.within("sweep.align", align.0, 512, MAX_FILE);
         }
+        self.check_policies("sweep", &axes.policies);
         self.within("sweep.stream_buffer", axes.stream_buffer.0, 512, MAX_RECORD);
         self.check_needless(axes, sweep);
     }
@@ -259,7 +275,7 @@ mod tests {
     }
 
     fn pairs(plan: &ResolvedPlan) -> BTreeSet<(u64, u32)> {
-        let works = plan.steps.iter().filter_map(|step| match &step.work {
+        let works = plan.cells.iter().filter_map(|(_, work)| match work {
             Work::Records(work) => Some((work.file_size, work.record_size)),
             Work::Transactions(_) => None,
         });
@@ -277,14 +293,14 @@ mod tests {
         assert!(pairs.contains(&(64 << 10, 4 << 10)) && pairs.contains(&(512 << 20, 16 << 20)));
         // Thirteen tests, of which the strided read needs more than 17 records.
         let strided: Vec<_> =
-            plan.steps.iter().filter(|s| s.coordinates.text("test") == Some("stride-read")).collect();
-        assert!(plan.steps.len() == 12 * 126 + strided.len() && !strided.is_empty(), "{}", plan.steps.len());
+            plan.cells.iter().filter(|cell| cell.0.text("test") == Some("stride-read")).collect();
+        assert!(plan.cells.len() == 12 * 126 + strided.len() && !strided.is_empty(), "{}", plan.cells.len());
     }
 
     #[test]
     fn the_old_matrix_is_written_and_read() {
         let plan = resolve("auto = '1993'").unwrap();
-        assert_eq!((pairs(&plan).len(), plan.steps.len()), (25, 50));
+        assert_eq!((pairs(&plan).len(), plan.cells.len()), (25, 50));
         let subset = resolve(
             "auto = 'full'\nfile_sizes = ['16MiB..64MiB']\nrecord_sizes = ['32KiB..64KiB']\ntests = ['read']",
         );
@@ -298,13 +314,12 @@ mod tests {
 depths = [1, 4]\nmotors = [1, 2]\nalign = [0, '4KiB', '512']\nstride = [3, 17]\nread_share = [0, 50, 100]",
         )
         .unwrap();
-        let count =
-            |test| plan.steps.iter().filter(|step| step.coordinates.text("test") == Some(test)).count();
+        let count = |test| plan.cells.iter().filter(|cell| cell.0.text("test") == Some(test)).count();
         // Alignment 4 KiB is the record size of one of the two: 2 + 3 positions there.
         assert_eq!((count("read"), count("stride-read")), (2 * 2 * 5, 2 * 2 * 5 * 2));
         assert_eq!((count("fread"), count("random-mix")), (2 * 2, 2 * 2 * 5 * 3));
         let again = Plan::parse(&plan.typed.to_toml()).unwrap().resolve().unwrap();
-        assert_eq!((again.steps, again.typed.to_toml()), (plan.steps.clone(), plan.typed.to_toml()));
+        assert_eq!((again.cells, again.typed.to_toml()), (plan.cells.clone(), plan.typed.to_toml()));
     }
 
     #[test]
@@ -338,12 +353,25 @@ depths = [1, 4]\nmotors = [1, 2]\nalign = [0, '4KiB', '512']\nstride = [3, 17]\n
     }
 
     #[test]
+    fn a_zero_is_a_mistake_wherever_it_stands() {
+        for field in ["file_sizes", "record_sizes", "depths", "motors", "stride"] {
+            let shown =
+                resolve(&format!("{field} = [0]\ntests = ['read', 'stride-read', 'fread']")).unwrap_err();
+            assert!(shown.contains(&format!("sweep.{field}: 0")), "{field}: {shown}");
+        }
+        let shown = resolve("stream_buffer = 0\ntests = ['fread']").unwrap_err();
+        assert!(shown.contains("sweep.stream_buffer: 0"), "{shown}");
+        let shown = resolve("record_sizes = [0, '4KiB']\nalign = ['12KiB']").unwrap_err();
+        assert!(shown.contains("the plan has 1 mistake"), "{shown}");
+    }
+
+    #[test]
     fn ranges_stand_where_lists_stand() {
         let plan = resolve(
             "file_sizes = '1MiB..4MiB x2'\nrecord_sizes = ['4KiB', '64KiB..1MiB x4']\ntests = 'streams'",
         )
         .unwrap();
         assert_eq!(pairs(&plan).len(), 3 * 4);
-        assert_eq!(plan.steps.len(), 3 * 4 * 4);
+        assert_eq!(plan.cells.len(), 3 * 4 * 4);
     }
 }

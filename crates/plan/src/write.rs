@@ -3,7 +3,7 @@
 use std::fmt::{Display, Write};
 use std::time::Duration;
 
-use crate::{Arrivals, Plan, Verify};
+use crate::{Arrivals, Plan, Policies, Verify};
 
 impl Plan {
     /// The plan as TOML; [`Plan::parse`] gives the same plan back.
@@ -13,9 +13,12 @@ impl Plan {
             ("title", self.title.as_ref().map(quoted)),
             ("seed", self.seed.map(|seed| quoted(format!("{seed:#x}")))),
             ("repetitions", self.repetitions.map(|n| n.to_string())),
+            ("precision", self.precision.map(quoted)),
+            ("budget", self.budget.map(duration)),
             ("sample", self.sample.map(duration)),
             ("verify", self.verify.map(Verify::name).map(quoted)),
             ("timeout", self.timeout.map(duration)),
+            ("between", self.between.as_ref().map(quoted)),
             ("link", self.link.map(quoted)),
         ];
         fields(&mut text, &top);
@@ -44,6 +47,7 @@ impl Plan {
                 ("stream_buffer", sweep.stream_buffer.map(quoted)),
             ];
             fields(text, &lists);
+            policies(text, &sweep.policies);
         }
         if let Some(depth) = &self.depth {
             text.push_str("\n[depth]\n");
@@ -54,6 +58,7 @@ impl Plan {
                 ("tests", depth.tests.as_deref().map(quoted_list)),
             ];
             fields(text, &lists);
+            policies(text, &depth.policies);
         }
         if let Some(load) = &self.load {
             text.push_str("\n[load]\n");
@@ -71,6 +76,16 @@ impl Plan {
             fields(text, &lists);
         }
     }
+}
+
+fn policies(text: &mut String, policies: &Policies) {
+    let lists = [
+        ("cache", policies.cache.as_deref().map(quoted_list)),
+        ("sync", policies.sync.as_deref().map(quoted_list)),
+        ("include_close", policies.include_close.map(|on| on.to_string())),
+        ("include_flush", policies.include_flush.map(|on| on.to_string())),
+    ];
+    fields(text, &lists);
 }
 
 fn fields(text: &mut String, fields: &[(&str, Option<String>)]) {

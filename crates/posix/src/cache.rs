@@ -1,33 +1,61 @@
-//! Dropping a file from the page cache, and proving it.
+//! A file in the page cache: dropping it, proving that, and looking what is there.
 
 use std::os::fd::RawFd;
+use std::thread::sleep;
+use std::time::Duration;
 
-use sharebench_model::{ErrorClass, OpError};
+use sharebench_model::{ErrorClass, OpError, Residency};
 
 use crate::errno::Errno;
 use crate::sys;
 
+/// Longest pause between two attempts; the pauses double up to it and are half a second together.
+const LONGEST_PAUSE: Duration = Duration::from_millis(256);
+
 /// Writes dirty pages out (they would stay), drops the clean ones and counts what is left. `overlay`
 /// files keep their pages in another file's cache, which only a mapping reaches. Every call is counted.
+///
+/// The kernel passes over pages that are locked: those that are being read ahead, and whole batches that
+/// somebody else is just dropping. They are waited for; pages in use stay, and are an error.
 pub(crate) fn drop_cache(fd: RawFd, overlay: bool, requests: &mut u32) -> Result<(), OpError> {
-    let mut counted = |step, result: Result<(), Errno>| {
+    counted("fsync", sys::fsync(fd), requests)?;
+    let mut pause = Duration::from_millis(1);
+    loop {
+        counted("posix_fadvise", sys::fadvise_dontneed(fd), requests)?;
         *requests += 1;
-        result.map_err(|errno: Errno| errno.at(step))
-    };
-    counted("fsync", sys::fsync(fd))?;
-    counted("posix_fadvise", sys::fadvise_dontneed(fd))?;
-    *requests += 1;
-    let left = match sys::cached_pages(fd) {
-        Ok(pages) if !overlay => pages,
-        _ => left_by_mincore(fd, requests)?,
-    };
-    match left {
-        0 => Ok(()),
-        pages => {
-            let detail = format!("{pages} pages stay in the page cache");
-            Err(OpError::new(ErrorClass::Busy, "drop cache", detail))
+        let left = match sys::cached_pages(fd) {
+            Ok(pages) if !overlay => pages.cached,
+            _ => left_by_mincore(fd, requests)?,
+        };
+        match left {
+            0 => return Ok(()),
+            pages if pause > LONGEST_PAUSE => {
+                let detail = format!("{pages} pages stay in the page cache");
+                return Err(OpError::new(ErrorClass::Busy, "drop cache", detail));
+            }
+            _ => sleep(pause),
         }
+        pause *= 2;
     }
+}
+
+fn counted(step: &'static str, result: Result<(), Errno>, requests: &mut u32) -> Result<(), OpError> {
+    *requests += 1;
+    result.map_err(|errno| errno.at(step))
+}
+
+/// What the page cache holds of a file. Nothing is changed by looking.
+pub(crate) fn residency(fd: RawFd, overlay: bool, requests: &mut u32) -> Result<Residency, OpError> {
+    *requests += 2;
+    let bytes = sys::fstat(fd).map_err(|errno| errno.at("fstat"))?.st_size.cast_unsigned();
+    let page = sys::page_bytes();
+    let (pages, dirty) = match sys::cached_pages(fd) {
+        Ok(pages) if !overlay => (pages.cached, Some(pages.dirty)),
+        _ => (left_by_mincore(fd, requests)?, None),
+    };
+    // The last page may reach beyond the end.
+    let within = |pages: u64| pages.saturating_mul(page).min(bytes);
+    Ok(Residency { bytes, resident: within(pages), dirty: dirty.map(within) })
 }
 
 /// For kernels before 6.5 and for sandboxes that forbid `cachestat`.
@@ -52,7 +80,23 @@ mod tests {
         file.sync_all().unwrap();
         assert_eq!(sys::resident_pages(file.as_raw_fd(), 40_000), Ok(10));
         if let Ok(pages) = sys::cached_pages(file.as_raw_fd()) {
-            assert_eq!(pages, 10);
+            assert_eq!(pages, sys::CachedPages { cached: 10, dirty: 0 });
         }
+    }
+
+    #[test]
+    fn dirty_pages_are_seen_until_they_are_written() {
+        let path = std::env::temp_dir().join(format!("sharebench-dirty-{}", std::process::id()));
+        let mut file = std::fs::File::options().read(true).write(true).create_new(true).open(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        file.write_all(&vec![7; 10_000]).unwrap();
+        let mut requests = 0;
+        let seen = residency(file.as_raw_fd(), false, &mut requests).unwrap();
+        assert_eq!((seen.bytes, seen.resident, requests >= 2), (10_000, 10_000, true));
+        file.sync_all().unwrap();
+        let synced = residency(file.as_raw_fd(), false, &mut requests).unwrap();
+        assert_ne!(synced.dirty, Some(10_000));
+        drop_cache(file.as_raw_fd(), false, &mut requests).unwrap();
+        assert_eq!(residency(file.as_raw_fd(), false, &mut requests).unwrap().resident, 0);
     }
 }

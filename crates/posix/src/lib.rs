@@ -15,11 +15,13 @@
 
 mod buffers;
 mod cache;
+mod counter;
 mod errno;
 mod files;
 mod mapping;
 mod mount;
 mod names;
+mod policy;
 mod psync;
 mod room;
 mod sys;

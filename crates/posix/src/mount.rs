@@ -37,7 +37,13 @@ impl Mount {
         })
     }
 
+    /// True when the files are another machine's.
+    pub fn is_remote(&self) -> bool {
+        REMOTE.contains(&self.kind.as_str())
+    }
+
     pub fn write_facts(&self, facts: &mut Facts) {
+        facts.insert("access".into(), if self.is_remote() { "mounted" } else { "local" }.into());
         facts.insert("file_system".into(), self.kind.clone());
         facts.insert("mount_point".into(), self.point.clone());
         facts.insert("mount_source".into(), self.source.clone());
@@ -45,13 +51,34 @@ impl Mount {
     }
 }
 
+/// File systems of other machines, as the kernel or their mount helpers name them.
+const REMOTE: [&str; 17] = [
+    "nfs",
+    "nfs4",
+    "cifs",
+    "smb3",
+    "smbfs",
+    "ncpfs",
+    "9p",
+    "afs",
+    "ceph",
+    "glusterfs",
+    "lustre",
+    "fuse.sshfs",
+    "fuse.rclone",
+    "fuse.s3fs",
+    "fuse.glusterfs",
+    "fuse.davfs2",
+    "fuse.smbnetfs",
+];
+
 /// Kernels do not show passwords here; a file system in user space might.
 fn secret(option: &str) -> bool {
     option.split('=').next().is_some_and(|key| key.starts_with("pass"))
 }
 
 /// Space, tab, newline and backslash are written as three octal digits.
-fn unescape(text: &str) -> String {
+pub(crate) fn unescape(text: &str) -> String {
     let mut plain = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((&byte, after)) = rest.split_first() {
@@ -80,6 +107,7 @@ broken line
         let share = Mount::of(Path::new("/mnt/a share/dir"), INFO).unwrap();
         assert_eq!((share.point.as_str(), share.kind.as_str()), ("/mnt/a share", "cifs"));
         assert_eq!(share.options, "rw,nosuid,vers=3.1.1,username=u");
+        assert!(share.is_remote() && !Mount::of(Path::new("/"), INFO).unwrap().is_remote());
         assert_eq!(Mount::of(Path::new("/mnt/other"), INFO).unwrap().source, "nas:/export");
         assert_eq!(Mount::of(Path::new("/mntx"), INFO).unwrap().kind, "ext4");
     }

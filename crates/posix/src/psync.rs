@@ -118,6 +118,10 @@ impl Session for PsyncSession {
         WireCount { requests: self.room.requests, ..WireCount::default() }
     }
 
+    fn mount_wire(&self) -> Option<WireCount> {
+        self.room.counter.as_ref()?.read()
+    }
+
     fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
         drop(self);
         Box::pin(async {})

@@ -1,16 +1,18 @@
 //! What both kinds of session share: the root directory, open files, and operations on names.
 
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 
 use sharebench_model::{
-    DataOp, ErrorClass, Facts, FileRef, MetaOp, MetaReply, MetaYield, OpError, OpenHow, Stability,
+    DataOp, ErrorClass, Facts, FileRef, IoPolicy, MetaOp, MetaReply, MetaYield, OpError, OpenHow, Stability,
 };
 
 use crate::cache;
+use crate::counter::Counter;
 use crate::errno::Errno;
 use crate::files::Files;
 use crate::mapping::Mapping;
 use crate::names;
+use crate::policy::Policies;
 use crate::sys;
 
 #[derive(Debug)]
@@ -18,12 +20,15 @@ pub(crate) struct Room {
     pub root: OwnedFd,
     pub files: Files,
     pub facts: Facts,
-    /// Offsets, lengths and buffers of direct I/O must be multiples of this; none for cached I/O.
-    pub direct: Option<u32>,
+    pub policies: Policies,
+    /// A file was opened for direct I/O, which has rules of its own.
+    pub direct: bool,
     pub drop_cache: bool,
     pub overlay: bool,
     /// Open files that are mapped into memory: rarely more than one.
     pub mappings: Vec<(FileRef, Mapping)>,
+    /// Counts what crosses the wire; none where the kernel does not.
+    pub counter: Option<Counter>,
     /// System calls so far, operations in `io_uring` counted as one each.
     pub requests: u64,
 }
@@ -39,7 +44,7 @@ impl Room {
     fn perform(&mut self, op: MetaOp, requests: &mut u32) -> Result<MetaYield, OpError> {
         let root = self.root.as_fd();
         match op {
-            MetaOp::Open { path, how } => self.open(&path, how, requests),
+            MetaOp::Open { path, how, policy } => self.open(&path, how, policy, requests),
             MetaOp::Close { file } => self.close(file, requests),
             MetaOp::SetSize { file, size } => {
                 let fd = self.files.fd(file)?;
@@ -48,6 +53,10 @@ impl Room {
                 Ok(MetaYield::Done)
             }
             MetaOp::DropCache { file } => self.drop_cache(file, requests),
+            MetaOp::Residency { file } => {
+                let fd = self.files.fd(file)?;
+                cache::residency(fd, self.overlay, requests).map(MetaYield::Residency)
+            }
             MetaOp::Map { file, bytes } => self.map(file, bytes, requests),
             MetaOp::Stat { path } => names::stat(root, &path, requests),
             MetaOp::List { path } => names::list(root, &path, requests),
@@ -59,34 +68,42 @@ impl Room {
         }
     }
 
-    fn open(&mut self, path: &str, how: OpenHow, requests: &mut u32) -> Result<MetaYield, OpError> {
+    fn open(
+        &mut self,
+        path: &str,
+        how: OpenHow,
+        policy: IoPolicy,
+        requests: &mut u32,
+    ) -> Result<MetaYield, OpError> {
         let path = names::relative(path)?;
         let access = match how {
             OpenHow::Read => libc::O_RDONLY,
             OpenHow::ReadWrite => libc::O_RDWR,
             OpenHow::CreateNew => libc::O_RDWR | libc::O_CREAT | libc::O_EXCL,
         };
-        let direct = if self.direct.is_some() { libc::O_DIRECT } else { 0 };
+        let flags = self.policies.flags(policy).map_err(|refusal| refusal.at_open())?;
         *requests += 1;
-        let fd = sys::openat(self.root.as_fd(), &path, access | direct | libc::O_NOFOLLOW)
+        let fd = sys::openat(self.root.as_fd(), &path, access | flags | libc::O_NOFOLLOW)
             .map_err(|errno| errno.at("openat"))?;
         *requests += 1;
         let stat = sys::fstat(fd.as_raw_fd()).map_err(|errno| errno.at("fstat"))?;
         if names::is_dir(&stat) {
             return Err(Errno(libc::EISDIR).at("openat"));
         }
+        if flags != 0 {
+            *requests += 1;
+            check_flags(fd.as_raw_fd(), flags)?;
+            self.direct |= flags & libc::O_DIRECT != 0;
+        }
         Ok(MetaYield::Opened { file: self.files.insert(fd)?, size: stat.st_size.cast_unsigned() })
     }
 
     fn map(&mut self, file: FileRef, bytes: u64, requests: &mut u32) -> Result<MetaYield, OpError> {
         let fd = self.files.fd(file)?;
-        if self.direct.is_some() {
-            let detail = "direct=1 goes past the page cache, which a mapping shares";
-            return Err(OpError::new(ErrorClass::Unsupported, "mmap", detail));
-        }
         self.unmap(file, requests);
         if bytes > 0 {
-            *requests += 1;
+            *requests += 2;
+            check_mappable(fd)?;
             self.mappings.push((file, Mapping::new(fd, bytes)?));
         }
         Ok(MetaYield::Done)
@@ -127,16 +144,43 @@ impl Room {
     #[cold]
     pub fn failure(&self, errno: Errno, step: &'static str) -> OpError {
         match (errno, self.direct) {
-            (Errno(libc::EINVAL), Some(unit)) => {
+            (Errno(libc::EINVAL), true) => {
                 let detail = format!(
-                    "{}: direct I/O needs offsets and lengths in multiples of {unit} bytes",
-                    errno.name()
+                    "{}: direct I/O needs offsets and lengths in multiples of {} bytes",
+                    errno.name(),
+                    self.policies.unit
                 );
                 OpError::new(ErrorClass::Unsupported, step, detail)
             }
             _ => errno.at(step),
         }
     }
+}
+
+/// A file system may take flags and forget them.
+fn check_flags(fd: RawFd, wanted: libc::c_int) -> Result<(), OpError> {
+    let kept = sys::status_flags(fd).map_err(|errno| errno.at("fcntl"))?;
+    for (flag, name) in [(libc::O_DIRECT, "O_DIRECT"), (libc::O_DSYNC, "O_DSYNC")] {
+        if wanted & flag != kept & wanted & flag {
+            let detail = format!("the open file does not have the flag {name} that was asked for");
+            return Err(OpError::new(ErrorClass::Unsupported, "openat", detail));
+        }
+    }
+    Ok(())
+}
+
+/// A mapping keeps none of the policies that an open file may have.
+fn check_mappable(fd: RawFd) -> Result<(), OpError> {
+    let flags = sys::status_flags(fd).map_err(|errno| errno.at("fcntl"))?;
+    for (flag, detail) in [
+        (libc::O_DIRECT, "direct I/O goes past the page cache, which a mapping shares"),
+        (libc::O_DSYNC, "what is stored into a mapping is never written through"),
+    ] {
+        if flags & flag != 0 {
+            return Err(OpError::new(ErrorClass::Unsupported, "mmap", detail));
+        }
+    }
+    Ok(())
 }
 
 /// A record larger than the slot is refused, never split.

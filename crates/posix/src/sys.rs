@@ -139,15 +139,51 @@ pub fn fadvise_dontneed(fd: RawFd) -> Result<()> {
     }
 }
 
+/// What the page cache holds of a file, in pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CachedPages {
+    /// All of them.
+    pub cached: u64,
+    /// Those not written yet, or being written.
+    pub dirty: u64,
+}
+
 /// Pages of a whole file in the page cache, by `cachestat` (Linux 6.5).
-pub fn cached_pages(fd: RawFd) -> Result<u64> {
+pub fn cached_pages(fd: RawFd) -> Result<CachedPages> {
     /// Not yet named by the libc crate on every architecture; the number is common to all of them.
     const CACHESTAT: libc::c_long = 451;
     let whole_file = [0_u64; 2];
     let mut stat = [0_u64; 5];
     // SAFETY: struct cachestat_range is two, struct cachestat five 64-bit fields (linux/mman.h).
     count(unsafe { libc::syscall(CACHESTAT, fd, whole_file.as_ptr(), stat.as_mut_ptr(), 0) } as isize)?;
-    Ok(stat[0])
+    // nr_cache, nr_dirty, nr_writeback, and two counts of evicted pages.
+    Ok(CachedPages { cached: stat[0], dirty: stat[1] + stat[2] })
+}
+
+/// Bytes of a page of the page cache.
+pub fn page_bytes() -> u64 {
+    // SAFETY: no memory is involved.
+    u64::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
+}
+
+/// What offsets and lengths of direct I/O on an open file are multiples of; none where the system does not
+/// say (statx(2): `STATX_DIOALIGN`, Linux 6.1).
+pub fn direct_alignment(fd: RawFd) -> Option<u32> {
+    let mut stat = MaybeUninit::<libc::statx>::zeroed();
+    let (flags, mask) = (libc::AT_EMPTY_PATH, libc::STATX_DIOALIGN);
+    // SAFETY: the path is a NUL-terminated constant, the structure is large enough and zeroed before.
+    let stat = unsafe {
+        done(libc::statx(fd, c"".as_ptr(), flags, mask, stat.as_mut_ptr())).ok()?;
+        stat.assume_init()
+    };
+    (stat.stx_mask & mask != 0 && stat.stx_dio_offset_align > 0).then_some(stat.stx_dio_offset_align)
+}
+
+/// The status flags that an open file really has.
+pub fn status_flags(fd: RawFd) -> Result<c_int> {
+    // SAFETY: no memory is involved.
+    let flags = unsafe { libc::fcntl(fd, libc::F_GETFL) };
+    done(flags).map(|()| flags)
 }
 
 /// Pages of a whole file in the page cache, by `mincore` over a mapping of it.
@@ -156,7 +192,7 @@ pub fn resident_pages(fd: RawFd, bytes: u64) -> Result<u64> {
         return Ok(0);
     }
     let len = usize::try_from(bytes).map_err(|_| Errno(libc::EFBIG))?;
-    let mut pages = vec![0_u8; len.div_ceil(4096)];
+    let mut pages = vec![0_u8; len.div_ceil(page_bytes() as usize)];
     // SAFETY: a fresh mapping that nobody reads; mincore writes one byte per page into `pages`.
     unsafe {
         let mapping = libc::mmap(ptr::null_mut(), len, libc::PROT_READ, libc::MAP_SHARED, fd, 0);

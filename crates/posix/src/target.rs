@@ -6,15 +6,18 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use sharebench_model::{ErrorClass, Facts};
+use sharebench_model::{ErrorClass, Facts, IoPolicy};
 use sharebench_target::{
-    Capabilities, ConnectError, LocalBoxFuture, Session, SessionSpec, Target, TargetUrl, UrlError, UrlPart,
+    Capabilities, ConnectError, LocalBoxFuture, PolicyRefusal, PolicyTerms, Session, SessionSpec, Target,
+    TargetUrl, UrlError, UrlPart,
 };
 
 use crate::buffers::Buffers;
+use crate::counter::Counter;
 use crate::errno::Errno;
 use crate::files::Files;
 use crate::mount::Mount;
+use crate::policy::Policies;
 use crate::psync::PsyncSession;
 use crate::room::Room;
 use crate::sys;
@@ -143,42 +146,37 @@ impl PosixTarget {
         Mount::of(&path, &std::fs::read_to_string("/proc/self/mountinfo").ok()?)
     }
 
-    /// Opens an unnamed file for direct I/O; false where the file system cannot.
-    fn check_direct(&self, root: &OwnedFd) -> Result<(), ConnectError> {
-        let flags = libc::O_RDWR | libc::O_TMPFILE | libc::O_DIRECT;
-        match sys::openat(root.as_fd(), c".", flags) {
-            Err(Errno(libc::EINVAL)) => Err(self.error(
-                UrlPart::Option("direct"),
-                ErrorClass::Unsupported,
-                "this file system has no direct I/O (O_DIRECT); EINVAL (22)",
-            )),
-            // Other failures come from unnamed files, not from direct I/O.
-            _ => Ok(()),
-        }
-    }
-
     fn enter(&self, engine: Engine) -> Result<Room, ConnectError> {
         let root = self.open_root()?;
-        if self.direct {
-            self.check_direct(&root)?;
-        }
         let mut facts = Facts::new();
         let mount = self.mount();
+        let policies = Policies::look(&root, mount.as_ref(), self.direct);
+        if let Err(refusal) = policies.flags(IoPolicy::default()) {
+            return Err(self.error(UrlPart::Option("direct"), ErrorClass::Unsupported, refusal.reason));
+        }
         if let Some(mount) = &mount {
             mount.write_facts(&mut facts);
+        }
+        // A counter that shows nothing now will show nothing later.
+        let counter = mount.as_ref().and_then(Counter::of).filter(|counter| counter.read().is_some());
+        if let Some(counter) = &counter {
+            facts.insert("wire_counter".into(), counter.source());
         }
         let block = sys::fstatfs(root.as_raw_fd()).map_or(4096, |fs| fs.f_bsize.unsigned_abs());
         facts.insert("block_size".into(), block.to_string());
         facts.insert("direct_io".into(), if self.direct { "yes" } else { "no" }.into());
+        facts.insert("direct_io_unit".into(), policies.unit.to_string());
         facts.insert("engine".into(), engine.to_string());
         Ok(Room {
             root,
             files: Files::default(),
             facts,
-            direct: self.direct.then_some(block.min(1 << 20) as u32),
+            policies,
+            direct: false,
             drop_cache: drops_cache(mount.as_ref()),
             overlay: mount.is_some_and(|mount| mount.kind == "overlay"),
             mappings: Vec::new(),
+            counter,
             requests: 0,
         })
     }
@@ -249,6 +247,14 @@ impl Target for PosixTarget {
             drop_cache: drops_cache(self.mount().as_ref()),
             mapping: !self.direct,
             blocking: true,
+        }
+    }
+
+    fn policy(&self, wanted: IoPolicy) -> Result<PolicyTerms, PolicyRefusal> {
+        match self.open_root() {
+            Ok(root) => Policies::look(&root, self.mount().as_ref(), self.direct).terms(wanted),
+            // What is wrong with the directory is better said when it is opened.
+            Err(_) => Ok(PolicyTerms::ANY),
         }
     }
 

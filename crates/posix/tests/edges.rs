@@ -4,7 +4,10 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
-use sharebench_model::{DataOp, ErrorClass, FileRef, MetaOp, MetaYield, OpenHow, Slot, Stability};
+use sharebench_model::{
+    CachePolicy, DataOp, ErrorClass, FileRef, IoPolicy, MetaOp, MetaYield, OpenHow, Residency, Slot,
+    Stability, SyncPolicy,
+};
 use sharebench_posix::{Engine, PosixTarget};
 use sharebench_target::{ConnectError, Session, SessionSpec, Target, TargetUrl, UrlPart, call, reply_for};
 
@@ -28,7 +31,7 @@ async fn refused(target: PosixTarget, slots: u32) -> ConnectError {
 }
 
 async fn create(session: &mut dyn Session, name: &str) -> FileRef {
-    let op = MetaOp::Open { path: name.into(), how: OpenHow::CreateNew };
+    let op = MetaOp::open(name, OpenHow::CreateNew);
     match call(session, op).await {
         Ok(MetaYield::Opened { file, size: 0 }) => file,
         other => panic!("{other:?}"),
@@ -123,7 +126,7 @@ async fn misaligned_direct_io_is_explained() {
         let file = create(&mut *session, engine.name()).await;
         let error = reply_for(&mut *session, Slot(0), write(file, 0, 1000)).await.result.unwrap_err();
         assert_eq!(error.class, ErrorClass::Unsupported, "{error}");
-        assert!(error.detail.contains("multiples of 4096"), "{error}");
+        assert!(error.detail.contains("direct I/O needs offsets and lengths in multiples of"), "{error}");
         session.close().await;
     }
     std::fs::remove_dir_all(dir).unwrap();
@@ -246,12 +249,128 @@ async fn a_dropped_cache_is_empty_and_a_mapped_page_is_reported() {
     std::fs::remove_dir_all(dir).unwrap();
 }
 
+/// Motors that share a file drop its cache at the same time: each locks pages that the others pass over.
+#[test]
+fn several_may_drop_the_cache_of_one_file_at_once() {
+    const MOTORS: usize = 4;
+    const ROUNDS: usize = 1000;
+    let dir = place("together");
+    let target = PosixTarget::new(&dir);
+    if !target.capabilities().drop_cache {
+        return;
+    }
+    std::fs::write(dir.join("f"), vec![7; 96 << 10]).unwrap();
+    let start = std::sync::Barrier::new(MOTORS);
+    let motor = || {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async {
+            let mut session = open(&target, 1).await;
+            let open =
+                MetaOp::Open { path: "f".into(), how: OpenHow::ReadWrite, policy: IoPolicy::default() };
+            let opened = session.call(open).await.result;
+            let Ok(MetaYield::Opened { file, .. }) = opened else { return vec![opened] };
+            let mut results = Vec::new();
+            for _ in 0..ROUNDS {
+                let _ = std::fs::read(dir.join("f"));
+                start.wait();
+                results.push(session.call(MetaOp::DropCache { file }).await.result);
+                start.wait();
+            }
+            results
+        })
+    };
+    let mut results: Vec<_> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..MOTORS).map(|_| scope.spawn(motor)).collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    });
+    assert_eq!(results.len(), MOTORS * ROUNDS);
+    results.retain(|result| *result != Ok(MetaYield::Done));
+    assert_eq!(results, []);
+    std::fs::remove_dir_all(dir).unwrap();
+}
+
+fn policy(cache: CachePolicy, sync: SyncPolicy) -> IoPolicy {
+    IoPolicy { cache, sync }
+}
+
+async fn residency(session: &mut dyn Session, file: FileRef) -> Residency {
+    match call(session, MetaOp::Residency { file }).await {
+        Ok(MetaYield::Residency(seen)) => seen,
+        other => panic!("{other:?}"),
+    }
+}
+
+async fn create_as(session: &mut dyn Session, name: &str, policy: IoPolicy) -> FileRef {
+    match call(session, MetaOp::Open { path: name.into(), how: OpenHow::CreateNew, policy }).await {
+        Ok(MetaYield::Opened { file, .. }) => file,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Memory file systems keep the usual policy only; everything else needs storage below the page cache.
+#[tokio::test]
+async fn tmpfs_refuses_every_policy_but_the_usual_one_with_a_reason() {
+    let target = PosixTarget::new("/dev/shm");
+    for wanted in IoPolicy::all().filter(|policy| !policy.is_normal()) {
+        let refusal = target.policy(wanted).unwrap_err();
+        assert!(refusal.reason.contains("tmpfs"), "{refusal}");
+        let mut session = open(&target, 1).await;
+        let op = MetaOp::Open { path: "never".into(), how: OpenHow::CreateNew, policy: wanted };
+        let error = call(&mut *session, op).await.unwrap_err();
+        assert!(error.class == ErrorClass::Unsupported && error.detail.contains("tmpfs"), "{error}");
+        assert!(!std::path::Path::new("/dev/shm/never").exists());
+    }
+    assert!(target.policy(IoPolicy::default()).is_ok());
+}
+
+#[tokio::test]
+async fn unbuffered_leaves_no_page_and_write_through_no_dirty_one() {
+    let dir = place("policies");
+    for slots in [1, 4] {
+        let target = PosixTarget::new(&dir);
+        let direct = policy(CachePolicy::Unbuffered, SyncPolicy::Normal);
+        // The machine's temporary directory may be in memory.
+        let Ok(terms) = target.policy(direct) else { return };
+        assert!(terms.alignment > 1 && 65_536 % terms.alignment == 0, "{terms:?}");
+        let mut session = open(&target, slots).await;
+        let file = create_as(&mut *session, &format!("direct{slots}"), direct).await;
+        for record in 0..4 {
+            assert!(
+                reply_for(&mut *session, Slot(0), write(file, record << 16, 65_536)).await.result.is_ok()
+            );
+        }
+        let read = DataOp::Read { file, offset: 65_536, len: 65_536 };
+        assert_eq!(reply_for(&mut *session, Slot(0), read).await.result, Ok(65_536));
+        let seen = residency(&mut *session, file).await;
+        assert_eq!((seen.bytes, seen.resident), (4 << 16, 0));
+
+        let through = policy(CachePolicy::Normal, SyncPolicy::WriteThrough);
+        let file = create_as(&mut *session, &format!("through{slots}"), through).await;
+        assert!(reply_for(&mut *session, Slot(0), write(file, 0, 65_536)).await.result.is_ok());
+        let seen = residency(&mut *session, file).await;
+        assert_eq!(seen.resident, 65_536, "it is cached all the same");
+        assert!(seen.dirty.is_none_or(|dirty| dirty == 0), "{seen:?}");
+
+        let file = create(&mut *session, &format!("plain{slots}")).await;
+        assert!(reply_for(&mut *session, Slot(0), write(file, 0, 65_536)).await.result.is_ok());
+        assert_eq!(residency(&mut *session, file).await.resident, 65_536);
+    }
+    std::fs::remove_dir_all(dir).unwrap();
+}
+
+#[tokio::test]
+async fn a_local_file_system_has_no_other_cache_to_leave_on() {
+    let target = PosixTarget::new(std::env::temp_dir());
+    let refusal = target.policy(policy(CachePolicy::NoLocal, SyncPolicy::Normal)).unwrap_err();
+    assert!(refusal.axis == "cache" && refusal.to_string().starts_with("cache=no-local: "), "{refusal}");
+}
+
 #[tokio::test]
 async fn links_are_not_followed_out_of_the_directory() {
     let dir = place("links");
     std::os::unix::fs::symlink("/etc/passwd", dir.join("link")).unwrap();
     let mut session = open(&PosixTarget::new(&dir), 1).await;
-    let op = MetaOp::Open { path: "link".into(), how: OpenHow::Read };
+    let op = MetaOp::open("link", OpenHow::Read);
     let error = call(&mut *session, op).await.unwrap_err();
     assert!(error.class == ErrorClass::Refused && error.detail.contains("ELOOP"), "{error}");
     let up = MetaOp::Remove { path: "../x".into() };

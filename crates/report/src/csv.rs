@@ -1,16 +1,18 @@
 //! Every position of every section as one flat table of comma-separated values.
 
-use sharebench_analysis::{Analysis, Estimate, Outcome, Ratio, Section};
+use sharebench_analysis::{Analysis, Estimate, Outcome, Ratio, Section, System};
 
 use crate::escape::csv as field;
 use crate::table::position;
 
-const OUTCOME: [&str; 15] = [
+const OUTCOME: [&str; 27] = [
     "rate_per_s",
     "rate_low",
     "rate_high",
     "repetitions",
     "operations_per_s",
+    "acknowledged_per_s",
+    "durable_per_s",
     "response_mean_ns",
     "p50_ns",
     "p95_ns",
@@ -21,6 +23,16 @@ const OUTCOME: [&str; 15] = [
     "cpu_kernel_ns_per_op",
     "errors",
     "verdict",
+    "access",
+    "buffering",
+    "asked_time",
+    "measured_ns",
+    "cpu_user_ns_per_byte",
+    "cpu_kernel_ns_per_byte",
+    "application_bytes",
+    "wire_bytes",
+    "client_cache_share",
+    "wire_amplification",
 ];
 const RATIO: [&str; 5] = ["ratio", "ratio_low", "ratio_high", "standing", "evidence"];
 
@@ -35,7 +47,7 @@ pub fn csv(analysis: &Analysis) -> String {
     }
     let mut text = line(&header);
     for section in &analysis.sections {
-        text.extend(lines(section));
+        text.extend(lines(analysis, section));
     }
     text
 }
@@ -45,7 +57,7 @@ fn line(fields: &[String]) -> String {
     fields.join(",") + "\r\n"
 }
 
-fn lines(section: &Section) -> impl Iterator<Item = String> {
+fn lines(analysis: &Analysis, section: &Section) -> impl Iterator<Item = String> {
     section.rows.iter().map(move |row| {
         let axes = section.axes.iter().zip(&row.position);
         let at: Vec<String> =
@@ -56,8 +68,9 @@ fn lines(section: &Section) -> impl Iterator<Item = String> {
             format!("{:?}", section.unit),
             at.join(" "),
         ];
-        for outcome in &row.outcomes {
-            fields.extend(outcome.as_ref().map_or_else(|| blank(OUTCOME.len()), outcome_fields));
+        for (system, outcome) in analysis.systems.iter().zip(&row.outcomes) {
+            let filled = outcome.as_ref().map(|outcome| outcome_fields(system, outcome));
+            fields.extend(filled.unwrap_or_else(|| blank(OUTCOME.len())));
         }
         for ratio in &row.ratios {
             fields.extend(ratio.as_ref().map_or_else(|| blank(RATIO.len()), ratio_fields));
@@ -71,19 +84,24 @@ fn blank(n: usize) -> Vec<String> {
 }
 
 fn estimate(estimate: &Estimate) -> [String; 3] {
-    let bound = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
     [
         estimate.value.to_string(),
-        bound(estimate.interval.map(|i| i.low)),
-        bound(estimate.interval.map(|i| i.high)),
+        number(estimate.interval.map(|i| i.low)),
+        number(estimate.interval.map(|i| i.high)),
     ]
 }
 
-fn outcome_fields(outcome: &Outcome) -> Vec<String> {
+fn number(value: Option<f64>) -> String {
+    value.map_or_else(String::new, |value| value.to_string())
+}
+
+fn outcome_fields(system: &System, outcome: &Outcome) -> Vec<String> {
     let mut fields = estimate(&outcome.rate).to_vec();
     fields.extend([
         outcome.repetitions().to_string(),
         outcome.operations_per_s.to_string(),
+        outcome.acknowledged_per_s.map_or_else(String::new, |rate| rate.to_string()),
+        outcome.durable_per_s.map_or_else(String::new, |rate| rate.to_string()),
         outcome.response_mean_ns.to_string(),
         outcome.p50.ns.to_string(),
         outcome.p95.ns.to_string(),
@@ -94,6 +112,16 @@ fn outcome_fields(outcome: &Outcome) -> Vec<String> {
         outcome.cpu_kernel_ns_per_operation.to_string(),
         outcome.error_count().to_string(),
         outcome.verdict.to_string(),
+        system.access.word().to_owned(),
+        outcome.buffering.letter().to_owned(),
+        system.asked_time.clone().unwrap_or_default(),
+        outcome.measured_ns.to_string(),
+        number(outcome.cpu_user_ns_per_byte),
+        number(outcome.cpu_kernel_ns_per_byte),
+        outcome.bytes.to_string(),
+        outcome.wire.map_or_else(String::new, |wire| wire.wire_bytes.to_string()),
+        number(outcome.wire.map(|wire| wire.client_cache_share)),
+        number(outcome.wire.map(|wire| wire.amplification)),
     ]);
     fields
 }

@@ -20,6 +20,7 @@ mod layout;
 mod markdown;
 mod page;
 mod show;
+mod study;
 mod table;
 mod terminal;
 

@@ -6,6 +6,7 @@ use sharebench_analysis::{Analysis, Light, Sentence, Tone};
 
 use crate::escape::markdown as safe;
 use crate::show::counts;
+use crate::study::study_table;
 use crate::table::{Table, main_table, times_table};
 
 /// Answer first, then trust, tables, findings and how to repeat it.
@@ -35,6 +36,9 @@ pub fn markdown(analysis: &Analysis) -> String {
     for section in &analysis.sections {
         let _ = write!(out, "\n### {}\n", safe(&section.title));
         table(&mut out, &main_table(analysis, section));
+        if let Some(study) = study_table(analysis, section, false) {
+            table(&mut out, &study);
+        }
         table(&mut out, &times_table(analysis, section));
     }
     if !analysis.left_out.is_empty() {
@@ -80,5 +84,8 @@ fn table(out: &mut String, table: &Table) {
     out.push_str(&line(table.header.iter().map(|_| "---:".to_owned()).collect()));
     for row in &table.rows {
         out.push_str(&line(row.iter().map(|cell| safe(&cell.text)).collect()));
+    }
+    for note in &table.notes {
+        let _ = write!(out, "\n{}\n", safe(note));
     }
 }

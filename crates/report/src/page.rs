@@ -7,6 +7,7 @@ use sharebench_model::RunOutcome;
 
 use crate::escape::html as safe;
 use crate::show;
+use crate::study::study_table;
 use crate::table::{Table, main_table, times_table};
 
 /// Sentences as a list, each with the mark of its tone.
@@ -77,6 +78,9 @@ pub fn article(analysis: &Analysis, index: usize, section: &Section) -> String {
     }
     out.push_str(&figures(index, section));
     out.push_str(&table("The numbers", &main_table(analysis, section), Some(index)));
+    if let Some(study) = study_table(analysis, section, false) {
+        out.push_str(&table("In the columns of the Windows 2000 study", &study, None));
+    }
     out.push_str(&table("Response times and cost", &times_table(analysis, section), None));
     out + "</article>\n"
 }
@@ -143,7 +147,11 @@ fn table(summary: &str, table: &Table, section: Option<usize>) -> String {
         }
         out.push_str("</tr>\n");
     }
-    out + "</tbody></table></div></details>\n"
+    out.push_str("</tbody></table></div>");
+    for note in &table.notes {
+        let _ = write!(out, "<p>{}</p>", safe(note));
+    }
+    out + "</details>\n"
 }
 
 fn mark(standing: Standing) -> &'static str {
@@ -164,6 +172,7 @@ pub fn method(analysis: &Analysis) -> String {
             Some(RunOutcome::Complete) => "complete".to_owned(),
             Some(RunOutcome::Stopped) => "stopped by the user".to_owned(),
             Some(RunOutcome::TargetLost(reason)) => format!("target lost: {reason}"),
+            Some(RunOutcome::HookFailed(reason)) => format!("the user's command failed: {reason}"),
             Some(RunOutcome::EngineFailed(reason)) => format!("engine failed: {reason}"),
             None => "not recorded".to_owned(),
         };
@@ -222,6 +231,8 @@ fn reading(analysis: &Analysis) -> String {
          everything else is <b>not resolved</b>. Ratios of interleaved repetitions are Hodges-Lehmann estimates of paired log \
          ratios with exact signed-rank intervals; a summary is the geometric mean over cells, whole repetitions being the \
          replicates. Of many cells judged alone some will look different by chance: trust the summaries first. Throughputs \
-         are medians. Intervals of percentiles assume independent operations and are too narrow where requests queue."
+         are medians. A percentile is that of the typical repetition, or of all together where repetitions are few; its interval counts \
+         requests that queue as the fewer independent ones they are worth, and a percentile marked &gt;= has fewer than ten of \
+         those beyond it: the truth may be larger."
     )
 }

@@ -10,7 +10,33 @@ pub const NOTHING: &str = "-";
 /// A rate with half the width of its interval: `812 MB/s ±3 %`; without interval the count of runs.
 pub fn rate(outcome: &Outcome, unit: RateUnit) -> String {
     let mark = if outcome.verdict == Verdict::Suspicious { " ?" } else { "" };
-    format!("{} {}{mark}", bare_rate(outcome.rate.value, unit), spread(&outcome.rate))
+    let cached = if outcome.is_client_cached() { CACHED } else { "" };
+    format!("{} {}{mark}{cached}", bare_rate(outcome.rate.value, unit), spread(&outcome.rate))
+}
+
+/// The mark of what the client's cache served.
+pub const CACHED: &str = " c";
+/// What the mark means.
+pub const CACHED_LEGEND: &str =
+    "c: served by the client's cache: 2 % or more of the bytes did not cross the wire.";
+
+/// Share of the bytes that did not cross the wire; nothing where nobody counts it.
+pub fn cached(outcome: &Outcome) -> String {
+    let Some(wire) = &outcome.wire else { return NOTHING.to_owned() };
+    let percent = wire.client_cache_share * 100.0;
+    match (outcome.is_client_cached(), wire.client_cache_share >= 1.0) {
+        (false, _) => "no".to_owned(),
+        (true, true) => "100 %".to_owned(),
+        (true, false) => format!("{:.0} %", percent.min(99.0)),
+    }
+}
+
+/// Megabytes (1e6 bytes) per second as a number; nothing for tests that move no file data.
+pub fn megabytes(outcome: &Outcome, unit: RateUnit) -> String {
+    match unit {
+        RateUnit::BytesPerSecond => three_digits(outcome.rate.value / 1e6),
+        RateUnit::OperationsPerSecond => NOTHING.to_owned(),
+    }
 }
 
 /// A rate alone.
@@ -21,24 +47,31 @@ pub fn bare_rate(rate: f64, unit: RateUnit) -> String {
     }
 }
 
+/// Bytes per second where they were measured.
+pub fn bytes_per_s(rate: Option<f64>) -> String {
+    rate.map_or_else(|| NOTHING.to_owned(), show_rate)
+}
+
 fn spread(estimate: &Estimate) -> String {
     match estimate.interval {
-        Some(interval) => {
-            let percent = interval.half_width() / estimate.value * 100.0;
-            if percent < 0.95 { format!("±{percent:.1} %") } else { format!("±{percent:.0} %") }
-        }
+        Some(interval) => plus_minus(interval.half_width() / estimate.value * 100.0),
         None => format!("(n={})", estimate.n),
     }
 }
 
+fn plus_minus(percent: f64) -> String {
+    if percent < 0.95 { format!("±{percent:.1} %") } else { format!("±{percent:.0} %") }
+}
+
 /// A ratio with its interval: `1.12 [1.09, 1.15]`.
 pub fn ratio(ratio: &Ratio) -> String {
+    let mark = if ratio.client_cached { CACHED } else { "" };
     match ratio.typical.interval {
-        Some(i) => format!("{:.2} [{:.2}, {:.2}]", ratio.typical.value, i.low, i.high),
+        Some(i) => format!("{:.2} [{:.2}, {:.2}]{mark}", ratio.typical.value, i.low, i.high),
         None if ratio.typical.value < 0.095 => {
-            format!("1/{} (n={})", three_digits(1.0 / ratio.typical.value), ratio.typical.n)
+            format!("1/{} (n={}){mark}", three_digits(1.0 / ratio.typical.value), ratio.typical.n)
         }
-        None => format!("{} (n={})", three_digits(ratio.typical.value), ratio.typical.n),
+        None => format!("{} (n={}){mark}", three_digits(ratio.typical.value), ratio.typical.n),
     }
 }
 
@@ -47,13 +80,20 @@ pub fn mean(nanos: f64) -> String {
     if nanos > 0.0 { show_nanos(nanos) } else { NOTHING.to_owned() }
 }
 
-/// A percentile, nothing where no times were told; at least that much where it is not resolved.
+/// A percentile with half the width of its interval, nothing where no times were told; at least that much
+/// where it is not resolved.
 pub fn percentile(percentile: &Percentile) -> String {
     if percentile.ns == 0 {
         return NOTHING.to_owned();
     }
-    let mark = if percentile.resolved { "" } else { ">= " };
-    format!("{mark}{}", show_nanos(percentile.ns as f64))
+    let time = show_nanos(percentile.ns as f64);
+    match percentile.interval {
+        _ if !percentile.resolved => format!(">= {time}"),
+        Some(interval) => {
+            format!("{time} {}", plus_minus(interval.half_width() / percentile.ns as f64 * 100.0))
+        }
+        None => time,
+    }
 }
 
 /// Client CPU of one operation: user + kernel; nothing where none was counted.

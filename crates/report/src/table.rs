@@ -1,6 +1,6 @@
 //! Tables of a section: the same cells for every format.
 
-use sharebench_analysis::{Analysis, Outcome, Ratio, Section, Standing, View};
+use sharebench_analysis::{Analysis, Outcome, Ratio, Row, Section, Standing, View};
 use sharebench_model::{Value, axis};
 
 use crate::show;
@@ -31,6 +31,8 @@ pub struct Table {
     pub keys: usize,
     /// The cells.
     pub rows: Vec<Vec<Cell>>,
+    /// What its marks mean, to be told below it.
+    pub notes: Vec<String>,
 }
 
 type OutcomeColumn = (&'static str, fn(&Outcome, &Section) -> String);
@@ -38,29 +40,37 @@ type OutcomeColumn = (&'static str, fn(&Outcome, &Section) -> String);
 /// Throughput and ratios: the table of the section's view.
 pub fn main_table(analysis: &Analysis, section: &Section) -> Table {
     let rate: OutcomeColumn = ("", |o, s| show::rate(o, s.unit));
-    let columns: &[OutcomeColumn] = match section.view {
-        View::Sweep => &[rate],
-        View::Load => &[
+    let mut columns: Vec<OutcomeColumn> = match section.view {
+        // The depth study has a table of its own beside this one.
+        View::Sweep | View::Depth => vec![rate],
+        View::Load => vec![
             rate,
             ("ART", |o, _| show::mean(o.response_mean_ns)),
             ("p95", |o, _| show::percentile(&o.p95)),
             ("MPS", |o, _| show::participation(o)),
         ],
-        View::Depth => {
-            &[rate, ("ops/s", |o, _| format!("{:.0}", o.operations_per_s)), ("CPU/op", |o, _| show::cpu(o))]
-        }
     };
     let caption = match section.view {
         View::Sweep => "Median throughput with its interval; ratios with theirs.",
         View::Load => "Throughput, mean response time (ART), 95th percentile and users that reported (MPS).",
-        View::Depth => "Throughput, operations per second and client CPU per operation (user + kernel).",
+        View::Depth => {
+            "Median throughput with its interval, by records and operations in flight; ratios with theirs."
+        }
     };
-    build(analysis, section, caption, columns, true)
+    if section.rows.iter().flat_map(|row| row.outcomes.iter().flatten()).any(|o| o.durable_per_s.is_some()) {
+        columns.push(("acknowledged", |o, _| show::bytes_per_s(o.acknowledged_per_s)));
+        columns.push(("durable", |o, _| show::bytes_per_s(o.durable_per_s)));
+        let caption = format!(
+            "{caption} Bytes written per second until they were acknowledged, and until a flush had made them durable."
+        );
+        return build(analysis, section, &caption, &columns, true);
+    }
+    build(analysis, section, caption, &columns, true)
 }
 
 /// Response times and costs.
 pub fn times_table(analysis: &Analysis, section: &Section) -> Table {
-    let columns: &[OutcomeColumn] = &[
+    let mut columns: Vec<OutcomeColumn> = vec![
         ("p50", |o, _| show::percentile(&o.p50)),
         ("p95", |o, _| show::percentile(&o.p95)),
         ("p99", |o, _| show::percentile(&o.p99)),
@@ -68,8 +78,11 @@ pub fn times_table(analysis: &Analysis, section: &Section) -> Table {
         ("CPU/MB", |o, _| show::cpu_per_megabyte(o)),
         ("failed", |o, _| o.error_count().to_string()),
     ];
+    if section.rows.iter().any(is_cached) {
+        columns.push(("cached", |o, _| show::cached(o)));
+    }
     let caption = "Response times (>= where too few operations lie beyond) and client CPU per operation (user + kernel).";
-    build(analysis, section, caption, columns, false)
+    build(analysis, section, caption, &columns, false)
 }
 
 fn build(
@@ -101,7 +114,13 @@ fn build(
         cells
     });
     let rows = rows.collect();
-    Table { caption: caption.to_owned(), header, keys: section.axes.len(), rows }
+    let notes =
+        if section.rows.iter().any(is_cached) { vec![show::CACHED_LEGEND.to_owned()] } else { Vec::new() };
+    Table { caption: caption.to_owned(), header, keys: section.axes.len(), rows, notes }
+}
+
+fn is_cached(row: &Row) -> bool {
+    row.outcomes.iter().flatten().any(Outcome::is_client_cached)
 }
 
 fn ratio_cell(ratio: Option<&Ratio>) -> Cell {

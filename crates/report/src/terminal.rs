@@ -8,6 +8,7 @@ use sharebench_model::Verdict;
 use crate::escape::terminal as safe;
 use crate::layout::{blocks, pad, width, wrap};
 use crate::show::counts;
+use crate::study::study_table;
 use crate::table::{Cell, Table, main_table};
 
 /// What the terminal can do.
@@ -64,6 +65,10 @@ pub fn terminal(analysis: &Analysis, style: Style) -> String {
     for section in &analysis.sections {
         heading(&mut out, style, &safe(&section.title));
         write_table(&mut out, style, &main_table(analysis, section));
+        if let Some(study) = study_table(analysis, section, true) {
+            out.push('\n');
+            write_table(&mut out, style, &study);
+        }
         out.push('\n');
     }
     sentences(&mut out, style, "FINDINGS", &analysis.findings);
@@ -103,6 +108,11 @@ fn write_table(out: &mut String, style: Style, table: &Table) {
         for (row, texts) in table.rows.iter().zip(&cells) {
             let text = line(&|c| paint_cell(style, &row[c], &pad(&texts[c], widths[c], true)));
             let _ = writeln!(out, "{text}");
+        }
+    }
+    for note in &table.notes {
+        for line in wrap(&safe(note), style.limit(), 2) {
+            let _ = writeln!(out, "{}", style.paint(DIM, &line));
         }
     }
 }

@@ -7,9 +7,9 @@ use std::path::Path;
 use std::time::Instant;
 
 use sharebench_analysis::{Analysis, Options, RunData, analyse};
-use sharebench_model::{ErrorClass, RunOutcome, Verdict};
+use sharebench_model::{ErrorClass, RunOutcome, Value, Verdict, axis};
 use sharebench_report::{Style, csv, html, json, markdown, terminal};
-use synthetic::{Synthetic, cell, everything, grid, load, plausible, plausible_load};
+use synthetic::{Synthetic, cell, depths, everything, grid, load, plausible, plausible_load};
 
 /// Keeps a page for looking at it.
 fn keep(name: &str, page: &str) {
@@ -173,4 +173,51 @@ fn two_thousand_cells_stay_small_and_quick() {
     keep("large.html", &page);
     assert!(cells >= 1_900, "{cells}");
     assert!(page.len() < 5_000_000, "{}", page.len());
+}
+
+/// The three roads of the Windows 2000 study; the mount's random reads come from its cache.
+fn three_roads() -> Analysis {
+    let mut run = Synthetic::new("depth", &["smb", "mnt", "disk"], 77);
+    let mut cells = depths("read", &[2_048, 1 << 20], &[1, 8]);
+    cells.extend(depths("random-read", &[2_048, 1 << 20], &[1, 8]));
+    run.sweep(&cells, 6, plausible);
+    run.mount(1, |at| if at.get(axis::TEST) == Some(&Value::text("random-read")) { 1.0 } else { 0.0 });
+    run.run.facts[2].insert("access".to_owned(), "local".to_owned());
+    run.run.header.plan = String::from("sample = \"200ms\"\n[depth]\n");
+    analyse(&[run.run], &Options::default())
+}
+
+#[test]
+fn a_depth_study_has_the_columns_of_2000_and_fits_120_columns() {
+    let analysis = three_roads();
+    let text = terminal(&analysis, Style { colour: false, ..Style::terminal(120) });
+    expect("depth-120.txt", &text);
+    let header = text.lines().find(|line| line.contains("access")).unwrap();
+    for column in ["record", "depth", "target", "actual", "MB/s", "IO/s", "user us", "kern us", "kern ns/B"] {
+        assert!(header.contains(column), "{column} in {header}");
+    }
+    assert!(terminal(&analysis, Style::piped()).is_ascii());
+    let all = markdown(&analysis);
+    let row = "| record | depth | target | access | operation | buf | motors | asked | file | actual | MB/s | IO/s |";
+    assert!(all.contains(row), "{all}");
+}
+
+#[test]
+fn cached_cells_are_marked_in_every_format() {
+    let analysis = three_roads();
+    let page = html(&analysis);
+    keep("depth.html", &page);
+    let legend = "c: served by the client";
+    for text in [terminal(&analysis, Style::piped()), markdown(&analysis), page] {
+        assert!(text.contains(legend) && text.contains(" c"), "{text}");
+    }
+    let lines: Vec<Vec<String>> =
+        csv(&analysis).lines().map(|line| line.split(',').map(str::to_owned).collect()).collect();
+    let column = |name: &str| lines[0].iter().position(|head| head == name).expect(name);
+    let shares: Vec<&str> = lines[1..].iter().map(|l| l[column("mnt client_cache_share")].as_str()).collect();
+    assert_eq!(shares, ["0", "0", "0", "0", "1", "1", "1", "1"]);
+    assert!(lines[1..].iter().all(|line| line[column("smb client_cache_share")].is_empty()));
+    assert_eq!(lines[1][column("mnt access")], "mounted");
+    assert_eq!(lines[1][column("disk buffering")], "Y");
+    assert_eq!(lines[1][column("smb asked_time")], "200ms");
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use sharebench_model::{ErrorClass, Histogram, RateBase, StepResult, Value, WireCount};
+use sharebench_model::{ErrorClass, Evidence, Histogram, RateBase, StepResult, Value, WireCount};
 
 use crate::stored::StoredRun;
 
@@ -112,6 +112,7 @@ fn columns(run: &StoredRun) -> Vec<Column<'_>> {
     columns.extend(axes(run));
     columns.extend(counts());
     columns.extend(wire());
+    columns.extend(evidence());
     let classes = run.steps.iter().flat_map(|step| step.measure.errors.keys().copied());
     let classes: std::collections::BTreeSet<ErrorClass> = classes.collect();
     columns.push(column("errors", |step| step.measure.error_count()));
@@ -182,6 +183,24 @@ fn wire<'r>() -> Vec<Column<'r>> {
         counted("wire_received_bytes", |wire| wire.received),
         counted("wire_payload_sent_bytes", |wire| wire.payload_sent),
         counted("wire_payload_received_bytes", |wire| wire.payload_received),
+    ]
+}
+
+/// What was seen of caches and durability; empty where nobody looked.
+fn evidence<'r>() -> Vec<Column<'r>> {
+    let seen = |name: &str, of: fn(&Evidence) -> Option<u64>| {
+        column(name, move |step| of(&step.measure.evidence).map_or_else(String::new, |seen| seen.to_string()))
+    };
+    vec![
+        seen("resident_before_bytes", |seen| seen.before.map(|before| before.resident)),
+        seen("cache_grown_bytes", |seen| seen.grown),
+        seen("dirty_after_bytes", |seen| seen.dirty),
+        seen("writes_through", |seen| Some(seen.sent.through)),
+        seen("writes_stable", |seen| Some(seen.sent.stable)),
+        seen("unbuffered", |seen| Some(seen.sent.unbuffered)),
+        seen("flushes", |seen| Some(seen.flushes)),
+        seen("flush_ns", |seen| Some(seen.flush_ns)),
+        seen("close_ns", |seen| Some(seen.close_ns)),
     ]
 }
 

@@ -27,6 +27,8 @@ pub fn write_json(run: &StoredRun, out: &mut dyn Write) -> io::Result<()> {
         "plan": run.header.plan,
         "seed": run.header.seed.to_string(),
         "steps_planned": run.header.steps_planned,
+        "steps_least": run.header.repeat.map_or(run.header.steps_planned, |rule| rule.steps_least),
+        "repeat": run.header.repeat,
         "environment": run.header.environment,
         "state": run.state.to_string(),
         "reason": reason(&run.state),
@@ -40,7 +42,11 @@ pub fn write_json(run: &StoredRun, out: &mut dyn Write) -> io::Result<()> {
 
 fn reason(state: &RunState) -> Option<&str> {
     match state {
-        RunState::Ended(RunOutcome::TargetLost(reason) | RunOutcome::EngineFailed(reason)) => Some(reason),
+        RunState::Ended(
+            RunOutcome::TargetLost(reason)
+            | RunOutcome::HookFailed(reason)
+            | RunOutcome::EngineFailed(reason),
+        ) => Some(reason),
         _ => None,
     }
 }
@@ -68,9 +74,11 @@ fn step_json(step: &StepResult) -> Json {
         "shares": measure.shares,
         "censored": measure.censored,
         "response": histogram_json(&measure.response),
+        "response_worth": measure.response_worth,
         "service": histogram_json(&measure.service),
         "lag": histogram_json(&measure.lag),
         "client_cpu": measure.client_cpu,
+        "evidence": measure.evidence,
         "verdict": step.verdict(),
         "checks": step.checks,
     })

@@ -6,7 +6,7 @@
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let path = std::env::temp_dir().join(format!("sharebench-doc-{}.db", std::process::id()));
 //! # let header = RunHeader { title: "demo".into(), started_unix_ms: 0, version: "0".into(),
-//! #     plan: String::new(), seed: 1, steps_planned: 0, environment: Default::default(), targets: vec![] };
+//! #     plan: String::new(), seed: 1, steps_planned: 0, repeat: None, environment: Default::default(), targets: vec![] };
 //! let mut sink = RunSink::new(Store::open(&path)?);
 //! sink.record(&RunEvent::Started(Box::new(header)))?;
 //! sink.record(&RunEvent::Finished(RunOutcome::Complete))?;

@@ -8,7 +8,12 @@ use crate::error::Problem;
 const APPLICATION_ID: i64 = 0x5348_4252;
 
 /// One entry per schema version; the file's `user_version` counts those applied.
-const MIGRATIONS: &[&str] = &[include_str!("schema_1.sql"), include_str!("schema_passes.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("schema_1.sql"),
+    include_str!("schema_passes.sql"),
+    include_str!("schema_precision.sql"),
+    include_str!("schema_evidence.sql"),
+];
 
 /// Newest schema this program knows.
 pub(crate) const KNOWN: i64 = MIGRATIONS.len().cast_signed() as i64;
@@ -33,6 +38,11 @@ fn standing(transaction: &Transaction<'_>) -> Result<i64, Problem> {
         (APPLICATION_ID, 1..) => Ok(found),
         _ => Err(Problem::Foreign),
     }
+}
+
+/// The column of the table `run` that came with version 3; files opened without writing stay as they are.
+pub(crate) fn repeat_column(connection: &Connection) -> rusqlite::Result<&'static str> {
+    Ok(if pragma(connection, "user_version")? >= 3 { "repeat" } else { "NULL" })
 }
 
 /// Brings the file to the newest schema; two processes may try at once.

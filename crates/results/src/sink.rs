@@ -65,6 +65,8 @@ impl RunSink {
                 self.store.finish_run(run, outcome)
             }
             RunEvent::StepStarted { .. }
+            | RunEvent::Round(_)
+            | RunEvent::Precision(_)
             | RunEvent::Progress { .. }
             | RunEvent::Failure { .. }
             | RunEvent::Warning(_) => Ok(()),

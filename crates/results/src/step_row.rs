@@ -4,7 +4,7 @@ use rusqlite::types::FromSql;
 use rusqlite::{Row, Statement};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use sharebench_model::{CpuTime, Histogram, IoBytes, Measure, StepResult, WireCount};
+use sharebench_model::{CpuTime, Histogram, IoBytes, Measure, ResponseWorth, StepResult, WireCount};
 
 use crate::error::Problem;
 use crate::stored::RunId;
@@ -13,11 +13,13 @@ pub(crate) const INSERT: &str = "INSERT INTO step (run, position, target, repeti
     started_unix_ms, window_ns, busy_ns, rate_base, operations, transactions, bytes_read, bytes_written, \
     bytes_verified, wire_requests, wire_bytes_sent, wire_bytes_received, wire_payload_sent, \
     wire_payload_received, errors, motors_assigned, motors_reported, censored, response, service, lag, \
-    client_cpu_user_ns, client_cpu_kernel_ns, checks, passes, shares) VALUES (:run, :position, :target, :repetition, \
+    client_cpu_user_ns, client_cpu_kernel_ns, checks, passes, shares, response_worth, evidence) VALUES (:run, \
+    :position, :target, :repetition, \
     :coordinates, :started_unix_ms, :window_ns, :busy_ns, :rate_base, :operations, :transactions, :bytes_read, \
     :bytes_written, :bytes_verified, :wire_requests, :wire_bytes_sent, :wire_bytes_received, \
     :wire_payload_sent, :wire_payload_received, :errors, :motors_assigned, :motors_reported, :censored, \
-    :response, :service, :lag, :client_cpu_user_ns, :client_cpu_kernel_ns, :checks, :passes, :shares)";
+    :response, :service, :lag, :client_cpu_user_ns, :client_cpu_kernel_ns, :checks, :passes, :shares, \
+    :response_worth, :evidence)";
 
 pub(crate) fn to_json(column: &'static str, value: &impl Serialize) -> Result<String, Problem> {
     serde_json::to_string(value).map_err(|error| Problem::value(column, error))
@@ -61,6 +63,8 @@ pub(crate) fn insert(statement: &mut Statement<'_>, run: RunId, step: &StepResul
         ":client_cpu_user_ns": measure.client_cpu.user_ns.cast_signed(),
         ":client_cpu_kernel_ns": measure.client_cpu.kernel_ns.cast_signed(),
         ":checks": to_json("checks", &step.checks)?,
+        ":response_worth": worth_json(&measure.response_worth)?,
+        ":evidence": to_json("evidence", &measure.evidence)?,
         ":passes": measure.passes.cast_signed(),
         ":shares": to_json("shares", &measure.shares)?,
     })?;
@@ -110,19 +114,38 @@ fn measure(row: &Row<'_>) -> Result<Measure, Problem> {
         verified: number(row, "bytes_verified")?,
         wire: wire(row)?,
         errors: json(row, "errors")?,
-        passes: number(row, "passes")?,
+        passes: later(row, "passes", number)?,
         motors_assigned: get(row, "motors_assigned")?,
         motors_reported: get(row, "motors_reported")?,
-        shares: json(row, "shares")?,
+        shares: later(row, "shares", json)?,
         censored: number(row, "censored")?,
         response: histogram(row, "response")?,
+        response_worth: later(row, "response_worth", worth)?,
         service: histogram(row, "service")?,
         lag: histogram(row, "lag")?,
         client_cpu: CpuTime {
             user_ns: number(row, "client_cpu_user_ns")?,
             kernel_ns: number(row, "client_cpu_kernel_ns")?,
         },
+        evidence: later(row, "evidence", json)?,
     })
+}
+
+fn worth_json(worth: &[ResponseWorth]) -> Result<Option<String>, Problem> {
+    (!worth.is_empty()).then(|| to_json("response_worth", &worth)).transpose()
+}
+
+fn worth(row: &Row<'_>, column: &'static str) -> Result<Vec<ResponseWorth>, Problem> {
+    get::<Option<String>>(row, column)?.map_or(Ok(Vec::new()), |text| from_json(column, &text))
+}
+
+/// A column that files of earlier versions do not have: those that are only read stay as they are.
+fn later<T: Default>(
+    row: &Row<'_>,
+    column: &'static str,
+    read: impl Fn(&Row<'_>, &'static str) -> Result<T, Problem>,
+) -> Result<T, Problem> {
+    if row.as_ref().column_index(column).is_err() { Ok(T::default()) } else { read(row, column) }
 }
 
 fn wire(row: &Row<'_>) -> Result<Option<WireCount>, Problem> {

@@ -199,7 +199,7 @@ fn begin(transaction: &Transaction<'_>, header: &RunHeader) -> Result<RunId, Pro
     let owner = Owner::this();
     transaction.execute(
         "INSERT INTO run (title, started_unix_ms, version, plan, seed, steps_planned, environment, owner_pid, \
-         owner_started, owner_boot) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+         owner_started, owner_boot, repeat) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
         params![
             header.title,
             header.started_unix_ms.cast_signed(),
@@ -211,6 +211,7 @@ fn begin(transaction: &Transaction<'_>, header: &RunHeader) -> Result<RunId, Pro
             owner.pid,
             owner.started,
             owner.boot,
+            header.repeat.map(|rule| to_json("repeat", &rule)).transpose()?,
         ],
     )?;
     let run = RunId(transaction.last_insert_rowid());
@@ -280,10 +281,13 @@ fn ids(connection: &Connection) -> Result<Vec<RunId>, Problem> {
 
 fn summary(connection: &Connection, run: RunId) -> Result<RunSummary, Problem> {
     let (state, _) = standing(connection, run)?;
-    let sql = "SELECT title, started_unix_ms, steps_planned, (SELECT count(*) FROM step WHERE run = ?1), \
-               environment FROM run WHERE id = ?1";
+    let repeat = schema::repeat_column(connection)?;
+    let sql = format!(
+        "SELECT title, started_unix_ms, steps_planned, (SELECT count(*) FROM step WHERE run = ?1), \
+         environment, {repeat} FROM run WHERE id = ?1"
+    );
     let targets = targets(connection, run)?.into_iter().map(|(target, _)| target.name).collect();
-    let (summary, environment) = connection.prepare(sql)?.query_row([run.0], |row| {
+    let (summary, environment, repeat) = connection.prepare(&sql)?.query_row([run.0], |row| {
         let summary = RunSummary {
             id: run,
             title: row.get(0)?,
@@ -291,14 +295,16 @@ fn summary(connection: &Connection, run: RunId) -> Result<RunSummary, Problem> {
             state,
             steps_planned: row.get(2)?,
             steps_done: row.get(3)?,
+            repeat: None,
             targets,
             imported: false,
         };
-        Ok((summary, row.get::<_, String>(4)?))
+        Ok((summary, row.get::<_, String>(4)?, row.get::<_, Option<String>>(5)?))
     })?;
     let environment: Facts = from_json("environment", &environment)?;
     let imported = environment.get(ORIGIN_FACT).is_some_and(|origin| origin == IMPORTED);
-    Ok(RunSummary { imported, ..summary })
+    let repeat = repeat.map(|rule| from_json("repeat", &rule)).transpose()?;
+    Ok(RunSummary { repeat, imported, ..summary })
 }
 
 fn targets(connection: &Connection, run: RunId) -> Result<Vec<(TargetIdentity, Facts)>, Problem> {
@@ -317,23 +323,28 @@ fn targets(connection: &Connection, run: RunId) -> Result<Vec<(TargetIdentity, F
 fn load(connection: &Connection, run: RunId) -> Result<StoredRun, Problem> {
     let (state, _) = standing(connection, run)?;
     let (targets, facts) = targets(connection, run)?.into_iter().unzip();
-    let sql = "SELECT title, started_unix_ms, version, plan, steps_planned, seed, environment FROM run \
-               WHERE id = ?1";
-    let (mut header, seed, environment) = connection.query_row(sql, [run.0], |row| {
+    let repeat = schema::repeat_column(connection)?;
+    let sql = format!(
+        "SELECT title, started_unix_ms, version, plan, steps_planned, seed, environment, {repeat} FROM run \
+         WHERE id = ?1"
+    );
+    let (mut header, seed, environment, repeat) = connection.query_row(&sql, [run.0], |row| {
         let header = RunHeader {
             title: row.get(0)?,
             started_unix_ms: row.get::<_, i64>(1)?.cast_unsigned(),
             version: row.get(2)?,
             plan: row.get(3)?,
             steps_planned: row.get(4)?,
+            repeat: None,
             seed: 0,
             environment: Facts::new(),
             targets,
         };
-        Ok((header, row.get::<_, String>(5)?, row.get::<_, String>(6)?))
+        Ok((header, row.get::<_, String>(5)?, row.get::<_, String>(6)?, row.get::<_, Option<String>>(7)?))
     })?;
     header.seed = seed.parse().map_err(|error| Problem::value("seed", error))?;
     header.environment = from_json("environment", &environment)?;
+    header.repeat = repeat.map(|rule| from_json("repeat", &rule)).transpose()?;
     let mut rows = connection.prepare("SELECT * FROM step WHERE run = ?1 ORDER BY position")?;
     let mut rows = rows.query([run.0])?;
     let mut steps = Vec::new();

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use sharebench_model::{Facts, RunHeader, RunOutcome, StepResult};
+use sharebench_model::{Facts, RepeatRule, RunHeader, RunOutcome, StepResult};
 
 /// Number of a run within its file, from 1; never given twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -33,13 +33,14 @@ impl fmt::Display for RunState {
             Self::Ended(RunOutcome::Complete) => "complete",
             Self::Ended(RunOutcome::Stopped) => "stopped",
             Self::Ended(RunOutcome::TargetLost(_)) => "target lost",
+            Self::Ended(RunOutcome::HookFailed(_)) => "command failed",
             Self::Ended(RunOutcome::EngineFailed(_)) => "engine failed",
         })
     }
 }
 
 /// A run in a list.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct RunSummary {
     /// Its number.
     pub id: RunId,
@@ -51,8 +52,10 @@ pub struct RunSummary {
     pub state: RunState,
     /// Steps recorded.
     pub steps_done: u32,
-    /// Steps the plan holds.
+    /// Steps the plan holds: at most, where a rule decides how many.
     pub steps_planned: u32,
+    /// What decides how often cells are measured; none when the number is fixed.
+    pub repeat: Option<RepeatRule>,
     /// Names of the targets, in the plan's order.
     pub targets: Vec<String>,
     /// True when another program measured it.

@@ -6,8 +6,8 @@ use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use sample::{Scratch, header, histogram};
 use sharebench_model::{
-    Check, Coordinates, CpuTime, ErrorClass, Histogram, IoBytes, Measure, MotorShare, RateBase, StepResult,
-    Value, Verdict, WireCount,
+    Check, Coordinates, CpuTime, ErrorClass, Evidence, Histogram, IoBytes, Measure, MotorShare, PolicyCount,
+    RateBase, Residency, ResponseWorth, StepResult, Value, Verdict, WireCount,
 };
 use sharebench_results::Store;
 
@@ -71,6 +71,10 @@ fn wire() -> impl Strategy<Value = Option<WireCount>> {
     ))
 }
 
+fn worth(number: u64) -> ResponseWorth {
+    ResponseWorth { quantile: 0.99, n: number as f64 / 7.0, freedom: 31.0 }
+}
+
 fn measure() -> impl Strategy<Value = Measure> {
     let base = proptest::sample::select(vec![RateBase::Busy, RateBase::Window]);
     let numbers = proptest::array::uniform10(number());
@@ -91,12 +95,28 @@ fn measure() -> impl Strategy<Value = Measure> {
             motors_reported: motors.1,
             shares: vec![MotorShare { bytes: numbers[8], ..MotorShare::default() }; numbers[7] as usize % 3],
             censored: numbers[7],
+            response_worth: (0..numbers[7] % 3).map(|_| worth(numbers[0])).collect(),
             response,
             service,
             lag,
             client_cpu: CpuTime { user_ns: numbers[8], kernel_ns: numbers[9] },
+            evidence: evidence(numbers),
         },
     )
+}
+
+fn evidence(numbers: [u64; 10]) -> Evidence {
+    let seen = Residency { bytes: numbers[0], resident: numbers[1], dirty: Some(numbers[2]) };
+    Evidence {
+        before: numbers[3].is_multiple_of(2).then_some(seen),
+        grown: numbers[4].is_multiple_of(2).then_some(numbers[4]),
+        dirty: None,
+        drops: numbers[1],
+        sent: PolicyCount { through: numbers[5], stable: numbers[6], unbuffered: numbers[7] },
+        flushes: numbers[8],
+        flush_ns: numbers[9],
+        close_ns: numbers[0],
+    }
 }
 
 fn step() -> impl Strategy<Value = StepResult> {

@@ -186,10 +186,54 @@ fn a_newer_database_asks_for_a_newer_program() {
     let file = Scratch::new("newer");
     drop(Store::open(&file.0).unwrap());
     let other = rusqlite::Connection::open(&file.0).unwrap();
-    other.pragma_update(None, "user_version", 99).unwrap();
+    // What this program writes is what it knows; the next number is the first it does not.
+    let known: i64 = other.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
+    let newer = known + 1;
+    other.pragma_update(None, "user_version", newer).unwrap();
     drop(other);
     let message = problem(&file.0);
-    assert!(message.contains("newer sharebench (schema 99, this program knows 1)"), "{message}");
+    let said = format!("newer sharebench (schema {newer}, this program knows {known})");
+    assert!(known > 0 && message.contains(&said), "{message}");
+}
+
+#[test]
+fn a_file_of_an_earlier_version_is_read_as_it_is_and_brought_forward_when_written() {
+    // What each version added: to runs, and to steps.
+    let added: [(&[&str], &[&str]); 3] =
+        [(&[], &["passes", "shares"]), (&["repeat"], &["response_worth"]), (&[], &["evidence"])];
+    for version in 1..=added.len() {
+        let file = Scratch::new("earlier");
+        let mut store = Store::open(&file.0).unwrap();
+        let run = store.begin_run(&header()).unwrap();
+        store.record_step(run, &step(0)).unwrap();
+        drop(store);
+        let other = rusqlite::Connection::open(&file.0).unwrap();
+        for (of_run, of_step) in &added[version - 1..] {
+            let dropped = of_run.iter().map(|column| ("run", column));
+            for (table, column) in dropped.chain(of_step.iter().map(|column| ("step", column))) {
+                other.execute_batch(&format!("ALTER TABLE {table} DROP COLUMN {column}")).unwrap();
+            }
+        }
+        other.pragma_update(None, "user_version", version as i64).unwrap();
+        drop(other);
+        let mut without = step(0);
+        without.measure.evidence = sharebench_model::Evidence::default();
+        if version < 3 {
+            without.measure.response_worth = Vec::new();
+        }
+        if version < 2 {
+            (without.measure.passes, without.measure.shares) = (0, Vec::new());
+        }
+        let bytes = std::fs::read(&file.0).unwrap();
+        let store = Store::open_read_only(&file.0).unwrap();
+        assert_eq!(store.load(run).unwrap().steps, [without.clone()]);
+        assert_eq!(store.runs().unwrap()[0].repeat.is_none(), version < 3);
+        drop(store);
+        assert_eq!(std::fs::read(&file.0).unwrap(), bytes, "looking changed it");
+        let mut store = Store::open(&file.0).unwrap();
+        store.record_step(run, &step(1)).unwrap();
+        assert_eq!(store.load(run).unwrap().steps, [without, step(1)]);
+    }
 }
 
 #[test]

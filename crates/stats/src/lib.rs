@@ -13,27 +13,51 @@
 //! ```
 
 mod bootstrap;
+mod capacity;
+mod changes;
 mod clock;
+mod dependent;
 mod discovery;
 mod estimate;
+mod least_squares;
 mod little;
 mod normal;
 mod offset;
 mod order_statistic;
+mod quantum;
+mod queueing;
 mod ratio;
+mod regions;
 mod repetitions;
 mod signed_rank;
+mod steady;
+mod stopping;
+mod student;
+mod usl;
+mod winsorise;
 
 pub use bootstrap::{Work, total_work_log_ratio};
+pub use capacity::{Capacity, Forecast, Refusal, fit_capacity, forecast};
+pub use changes::change_points;
 pub use clock::{clock_allowance, widen_by_clock};
+pub use dependent::{
+    Batch, RESOLVED_TAIL, Worth, dependent_quantile_ranks, is_lower_bound, is_resolved, pooled_worth, worth,
+};
 pub use discovery::adjust_p_values;
 pub use estimate::{Estimate, Interval};
 pub use little::little_residual;
 pub use normal::{normal_cdf, normal_quantile};
 pub use offset::{ClockOffset, Exchange, clock_offset, common_window, start_delay_ns, start_skew_ns};
 pub use order_statistic::{Ranks, median, quantile_ranks, sample_median};
+pub use quantum::{Quantum, TimeRange, clock_quanta};
+pub use queueing::{knee, mean_value_analysis, repairman_throughput};
 pub use ratio::separate_log_ratio;
+pub use regions::{Rectangle, Region, SMALLEST_SWEEPS, Surface, differing_regions};
 pub use repetitions::repetitions_needed;
 pub use signed_rank::{
     SMALLEST_SAMPLE_95, attainable_level, hodges_lehmann, signed_rank_p_value, upper_tail,
 };
+pub use steady::{SteadyState, Unsteady, steady_state};
+pub use stopping::{Decision, Repetition, StoppingRule, widest_half_width};
+pub use student::student_quantile;
+pub use usl::{ErrorScale, LoadPoint, Usl};

@@ -3,8 +3,11 @@
 use std::collections::BTreeMap;
 use std::task::{Context, Poll};
 
-use sharebench_model::{DataOp, ErrorClass, Facts, MetaOp, MetaReply, OpError, Reply, Slot, WireCount};
+use sharebench_model::{
+    DataOp, ErrorClass, Facts, IoPolicy, MetaOp, MetaReply, OpError, PolicyCount, Reply, Slot, WireCount,
+};
 
+use crate::policy::{PolicyRefusal, PolicyTerms};
 use crate::session::{Capabilities, ConnectError, LocalBoxFuture, Session, SessionSpec, Target};
 
 /// What goes wrong with one operation.
@@ -70,6 +73,10 @@ impl<T: Target> Target for FaultyTarget<T> {
 
     fn capabilities(&self) -> Capabilities {
         self.inner.capabilities()
+    }
+
+    fn policy(&self, wanted: IoPolicy) -> Result<PolicyTerms, PolicyRefusal> {
+        self.inner.policy(wanted)
     }
 
     fn connect<'a>(
@@ -149,11 +156,9 @@ impl FaultySession {
                 content[..known].copy_from_slice(&earlier[..known]);
                 content[known..].fill(0);
             }
-            _ if self.data.values().any(|fault| *fault == Fault::Stale) => {
-                if self.earlier[0] != content {
-                    let [last, before] = &mut self.earlier;
-                    *before = std::mem::replace(last, content.to_vec());
-                }
+            _ if self.data.values().any(|fault| *fault == Fault::Stale) && self.earlier[0] != content => {
+                let [last, before] = &mut self.earlier;
+                *before = std::mem::replace(last, content.to_vec());
             }
             _ => {}
         }
@@ -222,6 +227,14 @@ impl Session for FaultySession {
         WireCount { requests: wire.requests + self.faked, ..wire }
     }
 
+    fn policy_count(&self) -> PolicyCount {
+        self.inner.policy_count()
+    }
+
+    fn mount_wire(&self) -> Option<WireCount> {
+        self.inner.mount_wire()
+    }
+
     fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
         self.inner.close()
     }
@@ -237,7 +250,7 @@ mod tests {
     async fn opened(target: &dyn Target) -> (Box<dyn Session>, FileRef) {
         let spec = SessionSpec { slots: 4, ..SessionSpec::default() };
         let mut session = target.connect(&spec).await.unwrap();
-        let op = MetaOp::Open { path: "f".into(), how: OpenHow::CreateNew };
+        let op = MetaOp::open("f", OpenHow::CreateNew);
         let Ok(MetaYield::Opened { file, .. }) = call(&mut *session, op).await else { panic!() };
         (session, file)
     }

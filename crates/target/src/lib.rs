@@ -8,6 +8,7 @@
 mod faulty;
 mod memory;
 mod null;
+mod policy;
 mod scripted;
 mod secret;
 mod session;
@@ -18,6 +19,7 @@ pub mod conformance;
 pub use faulty::{Fault, FaultyTarget};
 pub use memory::MemoryTarget;
 pub use null::NullTarget;
+pub use policy::{PolicyRefusal, PolicyTerms};
 pub use scripted::{Answer, ScriptedTarget};
 pub use secret::Secret;
 pub use session::{

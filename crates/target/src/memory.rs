@@ -5,10 +5,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
 use sharebench_model::{
-    DataOp, Entry, ErrorClass, Facts, FileRef, MetaOp, MetaReply, MetaYield, OpError, OpenHow, Reply, Slot,
-    Space, Stat, WireCount,
+    CachePolicy, DataOp, Entry, ErrorClass, Facts, FileRef, IoPolicy, MetaOp, MetaReply, MetaYield, OpError,
+    OpenHow, PolicyCount, Reply, Slot, Space, Stat, WireCount,
 };
 
+use crate::policy::{PolicyRefusal, PolicyTerms};
 use crate::session::{Capabilities, ConnectError, LocalBoxFuture, Session, SessionSpec, Target};
 
 const PAGE: u64 = 4096;
@@ -105,6 +106,11 @@ impl Target for MemoryTarget {
         }
     }
 
+    /// Content is nowhere but in the target, so every policy is kept.
+    fn policy(&self, _: IoPolicy) -> Result<PolicyTerms, PolicyRefusal> {
+        Ok(PolicyTerms::ANY)
+    }
+
     fn connect<'a>(
         &'a self,
         spec: &'a SessionSpec,
@@ -113,6 +119,7 @@ impl Target for MemoryTarget {
             tree: self.0.clone(),
             buffers: vec![vec![0; spec.slot_bytes as usize]; spec.slots as usize],
             files: BTreeMap::new(),
+            policy: PolicyCount::default(),
             opened: 0,
             answered: Vec::new(),
             wire: WireCount::default(),
@@ -124,7 +131,8 @@ impl Target for MemoryTarget {
 struct MemorySession {
     tree: Arc<Mutex<Tree>>,
     buffers: Vec<Vec<u8>>,
-    files: BTreeMap<FileRef, Arc<Mutex<Content>>>,
+    files: BTreeMap<FileRef, (Arc<Mutex<Content>>, IoPolicy)>,
+    policy: PolicyCount,
     opened: u32,
     answered: Vec<Reply>,
     wire: WireCount,
@@ -136,7 +144,10 @@ fn fails<T>(class: ErrorClass, step: &'static str, detail: &str) -> Result<T, Op
 
 impl MemorySession {
     fn file(&self, file: FileRef) -> Result<&Arc<Mutex<Content>>, OpError> {
-        self.files.get(&file).ok_or_else(|| OpError::new(ErrorClass::Stale, "file", "not open"))
+        self.files
+            .get(&file)
+            .map(|(content, _)| content)
+            .ok_or_else(|| OpError::new(ErrorClass::Stale, "file", "not open"))
     }
 
     fn perform(&mut self, slot: Slot, op: DataOp) -> Result<u32, OpError> {
@@ -161,14 +172,14 @@ impl MemorySession {
 
     fn meta(&mut self, op: MetaOp) -> Result<MetaYield, OpError> {
         match op {
-            MetaOp::Open { path, how } => return self.open(path, how),
+            MetaOp::Open { path, how, policy } => return self.open(path, how, policy),
             MetaOp::Close { file } => {
                 self.file(file)?;
                 self.files.remove(&file);
             }
             MetaOp::SetSize { file, size } => lock(self.file(file)?).resize(size),
-            MetaOp::DropCache { .. } => {
-                return fails(ErrorClass::Unsupported, "drop cache", "no client cache");
+            MetaOp::DropCache { .. } | MetaOp::Residency { .. } => {
+                return fails(ErrorClass::Unsupported, "cache", "no client cache");
             }
             // The content is memory that every session shares already: copies are what reads and writes do.
             MetaOp::Map { file, .. } => {
@@ -182,7 +193,7 @@ impl MemorySession {
         Ok(MetaYield::Done)
     }
 
-    fn open(&mut self, path: String, how: OpenHow) -> Result<MetaYield, OpError> {
+    fn open(&mut self, path: String, how: OpenHow, policy: IoPolicy) -> Result<MetaYield, OpError> {
         let mut tree = lock(&self.tree);
         let content = match (tree.get(&path), how) {
             (Some(_), OpenHow::CreateNew) => return fails(ErrorClass::Exists, "open", "name exists"),
@@ -198,7 +209,7 @@ impl MemorySession {
         };
         let size = lock(&content).size;
         self.opened += 1;
-        self.files.insert(FileRef(self.opened), content);
+        self.files.insert(FileRef(self.opened), (content, policy));
         Ok(MetaYield::Opened { file: FileRef(self.opened), size })
     }
 }
@@ -294,6 +305,13 @@ impl Session for MemorySession {
 
     fn submit(&mut self, slot: Slot, op: DataOp) {
         self.wire.requests += 1;
+        if let DataOp::Read { file, .. } | DataOp::Write { file, .. } = op
+            && let Some((_, policy)) = self.files.get(&file)
+        {
+            let write = matches!(op, DataOp::Write { .. });
+            self.policy.through += u64::from(write && policy.writes_through());
+            self.policy.unbuffered += u64::from(policy.cache == CachePolicy::Unbuffered);
+        }
         let result = self.perform(slot, op);
         self.answered.push(Reply { slot, result, requests: 1 });
     }
@@ -314,6 +332,10 @@ impl Session for MemorySession {
 
     fn wire(&self) -> WireCount {
         self.wire
+    }
+
+    fn policy_count(&self) -> PolicyCount {
+        self.policy
     }
 
     fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {

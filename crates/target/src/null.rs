@@ -87,6 +87,9 @@ impl NullSession {
                 self.names.insert(to, size);
             }
             MetaOp::Space => return Ok(MetaYield::Space(Space { total: u64::MAX, available: u64::MAX })),
+            MetaOp::Residency { .. } => {
+                return Err(OpError::new(ErrorClass::Unsupported, "null", "nothing is cached"));
+            }
             MetaOp::Close { .. } | MetaOp::SetSize { .. } | MetaOp::DropCache { .. } | MetaOp::Map { .. } => {
             }
         }

@@ -6,8 +6,11 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use sharebench_model::{
-    DataOp, ErrorClass, Facts, MetaOp, MetaReply, MetaYield, OpError, Reply, Slot, WireCount,
+    DataOp, ErrorClass, Facts, IoPolicy, MetaOp, MetaReply, MetaYield, OpError, PolicyCount, Reply, Slot,
+    WireCount,
 };
+
+use crate::policy::{PolicyRefusal, PolicyTerms};
 
 /// A future that stays on its motor's thread.
 pub type LocalBoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
@@ -102,6 +105,13 @@ pub trait Target: Send + Sync {
     /// What it can do.
     fn capabilities(&self) -> Capabilities;
 
+    /// What keeping a policy takes, or why this target cannot keep it. Asked before anything is made on
+    /// the target; may look at it (a local path), never changes it. Without an answer of its own a
+    /// target keeps the usual policy only.
+    fn policy(&self, wanted: IoPolicy) -> Result<PolicyTerms, PolicyRefusal> {
+        PolicyTerms::usual_only(wanted)
+    }
+
     /// Opens a session on the calling thread's runtime: connects, logs in, mounts, and makes sure that
     /// the URL's directory exists. Must run inside a current-thread tokio runtime (local paths need none).
     fn connect<'a>(
@@ -138,6 +148,20 @@ pub trait Session {
     /// What this session counted on the wire since it was opened; `requests` counts system calls and
     /// the byte fields stay 0 for local paths.
     fn wire(&self) -> WireCount;
+
+    /// Requests that carried a policy since the session was opened; zeros where the open file itself
+    /// holds the policy and no request says it.
+    fn policy_count(&self) -> PolicyCount {
+        PolicyCount::default()
+    }
+
+    /// What the operating system has counted on the wire for the mount this session works on, since the mount
+    /// was made and for all who use it; none where sessions count by themselves, or nobody does. The payload
+    /// is file data; `sent` and `received` hold headers only where the system counts them. Reads files of
+    /// the system, so it belongs before and after what is measured, never inside.
+    fn mount_wire(&self) -> Option<WireCount> {
+        None
+    }
 
     /// Closes open files, logs off, disconnects. Errors are of no interest any more.
     fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()>;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use sharebench_analysis::RunData;
 use sharebench_model::{
     Check, Coordinates, CpuTime, Histogram, IoBytes, Measure, Random, RateBase, RunHeader, RunOutcome,
-    StepResult, TargetIdentity, Value, Verdict, axis,
+    StepResult, TargetIdentity, Value, Verdict, WireCount, axis,
 };
 use sharebench_stats::normal_quantile;
 
@@ -43,6 +43,7 @@ impl Synthetic {
             plan: "[sweep]\ntests = [\"write\", \"read\"]\n".to_owned(),
             seed,
             steps_planned: 0,
+            repeat: None,
             environment,
             targets: targets.iter().map(identity).collect(),
         };
@@ -126,6 +127,21 @@ impl Synthetic {
             measure,
             checks: Vec::new(),
         });
+    }
+
+    /// Makes a target a mount whose wire the system counts: `cached` gives the share that did not cross it.
+    pub fn mount(&mut self, target: usize, cached: impl Fn(&Coordinates) -> f64) {
+        self.run.facts[target].insert("access".to_owned(), "mounted".to_owned());
+        for step in self.run.steps.iter_mut().filter(|step| step.target as usize == target) {
+            let crossed = 1.0 - cached(&step.coordinates);
+            let crossed = |bytes: u64| (bytes as f64 * crossed) as u64;
+            let IoBytes { read, written } = step.measure.bytes;
+            step.measure.wire = Some(WireCount {
+                payload_received: crossed(read),
+                payload_sent: crossed(written),
+                ..WireCount::default()
+            });
+        }
     }
 
     fn times(&mut self, mean: f64, n: usize) -> Histogram {

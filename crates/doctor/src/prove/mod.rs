@@ -12,6 +12,7 @@ mod lying_volume;
 mod open;
 mod rig;
 mod watched;
+mod yardstick;
 
 use std::time::Duration;
 
@@ -242,7 +243,10 @@ fn noise(gate: Gate, health: &Health, holds: bool) -> Option<String> {
     }
     let beyond = |share: Option<f64>, limit| share.filter(|share| !holds && *share > limit);
     let told = |what, share: f64| format!("off, but {what} was {:.1} %", share * 100.0);
-    let pressure = beyond(health.pressure, MOST_PRESSURE).map(|share| told("CPU pressure", share));
+    let pressure = match health.pressure {
+        Some(_) => beyond(health.pressure, MOST_PRESSURE).map(|share| told("CPU pressure", share)),
+        None => (!holds).then(|| "off, but this kernel does not tell CPU pressure".into()),
+    };
     pressure.or(beyond(health.steal, MOST_STEAL).map(|share| told("CPU steal", share)))
 }
 
@@ -293,13 +297,15 @@ mod tests {
 
     #[test]
     fn stalls_spoil_both_ways_and_pressure_excuses_a_failure() {
-        let quiet = Health { span_ns: 1_000_000_000, ..Health::default() };
+        let quiet = Health { span_ns: 1_000_000_000, pressure: Some(0.01), ..Health::default() };
+        let unknown = Health { pressure: None, ..quiet };
         let stalled = Health { worst_stall_ns: 21_000_000, ..quiet };
         let crowded = Health { pressure: Some(0.5), ..quiet };
         let spoilt = |gate, health, holds| noise(gate, health, holds).is_some();
         assert!(!spoilt(Gate::Meter, &quiet, true) && !spoilt(Gate::Meter, &quiet, false));
         assert!(spoilt(Gate::Meter, &stalled, true) && spoilt(Gate::Meter, &stalled, false));
         assert!(!spoilt(Gate::Meter, &crowded, true) && spoilt(Gate::Meter, &crowded, false));
+        assert!(!spoilt(Gate::Meter, &unknown, true) && spoilt(Gate::Meter, &unknown, false));
         assert!(!spoilt(Gate::Own, &stalled, true), "it looks after its own windows");
         assert!(spoilt(Gate::Own, &Health { steal: Some(0.03), ..quiet }, false));
     }

@@ -1,6 +1,5 @@
 //! The rig of an experiment: an embedded NFS server on loopback, its device with a log, and the engine.
 
-use std::collections::BTreeSet;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
@@ -161,7 +160,7 @@ pub(crate) fn run(plan: Plan, targets: &[Arc<dyn Target>]) -> Result<Vec<StepRes
     let run = Run {
         plan: &plan,
         targets,
-        done: &BTreeSet::new(),
+        done: &[],
         directory: ".sharebench-proof",
         resumed: false,
         stop: &stop,

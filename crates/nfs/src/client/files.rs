@@ -1,6 +1,6 @@
 //! Open files of a session.
 
-use sharebench_model::{ErrorClass, FileRef, OpError};
+use sharebench_model::{ErrorClass, FileRef, IoPolicy, OpError, Stability};
 
 use crate::protocol::FileHandle;
 use crate::results::WriteVerifier;
@@ -13,12 +13,20 @@ const INDEX_BITS: u32 = 20;
 #[derive(Debug)]
 pub(crate) struct OpenFile {
     pub(crate) handle: FileHandle,
+    /// What it was opened with.
+    policy: IoPolicy,
     /// Which memory of the server holds writes that were not committed yet.
     verifier: Option<WriteVerifier>,
     changed: bool,
 }
 
 impl OpenFile {
+    /// What a write to this file promises: as asked, and never less than the file's policy.
+    #[inline]
+    pub(crate) fn stability(&self, asked: Stability) -> Stability {
+        if self.policy.writes_through() { Stability::Durable } else { asked }
+    }
+
     /// Notes the verifier of a WRITE.
     #[inline]
     pub(crate) fn wrote(&mut self, verifier: WriteVerifier) {
@@ -57,7 +65,7 @@ pub(crate) struct Files {
 
 impl Files {
     /// Opens a file; an error when a million are open.
-    pub(crate) fn open(&mut self, handle: FileHandle) -> Result<FileRef, OpError> {
+    pub(crate) fn open(&mut self, handle: FileHandle, policy: IoPolicy) -> Result<FileRef, OpError> {
         let index = self.free.pop().unwrap_or(self.places.len() as u32);
         if index >> INDEX_BITS != 0 {
             return Err(OpError::new(ErrorClass::Unsupported, "open", "too many open files"));
@@ -66,7 +74,7 @@ impl Files {
             self.places.push(Place::default());
         }
         let place = &mut self.places[index as usize];
-        place.file = Some(OpenFile { handle, verifier: None, changed: false });
+        place.file = Some(OpenFile { handle, policy, verifier: None, changed: false });
         Ok(FileRef((place.reuses << INDEX_BITS) | index))
     }
 
@@ -103,9 +111,9 @@ mod tests {
     #[test]
     fn a_closed_files_reference_stays_void() {
         let mut files = Files::default();
-        let first = files.open(handle()).unwrap();
+        let first = files.open(handle(), IoPolicy::default()).unwrap();
         files.close(first).unwrap();
-        let second = files.open(handle()).unwrap();
+        let second = files.open(handle(), IoPolicy::default()).unwrap();
         assert_ne!(first, second);
         assert!(files.get(first).is_err() && files.close(first).is_err());
         assert!(files.get(second).is_ok());
@@ -114,7 +122,7 @@ mod tests {
     #[test]
     fn a_restart_between_write_and_commit_is_an_error_once() {
         let mut files = Files::default();
-        let file = files.open(handle()).unwrap();
+        let file = files.open(handle(), IoPolicy::default()).unwrap();
         let open = files.get(file).unwrap();
         open.wrote([1; 8]);
         assert_eq!(open.committed([1; 8]), Ok(()));

@@ -1,10 +1,11 @@
 //! Operations on names and attributes: each is the shortest honest sequence of calls.
 
-use sharebench_model::{Entry, ErrorClass, MetaOp, MetaYield, OpError, OpenHow, Space, Stat};
+use sharebench_model::{Entry, ErrorClass, IoPolicy, MetaOp, MetaYield, OpError, OpenHow, Space, Stat};
 
 use crate::attributes::{FileAttributes, FileKind, SetFileAttributes, skip_wcc};
 use crate::client::arrival::unreadable;
 use crate::client::session::NfsSession;
+use crate::client::target::check_policy;
 use crate::protocol::{FileHandle, Procedure};
 use crate::results::{Found, FsStat, get_listing, get_status};
 use crate::status::NfsStatus;
@@ -59,8 +60,13 @@ fn stat(attributes: &FileAttributes) -> Stat {
 impl NfsSession {
     pub(crate) async fn perform(&mut self, op: &MetaOp) -> Result<MetaYield, OpError> {
         match op {
-            MetaOp::Open { path, how: OpenHow::CreateNew } => self.create(path).await,
-            MetaOp::Open { path, .. } => self.open(path).await,
+            MetaOp::Open { path, how, policy } => {
+                check_policy(*policy).map_err(|refusal| refusal.at_open())?;
+                match how {
+                    OpenHow::CreateNew => self.create(path, *policy).await,
+                    OpenHow::Read | OpenHow::ReadWrite => self.open(path, *policy).await,
+                }
+            }
             MetaOp::Close { file } => self.files.close(*file).map(|()| MetaYield::Done),
             MetaOp::SetSize { file, size } => {
                 let handle = self.files.get(*file)?.handle;
@@ -91,9 +97,9 @@ impl NfsSession {
                 let FsStat { total, available } = read(reader, Procedure::FsStat, FsStat::get)?;
                 Ok(MetaYield::Space(Space { total, available }))
             }
-            MetaOp::DropCache { .. } => {
+            MetaOp::DropCache { .. } | MetaOp::Residency { .. } => {
                 let detail = "this client caches no file data";
-                Err(OpError::new(ErrorClass::Unsupported, "drop cache", detail))
+                Err(OpError::new(ErrorClass::Unsupported, "client cache", detail))
             }
             MetaOp::Map { .. } => {
                 let detail = "this client has no memory of the file to map";
@@ -183,15 +189,15 @@ impl NfsSession {
         self.lookup(directory, name).await
     }
 
-    async fn open(&mut self, path: &str) -> Result<MetaYield, OpError> {
+    async fn open(&mut self, path: &str, policy: IoPolicy) -> Result<MetaYield, OpError> {
         let (handle, attributes) = self.find(path).await?;
         if attributes.kind != FileKind::Regular {
             return Err(OpError::new(ErrorClass::Unsupported, "open", "not a regular file"));
         }
-        Ok(MetaYield::Opened { file: self.files.open(handle)?, size: attributes.size })
+        Ok(MetaYield::Opened { file: self.files.open(handle, policy)?, size: attributes.size })
     }
 
-    async fn create(&mut self, path: &str) -> Result<MetaYield, OpError> {
+    async fn create(&mut self, path: &str, policy: IoPolicy) -> Result<MetaYield, OpError> {
         let (parent, name) = split(path)?;
         let directory = self.directory(parent).await?;
         let set = SetFileAttributes { mode: Some(FILE_MODE), ..SetFileAttributes::default() };
@@ -207,7 +213,7 @@ impl NfsSession {
             Some(handle) => handle,
             None => self.complete(created, directory, name).await?.0,
         };
-        Ok(MetaYield::Opened { file: self.files.open(handle)?, size: 0 })
+        Ok(MetaYield::Opened { file: self.files.open(handle, policy)?, size: 0 })
     }
 
     async fn make_directory(&mut self, path: &str) -> Result<MetaYield, OpError> {

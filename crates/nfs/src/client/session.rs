@@ -4,7 +4,8 @@ use std::future::poll_fn;
 use std::task::{Context, Poll};
 
 use sharebench_model::{
-    DataOp, ErrorClass, Facts, FileRef, MetaOp, MetaReply, OpError, Reply, Slot, Stability, WireCount,
+    DataOp, ErrorClass, Facts, FileRef, MetaOp, MetaReply, OpError, PolicyCount, Reply, Slot, Stability,
+    WireCount,
 };
 use sharebench_target::{LocalBoxFuture, Session};
 
@@ -32,6 +33,7 @@ pub(crate) struct NfsSession {
     pub(crate) facts: Facts,
     pub(crate) mount: Mount,
     verifier: Option<WriteVerifier>,
+    policy: PolicyCount,
 }
 
 impl NfsSession {
@@ -54,6 +56,7 @@ impl NfsSession {
             facts,
             mount,
             verifier: None,
+            policy: PolicyCount::default(),
         }
     }
 
@@ -122,7 +125,9 @@ impl NfsSession {
             }
             DataOp::Write { file, offset, len, stability } => {
                 self.check_record(slot, len, "WRITE", self.limits.write_max, "wtmax")?;
-                let handle = self.files.get(file)?.handle;
+                let open = self.files.get(file)?;
+                let (handle, stability) = (open.handle, open.stability(stability));
+                self.policy.through += u64::from(stability == Stability::Durable);
                 let expected = Expected::Write { file: file.0, len, stability };
                 self.channel.call(index, expected, Procedure::Write, len, |writer| {
                     put_range(writer, &handle, offset, len);
@@ -152,9 +157,12 @@ impl NfsSession {
                     return Err(OpError::new(ErrorClass::Io, "WRITE", detail));
                 }
                 if written.committed < wanted(stability) {
-                    let detail = "FILE_SYNC was asked for and not given";
+                    let given = written.committed.name();
+                    let detail =
+                        format!("FILE_SYNC was asked for, the server gives {given}: no write-through");
                     return Err(OpError::new(ErrorClass::Protocol, "WRITE", detail));
                 }
+                self.policy.stable += u64::from(written.committed == StableHow::FileSync);
                 if written.committed == StableHow::Unstable
                     && let Ok(open) = self.files.get(FileRef(file))
                 {
@@ -189,6 +197,7 @@ fn put_range(writer: &mut Writer, handle: &FileHandle, offset: u64, count: u32) 
 impl Session for NfsSession {
     fn facts(&self) -> Facts {
         let mut facts = self.facts.clone();
+        facts.insert("client_cache".into(), "none".into());
         if let Some(verifier) = self.verifier {
             facts.insert("write_verifier".into(), format!("{:016x}", u64::from_be_bytes(verifier)));
         }
@@ -239,6 +248,10 @@ impl Session for NfsSession {
 
     fn wire(&self) -> WireCount {
         self.channel.wire()
+    }
+
+    fn policy_count(&self) -> PolicyCount {
+        self.policy
     }
 
     fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {

@@ -1,8 +1,9 @@
 //! An NFS export as a target.
 
-use sharebench_model::ErrorClass;
+use sharebench_model::{CachePolicy, ErrorClass, IoPolicy};
 use sharebench_target::{
-    Capabilities, ConnectError, LocalBoxFuture, Session, SessionSpec, Target, TargetUrl, UrlError, UrlPart,
+    Capabilities, ConnectError, LocalBoxFuture, PolicyRefusal, PolicyTerms, Session, SessionSpec, Target,
+    TargetUrl, UrlError, UrlPart,
 };
 
 use crate::client::mounting::open_session;
@@ -35,6 +36,16 @@ impl NfsTarget {
     }
 }
 
+/// This client caches nothing, so that without a local cache is as ever; writing through is `FILE_SYNC`.
+pub(crate) fn check_policy(wanted: IoPolicy) -> Result<PolicyTerms, PolicyRefusal> {
+    if wanted.cache == CachePolicy::Unbuffered {
+        let reason = "NFSv3 has no request that passes the server's cache (RFC 1813, 3.3.6 and 3.3.7); \
+                      no-local is what this client always does";
+        return Err(PolicyRefusal::cache(wanted, reason));
+    }
+    Ok(PolicyTerms::ANY)
+}
+
 impl Target for NfsTarget {
     fn url(&self) -> String {
         self.url.clone()
@@ -50,6 +61,10 @@ impl Target for NfsTarget {
             mapping: false,
             blocking: false,
         }
+    }
+
+    fn policy(&self, wanted: IoPolicy) -> Result<PolicyTerms, PolicyRefusal> {
+        check_policy(wanted)
     }
 
     fn connect<'a>(

@@ -1,8 +1,8 @@
 //! Runs made up for the tests.
 
 use sharebench_model::{
-    Check, Coordinates, CpuTime, ErrorClass, Facts, Histogram, IoBytes, Measure, MotorShare, RateBase,
-    RunHeader, StepResult, TargetIdentity, Value, Verdict, WireCount, axis,
+    Check, Coordinates, CpuTime, ErrorClass, Evidence, Facts, Histogram, IoBytes, Measure, MotorShare,
+    RateBase, ResponseWorth, RunHeader, StepResult, TargetIdentity, Value, Verdict, WireCount, axis,
 };
 
 /// A file name of this process, removed with its companions when dropped.
@@ -38,6 +38,7 @@ pub fn header() -> RunHeader {
         plan: "[[step]]\n".into(),
         seed: u64::MAX,
         steps_planned: 4,
+        repeat: None,
         environment: Facts::from([("kernel".into(), "6.1".into())]),
         targets: vec![target("smb", "smb://nas/share"), target("local", "/tmp")],
     }
@@ -79,9 +80,11 @@ pub fn step(index: u32) -> StepResult {
         shares: vec![MotorShare { bytes: 9, operations: 8, passes: 7, worked_ns: 6 }],
         censored: 1,
         response: histogram(&[(1_000_000, 900), (9_000_000, 100)]),
+        response_worth: vec![ResponseWorth { quantile: 0.95, n: 123.25 + f64::from(index), freedom: 49.0 }],
         service: histogram(&[(900_000, 1000)]),
         lag: Histogram::new(),
         client_cpu: CpuTime { user_ns: 5, kernel_ns: 6 },
+        evidence: Evidence { grown: Some(0), flush_ns: 7, flushes: 1, ..Evidence::default() },
     };
     let check =
         Check { name: "little".into(), verdict: Verdict::Suspicious, detail: "N is 3, X*R is 2".into() };

@@ -1,6 +1,10 @@
 //! Requests in flight: one per slot, and one for names and attributes; found again by their message id.
 
+use sharebench_model::{CachePolicy, PolicyCount};
+
+use crate::client::files::OpenFile;
 use crate::wire::FileId;
+use crate::wire::data::WRITE_THROUGH;
 use crate::wire::header::command;
 
 /// READ replies from this size on are received straight into the slot's buffer.
@@ -9,10 +13,10 @@ pub(crate) const DIRECT_BYTES: u32 = 16 << 10;
 /// What is asked of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// READ into the slot's buffer.
-    Read { file: FileId, offset: u64, len: u32 },
+    /// READ into the slot's buffer, with the message's flags.
+    Read { file: OpenFile, offset: u64, len: u32, flags: u8 },
     /// WRITE from the slot's buffer, with the message's flags.
-    Write { file: FileId, offset: u64, len: u32, flags: u32 },
+    Write { file: OpenFile, offset: u64, len: u32, flags: u32 },
     /// FLUSH.
     Flush { file: FileId },
     /// Any other command, whose body waits in the channel.
@@ -34,6 +38,20 @@ impl Order {
         match self {
             Self::Read { len, .. } | Self::Write { len, .. } => len,
             Self::Flush { .. } | Self::Meta { .. } => 0,
+        }
+    }
+
+    /// What it says of policies, by its own flags or by those of its open file.
+    pub(crate) fn policy_count(self) -> PolicyCount {
+        let unbuffered = |file: OpenFile| u64::from(file.policy.cache == CachePolicy::Unbuffered);
+        match self {
+            Self::Read { file, .. } => PolicyCount { unbuffered: unbuffered(file), ..PolicyCount::default() },
+            Self::Write { file, flags, .. } => {
+                let through = file.policy.writes_through() || flags & WRITE_THROUGH != 0;
+                let (through, unbuffered) = (u64::from(through), unbuffered(file));
+                PolicyCount { through, unbuffered, ..PolicyCount::default() }
+            }
+            Self::Flush { .. } | Self::Meta { .. } => PolicyCount::default(),
         }
     }
 
@@ -165,7 +183,8 @@ mod tests {
     use super::*;
 
     fn read(len: u32) -> Sent {
-        Sent { order: Order::Read { file: FileId::default(), offset: 0, len }, charge: 1, signed: false }
+        let file = OpenFile { id: FileId::default(), policy: sharebench_model::IoPolicy::default() };
+        Sent { order: Order::Read { file, offset: 0, len, flags: 0 }, charge: 1, signed: false }
     }
 
     #[test]

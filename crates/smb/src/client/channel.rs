@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::task::{Context, Poll};
 
-use sharebench_model::{ErrorClass, OpError, WireCount};
+use sharebench_model::{ErrorClass, OpError, PolicyCount, WireCount};
 use tokio::net::TcpStream;
 
 use crate::client::arrival::{Arrival, Ledger};
@@ -46,6 +46,7 @@ pub(crate) struct Channel {
     pub(crate) tree_id: u32,
     scratch: Vec<u8>,
     wire: WireCount,
+    policy: PolicyCount,
     lost: Option<OpError>,
 }
 
@@ -69,12 +70,17 @@ impl Channel {
             tree_id: 0,
             scratch: Vec::new(),
             wire: WireCount::default(),
+            policy: PolicyCount::default(),
             lost: None,
         }
     }
 
     pub(crate) fn wire(&self) -> WireCount {
         self.wire
+    }
+
+    pub(crate) fn policy_count(&self) -> PolicyCount {
+        self.policy
     }
 
     pub(crate) fn is_idle(&self, index: usize) -> bool {
@@ -201,6 +207,7 @@ impl Channel {
         if let Order::Write { len, .. } = order {
             self.wire.payload_sent += u64::from(len);
         }
+        self.policy += order.policy_count();
         self.wire.requests += 1;
         self.calls.sent(index, message_id, Sent { order, charge, signed });
     }
@@ -278,12 +285,13 @@ impl Channel {
 #[inline]
 fn encode_data(order: Order, out: &mut Vec<u8>) {
     match order {
-        Order::Read { file, offset, len } => {
+        Order::Read { file, offset, len, flags } => {
             let padding = READ_DATA_OFFSET as u8;
-            ReadRequest { padding, len, offset, file, ..ReadRequest::default() }.encode(out);
+            ReadRequest { padding, flags, len, offset, file: file.id, ..ReadRequest::default() }.encode(out);
         }
         Order::Write { file, offset, len, flags } => {
             let data_offset = WRITE_DATA_OFFSET as u16;
+            let file = file.id;
             WriteRequest { data_offset, len, offset, file, flags, ..WriteRequest::default() }.encode(out);
         }
         Order::Flush { file } => FlushRequest { file, ..FlushRequest::default() }.encode(out),

@@ -1,6 +1,6 @@
 //! Open files of a session.
 
-use sharebench_model::{ErrorClass, FileRef, OpError};
+use sharebench_model::{ErrorClass, FileRef, IoPolicy, OpError};
 
 use crate::wire::FileId;
 
@@ -8,10 +8,18 @@ use crate::wire::FileId;
 /// a reference to a closed file is noticed.
 const INDEX_BITS: u32 = 20;
 
+/// A file that is open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct OpenFile {
+    pub(crate) id: FileId,
+    /// What it was opened with.
+    pub(crate) policy: IoPolicy,
+}
+
 #[derive(Debug, Default)]
 struct Place {
     reuses: u32,
-    file: Option<FileId>,
+    file: Option<OpenFile>,
 }
 
 /// The table of open files.
@@ -23,7 +31,7 @@ pub(crate) struct Files {
 
 impl Files {
     /// Notes an open file; an error when a million are open.
-    pub(crate) fn open(&mut self, file: FileId) -> Result<FileRef, OpError> {
+    pub(crate) fn open(&mut self, id: FileId, policy: IoPolicy) -> Result<FileRef, OpError> {
         let index = self.free.pop().unwrap_or(self.places.len() as u32);
         if index >> INDEX_BITS != 0 {
             return Err(OpError::new(ErrorClass::Unsupported, "open", "too many open files"));
@@ -32,13 +40,13 @@ impl Files {
             self.places.push(Place::default());
         }
         let place = &mut self.places[index as usize];
-        place.file = Some(file);
+        place.file = Some(OpenFile { id, policy });
         Ok(FileRef((place.reuses << INDEX_BITS) | index))
     }
 
     /// The open file behind a reference.
     #[inline]
-    pub(crate) fn get(&self, file: FileRef) -> Result<FileId, OpError> {
+    pub(crate) fn get(&self, file: FileRef) -> Result<OpenFile, OpError> {
         let index = file.0 & ((1 << INDEX_BITS) - 1);
         match self.places.get(index as usize) {
             Some(Place { reuses, file: Some(open) }) if (*reuses << INDEX_BITS) | index == file.0 => {
@@ -50,7 +58,7 @@ impl Files {
 
     /// Forgets a file and gives what it was.
     pub(crate) fn close(&mut self, file: FileRef) -> Result<FileId, OpError> {
-        let open = self.get(file)?;
+        let open = self.get(file)?.id;
         let index = file.0 & ((1 << INDEX_BITS) - 1);
         let place = &mut self.places[index as usize];
         place.file = None;
@@ -68,10 +76,10 @@ mod tests {
     fn a_closed_file_stays_closed_when_its_place_is_used_again() {
         let mut files = Files::default();
         let [a, b] = [1, 2].map(|volatile| FileId { persistent: 0, volatile });
-        let first = files.open(a).unwrap();
+        let first = files.open(a, IoPolicy::default()).unwrap();
         assert_eq!(files.close(first), Ok(a));
-        let second = files.open(b).unwrap();
-        assert_eq!(files.get(second), Ok(b));
+        let second = files.open(b, IoPolicy::default()).unwrap();
+        assert_eq!(files.get(second).map(|open| open.id), Ok(b));
         assert_eq!(files.get(first).unwrap_err().class, ErrorClass::Stale);
         assert_eq!(files.close(first).unwrap_err().class, ErrorClass::Stale);
     }

@@ -1,7 +1,8 @@
 //! Operations on names and attributes: each is the shortest honest sequence of requests.
 
-use sharebench_model::{Entry, ErrorClass, MetaOp, MetaYield, OpError, OpenHow, Space, Stat};
+use sharebench_model::{Entry, ErrorClass, IoPolicy, MetaOp, MetaYield, OpError, OpenHow, Space, Stat};
 
+use crate::client::policy::create_options;
 use crate::client::session::SmbSession;
 use crate::status::NtStatus;
 use crate::wire::create::{
@@ -31,14 +32,14 @@ impl SmbSession {
     /// Performs one operation.
     pub(crate) async fn perform(&mut self, op: &MetaOp) -> Result<MetaYield, OpError> {
         match op {
-            MetaOp::Open { path, how } => self.open(path, *how).await,
+            MetaOp::Open { path, how, policy } => self.open(path, *how, *policy).await,
             MetaOp::Close { file } => {
                 let file = self.files.close(*file)?;
                 self.close_file(file).await?;
                 Ok(MetaYield::Done)
             }
             MetaOp::SetSize { file, size } => {
-                let file = self.files.get(*file)?;
+                let file = self.files.get(*file)?.id;
                 self.set_info(file, END_OF_FILE, size.to_le_bytes().to_vec()).await?;
                 Ok(MetaYield::Done)
             }
@@ -49,9 +50,9 @@ impl SmbSession {
             MetaOp::MakeDir { path } => self.make_directory(path).await,
             MetaOp::Rename { from, to } => self.rename(from, to).await,
             MetaOp::Space => self.space().await,
-            MetaOp::DropCache { .. } => {
+            MetaOp::DropCache { .. } | MetaOp::Residency { .. } => {
                 let detail = "this client caches no file data";
-                Err(OpError::new(ErrorClass::Unsupported, "drop cache", detail))
+                Err(OpError::new(ErrorClass::Unsupported, "client cache", detail))
             }
             MetaOp::Map { .. } => {
                 let detail = "this client has no memory of the file to map";
@@ -90,7 +91,7 @@ impl SmbSession {
         self.channel.ask(command::SET_INFO, |body| request.encode(body)).await.map(drop)
     }
 
-    async fn open(&mut self, path: &str, how: OpenHow) -> Result<MetaYield, OpError> {
+    async fn open(&mut self, path: &str, how: OpenHow, policy: IoPolicy) -> Result<MetaYield, OpError> {
         let write = access::WRITE_DATA | access::APPEND_DATA | access::WRITE_ATTRIBUTES;
         let (rights, disposition) = match how {
             OpenHow::Read => (0, disposition::OPEN),
@@ -98,8 +99,9 @@ impl SmbSession {
             OpenHow::CreateNew => (write, disposition::CREATE),
         };
         let rights = rights | access::READ_DATA | LOOK;
-        let (file, response) = self.create(path, rights, disposition, options::NON_DIRECTORY_FILE).await?;
-        match self.files.open(file) {
+        let options = options::NON_DIRECTORY_FILE | create_options(policy);
+        let (file, response) = self.create(path, rights, disposition, options).await?;
+        match self.files.open(file, policy) {
             Ok(file) => Ok(MetaYield::Opened { file, size: response.end_of_file }),
             Err(error) => {
                 self.close_file(file).await?;

@@ -17,6 +17,7 @@ mod names;
 mod negotiation;
 mod options;
 mod outbox;
+mod policy;
 mod receiver;
 mod session;
 mod target;

@@ -4,7 +4,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use sharebench_model::{
-    DataOp, ErrorClass, Facts, MetaOp, MetaReply, OpError, Reply, Slot, Stability, WireCount,
+    DataOp, ErrorClass, Facts, MetaOp, MetaReply, OpError, PolicyCount, Reply, Slot, WireCount,
 };
 use sharebench_target::{LocalBoxFuture, Session};
 
@@ -15,7 +15,7 @@ use crate::client::channel::Channel;
 use crate::client::files::Files;
 use crate::client::handshake::log_off;
 use crate::client::names::Names;
-use crate::wire::data::{WRITE_THROUGH, WRITE_UNBUFFERED};
+use crate::client::policy::{read_flags, write_flags};
 
 /// How long a server may take for a log-off.
 const LOG_OFF_TIMEOUT: Duration = Duration::from_secs(2);
@@ -49,20 +49,6 @@ impl SmbSession {
         Err(OpError::new(ErrorClass::Unsupported, step, detail))
     }
 
-    /// Write-through on a handle opened plainly is allowed for unbuffered writes only (MS-SMB2 3.3.5.13),
-    /// which dialects know since 3.0.2; servers of older ones that mind answer `INVALID_PARAMETER`.
-    fn write_flags(&self, stability: Stability) -> Result<u32, OpError> {
-        match (stability, self.agreement.dialect) {
-            (Stability::Unstable, _) => Ok(0),
-            (Stability::Durable, 0x0202) => {
-                let detail = "dialect 2.0.2 has no write-through";
-                Err(OpError::new(ErrorClass::Unsupported, "WRITE", detail))
-            }
-            (Stability::Durable, 0x0210 | 0x0300) => Ok(WRITE_THROUGH),
-            (Stability::Durable, _) => Ok(WRITE_THROUGH | WRITE_UNBUFFERED),
-        }
-    }
-
     fn try_submit(&mut self, slot: Slot, op: DataOp) -> Result<(), OpError> {
         if let Some(error) = self.channel.failure() {
             return Err(error);
@@ -74,14 +60,17 @@ impl SmbSession {
         let order = match op {
             DataOp::Read { file, offset, len } => {
                 self.check_record(slot, len, "READ", self.agreement.max_read)?;
-                Order::Read { file: self.files.get(file)?, offset, len }
+                let file = self.files.get(file)?;
+                let flags = read_flags(file.policy, self.agreement.dialect);
+                Order::Read { file, offset, len, flags }
             }
             DataOp::Write { file, offset, len, stability } => {
                 self.check_record(slot, len, "WRITE", self.agreement.max_write)?;
-                let flags = self.write_flags(stability)?;
-                Order::Write { file: self.files.get(file)?, offset, len, flags }
+                let file = self.files.get(file)?;
+                let flags = write_flags(file.policy, stability, self.agreement.dialect)?;
+                Order::Write { file, offset, len, flags }
             }
-            DataOp::Flush { file } => Order::Flush { file: self.files.get(file)? },
+            DataOp::Flush { file } => Order::Flush { file: self.files.get(file)?.id },
         };
         self.channel.submit(index, order);
         Ok(())
@@ -91,6 +80,7 @@ impl SmbSession {
 impl Session for SmbSession {
     fn facts(&self) -> Facts {
         let mut facts = self.agreement.facts();
+        facts.insert("client_cache".into(), "none (no lease or oplock is asked for)".into());
         facts.insert("credits".into(), self.channel.credits.available().to_string());
         facts
     }
@@ -131,6 +121,10 @@ impl Session for SmbSession {
 
     fn wire(&self) -> WireCount {
         self.channel.wire()
+    }
+
+    fn policy_count(&self) -> PolicyCount {
+        self.channel.policy_count()
     }
 
     fn close(mut self: Box<Self>) -> LocalBoxFuture<'static, ()> {

@@ -1,14 +1,15 @@
 //! An SMB share as a target.
 
-use sharebench_model::ErrorClass;
+use sharebench_model::{CachePolicy, ErrorClass, IoPolicy};
 use sharebench_target::{
-    Capabilities, ConnectError, LocalBoxFuture, Secret, Session, SessionSpec, Target, TargetUrl, UrlError,
-    UrlPart,
+    Capabilities, ConnectError, LocalBoxFuture, PolicyRefusal, PolicyTerms, Secret, Session, SessionSpec,
+    Target, TargetUrl, UrlError, UrlPart,
 };
 
 use crate::client::dial::DialError;
 use crate::client::handshake::open_session;
 use crate::client::options::SmbOptions;
+use crate::client::policy::SECTOR;
 
 /// Most data operations in flight per session.
 const MAX_QUEUE_DEPTH: u32 = 1024;
@@ -68,6 +69,12 @@ impl Target for SmbTarget {
             mapping: false,
             blocking: false,
         }
+    }
+
+    /// Every policy can be said in every dialect; what a server makes of it is its own affair.
+    fn policy(&self, wanted: IoPolicy) -> Result<PolicyTerms, PolicyRefusal> {
+        let unbuffered = wanted.cache == CachePolicy::Unbuffered;
+        Ok(PolicyTerms { alignment: if unbuffered { SECTOR } else { 1 } })
     }
 
     fn connect<'a>(

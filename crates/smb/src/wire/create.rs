@@ -27,6 +27,8 @@ pub mod disposition {
 #[expect(missing_docs, reason = "the names are the specification's")]
 pub mod options {
     pub const DIRECTORY_FILE: u32 = 0x1;
+    pub const WRITE_THROUGH: u32 = 0x2;
+    pub const NO_INTERMEDIATE_BUFFERING: u32 = 0x8;
     pub const NON_DIRECTORY_FILE: u32 = 0x40;
     pub const OPEN_REPARSE_POINT: u32 = 0x20_0000;
 }

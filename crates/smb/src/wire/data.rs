@@ -7,6 +7,8 @@ use super::{FileId, HEADER_LEN, Reader, WireError};
 pub const READ_DATA_OFFSET: usize = HEADER_LEN + 16;
 /// Where a WRITE request of ours carries its data: header and fixed fields.
 pub const WRITE_DATA_OFFSET: usize = HEADER_LEN + 48;
+/// READ flag since dialect 3.0.2: past the server's cache (MS-SMB2 2.2.19).
+pub const READ_UNBUFFERED: u8 = 1;
 /// WRITE flag: on stable storage before the response.
 pub const WRITE_THROUGH: u32 = 1;
 /// WRITE flag since dialect 3.0.2: past the server's cache.

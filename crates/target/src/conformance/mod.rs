@@ -14,6 +14,7 @@ mod ground;
 mod mapping;
 mod names;
 mod pattern;
+mod policies;
 mod probe;
 mod sharing;
 mod sizes;
@@ -101,6 +102,7 @@ const STEPS: &[(&str, StepFn)] = &[
     ("close", |ground| Box::pin(sharing::close(ground))),
     ("drop cache", |ground| Box::pin(sharing::drop_cache(ground))),
     ("mapping", |ground| Box::pin(mapping::mapping(ground))),
+    ("policies", |ground| Box::pin(policies::policies(ground))),
     ("two sessions", |ground| Box::pin(sharing::two_sessions(ground))),
 ];
 

@@ -10,13 +10,13 @@ pub(super) async fn open_and_create(ground: &Ground<'_>) -> Result<(), String> {
     let path = ground.path("once");
     let unit = ground.align(100) as u32;
     probe.put(&path, &pattern(1, 0, unit)).await?;
-    let again = MetaOp::Open { path: path.clone(), how: OpenHow::CreateNew };
+    let again = MetaOp::open(path.clone(), OpenHow::CreateNew);
     probe.fails(again, &[ErrorClass::Exists]).await?;
     compare(&pattern(1, 0, unit), &probe.get(&path, unit).await?, "after a refused creation")?;
     for how in [OpenHow::Read, OpenHow::ReadWrite] {
-        let missing = MetaOp::Open { path: ground.path("never"), how };
+        let missing = MetaOp::open(ground.path("never"), how);
         probe.fails(missing, &[ErrorClass::NotFound]).await?;
-        let below = MetaOp::Open { path: ground.path("nowhere/never"), how };
+        let below = MetaOp::open(ground.path("nowhere/never"), how);
         probe.fails(below, &[ErrorClass::NotFound]).await?;
         let (file, size) = probe.open(&path, how).await?;
         if size != u64::from(unit) {
@@ -24,7 +24,7 @@ pub(super) async fn open_and_create(ground: &Ground<'_>) -> Result<(), String> {
         }
         probe.done(MetaOp::Close { file }).await?;
     }
-    let orphan = MetaOp::Open { path: ground.path("nowhere/new"), how: OpenHow::CreateNew };
+    let orphan = MetaOp::open(ground.path("nowhere/new"), OpenHow::CreateNew);
     probe.fails(orphan, &[ErrorClass::NotFound]).await?;
     // Two open files of one session are told apart.
     let (first, _) = probe.open(&path, OpenHow::ReadWrite).await?;

@@ -55,7 +55,7 @@ impl Probe {
     }
 
     pub async fn open(&mut self, path: &str, how: OpenHow) -> Result<(FileRef, u64), String> {
-        match self.call(MetaOp::Open { path: path.to_owned(), how }).await {
+        match self.call(MetaOp::open(path, how)).await {
             Ok(MetaYield::Opened { file, size }) => Ok((file, size)),
             other => Err(format!("open {path} {how:?}: {other:?}")),
         }

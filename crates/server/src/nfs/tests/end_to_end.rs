@@ -39,7 +39,7 @@ fn the_adapter_conforms_with_a_volume_that_blocks() {
 }
 
 async fn create(session: &mut dyn Session, path: &str) -> FileRef {
-    match call(session, MetaOp::Open { path: path.into(), how: OpenHow::CreateNew }).await.unwrap() {
+    match call(session, MetaOp::open(path, OpenHow::CreateNew)).await.unwrap() {
         MetaYield::Opened { file, .. } => file,
         other => panic!("{other:?}"),
     }
@@ -87,7 +87,7 @@ fn a_kept_directory_handle_that_went_stale_is_looked_up_again() {
         call(&mut *one, make.clone()).await.unwrap();
         call(&mut *two, MetaOp::RemoveDir { path: "d".into() }).await.unwrap();
         call(&mut *two, make).await.unwrap();
-        let open = MetaOp::Open { path: "d/f".into(), how: OpenHow::CreateNew };
+        let open = MetaOp::open("d/f", OpenHow::CreateNew);
         let reply = one.call(open).await;
         assert!(reply.result.is_ok(), "{reply:?}");
         // CREATE (stale), LOOKUP of the directory, CREATE.

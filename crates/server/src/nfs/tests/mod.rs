@@ -4,6 +4,7 @@ mod calls;
 mod end_to_end;
 mod hostile;
 mod peers;
+mod policies;
 
 use std::sync::Arc;
 

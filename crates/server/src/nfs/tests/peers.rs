@@ -17,7 +17,7 @@ const READ: u32 = 6;
 /// What a peer does with the READs it has collected.
 type Deed = fn(&mut TcpStream, &[Vec<u8>]);
 
-fn record(stream: &mut TcpStream) -> Option<Vec<u8>> {
+pub fn record(stream: &mut TcpStream) -> Option<Vec<u8>> {
     let mut mark = [0; 4];
     stream.read_exact(&mut mark).ok()?;
     let mut record = vec![0; (u32::from_be_bytes(mark) & 0x7fff_ffff) as usize];
@@ -85,7 +85,7 @@ async fn reads(session: &mut dyn Session, file: FileRef, depth: u32, len: u32) -
 async fn open(port: u16, slots: u32, slot_bytes: u32) -> (Box<dyn Session>, FileRef) {
     let spec = SessionSpec { slots, slot_bytes, ..SessionSpec::default() };
     let mut session = target_at(port, "/any").connect(&spec).await.unwrap();
-    let opened = call(&mut *session, MetaOp::Open { path: "f".into(), how: OpenHow::Read }).await.unwrap();
+    let opened = call(&mut *session, MetaOp::open("f", OpenHow::Read)).await.unwrap();
     let MetaYield::Opened { file, .. } = opened else { panic!("{opened:?}") };
     (session, file)
 }

@@ -2,13 +2,14 @@
 
 mod broken;
 mod order;
+mod policies;
 mod protection;
 
 use std::future::poll_fn;
 use std::time::Duration;
 
 use proptest::prelude::*;
-use sharebench_model::{DataOp, ErrorClass, FileRef, Reply, Slot, Stability};
+use sharebench_model::{DataOp, ErrorClass, FileRef, IoPolicy, Reply, Slot, Stability};
 use sharebench_target::Session;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -119,7 +120,7 @@ async fn pair(slots: usize, credits: u16, piece: usize) -> (SmbSession, FileRef,
         ..NegotiateResponse::default()
     };
     let mut session = SmbSession::new(channel, Names::new(""), Agreement::new(Offer::default(), &response));
-    let file = session.files.open(FileId { persistent: 1, volatile: 2 }).unwrap();
+    let file = session.files.open(FileId { persistent: 1, volatile: 2 }, IoPolicy::default()).unwrap();
     (session, file, Server { stream: server, piece })
 }
 

@@ -1,0 +1,47 @@
+//! Whether a step measured the server or the client's cache: bytes of the application against bytes on the wire.
+
+use sharebench_model::{CLIENT_CACHED_FROM, Check, Measure, Verdict};
+
+/// Tells what the client's cache did. The step stays valid: it is what users feel, but not what the server does.
+pub(crate) fn client_cache(measure: &Measure) -> Option<Check> {
+    let (wire, share) = (measure.wire?, measure.client_cache_share()?);
+    if share < CLIENT_CACHED_FROM {
+        return None;
+    }
+    let percent = percent(share);
+    let detail = format!(
+        "served by the client's cache: {percent} % of the bytes did not cross the wire ({} B read, {} B of them from \
+         the server; {} B written, {} B of them to it)",
+        measure.bytes.read, wire.payload_received, measure.bytes.written, wire.payload_sent
+    );
+    Some(Check { name: "client-cache".into(), verdict: Verdict::Valid, detail })
+}
+
+/// Whole percents, 100 only for all.
+fn percent(share: f64) -> u64 {
+    if share >= 1.0 { 100 } else { ((share * 100.0).round() as u64).min(99) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sharebench_model::{IoBytes, WireCount};
+
+    fn told(read: u64, received: u64) -> Option<String> {
+        let wire = WireCount { payload_received: received, ..WireCount::default() };
+        let measure = Measure { bytes: IoBytes { read, written: 0 }, wire: Some(wire), ..Measure::default() };
+        client_cache(&measure).map(|check| check.detail)
+    }
+
+    #[test]
+    fn cells_are_flagged_from_two_percent_on() {
+        let detail = told(1_000_000, 0).unwrap();
+        assert!(
+            detail.starts_with("served by the client's cache: 100 % of the bytes did not cross the wire")
+        );
+        assert!(told(1_000_000, 1).unwrap().contains(" 99 % "));
+        assert!(told(1_000_000, 980_000).unwrap().contains(" 2 % "));
+        assert_eq!(told(1_000_000, 981_000), None);
+        assert_eq!(told(1_000_000, 5_000_000), None, "read-ahead is no cache hit");
+    }
+}

@@ -1,0 +1,37 @@
+//! What the operating system counted on the wire while a mount was measured.
+
+use sharebench_model::WireCount;
+use sharebench_target::Session;
+
+/// Sum over the measured windows of a step.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct MountWire {
+    sum: Option<WireCount>,
+    /// A window could not be counted: the counter went back (a new mount) or away.
+    lost: bool,
+}
+
+impl MountWire {
+    /// Adds a window: what was counted `before` it, and what the session's system counts now.
+    pub fn add(&mut self, before: Option<WireCount>, session: &dyn Session) {
+        let Some(before) = before else { return };
+        match session.mount_wire().and_then(|now| now.checked_since(before)) {
+            Some(window) => *self.sum.get_or_insert_default() += window,
+            None => self.lost = true,
+        }
+    }
+
+    /// Joins the count of a thread that measured at the same time. Both counted everybody on the mount, each
+    /// other too, so the larger one stands for both.
+    pub fn join(&mut self, other: Self) {
+        self.lost |= other.lost;
+        if other.sum.map(WireCount::payload) > self.sum.map(WireCount::payload) {
+            self.sum = other.sum;
+        }
+    }
+
+    /// The count; none when nothing was counted or a part is missing.
+    pub fn total(self) -> Option<WireCount> {
+        self.sum.filter(|_| !self.lost)
+    }
+}

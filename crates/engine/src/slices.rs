@@ -1,0 +1,243 @@
+//! Response times by slices of time: the evidence of how much one time depends on the one before.
+
+use std::collections::VecDeque;
+
+use sharebench_model::{Histogram, ResponseWorth};
+use sharebench_stats::{Batch, worth};
+
+/// Slices kept; when time goes beyond, neighbours are joined and slices are twice as long from then on.
+const MOST: usize = 64;
+/// Fewest slices that a judgement is based on, however few times there are.
+const FEWEST: usize = 8;
+/// Slices begin about a millisecond long: 2^20 ns.
+const FIRST_SHIFT: u32 = 20;
+/// 2^6 buckets per octave: two times in one bucket differ by 1.6 % at most.
+const SUB_BITS: u32 = 6;
+/// Quantiles that are judged.
+const QUANTILES: [f64; 4] = [0.5, 0.95, 0.99, 0.999];
+
+/// Counts of times in at most [`MOST`] slices of the engine's clock. Slices are cut at multiples of their
+/// length, so that those of several threads are the same stretches of time: what the threads do to each
+/// other (they share a server) shows as well.
+#[derive(Debug, Clone)]
+pub(crate) struct Slices {
+    shift: u32,
+    first: u64,
+    kept: VecDeque<Slice>,
+}
+
+impl Default for Slices {
+    fn default() -> Self {
+        Self { shift: FIRST_SHIFT, first: 0, kept: VecDeque::new() }
+    }
+}
+
+/// Times of one slice: counts from bucket `low` on.
+#[derive(Debug, Clone, Default)]
+struct Slice {
+    low: usize,
+    counts: Vec<u32>,
+}
+
+impl Slice {
+    fn add(&mut self, bucket: usize, count: u32) {
+        if self.counts.is_empty() {
+            self.low = bucket;
+        }
+        if bucket < self.low {
+            let missing = self.low - bucket;
+            self.counts.splice(0..0, std::iter::repeat_n(0, missing));
+            self.low = bucket;
+        }
+        let at = bucket - self.low;
+        if at >= self.counts.len() {
+            self.counts.resize(at + 1, 0);
+        }
+        self.counts[at] = self.counts[at].saturating_add(count);
+    }
+
+    fn join(&mut self, other: &Self) {
+        for (at, &count) in other.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+            self.add(other.low + at, count);
+        }
+    }
+
+    fn batch(&self, bucket: usize) -> Batch {
+        let sum = |counts: &[u32]| counts.iter().map(|count| u64::from(*count)).sum();
+        let end = (bucket + 1).saturating_sub(self.low).min(self.counts.len());
+        Batch { n: sum(&self.counts), below: sum(&self.counts[..end]) }
+    }
+}
+
+/// Buckets of equal relative width above 2^6, of one nanosecond below.
+fn bucket(nanos: u64) -> usize {
+    let octave = (nanos | 1).ilog2().saturating_sub(SUB_BITS);
+    ((u64::from(octave) << SUB_BITS) + (nanos >> octave)) as usize
+}
+
+impl Slices {
+    /// Adds a time that ended at `at`, both nanoseconds.
+    pub fn record(&mut self, at: u64, nanos: u64) {
+        let slice = self.slice(at);
+        self.kept[slice].add(bucket(nanos), 1);
+    }
+
+    /// Index of the slice that holds `at`, made or made room for where there is none.
+    fn slice(&mut self, at: u64) -> usize {
+        if self.kept.is_empty() {
+            self.first = at >> self.shift;
+            self.kept.push_back(Slice::default());
+        }
+        loop {
+            let number = at >> self.shift;
+            let last = self.first + self.kept.len() as u64 - 1;
+            if number.max(last) - number.min(self.first) >= MOST as u64 {
+                self.coarsen();
+                continue;
+            }
+            for _ in number..self.first {
+                self.kept.push_front(Slice::default());
+            }
+            self.first = self.first.min(number);
+            for _ in last..number {
+                self.kept.push_back(Slice::default());
+            }
+            return (number - self.first) as usize;
+        }
+    }
+
+    /// Joins neighbours: slices of twice the length, cut at multiples of it.
+    fn coarsen(&mut self) {
+        let odd = self.first % 2;
+        let mut joined: VecDeque<Slice> = VecDeque::with_capacity(MOST);
+        for (number, slice) in (odd..).zip(self.kept.drain(..)) {
+            if number % 2 == 1
+                && let Some(last) = joined.back_mut()
+            {
+                last.join(&slice);
+            } else {
+                joined.push_back(slice);
+            }
+        }
+        self.kept = joined;
+        self.first /= 2;
+        self.shift += 1;
+    }
+
+    /// Adds another thread's slices.
+    pub fn merge(&mut self, mut other: Self) {
+        if self.kept.is_empty() {
+            *self = other;
+            return;
+        }
+        while other.shift < self.shift && !other.kept.is_empty() {
+            other.coarsen();
+        }
+        while self.shift < other.shift {
+            self.coarsen();
+        }
+        for (offset, slice) in other.kept.iter().enumerate().filter(|(_, slice)| !slice.counts.is_empty()) {
+            // Making room may lengthen our slices, so the start is told in nanoseconds.
+            let at = self.slice((other.first + offset as u64) << other.shift);
+            self.kept[at].join(slice);
+        }
+    }
+
+    /// What the recorded times are worth at the usual quantiles of `times`, which holds the same times.
+    pub fn worth(mut self, times: &Histogram) -> Vec<ResponseWorth> {
+        let n = times.len() as f64;
+        // Batches of 2 sqrt(n) observations are long enough for the dependence of a busy queue.
+        let wanted = ((n.sqrt() / 2.0) as usize).max(FEWEST);
+        while self.held() > wanted {
+            self.coarsen();
+        }
+        let at = |quantile: f64| {
+            let threshold = bucket(times.quantile(quantile));
+            let batches: Vec<Batch> = self.kept.iter().map(|slice| slice.batch(threshold)).collect();
+            worth(&batches).map(|worth| ResponseWorth { quantile, n: worth.n, freedom: worth.freedom })
+        };
+        QUANTILES.into_iter().filter_map(at).collect()
+    }
+
+    fn held(&self) -> usize {
+        self.kept.iter().filter(|slice| !slice.counts.is_empty()).count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sharebench_model::Random;
+    use sharebench_stats::{Worth, dependent_quantile_ranks, is_resolved};
+
+    use super::*;
+
+    #[test]
+    fn buckets_grow_without_gaps_and_keep_to_their_width() {
+        let mut last = 0;
+        for nanos in (0..5_000u64).chain((13..63).map(|power| 1 << power)) {
+            let found = bucket(nanos);
+            assert!(found >= last, "{nanos}");
+            assert!(nanos > 5_000 || found <= last + 1, "{nanos}");
+            last = found;
+        }
+        assert_eq!(bucket(1_000_000), bucket(1_007_000));
+        assert_ne!(bucket(1_000_000), bucket(1_017_000));
+    }
+
+    #[test]
+    fn slices_of_several_threads_are_the_same_stretches_of_time() {
+        let mut random = Random::new(3, 0);
+        let (mut whole, mut parts) = (Slices::default(), [Slices::default(), Slices::default()]);
+        for step in 0..20_000u64 {
+            let (at, nanos) = (7_000_000_000 + step * 400_000, 1_000 + random.below(1_000_000));
+            whole.record(at, nanos);
+            // The second thread begins late and ends early.
+            let part = usize::from(random.below(2) == 1 && (2_000..9_000).contains(&step));
+            parts[part].record(at, nanos);
+        }
+        let [mut merged, late] = parts;
+        merged.merge(late);
+        assert!(whole.kept.len() <= MOST && whole.kept.len() > MOST / 4);
+        let counts = |slices: &Slices| -> Vec<Batch> {
+            slices.kept.iter().map(|slice| slice.batch(bucket(500_000))).collect()
+        };
+        assert_eq!(counts(&merged), counts(&whole));
+        assert_eq!(counts(&whole).iter().map(|batch| batch.n).sum::<u64>(), 20_000);
+    }
+
+    /// A queue with one server, as in K15, but recorded as the engine does: by slices of time.
+    #[test]
+    fn intervals_from_slices_hold_the_truth_in_a_queue() {
+        const SEEDS: u64 = 100;
+        const SERVICE: f64 = 1e6;
+        let (mut covered, mut wrong) = ([0; 2], [0; 2]);
+        for seed in 0..SEEDS {
+            let mut random = Random::new(seed, 15);
+            let mut exponential = |mean: f64| -mean * (1.0 - random.unit()).ln();
+            let (mut arrival, mut response) = (0.0, exponential(SERVICE / 0.3));
+            let (mut slices, mut times) = (Slices::default(), Histogram::new());
+            for _ in 0..10_000 {
+                slices.record((arrival + response) as u64, response as u64);
+                times.record(response as u64);
+                let gap = exponential(SERVICE / 0.7);
+                arrival += gap;
+                response = (response - gap).max(0.0) + exponential(SERVICE);
+            }
+            for (index, p) in [0.5f64, 0.95].into_iter().enumerate() {
+                let found = slices.clone().worth(&times)[index];
+                let worth = Worth { n: found.n, freedom: found.freedom };
+                let truth = -(1.0 - p).ln() * SERVICE / 0.3;
+                let at = |rank: u64| times.quantile(rank as f64 / 1e4) as f64;
+                let ranks = dependent_quantile_ranks(10_000, p, worth, 0.95);
+                let holds = ranks.is_some_and(|r| at(r.low) <= truth && truth <= at(r.high));
+                covered[index] += u64::from(holds);
+                wrong[index] += u64::from(is_resolved(p, worth) && !holds);
+            }
+        }
+        println!(
+            "K15 by slices: p50 covered {} %, p95 {} % (tolerance 88 %); wrong {wrong:?}",
+            covered[0], covered[1]
+        );
+        assert!(covered.iter().all(|n| *n >= 88), "{covered:?}");
+    }
+}

@@ -1,0 +1,121 @@
+//! How much a plan asks for, before anything is known of the targets: steps, bytes, time.
+
+use std::time::Duration;
+
+use crate::resolved::Work;
+use crate::{Cell, ResolvedPlan};
+
+/// A cell ends after this many times its sample, however little of that was busy, so that creating and
+/// removing files between passes does not take for ever.
+pub const MOST_WALL: u32 = 5;
+
+/// From what is certain to what is possible.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds<T> {
+    /// At least so much.
+    pub least: T,
+    /// At most so much.
+    pub most: T,
+}
+
+impl ResolvedPlan {
+    /// Steps; both ends are the same when the number of repetitions is fixed.
+    pub fn steps(&self) -> Bounds<u64> {
+        let round = (self.cells.len() * self.targets.len()) as u64;
+        let loads = (self.loads.len() * self.targets.len()) as u64;
+        let most = round * u64::from(self.repeat.most);
+        let most = match (self.repeat.budget, self.shortest_sample()) {
+            // Beyond the first round, no more steps than samples fit into the time; the last pair may overrun.
+            (Some(budget), Some(sample)) => {
+                let fit = (budget.as_nanos() / sample.as_nanos().max(1)) as u64 + self.targets.len() as u64;
+                most.min(round + fit)
+            }
+            _ => most,
+        };
+        Bounds { least: round * u64::from(self.repeat.certain()) + loads, most: most + loads }
+    }
+
+    /// Measured time: cells at their sample and users at their windows at the least; at the most, cells up
+    /// to [`MOST_WALL`] times their sample. Preparing files is not counted, and a target on which one pass
+    /// over a file takes longer than that takes as long as it takes.
+    pub fn measured_time(&self) -> Bounds<Duration> {
+        let targets = self.targets.len() as u32;
+        let (cells, loads) = (time_of(&self.cells) * targets, time_of(&self.loads) * targets);
+        if let Some(budget) = self.repeat.budget {
+            let least =
+                if self.repeat.precision.is_some() { budget.min(cells * self.repeat.least) } else { budget };
+            return Bounds { least: least.max(cells) + loads, most: budget.max(cells * MOST_WALL) + loads };
+        }
+        Bounds {
+            least: cells * self.repeat.least + loads,
+            most: cells * (MOST_WALL * self.repeat.most) + loads,
+        }
+    }
+
+    /// File data that is certain to be moved to or from each target: whole passes over each cell's file,
+    /// and the files read, which are written first. Fast targets move more: passes repeat until the
+    /// sample is full. What users copy depends on their speed alone and is not counted.
+    pub fn least_bytes_moved(&self) -> u64 {
+        let (mut moved, mut files) = (0u64, Vec::new());
+        for (_, work) in &self.cells {
+            if let Work::Records(work) = work {
+                let pass = work.grid().records * u64::from(work.record_size);
+                moved = moved.saturating_add(pass.saturating_mul(work.files_at_once()));
+                files.push(work.file_size);
+            }
+        }
+        files.sort_unstable();
+        files.dedup();
+        let passes = moved.saturating_mul(u64::from(self.repeat.certain()));
+        files.iter().fold(passes, |sum, size| sum.saturating_add(*size))
+    }
+
+    fn shortest_sample(&self) -> Option<Duration> {
+        let samples = self.cells.iter().filter_map(|(_, work)| match work {
+            Work::Records(work) => Some(work.sample),
+            Work::Transactions(_) => None,
+        });
+        samples.min()
+    }
+}
+
+fn time_of(cells: &[Cell]) -> Duration {
+    let time = |(_, work): &Cell| match work {
+        Work::Records(work) => work.sample,
+        Work::Transactions(work) => work.warm_up + work.measure,
+    };
+    cells.iter().map(time).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use crate::{Bounds, Plan, ResolvedPlan};
+
+    fn plan(repeat: &str) -> ResolvedPlan {
+        let text = format!(
+            "{repeat}\n[[target]]\nurl = '/a'\n[[target]]\nurl = '/b'\n[sweep]\nfile_sizes = ['64KiB']
+record_sizes = ['4KiB']\ntests = ['write', 'read', 'reread']\n"
+        );
+        Plan::parse(&text).unwrap().resolve().unwrap()
+    }
+
+    #[test]
+    fn steps_are_a_range_unless_the_repetitions_are_fixed() {
+        assert_eq!(plan("repetitions = 7").steps(), Bounds { least: 42, most: 42 });
+        assert_eq!(plan("").steps(), Bounds { least: 60, most: 360 });
+        assert_eq!(plan("precision = '1%'").steps(), Bounds { least: 60, most: 360 });
+        // 60 s hold 300 samples of 200 ms beyond the first round.
+        assert_eq!(plan("budget = '60s'").steps(), Bounds { least: 6, most: 308 });
+    }
+
+    #[test]
+    fn time_and_bytes_follow_from_samples_and_files() {
+        let seconds =
+            |least, most| Bounds { least: Duration::from_secs(least), most: Duration::from_secs(most) };
+        assert_eq!(plan("").measured_time(), seconds(12, 360));
+        assert_eq!(plan("budget = '1m'").measured_time(), seconds(60, 60));
+        assert_eq!(plan("repetitions = 1").least_bytes_moved(), 4 * 65536);
+    }
+}

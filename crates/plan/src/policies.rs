@@ -1,0 +1,124 @@
+//! Cache and sync policies as axes of a sweep or depth study, and what the measured time includes.
+
+use sharebench_model::{CachePolicy, IoPolicy, SyncPolicy};
+
+use crate::RecordWork;
+
+/// The policies that every cell of a study is measured with, as typed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Policies {
+    /// Cache policies.
+    pub cache: Option<Vec<CachePolicy>>,
+    /// Sync policies; tests that only read are measured once whatever is listed here.
+    pub sync: Option<Vec<SyncPolicy>>,
+    /// The time of closing the file belongs to the test (IOzone `-c`).
+    pub include_close: Option<bool>,
+    /// The time of bringing what was written to stable storage belongs to the test (IOzone `-e`).
+    pub include_flush: Option<bool>,
+}
+
+impl Policies {
+    /// The same with defaults filled.
+    pub(crate) fn complete(self) -> Self {
+        Self {
+            cache: Some(self.cache.unwrap_or_else(|| vec![CachePolicy::Normal])),
+            sync: Some(self.sync.unwrap_or_else(|| vec![SyncPolicy::Normal])),
+            include_close: Some(self.include_close.unwrap_or(false)),
+            include_flush: Some(self.include_flush.unwrap_or(false)),
+        }
+    }
+
+    /// A cell with every policy that it can tell from others.
+    pub(crate) fn across(&self, work: &RecordWork) -> Vec<RecordWork> {
+        let (caches, syncs) = (self.cache.as_deref().unwrap_or(&[]), self.sync.as_deref().unwrap_or(&[]));
+        // A test that does not write has nothing to write through, and nothing to flush.
+        let writes = work.test.writes();
+        let syncs = if writes { syncs } else { &[SyncPolicy::Normal] };
+        let include_close = self.include_close == Some(true);
+        let include_flush = self.include_flush == Some(true) && writes;
+        let with = |cache| syncs.iter().map(move |&sync| IoPolicy { cache, sync });
+        let policies = caches.iter().copied().flat_map(with);
+        policies.map(|policy| RecordWork { policy, include_close, include_flush, ..work.clone() }).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Plan, Work};
+
+    fn cells(sweep: &str) -> Vec<String> {
+        let text = format!(
+            "repetitions = 1\n[[target]]\nurl = '/tmp'\n[sweep]\nfile_sizes = ['4KiB']\n\
+                            record_sizes = ['4KiB']\ntests = ['rewrite', 'read']\n{sweep}"
+        );
+        let plan = Plan::parse(&text).unwrap().resolve().unwrap();
+        // What is stored gives the same plan.
+        assert_eq!(Plan::parse(&plan.typed.to_toml()).unwrap().resolve().unwrap().cells, plan.cells);
+        let policy = |work: &Work| match work {
+            Work::Records(work) => format!("{} {}", work.policy.cache, work.policy.sync),
+            Work::Transactions(_) => String::new(),
+        };
+        let common = "file_size=4KiB queue_depth=1 record_size=4KiB ";
+        let shown = |at: String| at.replace(common, "").replace("queue_depth=1 record_size=4KiB ", "");
+        let mut cells: Vec<_> = plan
+            .cells
+            .iter()
+            .map(|(coordinates, work)| format!("{}: {}", shown(coordinates.to_string()), policy(work)))
+            .collect();
+        cells.sort();
+        cells
+    }
+
+    #[test]
+    fn the_usual_policy_leaves_coordinates_as_they_were() {
+        assert_eq!(cells(""), ["test=read: normal normal", "test=rewrite: normal normal"]);
+    }
+
+    #[test]
+    fn policies_are_axes_and_reading_knows_no_sync() {
+        let found = cells("cache = ['normal', 'unbuffered']\nsync = ['normal', 'write-through']\n");
+        assert_eq!(
+            found,
+            [
+                "cache=unbuffered sync=write-through test=rewrite: unbuffered write-through",
+                "cache=unbuffered test=read: unbuffered normal",
+                "cache=unbuffered test=rewrite: unbuffered normal",
+                "sync=write-through test=rewrite: normal write-through",
+                "test=read: normal normal",
+                "test=rewrite: normal normal",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_the_time_includes_tells_cells_apart() {
+        let found = cells("include_close = true\ninclude_flush = true\n");
+        assert_eq!(
+            found,
+            [
+                "file_size=4KiB included=close test=read: normal normal",
+                "file_size=4KiB included=flush+close test=rewrite: normal normal",
+            ]
+        );
+    }
+
+    #[test]
+    fn mistakes_name_their_field() {
+        let text = "between = ''\n[[target]]\nurl = '/tmp'\n[sweep]\ncache = ['direct']\nsync = []\ninclude_flush = 1\n";
+        let shown = Plan::parse(text).unwrap_err().to_string();
+        for word in [
+            "line 5: sweep.cache",
+            "'direct' is no cache policy",
+            "line 7: sweep.include_flush",
+            "true or false",
+        ] {
+            assert!(shown.contains(word), "{word} missing in {shown}");
+        }
+        let text =
+            "between = ' '\n[[target]]\nurl = '/tmp'\n[depth]\ncache = ['normal', 'normal']\nsync = []\n";
+        let shown = Plan::parse(text).unwrap().resolve().unwrap_err().to_string();
+        for word in ["line 1: between", "depth.cache: normal stands twice", "depth.sync: the list is empty"] {
+            assert!(shown.contains(word), "{word} missing in {shown}");
+        }
+    }
+}

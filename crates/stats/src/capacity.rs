@@ -1,0 +1,241 @@
+//! R7: how many users a server carries, by the model that predicts best what was left out; or a refusal.
+
+use std::fmt;
+
+use sharebench_model::Random;
+
+use crate::usl::{ErrorScale, LoadPoint, Usl};
+use crate::{Estimate, Interval, repairman_throughput};
+
+/// No forecast beyond this multiple of the largest load measured.
+const REACH: f64 = 2.0;
+/// Without a load at which each user got less than this share of what the first got, nothing is known of
+/// the bend to come.
+const BENT: f64 = 0.9;
+/// Fewest different loads: the last of them are left out to choose, the rest are fitted.
+const FEWEST: usize = 5;
+const RESAMPLES: u64 = 200;
+const LEVEL: f64 = 0.95;
+const MOST_SERVERS: u32 = 64;
+
+/// A curve of throughput against load.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Capacity {
+    /// Straight up to a knee, level from there.
+    Hinge {
+        /// Seconds per transaction of one user, think time included.
+        cycle: f64,
+        /// Throughput from the knee on.
+        ceiling: f64,
+    },
+    /// One station of several servers, and think time.
+    Station {
+        /// Seconds of service per transaction.
+        demand: f64,
+        /// Servers.
+        servers: u32,
+        /// Seconds between a user's transactions.
+        think: f64,
+    },
+    /// Contention and coherency.
+    Usl(Usl),
+}
+
+/// Why no forecast is made.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Refusal {
+    /// Fewer than five different loads.
+    TooFewSteps(usize),
+    /// The load asked for is more than twice the largest measured, which is this.
+    TooFar(f64),
+    /// Each user still got this share of what the first got: the bend was not reached.
+    NeverBent(f64),
+    /// No model fits these numbers.
+    NoFit,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooFewSteps(n) => {
+                write!(f, "{n} different loads are too few to predict from; measure at least {FEWEST}")
+            }
+            Self::TooFar(largest) => {
+                write!(
+                    f,
+                    "measured up to a load of {largest}; nothing is predicted beyond {}",
+                    largest * REACH
+                )
+            }
+            Self::NeverBent(share) => write!(
+                f,
+                "at the largest load each user still got {:.0} % of what the first got: the bend lies beyond what was measured",
+                share * 100.0
+            ),
+            Self::NoFit => f.write_str("no model fits these numbers"),
+        }
+    }
+}
+
+/// A forecast with the model it comes from.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Forecast {
+    /// Chosen because it predicted the last loads best from the others.
+    pub model: Capacity,
+    /// Throughput, with an interval by resampling residuals; it does not know that the model may be wrong.
+    pub throughput: Estimate,
+}
+
+impl Capacity {
+    /// Throughput at a load.
+    pub fn throughput(&self, load: f64) -> f64 {
+        match *self {
+            Self::Hinge { cycle, ceiling } => (load / cycle).min(ceiling),
+            Self::Station { demand, servers, think } => {
+                repairman_throughput(demand, servers, think, load.round().max(1.0) as u32)
+            }
+            Self::Usl(usl) => usl.throughput(load),
+        }
+    }
+
+    /// The load from which more users only wait, or get less; none where there is none.
+    pub fn knee(&self) -> Option<f64> {
+        match *self {
+            Self::Hinge { cycle, ceiling } => Some(cycle * ceiling),
+            Self::Station { demand, servers, think } => Some((think + demand) * f64::from(servers) / demand),
+            Self::Usl(usl) => usl.peak().map(|(load, _)| load),
+        }
+    }
+
+    /// Same kind of model, fitted to other points.
+    fn refit(&self, points: &[LoadPoint]) -> Option<Self> {
+        match *self {
+            Self::Hinge { .. } => fit_hinge(points),
+            Self::Station { think, servers, .. } => Some(fit_demand(points, think, servers)),
+            Self::Usl(_) => Usl::fit(points, ErrorScale::Relative).map(Self::Usl),
+        }
+    }
+}
+
+/// The model that predicts the last quarter of the loads best from the others, fitted to all of them; users
+/// think `think` seconds between transactions.
+pub fn fit_capacity(points: &[LoadPoint], think: f64) -> Result<Capacity, Refusal> {
+    let mut sorted = points.to_vec();
+    sorted.sort_by(|a, b| a.load.total_cmp(&b.load));
+    let loads = distinct(&sorted);
+    if loads.len() < FEWEST {
+        return Err(Refusal::TooFewSteps(loads.len()));
+    }
+    let from = loads[loads.len() - (loads.len() / 4).max(1)];
+    let (known, left_out): (Vec<LoadPoint>, Vec<LoadPoint>) = sorted.iter().partition(|p| p.load < from);
+    let candidates = models(&known, think);
+    let best = candidates
+        .into_iter()
+        .min_by(|a, b| squares(a, &left_out).total_cmp(&squares(b, &left_out)))
+        .ok_or(Refusal::NoFit)?;
+    match best {
+        Capacity::Station { think, .. } => Ok(fit_station(&sorted, think)),
+        other => other.refit(&sorted).ok_or(Refusal::NoFit),
+    }
+}
+
+/// Throughput at `load`, or why that cannot be said.
+pub fn forecast(points: &[LoadPoint], think: f64, load: f64, seed: u64) -> Result<Forecast, Refusal> {
+    let model = fit_capacity(points, think)?;
+    let by_load = |a: &&LoadPoint, b: &&LoadPoint| a.load.total_cmp(&b.load);
+    let (Some(first), Some(last)) = (points.iter().min_by(by_load), points.iter().max_by(by_load)) else {
+        return Err(Refusal::TooFewSteps(0));
+    };
+    if load > last.load * REACH {
+        return Err(Refusal::TooFar(last.load));
+    }
+    let share = |p: &LoadPoint| p.throughput / p.load / (first.throughput / first.load);
+    let least = points.iter().map(share).fold(f64::INFINITY, f64::min);
+    if least >= BENT {
+        return Err(Refusal::NeverBent(least));
+    }
+    let value = model.throughput(load);
+    let interval = resampled(&model, points, load, seed);
+    Ok(Forecast { model, throughput: Estimate { value, interval, n: points.len() } })
+}
+
+/// Refits to the model's own values with residuals drawn from those seen.
+fn resampled(model: &Capacity, points: &[LoadPoint], load: f64, seed: u64) -> Option<Interval> {
+    // Residuals of a fit are smaller than the noise by the parameters it spent.
+    let spent = if matches!(model, Capacity::Usl(_)) { 3 } else { 2 };
+    let inflate = (points.len() as f64 / (points.len() - spent).max(1) as f64).sqrt();
+    let residual = |p: &LoadPoint| (p.throughput / model.throughput(p.load)).ln() * inflate;
+    let residuals: Vec<f64> = points.iter().map(residual).collect();
+    let mut random = Random::new(seed, 7);
+    let mut drawn: Vec<f64> = (0..RESAMPLES)
+        .filter_map(|_| {
+            let mut again = |p: &LoadPoint| {
+                let noise = residuals[random.below(residuals.len() as u64) as usize];
+                LoadPoint { throughput: model.throughput(p.load) * noise.exp(), ..*p }
+            };
+            let points: Vec<LoadPoint> = points.iter().map(&mut again).collect();
+            Some(model.refit(&points)?.throughput(load))
+        })
+        .collect();
+    drawn.sort_unstable_by(f64::total_cmp);
+    let at = |share: f64| drawn.get(((drawn.len() as f64 - 1.0) * share).round() as usize).copied();
+    Some(Interval::new(at((1.0 - LEVEL) / 2.0)?, at(f64::midpoint(1.0, LEVEL))?))
+}
+
+fn distinct(sorted: &[LoadPoint]) -> Vec<f64> {
+    let mut loads: Vec<f64> = sorted.iter().map(|point| point.load).collect();
+    loads.dedup();
+    loads
+}
+
+fn models(points: &[LoadPoint], think: f64) -> Vec<Capacity> {
+    let usl = Usl::fit(points, ErrorScale::Relative).map(Capacity::Usl);
+    let station = (!points.is_empty()).then(|| fit_station(points, think));
+    fit_hinge(points).into_iter().chain(station).chain(usl).collect()
+}
+
+/// Weighted squared error of ln X.
+fn squares(model: &Capacity, points: &[LoadPoint]) -> f64 {
+    points.iter().map(|p| p.weight * (model.throughput(p.load) / p.throughput).ln().powi(2)).sum()
+}
+
+/// Every split of the loads into a rising and a level part; the best of them. Points ascend by load.
+fn fit_hinge(points: &[LoadPoint]) -> Option<Capacity> {
+    let mean = |part: &[LoadPoint], of: fn(&LoadPoint) -> f64| {
+        let weight: f64 = part.iter().map(|p| p.weight).sum();
+        part.iter().map(|p| p.weight * of(p).ln()).sum::<f64>() / weight
+    };
+    let hinge = |at: usize| {
+        let cycle = mean(&points[..at], |p| p.load / p.throughput).exp();
+        let ceiling =
+            if at < points.len() { mean(&points[at..], |p| p.throughput).exp() } else { f64::INFINITY };
+        Capacity::Hinge { cycle, ceiling }
+    };
+    (1..=points.len()).map(hinge).min_by(|a, b| squares(a, points).total_cmp(&squares(b, points)))
+}
+
+fn fit_station(points: &[LoadPoint], think: f64) -> Capacity {
+    let most = points.iter().map(|p| p.load as u32).max().unwrap_or(1).clamp(1, MOST_SERVERS);
+    let better = |a: Capacity, b: Capacity| if squares(&b, points) < squares(&a, points) { b } else { a };
+    (2..=most).map(|servers| fit_demand(points, think, servers)).fold(fit_demand(points, think, 1), better)
+}
+
+/// The demand of a station of so many servers, by golden section over its logarithm.
+fn fit_demand(points: &[LoadPoint], think: f64, servers: u32) -> Capacity {
+    let station = |log: f64| Capacity::Station { demand: log.exp(), servers, think };
+    // At the least every server is busy for the whole of the largest throughput, at the most nobody waits.
+    let fastest = points.iter().map(|p| p.throughput).fold(0.0, f64::max).max(f64::MIN_POSITIVE);
+    let slowest = points.iter().map(|p| p.load / p.throughput).fold(0.0, f64::max);
+    let (mut low, mut high) =
+        ((0.1 / fastest).ln(), (slowest * f64::from(servers) * 2.0).max(1.0 / fastest).ln());
+    let golden = (5f64.sqrt() - 1.0) / 2.0;
+    while high - low > 1e-9 {
+        let (left, right) = (high - golden * (high - low), low + golden * (high - low));
+        if squares(&station(left), points) < squares(&station(right), points) {
+            high = right;
+        } else {
+            low = left;
+        }
+    }
+    station(f64::midpoint(low, high))
+}

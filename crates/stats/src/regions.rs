@@ -1,0 +1,235 @@
+//! R3: where two systems differ on a surface of cells. The finding is a region, the replicate a whole sweep.
+//!
+//! Source: largest statistic over all regions under flips of sign of whole replicates (Winkler et al.,
+//! `NeuroImage` 92 (2014) 381; Westfall and Young: Resampling-Based Multiple Testing): exact when the
+//! differences are symmetric, however cells of one sweep depend on each other.
+
+use sharebench_model::Random;
+
+use crate::winsorise::winsorised;
+use crate::{Estimate, Interval};
+
+/// Fewest sweeps: five can never reach 5 %, for 1/2^4 is more.
+pub const SMALLEST_SWEEPS: usize = 6;
+/// Fewest cells of a region.
+const SMALLEST_REGION: usize = 4;
+/// Most regions reported.
+const MOST_REGIONS: usize = 5;
+/// Up to so many sweeps every pattern of signs is tried, beyond a draw of this many minus one.
+const ALL_FLIPS_UP_TO: usize = 8;
+const DRAWN_FLIPS: usize = 199;
+/// Error allowed over all regions together.
+const ERROR: f64 = 0.05;
+/// Differences below this are significant at most, never worth a word: ln 1.02.
+const NEGLIGIBLE: f64 = 0.019_802_627;
+
+/// Log ratios of two systems on a grid of cells, one layer per sweep; cells that do not exist are NaN.
+#[derive(Debug, Clone)]
+pub struct Surface {
+    /// Cells along the first axis.
+    pub rows: usize,
+    /// Cells along the second.
+    pub columns: usize,
+    /// `rows x columns` log ratios per sweep, row by row.
+    pub sweeps: Vec<Vec<f64>>,
+}
+
+/// Cells `rows` x `columns`, ends excluded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rectangle {
+    /// First row and the one after the last.
+    pub rows: (usize, usize),
+    /// First column and the one after the last.
+    pub columns: (usize, usize),
+}
+
+/// A region in which the systems differ.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Region {
+    /// Where.
+    pub place: Rectangle,
+    /// Cells in it.
+    pub cells: usize,
+    /// Mean log ratio in it, with an interval that holds for all regions at once; `n` counts sweeps.
+    pub log_ratio: Estimate,
+    /// Chance that no surface without any difference shows one as large anywhere.
+    pub p_value: f64,
+    /// True when the mean differs by less than 2 %: significant, and of no importance.
+    pub negligible: bool,
+}
+
+/// The regions in which two systems differ, most important first, at a family-wise error of 5 %. Empty when
+/// there is none, and with fewer than six sweeps.
+pub fn differing_regions(surface: &Surface, seed: u64) -> Vec<Region> {
+    let n = surface.sweeps.len();
+    let cells = surface.rows * surface.columns;
+    if n < SMALLEST_SWEEPS || surface.sweeps.iter().any(|sweep| sweep.len() != cells) {
+        return Vec::new();
+    }
+    let exists: Vec<bool> =
+        (0..cells).map(|cell| surface.sweeps.iter().all(|sweep| sweep[cell].is_finite())).collect();
+    let scan = Scan::new(surface, exists);
+    let mut data: Vec<Vec<f64>> = surface.sweeps.clone();
+    let flips = flips(n, seed);
+    let mut found = Vec::new();
+    while found.len() < MOST_REGIONS {
+        let Some(region) = scan.most_important(&data, &flips) else { break };
+        for sweep in &mut data {
+            scan.cells(region.place).for_each(|cell| sweep[cell] -= region.log_ratio.value);
+        }
+        found.push(region);
+    }
+    found
+}
+
+/// Signs per sweep; the first pattern flips nothing. The last sweep is never flipped: flipping all changes
+/// no statistic.
+fn flips(n: usize, seed: u64) -> Vec<Vec<f64>> {
+    let signs = |bits: u64| (0..n).map(|sweep| if bits >> sweep & 1 == 1 { -1.0 } else { 1.0 }).collect();
+    if n <= ALL_FLIPS_UP_TO {
+        return (0..1u64 << (n - 1)).map(signs).collect();
+    }
+    let mut random = Random::new(seed, 3);
+    std::iter::once(signs(0)).chain((0..DRAWN_FLIPS).map(|_| signs(random.next()))).collect()
+}
+
+/// Every region of a surface, and how to look at them.
+struct Scan {
+    columns: usize,
+    exists: Vec<bool>,
+    regions: Vec<(Rectangle, f64)>,
+}
+
+/// Mean, variance and standardised mean of a region over sweeps.
+#[derive(Clone, Copy)]
+struct Look {
+    mean: f64,
+    error: f64,
+}
+
+impl Look {
+    fn statistic(self) -> f64 {
+        (self.mean / self.error).abs()
+    }
+}
+
+impl Scan {
+    fn new(surface: &Surface, exists: Vec<bool>) -> Self {
+        let spans = |len: usize| (0..len).flat_map(move |from| (from + 1..=len).map(move |to| (from, to)));
+        let mut scan = Self { columns: surface.columns, exists, regions: Vec::new() };
+        for rows in spans(surface.rows) {
+            for columns in spans(surface.columns) {
+                let place = Rectangle { rows, columns };
+                let cells = scan.cells(place).count();
+                if cells >= SMALLEST_REGION {
+                    scan.regions.push((place, cells as f64));
+                }
+            }
+        }
+        scan
+    }
+
+    /// Cells of a rectangle that exist.
+    fn cells(&self, place: Rectangle) -> impl Iterator<Item = usize> {
+        (place.rows.0..place.rows.1)
+            .flat_map(move |row| {
+                (place.columns.0..place.columns.1).map(move |column| row * self.columns + column)
+            })
+            .filter(|cell| self.exists[*cell])
+    }
+
+    /// Looks at every region under one pattern of signs.
+    fn look(&self, data: &[Vec<f64>], signs: &[f64]) -> Vec<Look> {
+        let n = data.len() as f64;
+        let data = winsorised(data, signs, &self.exists);
+        let width = self.columns + 1;
+        let mut sums = vec![(0.0, 0.0); self.regions.len()];
+        let mut table = vec![0.0; width * (self.exists.len() / self.columns + 1)];
+        for sweep in &data {
+            // Sums over everything above and to the left, so that a rectangle takes four look-ups.
+            for (row, line) in sweep.chunks(self.columns).enumerate() {
+                let mut left = 0.0;
+                for (column, value) in line.iter().enumerate() {
+                    left += value;
+                    table[(row + 1) * width + column + 1] = table[row * width + column + 1] + left;
+                }
+            }
+            for ((place, cells), (sum, squares)) in self.regions.iter().zip(&mut sums) {
+                let ((top, bottom), (first, last)) = (place.rows, place.columns);
+                let total =
+                    table[bottom * width + last] - table[top * width + last] - table[bottom * width + first]
+                        + table[top * width + first];
+                let mean = total / cells;
+                *sum += mean;
+                *squares += mean * mean;
+            }
+        }
+        let variance = |(sum, squares): (f64, f64)| ((squares - sum * sum / n) / (n - 1.0)).max(0.0);
+        let mut variances: Vec<f64> = sums.iter().map(|sum| variance(*sum)).collect();
+        // The usual variance of a region keeps those that look quiet by chance from looking significant.
+        let (_, usual, _) = variances.select_nth_unstable_by(sums.len() / 2, f64::total_cmp);
+        let usual = usual.max(f64::MIN_POSITIVE);
+        let look = |sum: (f64, f64)| Look { mean: sum.0 / n, error: ((variance(sum) + usual) / n).sqrt() };
+        sums.into_iter().map(look).collect()
+    }
+
+    /// Largest statistic of every pattern of signs, in ascending order.
+    fn largest(&self, data: &[Vec<f64>], flips: &[Vec<f64>]) -> Vec<f64> {
+        let of =
+            |signs: &Vec<f64>| self.look(data, signs).into_iter().map(Look::statistic).fold(0.0, f64::max);
+        let mut largest: Vec<f64> = flips.iter().map(of).collect();
+        largest.sort_unstable_by(f64::total_cmp);
+        largest
+    }
+
+    /// Of the regions that differ for sure the one with most to say: a large difference over many cells.
+    fn most_important(&self, data: &[Vec<f64>], flips: &[Vec<f64>]) -> Option<Region> {
+        if self.regions.is_empty() {
+            return None;
+        }
+        let looks = self.look(data, flips.first()?);
+        let largest = self.largest(data, flips);
+        let critical = largest[quantile_index(largest.len())];
+        let sure = |look: &Look| look.statistic() >= critical && p_value(&largest, look.statistic()) <= ERROR;
+        let importance = |(look, region): &(&Look, &(Rectangle, f64))| look.mean.abs() * region.1.sqrt();
+        let (look, (place, cells)) = looks
+            .iter()
+            .zip(&self.regions)
+            .filter(|(look, _)| sure(look))
+            .max_by(|a, b| importance(a).total_cmp(&importance(b)))?;
+        let centred = self.largest(&self.centred(data), flips);
+        let reach = centred[quantile_index(centred.len())] * look.error;
+        let interval = Some(Interval::new(look.mean - reach, look.mean + reach));
+        Some(Region {
+            place: *place,
+            cells: *cells as usize,
+            log_ratio: Estimate { value: look.mean, interval, n: data.len() },
+            p_value: p_value(&largest, look.statistic()),
+            negligible: look.mean.abs() < NEGLIGIBLE,
+        })
+    }
+
+    /// The data with every cell's mean taken off.
+    fn centred(&self, data: &[Vec<f64>]) -> Vec<Vec<f64>> {
+        let mut centred = data.to_vec();
+        for cell in (0..self.exists.len()).filter(|cell| self.exists[*cell]) {
+            let mean = data.iter().map(|sweep| sweep[cell]).sum::<f64>() / data.len() as f64;
+            for sweep in &mut centred {
+                sweep[cell] -= mean;
+            }
+        }
+        centred
+    }
+}
+
+/// Position of the 95th percentile among sorted values.
+fn quantile_index(len: usize) -> usize {
+    (((1.0 - ERROR) * len as f64).ceil() as usize).clamp(1, len) - 1
+}
+
+/// Share of the patterns, the unflipped one among them, whose largest statistic reaches this.
+fn p_value(largest: &[f64], statistic: f64) -> f64 {
+    // Flipping the other half gives the same number up to rounding.
+    let reached = largest.iter().filter(|value| **value >= statistic * (1.0 - 1e-12)).count();
+    reached.max(1) as f64 / largest.len() as f64
+}

@@ -1,0 +1,146 @@
+//! When a cell has been measured often enough: by the width of its interval, never by what it says.
+//!
+//! Source: stopping at a fixed width keeps the coverage of the interval as the width shrinks (Chow and
+//! Robbins, Annals of Mathematical Statistics 36 (1965) 457); stopping at significance does not.
+
+use std::collections::BTreeMap;
+
+use crate::{clock_allowance, hodges_lehmann};
+
+/// Level of the intervals whose width is judged.
+const LEVEL: f64 = 0.95;
+
+/// Up to so many systems each is paired with each, beyond with the first only.
+const EACH_WITH_EACH: usize = 4;
+
+/// One repetition of a cell on one system.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Repetition {
+    /// Work per time; positive.
+    pub rate: f64,
+    /// How long it was measured, in the unit of the clock's resolution.
+    pub time: f64,
+}
+
+/// What to do with a cell next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decision {
+    /// Measure it again.
+    GoOn,
+    /// Its interval is as narrow as asked.
+    Precise,
+    /// It was measured as often as it may be, and its interval is wider than asked.
+    Limit,
+    /// After the least number of repetitions there is no interval at all: too few of them were usable, and
+    /// more of the same will not help.
+    Unusable,
+}
+
+/// R1: go on until the interval is narrow, between a least and a most number of repetitions.
+///
+/// The rule is given a width and nothing else, so that it cannot look at the sign or at a p-value.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct StoppingRule {
+    /// Half-width, in natural logarithm, at which to stop; 0 to go on to the limit.
+    pub half_width: f64,
+    /// Repetitions before the width is looked at.
+    pub least: usize,
+    /// Repetitions after which to give up.
+    pub most: usize,
+}
+
+impl StoppingRule {
+    /// Decides after `measured` repetitions whose interval has this half-width; none when too few were usable.
+    pub fn decide(&self, measured: usize, half_width: Option<f64>) -> Decision {
+        match half_width {
+            _ if measured < self.least => Decision::GoOn,
+            None => Decision::Unusable,
+            Some(width) if width <= self.half_width => Decision::Precise,
+            Some(_) if measured >= self.most => Decision::Limit,
+            Some(_) => Decision::GoOn,
+        }
+    }
+}
+
+/// The half-width, in natural logarithm, of what a cell is measured for: of the ratio of every two systems,
+/// paired by repetition, the widest; of a single system, of its rate. What the clock could not see
+/// (`resolution / time`, per side) is added. None while one of them has no interval.
+///
+/// `systems` holds the usable repetitions of each system by their number.
+pub fn widest_half_width(systems: &[BTreeMap<u32, Repetition>], resolution: f64) -> Option<f64> {
+    if let [only] = systems {
+        let rates: Vec<f64> = only.values().map(|r| r.rate.ln()).collect();
+        // A time of its own: the rate's one side instead of a ratio's two.
+        return Some(
+            half_width(&rates)? + clock_allowance(resolution, shortest(only.values()), f64::INFINITY),
+        );
+    }
+    let mut widest: f64 = 0.0;
+    for (index, one) in systems.iter().enumerate() {
+        let others = if systems.len() <= EACH_WITH_EACH { index } else { index.min(1) };
+        for other in &systems[..others] {
+            widest = widest.max(pair_half_width(one, other, resolution)?);
+        }
+    }
+    Some(widest)
+}
+
+fn pair_half_width(
+    one: &BTreeMap<u32, Repetition>,
+    other: &BTreeMap<u32, Repetition>,
+    resolution: f64,
+) -> Option<f64> {
+    let pairs: Vec<(&Repetition, &Repetition)> =
+        one.iter().filter_map(|(repetition, a)| Some((a, other.get(repetition)?))).collect();
+    let ratios: Vec<f64> = pairs.iter().map(|(a, b)| (a.rate / b.rate).ln()).collect();
+    let (a, b) = (shortest(pairs.iter().map(|pair| pair.0)), shortest(pairs.iter().map(|pair| pair.1)));
+    Some(half_width(&ratios)? + clock_allowance(resolution, a, b))
+}
+
+fn half_width(logs: &[f64]) -> Option<f64> {
+    Some(hodges_lehmann(logs, LEVEL)?.interval?.half_width())
+}
+
+fn shortest<'a>(repetitions: impl Iterator<Item = &'a Repetition>) -> f64 {
+    repetitions.map(|repetition| repetition.time).fold(f64::INFINITY, f64::min)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn system(rates: &[f64]) -> BTreeMap<u32, Repetition> {
+        (0..).zip(rates.iter().map(|&rate| Repetition { rate, time: 200.0 })).collect()
+    }
+
+    #[test]
+    fn the_rule_looks_at_number_and_width_alone() {
+        let rule = StoppingRule { half_width: 0.02, least: 10, most: 60 };
+        assert_eq!(rule.decide(9, Some(0.001)), Decision::GoOn);
+        assert_eq!(rule.decide(10, Some(0.019)), Decision::Precise);
+        assert_eq!(rule.decide(10, Some(0.021)), Decision::GoOn);
+        assert_eq!(rule.decide(60, Some(0.021)), Decision::Limit);
+        assert_eq!(rule.decide(10, None), Decision::Unusable);
+    }
+
+    #[test]
+    fn what_both_systems_share_does_not_widen_their_ratio() {
+        let a = [100.0, 150.0, 80.0, 120.0, 90.0, 110.0];
+        let b: Vec<f64> = a.iter().map(|rate| rate * 0.8).collect();
+        assert!(widest_half_width(&[system(&a), system(&b)], 0.0).unwrap() < 1e-12);
+        assert!(widest_half_width(&[system(&a)], 0.0).unwrap() > 0.2);
+        // q/T of either side: a clock of 2 in times of 200.
+        let clocked = widest_half_width(&[system(&a), system(&b)], 2.0).unwrap();
+        assert!((clocked - 0.02).abs() < 1e-9);
+    }
+
+    #[test]
+    fn pairs_are_matched_by_repetition_and_the_widest_counts() {
+        let steady = system(&[100.0; 8]);
+        let mut gaps = system(&[50.0, 51.0, 49.0, 50.0, 52.0, 50.0, 48.0, 50.0]);
+        let wide = widest_half_width(&[steady.clone(), steady.clone(), gaps.clone()], 0.0).unwrap();
+        assert!((wide - widest_half_width(&[steady.clone(), gaps.clone()], 0.0).unwrap()).abs() < 1e-12);
+        gaps.retain(|repetition, _| *repetition > 2);
+        assert_eq!(widest_half_width(&[steady, gaps], 0.0), None, "five pairs have no interval");
+    }
+}

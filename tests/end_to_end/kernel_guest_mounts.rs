@@ -1,0 +1,117 @@
+//! What the kernel's client cache does to the numbers of a mount, in a guest whose kernel really mounts.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use sharebench_tests::{Ganesha, GaneshaOptions, KernelGuest, Sharebench, Smbd, SmbdOptions, needs};
+
+use crate::kernel_guest::{cifs, nfs3};
+use crate::stored::Stored;
+
+const CIFS: u64 = 0;
+const SMB: u64 = 1;
+const NFS: u64 = 2;
+const NFS_DIRECT: u64 = 3;
+const LOCAL: u64 = 4;
+
+const SWEEP: &str =
+    "--file-sizes 1MiB --record-sizes 64KiB --tests write,rewrite,read,reread --repetitions 2 --sample 20ms";
+const DEPTH: &str = "--file-size 1MiB --record-sizes 16KiB,64KiB --depths 1,4 --tests read,random-read --repetitions 2 --sample 20ms";
+
+/// Steps of a target and a test.
+fn steps<'a>(stored: &'a Stored, target: u64, test: &'a str) -> impl Iterator<Item = &'a Value> {
+    let wanted = move |step: &&Value| step["target"] == target && step["coordinates"]["test"]["text"] == test;
+    let mut found = stored.steps.iter().filter(wanted).peekable();
+    assert!(found.peek().is_some(), "no step of target {target}, test {test}");
+    found
+}
+
+fn is_flagged(step: &Value) -> bool {
+    step["checks"].as_array().unwrap().iter().any(|check| check["name"] == "client-cache")
+}
+
+#[test]
+fn what_the_kernels_client_cache_served_is_flagged_and_what_went_direct_is_not() {
+    needs!(KernelGuest::NEEDS, Smbd::NEEDS, Ganesha::NEEDS);
+    let sharebench = Sharebench::new().unwrap();
+    let smbd = Smbd::start(&SmbdOptions::default()).unwrap();
+    let ganesha = Ganesha::start(&GaneshaOptions::default()).unwrap();
+    let ports = [smbd.port(), ganesha.port(), ganesha.mount_port()];
+    let guest = KernelGuest::prepare(&ports).unwrap();
+    let machine = KernelGuest::MACHINE;
+    let [smb_port, nfs_port, mount_port] = ports;
+    let (user, export) = (smbd.user(), ganesha.export());
+    let script = include_str!("../kernel-guest/measure-mounts");
+    let env = [
+        ("SHAREBENCH", sharebench.binary()),
+        ("SHAREBENCH_PASSWORD", Smbd::PASSWORD),
+        ("OUT", sharebench.home().to_str().unwrap()),
+        ("CIFS_MOUNT", &cifs(smb_port, user, Smbd::PASSWORD)),
+        ("NFS_MOUNT", &nfs3(nfs_port, mount_port, &export)),
+        ("SMB_URL", &format!("smb://{user}@{machine}:{smb_port}/share")),
+        ("NFS_URL", &format!("nfs://{machine}:{nfs_port}{export}?mountport={mount_port}")),
+        ("SWEEP", SWEEP),
+        ("DEPTH", DEPTH),
+    ];
+    let printed = guest.run(script, &env, Duration::from_secs(180)).unwrap();
+    println!("{printed}");
+    the_sweep_tells_cache_from_server(&Stored::read(&sharebench, 1));
+    the_depth_study_counts_each_road(&Stored::read(&sharebench, 2));
+    let words = [
+        "c: served by the client's cache",
+        "client cache",
+        "as users feel it",
+        "direct",
+        "mounted",
+        "local",
+        "user ns/B",
+    ];
+    for word in words {
+        assert!(printed.contains(word), "'{word}' is not printed");
+    }
+}
+
+fn the_sweep_tells_cache_from_server(stored: &Stored) {
+    assert_eq!(stored.steps.len(), stored.planned);
+    for step in &stored.steps {
+        assert_eq!(step["errors"], serde_json::json!({}), "{step}");
+    }
+    for mount in [CIFS, NFS] {
+        for test in ["write", "rewrite", "reread"] {
+            for step in steps(stored, mount, test) {
+                assert!(is_flagged(step), "not flagged: {step}");
+            }
+        }
+        for step in steps(stored, mount, "reread") {
+            assert_eq!(step["wire"]["payload_received"], 0, "a re-read that crossed the wire: {step}");
+        }
+        // Its cache was dropped before each pass, so every byte crossed the wire.
+        for step in steps(stored, mount, "read") {
+            let (application, wire) =
+                (step["bytes"]["read"].as_u64().unwrap(), step["wire"]["payload_received"].as_u64().unwrap());
+            assert!(!is_flagged(step) && wire >= application && application > 0, "{step}");
+        }
+    }
+    for direct in [SMB, NFS_DIRECT] {
+        for step in stored.steps.iter().filter(|step| step["target"] == direct) {
+            let moved = |count: &str| step["wire"][count].as_u64().unwrap();
+            let application =
+                step["bytes"]["read"].as_u64().unwrap() + step["bytes"]["written"].as_u64().unwrap();
+            assert!(!is_flagged(step), "{step}");
+            assert_eq!(moved("payload_received") + moved("payload_sent"), application, "{step}");
+        }
+    }
+    for step in stored.steps.iter().filter(|step| step["target"] == LOCAL) {
+        assert!(step["wire"].is_null() && !is_flagged(step), "{step}");
+    }
+}
+
+fn the_depth_study_counts_each_road(stored: &Stored) {
+    assert_eq!(stored.steps.len(), stored.planned);
+    for target in [CIFS, SMB, NFS, NFS_DIRECT, LOCAL] {
+        let depths: std::collections::BTreeSet<u64> = steps(stored, target, "read")
+            .map(|step| step["coordinates"]["queue_depth"]["count"].as_u64().unwrap())
+            .collect();
+        assert_eq!(depths.into_iter().collect::<Vec<_>>(), [1, 4], "target {target}");
+    }
+}
