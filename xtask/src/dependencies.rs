@@ -4,7 +4,7 @@ use std::path::Path;
 use std::{fs, io};
 
 /// Room and the rooms it may depend on. A room that is not listed may depend on nothing of ours.
-const MAY_KNOW: [(&str, &[&str]); 16] = [
+const MAY_KNOW: [(&str, &[&str]); 17] = [
     ("model", &[]),
     ("stats", &["model"]),
     ("plan", &["model"]),
@@ -12,22 +12,24 @@ const MAY_KNOW: [(&str, &[&str]); 16] = [
     ("posix", &["model", "target"]),
     ("smb", &["model", "target"]),
     ("nfs", &["model", "target"]),
+    // A library of a protocol that knows nothing of benchmarks.
+    ("ncp", &[]),
     ("engine", &["model", "plan", "stats", "target"]),
     ("results", &["model"]),
     ("exchange", &["model", "results"]),
     ("analysis", &["model", "stats"]),
     ("report", &["model", "analysis", "stats"]),
     // The embedded NFS server stands on the RPC core of the NFS client; users' passwords are `Secret`s.
-    ("server", &["model", "nfs", "target"]),
+    ("server", &["model", "ncp", "nfs", "target"]),
     // Proofs run the engine against embedded servers, over one protocol.
     ("doctor", &["model", "stats", "plan", "target", "nfs", "engine", "server"]),
     ("cli", &EVERY_ROOM),
     ("tests", &EVERY_ROOM),
 ];
 
-const EVERY_ROOM: [&str; 14] = [
-    "model", "stats", "plan", "target", "posix", "smb", "nfs", "engine", "results", "exchange", "analysis",
-    "report", "server", "doctor",
+const EVERY_ROOM: [&str; 15] = [
+    "model", "stats", "plan", "target", "posix", "smb", "nfs", "ncp", "engine", "results", "exchange",
+    "analysis", "report", "server", "doctor",
 ];
 
 /// Rooms without I/O, and the crates that would bring it in.

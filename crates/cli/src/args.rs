@@ -78,9 +78,10 @@ pub enum Command {
     Run(RunArgs),
     /// Look at a plan without running it.
     Plan(PlanArgs),
-    /// Serve a directory or memory over SMB and NFSv3.
+    /// Serve a directory or memory over SMB, NFSv3 and NCP.
     #[command(after_help = "Examples:
   SHAREBENCH_PASSWORD=... sharebench serve /srv --smb 127.0.0.1:4450 --nfs 127.0.0.1:2049 --user alice
+  SHAREBENCH_PASSWORD=... sharebench serve /srv --ncp 127.0.0.1:5240 --user alice --name sys
   sharebench serve --memory 1GiB --nfs 127.0.0.1:2049 --service-time 2ms --cache 64MiB")]
     Serve(ServeArgs),
     /// Remove what killed runs left on a target.

@@ -7,17 +7,19 @@ use std::sync::Arc;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use sharebench_model::units::{ByteSize, parse_duration};
+use sharebench_ncp::security::level::Level;
 use sharebench_server::{
-    CacheOptions, DeviceOptions, DeviceVolume, DirectoryOptions, DirectoryVolume, EmbeddedServers,
-    MemoryVolume, ServeError, ServeOptions, ServiceTime, Volume,
+    CacheOptions, CommitPolicy, DeviceOptions, DeviceVolume, DirectoryOptions, DirectoryVolume,
+    EmbeddedServers, MemoryVolume, ServeError, ServeOptions, ServiceTime, Volume,
 };
 
 use crate::args::GlobalFlags;
 use crate::credentials::{self, VARIABLE};
 use crate::exit::Failure;
 
+/// What to serve, and how.
 #[derive(Debug, Args)]
 pub struct ServeArgs {
     /// Directory to serve.
@@ -32,10 +34,19 @@ pub struct ServeArgs {
     /// Speak `NFSv3` (and MOUNT, on the same port) here.
     #[arg(long, value_name = "ADDR:PORT")]
     pub nfs: Option<SocketAddr>,
-    /// User of the SMB share; the password comes from `SHAREBENCH_PASSWORD` or --password-file.
+    /// Speak NCP here, on TCP and UDP; other than loopback needs --user.
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub ncp: Option<SocketAddr>,
+    /// When NCP packets are signed: 0 never, 1 if the client asks, 2 if it can, 3 always.
+    #[arg(long, value_name = "LEVEL", default_value_t = 1, value_parser = clap::value_parser!(u8).range(0..=3), requires = "ncp")]
+    pub ncp_sign: u8,
+    /// Whether a file that an NCP client commits is on disk when the reply comes.
+    #[arg(long, value_name = "POLICY", value_enum, default_value_t, requires = "ncp")]
+    pub ncp_commit: NcpCommit,
+    /// User of the SMB share and the NCP volume; the password comes from `SHAREBENCH_PASSWORD` or --password-file.
     #[arg(long)]
     pub user: Option<String>,
-    /// Name of the share; the NFS export is "/" and this name.
+    /// Name of the share; the NFS export is "/" and this name, the NCP volume this name in upper case.
     #[arg(long, default_value = "share")]
     pub name: String,
     /// Refuse every change.
@@ -55,10 +66,22 @@ pub struct ServeArgs {
     pub cache: Option<ByteSize>,
 }
 
+/// What a commit of an NCP client means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum NcpCommit {
+    /// The data is on disk before the reply.
+    #[default]
+    Disk,
+    /// Nothing, as with SET NCP FILE COMMIT=OFF.
+    None,
+}
+
 /// Serves until SIGINT or SIGTERM.
 pub fn run(args: &ServeArgs, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
-    if args.smb.is_none() && args.nfs.is_none() {
-        return Err(Failure::usage("nothing to serve; name --smb ADDR:PORT, --nfs ADDR:PORT or both"));
+    if args.smb.or(args.nfs).or(args.ncp).is_none() {
+        return Err(Failure::usage(
+            "nothing to serve; name --smb, --nfs or --ncp with ADDR:PORT, or several",
+        ));
     }
     let mut users = Vec::new();
     if let Some(user) = &args.user {
@@ -72,6 +95,12 @@ pub fn run(args: &ServeArgs, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
     let options = ServeOptions {
         smb: args.smb,
         nfs: args.nfs,
+        ncp: args.ncp,
+        ncp_signatures: Level::from_number(args.ncp_sign).unwrap_or_default(),
+        ncp_commit: match args.ncp_commit {
+            NcpCommit::Disk => CommitPolicy::Disk,
+            NcpCommit::None => CommitPolicy::None,
+        },
         users,
         read_only: args.read_only,
         name: args.name.clone(),
@@ -89,6 +118,11 @@ pub fn run(args: &ServeArgs, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
             "smb" => {
                 let user = args.user.as_ref().map_or(String::new(), |user| format!("{user}@"));
                 println!("smb://{user}{addr}/{}", args.name);
+            }
+            "ncp" => {
+                let user = args.user.as_ref().map_or(String::new(), |user| format!("{user}@"));
+                println!("ncp://{user}{addr}/{}", args.name.to_uppercase());
+                println!("ncp://{user}{addr}/{}?transport=udp", args.name.to_uppercase());
             }
             _ => println!("nfs://{addr}/{}?mountport={}", args.name, addr.port()),
         }

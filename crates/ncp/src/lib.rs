@@ -20,6 +20,7 @@
 //! ```
 
 pub mod client;
+mod envelope;
 pub mod security;
 pub mod server;
 pub mod wire;

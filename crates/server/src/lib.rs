@@ -2,7 +2,7 @@
 //!
 //! A [`Volume`] is a tree of files: [`MemoryVolume`], [`DirectoryVolume`] for a directory of the host, or
 //! [`DeviceVolume`] for a device with known truth in front of another. Front ends serve it: [`SmbServer`]
-//! and [`NfsServer`], or both by [`EmbeddedServers`].
+//! [`NfsServer`] and [`NcpServer`], or all of them by [`EmbeddedServers`].
 //!
 //! ```
 //! use std::sync::Arc;
@@ -23,6 +23,7 @@ mod directory;
 mod front_end;
 mod memory;
 mod name;
+mod ncp;
 mod nfs;
 mod read_only;
 mod servers;
@@ -37,6 +38,7 @@ pub use directory::{DirectoryError, DirectoryOptions, DirectoryVolume};
 pub use front_end::{FrontEnd, ServeError};
 pub use memory::MemoryVolume;
 pub use name::{MAX_NAME_BYTES, check_name};
+pub use ncp::{CommitPolicy, NcpServer, NcpServerOptions};
 pub use nfs::{NfsServer, NfsServerCounts, NfsServerOptions};
 pub use servers::{EmbeddedServers, ServeOptions};
 pub use smb::{Protection, SmbServer, SmbServerOptions};

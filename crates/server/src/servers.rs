@@ -3,11 +3,15 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use sharebench_ncp::security::level::Level;
 use sharebench_target::Secret;
 
 use crate::front_end::{FrontEnd, ServeError};
 use crate::read_only::ReadOnlyVolume;
-use crate::{NfsServer, NfsServerOptions, SmbServer, SmbServerOptions, Volume};
+use crate::{
+    CommitPolicy, NcpServer, NcpServerOptions, NfsServer, NfsServerOptions, SmbServer, SmbServerOptions,
+    Volume,
+};
 
 /// What to serve a volume as.
 #[derive(Debug, Clone)]
@@ -16,11 +20,17 @@ pub struct ServeOptions {
     pub smb: Option<SocketAddr>,
     /// Where to speak NFSv3, if at all.
     pub nfs: Option<SocketAddr>,
+    /// Where to speak NCP on TCP and UDP, if at all.
+    pub ncp: Option<SocketAddr>,
+    /// When NCP packets are signed.
+    pub ncp_signatures: Level,
+    /// When files that NCP clients commit are on disk.
+    pub ncp_commit: CommitPolicy,
     /// Who may log in, and with which password.
     pub users: Vec<(String, Secret)>,
     /// Refuse every change.
     pub read_only: bool,
-    /// Name of the SMB share; the NFS export is `/` and this name.
+    /// Name of the SMB share; the NFS export is `/` and this name, the NCP volume this name in upper case.
     pub name: String,
     /// Speak NFS where other machines can reach it, although `NFSv3` knows no passwords.
     pub expose_nfs: bool,
@@ -31,6 +41,9 @@ impl Default for ServeOptions {
         Self {
             smb: None,
             nfs: None,
+            ncp: None,
+            ncp_signatures: Level::IfAsked,
+            ncp_commit: CommitPolicy::Disk,
             users: Vec::new(),
             read_only: false,
             name: "share".to_owned(),
@@ -61,8 +74,8 @@ impl EmbeddedServers {
                 share: options.name.clone(),
                 users: options.users.clone(),
                 read_only: options.read_only,
-                // What changes over NFS breaks no lease: SMB clients would serve old bytes.
-                leases: options.nfs.is_none(),
+                // What changes over NFS or NCP breaks no lease: SMB clients would serve old bytes.
+                leases: options.nfs.is_none() && options.ncp.is_none(),
                 ..SmbServerOptions::default()
             };
             servers.front_ends.push(Box::new(SmbServer::start(addr, Arc::clone(&volume), smb)?));
@@ -74,6 +87,16 @@ impl EmbeddedServers {
                 ..NfsServerOptions::default()
             };
             servers.front_ends.push(Box::new(NfsServer::start(addr, Arc::clone(&volume), nfs)?));
+        }
+        if let Some(addr) = options.ncp {
+            let ncp = NcpServerOptions {
+                volume: options.name.clone(),
+                users: options.users.clone(),
+                signatures: options.ncp_signatures,
+                commit: options.ncp_commit,
+                ..NcpServerOptions::default()
+            };
+            servers.front_ends.push(Box::new(NcpServer::start(addr, Arc::clone(&volume), ncp)?));
         }
         Ok(servers)
     }
@@ -109,13 +132,14 @@ mod tests {
     }
 
     #[test]
-    fn both_protocols_listen_until_stopped() {
+    fn all_protocols_listen_until_stopped() {
         let any = Some("127.0.0.1:0".parse().unwrap());
-        let options = ServeOptions { smb: any, nfs: any, read_only: true, ..ServeOptions::default() };
+        let options =
+            ServeOptions { smb: any, nfs: any, ncp: any, read_only: true, ..ServeOptions::default() };
         let volume = volume();
         for drops in [true, false] {
             let servers = EmbeddedServers::start(&volume, &options).unwrap();
-            let addrs = [servers.addr("smb").unwrap(), servers.addr("nfs").unwrap()];
+            let addrs = ["smb", "nfs", "ncp"].map(|protocol| servers.addr(protocol).unwrap());
             for addr in addrs {
                 TcpStream::connect(addr).unwrap();
             }

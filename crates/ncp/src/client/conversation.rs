@@ -1,10 +1,11 @@
 //! One connection as the client sees it: sequence numbers, signatures, and which packet is the reply (ncp.md 1.4).
 
+use crate::envelope;
 use crate::security::signature::{Signer, Transport};
 use crate::wire::packet::{
     ClientHeader, ClientKind, ConnectionStatus, NO_CONNECTION, SERVER_HEADER_LEN, ServerHeader, ServerKind,
 };
-use crate::wire::tcp::{TcpReply, TcpRequest};
+use crate::wire::tcp::TcpReply;
 use crate::wire::{Codec, Completion, Request, WireError};
 
 /// The task that all requests come from.
@@ -83,6 +84,21 @@ impl Conversation {
         &self.message
     }
 
+    /// What carries it.
+    pub const fn transport(&self) -> Transport {
+        self.transport
+    }
+
+    /// The connection's number; [`NO_CONNECTION`] before there is one.
+    pub const fn connection(&self) -> u16 {
+        self.connection
+    }
+
+    /// True while a reply is waited for.
+    pub const fn is_waiting(&self) -> bool {
+        self.waiting.is_some()
+    }
+
     /// Signs everything behind a login that succeeded.
     pub fn sign(&mut self, signer: Signer) {
         self.signer = Some(signer);
@@ -131,20 +147,13 @@ impl Conversation {
 
     fn send(&mut self, kind: ClientKind, put: impl FnOnce(&mut Vec<u8>)) -> &[u8] {
         let header = ClientHeader { kind, sequence: self.sequence, connection: self.connection, task: TASK };
-        let mut packet = Vec::new();
-        ClientHeader::put(&header, &mut packet);
-        put(&mut packet);
-        self.message.clear();
         self.waiting = Some(kind);
-        if self.transport == Transport::Tcp {
-            let signature = self.signer.as_ref().map(|_| [0; 8]);
-            let message = TcpRequest { reply_buffer: REPLY_BUFFER, signature, packet: &packet };
-            let signature = self.signer.as_mut().map(|signer| signer.request(&packet, message.wire_len()));
-            TcpRequest { signature, ..message }.put(&mut self.message);
-        } else {
-            self.message.extend_from_slice(&packet);
-            self.message.extend(self.signer.iter_mut().flat_map(|signer| signer.request(&packet, 0)));
-        }
-        &self.message
+        let message = &mut self.message;
+        message.clear();
+        let start = envelope::open_request(message, self.transport, self.signer.is_some());
+        ClientHeader::put(&header, message);
+        put(message);
+        envelope::close_request(message, (0, start), self.transport, self.signer.as_mut(), REPLY_BUFFER);
+        message
     }
 }

@@ -1,11 +1,25 @@
-//! A client: [`Conversation`] makes packets and matches replies without I/O; [`TcpClient`] drives it over a socket.
+//! A client: [`Conversation`] makes packets and matches replies without I/O; a [`Client`] drives it over a
+//! [`Carrier`], which may be a blocking socket, one of a runtime, or a simulation with a clock of its own.
 
+mod blocking;
+mod carrier;
 mod conversation;
 mod error;
-mod tcp;
+mod exchange;
+mod files;
+mod names;
+mod options;
+mod session;
+#[cfg(test)]
+mod simulated;
 #[cfg(test)]
 mod tests;
 
+pub use blocking::{TcpCarrier, UdpCarrier, block_on};
+pub use carrier::Carrier;
 pub use conversation::{Arrival, Conversation, Reply};
 pub use error::ClientError;
-pub use tcp::{Access, File, Login, Options, TcpClient};
+pub use exchange::Client;
+pub use files::File;
+pub use names::{About, Access, Path, Room};
+pub use options::{Counts, LEAST_BUFFER, Login, MOST_BUFFER, Options};

@@ -1,49 +1,53 @@
-//! The client against the server: over a loopback socket, and over a link that loses, repeats and delays packets.
+//! The client against the server over loopback sockets: files, refusals, servers that are silent, gone or busy.
 
 use std::io::{ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpListener};
+use std::net::{SocketAddr, TcpListener, UdpSocket};
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use proptest::prelude::*;
-
 use super::*;
 use crate::security::level::Level;
-use crate::security::password;
-use crate::security::signature::{Signer, Transport};
-use crate::server::{self, MemoryVolume, Peer, Server, User, World};
-use crate::wire::directory::MakeDirectory;
-use crate::wire::login::{GetLoginKey, GetObjectId, KeyedLogin, USER};
-use crate::wire::negotiate::PacketSize;
-use crate::wire::server_info::{DateAndTime, GetDateAndTime};
+use crate::security::signature::Transport;
+use crate::server::{self, MemoryVolume, Peer, Server, User, Watchdog, World};
+use crate::wire::Completion;
+use crate::wire::server_info::DateAndTime;
 use crate::wire::tcp::{Direction, message_len};
 use crate::wire::text::padded;
-use crate::wire::{Completion, Pstr, Request};
 
-struct Still;
+/// One key for all logins, one moment.
+pub(super) struct Still;
 
 impl World for Still {
-    fn login_key(&mut self) -> [u8; 8] {
+    fn login_key(&self) -> [u8; 8] {
         *b"unlikely"
     }
 
-    fn date_and_time(&mut self) -> DateAndTime {
+    fn date_and_time(&self) -> DateAndTime {
         DateAndTime { year: 126, month: 11, day: 21, hour: 1, minute: 2, second: 3, weekday: 6 }
+    }
+
+    fn now(&self) -> Duration {
+        Duration::ZERO
     }
 }
 
-const LOGIN: Login<'_> = Login { user: "bench", password: "secret" };
+pub(super) const LOGIN: Login<'_> = Login { user: "bench", password: "secret" };
 
-fn server(signatures: Level) -> Server<MemoryVolume, Still> {
-    let options = server::Options {
+pub(super) fn server_options(signatures: Level) -> server::Options {
+    server::Options {
         name: padded(b"SHARE").unwrap(),
         version: (3, 11),
         max_connections: 10,
         users: vec![User::new("bench", 7, "secret")],
         signatures,
         clear_passwords: false,
-    };
-    Server::new(options, vec![(b"SYS".to_vec(), MemoryVolume::new(8 << 20))], Still)
+        watchdog: Watchdog::default(),
+    }
+}
+
+pub(super) fn volumes() -> Vec<(Vec<u8>, MemoryVolume)> {
+    vec![(b"SYS".to_vec(), MemoryVolume::new(8 << 20))]
 }
 
 /// Serves one client on a free port until it leaves.
@@ -51,7 +55,8 @@ fn serve(signatures: Level) -> (SocketAddr, JoinHandle<usize>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let serving = thread::spawn(move || {
-        let (mut server, mut input, mut chunk) = (server(signatures), Vec::new(), vec![0; 65536]);
+        let server = Server::new(server_options(signatures), volumes(), Still);
+        let (mut input, mut chunk) = (Vec::new(), vec![0; 65536]);
         let (mut stream, _) = listener.accept().unwrap();
         loop {
             let read = stream.read(&mut chunk).unwrap();
@@ -64,7 +69,7 @@ fn serve(signatures: Level) -> (SocketAddr, JoinHandle<usize>) {
             {
                 let message: Vec<u8> = input.drain(..len).collect();
                 let mut out = Vec::new();
-                server.receive(Peer(1), Transport::Tcp, &message, &mut out);
+                server.receive(Peer::Stream(1), Transport::Tcp, &message, &mut out);
                 stream.write_all(&out).unwrap();
             }
         }
@@ -76,8 +81,44 @@ fn options(signatures: Level) -> Options {
     Options { signatures, ..Options::default() }
 }
 
-fn pattern(len: usize) -> Vec<u8> {
+fn over_tcp(address: SocketAddr, options: Options) -> Result<Client<TcpCarrier>, ClientError> {
+    let carrier = TcpCarrier::connect(address, Duration::from_secs(10)).unwrap();
+    block_on(Client::connect(carrier, options))
+}
+
+pub(super) fn pattern(len: usize) -> Vec<u8> {
     (0..len).map(|at| (at * 31 + at / 251) as u8).collect()
+}
+
+pub(super) fn path(text: &str) -> Path {
+    Path::dos(text).unwrap()
+}
+
+/// Writes, commits and reads a file at even, odd and far offsets.
+pub(super) async fn files_are_written_and_read<C: Carrier>(client: &mut Client<C>, len: usize) {
+    let name = path("SYS:BENCH.DAT");
+    let (file, about) = client.open(&name, Access::Create, false).await.unwrap();
+    assert_eq!(about, About { directory: false, size: 0 });
+    let data = pattern(len);
+    for offset in [0, 1, 4095, (1 << 32) - 3, (1 << 32) + 1] {
+        let mut sent = 0;
+        while sent < data.len() {
+            sent += client.write(file, offset + sent as u64, &data[sent..]).await.unwrap();
+        }
+        client.commit(file).await.unwrap();
+        assert_eq!(client.size(file).await.unwrap(), offset + len as u64);
+        let (mut back, mut got) = (vec![0; data.len()], 0);
+        while got < back.len() {
+            got += client.read(file, offset + got as u64, &mut back[got..]).await.unwrap();
+        }
+        assert!(back == data, "offset {offset}");
+        assert_eq!(client.read(file, offset + len as u64, &mut back).await.unwrap(), 0, "the end");
+    }
+    client.resize(file, 5).await.unwrap();
+    assert_eq!(client.size(file).await.unwrap(), 5);
+    client.close(file).await.unwrap();
+    assert_eq!(client.about(&name).await.unwrap().size, 5);
+    client.delete(&name).await.unwrap();
 }
 
 #[test]
@@ -89,32 +130,47 @@ fn files_are_written_and_read_over_tcp_signed_and_unsigned() {
         (Level::Always, Level::IfAsked, true),
     ] {
         let (address, serving) = serve(server);
-        let mut client = TcpClient::connect(address, options(client)).unwrap();
-        client.login(LOGIN).unwrap();
-        assert_eq!((client.signs(), client.buffer()), (signed, 61_440));
-        let file = client.open("SYS:BENCH.DAT", Access::Create).unwrap();
-        let data = pattern(100_000);
-        for offset in [0, 1, 4095, (1 << 32) - 3, (1 << 32) + 1] {
-            let mut sent = 0;
-            while sent < data.len() {
-                sent += client.write(file, offset + sent as u64, &data[sent..]).unwrap();
-            }
-            client.commit(file).unwrap();
-            assert_eq!(client.size(file).unwrap(), offset + 100_000);
-            let (mut back, mut got) = (vec![0; data.len()], 0);
-            while got < back.len() {
-                got += client.read(file, offset + got as u64, &mut back[got..]).unwrap();
-            }
-            assert!(back == data, "offset {offset}");
-            assert_eq!(client.read(file, offset + 100_000, &mut back).unwrap(), 0, "the end");
-        }
-        client.resize(file, 5).unwrap();
-        assert_eq!(client.size(file).unwrap(), 5);
-        client.close(file).unwrap();
-        client.delete("SYS:BENCH.DAT").unwrap();
-        client.disconnect().unwrap();
+        let mut client = over_tcp(address, options(client)).unwrap();
+        block_on(async {
+            client.login(LOGIN).await.unwrap();
+            assert_eq!((client.signs(), client.buffer()), (signed, 61_440));
+            files_are_written_and_read(&mut client, 100_000).await;
+            let counts = client.counts();
+            assert!(counts.sent > 500_000 && counts.received > 500_000 && counts.resent == 0, "{counts:?}");
+            client.disconnect().await.unwrap();
+        });
         assert_eq!(serving.join().unwrap(), 0);
     }
+}
+
+#[test]
+fn files_are_written_and_read_over_udp() {
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let address = socket.local_addr().unwrap();
+    let server = Arc::new(Server::new(server_options(Level::IfPossible), volumes(), Still));
+    let served = Arc::clone(&server);
+    let serving = thread::spawn(move || {
+        let mut input = vec![0; 65536];
+        while let Ok((len, client)) = socket.recv_from(&mut input) {
+            let mut out = Vec::new();
+            served.receive(Peer::Ip(client), Transport::Udp, &input[..len], &mut out);
+            socket.send_to(&out, client).unwrap();
+            if served.connections() == 0 {
+                return;
+            }
+        }
+    });
+    let carrier = UdpCarrier::connect(address, Duration::from_secs(10)).unwrap();
+    let options = Options { signatures: Level::Always, buffer: 8192, ..Options::default() };
+    block_on(async {
+        let mut client = Client::connect(carrier, options).await.unwrap();
+        client.login(LOGIN).await.unwrap();
+        assert_eq!((client.signs(), client.buffer()), (true, 8192));
+        files_are_written_and_read(&mut client, 30_000).await;
+        client.disconnect().await.unwrap();
+    });
+    serving.join().unwrap();
+    assert_eq!(server.connections(), 0);
 }
 
 fn refusal<T: std::fmt::Debug>(result: Result<T, ClientError>) -> (&'static str, Completion) {
@@ -127,25 +183,75 @@ fn refusal<T: std::fmt::Debug>(result: Result<T, ClientError>) -> (&'static str,
 #[test]
 fn refusals_carry_the_step_and_the_servers_word() {
     let (address, _serving) = serve(Level::Never);
-    let mut client = TcpClient::connect(address, options(Level::IfPossible)).unwrap();
-    assert_eq!(refusal(client.open("SYS:A", Access::Read)), ("open", Completion::NoOpenRights));
-    assert_eq!(refusal(client.login(Login { password: "wrong", ..LOGIN })), ("login", Completion::Failure));
-    assert_eq!(refusal(client.login(Login { user: "nobody", ..LOGIN })), ("login", Completion::NoSuchObject));
-    client.login(LOGIN).unwrap();
-    assert!(!client.signs());
-    assert_eq!(refusal(client.open("SYS:A", Access::Read)), ("open", Completion::Failure));
-    assert_eq!(refusal(client.open("NONE:A", Access::Read)), ("open", Completion::NoSuchVolume));
-    assert_eq!(refusal(client.open("SYS:..\\A", Access::Create)), ("open", Completion::InvalidPath));
-    let file = client.open("SYS:A", Access::Create).unwrap();
-    let reader = client.open("SYS:A", Access::Read).unwrap();
-    assert_eq!(refusal(client.write(reader, 0, b"x")), ("write", Completion::NoWriteRights));
-    assert_eq!(client.write(file, 0, b"").unwrap(), 0);
-    client.close(reader).unwrap();
-    assert_eq!(refusal(client.close(reader)), ("close", Completion::InvalidFileHandle));
-    client.disconnect().unwrap();
+    let mut client = over_tcp(address, options(Level::IfPossible)).unwrap();
+    block_on(async {
+        let (a, up) = (path("SYS:A"), path("SYS:..\\A"));
+        let read = Access::Read;
+        assert_eq!(refusal(client.open(&a, read, false).await), ("open", Completion::NoOpenRights));
+        let wrong = client.login(Login { password: "wrong", ..LOGIN }).await;
+        assert_eq!(refusal(wrong), ("login", Completion::Failure));
+        let nobody = client.login(Login { user: "nobody", ..LOGIN }).await;
+        assert_eq!(refusal(nobody), ("login", Completion::NoSuchObject));
+        client.login(LOGIN).await.unwrap();
+        assert!(!client.signs());
+        assert_eq!(refusal(client.open(&a, read, false).await), ("open", Completion::Failure));
+        let none = client.open(&path("NONE:A"), read, false).await;
+        assert_eq!(refusal(none), ("open", Completion::NoSuchVolume));
+        assert_eq!(refusal(client.open(&up, Access::Create, false).await), ("open", Completion::InvalidPath));
+        let (file, _) = client.open(&a, Access::CreateNew, false).await.unwrap();
+        let again = client.open(&a, Access::CreateNew, false).await;
+        assert_eq!(refusal(again), ("open", Completion::FileExists));
+        let (reader, _) = client.open(&a, read, false).await.unwrap();
+        assert_eq!(refusal(client.write(reader, 0, b"x").await), ("write", Completion::NoWriteRights));
+        assert_eq!(client.write(file, 0, b"").await.unwrap(), 0);
+        client.close(reader).await.unwrap();
+        assert_eq!(refusal(client.close(reader).await), ("close", Completion::InvalidFileHandle));
+        assert_eq!(refusal(client.remove_directory(&a).await), ("remove directory", Completion::InvalidPath));
+        client.disconnect().await.unwrap();
+    });
     let (address, _serving) = serve(Level::Never);
-    let mut client = TcpClient::connect(address, options(Level::Always)).unwrap();
-    assert!(matches!(client.login(LOGIN), Err(ClientError::NotSigned { step: "login" })));
+    let mut client = over_tcp(address, options(Level::Always)).unwrap();
+    let unsigned = block_on(client.login(LOGIN));
+    assert!(matches!(unsigned, Err(ClientError::NotSigned { step: "login" })));
+}
+
+#[test]
+fn names_of_both_name_spaces_lead_to_the_same_files() {
+    let (address, _serving) = serve(Level::Never);
+    let mut client = over_tcp(address, options(Level::Never)).unwrap();
+    let long = |names: &[&str]| {
+        Path::new(crate::wire::name_space::space::LONG, names.iter().map(|name| name.as_bytes())).unwrap()
+    };
+    block_on(async {
+        client.login(LOGIN).await.unwrap();
+        client.make_directory(&long(&["SYS", "a directory"])).await.unwrap();
+        for number in 0..200 {
+            let name = format!("a file with number {number:03}.data");
+            client.open(&long(&["SYS", "a directory", &name]), Access::CreateNew, false).await.unwrap();
+        }
+        let mut names = Vec::new();
+        let each = |name: &[u8], _: About| names.push(String::from_utf8(name.to_vec()).unwrap());
+        client.list(&long(&["SYS", "a directory"]), 1000, each).await.unwrap();
+        assert_eq!((names.len(), &names[199][..]), (200, "a file with number 199.data"));
+        let mut short = Vec::new();
+        let each = |name: &[u8], about| short.push((String::from_utf8(name.to_vec()).unwrap(), about));
+        client.list(&path("SYS:"), 10, each).await.unwrap();
+        let (directory, about) = &short[0];
+        assert!(about.directory && directory.starts_with("AD~"), "{directory}");
+        let from = path(&format!("SYS:{directory}"));
+        let mut first = None;
+        client.list(&from, 1000, |name, _| first = first.take().or(Some(name.to_vec()))).await.unwrap();
+        let first = String::from_utf8(first.unwrap()).unwrap();
+        let from = path(&format!("SYS:{directory}\\{first}"));
+        client.rename(&from, &path("SYS:SHORT.DAT")).await.unwrap();
+        assert_eq!(client.about(&long(&["sys", "short.dat"])).await.unwrap().size, 0);
+        let gone = client.about(&long(&["SYS", "a directory", "a file with number 000.data"])).await;
+        assert_eq!(refusal(gone), ("obtain information", Completion::Failure));
+        let full = client.remove_directory(&long(&["SYS", "a directory"])).await;
+        assert_eq!(refusal(full), ("remove directory", Completion::DirectoryNotEmpty));
+        let room = client.room("SYS").await.unwrap();
+        assert_eq!((room.total, room.free), (8 << 20, 8 << 20));
+    });
 }
 
 #[test]
@@ -157,20 +263,18 @@ fn a_server_that_is_silent_or_gone_or_none_ends_the_wait() {
         ClientError::Io { step: "create connection", source } => source.kind(),
         other => panic!("{other:?}"),
     };
-    assert_eq!(kind(TcpClient::connect(address, short).unwrap_err()), ErrorKind::TimedOut);
+    assert_eq!(kind(over_tcp(address, short).unwrap_err()), ErrorKind::TimedOut);
     drop(listener.accept().unwrap());
-    let answers = [(&b""[..], true), (b"HTTP/1.1 400 Bad Request", false)];
-    for (answer, gone) in answers {
+    for (answer, expected) in
+        [(&b""[..], ErrorKind::UnexpectedEof), (b"HTTP/1.1 400 Bad Request", ErrorKind::InvalidData)]
+    {
         let listener = listener.try_clone().unwrap();
         let answering = thread::spawn(move || {
             let (mut stream, _) = listener.accept().unwrap();
             stream.read_exact(&mut [0; 23]).unwrap();
             stream.write_all(answer).unwrap();
         });
-        match TcpClient::connect(address, Options::default()).unwrap_err() {
-            ClientError::Wire { step: "create connection", .. } => assert!(!gone),
-            error => assert!(gone && kind(error) == ErrorKind::UnexpectedEof),
-        }
+        assert_eq!(kind(over_tcp(address, Options::default()).unwrap_err()), expected);
         answering.join().unwrap();
     }
 }
@@ -185,139 +289,9 @@ fn a_server_that_is_always_busy_ends_the_wait() {
         while stream.write_all(b"tNcP\0\0\0\x10\x99\x99\0\xff\x01\xff\0\0").is_ok() {}
     });
     let short = Options { timeout: Duration::from_millis(10), ..Options::default() };
-    match TcpClient::connect(address, short).unwrap_err() {
+    match over_tcp(address, short).unwrap_err() {
         ClientError::Io { source, .. } => assert_eq!(source.kind(), ErrorKind::TimedOut),
         other => panic!("{other:?}"),
     }
     answering.join().unwrap();
-}
-
-proptest! {
-    /// What is no reply leaves the conversation as it was.
-    #[test]
-    fn hostile_replies_are_told_from_the_reply(
-        bytes in prop::collection::vec(prop_oneof![Just(0x33u8), Just(0), Just(1), any::<u8>()], 0..60),
-        start in 0..12usize,
-    ) {
-        let mut link = Link::new(1);
-        let message = link.client.request(&GetDateAndTime {}.into()).to_vec();
-        let mut reply = Vec::new();
-        link.server.receive(Peer(1), Transport::Udp, &message, &mut reply);
-        let mixed = [&reply[..start], &bytes[..]].concat();
-        if mixed != reply {
-            let taken = matches!(link.client.arrival(&mixed), Ok(Arrival::Reply(_)));
-            prop_assert!(!taken);
-        }
-        let taken = matches!(link.client.arrival(&reply), Ok(Arrival::Reply(_)));
-        prop_assert!(taken);
-    }
-}
-
-/// A connection over UDP, logged in and signing, without any I/O.
-struct Link {
-    server: Server<MemoryVolume, Still>,
-    client: Conversation,
-    random: u64,
-    resent: usize,
-    late: Vec<Vec<u8>>,
-}
-
-impl Link {
-    fn new(seed: u64) -> Self {
-        let (server, client) = (server(Level::IfPossible), Conversation::new(Transport::Udp));
-        let mut link = Self { server, client, random: seed | 1, resent: 0, late: Vec::new() };
-        link.client.create();
-        assert_eq!(link.exchange(), Completion::Success);
-        let name = Pstr::new(b"BENCH").unwrap();
-        let hash = password::hash(7, b"SECRET");
-        let response = password::response(b"unlikely", &hash);
-        link.call(&PacketSize { proposed: 1024, security: 2 }.into());
-        link.call(&GetLoginKey {}.into());
-        link.call(&GetObjectId { kind: USER, name }.into());
-        link.call(&KeyedLogin { response, kind: USER, name }.into());
-        link.client.sign(Signer::new(&hash, b"unlikely", Transport::Udp));
-        link
-    }
-
-    fn call(&mut self, request: &Request<'_>) {
-        self.client.request(request);
-        assert_eq!(self.exchange(), Completion::Success, "{request:?}");
-    }
-
-    /// One chance in `out_of`, from a small generator of its own.
-    fn chance(&mut self, out_of: u64) -> bool {
-        self.random ^= self.random << 13;
-        self.random ^= self.random >> 7;
-        self.random ^= self.random << 17;
-        self.random.is_multiple_of(out_of)
-    }
-
-    /// Sends until the reply is there: a quarter of the packets is lost in each direction, requests come twice, replies late.
-    fn exchange(&mut self) -> Completion {
-        for _ in 0..200 {
-            let mut replies: Vec<Vec<u8>> = std::mem::take(&mut self.late);
-            let copies = if self.chance(4) { 0 } else { 1 + usize::from(self.chance(4)) };
-            for _ in 0..copies {
-                let mut out = Vec::new();
-                self.server.receive(Peer(1), Transport::Udp, self.client.again(), &mut out);
-                if self.chance(4) {
-                    continue;
-                }
-                if self.chance(8) { self.late.push(out) } else { replies.push(out) }
-            }
-            for reply in replies {
-                if let Ok(Arrival::Reply(reply)) = self.client.arrival(&reply) {
-                    return reply.completion;
-                }
-            }
-            self.resent += 1;
-        }
-        panic!("no reply in 200 tries");
-    }
-}
-
-#[test]
-fn a_lossy_link_executes_nothing_twice() {
-    let mut resent = 0;
-    for seed in 1..200u64 {
-        let mut link = Link::new(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
-        for number in 0..12 {
-            let path = format!("SYS:D{number}");
-            // Made twice, a directory would be there already.
-            let path = Pstr::new(path.as_bytes()).unwrap();
-            link.call(&MakeDirectory { base: 0, rights_mask: 0xff, path }.into());
-        }
-        link.client.destroy();
-        link.exchange();
-        assert_eq!(link.server.connections(), 0, "seed {seed}");
-        resent += link.resent;
-    }
-    assert!(resent > 1000, "{resent} packets sent again");
-}
-
-#[test]
-fn busy_strangers_and_forgers_are_told_from_the_reply() {
-    let mut link = Link::new(1);
-    let message = link.client.request(&GetDateAndTime {}.into()).to_vec();
-    let mut reply = Vec::new();
-    link.server.receive(Peer(1), Transport::Udp, &message, &mut reply);
-    let mut changed = |at: usize, to: u8| {
-        let mut packet = reply.clone();
-        packet[at] = to;
-        match link.client.arrival(&packet) {
-            Ok(Arrival::Reply(_)) => panic!("taken"),
-            Ok(Arrival::Busy) => "busy",
-            Ok(Arrival::Foreign) => "foreign",
-            Ok(Arrival::BadSignature) => "bad signature",
-            Err(_) => "no packet",
-        }
-    };
-    assert_eq!(changed(0, 0x77), "no packet");
-    assert_eq!(changed(2, 99), "foreign");
-    assert_eq!(changed(3, 99), "foreign");
-    assert_eq!(changed(9, 99), "bad signature");
-    let busy = [&[0x99, 0x99][..], &reply[2..6], &[0, 0]].concat();
-    assert_eq!(link.client.arrival(&busy), Ok(Arrival::Busy));
-    assert!(matches!(link.client.arrival(&reply), Ok(Arrival::Reply(found)) if found.data.len() == 7));
-    assert_eq!(link.client.arrival(&reply), Ok(Arrival::Foreign), "taken once");
 }

@@ -13,8 +13,8 @@ use crate::wire::server_info::{ConnectionUser, ServerInfo};
 use crate::wire::text::padded;
 use crate::wire::{Codec, Completion};
 
-/// Smallest and largest data of a call that is agreed upon.
-const BUFFERS: std::ops::RangeInclusive<u16> = 512..=61_440;
+/// Smallest and largest data of a call that is agreed upon; clients add 8 bytes for a signature.
+const BUFFERS: std::ops::RangeInclusive<u16> = 512..=61_440 + 8;
 /// Rights of a user in the bindery: read and write as a logged in user.
 const USER_LEVEL: u8 = 0x11;
 
@@ -45,7 +45,7 @@ pub fn server_info<V>(shared: &Shared<V>, connections: usize, out: &mut Vec<u8>)
 }
 
 /// 0x17/0x17.
-pub fn login_key(connection: &mut Connection, world: &mut dyn World, out: &mut Vec<u8>) {
+pub fn login_key(connection: &mut Connection, world: &dyn World, out: &mut Vec<u8>) {
     let key = world.login_key();
     connection.key = Some(key);
     LoginKey::put(&LoginKey { key }, out);

@@ -1,6 +1,6 @@
 //! What a server remembers of a connection: handles, files, login, and its last reply.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use super::volume::Node;
 use crate::security::signature::Signer;
@@ -9,7 +9,9 @@ use crate::wire::{Completion, ShortHandle};
 
 /// Most open files of a connection.
 const MAX_FILES: usize = 1024;
-/// Searches by 0x3E that a connection has at a time; the oldest goes for a new one.
+/// Places in searches that a connection can go on from; the oldest goes for a new one.
+const MAX_POSITIONS: usize = 256;
+/// Classic searches that a connection has at a time; the oldest goes for a new one.
 const MAX_SEARCHES: usize = 64;
 /// Data bytes per call before negotiation (ncp.md 2.2).
 const DEFAULT_BUFFER: u16 = 512;
@@ -32,6 +34,8 @@ pub struct OpenFile {
     pub readable: bool,
     /// May be written.
     pub writable: bool,
+    /// What is written is on disk before the reply.
+    pub through: bool,
     /// The task that opened it.
     pub task: u8,
 }
@@ -41,8 +45,10 @@ pub struct OpenFile {
 pub struct Connection {
     /// Its number.
     pub number: u16,
-    /// Sequence number of the request answered last, and the answer as it went on the wire.
-    pub last: Option<(u8, Vec<u8>)>,
+    /// Sequence number of the request answered last.
+    pub last: Option<u8>,
+    /// The answer as it went on the wire, where it may get lost there.
+    pub last_answer: Vec<u8>,
     /// Data bytes per call.
     pub buffer: u16,
     /// What 0x61 switched on.
@@ -51,6 +57,8 @@ pub struct Connection {
     pub key: Option<[u8; 8]>,
     /// Index of the user who logged in.
     pub user: Option<usize>,
+    /// The client has ended it.
+    pub ended: bool,
     /// Signs and checks packets, from the request behind the login on.
     pub signer: Option<Signer>,
     files: BTreeMap<u32, OpenFile>,
@@ -58,6 +66,17 @@ pub struct Connection {
     handles: BTreeMap<u8, (Directory, Option<u8>)>,
     searches: Vec<Directory>,
     next_search: usize,
+    positions: VecDeque<(u16, Position)>,
+    next_position: u16,
+}
+
+/// How far a search has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Position {
+    /// The directory.
+    pub directory: Directory,
+    /// The volume's cookie.
+    pub cookie: u64,
 }
 
 impl Connection {
@@ -66,24 +85,31 @@ impl Connection {
         Self {
             number,
             last: None,
+            last_answer: Vec::new(),
             buffer: DEFAULT_BUFFER,
             security: Security(0),
             key: None,
             user: None,
+            ended: false,
             signer: None,
             files: BTreeMap::new(),
             next_file: 0,
             handles: BTreeMap::new(),
             searches: Vec::new(),
             next_search: 0,
+            positions: VecDeque::new(),
+            next_position: 0,
         }
+    }
+
+    /// An error when no more files can be opened.
+    pub fn room_for_file(&self) -> Result<(), Completion> {
+        if self.files.len() < MAX_FILES { Ok(()) } else { Err(Completion::NoFileHandles) }
     }
 
     /// Keeps an open file and gives it a handle, never one of zeros.
     pub fn add_file(&mut self, file: OpenFile) -> Result<ShortHandle, Completion> {
-        if self.files.len() >= MAX_FILES {
-            return Err(Completion::NoFileHandles);
-        }
+        self.room_for_file()?;
         loop {
             self.next_file = self.next_file.wrapping_add(1).max(1);
             if let std::collections::btree_map::Entry::Vacant(slot) = self.files.entry(self.next_file) {
@@ -142,6 +168,23 @@ impl Connection {
         found.copied().ok_or(Completion::BadDirectoryHandle)
     }
 
+    /// Keeps how far a search has come and gives it a number, never 0 and never FFFF.
+    pub fn add_position(&mut self, position: Position) -> u16 {
+        self.next_position = self.next_position % (u16::MAX - 1) + 1;
+        if self.positions.len() >= MAX_POSITIONS {
+            self.positions.pop_front();
+        }
+        self.positions.push_back((self.next_position, position));
+        self.next_position
+    }
+
+    /// Where a search goes on; an error where that is forgotten, for it must not look like the end.
+    pub fn position(&self, number: u16, directory: Directory) -> Result<u64, Completion> {
+        let mut kept = self.positions.iter().rev();
+        let found = kept.find(|(known, position)| *known == number && position.directory == directory);
+        found.map(|(_, position)| position.cookie).ok_or(Completion::DirectoryIoError)
+    }
+
     /// Ends a task: its files and temporary handles go.
     pub fn end_task(&mut self, task: u8) {
         self.files.retain(|_, file| file.task != task);
@@ -155,6 +198,7 @@ impl Connection {
         self.files.clear();
         self.handles.clear();
         self.searches.clear();
+        self.positions.clear();
     }
 }
 
@@ -167,7 +211,7 @@ mod tests {
     #[test]
     fn tables_are_bounded_and_a_task_takes_its_own_along() {
         let mut connection = Connection::new(1);
-        let file = OpenFile { place: ROOT, readable: true, writable: false, task: 1 };
+        let file = OpenFile { place: ROOT, readable: true, writable: false, through: false, task: 1 };
         for _ in 0..MAX_FILES {
             assert_ne!(connection.add_file(file).unwrap().0, [0; 4]);
         }
@@ -183,5 +227,12 @@ mod tests {
         let ids: Vec<_> = (0..200).map(|_| connection.add_search(ROOT)).collect();
         assert_eq!((ids[64], connection.search(ids[63])), ([0, 0], Ok(ROOT)));
         assert!(connection.search([0, 64]).is_err());
+        let mut numbers =
+            (0..70_000).map(|cookie| connection.add_position(Position { directory: ROOT, cookie }));
+        assert!(numbers.all(|number| (1..u16::MAX).contains(&number)));
+        let last = connection.add_position(Position { directory: ROOT, cookie: 7 });
+        assert_eq!(connection.position(last, ROOT), Ok(7));
+        assert!(connection.position(last.wrapping_sub(300), ROOT).is_err(), "forgotten");
+        assert!(connection.position(last, Directory { node: 2, ..ROOT }).is_err(), "of another directory");
     }
 }

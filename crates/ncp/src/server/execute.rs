@@ -1,23 +1,28 @@
 //! Which call does what; everything that is not here is answered with "unknown function".
 
+use std::sync::Mutex;
+
 use super::connection::Connection;
 use super::files::{self, Wish};
+use super::names::NameSpace;
+use super::table::Table;
+use super::trees::Wanted;
 use super::volume::{Volume, VolumeResult};
-use super::{Shared, World, account, trees, volumes};
+use super::{Shared, World, account, lock, trees, volumes};
 use crate::security::signature::Transport;
 use crate::wire::directory::EffectiveRights;
 use crate::wire::info::extended;
 use crate::wire::large::LargeSize;
-use crate::wire::name_space::{DirectoryBase, NameSpaceHandle, NameSpaces, mode, space};
+use crate::wire::name_space::{DirectoryBase, NameSpaceHandle, NameSpaces, mode};
 use crate::wire::server_info::DateAndTime;
 use crate::wire::{Codec, Completion, Request};
 
 /// What a call may look at beside the connection.
 pub struct Context<'s> {
     /// Clock and randomness.
-    pub world: &'s mut dyn World,
-    /// Connections there are.
-    pub connections: usize,
+    pub world: &'s dyn World,
+    /// All connections.
+    pub table: &'s Mutex<Table>,
     /// What carries the packets.
     pub transport: Transport,
     /// The task that asks.
@@ -26,7 +31,7 @@ pub struct Context<'s> {
 
 /// Executes a call and appends the data of its reply.
 pub fn execute<V: Volume>(
-    shared: &mut Shared<V>,
+    shared: &Shared<V>,
     connection: &mut Connection,
     context: &mut Context<'_>,
     request: &Request<'_>,
@@ -35,7 +40,7 @@ pub fn execute<V: Volume>(
     match request {
         Request::NegotiateBuffer(call) => account::negotiate(connection, call.proposed, out),
         Request::PacketSize(call) => account::packet_size(shared, connection, *call, out),
-        Request::GetServerInfo(_) => account::server_info(shared, context.connections, out),
+        Request::GetServerInfo(_) => account::server_info(shared, lock(context.table).len(), out),
         Request::GetDateAndTime(_) => DateAndTime::put(&context.world.date_and_time(), out),
         Request::GetLoginKey(_) => account::login_key(connection, context.world, out),
         Request::GetObjectId(call) => return account::object_id(shared, call, out),
@@ -62,7 +67,7 @@ pub fn execute<V: Volume>(
 
 /// Calls on open files and directory handles.
 fn on_files<V: Volume>(
-    shared: &mut Shared<V>,
+    shared: &Shared<V>,
     connection: &mut Connection,
     task: u8,
     request: &Request<'_>,
@@ -111,7 +116,7 @@ fn on_files<V: Volume>(
 
 /// Classic calls on paths.
 fn on_paths<V: Volume>(
-    shared: &mut Shared<V>,
+    shared: &Shared<V>,
     connection: &mut Connection,
     task: u8,
     request: &Request<'_>,
@@ -132,7 +137,7 @@ fn on_paths<V: Volume>(
         Request::ContinueSearch(call) => trees::go_on(shared, connection, call, out),
         Request::EraseFile(call) => {
             let (directory, last) = shared.split(connection, call.directory, &call.path)?;
-            trees::erase(shared, directory, last, call.search)
+            trees::erase(shared, directory, last)
         }
         Request::RenameFile(call) => {
             let from = shared.place(connection, call.directory, &call.path)?;
@@ -145,16 +150,15 @@ fn on_paths<V: Volume>(
         }
         Request::RemoveDirectory(call) => {
             let place = shared.place(connection, call.base, &call.path)?;
-            shared.directory(&place)?;
-            trees::remove(shared, &place, true)
+            trees::remove(shared, &place, Wanted::DIRECTORIES)
         }
         _ => in_name_spaces(shared, connection, task, request, out),
     }
 }
 
-/// Calls of family 0x57 on paths, in the name space of DOS.
+/// Calls of family 0x57 on paths.
 fn in_name_spaces<V: Volume>(
-    shared: &mut Shared<V>,
+    shared: &Shared<V>,
     connection: &mut Connection,
     task: u8,
     request: &Request<'_>,
@@ -162,66 +166,57 @@ fn in_name_spaces<V: Volume>(
 ) -> VolumeResult<()> {
     match request {
         Request::OpenCreate(call) => {
-            served(call.space, call.extended)?;
+            old_style(call.extended)?;
             files::open_create(shared, connection, call, task, out)
         }
         Request::ObtainInfo(call) => {
-            served(call.space | call.answer_space, call.extended)?;
-            trees::obtain(shared, connection, (&call.path, call.mask), out)
+            old_style(call.extended)?;
+            trees::obtain(shared, connection, call, out)
         }
-        Request::InitSearch(call) => {
-            served(call.space, 0)?;
-            trees::init(shared, connection, call, out)
-        }
+        Request::InitSearch(call) => trees::init(shared, connection, call, out),
         Request::SearchNext(call) => {
-            served(call.space, call.extended)?;
-            trees::search_next(shared, call, out)
+            old_style(call.extended)?;
+            trees::search_next(shared, connection, call, out)
         }
         Request::SearchSet(call) => {
-            served(call.space, call.extended)?;
+            old_style(call.extended)?;
             trees::search_set(shared, connection, call, out)
         }
         Request::Rename(call) => {
-            served(call.space, 0)?;
-            let from = shared.place_of(connection, &call.paths.from)?;
-            let to = shared.place_of(connection, &call.paths.to)?;
+            let space = NameSpace::of(call.space)?;
+            let from = shared.place_of(connection, space, &call.paths.from)?;
+            let to = shared.place_of(connection, space, &call.paths.to)?;
             trees::rename(shared, &from, &to)
         }
         Request::Delete(call) => {
-            served(call.space, 0)?;
-            let place = shared.place_of(connection, &call.path)?;
-            trees::remove(shared, &place, true)
+            let place = shared.place_of(connection, NameSpace::of(call.space)?, &call.path)?;
+            trees::remove(shared, &place, Wanted::of_name_space(call.search))
         }
         Request::AllocateHandle(call) => {
-            served(call.space, 0)?;
-            let directory = shared.directory(&shared.place_of(connection, &call.path)?)?;
+            let place = shared.place_of(connection, NameSpace::of(call.space)?, &call.path)?;
+            let directory = shared.directory(&place)?;
             let handle = connection.add_handle(directory, (call.mode != 0).then_some(task))?;
             NameSpaceHandle::put(&NameSpaceHandle { handle, volume: directory.volume, reserved: 0 }, out);
             Ok(())
         }
         Request::GetDirectoryBase(call) => {
-            served(call.space | call.answer_space, 0)?;
-            let place = shared.place_of(connection, &call.path)?;
+            NameSpace::of(call.answer_space)?;
+            let place = shared.place_of(connection, NameSpace::of(call.space)?, &call.path)?;
             let (base, volume) = (shared.entry(&place)?.node, place.directory.volume);
             DirectoryBase::put(&DirectoryBase { base, dos_base: base, volume }, out);
             Ok(())
         }
         Request::GetNameSpaces(call) => {
             shared.volume(call.volume)?;
-            NameSpaces::put(&NameSpaces { count: 1, ids: &[space::DOS] }, out);
+            let ids = &NameSpace::SERVED;
+            NameSpaces::put(&NameSpaces { count: ids.len() as u16, ids }, out);
             Ok(())
         }
         _ => Err(Completion::UnknownFunction),
     }
 }
 
-/// Refuses other name spaces than that of DOS, and answers in a form that is not the old one.
-const fn served(asked: u8, form: u16) -> VolumeResult<()> {
-    if asked != space::DOS {
-        Err(Completion::InvalidNameSpace)
-    } else if form & extended::NEW_STYLE != 0 {
-        Err(Completion::UnknownFunction)
-    } else {
-        Ok(())
-    }
+/// Refuses answers in a form that is not the old one.
+const fn old_style(form: u16) -> VolumeResult<()> {
+    if form & extended::NEW_STYLE == 0 { Ok(()) } else { Err(Completion::UnknownFunction) }
 }

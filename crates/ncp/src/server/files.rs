@@ -2,6 +2,7 @@
 
 use super::Shared;
 use super::connection::{Connection, Directory, OpenFile};
+use super::names::{NameSpace, dos_name};
 use super::paths::Place;
 use super::volume::{Entry, Volume, VolumeResult};
 use crate::wire::dos::{access, attribute};
@@ -23,16 +24,18 @@ pub struct Wish {
 
 /// Opens, replaces or creates a file; tells what it did.
 fn open<V: Volume>(
-    shared: &mut Shared<V>,
+    shared: &Shared<V>,
     connection: &mut Connection,
     place: &Place,
     wish: Wish,
 ) -> VolumeResult<(ShortHandle, u8, Entry)> {
+    // Before anything is created or emptied.
+    connection.room_for_file()?;
     let volume = place.directory.volume;
     let (entry, done) = match shared.entry(place) {
         Ok(entry) if entry.directory => return Err(Completion::InvalidPath),
         Ok(entry) if wish.mode & mode::REPLACE != 0 => {
-            shared.volume_mut(volume)?.resize(entry.node, 0)?;
+            shared.volume(volume)?.resize(entry.node, 0)?;
             (Entry { size: 0, ..entry }, action::OPENED | action::REPLACED)
         }
         Ok(entry) if wish.mode & mode::OPEN != 0 => (entry, action::OPENED),
@@ -46,20 +49,19 @@ fn open<V: Volume>(
         place: Directory { volume, node: entry.node },
         readable: wish.access & access::READ != 0,
         writable: wish.access & access::WRITE != 0,
+        through: wish.access & access::WRITE_THROUGH != 0,
         task: wish.task,
     };
     Ok((connection.add_file(file)?, done, entry))
 }
 
-fn create<V: Volume>(shared: &mut Shared<V>, place: &Place, directory: bool) -> VolumeResult<Entry> {
-    let name = place.name.as_deref().ok_or(Completion::InvalidPath)?;
-    let parent = Place { directory: place.directory, name: None };
-    shared.directory(&parent)?;
-    shared.volume_mut(place.directory.volume)?.create(place.directory.node, name, directory)
+fn create<V: Volume>(shared: &Shared<V>, place: &Place, directory: bool) -> VolumeResult<Entry> {
+    let name = place.name()?;
+    shared.volume(place.directory.volume)?.create(place.directory.node, name, directory)
 }
 
 /// Makes a directory.
-pub fn make_directory<V: Volume>(shared: &mut Shared<V>, place: &Place) -> VolumeResult<Entry> {
+pub fn make_directory<V: Volume>(shared: &Shared<V>, place: &Place) -> VolumeResult<Entry> {
     if shared.entry(place).is_ok() {
         return Err(Completion::FileExists);
     }
@@ -68,19 +70,20 @@ pub fn make_directory<V: Volume>(shared: &mut Shared<V>, place: &Place) -> Volum
 
 /// 0x43, 0x4C, 0x4D and 0x54.
 pub fn open_classic<V: Volume>(
-    shared: &mut Shared<V>,
+    shared: &Shared<V>,
     connection: &mut Connection,
     (directory, path): (u8, &[u8]),
     wish: Wish,
     out: &mut Vec<u8>,
 ) -> VolumeResult<()> {
     let place = shared.place(connection, directory, path)?;
-    let (handle, _, entry) = open(shared, connection, &place, wish)?;
+    let (handle, _, mut entry) = open(shared, connection, &place, wish)?;
+    entry.name = dos_name(&entry.name);
     OpenedFile::put(&OpenedFile { file: FileHandle::of_server(handle), entry: classic(&entry)? }, out);
     Ok(())
 }
 
-/// A file as the classic calls show it; sizes above 4 GiB as the largest there is.
+/// A file with its DOS name as the classic calls show it; sizes above 4 GiB as the largest there is.
 pub fn classic(entry: &Entry) -> VolumeResult<FileEntry> {
     Ok(FileEntry {
         name: padded(&entry.name).map_err(|_| Completion::BadFileName)?,
@@ -101,25 +104,27 @@ pub fn named(entry: &Entry, volume: u8, mask: ReturnMask) -> NamedInfo<'_> {
 
 /// 87/1: a file, or a new directory.
 pub fn open_create<V: Volume>(
-    shared: &mut Shared<V>,
+    shared: &Shared<V>,
     connection: &mut Connection,
     call: &OpenCreate<'_>,
     task: u8,
     out: &mut Vec<u8>,
 ) -> VolumeResult<()> {
-    let place = shared.place_of(connection, &call.path)?;
-    let (file, done, entry) = if call.attributes & attribute::DIRECTORY == 0 {
+    let space = NameSpace::of(call.space)?;
+    let place = shared.place_of(connection, space, &call.path)?;
+    let (file, done, mut entry) = if call.attributes & attribute::DIRECTORY == 0 {
         open(shared, connection, &place, Wish { mode: call.mode, access: call.access, task })?
     } else {
         (ShortHandle([0; 4]), action::CREATED, make_directory(shared, &place)?)
     };
+    entry.name = space.shown(&entry.name);
     Opened { file, action: done, entry: named(&entry, place.directory.volume, call.mask) }.put(out);
     Ok(())
 }
 
 /// 0x48 and 87/64: count, filler and data, read straight into the reply.
 pub fn read<V: Volume>(
-    shared: &mut Shared<V>,
+    shared: &Shared<V>,
     connection: &Connection,
     handle: ShortHandle,
     (offset, count): (u64, u16),
@@ -135,16 +140,17 @@ pub fn read<V: Volume>(
         out.push(0);
     }
     let data = out.len();
-    shared.volume_mut(file.place.volume)?.read(file.place.node, offset, usize::from(count), out)?;
-    out.truncate(data + usize::from(count));
-    let len = (out.len() - data) as u16;
+    out.resize(data + usize::from(count), 0);
+    let read = shared.volume(file.place.volume)?.read(file.place.node, offset, &mut out[data..])?;
+    let len = read.min(usize::from(count)) as u16;
+    out.truncate(data + usize::from(len));
     out[start..start + 2].copy_from_slice(&len.to_be_bytes());
     Ok(())
 }
 
 /// 0x49 and 87/65; no data sets the size.
 pub fn write<V: Volume>(
-    shared: &mut Shared<V>,
+    shared: &Shared<V>,
     connection: &Connection,
     handle: ShortHandle,
     (offset, data): (u64, &[u8]),
@@ -153,11 +159,11 @@ pub fn write<V: Volume>(
     if !file.writable {
         return Err(Completion::NoWriteRights);
     }
-    let volume = shared.volume_mut(file.place.volume)?;
+    let volume = shared.volume(file.place.volume)?;
     if data.is_empty() {
         volume.resize(file.place.node, offset)
     } else {
-        volume.write(file.place.node, offset, data)
+        volume.write(file.place.node, offset, data, file.through)
     }
 }
 
@@ -185,10 +191,10 @@ pub fn classic_size<V: Volume>(
 
 /// 0x3B and 0x3D.
 pub fn commit<V: Volume>(
-    shared: &mut Shared<V>,
+    shared: &Shared<V>,
     connection: &Connection,
     handle: ShortHandle,
 ) -> VolumeResult<()> {
     let file = connection.file(handle)?;
-    shared.volume_mut(file.place.volume)?.commit(file.place.node)
+    shared.volume(file.place.volume)?.commit(file.place.node)
 }

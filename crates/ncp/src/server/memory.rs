@@ -1,7 +1,9 @@
 //! A volume in memory, of bounded size: sparse files in pages of 4 KiB.
 
 use std::collections::BTreeMap;
+use std::sync::Mutex;
 
+use super::lock;
 use super::volume::{Entry, Node, Space, Volume, VolumeResult};
 use crate::wire::{Completion, DosTime};
 
@@ -10,7 +12,10 @@ const ROOT: Node = 1;
 
 /// A volume for tests and demonstrations.
 #[derive(Debug)]
-pub struct MemoryVolume {
+pub struct MemoryVolume(Mutex<Tree>);
+
+#[derive(Debug)]
+struct Tree {
     nodes: BTreeMap<Node, File>,
     next: Node,
     pages: usize,
@@ -27,11 +32,13 @@ struct File {
 impl MemoryVolume {
     /// An empty volume that holds up to `bytes` of data.
     pub fn new(bytes: usize) -> Self {
-        let mut volume = Self { nodes: BTreeMap::new(), next: ROOT, pages: 0, max_pages: bytes / PAGE };
-        volume.insert(0, b"", true);
-        volume
+        let mut tree = Tree { nodes: BTreeMap::new(), next: ROOT, pages: 0, max_pages: bytes / PAGE };
+        tree.insert(0, b"", true);
+        Self(Mutex::new(tree))
     }
+}
 
+impl Tree {
     fn insert(&mut self, parent: Node, name: &[u8], directory: bool) -> Entry {
         let moment = DosTime::from_unix(0);
         let (node, name) = (self.next, name.to_vec());
@@ -46,82 +53,16 @@ impl MemoryVolume {
         if file.entry.directory { Err(Completion::InvalidFileHandle) } else { Ok(file) }
     }
 
+    fn find(&self, directory: Node, name: &[u8]) -> VolumeResult<&Entry> {
+        let inside = self.nodes.values().filter(|file| file.parent == directory);
+        let mut names = inside.map(|file| &file.entry).filter(|entry| entry.name.eq_ignore_ascii_case(name));
+        let found = names.clone().find(|entry| entry.name == name).or_else(|| names.next());
+        found.ok_or(Completion::Failure)
+    }
+
     fn drop_pages(&mut self, node: Node, from: u64) -> VolumeResult<()> {
         let dropped = self.file(node)?.pages.split_off(&from).len();
         self.pages -= dropped;
-        Ok(())
-    }
-}
-
-impl Volume for MemoryVolume {
-    fn root(&self) -> Node {
-        ROOT
-    }
-
-    fn entry(&self, node: Node) -> VolumeResult<Entry> {
-        self.nodes.get(&node).map(|file| file.entry.clone()).ok_or(Completion::Failure)
-    }
-
-    fn lookup(&self, directory: Node, name: &[u8]) -> VolumeResult<Entry> {
-        let named = |file: &&File| file.parent == directory && file.entry.name == name;
-        self.nodes.values().find(named).map(|file| file.entry.clone()).ok_or(Completion::Failure)
-    }
-
-    fn next(&self, directory: Node, after: Option<Node>) -> VolumeResult<Option<Entry>> {
-        let from = after.map_or(Some(0), |node| node.checked_add(1));
-        let Some(from) = from else { return Ok(None) };
-        let found = self.nodes.range(from..).find(|(_, file)| file.parent == directory);
-        Ok(found.map(|(_, file)| file.entry.clone()))
-    }
-
-    fn create(&mut self, parent: Node, name: &[u8], directory: bool) -> VolumeResult<Entry> {
-        if self.nodes.len() > self.max_pages || self.next == Node::MAX {
-            return Err(Completion::DirectoryFull);
-        }
-        Ok(self.insert(parent, name, directory))
-    }
-
-    fn remove(&mut self, node: Node) -> VolumeResult<()> {
-        let entry = self.entry(node)?;
-        if entry.directory && (node == ROOT || self.next(node, None)?.is_some()) {
-            return Err(Completion::DirectoryNotEmpty);
-        }
-        if !entry.directory {
-            self.drop_pages(node, 0)?;
-        }
-        self.nodes.remove(&node);
-        Ok(())
-    }
-
-    fn rename(&mut self, node: Node, parent: Node, name: &[u8]) -> VolumeResult<()> {
-        let mut above = parent;
-        // A directory cannot move below itself.
-        while above != 0 {
-            if above == node {
-                return Err(Completion::InvalidPath);
-            }
-            above = self.nodes.get(&above).map_or(0, |file| file.parent);
-        }
-        let file = self.nodes.get_mut(&node).ok_or(Completion::Failure)?;
-        file.parent = parent;
-        file.entry.name = name.to_vec();
-        Ok(())
-    }
-
-    fn read(&mut self, node: Node, offset: u64, count: usize, out: &mut Vec<u8>) -> VolumeResult<()> {
-        let file = self.file(node)?;
-        let mut left = file.entry.size.saturating_sub(offset).min(count as u64) as usize;
-        let mut at = offset;
-        while left > 0 {
-            let (page, start) = (at / PAGE as u64, (at % PAGE as u64) as usize);
-            let part = left.min(PAGE - start);
-            match file.pages.get(&page) {
-                Some(bytes) => out.extend_from_slice(&bytes[start..start + part]),
-                None => out.resize(out.len() + part, 0),
-            }
-            at += part as u64;
-            left -= part;
-        }
         Ok(())
     }
 
@@ -145,10 +86,103 @@ impl Volume for MemoryVolume {
         self.pages = self.max_pages - room;
         Ok(())
     }
+}
 
-    fn resize(&mut self, node: Node, size: u64) -> VolumeResult<()> {
-        self.drop_pages(node, size.div_ceil(PAGE as u64))?;
-        let file = self.file(node)?;
+impl Volume for MemoryVolume {
+    fn root(&self) -> Node {
+        ROOT
+    }
+
+    fn entry(&self, node: Node) -> VolumeResult<Entry> {
+        lock(&self.0).nodes.get(&node).map(|file| file.entry.clone()).ok_or(Completion::Failure)
+    }
+
+    fn lookup(&self, directory: Node, name: &[u8]) -> VolumeResult<Entry> {
+        lock(&self.0).find(directory, name).cloned()
+    }
+
+    fn list(&self, directory: Node, cookie: u64, limit: usize) -> VolumeResult<Vec<(u64, Entry)>> {
+        let Some(from) = Node::try_from(cookie).ok().and_then(|node| node.checked_add(1)) else {
+            return Ok(Vec::new());
+        };
+        let tree = lock(&self.0);
+        let inside = tree.nodes.range(from..).filter(|(_, file)| file.parent == directory);
+        Ok(inside.take(limit).map(|(node, file)| (u64::from(*node), file.entry.clone())).collect())
+    }
+
+    fn create(&self, parent: Node, name: &[u8], directory: bool) -> VolumeResult<Entry> {
+        let mut tree = lock(&self.0);
+        if !tree.nodes.get(&parent).is_some_and(|file| file.entry.directory) {
+            return Err(Completion::InvalidPath);
+        }
+        if tree.nodes.len() > tree.max_pages || tree.next == Node::MAX {
+            return Err(Completion::DirectoryFull);
+        }
+        if tree.find(parent, name).is_ok() {
+            return Err(Completion::FileExists);
+        }
+        Ok(tree.insert(parent, name, directory))
+    }
+
+    fn remove(&self, parent: Node, name: &[u8], directory: bool) -> VolumeResult<()> {
+        let mut tree = lock(&self.0);
+        let entry = tree.find(parent, name)?.clone();
+        if entry.directory != directory {
+            return Err(Completion::InvalidPath);
+        }
+        if directory && tree.nodes.values().any(|file| file.parent == entry.node) {
+            return Err(Completion::DirectoryNotEmpty);
+        }
+        if !directory {
+            tree.drop_pages(entry.node, 0)?;
+        }
+        tree.nodes.remove(&entry.node);
+        Ok(())
+    }
+
+    fn rename(&self, from: Node, name: &[u8], to: Node, new_name: &[u8]) -> VolumeResult<()> {
+        let mut tree = lock(&self.0);
+        let node = tree.find(from, name)?.node;
+        let mut above = to;
+        // A directory cannot move below itself.
+        while above != 0 {
+            if above == node {
+                return Err(Completion::InvalidPath);
+            }
+            above = tree.nodes.get(&above).map_or(0, |file| file.parent);
+        }
+        let file = tree.nodes.get_mut(&node).ok_or(Completion::Failure)?;
+        file.parent = to;
+        file.entry.name = new_name.to_vec();
+        Ok(())
+    }
+
+    fn read(&self, node: Node, offset: u64, buffer: &mut [u8]) -> VolumeResult<usize> {
+        let mut tree = lock(&self.0);
+        let file = tree.file(node)?;
+        let count = file.entry.size.saturating_sub(offset).min(buffer.len() as u64) as usize;
+        let (mut at, mut rest) = (offset, &mut buffer[..count]);
+        while !rest.is_empty() {
+            let (page, start) = (at / PAGE as u64, (at % PAGE as u64) as usize);
+            let (part, behind) = rest.split_at_mut((PAGE - start).min(rest.len()));
+            match file.pages.get(&page) {
+                Some(bytes) => part.copy_from_slice(&bytes[start..start + part.len()]),
+                None => part.fill(0),
+            }
+            at += part.len() as u64;
+            rest = behind;
+        }
+        Ok(count)
+    }
+
+    fn write(&self, node: Node, offset: u64, data: &[u8], _durable: bool) -> VolumeResult<()> {
+        lock(&self.0).write(node, offset, data)
+    }
+
+    fn resize(&self, node: Node, size: u64) -> VolumeResult<()> {
+        let mut tree = lock(&self.0);
+        tree.drop_pages(node, size.div_ceil(PAGE as u64))?;
+        let file = tree.file(node)?;
         if let Some(page) = file.pages.get_mut(&(size / PAGE as u64)) {
             page[(size % PAGE as u64) as usize..].fill(0);
         }
@@ -156,13 +190,14 @@ impl Volume for MemoryVolume {
         Ok(())
     }
 
-    fn commit(&mut self, node: Node) -> VolumeResult<()> {
-        self.file(node).map(|_| ())
+    fn commit(&self, node: Node) -> VolumeResult<()> {
+        lock(&self.0).file(node).map(|_| ())
     }
 
-    fn space(&self) -> Space {
+    fn space(&self) -> VolumeResult<Space> {
+        let tree = lock(&self.0);
         let bytes = |pages: usize| (pages * PAGE) as u64;
-        Space { total: bytes(self.max_pages), free: bytes(self.max_pages - self.pages) }
+        Ok(Space { total: bytes(tree.max_pages), free: bytes(tree.max_pages - tree.pages) })
     }
 }
 
@@ -172,30 +207,31 @@ mod tests {
 
     #[test]
     fn sparse_files_read_as_zeros_and_the_volume_has_an_end() {
-        let mut volume = MemoryVolume::new(4 * PAGE);
+        let volume = MemoryVolume::new(4 * PAGE);
         let file = volume.create(ROOT, b"A", false).unwrap().node;
-        volume.write(file, 1 << 32, b"far").unwrap();
-        let mut out = Vec::new();
-        volume.read(file, (1 << 32) - 2, 100, &mut out).unwrap();
-        assert_eq!(out, b"\0\0far");
-        assert_eq!(volume.write(file, 0, &[1; 4 * PAGE]), Err(Completion::OutOfDiskSpace));
-        volume.write(file, 0, &[1; 3 * PAGE]).unwrap();
-        assert_eq!(volume.space(), Space { total: 4 * PAGE as u64, free: 0 });
+        volume.write(file, 1 << 32, b"far", false).unwrap();
+        let read = |offset| {
+            let mut out = [9; 100];
+            let len = volume.read(file, offset, &mut out).unwrap();
+            out[..len].to_vec()
+        };
+        assert_eq!(read((1 << 32) - 2), b"\0\0far");
+        assert_eq!(volume.write(file, 0, &[1; 4 * PAGE], false), Err(Completion::OutOfDiskSpace));
+        volume.write(file, 0, &[1; 3 * PAGE], false).unwrap();
+        assert_eq!(volume.space(), Ok(Space { total: 4 * PAGE as u64, free: 0 }));
         volume.resize(file, 1).unwrap();
         volume.resize(file, 3).unwrap();
-        out.clear();
-        volume.read(file, 0, 100, &mut out).unwrap();
-        assert_eq!((out, volume.space().free), (vec![1, 0, 0], 3 * PAGE as u64));
-        volume.remove(file).unwrap();
-        assert_eq!(volume.space().free, 4 * PAGE as u64);
+        assert_eq!((read(0), volume.space().unwrap().free), (vec![1, 0, 0], 3 * PAGE as u64));
+        volume.remove(ROOT, b"A", false).unwrap();
+        assert_eq!(volume.space().unwrap().free, 4 * PAGE as u64);
     }
 
     #[test]
     fn a_directory_never_moves_below_itself() {
-        let mut volume = MemoryVolume::new(8 * PAGE);
+        let volume = MemoryVolume::new(8 * PAGE);
         let above = volume.create(ROOT, b"A", true).unwrap().node;
         let below = volume.create(above, b"B", true).unwrap().node;
-        assert_eq!(volume.rename(above, below, b"C"), Err(Completion::InvalidPath));
-        assert_eq!(volume.remove(above), Err(Completion::DirectoryNotEmpty));
+        assert_eq!(volume.rename(ROOT, b"A", below, b"C"), Err(Completion::InvalidPath));
+        assert_eq!(volume.remove(ROOT, b"A", true), Err(Completion::DirectoryNotEmpty));
     }
 }

@@ -1,7 +1,8 @@
 //! A bindery server without I/O: packets of clients go in, packets to them come out.
 //!
-//! It serves [`volume::Volume`]s in the name space of DOS over TCP, UDP and IPX. A request that comes twice is answered
-//! twice and executed once; everything that is not served is answered, too.
+//! It serves [`volume::Volume`]s in the name spaces of DOS and of long names over TCP, UDP and IPX, to many connections
+//! at once. A request that comes twice is answered twice and executed once; everything that is not served is answered,
+//! too.
 
 mod account;
 pub mod connection;
@@ -9,79 +10,35 @@ mod execute;
 mod files;
 mod memory;
 pub mod names;
+mod options;
+mod packet;
 mod paths;
+mod table;
 #[cfg(test)]
 mod tests;
 mod trees;
 pub mod volume;
 mod volumes;
 
-use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use connection::Connection;
 use execute::{Context, execute};
+use packet::Packet;
+use table::Table;
 use volume::{Volume, VolumeResult};
 
 pub use memory::MemoryVolume;
+pub use options::{Options, Peer, User, Watchdog, World};
 
-use crate::security::level::Level;
-use crate::security::password::{self, PasswordHash};
-use crate::security::signature::Transport;
-use crate::wire::packet::{
-    CLIENT_HEADER_LEN, ClientHeader, ClientKind, ConnectionStatus, NO_CONNECTION, ServerHeader,
-};
-use crate::wire::server_info::DateAndTime;
-use crate::wire::tcp::{TcpReply, TcpRequest};
+use crate::envelope;
+use crate::security::signature::{Signer, Transport};
+use crate::wire::packet::{ClientHeader, ClientKind, ConnectionStatus, SERVER_HEADER_LEN, ServerHeader};
+use crate::wire::watchdog::IpWatchdog;
 use crate::wire::{Codec, Completion, Request};
 
-/// What a server needs of the world around it.
-pub trait World {
-    /// A key for a login that no one can foresee.
-    fn login_key(&mut self) -> [u8; 8];
-
-    /// Date and time of day.
-    fn date_and_time(&mut self) -> DateAndTime;
-}
-
-/// Someone who may log in.
-#[derive(Debug, Clone)]
-pub struct User {
-    /// Name, in upper case, at most 47 bytes.
-    pub name: Vec<u8>,
-    /// Object id.
-    pub id: u32,
-    /// Hash of the password.
-    pub hash: PasswordHash,
-}
-
-impl User {
-    /// A user; name and password are put in upper case, as clients send them.
-    pub fn new(name: &str, id: u32, password: &str) -> Self {
-        let hash = password::hash(id, password.to_ascii_uppercase().as_bytes());
-        Self { name: name.to_ascii_uppercase().into_bytes(), id, hash }
-    }
-}
-
-/// How a server behaves.
-#[derive(Debug, Clone)]
-pub struct Options {
-    /// Name, padded with NUL.
-    pub name: [u8; 48],
-    /// Version that clients see, major and minor: it makes them choose their functions.
-    pub version: (u8, u8),
-    /// Connections there can be.
-    pub max_connections: u16,
-    /// Who may log in.
-    pub users: Vec<User>,
-    /// When packets are signed.
-    pub signatures: Level,
-    /// True to let users log in with a password that travels as it is.
-    pub clear_passwords: bool,
-}
-
-/// Where a packet comes from: a number that the carrier gives to each client address.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Peer(pub u64);
+/// Where the completion code of a reply is.
+const COMPLETION: usize = 6;
 
 /// What all connections share.
 #[derive(Debug)]
@@ -95,23 +52,23 @@ impl<V> Shared<V> {
         self.volumes.get(usize::from(number)).map(|(_, volume)| volume).ok_or(Completion::NoSuchVolume)
     }
 
-    fn volume_mut(&mut self, number: u8) -> VolumeResult<&mut V> {
-        self.volumes.get_mut(usize::from(number)).map(|(_, volume)| volume).ok_or(Completion::NoSuchVolume)
-    }
-
     /// Index of a user.
     fn user(&self, name: &[u8]) -> Option<usize> {
         self.options.users.iter().position(|user| user.name.eq_ignore_ascii_case(name))
     }
 }
 
-/// A server: options, volumes by name, and its connections.
+/// A server: options, volumes by name, and its connections, each with a lock of its own.
 #[derive(Debug)]
 pub struct Server<V, W> {
     shared: Shared<V>,
     world: W,
-    connections: BTreeMap<u16, (Peer, Connection)>,
-    peers: BTreeMap<Peer, u16>,
+    table: Mutex<Table>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // What a panic left behind is whole: every change is one assignment.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<V: Volume, W: World> Server<V, W> {
@@ -119,74 +76,103 @@ impl<V: Volume, W: World> Server<V, W> {
     pub fn new(options: Options, volumes: Vec<(Vec<u8>, V)>, world: W) -> Self {
         let mut volumes = volumes;
         volumes.truncate(255);
-        let shared = Shared { options, volumes };
-        Self { shared, world, connections: BTreeMap::new(), peers: BTreeMap::new() }
+        let table = Mutex::new(Table::new(options.max_connections));
+        Self { shared: Shared { options, volumes }, world, table }
     }
 
     /// Connections there are.
     pub fn connections(&self) -> usize {
-        self.connections.len()
+        lock(&self.table).len()
     }
 
     /// Takes a whole message of a client and appends the answer; nothing is appended to what is no request, is signed
-    /// wrongly, or is older than the last one. On TCP a message is what [`crate::wire::tcp::message_len`] says.
-    pub fn receive(&mut self, peer: Peer, transport: Transport, message: &[u8], out: &mut Vec<u8>) {
-        let number = self.peers.get(&peer).copied();
-        let signed =
-            number.and_then(|number| self.connections.get(&number)).is_some_and(|(_, c)| c.signer.is_some());
-        let Some(packet) = Packet::new(transport, message, signed) else { return };
-        match (packet.header.kind, number) {
-            (ClientKind::Create, _) => self.create(peer, &packet, out),
-            (_, Some(number)) if number == packet.header.connection => self.known(number, &packet, out),
-            _ => {
-                let header = ServerHeader {
-                    status: ConnectionStatus::BAD_CONNECTION,
-                    ..ServerHeader::reply(&packet.header, Completion::Success)
-                };
-                packet.answer(None, &encoded(header), out);
+    /// wrongly, or is older than the last one. On TCP a message is what [`crate::wire::tcp::message_len`] says. A
+    /// datagram that comes while the connection works on another is answered with "busy".
+    pub fn receive(&self, peer: Peer, transport: Transport, message: &[u8], out: &mut Vec<u8>) {
+        let known = lock(&self.table).get(peer);
+        let Some(known) = known else { return self.unknown(peer, transport, message, out) };
+        known.heard(self.world.now());
+        if transport != Transport::Tcp && IpWatchdog::decode(message).is_some() {
+            return;
+        }
+        let mut connection = match known.connection.try_lock() {
+            Ok(connection) => connection,
+            Err(TryLockError::Poisoned(left)) => left.into_inner(),
+            Err(TryLockError::WouldBlock) if transport != Transport::Tcp => {
+                // The header stands in front whether the packet is signed or not.
+                if let Ok(header) = ClientHeader::decode(message) {
+                    ServerHeader::put(&ServerHeader::busy(&header), out);
+                }
+                return;
+            }
+            Err(TryLockError::WouldBlock) => lock(&known.connection),
+        };
+        let Some(packet) = Packet::new(transport, message, connection.signer.is_some()) else { return };
+        match packet.header.kind {
+            ClientKind::Create => {
+                drop(connection);
+                self.create(peer, &packet, out);
+            }
+            _ if packet.header.connection != connection.number => stranger(&packet, out),
+            kind => {
+                self.known(&mut connection, &packet, out);
+                if kind == ClientKind::Destroy && connection.ended {
+                    drop(connection);
+                    self.disconnect(peer);
+                }
             }
         }
     }
 
     /// Forgets a client whose carrier is gone.
-    pub fn disconnect(&mut self, peer: Peer) {
-        if let Some(number) = self.peers.remove(&peer) {
-            self.connections.remove(&number);
+    pub fn disconnect(&self, peer: Peer) {
+        lock(&self.table).remove(peer);
+    }
+
+    /// What is to be sent to clients on UDP that have been silent; those that stay silent are forgotten. To be called
+    /// every few seconds.
+    pub fn watch(&self) -> Vec<(Peer, [u8; 10])> {
+        let now = self.world.now();
+        let watchdog = self.shared.options.watchdog;
+        let (asked, gone) = lock(&self.table).silent(now, watchdog);
+        for peer in gone {
+            self.disconnect(peer);
+        }
+        asked.into_iter().map(|(peer, number)| (peer, IpWatchdog::ask(number).packet())).collect()
+    }
+
+    fn unknown(&self, peer: Peer, transport: Transport, message: &[u8], out: &mut Vec<u8>) {
+        let Some(packet) = Packet::new(transport, message, false) else { return };
+        if packet.header.kind == ClientKind::Create {
+            self.create(peer, &packet, out);
+        } else {
+            stranger(&packet, out);
         }
     }
 
     /// A new connection; that of the same client from before is gone with its files. The duplicate memory is empty
     /// afterwards: libncp gives its first request the sequence number of the create.
-    fn create(&mut self, peer: Peer, packet: &Packet<'_>, out: &mut Vec<u8>) {
-        self.disconnect(peer);
-        let free = (1..=self.shared.options.max_connections.min(NO_CONNECTION - 1))
-            .find(|number| !self.connections.contains_key(number));
+    fn create(&self, peer: Peer, packet: &Packet<'_>, out: &mut Vec<u8>) {
+        let number = lock(&self.table).create(peer, packet.transport, self.world.now());
         let header = ServerHeader::reply(&packet.header, Completion::Success);
-        let header = match free {
-            Some(number) => {
-                self.peers.insert(peer, number);
-                self.connections.insert(number, (peer, Connection::new(number)));
-                ServerHeader { connection: number, ..header }
-            }
+        let header = match number {
+            Some(number) => ServerHeader { connection: number, ..header },
             None => ServerHeader {
                 completion: Completion::NoConnectionSlot,
                 status: ConnectionStatus::NO_CONNECTIONS,
                 ..header
             },
         };
-        packet.answer(None, &encoded(header), out);
+        answer(packet, None, out, |out| ServerHeader::put(&header, out));
     }
 
     /// A request or destroy of a connection that there is.
-    fn known(&mut self, number: u16, packet: &Packet<'_>, out: &mut Vec<u8>) {
-        let count = self.connections.len();
-        let Some((peer, connection)) = self.connections.get_mut(&number) else { return };
-        match &connection.last {
-            Some((sequence, answer)) if *sequence == packet.header.sequence => {
-                out.extend_from_slice(answer);
-                return;
+    fn known(&self, connection: &mut Connection, packet: &Packet<'_>, out: &mut Vec<u8>) {
+        match connection.last {
+            Some(last) if last == packet.header.sequence => {
+                return out.extend_from_slice(&connection.last_answer);
             }
-            Some((sequence, _)) if sequence.wrapping_add(1) != packet.header.sequence => return,
+            Some(last) if last.wrapping_add(1) != packet.header.sequence => return,
             _ => {}
         }
         if let Some(signer) = &mut connection.signer {
@@ -198,100 +184,55 @@ impl<V: Volume, W: World> Server<V, W> {
             }
             *signer = next;
         }
+        let start = out.len();
+        // The reply to the login itself is not signed.
         let signer = connection.signer.clone();
+        answer(packet, signer.as_ref(), out, |out| self.reply(connection, packet, out));
+        connection.last = Some(packet.header.sequence);
+        // TCP loses nothing, so that nothing comes twice and no copy need be kept.
+        if packet.transport != Transport::Tcp {
+            connection.last_answer.clear();
+            connection.last_answer.extend_from_slice(&out[start..]);
+        }
+    }
+
+    /// Appends header and data of the reply to a request or destroy.
+    fn reply(&self, connection: &mut Connection, packet: &Packet<'_>, out: &mut Vec<u8>) {
+        let start = out.len();
+        ServerHeader::put(&ServerHeader::reply(&packet.header, Completion::Success), out);
         if packet.header.kind == ClientKind::Destroy {
-            let peer = *peer;
-            packet.answer(
-                signer.as_ref(),
-                &encoded(ServerHeader::reply(&packet.header, Completion::Success)),
-                out,
-            );
-            return self.disconnect(peer);
+            connection.logout();
+            connection.ended = true;
+            return;
         }
         let mut context = Context {
-            world: &mut self.world,
-            connections: count,
+            world: &self.world,
+            table: &self.table,
             transport: packet.transport,
             task: packet.header.task,
         };
-        let reply = reply(&mut self.shared, connection, &mut context, packet);
-        let start = out.len();
-        // The reply to the login itself is not signed.
-        packet.answer(signer.as_ref(), &reply, out);
-        // TCP loses nothing, so that nothing comes twice and no copy need be kept.
-        let kept = if packet.transport == Transport::Tcp { &[] } else { &out[start..] };
-        connection.last = Some((packet.header.sequence, kept.to_vec()));
-    }
-}
-
-/// Header and data of the reply to a request.
-fn reply<V: Volume>(
-    shared: &mut Shared<V>,
-    connection: &mut Connection,
-    context: &mut Context<'_>,
-    packet: &Packet<'_>,
-) -> Vec<u8> {
-    let header = |completion| encoded(ServerHeader::reply(&packet.header, completion));
-    let mut reply = header(Completion::Success);
-    let start = reply.len();
-    let done = match Request::decode(packet.body()) {
-        Ok(request) => execute(shared, connection, context, &request, &mut reply),
-        Err(_) => Err(Completion::Failure),
-    };
-    match done {
-        Ok(()) => reply,
-        Err(completion) => {
-            reply.truncate(start);
-            header(completion)
-        }
-    }
-}
-
-fn encoded(header: ServerHeader) -> Vec<u8> {
-    let mut out = Vec::new();
-    ServerHeader::put(&header, &mut out);
-    out
-}
-
-/// A client packet out of its carrier.
-struct Packet<'a> {
-    transport: Transport,
-    header: ClientHeader,
-    ncp: &'a [u8],
-    wire_len: usize,
-    signature: Option<[u8; 8]>,
-}
-
-impl<'a> Packet<'a> {
-    /// None for what is no packet of a client.
-    fn new(transport: Transport, message: &'a [u8], signed: bool) -> Option<Self> {
-        let (ncp, signature) = if transport == Transport::Tcp {
-            let message = TcpRequest::decode(message, signed).ok()?;
-            (message.packet, message.signature)
-        } else {
-            // A create or destroy, or a request sent again from before the login, may be too short for a signature.
-            match message.split_last_chunk::<8>().filter(|(ncp, _)| signed && ncp.len() > CLIENT_HEADER_LEN) {
-                Some((ncp, signature)) => (ncp, Some(*signature)),
-                None => (message, None),
-            }
+        let done = match Request::decode(packet.body()) {
+            Ok(request) => execute(&self.shared, connection, &mut context, &request, out),
+            Err(_) => Err(Completion::Failure),
         };
-        let header = ClientHeader::decode(ncp).ok()?;
-        Some(Self { transport, header, ncp, wire_len: message.len(), signature })
-    }
-
-    fn body(&self) -> &'a [u8] {
-        self.ncp.get(CLIENT_HEADER_LEN..).unwrap_or_default()
-    }
-
-    /// Appends a reply in its carrier, signed if there is a signer.
-    fn answer(&self, signer: Option<&crate::security::signature::Signer>, reply: &[u8], out: &mut Vec<u8>) {
-        if self.transport == Transport::Tcp {
-            let unsigned = TcpReply { signature: signer.map(|_| [0; 8]), packet: reply };
-            let signature = signer.map(|signer| signer.reply(reply, unsigned.wire_len()));
-            TcpReply { signature, ..unsigned }.put(out);
-        } else {
-            out.extend_from_slice(reply);
-            out.extend(signer.into_iter().flat_map(|signer| signer.reply(reply, 0)));
+        if let Err(completion) = done {
+            out.truncate(start + SERVER_HEADER_LEN);
+            out[start + COMPLETION] = completion.code();
         }
     }
+}
+
+/// Appends a reply in its carrier, signed if there is a signer.
+fn answer(packet: &Packet<'_>, signer: Option<&Signer>, out: &mut Vec<u8>, put: impl FnOnce(&mut Vec<u8>)) {
+    let begin = out.len();
+    let start = envelope::open_reply(out, packet.transport, signer.is_some());
+    put(out);
+    envelope::close_reply(out, (begin, start), packet.transport, signer);
+}
+
+/// Tells a client that it has no connection.
+fn stranger(packet: &Packet<'_>, out: &mut Vec<u8>) {
+    let header = ServerHeader::reply(&packet.header, Completion::Success);
+    let header = ServerHeader { status: ConnectionStatus::BAD_CONNECTION, ..header };
+    answer(packet, None, out, |out| ServerHeader::put(&header, out));
 }

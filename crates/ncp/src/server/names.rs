@@ -1,6 +1,47 @@
 //! DOS names and patterns, as clients send them.
 
 use crate::wire::Completion;
+use crate::wire::name_space::space;
+
+/// A name space that is served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NameSpace {
+    /// 8.3 in upper case.
+    Dos,
+    /// Names as they are stored.
+    Long,
+}
+
+impl NameSpace {
+    /// Ids of those that are served.
+    pub const SERVED: [u8; 2] = [space::DOS, space::LONG];
+
+    /// The name space of an id.
+    pub const fn of(id: u8) -> Result<Self, Completion> {
+        match id {
+            space::DOS => Ok(Self::Dos),
+            space::LONG => Ok(Self::Long),
+            _ => Err(Completion::InvalidNameSpace),
+        }
+    }
+
+    /// A name of a client in this name space.
+    pub fn checked(self, name: &[u8]) -> Result<Vec<u8>, Completion> {
+        match self {
+            Self::Dos => checked(name),
+            Self::Long => checked_long(name),
+        }
+    }
+
+    /// A stored name as this name space shows it.
+    pub fn shown(self, name: &[u8]) -> Vec<u8> {
+        match self {
+            // The root has none.
+            Self::Dos if !name.is_empty() => dos_name(name),
+            _ => name.to_vec(),
+        }
+    }
+}
 
 /// A name in upper case that is 8.3 and holds nothing that leads out of its directory.
 pub fn checked(name: &[u8]) -> Result<Vec<u8>, Completion> {
@@ -12,6 +53,52 @@ pub fn checked(name: &[u8]) -> Result<Vec<u8>, Completion> {
         && parts.next().is_none();
     let forbidden = |byte: &u8| *byte <= b' ' || b"\"*+,/:;<=>?[\\]|\x7f".contains(byte);
     if fits && !upper.iter().any(forbidden) { Ok(upper) } else { Err(Completion::BadFileName) }
+}
+
+/// The name in the form of DOS: itself in upper case where it is 8.3, else two letters, `~`, five letters of its hash, and
+/// its extension.
+pub fn dos_name(name: &[u8]) -> Vec<u8> {
+    if let Ok(short) = checked(name) {
+        return short;
+    }
+    let letters = |part: &[u8], most: usize| -> Vec<u8> {
+        part.iter()
+            .filter(|byte| byte.is_ascii_alphanumeric())
+            .take(most)
+            .map(u8::to_ascii_uppercase)
+            .collect()
+    };
+    let dot = name.iter().rposition(|byte| *byte == b'.').filter(|dot| *dot > 0);
+    let (base, extension) = name.split_at(dot.unwrap_or(name.len()));
+    let mut short = letters(base, 2);
+    short.resize(2, b'_');
+    short.push(b'~');
+    // FNV-1a: the same name has the same form on every server.
+    let fold = |hash: u32, byte: &u8| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193);
+    let hash = name.iter().fold(0x811C_9DC5, fold);
+    short
+        .extend((0..5).map(|digit| b"0123456789ABCDEFGHIJKLMNOPQRSTUV"[(hash >> (digit * 5) & 31) as usize]));
+    let extension = letters(extension, 3);
+    if !extension.is_empty() {
+        short.push(b'.');
+        short.extend(extension);
+    }
+    short
+}
+
+/// True for a name that [`dos_name`] may have made of a longer one.
+pub fn is_made(name: &[u8]) -> bool {
+    name.get(2) == Some(&b'~')
+}
+
+/// A long name that holds nothing that leads out of its directory; letters of both cases stay as they are.
+pub fn checked_long(name: &[u8]) -> Result<Vec<u8>, Completion> {
+    let dots = name == b"." || name == b"..";
+    let leads_away = |byte: &u8| matches!(byte, b'/' | 0);
+    if name.is_empty() || dots || name.iter().any(leads_away) {
+        return Err(Completion::BadFileName);
+    }
+    Ok(name.to_vec())
 }
 
 /// A pattern of DOS: '*' and '?', also in the forms of the wire.
@@ -35,8 +122,9 @@ impl Pattern {
         self.0.iter().any(|byte| b"*?".contains(byte))
     }
 
-    /// True for a name in upper case that it matches. "*.*" matches names without extension as well.
+    /// True for a name that it matches, whatever its case. "*.*" matches names without extension as well.
     pub fn matches(&self, name: &[u8]) -> bool {
+        let name = &name.to_ascii_uppercase()[..];
         match self.0.iter().rposition(|byte| *byte == b'.') {
             None => glob(&self.0, name),
             Some(dot) => {
@@ -118,11 +206,27 @@ mod tests {
 
     #[test]
     fn many_stars_take_no_long_time() {
-        assert!(!matches_long());
+        let pattern: Vec<u8> = b"*A".repeat(120);
+        assert!(!Pattern::new(&[&pattern[..], b"B"].concat()).matches(&[b'A'; 255]));
     }
 
-    fn matches_long() -> bool {
-        let pattern: Vec<u8> = b"*A".repeat(120);
-        Pattern::new(&[&pattern[..], b"B"].concat()).matches(&[b'A'; 255])
+    #[test]
+    fn long_names_have_short_forms_that_are_valid_and_differ() {
+        assert_eq!(dos_name(b"bench.dat"), b"BENCH.DAT");
+        let names =
+            ["with space", "d.o.t.s", ".hidden", "a.longer", "\u{65e5}\u{672c}", "name-000", "name-0001"];
+        let short: std::collections::BTreeSet<_> =
+            names.iter().map(|name| dos_name(name.as_bytes())).collect();
+        assert_eq!(short.len(), names.len());
+        assert!(short.iter().all(|name| checked(name).as_ref() == Ok(name)));
+        assert!(is_made(&dos_name(b"with space")) && !is_made(b"BENCH.DAT"));
+    }
+
+    #[test]
+    fn long_names_lead_nowhere() {
+        assert_eq!(checked_long(b"a\\b:c"), Ok(b"a\\b:c".to_vec()));
+        for name in [&b""[..], b".", b"..", b"a/b", b"a\0"] {
+            assert_eq!(checked_long(name), Err(Completion::BadFileName));
+        }
     }
 }

@@ -1,11 +1,14 @@
 //! Paths of both kinds become a directory and a name below it; no path leads out of its volume.
 
 use super::connection::{Connection, Directory};
-use super::names::checked;
+use super::names::{NameSpace, dos_name, is_made};
 use super::volume::{Entry, Volume, VolumeResult};
 use super::{Shared, volumes};
 use crate::wire::handle_path::base;
 use crate::wire::{Completion, HandlePath};
+
+/// Entries looked through at a time for a short name.
+const PAGE: usize = 256;
 
 /// What a path names: something in a directory, or the start of the path itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,6 +17,15 @@ pub struct Place {
     pub directory: Directory,
     /// The name in it; none for the start itself.
     pub name: Option<Vec<u8>>,
+    /// The name space of the name.
+    pub space: NameSpace,
+}
+
+impl Place {
+    /// The name, where there must be one.
+    pub fn name(&self) -> VolumeResult<&[u8]> {
+        self.name.as_deref().ok_or(Completion::InvalidPath)
+    }
 }
 
 impl<V: Volume> Shared<V> {
@@ -34,22 +46,28 @@ impl<V: Volume> Shared<V> {
             None => (&rest[..0], rest),
         };
         let names = above.split(separator).filter(|name| !name.is_empty());
-        Ok((self.walk(start, names)?, last))
+        Ok((self.walk(start, NameSpace::Dos, names)?, last))
     }
 
     /// What a classic path names.
     pub fn place(&self, connection: &Connection, handle: u8, path: &[u8]) -> VolumeResult<Place> {
         let (directory, last) = self.split(connection, handle, path)?;
-        let name = if last.is_empty() { None } else { Some(checked(last)?) };
-        Ok(Place { directory, name })
+        let space = NameSpace::Dos;
+        let name = if last.is_empty() { None } else { Some(space.checked(last)?) };
+        Ok(Place { directory, name, space })
     }
 
     /// What a path of the name-space calls names.
-    pub fn place_of(&self, connection: &Connection, path: &HandlePath<'_>) -> VolumeResult<Place> {
-        let mut names: Vec<&[u8]> = path.components.iter().collect();
+    pub fn place_of(
+        &self,
+        connection: &Connection,
+        space: NameSpace,
+        path: &HandlePath<'_>,
+    ) -> VolumeResult<Place> {
+        let mut names = path.components.iter();
         let start = match path.start.flag {
-            base::NONE if !names.is_empty() => {
-                let volume = names.remove(0);
+            base::NONE => {
+                let volume = names.next().ok_or(Completion::InvalidPath)?;
                 volumes::root(self, volume.strip_suffix(b":").unwrap_or(volume))?
             }
             base::HANDLE => connection
@@ -60,17 +78,17 @@ impl<V: Volume> Shared<V> {
             }
             _ => return Err(Completion::InvalidPath),
         };
+        let mut names: Vec<&[u8]> = names.collect();
         let last = names.pop();
-        let directory = self.walk(start, names.into_iter())?;
-        Ok(Place { directory, name: last.map(checked).transpose()? })
+        let directory = self.walk(start, space, names.into_iter())?;
+        Ok(Place { directory, name: last.map(|name| space.checked(name)).transpose()?, space })
     }
 
     /// The file or directory that a place names.
     pub fn entry(&self, place: &Place) -> VolumeResult<Entry> {
-        let volume = self.volume(place.directory.volume)?;
         match &place.name {
-            Some(name) => volume.lookup(place.directory.node, name),
-            None => volume.entry(place.directory.node),
+            Some(name) => self.find(place.directory, place.space, name),
+            None => self.volume(place.directory.volume)?.entry(place.directory.node),
         }
     }
 
@@ -81,14 +99,40 @@ impl<V: Volume> Shared<V> {
         if entry.directory { Ok(found) } else { Err(Completion::InvalidPath) }
     }
 
-    fn walk<'n>(&self, start: Directory, names: impl Iterator<Item = &'n [u8]>) -> VolumeResult<Directory> {
-        let volume = self.volume(start.volume)?;
-        let mut node = start.node;
+    fn walk<'n>(
+        &self,
+        start: Directory,
+        space: NameSpace,
+        names: impl Iterator<Item = &'n [u8]>,
+    ) -> VolumeResult<Directory> {
+        let mut directory = start;
         for name in names {
-            let name = checked(name).map_err(|_| Completion::InvalidPath)?;
-            let entry = volume.lookup(node, &name).map_err(|_| Completion::InvalidPath)?;
-            node = if entry.directory { entry.node } else { return Err(Completion::InvalidPath) };
+            let name = space.checked(name).map_err(|_| Completion::InvalidPath)?;
+            let entry = self.find(directory, space, &name).map_err(|_| Completion::InvalidPath)?;
+            directory.node = if entry.directory { entry.node } else { return Err(Completion::InvalidPath) };
         }
-        Ok(Directory { node, ..start })
+        Ok(directory)
+    }
+
+    /// What a checked name stands for; a short name that was made of a long one is looked for among all.
+    fn find(&self, directory: Directory, space: NameSpace, name: &[u8]) -> VolumeResult<Entry> {
+        let volume = self.volume(directory.volume)?;
+        match volume.lookup(directory.node, name) {
+            Err(Completion::Failure) if space == NameSpace::Dos && is_made(name) => {
+                let (mut cookie, mut found) = (0, None);
+                loop {
+                    let page = volume.list(directory.node, cookie, PAGE)?;
+                    let Some((last, _)) = page.last() else { return found.ok_or(Completion::Failure) };
+                    cookie = *last;
+                    for (_, entry) in page.into_iter().filter(|(_, entry)| dos_name(&entry.name) == name) {
+                        // Two of one short name: neither can be meant.
+                        if found.replace(entry).is_some() {
+                            return Err(Completion::Failure);
+                        }
+                    }
+                }
+            }
+            found => found,
+        }
     }
 }

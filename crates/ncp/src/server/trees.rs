@@ -1,36 +1,100 @@
 //! Searching, erasing and renaming.
 
 use super::Shared;
-use super::connection::{Connection, Directory};
+use super::connection::{Connection, Directory, Position};
 use super::files::{classic, named};
-use super::names::Pattern;
+use super::names::{NameSpace, Pattern};
 use super::paths::Place;
 use super::volume::{Entry, Volume, VolumeResult};
 use crate::wire::dos::search;
 use crate::wire::find::{BeginSearch, ContinueSearch, FoundFile, SearchBegun, SearchPlace};
+use crate::wire::name_space::ObtainInfo;
 use crate::wire::name_space_search::{FoundNext, FoundSet, InitSearch, SearchNext, SearchSet, Sequence};
-use crate::wire::{Codec, Completion, HandlePath};
+use crate::wire::{Codec, Completion};
 
 const START: u32 = u32::MAX;
 const CLASSIC_START: u16 = u16::MAX;
-/// Bytes of an entry with the longest name there is.
-const ENTRY_ROOM: usize = 76 + 1 + 12;
+/// Bytes of the head of a set, of an entry, and of the length of its name.
+const SET_HEAD: usize = 12;
+const ENTRY: usize = 76 + 1;
+/// Entries taken from the volume at a time.
+const PAGE: usize = 64;
 
-/// The next entry that pattern and search attributes want.
-fn next<V: Volume>(
-    shared: &Shared<V>,
+/// What search attributes ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wanted {
+    files: bool,
+    directories: bool,
+}
+
+impl Wanted {
+    /// Directories alone.
+    pub const DIRECTORIES: Self = Self { files: false, directories: true };
+
+    /// Search attributes of the name-space calls: 0010 asks for directories alone, 8000 for both.
+    pub const fn of_name_space(attributes: u16) -> Self {
+        let alone = attributes & search::DIRECTORIES as u16 != 0;
+        let both = attributes & 0x8000 != 0;
+        Self { files: both || !alone, directories: both || alone }
+    }
+
+    /// Those of the classic calls, where directories are asked for alone.
+    pub const fn of_classic(attributes: u8) -> Self {
+        let alone = attributes & search::DIRECTORIES != 0;
+        Self { files: !alone, directories: alone }
+    }
+
+    const fn has(self, entry: &Entry) -> bool {
+        if entry.directory { self.directories } else { self.files }
+    }
+}
+
+/// A search: where, for what, and in which name space.
+struct Search<'p> {
     directory: Directory,
-    mut after: Option<u32>,
-    (pattern, wanted): (&Pattern, u8),
-) -> VolumeResult<Entry> {
-    let volume = shared.volume(directory.volume)?;
-    while let Some(entry) = volume.next(directory.node, after)? {
-        after = Some(entry.node);
-        if pattern.matches(&entry.name) && (!entry.directory || wanted & search::DIRECTORIES != 0) {
-            return Ok(entry);
+    pattern: &'p Pattern,
+    wanted: Wanted,
+    space: NameSpace,
+}
+
+impl Search<'_> {
+    /// Entries behind a cookie, with their own, until `enough` says of one that it is too much; true when it did.
+    fn entries<V: Volume>(
+        &self,
+        shared: &Shared<V>,
+        mut cookie: u64,
+        mut enough: impl FnMut(&Entry) -> bool,
+    ) -> VolumeResult<(Vec<(u64, Entry)>, bool)> {
+        let volume = shared.volume(self.directory.volume)?;
+        let mut found = Vec::new();
+        loop {
+            let page = volume.list(self.directory.node, cookie, PAGE)?;
+            let Some((last, _)) = page.last() else { return Ok((found, false)) };
+            cookie = *last;
+            for (cookie, mut entry) in page {
+                if !self.wanted.has(&entry) {
+                    continue;
+                }
+                entry.name = self.space.shown(&entry.name);
+                if self.pattern.matches(&entry.name) {
+                    if enough(&entry) {
+                        return Ok((found, true));
+                    }
+                    found.push((cookie, entry));
+                }
+            }
         }
     }
-    Err(Completion::Failure)
+
+    /// The first entry behind a cookie.
+    fn next<V: Volume>(&self, shared: &Shared<V>, cookie: u64) -> VolumeResult<(u64, Entry)> {
+        let mut count = 0;
+        let (mut found, _) = self.entries(shared, cookie, |_| {
+            count += 1;
+            count > 1
+        })?;
+        found.pop().ok_or(Completion::Failure)
+    }
 }
 
 /// 0x3E.
@@ -48,24 +112,24 @@ pub fn begin<V: Volume>(
     Ok(())
 }
 
-/// 0x3F; an entry whose number does not fit into the reply is an error, never a silent end.
+/// 0x3F.
 pub fn go_on<V: Volume>(
     shared: &Shared<V>,
-    connection: &Connection,
+    connection: &mut Connection,
     call: &ContinueSearch<'_>,
     out: &mut Vec<u8>,
 ) -> VolumeResult<()> {
     let directory = connection.search(call.place.directory)?;
-    let after = (call.place.sequence != CLASSIC_START).then_some(u32::from(call.place.sequence));
-    // Directories are asked for alone here: a search for them finds no files.
-    let (pattern, directories) = (Pattern::new(&call.pattern), call.search & search::DIRECTORIES != 0);
-    let mut entry = next(shared, directory, after, (&pattern, call.search))?;
-    while entry.directory != directories {
-        entry = next(shared, directory, Some(entry.node), (&pattern, call.search))?;
-    }
-    let sequence = u16::try_from(entry.node).ok().filter(|node| *node != CLASSIC_START);
-    let sequence = sequence.ok_or(Completion::DirectoryIoError)?;
-    FoundFile::put(&FoundFile { sequence, directory: call.place.directory, entry: classic(&entry)? }, out);
+    let cookie = match call.place.sequence {
+        CLASSIC_START => 0,
+        number => connection.position(number, directory)?,
+    };
+    let (pattern, wanted) = (&Pattern::new(&call.pattern), Wanted::of_classic(call.search));
+    let search = Search { directory, pattern, wanted, space: NameSpace::Dos };
+    let (cookie, entry) = search.next(shared, cookie)?;
+    let entry = classic(&entry)?;
+    let sequence = connection.add_position(Position { directory, cookie });
+    FoundFile::put(&FoundFile { sequence, directory: call.place.directory, entry }, out);
     Ok(())
 }
 
@@ -76,121 +140,121 @@ pub fn init<V: Volume>(
     call: &InitSearch<'_>,
     out: &mut Vec<u8>,
 ) -> VolumeResult<()> {
-    let found = shared.directory(&shared.place_of(connection, &call.path)?)?;
+    let found = shared.directory(&shared.place_of(connection, NameSpace::of(call.space)?, &call.path)?)?;
     Sequence::put(&Sequence { volume: found.volume, directory: found.node, entry: START }, out);
     Ok(())
 }
 
-const fn after(sequence: Sequence) -> Option<u32> {
-    if sequence.entry == START { None } else { Some(sequence.entry) }
+/// Directory and cookie of a sequence.
+fn resumed(connection: &Connection, sequence: Sequence) -> VolumeResult<(Directory, u64)> {
+    let directory = Directory { volume: sequence.volume, node: sequence.directory };
+    let cookie = match sequence.entry {
+        START => 0,
+        entry => {
+            let number = u16::try_from(entry).map_err(|_| Completion::DirectoryIoError)?;
+            connection.position(number, directory)?
+        }
+    };
+    Ok((directory, cookie))
 }
 
 /// 87/3.
 pub fn search_next<V: Volume>(
     shared: &Shared<V>,
+    connection: &mut Connection,
     call: &SearchNext<'_>,
     out: &mut Vec<u8>,
 ) -> VolumeResult<()> {
-    let directory = Directory { volume: call.sequence.volume, node: call.sequence.directory };
-    let pattern = Pattern::new(&call.pattern);
-    // The high byte of the attributes asks for directories as well.
-    let wanted = wanted(call.search);
-    let entry = next(shared, directory, after(call.sequence), (&pattern, wanted))?;
-    let sequence = Sequence { entry: entry.node, ..call.sequence };
+    let (directory, cookie) = resumed(connection, call.sequence)?;
+    let (pattern, wanted) = (&Pattern::new(&call.pattern), Wanted::of_name_space(call.search));
+    let search = Search { directory, pattern, wanted, space: NameSpace::of(call.space)? };
+    let (cookie, entry) = search.next(shared, cookie)?;
+    let number = connection.add_position(Position { directory, cookie });
+    let sequence = Sequence { entry: u32::from(number), ..call.sequence };
     FoundNext { sequence, entry: named(&entry, directory.volume, call.mask) }.put(out);
     Ok(())
-}
-
-/// Search attributes of the name-space calls: 8000 asks for directories as well.
-const fn wanted(search: u16) -> u8 {
-    if search & 0x8000 == 0 { search as u8 } else { search as u8 | search::DIRECTORIES }
 }
 
 /// 87/20: as many entries as the negotiated buffer holds, one at least.
 pub fn search_set<V: Volume>(
     shared: &Shared<V>,
-    connection: &Connection,
+    connection: &mut Connection,
     call: &SearchSet<'_>,
     out: &mut Vec<u8>,
 ) -> VolumeResult<()> {
-    let directory = Directory { volume: call.sequence.volume, node: call.sequence.directory };
-    let (pattern, wanted) = (Pattern::new(&call.pattern), wanted(call.search));
-    let fits = (usize::from(connection.buffer) / ENTRY_ROOM).min(usize::from(call.max_entries)).max(1);
-    let mut found: Vec<Entry> = Vec::new();
-    let mut more = 0;
-    while found.len() < fits {
-        let last = found.last().map_or(after(call.sequence), |entry| Some(entry.node));
-        match next(shared, directory, last, (&pattern, wanted)) {
-            Ok(entry) => found.push(entry),
-            Err(Completion::Failure) => break,
-            Err(completion) => return Err(completion),
-        }
-    }
-    let last = found.last().ok_or(Completion::Failure)?.node;
-    if next(shared, directory, Some(last), (&pattern, wanted)).is_ok() {
-        more = 0xFF;
-    }
-    let sequence = Sequence { entry: last, ..call.sequence };
-    FoundSet::put_head(&sequence, more, found.len() as u16, out);
-    for entry in &found {
+    let (directory, cookie) = resumed(connection, call.sequence)?;
+    let (pattern, wanted) = (&Pattern::new(&call.pattern), Wanted::of_name_space(call.search));
+    let search = Search { directory, pattern, wanted, space: NameSpace::of(call.space)? };
+    let (room, most) = (usize::from(connection.buffer), call.max_entries);
+    let (mut taken, mut count) = (SET_HEAD, 0);
+    let (found, more) = search.entries(shared, cookie, |entry| {
+        taken += ENTRY + entry.name.len();
+        count += 1;
+        count > 1 && (taken > room || count > most)
+    })?;
+    let (cookie, _) = found.last().ok_or(Completion::Failure)?;
+    let number = connection.add_position(Position { directory, cookie: *cookie });
+    let sequence = Sequence { entry: u32::from(number), ..call.sequence };
+    FoundSet::put_head(&sequence, if more { 0xFF } else { 0 }, found.len() as u16, out);
+    for (_, entry) in &found {
         named(entry, directory.volume, call.mask).put(out);
     }
     Ok(())
 }
 
 /// 0x44: the files that a path with wildcards names.
-pub fn erase<V: Volume>(
-    shared: &mut Shared<V>,
-    directory: Directory,
-    last: &[u8],
-    wanted: u8,
-) -> VolumeResult<()> {
-    let pattern = Pattern::new(last);
-    let (mut after, mut erased) = (None, false);
+pub fn erase<V: Volume>(shared: &Shared<V>, directory: Directory, last: &[u8]) -> VolumeResult<()> {
+    let volume = shared.volume(directory.volume)?;
+    let pattern = &Pattern::new(last);
+    let (mut cookie, mut erased) = (0, false);
     loop {
-        match next(shared, directory, after, (&pattern, wanted & !search::DIRECTORIES)) {
-            Ok(entry) => {
-                after = Some(entry.node);
-                shared.volume_mut(directory.volume)?.remove(entry.node)?;
+        let page = volume.list(directory.node, cookie, PAGE)?;
+        let Some((last, _)) = page.last() else { break };
+        cookie = *last;
+        for (_, entry) in page {
+            if !entry.directory && pattern.matches(&NameSpace::Dos.shown(&entry.name)) {
+                volume.remove(directory.node, &entry.name, false)?;
                 erased = true;
             }
-            Err(Completion::Failure) if erased => return Ok(()),
-            Err(completion) => return Err(completion),
         }
     }
+    if erased { Ok(()) } else { Err(Completion::Failure) }
 }
 
-/// Removes what a place names: a directory if `directories` says so, else a file.
-pub fn remove<V: Volume>(shared: &mut Shared<V>, place: &Place, directories: bool) -> VolumeResult<()> {
+/// Removes what a place names, if it is wanted.
+pub fn remove<V: Volume>(shared: &Shared<V>, place: &Place, wanted: Wanted) -> VolumeResult<()> {
+    place.name()?;
     let entry = shared.entry(place)?;
-    if entry.directory && !directories {
+    if !wanted.has(&entry) {
         return Err(Completion::InvalidPath);
     }
-    shared.volume_mut(place.directory.volume)?.remove(entry.node)
+    shared.volume(place.directory.volume)?.remove(place.directory.node, &entry.name, entry.directory)
 }
 
 /// 0x45 and 87/4.
-pub fn rename<V: Volume>(shared: &mut Shared<V>, from: &Place, to: &Place) -> VolumeResult<()> {
-    let entry = shared.entry(from)?;
-    let name = to.name.as_deref().ok_or(Completion::InvalidPath)?;
+pub fn rename<V: Volume>(shared: &Shared<V>, from: &Place, to: &Place) -> VolumeResult<()> {
+    from.name()?;
+    let (entry, name) = (shared.entry(from)?, to.name()?);
     if from.directory.volume != to.directory.volume {
         return Err(Completion::RenameAcrossVolumes);
     }
-    shared.directory(&Place { directory: to.directory, name: None })?;
     if shared.entry(to).is_ok_and(|there| there.node != entry.node) {
         return Err(Completion::AllNamesExist);
     }
-    shared.volume_mut(to.directory.volume)?.rename(entry.node, to.directory.node, name)
+    let volume = shared.volume(to.directory.volume)?;
+    volume.rename(from.directory.node, &entry.name, to.directory.node, name)
 }
 
-/// 87/6.
+/// 87/6: the name of a directory found by its number alone is not told.
 pub fn obtain<V: Volume>(
     shared: &Shared<V>,
     connection: &Connection,
-    (path, mask): (&HandlePath<'_>, crate::wire::ReturnMask),
+    call: &ObtainInfo<'_>,
     out: &mut Vec<u8>,
 ) -> VolumeResult<()> {
-    let place = shared.place_of(connection, path)?;
-    named(&shared.entry(&place)?, place.directory.volume, mask).put(out);
+    let place = shared.place_of(connection, NameSpace::of(call.space)?, &call.path)?;
+    let mut entry = shared.entry(&place)?;
+    entry.name = NameSpace::of(call.answer_space)?.shown(&entry.name);
+    named(&entry, place.directory.volume, call.mask).put(out);
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The tree that a server serves: files and directories by number, names in the form of DOS.
+//! The tree that a server serves: files and directories by number, names in directories.
 
 use crate::wire::dos::attribute;
 use crate::wire::{Completion, DosTime, Info};
@@ -14,7 +14,7 @@ pub type VolumeResult<T> = Result<T, Completion>;
 pub struct Entry {
     /// Its number.
     pub node: Node,
-    /// Its DOS name, at most 12 bytes in upper case; empty for the root.
+    /// Its name as stored, at most 255 bytes; empty where it was found by number.
     pub name: Vec<u8>,
     /// True for a directory.
     pub directory: bool,
@@ -70,43 +70,44 @@ pub struct Space {
     pub free: u64,
 }
 
-/// A volume. Names come checked: 8.3, upper case, without separators and wildcards; numbers come from clients and may
-/// be any.
-pub trait Volume {
+/// A volume, called by many connections at once. Names are those of clients and may be any bytes without `/` and NUL,
+/// never `.` or `..`; numbers come from clients and may be any.
+pub trait Volume: Send + Sync {
     /// The directory at the top.
     fn root(&self) -> Node;
 
     /// A file or directory; [`Completion::Failure`] when the number is none.
     fn entry(&self, node: Node) -> VolumeResult<Entry>;
 
-    /// What has a name in a directory; [`Completion::Failure`] when nothing has.
+    /// What has a name in a directory, or the only name that equals it but for case; [`Completion::Failure`] when
+    /// nothing has.
     fn lookup(&self, directory: Node, name: &[u8]) -> VolumeResult<Entry>;
 
-    /// The first entry of a directory whose number is above `after`, which a client may have kept for long; the numbers
-    /// put the entries in order.
-    fn next(&self, directory: Node, after: Option<Node>) -> VolumeResult<Option<Entry>>;
+    /// Up to `limit` entries behind a cookie, 0 for the start, each with the cookie to go on behind it.
+    fn list(&self, directory: Node, cookie: u64, limit: usize) -> VolumeResult<Vec<(u64, Entry)>>;
 
-    /// Makes an empty file or directory; the name is free.
-    fn create(&mut self, parent: Node, name: &[u8], directory: bool) -> VolumeResult<Entry>;
+    /// Makes an empty file or directory; [`Completion::FileExists`] when the name is taken.
+    fn create(&self, parent: Node, name: &[u8], directory: bool) -> VolumeResult<Entry>;
 
-    /// Removes a file or an empty directory.
-    fn remove(&mut self, node: Node) -> VolumeResult<()>;
+    /// Removes a file or an empty directory by its stored name.
+    fn remove(&self, parent: Node, name: &[u8], directory: bool) -> VolumeResult<()>;
 
-    /// Gives a file or directory another name and parent; the name is free.
-    fn rename(&mut self, node: Node, parent: Node, name: &[u8]) -> VolumeResult<()>;
+    /// Gives what has a stored name another one and another directory.
+    fn rename(&self, from: Node, name: &[u8], to: Node, new_name: &[u8]) -> VolumeResult<()>;
 
-    /// Appends up to `count` bytes of a file, fewer at its end.
-    fn read(&mut self, node: Node, offset: u64, count: usize, out: &mut Vec<u8>) -> VolumeResult<()>;
+    /// Reads into `buffer`; short only at the end of the file, 0 beyond it.
+    fn read(&self, node: Node, offset: u64, buffer: &mut [u8]) -> VolumeResult<usize>;
 
-    /// Writes all of `data`, which is not empty; a gap behind the old end reads as zeros.
-    fn write(&mut self, node: Node, offset: u64, data: &[u8]) -> VolumeResult<()>;
+    /// Writes all of `data`, which is not empty; a gap behind the old end reads as zeros. `durable` means on disk before
+    /// returning.
+    fn write(&self, node: Node, offset: u64, data: &[u8], durable: bool) -> VolumeResult<()>;
 
     /// Sets the size of a file.
-    fn resize(&mut self, node: Node, size: u64) -> VolumeResult<()>;
+    fn resize(&self, node: Node, size: u64) -> VolumeResult<()>;
 
     /// Returns when what was written to the file is on disk.
-    fn commit(&mut self, node: Node) -> VolumeResult<()>;
+    fn commit(&self, node: Node) -> VolumeResult<()>;
 
     /// Room on the volume.
-    fn space(&self) -> Space;
+    fn space(&self) -> VolumeResult<Space>;
 }

@@ -36,7 +36,7 @@ pub fn name<V>(shared: &Shared<V>, volume: u8, out: &mut Vec<u8>) {
 
 /// 0x16/0x2C.
 pub fn usage<V: Volume>(shared: &Shared<V>, volume: u8, out: &mut Vec<u8>) -> VolumeResult<()> {
-    let space = shared.volume(volume)?.space();
+    let space = shared.volume(volume)?.space()?;
     let blocks = |bytes: u64| u32::try_from(bytes / BLOCK).unwrap_or(u32::MAX);
     let name = shared.volumes.get(usize::from(volume)).and_then(|(name, _)| Pstr::new(name).ok());
     let usage = VolumeUsage {
@@ -56,7 +56,7 @@ pub fn usage<V: Volume>(shared: &Shared<V>, volume: u8, out: &mut Vec<u8>) -> Vo
 
 /// 0x12 and 0x16/0x15.
 pub fn info<V: Volume>(shared: &Shared<V>, volume: u8, out: &mut Vec<u8>) -> VolumeResult<()> {
-    let space = shared.volume(volume)?.space();
+    let space = shared.volume(volume)?.space()?;
     let (name, _) = &shared.volumes[usize::from(volume)];
     let name = padded(name).map_err(|_| Completion::NoSuchVolume)?;
     VolumeInfo::put(&VolumeInfo::of_space(space.total, space.free, name), out);

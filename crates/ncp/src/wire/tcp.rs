@@ -1,6 +1,6 @@
 //! NCP over TCP, port 524: marker, length and room for a signature before each packet (ncp.md 1.5).
 
-use super::{Be32, Codec, Reader, WireError};
+use super::{Be32, Reader, WireError};
 
 /// The port of NCP, on TCP and UDP.
 pub const PORT: u16 = 524;
@@ -43,6 +43,24 @@ pub fn message_len(direction: Direction, stream: &[u8]) -> Result<Option<usize>,
     if fits { Ok(Some(length as usize)) } else { Err(WireError::BadValue { field: "length", value: length }) }
 }
 
+/// What a client's message of `wire_len` bytes begins with; `reply_buffer` is the longest reply it takes.
+pub fn request_header(wire_len: usize, reply_buffer: u32) -> [u8; REQUEST_HEADER_LEN] {
+    let mut header = [0; REQUEST_HEADER_LEN];
+    header[..4].copy_from_slice(&REQUEST);
+    header[4..8].copy_from_slice(&(wire_len as u32).to_be_bytes());
+    header[8..12].copy_from_slice(&VERSION.to_be_bytes());
+    header[12..].copy_from_slice(&reply_buffer.to_be_bytes());
+    header
+}
+
+/// What a server's message of `wire_len` bytes begins with.
+pub fn reply_header(wire_len: usize) -> [u8; REPLY_HEADER_LEN] {
+    let mut header = [0; REPLY_HEADER_LEN];
+    header[..4].copy_from_slice(&REPLY);
+    header[4..].copy_from_slice(&(wire_len as u32).to_be_bytes());
+    header
+}
+
 /// A client's message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TcpRequest<'a> {
@@ -62,10 +80,7 @@ impl<'a> TcpRequest<'a> {
 
     /// Appends the message.
     pub fn put(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(&REQUEST);
-        for field in [self.wire_len() as u32, VERSION, self.reply_buffer] {
-            Be32::put(&field, out);
-        }
+        out.extend_from_slice(&request_header(self.wire_len(), self.reply_buffer));
         out.extend(self.signature.into_iter().flatten());
         out.extend_from_slice(self.packet);
     }
@@ -101,8 +116,7 @@ impl<'a> TcpReply<'a> {
 
     /// Appends the message.
     pub fn put(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(&REPLY);
-        Be32::put(&(self.wire_len() as u32), out);
+        out.extend_from_slice(&reply_header(self.wire_len()));
         out.extend(self.signature.into_iter().flatten());
         out.extend_from_slice(self.packet);
     }

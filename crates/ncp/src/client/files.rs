@@ -1,0 +1,127 @@
+//! Calls on open files: a read or write is one request.
+
+use super::ClientError;
+use super::carrier::Carrier;
+use super::exchange::{Client, wire};
+use crate::wire::file::{CloseFile, CommitFile, ReadFile, WriteFile};
+use crate::wire::large::{GetLargeSize, LargeSize, ReadLarge, WriteLarge};
+use crate::wire::{Codec, FileHandle, Payload, ReadReply, ShortHandle, WireError};
+
+/// An open file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct File(pub(super) ShortHandle);
+
+const READ: &str = "read";
+const WRITE: &str = "write";
+
+impl<C: Carrier> Client<C> {
+    /// Reads with one request; fewer bytes than asked for are the end of the file, or what one request can carry.
+    pub async fn read(&mut self, file: File, offset: u64, buffer: &mut [u8]) -> Result<usize, ClientError> {
+        let count = self.share(offset, buffer.len());
+        self.begin_read(file, offset, count)?;
+        self.finish().await?;
+        let data = self.read_data(offset, count)?;
+        buffer[..data.len()].copy_from_slice(data);
+        Ok(data.len())
+    }
+
+    /// Begins a read; `count` is at most [`Self::share`].
+    pub fn begin_read(&mut self, file: File, offset: u64, count: usize) -> Result<(), ClientError> {
+        let count = self.checked(READ, offset, count)?;
+        let call = if self.large {
+            ReadLarge { file: file.0, offset, count }.into()
+        } else {
+            ReadFile { file: FileHandle::of_name_space(file.0), offset: near(READ, offset)?, count }.into()
+        };
+        self.begin(READ, &call);
+        Ok(())
+    }
+
+    /// The data that a read of `count` bytes at `offset` brought.
+    pub fn read_data(&self, offset: u64, count: usize) -> Result<&[u8], ClientError> {
+        let data = ReadReply::decode(offset, self.reply()).map_err(wire(READ))?.data.bytes();
+        let too_long = WireError::TooLong { field: "data", len: data.len(), max: count };
+        if data.len() <= count { Ok(data) } else { Err(wire(READ)(too_long)) }
+    }
+
+    /// Writes with one request and tells how much it could carry.
+    pub async fn write(&mut self, file: File, offset: u64, data: &[u8]) -> Result<usize, ClientError> {
+        let count = self.share(offset, data.len());
+        // A write of nothing would set the size.
+        if count > 0 {
+            self.begin_write(file, offset, &data[..count])?;
+            self.finish().await?;
+        }
+        Ok(count)
+    }
+
+    /// Begins a write of at most [`Self::share`] bytes, and at least one.
+    pub fn begin_write(&mut self, file: File, offset: u64, data: &[u8]) -> Result<(), ClientError> {
+        self.checked(WRITE, offset, data.len())?;
+        self.begin_put(WRITE, file, offset, data)
+    }
+
+    /// Sets the size of a file.
+    pub async fn resize(&mut self, file: File, size: u64) -> Result<(), ClientError> {
+        self.begin_put("set size", file, size, &[])?;
+        self.finish().await.map(|_| ())
+    }
+
+    /// Size of an open file, from a server that has 64-bit calls.
+    pub async fn size(&mut self, file: File) -> Result<u64, ClientError> {
+        const STEP: &str = "size";
+        let data = self.call(STEP, &GetLargeSize { file: file.0 }.into()).await?;
+        LargeSize::decode(data).map(|reply| reply.size).map_err(wire(STEP))
+    }
+
+    /// Returns when the file's data is on disk.
+    pub async fn commit(&mut self, file: File) -> Result<(), ClientError> {
+        self.begin_commit(file);
+        self.finish().await.map(|_| ())
+    }
+
+    /// Begins a commit.
+    pub fn begin_commit(&mut self, file: File) {
+        self.begin("commit", &CommitFile { file: FileHandle::of_name_space(file.0) }.into());
+    }
+
+    /// Closes a file.
+    pub async fn close(&mut self, file: File) -> Result<(), ClientError> {
+        self.call("close", &CloseFile { file: FileHandle::of_name_space(file.0) }.into()).await.map(|_| ())
+    }
+
+    /// Data bytes of one request at an offset: calls of 32 bits must not cross a multiple of the buffer (ncp.md 2.2).
+    pub fn share(&self, offset: u64, len: usize) -> usize {
+        let buffer = u64::from(self.buffer);
+        let most = if self.large { buffer } else { buffer - offset % buffer };
+        len.min(most as usize)
+    }
+
+    fn checked(&self, step: &'static str, offset: u64, count: usize) -> Result<u16, ClientError> {
+        let max = self.share(offset, count);
+        let too_long = WireError::TooLong { field: "data", len: count, max };
+        if count > max { Err(wire(step)(too_long)) } else { Ok(count as u16) }
+    }
+
+    fn begin_put(
+        &mut self,
+        step: &'static str,
+        file: File,
+        offset: u64,
+        data: &[u8],
+    ) -> Result<(), ClientError> {
+        let data = Payload::new(data).map_err(wire(step))?;
+        let call = if self.large {
+            WriteLarge { file: file.0, offset, data }.into()
+        } else {
+            let (file, offset) = (FileHandle::of_name_space(file.0), near(step, offset)?);
+            WriteFile { file, offset, data }.into()
+        };
+        self.begin(step, &call);
+        Ok(())
+    }
+}
+
+fn near(step: &'static str, offset: u64) -> Result<u32, ClientError> {
+    u32::try_from(offset).map_err(|_| ClientError::TooFar { step, offset })
+}

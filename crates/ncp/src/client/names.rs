@@ -1,0 +1,228 @@
+//! Calls on names: opening, creating, deleting, renaming, listing, and room on a volume.
+
+use super::carrier::Carrier;
+use super::exchange::{Client, wire};
+use super::{ClientError, File};
+use crate::wire::dos::{access, attribute};
+use crate::wire::handle_path::{Components, PathStart};
+use crate::wire::name_space::{Delete, ObtainInfo, OpenCreate, Opened, Rename, mode, space};
+use crate::wire::name_space_search::{FoundSet, InitSearch, SearchSet, Sequence};
+use crate::wire::volume::{GetVolumeNumber, GetVolumeUsage, VolumeNumber, VolumeUsage};
+use crate::wire::{Codec, Completion, HandlePath, NamedInfo, PathPair, Pstr, Reader, ReturnMask, WireError};
+
+/// Files, hidden and system ones too.
+const FILES: u16 = 0x0006;
+/// Directories alone.
+const DIRECTORIES: u16 = 0x0016;
+/// Both.
+const EVERYTHING: u16 = 0x8006;
+/// Matches every name (ncp.md 3.4).
+const ANY_NAME: &[u8] = b"\xff*";
+/// Most entries asked for at a time; the server sends what its packets hold.
+const MOST_ENTRIES: u16 = 1000;
+
+/// A volume and names below it, in one name space.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Path {
+    space: u8,
+    packed: Vec<u8>,
+}
+
+impl Path {
+    /// A path of components, the volume first; `space` is one of [`space`].
+    pub fn new<'n>(space: u8, names: impl IntoIterator<Item = &'n [u8]>) -> Result<Self, WireError> {
+        Ok(Self { space, packed: Components::pack(names)? })
+    }
+
+    /// `VOLUME:DIRECTORY\FILE` in the name space of DOS.
+    pub fn dos(path: &str) -> Result<Self, WireError> {
+        let (volume, rest) = path.split_once(':').unwrap_or((path, ""));
+        let names = rest.split(['\\', '/']).filter(|name| !name.is_empty());
+        Self::new(space::DOS, std::iter::once(volume).chain(names).map(str::as_bytes))
+    }
+
+    fn absolute(&self) -> Result<HandlePath<'_>, WireError> {
+        Ok(HandlePath { start: PathStart::NONE, components: Components::decode(&self.packed)? })
+    }
+}
+
+/// How a file is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// An existing file, to be read.
+    Read,
+    /// An existing file, to be read and written.
+    ReadWrite,
+    /// A new file, to be read and written; the name must be free.
+    CreateNew,
+    /// A new or emptied file, to be read and written.
+    Create,
+}
+
+/// What is known of a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct About {
+    /// True for a directory.
+    pub directory: bool,
+    /// Bytes of a file; [`u32::MAX`] stands for all that 32 bits cannot tell.
+    pub size: u32,
+}
+
+impl From<&NamedInfo<'_>> for About {
+    fn from(named: &NamedInfo<'_>) -> Self {
+        let directory = named.info.attributes & attribute::DIRECTORY != 0;
+        Self { directory, size: if directory { 0 } else { named.info.size } }
+    }
+}
+
+/// Bytes of a volume.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Room {
+    /// All of them.
+    pub total: u64,
+    /// Those that are free.
+    pub free: u64,
+}
+
+impl<C: Carrier> Client<C> {
+    /// Opens or creates a file; `through` asks the server to have written data on disk when it replies.
+    pub async fn open(
+        &mut self,
+        path: &Path,
+        how: Access,
+        through: bool,
+    ) -> Result<(File, About), ClientError> {
+        const STEP: &str = "open";
+        let read_only = how == Access::Read;
+        let rights = if read_only { access::READ } else { access::READ | access::WRITE };
+        let mode = match how {
+            Access::Read | Access::ReadWrite => mode::OPEN,
+            Access::CreateNew => mode::CREATE,
+            Access::Create => mode::CREATE | mode::REPLACE,
+        };
+        let access = if through { rights | access::WRITE_THROUGH } else { rights };
+        let call = open_create(path, mode, 0, access).map_err(wire(STEP))?;
+        let data = self.call(STEP, &call.into()).await?;
+        let opened = Opened::get(call.mask, &mut Reader::new(data)).map_err(wire(STEP))?;
+        Ok((File(opened.file), About::from(&opened.entry)))
+    }
+
+    /// Makes a directory.
+    pub async fn make_directory(&mut self, path: &Path) -> Result<(), ClientError> {
+        const STEP: &str = "make directory";
+        let call = open_create(path, mode::CREATE, attribute::DIRECTORY, 0).map_err(wire(STEP))?;
+        self.call(STEP, &call.into()).await.map(|_| ())
+    }
+
+    /// What a name stands for.
+    pub async fn about(&mut self, path: &Path) -> Result<About, ClientError> {
+        const STEP: &str = "obtain information";
+        let call = ObtainInfo {
+            space: path.space,
+            answer_space: path.space,
+            search: EVERYTHING,
+            mask: ReturnMask::ALL,
+            extended: 0,
+            path: path.absolute().map_err(wire(STEP))?,
+        };
+        let data = self.call(STEP, &call.into()).await?;
+        let named = NamedInfo::get(call.mask, &mut Reader::new(data)).map_err(wire(STEP))?;
+        Ok(About::from(&named))
+    }
+
+    /// Deletes a file.
+    pub async fn delete(&mut self, path: &Path) -> Result<(), ClientError> {
+        self.delete_as("delete", path, FILES).await
+    }
+
+    /// Deletes an empty directory.
+    pub async fn remove_directory(&mut self, path: &Path) -> Result<(), ClientError> {
+        self.delete_as("remove directory", path, DIRECTORIES).await
+    }
+
+    async fn delete_as(&mut self, step: &'static str, path: &Path, search: u16) -> Result<(), ClientError> {
+        let call = Delete { space: path.space, search, path: path.absolute().map_err(wire(step))? };
+        self.call(step, &call.into()).await.map(|_| ())
+    }
+
+    /// Gives a file or directory another name that is free, also in another directory of the volume.
+    pub async fn rename(&mut self, from: &Path, to: &Path) -> Result<(), ClientError> {
+        const STEP: &str = "rename";
+        let paths =
+            PathPair { from: from.absolute().map_err(wire(STEP))?, to: to.absolute().map_err(wire(STEP))? };
+        let call = Rename { space: from.space, flag: 1, search: EVERYTHING, paths };
+        self.call(STEP, &call.into()).await.map(|_| ())
+    }
+
+    /// Shows every name in a directory to `each`; at most `most` of them.
+    pub async fn list(
+        &mut self,
+        path: &Path,
+        most: usize,
+        mut each: impl FnMut(&[u8], About),
+    ) -> Result<(), ClientError> {
+        const STEP: &str = "search";
+        let init = InitSearch { space: path.space, path: path.absolute().map_err(wire(STEP))? };
+        let mut sequence = Sequence::decode(self.call(STEP, &init.into()).await?).map_err(wire(STEP))?;
+        let mut seen = 0;
+        loop {
+            let call = SearchSet {
+                space: path.space,
+                stream: 0,
+                search: EVERYTHING,
+                mask: ReturnMask::ALL,
+                extended: 0,
+                max_entries: MOST_ENTRIES,
+                sequence,
+                pattern: Pstr::new(ANY_NAME).map_err(wire(STEP))?,
+            };
+            let data = match self.call(STEP, &call.into()).await {
+                Ok(data) => data,
+                Err(ClientError::Refused { completion: Completion::Failure, .. }) => return Ok(()),
+                Err(error) => return Err(error),
+            };
+            let found = FoundSet::decode(call.mask, data).map_err(wire(STEP))?;
+            for named in found.entries() {
+                let named = named.map_err(wire(STEP))?;
+                let name = named.name.unwrap_or_default();
+                seen += 1;
+                if seen > most {
+                    return Err(wire(STEP)(WireError::TooLong { field: "directory", len: seen, max: most }));
+                }
+                each(&name, About::from(&named));
+            }
+            if found.more == 0 {
+                return Ok(());
+            }
+            if found.count == 0 {
+                return Err(wire(STEP)(WireError::BadValue { field: "count", value: 0 }));
+            }
+            sequence = found.sequence;
+        }
+    }
+
+    /// Room on a volume.
+    pub async fn room(&mut self, volume: &str) -> Result<Room, ClientError> {
+        const STEP: &str = "volume usage";
+        let name = Pstr::new(volume.as_bytes()).map_err(wire(STEP))?;
+        let data = self.call(STEP, &GetVolumeNumber { name }.into()).await?;
+        let volume = VolumeNumber::decode(data).map_err(wire(STEP))?.volume;
+        let data = self.call(STEP, &GetVolumeUsage { volume }.into()).await?;
+        let usage = VolumeUsage::decode(data).map_err(wire(STEP))?;
+        let bytes = |blocks: u32| u64::from(blocks) * u64::from(usage.sectors_per_block) * 512;
+        Ok(Room { total: bytes(usage.total_blocks), free: bytes(usage.free_blocks) })
+    }
+}
+
+fn open_create(path: &Path, mode: u8, attributes: u32, access: u16) -> Result<OpenCreate<'_>, WireError> {
+    Ok(OpenCreate {
+        space: path.space,
+        mode,
+        search: EVERYTHING,
+        mask: ReturnMask::ALL,
+        extended: 0,
+        attributes,
+        access,
+        path: path.absolute()?,
+    })
+}

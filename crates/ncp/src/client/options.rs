@@ -1,0 +1,60 @@
+//! How a client behaves.
+
+use std::time::Duration;
+
+use crate::security::level::Level;
+
+/// What the kernel's client proposes on TCP (ncp.md 2.2).
+pub const MOST_BUFFER: u16 = 61_440;
+/// The least data per call that is worked with.
+pub const LEAST_BUFFER: u16 = 512;
+
+/// How a client behaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    /// How long to wait for a reply. A server that says "busy" is waited for as long again, ten times at most.
+    pub timeout: Duration,
+    /// On datagrams: how long to wait before a request is sent again; each time twice as long, up to eight times. The
+    /// kernel's client begins with 0.6 s (ncp.md 1.4).
+    pub retry: Duration,
+    /// When packets are signed. A server has no way to ask before the login: at [`Level::IfAsked`] a login that is
+    /// refused for want of signatures is tried again with them.
+    pub signatures: Level,
+    /// Data bytes per call that are proposed, 512 to 61440.
+    pub buffer: u16,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            timeout: Duration::from_secs(30),
+            retry: Duration::from_millis(600),
+            signatures: Level::IfAsked,
+            buffer: MOST_BUFFER,
+        }
+    }
+}
+
+/// Who logs in.
+#[derive(Debug, Clone, Copy)]
+pub struct Login<'a> {
+    /// Name of the user.
+    pub user: &'a str,
+    /// Password; it is put in upper case first, as clients do.
+    pub password: &'a str,
+}
+
+/// What a client counted since it was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// Requests made, each once however often it was sent.
+    pub requests: u64,
+    /// Requests sent again.
+    pub resent: u64,
+    /// Times that the server said "busy".
+    pub busy: u64,
+    /// Bytes of messages sent, those sent again included.
+    pub sent: u64,
+    /// Bytes of messages received, those of no use included.
+    pub received: u64,
+}

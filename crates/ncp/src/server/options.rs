@@ -1,0 +1,88 @@
+//! How a server behaves, who may log in, and what it needs of the world.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use crate::security::level::Level;
+use crate::security::password::{self, PasswordHash};
+use crate::wire::ipx::Address;
+use crate::wire::server_info::DateAndTime;
+
+/// What a server needs of the world around it.
+pub trait World: Send + Sync {
+    /// A key for a login that no one can foresee.
+    fn login_key(&self) -> [u8; 8];
+
+    /// Date and time of day.
+    fn date_and_time(&self) -> DateAndTime;
+
+    /// Time since a moment of its own.
+    fn now(&self) -> Duration;
+}
+
+/// Someone who may log in.
+#[derive(Debug, Clone)]
+pub struct User {
+    /// Name, in upper case, at most 47 bytes.
+    pub name: Vec<u8>,
+    /// Object id.
+    pub id: u32,
+    /// Hash of the password.
+    pub hash: PasswordHash,
+}
+
+impl User {
+    /// A user; name and password are put in upper case, as clients send them.
+    pub fn new(name: &str, id: u32, password: &str) -> Self {
+        let hash = password::hash(id, password.to_ascii_uppercase().as_bytes());
+        Self { name: name.to_ascii_uppercase().into_bytes(), id, hash }
+    }
+}
+
+/// When a client on datagrams is asked whether it is still there, and when it is forgotten.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Watchdog {
+    /// Silence after which it is asked first.
+    pub after: Duration,
+    /// Pause between questions.
+    pub every: Duration,
+    /// Questions without answer after which it is gone.
+    pub questions: u32,
+}
+
+impl Default for Watchdog {
+    /// 5 minutes, then every minute, ten times: what NetWare is said to do (ncp.md 1.7).
+    fn default() -> Self {
+        Self { after: Duration::from_mins(5), every: Duration::from_mins(1), questions: 10 }
+    }
+}
+
+/// How a server behaves.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Name, padded with NUL.
+    pub name: [u8; 48],
+    /// Version that clients see, major and minor: it makes them choose their functions.
+    pub version: (u8, u8),
+    /// Connections there can be.
+    pub max_connections: u16,
+    /// Who may log in.
+    pub users: Vec<User>,
+    /// When packets are signed.
+    pub signatures: Level,
+    /// True to let users log in with a password that travels as it is.
+    pub clear_passwords: bool,
+    /// How clients that are gone are found.
+    pub watchdog: Watchdog,
+}
+
+/// Where a packet comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Peer {
+    /// A connection of the carrier, by a number that the carrier gives it.
+    Stream(u64),
+    /// An address on IP.
+    Ip(SocketAddr),
+    /// An address on IPX.
+    Ipx(Address),
+}

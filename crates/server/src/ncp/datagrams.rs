@@ -1,0 +1,74 @@
+//! All connections over UDP: one socket.
+
+use std::io;
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::Arc;
+use std::time::Duration;
+
+use sharebench_ncp::security::signature::Transport;
+use sharebench_ncp::server::Peer;
+use sharebench_ncp::wire::tcp::MAX_MESSAGE;
+use tokio::sync::Semaphore;
+
+use crate::ncp::State;
+
+/// How often silent clients are looked for.
+const WATCH: Duration = Duration::from_secs(5);
+/// Datagrams that wait for a volume at once; the clients of others ask again.
+const MAX_WAITING: usize = 1024;
+
+/// Serves for as long as its runtime lives.
+pub(super) async fn serve(socket: UdpSocket, state: Arc<State>) -> io::Result<()> {
+    let socket = Arc::new(tokio::net::UdpSocket::from_std(socket)?);
+    let waiting = Arc::new(Semaphore::new(MAX_WAITING));
+    let (mut input, mut out) = (vec![0; MAX_MESSAGE], Vec::new());
+    let mut watch = tokio::time::interval(WATCH);
+    loop {
+        let (len, client) = tokio::select! {
+            received = socket.recv_from(&mut input) => match received {
+                Ok(received) => received,
+                // Some systems report here what became of an earlier datagram.
+                Err(error) => {
+                    tracing::debug!(%error, "NCP datagram");
+                    continue;
+                }
+            },
+            _ = watch.tick() => {
+                for (peer, question) in state.server.watch() {
+                    if let Peer::Ip(client) = peer {
+                        send(&socket, &question, client).await;
+                    }
+                }
+                continue;
+            }
+        };
+        if !state.blocks {
+            out.clear();
+            state.server.receive(Peer::Ip(client), Transport::Udp, &input[..len], &mut out);
+            send(&socket, &out, client).await;
+            continue;
+        }
+        let Ok(permit) = Arc::clone(&waiting).try_acquire_owned() else { continue };
+        let (state, socket, message) = (Arc::clone(&state), Arc::clone(&socket), input[..len].to_vec());
+        tokio::spawn(async move {
+            let answered = tokio::task::spawn_blocking(move || {
+                let mut out = Vec::new();
+                state.server.receive(Peer::Ip(client), Transport::Udp, &message, &mut out);
+                out
+            });
+            if let Ok(out) = answered.await {
+                send(&socket, &out, client).await;
+            }
+            drop(permit);
+        });
+    }
+}
+
+/// Sends a datagram; whether it arrives is the protocol's business.
+async fn send(socket: &tokio::net::UdpSocket, datagram: &[u8], client: SocketAddr) {
+    if !datagram.is_empty()
+        && let Err(error) = socket.send_to(datagram, client).await
+    {
+        tracing::debug!(%error, %client, "NCP datagram not sent");
+    }
+}

@@ -1,0 +1,157 @@
+//! The NCP front end: a volume served as a bindery server of NetWare's Core Protocol, on TCP and UDP at one port.
+
+mod datagrams;
+mod options;
+mod streams;
+#[cfg(test)]
+mod tests;
+mod volume;
+mod world;
+
+use std::io;
+use std::net::{SocketAddr, TcpListener, UdpSocket};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use sharebench_ncp::server::Server;
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::watch;
+
+use crate::Volume;
+use crate::front_end::{FrontEnd, ServeError, check_exposure};
+use crate::ncp::volume::ServedVolume;
+use crate::ncp::world::Wall;
+
+pub use options::{CommitPolicy, NcpServerOptions};
+
+const PROTOCOL: &str = "ncp";
+
+/// Free ports tried until one is free for TCP and UDP alike.
+const PORT_TRIES: usize = 20;
+
+/// What all tasks share.
+struct State {
+    server: Server<ServedVolume, Wall>,
+    /// Calls may wait for the volume, and are made off the threads that serve connections.
+    blocks: bool,
+    max_connections: usize,
+}
+
+/// An NCP server over one volume, on threads of its own. Dropping it stops it.
+pub struct NcpServer {
+    addr: SocketAddr,
+    state: Arc<State>,
+    stop: watch::Sender<bool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl NcpServer {
+    /// Serves `volume` on TCP and UDP at `addr`; port 0 lets the system choose.
+    ///
+    /// # Errors
+    /// An address that others can reach without users, one that cannot be bound, options that the protocol does not
+    /// take, or no threads.
+    pub fn start(
+        addr: SocketAddr,
+        volume: Arc<dyn Volume>,
+        options: NcpServerOptions,
+    ) -> Result<Self, ServeError> {
+        check_exposure(PROTOCOL, addr, !options.users.is_empty())?;
+        let blocks = !volume.never_blocks();
+        let threads = options.threads.max(1);
+        let max_connections = usize::from(options.max_connections);
+        let server = options.build(volume)?;
+        let bind = |source| ServeError::Bind { protocol: PROTOCOL, addr, source };
+        let (listener, socket) = bind_both(addr).map_err(bind)?;
+        let bound = listener.local_addr().map_err(bind)?;
+        let state = Arc::new(State { server, blocks, max_connections });
+        let (stop, _) = watch::channel(false);
+        let mut started = Self { addr: bound, state, stop, threads: Vec::new() };
+        started
+            .start_threads(listener, socket, threads)
+            .map_err(|source| ServeError::Threads { protocol: PROTOCOL, source })?;
+        Ok(started)
+    }
+
+    fn start_threads(&mut self, listener: TcpListener, socket: UdpSocket, threads: usize) -> io::Result<()> {
+        let runtimes: io::Result<Vec<Runtime>> =
+            (0..threads).map(|_| Builder::new_current_thread().enable_all().build()).collect();
+        let runtimes = runtimes?;
+        let handles = runtimes.iter().map(|runtime| runtime.handle().clone()).collect();
+        let (accepting, receiving) = (Arc::clone(&self.state), Arc::clone(&self.state));
+        if let (Some(first), Some(last)) = (runtimes.first(), runtimes.last()) {
+            first.spawn(streams::accept(listener, accepting, handles));
+            last.spawn(datagrams::serve(socket, receiving));
+        }
+        for runtime in runtimes {
+            let mut stopped = self.stop.subscribe();
+            let run = move || {
+                // The sender outlives this thread, or is gone and stops it as well.
+                let _ = runtime.block_on(stopped.wait_for(|stop| *stop));
+            };
+            self.threads.push(std::thread::Builder::new().name("ncp-server".into()).spawn(run)?);
+        }
+        Ok(())
+    }
+
+    /// Where it listens.
+    pub fn addr(&self) -> SocketAddr {
+        self.addr
+    }
+
+    /// Clients there are.
+    pub fn connections(&self) -> usize {
+        self.state.server.connections()
+    }
+
+    /// Closes the listener and every connection, and returns when its threads are gone.
+    pub fn stop(mut self) {
+        self.halt();
+    }
+
+    fn halt(&mut self) {
+        self.stop.send_replace(true);
+        for thread in self.threads.drain(..) {
+            // A thread that panicked is gone as well.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for NcpServer {
+    fn drop(&mut self) {
+        self.halt();
+    }
+}
+
+impl FrontEnd for NcpServer {
+    fn protocol(&self) -> &'static str {
+        PROTOCOL
+    }
+
+    fn addr(&self) -> SocketAddr {
+        self.addr
+    }
+
+    fn stop(self: Box<Self>) {
+        (*self).stop();
+    }
+}
+
+/// Sockets of TCP and UDP at one port, the system's choice if it is 0.
+fn bind_both(addr: SocketAddr) -> io::Result<(TcpListener, UdpSocket)> {
+    let mut tries = 0;
+    loop {
+        let listener = TcpListener::bind(addr)?;
+        match UdpSocket::bind(listener.local_addr()?) {
+            Ok(socket) => {
+                listener.set_nonblocking(true)?;
+                socket.set_nonblocking(true)?;
+                return Ok((listener, socket));
+            }
+            // Someone has that port for UDP: another may be free for both.
+            Err(_) if addr.port() == 0 && tries < PORT_TRIES => tries += 1,
+            Err(error) => return Err(error),
+        }
+    }
+}

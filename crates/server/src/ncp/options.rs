@@ -1,0 +1,102 @@
+//! How the NCP front end serves its volume.
+
+use std::sync::Arc;
+
+use sharebench_ncp::security::level::Level;
+use sharebench_ncp::server::{Options, Server, User, Watchdog};
+use sharebench_ncp::wire::text::padded;
+use sharebench_target::Secret;
+
+use crate::Volume;
+use crate::front_end::ServeError;
+use crate::ncp::PROTOCOL;
+use crate::ncp::volume::ServedVolume;
+use crate::ncp::world::Wall;
+
+/// Longest volume name; and longest user name, which is sent with a NUL behind it.
+const MAX_VOLUME_NAME: usize = 15;
+const MAX_USER_NAME: usize = 47;
+/// Id of the first user; smaller ones belong to those that every server has.
+const FIRST_USER: u32 = 0x0001_0001;
+/// Who may log in, without password, where there are no users.
+const GUEST: &str = "GUEST";
+
+/// When a file that a client commits is on disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CommitPolicy {
+    /// Before the reply, as far as the volume can tell: `fdatasync` in a directory.
+    #[default]
+    Disk,
+    /// Whenever the system likes, as with `SET NCP FILE COMMIT=OFF`; write-through is ignored as well.
+    None,
+}
+
+/// Options of [`NcpServer`](crate::NcpServer).
+#[derive(Debug, Clone)]
+pub struct NcpServerOptions {
+    /// Name of the volume; clients see it in upper case.
+    pub volume: String,
+    /// Who may log in, and with which password, whose case does not count. Without users GUEST may, without password.
+    pub users: Vec<(String, Secret)>,
+    /// When packets are signed.
+    pub signatures: Level,
+    /// When committed files are on disk.
+    pub commit: CommitPolicy,
+    /// Connections served at once; more are refused.
+    pub max_connections: u16,
+    /// Threads that serve connections; at least 1.
+    pub threads: usize,
+}
+
+impl Default for NcpServerOptions {
+    fn default() -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        Self {
+            volume: "share".to_owned(),
+            users: Vec::new(),
+            signatures: Level::IfAsked,
+            commit: CommitPolicy::Disk,
+            max_connections: 10_000,
+            threads: cores.min(8),
+        }
+    }
+}
+
+impl NcpServerOptions {
+    /// A server without carrier.
+    pub(super) fn build(self, volume: Arc<dyn Volume>) -> Result<Server<ServedVolume, Wall>, ServeError> {
+        let wrong = |detail: String| ServeError::Options { protocol: PROTOCOL, detail };
+        let name = self.volume.to_uppercase();
+        let plain = |byte: u8| byte.is_ascii_graphic() && !br#"*?:\/;,"<>|[]=+."#.contains(&byte);
+        if name.is_empty() || name.len() > MAX_VOLUME_NAME || !name.bytes().all(plain) {
+            let most = MAX_VOLUME_NAME;
+            return Err(wrong(format!("'{name}' is no volume name of 1 to {most} plain characters")));
+        }
+        let mut users: Vec<User> = Vec::new();
+        for ((user, password), id) in self.users.iter().zip(FIRST_USER..) {
+            let user = User::new(user, id, password.expose());
+            let shown = String::from_utf8_lossy(&user.name).into_owned();
+            if user.name.is_empty() || user.name.len() > MAX_USER_NAME {
+                return Err(wrong(format!("'{shown}' is no user name of 1 to {MAX_USER_NAME} bytes")));
+            }
+            if users.iter().any(|known| known.name == user.name) {
+                return Err(wrong(format!("two users {shown}: case does not count")));
+            }
+            users.push(user);
+        }
+        if users.is_empty() {
+            users.push(User::new(GUEST, FIRST_USER, ""));
+        }
+        let options = Options {
+            name: padded(b"SHAREBENCH").unwrap_or([0; 48]),
+            version: (3, 11),
+            max_connections: self.max_connections,
+            users,
+            signatures: self.signatures,
+            clear_passwords: false,
+            watchdog: Watchdog::default(),
+        };
+        let served = ServedVolume::new(volume, self.commit);
+        Ok(Server::new(options, vec![(name.into_bytes(), served)], Wall::new()))
+    }
+}

@@ -1,0 +1,197 @@
+//! Connections over TCP: one task each, without buffers of its own while nothing is under way.
+
+use std::cell::RefCell;
+use std::io::{self, ErrorKind};
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use sharebench_ncp::security::signature::Transport;
+use sharebench_ncp::server::Peer;
+use sharebench_ncp::wire::tcp::{Direction, MAX_MESSAGE, message_len};
+use tokio::net::TcpStream;
+use tokio::runtime::Handle;
+
+use crate::ncp::State;
+
+/// Pause after an accept that failed, for want of descriptors mostly.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
+/// Streams that may be open beyond the connections of the protocol: those get their refusal in words.
+const SPARE_STREAMS: usize = 64;
+
+thread_local! {
+    /// Input and output of whatever connection this thread serves at the moment.
+    static SCRATCH: RefCell<(Vec<u8>, Vec<u8>)> = RefCell::new((vec![0; MAX_MESSAGE], Vec::new()));
+}
+
+/// Accepts connections and deals them out to the threads in turn.
+pub(super) async fn accept(listener: TcpListener, state: Arc<State>, handles: Vec<Handle>) -> io::Result<()> {
+    let listener = tokio::net::TcpListener::from_std(listener)?;
+    let open = Arc::new(AtomicUsize::new(0));
+    for (number, handle) in (0..).zip(handles.iter().cycle()) {
+        let stream = loop {
+            match listener.accept().await {
+                Ok((stream, _)) => break stream,
+                Err(error) => {
+                    tracing::warn!(%error, "NCP accept failed");
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                }
+            }
+        };
+        let slot = Slot { peer: Peer::Stream(number), state: Arc::clone(&state), open: Arc::clone(&open) };
+        let before = open.fetch_add(1, Ordering::Relaxed);
+        let Ok(stream) = stream.into_std() else { continue };
+        if before >= state.max_connections + SPARE_STREAMS {
+            continue;
+        }
+        handle.spawn(async move {
+            // Registers the socket with the thread that serves it.
+            if let Ok(stream) = TcpStream::from_std(stream)
+                && let Err(error) = slot.serve(stream).await
+            {
+                tracing::debug!(%error, "NCP connection ended");
+            }
+        });
+    }
+    Ok(())
+}
+
+/// An open stream; its connection ends with it.
+struct Slot {
+    peer: Peer,
+    state: Arc<State>,
+    open: Arc<AtomicUsize>,
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        self.open.fetch_sub(1, Ordering::Relaxed);
+        self.state.server.disconnect(self.peer);
+    }
+}
+
+impl Slot {
+    async fn serve(&self, stream: TcpStream) -> io::Result<()> {
+        stream.set_nodelay(true)?;
+        let mut partial = Vec::new();
+        loop {
+            stream.readable().await?;
+            let unsent = match self.receive(&stream, &mut partial) {
+                Ok(Received::Closed) => return Ok(()),
+                Ok(Received::Answered(unsent)) => unsent,
+                Ok(Received::Messages(messages)) => self.answer_elsewhere(messages).await?,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => continue,
+                Err(error) => return Err(error),
+            };
+            send(&stream, &unsent).await?;
+        }
+    }
+
+    /// Takes what has come, and answers the messages that are whole now.
+    fn receive(&self, stream: &TcpStream, partial: &mut Vec<u8>) -> io::Result<Received> {
+        SCRATCH.with_borrow_mut(|(input, out)| {
+            out.clear();
+            let came = if partial.is_empty() {
+                let len = stream.try_read(input)?;
+                &input[..len]
+            } else {
+                // Into the room that the rest of the message takes.
+                let start = partial.len();
+                let rest = rest_of(partial)?;
+                partial.resize(start + rest, 0);
+                let read = stream.try_read(&mut partial[start..]);
+                partial.truncate(start + *read.as_ref().unwrap_or(&0));
+                if read? == 0 { &[][..] } else { &partial[..] }
+            };
+            if came.is_empty() {
+                return Ok(Received::Closed);
+            }
+            let whole = whole_messages(came)?;
+            if whole == 0 && !partial.is_empty() {
+                return Ok(Received::Answered(Vec::new()));
+            }
+            let (messages, rest) = came.split_at(whole);
+            let received = if self.state.blocks && whole > 0 {
+                Received::Messages(messages.to_vec())
+            } else {
+                answer(&self.state, self.peer, messages, out)?;
+                Received::Answered(Vec::new())
+            };
+            let rest = rest.to_vec();
+            *partial = rest;
+            let sent = if out.is_empty() { 0 } else { try_write(stream, out)? };
+            Ok(if sent < out.len() { Received::Answered(out[sent..].to_vec()) } else { received })
+        })
+    }
+
+    /// Answers where waiting for the volume holds up nobody else.
+    async fn answer_elsewhere(&self, messages: Vec<u8>) -> io::Result<Vec<u8>> {
+        let (state, peer) = (Arc::clone(&self.state), self.peer);
+        let answered = tokio::task::spawn_blocking(move || {
+            let mut out = Vec::new();
+            answer(&state, peer, &messages, &mut out).map(|()| out)
+        });
+        answered.await.map_err(io::Error::other)?
+    }
+}
+
+/// What became of input.
+enum Received {
+    /// The client has gone.
+    Closed,
+    /// Answered, and this part of the answers is not sent yet.
+    Answered(Vec<u8>),
+    /// Whole messages to be answered.
+    Messages(Vec<u8>),
+}
+
+fn garbage(error: sharebench_ncp::wire::WireError) -> io::Error {
+    io::Error::new(ErrorKind::InvalidData, error)
+}
+
+/// Bytes of the messages at the front that are whole.
+fn whole_messages(input: &[u8]) -> io::Result<usize> {
+    let mut whole = 0;
+    while let Some(len) = message_len(Direction::Request, &input[whole..]).map_err(garbage)? {
+        if len > input.len() - whole {
+            break;
+        }
+        whole += len;
+    }
+    Ok(whole)
+}
+
+/// Bytes to wait for: the rest of a message, or of the head that tells its length.
+fn rest_of(partial: &[u8]) -> io::Result<usize> {
+    const HEAD: usize = 16;
+    let len = message_len(Direction::Request, partial).map_err(garbage)?.unwrap_or(HEAD);
+    Ok(len.saturating_sub(partial.len()).max(1))
+}
+
+/// Answers whole messages in turn.
+fn answer(state: &State, peer: Peer, messages: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
+    let mut rest = messages;
+    while let Some(len) = message_len(Direction::Request, rest).map_err(garbage)? {
+        let Some((message, behind)) = rest.split_at_checked(len) else { break };
+        state.server.receive(peer, Transport::Tcp, message, out);
+        rest = behind;
+    }
+    Ok(())
+}
+
+fn try_write(stream: &TcpStream, out: &[u8]) -> io::Result<usize> {
+    match stream.try_write(out) {
+        Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(0),
+        written => written,
+    }
+}
+
+async fn send(stream: &TcpStream, unsent: &[u8]) -> io::Result<()> {
+    let mut rest = unsent;
+    while !rest.is_empty() {
+        stream.writable().await?;
+        rest = &rest[try_write(stream, rest)?..];
+    }
+    Ok(())
+}

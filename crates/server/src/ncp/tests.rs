@@ -1,0 +1,236 @@
+//! The front end with the client of the protocol's crate: over TCP and UDP, over volumes that block and that do not.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream, UdpSocket};
+use std::sync::Arc;
+use std::time::Duration;
+
+use sharebench_ncp::client::{
+    Access, Carrier, Client, ClientError, Login, Options, Path, TcpCarrier, UdpCarrier, block_on,
+};
+use sharebench_ncp::security::level::Level;
+use sharebench_ncp::wire::name_space::space;
+use sharebench_ncp::wire::{Completion, Function, Request};
+use sharebench_target::Secret;
+
+use super::*;
+use crate::{DeviceOptions, DeviceVolume, DirectoryOptions, DirectoryVolume, MemoryVolume, ServiceTime};
+
+const LOGIN: Login<'_> = Login { user: "lab", password: "Pass word" };
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+fn options() -> NcpServerOptions {
+    let users = vec![("lab".to_owned(), Secret::new("Pass word"))];
+    NcpServerOptions { users, threads: 2, ..NcpServerOptions::default() }
+}
+
+fn start(volume: impl Volume + 'static, options: NcpServerOptions) -> NcpServer {
+    NcpServer::start("127.0.0.1:0".parse().unwrap(), Arc::new(volume), options).unwrap()
+}
+
+fn memory() -> MemoryVolume {
+    MemoryVolume::new(64 << 20)
+}
+
+fn with(signatures: Level) -> Options {
+    Options { signatures, buffer: 8192, ..Options::default() }
+}
+
+async fn tcp(addr: SocketAddr, signatures: Level) -> Client<TcpCarrier> {
+    let carrier = TcpCarrier::connect(addr, TIMEOUT).unwrap();
+    Client::connect(carrier, with(signatures)).await.unwrap()
+}
+
+async fn udp(addr: SocketAddr, signatures: Level) -> Client<UdpCarrier> {
+    let carrier = UdpCarrier::connect(addr, TIMEOUT).unwrap();
+    Client::connect(carrier, with(signatures)).await.unwrap()
+}
+
+fn path(names: &[&str]) -> Path {
+    Path::new(space::LONG, names.iter().map(|name| name.as_bytes())).unwrap()
+}
+
+fn refusal<T: std::fmt::Debug>(result: Result<T, ClientError>) -> Completion {
+    match result {
+        Err(ClientError::Refused { completion, .. }) => completion,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Logs in, writes a file, reads it back, lists it and leaves.
+async fn work<C: Carrier>(mut client: Client<C>, name: &str) {
+    client.login(LOGIN).await.unwrap();
+    let directory = format!("of {name}");
+    client.make_directory(&path(&["SHARE", &directory])).await.unwrap();
+    let file_path = path(&["SHARE", &directory, "file"]);
+    let (file, _) = client.open(&file_path, Access::CreateNew, true).await.unwrap();
+    let data: Vec<u8> = (0..20_000).map(|at| (at * 7 + at / 250) as u8).collect();
+    let (mut sent, mut got, mut back) = (0, 0, vec![0; data.len()]);
+    while sent < data.len() {
+        sent += client.write(file, 1 + sent as u64, &data[sent..]).await.unwrap();
+    }
+    client.commit(file).await.unwrap();
+    while got < back.len() {
+        got += client.read(file, 1 + got as u64, &mut back[got..]).await.unwrap();
+    }
+    assert!(back == data, "{name}");
+    client.close(file).await.unwrap();
+    let mut names = Vec::new();
+    client
+        .list(&path(&["SHARE", &directory]), 9, |name, about| names.push((name.to_vec(), about.size)))
+        .await
+        .unwrap();
+    assert_eq!(names, [(b"file".to_vec(), 20_001)]);
+    client.disconnect().await.unwrap();
+}
+
+#[test]
+fn files_are_served_over_both_transports_signed_and_unsigned() {
+    let directory = std::env::temp_dir().join(format!("sharebench-ncp-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).unwrap();
+    let served = DirectoryVolume::open(&directory, &DirectoryOptions::default()).unwrap();
+    for server in [start(memory(), options()), start(served, options())] {
+        for (signatures, name) in [(Level::Never, "unsigned"), (Level::Always, "signed")] {
+            block_on(async {
+                work(tcp(server.addr(), signatures).await, &format!("tcp {name}")).await;
+                work(udp(server.addr(), signatures).await, &format!("udp {name}")).await;
+            });
+        }
+        assert_eq!(server.connections(), 0);
+    }
+    assert!(directory.join("of udp signed/file").is_file());
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
+#[test]
+fn clients_are_served_side_by_side_and_a_slow_volume_holds_up_nobody() {
+    let service = ServiceTime::Fixed(Duration::from_millis(1));
+    let slow = DeviceVolume::new(memory(), DeviceOptions { service, ..DeviceOptions::default() });
+    for server in [start(memory(), options()), start(slow, options())] {
+        let addr = server.addr();
+        std::thread::scope(|scope| {
+            for number in 0..6 {
+                scope.spawn(move || {
+                    block_on(async {
+                        if number % 2 == 0 {
+                            work(tcp(addr, Level::Never).await, &number.to_string()).await;
+                        } else {
+                            work(udp(addr, Level::Always).await, &number.to_string()).await;
+                        }
+                    });
+                });
+            }
+        });
+    }
+}
+
+#[test]
+fn nobody_without_the_password_sees_a_file_and_guests_need_no_users() {
+    let server = start(memory(), options());
+    block_on(async {
+        let mut client = tcp(server.addr(), Level::Never).await;
+        let root = path(&["SHARE"]);
+        assert_eq!(refusal(client.about(&root).await), Completion::NoOpenRights);
+        assert_eq!(refusal(client.login(Login { password: "pass", ..LOGIN }).await), Completion::Failure);
+        assert_eq!(
+            refusal(client.login(Login { user: "guest", password: "" }).await),
+            Completion::NoSuchObject
+        );
+        client.login(Login { password: "PASS WORD", ..LOGIN }).await.unwrap();
+        assert!(client.about(&root).await.unwrap().directory);
+    });
+    let open = start(memory(), NcpServerOptions { users: Vec::new(), ..options() });
+    block_on(async {
+        let mut client = tcp(open.addr(), Level::Always).await;
+        client.login(Login { user: "guest", password: "" }).await.unwrap();
+        assert!(client.signs());
+    });
+    let exposed = "0.0.0.0:0".parse().unwrap();
+    let refused =
+        NcpServer::start(exposed, Arc::new(memory()), NcpServerOptions { users: Vec::new(), ..options() });
+    assert!(matches!(refused.err().unwrap(), ServeError::Exposed { protocol: "ncp", .. }));
+}
+
+#[test]
+fn no_name_leads_out_of_the_volume_and_unknown_functions_are_said_to_be_unknown() {
+    let server = start(memory(), options());
+    block_on(async {
+        let mut client = tcp(server.addr(), Level::Never).await;
+        client.login(LOGIN).await.unwrap();
+        for names in
+            [&["SHARE", ".."][..], &["SHARE", "..", "x"], &["SHARE", "a/b"], &["SHARE", "."], &["SHARE", ""]]
+        {
+            for space in [space::DOS, space::LONG] {
+                let path = Path::new(space, names.iter().map(|name| name.as_bytes())).unwrap();
+                let refused = refusal(client.open(&path, Access::CreateNew, false).await);
+                assert!(
+                    matches!(refused, Completion::BadFileName | Completion::InvalidPath),
+                    "{names:?}: {refused}"
+                );
+            }
+        }
+        for code in [0x68, 0x5A, 0x01, 0xFF] {
+            let request = Request::Unknown(Function::plain(code), &[0, 2, 1, 1]);
+            assert_eq!(refusal(client.call("unknown", &request).await), Completion::UnknownFunction);
+        }
+    });
+}
+
+#[test]
+fn a_full_table_and_streams_of_garbage_are_refused_and_others_served_on() {
+    let server = start(memory(), NcpServerOptions { max_connections: 2, ..options() });
+    block_on(async {
+        let mut first = tcp(server.addr(), Level::Never).await;
+        let second = udp(server.addr(), Level::Never).await;
+        let carrier = TcpCarrier::connect(server.addr(), TIMEOUT).unwrap();
+        let third = Client::connect(carrier, Options::default()).await;
+        assert_eq!(refusal(third), Completion::NoConnectionSlot);
+        for garbage in [&b"GET / HTTP/1.1\r\n\r\n"[..], b"DmdT\xff\xff\xff\xff", b"DmdT\0\0\0\x01"] {
+            let mut stream = TcpStream::connect(server.addr()).unwrap();
+            stream.write_all(garbage).unwrap();
+            stream.set_read_timeout(Some(TIMEOUT)).unwrap();
+            // Closed, with or without a reset for what was not read.
+            assert!(!matches!(stream.read(&mut [0; 8]), Ok(1..)), "{garbage:?}");
+        }
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        for garbage in [&b""[..], b"x", &[0x22; 7], &[0x77; 40]] {
+            socket.send_to(garbage, server.addr()).unwrap();
+        }
+        first.login(LOGIN).await.unwrap();
+        assert!(first.about(&path(&["SHARE"])).await.unwrap().directory);
+        second.disconnect().await.unwrap();
+        work(first, "the first").await;
+    });
+}
+
+#[test]
+fn options_that_no_client_could_use_are_named() {
+    let refused = |options: NcpServerOptions| {
+        let started = NcpServer::start("127.0.0.1:0".parse().unwrap(), Arc::new(memory()), options);
+        started.err().unwrap().to_string()
+    };
+    let named = |name: &str| NcpServerOptions { volume: name.to_owned(), ..options() };
+    for name in ["", "sixteen-letters-", "a b", "a:b", "ü"] {
+        assert!(refused(named(name)).contains("volume name"), "{name:?}");
+    }
+    let users = ["lab", "LAB"].map(|user| (user.to_owned(), Secret::new("x"))).to_vec();
+    assert!(refused(NcpServerOptions { users, ..options() }).contains("two users LAB"));
+    let users = vec![("u".repeat(48), Secret::new("x"))];
+    assert!(refused(NcpServerOptions { users, ..options() }).contains("user name"));
+}
+
+#[test]
+fn what_is_committed_is_told_to_the_volume_unless_the_policy_says_no() {
+    let service = ServiceTime::Fixed(Duration::ZERO);
+    for (commit, expected) in [(CommitPolicy::Disk, true), (CommitPolicy::None, false)] {
+        let device = DeviceVolume::new(memory(), DeviceOptions { service, ..DeviceOptions::default() });
+        let device = Arc::new(device);
+        let volume: Arc<dyn Volume> = Arc::<DeviceVolume<MemoryVolume>>::clone(&device);
+        let addr = "127.0.0.1:0".parse().unwrap();
+        let server = NcpServer::start(addr, volume, NcpServerOptions { commit, ..options() }).unwrap();
+        block_on(async { work(tcp(server.addr(), Level::Never).await, "commit").await });
+        drop(server);
+        let counted = device.log().counters;
+        assert_eq!(counted.commits > 0, expected, "{counted:?}");
+    }
+}

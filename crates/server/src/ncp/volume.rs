@@ -1,0 +1,144 @@
+//! A volume of this crate as the NCP server wants it.
+
+use std::sync::Arc;
+
+use sharebench_ncp::server::volume::{self, Entry, Node, Space};
+use sharebench_ncp::wire::{Completion, DosTime};
+
+use crate::ncp::options::CommitPolicy;
+use crate::ncp::world::unix_seconds;
+use crate::{Attributes, NodeId, ROOT, SetAttributes, Volume, VolumeError};
+
+/// A volume, and what a commit of it means.
+pub(super) struct ServedVolume {
+    volume: Arc<dyn Volume>,
+    commit: CommitPolicy,
+}
+
+impl ServedVolume {
+    pub(super) fn new(volume: Arc<dyn Volume>, commit: CommitPolicy) -> Self {
+        Self { volume, commit }
+    }
+}
+
+/// What clients are told of a failure on a name.
+fn named(error: VolumeError) -> Completion {
+    match error {
+        VolumeError::NotFound | VolumeError::Stale => Completion::Failure,
+        VolumeError::Exists => Completion::FileExists,
+        VolumeError::NotDirectory | VolumeError::IsDirectory => Completion::InvalidPath,
+        VolumeError::NotEmpty => Completion::DirectoryNotEmpty,
+        VolumeError::Denied => Completion::NoOpenRights,
+        VolumeError::NoSpace | VolumeError::TooBig => Completion::OutOfDiskSpace,
+        VolumeError::ReadOnly => Completion::NoWriteRights,
+        VolumeError::BadName => Completion::BadFileName,
+        VolumeError::Io(_) => Completion::HardIoError,
+    }
+}
+
+/// The same on an open file, which may be gone.
+fn opened(error: VolumeError) -> Completion {
+    match error {
+        VolumeError::NotFound | VolumeError::Stale => Completion::InvalidFileHandle,
+        other => named(other),
+    }
+}
+
+fn id(node: Node) -> NodeId {
+    NodeId(u64::from(node))
+}
+
+fn text(name: &[u8]) -> Result<&str, Completion> {
+    std::str::from_utf8(name).map_err(|_| Completion::BadFileName)
+}
+
+/// NCP has 32 bits for the number of a file; what is beyond them cannot be shown.
+fn entry(name: &str, attributes: &Attributes) -> Result<Entry, Completion> {
+    let moment = |time| DosTime::from_unix(unix_seconds(time));
+    Ok(Entry {
+        node: Node::try_from(attributes.node.0).map_err(|_| Completion::DirectoryIoError)?,
+        name: name.as_bytes().to_vec(),
+        directory: attributes.directory,
+        size: if attributes.directory { 0 } else { attributes.size },
+        created: moment(attributes.created),
+        modified: moment(attributes.modified),
+    })
+}
+
+impl volume::Volume for ServedVolume {
+    fn root(&self) -> Node {
+        ROOT.0 as Node
+    }
+
+    fn entry(&self, node: Node) -> Result<Entry, Completion> {
+        entry("", &self.volume.attributes(id(node)).map_err(named)?)
+    }
+
+    fn lookup(&self, directory: Node, name: &[u8]) -> Result<Entry, Completion> {
+        let name = text(name)?;
+        match self.volume.lookup(id(directory), name) {
+            Ok(found) => entry(name, &found),
+            Err(VolumeError::NotFound) => {
+                let (stored, found) = self.volume.lookup_any_case(id(directory), name).map_err(named)?;
+                entry(&stored, &found)
+            }
+            Err(error) => Err(named(error)),
+        }
+    }
+
+    fn list(&self, directory: Node, cookie: u64, limit: usize) -> Result<Vec<(u64, Entry)>, Completion> {
+        let page = self.volume.list(id(directory), cookie, limit).map_err(named)?;
+        page.iter().map(|found| Ok((found.cookie, entry(&found.name, &found.attributes)?))).collect()
+    }
+
+    fn create(&self, parent: Node, name: &[u8], directory: bool) -> Result<Entry, Completion> {
+        let name = text(name)?;
+        let made = if directory {
+            self.volume.make_directory(id(parent), name, 0o755)
+        } else {
+            self.volume.create(id(parent), name, 0o644)
+        };
+        entry(name, &made.map_err(named)?)
+    }
+
+    fn remove(&self, parent: Node, name: &[u8], directory: bool) -> Result<(), Completion> {
+        let name = text(name)?;
+        let removed = if directory {
+            self.volume.remove_directory(id(parent), name)
+        } else {
+            self.volume.remove(id(parent), name)
+        };
+        removed.map_err(named)
+    }
+
+    fn rename(&self, from: Node, name: &[u8], to: Node, new_name: &[u8]) -> Result<(), Completion> {
+        self.volume.rename(id(from), text(name)?, id(to), text(new_name)?).map_err(named)
+    }
+
+    fn read(&self, node: Node, offset: u64, buffer: &mut [u8]) -> Result<usize, Completion> {
+        self.volume.read(id(node), offset, buffer).map_err(opened)
+    }
+
+    fn write(&self, node: Node, offset: u64, data: &[u8], durable: bool) -> Result<(), Completion> {
+        let durable = durable && self.commit == CommitPolicy::Disk;
+        self.volume.write(id(node), offset, data, durable).map_err(opened)
+    }
+
+    fn resize(&self, node: Node, size: u64) -> Result<(), Completion> {
+        let size = SetAttributes { size: Some(size), ..SetAttributes::default() };
+        self.volume.set_attributes(id(node), &size).map(|_| ()).map_err(opened)
+    }
+
+    fn commit(&self, node: Node) -> Result<(), Completion> {
+        match self.commit {
+            CommitPolicy::Disk => self.volume.commit(id(node)).map_err(opened),
+            // A handle that leads nowhere is an error all the same.
+            CommitPolicy::None => self.volume.attributes(id(node)).map(|_| ()).map_err(opened),
+        }
+    }
+
+    fn space(&self) -> Result<Space, Completion> {
+        let space = self.volume.space().map_err(named)?;
+        Ok(Space { total: space.total_bytes, free: space.free_bytes })
+    }
+}

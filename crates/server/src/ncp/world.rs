@@ -1,0 +1,58 @@
+//! The time of day and the keys of logins.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant, SystemTime};
+
+use sharebench_ncp::server::World;
+use sharebench_ncp::wire::DosTime;
+use sharebench_ncp::wire::server_info::DateAndTime;
+
+/// The machine's clocks, and randomness nobody can foresee.
+#[derive(Debug)]
+pub(super) struct Wall {
+    start: Instant,
+    random: RandomState,
+    keys: AtomicU64,
+}
+
+impl Wall {
+    pub(super) fn new() -> Self {
+        Self { start: Instant::now(), random: RandomState::new(), keys: AtomicU64::new(0) }
+    }
+}
+
+/// Seconds since 1970, negative before.
+pub(super) fn unix_seconds(time: SystemTime) -> i64 {
+    match time.duration_since(SystemTime::UNIX_EPOCH) {
+        Ok(after) => i64::try_from(after.as_secs()).unwrap_or(i64::MAX),
+        Err(before) => i64::try_from(before.duration().as_secs()).map_or(i64::MIN, |seconds| -seconds),
+    }
+}
+
+impl World for Wall {
+    fn login_key(&self) -> [u8; 8] {
+        // A keyed hash of a counter: no key comes twice or tells the next.
+        self.random.hash_one(self.keys.fetch_add(1, Ordering::Relaxed)).to_be_bytes()
+    }
+
+    fn date_and_time(&self) -> DateAndTime {
+        let seconds = unix_seconds(SystemTime::now());
+        let (year, month, day, hour, minute, _) = DosTime::from_unix(seconds).parts();
+        DateAndTime {
+            // From 1900; clients take small numbers as those of the next century.
+            year: (year - 1900) as u8,
+            month,
+            day,
+            hour,
+            minute,
+            second: seconds.rem_euclid(60) as u8,
+            // 1970 began on a Thursday, the fifth day of the week.
+            weekday: (seconds.div_euclid(86_400) + 4).rem_euclid(7) as u8,
+        }
+    }
+
+    fn now(&self) -> Duration {
+        self.start.elapsed()
+    }
+}
