@@ -149,11 +149,9 @@ impl FaultySession {
                 content[..known].copy_from_slice(&earlier[..known]);
                 content[known..].fill(0);
             }
-            _ if self.data.values().any(|fault| *fault == Fault::Stale) => {
-                if self.earlier[0] != content {
-                    let [last, before] = &mut self.earlier;
-                    *before = std::mem::replace(last, content.to_vec());
-                }
+            _ if self.data.values().any(|fault| *fault == Fault::Stale) && self.earlier[0] != content => {
+                let [last, before] = &mut self.earlier;
+                *before = std::mem::replace(last, content.to_vec());
             }
             _ => {}
         }
