@@ -156,7 +156,7 @@ fn oneoff_kernel() {
                 same += 1;
             } else if o.len() >= 8
                 && t[6] == o[6]
-                && matches!(call.get(6..8), Some([0x57, 1 | 6 | 20] | [0x17, _] | [0x61, _]))
+                && matches!(call.get(6..8), Some([0x57, 1 | 6 | 20] | [0x17 | 0x61, _]))
                 || call[0] == 0x55 && o.len() >= 8
             {
                 own += 1;
