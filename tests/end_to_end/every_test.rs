@@ -235,7 +235,7 @@ fn every_policy_runs_every_test_and_axis_verified_or_is_refused_with_its_reason(
             let kind = outcomes[0].split(' ').nth(1).filter(|_| target.0 == "path");
             let told =
                 kind.map_or(outcomes[0].clone(), |kind| outcomes[0].replacen(kind, "this file system", 1));
-            row += &format!(" | {told}");
+            row = format!("{row} | {told}");
         }
         table += &(row + " |\n");
     }
