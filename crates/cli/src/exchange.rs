@@ -121,7 +121,7 @@ pub fn import(args: &ImportArgs, flags: &GlobalFlags) -> Result<ExitCode, Failur
     let mut out = String::new();
     for (id, run) in ids.iter().zip(&imported.runs) {
         let steps = if run.steps.len() == 1 { "step" } else { "steps" };
-        let _ = write!(out, "run {id}: {} {steps}, {}\n", run.steps.len(), run.header.title);
+        let _ = writeln!(out, "run {id}: {} {steps}, {}", run.steps.len(), run.header.title);
     }
     tell(&imported.notes, flags);
     print_bytes(out.as_bytes())
