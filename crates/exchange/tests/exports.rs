@@ -65,8 +65,8 @@ fn our_own_csv_comes_back_with_every_number() {
             }
             // Between the quantiles that a table tells, histograms may differ.
             for step in [one, other] {
-                step.measure.response = Default::default();
-                step.measure.service = Default::default();
+                step.measure.response = sharebench_model::Histogram::default();
+                step.measure.service = sharebench_model::Histogram::default();
             }
         }
         assert_eq!(steps, first.steps, "{name}");
