@@ -1,5 +1,6 @@
 //! Results of other programs in, runs out for other programs: `import` and `export`.
 
+use std::fmt::Write as _;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -120,7 +121,7 @@ pub fn import(args: &ImportArgs, flags: &GlobalFlags) -> Result<ExitCode, Failur
     let mut out = String::new();
     for (id, run) in ids.iter().zip(&imported.runs) {
         let steps = if run.steps.len() == 1 { "step" } else { "steps" };
-        out += &format!("run {id}: {} {steps}, {}\n", run.steps.len(), run.header.title);
+        let _ = writeln!(out, "run {id}: {} {steps}, {}", run.steps.len(), run.header.title);
     }
     tell(&imported.notes, flags);
     print_bytes(out.as_bytes())

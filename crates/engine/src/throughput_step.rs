@@ -47,6 +47,7 @@ pub(crate) async fn measure(
         on_threads(crew, motors, files)?
     };
     let mut total = Tally::default();
+    target.own_up(&mut total);
     let mut returned = Vec::new();
     for (tally, lot) in teams {
         total.merge(tally);
@@ -219,7 +220,7 @@ pub(crate) async fn prepare(
 ) -> Result<(), PassEnd> {
     let count = if work.shared_file { 1 } else { work.motors.unwrap_or(1) };
     for number in (0..count).filter(|_| work.test.start() != Start::Fresh) {
-        target.ensure(&name(work, number), work.file_size, context).await?;
+        target.ensure(&name(work, number), work.file_size, work.record_size, context).await?;
     }
     Ok(())
 }

@@ -95,7 +95,7 @@ fn environment(name: &str, bytes: &[u8], source: &Source, options: &Options) -> 
     note("file", name.to_owned());
     note("file_bytes", bytes.len().to_string());
     let digest = Sha256::digest(bytes);
-    note("file_sha256", digest.iter().map(|byte| format!("{byte:02x}")).collect());
+    note("file_sha256", digest.iter().fold(String::new(), |hex, byte| format!("{hex}{byte:02x}")));
     if let Some(program) = &source.program {
         note("program", program.clone());
     }

@@ -8,7 +8,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<&str, ImportError> {
         return Err(ImportError::at(1, "the file is UTF-16; save it as UTF-8 or plain ASCII"));
     }
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let line = |end: usize| bytes[..end].iter().filter(|byte| **byte == b'\n').count() + 1;
+    let line = |end: usize| bytes[..end].split(|byte| *byte == b'\n').count();
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let at = error.valid_up_to();
         let problem = format!("the byte {:#04x} is no UTF-8 text; save the file as UTF-8", bytes[at]);

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use sharebench_exchange::{Options, import, iozone_text, parquet, xlsx};
-use sharebench_model::{RunOutcome, Value};
+use sharebench_model::{Histogram, RunOutcome, Value};
 use sharebench_results::{FinishedRun, RunId, RunState, StoredRun, write_csv};
 
 fn imported(name: &str) -> StoredRun {
@@ -65,8 +65,8 @@ fn our_own_csv_comes_back_with_every_number() {
             }
             // Between the quantiles that a table tells, histograms may differ.
             for step in [one, other] {
-                step.measure.response = Default::default();
-                step.measure.service = Default::default();
+                step.measure.response = Histogram::default();
+                step.measure.service = Histogram::default();
             }
         }
         assert_eq!(steps, first.steps, "{name}");

@@ -214,7 +214,7 @@ fn a_file_of_an_earlier_version_is_read_as_it_is_and_brought_forward_when_writte
                 other.execute_batch(&format!("ALTER TABLE {table} DROP COLUMN {column}")).unwrap();
             }
         }
-        other.pragma_update(None, "user_version", version as i64).unwrap();
+        other.pragma_update(None, "user_version", i64::try_from(version).unwrap()).unwrap();
         drop(other);
         let mut without = step(0);
         without.measure.evidence = sharebench_model::Evidence::default();

@@ -5,7 +5,7 @@ mod output;
 mod times;
 
 use sharebench_model::{
-    Check, Coordinates, CpuTime, Facts, Histogram, IoBytes, Measure, RateBase, Value, Verdict, axis,
+    Check, Coordinates, CpuTime, Facts, IoBytes, Measure, RateBase, Value, Verdict, axis,
 };
 
 use crate::ImportError;
@@ -165,8 +165,8 @@ fn measure(
         let name = &clones[0].name;
         notes.push(format!("job '{name}': several histograms (of processes, or of reads and writes) need --output-format=json+ to be merged"));
     }
-    let times = times.unwrap_or_else(Histogram::new);
-    let share = |percent: f64, job: &Job| (percent / 100.0 * job.job_runtime as f64 * CLOCK_NS as f64) as u64;
+    let times = times.unwrap_or_default();
+    let share = |percent: f64, job: &Job| (percent / 100.0 * job.runtime as f64 * CLOCK_NS as f64) as u64;
     let motors =
         options.number("numjobs").unwrap_or(1).max(clones.len() as u64).min(u64::from(u32::MAX)) as u32;
     Ok(Measure {

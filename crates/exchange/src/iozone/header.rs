@@ -13,6 +13,7 @@ const END: &str = "iozone test complete.";
 
 /// The lines above the numbers, understood.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of IOzone's command line")]
 pub(super) struct Header {
     pub unit: RateUnit,
     /// False where the file does not say its unit and kBytes/sec is assumed.
@@ -44,11 +45,11 @@ impl Header {
         let mut banner = None;
         for (number, line) in lines {
             let line = line.trim();
-            if line.starts_with(BANNER) {
-                if let Some(first) = banner.replace(*number) {
-                    let problem = format!("a second run begins (the first at line {first}); split the file");
-                    return Err(ImportError::at(*number, problem));
-                }
+            if line.starts_with(BANNER)
+                && let Some(first) = banner.replace(*number)
+            {
+                let problem = format!("a second run begins (the first at line {first}); split the file");
+                return Err(ImportError::at(*number, problem));
             }
             header.take(*number, line)?;
         }
