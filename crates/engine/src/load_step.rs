@@ -14,6 +14,7 @@ use sharebench_target::{SessionSpec, Target};
 use crate::clock::Clock;
 use crate::files::TargetFiles;
 use crate::motor::{Crew, Motor, Window};
+use crate::own_files::own_files;
 use crate::pass::PassContext;
 use crate::schedule::Schedule;
 use crate::stamp::{self, Content};
@@ -90,6 +91,7 @@ impl LoadStep<'_> {
                 let ready = ready_sender.clone();
                 starts.push(start);
                 workers.push(scope.spawn(move || {
+                    own_files();
                     self.clock.block_on(self.crew(thread..threads, schedule, || {
                         let _ = ready.send(());
                         begin.recv().ok()
