@@ -82,6 +82,8 @@ pub struct Summary {
     pub repetitions_needed: Option<usize>,
     /// Cells measured once on a side, and how many of them differ by more than would blur them.
     pub single_runs: (usize, usize),
+    /// What results declared to be equal leave open in them, as a share; none where none are declared.
+    pub equal_share: Option<f64>,
 }
 
 /// Sums up the cells of one comparison; none without a cell.
@@ -141,6 +143,7 @@ fn over(cells: &[&Pairs], ratios: &[&Ratio], options: &Options) -> Option<Summar
         stalls: ratios.iter().filter(|ratio| ratio.stalls_decide).count(),
         repetitions_needed: repetitions(&log, standing, options.tolerance),
         single_runs: (single().count(), single().filter(|single| single.resolved).count()),
+        equal_share: single().find_map(|single| single.equal_share),
     })
 }
 

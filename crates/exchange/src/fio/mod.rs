@@ -108,6 +108,11 @@ fn job_steps(
     let test = options.test(&moved.iter().map(|(side, _)| *side).collect::<Vec<_>>()).map_err(blame)?;
     let coordinates = coordinates(&test, options, clones).map_err(blame)?;
     let measure = measure(clones, &moved, options, notes).map_err(blame)?;
+    if writes_again(&coordinates, &measure, options.number("nrfiles").unwrap_or(1)) {
+        notes.push(format!(
+            "job '{name}' wrote more than its files hold (time_based or loops): most of it are rewrites, of what is taken as {test}"
+        ));
+    }
     let errors = clones.iter().filter(|job| job.error != 0).map(|job| Check {
         name: "fio".to_owned(),
         verdict: Verdict::Invalid,
@@ -115,6 +120,14 @@ fn job_steps(
     });
     let checks = errors.collect();
     Ok(vec![(name.clone(), SourceStep { checks, ..SourceStep::new(coordinates, measure) })])
+}
+
+/// True for a job that is called a write and went over its files more than once.
+fn writes_again(coordinates: &Coordinates, measure: &Measure, files: u64) -> bool {
+    let new = matches!(coordinates.text(axis::TEST), Some("write" | "mmap-write"));
+    let Some(Value::Bytes(file)) = coordinates.get(axis::FILE_SIZE) else { return false };
+    let motors = u128::from(measure.motors_assigned);
+    new && u128::from(measure.bytes.written) > u128::from(*file) * u128::from(files) * motors
 }
 
 fn coordinates(test: &str, options: &Options<'_>, clones: &[Job]) -> Result<Coordinates, String> {

@@ -106,6 +106,12 @@ impl Header {
         }
     }
 
+    /// True when the command line says that the file system was mounted anew between tests (`-U`).
+    pub fn remounts(&self) -> bool {
+        let line = self.facts.get("command_line");
+        line.is_some_and(|line| line.split_ascii_whitespace().any(|word| word == "-U"))
+    }
+
     /// A source without numbers yet.
     pub fn source(&self) -> Source {
         let mut notes = Vec::new();
