@@ -153,7 +153,8 @@ fn fio_jobs_become_steps() {
 fn bins_of_json_plus_are_whole_histograms() {
     let imported = plain("fio-3.33-plus.json");
     let steps = &imported.runs[0].steps;
-    assert_eq!((steps.len(), imported.notes.len()), (3, 0));
+    assert_eq!((steps.len(), imported.notes.len()), (3, 1));
+    assert!(imported.notes[0].contains("invalidate=0"), "{:?}", imported.notes);
     assert!(steps.iter().all(|step| step.measure.response.len() == step.measure.operations));
     let deep = at("random-write", 2048, 4)
         .with(axis::QUEUE_DEPTH, Value::Count(4))

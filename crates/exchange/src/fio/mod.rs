@@ -33,14 +33,21 @@ pub(crate) fn read(text: &str) -> Result<Source, ImportError> {
     check_version(&output.version)?;
     let mut notes = Vec::new();
     let mut steps: Vec<(String, SourceStep)> = Vec::new();
+    let mut cold = false;
     for clones in output.jobs.chunk_by(|one, next| is_clone(one, next, &output)) {
         let options = Options::of(&output.global, &clones[0]);
+        cold |= options.get("invalidate") != Some("0");
         steps.extend(job_steps(clones, &options, &mut notes).map_err(ImportError::whole)?);
     }
     if steps.is_empty() {
         return Err(ImportError::whole("no job of the file moved any data"));
     }
     tell_apart(&mut steps)?;
+    if cold && steps.iter().any(|(_, step)| reads_at_random(&step.coordinates)) {
+        let note = "fio drops its files from the client's cache before a job, unless told not to (invalidate=0): \
+                    its random reads are cold, where ours may find the file there";
+        notes.push(note.to_owned());
+    }
     let steps: Vec<SourceStep> = steps.into_iter().map(|(_, step)| step).collect();
     Ok(Source {
         program: Some(output.version.replacen('-', " ", 1)),
@@ -120,6 +127,12 @@ fn job_steps(
     });
     let checks = errors.collect();
     Ok(vec![(name.clone(), SourceStep { checks, ..SourceStep::new(coordinates, measure) })])
+}
+
+/// True for random reads through the client's cache.
+fn reads_at_random(coordinates: &Coordinates) -> bool {
+    let random = coordinates.text(axis::TEST).is_some_and(|test| test.ends_with("random-read"));
+    random && coordinates.get("cache").is_none()
 }
 
 /// True for a job that is called a write and went over its files more than once.

@@ -120,11 +120,10 @@ fn source(header: &Header, grid: &Grid) -> Result<Source, ImportError> {
 
 /// Says that `IOzone`'s first read is no cold one, where the file has such reads.
 fn warm_reads(header: &Header, steps: &[SourceStep]) -> Option<String> {
-    let cold = header.direct || header.remounts();
     let first = |step: &SourceStep| matches!(step.coordinates.text(axis::TEST), Some("read" | "fread"));
     let note = "IOzone reads what its writes left in the client's cache, unless it remounts (-U): compare its read \
                 with our reread, since our read drops the cache first";
-    (!cold && steps.iter().any(first)).then(|| note.to_owned())
+    (!header.reads_cold() && steps.iter().any(first)).then(|| note.to_owned())
 }
 
 fn run(steps: Vec<SourceStep>) -> SourceRun {
