@@ -123,9 +123,13 @@ impl SingleRun {
         let spread_share = spreads.reduce(f64::max).map(|spread| 3.0 * spread);
         // The nearer of ratio and inverse ratio, so that the order of the two does not matter.
         let distance = log.value.exp_m1().abs().min((-log.value).exp_m1().abs());
-        let beyond = |share: Option<f64>| share.is_none_or(|share| distance > share);
-        let resolved = (clock_share.is_some() || equal_share.is_some())
-            && [clock_share, equal_share, spread_share].into_iter().all(beyond);
+        let judged = clock_share.is_some() || equal_share.is_some();
+        // Spreads are of logs and know no bound, so that a ratio large enough always stands out of them.
+        let beyond = |spread: Option<f64>| spread.is_none_or(|spread| log.value.abs() > spread);
+        let resolved = judged
+            && clock_share.is_none_or(|share| distance > share)
+            && beyond(equal_share)
+            && beyond(spread_share);
         Self { clock_share, equal_share, spread_share, resolved }
     }
 }

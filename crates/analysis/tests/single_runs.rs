@@ -43,6 +43,11 @@ fn single_runs_are_resolved_only_beyond_their_clocks_and_beyond_what_equals_diff
     assert_eq!([1.1e8, 1.5e8].map(|b| judge(b, clock, Some(0.05))), [false, true]);
     assert!(!judge(3e8, None, None), "no clock, no equals: nothing to judge by");
     assert!(judge(3e8, None, Some(0.05)));
+    assert_eq!(
+        [3e8, 1e12].map(|b| judge(b, None, Some(0.5))),
+        [false, true],
+        "three sigmas are a factor of 4.5"
+    );
 }
 
 #[test]
