@@ -25,6 +25,8 @@ fn iozone_text_survives_the_round_trip() {
     assert_eq!(exported.notes, Vec::<String>::new());
     let again = import("again.txt", exported.text.as_bytes(), &Options::default()).unwrap();
     assert_eq!(again.runs[0].steps, first.steps);
+    assert!(again.notes.is_empty(), "{:?}", again.notes);
+    assert!(again.runs[0].header.environment["program"].starts_with("sharebench "));
     assert_eq!(again.runs[0].header.environment["clock_resolution_ns"], "1000");
     assert_eq!(iozone_text(&stored(again.runs[0].clone())).unwrap().text, exported.text);
 }
