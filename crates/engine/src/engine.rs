@@ -250,6 +250,7 @@ impl Run<'_> {
                     timeout: self.plan.timeout,
                     directory: &host.files.directory,
                     seed: self.plan.seed ^ u64::from(step.index),
+                    tell: &|why| self.tell(RunEvent::Warning(format!("{} {why}", step.coordinates))),
                 };
                 tally = load.measure().await.map_err(PassEnd::Broken)?;
                 if self.stop.is_stopped() {
@@ -270,8 +271,12 @@ impl Run<'_> {
         let machinery = machine.map(|machine| machine.during(step, blocking, &tally));
         let (work, verify, occupancy) = (&step.work, self.plan.verify, tally.occupancy);
         let unfinished = std::mem::take(&mut tally.unfinished);
+        let seconds = std::mem::take(&mut tally.seconds);
         let mut measure = tally.into_measure(motors, rate_base, wire_counted);
-        let checks = checks(&measure, &Evidence { work, verify, wire_counted, occupancy, machinery });
+        let mut checks = checks(&measure, &Evidence { work, verify, wire_counted, occupancy, machinery });
+        if let Work::Transactions(work) = work {
+            checks.extend(seconds.check(work));
+        }
         unfinished.count_in(&mut measure);
         Ok(StepResult {
             index: step.index,

@@ -190,11 +190,12 @@ impl Reader<'_> {
             "think" => load.think = self.text("load.think", value),
             "warm_up" => load.warm_up = self.duration("load.warm_up", value),
             "measure" => load.measure = self.duration("load.measure", value),
+            "extend" => load.extend = self.count("load.extend", value),
             "scale" => load.scale = self.parsed("load.scale", value),
             "block" => load.block = self.parsed("load.block", value),
             _ => {}
         }
-        &["workload", "steps", "arrivals", "rates", "think", "warm_up", "measure", "scale", "block"]
+        &["workload", "steps", "arrivals", "rates", "think", "warm_up", "measure", "extend", "scale", "block"]
     }
 
     fn string(&mut self, field: &str, value: &Item<'_>) -> Option<String> {
