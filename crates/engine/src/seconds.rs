@@ -64,7 +64,7 @@ impl Seconds {
             SteadyState::Not(why) => self.unsettled(&rates, why, work),
         };
         if self.window_ns > work.measure.as_nanos() as u64 {
-            detail = format!("{detail} (went on: the window before was half as long)");
+            detail = format!("{detail} (the step went on: its first window had {:?})", work.measure);
         }
         Some(check("steady", verdict, detail))
     }
@@ -74,7 +74,10 @@ impl Seconds {
         let (level, whole) = (mean(&rates[from..]), mean(rates));
         let trend = format!("at {}, trend {}", show_rate(level), signed(drift));
         if from == 0 {
-            return (Verdict::Valid, format!("steady over the window of {}, {trend}", self.span(rates.len())));
+            return (
+                Verdict::Valid,
+                format!("steady over the window of {}, {trend}", self.span(rates.len())),
+            );
         }
         let off = whole / level - 1.0;
         let since = format!("steady from {} of {} on {trend}", self.span(from), self.span(rates.len()));
@@ -95,12 +98,12 @@ impl Seconds {
                 "nothing moved in most seconds: it has no level; more motors, smaller transactions or less think time"
                     .into(),
             ),
-            Unsteady::Noise { drift, error, seconds } => (
+            Unsteady::Noise { change, error, seconds } => (
                 Verdict::NotKnown,
                 format!(
-                    "a trend of {} could be chance (± {}): about --measure {}s would tell",
-                    signed(drift),
-                    percent(2.0 * error),
+                    "a change of {} within {all} can be chance (standard error {}, 5 % is the limit): about --measure {}s would tell",
+                    signed(change),
+                    percent(error.exp_m1()),
                     self.whole_seconds(seconds)
                 ),
             ),
@@ -138,7 +141,7 @@ impl Seconds {
     }
 
     fn too_short(&self, work: &TransactionWork) -> String {
-        let needed = TransactionWork::SHORTEST_JUDGED.max(Duration::from_secs(1));
+        let needed = TransactionWork::SHORTEST_JUDGED;
         let window = Duration::from_nanos(self.window_ns);
         let doublings = (1..=TransactionWork::MOST_EXTENDED).find(|n| work.window(*n) >= needed);
         let extend = doublings.map_or_else(String::new, |n| format!(" or --extend {n}"));
@@ -161,4 +164,44 @@ fn mean(rates: &[f64]) -> f64 {
 
 fn signed(share: f64) -> String {
     format!("{:+.1} %", share * 100.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn over(seconds: u64) -> Seconds {
+        let (start, measure) = (0, 7 * SECOND_NS);
+        Seconds::over(Window { start, measure, end: measure + seconds * SECOND_NS + SECOND_NS / 2 })
+    }
+
+    #[test]
+    fn bytes_stand_in_their_second_and_those_of_several_threads_add_up() {
+        let (mut one, mut other) = (over(3), over(3));
+        for (since, bytes) in [(0, 1), (999_999_999, 2), (1_000_000_000, 4), (3_200_000_000, 8)] {
+            one.record(since, bytes);
+        }
+        assert_eq!(one.bytes, [3, 4, 0], "half a second is no second");
+        other.record(2_500_000_000, 16);
+        one.merge(&other);
+        assert_eq!(one.bytes, [3, 4, 16]);
+        let mut empty = Seconds::default();
+        empty.record(1, 1);
+        empty.merge(&one);
+        assert_eq!(empty.bytes, one.bytes);
+    }
+
+    #[test]
+    fn a_day_is_kept_in_no_more_room_than_an_hour() {
+        let mut day = over(86_400);
+        assert_eq!((day.bytes.len(), day.each_s), (3927, 22));
+        day.record(43 * SECOND_NS, 5);
+        assert_eq!(day.bytes[..3], [0, 5, 0]);
+    }
+
+    #[test]
+    fn the_plan_knows_how_long_a_window_must_be() {
+        let seconds = TransactionWork::SHORTEST_JUDGED.as_secs() as usize;
+        assert_eq!(seconds, sharebench_stats::SHORTEST_JUDGED);
+    }
 }

@@ -126,7 +126,8 @@ record_sizes = ['4KiB']\ntests = ['write', 'read', 'reread']\n"
             |least, most| Bounds { least: Duration::from_secs(least), most: Duration::from_secs(most) };
         assert_eq!(plan("").measured_time(), seconds(12, 360));
         assert_eq!(plan("budget = '1m'").measured_time(), seconds(60, 60));
-        let users = "[[target]]\nurl = '/a'\n[load]\nsteps = [1, 2]\nwarm_up = '1s'\nmeasure = '30s'\nextend = 2\n";
+        let users =
+            "[[target]]\nurl = '/a'\n[load]\nsteps = [1, 2]\nwarm_up = '1s'\nmeasure = '30s'\nextend = 2\n";
         let users = Plan::parse(users).unwrap().resolve().unwrap();
         assert_eq!(users.measured_time(), seconds(2 * 31, 2 * (31 + 61 + 121)));
         assert_eq!(plan("repetitions = 1").least_bytes_moved(), 4 * 65536);

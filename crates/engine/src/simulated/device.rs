@@ -62,7 +62,15 @@ enum Stage {
 impl Device {
     /// A server without stages: everything is answered at once. `seed` decides all its draws.
     pub fn new(seed: u64) -> Self {
-        Self { seed, stages: Vec::new(), stall: None, slower: None, wear_per_s: 0.0, mute_every: None, client_cost: 0 }
+        Self {
+            seed,
+            stages: Vec::new(),
+            stall: None,
+            slower: None,
+            wear_per_s: 0.0,
+            mute_every: None,
+            client_cost: 0,
+        }
     }
 
     /// Adds a station: one queue, first come first served, `servers` (at least one) at work.
