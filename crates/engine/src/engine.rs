@@ -5,7 +5,7 @@ use std::sync::mpsc::Sender;
 
 use sharebench_model::units::ByteSize;
 use sharebench_model::{OpError, Random, RateBase, RunEvent, RunOutcome, StepResult};
-use sharebench_plan::{Pace, ResolvedPlan, StepPlan, Work};
+use sharebench_plan::{Pace, ResolvedPlan, StepPlan, TransactionWork, Work};
 use sharebench_target::{ConnectError, SessionSpec, Target};
 
 use crate::between;
@@ -240,27 +240,8 @@ impl Run<'_> {
                 (1, RateBase::Busy)
             }
             Work::Transactions(work) => {
-                prepare_set(work, &mut host.files, &mut host.set_written, context).await?;
-                let load = LoadStep {
-                    target: target.as_ref(),
-                    work,
-                    clock: context.clock,
-                    stop: self.stop,
-                    verify: self.plan.verify,
-                    timeout: self.plan.timeout,
-                    directory: &host.files.directory,
-                    seed: self.plan.seed ^ u64::from(step.index),
-                    tell: &|why| self.tell(RunEvent::Warning(format!("{} {why}", step.coordinates))),
-                };
-                tally = load.measure().await.map_err(PassEnd::Broken)?;
-                if self.stop.is_stopped() {
-                    return Err(PassEnd::Stopped);
-                }
-                // The motors of an open load are a pool: those that were never needed are not missing.
-                let motors = match work.pace {
-                    Pace::Closed(_) => work.motors,
-                    Pace::Open { .. } => tally.motors_engaged,
-                };
+                let motors;
+                (tally, motors) = self.load(work, step, host, context).await?;
                 (motors, RateBase::Window)
             }
         };
@@ -287,6 +268,38 @@ impl Run<'_> {
             measure,
             checks,
         })
+    }
+
+    /// Measures a step of users: what they did, and how many of them there were.
+    async fn load(
+        &self,
+        work: &TransactionWork,
+        step: &StepPlan,
+        host: &mut Host,
+        context: &mut PassContext<'_>,
+    ) -> Result<(Tally, u32), PassEnd> {
+        prepare_set(work, &mut host.files, &mut host.set_written, context).await?;
+        let load = LoadStep {
+            target: self.targets[step.target as usize].as_ref(),
+            work,
+            clock: context.clock,
+            stop: self.stop,
+            verify: self.plan.verify,
+            timeout: self.plan.timeout,
+            directory: &host.files.directory,
+            seed: self.plan.seed ^ u64::from(step.index),
+            tell: &|why| self.tell(RunEvent::Warning(format!("{} {why}", step.coordinates))),
+        };
+        let tally = load.measure().await.map_err(PassEnd::Broken)?;
+        if self.stop.is_stopped() {
+            return Err(PassEnd::Stopped);
+        }
+        // The motors of an open load are a pool: those that were never needed are not missing.
+        let motors = match work.pace {
+            Pace::Closed(_) => work.motors,
+            Pace::Open { .. } => tally.motors_engaged,
+        };
+        Ok((tally, motors))
     }
 
     /// Removes our directory; with a session of its own when the first one was lost.

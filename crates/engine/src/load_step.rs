@@ -102,7 +102,7 @@ impl LoadStep<'_> {
                 }));
             }
             // A thread that failed says nothing more, and tells why when it is joined.
-            while let Some(report) = all_of(&reports)
+            while let Ok(report) = all_of(&reports)
                 && let Some(window) = extension.next(report.as_ref())
             {
                 for start in &starts {
@@ -169,15 +169,15 @@ impl LoadStep<'_> {
     }
 }
 
-/// What all threads say, nothing before the first window; none once one of them is gone.
-fn all_of(reports: &[mpsc::Receiver<Option<Report>>]) -> Option<Option<Report>> {
+/// What all threads say, nothing before the first window; an error once one of them is gone.
+fn all_of(reports: &[mpsc::Receiver<Option<Report>>]) -> Result<Option<Report>, mpsc::RecvError> {
     let mut all: Option<Report> = None;
     for report in reports {
-        if let Some(report) = report.recv().ok()? {
+        if let Some(report) = report.recv()? {
             all.get_or_insert_default().merge(&report);
         }
     }
-    Some(all)
+    Ok(all)
 }
 
 /// Motors that block own a thread; the others share one thread per core.

@@ -364,6 +364,8 @@ mod tests {
             ("arrivals = 'bursts'", "known are closed, constant and poisson"),
             ("think = 'gamma 1s'", "known are constant and exp"),
             ("rate = 5", "did you mean 'rates'?"),
+            ("measure = '30s'\nextend = 4", "line 5: load.extend: 4 is outside of 0..3"),
+            ("measure = '10s'\nextend = 1", "load.extend: the longest window is 20s, and 30s are needed"),
             ("workload = 'single-read'\nscale = '8KiB'\nblock = '64KiB'", "64KiB is larger than the file"),
         ] {
             assert!(mistakes(load).contains(said), "{load}: {}", mistakes(load));

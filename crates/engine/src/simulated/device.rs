@@ -173,10 +173,12 @@ fn draw(service: &Service, random: &mut Random, nth: usize) -> u64 {
 
 /// Work of `drawn` as long as it takes at `start`.
 fn aged(drawn: u64, start: u64, slower: Option<(u64, f64)>, wear_per_s: f64) -> u64 {
+    if slower.is_none() && wear_per_s <= 0.0 {
+        return drawn;
+    }
     let step = slower.filter(|(from, _)| start >= *from).map_or(1.0, |(_, factor)| factor);
     let wear = 1.0 + wear_per_s * start as f64 / 1e9;
-    // Whole nanoseconds of a device that does not age stay as they are.
-    if step * wear == 1.0 { drawn } else { (drawn as f64 * step * wear).round() as u64 }
+    (drawn as f64 * step * wear).round() as u64
 }
 
 /// When work of `service` that may begin at `start` is done.
