@@ -256,6 +256,9 @@ pub struct LoadArgs {
     /// Measured part of a step [default: 10s].
     #[arg(long, value_parser = parse_duration)]
     pub measure: Option<Duration>,
+    /// A step that is not steady goes on, each time for twice its window, at most this often, 0 to 3 [default: 0].
+    #[arg(long)]
+    pub extend: Option<u32>,
     /// Bytes of the data set [default: 5.6MB].
     #[arg(long)]
     pub scale: Option<ByteSize>,
