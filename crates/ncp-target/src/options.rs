@@ -1,0 +1,198 @@
+//! What an `ncp://` URL says, checked.
+
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+use std::time::Duration;
+
+use sharebench_model::units::parse_duration;
+use sharebench_ncp::client::{LEAST_BUFFER, MOST_BUFFER};
+use sharebench_ncp::security::level::Level;
+use sharebench_target::{Secret, TargetUrl, UrlError};
+
+const KNOWN: &str = "transport, sign, buffer, retry, names, connections";
+const DEFAULT_PORT: u16 = 524;
+/// Who logs in where the URL names nobody, as bindery servers have it.
+const GUEST: &str = "GUEST";
+/// Data bytes of a call over UDP, unless asked otherwise: eight pages of the time, in six packets of an Ethernet.
+const UDP_BUFFER: u16 = 8192;
+/// Most connections of one session.
+const MOST_CONNECTIONS: u32 = 64;
+
+/// What carries the packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Carriage {
+    Tcp,
+    Udp,
+}
+
+impl Carriage {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Tcp => "tcp",
+            Self::Udp => "udp",
+        }
+    }
+}
+
+/// Which names are used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Names {
+    /// Long ones, on volumes that have them.
+    Auto,
+    Long,
+    Dos,
+}
+
+/// A checked `ncp://` URL and the password for it.
+#[derive(Debug, Clone)]
+pub(crate) struct NcpOptions {
+    pub(crate) host: String,
+    pub(crate) port: u16,
+    pub(crate) user: String,
+    pub(crate) password: Secret,
+    pub(crate) volume: String,
+    /// Components below the volume.
+    pub(crate) directory: Vec<String>,
+    pub(crate) carriage: Carriage,
+    pub(crate) signatures: Level,
+    pub(crate) buffer: u16,
+    pub(crate) retry: Duration,
+    pub(crate) names: Names,
+    pub(crate) connections: u32,
+}
+
+impl NcpOptions {
+    pub(crate) fn from_url(mut url: TargetUrl, password: Secret) -> Result<Self, UrlError> {
+        if url.scheme != "ncp" {
+            return Err(url.error("not an ncp:// URL"));
+        }
+        let (volume, directory) = split_path(&url)?;
+        let carriage = match url.take("transport").as_deref() {
+            None | Some("tcp") => Carriage::Tcp,
+            Some("udp") => Carriage::Udp,
+            Some(other) => return Err(url.error(format!("transport={other}: the choices are tcp and udp"))),
+        };
+        let sign = number(&mut url, "sign", 0..=3)?.unwrap_or(1);
+        let usual = if carriage == Carriage::Tcp { MOST_BUFFER } else { UDP_BUFFER };
+        let buffer = number(&mut url, "buffer", LEAST_BUFFER..=MOST_BUFFER)?.unwrap_or(usual);
+        let retry = retry(&mut url, carriage)?;
+        let names = match url.take("names").as_deref() {
+            None | Some("auto") => Names::Auto,
+            Some("long") => Names::Long,
+            Some("dos") => Names::Dos,
+            Some(other) => {
+                return Err(url.error(format!("names={other}: the choices are auto, long and dos")));
+            }
+        };
+        let connections = number(&mut url, "connections", 1..=MOST_CONNECTIONS)?.unwrap_or(1);
+        url.refuse_leftovers(KNOWN)?;
+        Ok(Self {
+            host: url.host,
+            port: url.port.unwrap_or(DEFAULT_PORT),
+            user: url.user.unwrap_or_else(|| GUEST.to_owned()),
+            password,
+            volume,
+            directory,
+            carriage,
+            signatures: Level::from_number(sign).unwrap_or_default(),
+            buffer,
+            retry,
+            names,
+            connections,
+        })
+    }
+}
+
+fn split_path(url: &TargetUrl) -> Result<(String, Vec<String>), UrlError> {
+    let mut names = url.path.split('/').filter(|name| !name.is_empty()).map(str::to_owned);
+    let Some(volume) = names.next() else {
+        return Err(url.error("name a volume: ncp://host/VOLUME"));
+    };
+    let directory: Vec<String> = names.collect();
+    let bad = |name: &String| matches!(name.as_str(), "." | "..") || name.contains(['\\', '\0']);
+    if directory.iter().any(bad) || bad(&volume) || volume.contains(':') {
+        return Err(url.error("the path must not hold '.', '..' or '\\', and the volume no ':'"));
+    }
+    Ok((volume, directory))
+}
+
+fn number<T: FromStr + PartialOrd + Display>(
+    url: &mut TargetUrl,
+    key: &str,
+    range: RangeInclusive<T>,
+) -> Result<Option<T>, UrlError> {
+    let Some(text) = url.take(key) else { return Ok(None) };
+    match text.parse() {
+        Ok(number) if range.contains(&number) => Ok(Some(number)),
+        _ => {
+            Err(url.error(format!("{key}={text} is not a number from {} to {}", range.start(), range.end())))
+        }
+    }
+}
+
+/// The first pause before a datagram is sent again.
+fn retry(url: &mut TargetUrl, carriage: Carriage) -> Result<Duration, UrlError> {
+    const USUAL: Duration = Duration::from_millis(600);
+    const RANGE: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_secs(60);
+    match url.take("retry") {
+        None => Ok(USUAL),
+        Some(_) if carriage == Carriage::Tcp => {
+            Err(url.error("retry= is for transport=udp: TCP repeats nothing"))
+        }
+        Some(text) => match parse_duration(&text) {
+            Ok(pause) if RANGE.contains(&pause) => Ok(pause),
+            _ => Err(url.error(format!("retry={text} is not a time from 1ms to 60s"))),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(text: &str) -> Result<NcpOptions, UrlError> {
+        NcpOptions::from_url(TargetUrl::parse(text).unwrap(), Secret::new("hunter2"))
+    }
+
+    #[test]
+    fn a_full_url_is_understood() {
+        let text = "ncp://alice@nas:5240/SYS/a/b?transport=udp&sign=3&buffer=1024&retry=50ms&names=dos&connections=4";
+        let options = options(text).unwrap();
+        assert_eq!((options.host.as_str(), options.port, options.user.as_str()), ("nas", 5240, "alice"));
+        assert_eq!((options.volume.as_str(), options.directory.join("/")), ("SYS", "a/b".to_owned()));
+        assert_eq!((options.carriage, options.signatures), (Carriage::Udp, Level::Always));
+        assert_eq!((options.buffer, options.retry), (1024, Duration::from_millis(50)));
+        assert_eq!((options.names, options.connections), (Names::Dos, 4));
+        assert!(!format!("{options:?}").contains("hunter2"));
+    }
+
+    #[test]
+    fn a_short_url_means_tcp_the_largest_buffer_and_a_guest() {
+        let options = options("ncp://nas/SYS").unwrap();
+        assert_eq!((options.port, options.user.as_str(), options.buffer), (524, "GUEST", 61_440));
+        assert_eq!((options.carriage, options.signatures), (Carriage::Tcp, Level::IfAsked));
+        assert_eq!((options.names, options.connections), (Names::Auto, 1));
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        for (text, word) in [
+            ("nfs://nas/x", "ncp://"),
+            ("ncp://nas", "volume"),
+            ("ncp://nas/", "volume"),
+            ("ncp://nas/SYS/../y", ".."),
+            ("ncp://nas/SYS?transport=ipx", "tcp and udp"),
+            ("ncp://nas/SYS?sign=4", "0 to 3"),
+            ("ncp://nas/SYS?buffer=100", "512 to 61440"),
+            ("ncp://nas/SYS?retry=1s", "transport=udp"),
+            ("ncp://nas/SYS?transport=udp&retry=5", "retry=5"),
+            ("ncp://nas/SYS?names=mac", "auto, long and dos"),
+            ("ncp://nas/SYS?connections=0", "1 to 64"),
+            ("ncp://nas/SYS?burst=1", "transport, sign, buffer"),
+        ] {
+            let error = options(text).unwrap_err().to_string();
+            assert!(error.contains(word), "{text}: {error}");
+        }
+    }
+}
