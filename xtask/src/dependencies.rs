@@ -29,8 +29,22 @@ const MAY_KNOW: [(&str, &[&str]); 18] = [
 ];
 
 const EVERY_ROOM: [&str; 16] = [
-    "model", "stats", "plan", "target", "posix", "smb", "nfs", "ncp", "ncp-target", "engine", "results", "exchange",
-    "analysis", "report", "server", "doctor",
+    "model",
+    "stats",
+    "plan",
+    "target",
+    "posix",
+    "smb",
+    "nfs",
+    "ncp",
+    "ncp-target",
+    "engine",
+    "results",
+    "exchange",
+    "analysis",
+    "report",
+    "server",
+    "doctor",
 ];
 
 /// Rooms without I/O, and the crates that would bring it in.

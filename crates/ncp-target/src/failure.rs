@@ -27,10 +27,7 @@ pub(crate) fn failure(error: &ClientError) -> OpError {
 
 /// True when the connection can go on: the server answered, or nothing was sent.
 pub(crate) const fn is_harmless(error: &ClientError) -> bool {
-    matches!(
-        error,
-        ClientError::Refused { .. } | ClientError::TooFar { .. } | ClientError::NotSigned { .. }
-    )
+    matches!(error, ClientError::Refused { .. } | ClientError::TooFar { .. } | ClientError::NotSigned { .. })
 }
 
 const fn io_class(kind: ErrorKind) -> ErrorClass {

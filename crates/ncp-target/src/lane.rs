@@ -13,6 +13,10 @@ use crate::failure::{failure, is_harmless};
 struct Pending {
     slot: Slot,
     op: DataOp,
+    file: File,
+    /// Bytes transferred, and those of the request under way.
+    done: u32,
+    part: u32,
     /// Requests sent before it.
     before: u64,
 }
@@ -73,54 +77,90 @@ impl Lane {
         counts.requests + counts.resent
     }
 
-    /// Begins a data operation; `data` is what a write sends.
-    pub(crate) fn begin(&mut self, slot: Slot, op: DataOp, file: File, data: &[u8]) -> Result<(), OpError> {
+    /// Begins a data operation on a slot, whose buffer holds what a write sends. What one request cannot carry takes
+    /// several, one after another.
+    pub(crate) fn begin(&mut self, slot: Slot, op: DataOp, file: File, buffer: &[u8]) -> Result<(), OpError> {
         if self.pending.is_some() {
             let detail = "one request of a connection is under way at a time";
             return Err(OpError::new(ErrorClass::Busy, "submit", detail));
         }
-        let before = self.sent();
+        let pending = Pending { slot, op, file, done: 0, part: 0, before: self.sent() };
+        self.pending = Some(self.begin_part(pending, buffer)?);
+        Ok(())
+    }
+
+    /// Begins the next request of an operation.
+    fn begin_part(&mut self, pending: Pending, buffer: &[u8]) -> Result<Pending, OpError> {
+        let (file, done) = (pending.file, pending.done);
         let client = self.client()?;
-        let begun = match op {
-            DataOp::Read { offset, len, .. } => client.begin_read(file, offset, len as usize),
-            DataOp::Write { offset, .. } => client.begin_write(file, offset, data),
+        let part = |offset: u64, len: u32| {
+            let at = offset.saturating_add(u64::from(done));
+            (at, client.share(at, (len - done) as usize) as u32)
+        };
+        let (begun, part) = match pending.op {
+            DataOp::Read { offset, len, .. } => {
+                let (at, part) = part(offset, len);
+                (client.begin_read(file, at, part as usize), part)
+            }
+            DataOp::Write { offset, len, .. } => {
+                let (at, part) = part(offset, len);
+                let data = buffer.get(done as usize..(done + part) as usize).unwrap_or_default();
+                (client.begin_write(file, at, data), part)
+            }
             DataOp::Flush { .. } => {
                 client.begin_commit(file);
-                Ok(())
+                (Ok(()), 0)
             }
         };
         begun.map_err(|error| failure(&error))?;
-        self.pending = Some(Pending { slot, op, before });
-        Ok(())
+        Ok(Pending { part, ..pending })
     }
 
     /// Ready when the operation under way has ended; pending for ever when there is none. What was read is put into
     /// the slot's buffer.
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>, buffers: &mut [Box<[u8]>]) -> Poll<Ended> {
-        let Some(pending) = self.pending else { return Poll::Pending };
-        let result = match ready!(self.client.poll(cx)) {
-            Ok(()) => self.conclude(pending, buffers),
-            Err(error) => Err(self.failed(&error)),
+        let Some(mut pending) = self.pending else { return Poll::Pending };
+        let buffer: &mut [u8] = buffers.get_mut(pending.slot.0 as usize).map_or(&mut [], |buffer| buffer);
+        let result = loop {
+            if let Err(error) = ready!(self.client.poll(cx)) {
+                break Err(self.failed(&error));
+            }
+            match self.end_part(&mut pending, buffer) {
+                Ok(false) => {}
+                Ok(true) => break Ok(pending.done),
+                Err(error) => break Err(error),
+            }
+            match self.begin_part(pending, buffer) {
+                Ok(next) => (pending, self.pending) = (next, Some(next)),
+                Err(error) => break Err(error),
+            }
         };
         self.pending = None;
         let requests = (self.sent() - pending.before) as u32;
         Poll::Ready(Ended { slot: pending.slot, op: pending.op, result, requests })
     }
 
-    fn conclude(&mut self, pending: Pending, buffers: &mut [Box<[u8]>]) -> Result<u32, OpError> {
+    /// Takes what a request brought; true when it was the last of its operation.
+    fn end_part(&mut self, pending: &mut Pending, buffer: &mut [u8]) -> Result<bool, OpError> {
+        let (done, part) = (pending.done, pending.part);
         match pending.op {
-            DataOp::Read { offset, len, .. } => match self.client.read_data(offset, len as usize) {
-                Ok(data) => {
-                    let buffer = buffers.get_mut(pending.slot.0 as usize);
-                    if let Some(place) = buffer.and_then(|buffer| buffer.get_mut(..data.len())) {
-                        place.copy_from_slice(data);
-                    }
-                    Ok(data.len() as u32)
+            DataOp::Read { offset, len, .. } => {
+                let data = match self.client.read_data(offset + u64::from(done), part as usize) {
+                    Ok(data) => data,
+                    Err(error) => return Err(self.failed(&error)),
+                };
+                if let Some(place) = buffer.get_mut(done as usize..done as usize + data.len()) {
+                    place.copy_from_slice(data);
                 }
-                Err(error) => Err(self.failed(&error)),
-            },
-            DataOp::Write { len, .. } => Ok(len),
-            DataOp::Flush { .. } => Ok(0),
+                pending.done += data.len() as u32;
+                // Less than was asked for is the end of the file.
+                Ok(pending.done >= len || data.len() < part as usize)
+            }
+            DataOp::Write { len, .. } => {
+                pending.done += part;
+                Ok(pending.done >= len)
+            }
+            DataOp::Flush { .. } => Ok(true),
         }
     }
 

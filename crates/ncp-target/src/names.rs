@@ -1,8 +1,6 @@
 //! Operations on names: each is the shortest honest sequence of calls.
 
-use sharebench_model::{
-    Entry, ErrorClass, IoPolicy, MetaOp, MetaYield, OpError, OpenHow, Space, Stat,
-};
+use sharebench_model::{Entry, ErrorClass, IoPolicy, MetaOp, MetaYield, OpError, OpenHow, Space, Stat};
 use sharebench_ncp::client::{About, Access, Client, ClientError, Path};
 use sharebench_ncp::wire::Completion;
 
@@ -175,7 +173,10 @@ impl NcpSession {
     async fn rename(&mut self, from: &str, to: &str) -> Result<MetaYield, OpError> {
         let (from, to) = (self.path(from)?, self.path(to)?);
         self.done(async |client| match client.rename(&from, &to).await {
-            Err(ClientError::Refused { completion: Completion::AllNamesExist | Completion::FileExists, .. }) => {
+            Err(ClientError::Refused {
+                completion: Completion::AllNamesExist | Completion::FileExists,
+                ..
+            }) => {
                 client.delete(&to).await?;
                 client.rename(&from, &to).await
             }

@@ -10,12 +10,12 @@ use sharebench_ncp::client::{LEAST_BUFFER, MOST_BUFFER};
 use sharebench_ncp::security::level::Level;
 use sharebench_target::{Secret, TargetUrl, UrlError};
 
-const KNOWN: &str = "transport, sign, buffer, retry, names, connections";
+const KNOWN: &str = "transport, sign, buffer, split, retry, names, connections";
 const DEFAULT_PORT: u16 = 524;
 /// Who logs in where the URL names nobody, as bindery servers have it.
 const GUEST: &str = "GUEST";
-/// Data bytes of a call over UDP, unless asked otherwise: eight pages of the time, in six packets of an Ethernet.
-const UDP_BUFFER: u16 = 8192;
+/// Data bytes of a call over UDP, unless asked otherwise: what NFS came to use there, in fragments of IP.
+const UDP_BUFFER: u16 = 32_768;
 /// Most connections of one session.
 const MOST_CONNECTIONS: u32 = 64;
 
@@ -57,6 +57,8 @@ pub(crate) struct NcpOptions {
     pub(crate) carriage: Carriage,
     pub(crate) signatures: Level,
     pub(crate) buffer: u16,
+    /// Records above the negotiated buffer take several requests.
+    pub(crate) splits: bool,
     pub(crate) retry: Duration,
     pub(crate) names: Names,
     pub(crate) connections: u32,
@@ -76,6 +78,11 @@ impl NcpOptions {
         let sign = number(&mut url, "sign", 0..=3)?.unwrap_or(1);
         let usual = if carriage == Carriage::Tcp { MOST_BUFFER } else { UDP_BUFFER };
         let buffer = number(&mut url, "buffer", LEAST_BUFFER..=MOST_BUFFER)?.unwrap_or(usual);
+        let splits = match url.take("split").as_deref() {
+            None | Some("off") => false,
+            Some("on") => true,
+            Some(other) => return Err(url.error(format!("split={other}: the choices are on and off"))),
+        };
         let retry = retry(&mut url, carriage)?;
         let names = match url.take("names").as_deref() {
             None | Some("auto") => Names::Auto,
@@ -97,6 +104,7 @@ impl NcpOptions {
             carriage,
             signatures: Level::from_number(sign).unwrap_or_default(),
             buffer,
+            splits,
             retry,
             names,
             connections,
@@ -187,6 +195,7 @@ mod tests {
             ("ncp://nas/SYS?buffer=100", "512 to 61440"),
             ("ncp://nas/SYS?retry=1s", "transport=udp"),
             ("ncp://nas/SYS?transport=udp&retry=5", "retry=5"),
+            ("ncp://nas/SYS?split=yes", "on and off"),
             ("ncp://nas/SYS?names=mac", "auto, long and dos"),
             ("ncp://nas/SYS?connections=0", "1 to 64"),
             ("ncp://nas/SYS?burst=1", "transport, sign, buffer"),

@@ -22,6 +22,8 @@ pub(crate) struct NcpSession {
     pub(crate) space: u8,
     pub(crate) facts: Facts,
     buffers: Vec<Box<[u8]>>,
+    /// Larger records take several requests.
+    splits: bool,
     /// Replies of submissions that never left.
     refused: Vec<Reply>,
     payload: (u64, u64),
@@ -35,6 +37,7 @@ impl NcpSession {
         space: u8,
         facts: Facts,
         buffers: Vec<Box<[u8]>>,
+        splits: bool,
     ) -> Self {
         let volume = base.first().cloned().unwrap_or_default();
         Self {
@@ -45,6 +48,7 @@ impl NcpSession {
             space,
             facts,
             buffers,
+            splits,
             refused: Vec::new(),
             payload: (0, 0),
             policy: PolicyCount::default(),
@@ -64,13 +68,19 @@ impl NcpSession {
             return Err(OpError::new(ErrorClass::Busy, "submit", "the slot does not exist"));
         };
         let max = lane.peek().buffer();
-        if len as usize > max {
-            return unfit(format!("record of {len} bytes exceeds the negotiated {max}; it is never split"));
+        if len as usize > max && !self.splits {
+            return unfit(format!(
+                "record of {len} bytes exceeds the negotiated {max}; split=on makes several requests of it"
+            ));
+        }
+        if let DataOp::Write { len: 0, .. } = op {
+            return unfit("a write of nothing would set the size of the file".into());
         }
         if let DataOp::Write { stability: Stability::Durable, .. } = op
             && !open.through
         {
-            let detail = "NCP writes through for open files only, not for single writes: open with sync=write-through";
+            let detail =
+                "NCP writes through for open files only, not for single writes: open with sync=write-through";
             return unfit(detail.into());
         }
         let (Some(handle), Some(buffer)) = (open.handles.get(index), self.buffers.get(index)) else {

@@ -65,7 +65,7 @@ async fn open(options: &NcpOptions, spec: &SessionSpec) -> Result<NcpSession, Se
     let buffers = (0..slots).map(|_| vec![0; spec.slot_bytes as usize].into_boxed_slice()).collect();
     let base = std::iter::once(options.volume.clone()).chain(options.directory.iter().cloned()).collect();
     lanes.truncate(slots);
-    Ok(NcpSession::new(lanes, base, space, facts, buffers))
+    Ok(NcpSession::new(lanes, base, space, facts, buffers, options.splits))
 }
 
 async fn resolve(options: &NcpOptions) -> Result<SocketAddr, SetupError> {
@@ -146,6 +146,7 @@ async fn survey(
         ("transport", options.carriage.name().to_owned()),
         ("server", format!("{name} {}.{:02}", info.major, info.minor)),
         ("buffer", client.buffer().to_string()),
+        ("split", if options.splits { "on" } else { "off" }.to_owned()),
         ("signed", client.signs().to_string()),
         ("sign_level", (options.signatures as u8).to_string()),
         ("large_files", client.is_large().to_string()),

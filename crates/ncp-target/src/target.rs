@@ -9,11 +9,15 @@ use sharebench_target::{
 use crate::options::NcpOptions;
 use crate::setup::open_session;
 
+/// Largest record that is made several requests of.
+const MAX_SPLIT: u32 = 16 << 20;
+
 /// A directory of a volume: `ncp://user@host[:port]/VOLUME/dir?option=value`.
 ///
 /// The port defaults to 524, the user to GUEST. Options: `transport=` tcp (default) or udp; `sign=0..3`, the level of
 /// packet signatures (default 1: if the server demands them); `buffer=` data bytes of a request that are proposed, 512
-/// to 61440 (default; over UDP 8192); `retry=` the first pause before a datagram is sent again (default 600ms);
+/// to 61440 (default; over UDP 32768); `split=on` makes several requests, one after another, of records above that, which
+/// are refused otherwise; `retry=` the first pause before a datagram is sent again (default 600ms);
 /// `names=` auto (default), long or dos; `connections=` connections of a session, each with one request under way, and
 /// so its queue depth (default 1).
 #[derive(Debug, Clone)]
@@ -36,7 +40,8 @@ impl NcpTarget {
 /// This client caches nothing, so that without a local cache is as ever; files are opened for write-through.
 pub(crate) fn check_policy(wanted: IoPolicy) -> Result<PolicyTerms, PolicyRefusal> {
     if wanted.cache == CachePolicy::Unbuffered {
-        let reason = "NCP has no request that passes the server's cache; no-local is what this client always does";
+        let reason =
+            "NCP has no request that passes the server's cache; no-local is what this client always does";
         return Err(PolicyRefusal::cache(wanted, reason));
     }
     Ok(PolicyTerms::ANY)
@@ -51,7 +56,7 @@ impl Target for NcpTarget {
         Capabilities {
             protocol: "ncp",
             max_queue_depth: self.options.connections,
-            max_record: u32::from(self.options.buffer),
+            max_record: if self.options.splits { MAX_SPLIT } else { u32::from(self.options.buffer) },
             wire_counted: true,
             drop_cache: false,
             mapping: false,

@@ -4,12 +4,14 @@ use std::net::UdpSocket;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sharebench_model::{ErrorClass, IoPolicy, MetaOp, MetaYield, OpenHow, SyncPolicy};
+use sharebench_model::{
+    DataOp, ErrorClass, IoPolicy, MetaOp, MetaYield, OpenHow, Slot, Stability, SyncPolicy,
+};
 use sharebench_ncp::security::level::Level;
 use sharebench_server::{MemoryVolume, NcpServer, NcpServerOptions};
 use sharebench_target::conformance::Suite;
 use sharebench_target::{
-    Capabilities, ConnectError, Secret, Session, SessionSpec, Target, TargetUrl, UrlPart, call,
+    Capabilities, ConnectError, Secret, Session, SessionSpec, Target, TargetUrl, UrlPart, call, reply_for,
 };
 
 use crate::NcpTarget;
@@ -91,10 +93,10 @@ async fn files_opened_for_write_through_say_so_and_single_writes_cannot() {
     for (policy, counted) in [(IoPolicy::default(), 0), (through, 1)] {
         let open = MetaOp::Open { path: format!("file-{counted}"), how: OpenHow::CreateNew, policy };
         let MetaYield::Opened { file, .. } = call(&mut *session, open).await.unwrap() else { panic!() };
-        let write = |stability| sharebench_model::DataOp::Write { file, offset: 0, len: 512, stability };
-        let slot = sharebench_model::Slot(0);
-        let durable = write(sharebench_model::Stability::Durable);
-        let reply = sharebench_target::reply_for(&mut *session, slot, durable).await;
+        let write = |stability| DataOp::Write { file, offset: 0, len: 512, stability };
+        let slot = Slot(0);
+        let durable = write(Stability::Durable);
+        let reply = reply_for(&mut *session, slot, durable).await;
         assert_eq!(session.policy_count().through, counted);
         match reply.result {
             Ok(512) => assert_eq!(counted, 1),
@@ -129,8 +131,46 @@ async fn mistakes_point_at_their_part_of_the_url() {
     }
     let deep = refused(connect(&at("SHARE"), 4, 512).await);
     assert!(deep.to_string().contains("one per connection") && deep.to_string().contains("connections=4"));
-    let Capabilities { max_record, max_queue_depth, .. } = at("SHARE?buffer=1024&connections=3").capabilities();
+    let Capabilities { max_record, max_queue_depth, .. } =
+        at("SHARE?buffer=1024&connections=3").capabilities();
     assert_eq!((max_record, max_queue_depth), (1024, 3));
+}
+
+#[tokio::test]
+async fn records_beyond_a_request_are_split_only_where_asked_and_every_request_is_counted() {
+    let server = server(Level::IfAsked);
+    let whole = at(&server, "SHARE?transport=udp&buffer=4096");
+    let split = at(&server, "SHARE?buffer=4096&split=on");
+    assert_eq!((whole.capabilities().max_record, split.capabilities().max_record), (4096, 16 << 20));
+    let slot = Slot(0);
+    let data: Vec<u8> = (0..10_000).map(|at| (at * 31 + at / 251) as u8).collect();
+    for (target, requests) in [(&whole, 0), (&split, 3)] {
+        let mut session = connect(target, 1, 10_000).await.unwrap();
+        let open = MetaOp::open(format!("split-{requests}"), OpenHow::CreateNew);
+        let MetaYield::Opened { file, .. } = call(&mut *session, open).await.unwrap() else { panic!() };
+        session.buffer(slot).copy_from_slice(&data);
+        let write = DataOp::Write { file, offset: 1, len: 10_000, stability: Stability::Unstable };
+        let before = session.wire();
+        let reply = reply_for(&mut *session, slot, write).await;
+        assert_eq!(reply.requests, requests);
+        if requests == 0 {
+            assert!(reply.result.unwrap_err().to_string().contains("split=on"));
+            continue;
+        }
+        session.buffer(slot).fill(0);
+        let read = DataOp::Read { file, offset: 0, len: 10_000 };
+        let reply = reply_for(&mut *session, slot, read).await;
+        assert_eq!((reply.result, reply.requests), (Ok(10_000), 3));
+        assert!(session.buffer(slot)[1..] == data[..9_999]);
+        let end = DataOp::Read { file, offset: 8192, len: 10_000 };
+        let reply = reply_for(&mut *session, slot, end).await;
+        assert_eq!((reply.result, reply.requests), (Ok(1809), 1), "a short part is the end of the file");
+        let wire = session.wire().since(before);
+        assert_eq!((wire.requests, wire.payload_sent, wire.payload_received), (7, 10_000, 11_809));
+        let nothing = DataOp::Write { file, offset: 0, len: 0, stability: Stability::Unstable };
+        assert!(reply_for(&mut *session, slot, nothing).await.result.is_err());
+        session.close().await;
+    }
 }
 
 /// The clock stands still but for waits, so that the test takes no time.

@@ -5,7 +5,9 @@ use super::exchange::{Client, wire};
 use super::{ClientError, File};
 use crate::wire::dos::{access, attribute};
 use crate::wire::handle_path::{Components, PathStart};
-use crate::wire::name_space::{Delete, GetNameSpaces, NameSpaces, ObtainInfo, OpenCreate, Opened, Rename, mode, space};
+use crate::wire::name_space::{
+    Delete, GetNameSpaces, NameSpaces, ObtainInfo, OpenCreate, Opened, Rename, mode, space,
+};
 use crate::wire::name_space_search::{FoundSet, InitSearch, SearchSet, Sequence};
 use crate::wire::volume::{GetVolumeNumber, GetVolumeUsage, VolumeNumber, VolumeUsage};
 use crate::wire::{Codec, Completion, HandlePath, NamedInfo, PathPair, Pstr, Reader, ReturnMask, WireError};
