@@ -43,8 +43,8 @@ impl Field {
             ("smb", self.smbd.url("", "")),
             ("nfs", self.ganesha.url("", "")),
             // One request per connection: as many connections as the deepest queue of these tests.
-            ("ncp", self.served.ncp_url("ncp?connections=4")),
-            ("ncp", self.served.ncp_url("ncp-udp?transport=udp&connections=4")),
+            ("ncp", self.served.ncp_url("ncp?connections=4&split=on")),
+            ("ncp", self.served.ncp_url("ncp-udp?transport=udp&connections=4&split=on")),
         ]
     }
 
