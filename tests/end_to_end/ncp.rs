@@ -103,3 +103,40 @@ fn mistakes_of_an_ncp_target_are_told_before_anything_is_measured() {
     let ended = ended.unwrap();
     assert!(ended.code != Some(0) && ended.stderr.contains("user or password"), "{}", ended.text());
 }
+
+#[test]
+fn a_sweep_by_packet_burst_is_verified_and_tshark_sees_its_packets() {
+    needs!(Capture::NEEDS);
+    let sharebench = Sharebench::new().unwrap();
+    let served = sharebench.serve("served").unwrap();
+    let capture = Capture::start_with_datagrams(served.ncp_port).unwrap();
+    let run = sharebench
+        .run(&[
+            "sweep",
+            &served.ncp_url("?transport=udp&burst=on&window=32768"),
+            "--file-sizes=256KiB",
+            "--record-sizes=32KiB",
+            "--tests=write,read",
+            "--repetitions=1",
+            "--sample=5ms",
+        ])
+        .unwrap()
+        .expect_success();
+    let captured = capture.stop().unwrap();
+    let stored = Stored::read(&sharebench, 1);
+    assert_eq!(stored.steps.len(), 2, "{}", run.text());
+    for step in &stored.steps {
+        assert_eq!(step["errors"], serde_json::json!({}), "{step}");
+    }
+    let read = stored.sum(0, &["bytes", "read"]);
+    assert!(read > 0 && stored.sum(0, &["verified_bytes"]) == read);
+    // 32 KiB and a head in fragments of 1436 bytes.
+    let (reads, writes) = (stored.operations(0, "read"), stored.operations(0, "write"));
+    let packets = captured.ncp_bursts().unwrap();
+    let least = 23 * (reads + writes) + reads + writes;
+    println!("{reads} reads, {writes} writes, {packets} packets of bursts");
+    assert!(packets >= least, "{packets} of {least}");
+    assert_eq!(captured.ncp_oddities().unwrap(), (0, 0), "malformed, replies without request");
+    assert!(!captured.ncp_requests().unwrap().contains_key(&(0x57, 64)), "no read went the ordinary way");
+    assert_eq!(left_in(served.directory()), Vec::<String>::new());
+}

@@ -134,6 +134,11 @@ impl Captured {
         Ok(counts)
     }
 
+    /// Packets of packet bursts.
+    pub fn ncp_bursts(&self) -> io::Result<u64> {
+        Ok(self.fields("ncp", "ncp.type == 0x7777", "frame.number")?.lines().count() as u64)
+    }
+
     /// Frames of NCP that tshark cannot take apart, and replies that it finds no request for.
     pub fn ncp_oddities(&self) -> io::Result<(usize, usize)> {
         let malformed = self.fields("ncp", "_ws.malformed", "frame.number")?;

@@ -12,7 +12,9 @@ pub(crate) fn failure(error: &ClientError) -> OpError {
         ClientError::Io { step, source } => (io_class(source.kind()), *step),
         ClientError::Wire { step, .. } | ClientError::BadSignature { step } => (ErrorClass::Protocol, *step),
         ClientError::Refused { step, completion } => (refusal(*completion, step), *step),
-        ClientError::ConnectionLost { step } => (ErrorClass::Disconnected, *step),
+        ClientError::ConnectionLost { step } | ClientError::BurstAborted { step } => {
+            (ErrorClass::Disconnected, *step)
+        }
         ClientError::NotSigned { step } => (ErrorClass::Refused, *step),
         ClientError::TooFar { step, .. } => (ErrorClass::Unsupported, *step),
     };

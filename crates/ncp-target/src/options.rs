@@ -6,16 +6,18 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use sharebench_model::units::parse_duration;
-use sharebench_ncp::client::{LEAST_BUFFER, MOST_BUFFER};
+use sharebench_ncp::client::{BurstOptions, LEAST_BUFFER, MOST_BUFFER};
 use sharebench_ncp::security::level::Level;
 use sharebench_target::{Secret, TargetUrl, UrlError};
 
-const KNOWN: &str = "transport, sign, buffer, split, retry, names, connections";
+const KNOWN: &str = "transport, sign, buffer, split, retry, burst, window, gap, packet, names, connections";
 const DEFAULT_PORT: u16 = 524;
 /// Who logs in where the URL names nobody, as bindery servers have it.
 const GUEST: &str = "GUEST";
 /// Data bytes of a call over UDP, unless asked otherwise: what NFS came to use there, in fragments of IP.
 const UDP_BUFFER: u16 = 32_768;
+/// The same beside bursts, as the kernel's client has it: one packet of an Ethernet.
+const PACKET_BUFFER: u16 = 1024;
 /// Most connections of one session.
 const MOST_CONNECTIONS: u32 = 64;
 
@@ -60,6 +62,7 @@ pub(crate) struct NcpOptions {
     /// Records above the negotiated buffer take several requests.
     pub(crate) splits: bool,
     pub(crate) retry: Duration,
+    pub(crate) burst: Option<BurstOptions>,
     pub(crate) names: Names,
     pub(crate) connections: u32,
 }
@@ -76,8 +79,15 @@ impl NcpOptions {
             Some(other) => return Err(url.error(format!("transport={other}: the choices are tcp and udp"))),
         };
         let sign = number(&mut url, "sign", 0..=3)?.unwrap_or(1);
-        let usual = if carriage == Carriage::Tcp { MOST_BUFFER } else { UDP_BUFFER };
+        let bursts = url.options.get("burst").is_some_and(|burst| burst == "on");
+        let usual = match carriage {
+            Carriage::Tcp => MOST_BUFFER,
+            // What a packet does not carry is a burst's.
+            Carriage::Udp if bursts => PACKET_BUFFER,
+            Carriage::Udp => UDP_BUFFER,
+        };
         let buffer = number(&mut url, "buffer", LEAST_BUFFER..=MOST_BUFFER)?.unwrap_or(usual);
+        let burst = burst(&mut url, carriage)?;
         let splits = match url.take("split").as_deref() {
             None | Some("off") => false,
             Some("on") => true,
@@ -106,9 +116,17 @@ impl NcpOptions {
             buffer,
             splits,
             retry,
+            burst,
             names,
             connections,
         })
+    }
+}
+
+impl NcpOptions {
+    /// Data bytes of the largest transfer: a request or a burst.
+    pub(crate) fn most_record(&self) -> u32 {
+        u32::from(self.buffer).max(self.burst.map_or(0, |burst| burst.window))
     }
 }
 
@@ -137,6 +155,32 @@ fn number<T: FromStr + PartialOrd + Display>(
             Err(url.error(format!("{key}={text} is not a number from {} to {}", range.start(), range.end())))
         }
     }
+}
+
+/// Packet burst and what it is sent by, each of which means nothing without it.
+fn burst(url: &mut TargetUrl, carriage: Carriage) -> Result<Option<BurstOptions>, UrlError> {
+    let usual = BurstOptions::default();
+    let on = match url.take("burst").as_deref() {
+        None | Some("off") => false,
+        Some("on") if carriage == Carriage::Udp => true,
+        Some("on") => return Err(url.error("burst=on is for transport=udp: TCP has windows of its own")),
+        Some(other) => return Err(url.error(format!("burst={other}: the choices are on and off"))),
+    };
+    for key in ["window", "gap", "packet"] {
+        if !on && url.options.contains_key(key) {
+            return Err(url.error(format!("{key}= means nothing without burst=on")));
+        }
+    }
+    let window = number(url, "window", 1024..=u32::from(MOST_BUFFER))?.unwrap_or(usual.window);
+    let packet = number(url, "packet", 576..=9000)?.unwrap_or(usual.packet);
+    let gap = match url.take("gap") {
+        None => usual.gap,
+        Some(text) => match parse_duration(&text) {
+            Ok(gap) if (Duration::from_millis(1)..=Duration::from_millis(100)).contains(&gap) => gap,
+            _ => return Err(url.error(format!("gap={text} is not a time from 1ms to 100ms"))),
+        },
+    };
+    Ok(on.then_some(BurstOptions { packet, window, gap }))
 }
 
 /// The first pause before a datagram is sent again.
@@ -173,6 +217,11 @@ mod tests {
         assert_eq!((options.buffer, options.retry), (1024, Duration::from_millis(50)));
         assert_eq!((options.names, options.connections), (Names::Dos, 4));
         assert!(!format!("{options:?}").contains("hunter2"));
+        let text = "ncp://nas/SYS?transport=udp&burst=on&window=24576&gap=2ms&packet=1024";
+        let bursts = self::options(text).unwrap();
+        let gap = Duration::from_millis(2);
+        assert_eq!(bursts.burst, Some(BurstOptions { packet: 1024, window: 24_576, gap }));
+        assert_eq!(bursts.buffer, 1024);
     }
 
     #[test]
@@ -198,7 +247,13 @@ mod tests {
             ("ncp://nas/SYS?split=yes", "on and off"),
             ("ncp://nas/SYS?names=mac", "auto, long and dos"),
             ("ncp://nas/SYS?connections=0", "1 to 64"),
-            ("ncp://nas/SYS?burst=1", "transport, sign, buffer"),
+            ("ncp://nas/SYS?burst=1", "on and off"),
+            ("ncp://nas/SYS?burst=on", "transport=udp"),
+            ("ncp://nas/SYS?transport=udp&window=8192", "burst=on"),
+            ("ncp://nas/SYS?transport=udp&burst=on&window=100", "1024 to 61440"),
+            ("ncp://nas/SYS?transport=udp&burst=on&gap=1us", "1ms to 100ms"),
+            ("ncp://nas/SYS?transport=udp&burst=on&packet=100", "576 to 9000"),
+            ("ncp://nas/SYS?profile=vlm", "transport, sign, buffer"),
         ] {
             let error = options(text).unwrap_err().to_string();
             assert!(error.contains(word), "{text}: {error}");

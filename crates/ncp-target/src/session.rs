@@ -57,20 +57,20 @@ impl NcpSession {
 
     fn try_submit(&mut self, slot: Slot, op: DataOp) -> Result<(), OpError> {
         let index = slot.0 as usize;
-        let (step, file, len) = match op {
-            DataOp::Read { file, len, .. } => ("read", file, len),
-            DataOp::Write { file, len, .. } => ("write", file, len),
-            DataOp::Flush { file } => ("commit", file, 0),
+        let (step, file, offset, len) = match op {
+            DataOp::Read { file, offset, len } => ("read", file, offset, len),
+            DataOp::Write { file, offset, len, .. } => ("write", file, offset, len),
+            DataOp::Flush { file } => ("commit", file, 0, 0),
         };
         let unfit = |detail: String| Err(OpError::new(ErrorClass::Unsupported, step, detail));
         let open = self.files.get(file)?;
         let Some(lane) = self.lanes.get_mut(index) else {
             return Err(OpError::new(ErrorClass::Busy, "submit", "the slot does not exist"));
         };
-        let max = lane.peek().buffer();
-        if len as usize > max && !self.splits {
+        let carried = lane.peek().share(offset, len as usize);
+        if len as usize > carried && !self.splits {
             return unfit(format!(
-                "record of {len} bytes exceeds the negotiated {max}; split=on makes several requests of it"
+                "record of {len} bytes: one request carries {carried} here; split=on makes several of it"
             ));
         }
         if let DataOp::Write { len: 0, .. } = op {

@@ -19,6 +19,9 @@ use crate::session::NcpSession;
 /// Connections are ended this long after the deadline of a session that is being opened.
 const GRACE: Duration = Duration::from_millis(1);
 
+/// Room for the largest packet of a burst.
+const LEAST_INPUT: u16 = 9000;
+
 /// What to look at when a session cannot be opened, and what happened.
 #[derive(Debug)]
 pub(crate) struct SetupError {
@@ -81,7 +84,8 @@ async fn connect(
     spec: &SessionSpec,
     server: SocketAddr,
 ) -> Result<Client<Socket>, SetupError> {
-    let carrier = Socket::connect(options.carriage, server, options.buffer).await;
+    let most = options.buffer.max(LEAST_INPUT);
+    let carrier = Socket::connect(options.carriage, server, most).await;
     let carrier = carrier.map_err(|error| {
         let part = match error.kind() {
             io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable => UrlPart::Host,
@@ -94,6 +98,7 @@ async fn connect(
         retry: options.retry,
         signatures: options.signatures,
         buffer: options.buffer,
+        burst: options.burst,
     };
     let client = Client::connect(carrier, behaviour).await;
     let mut client = client.map_err(|error| SetupError::of(UrlPart::Host, &error))?;
@@ -157,6 +162,14 @@ async fn survey(
         ("local_addr", local.unwrap_or_default()),
     ] {
         facts.insert(fact.into(), value);
+    }
+    let window = client.window();
+    if let Some(burst) = options.burst {
+        let agreed = if window == 0 { "refused".to_owned() } else { "on".to_owned() };
+        facts.insert("burst".into(), agreed);
+        facts.insert("burst_window".into(), window.to_string());
+        facts.insert("burst_packet".into(), burst.packet.to_string());
+        facts.insert("burst_gap".into(), format!("{:?}", burst.gap));
     }
     if options.carriage == Carriage::Udp {
         facts.insert("retry".into(), format!("{:?}", options.retry));

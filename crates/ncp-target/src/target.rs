@@ -17,7 +17,9 @@ const MAX_SPLIT: u32 = 16 << 20;
 /// The port defaults to 524, the user to GUEST. Options: `transport=` tcp (default) or udp; `sign=0..3`, the level of
 /// packet signatures (default 1: if the server demands them); `buffer=` data bytes of a request that are proposed, 512
 /// to 61440 (default; over UDP 32768); `split=on` makes several requests, one after another, of records above that, which
-/// are refused otherwise; `retry=` the first pause before a datagram is sent again (default 600ms);
+/// are refused otherwise; `burst=on`, over UDP, sends what one packet does not carry as packet bursts of `window=` data
+/// bytes (default 61440) in packets of `packet=` bytes (default 1500) with a pause of `gap=` between them (default none);
+/// `retry=` the first pause before a datagram is sent again (default 600ms);
 /// `names=` auto (default), long or dos; `connections=` connections of a session, each with one request under way, and
 /// so its queue depth (default 1).
 #[derive(Debug, Clone)]
@@ -56,7 +58,7 @@ impl Target for NcpTarget {
         Capabilities {
             protocol: "ncp",
             max_queue_depth: self.options.connections,
-            max_record: if self.options.splits { MAX_SPLIT } else { u32::from(self.options.buffer) },
+            max_record: if self.options.splits { MAX_SPLIT } else { self.options.most_record() },
             wire_counted: true,
             drop_cache: false,
             mapping: false,

@@ -55,6 +55,8 @@ async fn it_conforms_over_every_transport_signed_and_unsigned() {
         "?transport=udp",
         "?transport=udp&sign=2",
         "?transport=udp&buffer=1024&sign=3&connections=2",
+        "?transport=udp&burst=on",
+        "?transport=udp&burst=on&window=8192&packet=4000",
     ] {
         let target = at(&server, &format!("share{options}"));
         let suite = Suite { skip, secret: Some(PASSWORD.into()), ..Suite::default() };
