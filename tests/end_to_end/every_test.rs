@@ -28,19 +28,24 @@ impl Field {
         // One directory per protocol: two targets of one run are two shares.
         fs::create_dir(served.directory().join("smb")).unwrap();
         fs::create_dir(served.directory().join("nfs")).unwrap();
+        fs::create_dir(served.directory().join("ncp")).unwrap();
+        fs::create_dir(served.directory().join("ncp-udp")).unwrap();
         let smbd = Smbd::start(&SmbdOptions::default()).unwrap();
         let ganesha = Ganesha::start(&GaneshaOptions::default()).unwrap();
         Self { sharebench, served, smbd, ganesha }
     }
 
     /// Kind and URL of each.
-    fn targets(&self) -> [(&'static str, String); 5] {
+    fn targets(&self) -> [(&'static str, String); 7] {
         [
             ("path", "./local".into()),
             ("smb", self.served.smb_url("smb")),
             ("nfs", self.served.nfs_url("nfs")),
             ("smb", self.smbd.url("", "")),
             ("nfs", self.ganesha.url("", "")),
+            // One request per connection: as many connections as the deepest queue of these tests.
+            ("ncp", self.served.ncp_url("ncp?connections=4&split=on")),
+            ("ncp", self.served.ncp_url("ncp-udp?transport=udp&connections=4&split=on")),
         ]
     }
 
@@ -56,9 +61,9 @@ impl Field {
 
     fn nothing_is_left(&self) {
         let (served, share, export) = (self.served.directory(), self.smbd.share(), self.ganesha.directory());
-        for directory in
-            [self.sharebench.home().join("local"), served.join("smb"), served.join("nfs"), share, export]
-        {
+        let local = self.sharebench.home().join("local");
+        let ours = ["smb", "nfs", "ncp", "ncp-udp"].map(|name| served.join(name));
+        for directory in ours.into_iter().chain([local, share, export]) {
             assert_eq!(left_in(&directory), Vec::<String>::new());
         }
     }
@@ -103,11 +108,12 @@ fn every_test_runs_verified_on_every_target_that_knows_it() {
     }
     field.nothing_is_left();
 
-    let mut table =
-        String::from("| test | what it does | local or mounted path | SMB | NFS |\n|---|---|---|---|---|\n");
+    let mut table = String::from(
+        "| test | what it does | local or mounted path | SMB | NFS | NCP |\n|---|---|---|---|---|---|\n",
+    );
     for test in Test::ALL {
         let mut row = format!("| `{test}` | {}", test.about());
-        for (kind, servers) in [("path", 1), ("smb", 2), ("nfs", 2)] {
+        for (kind, servers) in [("path", 1), ("smb", 2), ("nfs", 2), ("ncp", 2)] {
             row += if let Some(steps) = ran.get(&(test.name().into(), kind)) {
                 assert_eq!(*steps, 2 * servers, "{test} on {kind}");
                 " | yes"

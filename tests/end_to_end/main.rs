@@ -20,6 +20,7 @@ mod kernel_guest;
 mod kernel_guest_mounts;
 mod kill9;
 mod lost_server;
+mod ncp;
 mod peers;
 mod plans;
 mod policies;

@@ -41,9 +41,18 @@ impl Capture {
 
     /// Starts capturing and returns when packets are being recorded.
     pub fn start(port: u16) -> io::Result<Self> {
+        Self::start_filtered(port, &format!("tcp port {port}"))
+    }
+
+    /// The same of TCP and UDP.
+    pub fn start_with_datagrams(port: u16) -> io::Result<Self> {
+        Self::start_filtered(port, &format!("port {port} or ip[6:2] & 0x1fff != 0"))
+    }
+
+    fn start_filtered(port: u16, filter: &str) -> io::Result<Self> {
         let scratch = Scratch::new("capture")?;
-        let (file, filter) = (scratch.file("packets.pcapng"), format!("tcp port {port}"));
-        let line = ["dumpcap", "-q", "-i", "lo", "-f", &filter, "-B", "256", "-s", "0", "-w", &file];
+        let file = scratch.file("packets.pcapng");
+        let line = ["dumpcap", "-q", "-i", "lo", "-f", filter, "-B", "256", "-s", "0", "-w", &file];
         let mut program = Program::start(&line, &[], &scratch.path().join("log"))?;
         program.wait_for_output("File: ", Duration::from_secs(10))?;
         Ok(Self { program, scratch, port })
@@ -107,6 +116,36 @@ impl Captured {
         Ok(counts)
     }
 
+    /// NCP requests by function and sub-function, on TCP and UDP, each with whether its reply was found.
+    pub fn ncp_requests(&self) -> io::Result<BTreeMap<(u16, u16), u64>> {
+        let rows = self.fields("ncp", "ncp.type == 0x2222", "ncp.func\tncp.subfunc")?;
+        let mut counts = BTreeMap::new();
+        for row in rows.lines() {
+            let number = |text: &str| {
+                let text = text.split(',').next().unwrap_or_default();
+                text.strip_prefix("0x")
+                    .map_or_else(|| text.parse().ok(), |hex| u16::from_str_radix(hex, 16).ok())
+            };
+            let mut fields = row.split('\t').map(number);
+            if let Some(Some(function)) = fields.next() {
+                *counts.entry((function, fields.next().flatten().unwrap_or(0))).or_default() += 1;
+            }
+        }
+        Ok(counts)
+    }
+
+    /// Packets of packet bursts.
+    pub fn ncp_bursts(&self) -> io::Result<u64> {
+        Ok(self.fields("ncp", "ncp.type == 0x7777", "frame.number")?.lines().count() as u64)
+    }
+
+    /// Frames of NCP that tshark cannot take apart, and replies that it finds no request for.
+    pub fn ncp_oddities(&self) -> io::Result<(usize, usize)> {
+        let malformed = self.fields("ncp", "_ws.malformed", "frame.number")?;
+        let lonely = self.fields("ncp", "ncp.type == 0x3333 && !ncp.req_frame_num", "frame.number")?;
+        Ok((malformed.lines().count(), lonely.lines().count()))
+    }
+
     /// TCP payload in both directions, each byte once.
     pub fn payload(&self) -> io::Result<Payload> {
         let filter = "tcp.len > 0 && !tcp.analysis.retransmission";
@@ -124,6 +163,7 @@ impl Captured {
     fn fields(&self, protocol: &str, filter: &str, names: &str) -> io::Result<String> {
         let (file, decode) =
             (self.scratch.file("packets.pcapng"), format!("tcp.port=={},{protocol}", self.port));
+        let datagrams = format!("udp.port=={},{protocol}", self.port);
         let fields = names.split('\t').flat_map(|name| ["-e", name]);
         // Two CPUs may record the two ends of loopback out of order.
         let streams: &[&str] = if self.apart {
@@ -133,6 +173,9 @@ impl Captured {
         };
         let mut line = vec!["tshark", "-n", "-r", &file, "-d", &decode, "-Y", filter, "-T", "fields"];
         line.extend(streams);
+        if protocol == "ncp" {
+            line.extend(["-d", &datagrams]);
+        }
         line.extend(fields);
         let errors = self.scratch.file("tshark.err");
         let quoted: Vec<_> = line.iter().map(|word| format!("'{word}'")).collect();

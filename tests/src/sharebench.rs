@@ -37,6 +37,8 @@ pub struct Served {
     pub smb_port: u16,
     /// TCP port of NFS and its MOUNT protocol.
     pub nfs_port: u16,
+    /// TCP and UDP port of NCP.
+    pub ncp_port: u16,
 }
 
 impl Sharebench {
@@ -101,16 +103,18 @@ impl Sharebench {
         Program::start(&line, &self.environment(), &self.home().join(log))
     }
 
-    /// Serves a new directory of the working directory over SMB and NFS.
+    /// Serves a new directory of the working directory over SMB, NFS and NCP.
     pub fn serve(&self, name: &str) -> io::Result<Served> {
         let directory = self.home.directory(name)?;
-        let (smb_port, nfs_port) = (free_port()?, free_port()?);
+        let (smb_port, nfs_port, ncp_port) = (free_port()?, free_port()?, free_port()?);
         let (smb, nfs) = (format!("127.0.0.1:{smb_port}"), format!("127.0.0.1:{nfs_port}"));
-        let line = ["serve", name, "--smb", &smb, "--nfs", &nfs, "--user", Served::USER];
+        let ncp = format!("127.0.0.1:{ncp_port}");
+        let line = ["serve", name, "--smb", &smb, "--nfs", &nfs, "--ncp", &ncp, "--user", Served::USER];
         let mut program = self.start(&line, &format!("{name}.log"))?;
         program.wait_for_port(smb_port, Duration::from_secs(10))?;
         program.wait_for_port(nfs_port, Duration::from_secs(10))?;
-        Ok(Served { program, directory, smb_port, nfs_port })
+        program.wait_for_port(ncp_port, Duration::from_secs(10))?;
+        Ok(Served { program, directory, smb_port, nfs_port, ncp_port })
     }
 
     fn environment(&self) -> [(&'static str, &str); 2] {
@@ -158,6 +162,11 @@ impl Served {
     /// URL of a directory of the NFS export.
     pub fn nfs_url(&self, directory: &str) -> String {
         format!("nfs://127.0.0.1:{0}{1}/{directory}?mountport={0}", self.nfs_port, Self::EXPORT)
+    }
+
+    /// URL of a directory of the NCP volume.
+    pub fn ncp_url(&self, directory: &str) -> String {
+        format!("ncp://{}@127.0.0.1:{}/SHARE/{directory}", Self::USER, self.ncp_port)
     }
 
     /// What it has printed so far.

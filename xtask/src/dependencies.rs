@@ -4,7 +4,7 @@ use std::path::Path;
 use std::{fs, io};
 
 /// Room and the rooms it may depend on. A room that is not listed may depend on nothing of ours.
-const MAY_KNOW: [(&str, &[&str]); 17] = [
+const MAY_KNOW: [(&str, &[&str]); 18] = [
     ("model", &[]),
     ("stats", &["model"]),
     ("plan", &["model"]),
@@ -12,8 +12,9 @@ const MAY_KNOW: [(&str, &[&str]); 17] = [
     ("posix", &["model", "target"]),
     ("smb", &["model", "target"]),
     ("nfs", &["model", "target"]),
-    // A library of a protocol that knows nothing of benchmarks.
+    // A library of a protocol that knows nothing of benchmarks, and its client as a target.
     ("ncp", &[]),
+    ("ncp-target", &["model", "target", "ncp"]),
     ("engine", &["model", "plan", "stats", "target"]),
     ("results", &["model"]),
     ("exchange", &["model", "results"]),
@@ -27,9 +28,23 @@ const MAY_KNOW: [(&str, &[&str]); 17] = [
     ("tests", &EVERY_ROOM),
 ];
 
-const EVERY_ROOM: [&str; 15] = [
-    "model", "stats", "plan", "target", "posix", "smb", "nfs", "ncp", "engine", "results", "exchange",
-    "analysis", "report", "server", "doctor",
+const EVERY_ROOM: [&str; 16] = [
+    "model",
+    "stats",
+    "plan",
+    "target",
+    "posix",
+    "smb",
+    "nfs",
+    "ncp",
+    "ncp-target",
+    "engine",
+    "results",
+    "exchange",
+    "analysis",
+    "report",
+    "server",
+    "doctor",
 ];
 
 /// Rooms without I/O, and the crates that would bring it in.

@@ -21,6 +21,8 @@ const TARGETS: &str = "Targets:
       ?dialect=3.1.1&sign=required&encrypt=required&domain=...
   nfs://host[:port]/export/dir            NFSv3 straight over the protocol
       ?vers=3&mountport=...&uid=...&gid=...
+  ncp://user@host[:port]/VOLUME/dir       NetWare Core Protocol straight over the protocol
+      ?transport=tcp|udp&sign=0..3&buffer=61440&split=on&retry=600ms&connections=...
 
 Passwords come from SHAREBENCH_PASSWORD, --password-file, ~/.netrc or a prompt.
 ";
@@ -41,7 +43,7 @@ pub struct GlobalFlags {
     /// The lab book: one SQLite file of runs.
     #[arg(long, global = true, default_value = "sharebench.db", value_name = "FILE")]
     pub db: PathBuf,
-    /// File with the password of SMB targets in its first line.
+    /// File with the password of SMB and NCP targets in its first line.
     #[arg(long, global = true, value_name = "FILE")]
     pub password_file: Option<PathBuf>,
     /// Print no progress.
@@ -51,7 +53,7 @@ pub struct GlobalFlags {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Sweep embedded SMB and NFS servers beside a local directory, run users in steps, compare and report.
+    /// Sweep embedded SMB, NFS and NCP servers beside a local directory, run users in steps, compare and report.
     #[command(
         after_help = "Example:\n  sharebench demo            # about a minute; then open the report it names"
     )]

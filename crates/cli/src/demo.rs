@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sharebench_model::units::ByteSize;
+use sharebench_ncp_target::NcpTarget;
 use sharebench_nfs::NfsTarget;
 use sharebench_plan::{Load, Plan, PlannedTarget, ResolvedPlan, Sweep, Test, Think};
 use sharebench_posix::PosixTarget;
@@ -26,7 +27,8 @@ pub fn run(args: &DemoArgs, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
     let volume: Arc<dyn Volume> = Arc::new(MemoryVolume::new(1 << 30));
     let any_port = Some(([127, 0, 0, 1], 0).into());
     let users = vec![(USER.to_owned(), password.clone())];
-    let options = ServeOptions { smb: any_port, nfs: any_port, users, ..ServeOptions::default() };
+    let options =
+        ServeOptions { smb: any_port, nfs: any_port, ncp: any_port, users, ..ServeOptions::default() };
     let servers = EmbeddedServers::start(&volume, &options).map_err(Failure::usage)?;
     let scratch = Scratch::new()?;
 
@@ -34,17 +36,20 @@ pub fn run(args: &DemoArgs, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
     let planned = vec![
         target("smb", format!("smb://{USER}@127.0.0.1:{}/share", port("smb"))),
         target("nfs", format!("nfs://127.0.0.1:{0}/share?mountport={0}", port("nfs"))),
+        // Requesters made several requests of what one does not carry.
+        target("ncp", format!("ncp://{USER}@127.0.0.1:{}/SHARE?split=on", port("ncp"))),
         target("local", scratch.0.display().to_string()),
     ];
     let targets: Vec<Arc<dyn Target>> = vec![
-        Arc::new(SmbTarget::from_url(TargetUrl::parse(&planned[0].url)?, password)?),
+        Arc::new(SmbTarget::from_url(TargetUrl::parse(&planned[0].url)?, password.clone())?),
         Arc::new(NfsTarget::from_url(TargetUrl::parse(&planned[1].url)?)?),
-        Arc::new(PosixTarget::from_url(TargetUrl::parse(&planned[2].url)?)?),
+        Arc::new(NcpTarget::from_url(TargetUrl::parse(&planned[2].url)?, password)?),
+        Arc::new(PosixTarget::from_url(TargetUrl::parse(&planned[3].url)?)?),
     ];
     let plan = plan(planned)?;
     if !flags.quiet {
         eprintln!(
-            "embedded SMB and NFSv3 servers over memory, and {}: about {:.0} s",
+            "embedded SMB, NFSv3 and NCP servers over memory, and {}: about {:.0} s",
             scratch.0.display(),
             plan.measured_time().least.as_secs_f64() * 1.5
         );

@@ -3,11 +3,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use sharebench_ncp_target::NcpTarget;
 use sharebench_nfs::NfsTarget;
 use sharebench_plan::PlannedTarget;
 use sharebench_posix::PosixTarget;
 use sharebench_smb::SmbTarget;
-use sharebench_target::{NullTarget, Target, TargetUrl};
+use sharebench_target::{NullTarget, Secret, Target, TargetUrl};
 
 use crate::credentials;
 use crate::exit::Failure;
@@ -32,15 +33,25 @@ pub fn open(url: &str, password_file: Option<&Path>) -> Result<Arc<dyn Target>, 
         "nfs" => Ok(Arc::new(NfsTarget::from_url(parsed)?)),
         "smb" => {
             // The URL's own mistakes come before the question for a password.
-            SmbTarget::from_url(parsed.clone(), sharebench_target::Secret::default())?;
-            let secret = match parsed.user {
-                Some(_) => credentials::for_target(&parsed, password_file)?,
-                None => sharebench_target::Secret::default(),
-            };
+            SmbTarget::from_url(parsed.clone(), Secret::default())?;
+            let secret = secret_for(&parsed, password_file)?;
             Ok(Arc::new(SmbTarget::from_url(parsed, secret)?))
         }
+        "ncp" => {
+            NcpTarget::from_url(parsed.clone(), Secret::default())?;
+            let secret = secret_for(&parsed, password_file)?;
+            Ok(Arc::new(NcpTarget::from_url(parsed, secret)?))
+        }
         other => Err(Failure::usage(format!(
-            "'{url}': unknown protocol {other}://; known are /path, file://, smb:// and nfs://"
+            "'{url}': unknown protocol {other}://; known are /path, file://, smb://, nfs:// and ncp://"
         ))),
+    }
+}
+
+/// The password of the URL's user; nobody has none.
+fn secret_for(url: &TargetUrl, password_file: Option<&Path>) -> Result<Secret, Failure> {
+    match url.user {
+        Some(_) => credentials::for_target(url, password_file),
+        None => Ok(Secret::default()),
     }
 }

@@ -1,7 +1,7 @@
 //! NetWare Core Protocol in user space.
 //!
 //! [`wire`] holds the message codecs, both directions; [`security`] the arithmetic of logins and packet signatures;
-//! [`server`] a bindery server. None of them does any I/O. [`client`] has a conversation without I/O as well, and
+//! [`server`] a bindery server; [`burst`] packet burst for both. None of them does any I/O. [`client`] has a conversation without I/O as well, and
 //! [`client::TcpClient`], which drives it over a blocking socket.
 //!
 //! ```
@@ -19,6 +19,7 @@
 //! assert_eq!(call, b"\x17\x00\x11\x18\x70\x38\xac\x5f\x8b\xcc\x23\xd2\x00\x01\x05BENCH");
 //! ```
 
+pub mod burst;
 pub mod client;
 mod envelope;
 pub mod security;

@@ -7,7 +7,7 @@ use sharebench_model::units::ByteSize;
 
 use crate::resolve::{MAX_FILE, MAX_RECORD, Resolver};
 use crate::schedule::Cell;
-use crate::{Access, Auto, Direction, Pattern, Policies, RecordWork, Sweep, Test};
+use crate::{Access, Auto, Direction, Pattern, PlannedTarget, Policies, RecordWork, Sweep, Test};
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
@@ -31,11 +31,13 @@ struct Axes {
 }
 
 impl Axes {
-    fn of(sweep: &Sweep) -> Self {
+    fn of(sweep: &Sweep, targets: &[PlannedTarget]) -> Self {
         let sizes = |list: &[u64]| list.iter().copied().map(ByteSize).collect();
         let default_files = || sweep.auto.map_or_else(|| sizes(&[64 * KIB, MIB, 16 * MIB]), Auto::file_sizes);
-        let default_records =
-            || sweep.auto.map_or_else(|| sizes(&[4 * KIB, 64 * KIB, MIB]), Auto::record_sizes);
+        // A request of NCP carries less than 64 KiB.
+        let small = targets.iter().any(|target| target.url.starts_with("ncp://"));
+        let usual: &[u64] = if small { &[4 * KIB, 32 * KIB] } else { &[4 * KIB, 64 * KIB, MIB] };
+        let default_records = || sweep.auto.map_or_else(|| sizes(usual), Auto::record_sizes);
         let default_tests = || sweep.auto.map_or_else(|| Test::USUAL.to_vec(), Auto::tests);
         Self {
             files: sweep.file_sizes.clone().unwrap_or_else(default_files),
@@ -156,7 +158,7 @@ fn meaningless(work: &RecordWork) -> Option<(&'static str, String, &'static str)
 impl Resolver<'_> {
     /// Lays out a sweep. Positions without a meaning are left out; a test that has none at all is a mistake.
     pub(crate) fn sweep_cells(&mut self, sweep: &Sweep, sample: Duration) -> Vec<Cell> {
-        let axes = Axes::of(sweep);
+        let axes = Axes::of(sweep, &self.typed.targets);
         self.check_axes(&axes, sweep);
         let mut pairs = Vec::new();
         for file in &axes.files {

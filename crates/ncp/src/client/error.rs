@@ -43,6 +43,12 @@ pub enum ClientError {
         /// What was being done.
         step: &'static str,
     },
+    /// The server gave a burst up.
+    #[error("{step}: the server gave the burst up")]
+    BurstAborted {
+        /// What was being done.
+        step: &'static str,
+    },
     /// Signatures are required here and not offered there.
     #[error("{step}: the server does not sign packets")]
     NotSigned {

@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use super::bursts::Bursts;
 use super::carrier::Carrier;
 use super::options::{Counts, Options};
 use super::{Arrival, ClientError, Conversation};
@@ -17,33 +18,35 @@ use crate::wire::{Request, WireError};
 /// How often "busy" may prolong a wait.
 const MOST_BUSY: u32 = 10;
 /// The longest pause before a request is sent again, in first pauses.
-const MOST_PAUSE: u32 = 8;
+pub(super) const MOST_PAUSE: u32 = 8;
 
 /// A client of one server. What it calls is in its other modules: connecting, files, names.
 #[derive(Debug)]
 pub struct Client<C> {
-    carrier: C,
+    pub(super) carrier: C,
     pub(super) conversation: Conversation,
     pub(super) options: Options,
     pub(super) buffer: u16,
     pub(super) signs: bool,
     pub(super) large: bool,
-    wait: Wait,
+    pub(super) wait: Wait,
     /// Where the reply's data is in the carrier's message.
     reply: Range<usize>,
+    /// Packet burst, when both sides have it.
+    pub(super) burst: Option<Bursts>,
     /// The answer to a watchdog, to be sent before anything else.
     alive: Option<IpWatchdog>,
-    counts: Counts,
+    pub(super) counts: Counts,
 }
 
 /// The wait for one reply.
 #[derive(Debug)]
-struct Wait {
-    step: &'static str,
+pub(super) struct Wait {
+    pub(super) step: &'static str,
     send: bool,
-    pause: Duration,
-    again: Duration,
-    deadline: Duration,
+    pub(super) pause: Duration,
+    pub(super) again: Duration,
+    pub(super) deadline: Duration,
     last: Duration,
     bad_signature: bool,
 }
@@ -73,6 +76,7 @@ impl<C: Carrier> Client<C> {
             large: false,
             wait,
             reply: 0..0,
+            burst: None,
             alive: None,
             counts: Counts::default(),
         }
@@ -94,12 +98,13 @@ impl<C: Carrier> Client<C> {
     }
 
     /// True while a reply is waited for; a request begun then would be a second one under way.
-    pub const fn is_waiting(&self) -> bool {
-        self.conversation.is_waiting()
+    pub fn is_waiting(&self) -> bool {
+        self.conversation.is_waiting() || self.is_bursting()
     }
 
     /// Makes a request; [`Self::poll`] sends it and waits for its reply. `step` names it in errors.
     pub fn begin(&mut self, step: &'static str, request: &Request<'_>) {
+        self.forget_burst();
         self.conversation.request(request);
         self.begin_wait(step);
     }
@@ -131,16 +136,14 @@ impl<C: Carrier> Client<C> {
     /// Sends what was begun and is ready when its reply is there, or why there is none. An error other than
     /// [`ClientError::Refused`] ends the connection.
     pub fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), ClientError>> {
+        if self.is_bursting() {
+            return self.poll_burst(cx);
+        }
         let step = self.wait.step;
         let io = |source| Err(ClientError::Io { step, source });
         loop {
-            if let Some(alive) = self.alive {
-                let packet = alive.packet();
-                if let Err(error) = ready!(self.carrier.poll_send(cx, &packet, self.wait.deadline)) {
-                    return Poll::Ready(io(error));
-                }
-                self.counts.sent += packet.len() as u64;
-                self.alive = None;
+            if let Err(error) = ready!(self.poll_alive(cx)) {
+                return Poll::Ready(io(error));
             }
             if self.wait.send {
                 let message = self.conversation.again();
@@ -177,24 +180,46 @@ impl<C: Carrier> Client<C> {
         }
     }
 
+    /// Answers the watchdog, if it has asked.
+    pub(super) fn poll_alive(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if let Some(alive) = self.alive {
+            let packet = alive.packet();
+            ready!(self.carrier.poll_send(cx, &packet, self.wait.deadline))?;
+            self.counts.sent += packet.len() as u64;
+            self.alive = None;
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// True for a question of the watchdog, which is answered next.
+    pub(super) fn is_watchdog(&mut self) -> bool {
+        let Some(watchdog) = IpWatchdog::decode(self.carrier.message()) else { return false };
+        let ours = !watchdog.is_answer() && watchdog.connection() == self.conversation.connection();
+        self.alive = ours.then(|| watchdog.answer());
+        true
+    }
+
+    /// "Busy" prolongs the wait: whatever was lost on the way has come by now, and only the answer is missing.
+    pub(super) fn prolong(&mut self) {
+        let now = self.carrier.now();
+        self.wait.deadline = self.wait.last.min(now + self.options.timeout);
+        self.wait.pause = self.options.retry;
+        let datagrams = self.carrier.transport() != Transport::Tcp;
+        self.wait.again = if datagrams { now + self.wait.pause } else { self.wait.last };
+        self.counts.busy += 1;
+    }
+
     /// What a message means for the wait: its end, or nothing.
     fn arrived(&mut self) -> Option<Result<(), ClientError>> {
-        let (step, message) = (self.wait.step, self.carrier.message());
         let datagrams = self.carrier.transport() != Transport::Tcp;
-        if let Some(watchdog) = IpWatchdog::decode(message).filter(|_| datagrams) {
-            let ours = !watchdog.is_answer() && watchdog.connection() == self.conversation.connection();
-            self.alive = ours.then(|| watchdog.answer());
+        if datagrams && self.is_watchdog() {
             return None;
         }
+        let (step, message) = (self.wait.step, self.carrier.message());
         let reply = match self.conversation.arrival(message) {
             Ok(Arrival::Reply(reply)) => reply,
             Ok(Arrival::Busy) => {
-                // Whatever was lost on the way has come by now: only the answer is missing.
-                let now = self.carrier.now();
-                self.wait.deadline = self.wait.last.min(now + self.options.timeout);
-                self.wait.pause = self.options.retry;
-                self.wait.again = if datagrams { now + self.wait.pause } else { self.wait.last };
-                self.counts.busy += 1;
+                self.prolong();
                 return None;
             }
             Ok(Arrival::Foreign) => return None,

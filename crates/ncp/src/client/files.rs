@@ -27,7 +27,12 @@ impl<C: Carrier> Client<C> {
 
     /// Begins a read; `count` is at most [`Self::share`].
     pub fn begin_read(&mut self, file: File, offset: u64, count: usize) -> Result<(), ClientError> {
+        let range = count;
         let count = self.checked(READ, offset, count)?;
+        if self.suits_burst(offset, range) {
+            self.begin_burst_read(READ, file.0, offset as u32, u32::from(count));
+            return Ok(());
+        }
         let call = if self.large {
             ReadLarge { file: file.0, offset, count }.into()
         } else {
@@ -39,7 +44,10 @@ impl<C: Carrier> Client<C> {
 
     /// The data that a read of `count` bytes at `offset` brought.
     pub fn read_data(&self, offset: u64, count: usize) -> Result<&[u8], ClientError> {
-        let data = ReadReply::decode(offset, self.reply()).map_err(wire(READ))?.data.bytes();
+        let data = match self.burst_data() {
+            Some(data) => data,
+            None => ReadReply::decode(offset, self.reply()).map_err(wire(READ))?.data.bytes(),
+        };
         let too_long = WireError::TooLong { field: "data", len: data.len(), max: count };
         if data.len() <= count { Ok(data) } else { Err(wire(READ)(too_long)) }
     }
@@ -58,6 +66,10 @@ impl<C: Carrier> Client<C> {
     /// Begins a write of at most [`Self::share`] bytes, and at least one.
     pub fn begin_write(&mut self, file: File, offset: u64, data: &[u8]) -> Result<(), ClientError> {
         self.checked(WRITE, offset, data.len())?;
+        if self.suits_burst(offset, data.len()) {
+            self.begin_burst_write(WRITE, file.0, offset as u32, data);
+            return Ok(());
+        }
         self.begin_put(WRITE, file, offset, data)
     }
 
@@ -91,7 +103,11 @@ impl<C: Carrier> Client<C> {
     }
 
     /// Data bytes of one request at an offset: calls of 32 bits must not cross a multiple of the buffer (ncp.md 2.2).
+    /// A burst carries its window.
     pub fn share(&self, offset: u64, len: usize) -> usize {
+        if self.suits_burst(offset, len) {
+            return len.min(self.window());
+        }
         let buffer = u64::from(self.buffer);
         let most = if self.large { buffer } else { buffer - offset % buffer };
         len.min(most as usize)

@@ -2,6 +2,7 @@
 //! [`Carrier`], which may be a blocking socket, one of a runtime, or a simulation with a clock of its own.
 
 mod blocking;
+mod bursts;
 mod carrier;
 mod conversation;
 mod error;
@@ -22,4 +23,4 @@ pub use error::ClientError;
 pub use exchange::Client;
 pub use files::File;
 pub use names::{About, Access, Path, Room};
-pub use options::{Counts, LEAST_BUFFER, Login, MOST_BUFFER, Options};
+pub use options::{BurstOptions, Counts, LEAST_BUFFER, Login, MOST_BUFFER, Options};

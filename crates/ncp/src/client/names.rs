@@ -5,7 +5,9 @@ use super::exchange::{Client, wire};
 use super::{ClientError, File};
 use crate::wire::dos::{access, attribute};
 use crate::wire::handle_path::{Components, PathStart};
-use crate::wire::name_space::{Delete, ObtainInfo, OpenCreate, Opened, Rename, mode, space};
+use crate::wire::name_space::{
+    Delete, GetNameSpaces, NameSpaces, ObtainInfo, OpenCreate, Opened, Rename, mode, space,
+};
 use crate::wire::name_space_search::{FoundSet, InitSearch, SearchSet, Sequence};
 use crate::wire::volume::{GetVolumeNumber, GetVolumeUsage, VolumeNumber, VolumeUsage};
 use crate::wire::{Codec, Completion, HandlePath, NamedInfo, PathPair, Pstr, Reader, ReturnMask, WireError};
@@ -201,12 +203,25 @@ impl<C: Carrier> Client<C> {
         }
     }
 
+    /// True when a volume has a name space, one of [`space`].
+    pub async fn has_name_space(&mut self, volume: &str, space: u8) -> Result<bool, ClientError> {
+        const STEP: &str = "name spaces";
+        let volume = self.volume_number(volume).await?;
+        let data = self.call(STEP, &GetNameSpaces { volume }.into()).await?;
+        NameSpaces::decode(data).map(|spaces| spaces.ids.contains(&space)).map_err(wire(STEP))
+    }
+
+    async fn volume_number(&mut self, volume: &str) -> Result<u8, ClientError> {
+        const STEP: &str = "volume number";
+        let name = Pstr::new(volume.as_bytes()).map_err(wire(STEP))?;
+        let data = self.call(STEP, &GetVolumeNumber { name }.into()).await?;
+        VolumeNumber::decode(data).map(|reply| reply.volume).map_err(wire(STEP))
+    }
+
     /// Room on a volume.
     pub async fn room(&mut self, volume: &str) -> Result<Room, ClientError> {
         const STEP: &str = "volume usage";
-        let name = Pstr::new(volume.as_bytes()).map_err(wire(STEP))?;
-        let data = self.call(STEP, &GetVolumeNumber { name }.into()).await?;
-        let volume = VolumeNumber::decode(data).map_err(wire(STEP))?.volume;
+        let volume = self.volume_number(volume).await?;
         let data = self.call(STEP, &GetVolumeUsage { volume }.into()).await?;
         let usage = VolumeUsage::decode(data).map_err(wire(STEP))?;
         let bytes = |blocks: u32| u64::from(blocks) * u64::from(usage.sectors_per_block) * 512;

@@ -22,6 +22,25 @@ pub struct Options {
     pub signatures: Level,
     /// Data bytes per call that are proposed, 512 to 61440.
     pub buffer: u16,
+    /// Packet burst, if it is wanted: on datagrams that are not signed, where the server has it.
+    pub burst: Option<BurstOptions>,
+}
+
+/// How bursts are sent. Nothing of it adapts itself: what is asked for is what is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BurstOptions {
+    /// Bytes of a packet, with the headers of the network but without its frame.
+    pub packet: u32,
+    /// Most data bytes of a burst, at most 61440.
+    pub window: u32,
+    /// Pause between the packets of a burst, in steps of 100 µs, that both sides make.
+    pub gap: Duration,
+}
+
+impl Default for BurstOptions {
+    fn default() -> Self {
+        Self { packet: 1500, window: u32::from(MOST_BUFFER), gap: Duration::ZERO }
+    }
 }
 
 impl Default for Options {
@@ -31,6 +50,7 @@ impl Default for Options {
             retry: Duration::from_millis(600),
             signatures: Level::IfAsked,
             buffer: MOST_BUFFER,
+            burst: None,
         }
     }
 }

@@ -117,6 +117,6 @@ impl<C: Carrier> Client<C> {
             let transport = self.conversation.transport();
             self.conversation.sign(Signer::new(&hash, &key, transport));
         }
-        Ok(())
+        self.offer_burst().await
     }
 }

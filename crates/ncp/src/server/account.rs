@@ -89,6 +89,8 @@ pub fn keyed_login<V>(
     }
     connection.logout();
     connection.user = Some(user);
+    // Bursts are not signed.
+    connection.burst = connection.burst.take().filter(|_| !signs);
     connection.signer = signs.then(|| Signer::new(hash, &key, transport));
     Ok(())
 }

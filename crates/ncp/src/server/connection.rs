@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use super::bursts::Burst;
 use super::volume::Node;
 use crate::security::signature::Signer;
 use crate::wire::negotiate::Security;
@@ -57,6 +58,8 @@ pub struct Connection {
     pub key: Option<[u8; 8]>,
     /// Index of the user who logged in.
     pub user: Option<usize>,
+    /// Packet burst, when it was agreed upon.
+    pub burst: Option<Burst>,
     /// The client has ended it.
     pub ended: bool,
     /// Signs and checks packets, from the request behind the login on.
@@ -90,6 +93,7 @@ impl Connection {
             security: Security(0),
             key: None,
             user: None,
+            burst: None,
             ended: false,
             signer: None,
             files: BTreeMap::new(),

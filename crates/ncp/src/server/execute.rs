@@ -8,7 +8,7 @@ use super::names::NameSpace;
 use super::table::Table;
 use super::trees::Wanted;
 use super::volume::{Volume, VolumeResult};
-use super::{Shared, World, account, lock, trees, volumes};
+use super::{Shared, World, account, bursts, lock, trees, volumes};
 use crate::security::signature::Transport;
 use crate::wire::directory::EffectiveRights;
 use crate::wire::info::extended;
@@ -40,6 +40,7 @@ pub fn execute<V: Volume>(
     match request {
         Request::NegotiateBuffer(call) => account::negotiate(connection, call.proposed, out),
         Request::PacketSize(call) => account::packet_size(shared, connection, *call, out),
+        Request::OfferBurst(call) => return bursts::offer(connection, context.transport, *call, out),
         Request::GetServerInfo(_) => account::server_info(shared, lock(context.table).len(), out),
         Request::GetDateAndTime(_) => DateAndTime::put(&context.world.date_and_time(), out),
         Request::GetLoginKey(_) => account::login_key(connection, context.world, out),

@@ -130,21 +130,34 @@ pub fn read<V: Volume>(
     (offset, count): (u64, u16),
     out: &mut Vec<u8>,
 ) -> VolumeResult<()> {
-    let file = connection.file(handle)?;
-    if !file.readable {
-        return Err(Completion::NoReadRights);
-    }
     let start = out.len();
     Be16::put(&0, out);
     if offset % 2 == 1 {
         out.push(0);
     }
     let data = out.len();
-    out.resize(data + usize::from(count), 0);
-    let read = shared.volume(file.place.volume)?.read(file.place.node, offset, &mut out[data..])?;
-    let len = read.min(usize::from(count)) as u16;
-    out.truncate(data + usize::from(len));
+    read_into(shared, connection, handle, (offset, usize::from(count)), out)?;
+    let len = (out.len() - data) as u16;
     out[start..start + 2].copy_from_slice(&len.to_be_bytes());
+    Ok(())
+}
+
+/// Appends up to `count` bytes of a file.
+pub fn read_into<V: Volume>(
+    shared: &Shared<V>,
+    connection: &Connection,
+    handle: ShortHandle,
+    (offset, count): (u64, usize),
+    out: &mut Vec<u8>,
+) -> VolumeResult<()> {
+    let file = connection.file(handle)?;
+    if !file.readable {
+        return Err(Completion::NoReadRights);
+    }
+    let start = out.len();
+    out.resize(start + count, 0);
+    let read = shared.volume(file.place.volume)?.read(file.place.node, offset, &mut out[start..])?;
+    out.truncate(start + read.min(count));
     Ok(())
 }
 

@@ -5,6 +5,7 @@
 //! too.
 
 mod account;
+mod bursts;
 pub mod connection;
 mod execute;
 mod files;
@@ -28,6 +29,7 @@ use packet::Packet;
 use table::Table;
 use volume::{Volume, VolumeResult};
 
+pub use bursts::Datagrams;
 pub use memory::MemoryVolume;
 pub use options::{Options, Peer, User, Watchdog, World};
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sharebench_ncp::security::signature::Transport;
-use sharebench_ncp::server::Peer;
+use sharebench_ncp::server::{Datagrams, Peer};
 use sharebench_ncp::wire::tcp::MAX_MESSAGE;
 use tokio::sync::Semaphore;
 
@@ -21,7 +21,7 @@ const MAX_WAITING: usize = 1024;
 pub(super) async fn serve(socket: UdpSocket, state: Arc<State>) -> io::Result<()> {
     let socket = Arc::new(tokio::net::UdpSocket::from_std(socket)?);
     let waiting = Arc::new(Semaphore::new(MAX_WAITING));
-    let (mut input, mut out) = (vec![0; MAX_MESSAGE], Vec::new());
+    let (mut input, mut out) = (vec![0; MAX_MESSAGE], Datagrams::new());
     let mut watch = tokio::time::interval(WATCH);
     loop {
         let (len, client) = tokio::select! {
@@ -44,31 +44,45 @@ pub(super) async fn serve(socket: UdpSocket, state: Arc<State>) -> io::Result<()
         };
         if !state.blocks {
             out.clear();
-            state.server.receive(Peer::Ip(client), Transport::Udp, &input[..len], &mut out);
-            send(&socket, &out, client).await;
+            state.server.receive_datagram(Peer::Ip(client), Transport::Udp, &input[..len], &mut out);
+            if out.gap.is_zero() {
+                send_all(&socket, &out, client).await;
+            } else {
+                // Others are served in the pauses.
+                let (socket, paced) = (Arc::clone(&socket), std::mem::take(&mut out));
+                tokio::spawn(async move { send_all(&socket, &paced, client).await });
+            }
             continue;
         }
         let Ok(permit) = Arc::clone(&waiting).try_acquire_owned() else { continue };
         let (state, socket, message) = (Arc::clone(&state), Arc::clone(&socket), input[..len].to_vec());
         tokio::spawn(async move {
             let answered = tokio::task::spawn_blocking(move || {
-                let mut out = Vec::new();
-                state.server.receive(Peer::Ip(client), Transport::Udp, &message, &mut out);
+                let mut out = Datagrams::new();
+                state.server.receive_datagram(Peer::Ip(client), Transport::Udp, &message, &mut out);
                 out
             });
             if let Ok(out) = answered.await {
-                send(&socket, &out, client).await;
+                send_all(&socket, &out, client).await;
             }
             drop(permit);
         });
     }
 }
 
+/// Sends the datagrams of an answer, with their pause between them.
+async fn send_all(socket: &tokio::net::UdpSocket, datagrams: &Datagrams, client: SocketAddr) {
+    for (number, datagram) in datagrams.iter().enumerate() {
+        if number > 0 && !datagrams.gap.is_zero() {
+            tokio::time::sleep(datagrams.gap).await;
+        }
+        send(socket, datagram, client).await;
+    }
+}
+
 /// Sends a datagram; whether it arrives is the protocol's business.
 async fn send(socket: &tokio::net::UdpSocket, datagram: &[u8], client: SocketAddr) {
-    if !datagram.is_empty()
-        && let Err(error) = socket.send_to(datagram, client).await
-    {
+    if let Err(error) = socket.send_to(datagram, client).await {
         tracing::debug!(%error, %client, "NCP datagram not sent");
     }
 }

@@ -1,0 +1,182 @@
+//! Sockets of tokio as carriers: TCP and UDP.
+
+use std::io::{self, ErrorKind};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use sharebench_ncp::client::Carrier;
+use sharebench_ncp::security::signature::Transport;
+use sharebench_ncp::wire::tcp::{Direction, message_len};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::{TcpStream, UdpSocket};
+use tokio::time::Instant;
+
+use crate::options::Carriage;
+use crate::timer::Timer;
+
+/// What a reply may have beside file data: headers, signature, and names in replies without data.
+const OVERHEAD: usize = 1024;
+
+/// A socket, and what it received.
+#[derive(Debug)]
+pub(crate) struct Socket {
+    kind: Kind,
+    start: Instant,
+    timer: Timer,
+    input: Box<[u8]>,
+    /// Bytes received, and those of the message at the front that was shown.
+    filled: usize,
+    shown: usize,
+    /// Bytes of the message under way that are sent.
+    sent: usize,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Tcp(TcpStream),
+    Udp(UdpSocket),
+}
+
+impl Socket {
+    /// Connects; replies carry up to `buffer` bytes of data.
+    pub(crate) async fn connect(carriage: Carriage, server: SocketAddr, buffer: u16) -> io::Result<Self> {
+        let kind = match carriage {
+            Carriage::Tcp => {
+                let stream = TcpStream::connect(server).await?;
+                stream.set_nodelay(true)?;
+                Kind::Tcp(stream)
+            }
+            Carriage::Udp => {
+                let any: SocketAddr = match server {
+                    SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
+                    SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
+                };
+                let socket = UdpSocket::bind(any).await?;
+                socket.connect(server).await?;
+                Kind::Udp(socket)
+            }
+        };
+        Ok(Self {
+            kind,
+            start: Instant::now(),
+            timer: Timer::new(),
+            input: vec![0; usize::from(buffer) + OVERHEAD].into_boxed_slice(),
+            filled: 0,
+            shown: 0,
+            sent: 0,
+        })
+    }
+
+    pub(crate) fn local_addr(&self) -> Option<SocketAddr> {
+        match &self.kind {
+            Kind::Tcp(stream) => stream.local_addr().ok(),
+            Kind::Udp(socket) => socket.local_addr().ok(),
+        }
+    }
+
+    /// True when a whole message stands at the front of the input.
+    fn is_whole(&mut self) -> io::Result<bool> {
+        let len = message_len(Direction::Reply, &self.input[..self.filled]);
+        let Some(len) = len.map_err(|error| io::Error::new(ErrorKind::InvalidData, error))? else {
+            return Ok(false);
+        };
+        if len > self.input.len() {
+            let detail = format!("a message of {len} bytes, longer than any that was asked for");
+            return Err(io::Error::new(ErrorKind::InvalidData, detail));
+        }
+        if len <= self.filled {
+            self.shown = len;
+        }
+        Ok(len <= self.filled)
+    }
+
+    fn poll_input(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<bool>> {
+        let mut room = ReadBuf::new(&mut self.input[self.filled..]);
+        match &mut self.kind {
+            Kind::Tcp(stream) => {
+                ready!(Pin::new(stream).poll_read(cx, &mut room))?;
+                let came = room.filled().len();
+                if came == 0 {
+                    return Poll::Ready(Err(ErrorKind::UnexpectedEof.into()));
+                }
+                self.filled += came;
+                Poll::Ready(self.is_whole())
+            }
+            Kind::Udp(socket) => {
+                ready!(socket.poll_recv(cx, &mut room))?;
+                self.filled = room.filled().len();
+                self.shown = self.filled;
+                Poll::Ready(Ok(true))
+            }
+        }
+    }
+}
+
+impl Carrier for Socket {
+    fn transport(&self) -> Transport {
+        match self.kind {
+            Kind::Tcp(_) => Transport::Tcp,
+            Kind::Udp(_) => Transport::Udp,
+        }
+    }
+
+    fn now(&self) -> Duration {
+        self.start.elapsed()
+    }
+
+    fn poll_send(
+        &mut self,
+        cx: &mut Context<'_>,
+        message: &[u8],
+        deadline: Duration,
+    ) -> Poll<io::Result<()>> {
+        while self.sent < message.len() {
+            let rest = &message[self.sent..];
+            let sending = match &mut self.kind {
+                Kind::Tcp(stream) => Pin::new(stream).poll_write(cx, rest),
+                Kind::Udp(socket) => socket.poll_send(cx, rest),
+            };
+            match sending {
+                Poll::Ready(Ok(sent)) => self.sent += sent,
+                Poll::Ready(Err(error)) => {
+                    self.sent = 0;
+                    return Poll::Ready(Err(error));
+                }
+                Poll::Pending => {
+                    ready!(self.timer.poll(cx, self.start + deadline));
+                    self.sent = 0;
+                    return Poll::Ready(Err(ErrorKind::TimedOut.into()));
+                }
+            }
+        }
+        self.sent = 0;
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_receive(&mut self, cx: &mut Context<'_>, until: Duration) -> Poll<io::Result<bool>> {
+        if self.shown > 0 {
+            self.input.copy_within(self.shown..self.filled, 0);
+            self.filled -= self.shown;
+            self.shown = 0;
+            if self.filled > 0 && self.is_whole()? {
+                return Poll::Ready(Ok(true));
+            }
+        }
+        loop {
+            match self.poll_input(cx) {
+                Poll::Ready(Ok(false)) => {}
+                Poll::Ready(done) => return Poll::Ready(done),
+                Poll::Pending => {
+                    ready!(self.timer.poll(cx, self.start + until));
+                    return Poll::Ready(Ok(false));
+                }
+            }
+        }
+    }
+
+    fn message(&self) -> &[u8] {
+        &self.input[..self.shown]
+    }
+}

@@ -1,0 +1,68 @@
+//! Open files of a session: one handle on each of its connections.
+
+use sharebench_model::{ErrorClass, FileRef, OpError};
+use sharebench_ncp::client::File;
+
+/// A file's index takes the lower bits of its [`FileRef`], the count of its reuses the others, so that a reference to a
+/// closed file is noticed.
+const INDEX_BITS: u32 = 20;
+
+/// A file that is open.
+#[derive(Debug, Clone)]
+pub(crate) struct OpenFile {
+    /// By connection.
+    pub(crate) handles: Vec<File>,
+    /// Opened for write-through.
+    pub(crate) through: bool,
+}
+
+#[derive(Debug, Default)]
+struct Place {
+    reuses: u32,
+    file: Option<OpenFile>,
+}
+
+/// The table of open files.
+#[derive(Debug, Default)]
+pub(crate) struct Files {
+    places: Vec<Place>,
+    free: Vec<u32>,
+}
+
+impl Files {
+    /// Keeps an open file; an error when a million are open.
+    pub(crate) fn open(&mut self, file: OpenFile) -> Result<FileRef, OpError> {
+        let index = self.free.pop().unwrap_or(self.places.len() as u32);
+        if index >> INDEX_BITS != 0 {
+            return Err(OpError::new(ErrorClass::Unsupported, "open", "too many open files"));
+        }
+        if index as usize == self.places.len() {
+            self.places.push(Place::default());
+        }
+        let place = &mut self.places[index as usize];
+        place.file = Some(file);
+        Ok(FileRef((place.reuses << INDEX_BITS) | index))
+    }
+
+    /// The open file of a reference.
+    pub(crate) fn get(&self, file: FileRef) -> Result<&OpenFile, OpError> {
+        let place = self.places.get((file.0 & ((1 << INDEX_BITS) - 1)) as usize);
+        let place = place.filter(|place| place.reuses << INDEX_BITS == file.0 & !((1 << INDEX_BITS) - 1));
+        place.and_then(|place| place.file.as_ref()).ok_or_else(void)
+    }
+
+    /// Forgets a file, which is void from now on.
+    pub(crate) fn close(&mut self, file: FileRef) -> Result<OpenFile, OpError> {
+        self.get(file)?;
+        let index = file.0 & ((1 << INDEX_BITS) - 1);
+        let place = &mut self.places[index as usize];
+        // The count wraps: a reference is then taken for one of 4096 files before.
+        place.reuses = (place.reuses + 1) % (1 << (32 - INDEX_BITS));
+        self.free.push(index);
+        place.file.take().ok_or_else(void)
+    }
+}
+
+fn void() -> OpError {
+    OpError::new(ErrorClass::Stale, "file", "not an open file of this session")
+}

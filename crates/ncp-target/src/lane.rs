@@ -1,0 +1,174 @@
+//! One connection of a session: one operation under way at most.
+
+use std::task::{Context, Poll, ready};
+
+use sharebench_model::{DataOp, ErrorClass, OpError, Slot};
+use sharebench_ncp::client::{Client, ClientError, File};
+
+use crate::carrier::Socket;
+use crate::failure::{failure, is_harmless};
+
+/// A data operation under way.
+#[derive(Debug, Clone, Copy)]
+struct Pending {
+    slot: Slot,
+    op: DataOp,
+    file: File,
+    /// Bytes transferred, and those of the request under way.
+    done: u32,
+    part: u32,
+    /// Requests sent before it.
+    before: u64,
+}
+
+/// The end of a data operation.
+pub(crate) struct Ended {
+    pub(crate) slot: Slot,
+    pub(crate) op: DataOp,
+    pub(crate) result: Result<u32, OpError>,
+    pub(crate) requests: u32,
+}
+
+/// A connection, and what is under way on it.
+#[derive(Debug)]
+pub(crate) struct Lane {
+    client: Client<Socket>,
+    pending: Option<Pending>,
+    lost: Option<OpError>,
+}
+
+impl Lane {
+    pub(crate) const fn new(client: Client<Socket>) -> Self {
+        Self { client, pending: None, lost: None }
+    }
+
+    /// The client, for calls on names.
+    ///
+    /// # Errors
+    /// The connection is lost, or a call on it was abandoned.
+    pub(crate) fn client(&mut self) -> Result<&mut Client<Socket>, OpError> {
+        if self.client.is_waiting() && self.lost.is_none() {
+            let detail = "an earlier call was abandoned";
+            self.lost = Some(OpError::new(ErrorClass::Disconnected, "call", detail));
+        }
+        match &self.lost {
+            Some(error) => Err(OpError::new(ErrorClass::Disconnected, error.step, error.detail.clone())),
+            None => Ok(&mut self.client),
+        }
+    }
+
+    /// What the client is, whatever became of the connection.
+    pub(crate) const fn peek(&self) -> &Client<Socket> {
+        &self.client
+    }
+
+    /// The engine's word for a failure, which may end the connection.
+    pub(crate) fn failed(&mut self, error: &ClientError) -> OpError {
+        let failed = failure(error);
+        if !is_harmless(error) {
+            self.lost.get_or_insert(failed.clone());
+        }
+        failed
+    }
+
+    /// Requests sent, those sent again included.
+    pub(crate) const fn sent(&self) -> u64 {
+        let counts = self.client.counts();
+        counts.requests + counts.resent
+    }
+
+    /// Begins a data operation on a slot, whose buffer holds what a write sends. What one request cannot carry takes
+    /// several, one after another.
+    pub(crate) fn begin(&mut self, slot: Slot, op: DataOp, file: File, buffer: &[u8]) -> Result<(), OpError> {
+        if self.pending.is_some() {
+            let detail = "one request of a connection is under way at a time";
+            return Err(OpError::new(ErrorClass::Busy, "submit", detail));
+        }
+        let pending = Pending { slot, op, file, done: 0, part: 0, before: self.sent() };
+        self.pending = Some(self.begin_part(pending, buffer)?);
+        Ok(())
+    }
+
+    /// Begins the next request of an operation.
+    fn begin_part(&mut self, pending: Pending, buffer: &[u8]) -> Result<Pending, OpError> {
+        let (file, done) = (pending.file, pending.done);
+        let client = self.client()?;
+        let part = |offset: u64, len: u32| {
+            let at = offset.saturating_add(u64::from(done));
+            (at, client.share(at, (len - done) as usize) as u32)
+        };
+        let (begun, part) = match pending.op {
+            DataOp::Read { offset, len, .. } => {
+                let (at, part) = part(offset, len);
+                (client.begin_read(file, at, part as usize), part)
+            }
+            DataOp::Write { offset, len, .. } => {
+                let (at, part) = part(offset, len);
+                let data = buffer.get(done as usize..(done + part) as usize).unwrap_or_default();
+                (client.begin_write(file, at, data), part)
+            }
+            DataOp::Flush { .. } => {
+                client.begin_commit(file);
+                (Ok(()), 0)
+            }
+        };
+        begun.map_err(|error| failure(&error))?;
+        Ok(Pending { part, ..pending })
+    }
+
+    /// Ready when the operation under way has ended; pending for ever when there is none. What was read is put into
+    /// the slot's buffer.
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>, buffers: &mut [Box<[u8]>]) -> Poll<Ended> {
+        let Some(mut pending) = self.pending else { return Poll::Pending };
+        let buffer: &mut [u8] = buffers.get_mut(pending.slot.0 as usize).map_or(&mut [], |buffer| buffer);
+        let result = loop {
+            if let Err(error) = ready!(self.client.poll(cx)) {
+                break Err(self.failed(&error));
+            }
+            match self.end_part(&mut pending, buffer) {
+                Ok(false) => {}
+                Ok(true) => break Ok(pending.done),
+                Err(error) => break Err(error),
+            }
+            match self.begin_part(pending, buffer) {
+                Ok(next) => (pending, self.pending) = (next, Some(next)),
+                Err(error) => break Err(error),
+            }
+        };
+        self.pending = None;
+        let requests = (self.sent() - pending.before) as u32;
+        Poll::Ready(Ended { slot: pending.slot, op: pending.op, result, requests })
+    }
+
+    /// Takes what a request brought; true when it was the last of its operation.
+    fn end_part(&mut self, pending: &mut Pending, buffer: &mut [u8]) -> Result<bool, OpError> {
+        let (done, part) = (pending.done, pending.part);
+        match pending.op {
+            DataOp::Read { offset, len, .. } => {
+                let data = match self.client.read_data(offset + u64::from(done), part as usize) {
+                    Ok(data) => data,
+                    Err(error) => return Err(self.failed(&error)),
+                };
+                if let Some(place) = buffer.get_mut(done as usize..done as usize + data.len()) {
+                    place.copy_from_slice(data);
+                }
+                pending.done += data.len() as u32;
+                // Less than was asked for is the end of the file.
+                Ok(pending.done >= len || data.len() < part as usize)
+            }
+            DataOp::Write { len, .. } => {
+                pending.done += part;
+                Ok(pending.done >= len)
+            }
+            DataOp::Flush { .. } => Ok(true),
+        }
+    }
+
+    /// Logs out and ends the connection, if it stands.
+    pub(crate) async fn end(self) {
+        if self.lost.is_none() && !self.client.is_waiting() {
+            // Errors are of no interest any more.
+            let _ = self.client.disconnect().await;
+        }
+    }
+}

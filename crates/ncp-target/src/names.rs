@@ -1,0 +1,191 @@
+//! Operations on names: each is the shortest honest sequence of calls.
+
+use sharebench_model::{Entry, ErrorClass, IoPolicy, MetaOp, MetaYield, OpError, OpenHow, Space, Stat};
+use sharebench_ncp::client::{About, Access, Client, ClientError, Path};
+use sharebench_ncp::wire::Completion;
+
+use crate::carrier::Socket;
+use crate::files::OpenFile;
+use crate::session::NcpSession;
+use crate::target::check_policy;
+
+/// Most entries taken from one directory.
+const MAX_ENTRIES: usize = 4 << 20;
+
+impl NcpSession {
+    pub(crate) async fn perform(&mut self, op: &MetaOp) -> Result<MetaYield, OpError> {
+        match op {
+            MetaOp::Open { path, how, policy } => self.open(path, *how, *policy).await,
+            MetaOp::Close { file } => {
+                let open = self.files.close(*file)?;
+                for (lane, handle) in self.lanes.iter_mut().zip(open.handles) {
+                    let closed = lane.client()?.close(handle).await;
+                    closed.map_err(|error| lane.failed(&error))?;
+                }
+                Ok(MetaYield::Done)
+            }
+            MetaOp::SetSize { file, size } => {
+                let handle = self.files.get(*file)?.handles.first().copied();
+                let handle = handle.ok_or_else(|| no_connection("set size"))?;
+                self.done(async |client| client.resize(handle, *size).await).await
+            }
+            MetaOp::Stat { path } => self.stat(path).await.map(MetaYield::Stat),
+            MetaOp::List { path } => self.list(path).await,
+            MetaOp::Remove { path } => {
+                let path = self.path(path)?;
+                self.done(async |client| client.delete(&path).await).await
+            }
+            MetaOp::MakeDir { path } => {
+                let path = self.path(path)?;
+                self.done(async |client| client.make_directory(&path).await).await
+            }
+            MetaOp::RemoveDir { path } => {
+                let path = self.path(path)?;
+                self.done(async |client| client.remove_directory(&path).await).await
+            }
+            MetaOp::Rename { from, to } => self.rename(from, to).await,
+            MetaOp::Space => {
+                let volume = self.volume.clone();
+                let room = self.ask(async |client| client.room(&volume).await).await?;
+                Ok(MetaYield::Space(Space { total: room.total, available: room.free }))
+            }
+            MetaOp::DropCache { .. } | MetaOp::Residency { .. } => {
+                let detail = "this client caches no file data";
+                Err(OpError::new(ErrorClass::Unsupported, "client cache", detail))
+            }
+            MetaOp::Map { .. } => {
+                let detail = "this client has no memory of the file to map";
+                Err(OpError::new(ErrorClass::Unsupported, "map", detail))
+            }
+        }
+    }
+
+    /// The path of a name below the target's directory.
+    fn path(&self, path: &str) -> Result<Path, OpError> {
+        let unfit = |detail: String| OpError::new(ErrorClass::Unsupported, "path", detail);
+        let below: Vec<&str> = path.split('/').filter(|name| !name.is_empty()).collect();
+        if let Some(name) = below.iter().find(|name| matches!(**name, "." | "..") || name.contains('\0')) {
+            return Err(unfit(format!("'{name}' is not a name")));
+        }
+        let names = self.base.iter().map(String::as_str).chain(below);
+        Path::new(self.space, names.map(str::as_bytes)).map_err(|error| unfit(error.to_string()))
+    }
+
+    /// Makes calls on the first connection.
+    async fn ask<T>(
+        &mut self,
+        calls: impl AsyncFnOnce(&mut Client<Socket>) -> Result<T, ClientError>,
+    ) -> Result<T, OpError> {
+        let lane = self.lanes.first_mut().ok_or_else(|| no_connection("call"))?;
+        let done = calls(lane.client()?).await;
+        done.map_err(|error| lane.failed(&error))
+    }
+
+    async fn done(
+        &mut self,
+        calls: impl AsyncFnOnce(&mut Client<Socket>) -> Result<(), ClientError>,
+    ) -> Result<MetaYield, OpError> {
+        self.ask(calls).await.map(|()| MetaYield::Done)
+    }
+
+    /// Opens a file on every connection; a new one is made on the first.
+    async fn open(&mut self, path: &str, how: OpenHow, policy: IoPolicy) -> Result<MetaYield, OpError> {
+        check_policy(policy).map_err(|refusal| refusal.at_open())?;
+        let through = policy.writes_through();
+        let path = self.path(path)?;
+        let mut access = match how {
+            OpenHow::Read => Access::Read,
+            OpenHow::ReadWrite => Access::ReadWrite,
+            OpenHow::CreateNew => Access::CreateNew,
+        };
+        let (mut handles, mut size) = (Vec::with_capacity(self.lanes.len()), 0);
+        for index in 0..self.lanes.len() {
+            let lane = &mut self.lanes[index];
+            let opened = lane.client()?.open(&path, access, through).await;
+            let (handle, about) = match opened {
+                Ok(opened) => opened,
+                Err(error) => {
+                    let failed = lane.failed(&error);
+                    self.let_go(handles).await;
+                    return Err(failed);
+                }
+            };
+            handles.push(handle);
+            if access == Access::CreateNew {
+                access = Access::ReadWrite;
+            } else if index == 0 {
+                let lane = &mut self.lanes[index];
+                size = match about.size {
+                    // More than 32 bits can tell.
+                    u32::MAX if lane.peek().is_large() => {
+                        let told = lane.client()?.size(handle).await;
+                        told.map_err(|error| lane.failed(&error))?
+                    }
+                    size => u64::from(size),
+                };
+            }
+        }
+        let file = self.files.open(OpenFile { handles, through })?;
+        Ok(MetaYield::Opened { file, size })
+    }
+
+    /// Closes what was opened of a file that could not be opened everywhere.
+    async fn let_go(&mut self, handles: Vec<sharebench_ncp::client::File>) {
+        for (lane, handle) in self.lanes.iter_mut().zip(handles) {
+            if let Ok(client) = lane.client() {
+                // The open has failed already; this may as well.
+                let _ = client.close(handle).await;
+            }
+        }
+    }
+
+    async fn stat(&mut self, path: &str) -> Result<Stat, OpError> {
+        let path = self.path(path)?;
+        let about: About = self.ask(async |client| client.about(&path).await).await?;
+        let far = about.size == u32::MAX && self.lanes.first().is_some_and(|lane| lane.peek().is_large());
+        if !far {
+            return Ok(Stat { size: u64::from(about.size), directory: about.directory });
+        }
+        // More than 32 bits can tell: only an open file has a size of 64.
+        let size = async |client: &mut Client<Socket>| {
+            let (file, _) = client.open(&path, Access::Read, false).await?;
+            let size = client.size(file).await?;
+            client.close(file).await.map(|()| size)
+        };
+        Ok(Stat { size: self.ask(size).await?, directory: false })
+    }
+
+    async fn list(&mut self, path: &str) -> Result<MetaYield, OpError> {
+        let path = self.path(path)?;
+        let (mut entries, mut strange) = (Vec::new(), false);
+        let each = |name: &[u8], about: About| match std::str::from_utf8(name) {
+            Ok(name) => entries.push(Entry { name: name.to_owned(), directory: about.directory }),
+            Err(_) => strange = true,
+        };
+        self.ask(async |client| client.list(&path, MAX_ENTRIES, each).await).await?;
+        if strange {
+            return Err(OpError::new(ErrorClass::Unsupported, "search", "a name is not UTF-8"));
+        }
+        Ok(MetaYield::Entries(entries))
+    }
+
+    /// NCP renames to free names only: an existing file goes first.
+    async fn rename(&mut self, from: &str, to: &str) -> Result<MetaYield, OpError> {
+        let (from, to) = (self.path(from)?, self.path(to)?);
+        self.done(async |client| match client.rename(&from, &to).await {
+            Err(ClientError::Refused {
+                completion: Completion::AllNamesExist | Completion::FileExists,
+                ..
+            }) => {
+                client.delete(&to).await?;
+                client.rename(&from, &to).await
+            }
+            done => done,
+        })
+        .await
+    }
+}
+
+fn no_connection(step: &'static str) -> OpError {
+    OpError::new(ErrorClass::Disconnected, step, "no connection")
+}

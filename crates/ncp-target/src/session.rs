@@ -1,0 +1,170 @@
+//! A volume over one connection, or several that share its slots, as the engine drives it.
+
+use std::task::{Context, Poll};
+
+use sharebench_model::{
+    DataOp, ErrorClass, Facts, MetaOp, MetaReply, OpError, PolicyCount, Reply, Slot, Stability, WireCount,
+};
+use sharebench_target::{LocalBoxFuture, Session};
+
+use crate::files::Files;
+use crate::lane::{Ended, Lane};
+
+/// One motor's connections to a volume: slot `n` is served by connection `n`.
+#[derive(Debug)]
+pub(crate) struct NcpSession {
+    pub(crate) lanes: Vec<Lane>,
+    pub(crate) files: Files,
+    pub(crate) volume: String,
+    /// Components of the target's directory, the volume first.
+    pub(crate) base: Vec<String>,
+    /// Name space of all names.
+    pub(crate) space: u8,
+    pub(crate) facts: Facts,
+    buffers: Vec<Box<[u8]>>,
+    /// Larger records take several requests.
+    splits: bool,
+    /// Replies of submissions that never left.
+    refused: Vec<Reply>,
+    payload: (u64, u64),
+    policy: PolicyCount,
+}
+
+impl NcpSession {
+    pub(crate) fn new(
+        lanes: Vec<Lane>,
+        base: Vec<String>,
+        space: u8,
+        facts: Facts,
+        buffers: Vec<Box<[u8]>>,
+        splits: bool,
+    ) -> Self {
+        let volume = base.first().cloned().unwrap_or_default();
+        Self {
+            lanes,
+            files: Files::default(),
+            volume,
+            base,
+            space,
+            facts,
+            buffers,
+            splits,
+            refused: Vec::new(),
+            payload: (0, 0),
+            policy: PolicyCount::default(),
+        }
+    }
+
+    fn try_submit(&mut self, slot: Slot, op: DataOp) -> Result<(), OpError> {
+        let index = slot.0 as usize;
+        let (step, file, offset, len) = match op {
+            DataOp::Read { file, offset, len } => ("read", file, offset, len),
+            DataOp::Write { file, offset, len, .. } => ("write", file, offset, len),
+            DataOp::Flush { file } => ("commit", file, 0, 0),
+        };
+        let unfit = |detail: String| Err(OpError::new(ErrorClass::Unsupported, step, detail));
+        let open = self.files.get(file)?;
+        let Some(lane) = self.lanes.get_mut(index) else {
+            return Err(OpError::new(ErrorClass::Busy, "submit", "the slot does not exist"));
+        };
+        let carried = lane.peek().share(offset, len as usize);
+        if len as usize > carried && !self.splits {
+            return unfit(format!(
+                "record of {len} bytes: one request carries {carried} here; split=on makes several of it"
+            ));
+        }
+        if let DataOp::Write { len: 0, .. } = op {
+            return unfit("a write of nothing would set the size of the file".into());
+        }
+        if let DataOp::Write { stability: Stability::Durable, .. } = op
+            && !open.through
+        {
+            let detail =
+                "NCP writes through for open files only, not for single writes: open with sync=write-through";
+            return unfit(detail.into());
+        }
+        let (Some(handle), Some(buffer)) = (open.handles.get(index), self.buffers.get(index)) else {
+            return Err(OpError::new(ErrorClass::Busy, "submit", "the slot does not exist"));
+        };
+        let Some(data) = buffer.get(..len as usize) else {
+            return unfit(format!("record of {len} bytes exceeds its slot"));
+        };
+        let through = open.through && matches!(op, DataOp::Write { .. });
+        lane.begin(slot, op, *handle, data)?;
+        self.policy.through += u64::from(through);
+        Ok(())
+    }
+
+    fn count(&mut self, ended: &Ended) {
+        if let Ok(bytes) = ended.result {
+            match ended.op {
+                DataOp::Read { .. } => self.payload.1 += u64::from(bytes),
+                DataOp::Write { .. } => self.payload.0 += u64::from(bytes),
+                DataOp::Flush { .. } => {}
+            }
+        }
+    }
+}
+
+impl Session for NcpSession {
+    fn facts(&self) -> Facts {
+        let mut facts = self.facts.clone();
+        let resent: u64 = self.lanes.iter().map(|lane| lane.peek().counts().resent).sum();
+        facts.insert("resent".into(), resent.to_string());
+        facts
+    }
+
+    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
+        &mut self.buffers[slot.0 as usize]
+    }
+
+    fn submit(&mut self, slot: Slot, op: DataOp) {
+        if let Err(error) = self.try_submit(slot, op) {
+            self.refused.push(Reply { slot, result: Err(error), requests: 0 });
+        }
+    }
+
+    fn poll_replies(&mut self, cx: &mut Context<'_>, replies: &mut Vec<Reply>) -> Poll<()> {
+        let before = replies.len();
+        replies.append(&mut self.refused);
+        for index in 0..self.lanes.len() {
+            if let Poll::Ready(ended) = self.lanes[index].poll(cx, &mut self.buffers) {
+                self.count(&ended);
+                replies.push(Reply { slot: ended.slot, result: ended.result, requests: ended.requests });
+            }
+        }
+        if replies.len() > before { Poll::Ready(()) } else { Poll::Pending }
+    }
+
+    fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
+        Box::pin(async move {
+            let before = self.wire().requests;
+            let result = self.perform(&op).await;
+            MetaReply { result, requests: (self.wire().requests - before) as u32 }
+        })
+    }
+
+    fn wire(&self) -> WireCount {
+        let (payload_sent, payload_received) = self.payload;
+        let mut wire = WireCount { payload_sent, payload_received, ..WireCount::default() };
+        for lane in &self.lanes {
+            let counts = lane.peek().counts();
+            wire.requests += lane.sent();
+            wire.sent += counts.sent;
+            wire.received += counts.received;
+        }
+        wire
+    }
+
+    fn policy_count(&self) -> PolicyCount {
+        self.policy
+    }
+
+    fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
+        Box::pin(async move {
+            for lane in self.lanes {
+                lane.end().await;
+            }
+        })
+    }
+}

@@ -1,0 +1,178 @@
+//! A session from nothing: address, connections, logins, volume, directory.
+
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use sharebench_model::{ErrorClass, Facts};
+use sharebench_ncp::client::{Client, ClientError, Login, Options, Path};
+use sharebench_ncp::wire::Completion;
+use sharebench_ncp::wire::name_space::space;
+use sharebench_target::{SessionSpec, UrlPart};
+
+use crate::carrier::Socket;
+use crate::failure::failure;
+use crate::lane::Lane;
+use crate::options::{Carriage, Names, NcpOptions};
+use crate::session::NcpSession;
+
+/// Connections are ended this long after the deadline of a session that is being opened.
+const GRACE: Duration = Duration::from_millis(1);
+
+/// Room for the largest packet of a burst.
+const LEAST_INPUT: u16 = 9000;
+
+/// What to look at when a session cannot be opened, and what happened.
+#[derive(Debug)]
+pub(crate) struct SetupError {
+    pub(crate) part: UrlPart,
+    pub(crate) class: ErrorClass,
+    pub(crate) detail: String,
+}
+
+impl SetupError {
+    fn new(part: UrlPart, class: ErrorClass, detail: impl Into<String>) -> Self {
+        Self { part, class, detail: detail.into() }
+    }
+
+    fn of(part: UrlPart, error: &ClientError) -> Self {
+        let failed = failure(error);
+        // Only a refusal can be blamed on what was asked; the rest is the connection's.
+        let part = if matches!(error, ClientError::Refused { .. }) { part } else { UrlPart::Port };
+        Self::new(part, failed.class, format!("{}: {}", failed.step, failed.detail))
+    }
+}
+
+/// Opens a session.
+pub(crate) async fn open_session(options: &NcpOptions, spec: &SessionSpec) -> Result<NcpSession, SetupError> {
+    let late = || {
+        let detail = format!("no session within {:?}", spec.connect_timeout);
+        SetupError::new(UrlPart::Host, ErrorClass::Timeout, detail)
+    };
+    let opening = open(options, spec);
+    tokio::time::timeout(spec.connect_timeout + GRACE, opening).await.map_err(|_| late())?
+}
+
+async fn open(options: &NcpOptions, spec: &SessionSpec) -> Result<NcpSession, SetupError> {
+    let server = resolve(options).await?;
+    let mut lanes = Vec::new();
+    for _ in 0..options.connections {
+        lanes.push(Lane::new(connect(options, spec, server).await?));
+    }
+    let mut facts = Facts::new();
+    let space = match lanes.first_mut().map(Lane::client) {
+        Some(Ok(client)) => survey(options, client, &mut facts).await?,
+        _ => space::DOS,
+    };
+    let slots = lanes.len().min(spec.slots.max(1) as usize);
+    let buffers = (0..slots).map(|_| vec![0; spec.slot_bytes as usize].into_boxed_slice()).collect();
+    let base = std::iter::once(options.volume.clone()).chain(options.directory.iter().cloned()).collect();
+    lanes.truncate(slots);
+    Ok(NcpSession::new(lanes, base, space, facts, buffers, options.splits))
+}
+
+async fn resolve(options: &NcpOptions) -> Result<SocketAddr, SetupError> {
+    let unknown = |detail: String| SetupError::new(UrlPart::Host, ErrorClass::NotFound, detail);
+    let found = tokio::net::lookup_host((options.host.as_str(), options.port)).await;
+    let mut found = found.map_err(|error| unknown(error.to_string()))?;
+    found.next().ok_or_else(|| unknown("the name has no address".into()))
+}
+
+/// A connection whose user is logged in.
+async fn connect(
+    options: &NcpOptions,
+    spec: &SessionSpec,
+    server: SocketAddr,
+) -> Result<Client<Socket>, SetupError> {
+    let most = options.buffer.max(LEAST_INPUT);
+    let carrier = Socket::connect(options.carriage, server, most).await;
+    let carrier = carrier.map_err(|error| {
+        let part = match error.kind() {
+            io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable => UrlPart::Host,
+            _ => UrlPart::Port,
+        };
+        SetupError::new(part, ErrorClass::Disconnected, format!("{server}: {error}"))
+    })?;
+    let behaviour = Options {
+        timeout: spec.connect_timeout,
+        retry: options.retry,
+        signatures: options.signatures,
+        buffer: options.buffer,
+        burst: options.burst,
+    };
+    let client = Client::connect(carrier, behaviour).await;
+    let mut client = client.map_err(|error| SetupError::of(UrlPart::Host, &error))?;
+    let login = Login { user: &options.user, password: options.password.expose() };
+    match client.login(login).await {
+        Ok(()) => Ok(client),
+        Err(error) => Err(login_failure(&error)),
+    }
+}
+
+fn login_failure(error: &ClientError) -> SetupError {
+    let (part, class) = match error {
+        ClientError::NotSigned { .. }
+        | ClientError::Refused { completion: Completion::SignatureRequired, .. } => {
+            (UrlPart::Option("sign"), ErrorClass::Refused)
+        }
+        // A bindery says "failure" to a wrong password, and "no such object" to a wrong name.
+        ClientError::Refused { .. } => (UrlPart::Credentials, ErrorClass::Refused),
+        _ => return SetupError::of(UrlPart::Credentials, error),
+    };
+    let failed = failure(error);
+    SetupError::new(part, class, format!("{}: {}", failed.step, failed.detail))
+}
+
+/// Looks at server, volume and directory; the name space to use.
+async fn survey(
+    options: &NcpOptions,
+    client: &mut Client<Socket>,
+    facts: &mut Facts,
+) -> Result<u8, SetupError> {
+    let of_share = |error| SetupError::of(UrlPart::Share, &error);
+    let info = client.server_info().await.map_err(of_share)?;
+    let long = options.names != Names::Dos
+        && client.has_name_space(&options.volume, space::LONG).await.map_err(of_share)?;
+    if options.names == Names::Long && !long {
+        let detail = format!("volume {} has no long names", options.volume);
+        return Err(SetupError::new(UrlPart::Option("names"), ErrorClass::Unsupported, detail));
+    }
+    let space = if long { space::LONG } else { space::DOS };
+    let names = std::iter::once(&options.volume).chain(&options.directory).map(String::as_bytes);
+    let unfit = |detail: String| SetupError::new(UrlPart::Path, ErrorClass::Unsupported, detail);
+    let path = Path::new(space, names).map_err(|error| unfit(error.to_string()))?;
+    let about = client.about(&path).await.map_err(|error| SetupError::of(UrlPart::Path, &error))?;
+    if !about.directory {
+        return Err(SetupError::new(UrlPart::Path, ErrorClass::NotFound, "not a directory"));
+    }
+    let name = String::from_utf8_lossy(&info.name).trim_end_matches('\0').to_owned();
+    let local = client.carrier().local_addr().map(|addr| addr.to_string());
+    for (fact, value) in [
+        ("transport", options.carriage.name().to_owned()),
+        ("server", format!("{name} {}.{:02}", info.major, info.minor)),
+        ("buffer", client.buffer().to_string()),
+        ("split", if options.splits { "on" } else { "off" }.to_owned()),
+        ("signed", client.signs().to_string()),
+        ("sign_level", (options.signatures as u8).to_string()),
+        ("large_files", client.is_large().to_string()),
+        ("names", if long { "long" } else { "dos" }.to_owned()),
+        ("connections", options.connections.to_string()),
+        ("requests_per_connection", "1".to_owned()),
+        ("client_cache", "none".to_owned()),
+        ("local_addr", local.unwrap_or_default()),
+    ] {
+        facts.insert(fact.into(), value);
+    }
+    let window = client.window();
+    if let Some(burst) = options.burst {
+        let agreed = if window == 0 { "refused".to_owned() } else { "on".to_owned() };
+        facts.insert("burst".into(), agreed);
+        facts.insert("burst_window".into(), window.to_string());
+        facts.insert("burst_packet".into(), burst.packet.to_string());
+        facts.insert("burst_gap".into(), format!("{:?}", burst.gap));
+    }
+    if options.carriage == Carriage::Udp {
+        facts.insert("retry".into(), format!("{:?}", options.retry));
+    }
+    Ok(space)
+}

@@ -1,0 +1,91 @@
+//! A volume of an NCP server as a target.
+
+use sharebench_model::{CachePolicy, ErrorClass, IoPolicy};
+use sharebench_target::{
+    Capabilities, ConnectError, LocalBoxFuture, PolicyRefusal, PolicyTerms, Secret, Session, SessionSpec,
+    Target, TargetUrl, UrlError, UrlPart,
+};
+
+use crate::options::NcpOptions;
+use crate::setup::open_session;
+
+/// Largest record that is made several requests of.
+const MAX_SPLIT: u32 = 16 << 20;
+
+/// A directory of a volume: `ncp://user@host[:port]/VOLUME/dir?option=value`.
+///
+/// The port defaults to 524, the user to GUEST. Options: `transport=` tcp (default) or udp; `sign=0..3`, the level of
+/// packet signatures (default 1: if the server demands them); `buffer=` data bytes of a request that are proposed, 512
+/// to 61440 (default; over UDP 32768); `split=on` makes several requests, one after another, of records above that, which
+/// are refused otherwise; `burst=on`, over UDP, sends what one packet does not carry as packet bursts of `window=` data
+/// bytes (default 61440) in packets of `packet=` bytes (default 1500) with a pause of `gap=` between them (default none);
+/// `retry=` the first pause before a datagram is sent again (default 600ms);
+/// `names=` auto (default), long or dos; `connections=` connections of a session, each with one request under way, and
+/// so its queue depth (default 1).
+#[derive(Debug, Clone)]
+pub struct NcpTarget {
+    url: String,
+    options: NcpOptions,
+}
+
+impl NcpTarget {
+    /// Checks a URL; an option this adapter does not know is an error.
+    pub fn from_url(url: TargetUrl, password: Secret) -> Result<Self, UrlError> {
+        Ok(Self { url: url.to_string(), options: NcpOptions::from_url(url, password)? })
+    }
+
+    fn failure(&self, part: UrlPart, class: ErrorClass, detail: String) -> ConnectError {
+        ConnectError { url: self.url.clone(), part, class, detail }
+    }
+}
+
+/// This client caches nothing, so that without a local cache is as ever; files are opened for write-through.
+pub(crate) fn check_policy(wanted: IoPolicy) -> Result<PolicyTerms, PolicyRefusal> {
+    if wanted.cache == CachePolicy::Unbuffered {
+        let reason =
+            "NCP has no request that passes the server's cache; no-local is what this client always does";
+        return Err(PolicyRefusal::cache(wanted, reason));
+    }
+    Ok(PolicyTerms::ANY)
+}
+
+impl Target for NcpTarget {
+    fn url(&self) -> String {
+        self.url.clone()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            protocol: "ncp",
+            max_queue_depth: self.options.connections,
+            max_record: if self.options.splits { MAX_SPLIT } else { self.options.most_record() },
+            wire_counted: true,
+            drop_cache: false,
+            mapping: false,
+            blocking: false,
+        }
+    }
+
+    fn policy(&self, wanted: IoPolicy) -> Result<PolicyTerms, PolicyRefusal> {
+        check_policy(wanted)
+    }
+
+    fn connect<'a>(
+        &'a self,
+        spec: &'a SessionSpec,
+    ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
+        Box::pin(async move {
+            if spec.slots > self.options.connections {
+                let detail = format!(
+                    "{} requests in flight: NCP has one per connection, and this target {}; give connections={}",
+                    spec.slots, self.options.connections, spec.slots
+                );
+                return Err(self.failure(UrlPart::Option("connections"), ErrorClass::Unsupported, detail));
+            }
+            match open_session(&self.options, spec).await {
+                Ok(session) => Ok(Box::new(session) as Box<dyn Session>),
+                Err(error) => Err(self.failure(error.part, error.class, error.detail)),
+            }
+        })
+    }
+}

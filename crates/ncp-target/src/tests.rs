@@ -1,0 +1,214 @@
+//! The adapter at the embedded server: conformance over each transport, and mistakes that are told apart.
+
+use std::net::UdpSocket;
+use std::sync::Arc;
+use std::time::Duration;
+
+use sharebench_model::{
+    DataOp, ErrorClass, IoPolicy, MetaOp, MetaYield, OpenHow, Slot, Stability, SyncPolicy,
+};
+use sharebench_ncp::security::level::Level;
+use sharebench_server::{MemoryVolume, NcpServer, NcpServerOptions};
+use sharebench_target::conformance::Suite;
+use sharebench_target::{
+    Capabilities, ConnectError, Secret, Session, SessionSpec, Target, TargetUrl, UrlPart, call, reply_for,
+};
+
+use crate::NcpTarget;
+
+const PASSWORD: &str = "Pass word";
+
+/// A server whose volume is SHARE, with the user lab.
+fn server(signatures: Level) -> NcpServer {
+    let users = vec![("lab".to_owned(), Secret::new(PASSWORD))];
+    let options = NcpServerOptions { users, signatures, threads: 1, ..NcpServerOptions::default() };
+    let volume = Arc::new(MemoryVolume::new(256 << 20));
+    NcpServer::start("127.0.0.1:0".parse().unwrap(), volume, options).unwrap()
+}
+
+fn target(text: &str, password: &str) -> NcpTarget {
+    NcpTarget::from_url(TargetUrl::parse(text).unwrap(), Secret::new(password)).unwrap()
+}
+
+fn at(server: &NcpServer, rest: &str) -> NcpTarget {
+    target(&format!("ncp://lab@{}/{rest}", server.addr()), PASSWORD)
+}
+
+async fn connect(target: &NcpTarget, slots: u32, slot_bytes: u32) -> Result<Box<dyn Session>, ConnectError> {
+    let spec = SessionSpec { slots, slot_bytes, connect_timeout: Duration::from_secs(10) };
+    target.connect(&spec).await
+}
+
+fn refused(connected: Result<Box<dyn Session>, ConnectError>) -> ConnectError {
+    connected.err().expect("a session that cannot be")
+}
+
+#[tokio::test]
+async fn it_conforms_over_every_transport_signed_and_unsigned() {
+    let server = server(Level::IfAsked);
+    // Durable writes to files opened without write-through do not exist in this protocol.
+    let skip = &["flush and durable write"][..];
+    for options in [
+        "",
+        "?sign=3",
+        "?connections=4",
+        "?transport=udp",
+        "?transport=udp&sign=2",
+        "?transport=udp&buffer=1024&sign=3&connections=2",
+        "?transport=udp&burst=on",
+        "?transport=udp&burst=on&window=8192&packet=4000",
+    ] {
+        let target = at(&server, &format!("share{options}"));
+        let suite = Suite { skip, secret: Some(PASSWORD.into()), ..Suite::default() };
+        let summary = suite.run(&target).await.unwrap_or_else(|failures| panic!("{options}: {failures}"));
+        assert!(summary.counted.requests > 1000, "{options}: {summary:?}");
+    }
+}
+
+#[tokio::test]
+async fn facts_say_what_was_negotiated() {
+    let server = server(Level::Always);
+    let session = connect(&at(&server, "SHARE?transport=udp&buffer=4096"), 1, 4096).await.unwrap();
+    let facts = session.facts();
+    for (fact, value) in [
+        ("transport", "udp"),
+        ("server", "SHAREBENCH 3.11"),
+        ("buffer", "4096"),
+        ("signed", "true"),
+        ("names", "long"),
+        ("connections", "1"),
+        ("requests_per_connection", "1"),
+        ("resent", "0"),
+    ] {
+        assert_eq!(facts.get(fact).map(String::as_str), Some(value), "{fact}: {facts:?}");
+    }
+    session.close().await;
+    assert_eq!(server.connections(), 0);
+}
+
+#[tokio::test]
+async fn files_opened_for_write_through_say_so_and_single_writes_cannot() {
+    let server = server(Level::IfAsked);
+    let target = at(&server, "SHARE");
+    let mut session = connect(&target, 1, 512).await.unwrap();
+    let through = IoPolicy { sync: SyncPolicy::WriteThrough, ..IoPolicy::default() };
+    for (policy, counted) in [(IoPolicy::default(), 0), (through, 1)] {
+        let open = MetaOp::Open { path: format!("file-{counted}"), how: OpenHow::CreateNew, policy };
+        let MetaYield::Opened { file, .. } = call(&mut *session, open).await.unwrap() else { panic!() };
+        let write = |stability| DataOp::Write { file, offset: 0, len: 512, stability };
+        let slot = Slot(0);
+        let durable = write(Stability::Durable);
+        let reply = reply_for(&mut *session, slot, durable).await;
+        assert_eq!(session.policy_count().through, counted);
+        match reply.result {
+            Ok(512) => assert_eq!(counted, 1),
+            Err(error) => assert_eq!((counted, error.class), (0, ErrorClass::Unsupported)),
+            other => panic!("{other:?}"),
+        }
+    }
+    session.close().await;
+}
+
+#[tokio::test]
+async fn mistakes_point_at_their_part_of_the_url() {
+    let server = server(Level::Never);
+    let at = |rest: &str| at(&server, rest);
+    let wrong = target(&format!("ncp://lab@{}/SHARE", server.addr()), "wrong");
+    let nobody = target(&format!("ncp://nobody@{}/SHARE", server.addr()), PASSWORD);
+    let port = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let silent = target(&format!("ncp://lab@{port}/SHARE"), PASSWORD);
+    let unknown = target("ncp://lab@no.such.host.invalid/SHARE", PASSWORD);
+    for (target, part, class) in [
+        (wrong, UrlPart::Credentials, ErrorClass::Refused),
+        (nobody, UrlPart::Credentials, ErrorClass::Refused),
+        (silent, UrlPart::Port, ErrorClass::Disconnected),
+        (unknown, UrlPart::Host, ErrorClass::NotFound),
+        (at("NONE"), UrlPart::Share, ErrorClass::NotFound),
+        (at("SHARE/none"), UrlPart::Path, ErrorClass::NotFound),
+        (at("SHARE?sign=3"), UrlPart::Option("sign"), ErrorClass::Refused),
+    ] {
+        let error = refused(connect(&target, 1, 512).await);
+        assert_eq!((error.part, error.class), (part, class), "{error}");
+        assert!(!error.to_string().contains(PASSWORD));
+    }
+    let deep = refused(connect(&at("SHARE"), 4, 512).await);
+    assert!(deep.to_string().contains("one per connection") && deep.to_string().contains("connections=4"));
+    let Capabilities { max_record, max_queue_depth, .. } =
+        at("SHARE?buffer=1024&connections=3").capabilities();
+    assert_eq!((max_record, max_queue_depth), (1024, 3));
+}
+
+#[tokio::test]
+async fn records_beyond_a_request_are_split_only_where_asked_and_every_request_is_counted() {
+    let server = server(Level::IfAsked);
+    let whole = at(&server, "SHARE?transport=udp&buffer=4096");
+    let split = at(&server, "SHARE?buffer=4096&split=on");
+    assert_eq!((whole.capabilities().max_record, split.capabilities().max_record), (4096, 16 << 20));
+    let slot = Slot(0);
+    let data: Vec<u8> = (0..10_000).map(|at| (at * 31 + at / 251) as u8).collect();
+    for (target, requests) in [(&whole, 0), (&split, 3)] {
+        let mut session = connect(target, 1, 10_000).await.unwrap();
+        let open = MetaOp::open(format!("split-{requests}"), OpenHow::CreateNew);
+        let MetaYield::Opened { file, .. } = call(&mut *session, open).await.unwrap() else { panic!() };
+        session.buffer(slot).copy_from_slice(&data);
+        let write = DataOp::Write { file, offset: 1, len: 10_000, stability: Stability::Unstable };
+        let before = session.wire();
+        let reply = reply_for(&mut *session, slot, write).await;
+        assert_eq!(reply.requests, requests);
+        if requests == 0 {
+            assert!(reply.result.unwrap_err().to_string().contains("split=on"));
+            continue;
+        }
+        session.buffer(slot).fill(0);
+        let read = DataOp::Read { file, offset: 0, len: 10_000 };
+        let reply = reply_for(&mut *session, slot, read).await;
+        assert_eq!((reply.result, reply.requests), (Ok(10_000), 3));
+        assert!(session.buffer(slot)[1..] == data[..9_999]);
+        let end = DataOp::Read { file, offset: 8192, len: 10_000 };
+        let reply = reply_for(&mut *session, slot, end).await;
+        assert_eq!((reply.result, reply.requests), (Ok(1809), 1), "a short part is the end of the file");
+        let wire = session.wire().since(before);
+        assert_eq!((wire.requests, wire.payload_sent, wire.payload_received), (7, 10_000, 11_809));
+        let nothing = DataOp::Write { file, offset: 0, len: 0, stability: Stability::Unstable };
+        assert!(reply_for(&mut *session, slot, nothing).await.result.is_err());
+        session.close().await;
+    }
+}
+
+/// The clock stands still but for waits, so that the test takes no time.
+#[tokio::test(start_paused = true)]
+async fn a_server_that_says_nothing_ends_the_wait() {
+    let silent = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let text = format!("ncp://lab@{}/SHARE?transport=udp", silent.local_addr().unwrap());
+    let start = tokio::time::Instant::now();
+    let error = refused(connect(&target(&text, PASSWORD), 1, 512).await);
+    assert_eq!((error.part, error.class), (UrlPart::Port, ErrorClass::Timeout), "{error}");
+    assert_eq!(start.elapsed().as_secs(), 10);
+    // 0, 0.6, 1.8, 4.2 and 9 seconds.
+    silent.set_nonblocking(true).unwrap();
+    let mut creates = 0;
+    while silent.recv(&mut [0; 64]).is_ok() {
+        creates += 1;
+    }
+    assert_eq!(creates, 5);
+}
+
+#[tokio::test]
+async fn a_server_that_is_gone_is_told() {
+    for options in ["", "?transport=udp&retry=1ms"] {
+        let server = server(Level::IfAsked);
+        let target = at(&server, &format!("SHARE{options}"));
+        let spec = SessionSpec { connect_timeout: Duration::from_millis(100), ..SessionSpec::default() };
+        let spec = SessionSpec { slot_bytes: 512, ..spec };
+        let mut session = target.connect(&spec).await.unwrap();
+        server.stop();
+        for _ in 0..2 {
+            let error = call(&mut *session, MetaOp::Stat { path: String::new() }).await.unwrap_err();
+            assert!(
+                matches!(error.class, ErrorClass::Disconnected | ErrorClass::Timeout),
+                "{options}: {error}"
+            );
+        }
+        session.close().await;
+    }
+}

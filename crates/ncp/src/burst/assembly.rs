@@ -1,0 +1,112 @@
+//! A burst that comes in, in any order, with parts missing or twice.
+
+use super::MOST_HOLES;
+use crate::wire::burst::Missing;
+
+/// What has come of a burst.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Assembly {
+    bytes: Vec<u8>,
+    /// Parts that are there: in order, apart from each other.
+    parts: Vec<(usize, usize)>,
+}
+
+impl Assembly {
+    /// Nothing yet of a burst of `total` bytes, which the caller has bounded.
+    pub fn new(total: usize) -> Self {
+        Self { bytes: vec![0; total], parts: Vec::new() }
+    }
+
+    /// Length of the whole.
+    pub const fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Takes a part; one that does not lie within the burst is left alone.
+    pub fn add(&mut self, offset: usize, data: &[u8]) {
+        let Some(place) = offset.checked_add(data.len()).and_then(|end| self.bytes.get_mut(offset..end))
+        else {
+            return;
+        };
+        if data.is_empty() {
+            return;
+        }
+        place.copy_from_slice(data);
+        let (mut start, mut end) = (offset, offset + data.len());
+        // What touches the new part becomes one with it.
+        let first = self.parts.partition_point(|part| part.1 < start);
+        let behind = self.parts.partition_point(|part| part.0 <= end);
+        if let (Some(low), Some(high)) =
+            (self.parts.get(first).filter(|_| first < behind), self.parts.get(behind.wrapping_sub(1)))
+        {
+            (start, end) = (start.min(low.0), end.max(high.1));
+        }
+        self.parts.splice(first..behind, [(start, end)]);
+    }
+
+    /// True when nothing is missing.
+    pub fn is_complete(&self) -> bool {
+        self.bytes.is_empty() || self.parts == [(0, self.bytes.len())]
+    }
+
+    /// What is missing, from the front.
+    pub fn holes(&self) -> Vec<Missing> {
+        let starts = std::iter::once(0).chain(self.parts.iter().map(|part| part.1));
+        let ends = self.parts.iter().map(|part| part.0).chain([self.bytes.len()]);
+        let holes = starts.zip(ends).filter(|(start, end)| start < end);
+        let missing = holes.map(|(start, end)| Missing {
+            offset: start as u32,
+            length: u16::try_from(end - start).unwrap_or(u16::MAX),
+        });
+        missing.take(MOST_HOLES).collect()
+    }
+
+    /// The burst, when it is complete.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn holes_are_told_from_the_front_until_none_is_left() {
+        let mut burst = Assembly::new(10);
+        assert_eq!(burst.holes(), [Missing { offset: 0, length: 10 }]);
+        burst.add(8, b"ij");
+        burst.add(2, b"cd");
+        assert_eq!(burst.holes(), [Missing { offset: 0, length: 2 }, Missing { offset: 4, length: 4 }]);
+        burst.add(9, b"xyz");
+        burst.add(usize::MAX, b"x");
+        burst.add(3, b"defghi");
+        assert!(!burst.is_complete());
+        burst.add(0, b"ab");
+        assert!(burst.is_complete() && burst.holes().is_empty());
+        assert_eq!(burst.bytes(), b"abcdefghij");
+    }
+
+    proptest! {
+        /// Parts and holes are the bytes that came and those that did not.
+        #[test]
+        fn any_parts_in_any_order(parts in prop::collection::vec((0..80usize, 0..20usize), 0..20)) {
+            let mut burst = Assembly::new(60);
+            let mut there = [false; 60];
+            for (offset, len) in parts {
+                burst.add(offset, &vec![1; len]);
+                if let Some(place) = there.get_mut(offset..offset + len) {
+                    place.fill(true);
+                }
+            }
+            let mut missing = [false; 60];
+            for hole in burst.holes() {
+                missing[hole.offset as usize..hole.offset as usize + hole.length as usize].fill(true);
+            }
+            prop_assert!(there.iter().zip(missing).all(|(there, missing)| *there != missing));
+            prop_assert_eq!(burst.is_complete(), !missing.contains(&true));
+        }
+    }
+}

@@ -1,0 +1,299 @@
+//! Packet burst at the client: what one packet cannot carry goes in many, and what is lost of them comes again
+//! (ncp.md 4.4).
+
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use super::ClientError;
+use super::carrier::Carrier;
+use super::exchange::{Client, MOST_PAUSE, wire};
+use crate::burst::{Assembly, Line, Outgoing, Piece, fragment_len};
+use crate::security::signature::Transport;
+use crate::wire::burst::{
+    BurstCall, BurstPacket, BurstReadReply, BurstWriteReply, Missing, READ, WRITE, flag,
+};
+use crate::wire::negotiate::{AcceptedBurst, OfferBurst};
+use crate::wire::{Codec, Completion, ShortHandle};
+
+/// The client's number of its burst connection: one is enough, for the carrier tells clients apart.
+const OWN: u32 = 1;
+/// Bytes in front of the data of a reply to a read.
+const REPLY_LEN: usize = 8;
+/// Results of a read that succeeded (ncp.md 4.3).
+const DONE: u32 = 0;
+const NO_DATA: u32 = 3;
+
+/// The burst connection, and what is under way on it.
+#[derive(Debug)]
+pub(super) struct Bursts {
+    line: Line,
+    window: usize,
+    next: u16,
+    transfer: Option<Transfer>,
+    /// The data of the last read.
+    data: Option<Vec<u8>>,
+}
+
+/// A burst that goes out, and its answer.
+#[derive(Debug)]
+struct Transfer {
+    out: Outgoing,
+    /// Data bytes of the answer at most; none for a write.
+    expected: Option<usize>,
+    answer: Option<Assembly>,
+    queue: VecDeque<Parcel>,
+    /// The packet being sent.
+    packet: Vec<u8>,
+    /// When the next packet may go.
+    next: Duration,
+}
+
+#[derive(Debug)]
+enum Parcel {
+    Piece(Piece),
+    Missing(Vec<Missing>),
+}
+
+impl<C: Carrier> Client<C> {
+    /// 0x65, where bursts are wanted and can be.
+    pub(super) async fn offer_burst(&mut self) -> Result<(), ClientError> {
+        const STEP: &str = "offer burst";
+        self.burst = None;
+        let transport = self.conversation.transport();
+        let Some(options) = self.options.burst.filter(|_| transport != Transport::Tcp && !self.signs) else {
+            return Ok(());
+        };
+        let most = options.window + 24;
+        let offer =
+            OfferBurst { id: OWN, max_packet: options.packet, socket: 0, max_send: most, max_receive: most };
+        let accepted = match self.call(STEP, &offer.into()).await {
+            Ok(data) => AcceptedBurst::decode(data).map_err(wire(STEP))?,
+            // A server without it.
+            Err(ClientError::Refused { .. }) => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        let (send, receive) = accepted.limits.unwrap_or((most, most));
+        let window = options.window.min(send.min(receive).saturating_sub(24)) as usize;
+        let fragment = fragment_len(accepted.max_packet.min(options.packet), transport);
+        let line = Line { own: OWN, other: accepted.id, fragment, gap: options.gap, sequence: 0 };
+        self.burst = Some(Bursts { line, window, next: 0, transfer: None, data: None });
+        Ok(())
+    }
+
+    /// Data bytes of a burst; 0 without bursts.
+    pub fn window(&self) -> usize {
+        self.burst.as_ref().map_or(0, |burst| burst.window)
+    }
+
+    /// True when a transfer goes by burst: more than a packet or an ordinary call carries, within the 32 bits of its
+    /// offsets.
+    pub(super) fn suits_burst(&self, offset: u64, len: usize) -> bool {
+        let near = offset.checked_add(len as u64).is_some_and(|end| end <= u64::from(u32::MAX));
+        let alone = |burst: &Bursts| burst.line.fragment.min(usize::from(self.buffer));
+        self.burst.as_ref().is_some_and(|burst| near && len > alone(burst))
+    }
+
+    pub(super) fn is_bursting(&self) -> bool {
+        self.burst.as_ref().is_some_and(|burst| burst.transfer.is_some())
+    }
+
+    /// What an ordinary call brings is no burst's.
+    pub(super) fn forget_burst(&mut self) {
+        if let Some(burst) = &mut self.burst {
+            burst.data = None;
+        }
+    }
+
+    /// The data of the last read, if it was a burst.
+    pub(super) fn burst_data(&self) -> Option<&[u8]> {
+        self.burst.as_ref()?.data.as_deref()
+    }
+
+    pub(super) fn begin_burst_read(
+        &mut self,
+        step: &'static str,
+        file: ShortHandle,
+        offset: u32,
+        count: u32,
+    ) {
+        let call = BurstCall { function: READ, file, offset, length: count };
+        self.begin_burst(step, &call, &[], Some(count as usize));
+    }
+
+    pub(super) fn begin_burst_write(
+        &mut self,
+        step: &'static str,
+        file: ShortHandle,
+        offset: u32,
+        data: &[u8],
+    ) {
+        let call = BurstCall { function: WRITE, file, offset, length: data.len() as u32 };
+        self.begin_burst(step, &call, data, None);
+    }
+
+    fn begin_burst(&mut self, step: &'static str, call: &BurstCall, data: &[u8], expected: Option<usize>) {
+        self.begin_wait(step);
+        let now = self.carrier.now();
+        let Some(burst) = &mut self.burst else { return };
+        let number = burst.next;
+        burst.next = number.wrapping_add(1);
+        // What is acknowledged is the answer before.
+        let mut out = Outgoing { burst: number, acknowledged: number, bytes: Vec::new() };
+        BurstCall::put(call, &mut out.bytes);
+        out.bytes.extend_from_slice(data);
+        let queue = out.pieces(burst.line.fragment).into_iter().map(Parcel::Piece).collect();
+        burst.data = None;
+        burst.transfer = Some(Transfer { out, expected, answer: None, queue, packet: Vec::new(), next: now });
+    }
+
+    /// Sends and receives until the answer is whole.
+    pub(super) fn poll_burst(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), ClientError>> {
+        let step = self.wait.step;
+        let io = |source| ClientError::Io { step, source };
+        let ended = loop {
+            if let Err(error) = ready!(self.poll_alive(cx)) {
+                break Err(io(error));
+            }
+            let until = match ready!(self.poll_parcels(cx)) {
+                Ok(until) => until,
+                Err(error) => break Err(io(error)),
+            };
+            match ready!(self.carrier.poll_receive(cx, until)) {
+                Ok(true) => {
+                    self.counts.received += self.carrier.message().len() as u64;
+                    if let Some(done) = self.burst_arrived() {
+                        break done;
+                    }
+                }
+                Ok(false) => {}
+                Err(error) => break Err(io(error)),
+            }
+            if self.carrier.now() >= self.wait.deadline {
+                break Err(io(ErrorKind::TimedOut.into()));
+            }
+            self.ask_again();
+        };
+        if let Some(burst) = &mut self.burst {
+            burst.transfer = None;
+        }
+        Poll::Ready(ended)
+    }
+
+    /// Sends what may be sent now; when to look again.
+    fn poll_parcels(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Duration>> {
+        let quiet = self.wait.again.min(self.wait.deadline);
+        let Some(Bursts { line, transfer: Some(transfer), .. }) = &mut self.burst else {
+            return Poll::Ready(Ok(quiet));
+        };
+        while let Some(parcel) = transfer.queue.front() {
+            if self.carrier.now() < transfer.next {
+                return Poll::Ready(Ok(transfer.next.min(self.wait.deadline)));
+            }
+            if transfer.packet.is_empty() {
+                let (number, out) = (transfer.out.burst, &mut transfer.packet);
+                let put = match parcel {
+                    Parcel::Piece(piece) => line.put_piece(&transfer.out, *piece, out),
+                    Parcel::Missing(missing) => line.put_control((0, number, number), missing, out),
+                };
+                put.map_err(|error| io::Error::new(ErrorKind::InvalidData, error))?;
+            }
+            ready!(self.carrier.poll_send(cx, &transfer.packet, self.wait.deadline))?;
+            self.counts.sent += transfer.packet.len() as u64;
+            transfer.packet.clear();
+            transfer.queue.pop_front();
+            let now = self.carrier.now();
+            transfer.next = now + line.gap;
+            self.wait.again = now + self.wait.pause;
+        }
+        Poll::Ready(Ok(self.wait.again.min(self.wait.deadline)))
+    }
+
+    /// After a silence asks for what is missing, or sends the end of what the server has not answered.
+    fn ask_again(&mut self) {
+        let now = self.carrier.now();
+        let Some(Bursts { line, transfer: Some(transfer), .. }) = &mut self.burst else { return };
+        if now < self.wait.again || !transfer.queue.is_empty() {
+            return;
+        }
+        self.wait.pause = (self.wait.pause * 2).min(self.options.retry * MOST_PAUSE);
+        self.wait.again = now + self.wait.pause;
+        self.counts.resent += 1;
+        transfer.queue.extend(match &transfer.answer {
+            Some(answer) => Some(Parcel::Missing(answer.holes())),
+            // The server tells what else it lacks.
+            None => transfer.out.pieces(line.fragment).pop().map(Parcel::Piece),
+        });
+    }
+
+    /// What a packet means for the transfer: its end, or nothing.
+    fn burst_arrived(&mut self) -> Option<Result<(), ClientError>> {
+        let step = self.wait.step;
+        if self.is_watchdog() {
+            return None;
+        }
+        let packet = BurstPacket::decode(self.carrier.message()).ok()?;
+        let Some(Bursts { line, transfer: Some(transfer), data, .. }) = &mut self.burst else { return None };
+        let fields = packet.fields;
+        // Packets of an older burst hung some clients.
+        if (fields.destination, fields.source, fields.burst) != (line.own, line.other, transfer.out.burst) {
+            return None;
+        }
+        if fields.flags & flag::ABORT != 0 {
+            return Some(Err(ClientError::BurstAborted { step }));
+        }
+        if fields.flags & flag::BUSY != 0 {
+            self.prolong();
+            return None;
+        }
+        self.wait.pause = self.options.retry;
+        self.wait.again = self.carrier.now() + self.wait.pause;
+        if fields.flags & flag::SYSTEM != 0 {
+            let again = transfer.out.again(packet.missing(), line.fragment);
+            self.counts.resent += u64::from(!again.is_empty());
+            transfer.queue.extend(again.into_iter().map(Parcel::Piece));
+            return None;
+        }
+        let most = REPLY_LEN + transfer.expected.unwrap_or(0);
+        let total = fields.total as usize;
+        if transfer.answer.is_none() && total > most {
+            return None;
+        }
+        let answer = transfer.answer.get_or_insert_with(|| Assembly::new(total));
+        answer.add(fields.offset as usize, packet.data());
+        if !answer.is_complete() {
+            // A list that is under way already is not sent twice.
+            if fields.flags & flag::END_OF_BURST != 0 && transfer.queue.is_empty() {
+                self.counts.resent += 1;
+                transfer.queue.push_back(Parcel::Missing(answer.holes()));
+            }
+            return None;
+        }
+        let (done, found) = concluded(step, transfer.expected, answer.bytes());
+        *data = found;
+        Some(done)
+    }
+}
+
+/// What an answer that is whole says.
+fn concluded(
+    step: &'static str,
+    expected: Option<usize>,
+    answer: &[u8],
+) -> (Result<(), ClientError>, Option<Vec<u8>>) {
+    let refused = ClientError::Refused { step, completion: Completion::HardIoError };
+    if expected.is_none() {
+        return match BurstWriteReply::decode(answer) {
+            Ok(BurstWriteReply { result: DONE }) => (Ok(()), None),
+            Ok(_) => (Err(refused), None),
+            Err(error) => (Err(wire(step)(error)), None),
+        };
+    }
+    match BurstReadReply::decode(answer) {
+        Ok(BurstReadReply { result: DONE, .. }) => (Ok(()), Some(answer[REPLY_LEN..].to_vec())),
+        Ok(BurstReadReply { result: NO_DATA, .. }) => (Ok(()), Some(Vec::new())),
+        Ok(_) => (Err(refused), None),
+        Err(error) => (Err(wire(step)(error)), None),
+    }
+}

@@ -1,0 +1,228 @@
+//! Packet burst at the server: bursts are collected, executed once, and answered in fragments that may be asked for
+//! again (ncp.md 4.4).
+
+use std::time::Duration;
+
+use super::connection::Connection;
+use super::files;
+use super::volume::{Volume, VolumeResult};
+use super::{Peer, Server, Shared, World, lock};
+use crate::burst::{Assembly, Line, MOST_BURST, Outgoing, Piece, fragment_len};
+use crate::security::signature::Transport;
+use crate::wire::burst::{BurstCall, BurstPacket, BurstReadReply, BurstWriteReply, READ, WRITE, flag};
+use crate::wire::negotiate::{AcceptedBurst, OfferBurst};
+use crate::wire::packet::BURST;
+use crate::wire::{Codec, Completion};
+
+/// Result codes of bursts (ncp.md 4.3).
+const DONE: u32 = 0;
+const IO_ERROR: u32 = 2;
+const NO_DATA: u32 = 3;
+const WRITE_ERROR: u32 = 4;
+/// Bytes of the call in front of the data of a write, and of the head of the reply to a read.
+const CALL_LEN: usize = 24;
+const REPLY_LEN: usize = 8;
+/// Longest pause between packets that a client may ask for.
+const MOST_GAP: Duration = Duration::from_millis(100);
+/// Largest packet of a burst.
+const MOST_PACKET: u32 = 9000;
+
+/// Datagrams to one client, in order, and the pause to make between them.
+#[derive(Debug, Clone, Default)]
+pub struct Datagrams {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+    /// The pause.
+    pub gap: Duration,
+}
+
+impl Datagrams {
+    /// None.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Forgets them, and keeps their room.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+        self.gap = Duration::ZERO;
+    }
+
+    /// One after another.
+    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, end)| &self.bytes[start..*end])
+    }
+
+    /// Appends what `put` appends, as a datagram of its own; nothing when that is nothing.
+    fn push(&mut self, put: impl FnOnce(&mut Vec<u8>)) {
+        put(&mut self.bytes);
+        if self.bytes.len() > self.ends.last().copied().unwrap_or(0) {
+            self.ends.push(self.bytes.len());
+        }
+    }
+}
+
+/// The burst side of a connection.
+#[derive(Debug)]
+pub struct Burst {
+    line: Line,
+    /// The answer to the last burst, which tells its number as well.
+    last: Option<Outgoing>,
+    /// A burst that is not complete, and its number.
+    incoming: Option<(u16, Assembly)>,
+}
+
+/// 0x65: bursts are for datagrams that are not signed.
+pub fn offer(
+    connection: &mut Connection,
+    transport: Transport,
+    offer: OfferBurst,
+    out: &mut Vec<u8>,
+) -> VolumeResult<()> {
+    if transport == Transport::Tcp || connection.signer.is_some() {
+        return Err(Completion::UnknownFunction);
+    }
+    let max_packet = offer.max_packet.clamp(256, MOST_PACKET);
+    // No client is offered the number of another.
+    let own = 0x0100_0000 | u32::from(connection.number);
+    let fragment = fragment_len(max_packet, transport);
+    let line = Line { own, other: offer.id, fragment, gap: Duration::ZERO, sequence: 0 };
+    connection.burst = Some(Burst { line, last: None, incoming: None });
+    let most = |asked: u32| asked.min(MOST_BURST as u32);
+    let limits = Some((most(offer.max_receive), most(offer.max_send)));
+    AcceptedBurst::put(&AcceptedBurst { id: own, max_packet, limits }, out);
+    Ok(())
+}
+
+impl<V: Volume, W: World> Server<V, W> {
+    /// Takes a datagram of a client, a burst's or another, and gives those that answer it.
+    pub fn receive_datagram(&self, peer: Peer, transport: Transport, datagram: &[u8], out: &mut Datagrams) {
+        if !datagram.starts_with(&BURST.to_be_bytes()) {
+            return out.push(|out| self.receive(peer, transport, datagram, out));
+        }
+        let Ok(packet) = BurstPacket::decode(datagram) else { return };
+        let Some(known) = lock(&self.table).get(peer) else { return };
+        known.heard(self.world.now());
+        let Ok(mut connection) = known.connection.try_lock() else {
+            let (own, other) = (packet.fields.destination, packet.fields.source);
+            let mut line = Line { own, other, fragment: 0, gap: Duration::ZERO, sequence: 0 };
+            let busy = (flag::BUSY, packet.fields.burst, packet.fields.burst);
+            // A list of nothing fits.
+            return out.push(|out| line.put_control(busy, &[], out).unwrap_or_default());
+        };
+        let Some(mut burst) = connection.burst.take() else { return };
+        if connection.user.is_some() && packet.fields.destination == burst.line.own {
+            out.gap = Duration::from_micros(u64::from(packet.fields.delay) * 100).min(MOST_GAP);
+            burst.line.gap = out.gap;
+            burst.take(&self.shared, &connection, &packet, out);
+        }
+        connection.burst = Some(burst);
+    }
+}
+
+impl Burst {
+    fn take<V: Volume>(
+        &mut self,
+        shared: &Shared<V>,
+        connection: &Connection,
+        packet: &BurstPacket<'_>,
+        out: &mut Datagrams,
+    ) {
+        let (fields, number) = (packet.fields, packet.fields.burst);
+        let answered = self.last.as_ref().is_some_and(|last| last.burst == number);
+        if fields.flags & flag::ABORT != 0 {
+            self.incoming = None;
+        } else if fields.flags & flag::SYSTEM != 0 {
+            if let Some(last) = self.last.as_ref().filter(|_| answered) {
+                let pieces = last.again(packet.missing(), self.line.fragment);
+                self.send(&pieces, out);
+            }
+        } else if answered {
+            // Sent again, because the answer was lost; parts that were late tell nothing.
+            if let Some(last) = self.last.as_ref().filter(|_| fields.flags & flag::END_OF_BURST != 0) {
+                let pieces = last.pieces(self.line.fragment);
+                self.send(&pieces, out);
+            }
+        } else if self.last.as_ref().is_none_or(|last| last.burst.wrapping_add(1) == number) {
+            self.collect(shared, connection, packet, out);
+        }
+    }
+
+    /// A part of the next burst.
+    fn collect<V: Volume>(
+        &mut self,
+        shared: &Shared<V>,
+        connection: &Connection,
+        packet: &BurstPacket<'_>,
+        out: &mut Datagrams,
+    ) {
+        let (fields, number) = (packet.fields, packet.fields.burst);
+        let total = fields.total as usize;
+        if !(CALL_LEN..=MOST_BURST).contains(&total) {
+            return;
+        }
+        if !self.incoming.as_ref().is_some_and(|(known, burst)| *known == number && burst.len() == total) {
+            self.incoming = Some((number, Assembly::new(total)));
+        }
+        let Some((_, burst)) = &mut self.incoming else { return };
+        burst.add(fields.offset as usize, packet.data());
+        if burst.is_complete() {
+            let bytes = execute(shared, connection, burst.bytes());
+            self.incoming = None;
+            let reply = Outgoing { burst: number, acknowledged: number.wrapping_add(1), bytes };
+            let pieces = reply.pieces(self.line.fragment);
+            self.last = Some(reply);
+            self.send(&pieces, out);
+        } else if fields.flags & flag::END_OF_BURST != 0 {
+            let holes = burst.holes();
+            let about = (0, number, number);
+            // At most as many holes as a packet lists.
+            out.push(|out| self.line.put_control(about, &holes, out).unwrap_or_default());
+        }
+    }
+
+    fn send(&mut self, pieces: &[Piece], out: &mut Datagrams) {
+        let Some(last) = &self.last else { return };
+        for piece in pieces {
+            // A piece is no longer than a packet holds.
+            out.push(|out| self.line.put_piece(last, *piece, out).unwrap_or_default());
+        }
+    }
+}
+
+/// What a burst that is complete asks for, done; the answer.
+fn execute<V: Volume>(shared: &Shared<V>, connection: &Connection, burst: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    let Ok(call) = BurstCall::decode(burst) else { return out };
+    match call.function {
+        READ => {
+            let room = (MOST_BURST - CALL_LEN) as u32;
+            BurstReadReply::put(&BurstReadReply { result: DONE, length: 0 }, &mut out);
+            let range = (u64::from(call.offset), call.length.min(room) as usize);
+            let read = files::read_into(shared, connection, call.file, range, &mut out);
+            let length = out.len().saturating_sub(REPLY_LEN) as u32;
+            let result = match read {
+                Ok(()) if length == 0 && call.length > 0 => NO_DATA,
+                Ok(()) => DONE,
+                Err(_) => IO_ERROR,
+            };
+            out.truncate(if result == DONE { out.len() } else { REPLY_LEN });
+            let mut head = Vec::new();
+            let length = if result == DONE { length } else { 0 };
+            BurstReadReply::put(&BurstReadReply { result, length }, &mut head);
+            out[..REPLY_LEN].copy_from_slice(&head);
+        }
+        WRITE => {
+            let data = &burst[CALL_LEN..];
+            let whole = data.len() == call.length as usize && !data.is_empty();
+            let written =
+                whole && files::write(shared, connection, call.file, (u64::from(call.offset), data)).is_ok();
+            let result = if written { DONE } else { WRITE_ERROR };
+            BurstWriteReply::put(&BurstWriteReply { result }, &mut out);
+        }
+        _ => BurstWriteReply::put(&BurstWriteReply { result: 1 }, &mut out),
+    }
+    out
+}

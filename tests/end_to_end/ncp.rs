@@ -1,0 +1,142 @@
+//! NCP beside SMB and NFS on one embedded volume: conformance, a verified sweep, and what tshark says of the wire.
+
+use std::fs;
+
+use sharebench_ncp_target::NcpTarget;
+use sharebench_target::Secret;
+use sharebench_target::conformance::Suite;
+use sharebench_tests::{Capture, Sharebench, Smbd, needs};
+
+use crate::adapters::{conform, url};
+use crate::plans::left_in;
+use crate::stored::Stored;
+
+/// Durable writes to files opened without write-through do not exist in this protocol.
+const SKIP: &[&str] = &["flush and durable write"];
+
+#[test]
+fn ncp_conforms_at_the_embedded_server_over_a_directory() {
+    let sharebench = Sharebench::new().unwrap();
+    let served = sharebench.serve("served").unwrap();
+    for options in ["", "?sign=3", "?transport=udp", "?transport=udp&sign=3&buffer=1024"] {
+        let target = NcpTarget::from_url(url(&served.ncp_url(options)), Secret::new(Smbd::PASSWORD)).unwrap();
+        conform(&target, &Suite { skip: SKIP, secret: Some(Smbd::PASSWORD.into()), ..Suite::default() });
+    }
+    assert_eq!(fs::read_dir(served.directory()).unwrap().count(), 0, "the suite left something");
+}
+
+#[test]
+fn one_sweep_over_three_protocols_is_verified_and_tshark_finds_every_request() {
+    needs!(Capture::NEEDS);
+    let sharebench = Sharebench::new().unwrap();
+    let served = sharebench.serve("served").unwrap();
+    for directory in ["smb", "nfs", "tcp", "udp"] {
+        fs::create_dir(served.directory().join(directory)).unwrap();
+    }
+    let (tcp, udp) = ("tcp?sign=3&split=on", "udp?transport=udp&buffer=8192");
+    let capture = Capture::start_with_datagrams(served.ncp_port).unwrap();
+    let run = sharebench
+        .run(&[
+            "sweep",
+            &served.smb_url("smb"),
+            &served.nfs_url("nfs"),
+            &served.ncp_url(tcp),
+            &served.ncp_url(udp),
+            "--file-sizes=256KiB",
+            "--record-sizes=4KiB,8KiB",
+            "--tests=write,read,random-read",
+            "--repetitions=1",
+            "--sample=20ms",
+        ])
+        .unwrap()
+        .expect_success();
+    let captured = capture.stop().unwrap();
+
+    let stored = Stored::read(&sharebench, 1);
+    assert_eq!(stored.steps.len(), 4 * 2 * 3, "{}", run.text());
+    for step in &stored.steps {
+        assert_eq!(step["errors"], serde_json::json!({}), "{step}");
+    }
+    let (mut reads, mut writes) = (0, 0);
+    for target in 0..4 {
+        let read = stored.sum(target, &["bytes", "read"]);
+        assert!(read > 0 && stored.sum(target, &["verified_bytes"]) == read, "target {target}");
+        if target >= 2 {
+            let operations = (stored.operations(target, "read"), stored.operations(target, "write"));
+            let requests = stored.sum(target, &["wire", "requests"]);
+            assert_eq!(requests, operations.0 + operations.1, "target {target}: nothing was sent again");
+            (reads, writes) = (reads + operations.0, writes + operations.1);
+        }
+    }
+    // Reads are 87/64 and writes 87/65. Each target's file is filled once before it is read, by 8 KiB.
+    let seen = captured.ncp_requests().unwrap();
+    println!("{seen:?}");
+    let filling = 2 * 256 / 8;
+    assert_eq!((seen[&(0x57, 64)], seen[&(0x57, 65)]), (reads, writes + filling));
+    assert_eq!(captured.ncp_oddities().unwrap(), (0, 0), "malformed, replies without request");
+    for directory in ["smb", "nfs", "tcp", "udp"] {
+        assert_eq!(left_in(&served.directory().join(directory)), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn mistakes_of_an_ncp_target_are_told_before_anything_is_measured() {
+    let sharebench = Sharebench::new().unwrap();
+    let served = sharebench.serve("served").unwrap();
+    let few = ["--file-sizes=64KiB", "--tests=read", "--repetitions=1"];
+    for (target, flags, code, words) in [
+        (served.ncp_url("none"), &[][..], 3, "directory"),
+        (served.ncp_url("?sign=9"), &[], 2, "0 to 3"),
+        (served.ncp_url(""), &["--record-sizes=64KiB"], 2, "beyond one ncp request"),
+        (served.ncp_url(""), &["--depths=4"], 2, "queue depth 4 is beyond 1"),
+        (served.ncp_url("").replace("SHARE", "NOSUCH"), &[], 3, "share or export"),
+    ] {
+        let line: Vec<&str> = [&["sweep", target.as_str()][..], &few, flags].concat();
+        let ended = sharebench.run(&line).unwrap();
+        assert_eq!(ended.code, Some(code), "{target}: {}", ended.text());
+        assert!(ended.stderr.contains(words), "{target}: {}", ended.stderr);
+    }
+    let ended = sharebench.run_with(
+        &["sweep", &served.ncp_url(""), "--file-sizes=64KiB", "--tests=read", "--repetitions=1"],
+        &[("SHAREBENCH_PASSWORD", "wrong")],
+    );
+    let ended = ended.unwrap();
+    assert!(ended.code != Some(0) && ended.stderr.contains("user or password"), "{}", ended.text());
+}
+
+#[test]
+fn a_sweep_by_packet_burst_is_verified_and_tshark_sees_its_packets() {
+    needs!(Capture::NEEDS);
+    let sharebench = Sharebench::new().unwrap();
+    let served = sharebench.serve("served").unwrap();
+    let capture = Capture::start_with_datagrams(served.ncp_port).unwrap();
+    let run = sharebench
+        .run(&[
+            "sweep",
+            &served.ncp_url("?transport=udp&burst=on&window=32768"),
+            "--file-sizes=256KiB",
+            "--record-sizes=32KiB",
+            "--tests=write,read",
+            "--repetitions=1",
+            "--sample=5ms",
+        ])
+        .unwrap()
+        .expect_success();
+    let captured = capture.stop().unwrap();
+    let stored = Stored::read(&sharebench, 1);
+    assert_eq!(stored.steps.len(), 2, "{}", run.text());
+    for step in &stored.steps {
+        assert_eq!(step["errors"], serde_json::json!({}), "{step}");
+    }
+    let read = stored.sum(0, &["bytes", "read"]);
+    assert!(read > 0 && stored.sum(0, &["verified_bytes"]) == read);
+    // 32 KiB and a head in fragments of 1436 bytes.
+    let (reads, writes) = (stored.operations(0, "read"), stored.operations(0, "write"));
+    let packets = captured.ncp_bursts().unwrap();
+    let least = 23 * (reads + writes) + reads + writes;
+    println!("{reads} reads, {writes} writes, {packets} packets of bursts");
+    assert!(packets >= least, "{packets} of {least}");
+    assert_eq!(captured.ncp_oddities().unwrap(), (0, 0), "malformed, replies without request");
+    assert!(!captured.ncp_requests().unwrap().contains_key(&(0x57, 64)), "no read went the ordinary way");
+    assert_eq!(left_in(served.directory()), Vec::<String>::new());
+}
