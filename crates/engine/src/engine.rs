@@ -16,7 +16,6 @@ use crate::deadline::Deadline;
 use crate::files::{TargetFiles, directory_on, remove_tree};
 use crate::load_step::{LoadStep, prepare_set};
 use crate::machine::Machine;
-use crate::own_files::own_files;
 use crate::pass::{PassContext, PassEnd};
 use crate::record_motor::RecordCrew;
 use crate::record_step;
@@ -98,21 +97,9 @@ pub struct RunEnd {
 }
 
 impl Run<'_> {
-    /// Runs the schedule on a thread of its own and waits for it; in virtual time on the calling thread. Sends
-    /// every event but [`RunEvent::Started`], which is the caller's, who knows the header.
+    /// Runs the schedule on the calling thread. Sends every event but [`RunEvent::Started`], which is
+    /// the caller's, who knows the header.
     pub fn execute(&self) -> Result<RunEnd, StartError> {
-        if self.clock.is_virtual() {
-            return self.run();
-        }
-        let thread = || {
-            own_files();
-            self.run()
-        };
-        let ended = std::thread::scope(|scope| scope.spawn(thread).join());
-        ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    }
-
-    fn run(&self) -> Result<RunEnd, StartError> {
         match self.clock.block_on(self.drive()) {
             Ok(end) => end,
             Err(ClockError::Runtime(why)) => Err(StartError::Runtime(why)),

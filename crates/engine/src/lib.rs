@@ -29,7 +29,6 @@ mod machine;
 mod motor;
 mod mount_wire;
 mod order;
-mod own_files;
 mod pass;
 mod policy;
 mod record_motor;

@@ -15,7 +15,6 @@ use crate::clock::Clock;
 use crate::extension::{Extension, Report};
 use crate::files::TargetFiles;
 use crate::motor::{Crew, Motor, Window};
-use crate::own_files::own_files;
 use crate::pass::PassContext;
 use crate::schedule::Schedule;
 use crate::seconds::Seconds;
@@ -96,7 +95,6 @@ impl LoadStep<'_> {
                 starts.push(start);
                 reports.push(report);
                 workers.push(scope.spawn(move || {
-                    own_files();
                     self.clock.block_on(self.crew(thread..threads, schedule, |report| {
                         let _ = ended.send(report);
                         begin.recv().ok()

@@ -18,7 +18,6 @@ use crate::file_state::FileState;
 use crate::files::TargetFiles;
 use crate::load_step::threads;
 use crate::order::Part;
-use crate::own_files::own_files;
 use crate::pass::{PassContext, PassEnd};
 use crate::record_motor::{Phase, RecordCrew, RecordMotor};
 use crate::record_step::MOST_WALL;
@@ -85,7 +84,6 @@ fn on_threads(
         for lot in lots {
             let ((send_phase, phases), (send_span, spans)) = (mpsc::channel(), mpsc::channel());
             workers.push(scope.spawn(move || {
-                own_files();
                 crew.clock.block_on(async {
                     let mut team = Team::new(crew, lot);
                     while let Ok(phase) = phases.recv() {
