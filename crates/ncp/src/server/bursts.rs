@@ -163,7 +163,7 @@ impl Burst {
         if !(CALL_LEN..=MOST_BURST).contains(&total) {
             return;
         }
-        if !self.incoming.as_ref().is_some_and(|(known, burst)| *known == number && burst.len() == total) {
+        if !self.incoming.as_ref().is_some_and(|(known, burst)| *known == number && burst.total() == total) {
             self.incoming = Some((number, Assembly::new(total)));
         }
         let Some((_, burst)) = &mut self.incoming else { return };
