@@ -85,7 +85,7 @@ async fn connect(
     server: SocketAddr,
 ) -> Result<Client<Socket>, SetupError> {
     let most = options.buffer.max(LEAST_INPUT);
-    let carrier = Socket::connect(options.carriage, server, most).await;
+    let carrier = Socket::connect(options.carriage, server, most, options.retry).await;
     let carrier = carrier.map_err(|error| {
         let part = match error.kind() {
             io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable => UrlPart::Host,
@@ -171,7 +171,7 @@ async fn survey(
         facts.insert("burst_packet".into(), burst.packet.to_string());
         facts.insert("burst_gap".into(), format!("{:?}", burst.gap));
     }
-    if options.carriage == Carriage::Udp {
+    if options.carriage != Carriage::Tcp {
         facts.insert("retry".into(), format!("{:?}", options.retry));
     }
     Ok(space)

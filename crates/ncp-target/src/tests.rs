@@ -26,6 +26,14 @@ fn server(signatures: Level) -> NcpServer {
     NcpServer::start("127.0.0.1:0".parse().unwrap(), volume, options).unwrap()
 }
 
+/// The same on IPX in UDP.
+fn ipx_server() -> NcpServer {
+    let users = vec![("lab".to_owned(), Secret::new(PASSWORD))];
+    let options = NcpServerOptions { users, threads: 1, ..NcpServerOptions::default() };
+    let volume = Arc::new(MemoryVolume::new(256 << 20));
+    NcpServer::start_ipx("127.0.0.1:0".parse().unwrap(), volume, options).unwrap()
+}
+
 fn target(text: &str, password: &str) -> NcpTarget {
     NcpTarget::from_url(TargetUrl::parse(text).unwrap(), Secret::new(password)).unwrap()
 }
@@ -45,7 +53,7 @@ fn refused(connected: Result<Box<dyn Session>, ConnectError>) -> ConnectError {
 
 #[tokio::test]
 async fn it_conforms_over_every_transport_signed_and_unsigned() {
-    let server = server(Level::IfAsked);
+    let (server, ipx) = (server(Level::IfAsked), ipx_server());
     // Durable writes to files opened without write-through do not exist in this protocol.
     let skip = &["flush and durable write"][..];
     for options in [
@@ -57,8 +65,12 @@ async fn it_conforms_over_every_transport_signed_and_unsigned() {
         "?transport=udp&buffer=1024&sign=3&connections=2",
         "?transport=udp&burst=on",
         "?transport=udp&burst=on&window=8192&packet=4000",
+        "?transport=ipx",
+        "?transport=ipx&sign=3&buffer=8192&connections=2",
+        "?transport=ipx&burst=on&window=24576",
     ] {
-        let target = at(&server, &format!("share{options}"));
+        let server = if options.contains("ipx") { &ipx } else { &server };
+        let target = at(server, &format!("share{options}"));
         let suite = Suite { skip, secret: Some(PASSWORD.into()), ..Suite::default() };
         let summary = suite.run(&target).await.unwrap_or_else(|failures| panic!("{options}: {failures}"));
         assert!(summary.counted.requests > 1000, "{options}: {summary:?}");

@@ -8,14 +8,15 @@ use std::time::Duration;
 use sharebench_ncp::security::signature::Transport;
 use sharebench_ncp::server::{Datagrams, Peer};
 use sharebench_ncp::wire::tcp::MAX_MESSAGE;
+use sharebench_ncp::wire::watchdog::IpWatchdog;
 use tokio::sync::Semaphore;
 
 use crate::ncp::State;
 
 /// How often silent clients are looked for.
-const WATCH: Duration = Duration::from_secs(5);
+pub(super) const WATCH: Duration = Duration::from_secs(5);
 /// Datagrams that wait for a volume at once; the clients of others ask again.
-const MAX_WAITING: usize = 1024;
+pub(super) const MAX_WAITING: usize = 1024;
 
 /// Serves for as long as its runtime lives.
 pub(super) async fn serve(socket: UdpSocket, state: Arc<State>) -> io::Result<()> {
@@ -34,9 +35,9 @@ pub(super) async fn serve(socket: UdpSocket, state: Arc<State>) -> io::Result<()
                 }
             },
             _ = watch.tick() => {
-                for (peer, question) in state.server.watch() {
+                for (peer, connection) in state.server.watch() {
                     if let Peer::Ip(client) = peer {
-                        send(&socket, &question, client).await;
+                        send(&socket, &IpWatchdog::ask(connection).packet(), client).await;
                     }
                 }
                 continue;
