@@ -13,7 +13,7 @@ use tokio::io::ReadBuf;
 use tokio::net::UdpSocket;
 
 /// The socket of requests; the watchdog's is one above (ncp.md 1.7).
-const REQUESTS: u16 = 0x4003;
+const REQUESTS: u16 = 0x4010;
 /// How often a registration is sent before nobody is taken to be there.
 const REGISTRATIONS: u32 = 5;
 

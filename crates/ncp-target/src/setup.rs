@@ -91,7 +91,9 @@ async fn connect(
             io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable => UrlPart::Host,
             _ => UrlPart::Port,
         };
-        SetupError::new(part, ErrorClass::Disconnected, format!("{server}: {error}"))
+        let late = error.kind() == io::ErrorKind::TimedOut;
+        let class = if late { ErrorClass::Timeout } else { ErrorClass::Disconnected };
+        SetupError::new(part, class, format!("{server}: {error}"))
     })?;
     let behaviour = Options {
         timeout: spec.connect_timeout,

@@ -29,7 +29,7 @@ use packet::Packet;
 use table::Table;
 use volume::{Volume, VolumeResult};
 
-pub use bursts::Datagrams;
+pub use bursts::{Collected, Datagrams};
 pub use memory::MemoryVolume;
 pub use options::{Options, Peer, User, Watchdog, World};
 

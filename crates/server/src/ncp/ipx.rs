@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 
 use sharebench_ncp::security::signature::Transport;
-use sharebench_ncp::server::{Datagrams, Peer};
+use sharebench_ncp::server::{Collected, Datagrams, Peer};
 use sharebench_ncp::wire::ipx::{Address, HEADER_LEN, IpxPacket, packet_type, socket};
 use sharebench_ncp::wire::ipx_udp::is_registration;
 use sharebench_ncp::wire::tcp::MAX_MESSAGE;
@@ -19,6 +19,9 @@ use crate::ncp::datagrams::{MAX_WAITING, WATCH};
 
 /// The internal network of the server, by which its clients know it.
 const NETWORK: u32 = 0x5348_5242;
+
+/// The socket that clients register by (ncp.md 1.9).
+const REGISTRATION: u16 = 2;
 
 /// Serves for as long as its runtime lives.
 pub(super) async fn serve(udp: UdpSocket, state: Arc<State>) -> io::Result<()> {
@@ -77,20 +80,35 @@ async fn answer(
     (station, client): (Address, SocketAddr),
     waiting: Arc<Semaphore>,
 ) {
-    let blocks = state.blocks;
-    let answer = move || {
-        let mut out = Datagrams::new();
-        state.server.receive_datagram(Peer::Ipx(station), Transport::Ipx, &call, &mut out);
-        out
-    };
-    if !blocks {
-        let out = answer();
+    let (blocks, peer) = (state.blocks, Peer::Ipx(station));
+    let mut out = Datagrams::new();
+    if blocks {
+        // Parts of bursts in the order they come.
+        let left = state.server.collect(peer, &call, &mut out);
+        if left != Collected::Answered {
+            return work(
+                move || state.work(left, peer, Transport::Ipx, &call),
+                udp,
+                (station, client),
+                waiting,
+            );
+        }
+    } else {
+        state.server.receive_datagram(peer, Transport::Ipx, &call, &mut out);
         if out.gap.is_zero() {
             return send_all(&udp, &out, station, client).await;
         }
-        tokio::spawn(async move { send_all(&udp, &out, station, client).await });
-        return;
     }
+    tokio::spawn(async move { send_all(&udp, &out, station, client).await });
+}
+
+/// Answers where waiting for the volume holds up nobody else.
+fn work(
+    answer: impl FnOnce() -> Datagrams + Send + 'static,
+    udp: Arc<tokio::net::UdpSocket>,
+    (station, client): (Address, SocketAddr),
+    waiting: Arc<Semaphore>,
+) {
     // The clients of what is too much ask again.
     let Ok(permit) = waiting.try_acquire_owned() else { return };
     tokio::spawn(async move {
@@ -115,7 +133,7 @@ fn assigned(client: SocketAddr) -> Address {
             [a, b, c, d, high, low]
         }
     };
-    Address { network: 0, node, socket: 2 }
+    Address { network: 0, node, socket: REGISTRATION }
 }
 
 async fn send_all(udp: &tokio::net::UdpSocket, out: &Datagrams, station: Address, client: SocketAddr) {
@@ -130,7 +148,12 @@ async fn send_all(udp: &tokio::net::UdpSocket, out: &Datagrams, station: Address
 /// Sends an IPX packet to a station; whether it arrives is the protocol's business.
 async fn send(udp: &tokio::net::UdpSocket, payload: &[u8], station: Address, client: SocketAddr) {
     let server = Address::of_server(NETWORK);
-    let Ok(packet) = IpxPacket::new(packet_type::NCP, server, station, payload) else { return };
+    let (kind, source) = match station.socket {
+        // The answer to a registration is no packet of NCP.
+        REGISTRATION => (packet_type::UNKNOWN, Address { socket: REGISTRATION, ..server }),
+        _ => (packet_type::NCP, server),
+    };
+    let Ok(packet) = IpxPacket::new(kind, source, station, payload) else { return };
     let mut out = Vec::with_capacity(payload.len() + HEADER_LEN);
     packet.put(&mut out);
     if let Err(error) = udp.send_to(&out, client).await {

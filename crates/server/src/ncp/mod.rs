@@ -14,7 +14,8 @@ use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use sharebench_ncp::server::Server;
+use sharebench_ncp::security::signature::Transport;
+use sharebench_ncp::server::{Collected, Datagrams, Peer, Server};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
 
@@ -38,6 +39,19 @@ struct State {
     /// Calls may wait for the volume, and are made off the threads that serve connections.
     blocks: bool,
     max_connections: usize,
+}
+
+impl State {
+    /// What is left to do for a datagram of a client, on a thread that may wait for the volume.
+    fn work(&self, left: Collected, peer: Peer, transport: Transport, datagram: &[u8]) -> Datagrams {
+        let mut out = Datagrams::new();
+        match left {
+            Collected::Answered => {}
+            Collected::Call => self.server.receive_datagram(peer, transport, datagram, &mut out),
+            Collected::Burst => self.server.execute_burst(peer, &mut out),
+        }
+        out
+    }
 }
 
 /// An NCP server over one volume, on threads of its own. Dropping it stops it.
