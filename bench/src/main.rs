@@ -27,12 +27,13 @@ use table::Table;
 /// Why the table cannot be made; the words are for a person.
 pub type Failure = Box<dyn std::error::Error>;
 
-const USAGE: &str = "bench/run [local] [nfs] [smb] [recording] [matrix] [precision] [--rounds N] [--seconds S] [--dir DIR] [--largest SIZE]
+const USAGE: &str = "bench/run [local] [nfs] [smb] [recording] [matrix] [precision] [--rounds N] [--seconds S] [--dir DIR] [--largest SIZE] [--half-width PERCENT]
   parts      which tables; all when none is named
   --rounds   measurements per median (5)
   --seconds  length of one measurement (1)
   --dir      where local files are made (the system's temporary directory)
-  --largest  largest file of IOzone's matrix (512MiB; for precision 16MiB)";
+  --largest  largest file of IOzone's matrix (512MiB; for precision 16MiB)
+  --half-width  of the intervals, for precision (2)";
 
 const PARTS: [&str; 6] = ["local", "nfs", "smb", "recording", "matrix", "precision"];
 
@@ -43,13 +44,20 @@ struct Options {
     time: Duration,
     directory: PathBuf,
     largest: Option<String>,
+    half_width: f64,
 }
 
 impl Options {
     fn parse(words: &[String]) -> Result<Self, Failure> {
         let directory = std::env::temp_dir();
-        let mut options =
-            Self { parts: Vec::new(), rounds: 5, time: Duration::from_secs(1), directory, largest: None };
+        let mut options = Self {
+            parts: Vec::new(),
+            rounds: 5,
+            time: Duration::from_secs(1),
+            directory,
+            largest: None,
+            half_width: 0.02,
+        };
         let mut words = words.iter();
         while let Some(word) = words.next() {
             let mut value = || words.next().ok_or_else(|| format!("{word} wants a value\n{USAGE}"));
@@ -57,6 +65,7 @@ impl Options {
                 "--rounds" => options.rounds = value()?.parse()?,
                 "--seconds" => options.time = Duration::try_from_secs_f64(value()?.parse()?)?,
                 "--largest" => options.largest = Some(value()?.clone()),
+                "--half-width" => options.half_width = value()?.parse::<f64>()? / 100.0,
                 "--dir" => options.directory = value()?.into(),
                 part if PARTS.contains(&part) => options.parts.push(part.to_owned()),
                 other => return Err(format!("unknown word '{other}'\n{USAGE}").into()),
@@ -114,7 +123,7 @@ fn print_tables(options: &Options, scratch: &std::path::Path) -> Result<(), Fail
     }
     if options.wants("precision") {
         table.under("Wall time at equal precision");
-        precision::measure(&mut table, options.largest.as_deref().unwrap_or("16MiB"))?;
+        precision::measure(&mut table, options.largest.as_deref().unwrap_or("16MiB"), options.half_width)?;
     }
     table.close();
     machine::tell_load("at the end, this program's own part included");

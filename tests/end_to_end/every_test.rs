@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::sync::Mutex;
 
 use serde_json::Value;
 use sharebench_plan::{Access, Test};
-use sharebench_tests::{Ended, Ganesha, GaneshaOptions, Served, Sharebench, Smbd, SmbdOptions, needs};
+use sharebench_tests::{Ended, Ganesha, GaneshaOptions, Need, Served, Sharebench, Smbd, SmbdOptions, needs};
 
 use crate::plans::left_in;
 use crate::stored::Stored;
@@ -123,17 +124,21 @@ fn every_test_runs_verified_on_every_target_that_knows_it() {
         }
         table += &(row + " |\n");
     }
-    in_documentation(&table);
+    in_documentation("table of tests", &table);
 }
 
+/// Two tests may write the documentation at once.
+static WRITING: Mutex<()> = Mutex::new(());
+
 /// The documentation shows what was seen here; with `SHAREBENCH_WRITE_DOCS` set it is written.
-fn in_documentation(table: &str) {
+fn in_documentation(name: &str, table: &str) {
+    let _alone = WRITING.lock().unwrap();
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/sweeps.md");
     let text = fs::read_to_string(&path).unwrap();
-    let (before, rest) = text.split_once("<!-- table of tests -->\n").unwrap();
+    let (before, rest) = text.split_once(&format!("<!-- {name} -->\n")).unwrap();
     let (shown, after) = rest.split_once("<!-- end of the table -->").unwrap();
     if std::env::var_os("SHAREBENCH_WRITE_DOCS").is_some() {
-        let text = format!("{before}<!-- table of tests -->\n{table}<!-- end of the table -->{after}");
+        let text = format!("{before}<!-- {name} -->\n{table}<!-- end of the table -->{after}");
         fs::write(&path, text).unwrap();
     } else {
         assert_eq!(shown, table, "docs/sweeps.md; SHAREBENCH_WRITE_DOCS=1 writes it");
@@ -178,4 +183,78 @@ stride = [3]\nread_share = [30]\nstream_buffer = '20KiB'\n";
         }
     }
     field.nothing_is_left();
+}
+
+/// What became of a policy on a target: every step clean, or the reason of its refusal.
+fn outcome(field: &Field, run: &mut u32, target: &(&str, String), sweep: &str) -> String {
+    let ended = field.run(std::slice::from_ref(target), sweep);
+    if ended.code == Some(2) {
+        let (_, why) = ended
+            .stderr
+            .trim()
+            .split_once(": cache=")
+            .or_else(|| ended.stderr.trim().split_once(": sync="))
+            .unwrap_or_else(|| panic!("{}", ended.text()));
+        let (_, why) = why.split_once(": ").unwrap();
+        return format!("refused: {why}");
+    }
+    let ended = ended.expect_success();
+    *run += 1;
+    let stored = Stored::read(&field.sharebench, *run);
+    assert!(!stored.steps.is_empty() && stored.steps.len() == stored.planned, "{}", ended.text());
+    stored.steps.iter().for_each(is_clean);
+    "kept".into()
+}
+
+#[test]
+fn every_policy_runs_every_test_and_axis_verified_or_is_refused_with_its_reason() {
+    needs!(Smbd::NEEDS, Ganesha::NEEDS, [Need::Disk]);
+    let field = Field::start();
+    let targets = field.targets();
+    let names = ["local disk", "embedded SMB", "embedded NFS", "smbd", "ganesha"];
+    // Cells of 4 KiB lie where direct I/O wants them; five requests of 20 KiB in a stream.
+    let sizes =
+        "file_sizes = ['96KiB']\nrecord_sizes = ['4KiB']\ninclude_flush = true\ninclude_close = true\n";
+    let axes = [
+        "tests = ['requests', 'streams']\ndepths = [1, 4]\nalign = [0, '12KiB']\nstride = [3]\nread_share = [30]\nstream_buffer = '20KiB'\n",
+        "tests = ['requests', 'streams']\nmotors = [2]\nstride = [3]\n",
+        "tests = ['requests']\nmotors = [2]\nstride = [3]\nshared_file = true\n",
+    ];
+    let mut run = 0;
+    let mut table = format!("| cache | sync | {} |\n|---|---|---|---|---|---|---|\n", names.join(" | "));
+    for (cache, sync) in [
+        ("normal", "normal"),
+        ("normal", "write-through"),
+        ("no-local", "normal"),
+        ("no-local", "write-through"),
+        ("unbuffered", "normal"),
+        ("unbuffered", "write-through"),
+    ] {
+        let mut row = format!("| `{cache}` | `{sync}`");
+        for target in &targets {
+            let outcomes = axes.map(|axes| {
+                let sweep = format!("{sizes}{axes}cache = ['{cache}']\nsync = ['{sync}']\n");
+                outcome(&field, &mut run, target, &sweep)
+            });
+            assert!(outcomes.iter().all(|it| *it == outcomes[0]), "{outcomes:?}");
+            // The documentation is not about the file system of this machine.
+            let kind = outcomes[0].split(' ').nth(1).filter(|_| target.0 == "path");
+            let told =
+                kind.map_or(outcomes[0].clone(), |kind| outcomes[0].replacen(kind, "this file system", 1));
+            row = format!("{row} | {told}");
+        }
+        table += &(row + " |\n");
+    }
+    // Mapped files are the page cache: flushed and closed, but never passed and never written through.
+    let mapped = format!("{sizes}tests = ['mmap']\n");
+    assert_eq!(outcome(&field, &mut run, &targets[0], &mapped), "kept");
+    for (policy, word) in
+        [("cache = ['unbuffered']", "sweep.cache"), ("sync = ['write-through']", "sweep.sync")]
+    {
+        let refused = field.run(&targets[..1], &format!("{mapped}{policy}\n"));
+        assert_eq!(refused.code, Some(2), "{}", refused.text());
+        assert!(refused.stderr.contains(word) && refused.stderr.contains("mmap-write"), "{}", refused.stderr);
+    }
+    field.nothing_is_left();
+    in_documentation("table of policies", &table);
 }

@@ -5,7 +5,7 @@ use std::fs;
 
 use sharebench_tests::{Capture, Ganesha, GaneshaOptions, Sharebench, Smbd, SmbdOptions, needs};
 
-use crate::plans::{SWEEP_STEPS, left_in, sweep};
+use crate::plans::{left_in, sweep};
 use crate::stored::Stored;
 
 const TARGETS: u64 = 3;
@@ -18,8 +18,8 @@ fn a_sweep_of_smbd_ganesha_and_a_directory_reads_what_it_wrote() {
     let ganesha = Ganesha::start(&GaneshaOptions::default()).unwrap();
     fs::create_dir(sharebench.home().join("local")).unwrap();
     let targets = [("local", "./local"), ("smb", &smbd.url("", "")), ("nfs", &ganesha.url("", ""))];
-    let (plan, steps, filling) = scope(&sweep(&targets, "20ms", 1));
-    sharebench.write("plan.toml", &plan).unwrap();
+    let scope = scope(&sweep(&targets, "20ms", 1));
+    sharebench.write("plan.toml", &scope.plan).unwrap();
 
     let (smb_wire, nfs_wire) =
         (Capture::start(smbd.port()).unwrap(), Capture::start(ganesha.port()).unwrap());
@@ -28,7 +28,7 @@ fn a_sweep_of_smbd_ganesha_and_a_directory_reads_what_it_wrote() {
     let (smb_wire, nfs_wire) = (smb_wire.one_request_at_a_time(), nfs_wire.one_request_at_a_time());
 
     let stored = Stored::read(&sharebench, 1);
-    assert_eq!(stored.steps.len(), steps * TARGETS as usize, "{}", run.text());
+    assert_eq!(stored.steps.len(), scope.steps * TARGETS as usize, "{}", run.text());
     for step in &stored.steps {
         assert_eq!(step["errors"], serde_json::json!({}), "{step}");
     }
@@ -39,15 +39,16 @@ fn a_sweep_of_smbd_ganesha_and_a_directory_reads_what_it_wrote() {
             "target {target}: not all was verified"
         );
     }
-    // No test of this plan reads to prepare itself, and each data file is filled once by its largest records, so
-    // the wire saw exactly this: READ is 8 and WRITE 9 in SMB2, 6 and 7 in NFSv3.
+    // No test of this plan reads to prepare itself, so the wire saw exactly this: READ is 8 and WRITE 9 in SMB2, 6
+    // and 7 in NFSv3.
     let (smb, nfs) = (smb_wire.smb_requests().unwrap(), nfs_wire.nfs3_calls().unwrap());
     for (target, reads, writes) in [(1, smb[&8], smb[&9]), (2, nfs[&6], nfs[&7])] {
         let (read, written) = (stored.operations(target, "read"), stored.operations(target, "write"));
         println!(
             "target {target}: {read} reads and {written} writes measured, {reads} and {writes} captured"
         );
-        assert_eq!((read, written + filling), (reads, writes), "target {target}");
+        let expected = (read + scope.reading_back, written + scope.filling);
+        assert_eq!(expected, (reads, writes), "target {target}");
         assert_eq!(stored.sum(target, &["wire", "requests"]), read + written, "target {target}");
     }
     for (target, payload) in [(1, smb_wire.payload().unwrap()), (2, nfs_wire.payload().unwrap())] {
@@ -61,16 +62,37 @@ fn a_sweep_of_smbd_ganesha_and_a_directory_reads_what_it_wrote() {
     }
 }
 
-/// The plan as it is, or over the whole range of sizes when `SHAREBENCH_LONG` is set (some minutes): the plan, its
-/// steps per target, and the writes that fill its data files.
-fn scope(plan: &str) -> (String, usize, u64) {
+/// What a plan asks, and what its data files cost beside what is measured.
+struct Scope {
+    plan: String,
+    /// Per target.
+    steps: usize,
+    /// Files are written once in each record size that is used with them.
+    filling: u64,
+    /// And read once, in the largest records, before they are made anew for another.
+    reading_back: u64,
+}
+
+/// The plan as it is, or over the whole range of sizes when `SHAREBENCH_LONG` is set (some minutes).
+fn scope(plan: &str) -> Scope {
     let short = ("['64KiB', '1MiB']", "['4KiB', '64KiB']");
-    if std::env::var_os("SHAREBENCH_LONG").is_none() {
-        return (plan.to_owned(), SWEEP_STEPS, 1 + 16);
+    let long = std::env::var_os("SHAREBENCH_LONG").is_some();
+    let (files, records): (&[u64], &[u64]) = if long {
+        (&[64, 256, 1024, 4096, 16_384, 65_536], &[1, 4, 16, 64, 256, 1024])
+    } else {
+        (&[64, 1024], &[4, 64])
+    };
+    let list = |sizes: &[u64]| {
+        format!("[{}]", sizes.iter().map(|k| format!("'{k}KiB'")).collect::<Vec<_>>().join(", "))
+    };
+    let plan = plan.replace(short.0, &list(files)).replace(short.1, &list(records));
+    let (mut steps, mut filling, mut reading_back) = (0, 0, 0);
+    for file in files {
+        let fitting = || records.iter().filter(|record| *record <= file);
+        let largest = fitting().max().unwrap();
+        steps += fitting().count() * 4;
+        filling += fitting().map(|record| file / record).sum::<u64>();
+        reading_back += (fitting().count() as u64 - 1) * (file / largest);
     }
-    let files = "['64KiB', '256KiB', '1MiB', '4MiB', '16MiB', '64MiB']";
-    let records = "['1KiB', '4KiB', '16KiB', '64KiB', '256KiB', '1MiB']";
-    let plan = plan.replace(short.0, files).replace(short.1, records);
-    // Records that fit: 4 for the smallest file, 5 for the next, then all 6; four tests each.
-    (plan, (4 + 5 + 6 * 4) * 4, 1 + 1 + 1 + 4 + 16 + 64)
+    Scope { plan, steps, filling, reading_back }
 }

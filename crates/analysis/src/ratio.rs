@@ -105,7 +105,10 @@ pub struct SingleRun {
     pub clock_share: Option<f64>,
     /// Three robust standard deviations of results declared to be equal, as a share; none where none are.
     pub equal_share: Option<f64>,
-    /// True when the ratio is further from one than either of them, and at least one is known.
+    /// Three robust standard deviations of the side that was repeated, as a share; none where none was, or
+    /// less than three times.
+    pub spread_share: Option<f64>,
+    /// True when the ratio is further from one than each of them, and clock or equal results are known.
     pub resolved: bool,
 }
 
@@ -114,12 +117,20 @@ impl SingleRun {
         let known = pairs.clocks_ns.0.is_some() && pairs.clocks_ns.1.is_some();
         let clock_share = known.then(|| pairs.clock_allowance());
         let equal_share = options.equal_spread.map(|spread| 3.0 * spread);
+        let spreads = [&pairs.rates_a, &pairs.rates_b].into_iter().filter_map(|rates| {
+            (rates.len() >= 3).then(|| robust_spread(rates.iter().map(|rate| rate.ln()).collect()))?
+        });
+        let spread_share = spreads.reduce(f64::max).map(|spread| 3.0 * spread);
         // The nearer of ratio and inverse ratio, so that the order of the two does not matter.
         let distance = log.value.exp_m1().abs().min((-log.value).exp_m1().abs());
-        let beyond = |share: Option<f64>| share.is_none_or(|share| distance > share);
-        let resolved =
-            (clock_share.is_some() || equal_share.is_some()) && beyond(clock_share) && beyond(equal_share);
-        Self { clock_share, equal_share, resolved }
+        let judged = clock_share.is_some() || equal_share.is_some();
+        // Spreads are of logs and know no bound, so that a ratio large enough always stands out of them.
+        let beyond = |spread: Option<f64>| spread.is_none_or(|spread| log.value.abs() > spread);
+        let resolved = judged
+            && clock_share.is_none_or(|share| distance > share)
+            && beyond(equal_share)
+            && beyond(spread_share);
+        Self { clock_share, equal_share, spread_share, resolved }
     }
 }
 
@@ -139,10 +150,12 @@ pub fn declared_equal_spread(one: &RunData, other: &RunData) -> Option<f64> {
     };
     let (one, other) = (rates(one), rates(other));
     let both = one.iter().filter_map(|(at, rate)| Some((rate / other.get(at)?).ln()));
-    let mut logs: Vec<f64> = both.collect();
-    if logs.len() < 3 {
-        return None;
-    }
+    let logs: Vec<f64> = both.collect();
+    if logs.len() < 3 { None } else { robust_spread(logs) }
+}
+
+/// 1.4826 MAD.
+fn robust_spread(mut logs: Vec<f64>) -> Option<f64> {
     logs.sort_unstable_by(f64::total_cmp);
     let middle = median(&logs)?;
     let mut apart: Vec<f64> = logs.iter().map(|log| (log - middle).abs()).collect();

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use sharebench_stats::{Estimate, hodges_lehmann, separate_log_ratio};
 
 use crate::pairing::Pairs;
-use crate::ratio::repetitions;
+use crate::ratio::{log_ratio, repetitions};
 use crate::{Evidence, Options, Ratio, Standing};
 
 /// How many cells got which word, each judged alone.
@@ -82,6 +82,10 @@ pub struct Summary {
     pub repetitions_needed: Option<usize>,
     /// Cells measured once on a side, and how many of them differ by more than would blur them.
     pub single_runs: (usize, usize),
+    /// What results declared to be equal leave open in them, as a share; none where none are declared.
+    pub equal_share: Option<f64>,
+    /// True when one side of a cell measured once was repeated on the other, so that its spread blurs too.
+    pub spread_known: bool,
 }
 
 /// Sums up the cells of one comparison; none without a cell.
@@ -120,7 +124,13 @@ fn over(cells: &[&Pairs], ratios: &[&Ratio], options: &Options) -> Option<Summar
         Evidence::Interleaved => {
             hodges_lehmann(&by_repetition(&complete, &repetitions_shared), options.level)?
         }
-        _ => separate_log_ratio(
+        // What a reader of the cells would find: their ratios' geometric mean.
+        Evidence::SingleRun => {
+            let ratios = complete.iter().map(|cell| Some(log_ratio(cell, options.level)?.value));
+            let sum: f64 = ratios.sum::<Option<f64>>()?;
+            Estimate { value: sum / complete.len() as f64, interval: None, n: 1 }
+        }
+        Evidence::NotInterleaved => separate_log_ratio(
             &geometric_means(&complete, |cell| &cell.rates_a),
             &geometric_means(&complete, |cell| &cell.rates_b),
             options.level,
@@ -141,6 +151,8 @@ fn over(cells: &[&Pairs], ratios: &[&Ratio], options: &Options) -> Option<Summar
         stalls: ratios.iter().filter(|ratio| ratio.stalls_decide).count(),
         repetitions_needed: repetitions(&log, standing, options.tolerance),
         single_runs: (single().count(), single().filter(|single| single.resolved).count()),
+        equal_share: single().find_map(|single| single.equal_share),
+        spread_known: single().any(|single| single.spread_share.is_some()),
     })
 }
 

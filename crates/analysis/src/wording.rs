@@ -40,10 +40,14 @@ pub(crate) fn claim(ratio: &Estimate, standing: Standing, a: &str, b: &str) -> S
 /// What single runs let one say: a ratio, how many cells stand out of what blurs them, and no claim of chance.
 pub(crate) fn single_run_claim(summary: &Summary, a: &str, b: &str, scope: &str, again: bool) -> String {
     let (cells, resolved) = summary.single_runs;
+    let spread = if summary.spread_known { " and the spread of repetitions" } else { "" };
+    let equal = summary.equal_share;
+    let equal =
+        equal.map_or(String::new(), |share| format!(" and runs declared equal ({:.1} %)", 100.0 * share));
     let blur = if resolved == cells {
-        "more than the clocks leave open in every cell".to_owned()
+        format!("more than clocks{spread}{equal} leave open in every cell")
     } else {
-        format!("in {resolved} of {} more than the clocks are known to leave open", counted(cells, "cell"))
+        format!("in {resolved} of {} more than clocks{spread}{equal} leave open", counted(cells, "cell"))
     };
     let remedy = if again { "; 6 interleaved repetitions would give it an interval" } else { "" };
     let ratio = summary.typical.value;

@@ -43,6 +43,11 @@ fn single_runs_are_resolved_only_beyond_their_clocks_and_beyond_what_equals_diff
     assert_eq!([1.1e8, 1.5e8].map(|b| judge(b, clock, Some(0.05))), [false, true]);
     assert!(!judge(3e8, None, None), "no clock, no equals: nothing to judge by");
     assert!(judge(3e8, None, Some(0.05)));
+    assert_eq!(
+        [3e8, 1e12].map(|b| judge(b, None, Some(0.5))),
+        [false, true],
+        "three sigmas are a factor of 4.5"
+    );
 }
 
 #[test]
@@ -57,4 +62,31 @@ fn results_declared_equal_tell_their_spread() {
     assert!((spread - 1.4826 * 0.005_025).abs() < 1e-6, "{spread}");
     other.steps.truncate(2);
     assert_eq!(declared_equal_spread(&one, &other), None);
+}
+
+#[test]
+fn the_spread_of_a_repeated_run_blurs_its_ratio_to_a_single_one() {
+    let judge = |rate: f64| {
+        let mut fresh = Synthetic::new("fresh", &["fresh"], 7);
+        (fresh.noise, fresh.drift) = (0.2, 0.0);
+        fresh.sweep(&grid(&["read"], 2, 2), 10, |_, _| rate);
+        analyse(&[imported("old", 1e8, Some("1000")), fresh.run], &Options::default())
+    };
+    let resolved = |analysis: &sharebench_analysis::Analysis| {
+        let rows = analysis.sections[0].rows.iter();
+        rows.filter(|row| row.ratios[0].as_ref().unwrap().single_run.unwrap().resolved).count()
+    };
+    let (near, far) = (judge(1.1e8), judge(9e8));
+    assert_eq!((resolved(&near), resolved(&far)), (0, 4));
+    let told = texts(&near.answer);
+    assert!(
+        told.contains("in 0 of 4 cells more than clocks and the spread of repetitions leave open"),
+        "{told}"
+    );
+    // The mean over all cells is that of the cells' own ratios.
+    let logs: Vec<f64> =
+        far.sections[0].rows.iter().map(|row| row.ratios[0].as_ref().unwrap().typical.value.ln()).collect();
+    let mean = (logs.iter().sum::<f64>() / logs.len() as f64).exp();
+    let shown = format!("{mean:.2} times the rate of old");
+    assert!(texts(&far.answer).contains(&shown), "{shown}: {}", texts(&far.answer));
 }

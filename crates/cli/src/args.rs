@@ -40,7 +40,7 @@ pub struct Arguments {
 /// Flags of every command.
 #[derive(Debug, Args)]
 pub struct GlobalFlags {
-    /// The lab book: one `SQLite` file of runs.
+    /// The lab book: one SQLite file of runs.
     #[arg(long, global = true, default_value = "sharebench.db", value_name = "FILE")]
     pub db: PathBuf,
     /// File with the password of SMB and NCP targets in its first line.
@@ -104,10 +104,10 @@ pub enum Command {
     /// Write a self-contained HTML report.
     #[command(after_help = "Example:\n  sharebench report 1 2 -o nas.html")]
     Report(ReportArgs),
-    /// Bring results of `IOzone`, fio or a table into the lab book.
+    /// Bring results of IOzone, fio or a table into the lab book.
     #[command(after_help = IMPORT_HELP)]
     Import(ImportArgs),
-    /// Write one run as CSV, JSON, Parquet, `IOzone` -R text or xlsx.
+    /// Write one run as CSV, JSON, Parquet, IOzone -R text or xlsx.
     #[command(after_help = "Examples:
   sharebench export last --format csv > run.csv
   sharebench export last --format xlsx -o run.xlsx")]
@@ -258,6 +258,9 @@ pub struct LoadArgs {
     /// Measured part of a step [default: 10s].
     #[arg(long, value_parser = parse_duration)]
     pub measure: Option<Duration>,
+    /// A step that is not steady goes on, each time for twice its window, at most this often, 0 to 3 [default: 0].
+    #[arg(long)]
+    pub extend: Option<u32>,
     /// Bytes of the data set [default: 5.6MB].
     #[arg(long)]
     pub scale: Option<ByteSize>,

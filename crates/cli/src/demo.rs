@@ -80,6 +80,7 @@ fn plan(targets: Vec<PlannedTarget>) -> Result<ResolvedPlan, Failure> {
         think: Some(Think::Constant(Duration::from_millis(100))),
         warm_up: Some(Duration::from_millis(500)),
         measure: Some(Duration::from_millis(2500)),
+        extend: None,
         scale: Some(ByteSize(5_600_000)),
         block: Some(ByteSize(100_000)),
     };

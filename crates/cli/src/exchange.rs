@@ -1,5 +1,6 @@
 //! Results of other programs in, runs out for other programs: `import` and `export`.
 
+use std::fmt::Write as _;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -22,17 +23,19 @@ const LARGEST: u64 = 256 << 20;
 pub const IMPORT_HELP: &str = "Examples:
   sharebench import iozone.txt
   sharebench import fio.json --title 'nas, friday'
-  sharebench import old.csv --map test=op --map file_size=mb:MiB --map record_size=kb:KiB --map rate=speed:KiB/s
+  sharebench import old.csv --map test=op --map file_size=mb:MiB --map record_size=kb:KiB \\
+      --map rate=speed:KiB/s
   sharebench import wide.csv --map run=server --map rate.write=write:B/s --map rate.read=read:B/s \\
       --map file_size=size:B --map record_size=record:B --clock 10ms
 
-Keys of --map: run (several runs in one file), target, test, file_size, record_size, queue_depth, motors,
-  repetition, rate, rate.TEST, axis.NAME, fact.NAME.
-Units: B, KB, MB, GB (thousands), KiB, MiB, GiB (1024) for sizes; the same with /s, or ops/s, for rates.";
+Keys of --map: run (several runs in one file), target, test, file_size, record_size, queue_depth,
+  motors, repetition, rate, rate.TEST, axis.NAME, fact.NAME.
+Units: B, KB, MB, GB (thousands), KiB, MiB, GiB (1024) for sizes; the same with /s, or ops/s,
+  for rates.";
 
 #[derive(Debug, Args)]
 pub struct ImportArgs {
-    /// `IOzone`'s text, fio's JSON or a table of comma-separated values.
+    /// IOzone's text, fio's JSON or a table of comma-separated values.
     pub file: PathBuf,
     /// What the file is [default: found by its content].
     #[arg(long, value_enum)]
@@ -66,9 +69,9 @@ pub struct ExportArgs {
 /// Forms of foreign results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ImportFormat {
-    /// The text of `IOzone`: its table, or its throughput mode.
+    /// The text of IOzone: its table, or its throughput mode.
     Iozone,
-    /// The -R matrices of `IOzone`.
+    /// The -R matrices of IOzone.
     IozoneR,
     /// fio's JSON (json or json+).
     Fio,
@@ -85,7 +88,7 @@ pub enum ExportFormat {
     Json,
     /// The columns of the CSV, typed.
     Parquet,
-    /// `IOzone`'s -R matrices.
+    /// IOzone's -R matrices.
     Iozone,
     /// A workbook: file sizes against record sizes per test, and the columns of the CSV.
     Xlsx,
@@ -120,7 +123,7 @@ pub fn import(args: &ImportArgs, flags: &GlobalFlags) -> Result<ExitCode, Failur
     let mut out = String::new();
     for (id, run) in ids.iter().zip(&imported.runs) {
         let steps = if run.steps.len() == 1 { "step" } else { "steps" };
-        out += &format!("run {id}: {} {steps}, {}\n", run.steps.len(), run.header.title);
+        let _ = writeln!(out, "run {id}: {} {steps}, {}", run.steps.len(), run.header.title);
     }
     tell(&imported.notes, flags);
     print_bytes(out.as_bytes())

@@ -47,6 +47,7 @@ pub fn load(args: &LoadArgs) -> Result<ResolvedPlan, Failure> {
         think: args.think,
         warm_up: args.warm_up,
         measure: args.measure,
+        extend: args.extend,
         scale: args.scale,
         block: args.block,
     };

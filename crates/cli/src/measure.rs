@@ -58,6 +58,9 @@ pub fn check(args: &PlanArgs) -> Result<ExitCode, Failure> {
     for line in outlook(&plan) {
         println!("{line}");
     }
+    if let Some(command) = &plan.between {
+        println!("before each step this machine runs: {command}");
+    }
     for (coordinates, _) in plan.cells.iter().chain(&plan.loads) {
         println!("  {coordinates}");
     }
@@ -278,13 +281,8 @@ impl<'a> Measurement<'a> {
             eprintln!("sharebench: {told}");
         }
         let run = follower.sink.run();
-        if let (Some(run), true) = (
-            run,
-            matches!(
-                end.outcome,
-                RunOutcome::Stopped | RunOutcome::TargetLost(_) | RunOutcome::HookFailed(_)
-            ),
-        ) {
+        let goes_on = !matches!(end.outcome, RunOutcome::Complete | RunOutcome::EngineFailed(_));
+        if let (Some(run), true) = (run, goes_on) {
             eprintln!("sharebench: finish it by: sharebench run --resume {run}");
         }
         Ok(Measured {

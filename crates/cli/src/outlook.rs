@@ -24,13 +24,25 @@ pub fn outlook(plan: &ResolvedPlan) -> Vec<String> {
     }
     if !plan.loads.is_empty() {
         let loads = counted(plan.loads.len() as u64, "step");
-        lines.push(format!("{loads} of users on {targets}, once each"));
+        lines.push(format!("{loads} of users on {targets}, once each{}", extension(plan)));
     }
     lines.push(format!("{}; {}", steps(plan.steps()), time(plan.measured_time())));
     if let Some(command) = &plan.between {
         lines.push(format!("before each step this machine runs: {command}"));
     }
     lines
+}
+
+/// What steps of users may take beyond their windows.
+fn extension(plan: &ResolvedPlan) -> String {
+    match plan.typed.load.as_ref().and_then(|load| load.extend) {
+        None | Some(0) => String::new(),
+        Some(most) => format!(
+            "; one that is not steady goes on for twice its window, {} at most: at most {} in all",
+            times(most),
+            span(plan.extended_time().as_secs_f64())
+        ),
+    }
 }
 
 /// The steps of a plan: a number, or a range.
@@ -179,6 +191,20 @@ record_sizes = ['4KiB']\ntests = ['write', 'read', 'reread']\n"
         assert_eq!(
             of("budget = '10m'")[0],
             "3 cells on 2 targets, for 10.0 min: once each at least, then where intervals are widest"
+        );
+    }
+
+    #[test]
+    fn a_plan_that_may_go_on_says_for_how_long() {
+        let text = "[[target]]\nurl = '/a'\n[load]\nsteps = [1]\nwarm_up = '2s'\nmeasure = '30s'\nextend = 2";
+        let lines = outlook(&Plan::parse(text).unwrap().resolve().unwrap());
+        assert_eq!(
+            lines,
+            [
+                "1 step of users on 1 target, once each; one that is not steady goes on for twice its window, \
+                 2 times at most: at most 3.6 min in all",
+                "1 step; 32 s to 3.6 min, preparing files not counted",
+            ]
         );
     }
 

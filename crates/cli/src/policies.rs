@@ -4,7 +4,7 @@ use clap::Args;
 use sharebench_model::{CachePolicy, SyncPolicy};
 use sharebench_plan::Policies;
 
-/// Caches, durability and what the measured time includes (docs/policies.md).
+/// Caches, durability and what the measured time includes (docs/sweeps.md).
 #[derive(Debug, Args, Default)]
 pub struct PolicyFlags {
     /// Cache policies: normal, no-local (client cache off), unbuffered (end to end) [default: normal].

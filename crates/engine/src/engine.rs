@@ -5,7 +5,7 @@ use std::sync::mpsc::Sender;
 
 use sharebench_model::units::ByteSize;
 use sharebench_model::{OpError, Random, RateBase, RunEvent, RunOutcome, StepResult};
-use sharebench_plan::{Pace, ResolvedPlan, StepPlan, Work};
+use sharebench_plan::{Pace, ResolvedPlan, StepPlan, TransactionWork, Work};
 use sharebench_target::{ConnectError, SessionSpec, Target};
 
 use crate::between;
@@ -16,6 +16,7 @@ use crate::deadline::Deadline;
 use crate::files::{TargetFiles, directory_on, remove_tree};
 use crate::load_step::{LoadStep, prepare_set};
 use crate::machine::Machine;
+use crate::own_files::own_files;
 use crate::pass::{PassContext, PassEnd};
 use crate::record_motor::RecordCrew;
 use crate::record_step;
@@ -97,9 +98,21 @@ pub struct RunEnd {
 }
 
 impl Run<'_> {
-    /// Runs the schedule on the calling thread. Sends every event but [`RunEvent::Started`], which is
-    /// the caller's, who knows the header.
+    /// Runs the schedule on a thread of its own and waits for it; in virtual time on the calling thread. Sends
+    /// every event but [`RunEvent::Started`], which is the caller's, who knows the header.
     pub fn execute(&self) -> Result<RunEnd, StartError> {
+        if self.clock.is_virtual() {
+            return self.run();
+        }
+        let thread = || {
+            own_files();
+            self.run()
+        };
+        let ended = std::thread::scope(|scope| scope.spawn(thread).join());
+        ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+
+    fn run(&self) -> Result<RunEnd, StartError> {
         match self.clock.block_on(self.drive()) {
             Ok(end) => end,
             Err(ClockError::Runtime(why)) => Err(StartError::Runtime(why)),
@@ -240,26 +253,8 @@ impl Run<'_> {
                 (1, RateBase::Busy)
             }
             Work::Transactions(work) => {
-                prepare_set(work, &mut host.files, &mut host.set_written, context).await?;
-                let load = LoadStep {
-                    target: target.as_ref(),
-                    work,
-                    clock: context.clock,
-                    stop: self.stop,
-                    verify: self.plan.verify,
-                    timeout: self.plan.timeout,
-                    directory: &host.files.directory,
-                    seed: self.plan.seed ^ u64::from(step.index),
-                };
-                tally = load.measure().await.map_err(PassEnd::Broken)?;
-                if self.stop.is_stopped() {
-                    return Err(PassEnd::Stopped);
-                }
-                // The motors of an open load are a pool: those that were never needed are not missing.
-                let motors = match work.pace {
-                    Pace::Closed(_) => work.motors,
-                    Pace::Open { .. } => tally.motors_engaged,
-                };
+                let motors;
+                (tally, motors) = self.load(work, step, host, context).await?;
                 (motors, RateBase::Window)
             }
         };
@@ -270,8 +265,12 @@ impl Run<'_> {
         let machinery = machine.map(|machine| machine.during(step, blocking, &tally));
         let (work, verify, occupancy) = (&step.work, self.plan.verify, tally.occupancy);
         let unfinished = std::mem::take(&mut tally.unfinished);
+        let seconds = std::mem::take(&mut tally.seconds);
         let mut measure = tally.into_measure(motors, rate_base, wire_counted);
-        let checks = checks(&measure, &Evidence { work, verify, wire_counted, occupancy, machinery });
+        let mut checks = checks(&measure, &Evidence { work, verify, wire_counted, occupancy, machinery });
+        if let Work::Transactions(work) = work {
+            checks.extend(seconds.check(work));
+        }
         unfinished.count_in(&mut measure);
         Ok(StepResult {
             index: step.index,
@@ -282,6 +281,38 @@ impl Run<'_> {
             measure,
             checks,
         })
+    }
+
+    /// Measures a step of users: what they did, and how many of them there were.
+    async fn load(
+        &self,
+        work: &TransactionWork,
+        step: &StepPlan,
+        host: &mut Host,
+        context: &mut PassContext<'_>,
+    ) -> Result<(Tally, u32), PassEnd> {
+        prepare_set(work, &mut host.files, &mut host.set_written, context).await?;
+        let load = LoadStep {
+            target: self.targets[step.target as usize].as_ref(),
+            work,
+            clock: context.clock,
+            stop: self.stop,
+            verify: self.plan.verify,
+            timeout: self.plan.timeout,
+            directory: &host.files.directory,
+            seed: self.plan.seed ^ u64::from(step.index),
+            tell: &|why| self.tell(RunEvent::Warning(format!("{} {why}", step.coordinates))),
+        };
+        let tally = load.measure().await.map_err(PassEnd::Broken)?;
+        if self.stop.is_stopped() {
+            return Err(PassEnd::Stopped);
+        }
+        // The motors of an open load are a pool: those that were never needed are not missing.
+        let motors = match work.pace {
+            Pace::Closed(_) => work.motors,
+            Pace::Open { .. } => tally.motors_engaged,
+        };
+        Ok((tally, motors))
     }
 
     /// Removes our directory; with a session of its own when the first one was lost.

@@ -17,6 +17,8 @@ pub(crate) struct FileState {
     pub file: Option<FileRef>,
     /// What it was opened with.
     pub policy: IoPolicy,
+    /// Bytes per write with which it was made; 0 for a file that a test makes.
+    pub layout: u32,
     unit: u64,
     generations: Vec<u32>,
     newest: u32,
@@ -35,6 +37,7 @@ impl FileState {
             size,
             file: None,
             policy: IoPolicy::default(),
+            layout: 0,
             unit,
             generations: vec![UNKNOWN; pieces],
             newest: 0,
@@ -45,6 +48,11 @@ impl FileState {
     pub fn next_generation(&mut self) -> Content {
         self.newest += 1;
         Content { file: self.id, generation: self.newest }
+    }
+
+    /// Whether it was written to since it was made.
+    pub fn is_rewritten(&self) -> bool {
+        self.newest > 1
     }
 
     /// A write of `generation` ended well.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use sharebench_model::{ErrorClass, Facts, FileRef, IoPolicy, MetaOp, MetaYield, OpError, OpenHow};
+use sharebench_plan::Verify;
 use sharebench_target::Session;
 
 use crate::away::Away;
@@ -29,6 +30,8 @@ pub(crate) struct TargetFiles {
     /// Smallest piece that any step writes, for the generation maps.
     unit: u64,
     next_id: u32,
+    /// What was wrong with files that are no more.
+    aftermath: Tally,
 }
 
 impl TargetFiles {
@@ -42,7 +45,15 @@ impl TargetFiles {
         context: &mut PassContext<'_>,
     ) -> Result<Self, OpError> {
         let facts = session.facts();
-        let mut files = Self { session, directory, facts, files: BTreeMap::new(), unit, next_id: 1 };
+        let mut files = Self {
+            session,
+            directory,
+            facts,
+            files: BTreeMap::new(),
+            unit,
+            next_id: 1,
+            aftermath: Tally::default(),
+        };
         if replace {
             remove_tree(files.session.as_mut(), &files.directory, context).await?;
         }
@@ -64,19 +75,62 @@ impl TargetFiles {
         format!("{}/{name}", self.directory)
     }
 
-    /// Makes sure that `name` exists with `size` verified bytes and is open.
+    /// Makes sure that `name` exists with `size` verified bytes, written in records of `record` bytes. How a
+    /// file was written stays in how a server or file system keeps it (docs/sweeps.md): a file of another
+    /// layout is made anew.
     pub async fn ensure(
         &mut self,
         name: &str,
         size: u64,
+        record: u32,
         context: &mut PassContext<'_>,
     ) -> Result<(), PassEnd> {
-        if self.files.contains_key(name) {
+        if self.files.get(name).is_some_and(|file| file.layout == record) {
             return Ok(());
         }
-        let file = self.create(name, size, context).await?;
+        if let Some(mut file) = self.files.remove(name) {
+            if context.verify != Verify::Off && file.is_rewritten() {
+                self.read_back(&mut file, context).await?;
+            }
+            self.discard(file, context).await?;
+        }
+        let mut file = self.create(name, size, context).await?;
+        file.layout = record;
+        let result = self.write_all(&mut file, context).await;
         self.files.insert(name.to_owned(), file);
-        self.write_all(name, context).await
+        result
+    }
+
+    /// Reads a file before it is given up, so that no write that was acknowledged and lost goes unnoticed.
+    async fn read_back(
+        &mut self,
+        file: &mut FileState,
+        context: &mut PassContext<'_>,
+    ) -> Result<(), PassEnd> {
+        let session = self.session.as_mut();
+        if let Some(file) = file.file.take() {
+            context.deadline.call(session, MetaOp::Close { file }).await?;
+        }
+        let open = MetaOp::open(&file.path, OpenHow::ReadWrite);
+        let MetaYield::Opened { file: handle, .. } = context.deadline.call(session, open).await? else {
+            return Ok(());
+        };
+        file.file = Some(handle);
+        let slot_bytes = session.buffer(sharebench_model::Slot(0)).len() as u64;
+        let record_size = largest_record(file.size, self.unit, slot_bytes);
+        let order = Order::scanning(file.size, record_size);
+        let record_size = record_size as u32;
+        let pass = Pass { context, session, file, handle, record_size, depth: 1, content: None };
+        pass.run(order, &mut self.aftermath).await
+    }
+
+    /// Hands over what was wrong with files that were given up, to be told with the step that follows.
+    pub fn own_up(&mut self, tally: &mut Tally) {
+        let aftermath = std::mem::take(&mut self.aftermath);
+        for (class, count) in aftermath.errors {
+            *tally.errors.entry(class).or_default() += count;
+        }
+        tally.told.extend(aftermath.told);
     }
 
     /// A file that somebody else will make.
@@ -124,11 +178,19 @@ impl TargetFiles {
     }
 
     /// Writes a whole file for the first time, unmeasured, and brings it to stable storage.
-    async fn write_all(&mut self, name: &str, context: &mut PassContext<'_>) -> Result<(), PassEnd> {
-        let Some(file) = self.files.get_mut(name) else { return Ok(()) };
+    async fn write_all(
+        &mut self,
+        file: &mut FileState,
+        context: &mut PassContext<'_>,
+    ) -> Result<(), PassEnd> {
         let Some(handle) = file.file else { return Ok(()) };
-        let slot_bytes = self.session.buffer(sharebench_model::Slot(0)).len() as u64;
-        let record_size = largest_record(file.size, self.unit, slot_bytes);
+        // Records of streams may be larger than what a session takes at once.
+        let record = u64::from(file.layout).min(self.session.buffer(sharebench_model::Slot(0)).len() as u64);
+        let record_size = if file.size.is_multiple_of(record) {
+            record
+        } else {
+            largest_record(file.size, self.unit, record)
+        };
         let content = Some(file.next_generation());
         let order = Order::filling(file.size, record_size);
         let record_size = record_size as u32;

@@ -10,6 +10,7 @@ use sharebench_model::Histogram;
 
 use crate::Clock;
 use crate::counters::Counters;
+use crate::own_files::no_files;
 use crate::timer::precise_timers;
 
 /// The meter's sleep, as in jHiccup (Gil Tene).
@@ -140,6 +141,7 @@ impl Shared {
     }
 
     fn sample(&self) {
+        no_files();
         precise_timers();
         let mut before = self.clock.now();
         let mut naps = 0;

@@ -12,17 +12,20 @@ use sharebench_plan::{TransactionWork, Verify};
 use sharebench_target::{SessionSpec, Target};
 
 use crate::clock::Clock;
+use crate::extension::{Extension, Report};
 use crate::files::TargetFiles;
 use crate::motor::{Crew, Motor, Window};
+use crate::own_files::own_files;
 use crate::pass::PassContext;
 use crate::schedule::Schedule;
+use crate::seconds::Seconds;
 use crate::stamp::{self, Content};
 use crate::stop::StopSignal;
 use crate::tally::Tally;
 use crate::transaction::{blocks, set_file_id};
 
 /// Between the last motor's login and the first transaction.
-const GRACE: Duration = Duration::from_millis(20);
+pub(crate) const GRACE: Duration = Duration::from_millis(20);
 
 /// Writes the shared data set once per target; later steps find it there.
 pub(crate) async fn prepare_set(
@@ -69,42 +72,46 @@ pub(crate) struct LoadStep<'a> {
     pub timeout: Duration,
     pub directory: &'a str,
     pub seed: u64,
+    /// Hears of what the user should know while it lasts.
+    pub tell: &'a (dyn Fn(String) + Sync),
 }
 
 impl LoadStep<'_> {
-    /// Runs all motors through warm-up and measure, until the last has cleaned up. In real time it blocks
-    /// the calling thread, because motors have threads of their own.
+    /// Runs all motors through warm-up and measure, again while the load is to go on, until the last has cleaned
+    /// up. Gives the counts of the last window. In real time it blocks the calling thread, because motors have
+    /// threads of their own.
     pub async fn measure(&self) -> Result<Tally, String> {
-        let schedule = Schedule::new(self.work.pace, self.seed);
-        let schedule = &schedule;
-        if self.clock.is_virtual() {
-            return Ok(self.crew(0..1, schedule, || Some(self.window())).await);
+        let Self { work, clock, stop, tell, .. } = *self;
+        let schedule = &Schedule::new(work.pace, self.seed);
+        let mut extension = Extension { work, clock, stop, schedule, tell, extensions: 0 };
+        if clock.is_virtual() {
+            return Ok(self.crew(0..1, schedule, |report| extension.next(report.as_ref())).await);
         }
-        let threads = threads(self.work.motors, self.target.capabilities().blocking);
-        let (ready_sender, ready) = mpsc::channel::<()>();
+        let threads = threads(work.motors, self.target.capabilities().blocking);
         let joined = std::thread::scope(|scope| {
-            let mut workers = Vec::new();
-            let mut starts = Vec::new();
+            let (mut workers, mut starts, mut reports) = (Vec::new(), Vec::new(), Vec::new());
             for thread in 0..threads {
                 let (start, begin) = mpsc::channel::<Window>();
-                let ready = ready_sender.clone();
+                let (ended, report) = mpsc::channel::<Option<Report>>();
                 starts.push(start);
+                reports.push(report);
                 workers.push(scope.spawn(move || {
-                    self.clock.block_on(self.crew(thread..threads, schedule, || {
-                        let _ = ready.send(());
+                    own_files();
+                    self.clock.block_on(self.crew(thread..threads, schedule, |report| {
+                        let _ = ended.send(report);
                         begin.recv().ok()
                     }))
                 }));
             }
-            drop(ready_sender);
-            for _ in 0..threads {
-                // A thread that failed before it was ready tells so when it is joined.
-                let _ = ready.recv();
+            // A thread that failed says nothing more, and tells why when it is joined.
+            while let Ok(report) = all_of(&reports)
+                && let Some(window) = extension.next(report.as_ref())
+            {
+                for start in &starts {
+                    let _ = start.send(window);
+                }
             }
-            let window = self.window();
-            for start in starts {
-                let _ = start.send(window);
-            }
+            drop(starts);
             workers.into_iter().map(std::thread::ScopedJoinHandle::join).collect::<Vec<_>>()
         });
         let mut total = Tally::default();
@@ -115,19 +122,13 @@ impl LoadStep<'_> {
         Ok(total)
     }
 
-    fn window(&self) -> Window {
-        let start = self.clock.now() + GRACE.as_nanos() as u64;
-        let measure = start + self.work.warm_up.as_nanos() as u64;
-        Window { start, measure, end: measure + self.work.measure.as_nanos() as u64 }
-    }
-
-    /// The motors of the first of these threads, from connecting to logging off; `begin` gives the window once
-    /// all are connected, or none when the step will not begin.
+    /// The motors of the first of these threads, from connecting to logging off; `next` gives the first window
+    /// once all are connected, and one after what is said of the last; none when there is no more.
     async fn crew(
         &self,
         Range { start: thread, end: threads }: Range<u32>,
         schedule: &Schedule,
-        begin: impl FnOnce() -> Option<Window>,
+        mut next: impl FnMut(Option<Report>) -> Option<Window>,
     ) -> Tally {
         let spec =
             SessionSpec { slots: 1, slot_bytes: self.work.workload.block, connect_timeout: self.timeout };
@@ -150,18 +151,35 @@ impl LoadStep<'_> {
             .map(|number| Motor::new(&crew, number))
             .collect();
         join_all(motors.iter_mut().map(Motor::connect)).await;
-        let Some(window) = begin() else { return Tally::default() };
-        let work = join_all(motors.iter_mut().map(|motor| motor.work(window)));
-        tokio::join!(work, sample_cpu(&crew, window));
+        let mut report: Option<Report> = None;
+        while let Some(window) = next(report.take()) {
+            // What failed while connecting belongs to the first window.
+            let first = tally.borrow().span.is_none();
+            let before = if first { tally.take() } else { Tally::default() };
+            tally.replace(Tally { seconds: Seconds::over(window), ..before });
+            let work = join_all(motors.iter_mut().map(|motor| motor.work(window)));
+            tokio::join!(work, sample_cpu(&crew, window));
+            let mut tally = tally.borrow_mut();
+            tally.window_ns = window.end - window.measure;
+            tally.busiest = tally.cpu;
+            tally.spans(window.measure, window.end);
+            report = Some(Report::of(&tally));
+        }
         join_all(motors.into_iter().map(Motor::clean)).await;
         drop(crew);
-        let mut tally = Rc::try_unwrap(tally).map_or_else(|_| Tally::default(), RefCell::into_inner);
-        tally.window_ns = window.end - window.measure;
-        tally.busy_ns = 0;
-        tally.busiest = tally.cpu;
-        tally.spans(window.measure, window.end);
-        tally
+        Rc::try_unwrap(tally).map_or_else(|_| Tally::default(), RefCell::into_inner)
     }
+}
+
+/// What all threads say, nothing before the first window; an error once one of them is gone.
+fn all_of(reports: &[mpsc::Receiver<Option<Report>>]) -> Result<Option<Report>, mpsc::RecvError> {
+    let mut all: Option<Report> = None;
+    for report in reports {
+        if let Some(report) = report.recv()? {
+            all.get_or_insert_default().merge(&report);
+        }
+    }
+    Ok(all)
 }
 
 /// Motors that block own a thread; the others share one thread per core.

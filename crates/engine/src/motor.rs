@@ -119,9 +119,10 @@ impl<'a> Motor<'a> {
         }
     }
 
-    /// Performs transactions until the window ends or the run is stopped.
+    /// Performs transactions until the window ends or the run is stopped; again for each further window.
     pub async fn work(&mut self, window: Window) {
         let crew = self.crew;
+        (self.reported, self.engaged) = (false, false);
         let mut over = crew.clock.doze_until(window.end);
         let mut thought_from = window.start;
         let mut next = self.first_start(window);

@@ -39,11 +39,13 @@ impl RecordPass<'_> {
         if start == Start::Cold || (first && passes && start != Start::Fresh) {
             dropped = Some(policy::drop_cache(self.session, handle, context).await?);
         }
+        // A mapping has to have something to map; and over SMB a file that is opened unbuffered has no append
+        // access, so that a write may not make it longer (MS-SMB2 3.3.5.9, 3.3.5.13).
+        if start == Start::Fresh && (maps || self.work.policy.cache == CachePolicy::Unbuffered) {
+            let size = MetaOp::SetSize { file: handle, size: self.work.file_size };
+            context.deadline.call(self.session, size).await?;
+        }
         if maps {
-            if start == Start::Fresh {
-                let size = MetaOp::SetSize { file: handle, size: self.work.file_size };
-                context.deadline.call(self.session, size).await?;
-            }
             let map = MetaOp::Map { file: handle, bytes: self.work.file_size };
             context.deadline.call(self.session, map).await?;
         }

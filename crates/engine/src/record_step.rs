@@ -28,7 +28,7 @@ pub(crate) async fn prepare(
     if work.test.start() == Start::Fresh {
         return Ok(());
     }
-    target.ensure(&data_name(work), work.file_size, context).await
+    target.ensure(&data_name(work), work.file_size, work.record_size, context).await
 }
 
 /// Measures a cell. The tally holds what was measured also when the target is lost on the way.
@@ -41,6 +41,7 @@ pub(crate) async fn measure(
 ) -> Result<(), PassEnd> {
     let (name, fresh) = (data_name(work), work.test.start() == Start::Fresh);
     prepare(work, target, context).await?;
+    target.own_up(tally);
     target.drain(context).await?;
     let sample = work.sample.as_nanos() as u64;
     let begin = context.clock.now();

@@ -32,6 +32,12 @@ impl Schedule {
         Self { pace, state: Mutex::new(State { random, offset_ns: 0.0, claimed: true }) }
     }
 
+    /// Begins anew with the next window, with gaps not drawn before.
+    pub fn restart(&self) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        (state.offset_ns, state.claimed) = (0.0, true);
+    }
+
     /// The next intended start within the window; none when there is no more, or when the load is closed.
     pub fn claim(&self, window: Window) -> Option<u64> {
         let Pace::Open { .. } = self.pace else { return None };
@@ -56,6 +62,8 @@ mod tests {
         let schedule = Schedule::new(Pace::Open { poisson, rate: 3 }, 9);
         let starts: Vec<u64> = std::iter::from_fn(|| schedule.claim(WINDOW)).collect();
         assert_eq!(schedule.claim(WINDOW), None, "the end stays the end");
+        schedule.restart();
+        assert_eq!(schedule.claim(WINDOW).is_some_and(|next| next == starts[0]), !poisson, "new gaps");
         starts
     }
 

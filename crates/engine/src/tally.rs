@@ -7,6 +7,7 @@ use sharebench_model::{
 };
 
 use crate::check::Occupancy;
+use crate::seconds::Seconds;
 use crate::slices::Slices;
 
 use crate::mount_wire::MountWire;
@@ -47,6 +48,8 @@ pub(crate) struct Tally {
     pub lag: Histogram,
     /// The response times again, by when they ended.
     pub slices: Slices,
+    /// Application bytes of a load by the second in which they moved.
+    pub seconds: Seconds,
     pub busy_ns: u64,
     pub window_ns: u64,
     pub cpu: CpuTime,
@@ -96,6 +99,7 @@ impl Tally {
         self.service.merge(&other.service);
         self.lag.merge(&other.lag);
         self.slices.merge(other.slices);
+        self.seconds.merge(&other.seconds);
         self.busy_ns += other.busy_ns;
         self.window_ns = self.window_ns.max(other.window_ns);
         self.cpu.user_ns += other.cpu.user_ns;

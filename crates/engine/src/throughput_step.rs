@@ -18,6 +18,7 @@ use crate::file_state::FileState;
 use crate::files::TargetFiles;
 use crate::load_step::threads;
 use crate::order::Part;
+use crate::own_files::own_files;
 use crate::pass::{PassContext, PassEnd};
 use crate::record_motor::{Phase, RecordCrew, RecordMotor};
 use crate::record_step::MOST_WALL;
@@ -47,6 +48,7 @@ pub(crate) async fn measure(
         on_threads(crew, motors, files)?
     };
     let mut total = Tally::default();
+    target.own_up(&mut total);
     let mut returned = Vec::new();
     for (tally, lot) in teams {
         total.merge(tally);
@@ -83,6 +85,7 @@ fn on_threads(
         for lot in lots {
             let ((send_phase, phases), (send_span, spans)) = (mpsc::channel(), mpsc::channel());
             workers.push(scope.spawn(move || {
+                own_files();
                 crew.clock.block_on(async {
                     let mut team = Team::new(crew, lot);
                     while let Ok(phase) = phases.recv() {
@@ -219,7 +222,7 @@ pub(crate) async fn prepare(
 ) -> Result<(), PassEnd> {
     let count = if work.shared_file { 1 } else { work.motors.unwrap_or(1) };
     for number in (0..count).filter(|_| work.test.start() != Start::Fresh) {
-        target.ensure(&name(work, number), work.file_size, context).await?;
+        target.ensure(&name(work, number), work.file_size, work.record_size, context).await?;
     }
     Ok(())
 }

@@ -209,6 +209,7 @@ impl Motor<'_> {
         if now >= window.measure && now < window.end {
             let mut tally = crew.tally.borrow_mut();
             tally.operations += 1;
+            tally.seconds.record(now - window.measure, u64::from(len));
             tally.wire += counted.since(*wire);
             match op {
                 DataOp::Read { .. } => {

@@ -111,8 +111,9 @@ fn run(
     targets: &[Arc<dyn Target>],
 ) -> (Result<RunEnd, StartError>, Vec<StepResult>) {
     let named = ["a", "b"].into_iter().zip(targets);
-    let named: String =
+    let named: Vec<String> =
         named.map(|(name, _)| format!("[[target]]\nname = '{name}'\nurl = '/{name}'\n")).collect();
+    let named = named.concat();
     let text = format!(
         "seed = 7\nrepetitions = 1\nsample = '1ms'\n{head}\n{named}[sweep]\nfile_sizes = ['64KiB']\n\
          record_sizes = ['4KiB']\n{sweep}"

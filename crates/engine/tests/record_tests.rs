@@ -173,11 +173,25 @@ fn every_test_that_writes_has_its_lost_writes_caught_by_the_next_read() {
 }
 
 #[test]
+fn a_file_is_made_anew_for_other_records_and_read_before() {
+    let sweep = format!("{SIZES}tests = ['rewrite']\n").replace("stride = [5]\n", "");
+    let lossy = || {
+        let faulty = FaultyTarget::new(MemoryTarget::new());
+        (2..200_000).step_by(7).fold(faulty, |target, nth| target.data(nth, Fault::LoseWrite))
+    };
+    let ran = run(&sweep, "stamps", lossy());
+    assert!(ran.errors() > 0, "nothing but the change of records reads: {:?} {:?}", ran.end, ran.failures);
+    assert_eq!(run(&sweep, "off", lossy()).errors(), 0);
+    let told: Vec<&str> = ran.steps.iter().filter_map(|step| step.coordinates.text("record_size")).collect();
+    assert!(told.is_empty() || told.len() == 4, "{told:?}");
+}
+
+#[test]
 fn failed_requests_of_a_stream_are_counted_and_spoil_only_their_records() {
     let sweep = "file_sizes = ['64KiB']\nrecord_sizes = ['1KiB']\ntests = ['fread', 'frewrite']\nstream_buffer = '4KiB'\n";
     let faulty = FaultyTarget::new(MemoryTarget::new());
-    // The file is filled by 16 requests and a flush; afterwards every eleventh fails.
-    let target = (20..5000).step_by(11).fold(faulty, |t, nth| t.data(nth, Fault::Fail(ErrorClass::Io)));
+    // The file is filled by 64 requests and a flush; afterwards every eleventh fails.
+    let target = (70..5000).step_by(11).fold(faulty, |t, nth| t.data(nth, Fault::Fail(ErrorClass::Io)));
     let ran = run(sweep, "full", target);
     assert_eq!(ran.end.as_ref().unwrap().outcome, RunOutcome::Complete);
     for test in ["fread", "frewrite"] {
@@ -196,7 +210,8 @@ fn a_short_read_is_a_data_error_in_every_test() {
     for test in ["read", "backward-read", "stride-read", "random-mix", "fread"] {
         let sweep =
             format!("{SIZES}tests = ['{test}']\n").replace("stride = [5]\n", stride(test.parse().unwrap()));
-        // The file is filled by 16 writes of the largest record at most, and a flush.
+        let sweep = sweep.replace("'512', ", "");
+        // The file is filled by 16 writes, or 64 of a stream's buffer, and a flush.
         let mut script = vec![Answer::all(); 65];
         script.push(Answer::short(100));
         let target = ScriptedTarget::new(script);

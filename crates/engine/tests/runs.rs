@@ -1,10 +1,11 @@
 //! Whole runs on doubles: what is measured, what is told, and what is left behind.
 
 use std::sync::{Arc, mpsc};
+use std::time::Duration;
 
 use sharebench_engine::{Clock, Run, RunEnd, StartError, StopSignal};
 use sharebench_model::{ErrorClass, RunEvent, RunOutcome, StepResult, Value, Verdict};
-use sharebench_plan::{Plan, ResolvedPlan};
+use sharebench_plan::{Plan, ResolvedPlan, Work};
 use sharebench_target::{Fault, FaultyTarget, MemoryTarget, NullTarget, Target};
 
 const SWEEP: &str = "seed = 7\nrepetitions = 2\nsample = '1ms'\ntimeout = '500ms'\n[[target]]\nurl = '/a'\n
@@ -173,6 +174,61 @@ fn a_silent_server_is_a_timeout_and_not_a_hang() {
         "{:?}",
         end.outcome
     );
+    assert_eq!(target.names(), Vec::<String>::new());
+}
+
+/// In real time, on threads: windows too short to judge go on as often as they may, each twice as long.
+#[test]
+fn a_step_that_goes_on_can_be_stopped_and_the_run_resumed_with_what_other_steps_have() {
+    let mut plan = plan(LOAD);
+    let extend = |plan: &mut ResolvedPlan, most| {
+        let Work::Transactions(work) = &mut plan.loads[1].1 else { panic!("no load") };
+        (work.measure, work.extend) = (Duration::from_millis(100), most);
+    };
+    // A plan as typed could not say this: its longest window cannot be judged.
+    extend(&mut plan, 3);
+    let (stop, target) = (StopSignal::default(), MemoryTarget::new());
+    let run = |plan: &ResolvedPlan, done: &[StepResult], stop: &StopSignal, hear: &dyn Fn(&RunEvent)| {
+        let targets = [Arc::new(target.clone()) as Arc<dyn Target>];
+        let (sender, receiver) = mpsc::channel();
+        std::thread::scope(|scope| {
+            let running = scope.spawn(move || {
+                let clock = &Clock::start();
+                let (targets, events, directory) = (&targets, &sender, ".sharebench-test");
+                Run { plan, targets, done, directory, resumed: false, stop, clock, events }.execute()
+            });
+            let events: Vec<RunEvent> = receiver.iter().inspect(|event| hear(event)).collect();
+            (running.join().unwrap().unwrap().outcome, events)
+        })
+    };
+    let finished = |events: &[RunEvent]| -> Vec<StepResult> {
+        let step = |event: &RunEvent| match event {
+            RunEvent::StepFinished(step) => Some((**step).clone()),
+            _ => None,
+        };
+        events.iter().filter_map(step).collect()
+    };
+    let goes_on = |event: &RunEvent| matches!(event, RunEvent::Warning(why) if why.contains("goes on for "));
+    let (outcome, events) = run(&plan, &[], &stop, &|event| {
+        if goes_on(event) {
+            stop.stop();
+        }
+    });
+    assert_eq!(outcome, RunOutcome::Stopped);
+    let kept = finished(&events);
+    assert_eq!(kept.iter().map(|step| step.index).collect::<Vec<_>>(), [0]);
+    assert_eq!(target.names(), Vec::<String>::new());
+
+    extend(&mut plan, 2);
+    let (outcome, events) = run(&plan, &kept, &StopSignal::default(), &|_| ());
+    assert_eq!(outcome, RunOutcome::Complete);
+    assert_eq!(events.iter().filter(|event| goes_on(event)).count(), 2);
+    let [rest] = &finished(&events)[..] else { panic!("one step is missing: {events:?}") };
+    assert_eq!((rest.index, rest.measure.window_ns), (1, 400_000_000), "the last window, and it alone");
+    assert!(rest.measure.transactions > 0 && rest.measure.motors_reported == 5);
+    assert_eq!(rest.measure.response.len(), rest.measure.transactions);
+    let steady = rest.checks.iter().find(|check| check.name == "steady").unwrap();
+    assert!(steady.verdict == Verdict::NotKnown && steady.detail.contains("cannot be judged"), "{steady:?}");
     assert_eq!(target.names(), Vec::<String>::new());
 }
 

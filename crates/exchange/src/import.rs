@@ -56,7 +56,12 @@ pub struct Imported {
 /// Reads a file named `name`; everything in it, or nothing.
 pub fn import(name: &str, bytes: &[u8], options: &Options) -> Result<Imported, ImportError> {
     let text = text::decode(bytes)?;
-    let format = options.format.map_or_else(|| detect(text), Ok)?;
+    if options.clock_ns == Some(0) {
+        return Err(ImportError::whole(
+            "--clock 0: no clock resolves everything; leave it away where it is not known",
+        ));
+    }
+    let format = options.format.map_or_else(|| detect(text, options), Ok)?;
     if format != Format::Csv && !options.map.is_empty() {
         return Err(ImportError::whole("--map is for tables of comma-separated values (--format csv)"));
     }
@@ -70,21 +75,32 @@ pub fn import(name: &str, bytes: &[u8], options: &Options) -> Result<Imported, I
     if steps > MOST_STEPS {
         return Err(ImportError::whole(format!("{steps} measurements are more than {MOST_STEPS}")));
     }
+    check_system(&source, options)?;
     let environment = environment(name, bytes, &source, options);
     let runs = source.runs.iter().map(|run| finished(name, run, &source, &environment, options)).collect();
     Ok(Imported { runs, notes: source.notes })
 }
 
-fn detect(text: &str) -> Result<Format, ImportError> {
+fn detect(text: &str, options: &Options) -> Result<Format, ImportError> {
     if fio::looks_like(text) {
         Ok(Format::Fio)
     } else if iozone::looks_like(text) {
         Ok(Format::Iozone)
-    } else if csv::looks_like_ours(text) || text::lines(text)[0].1.contains(',') {
+    } else if !options.map.is_empty() || text::lines(text)[0].1.contains(',') {
         Ok(Format::Csv)
     } else {
-        Err(ImportError::whole("neither IOzone's text nor fio's JSON nor a table; --format says what it is"))
+        let problem = "neither IOzone's text, nor fio's JSON, nor a table whose first line is headings separated \
+                       by commas; --format says what it is";
+        Err(ImportError::whole(problem))
     }
+}
+
+/// A name for the system is for files that hold one.
+fn check_system(source: &Source, options: &Options) -> Result<(), ImportError> {
+    let several = source.runs.iter().find(|run| run.targets.len() > 1);
+    let Some(run) = several.filter(|_| options.system.is_some()) else { return Ok(()) };
+    let names: Vec<&str> = run.targets.iter().map(|(name, _)| name.as_str()).collect();
+    Err(ImportError::whole(format!("--system names one system, and the file has {}", names.join(", "))))
 }
 
 /// What is known of the origin, and nothing about this machine.
@@ -95,7 +111,7 @@ fn environment(name: &str, bytes: &[u8], source: &Source, options: &Options) -> 
     note("file", name.to_owned());
     note("file_bytes", bytes.len().to_string());
     let digest = Sha256::digest(bytes);
-    note("file_sha256", digest.iter().map(|byte| format!("{byte:02x}")).collect());
+    note("file_sha256", digest.iter().fold(String::new(), |hex, byte| format!("{hex}{byte:02x}")));
     if let Some(program) = &source.program {
         note("program", program.clone());
     }

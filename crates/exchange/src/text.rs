@@ -2,13 +2,24 @@
 
 use crate::ImportError;
 
+/// First bytes of files that hold results and are not read, and what would help.
+const NO_TEXT: [(&[u8], &str); 4] = [
+    (b"\x1f\x8b", "the file is compressed; unpack it with gunzip"),
+    (b"PK\x03\x04", "the file is a workbook or an archive; save its sheet as comma-separated values"),
+    (b"PAR1", "the file is Parquet, which is written and not read; export the run as csv"),
+    (b"SQLite format 3\0", "the file is a lab book; name its runs as FILE.db:NUMBER, they need no import"),
+];
+
 /// The text of a file; a byte order mark is dropped, another encoding refused.
 pub(crate) fn decode(bytes: &[u8]) -> Result<&str, ImportError> {
     if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
         return Err(ImportError::at(1, "the file is UTF-16; save it as UTF-8 or plain ASCII"));
     }
+    if let Some((_, problem)) = NO_TEXT.iter().find(|(start, _)| bytes.starts_with(start)) {
+        return Err(ImportError::whole(*problem));
+    }
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let line = |end: usize| bytes[..end].iter().filter(|byte| **byte == b'\n').count() + 1;
+    let line = |end: usize| bytes[..end].split(|byte| *byte == b'\n').count();
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let at = error.valid_up_to();
         let problem = format!("the byte {:#04x} is no UTF-8 text; save the file as UTF-8", bytes[at]);

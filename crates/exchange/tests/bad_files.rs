@@ -81,7 +81,7 @@ fn matrices_that_cannot_be_trusted() {
 fn fio_outputs_that_cannot_be_trusted() {
     let plain = Options::default();
     let json = data("fio-3.33.json");
-    let cut: String = json.lines().take(100).map(|line| format!("{line}\n")).collect();
+    let cut: String = json.split_inclusive('\n').take(100).collect();
     refused(&cut, &plain, Some(101), &["cut"]);
     for (version, word) in [("fio-2.21", "other units"), ("fio-4.0", "fio 3"), ("nonsense", "fio 3")] {
         refused(&json.replace("fio-3.33", version), &plain, None, &[version, word]);
@@ -139,10 +139,28 @@ fn tables_that_cannot_be_trusted() {
     }
     refused("mb,record,write\n1,512,0\n", &full, None, &["nothing was measured"]);
     refused("a 1\nb 2\n", &Options::default(), None, &["--format"]);
+    let semicolons = "mb;write\n1;293,7\n";
+    refused(semicolons, &Options::default(), None, &["separated by commas"]);
+    refused(semicolons, &Options { format: None, ..full.clone() }, Some(1), &["separated by commas"]);
+    refused("mb,record,write\n1,512,\"293,718\"\n", &full, Some(2), &["'293,718'", "one point at most"]);
+    refused(table, &Options { clock_ns: Some(0), ..full.clone() }, None, &["--clock"]);
+    let two = Options { system: Some("nas".into()), ..with(&["target=mb", map[1], map[2]]) };
+    refused(table, &two, None, &["--system", "1, 2"]);
     refused("\u{feff}", &full, None, &["empty"]);
     for bytes in [&b"\xff\xfem\0b\0"[..], b"mb,record,write\n1,512,\xe4\n"] {
         assert!(import("x", bytes, &full).unwrap_err().to_string().contains("UTF-8"));
     }
+    let others = [
+        (&b"\x1f\x8b\x08"[..], "gunzip"),
+        (b"PK\x03\x04", "comma-separated"),
+        (b"PAR1\x15", "csv"),
+        (b"SQLite format 3\0", "FILE.db:NUMBER"),
+    ];
+    for (bytes, word) in others {
+        assert!(import("x", bytes, &full).unwrap_err().to_string().contains(word), "{word}");
+    }
+    let cut = import("x", table.trim_end().as_bytes(), &full).unwrap();
+    assert!(cut.notes.iter().any(|note| note.contains("may have been cut")), "{:?}", cut.notes);
     let unmapped = with(&["test==read", "rate=write:KiB/s", "axis.shell=mb"]);
     let imported = import("x", table.as_bytes(), &unmapped).unwrap();
     assert!(

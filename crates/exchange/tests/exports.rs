@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use sharebench_exchange::{Options, import, iozone_text, parquet, xlsx};
-use sharebench_model::{RunOutcome, Value};
+use sharebench_model::{Histogram, RunOutcome, Value};
 use sharebench_results::{FinishedRun, RunId, RunState, StoredRun, write_csv};
 
 fn imported(name: &str) -> StoredRun {
@@ -25,6 +25,8 @@ fn iozone_text_survives_the_round_trip() {
     assert_eq!(exported.notes, Vec::<String>::new());
     let again = import("again.txt", exported.text.as_bytes(), &Options::default()).unwrap();
     assert_eq!(again.runs[0].steps, first.steps);
+    assert!(again.notes.is_empty(), "{:?}", again.notes);
+    assert!(again.runs[0].header.environment["program"].starts_with("sharebench "));
     assert_eq!(again.runs[0].header.environment["clock_resolution_ns"], "1000");
     assert_eq!(iozone_text(&stored(again.runs[0].clone())).unwrap().text, exported.text);
 }
@@ -65,8 +67,8 @@ fn our_own_csv_comes_back_with_every_number() {
             }
             // Between the quantiles that a table tells, histograms may differ.
             for step in [one, other] {
-                step.measure.response = Default::default();
-                step.measure.service = Default::default();
+                step.measure.response = Histogram::default();
+                step.measure.service = Histogram::default();
             }
         }
         assert_eq!(steps, first.steps, "{name}");

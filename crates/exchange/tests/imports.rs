@@ -46,7 +46,8 @@ fn iozones_table_and_its_matrices_are_the_same_run() {
     let table = plain(name);
     let run = &table.runs[0];
     // 3 file sizes x 5 record sizes x 13 tests.
-    assert_eq!((table.runs.len(), run.steps.len(), table.notes.len()), (1, 195, 0));
+    assert_eq!((table.runs.len(), run.steps.len(), table.notes.len()), (1, 195, 1));
+    assert!(table.notes[0].contains("our reread"), "{:?}", table.notes);
     let environment = &run.header.environment;
     assert_eq!(environment["origin"], "imported");
     assert_eq!(environment["program"], "iozone 3.489");
@@ -79,6 +80,12 @@ fn iozones_table_and_its_matrices_are_the_same_run() {
     }
     let matrices = read(name, &Options { format: Some(Format::IozoneMatrices), ..Options::default() });
     assert_eq!(matrices.runs[0].steps, run.steps);
+    let remounted = String::from_utf8(data(name)).unwrap().replacen(
+        "Command line used: ",
+        "Command line used: iozone -U /mnt ",
+        1,
+    );
+    assert_eq!(import(name, remounted.as_bytes(), &Options::default()).unwrap().notes, [""; 0]);
 }
 
 #[test]
@@ -146,7 +153,8 @@ fn fio_jobs_become_steps() {
 fn bins_of_json_plus_are_whole_histograms() {
     let imported = plain("fio-3.33-plus.json");
     let steps = &imported.runs[0].steps;
-    assert_eq!((steps.len(), imported.notes.len()), (3, 0));
+    assert_eq!((steps.len(), imported.notes.len()), (3, 1));
+    assert!(imported.notes[0].contains("invalidate=0"), "{:?}", imported.notes);
     assert!(steps.iter().all(|step| step.measure.response.len() == step.measure.operations));
     let deep = at("random-write", 2048, 4)
         .with(axis::QUEUE_DEPTH, Value::Count(4))
@@ -157,6 +165,27 @@ fn bins_of_json_plus_are_whole_histograms() {
     assert_eq!(pair.measure.operations, 64);
     let grouped = find(&imported, &at("random-read", 2048, 4).with(axis::MOTORS, Value::Count(2)));
     assert!(grouped.measure.client_cpu.total_ns() > 0);
+}
+
+#[test]
+fn a_job_that_wrote_its_file_again_and_again_is_told() {
+    let once = String::from_utf8(data("fio-3.33.json")).unwrap();
+    let notes = |text: &str| import("x", text.as_bytes(), &Options::default()).unwrap().notes;
+    assert!(!notes(&once).iter().any(|note| note.contains("rewrites")));
+    // The first job wrote its 1 MiB; a third as much again is not one file any more.
+    let again = once.replacen("\"io_bytes\" : 1048576", "\"io_bytes\" : 1398101", 1);
+    let told = notes(&again);
+    assert!(told.iter().any(|note| note.contains("'seq-write'") && note.contains("rewrites")), "{told:?}");
+}
+
+#[test]
+fn an_empty_field_of_an_axis_is_its_usual_position() {
+    let map = ["file_size=mb:MiB", "axis.shell=shell", "rate.write=write:B/s"];
+    let map = map.map(|mapping| mapping.parse().unwrap()).to_vec();
+    let table = b"mb,shell,write\n1,,10\n1,netx,20\n";
+    let imported = import("x.csv", table, &Options { map, ..Options::default() }).unwrap();
+    let shells = imported.runs[0].steps.iter().map(|step| step.coordinates.text("shell"));
+    assert_eq!(shells.collect::<Vec<_>>(), [None, Some("netx")]);
 }
 
 /// The one command of docs/exchange.md.

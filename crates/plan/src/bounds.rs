@@ -36,20 +36,30 @@ impl ResolvedPlan {
     }
 
     /// Measured time: cells at their sample and users at their windows at the least; at the most, cells up
-    /// to [`MOST_WALL`] times their sample. Preparing files is not counted, and a target on which one pass
+    /// to [`MOST_WALL`] times their sample, and users with every extension. Preparing files is not counted, and a target on which one pass
     /// over a file takes longer than that takes as long as it takes.
     pub fn measured_time(&self) -> Bounds<Duration> {
         let targets = self.targets.len() as u32;
         let (cells, loads) = (time_of(&self.cells) * targets, time_of(&self.loads) * targets);
+        let longest = self.extended_time();
         if let Some(budget) = self.repeat.budget {
             let least =
                 if self.repeat.precision.is_some() { budget.min(cells * self.repeat.least) } else { budget };
-            return Bounds { least: least.max(cells) + loads, most: budget.max(cells * MOST_WALL) + loads };
+            return Bounds { least: least.max(cells) + loads, most: budget.max(cells * MOST_WALL) + longest };
         }
         Bounds {
             least: cells * self.repeat.least + loads,
-            most: cells * (MOST_WALL * self.repeat.most) + loads,
+            most: cells * (MOST_WALL * self.repeat.most) + longest,
         }
+    }
+
+    /// Time of all steps of users if each goes on as often as it may.
+    pub fn extended_time(&self) -> Duration {
+        let longest = |(_, work): &Cell| match work {
+            Work::Records(_) => Duration::ZERO,
+            Work::Transactions(work) => work.longest(),
+        };
+        self.loads.iter().map(longest).sum::<Duration>() * self.targets.len() as u32
     }
 
     /// File data that is certain to be moved to or from each target: whole passes over each cell's file,
@@ -116,6 +126,10 @@ record_sizes = ['4KiB']\ntests = ['write', 'read', 'reread']\n"
             |least, most| Bounds { least: Duration::from_secs(least), most: Duration::from_secs(most) };
         assert_eq!(plan("").measured_time(), seconds(12, 360));
         assert_eq!(plan("budget = '1m'").measured_time(), seconds(60, 60));
+        let users =
+            "[[target]]\nurl = '/a'\n[load]\nsteps = [1, 2]\nwarm_up = '1s'\nmeasure = '30s'\nextend = 2\n";
+        let users = Plan::parse(users).unwrap().resolve().unwrap();
+        assert_eq!(users.measured_time(), seconds(2 * 31, 2 * (31 + 61 + 121)));
         assert_eq!(plan("repetitions = 1").least_bytes_moved(), 4 * 65536);
     }
 }

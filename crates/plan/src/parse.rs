@@ -190,11 +190,12 @@ impl Reader<'_> {
             "think" => load.think = self.text("load.think", value),
             "warm_up" => load.warm_up = self.duration("load.warm_up", value),
             "measure" => load.measure = self.duration("load.measure", value),
+            "extend" => load.extend = self.count("load.extend", value),
             "scale" => load.scale = self.parsed("load.scale", value),
             "block" => load.block = self.parsed("load.block", value),
             _ => {}
         }
-        &["workload", "steps", "arrivals", "rates", "think", "warm_up", "measure", "scale", "block"]
+        &["workload", "steps", "arrivals", "rates", "think", "warm_up", "measure", "extend", "scale", "block"]
     }
 
     fn string(&mut self, field: &str, value: &Item<'_>) -> Option<String> {
@@ -363,6 +364,8 @@ mod tests {
             ("arrivals = 'bursts'", "known are closed, constant and poisson"),
             ("think = 'gamma 1s'", "known are constant and exp"),
             ("rate = 5", "did you mean 'rates'?"),
+            ("measure = '30s'\nextend = 4", "line 5: load.extend: 4 is outside of 0..3"),
+            ("measure = '10s'\nextend = 1", "load.extend: the longest window is 20s, and 30s are needed"),
             ("workload = 'single-read'\nscale = '8KiB'\nblock = '64KiB'", "64KiB is larger than the file"),
         ] {
             assert!(mistakes(load).contains(said), "{load}: {}", mistakes(load));

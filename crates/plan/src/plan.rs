@@ -100,6 +100,8 @@ pub struct Load {
     pub warm_up: Option<Duration>,
     /// Measured part of a step.
     pub measure: Option<Duration>,
+    /// How often a step that is not steady goes on, each time for twice its window.
+    pub extend: Option<u32>,
     /// Bytes of the whole data set.
     pub scale: Option<ByteSize>,
     /// Bytes per operation of a copy.

@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use sharebench_model::{CachePolicy, Coordinates, IoPolicy, SyncPolicy, Value, axis};
 
-use crate::schedule::Cell;
-use crate::{Access, Direction, Pattern, Test, Work};
+use crate::{Access, Cell, Direction, Pattern, Test, Work};
 
 /// One test on files of one size.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,7 +84,8 @@ impl RecordWork {
     pub fn grid(&self) -> Grid {
         let record = u64::from(self.record_size);
         let first = if self.align < record { self.align } else { 0 };
-        let spacing = record.next_multiple_of(self.align.max(1));
+        // Plans with records of nothing are refused, but only after they were laid out.
+        let spacing = record.max(1).next_multiple_of(self.align.max(1));
         let room = self.file_size.checked_sub(first + record);
         Grid { first, spacing, records: room.map_or(0, |room| room / spacing + 1) }
     }

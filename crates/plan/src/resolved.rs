@@ -21,6 +21,25 @@ pub struct TransactionWork {
     pub warm_up: Duration,
     /// Measured part.
     pub measure: Duration,
+    /// How often it goes on, each time for twice its last window, while it is not steady.
+    pub extend: u32,
+}
+
+impl TransactionWork {
+    /// Most that [`Self::extend`] may be: eight times the window, and fifteen times its time.
+    pub const MOST_EXTENDED: u32 = 3;
+    /// Shortest window that can be judged steady (R5: six blocks of five seconds).
+    pub const SHORTEST_JUDGED: Duration = Duration::from_secs(30);
+
+    /// The measured part after so many extensions.
+    pub fn window(&self, extensions: u32) -> Duration {
+        self.measure * (1 << extensions.min(Self::MOST_EXTENDED))
+    }
+
+    /// What a step takes from its first start to the end of its window, if it goes on as often as it may.
+    pub fn longest(&self) -> Duration {
+        (0..=self.extend).map(|extensions| self.warm_up + self.window(extensions)).sum()
+    }
 }
 
 /// What a step does.

@@ -1,4 +1,6 @@
-//! The order of steps: rounds outermost, cells in random order, targets side by side (R1).
+//! The order of steps: rounds outermost, cells in random order by layout, targets side by side (R1).
+
+use std::collections::BTreeMap;
 
 use sharebench_model::{Coordinates, Random};
 
@@ -36,12 +38,31 @@ impl<'p> Schedule<'p> {
     pub fn round(&mut self, cells: &[usize]) -> Vec<StepPlan> {
         let mut order = cells.to_vec();
         self.cell_order.shuffle(&mut order);
+        self.keep_layouts_together(&mut order);
         let mut steps = Vec::with_capacity(order.len() * self.plan.targets.len());
         for cell in order {
             self.on_every_target(cell, &self.plan.cells[cell], self.round, &mut steps);
         }
         self.round += 1;
         steps
+    }
+
+    /// Files are made anew when a cell needs them in other records, so the cells of one file and record size
+    /// follow each other; which comes first stays random, among these as among all.
+    fn keep_layouts_together(&self, order: &mut [usize]) {
+        let mut first_of = BTreeMap::new();
+        for (place, cell) in order.iter().enumerate() {
+            first_of.entry(self.layout(*cell)).or_insert(place);
+        }
+        order.sort_by_key(|cell| first_of.get(&self.layout(*cell)).copied());
+    }
+
+    /// File and record size of a cell; none for steps of users.
+    fn layout(&self, cell: usize) -> Option<(u64, u32)> {
+        match &self.plan.cells.get(cell)?.1 {
+            Work::Records(work) => Some((work.file_size, work.record_size)),
+            Work::Transactions(_) => None,
+        }
     }
 
     /// The steps of users, once each in the order given (rising loads); they follow the last round.

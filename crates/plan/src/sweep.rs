@@ -334,6 +334,7 @@ depths = [1, 4]\nmotors = [1, 2]\nalign = [0, '4KiB', '512']\nstride = [3, 17]\n
             ("shared_file = true\nmotors = [2]\ntests = ['fread']", ["sweep.shared_file", "fread"]),
             ("tests = ['mmap-read']\ndepths = [4]", ["sweep.depths", "mmap-read"]),
             ("align = ['100']", ["sweep.align", "512"]),
+            ("record_sizes = [0]", ["sweep.record_sizes", "512"]),
             (
                 "file_sizes = ['64KiB']\nrecord_sizes = ['64KiB']\nalign = ['4KiB']",
                 ["sweep.align", "no cell"],

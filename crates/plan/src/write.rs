@@ -70,6 +70,7 @@ impl Plan {
                 ("think", load.think.map(quoted)),
                 ("warm_up", load.warm_up.map(duration)),
                 ("measure", load.measure.map(duration)),
+                ("extend", load.extend.map(|n| n.to_string())),
                 ("scale", load.scale.map(quoted)),
                 ("block", load.block.map(quoted)),
             ];

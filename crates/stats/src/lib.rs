@@ -57,7 +57,7 @@ pub use repetitions::repetitions_needed;
 pub use signed_rank::{
     SMALLEST_SAMPLE_95, attainable_level, hodges_lehmann, signed_rank_p_value, upper_tail,
 };
-pub use steady::{SteadyState, Unsteady, steady_state};
+pub use steady::{SHORTEST_JUDGED, SteadyState, Unsteady, steady_state};
 pub use stopping::{Decision, Repetition, StoppingRule, widest_half_width};
 pub use student::student_quantile;
 pub use usl::{ErrorScale, LoadPoint, Usl};

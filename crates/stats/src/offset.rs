@@ -92,8 +92,8 @@ mod tests {
                     // 50 us each way, and up to 2 ms more on either.
                     let (there, back) = (random.below(2_000_000) + 50_000, random.below(2_000_000) + 50_000);
                     let asked = now;
-                    let arrived = asked + there as i64;
-                    let returned = arrived + 10_000 + back as i64;
+                    let arrived = asked + there.cast_signed();
+                    let returned = arrived + 10_000 + back.cast_signed();
                     now = returned + 1_000;
                     Exchange {
                         asked,

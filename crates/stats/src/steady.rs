@@ -15,51 +15,137 @@ const LEAST: (usize, f64) = (6, 0.4);
 const SAME: f64 = 0.03;
 /// Most trend over the whole steady part.
 const TREND: f64 = 0.05;
+/// A change within so many standard deviations is no change: it is the largest of those that were looked for.
+const CHANCE: f64 = 3.0;
 /// Least noise that is believed: differences below it are not worth a segment.
 const FLOOR: f64 = 0.005;
+
+/// Shortest window that can be judged, in seconds.
+pub const SHORTEST_JUDGED: usize = BLOCK * LEAST.0;
 
 /// Whether a run has settled.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum SteadyState {
-    /// It has, from this second on.
-    From(usize),
+    /// It has.
+    From {
+        /// From this second on.
+        second: usize,
+        /// Share by which the level changed from then to the end.
+        drift: f64,
+    },
     /// It has not; measure twice as long, and after three times say so instead of a mean.
     Not(Unsteady),
 }
 
-/// Why a run has not settled.
+/// Why a run has not settled, or cannot be said to have.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Unsteady {
-    /// Fewer than 30 seconds, or a second without any throughput in the middle of a block.
+    /// Fewer than [`SHORTEST_JUDGED`] seconds.
     TooShort,
-    /// The last level has been held for this share of the run only.
-    RecentChange(f64),
-    /// The last level still drifts by this share over its length (negative: slower and slower).
-    Drift(f64),
+    /// Nothing moved for most of a block of five seconds, in which the load would have moved something.
+    Gap {
+        /// First second of the longest time without anything.
+        from: usize,
+        /// The second after it.
+        to: usize,
+    },
+    /// So little moves that most of some blocks' seconds are empty anyway: there is no level to judge.
+    Sparse,
+    /// The last level has been held for too short a time.
+    RecentChange {
+        /// From this second on.
+        second: usize,
+        /// Share of the run.
+        share: f64,
+    },
+    /// The last level still drifts.
+    Drift {
+        /// Second in which it begins.
+        second: usize,
+        /// Share by which it changed from then to the end (negative: slower and slower).
+        drift: f64,
+    },
+    /// Noise alone would make as much of a change, or hides what is allowed to drift.
+    Noise {
+        /// Share by which it seems to change.
+        change: f64,
+        /// Standard deviation of that figure, of its logarithm.
+        error: f64,
+        /// Seconds after which the error of a trend would be half of what is allowed to drift.
+        seconds: f64,
+    },
 }
 
-/// Judges throughput per second (anything positive, one value per second of the measured window).
+/// Judges throughput per second (one value per second of the measured window).
 ///
 /// No early stop can see a change that is still to come: a cache that fills later is seen by moving more
 /// bytes than it holds, not by statistics.
 pub fn steady_state(rates: &[f64]) -> SteadyState {
     let blocks: Vec<f64> = rates.chunks_exact(BLOCK).filter_map(log_median).collect();
-    if blocks.len() < LEAST.0 || blocks.len() < rates.len() / BLOCK {
+    if rates.len() < SHORTEST_JUDGED {
         return SteadyState::Not(Unsteady::TooShort);
+    }
+    if blocks.len() < rates.len() / BLOCK {
+        return SteadyState::Not(gap(rates));
     }
     let noise = noise(&blocks);
     let penalty = 4.5 * (blocks.len() as f64).ln() * noise * noise;
-    let start = last_level(&blocks, &change_points(&blocks, penalty, SHORTEST));
-    let level = &blocks[start..];
+    let starts = change_points(&blocks, penalty, SHORTEST);
+    let start = last_level(&blocks, &starts);
+    let (level, second) = (&blocks[start..], start * BLOCK);
+    // Few blocks say little of their own noise; their seconds say more.
+    let noise = noise.max(noise_of_seconds(rates));
     let share = level.len() as f64 / blocks.len() as f64;
     if level.len() < LEAST.0 || share < LEAST.1 {
-        return SteadyState::Not(Unsteady::RecentChange(share));
+        let earlier = starts.iter().copied().rfind(|earlier| *earlier < start).unwrap_or(0)..start;
+        let error = noise * (1.0 / level.len() as f64 + 1.0 / earlier.len() as f64).sqrt();
+        let change = centre(level) - centre(&blocks[earlier]);
+        return SteadyState::Not(beyond_chance(
+            change,
+            error,
+            noise,
+            Unsteady::RecentChange { second, share },
+        ));
     }
-    let drift = theil_sen(level) * (level.len() - 1) as f64;
-    if drift.abs() > TREND.ln_1p() {
-        return SteadyState::Not(Unsteady::Drift(drift.exp_m1()));
+    let trend = theil_sen(level) * (level.len() - 1) as f64;
+    let (drift, limit) = (trend.exp_m1(), TREND.ln_1p());
+    // Of n values with independent noise, a fitted trend from the first to the last varies by this much.
+    let error = noise * (12.0 / level.len() as f64).sqrt();
+    if trend.abs() > limit {
+        return SteadyState::Not(beyond_chance(trend, error, noise, Unsteady::Drift { second, drift }));
     }
-    SteadyState::From(start * BLOCK)
+    if error > limit {
+        SteadyState::Not(lost_in(noise, trend, error))
+    } else {
+        SteadyState::From { second, drift }
+    }
+}
+
+/// `found`, unless a change of this size is no more than noise makes.
+fn beyond_chance(change: f64, error: f64, noise: f64, found: Unsteady) -> Unsteady {
+    if change.abs() > CHANCE * error { found } else { lost_in(noise, change, error) }
+}
+
+fn lost_in(noise: f64, change: f64, error: f64) -> Unsteady {
+    let seconds = 12.0 * (2.0 * noise / TREND.ln_1p()).powi(2) * BLOCK as f64;
+    Unsteady::Noise { change: change.exp_m1(), error, seconds }
+}
+
+/// A time without throughput, among seconds of which at least half have some; or a load without a level.
+fn gap(rates: &[f64]) -> Unsteady {
+    let (mut longest, mut empty) = (0..0, 0);
+    for (second, rate) in rates.iter().enumerate() {
+        empty = if *rate > 0.0 { 0 } else { empty + 1 };
+        if empty > longest.len() {
+            longest = second + 1 - empty..second + 1;
+        }
+    }
+    let busy = rates.iter().filter(|rate| **rate > 0.0).count();
+    if 2 * busy >= rates.len() - longest.len() && longest.len() > BLOCK / 2 {
+        Unsteady::Gap { from: longest.start, to: longest.end }
+    } else {
+        Unsteady::Sparse
+    }
 }
 
 /// Median of the logarithms; none when nothing moved for half of the block.
@@ -71,21 +157,32 @@ fn log_median(block: &[f64]) -> Option<f64> {
 
 /// Standard deviation of a block, from differences of neighbours: levels and trends hardly touch it.
 fn noise(blocks: &[f64]) -> f64 {
-    let mut differences: Vec<f64> = blocks.windows(2).map(|pair| pair[1] - pair[0]).collect();
-    differences.sort_unstable_by(f64::total_cmp);
-    let centre = median(&differences).unwrap_or(0.0);
-    let mut deviations: Vec<f64> = differences.iter().map(|d| (d - centre).abs()).collect();
-    deviations.sort_unstable_by(f64::total_cmp);
-    (1.4826 * median(&deviations).unwrap_or(0.0) / std::f64::consts::SQRT_2).max(FLOOR)
+    difference_noise(blocks).max(FLOOR)
+}
+
+/// The same of the median of a block of independent seconds, which is 1.25 times as wide as their mean.
+fn noise_of_seconds(rates: &[f64]) -> f64 {
+    let logs: Vec<f64> = rates.iter().filter(|rate| **rate > 0.0).map(|rate| rate.ln()).collect();
+    difference_noise(&logs) * (std::f64::consts::FRAC_PI_2 / BLOCK as f64).sqrt()
+}
+
+fn difference_noise(values: &[f64]) -> f64 {
+    let differences: Vec<f64> = values.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let middle = centre(&differences);
+    let deviations: Vec<f64> = differences.iter().map(|d| (d - middle).abs()).collect();
+    1.4826 * centre(&deviations) / std::f64::consts::SQRT_2
+}
+
+/// The median; 0 of nothing.
+fn centre(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    median(&sorted).unwrap_or(0.0)
 }
 
 /// Where the last level begins, segments of nearly the same level joined backwards.
 fn last_level(blocks: &[f64], starts: &[usize]) -> usize {
-    let level = |from: usize, to: usize| {
-        let mut part = blocks[from..to].to_vec();
-        part.sort_unstable_by(f64::total_cmp);
-        median(&part).unwrap_or(0.0)
-    };
+    let level = |from: usize, to: usize| centre(&blocks[from..to]);
     let mut begin = starts.last().copied().unwrap_or(0);
     for pair in starts.windows(2).rev() {
         if (level(pair[0], pair[1]) - level(begin, blocks.len())).abs() >= SAME.ln_1p() {
@@ -108,19 +205,53 @@ fn theil_sen(values: &[f64]) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use sharebench_model::Random;
+
     use super::*;
 
     #[test]
     fn a_level_a_step_and_a_drift() {
-        let steady = |from: usize| SteadyState::From(from);
+        let steady = |second: usize| SteadyState::From { second, drift: 0.0 };
         assert_eq!(steady_state(&[100.0; 60]), steady(0));
         let step: Vec<f64> = [160.0; 40].into_iter().chain([100.0; 80]).collect();
         assert_eq!(steady_state(&step), steady(40));
         let drift: Vec<f64> = (0..120).map(|second| 100.0 * (-0.002 * f64::from(second)).exp()).collect();
-        assert!(matches!(steady_state(&drift), SteadyState::Not(_)), "{:?}", steady_state(&drift));
+        let found = steady_state(&drift);
+        let unsteady =
+            |found| matches!(found, SteadyState::Not(Unsteady::RecentChange { .. } | Unsteady::Drift { .. }));
+        assert!(unsteady(found), "{found:?}");
+        let late: Vec<f64> = [160.0; 90].into_iter().chain([100.0; 30]).collect();
+        let found = SteadyState::Not(Unsteady::RecentChange { second: 90, share: 0.25 });
+        assert_eq!(steady_state(&late), found);
         assert_eq!(steady_state(&[100.0; 29]), SteadyState::Not(Unsteady::TooShort));
         let mut stalled = [100.0; 60];
         stalled[10..14].fill(0.0);
-        assert_eq!(steady_state(&stalled), SteadyState::Not(Unsteady::TooShort));
+        assert_eq!(steady_state(&stalled), SteadyState::Not(Unsteady::Gap { from: 10, to: 14 }));
+        stalled[20..].fill(0.0);
+        assert_eq!(steady_state(&stalled), SteadyState::Not(Unsteady::Gap { from: 20, to: 60 }));
+    }
+
+    /// A handful of requests in each second says little of a trend: that is no drift.
+    #[test]
+    fn noise_is_not_called_a_drift_and_a_sparse_load_has_no_level() {
+        let mut random = Random::new(5, 0);
+        let mut judged = |mean: f64| {
+            let mut left = random.exponential();
+            let mut second = || {
+                let mut count = 0.0;
+                while left < 1.0 {
+                    (count, left) = (count + 1.0, left + random.exponential() / mean);
+                }
+                left -= 1.0;
+                count
+            };
+            steady_state(&(0..60).map(|_| second()).collect::<Vec<f64>>())
+        };
+        let few: Vec<SteadyState> = (0..200).map(|_| judged(6.0)).collect();
+        let drifting = few.iter().filter(|found| matches!(found, SteadyState::Not(Unsteady::Drift { .. })));
+        let noisy = few.iter().filter(|found| matches!(found, SteadyState::Not(Unsteady::Noise { .. })));
+        let (drifting, noisy) = (drifting.count(), noisy.count());
+        assert!(drifting <= 10 && noisy >= 150, "{drifting} drifts, {noisy} too noisy, of 200");
+        assert_eq!(judged(0.5), SteadyState::Not(Unsteady::Sparse));
     }
 }

@@ -22,9 +22,9 @@ fn called_steady(shape: fn(f64) -> f64) -> (f64, f64) {
     let (mut steady, mut bias) = (0u32, 0.0);
     for seed in 0..SEEDS {
         let rates = run(shape, seed);
-        if let SteadyState::From(from) = steady_state(&rates) {
+        if let SteadyState::From { second, .. } = steady_state(&rates) {
             steady += 1;
-            let mut kept = rates[from..].to_vec();
+            let mut kept = rates[second..].to_vec();
             kept.sort_unstable_by(f64::total_cmp);
             bias += kept[kept.len() / 2] / shape(SECONDS as f64 - 1.0) - 1.0;
         }

@@ -245,7 +245,7 @@ fn noise(gate: Gate, health: &Health, holds: bool) -> Option<String> {
     let told = |what, share: f64| format!("off, but {what} was {:.1} %", share * 100.0);
     let pressure = match health.pressure {
         Some(_) => beyond(health.pressure, MOST_PRESSURE).map(|share| told("CPU pressure", share)),
-        None => (!holds).then(|| "off, but this kernel does not tell CPU pressure".into()),
+        None => (gate == Gate::Meter && !holds).then(|| "off, but CPU pressure is not known".into()),
     };
     pressure.or(beyond(health.steal, MOST_STEAL).map(|share| told("CPU steal", share)))
 }

@@ -54,8 +54,8 @@ impl Served {
         Self::with(volume, NfsServerOptions::default())
     }
 
-    fn with(volume: Arc<dyn Volume>, options: NfsServerOptions) -> Result<Self, ProveError> {
-        let options = NfsServerOptions { export: "/proof".into(), ..options };
+    fn with(volume: Arc<dyn Volume>, mut options: NfsServerOptions) -> Result<Self, ProveError> {
+        options.export = "/proof".into();
         let server = NfsServer::start(([127, 0, 0, 1], 0).into(), volume, options)?;
         let url = format!("nfs://127.0.0.1:{0}/proof?mountport={0}", server.addr().port());
         Ok(Self { target: NfsTarget::from_url(TargetUrl::parse(&url)?)?, _server: server })

@@ -47,6 +47,8 @@ pub struct Device {
     seed: u64,
     stages: Vec<Stage>,
     stall: Option<(u64, u64)>,
+    slower: Option<(u64, f64)>,
+    wear_per_s: f64,
     pub(super) mute_every: Option<u32>,
     pub(super) client_cost: u64,
 }
@@ -60,7 +62,15 @@ enum Stage {
 impl Device {
     /// A server without stages: everything is answered at once. `seed` decides all its draws.
     pub fn new(seed: u64) -> Self {
-        Self { seed, stages: Vec::new(), stall: None, mute_every: None, client_cost: 0 }
+        Self {
+            seed,
+            stages: Vec::new(),
+            stall: None,
+            slower: None,
+            wear_per_s: 0.0,
+            mute_every: None,
+            client_cost: 0,
+        }
     }
 
     /// Adds a station: one queue, first come first served, `servers` (at least one) at work.
@@ -88,6 +98,20 @@ impl Device {
         self
     }
 
+    /// From `at_ns` of the clock on, all stations need `factor` times as long, as when a cache is full.
+    #[must_use]
+    pub fn slower_from(mut self, at_ns: u64, factor: f64) -> Self {
+        self.slower = Some((at_ns, factor));
+        self
+    }
+
+    /// All stations need longer and longer: by this share of the first time in each second of the clock.
+    #[must_use]
+    pub fn wearing(mut self, share_per_s: f64) -> Self {
+        self.wear_per_s = share_per_s;
+        self
+    }
+
     /// The last of every `n` sessions gets no reply to a read or write: the work is done, the reply is lost.
     #[must_use]
     pub fn mute_every(mut self, n: u32) -> Self {
@@ -104,6 +128,7 @@ impl Device {
 
     /// Lets an operation enter a stage at `arrival`, which must not go back; none behind the last stage.
     pub(super) fn enter(&mut self, stage: usize, arrival: u64, bytes: u32) -> Option<Served> {
+        let (slower, wear_per_s) = (self.slower, self.wear_per_s);
         let (start, service, end) = match self.stages.get_mut(stage)? {
             Stage::Station { free_at, service, random, served } => {
                 let drawn = draw(service, random, *served);
@@ -111,6 +136,7 @@ impl Device {
                 // `free_at` is never empty.
                 let free = free_at.iter_mut().min()?;
                 let start = arrival.max(*free);
+                let drawn = aged(drawn, start, slower, wear_per_s);
                 let end = past_stall(self.stall, start, drawn);
                 *free = end;
                 (start, drawn, end)
@@ -143,6 +169,16 @@ fn draw(service: &Service, random: &mut Random, nth: usize) -> u64 {
         }
         Service::Listed(times) => times.get(nth % times.len().max(1)).map_or(0, nanos),
     }
+}
+
+/// Work of `drawn` as long as it takes at `start`.
+fn aged(drawn: u64, start: u64, slower: Option<(u64, f64)>, wear_per_s: f64) -> u64 {
+    if slower.is_none() && wear_per_s <= 0.0 {
+        return drawn;
+    }
+    let step = slower.filter(|(from, _)| start >= *from).map_or(1.0, |(_, factor)| factor);
+    let wear = 1.0 + wear_per_s * start as f64 / 1e9;
+    (drawn as f64 * step * wear).round() as u64
 }
 
 /// When work of `service` that may begin at `start` is done.
@@ -179,6 +215,13 @@ mod tests {
         let fixed = Service::Fixed(Duration::from_millis(4));
         let mut device = Device::new(1).station(1, fixed).stalled(10 * MS, Duration::from_millis(100));
         assert_eq!(ends(&mut device, &[0, 8, 50, 300], 0), [4, 112, 116, 304]);
+    }
+
+    #[test]
+    fn a_device_may_be_slower_from_an_instant_on_or_wear() {
+        let device = || Device::new(1).station(1, Service::Fixed(Duration::from_millis(4)));
+        assert_eq!(ends(&mut device().slower_from(100 * MS, 2.5), &[0, 99, 200], 0), [4, 103, 210]);
+        assert_eq!(ends(&mut device().wearing(0.5), &[0, 1000, 4000], 0), [4, 1006, 4012]);
     }
 
     #[test]

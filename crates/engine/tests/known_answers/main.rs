@@ -18,4 +18,5 @@ mod integrity;
 mod lab;
 mod queues;
 mod stall;
+mod steady;
 mod sweeps;

@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 
 use sharebench_model::{Coordinates, Facts, Value};
 
+use crate::ImportError;
 use crate::cell::{Cell, check_sizes};
 use crate::rate::{decimal, milli_per_s};
 use crate::source::{Source, SourceRun, SourceStep};
-use crate::{ImportError, text};
 use map::{From, Key, test_name};
 use reader::Record;
 
@@ -26,12 +26,11 @@ pub(crate) fn read(text: &str, map: &[Mapping]) -> Result<Source, ImportError> {
         }
         return ours::read(&header, &rows);
     }
-    mapped(&header, &rows, map)
-}
-
-/// True when the text looks like one of our exports.
-pub(crate) fn looks_like_ours(text: &str) -> bool {
-    text::lines(text).first().is_some_and(|(_, line)| line.starts_with(ours::START))
+    let mut source = mapped(&header, &rows, map)?;
+    if !text.ends_with(['\n', '\r']) {
+        source.notes.push("the last line has no end: a number there may have been cut".to_owned());
+    }
+    Ok(source)
 }
 
 /// A mapping with its column found.
@@ -228,6 +227,8 @@ fn place(row: &Record, bound: &[Bound<'_>]) -> Result<Place, String> {
             Key::Test => empty("test").map(|()| place.test = Some(test_name(text)))?,
             Key::Size(axis, unit) => drop(place.sizes.insert(axis, size(axis, text, *unit)?)),
             Key::Count(axis) => drop(place.counts.insert(axis, count(axis, text, 1)?)),
+            // A row without a name on an axis stands at its usual position, as in runs of ours.
+            Key::Axis(_) if text.is_empty() => {}
             Key::Axis(axis) => place.axes.push((axis.clone(), text.to_owned())),
             Key::Repetition => place.repetition = count("repetition", text, 0)? as u32,
             Key::Fact(name) => drop(place.facts.insert(name.clone(), text.to_owned())),

@@ -13,7 +13,7 @@ use crate::quantiles::from_quantiles;
 use crate::source::{Source, SourceRun, SourceStep};
 
 /// Headings with which every export begins.
-pub(super) const START: &str = "run,step,target,repetition,";
+const START: &str = "run,step,target,repetition,";
 /// The first heading behind the axes.
 const BEHIND_AXES: &str = "started_unix_ms";
 

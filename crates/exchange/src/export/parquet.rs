@@ -47,7 +47,7 @@ pub fn parquet(run: &StoredRun) -> Result<Vec<u8>, ExportError> {
             limit: "2 GiB",
             found: page.len(),
         })?;
-        let header = page_header(size, entries.len() as i32);
+        let header = page_header(size, (entries.len() as u32).cast_signed());
         columns.push(Column { name, text, offset: out.len(), len: header.len() + page.len() });
         out.extend(header);
         out.extend(page);
@@ -96,7 +96,7 @@ fn page_header(size: i32, values: i32) -> Vec<u8> {
 
 /// `FileMetaData`: version (1), schema (2), rows (3), row groups (4), key-value metadata (5), writer (6).
 fn footer(run: &StoredRun, columns: &[Column<'_>], rows: usize) -> Vec<u8> {
-    let root = Struct::default().text(4, "run").i32(5, columns.len() as i32);
+    let root = Struct::default().text(4, "run").i32(5, (columns.len() as u32).cast_signed());
     let leaf = |column: &Column<'_>| {
         let (kind, converted) = if column.text { (BYTE_ARRAY, UTF8) } else { (INT64, UINT_64) };
         Struct::default().i32(1, kind).i32(3, OPTIONAL).text(4, column.name).i32(6, converted)

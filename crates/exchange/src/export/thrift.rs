@@ -79,13 +79,17 @@ impl Struct {
 
     pub fn i32s(mut self, id: u8, items: &[i32]) -> Self {
         self.list(id, I32, items.len());
-        items.iter().for_each(|item| varint(&mut self.bytes, zigzag((*item).into())));
+        for item in items {
+            varint(&mut self.bytes, zigzag((*item).into()));
+        }
         self
     }
 
     pub fn texts(mut self, id: u8, items: &[&str]) -> Self {
         self.list(id, BINARY, items.len());
-        items.iter().for_each(|item| binary(&mut self.bytes, item));
+        for item in items {
+            binary(&mut self.bytes, item);
+        }
         self
     }
 

@@ -1,6 +1,6 @@
 //! A run as a workbook: one sheet per test, file sizes against record sizes, and the columns of the CSV.
 //!
-//! ECMA-376 Part 1, SpreadsheetML, with inline strings and no styles.
+//! ECMA-376 Part 1, `SpreadsheetML`, with inline strings and no styles.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -82,7 +82,7 @@ fn write_block(sheet: &mut Sheet, run: &StoredRun, block: &Block, cells: &Cells,
     sheet.row([Cell::Text(title.trim().to_owned()), Cell::Text(format!("median, {unit}"))]);
     let columns: BTreeSet<&Option<Value>> = cells.keys().map(|(_, column)| column).collect();
     let corner = format!("{} down, {} across", axes[0], axes[1]);
-    let head = columns.iter().map(|value| label(value));
+    let head = columns.iter().map(|value| label(value.as_ref()));
     sheet.row(std::iter::once(Cell::Text(corner)).chain(head));
     let rows: BTreeSet<&Option<Value>> = cells.keys().map(|(row, _)| row).collect();
     for row in rows {
@@ -90,12 +90,12 @@ fn write_block(sheet: &mut Sheet, run: &StoredRun, block: &Block, cells: &Cells,
             let found = cells.get(&(row.clone(), (*column).clone()));
             found.map_or(Cell::Nothing, |rate| Cell::Number(rate * factor))
         };
-        sheet.row(std::iter::once(label(row)).chain(columns.iter().map(rate)));
+        sheet.row(std::iter::once(label(row.as_ref())).chain(columns.iter().map(rate)));
     }
     sheet.row([]);
 }
 
-fn label(value: &Option<Value>) -> Cell {
+fn label(value: Option<&Value>) -> Cell {
     match value {
         Some(Value::Count(count)) => Cell::Whole(*count),
         Some(other) => Cell::Text(other.to_string()),

@@ -5,7 +5,7 @@ mod output;
 mod times;
 
 use sharebench_model::{
-    Check, Coordinates, CpuTime, Facts, Histogram, IoBytes, Measure, RateBase, Value, Verdict, axis,
+    Check, Coordinates, CpuTime, Facts, IoBytes, Measure, RateBase, Value, Verdict, axis,
 };
 
 use crate::ImportError;
@@ -33,14 +33,21 @@ pub(crate) fn read(text: &str) -> Result<Source, ImportError> {
     check_version(&output.version)?;
     let mut notes = Vec::new();
     let mut steps: Vec<(String, SourceStep)> = Vec::new();
+    let mut cold = false;
     for clones in output.jobs.chunk_by(|one, next| is_clone(one, next, &output)) {
         let options = Options::of(&output.global, &clones[0]);
+        cold |= options.get("invalidate") != Some("0");
         steps.extend(job_steps(clones, &options, &mut notes).map_err(ImportError::whole)?);
     }
     if steps.is_empty() {
         return Err(ImportError::whole("no job of the file moved any data"));
     }
     tell_apart(&mut steps)?;
+    if cold && steps.iter().any(|(_, step)| reads_at_random(&step.coordinates)) {
+        let note = "fio drops its files from the client's cache before a job, unless told not to (invalidate=0): \
+                    its random reads are cold, where ours may find the file there";
+        notes.push(note.to_owned());
+    }
     let steps: Vec<SourceStep> = steps.into_iter().map(|(_, step)| step).collect();
     Ok(Source {
         program: Some(output.version.replacen('-', " ", 1)),
@@ -108,6 +115,11 @@ fn job_steps(
     let test = options.test(&moved.iter().map(|(side, _)| *side).collect::<Vec<_>>()).map_err(blame)?;
     let coordinates = coordinates(&test, options, clones).map_err(blame)?;
     let measure = measure(clones, &moved, options, notes).map_err(blame)?;
+    if writes_again(&coordinates, &measure, options.number("nrfiles").unwrap_or(1)) {
+        notes.push(format!(
+            "job '{name}' wrote more than its files hold (time_based or loops): most of it are rewrites, of what is taken as {test}"
+        ));
+    }
     let errors = clones.iter().filter(|job| job.error != 0).map(|job| Check {
         name: "fio".to_owned(),
         verdict: Verdict::Invalid,
@@ -115,6 +127,20 @@ fn job_steps(
     });
     let checks = errors.collect();
     Ok(vec![(name.clone(), SourceStep { checks, ..SourceStep::new(coordinates, measure) })])
+}
+
+/// True for random reads through the client's cache.
+fn reads_at_random(coordinates: &Coordinates) -> bool {
+    let random = coordinates.text(axis::TEST).is_some_and(|test| test.ends_with("random-read"));
+    random && coordinates.get("cache").is_none()
+}
+
+/// True for a job that is called a write and went over its files more than once.
+fn writes_again(coordinates: &Coordinates, measure: &Measure, files: u64) -> bool {
+    let new = matches!(coordinates.text(axis::TEST), Some("write" | "mmap-write"));
+    let Some(Value::Bytes(file)) = coordinates.get(axis::FILE_SIZE) else { return false };
+    let motors = u128::from(measure.motors_assigned);
+    new && u128::from(measure.bytes.written) > u128::from(*file) * u128::from(files) * motors
 }
 
 fn coordinates(test: &str, options: &Options<'_>, clones: &[Job]) -> Result<Coordinates, String> {
@@ -165,8 +191,8 @@ fn measure(
         let name = &clones[0].name;
         notes.push(format!("job '{name}': several histograms (of processes, or of reads and writes) need --output-format=json+ to be merged"));
     }
-    let times = times.unwrap_or_else(Histogram::new);
-    let share = |percent: f64, job: &Job| (percent / 100.0 * job.job_runtime as f64 * CLOCK_NS as f64) as u64;
+    let times = times.unwrap_or_default();
+    let share = |percent: f64, job: &Job| (percent / 100.0 * job.runtime as f64 * CLOCK_NS as f64) as u64;
     let motors =
         options.number("numjobs").unwrap_or(1).max(clones.len() as u64).min(u64::from(u32::MAX)) as u32;
     Ok(Measure {

@@ -32,8 +32,8 @@ pub(super) struct Job {
     #[serde(default)]
     pub trim: Direction,
     /// Milliseconds, summed over processes where they are reported as a group.
-    #[serde(default)]
-    pub job_runtime: u64,
+    #[serde(rename = "job_runtime", default)]
+    pub runtime: u64,
     /// Percent of the runtime.
     #[serde(default)]
     pub usr_cpu: f64,

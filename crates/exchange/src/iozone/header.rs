@@ -8,16 +8,20 @@ use crate::source::Source;
 
 /// First words of an output.
 const BANNER: &str = "Iozone: Performance Test";
+/// First word of a text of ours.
+const OURS: &str = "sharebench ";
 /// What a run that came to its end prints.
 const END: &str = "iozone test complete.";
 
 /// The lines above the numbers, understood.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of IOzone's command line")]
 pub(super) struct Header {
     pub unit: RateUnit,
     /// False where the file does not say its unit and kBytes/sec is assumed.
     unit_told: bool,
-    version: Option<String>,
+    /// The program with its version: `IOzone`, or this one where it wrote the matrices.
+    program: Option<String>,
     clock_ns: Option<u64>,
     facts: Facts,
     pub close: bool,
@@ -32,7 +36,7 @@ impl Header {
         let mut header = Self {
             unit: RateUnit::Bytes(1024),
             unit_told: false,
-            version: None,
+            program: None,
             clock_ns: None,
             facts: Facts::new(),
             close: false,
@@ -44,11 +48,11 @@ impl Header {
         let mut banner = None;
         for (number, line) in lines {
             let line = line.trim();
-            if line.starts_with(BANNER) {
-                if let Some(first) = banner.replace(*number) {
-                    let problem = format!("a second run begins (the first at line {first}); split the file");
-                    return Err(ImportError::at(*number, problem));
-                }
+            if line.starts_with(BANNER)
+                && let Some(first) = banner.replace(*number)
+            {
+                let problem = format!("a second run begins (the first at line {first}); split the file");
+                return Err(ImportError::at(*number, problem));
             }
             header.take(*number, line)?;
         }
@@ -64,7 +68,9 @@ impl Header {
     fn take(&mut self, number: usize, line: &str) -> Result<(), ImportError> {
         let lower = line.to_ascii_lowercase();
         if let Some(version) = line.strip_prefix("Version $Revision:") {
-            self.version = Some(version.trim_matches([' ', '$']).to_owned());
+            self.program = Some(format!("iozone {}", version.trim_matches([' ', '$'])));
+        } else if line.starts_with(OURS) {
+            self.program = Some(line.to_owned());
         } else if lower.trim_matches('"') == "output is in kbytes/sec" {
             self.unit_told = true;
         } else if lower.starts_with("output is in ") {
@@ -105,6 +111,15 @@ impl Header {
         }
     }
 
+    /// True when a first read did not find the file in the client's cache: it went around the cache, the file
+    /// system was mounted anew between tests (`-U`), or the numbers are ours.
+    pub fn reads_cold(&self) -> bool {
+        let line = self.facts.get("command_line");
+        let remounts = line.is_some_and(|line| line.split_ascii_whitespace().any(|word| word == "-U"));
+        let ours = self.program.as_ref().is_some_and(|program| program.starts_with(OURS));
+        self.direct || remounts || ours
+    }
+
     /// A source without numbers yet.
     pub fn source(&self) -> Source {
         let mut notes = Vec::new();
@@ -113,9 +128,8 @@ impl Header {
                 "the file does not say its unit; kBytes/sec (KiB/s), IOzone's default, was taken".into(),
             );
         }
-        let version = self.version.as_ref().map(|version| format!("iozone {version}"));
         Source {
-            program: Some(version.unwrap_or_else(|| "iozone".to_owned())),
+            program: Some(self.program.clone().unwrap_or_else(|| "iozone".to_owned())),
             clock_ns: self.clock_ns,
             facts: self.facts.clone(),
             notes,

@@ -9,7 +9,7 @@ mod throughput;
 
 use std::collections::BTreeMap;
 
-use sharebench_model::{Facts, Value};
+use sharebench_model::{Facts, Value, axis};
 
 use crate::cell::{Cell, writes};
 use crate::iozone::header::Header;
@@ -113,8 +113,17 @@ fn source(header: &Header, grid: &Grid) -> Result<Source, ImportError> {
             .notes
             .push(format!("{zeros} zero cells were left out: IOzone writes 0 where it did not measure"));
     }
+    source.notes.extend(warm_reads(header, &steps));
     source.runs = vec![run(steps)];
     Ok(source)
+}
+
+/// Says that `IOzone`'s first read is no cold one, where the file has such reads.
+fn warm_reads(header: &Header, steps: &[SourceStep]) -> Option<String> {
+    let first = |step: &SourceStep| matches!(step.coordinates.text(axis::TEST), Some("read" | "fread"));
+    let note = "IOzone reads what its writes left in the client's cache, unless it remounts (-U): compare its read \
+                with our reread, since our read drops the cache first";
+    (!header.reads_cold() && steps.iter().any(first)).then(|| note.to_owned())
 }
 
 fn run(steps: Vec<SourceStep>) -> SourceRun {

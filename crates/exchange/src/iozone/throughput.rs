@@ -1,7 +1,7 @@
 //! Throughput mode (`-t`): several processes at once, one number per test and number of processes.
 
 use super::header::Header;
-use super::{run, step, test_name};
+use super::{run, step, test_name, warm_reads};
 use crate::ImportError;
 use crate::cell::{Cell, check_sizes};
 use crate::iozone::columns::kib;
@@ -58,6 +58,7 @@ pub(super) fn read(lines: &[(usize, &str)], header: &Header) -> Result<Option<So
     if zeros > 0 {
         source.notes.push(format!("{zeros} tests without throughput were left out"));
     }
+    source.notes.extend(warm_reads(header, &steps));
     source.runs = vec![run(steps)];
     Ok(Some(source))
 }

@@ -25,6 +25,7 @@ impl Resolver<'_> {
         });
         let warm_up = load.warm_up.unwrap_or(Duration::from_secs(2));
         let measure = load.measure.unwrap_or(Duration::from_secs(10));
+        let extend = load.extend.unwrap_or(0);
         let scale = load.scale.unwrap_or(ByteSize(5_600_000));
         let single = name.starts_with("single-");
         let block = load.block.unwrap_or(ByteSize(if single { 4 * KIB } else { 100_000 }));
@@ -37,6 +38,7 @@ impl Resolver<'_> {
         }
         self.duration_within("load.warm_up", warm_up, Duration::ZERO, 24 * HOUR);
         self.duration_within("load.measure", measure, Duration::from_millis(100), 24 * HOUR);
+        self.check_extend(extend, measure);
         let paces = self.paces(&load, arrivals);
         let workload = self.workload(&name, scale, block);
         self.typed.load = Some(Load {
@@ -50,6 +52,7 @@ impl Resolver<'_> {
             }),
             warm_up: Some(warm_up),
             measure: Some(measure),
+            extend: Some(extend),
             scale: Some(scale),
             block: Some(block),
         });
@@ -58,10 +61,24 @@ impl Resolver<'_> {
         cells
             .map(|(motors, pace)| {
                 let coordinates = coordinates(workload.name, motors, pace);
-                let work = TransactionWork { workload: workload.clone(), motors, pace, warm_up, measure };
+                let workload = workload.clone();
+                let work = TransactionWork { workload, motors, pace, warm_up, measure, extend };
                 (coordinates, Work::Transactions(work))
             })
             .collect()
+    }
+
+    /// An extension is for a verdict, so that the longest window must be long enough for one.
+    fn check_extend(&mut self, extend: u32, measure: Duration) {
+        let most = TransactionWork::MOST_EXTENDED;
+        self.within("load.extend", u64::from(extend), 0, u64::from(most));
+        let (longest, needed) = (measure * (1 << extend.min(most)), TransactionWork::SHORTEST_JUDGED);
+        if extend > 0 && longest < needed {
+            let problem = format!(
+                "the longest window is {longest:?}, and {needed:?} are needed to judge whether it is steady"
+            );
+            self.blame("load.extend", &problem, "raise measure, such as to 30s");
+        }
     }
 
     /// One closed pace, or one open pace per rate.

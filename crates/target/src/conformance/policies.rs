@@ -1,6 +1,6 @@
 //! Policy step: every cache and sync policy is kept or refused, never silently ignored.
 
-use sharebench_model::{ErrorClass, IoPolicy, MetaOp, MetaYield, OpenHow, PolicyCount};
+use sharebench_model::{CachePolicy, ErrorClass, IoPolicy, MetaOp, MetaYield, OpenHow, PolicyCount};
 
 use super::ground::Ground;
 use super::pattern::{compare, pattern};
@@ -45,6 +45,10 @@ async fn kept(
     let unit = ground.align(4096).next_multiple_of(unit).min(u64::from(ground.max_record()));
     let before = probe.session.policy_count();
     let file = opened(probe, open).await?;
+    if policy.cache == CachePolicy::Unbuffered {
+        // SMB gives unbuffered files no append access (MS-SMB2 3.3.5.9): they have their length before their content.
+        probe.done(MetaOp::SetSize { file, size: RECORDS * unit }).await?;
+    }
     for record in 0..RECORDS {
         probe.write(file, record * unit, &pattern(1, record * unit, unit as u32)).await?;
     }
