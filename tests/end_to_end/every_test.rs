@@ -211,7 +211,15 @@ fn every_policy_runs_every_test_and_axis_verified_or_is_refused_with_its_reason(
     needs!(Smbd::NEEDS, Ganesha::NEEDS, [Need::Disk]);
     let field = Field::start();
     let targets = field.targets();
-    let names = ["local disk", "embedded SMB", "embedded NFS", "smbd", "ganesha"];
+    let names = [
+        "local disk",
+        "embedded SMB",
+        "embedded NFS",
+        "smbd",
+        "ganesha",
+        "embedded NCP",
+        "embedded NCP on UDP",
+    ];
     // Cells of 4 KiB lie where direct I/O wants them; five requests of 20 KiB in a stream.
     let sizes =
         "file_sizes = ['96KiB']\nrecord_sizes = ['4KiB']\ninclude_flush = true\ninclude_close = true\n";
@@ -221,7 +229,8 @@ fn every_policy_runs_every_test_and_axis_verified_or_is_refused_with_its_reason(
         "tests = ['requests']\nmotors = [2]\nstride = [3]\nshared_file = true\n",
     ];
     let mut run = 0;
-    let mut table = format!("| cache | sync | {} |\n|---|---|---|---|---|---|---|\n", names.join(" | "));
+    let rule = "|---".repeat(names.len() + 2);
+    let mut table = format!("| cache | sync | {} |\n{rule}|\n", names.join(" | "));
     for (cache, sync) in [
         ("normal", "normal"),
         ("normal", "write-through"),

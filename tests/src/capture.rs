@@ -24,6 +24,8 @@ pub struct Captured {
     scratch: Scratch,
     port: u16,
     apart: bool,
+    /// What tshark is to take NCP's datagrams for.
+    datagrams: &'static str,
 }
 
 /// TCP payload bytes of a capture.
@@ -69,7 +71,7 @@ impl Capture {
         if !said.contains("(100.0%)") {
             return Err(io::Error::other(format!("the capture is not complete:\n{said}")));
         }
-        Ok(Captured { scratch: self.scratch, port: self.port, apart: false })
+        Ok(Captured { scratch: self.scratch, port: self.port, apart: false, datagrams: "ncp" })
     }
 }
 
@@ -79,6 +81,13 @@ impl Captured {
     #[must_use]
     pub fn one_request_at_a_time(mut self) -> Self {
         self.apart = true;
+        self
+    }
+
+    /// Says that datagrams are IPX packets.
+    #[must_use]
+    pub fn of_ipx(mut self) -> Self {
+        self.datagrams = "ipx";
         self
     }
 
@@ -139,9 +148,11 @@ impl Captured {
         Ok(self.fields("ncp", "ncp.type == 0x7777", "frame.number")?.lines().count() as u64)
     }
 
-    /// Frames of NCP that tshark cannot take apart, and replies that it finds no request for.
+    /// Frames of NCP that tshark cannot take apart, and replies that it finds no request for. Packets of control of a burst
+    /// are left out: tshark takes some of them for calls.
     pub fn ncp_oddities(&self) -> io::Result<(usize, usize)> {
-        let malformed = self.fields("ncp", "_ws.malformed", "frame.number")?;
+        let malformed = "_ws.malformed && !(ncp.system_flags.sys == 1)";
+        let malformed = self.fields("ncp", malformed, "frame.number")?;
         let lonely = self.fields("ncp", "ncp.type == 0x3333 && !ncp.req_frame_num", "frame.number")?;
         Ok((malformed.lines().count(), lonely.lines().count()))
     }
@@ -163,7 +174,7 @@ impl Captured {
     fn fields(&self, protocol: &str, filter: &str, names: &str) -> io::Result<String> {
         let (file, decode) =
             (self.scratch.file("packets.pcapng"), format!("tcp.port=={},{protocol}", self.port));
-        let datagrams = format!("udp.port=={},{protocol}", self.port);
+        let datagrams = format!("udp.port=={},{}", self.port, self.datagrams);
         let fields = names.split('\t').flat_map(|name| ["-e", name]);
         // Two CPUs may record the two ends of loopback out of order.
         let streams: &[&str] = if self.apart {

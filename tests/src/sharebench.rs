@@ -39,6 +39,8 @@ pub struct Served {
     pub nfs_port: u16,
     /// TCP and UDP port of NCP.
     pub ncp_port: u16,
+    /// UDP port of NCP on IPX.
+    pub ipx_port: u16,
 }
 
 impl Sharebench {
@@ -108,13 +110,16 @@ impl Sharebench {
         let directory = self.home.directory(name)?;
         let (smb_port, nfs_port, ncp_port) = (free_port()?, free_port()?, free_port()?);
         let (smb, nfs) = (format!("127.0.0.1:{smb_port}"), format!("127.0.0.1:{nfs_port}"));
-        let ncp = format!("127.0.0.1:{ncp_port}");
-        let line = ["serve", name, "--smb", &smb, "--nfs", &nfs, "--ncp", &ncp, "--user", Served::USER];
+        let ipx_port = free_port()?;
+        let (ncp, ipx) = (format!("127.0.0.1:{ncp_port}"), format!("127.0.0.1:{ipx_port}"));
+        let line = ["serve", name, "--smb", &smb, "--nfs", &nfs, "--ncp", &ncp, "--ncp-ipx", &ipx];
+        let line = [&line[..], &["--user", Served::USER]].concat();
         let mut program = self.start(&line, &format!("{name}.log"))?;
         program.wait_for_port(smb_port, Duration::from_secs(10))?;
         program.wait_for_port(nfs_port, Duration::from_secs(10))?;
         program.wait_for_port(ncp_port, Duration::from_secs(10))?;
-        Ok(Served { program, directory, smb_port, nfs_port, ncp_port })
+        program.wait_for_output("serving", Duration::from_secs(10))?;
+        Ok(Served { program, directory, smb_port, nfs_port, ncp_port, ipx_port })
     }
 
     fn environment(&self) -> [(&'static str, &str); 2] {
@@ -167,6 +172,11 @@ impl Served {
     /// URL of a directory of the NCP volume.
     pub fn ncp_url(&self, directory: &str) -> String {
         format!("ncp://{}@127.0.0.1:{}/SHARE/{directory}", Self::USER, self.ncp_port)
+    }
+
+    /// URL of a directory of the NCP volume on IPX.
+    pub fn ipx_url(&self, directory: &str) -> String {
+        format!("ncp://{}@127.0.0.1:{}/SHARE/{directory}", Self::USER, self.ipx_port)
     }
 
     /// What it has printed so far.

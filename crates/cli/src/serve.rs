@@ -37,11 +37,14 @@ pub struct ServeArgs {
     /// Speak NCP here, on TCP and UDP; other than loopback needs --user.
     #[arg(long, value_name = "ADDR:PORT")]
     pub ncp: Option<SocketAddr>,
+    /// Speak NCP on IPX here: IPX packets in UDP, as `DOSBox` and RFC 1234 have them.
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub ncp_ipx: Option<SocketAddr>,
     /// When NCP packets are signed: 0 never, 1 if the client asks, 2 if it can, 3 always.
-    #[arg(long, value_name = "LEVEL", default_value_t = 1, value_parser = clap::value_parser!(u8).range(0..=3), requires = "ncp")]
+    #[arg(long, value_name = "LEVEL", default_value_t = 1, value_parser = clap::value_parser!(u8).range(0..=3))]
     pub ncp_sign: u8,
     /// Whether a file that an NCP client commits is on disk when the reply comes.
-    #[arg(long, value_name = "POLICY", value_enum, default_value_t, requires = "ncp")]
+    #[arg(long, value_name = "POLICY", value_enum, default_value_t)]
     pub ncp_commit: NcpCommit,
     /// User of the SMB share and the NCP volume; the password comes from `SHAREBENCH_PASSWORD` or --password-file.
     #[arg(long)]
@@ -78,7 +81,7 @@ pub enum NcpCommit {
 
 /// Serves until SIGINT or SIGTERM.
 pub fn run(args: &ServeArgs, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
-    if args.smb.or(args.nfs).or(args.ncp).is_none() {
+    if args.smb.or(args.nfs).or(args.ncp).or(args.ncp_ipx).is_none() {
         return Err(Failure::usage(
             "nothing to serve; name --smb, --nfs or --ncp with ADDR:PORT, or several",
         ));
@@ -96,6 +99,7 @@ pub fn run(args: &ServeArgs, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
         smb: args.smb,
         nfs: args.nfs,
         ncp: args.ncp,
+        ncp_ipx: args.ncp_ipx,
         ncp_signatures: Level::from_number(args.ncp_sign).unwrap_or_default(),
         ncp_commit: match args.ncp_commit {
             NcpCommit::Disk => CommitPolicy::Disk,
@@ -123,6 +127,10 @@ pub fn run(args: &ServeArgs, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
                 let user = args.user.as_ref().map_or(String::new(), |user| format!("{user}@"));
                 println!("ncp://{user}{addr}/{}", args.name.to_uppercase());
                 println!("ncp://{user}{addr}/{}?transport=udp", args.name.to_uppercase());
+            }
+            "ncp-ipx" => {
+                let user = args.user.as_ref().map_or(String::new(), |user| format!("{user}@"));
+                println!("ncp://{user}{addr}/{}?transport=ipx", args.name.to_uppercase());
             }
             _ => println!("nfs://{addr}/{}?mountport={}", args.name, addr.port()),
         }

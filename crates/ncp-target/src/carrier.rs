@@ -1,4 +1,4 @@
-//! Sockets of tokio as carriers: TCP and UDP.
+//! Sockets of tokio as carriers: TCP, UDP, and IPX in UDP.
 
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -13,6 +13,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UdpSocket};
 use tokio::time::Instant;
 
+use crate::ipx::Station;
 use crate::options::Carriage;
 use crate::timer::Timer;
 
@@ -37,26 +38,25 @@ pub(crate) struct Socket {
 enum Kind {
     Tcp(TcpStream),
     Udp(UdpSocket),
+    Ipx(Station),
 }
 
 impl Socket {
     /// Connects; replies carry up to `buffer` bytes of data.
-    pub(crate) async fn connect(carriage: Carriage, server: SocketAddr, buffer: u16) -> io::Result<Self> {
+    pub(crate) async fn connect(
+        carriage: Carriage,
+        server: SocketAddr,
+        buffer: u16,
+        retry: Duration,
+    ) -> io::Result<Self> {
         let kind = match carriage {
             Carriage::Tcp => {
                 let stream = TcpStream::connect(server).await?;
                 stream.set_nodelay(true)?;
                 Kind::Tcp(stream)
             }
-            Carriage::Udp => {
-                let any: SocketAddr = match server {
-                    SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
-                    SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
-                };
-                let socket = UdpSocket::bind(any).await?;
-                socket.connect(server).await?;
-                Kind::Udp(socket)
-            }
+            Carriage::Udp => Kind::Udp(datagrams(server).await?),
+            Carriage::Ipx => Kind::Ipx(Station::register(datagrams(server).await?, retry).await?),
         };
         Ok(Self {
             kind,
@@ -73,6 +73,7 @@ impl Socket {
         match &self.kind {
             Kind::Tcp(stream) => stream.local_addr().ok(),
             Kind::Udp(socket) => socket.local_addr().ok(),
+            Kind::Ipx(station) => station.local_addr(),
         }
     }
 
@@ -110,8 +111,24 @@ impl Socket {
                 self.shown = self.filled;
                 Poll::Ready(Ok(true))
             }
+            Kind::Ipx(station) => {
+                self.shown = ready!(station.poll_receive(cx, &mut self.input))?.unwrap_or(0);
+                self.filled = self.shown;
+                Poll::Ready(Ok(self.shown > 0))
+            }
         }
     }
+}
+
+/// A socket that hears the server alone.
+async fn datagrams(server: SocketAddr) -> io::Result<UdpSocket> {
+    let any: SocketAddr = match server {
+        SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
+        SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
+    };
+    let socket = UdpSocket::bind(any).await?;
+    socket.connect(server).await?;
+    Ok(socket)
 }
 
 impl Carrier for Socket {
@@ -119,6 +136,7 @@ impl Carrier for Socket {
         match self.kind {
             Kind::Tcp(_) => Transport::Tcp,
             Kind::Udp(_) => Transport::Udp,
+            Kind::Ipx(_) => Transport::Ipx,
         }
     }
 
@@ -137,6 +155,7 @@ impl Carrier for Socket {
             let sending = match &mut self.kind {
                 Kind::Tcp(stream) => Pin::new(stream).poll_write(cx, rest),
                 Kind::Udp(socket) => socket.poll_send(cx, rest),
+                Kind::Ipx(station) => station.poll_send(cx, rest),
             };
             match sending {
                 Poll::Ready(Ok(sent)) => self.sent += sent,

@@ -14,6 +14,7 @@
 mod carrier;
 mod failure;
 mod files;
+mod ipx;
 mod lane;
 mod names;
 mod options;

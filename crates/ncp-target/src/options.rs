@@ -12,11 +12,13 @@ use sharebench_target::{Secret, TargetUrl, UrlError};
 
 const KNOWN: &str = "transport, sign, buffer, split, retry, burst, window, gap, packet, names, connections";
 const DEFAULT_PORT: u16 = 524;
+/// Where IPX in UDP is spoken (RFC 1234).
+const IPX_PORT: u16 = 213;
 /// Who logs in where the URL names nobody, as bindery servers have it.
 const GUEST: &str = "GUEST";
 /// Data bytes of a call over UDP, unless asked otherwise: what NFS came to use there, in fragments of IP.
 const UDP_BUFFER: u16 = 32_768;
-/// The same beside bursts, as the kernel's client has it: one packet of an Ethernet.
+/// The same beside bursts and on IPX, as the kernel's client has it: one packet of an Ethernet.
 const PACKET_BUFFER: u16 = 1024;
 /// Most connections of one session.
 const MOST_CONNECTIONS: u32 = 64;
@@ -26,6 +28,8 @@ const MOST_CONNECTIONS: u32 = 64;
 pub(crate) enum Carriage {
     Tcp,
     Udp,
+    /// IPX in UDP.
+    Ipx,
 }
 
 impl Carriage {
@@ -33,6 +37,7 @@ impl Carriage {
         match self {
             Self::Tcp => "tcp",
             Self::Udp => "udp",
+            Self::Ipx => "ipx",
         }
     }
 }
@@ -76,13 +81,17 @@ impl NcpOptions {
         let carriage = match url.take("transport").as_deref() {
             None | Some("tcp") => Carriage::Tcp,
             Some("udp") => Carriage::Udp,
-            Some(other) => return Err(url.error(format!("transport={other}: the choices are tcp and udp"))),
+            Some("ipx") => Carriage::Ipx,
+            Some(other) => {
+                return Err(url.error(format!("transport={other}: the choices are tcp, udp and ipx")));
+            }
         };
         let sign = number(&mut url, "sign", 0..=3)?.unwrap_or(1);
         let bursts = url.options.get("burst").is_some_and(|burst| burst == "on");
         let usual = match carriage {
             Carriage::Tcp => MOST_BUFFER,
             // What a packet does not carry is a burst's.
+            Carriage::Ipx => PACKET_BUFFER,
             Carriage::Udp if bursts => PACKET_BUFFER,
             Carriage::Udp => UDP_BUFFER,
         };
@@ -106,7 +115,7 @@ impl NcpOptions {
         url.refuse_leftovers(KNOWN)?;
         Ok(Self {
             host: url.host,
-            port: url.port.unwrap_or(DEFAULT_PORT),
+            port: url.port.unwrap_or(if carriage == Carriage::Ipx { IPX_PORT } else { DEFAULT_PORT }),
             user: url.user.unwrap_or_else(|| GUEST.to_owned()),
             password,
             volume,
@@ -162,8 +171,10 @@ fn burst(url: &mut TargetUrl, carriage: Carriage) -> Result<Option<BurstOptions>
     let usual = BurstOptions::default();
     let on = match url.take("burst").as_deref() {
         None | Some("off") => false,
-        Some("on") if carriage == Carriage::Udp => true,
-        Some("on") => return Err(url.error("burst=on is for transport=udp: TCP has windows of its own")),
+        Some("on") if carriage != Carriage::Tcp => true,
+        Some("on") => {
+            return Err(url.error("burst=on is for transport=udp and ipx: TCP has windows of its own"));
+        }
         Some(other) => return Err(url.error(format!("burst={other}: the choices are on and off"))),
     };
     for key in ["window", "gap", "packet"] {
@@ -190,7 +201,7 @@ fn retry(url: &mut TargetUrl, carriage: Carriage) -> Result<Duration, UrlError> 
     match url.take("retry") {
         None => Ok(USUAL),
         Some(_) if carriage == Carriage::Tcp => {
-            Err(url.error("retry= is for transport=udp: TCP repeats nothing"))
+            Err(url.error("retry= is for transport=udp and ipx: TCP repeats nothing"))
         }
         Some(text) => match parse_duration(&text) {
             Ok(pause) if RANGE.contains(&pause) => Ok(pause),
@@ -239,7 +250,7 @@ mod tests {
             ("ncp://nas", "volume"),
             ("ncp://nas/", "volume"),
             ("ncp://nas/SYS/../y", ".."),
-            ("ncp://nas/SYS?transport=ipx", "tcp and udp"),
+            ("ncp://nas/SYS?transport=spx", "tcp, udp and ipx"),
             ("ncp://nas/SYS?sign=4", "0 to 3"),
             ("ncp://nas/SYS?buffer=100", "512 to 61440"),
             ("ncp://nas/SYS?retry=1s", "transport=udp"),

@@ -85,13 +85,15 @@ async fn connect(
     server: SocketAddr,
 ) -> Result<Client<Socket>, SetupError> {
     let most = options.buffer.max(LEAST_INPUT);
-    let carrier = Socket::connect(options.carriage, server, most).await;
+    let carrier = Socket::connect(options.carriage, server, most, options.retry).await;
     let carrier = carrier.map_err(|error| {
         let part = match error.kind() {
             io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable => UrlPart::Host,
             _ => UrlPart::Port,
         };
-        SetupError::new(part, ErrorClass::Disconnected, format!("{server}: {error}"))
+        let late = error.kind() == io::ErrorKind::TimedOut;
+        let class = if late { ErrorClass::Timeout } else { ErrorClass::Disconnected };
+        SetupError::new(part, class, format!("{server}: {error}"))
     })?;
     let behaviour = Options {
         timeout: spec.connect_timeout,
@@ -171,7 +173,7 @@ async fn survey(
         facts.insert("burst_packet".into(), burst.packet.to_string());
         facts.insert("burst_gap".into(), format!("{:?}", burst.gap));
     }
-    if options.carriage == Carriage::Udp {
+    if options.carriage != Carriage::Tcp {
         facts.insert("retry".into(), format!("{:?}", options.retry));
     }
     Ok(space)

@@ -14,10 +14,10 @@ const MAX_SPLIT: u32 = 16 << 20;
 
 /// A directory of a volume: `ncp://user@host[:port]/VOLUME/dir?option=value`.
 ///
-/// The port defaults to 524, the user to GUEST. Options: `transport=` tcp (default) or udp; `sign=0..3`, the level of
+/// The port defaults to 524, the user to GUEST. Options: `transport=` tcp (default), udp, or ipx in UDP; `sign=0..3`, the level of
 /// packet signatures (default 1: if the server demands them); `buffer=` data bytes of a request that are proposed, 512
-/// to 61440 (default; over UDP 32768); `split=on` makes several requests, one after another, of records above that, which
-/// are refused otherwise; `burst=on`, over UDP, sends what one packet does not carry as packet bursts of `window=` data
+/// to 61440 (default; over UDP 32768, on IPX and beside bursts 1024); `split=on` makes several requests, one after another, of records above that, which
+/// are refused otherwise; `burst=on`, on datagrams, sends what one packet does not carry as packet bursts of `window=` data
 /// bytes (default 61440) in packets of `packet=` bytes (default 1500) with a pause of `gap=` between them (default none);
 /// `retry=` the first pause before a datagram is sent again (default 600ms);
 /// `names=` auto (default), long or dos; `connections=` connections of a session, each with one request under way, and

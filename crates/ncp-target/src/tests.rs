@@ -26,6 +26,14 @@ fn server(signatures: Level) -> NcpServer {
     NcpServer::start("127.0.0.1:0".parse().unwrap(), volume, options).unwrap()
 }
 
+/// The same on IPX in UDP.
+fn ipx_server() -> NcpServer {
+    let users = vec![("lab".to_owned(), Secret::new(PASSWORD))];
+    let options = NcpServerOptions { users, threads: 1, ..NcpServerOptions::default() };
+    let volume = Arc::new(MemoryVolume::new(256 << 20));
+    NcpServer::start_ipx("127.0.0.1:0".parse().unwrap(), volume, options).unwrap()
+}
+
 fn target(text: &str, password: &str) -> NcpTarget {
     NcpTarget::from_url(TargetUrl::parse(text).unwrap(), Secret::new(password)).unwrap()
 }
@@ -45,7 +53,7 @@ fn refused(connected: Result<Box<dyn Session>, ConnectError>) -> ConnectError {
 
 #[tokio::test]
 async fn it_conforms_over_every_transport_signed_and_unsigned() {
-    let server = server(Level::IfAsked);
+    let (server, ipx) = (server(Level::IfAsked), ipx_server());
     // Durable writes to files opened without write-through do not exist in this protocol.
     let skip = &["flush and durable write"][..];
     for options in [
@@ -57,8 +65,12 @@ async fn it_conforms_over_every_transport_signed_and_unsigned() {
         "?transport=udp&buffer=1024&sign=3&connections=2",
         "?transport=udp&burst=on",
         "?transport=udp&burst=on&window=8192&packet=4000",
+        "?transport=ipx",
+        "?transport=ipx&sign=3&buffer=8192&connections=2",
+        "?transport=ipx&burst=on&window=24576",
     ] {
-        let target = at(&server, &format!("share{options}"));
+        let server = if options.contains("ipx") { &ipx } else { &server };
+        let target = at(server, &format!("share{options}"));
         let suite = Suite { skip, secret: Some(PASSWORD.into()), ..Suite::default() };
         let summary = suite.run(&target).await.unwrap_or_else(|failures| panic!("{options}: {failures}"));
         assert!(summary.counted.requests > 1000, "{options}: {summary:?}");
@@ -178,19 +190,21 @@ async fn records_beyond_a_request_are_split_only_where_asked_and_every_request_i
 /// The clock stands still but for waits, so that the test takes no time.
 #[tokio::test(start_paused = true)]
 async fn a_server_that_says_nothing_ends_the_wait() {
-    let silent = UdpSocket::bind("127.0.0.1:0").unwrap();
-    let text = format!("ncp://lab@{}/SHARE?transport=udp", silent.local_addr().unwrap());
-    let start = tokio::time::Instant::now();
-    let error = refused(connect(&target(&text, PASSWORD), 1, 512).await);
-    assert_eq!((error.part, error.class), (UrlPart::Port, ErrorClass::Timeout), "{error}");
-    assert_eq!(start.elapsed().as_secs(), 10);
-    // 0, 0.6, 1.8, 4.2 and 9 seconds.
-    silent.set_nonblocking(true).unwrap();
-    let mut creates = 0;
-    while silent.recv(&mut [0; 64]).is_ok() {
-        creates += 1;
+    for transport in ["udp", "ipx"] {
+        let silent = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let text = format!("ncp://lab@{}/SHARE?transport={transport}", silent.local_addr().unwrap());
+        let start = tokio::time::Instant::now();
+        let error = refused(connect(&target(&text, PASSWORD), 1, 512).await);
+        assert_eq!(error.class, ErrorClass::Timeout, "{error}");
+        assert_eq!(start.elapsed().as_secs(), 10);
+        // Creates or registrations at 0, 0.6, 1.8, 4.2 and 9 seconds.
+        silent.set_nonblocking(true).unwrap();
+        let mut sent = 0;
+        while silent.recv(&mut [0; 64]).is_ok() {
+            sent += 1;
+        }
+        assert_eq!(sent, 5, "{transport}");
     }
-    assert_eq!(creates, 5);
 }
 
 #[tokio::test]

@@ -22,6 +22,8 @@ pub struct ServeOptions {
     pub nfs: Option<SocketAddr>,
     /// Where to speak NCP on TCP and UDP, if at all.
     pub ncp: Option<SocketAddr>,
+    /// Where to speak NCP on IPX in UDP, if at all.
+    pub ncp_ipx: Option<SocketAddr>,
     /// When NCP packets are signed.
     pub ncp_signatures: Level,
     /// When files that NCP clients commit are on disk.
@@ -42,6 +44,7 @@ impl Default for ServeOptions {
             smb: None,
             nfs: None,
             ncp: None,
+            ncp_ipx: None,
             ncp_signatures: Level::IfAsked,
             ncp_commit: CommitPolicy::Disk,
             users: Vec::new(),
@@ -75,7 +78,7 @@ impl EmbeddedServers {
                 users: options.users.clone(),
                 read_only: options.read_only,
                 // What changes over NFS or NCP breaks no lease: SMB clients would serve old bytes.
-                leases: options.nfs.is_none() && options.ncp.is_none(),
+                leases: options.nfs.or(options.ncp).or(options.ncp_ipx).is_none(),
                 ..SmbServerOptions::default()
             };
             servers.front_ends.push(Box::new(SmbServer::start(addr, Arc::clone(&volume), smb)?));
@@ -88,15 +91,18 @@ impl EmbeddedServers {
             };
             servers.front_ends.push(Box::new(NfsServer::start(addr, Arc::clone(&volume), nfs)?));
         }
+        let ncp = NcpServerOptions {
+            volume: options.name.clone(),
+            users: options.users.clone(),
+            signatures: options.ncp_signatures,
+            commit: options.ncp_commit,
+            ..NcpServerOptions::default()
+        };
         if let Some(addr) = options.ncp {
-            let ncp = NcpServerOptions {
-                volume: options.name.clone(),
-                users: options.users.clone(),
-                signatures: options.ncp_signatures,
-                commit: options.ncp_commit,
-                ..NcpServerOptions::default()
-            };
-            servers.front_ends.push(Box::new(NcpServer::start(addr, Arc::clone(&volume), ncp)?));
+            servers.front_ends.push(Box::new(NcpServer::start(addr, Arc::clone(&volume), ncp.clone())?));
+        }
+        if let Some(addr) = options.ncp_ipx {
+            servers.front_ends.push(Box::new(NcpServer::start_ipx(addr, Arc::clone(&volume), ncp)?));
         }
         Ok(servers)
     }

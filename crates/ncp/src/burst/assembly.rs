@@ -18,7 +18,7 @@ impl Assembly {
     }
 
     /// Length of the whole.
-    pub const fn len(&self) -> usize {
+    pub const fn total(&self) -> usize {
         self.bytes.len()
     }
 

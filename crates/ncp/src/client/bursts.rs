@@ -90,7 +90,7 @@ impl<C: Carrier> Client<C> {
     /// True when a transfer goes by burst: more than a packet or an ordinary call carries, within the 32 bits of its
     /// offsets.
     pub(super) fn suits_burst(&self, offset: u64, len: usize) -> bool {
-        let near = offset.checked_add(len as u64).is_some_and(|end| end <= u64::from(u32::MAX));
+        let near = offset.checked_add(len as u64).is_some_and(|end| u32::try_from(end).is_ok());
         let alone = |burst: &Bursts| burst.line.fragment.min(usize::from(self.buffer));
         self.burst.as_ref().is_some_and(|burst| near && len > alone(burst))
     }

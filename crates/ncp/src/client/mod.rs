@@ -8,11 +8,15 @@ mod conversation;
 mod error;
 mod exchange;
 mod files;
+#[cfg(test)]
+mod link;
 mod names;
 mod options;
 mod session;
 #[cfg(test)]
 mod simulated;
+#[cfg(test)]
+mod simulated_bursts;
 #[cfg(test)]
 mod tests;
 

@@ -6,12 +6,14 @@ use super::exchange::{Client, wire};
 use super::options::{LEAST_BUFFER, Login, MOST_BUFFER, Options};
 use crate::security::level::Level;
 use crate::security::password;
-use crate::security::signature::Signer;
+use crate::security::signature::{Signer, Transport};
 use crate::wire::login::{GetLoginKey, GetObjectId, KeyedLogin, LoginKey, Logout, ObjectId, USER};
 use crate::wire::negotiate::{AcceptedPacketSize, NegotiateBuffer, NegotiatedBuffer, PacketSize, Security};
 use crate::wire::server_info::{GetServerInfo, ServerInfo};
 use crate::wire::{Codec, Completion, Pstr};
 
+/// What headers take of a packet on IPX.
+const IPX_HEADERS: u16 = 64;
 /// What a signature adds to a packet.
 const SIGNATURE: u16 = 8;
 
@@ -82,6 +84,9 @@ impl<C: Carrier> Client<C> {
         const STEP: &str = "negotiate";
         let wanted = self.options.buffer.clamp(LEAST_BUFFER, MOST_BUFFER);
         let (security, room) = if signatures { (Security::SIGNATURE.0, SIGNATURE) } else { (0, 0) };
+        // On IPX the size is that of a packet with its headers (ncp.md 2.2).
+        let ipx = self.conversation.transport() == Transport::Ipx;
+        let room = room + if ipx { IPX_HEADERS } else { 0 };
         let proposed = wanted + room;
         let accepted = match self.call(STEP, &PacketSize { proposed, security }.into()).await {
             Ok(data) => AcceptedPacketSize::decode(data).map_err(wire(STEP))?,

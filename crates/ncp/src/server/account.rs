@@ -13,8 +13,9 @@ use crate::wire::server_info::{ConnectionUser, ServerInfo};
 use crate::wire::text::padded;
 use crate::wire::{Codec, Completion};
 
-/// Smallest and largest data of a call that is agreed upon; clients add 8 bytes for a signature.
-const BUFFERS: std::ops::RangeInclusive<u16> = 512..=61_440 + 8;
+/// Smallest and largest data of a call that is agreed upon; clients add 8 bytes for a signature
+/// and, on IPX, 64 for headers.
+const BUFFERS: std::ops::RangeInclusive<u16> = 512..=61_440 + 64 + 8;
 /// Rights of a user in the bindery: read and write as a logged in user.
 const USER_LEVEL: u8 = 0x11;
 

@@ -99,37 +99,69 @@ pub fn offer(
 impl<V: Volume, W: World> Server<V, W> {
     /// Takes a datagram of a client, a burst's or another, and gives those that answer it.
     pub fn receive_datagram(&self, peer: Peer, transport: Transport, datagram: &[u8], out: &mut Datagrams) {
-        if !datagram.starts_with(&BURST.to_be_bytes()) {
-            return out.push(|out| self.receive(peer, transport, datagram, out));
+        match self.collect(peer, datagram, out) {
+            Collected::Answered => {}
+            Collected::Call => out.push(|out| self.receive(peer, transport, datagram, out)),
+            Collected::Burst => self.execute_burst(peer, out),
         }
-        let Ok(packet) = BurstPacket::decode(datagram) else { return };
-        let Some(known) = lock(&self.table).get(peer) else { return };
+    }
+
+    /// The part of [`Self::receive_datagram`] that never waits for a volume, and so keeps the order of datagrams where
+    /// volumes are called elsewhere: what is left to do is said.
+    pub fn collect(&self, peer: Peer, datagram: &[u8], out: &mut Datagrams) -> Collected {
+        if !datagram.starts_with(&BURST.to_be_bytes()) {
+            return Collected::Call;
+        }
+        let Ok(packet) = BurstPacket::decode(datagram) else { return Collected::Answered };
+        let Some(known) = lock(&self.table).get(peer) else { return Collected::Answered };
         known.heard(self.world.now());
         let Ok(mut connection) = known.connection.try_lock() else {
             let (own, other) = (packet.fields.destination, packet.fields.source);
             let mut line = Line { own, other, fragment: 0, gap: Duration::ZERO, sequence: 0 };
             let busy = (flag::BUSY, packet.fields.burst, packet.fields.burst);
             // A list of nothing fits.
-            return out.push(|out| line.put_control(busy, &[], out).unwrap_or_default());
+            out.push(|out| line.put_control(busy, &[], out).unwrap_or_default());
+            return Collected::Answered;
         };
+        let welcome = connection.user.is_some();
+        let ours = |burst: &&mut Burst| welcome && packet.fields.destination == burst.line.own;
+        let Some(burst) = connection.burst.as_mut().filter(ours) else { return Collected::Answered };
+        out.gap = Duration::from_micros(u64::from(packet.fields.delay) * 100).min(MOST_GAP);
+        burst.line.gap = out.gap;
+        if burst.take(&packet, out) { Collected::Burst } else { Collected::Answered }
+    }
+
+    /// Executes the burst of a client that is complete, if there is one.
+    pub fn execute_burst(&self, peer: Peer, out: &mut Datagrams) {
+        let Some(known) = lock(&self.table).get(peer) else { return };
+        let mut connection = lock(&known.connection);
         let Some(mut burst) = connection.burst.take() else { return };
-        if connection.user.is_some() && packet.fields.destination == burst.line.own {
-            out.gap = Duration::from_micros(u64::from(packet.fields.delay) * 100).min(MOST_GAP);
-            burst.line.gap = out.gap;
-            burst.take(&self.shared, &connection, &packet, out);
+        if let Some((number, whole)) = burst.incoming.take_if(|(_, incoming)| incoming.is_complete()) {
+            let bytes = execute(&self.shared, &connection, whole.bytes());
+            let reply = Outgoing { burst: number, acknowledged: number.wrapping_add(1), bytes };
+            let pieces = reply.pieces(burst.line.fragment);
+            burst.last = Some(reply);
+            out.gap = burst.line.gap;
+            burst.send(&pieces, out);
         }
         connection.burst = Some(burst);
     }
 }
 
+/// What is left to do for a datagram.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Collected {
+    /// Nothing.
+    Answered,
+    /// It is a call: [`Server::receive`].
+    Call,
+    /// A burst is complete: [`Server::execute_burst`].
+    Burst,
+}
+
 impl Burst {
-    fn take<V: Volume>(
-        &mut self,
-        shared: &Shared<V>,
-        connection: &Connection,
-        packet: &BurstPacket<'_>,
-        out: &mut Datagrams,
-    ) {
+    /// Takes a packet; true when a burst is complete now.
+    fn take(&mut self, packet: &BurstPacket<'_>, out: &mut Datagrams) -> bool {
         let (fields, number) = (packet.fields, packet.fields.burst);
         let answered = self.last.as_ref().is_some_and(|last| last.burst == number);
         if fields.flags & flag::ABORT != 0 {
@@ -146,41 +178,33 @@ impl Burst {
                 self.send(&pieces, out);
             }
         } else if self.last.as_ref().is_none_or(|last| last.burst.wrapping_add(1) == number) {
-            self.collect(shared, connection, packet, out);
+            return self.collect(packet, out);
         }
+        false
     }
 
-    /// A part of the next burst.
-    fn collect<V: Volume>(
-        &mut self,
-        shared: &Shared<V>,
-        connection: &Connection,
-        packet: &BurstPacket<'_>,
-        out: &mut Datagrams,
-    ) {
+    /// Takes a part of the next burst; true when that is complete now.
+    fn collect(&mut self, packet: &BurstPacket<'_>, out: &mut Datagrams) -> bool {
         let (fields, number) = (packet.fields, packet.fields.burst);
         let total = fields.total as usize;
         if !(CALL_LEN..=MOST_BURST).contains(&total) {
-            return;
+            return false;
         }
-        if !self.incoming.as_ref().is_some_and(|(known, burst)| *known == number && burst.len() == total) {
+        if !self.incoming.as_ref().is_some_and(|(known, burst)| *known == number && burst.total() == total) {
             self.incoming = Some((number, Assembly::new(total)));
         }
-        let Some((_, burst)) = &mut self.incoming else { return };
+        let Some((_, burst)) = &mut self.incoming else { return false };
         burst.add(fields.offset as usize, packet.data());
         if burst.is_complete() {
-            let bytes = execute(shared, connection, burst.bytes());
-            self.incoming = None;
-            let reply = Outgoing { burst: number, acknowledged: number.wrapping_add(1), bytes };
-            let pieces = reply.pieces(self.line.fragment);
-            self.last = Some(reply);
-            self.send(&pieces, out);
-        } else if fields.flags & flag::END_OF_BURST != 0 {
+            return true;
+        }
+        if fields.flags & flag::END_OF_BURST != 0 {
             let holes = burst.holes();
             let about = (0, number, number);
             // At most as many holes as a packet lists.
             out.push(|out| self.line.put_control(about, &holes, out).unwrap_or_default());
         }
+        false
     }
 
     fn send(&mut self, pieces: &[Piece], out: &mut Datagrams) {

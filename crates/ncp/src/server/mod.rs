@@ -29,7 +29,7 @@ use packet::Packet;
 use table::Table;
 use volume::{Volume, VolumeResult};
 
-pub use bursts::Datagrams;
+pub use bursts::{Collected, Datagrams};
 pub use memory::MemoryVolume;
 pub use options::{Options, Peer, User, Watchdog, World};
 
@@ -131,16 +131,23 @@ impl<V: Volume, W: World> Server<V, W> {
         lock(&self.table).remove(peer);
     }
 
-    /// What is to be sent to clients on UDP that have been silent; those that stay silent are forgotten. To be called
-    /// every few seconds.
-    pub fn watch(&self) -> Vec<(Peer, [u8; 10])> {
+    /// Clients on datagrams that have been silent, with the numbers of their connections: they are to be asked whether
+    /// they are there. Those that stay silent are forgotten. To be called every few seconds.
+    pub fn watch(&self) -> Vec<(Peer, u16)> {
         let now = self.world.now();
         let watchdog = self.shared.options.watchdog;
         let (asked, gone) = lock(&self.table).silent(now, watchdog);
         for peer in gone {
             self.disconnect(peer);
         }
-        asked.into_iter().map(|(peer, number)| (peer, IpWatchdog::ask(number).packet())).collect()
+        asked
+    }
+
+    /// A client has shown that it is there by other means than a packet of its connection.
+    pub fn heard(&self, peer: Peer) {
+        if let Some(known) = lock(&self.table).get(peer) {
+            known.heard(self.world.now());
+        }
     }
 
     fn unknown(&self, peer: Peer, transport: Transport, message: &[u8], out: &mut Vec<u8>) {

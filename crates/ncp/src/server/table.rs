@@ -77,10 +77,10 @@ impl Table {
         Some(number)
     }
 
-    /// Clients on UDP that are to be asked whether they are there, with their connections, and those that are gone.
+    /// Clients on datagrams that are to be asked whether they are there, with their connections, and those that are gone.
     pub fn silent(&self, now: Duration, watchdog: Watchdog) -> (Vec<(Peer, u16)>, Vec<Peer>) {
         let (mut asked, mut gone) = (Vec::new(), Vec::new());
-        for (peer, known) in self.peers.iter().filter(|(_, known)| known.transport == Transport::Udp) {
+        for (peer, known) in self.peers.iter().filter(|(_, known)| known.transport != Transport::Tcp) {
             let heard = Duration::from_millis(known.heard_ms.load(Ordering::Relaxed));
             let questions = known.asked.load(Ordering::Relaxed) as u32;
             if now < heard + watchdog.after + watchdog.every * questions {

@@ -6,16 +6,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sharebench_ncp::security::signature::Transport;
-use sharebench_ncp::server::{Datagrams, Peer};
+use sharebench_ncp::server::{Collected, Datagrams, Peer};
 use sharebench_ncp::wire::tcp::MAX_MESSAGE;
+use sharebench_ncp::wire::watchdog::IpWatchdog;
 use tokio::sync::Semaphore;
 
 use crate::ncp::State;
 
 /// How often silent clients are looked for.
-const WATCH: Duration = Duration::from_secs(5);
+pub(super) const WATCH: Duration = Duration::from_secs(5);
 /// Datagrams that wait for a volume at once; the clients of others ask again.
-const MAX_WAITING: usize = 1024;
+pub(super) const MAX_WAITING: usize = 1024;
 
 /// Serves for as long as its runtime lives.
 pub(super) async fn serve(socket: UdpSocket, state: Arc<State>) -> io::Result<()> {
@@ -34,16 +35,16 @@ pub(super) async fn serve(socket: UdpSocket, state: Arc<State>) -> io::Result<()
                 }
             },
             _ = watch.tick() => {
-                for (peer, question) in state.server.watch() {
+                for (peer, connection) in state.server.watch() {
                     if let Peer::Ip(client) = peer {
-                        send(&socket, &question, client).await;
+                        send(&socket, &IpWatchdog::ask(connection).packet(), client).await;
                     }
                 }
                 continue;
             }
         };
+        out.clear();
         if !state.blocks {
-            out.clear();
             state.server.receive_datagram(Peer::Ip(client), Transport::Udp, &input[..len], &mut out);
             if out.gap.is_zero() {
                 send_all(&socket, &out, client).await;
@@ -54,13 +55,18 @@ pub(super) async fn serve(socket: UdpSocket, state: Arc<State>) -> io::Result<()
             }
             continue;
         }
+        // Parts of bursts in the order they come.
+        let left = state.server.collect(Peer::Ip(client), &input[..len], &mut out);
+        if left == Collected::Answered {
+            let (socket, paced) = (Arc::clone(&socket), std::mem::take(&mut out));
+            tokio::spawn(async move { send_all(&socket, &paced, client).await });
+            continue;
+        }
         let Ok(permit) = Arc::clone(&waiting).try_acquire_owned() else { continue };
         let (state, socket, message) = (Arc::clone(&state), Arc::clone(&socket), input[..len].to_vec());
         tokio::spawn(async move {
             let answered = tokio::task::spawn_blocking(move || {
-                let mut out = Datagrams::new();
-                state.server.receive_datagram(Peer::Ip(client), Transport::Udp, &message, &mut out);
-                out
+                state.work(left, Peer::Ip(client), Transport::Udp, &message)
             });
             if let Ok(out) = answered.await {
                 send_all(&socket, &out, client).await;

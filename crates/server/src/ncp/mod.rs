@@ -1,6 +1,7 @@
 //! The NCP front end: a volume served as a bindery server of NetWare's Core Protocol, on TCP and UDP at one port.
 
 mod datagrams;
+mod ipx;
 mod options;
 mod streams;
 #[cfg(test)]
@@ -13,7 +14,8 @@ use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use sharebench_ncp::server::Server;
+use sharebench_ncp::security::signature::Transport;
+use sharebench_ncp::server::{Collected, Datagrams, Peer, Server};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
 
@@ -25,6 +27,8 @@ use crate::ncp::world::Wall;
 pub use options::{CommitPolicy, NcpServerOptions};
 
 const PROTOCOL: &str = "ncp";
+/// The same on IPX in UDP, which has connections of its own.
+const ON_IPX: &str = "ncp-ipx";
 
 /// Free ports tried until one is free for TCP and UDP alike.
 const PORT_TRIES: usize = 20;
@@ -37,8 +41,22 @@ struct State {
     max_connections: usize,
 }
 
+impl State {
+    /// What is left to do for a datagram of a client, on a thread that may wait for the volume.
+    fn work(&self, left: Collected, peer: Peer, transport: Transport, datagram: &[u8]) -> Datagrams {
+        let mut out = Datagrams::new();
+        match left {
+            Collected::Answered => {}
+            Collected::Call => self.server.receive_datagram(peer, transport, datagram, &mut out),
+            Collected::Burst => self.server.execute_burst(peer, &mut out),
+        }
+        out
+    }
+}
+
 /// An NCP server over one volume, on threads of its own. Dropping it stops it.
 pub struct NcpServer {
+    protocol: &'static str,
     addr: SocketAddr,
     state: Arc<State>,
     stop: watch::Sender<bool>,
@@ -56,32 +74,66 @@ impl NcpServer {
         volume: Arc<dyn Volume>,
         options: NcpServerOptions,
     ) -> Result<Self, ServeError> {
+        let bind = |source| ServeError::Bind { protocol: PROTOCOL, addr, source };
         check_exposure(PROTOCOL, addr, !options.users.is_empty())?;
+        let (listener, socket) = bind_both(addr).map_err(bind)?;
+        let bound = listener.local_addr().map_err(bind)?;
+        Self::start_on(PROTOCOL, bound, volume, options, (Some(listener), socket))
+    }
+
+    /// Serves `volume` on IPX packets in UDP at `addr`, as `DOSBox` and RFC 1234 have them.
+    ///
+    /// # Errors
+    /// Those of [`Self::start`].
+    pub fn start_ipx(
+        addr: SocketAddr,
+        volume: Arc<dyn Volume>,
+        options: NcpServerOptions,
+    ) -> Result<Self, ServeError> {
+        let bind = |source| ServeError::Bind { protocol: ON_IPX, addr, source };
+        check_exposure(ON_IPX, addr, !options.users.is_empty())?;
+        let socket = UdpSocket::bind(addr).map_err(bind)?;
+        socket.set_nonblocking(true).map_err(bind)?;
+        let bound = socket.local_addr().map_err(bind)?;
+        Self::start_on(ON_IPX, bound, volume, options, (None, socket))
+    }
+
+    fn start_on(
+        protocol: &'static str,
+        addr: SocketAddr,
+        volume: Arc<dyn Volume>,
+        options: NcpServerOptions,
+        sockets: (Option<TcpListener>, UdpSocket),
+    ) -> Result<Self, ServeError> {
         let blocks = !volume.never_blocks();
         let threads = options.threads.max(1);
         let max_connections = usize::from(options.max_connections);
         let server = options.build(volume)?;
-        let bind = |source| ServeError::Bind { protocol: PROTOCOL, addr, source };
-        let (listener, socket) = bind_both(addr).map_err(bind)?;
-        let bound = listener.local_addr().map_err(bind)?;
         let state = Arc::new(State { server, blocks, max_connections });
         let (stop, _) = watch::channel(false);
-        let mut started = Self { addr: bound, state, stop, threads: Vec::new() };
-        started
-            .start_threads(listener, socket, threads)
-            .map_err(|source| ServeError::Threads { protocol: PROTOCOL, source })?;
+        let mut started = Self { protocol, addr, state, stop, threads: Vec::new() };
+        started.start_threads(sockets, threads).map_err(|source| ServeError::Threads { protocol, source })?;
         Ok(started)
     }
 
-    fn start_threads(&mut self, listener: TcpListener, socket: UdpSocket, threads: usize) -> io::Result<()> {
+    /// With a listener the socket carries NCP itself, without one IPX.
+    fn start_threads(
+        &mut self,
+        (listener, socket): (Option<TcpListener>, UdpSocket),
+        threads: usize,
+    ) -> io::Result<()> {
         let runtimes: io::Result<Vec<Runtime>> =
             (0..threads).map(|_| Builder::new_current_thread().enable_all().build()).collect();
         let runtimes = runtimes?;
         let handles = runtimes.iter().map(|runtime| runtime.handle().clone()).collect();
         let (accepting, receiving) = (Arc::clone(&self.state), Arc::clone(&self.state));
         if let (Some(first), Some(last)) = (runtimes.first(), runtimes.last()) {
-            first.spawn(streams::accept(listener, accepting, handles));
-            last.spawn(datagrams::serve(socket, receiving));
+            if let Some(listener) = listener {
+                first.spawn(streams::accept(listener, accepting, handles));
+                last.spawn(datagrams::serve(socket, receiving));
+            } else {
+                last.spawn(ipx::serve(socket, receiving));
+            }
         }
         for runtime in runtimes {
             let mut stopped = self.stop.subscribe();
@@ -126,7 +178,7 @@ impl Drop for NcpServer {
 
 impl FrontEnd for NcpServer {
     fn protocol(&self) -> &'static str {
-        PROTOCOL
+        self.protocol
     }
 
     fn addr(&self) -> SocketAddr {

@@ -1,0 +1,197 @@
+//! A link for tests, with a clock of its own, which loses, repeats, delays and reorders packets, and a server behind it.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use super::tests::{LOGIN, server_options, volumes};
+use super::*;
+use crate::security::level::Level;
+use crate::security::signature::Transport;
+use crate::server::{Datagrams, MemoryVolume, Peer, Server, World};
+use crate::wire::Codec;
+use crate::wire::packet::{ClientHeader, ServerHeader};
+use crate::wire::server_info::DateAndTime;
+
+pub const PEER: Peer = Peer::Stream(1);
+/// Ethernet, IP and UDP on a wire, for rates.
+pub const HEADERS: u64 = 46;
+
+/// The time of the link, in nanoseconds.
+#[derive(Debug, Clone, Default)]
+pub struct Clock(pub Arc<AtomicU64>);
+
+impl World for Clock {
+    fn login_key(&self) -> [u8; 8] {
+        *b"unlikely"
+    }
+
+    fn date_and_time(&self) -> DateAndTime {
+        DateAndTime { year: 126, month: 11, day: 21, hour: 1, minute: 2, second: 3, weekday: 6 }
+    }
+
+    fn now(&self) -> Duration {
+        Duration::from_nanos(self.0.load(Ordering::Relaxed))
+    }
+}
+
+/// What happens to packets; of each hundred.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Troubles {
+    pub lost: u64,
+    pub repeated: u64,
+    /// Longest delay.
+    pub delay: Duration,
+    /// How long the server works on a request; it says "busy" to what comes meanwhile.
+    pub work: Duration,
+    /// Every packet takes at least this long.
+    pub latency: Duration,
+    /// Bytes per second in each direction; 0 without bound.
+    pub rate: u64,
+    /// Replies have one bit flipped on the way, and then come as they were.
+    pub forged: bool,
+}
+
+/// A server, and packets under way to and from it by the time they arrive.
+#[derive(Debug)]
+pub struct Link {
+    pub clock: Clock,
+    pub server: Arc<Server<MemoryVolume, Clock>>,
+    pub transport: Transport,
+    pub troubles: Troubles,
+    random: u64,
+    pub queue: BTreeMap<(Duration, u64), (bool, Vec<u8>)>,
+    queued: u64,
+    working: Option<Duration>,
+    /// When each direction has sent what it took so far.
+    free: [Duration; 2],
+    pub sends: Vec<Duration>,
+    message: Vec<u8>,
+}
+
+impl Link {
+    pub fn new(signatures: Level, transport: Transport, seed: u64) -> Self {
+        let clock = Clock::default();
+        let server = Arc::new(Server::new(server_options(signatures), volumes(), clock.clone()));
+        Self {
+            clock,
+            server,
+            transport,
+            troubles: Troubles::default(),
+            random: seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1,
+            queue: BTreeMap::new(),
+            queued: 0,
+            working: None,
+            free: [Duration::ZERO; 2],
+            sends: Vec::new(),
+            message: Vec::new(),
+        }
+    }
+
+    fn below(&mut self, bound: u64) -> u64 {
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        self.random % bound.max(1)
+    }
+
+    /// Puts a packet under way, which the link may lose or repeat.
+    fn send(&mut self, to_server: bool, packet: &[u8], after: Duration) {
+        let troubles = self.troubles;
+        let mut copies = u64::from(self.below(100) >= troubles.lost);
+        copies += u64::from(self.below(100) < troubles.repeated);
+        for _ in 0..copies {
+            let mut delay = Duration::from_nanos(self.below(troubles.delay.as_nanos() as u64 + 1));
+            if let Some(took) =
+                (HEADERS + packet.len() as u64).saturating_mul(1_000_000_000).checked_div(troubles.rate)
+            {
+                let free = &mut self.free[usize::from(to_server)];
+                *free = (*free).max(self.clock.now() + after) + Duration::from_nanos(took);
+                delay += free.saturating_sub(self.clock.now() + after);
+            }
+            self.queued += 1;
+            let at = self.clock.now() + after + troubles.latency + delay;
+            self.queue.insert((at, self.queued), (to_server, packet.to_vec()));
+        }
+    }
+
+    /// A packet arrives at the server.
+    fn serve(&mut self, packet: &[u8]) {
+        let now = self.clock.now();
+        let mut out = Vec::new();
+        if self.working.is_some_and(|until| now < until) {
+            if let Ok(header) = ClientHeader::decode(packet) {
+                ServerHeader::put(&ServerHeader::busy(&header), &mut out);
+            }
+            return self.send(false, &out, Duration::ZERO);
+        }
+        let mut answers = Datagrams::new();
+        self.server.receive_datagram(PEER, self.transport, packet, &mut answers);
+        let work = self.troubles.work;
+        let mut after = work;
+        for answer in answers.iter().skip(1) {
+            after += answers.gap;
+            self.send(false, answer, after);
+        }
+        let Some(first) = answers.iter().next() else { return };
+        out.extend_from_slice(first);
+        self.working = Some(now + work);
+        if self.troubles.forged {
+            let mut forged = out.clone();
+            let at = forged.len() - 1;
+            forged[at] ^= 1;
+            self.send(false, &forged, work);
+        }
+        self.send(false, &out, work);
+    }
+}
+
+impl Carrier for Link {
+    fn transport(&self) -> Transport {
+        self.transport
+    }
+
+    fn now(&self) -> Duration {
+        self.clock.now()
+    }
+
+    fn poll_send(&mut self, _: &mut Context<'_>, message: &[u8], _: Duration) -> Poll<io::Result<()>> {
+        self.sends.push(self.now());
+        self.send(true, message, Duration::ZERO);
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_receive(&mut self, _: &mut Context<'_>, until: Duration) -> Poll<io::Result<bool>> {
+        while let Some(entry) = self.queue.first_entry().filter(|entry| entry.key().0 <= until) {
+            let ((at, _), (to_server, packet)) = entry.remove_entry();
+            self.clock.0.fetch_max(at.as_nanos() as u64, Ordering::Relaxed);
+            if to_server {
+                self.serve(&packet);
+            } else {
+                self.message = packet;
+                return Poll::Ready(Ok(true));
+            }
+        }
+        self.clock.0.fetch_max(until.as_nanos() as u64, Ordering::Relaxed);
+        Poll::Ready(Ok(false))
+    }
+
+    fn message(&self) -> &[u8] {
+        &self.message
+    }
+}
+
+pub fn options(signatures: Level) -> Options {
+    Options { signatures, buffer: 1024, ..Options::default() }
+}
+
+pub fn login(link: Link, signatures: Level) -> Client<Link> {
+    block_on(async {
+        let mut client = Client::connect(link, options(signatures)).await.unwrap();
+        client.login(LOGIN).await.unwrap();
+        client
+    })
+}

@@ -1,0 +1,138 @@
+//! Packet burst over a link that loses, repeats, delays and reorders packets, and over a slow one.
+
+use std::time::Duration;
+
+use super::link::{HEADERS, Link, Troubles, options};
+use super::tests::{LOGIN, files_are_written_and_read, path, pattern};
+use super::*;
+use crate::security::level::Level;
+use crate::security::signature::Transport;
+use crate::wire::Completion;
+
+fn bursting(link: Link, burst: BurstOptions) -> Client<Link> {
+    let options = Options { retry: Duration::from_millis(50), burst: Some(burst), ..options(Level::Never) };
+    block_on(async {
+        let mut client = Client::connect(link, options).await.unwrap();
+        client.login(LOGIN).await.unwrap();
+        assert_eq!(client.window() > 0, client.conversation.transport() != Transport::Tcp);
+        client
+    })
+}
+
+#[test]
+fn bursts_arrive_whole_over_a_lossy_link_and_writes_are_executed_once() {
+    let (mut resent, data) = (0, pattern(50_000));
+    for seed in 0..300 {
+        let transport = if seed % 2 == 0 { Transport::Udp } else { Transport::Ipx };
+        let gap = Duration::from_micros(if seed % 3 == 0 { 500 } else { 0 });
+        let window = if seed % 5 == 0 { 5000 } else { 61_440 };
+        let mut client = bursting(
+            Link::new(Level::IfAsked, transport, seed),
+            BurstOptions { window, gap, ..BurstOptions::default() },
+        );
+        let delay = Duration::from_millis(if seed % 7 == 0 { 200 } else { 2 });
+        client.carrier_mut().troubles = Troubles { lost: 10, repeated: 10, delay, ..Troubles::default() };
+        block_on(async {
+            let (file, _) = client.open(&path("SYS:A"), Access::CreateNew, false).await.unwrap();
+            for (offset, len) in [(0, 50_000), (1, 49_999), (17, 3000)] {
+                let (mut sent, mut got, mut back) = (0, 0, vec![0; len]);
+                while sent < len {
+                    let part = client.write(file, offset + sent as u64, &data[sent..len]).await.unwrap();
+                    assert!(part <= window as usize, "a burst is a window");
+                    sent += part;
+                }
+                while got < len {
+                    got += client.read(file, offset + got as u64, &mut back[got..]).await.unwrap();
+                }
+                assert!(back == data[..len], "seed {seed}, offset {offset}");
+            }
+            assert_eq!(client.read(file, 60_000, &mut [0; 5000]).await.unwrap(), 0, "beyond the end");
+            assert_eq!(client.read(file, 49_000, &mut [0; 5000]).await.unwrap(), 1000, "across the end");
+            // Beyond 32 bits there are no bursts: the ordinary calls take over.
+            assert_eq!(client.write(file, (1 << 32) + 1, &data[..5000]).await.unwrap(), 1024);
+            client.close(file).await.unwrap();
+            resent += client.counts().resent;
+            client.disconnect().await.unwrap();
+        });
+    }
+    assert!(resent > 3000, "{resent} packets asked for again");
+}
+
+#[test]
+fn a_burst_that_cannot_be_is_refused_and_a_server_without_it_is_asked_in_the_ordinary_way() {
+    let mut client = bursting(Link::new(Level::Never, Transport::Udp, 1), BurstOptions::default());
+    block_on(async {
+        let (file, _) = client.open(&path("SYS:A"), Access::Create, false).await.unwrap();
+        client.close(file).await.unwrap();
+        for done in [client.read(file, 0, &mut [0; 5000]).await, client.write(file, 0, &[0; 5000]).await] {
+            assert!(
+                matches!(done, Err(ClientError::Refused { completion: Completion::HardIoError, .. })),
+                "{done:?}"
+            );
+        }
+        // The connection goes on.
+        client.make_directory(&path("SYS:D")).await.unwrap();
+    });
+    let signing = Options { burst: Some(BurstOptions::default()), ..options(Level::Always) };
+    let link = Link::new(Level::Always, Transport::Udp, 1);
+    let signed = block_on(async {
+        let mut client = Client::connect(link, signing).await.unwrap();
+        client.login(LOGIN).await.unwrap();
+        files_are_written_and_read(&mut client, 5000).await;
+        client
+    });
+    assert_eq!((signed.window(), signed.signs()), (0, true), "bursts are not signed");
+}
+
+/// Bytes per second of reading or writing a megabyte over 10 Mbit/s with 2 ms of latency, and of that link's payload.
+fn throughput(lost: u64, burst: bool, writes: bool) -> f64 {
+    let link = Link::new(Level::Never, Transport::Udp, 3);
+    let mut client = bursting(link, BurstOptions::default());
+    if !burst {
+        client.burst = None;
+    }
+    let troubles =
+        Troubles { lost, latency: Duration::from_millis(2), rate: 1_250_000, ..Troubles::default() };
+    let data = pattern(1 << 20);
+    block_on(async {
+        let (file, _) = client.open(&path("SYS:A"), Access::Create, false).await.unwrap();
+        client.carrier_mut().troubles = troubles;
+        let start = client.carrier().now();
+        let (mut at, mut back) = (0, vec![0; 61_440]);
+        while at < data.len() {
+            at += if writes {
+                client.write(file, at as u64, &data[at..]).await.unwrap()
+            } else if at == 0 && client.about(&path("SYS:A")).await.unwrap().size == 0 {
+                client.carrier_mut().troubles = Troubles::default();
+                let mut sent = 0;
+                while sent < data.len() {
+                    sent += client.write(file, sent as u64, &data[sent..]).await.unwrap();
+                }
+                client.carrier_mut().troubles = troubles;
+                0
+            } else {
+                client.read(file, at as u64, &mut back).await.unwrap()
+            };
+        }
+        // Filling before reading took no time on the link without troubles.
+        data.len() as f64 / client.carrier().now().saturating_sub(start).as_secs_f64()
+    })
+}
+
+#[test]
+fn a_burst_fills_a_slow_link_that_requests_and_replies_leave_idle() {
+    let payload = 1_250_000.0 * 1436.0 / (1436.0 + 36.0 + HEADERS as f64);
+    for writes in [false, true] {
+        for (lost, least) in [(0, 0.9), (1, 0.7), (5, 0.4)] {
+            let (burst, plain) = (throughput(lost, true, writes), throughput(lost, false, writes));
+            let what = if writes { "write" } else { "read" };
+            println!(
+                "{what}, {lost} % lost: burst {:.3}, request and reply {:.3} of the link's payload",
+                burst / payload,
+                plain / payload
+            );
+            assert!(burst / payload >= least, "{what}, {lost} % lost: {:.3} of {least}", burst / payload);
+            assert!(burst > plain);
+        }
+    }
+}
