@@ -89,8 +89,13 @@ impl TargetFiles {
             return Ok(());
         }
         if let Some(mut file) = self.files.remove(name) {
-            if context.verify != Verify::Off && file.is_rewritten() {
-                self.read_back(&mut file, context).await?;
+            if context.verify != Verify::Off
+                && file.is_rewritten()
+                && let Err(end) = self.read_back(&mut file, context).await
+            {
+                // Still ours to close: what is open may not be removable.
+                self.files.insert(name.to_owned(), file);
+                return Err(end);
             }
             self.discard(file, context).await?;
         }

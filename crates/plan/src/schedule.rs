@@ -91,3 +91,31 @@ impl<'p> Schedule<'p> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Plan;
+
+    #[test]
+    fn cells_of_one_layout_follow_each_other_in_random_order() {
+        let text = "repetitions = 1\nseed = 3\n[[target]]\nurl = '/a'\n[[target]]\nurl = '/b'\n[sweep]\n\
+                    file_sizes = ['64KiB', '128KiB', '256KiB']\nrecord_sizes = ['4KiB', '8KiB']\n\
+                    tests = ['rewrite', 'read', 'reread', 'random-read']\n";
+        let plan = Plan::parse(text).unwrap().resolve().unwrap();
+        let all: Vec<usize> = (0..plan.cells.len()).collect();
+        let mut schedule = Schedule::new(&plan);
+        let mut seen = std::collections::BTreeSet::new();
+        for _ in 0..4 {
+            let order: Vec<usize> = schedule.round(&all).chunks(2).map(|pair| pair[0].cell).collect();
+            let mut layouts: Vec<_> = order.iter().map(|cell| schedule.layout(*cell)).collect();
+            layouts.dedup();
+            assert_eq!(layouts.len(), 6, "a layout came back: {layouts:?}");
+            let mut sorted = order.clone();
+            sorted.sort_unstable();
+            assert_eq!(sorted, all);
+            seen.insert(order);
+        }
+        assert_eq!(seen.len(), 4, "each round has an order of its own");
+    }
+}
