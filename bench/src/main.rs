@@ -1,6 +1,7 @@
 //! Prints the project's performance table: sharebench beside its opponents, interleaved, medians of five.
 
 mod client;
+mod engine;
 mod local;
 mod machine;
 mod matrix;

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, mpsc};
 
-use sharebench_engine::{Clock, Run, StopSignal};
 use sharebench_model::units::ByteSize;
 use sharebench_model::{RunEvent, StepResult};
-use sharebench_plan::Plan;
+use sharebench_plan::ResolvedPlan;
 use sharebench_posix::PosixTarget;
 use sharebench_target::{Target, TargetUrl};
 
 use crate::Failure;
+use crate::engine::{execute, resolve};
 use crate::matrix_fio;
 use crate::table::{Bar, Spread, Table};
 
@@ -182,29 +182,25 @@ pub fn theirs(iozone: &Path, directory: &Path, largest: &str) -> Result<Surface,
     if surface.is_empty() { Err("iozone printed no matrix".into()) } else { Ok(surface) }
 }
 
-fn own(directory: &Path, largest: &str) -> Result<Surface, Failure> {
+/// The matrix as a plan of ours on a directory, repeated as `repeat` says.
+pub fn plan(directory: &Path, largest: &str, repeat: &str) -> Result<ResolvedPlan, Failure> {
     let tests = TESTS.map(|(name, _)| format!("'{name}'")).join(", ");
-    let plan = format!(
-        "repetitions = 1\nseed = 1\nverify = 'off'\nsample = '{SAMPLE}'\n[[target]]\nurl = '{}'\n\
+    resolve(&format!(
+        "{repeat}\nseed = 1\nverify = 'off'\nsample = '{SAMPLE}'\n[[target]]\nurl = '{}'\n\
          [sweep]\nauto = 'full'\nfile_sizes = ['64KiB..{largest} x2']\ntests = [{tests}]\n",
         directory.display()
-    );
-    let plan = Plan::parse(&plan).map_err(|mistakes| mistakes.to_string())?;
-    let plan = plan.resolve().map_err(|mistakes| mistakes.to_string())?;
+    ))
+}
+
+/// The directory as a target.
+pub fn target(directory: &Path) -> Result<Arc<dyn Target>, Failure> {
     let url = TargetUrl::parse(&format!("file://{}", directory.display()))?;
-    let targets: [Arc<dyn Target>; 1] = [Arc::new(PosixTarget::from_url(url)?)];
+    Ok(Arc::new(PosixTarget::from_url(url)?))
+}
+
+fn own(directory: &Path, largest: &str) -> Result<Surface, Failure> {
     let (events, received) = mpsc::channel();
-    let run = Run {
-        plan: &plan,
-        targets: &targets,
-        done: &[],
-        directory: ".sharebench-bench",
-        resumed: false,
-        stop: &StopSignal::default(),
-        clock: &Clock::start(),
-        events: &events,
-    };
-    run.execute()?;
+    execute(&plan(directory, largest, "repetitions = 1")?, target(directory)?, &events)?;
     let mut surface = Surface::new();
     for event in received.try_iter() {
         let RunEvent::StepFinished(step) = event else { continue };
@@ -218,8 +214,8 @@ fn own(directory: &Path, largest: &str) -> Result<Surface, Failure> {
 
 /// The cell that a step measured; none when IOzone has no such test.
 pub fn cell_of(step: &StepResult) -> Option<Cell> {
-    let text = |axis: &str| step.coordinates.get(axis).map(ToString::to_string).unwrap_or_default();
-    let kib = |axis: &str| text(axis).parse::<ByteSize>().map_or(0, |size| size.0 / 1024);
-    let test = TESTS.iter().position(|(ours, _)| *ours == text("test"))?;
+    let at = |axis: &str| step.coordinates.get(axis).map(ToString::to_string).unwrap_or_default();
+    let kib = |axis: &str| at(axis).parse::<ByteSize>().map_or(0, |size| size.0 / 1024);
+    let test = TESTS.iter().position(|(ours, _)| *ours == at("test"))?;
     Some((test, kib("file_size"), kib("record_size")))
 }

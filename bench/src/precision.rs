@@ -3,24 +3,19 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::{Arc, mpsc};
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use sharebench_engine::{Clock, Run, StopSignal};
 use sharebench_model::{RunEvent, StepResult, Verdict};
-use sharebench_plan::{Plan, ResolvedPlan};
-use sharebench_posix::PosixTarget;
 use sharebench_stats::{Repetition, widest_half_width};
-use sharebench_target::{Target, TargetUrl};
 
 use crate::Failure;
-use crate::matrix::{Cell, TESTS, cell_of, iozone, theirs};
+use crate::engine::execute;
+use crate::matrix::{Cell, cell_of, iozone, plan, target, theirs};
 use crate::table::{Bar, Table};
 
 /// The others' wall time in ours, at least. IOzone is not repeated for longer.
 const BAR: f64 = 3.0;
-/// Least time of one of our samples, as in the matrix beside IOzone.
-const SAMPLE: &str = "20ms";
 /// IOzone reads a clock of microseconds, we one of nanoseconds.
 const CLOCKS_NS: (f64, f64) = (1_000.0, 1.0);
 
@@ -188,22 +183,10 @@ impl Known {
     }
 }
 
-fn plan(directory: &Path, largest: &str, repeat: &str) -> Result<ResolvedPlan, Failure> {
-    let tests = TESTS.map(|(name, _)| format!("'{name}'")).join(", ");
-    let plan = format!(
-        "{repeat}\nseed = 1\nverify = 'off'\nsample = '{SAMPLE}'\n[[target]]\nurl = '{}'\n\
-         [sweep]\nauto = 'full'\nfile_sizes = ['64KiB..{largest} x2']\ntests = [{tests}]\n",
-        directory.display()
-    );
-    let plan = Plan::parse(&plan).map_err(|mistakes| mistakes.to_string())?;
-    Ok(plan.resolve().map_err(|mistakes| mistakes.to_string())?)
-}
-
 /// One run of the engine over the matrix.
 fn own(directory: &Path, largest: &str, repeat: &str) -> Result<Known, Failure> {
     let plan = plan(directory, largest, repeat)?;
-    let url = TargetUrl::parse(&format!("file://{}", directory.display()))?;
-    let targets: [Arc<dyn Target>; 1] = [Arc::new(PosixTarget::from_url(url)?)];
+    let target = target(directory)?;
     let (events, received) = mpsc::channel();
     let start = Instant::now();
     let mut known = std::thread::scope(|scope| {
@@ -219,17 +202,7 @@ fn own(directory: &Path, largest: &str, repeat: &str) -> Result<Known, Failure> 
             }
             known
         });
-        let run = Run {
-            plan: &plan,
-            targets: &targets,
-            done: &[],
-            directory: ".sharebench-bench",
-            resumed: false,
-            stop: &StopSignal::default(),
-            clock: &Clock::start(),
-            events: &events,
-        };
-        let end = run.execute();
+        let end = execute(&plan, target, &events);
         drop(events);
         let known = taker.join().map_err(|_| "the taker of events panicked")?;
         end?;

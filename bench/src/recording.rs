@@ -3,13 +3,12 @@
 use std::process::Command;
 use std::sync::{Arc, mpsc};
 
-use sharebench_engine::{Clock, Run, StopSignal};
 use sharebench_model::{Measure, RunEvent};
-use sharebench_plan::Plan;
-use sharebench_target::{NullTarget, Target};
+use sharebench_target::NullTarget;
 
 use crate::Failure;
 use crate::client;
+use crate::engine::{execute, resolve};
 use crate::sample::{Sample, cpu, peak_kib};
 use crate::table::{Bar, Spread, Table};
 
@@ -80,25 +79,12 @@ pub fn client(words: &[String]) -> Result<Sample, Failure> {
 }
 
 fn step(test: &str, depth: &str, sample_ms: u64) -> Result<Measure, Failure> {
-    let plan = format!(
+    let plan = resolve(&format!(
         "repetitions = 1\nseed = 1\nverify = 'off'\nsample = '{sample_ms}ms'\n[[target]]\nurl = '/null'\n\
          [depth]\nfile_size = '64MiB'\nrecord_sizes = [512]\ndepths = [{depth}]\ntests = ['{test}']\n"
-    );
-    let plan = Plan::parse(&plan).map_err(|mistakes| mistakes.to_string())?;
-    let plan = plan.resolve().map_err(|mistakes| mistakes.to_string())?;
-    let targets: [Arc<dyn Target>; 1] = [Arc::new(NullTarget)];
+    ))?;
     let (events, received) = mpsc::channel();
-    let run = Run {
-        plan: &plan,
-        targets: &targets,
-        done: &[],
-        directory: ".sharebench-bench",
-        resumed: false,
-        stop: &StopSignal::default(),
-        clock: &Clock::start(),
-        events: &events,
-    };
-    run.execute()?;
+    execute(&plan, Arc::new(NullTarget), &events)?;
     let finished = received.try_iter().find_map(|event| match event {
         RunEvent::StepFinished(step) => Some(step.measure),
         _ => None,
