@@ -11,7 +11,11 @@ mod files;
 #[cfg(test)]
 mod link;
 mod names;
+#[cfg(test)]
+mod negotiated;
+mod negotiation;
 mod options;
+mod probing;
 mod session;
 #[cfg(test)]
 mod simulated;
@@ -27,4 +31,5 @@ pub use error::ClientError;
 pub use exchange::Client;
 pub use files::File;
 pub use names::{About, Access, Path, Room};
-pub use options::{BurstOptions, Counts, LEAST_BUFFER, Login, MOST_BUFFER, Options};
+pub use options::{BurstOptions, Counts, LEAST_BUFFER, Login, MOST_BUFFER, Negotiation, Options};
+pub use probing::Probed;

@@ -20,10 +20,27 @@ pub struct Options {
     /// When packets are signed. A server has no way to ask before the login: at [`Level::IfAsked`] a login that is
     /// refused for want of signatures is tried again with them.
     pub signatures: Level,
+    /// When packets on IPX have checksums, where their frames let them: agreed upon as signatures are.
+    pub checksums: Level,
     /// Data bytes per call that are proposed, 512 to 61440.
     pub buffer: u16,
+    /// How buffers are agreed upon.
+    pub negotiation: Negotiation,
+    /// Large internet packets, on datagrams: the path is probed for the largest packet it takes. Without, packets
+    /// behind a router have 512 bytes of data.
+    pub large_packets: bool,
     /// Packet burst, if it is wanted: on datagrams that are not signed, where the server has it.
     pub burst: Option<BurstOptions>,
+}
+
+/// How a client agrees upon buffers with its server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
+pub enum Negotiation {
+    /// 0x61, with signatures, checksums and probes; 0x21 where the server does not know it.
+    #[default]
+    Full,
+    /// 0x21 alone, as requesters did before signatures came.
+    BufferOnly,
 }
 
 /// How bursts are sent. Nothing of it adapts itself: what is asked for is what is measured.
@@ -49,7 +66,10 @@ impl Default for Options {
             timeout: Duration::from_secs(30),
             retry: Duration::from_millis(600),
             signatures: Level::IfAsked,
+            checksums: Level::Never,
             buffer: MOST_BUFFER,
+            negotiation: Negotiation::Full,
+            large_packets: false,
             burst: None,
         }
     }
