@@ -13,7 +13,7 @@ use crate::server;
 use crate::wire::Completion;
 
 fn options() -> Options {
-    Options { buffer: 1400, large_packets: true, ..Options::default() }
+    Options { buffer: 1400, large_packets: LargePackets::Probe, ..Options::default() }
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn the_largest_packet_that_comes_back_decides() {
     let client = block_on(Client::connect(link, options())).unwrap();
     assert_eq!((client.buffer(), client.probed()), (1400, Probed::Unanswered));
     // Unless it is asked for, nothing is probed.
-    let off = Options { large_packets: false, ..options() };
+    let off = Options { large_packets: LargePackets::Off, ..options() };
     assert_eq!(probed(Transport::Ipx, 0, off), (1400, Probed::No));
 }
 
@@ -112,7 +112,9 @@ fn bursts_go_in_packets_that_the_path_takes() {
 
 #[test]
 fn behind_a_router_packets_are_small_unless_the_path_is_probed() {
-    for (large_packets, buffer) in [(false, 512), (true, 1400)] {
+    for (large_packets, buffer) in
+        [(LargePackets::Off, 512), (LargePackets::Probe, 1400), (LargePackets::Known, 1400)]
+    {
         let mut link = Link::new(Level::IfAsked, Transport::Ipx, 1);
         link.routed = true;
         let client = block_on(Client::connect(link, Options { large_packets, ..options() })).unwrap();

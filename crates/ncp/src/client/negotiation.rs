@@ -3,7 +3,7 @@
 use super::ClientError;
 use super::carrier::Carrier;
 use super::exchange::{Client, wire};
-use super::options::{LEAST_BUFFER, MOST_BUFFER, Negotiation};
+use super::options::{LEAST_BUFFER, LargePackets, MOST_BUFFER, Negotiation};
 use super::probing::Probed;
 use crate::security::level::Level;
 use crate::security::signature::Transport;
@@ -60,7 +60,7 @@ impl<C: Carrier> Client<C> {
 
     fn wanted(&self) -> u16 {
         let most =
-            if self.carrier.is_routed() && !self.options.large_packets { ROUTED_BUFFER } else { MOST_BUFFER };
+            if self.carrier.is_routed() && self.options.large_packets == LargePackets::Off { ROUTED_BUFFER } else { MOST_BUFFER };
         self.options.buffer.clamp(LEAST_BUFFER, most)
     }
 
@@ -78,7 +78,10 @@ impl<C: Carrier> Client<C> {
         wanted: u16,
     ) -> Result<Option<AcceptedPacketSize>, ClientError> {
         let (proposed, room) = (wanted + self.overhead(security), self.overhead(security));
-        let lip = if self.options.large_packets { Security(0) } else { Security::NO_LARGE_PACKETS };
+        let lip = match self.options.large_packets {
+            LargePackets::Off => Security::NO_LARGE_PACKETS,
+            LargePackets::Probe | LargePackets::Known => Security(0),
+        };
         let call = PacketSize { proposed, security: security.with(lip).0 };
         let accepted = match self.call(STEP, &call.into()).await {
             Ok(data) => AcceptedPacketSize::decode(data).map_err(wire(STEP))?,
@@ -105,7 +108,8 @@ impl<C: Carrier> Client<C> {
     /// Large internet packets: where the path takes less than was agreed upon, less is agreed upon.
     async fn probe(&mut self, asked: Security, socket: u16) -> Result<(), ClientError> {
         let datagrams = self.conversation.transport() != Transport::Tcp;
-        if !self.options.large_packets || !datagrams || socket == 0 || self.probed != Probed::No {
+        let probes = self.options.large_packets == LargePackets::Probe && datagrams;
+        if !probes || socket == 0 || self.probed != Probed::No {
             return Ok(());
         }
         let room = usize::from(self.overhead(asked));

@@ -26,9 +26,8 @@ pub struct Options {
     pub buffer: u16,
     /// How buffers are agreed upon.
     pub negotiation: Negotiation,
-    /// Large internet packets, on datagrams: the path is probed for the largest packet it takes. Without, packets
-    /// behind a router have 512 bytes of data.
-    pub large_packets: bool,
+    /// Large internet packets, on datagrams.
+    pub large_packets: LargePackets,
     /// Packet burst, if it is wanted: on datagrams that are not signed, where the server has it.
     pub burst: Option<BurstOptions>,
 }
@@ -41,6 +40,18 @@ pub enum Negotiation {
     Full,
     /// 0x21 alone, as requesters did before signatures came.
     BufferOnly,
+}
+
+/// What a client on datagrams does about packets that the path may not take (ncp.md 2.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
+pub enum LargePackets {
+    /// Packets behind a router have 512 bytes of data.
+    #[default]
+    Off,
+    /// The path is probed for the largest packet it takes.
+    Probe,
+    /// What is asked for was found by another connection.
+    Known,
 }
 
 /// How bursts are sent. Nothing of it adapts itself: what is asked for is what is measured.
@@ -69,7 +80,7 @@ impl Default for Options {
             checksums: Level::Never,
             buffer: MOST_BUFFER,
             negotiation: Negotiation::Full,
-            large_packets: false,
+            large_packets: LargePackets::Off,
             burst: None,
         }
     }
