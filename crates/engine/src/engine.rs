@@ -254,6 +254,8 @@ impl Run<'_> {
         let unfinished = std::mem::take(&mut tally.unfinished);
         let seconds = std::mem::take(&mut tally.seconds);
         let mut measure = tally.into_measure(motors, rate_base, wire_counted);
+        // A session with a cache of its own is to the checks what a mount is.
+        let wire_counted = wire_counted && !target.caches();
         let mut checks = checks(&measure, &Evidence { work, verify, wire_counted, occupancy, machinery });
         if let Work::Transactions(work) = work {
             checks.extend(seconds.check(work));

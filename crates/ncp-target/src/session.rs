@@ -7,8 +7,9 @@ use sharebench_model::{
 };
 use sharebench_target::{LocalBoxFuture, Session};
 
+use crate::cache::CacheSize;
 use crate::files::Files;
-use crate::lane::{Ended, Lane};
+use crate::lane::Lane;
 
 /// One motor's connections to a volume: slot `n` is served by connection `n`.
 #[derive(Debug)]
@@ -26,7 +27,10 @@ pub(crate) struct NcpSession {
     splits: bool,
     /// Replies of submissions that never left.
     refused: Vec<Reply>,
-    payload: (u64, u64),
+    /// The requester's cache of each file, if there is one.
+    pub(crate) cache: Option<CacheSize>,
+    /// Files that were written are committed when they are closed.
+    pub(crate) commits: bool,
     policy: PolicyCount,
 }
 
@@ -50,7 +54,8 @@ impl NcpSession {
             buffers,
             splits,
             refused: Vec::new(),
-            payload: (0, 0),
+            cache: None,
+            commits: false,
             policy: PolicyCount::default(),
         }
     }
@@ -83,26 +88,16 @@ impl NcpSession {
                 "NCP writes through for open files only, not for single writes: open with sync=write-through";
             return unfit(detail.into());
         }
-        let (Some(handle), Some(buffer)) = (open.handles.get(index), self.buffers.get(index)) else {
+        let (Some(handle), Some(buffer)) = (open.handles.get(index), self.buffers.get_mut(index)) else {
             return Err(OpError::new(ErrorClass::Busy, "submit", "the slot does not exist"));
         };
-        let Some(data) = buffer.get(..len as usize) else {
+        let Some(data) = buffer.get_mut(..len as usize) else {
             return unfit(format!("record of {len} bytes exceeds its slot"));
         };
-        let through = open.through && matches!(op, DataOp::Write { .. });
-        lane.begin(slot, op, *handle, data)?;
+        let (through, handle) = (open.through && matches!(op, DataOp::Write { .. }), *handle);
+        lane.begin(slot, op, handle, data)?;
         self.policy.through += u64::from(through);
         Ok(())
-    }
-
-    fn count(&mut self, ended: &Ended) {
-        if let Ok(bytes) = ended.result {
-            match ended.op {
-                DataOp::Read { .. } => self.payload.1 += u64::from(bytes),
-                DataOp::Write { .. } => self.payload.0 += u64::from(bytes),
-                DataOp::Flush { .. } => {}
-            }
-        }
     }
 }
 
@@ -129,7 +124,6 @@ impl Session for NcpSession {
         replies.append(&mut self.refused);
         for index in 0..self.lanes.len() {
             if let Poll::Ready(ended) = self.lanes[index].poll(cx, &mut self.buffers) {
-                self.count(&ended);
                 replies.push(Reply { slot: ended.slot, result: ended.result, requests: ended.requests });
             }
         }
@@ -145,10 +139,12 @@ impl Session for NcpSession {
     }
 
     fn wire(&self) -> WireCount {
-        let (payload_sent, payload_received) = self.payload;
-        let mut wire = WireCount { payload_sent, payload_received, ..WireCount::default() };
+        let mut wire = WireCount::default();
         for lane in &self.lanes {
             let counts = lane.peek().counts();
+            let (sent, received) = lane.payload();
+            wire.payload_sent += sent;
+            wire.payload_received += received;
             wire.requests += lane.sent();
             wire.sent += counts.sent;
             wire.received += counts.received;

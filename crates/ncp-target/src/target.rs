@@ -39,8 +39,13 @@ impl NcpTarget {
     }
 }
 
-/// This client caches nothing, so that without a local cache is as ever; files are opened for write-through.
-pub(crate) fn check_policy(wanted: IoPolicy) -> Result<PolicyTerms, PolicyRefusal> {
+/// Without `cache=` this client caches nothing, so that without a local cache is as ever; files are opened for
+/// write-through.
+pub(crate) fn check_policy(wanted: IoPolicy, cached: bool) -> Result<PolicyTerms, PolicyRefusal> {
+    if cached && wanted.cache == CachePolicy::NoLocal {
+        let reason = "cache= gives this target a cache of its own; leave it out, or say cache=off";
+        return Err(PolicyRefusal::cache(wanted, reason));
+    }
     if wanted.cache == CachePolicy::Unbuffered {
         let reason =
             "NCP has no request that passes the server's cache; no-local is what this client always does";
@@ -60,14 +65,18 @@ impl Target for NcpTarget {
             max_queue_depth: self.options.connections,
             max_record: if self.options.splits { MAX_SPLIT } else { self.options.most_record() },
             wire_counted: true,
-            drop_cache: false,
+            drop_cache: self.options.cache.is_some(),
             mapping: false,
             blocking: false,
         }
     }
 
+    fn caches(&self) -> bool {
+        self.options.cache.is_some()
+    }
+
     fn policy(&self, wanted: IoPolicy) -> Result<PolicyTerms, PolicyRefusal> {
-        check_policy(wanted)
+        check_policy(wanted, self.options.cache.is_some())
     }
 
     fn connect<'a>(

@@ -9,8 +9,8 @@ use sharebench_target::Secret;
 use crate::front_end::{FrontEnd, ServeError};
 use crate::read_only::ReadOnlyVolume;
 use crate::{
-    CommitPolicy, NcpEther, NcpEtherServer, NcpServer, NcpServerOptions, NfsServer, NfsServerOptions, SmbServer, SmbServerOptions,
-    Volume,
+    CommitPolicy, NcpEther, NcpEtherServer, NcpServer, NcpServerOptions, NfsServer, NfsServerOptions,
+    SmbServer, SmbServerOptions, Volume,
 };
 
 /// What to serve a volume as.

@@ -31,5 +31,7 @@ pub use error::ClientError;
 pub use exchange::Client;
 pub use files::File;
 pub use names::{About, Access, Path, Room};
-pub use options::{BurstOptions, Counts, LEAST_BUFFER, LargePackets, Login, MOST_BUFFER, Negotiation, Options};
+pub use options::{
+    BurstOptions, Counts, LEAST_BUFFER, LargePackets, Login, MOST_BUFFER, Negotiation, Options,
+};
 pub use probing::Probed;

@@ -59,8 +59,11 @@ impl<C: Carrier> Client<C> {
     }
 
     fn wanted(&self) -> u16 {
-        let most =
-            if self.carrier.is_routed() && self.options.large_packets == LargePackets::Off { ROUTED_BUFFER } else { MOST_BUFFER };
+        let most = if self.carrier.is_routed() && self.options.large_packets == LargePackets::Off {
+            ROUTED_BUFFER
+        } else {
+            MOST_BUFFER
+        };
         self.options.buffer.clamp(LEAST_BUFFER, most)
     }
 

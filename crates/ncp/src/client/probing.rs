@@ -78,7 +78,7 @@ impl<C: Carrier> Client<C> {
     }
 
     /// The largest packet of a burst of at most `packet` bytes that the path takes.
-    pub(super) fn burst_packet(&self, packet: u32) -> u32 {
+    pub fn burst_packet(&self, packet: u32) -> u32 {
         let Probed::Packet(size) = self.probed else { return packet };
         let headers = packet as usize - self.burst_size(packet);
         packet.min((size + headers) as u32)

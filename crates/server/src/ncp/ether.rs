@@ -82,7 +82,8 @@ impl NcpEtherServer {
     ) -> Result<Self, ServeError> {
         let wrong = |detail: String| ServeError::Options { protocol: ON_ETHER, detail };
         if options.users.is_empty() {
-            let detail = "refusing to serve on an Ethernet without users: others reach it; give a user and password";
+            let detail =
+                "refusing to serve on an Ethernet without users: others reach it; give a user and password";
             return Err(wrong(detail.into()));
         }
         let socket = EtherSocket::open(&ether.interface, ether.framing);

@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use sharebench_ncp::security::signature::Transport;
 use sharebench_ncp::server::{Collected, Datagrams, Peer};
+use sharebench_ncp::wire::Codec;
 use sharebench_ncp::wire::ipx::{
     Address, HEADER_LEN, IpxPacket, NO_CHECKSUM, is_intact, packet_type, socket,
 };
 use sharebench_ncp::wire::ipx_udp::is_registration;
 use sharebench_ncp::wire::lip::is_probe;
-use sharebench_ncp::wire::Codec;
 use sharebench_ncp::wire::packet::{ClientHeader, ClientKind};
 use sharebench_ncp::wire::tcp::MAX_MESSAGE;
 use sharebench_ncp::wire::watchdog::Notice;

@@ -20,7 +20,11 @@ use crate::ncp::{State, datagrams, ipx, streams};
 /// What brings packets.
 pub(super) enum Carriers {
     /// TCP and UDP, and the socket that sends probes back.
-    Ip { listener: TcpListener, socket: UdpSocket, echo: UdpSocket },
+    Ip {
+        listener: TcpListener,
+        socket: UdpSocket,
+        echo: UdpSocket,
+    },
     IpxInUdp(UdpSocket),
     Ether(Arc<EtherSocket>, Services),
 }
@@ -48,7 +52,9 @@ impl Running {
         let state = Arc::new(State { server, blocks, max_connections });
         let (stop, _) = watch::channel(false);
         let mut started = Self { state, stop, threads: Vec::new() };
-        started.start_threads(carriers, threads).map_err(|source| ServeError::Threads { protocol, source })?;
+        started
+            .start_threads(carriers, threads)
+            .map_err(|source| ServeError::Threads { protocol, source })?;
         Ok(started)
     }
 

@@ -172,9 +172,11 @@ mod tests {
         for address in [own, station, Address { network: 0, ..station }] {
             assert!(SERVICES.is_own(address));
         }
-        for address in
-            [Address { network: 9, ..own }, Address { network: 9, ..station }, Address { node: [9; 6], ..station }]
-        {
+        for address in [
+            Address { network: 9, ..own },
+            Address { network: 9, ..station },
+            Address { node: [9; 6], ..station },
+        ] {
             assert!(!SERVICES.is_own(address));
         }
     }
