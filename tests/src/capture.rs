@@ -51,10 +51,19 @@ impl Capture {
         Self::start_filtered(port, &format!("port {port} or ip[6:2] & 0x1fff != 0"))
     }
 
+    /// Starts capturing everything on an interface that is an Ethernet.
+    pub fn start_on(interface: &str) -> io::Result<Self> {
+        Self::start_with(interface, 0, "")
+    }
+
     fn start_filtered(port: u16, filter: &str) -> io::Result<Self> {
+        Self::start_with("lo", port, filter)
+    }
+
+    fn start_with(interface: &str, port: u16, filter: &str) -> io::Result<Self> {
         let scratch = Scratch::new("capture")?;
         let file = scratch.file("packets.pcapng");
-        let line = ["dumpcap", "-q", "-i", "lo", "-f", filter, "-B", "256", "-s", "0", "-w", &file];
+        let line = ["dumpcap", "-q", "-i", interface, "-f", filter, "-B", "256", "-s", "0", "-w", &file];
         let mut program = Program::start(&line, &[], &scratch.path().join("log"))?;
         program.wait_for_output("File: ", Duration::from_secs(10))?;
         Ok(Self { program, scratch, port })
@@ -182,9 +191,13 @@ impl Captured {
         } else {
             &["-o", "tcp.reassemble_out_of_order:TRUE"]
         };
-        let mut line = vec!["tshark", "-n", "-r", &file, "-d", &decode, "-Y", filter, "-T", "fields"];
+        let mut line = vec!["tshark", "-n", "-r", &file, "-Y", filter, "-T", "fields"];
+        // Frames tell what they carry.
+        if self.port != 0 {
+            line.extend(["-d", &decode]);
+        }
         line.extend(streams);
-        if protocol == "ncp" {
+        if protocol == "ncp" && self.port != 0 {
             line.extend(["-d", &datagrams]);
         }
         line.extend(fields);

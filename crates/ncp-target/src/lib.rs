@@ -28,6 +28,8 @@ mod station;
 mod target;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_ether;
 mod timer;
 mod values;
 
