@@ -134,8 +134,14 @@ impl Run<'_> {
         context.stop = &go_on;
         let mut left_behind = Vec::new();
         for (index, host) in hosts.into_iter().enumerate() {
+            let (mut facts, target) = (host.files.facts.clone(), index as u32);
             if let Err(error) = self.clean(index, host, &mut context).await {
-                left_behind.push((index as u32, error));
+                left_behind.push((target, error));
+            }
+            let counted = self.targets[index].counted();
+            if !counted.is_empty() {
+                facts.extend(counted);
+                self.tell(RunEvent::TargetDone { target, facts });
             }
         }
         self.tell(RunEvent::Finished(outcome.clone()));

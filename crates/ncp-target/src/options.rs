@@ -1,5 +1,7 @@
 //! What an `ncp://` URL says, checked.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use sharebench_ncp::client::{BurstOptions, LEAST_BUFFER, MOST_BUFFER, Negotiation};
@@ -102,6 +104,8 @@ pub(crate) struct NcpOptions {
     pub(crate) cache: Option<u32>,
     /// True commit: files that were written are committed when they are closed.
     pub(crate) commits: bool,
+    /// Requests that sessions which have ended sent again.
+    pub(crate) resent: Arc<AtomicU64>,
 }
 
 impl NcpOptions {
@@ -158,6 +162,7 @@ impl NcpOptions {
             connections,
             cache,
             commits,
+            resent: Arc::default(),
         })
     }
 

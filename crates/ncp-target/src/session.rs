@@ -1,5 +1,7 @@
 //! A volume over one connection, or several that share its slots, as the engine drives it.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 
 use sharebench_model::{
@@ -10,6 +12,7 @@ use sharebench_target::{LocalBoxFuture, Session};
 use crate::cache::CacheSize;
 use crate::files::Files;
 use crate::lane::Lane;
+use crate::options::NcpOptions;
 
 /// One motor's connections to a volume: slot `n` is served by connection `n`.
 #[derive(Debug)]
@@ -32,6 +35,8 @@ pub(crate) struct NcpSession {
     /// Files that were written are committed when they are closed.
     pub(crate) commits: bool,
     policy: PolicyCount,
+    /// Requests that all sessions of the target sent again.
+    resent: Arc<AtomicU64>,
 }
 
 impl NcpSession {
@@ -41,9 +46,10 @@ impl NcpSession {
         space: u8,
         facts: Facts,
         buffers: Vec<Box<[u8]>>,
-        splits: bool,
+        options: &NcpOptions,
     ) -> Self {
         let volume = base.first().cloned().unwrap_or_default();
+        let bytes = lanes.first().map_or(0, |lane| lane.peek().buffer());
         Self {
             lanes,
             files: Files::default(),
@@ -52,11 +58,12 @@ impl NcpSession {
             space,
             facts,
             buffers,
-            splits,
+            splits: options.splits,
             refused: Vec::new(),
-            cache: None,
-            commits: false,
+            cache: options.cache.map(|buffers| CacheSize { buffers, bytes }),
+            commits: options.commits,
             policy: PolicyCount::default(),
+            resent: Arc::clone(&options.resent),
         }
     }
 
@@ -101,11 +108,30 @@ impl NcpSession {
     }
 }
 
+impl NcpSession {
+    /// Gives the connections away, and what they counted to the target.
+    fn take_lanes(&mut self) -> Vec<Lane> {
+        let lanes = std::mem::take(&mut self.lanes);
+        self.resent.fetch_add(resent(&lanes), Ordering::Relaxed);
+        lanes
+    }
+}
+
+/// A session that is not closed has counted as well.
+impl Drop for NcpSession {
+    fn drop(&mut self) {
+        self.take_lanes();
+    }
+}
+
+fn resent(lanes: &[Lane]) -> u64 {
+    lanes.iter().map(|lane| lane.peek().counts().resent).sum()
+}
+
 impl Session for NcpSession {
     fn facts(&self) -> Facts {
         let mut facts = self.facts.clone();
-        let resent: u64 = self.lanes.iter().map(|lane| lane.peek().counts().resent).sum();
-        facts.insert("resent".into(), resent.to_string());
+        facts.insert("resent".into(), resent(&self.lanes).to_string());
         facts
     }
 
@@ -157,8 +183,9 @@ impl Session for NcpSession {
     }
 
     fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
+        let mut session = self;
         Box::pin(async move {
-            for lane in self.lanes {
+            for lane in session.take_lanes() {
                 lane.end().await;
             }
         })

@@ -11,7 +11,6 @@ use sharebench_ncp::wire::Completion;
 use sharebench_ncp::wire::name_space::space;
 use sharebench_target::{SessionSpec, UrlPart};
 
-use crate::cache::CacheSize;
 use crate::carrier::Socket;
 use crate::ether_options::EtherOptions;
 use crate::failure::failure;
@@ -72,11 +71,7 @@ async fn open(options: &NcpOptions, spec: &SessionSpec) -> Result<NcpSession, Se
     let buffers = (0..slots).map(|_| vec![0; spec.slot_bytes as usize].into_boxed_slice()).collect();
     let base = std::iter::once(options.volume.clone()).chain(options.directory.iter().cloned()).collect();
     lanes.truncate(slots);
-    let bytes = lanes.first().map_or(0, |lane| lane.peek().buffer());
-    let mut session = NcpSession::new(lanes, base, space, facts, buffers, options.splits);
-    session.cache = options.cache.map(|buffers| CacheSize { buffers, bytes });
-    session.commits = options.commits;
-    Ok(session)
+    Ok(NcpSession::new(lanes, base, space, facts, buffers, options))
 }
 
 async fn resolve(options: &NcpOptions) -> Result<SocketAddr, SetupError> {

@@ -1,6 +1,8 @@
 //! A volume of an NCP server as a target.
 
-use sharebench_model::{CachePolicy, ErrorClass, IoPolicy};
+use std::sync::atomic::Ordering;
+
+use sharebench_model::{CachePolicy, ErrorClass, Facts, IoPolicy};
 use sharebench_target::{
     Capabilities, ConnectError, LocalBoxFuture, PolicyRefusal, PolicyTerms, Secret, Session, SessionSpec,
     Target, TargetUrl, UrlError, UrlPart,
@@ -69,6 +71,11 @@ impl Target for NcpTarget {
             mapping: false,
             blocking: false,
         }
+    }
+
+    fn counted(&self) -> Facts {
+        let resent = self.options.resent.load(Ordering::Relaxed);
+        Facts::from([("resent".to_owned(), resent.to_string())])
     }
 
     fn caches(&self) -> bool {

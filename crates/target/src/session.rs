@@ -117,6 +117,11 @@ pub trait Target: Send + Sync {
         false
     }
 
+    /// What the sessions that have ended counted beside the wire, such as requests sent again: facts of a run at its end.
+    fn counted(&self) -> Facts {
+        Facts::new()
+    }
+
     /// Opens a session on the calling thread's runtime: connects, logs in, mounts, and makes sure that
     /// the URL's directory exists. Must run inside a current-thread tokio runtime (local paths need none).
     fn connect<'a>(

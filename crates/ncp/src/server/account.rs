@@ -16,6 +16,8 @@ use crate::wire::{Codec, Completion};
 /// Largest packet that is agreed upon: the data of a call, to which clients add 8 bytes for a signature and, on IPX, 64
 /// for headers.
 pub const MAX_PACKET: u16 = 61_440 + 64 + 8;
+/// What a packet on IPX has beside data: headers and a signature.
+const OVERHEAD: u16 = 64 + 8;
 /// Smallest data of a call that is agreed upon.
 const LEAST_BUFFER: u16 = 512;
 /// Rights of a user in the bindery: read and write as a logged in user.
@@ -23,8 +25,10 @@ const USER_LEVEL: u8 = 0x11;
 
 /// 0x21.
 pub fn negotiate<V>(shared: &Shared<V>, connection: &mut Connection, proposed: u16, out: &mut Vec<u8>) {
-    connection.buffer = proposed.clamp(LEAST_BUFFER, shared.options.max_packet);
-    NegotiatedBuffer::put(&NegotiatedBuffer { accepted: connection.buffer }, out);
+    let largest = shared.options.max_packet;
+    let accepted = proposed.clamp(LEAST_BUFFER, largest);
+    connection.buffer = accepted.min(largest - OVERHEAD);
+    NegotiatedBuffer::put(&NegotiatedBuffer { accepted }, out);
 }
 
 /// 0x61: signatures and checksums come on when the client asks for them and the level here has them at all. Those that
@@ -36,7 +40,8 @@ pub fn packet_size<V>(
     out: &mut Vec<u8>,
 ) {
     let options = &shared.options;
-    connection.buffer = size.proposed.clamp(LEAST_BUFFER, options.max_packet);
+    let accepted = size.proposed.clamp(LEAST_BUFFER, options.max_packet);
+    connection.buffer = data_of(accepted, transport);
     let checksums = if transport == Transport::Ipx { options.checksums } else { Level::Never };
     let levels = [(options.signatures, Security::SIGNATURE), (checksums, Security::CHECKSUM)];
     let at_least = |least: Level| {
@@ -49,7 +54,15 @@ pub fn packet_size<V>(
     let lip = asked.both(Security::NO_LARGE_PACKETS);
     let security = connection.security.with(at_least(Level::IfPossible)).with(lip).0;
     let echo_socket = if probes { options.echo_socket } else { 0 };
-    AcceptedPacketSize::put(&AcceptedPacketSize { accepted: connection.buffer, echo_socket, security }, out);
+    AcceptedPacketSize::put(&AcceptedPacketSize { accepted, echo_socket, security }, out);
+}
+
+/// Data bytes of a reply in a packet of a size, which counts headers on IPX (ncp.md 2.2).
+const fn data_of(packet: u16, transport: Transport) -> u16 {
+    match transport {
+        Transport::Ipx => packet - OVERHEAD,
+        Transport::Tcp | Transport::Udp => packet,
+    }
 }
 
 /// 0x17/0x11.
