@@ -22,6 +22,7 @@ mod kill9;
 mod lost_server;
 mod ncp;
 mod ncp_ether;
+mod ncp_judges;
 mod peers;
 mod plans;
 mod policies;

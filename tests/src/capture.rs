@@ -152,6 +152,34 @@ impl Captured {
         Ok(counts)
     }
 
+    /// Calls of NCP on TCP and their mean service time in seconds, by function and sub-function of family 0x57, as tshark's
+    /// table has them.
+    pub fn ncp_service_times(&self) -> io::Result<BTreeMap<(u16, u16), (u64, f64)>> {
+        let (file, decode) = (self.scratch.file("packets.pcapng"), format!("tcp.port=={},ncp", self.port));
+        let table = run(
+            &["sh", "-c", &format!("tshark -n -q -r '{file}' -d '{decode}' -z ncp,srt 2>/dev/null")],
+            &[],
+        )?;
+        let (mut times, mut function) = (BTreeMap::new(), None);
+        for line in table.lines() {
+            if let Some(filter) = line.strip_prefix("Filter: ") {
+                function = match filter.trim() {
+                    "ncp.func==87 && ncp.subfunc" => Some(87),
+                    _ => None,
+                };
+                continue;
+            }
+            // Index, name, calls, minimum, maximum, mean and sum, in columns parted by blanks.
+            let words: Vec<&str> = line.split_whitespace().collect();
+            if let (Some(function), [index, .., calls, _, _, mean, _]) = (function, words.as_slice())
+                && let (Ok(index), Ok(calls), Ok(mean)) = (index.parse(), calls.parse(), mean.parse())
+            {
+                times.insert((function, index), (calls, mean));
+            }
+        }
+        Ok(times)
+    }
+
     /// Packets of packet bursts.
     pub fn ncp_bursts(&self) -> io::Result<u64> {
         Ok(self.fields("ncp", "ncp.type == 0x7777", "frame.number")?.lines().count() as u64)
