@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use sharebench_ncp_target::NcpTarget;
 use sharebench_server::{MemoryVolume, NcpEtherServer, NcpServerOptions};
-use sharebench_target::conformance::Suite;
 use sharebench_target::Secret;
-use sharebench_tests::{CLIENT_END, Capture, Need, SERVER_END, Served, Sharebench, Smbd, in_own_network, needs};
+use sharebench_target::conformance::Suite;
+use sharebench_tests::{
+    CLIENT_END, Capture, Need, SERVER_END, Served, Sharebench, Smbd, in_own_network, needs,
+};
 
 use crate::adapters::{conform, url};
 use crate::stored::Stored;
@@ -79,7 +81,11 @@ fn sweeps_on_ethernet_are_verified_and_tshark_takes_every_frame_apart() {
             let seen = captured.ncp_requests().unwrap();
             println!("{frame}: {seen:?}");
             assert!(seen[&(0x57, 64)] >= stored.operations(0, "read"));
-            assert_eq!(captured.ncp_oddities().unwrap(), (0, 0), "{frame}: malformed, replies without request");
+            assert_eq!(
+                captured.ncp_oddities().unwrap(),
+                (0, 0),
+                "{frame}: malformed, replies without request"
+            );
             let count = |filter: &str| captured.count("ipx", filter).unwrap();
             assert!(count("ipxsap.request == 1") > 0 && count("ipxsap.response == 1") > 1);
             assert!(count("ipxrip.request == 1") > 0 && count("ipxrip.response == 1") > 1);

@@ -20,7 +20,8 @@ fn service_times_agree_with_those_that_tshark_measures() {
     let sharebench = Sharebench::new().unwrap();
     let port = program::free_port().unwrap();
     let addr = format!("127.0.0.1:{port}");
-    let line = ["serve", "--memory", "16MiB", "--ncp", &addr, "--user", Served::USER, "--service-time", SERVICE];
+    let line =
+        ["serve", "--memory", "16MiB", "--ncp", &addr, "--user", Served::USER, "--service-time", SERVICE];
     let mut served = sharebench.start(&line, "served.log").unwrap();
     served.wait_for_output("serving", Duration::from_secs(10)).unwrap();
     let capture = Capture::start(port).unwrap();

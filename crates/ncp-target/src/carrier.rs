@@ -203,6 +203,10 @@ impl Carrier for Socket {
     }
 
     fn poll_receive(&mut self, cx: &mut Context<'_>, until: Duration) -> Poll<io::Result<bool>> {
+        // The path has been probed.
+        if let Kind::Udp(_, probes) = &mut self.kind {
+            *probes = None;
+        }
         if self.shown > 0 {
             self.input.copy_within(self.shown..self.filled, 0);
             self.filled -= self.shown;

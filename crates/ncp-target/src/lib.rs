@@ -15,6 +15,7 @@ mod cache;
 mod cached;
 mod carrier;
 mod ether_options;
+mod facts;
 mod failure;
 mod files;
 mod find;
@@ -28,6 +29,8 @@ mod station;
 mod target;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_cache;
 #[cfg(test)]
 mod tests_ether;
 mod timer;

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use sharebench_model::{ErrorClass, Facts};
-use sharebench_ncp::client::{BurstOptions, Client, ClientError, LargePackets, Login, Options, Path, Probed};
+use sharebench_ncp::client::{BurstOptions, Client, ClientError, LargePackets, Login, Options, Path};
 use sharebench_ncp::ether::EtherSocket;
 use sharebench_ncp::wire::Completion;
 use sharebench_ncp::wire::name_space::space;
@@ -13,10 +13,11 @@ use sharebench_target::{SessionSpec, UrlPart};
 
 use crate::carrier::Socket;
 use crate::ether_options::EtherOptions;
+use crate::facts::negotiated;
 use crate::failure::failure;
 use crate::find::find;
 use crate::lane::Lane;
-use crate::options::{Carriage, Names, NcpOptions};
+use crate::options::{Names, NcpOptions};
 use crate::session::NcpSession;
 
 /// Connections are ended this long after the deadline of a session that is being opened.
@@ -197,56 +198,6 @@ async fn survey(
     if !about.directory {
         return Err(SetupError::new(UrlPart::Path, ErrorClass::NotFound, "not a directory"));
     }
-    let name = String::from_utf8_lossy(&info.name).trim_end_matches('\0').to_owned();
-    let local = client.carrier().local_addr();
-    let cache = match options.cache {
-        None => "none".to_owned(),
-        Some(buffers) => format!("{buffers} buffers of {} bytes for each file", client.buffer()),
-    };
-    for (fact, value) in [
-        ("transport", options.carriage.name().to_owned()),
-        ("server", format!("{name} {}.{:02}", info.major, info.minor)),
-        ("buffer", client.buffer().to_string()),
-        ("split", if options.splits { "on" } else { "off" }.to_owned()),
-        ("signed", client.signs().to_string()),
-        ("sign_level", (options.signatures as u8).to_string()),
-        ("checksums", if client.checks() { "on" } else { "off" }.to_owned()),
-        ("large_files", client.is_large().to_string()),
-        ("names", if long { "long" } else { "dos" }.to_owned()),
-        ("connections", options.connections.to_string()),
-        ("requests_per_connection", "1".to_owned()),
-        ("client_cache", cache),
-        ("commit", if options.commits { "when asked, and on close" } else { "when asked" }.to_owned()),
-        ("local_addr", local.unwrap_or_default()),
-    ] {
-        facts.insert(fact.into(), value);
-    }
-    if options.carriage != Carriage::Tcp {
-        let lip = match client.probed() {
-            Probed::No if options.lip => "not offered by the server".to_owned(),
-            Probed::No => "off".to_owned(),
-            Probed::Unanswered => "no probe came back".to_owned(),
-            Probed::Packet(size) => format!("packets of {size} pass"),
-        };
-        facts.insert("lip".into(), lip);
-    }
-    if let Some(profile) = options.profile {
-        facts.insert("profile".into(), profile.shown.to_owned());
-    }
-    if let Some(ether) = &options.ether {
-        facts.insert("frame".into(), ether.framing.name().to_owned());
-        facts.insert("interface".into(), ether.interface.clone());
-    }
-    let window = client.window();
-    if let Some(burst) = options.burst {
-        let agreed = if window == 0 { "refused".to_owned() } else { "on".to_owned() };
-        facts.insert("burst".into(), agreed);
-        facts.insert("burst_window".into(), window.to_string());
-        facts.insert("burst_packet".into(), burst.packet.to_string());
-        facts.insert("burst_gap".into(), format!("{:?}", burst.gap));
-    }
-    if options.carriage != Carriage::Tcp {
-        facts.insert("retry".into(), format!("{:?}", options.retry));
-    }
+    facts.extend(negotiated(options, client, &info, long));
     Ok(space)
 }

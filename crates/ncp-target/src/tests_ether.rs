@@ -88,7 +88,8 @@ async fn packets_have_checksums_as_the_levels_of_both_sides_say() {
     for (at, level) in (0..16).map(|at| (at, Level::from_number(at % 4).unwrap())) {
         let served_level = Level::from_number(at / 4).unwrap();
         let (_server, cable) = served(Framing::EthernetII, served_level);
-        let socket = find(&options("SHAREBENCH/SHARE?transport=ether&iface=x&frame=ii"), cable).await.unwrap();
+        let socket =
+            find(&options("SHAREBENCH/SHARE?transport=ether&iface=x&frame=ii"), cable).await.unwrap();
         let behaviour = Options { buffer: 1400, checksums: level, ..Options::default() };
         let mut client = Client::connect(socket, behaviour).await.unwrap();
         match (level.agree(served_level), client.login(LOGIN).await) {
