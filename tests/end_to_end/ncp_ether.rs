@@ -87,8 +87,11 @@ fn sweeps_on_ethernet_are_verified_and_tshark_takes_every_frame_apart() {
                 "{frame}: malformed, replies without request"
             );
             let count = |filter: &str| captured.count("ipx", filter).unwrap();
-            assert!(count("ipxsap.request == 1") > 0 && count("ipxsap.response == 1") > 1);
-            assert!(count("ipxrip.request == 1") > 0 && count("ipxrip.response == 1") > 1);
+            // tshark's flags of requests and responses are the wrong way round in SAP: types tell.
+            let sap = [2, 3, 4].map(|kind| count(&format!("ipxsap.packet_type == {kind}")));
+            assert!(sap[0] >= 2 && sap[1] > 0 && sap[1] == sap[2], "{frame}: told, asked, answered: {sap:?}");
+            let rip = (count("ipxrip.request == 1"), count("ipxrip.response == 1"));
+            assert!(rip.0 > 0 && rip.1 == rip.0 + 2, "{frame}: asked, answered and told: {rip:?}");
             assert_eq!(count("ipxsap.server.intermediate_networks == 16"), 1, "{frame}: the end is told");
             let checked = count("ipx.checksum != 0xffff && ncp.type == 0x2222");
             assert_eq!(checked > 0, options.contains("checksum"), "{frame}: {checked} with checksum");
@@ -102,7 +105,7 @@ fn mistakes_on_ethernet_are_told_with_their_option_and_exit_code() {
     in_own_network(|| {
         let sharebench = Sharebench::new().unwrap();
         let _server = server("802.2");
-        let few = ["--file-sizes=64KiB", "--tests=read", "--repetitions=1"];
+        let few = ["--file-sizes=64KiB", "--record-sizes=512", "--tests=read", "--repetitions=1"];
         let nas = at("802.2", "&retry=1ms").replace("SHAREBENCH", "NAS");
         for (target, words) in [
             (nas, "no file server NAS answers in frame=802.2; heard are SHAREBENCH"),
@@ -116,7 +119,13 @@ fn mistakes_on_ethernet_are_told_with_their_option_and_exit_code() {
         }
         let without = ["setpriv", "--bounding-set=-net_raw", "--inh-caps=-net_raw"];
         for (arguments, code) in [
-            (format!("sweep '{}' --file-sizes=64KiB --tests=read --repetitions=1", at("ii", "")), 3),
+            (
+                format!(
+                    "sweep '{}' --file-sizes=64KiB --record-sizes=512 --tests=read --repetitions=1",
+                    at("ii", "")
+                ),
+                3,
+            ),
             (format!("serve --memory 1MiB --ncp-ether {SERVER_END} --user lab"), 2),
         ] {
             let script = format!("exec \"$0\" {arguments}");

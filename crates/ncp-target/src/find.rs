@@ -17,16 +17,17 @@ use crate::station::{ASKED, Station, Wire, unfit};
 
 /// Sockets of requests lie this far apart: behind each are those of the watchdog and of messages.
 const STEP: u16 = 4;
-/// Sockets of one process, and the first of all.
-const RANGE: u16 = 0x100;
+/// Sockets that clients may take (ncp.md 1.7), and how far apart processes begin.
 const FIRST: u16 = 0x4000;
+const ALL: u16 = 0x4000;
+const PROCESS: u16 = 0x100;
 
-/// A socket that no other connection of this process has, and hardly one of another: stations of one address must
-/// differ in it.
+/// A socket that none of the last 4096 connections of this process has, and hardly one of another process: stations of one
+/// address must differ in it.
 fn own_socket() -> u16 {
     static NEXT: AtomicU16 = AtomicU16::new(0);
-    let process = (std::process::id() % 0x3F) as u16;
-    FIRST + process * RANGE + NEXT.fetch_add(STEP, Ordering::Relaxed) % RANGE
+    let process = (std::process::id() % u32::from(ALL / PROCESS)) as u16 * PROCESS;
+    FIRST + process.wrapping_add(NEXT.fetch_add(STEP, Ordering::Relaxed)) % ALL
 }
 
 /// Where packets to a network go, and what is known of the way.
