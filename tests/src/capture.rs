@@ -180,6 +180,12 @@ impl Captured {
         Ok(times)
     }
 
+    /// Fields of every frame with IPX that a display filter takes, as text; empty where a frame has none.
+    pub fn ipx_fields(&self, filter: &str, names: &[&str]) -> io::Result<Vec<Vec<String>>> {
+        let rows = self.fields("ipx", filter, &names.join("\t"))?;
+        Ok(rows.lines().map(|row| row.split('\t').map(str::to_owned).collect()).collect())
+    }
+
     /// Packets of packet bursts.
     pub fn ncp_bursts(&self) -> io::Result<u64> {
         Ok(self.fields("ncp", "ncp.type == 0x7777", "frame.number")?.lines().count() as u64)
