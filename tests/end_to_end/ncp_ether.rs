@@ -90,14 +90,14 @@ fn sweeps_on_ethernet_are_verified_and_tshark_takes_every_frame_apart() {
             !frame("_ws.malformed").is_empty() && !matches!(&*frame("ncp.system_flags.sys"), "1" | "True")
         });
         assert_eq!((malformed, lonely), (0, 0), "malformed, replies without request");
-        assert!(is("ncp.type", "0x7777") > 100, "packets of bursts");
+        assert!(is("ncp.type", "0x7777") >= 2 * 2 * 7, "packets of bursts");
         let sap = ["2", "3", "4"].map(|kind| is("ipxsap.packet_type", kind));
         assert!(sap[0] == 8 && sap[1] >= 4 && sap[1] == sap[2], "told, asked, answered: {sap:?}");
         let down = is("ipxsap.server.intermediate_networks", "16");
         let rip = ["1", "2"].map(|kind| is("ipxrip.packet_type", kind));
         assert!(rip[0] >= 4 && rip[1] == rip[0] + 8 && down == 4, "{rip:?}, {down} at the end");
         let checked = count(&|frame| !matches!(&*frame("ipx.checksum"), "0xffff" | ""));
-        assert!(checked > 100 && checked < frames.len() as u64 / 2, "{checked} with checksum");
+        assert!(checked > 2 * 32 && checked < frames.len() as u64 / 2, "{checked} with checksum");
     });
 }
 
@@ -113,11 +113,12 @@ fn sweep(frame: &str, options: &str) -> u64 {
     let run = sharebench.run(&[
         "sweep",
         &at(frame, options),
-        "--file-sizes=64KiB",
+        "--file-sizes=16KiB",
         size,
         "--tests=write,read",
         "--repetitions=1",
-        "--sample=5ms",
+        // Behind 256 requests tshark takes the reply to the next create of that station for that of a read.
+        "--sample=1ms",
     ]);
     let run = run.unwrap().expect_success();
     served.signal(Signal::INT);
