@@ -159,8 +159,8 @@ fn bind(socket: &OwnedFd, interface: &str, protocol: u16) -> io::Result<[u8; 6]>
     if addr.sll_hatype != libc::ARPHRD_ETHER || addr.sll_halen != 6 {
         return Err(Error::new(ErrorKind::InvalidInput, format!("'{interface}' is no Ethernet")));
     }
-    let [a, b, c, d, e, f, ..] = addr.sll_addr;
-    Ok([a, b, c, d, e, f])
+    let [first, second, third, fourth, fifth, sixth, ..] = addr.sll_addr;
+    Ok([first, second, third, fourth, fifth, sixth])
 }
 
 #[cfg(test)]

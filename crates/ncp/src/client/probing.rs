@@ -57,7 +57,7 @@ impl<C: Carrier> Client<C> {
             while best < better.first().copied() {
                 match self.receive_probe(until).await? {
                     Some(len) => {
-                        best = best.max(all.iter().copied().find(|size| self.probe_len(*size) == len))
+                        best = best.max(all.iter().copied().find(|size| self.probe_len(*size) == len));
                     }
                     None => break,
                 }
