@@ -1,11 +1,13 @@
 //! Prints the project's performance table: sharebench beside its opponents, interleaved, medians of five.
 
+mod bystander;
 mod client;
 mod engine;
 mod local;
 mod machine;
 mod matrix;
 mod matrix_fio;
+mod ncp;
 mod nfs;
 mod nfs3;
 mod ours;
@@ -28,7 +30,7 @@ use table::Table;
 /// Why the table cannot be made; the words are for a person.
 pub type Failure = Box<dyn std::error::Error>;
 
-const USAGE: &str = "bench/run [local] [nfs] [smb] [recording] [matrix] [precision] [--rounds N] [--seconds S] [--dir DIR] [--largest SIZE] [--half-width PERCENT]
+const USAGE: &str = "bench/run [local] [nfs] [smb] [ncp] [recording] [matrix] [precision] [--rounds N] [--seconds S] [--dir DIR] [--largest SIZE] [--half-width PERCENT]
   parts      which tables; all when none is named
   --rounds   measurements per median (5)
   --seconds  length of one measurement (1)
@@ -36,7 +38,7 @@ const USAGE: &str = "bench/run [local] [nfs] [smb] [recording] [matrix] [precisi
   --largest  largest file of IOzone's matrix (512MiB; for precision 16MiB)
   --half-width  of the intervals, for precision (2)";
 
-const PARTS: [&str; 6] = ["local", "nfs", "smb", "recording", "matrix", "precision"];
+const PARTS: [&str; 7] = ["local", "nfs", "smb", "ncp", "recording", "matrix", "precision"];
 
 /// What was typed.
 struct Options {
@@ -88,8 +90,16 @@ fn main() -> Result<(), Failure> {
     if let [first, kind, rest @ ..] = words.as_slice()
         && first == "client"
     {
+        if kind == "many" {
+            return ncp::many(rest);
+        }
         println!("{}", run_client(kind, rest)?);
         return Ok(());
+    }
+    if let [first, rest @ ..] = words.as_slice()
+        && first == "server"
+    {
+        return bystander::serve(rest);
     }
     let options = Options::parse(&words)?;
     let scratch = options.directory.join(format!("sharebench-bench-{}", std::process::id()));
@@ -108,7 +118,7 @@ fn print_tables(options: &Options, scratch: &std::path::Path) -> Result<(), Fail
         table.under("Client on any CPU");
         local::measure(&mut table, scratch, options.time)?;
     }
-    if options.wants("nfs") || options.wants("smb") {
+    if ["nfs", "smb", "ncp"].iter().any(|part| options.wants(part)) {
         table.under("Client and server on any CPU");
         measure_network(&mut table, options, scratch)?;
         table.under("Client and server on one CPU");
@@ -141,6 +151,9 @@ fn measure_network(table: &mut Table, options: &Options, scratch: &std::path::Pa
         #[cfg(not(feature = "smb"))]
         println!("\nSMB is not measured: built without the feature `smb`.");
     }
+    if options.wants("ncp") {
+        ncp::measure(table, options.time)?;
+    }
     Ok(())
 }
 
@@ -153,6 +166,7 @@ fn run_client(kind: &str, words: &[String]) -> Result<Sample, Failure> {
         ("nfs3_client", export) => {
             nfs3::measure(&nfs::Export::from_words(export)?, &Shape::from_words(shape)?)
         }
+        ("bare", sizes) => ncp::bare(sizes, &Shape::from_words(shape)?),
         ("smb2", [port, user]) => {
             smb2::measure(port.parse()?, user, sharebench_tests::Smbd::PASSWORD, &Shape::from_words(shape)?)
         }

@@ -35,6 +35,7 @@ fn target(url: &str) -> Result<Box<dyn Target>, Failure> {
     match parsed.scheme.as_str() {
         "file" => Ok(Box::new(PosixTarget::from_url(parsed)?)),
         "nfs" => Ok(Box::new(NfsTarget::from_url(parsed)?)),
+        "ncp" => crate::ncp::our_target(parsed),
         #[cfg(feature = "smb")]
         "smb" => crate::smb::our_target(parsed),
         other => Err(format!("no adapter for {other}://").into()),
