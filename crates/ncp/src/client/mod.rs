@@ -10,6 +10,7 @@ mod exchange;
 mod files;
 #[cfg(test)]
 mod link;
+mod locks;
 mod names;
 mod options;
 mod session;
@@ -17,6 +18,8 @@ mod session;
 mod simulated;
 #[cfg(test)]
 mod simulated_bursts;
+#[cfg(test)]
+mod simulated_locks;
 #[cfg(test)]
 mod tests;
 
@@ -26,5 +29,6 @@ pub use conversation::{Arrival, Conversation, Reply};
 pub use error::ClientError;
 pub use exchange::Client;
 pub use files::File;
+pub use locks::Lock;
 pub use names::{About, Access, Path, Room};
 pub use options::{BurstOptions, Counts, LEAST_BUFFER, Login, MOST_BUFFER, Options};
