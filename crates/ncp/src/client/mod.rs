@@ -1,6 +1,7 @@
 //! A client: [`Conversation`] makes packets and matches replies without I/O; a [`Client`] drives it over a
 //! [`Carrier`], which may be a blocking socket, one of a runtime, or a simulation with a clock of its own.
 
+mod attributes;
 mod blocking;
 mod bursts;
 mod carrier;
@@ -23,6 +24,7 @@ mod simulated_locks;
 #[cfg(test)]
 mod tests;
 
+pub use attributes::Modification;
 pub use blocking::{TcpCarrier, UdpCarrier, block_on};
 pub use carrier::Carrier;
 pub use conversation::{Arrival, Conversation, Reply};

@@ -1,5 +1,7 @@
 //! The NCP front end: a volume served as a bindery server of NetWare's Core Protocol, on TCP and UDP at one port.
 
+#[cfg(test)]
+mod attribute_tests;
 mod datagrams;
 mod ipx;
 #[cfg(test)]
