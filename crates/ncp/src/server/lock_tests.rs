@@ -211,9 +211,12 @@ fn on_tcp_the_answer_to_a_wait_that_is_given_up_comes_first() {
     assert_eq!(out[16..26], *[&hex("744e6350 00000017 3333")[..]].concat());
 }
 
+/// What a connection ends by.
+type Ending = (&'static str, fn(&mut Station<'_>));
+
 #[test]
 fn nothing_stays_locked_or_denied_however_its_owner_ends() {
-    let endings: [(&str, fn(&mut Station<'_>)); 8] = [
+    let endings: [Ending; 8] = [
         ("close", |station| assert_eq!(station.done("42 00 000001000000"), 0)),
         ("end of job", |station| assert_eq!(station.done("18"), 0)),
         ("logout", |station| assert_eq!(station.done("19"), 0)),

@@ -96,8 +96,7 @@ impl Carrier for Scripted<'_> {
 pub fn run(input: &[u8]) {
     let Some((form, rest)) = input.split_first() else { return };
     let transport = [Transport::Udp, Transport::Tcp, Transport::Ipx][usize::from(form % 3)];
-    let carrier =
-        Scripted { transport, now: Duration::ZERO, sent: Vec::new(), rest, message: Vec::new() };
+    let carrier = Scripted { transport, now: Duration::ZERO, sent: Vec::new(), rest, message: Vec::new() };
     let options = Options {
         timeout: Duration::from_secs(2),
         signatures: if form & 0x40 == 0 { Level::IfAsked } else { Level::IfPossible },

@@ -42,13 +42,15 @@ struct Station {
     connection: u16,
     sequence: u8,
     last: Vec<u8>,
+    /// The input has sent packets of its own, so that the server may be at another number.
+    loose: bool,
 }
 
 impl Station {
     /// The client, with the three transports in turn.
     fn new(number: u64) -> Self {
         let transport = [Transport::Udp, Transport::Tcp, Transport::Ipx][number as usize % 3];
-        Self { number, transport, connection: 0xFFFF, sequence: 0, last: Vec::new() }
+        Self { number, transport, connection: 0xFFFF, sequence: 0, last: Vec::new(), loose: false }
     }
 
     fn peer(&self) -> Peer {
@@ -70,6 +72,9 @@ impl Station {
 
     fn create(&mut self, server: &Server<MemoryVolume, Turned>) {
         self.sequence = 0;
+        self.loose = false;
+        // A request of the connection before would be the first of this one.
+        self.last.clear();
         let reply = self.send(server, &[0x11, 0x11, 0, 0xFF, 1, 0xFF, 0]);
         if let [0x33, 0x33, _, low, _, high, 0, _] = reply[..] {
             self.connection = u16::from_be_bytes([high, low]);
@@ -82,7 +87,8 @@ impl Station {
         let [high, low] = self.connection.to_be_bytes();
         self.last = [&[0x22, 0x22, self.sequence, low, task, high][..], call].concat();
         let reply = self.send(server, &self.last);
-        assert!(reply.starts_with(&[0x33, 0x33]) || server.waiting() > 0, "silence on {call:02x?}");
+        let answered = reply.starts_with(&[0x33, 0x33]) || server.waiting() > 0;
+        assert!(answered || self.loose, "silence on {call:02x?}");
     }
 }
 
@@ -140,6 +146,7 @@ fn step(
         1 => server.disconnect(station.peer()),
         2 => {
             // Raw, whatever it is.
+            station.loose = true;
             let mut out = Vec::new();
             server.receive(station.peer(), station.transport, bytes, &mut out);
         }

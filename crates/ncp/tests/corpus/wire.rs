@@ -61,10 +61,18 @@ fn request(bytes: &[u8]) {
 fn reply(bytes: &[u8]) {
     let Some((kind, bytes)) = bytes.split_first() else { return };
     match kind % 4 {
-        0 => same!(bytes: ServerHeader NegotiatedBuffer AcceptedPacketSize AcceptedBurst ServerInfo DateAndTime),
-        1 => same!(bytes: ConnectionUser LoginKey ObjectId AccessLevel VolumeNumber VolumeName VolumeUsage VolumeInfo),
-        2 => same!(bytes: AllocatedHandle HandlePathText EffectiveRights OpenedFile FileSize CopiedBytes SearchBegun FoundFile),
-        _ => same!(bytes: LargeSize LongData CopiedLarge MessageText NameSpaceHandle DirectoryBase NameSpaces Sequence),
+        0 => {
+            same!(bytes: ServerHeader NegotiatedBuffer AcceptedPacketSize AcceptedBurst ServerInfo DateAndTime);
+        }
+        1 => {
+            same!(bytes: ConnectionUser LoginKey ObjectId AccessLevel VolumeNumber VolumeName VolumeUsage VolumeInfo);
+        }
+        2 => {
+            same!(bytes: AllocatedHandle HandlePathText EffectiveRights OpenedFile FileSize CopiedBytes SearchBegun FoundFile);
+        }
+        _ => {
+            same!(bytes: LargeSize LongData CopiedLarge MessageText NameSpaceHandle DirectoryBase NameSpaces Sequence);
+        }
     }
 }
 
@@ -102,7 +110,9 @@ fn ipx(bytes: &[u8]) {
 }
 
 fn services(bytes: &[u8]) {
-    if let Ok(SapPacket::GeneralResponse(entries) | SapPacket::NearestResponse(entries)) = SapPacket::decode(bytes) {
+    if let Ok(SapPacket::GeneralResponse(entries) | SapPacket::NearestResponse(entries)) =
+        SapPacket::decode(bytes)
+    {
         assert!(entries.iter().count() <= 7);
     }
     if let Ok(packet) = RipPacket::decode(bytes) {

@@ -49,7 +49,7 @@ pub(super) async fn serve(socket: UdpSocket, state: Arc<State>) -> io::Result<()
             if out.is_empty() && state.server.waiting() > 0 {
                 let (state, socket) = (Arc::clone(&state), Arc::clone(&socket));
                 tokio::spawn(async move {
-                    send(&socket, &state.waited_alone(Peer::Ip(client)).await, client).await
+                    send(&socket, &state.waited_alone(Peer::Ip(client)).await, client).await;
                 });
             } else if out.gap.is_zero() {
                 send_all(&socket, &out, client).await;
