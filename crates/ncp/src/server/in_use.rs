@@ -12,7 +12,7 @@ use crate::wire::Completion;
 use crate::wire::dos::access;
 
 /// Most locked ranges of a file: each access to it is held against them.
-const MAX_RECORDS: usize = 4096;
+const MAX_RECORDS: usize = 2048;
 
 /// A connection, by a number that no other one has had.
 pub type Owner = u64;

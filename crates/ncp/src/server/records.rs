@@ -8,7 +8,7 @@ use super::volume::VolumeResult;
 use crate::wire::Completion;
 
 /// Most ranges that a connection has logged.
-const MAX_LOGGED: usize = 512;
+const MAX_LOGGED: usize = 256;
 
 /// A range that a connection has logged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub enum Goal {
     Set(u8),
 }
 
-/// The ranges of a connection, at most 512.
+/// The ranges of a connection, at most 256.
 #[derive(Debug)]
 pub struct Records {
     in_use: Arc<InUse>,
