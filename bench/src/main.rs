@@ -1,6 +1,5 @@
 //! Prints the project's performance table: sharebench beside its opponents, interleaved, medians of five.
 
-mod bystander;
 mod client;
 mod engine;
 mod local;
@@ -8,6 +7,7 @@ mod machine;
 mod matrix;
 mod matrix_fio;
 mod ncp;
+mod ncp_server;
 mod nfs;
 mod nfs3;
 mod ours;
@@ -87,19 +87,14 @@ impl Options {
 
 fn main() -> Result<(), Failure> {
     let words: Vec<String> = std::env::args().skip(1).collect();
+    if words == ["client", "ncp-server"] {
+        return ncp_server::serve();
+    }
     if let [first, kind, rest @ ..] = words.as_slice()
         && first == "client"
     {
-        if kind == "many" {
-            return ncp::many(rest);
-        }
         println!("{}", run_client(kind, rest)?);
         return Ok(());
-    }
-    if let [first, rest @ ..] = words.as_slice()
-        && first == "server"
-    {
-        return bystander::serve(rest);
     }
     let options = Options::parse(&words)?;
     let scratch = options.directory.join(format!("sharebench-bench-{}", std::process::id()));
@@ -118,11 +113,15 @@ fn print_tables(options: &Options, scratch: &std::path::Path) -> Result<(), Fail
         table.under("Client on any CPU");
         local::measure(&mut table, scratch, options.time)?;
     }
-    if ["nfs", "smb", "ncp"].iter().any(|part| options.wants(part)) {
+    if options.wants("nfs") || options.wants("smb") {
         table.under("Client and server on any CPU");
         measure_network(&mut table, options, scratch)?;
         table.under("Client and server on one CPU");
         machine::on_one_cpu(|| measure_network(&mut table, options, scratch))??;
+    }
+    if options.wants("ncp") {
+        table.under("NCP");
+        ncp::measure(&mut table, options.time)?;
     }
     if options.wants("recording") {
         table.under("The engine alone");
@@ -151,9 +150,6 @@ fn measure_network(table: &mut Table, options: &Options, scratch: &std::path::Pa
         #[cfg(not(feature = "smb"))]
         println!("\nSMB is not measured: built without the feature `smb`.");
     }
-    if options.wants("ncp") {
-        ncp::measure(table, options.time)?;
-    }
     Ok(())
 }
 
@@ -162,11 +158,12 @@ fn run_client(kind: &str, words: &[String]) -> Result<Sample, Failure> {
     let (own, shape) = words.split_at(words.len().saturating_sub(6));
     match (kind, own) {
         ("recording", _) => recording::client(words),
+        ("files", [url]) => ncp::files(url, &Shape::from_words(shape)?),
+        ("echo", [addr]) => ncp_server::echo(addr, &Shape::from_words(shape)?),
         ("ours", [url]) => ours::measure(url, &Shape::from_words(shape)?),
         ("nfs3_client", export) => {
             nfs3::measure(&nfs::Export::from_words(export)?, &Shape::from_words(shape)?)
         }
-        ("bare", sizes) => ncp::bare(sizes, &Shape::from_words(shape)?),
         ("smb2", [port, user]) => {
             smb2::measure(port.parse()?, user, sharebench_tests::Smbd::PASSWORD, &Shape::from_words(shape)?)
         }

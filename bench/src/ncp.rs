@@ -1,232 +1,210 @@
-//! NCP on TCP: beside our own NFS client, beside bare sockets of the same sizes, and a thousand connections at once.
+//! Our NCP server and client: beside NFSv3 with requests of one size, beside a bare TCP echo, and with a thousand connections.
 
-use std::cell::Cell;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
-use std::process::{Command, Stdio};
+use std::cell::RefCell;
+use std::process::Command;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use sharebench_model::{DataOp, MetaOp, MetaYield, OpenHow, Slot};
 use sharebench_ncp_target::NcpTarget;
-use sharebench_target::{Secret, SessionSpec, Target, TargetUrl, call};
-use tokio::sync::Notify;
+use sharebench_target::{Secret, SessionSpec, Target, TargetUrl, call, reply_for};
+use tokio::task::LocalSet;
 
 use crate::Failure;
-use crate::bystander::Bystander;
 use crate::client;
-use crate::sample::{Meter, Sample};
-use crate::shape::{Offsets, Shape};
+use crate::ncp_server::{FILES, Served};
+use crate::sample::Sample;
+use crate::shape::Shape;
 use crate::table::{Bar, Opponent, Run, Spread, Table};
 
-/// Data bytes of the largest request.
-const LARGEST: u32 = 61_440;
-/// Bytes on TCP of a read of an even offset: 16 of framing, 7 of header, 22 of the call (ncp.md 1.5, 3.5); what an
-/// open session sends is counted in the interop tests.
-const READ_REQUEST: usize = 38;
-/// Of the reply without its data: 8 of framing, 8 of header, 2 of length.
-const READ_REPLY: usize = 18;
-const CONNECTIONS: u32 = 1000;
-
-/// Our adapter for a URL.
-pub fn our_target(url: TargetUrl) -> Result<Box<dyn Target>, Failure> {
-    Ok(Box::new(NcpTarget::from_url(url, Secret::new(String::new()))?))
-}
+/// The largest buffer that a request of NCP carries.
+const BUFFER: u32 = 61_440;
+/// Connections of one server process.
+const CONNECTIONS: usize = 1000;
 
 /// Measures all of it.
 pub fn measure(table: &mut Table, time: Duration) -> Result<(), Failure> {
-    let files = Bystander::files()?;
-    beside_nfs(table, &files, time)?;
-    beside_sockets(table, &files, time)?;
-    thousand(table, time)
+    let served = RefCell::new(Served::start()?);
+    beside_nfs(table, &served.borrow(), time)?;
+    beside_echo(table, &served, time)?;
+    many(table, time)?;
+    bursts()
 }
 
-fn beside_nfs(table: &mut Table, files: &Bystander, time: Duration) -> Result<(), Failure> {
-    Table::head("NCP on TCP beside our NFSv3 client, one embedded volume in memory");
-    for record in [LARGEST, 32 << 10] {
-        for write in [false, true] {
-            let shape = Shape::sequential(record, 1, write, time);
-            let us: Run = Box::new(|| client::own("ours", &[&files.ncp("")], &shape));
-            let nfs = Opponent {
-                name: "our NFSv3 client",
-                rate: (record == LARGEST).then_some(Bar::AtLeast(0.6)),
-                cpu: None,
-                run: Box::new(|| client::own("ours", &[&files.nfs()], &shape)),
-            };
-            table.contest(&shape.name(), &us, &[nfs])?;
-        }
+/// The target of a `ncp://` URL, as GUEST.
+pub fn our_target(url: TargetUrl) -> Result<Box<dyn Target>, Failure> {
+    Ok(Box::new(NcpTarget::from_url(url, Secret::new(""))?))
+}
+
+/// Files of 1 MiB, opened, read or written whole in requests of one size, and closed.
+fn beside_nfs(table: &mut Table, served: &Served, time: Duration) -> Result<(), Failure> {
+    Table::head("1 MiB files over NCP on TCP and NFSv3, requests of 60 KiB, depth 1, one server process");
+    for write in [false, true] {
+        let shape = Shape::sequential(BUFFER, 1, write, time);
+        let files = |url: &str| client::own("files", &[url], &shape);
+        let name = if write { "files written" } else { "files read" };
+        let us: Run = Box::new(|| files(&served.ncp()));
+        let nfs = Opponent {
+            name: "our NFSv3 client and server",
+            rate: Some(Bar::AtLeast(0.6)),
+            cpu: None,
+            run: Box::new(|| files(&served.nfs())),
+        };
+        table.contest(name, &us, &[nfs])?;
     }
     Ok(())
 }
 
-/// Each side's CPU time beside that of two programs that only exchange as many bytes.
-fn beside_sockets(table: &mut Table, files: &Bystander, time: Duration) -> Result<(), Failure> {
-    let record = 4 << 10;
-    // From the first operation on, so that the server's time and the client's count are of the same ones.
-    let shape = Shape::random_reads(record, 1, time).without_warm_up();
-    let echo = Bystander::echo(READ_REQUEST, READ_REPLY + record as usize)?;
-    let port = echo.echo_port().to_string();
-    let sizes = [READ_REQUEST, READ_REPLY + record as usize].map(|size| size.to_string());
-    let ours = || client::own("ours", &[&files.ncp("")], &shape);
-    let bare = || client::own("bare", &[&port, &sizes[0], &sizes[1]], &shape);
-    let opponent = |run| Opponent { name: "bare sockets", rate: None, cpu: Some(Bar::AtMost(1.5)), run };
-    Table::head("NCP on TCP beside bare sockets of the same sizes: CPU of the client");
-    let us: Run = Box::new(ours);
-    table.contest(&shape.name(), &us, &[opponent(Box::new(bare) as Run)])?;
-    Table::head("NCP on TCP beside bare sockets of the same sizes: CPU of the server");
-    let us: Run = Box::new(|| of_server(files, &ours));
-    table.contest(&shape.name(), &us, &[opponent(Box::new(|| of_server(&echo, &bare)) as Run)])
+/// 4 KiB reads, and messages of their sizes that nobody looks at over blocking sockets: the CPU time of each side.
+fn beside_echo(table: &mut Table, served: &RefCell<Served>, time: Duration) -> Result<(), Failure> {
+    // From the very first operation: the server's time is that of all of them.
+    let shape = Shape::random_reads(4096, 1, time).without_warm_up();
+    let (ncp, echo) = (served.borrow().ncp(), served.borrow().echo());
+    let client_side = |kind: &str, url: &str| client::own(kind, &[url], &shape);
+    let server_side = |kind: &str, url: &str| -> Result<Sample, Failure> {
+        let before = served.borrow_mut().usage()?.cpu_ns;
+        let sample = client_side(kind, url)?;
+        Ok(Sample { cpu_ns: served.borrow_mut().usage()?.cpu_ns - before, ..sample })
+    };
+    Table::head("4 KiB read over NCP on TCP and a bare TCP echo of the same sizes");
+    let sides: [(&str, &dyn Fn(&str, &str) -> Result<Sample, Failure>); 2] =
+        [("the client's CPU", &client_side), ("the server's CPU", &server_side)];
+    for (name, side) in sides {
+        let us: Run = Box::new(|| side("ours", &ncp));
+        let bare = Opponent {
+            name: "bare TCP echo",
+            rate: None,
+            cpu: Some(Bar::AtMost(1.5)),
+            run: Box::new(|| side("echo", &echo)),
+        };
+        table.contest(name, &us, &[bare])?;
+    }
+    Ok(())
 }
 
-/// A client's measurement with the CPU time of its server instead of its own.
-fn of_server(server: &Bystander, run: &dyn Fn() -> Result<Sample, Failure>) -> Result<Sample, Failure> {
-    let before = server.cpu_ns()?;
-    let sample = run()?;
-    Ok(Sample { cpu_ns: server.cpu_ns()? - before, ..sample })
-}
-
-/// Memory and fairness of many connections to one server process.
-fn thousand(table: &mut Table, time: Duration) -> Result<(), Failure> {
-    println!("\n### {CONNECTIONS} connections to one server, each reading 4 KiB after 4 KiB\n");
-    println!("| {:<48} | {:<24} | {:<12} |\n|---|---|---|", "what", "figure (range)", "bar");
-    let (mut memory, mut least, mut most) = (Vec::new(), Vec::new(), Vec::new());
+/// A thousand connections that read, each as fast as it is answered.
+fn many(table: &mut Table, time: Duration) -> Result<(), Failure> {
+    crate::ncp_server::raise_files()?;
+    println!("\n### {CONNECTIONS} connections on one server process\n");
+    let (mut memory, mut unfair) = (Vec::new(), Vec::new());
     for _ in 0..table.rounds() {
-        let round = round_of_many(time)?;
-        memory.push(round.0);
-        least.push(round.1);
-        most.push(round.2);
+        let mut served = Served::start()?;
+        let (kib, apart) = round(&mut served, time)?;
+        memory.push(kib);
+        unfair.push(apart);
     }
-    let mut row = |what: &str, figures: Vec<f64>, bar| {
-        let spread = Spread::new(figures);
-        println!("| {what:<48} | {:<24} | {:<12} |", spread.shown(), table.verdict(what, spread.median, bar));
-    };
-    row("KiB of the server's memory per connection", memory, Some(Bar::AtMost(64.0)));
-    row("operations of the least served in the mean's", least, Some(Bar::AtLeast(0.8)));
-    row("operations of the most served in the mean's", most, Some(Bar::AtMost(1.2)));
+    let (memory, unfair) = (Spread::new(memory), Spread::new(unfair));
+    let verdict = table.verdict("KiB per connection", memory.median, Some(Bar::AtMost(64.0)));
+    println!("- KiB of the server's memory per connection: {} {verdict}", memory.shown());
+    let verdict = table.verdict("fairness", unfair.median, Some(Bar::AtMost(0.2)));
+    println!("- largest distance of a connection's reads from their mean: {} {verdict}", unfair.shown());
     Ok(())
 }
 
-fn round_of_many(time: Duration) -> Result<(f64, f64, f64), Failure> {
-    let server = Bystander::files()?;
-    let before = server.resident_kib()?;
-    let millis = time.as_millis().max(1000).to_string();
-    let mut clients = Command::new(std::env::current_exe()?)
-        .args(["client", "many", &server.ncp(""), &CONNECTIONS.to_string(), &millis])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()?;
-    let mut said = BufReader::new(clients.stdout.take().ok_or("no output")?);
-    let mut line = String::new();
-    said.read_line(&mut line)?;
-    // All are connected, and have read once; what they took stays while they read.
-    let held = server.resident_kib()?.saturating_sub(before);
-    drop(clients.stdin.take());
-    line.clear();
-    said.read_line(&mut line)?;
-    clients.wait()?;
-    let numbers: Result<Vec<f64>, _> = line.split_whitespace().map(str::parse).collect();
-    match numbers?.as_slice() {
-        [least, mean, most] => Ok((held as f64 / f64::from(CONNECTIONS), least / mean, most / mean)),
-        _ => Err(format!("the clients printed '{}'", line.trim()).into()),
-    }
-}
-
-/// The client program of bare sockets.
-pub fn bare(words: &[String], shape: &Shape) -> Result<Sample, Failure> {
-    let [port, request, reply] = words else { return Err("bare wants: port request reply".into()) };
-    let mut stream = TcpStream::connect(("127.0.0.1", port.parse()?))?;
-    stream.set_nodelay(true)?;
-    let (request, mut reply) = (vec![1; request.parse()?], vec![0; reply.parse()?]);
-    let mut meter = Meter::start(shape);
-    while !meter.is_over() {
-        stream.write_all(&request)?;
-        stream.read_exact(&mut reply)?;
-        meter.completed(Instant::now());
-    }
-    meter.sample()
-}
-
-/// The client program of many connections: says when all are connected, reads when its input ends, and prints the
-/// operations of the least served, of all in the mean, and of the most served.
-pub fn many(words: &[String]) -> Result<(), Failure> {
-    let [url, connections, millis] = words else { return Err("many wants: url connections ms".into()) };
-    let (connections, measure): (u32, _) = (connections.parse()?, Duration::from_millis(millis.parse()?));
+/// Memory per connection, KiB, and how far the connection that is worst or best off is from the mean.
+fn round(served: &mut Served, time: Duration) -> Result<(f64, f64), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let counts = tokio::task::LocalSet::new().block_on(&runtime, async {
-        let start = Rc::new(Start::default());
-        let mut readers = Vec::new();
-        let mut connected = Vec::new();
-        for number in 0..connections {
-            let target = our_target(TargetUrl::parse(url)?)?;
-            let (ready, is_ready) = tokio::sync::oneshot::channel();
-            let start = Rc::clone(&start);
-            readers.push(tokio::task::spawn_local(async move {
-                reader(&*target, number, ready, &start).await.map_err(|error| error.to_string())
+    LocalSet::new().block_on(&runtime, async {
+        let target = our_target(TargetUrl::parse(&served.ncp())?)?;
+        let spec = SessionSpec { slot_bytes: 4096, ..SessionSpec::default() };
+        let mut open = Vec::new();
+        let mut before = 0;
+        for number in 0..CONNECTIONS + 10 {
+            let mut session = target.connect(&spec).await?;
+            let MetaYield::Opened { file, .. } =
+                call(&mut *session, MetaOp::open("data", OpenHow::Read)).await?
+            else {
+                return Err("opening yielded no file".into());
+            };
+            reply_for(&mut *session, Slot(0), DataOp::Read { file, offset: 0, len: 4096 }).await.result?;
+            open.push((session, file));
+            // What the first ones take is the process's own.
+            if number == 9 {
+                before = served.usage()?.rss_kib;
+            }
+        }
+        let kib = served.usage()?.rss_kib.saturating_sub(before) as f64 / CONNECTIONS as f64;
+        let until = Instant::now() + time;
+        let counts = Rc::new(RefCell::new(Vec::new()));
+        let mut tasks = Vec::new();
+        for (mut session, file) in open {
+            let counts = Rc::clone(&counts);
+            tasks.push(tokio::task::spawn_local(async move {
+                let mut count = 0u64;
+                while Instant::now() < until {
+                    let read = DataOp::Read { file, offset: count % 1000 * 4096, len: 4096 };
+                    if reply_for(&mut *session, Slot(0), read).await.result != Ok(4096) {
+                        return;
+                    }
+                    count += 1;
+                }
+                counts.borrow_mut().push(count);
+                session.close().await;
             }));
-            connected.push(is_ready);
         }
-        for ready in connected {
-            ready.await?;
+        for task in tasks {
+            task.await?;
         }
-        println!("connected");
-        std::io::stdin().read_to_end(&mut Vec::new())?;
-        start.end.set(Some(Instant::now() + measure));
-        start.signal.notify_waiters();
-        let mut counts = Vec::new();
-        for reader in readers {
-            counts.push(reader.await??);
+        let counts = counts.borrow();
+        if counts.len() != CONNECTIONS + 10 {
+            return Err(format!("{} connections came to the end", counts.len()).into());
         }
-        Ok::<_, Failure>(counts)
-    })?;
-    let least = counts.iter().min().copied().unwrap_or(0);
-    let most = counts.iter().max().copied().unwrap_or(0);
-    let mean = counts.iter().sum::<u64>() as f64 / counts.len().max(1) as f64;
-    println!("{least} {mean} {most}");
+        let mean = counts.iter().sum::<u64>() as f64 / counts.len() as f64;
+        let apart = counts.iter().map(|count| (*count as f64 - mean).abs() / mean);
+        Ok((kib, apart.fold(0.0, f64::max)))
+    })
+}
+
+/// The simulated link is that of the tests of `crates/ncp`, whose test prints it.
+fn bursts() -> Result<(), Failure> {
+    println!("\n### Packet burst over a simulated link of 10 Mbit/s with 2 ms each way\n");
+    let output = Command::new("cargo")
+        .args(["test", "--quiet", "--locked", "-p", "sharebench-ncp", "--lib", "--", "--nocapture"])
+        .arg("a_burst_fills_a_slow_link_that_requests_and_replies_leave_idle")
+        .current_dir(std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))
+        .output()?;
+    if !output.status.success() {
+        return Err(format!("the simulation: {}", String::from_utf8_lossy(&output.stderr).trim()).into());
+    }
+    for line in String::from_utf8(output.stdout)?.lines().filter(|line| line.contains("% lost")) {
+        println!("- {line}");
+    }
     Ok(())
 }
 
-/// When all connections read: the same end for all, or the last ones would have the server to themselves.
-#[derive(Default)]
-struct Start {
-    signal: Notify,
-    end: Cell<Option<Instant>>,
-}
-
-/// One connection: reads once, waits for the start, and counts its reads in the measured time.
-async fn reader(
-    target: &dyn Target,
-    number: u32,
-    ready: tokio::sync::oneshot::Sender<()>,
-    start: &Start,
-) -> Result<u64, Failure> {
-    let spec = SessionSpec { slots: 1, slot_bytes: 4 << 10, ..SessionSpec::default() };
-    let mut session = target.connect(&spec).await?;
-    let MetaYield::Opened { file, .. } = call(&mut *session, MetaOp::open("data", OpenHow::Read)).await?
-    else {
-        return Err("opening yielded no file".into());
-    };
-    let mut offsets = Offsets::new(&Shape::random_reads(4 << 10, 1, Duration::ZERO));
-    for _ in 0..number {
-        offsets.next();
-    }
-    let started = start.signal.notified();
-    tokio::pin!(started);
-    started.as_mut().enable();
-    let (mut replies, mut count, mut ready, mut end) = (Vec::new(), 0, Some(ready), None);
-    while end.is_none_or(|end| Instant::now() < end) {
-        session.submit(Slot(0), DataOp::Read { file, offset: offsets.next(), len: 4 << 10 });
-        std::future::poll_fn(|context| session.poll_replies(context, &mut replies)).await;
-        for reply in replies.drain(..) {
-            reply.result?;
+/// Opens, reads or writes, and closes files of 1 MiB in turn; an operation is a file.
+pub fn files(url: &str, shape: &Shape) -> Result<Sample, Failure> {
+    let target = crate::ours::target(url)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let spec = SessionSpec { slot_bytes: shape.record, ..SessionSpec::default() };
+        let mut session = target.connect(&spec).await?;
+        let how = if shape.write { OpenHow::ReadWrite } else { OpenHow::Read };
+        let mut meter = crate::sample::Meter::start(shape);
+        for number in (0..FILES).cycle() {
+            let open = MetaOp::open(format!("file{number}"), how);
+            let MetaYield::Opened { file, .. } = call(&mut *session, open).await? else {
+                return Err("opening yielded no file".into());
+            };
+            for offset in (0..1 << 20).step_by(shape.record as usize) {
+                let len = shape.record.min((1 << 20) - offset as u32);
+                let stability = sharebench_model::Stability::Unstable;
+                let op = if shape.write {
+                    DataOp::Write { file, offset, len, stability }
+                } else {
+                    DataOp::Read { file, offset, len }
+                };
+                if reply_for(&mut *session, Slot(0), op).await.result? != len {
+                    return Err("short transfer".into());
+                }
+            }
+            call(&mut *session, MetaOp::Close { file }).await?;
+            meter.completed(Instant::now());
+            if meter.is_over() {
+                break;
+            }
         }
-        if let Some(ready) = ready.take() {
-            let _ = ready.send(());
-            started.as_mut().await;
-            end = start.end.get();
-        } else {
-            count += 1;
-        }
-    }
-    session.close().await;
-    Ok(count)
+        session.close().await;
+        meter.sample()
+    })
 }

@@ -30,7 +30,8 @@ pub fn measure(url: &str, shape: &Shape) -> Result<Sample, Failure> {
     })
 }
 
-fn target(url: &str) -> Result<Box<dyn Target>, Failure> {
+/// The target of a URL.
+pub fn target(url: &str) -> Result<Box<dyn Target>, Failure> {
     let parsed = TargetUrl::parse(url)?;
     match parsed.scheme.as_str() {
         "file" => Ok(Box::new(PosixTarget::from_url(parsed)?)),
