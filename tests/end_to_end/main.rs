@@ -23,6 +23,7 @@ mod lost_server;
 mod ncp;
 mod ncp_ether;
 mod ncp_judges;
+mod ncp_locks;
 mod peers;
 mod plans;
 mod policies;

@@ -152,6 +152,11 @@ impl Port {
             }
         } else {
             state.server.receive_datagram(peer, Transport::Ipx, &call, &mut out);
+            if out.is_empty() && state.server.waiting() > 0 {
+                let port = Arc::clone(self);
+                tokio::spawn(async move { port.send_waited(client).await });
+                return;
+            }
             if out.gap.is_zero() {
                 return self.send_all(&out, client).await;
             }
@@ -168,11 +173,22 @@ impl Port {
         tokio::spawn(async move {
             let (state, peer) = (Arc::clone(&port.state), Peer::Ipx(client.station));
             let work = move || state.work(left, peer, Transport::Ipx, &call);
-            if let Ok(out) = tokio::task::spawn_blocking(work).await {
-                port.send_all(&out, client).await;
-            }
+            let answered = tokio::task::spawn_blocking(work).await;
             drop(permit);
+            match answered {
+                Ok(out) if out.is_empty() => port.send_waited(client).await,
+                Ok(out) => port.send_all(&out, client).await,
+                Err(_) => {}
+            }
         });
+    }
+
+    /// Sends the answer to a request that waits for a lock, when it is there.
+    async fn send_waited(&self, client: Client) {
+        let answer = self.state.waited_alone(Peer::Ipx(client.station)).await;
+        if !answer.is_empty() {
+            self.send(packet_type::NCP, socket::NCP, &answer, client).await;
+        }
     }
 
     async fn send_all(&self, out: &Datagrams, client: Client) {

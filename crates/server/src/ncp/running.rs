@@ -2,7 +2,7 @@
 
 use std::io;
 use std::net::{TcpListener, UdpSocket};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 use sharebench_ncp::ether::EtherSocket;
@@ -49,7 +49,7 @@ impl Running {
         let threads = options.threads.max(1);
         let max_connections = usize::from(options.max_connections);
         let server = options.build(volume, carried)?;
-        let state = Arc::new(State { server, blocks, max_connections });
+        let state = Arc::new(State { server, blocks, max_connections, awaited: Mutex::default() });
         let (stop, _) = watch::channel(false);
         let mut started = Self { state, stop, threads: Vec::new() };
         started
