@@ -58,7 +58,7 @@ fn beside_nfs(table: &mut Table, served: &Served, time: Duration) -> Result<(), 
 /// Measures a client of a kind at an address, and takes the CPU time of one side.
 type Side<'a> = &'a dyn Fn(&str, &str) -> Result<Sample, Failure>;
 
-/// 4 KiB reads, and messages of their sizes that nobody looks at, both on tokio: the CPU time of each side.
+/// 4 KiB reads, and messages of their sizes that nobody looks at over blocking sockets: the CPU time of each side.
 fn beside_echo(table: &mut Table, served: &RefCell<Served>, time: Duration) -> Result<(), Failure> {
     // From the very first operation: the server's time is that of all of them.
     let shape = Shape::random_reads(4096, 1, time).without_warm_up();
@@ -75,7 +75,7 @@ fn beside_echo(table: &mut Table, served: &RefCell<Served>, time: Duration) -> R
     for (name, side) in sides {
         let us: Run = Box::new(|| side("ours", &ncp));
         let bare = Opponent {
-            name: "TCP echo on tokio",
+            name: "bare TCP echo",
             rate: None,
             cpu: Some(Bar::AtMost(1.5)),
             run: Box::new(|| side("echo", &echo)),

@@ -1,7 +1,7 @@
 //! A process with our NCP and NFS servers over one volume in memory, and a bare echo; and how much it has used.
 
-use std::io::{BufRead, BufReader, Write};
-use std::net::SocketAddr;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 use std::time::Instant;
@@ -9,8 +9,6 @@ use std::time::Instant;
 use sharebench_server::{
     MemoryVolume, NcpServer, NcpServerOptions, NfsServer, NfsServerOptions, ROOT, Volume,
 };
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
 
 use crate::Failure;
 use crate::sample::{Meter, Sample, cpu};
@@ -111,9 +109,9 @@ pub fn serve() -> Result<(), Failure> {
     let any: SocketAddr = "127.0.0.1:0".parse()?;
     let ncp = NcpServer::start(any, Arc::clone(&volume), NcpServerOptions::default())?;
     let nfs = NfsServer::start(any, volume, NfsServerOptions::default())?;
-    let echo = std::net::TcpListener::bind(any)?;
+    let echo = TcpListener::bind(any)?;
     println!("{} {} {}", ncp.addr().port(), nfs.addr().port(), echo.local_addr()?.port());
-    std::thread::spawn(move || answer(echo));
+    std::thread::spawn(move || answer(&echo));
     for line in std::io::stdin().lines() {
         line?;
         println!("{} {}", cpu().as_nanos(), rss_kib());
@@ -127,44 +125,35 @@ fn rss_kib() -> u64 {
     line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
 }
 
-/// Takes requests and gives replies of the sizes of a read.
-fn answer(listener: std::net::TcpListener) -> Result<(), String> {
-    let told = |error: std::io::Error| error.to_string();
-    listener.set_nonblocking(true).map_err(told)?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(told)?;
-    runtime.block_on(async {
-        let listener = TcpListener::from_std(listener).map_err(told)?;
-        loop {
-            let (stream, _) = listener.accept().await.map_err(told)?;
-            tokio::spawn(async move { echo_on(stream).await });
-        }
-    })
+/// Takes requests and gives replies of the sizes of a read, one client after another.
+fn answer(listener: &TcpListener) {
+    for stream in listener.incoming().flatten() {
+        // The client has gone.
+        let _ = echo_on(stream);
+    }
 }
 
-async fn echo_on(mut stream: TcpStream) -> std::io::Result<()> {
+fn echo_on(mut stream: TcpStream) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
     let (mut request, reply) = ([0; REQUEST], vec![7; REPLY]);
     loop {
-        stream.read_exact(&mut request).await?;
-        stream.write_all(&reply).await?;
+        stream.read_exact(&mut request)?;
+        stream.write_all(&reply)?;
     }
 }
 
 /// The client of the echo.
 pub fn echo(addr: &str, shape: &Shape) -> Result<Sample, Failure> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(async {
-        let mut stream = TcpStream::connect(addr).await?;
-        stream.set_nodelay(true)?;
-        let (request, mut reply) = ([7; REQUEST], vec![0; REPLY]);
-        let mut meter = Meter::start(shape);
-        while !meter.is_over() {
-            stream.write_all(&request).await?;
-            stream.read_exact(&mut reply).await?;
-            meter.completed(Instant::now());
-        }
-        meter.sample()
-    })
+    let mut stream = TcpStream::connect(addr)?;
+    stream.set_nodelay(true)?;
+    let (request, mut reply) = ([7; REQUEST], vec![0; REPLY]);
+    let mut meter = Meter::start(shape);
+    while !meter.is_over() {
+        stream.write_all(&request)?;
+        stream.read_exact(&mut reply)?;
+        meter.completed(Instant::now());
+    }
+    meter.sample()
 }
 
 /// As many open files as the system lets this process have.
