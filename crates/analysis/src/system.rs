@@ -30,6 +30,19 @@ impl System {
     pub(crate) fn owns(&self, run: usize, step: &StepResult) -> bool {
         self.run == run && self.target == step.target
     }
+
+    /// True when its bytes have to cross a link. Of imported systems only their description can tell.
+    pub(crate) fn is_behind_link(&self) -> bool {
+        let local = |told: &String| {
+            let told = told.to_lowercase();
+            told.contains("no network") || told.contains("local disk")
+        };
+        if self.url.starts_with("imported from ") {
+            !self.facts.values().any(local)
+        } else {
+            self.access != Access::Local
+        }
+    }
 }
 
 /// Every target of every run; the run's label joins the name where several runs are compared.
