@@ -100,7 +100,6 @@ fn words(section: &Section, system: usize, name: &str) -> Option<String> {
     if known == 0 || strong + weak == 0 {
         return None;
     }
-    let least = if shares.bound { "at least " } else { "" };
     let part = |from: f64, to: f64, all: usize, what: &str| {
         let (n, rows, columns) = shares.largest(from, to)?;
         let spans =
@@ -112,7 +111,7 @@ fn words(section: &Section, system: usize, name: &str) -> Option<String> {
         Some(format!("{what} {}{elsewhere}", place_words(&spans)))
     };
     let mut parts = Vec::new();
-    parts.extend(part(STRONG, f64::INFINITY, strong, &format!("the client's cache serves {least}half or more of")));
+    parts.extend(part(STRONG, f64::INFINITY, strong, &format!("the client's cache serves {} of", if shares.bound { "at least half" } else { "half or more" })));
     parts.extend(part(WEAK, STRONG, weak, &format!("{}less than half of", if strong > 0 { "" } else { "the client's cache serves " })));
     let none = known - strong - weak;
     if none > 0 {

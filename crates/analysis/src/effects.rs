@@ -18,11 +18,15 @@ const FEWEST_CELLS: usize = 3;
 /// Ratios of one setting's change: per cell, of each pair of systems.
 type Cells<'a> = BTreeMap<&'a Coordinates, Vec<f64>>;
 
-/// One sentence or two per test and setting. Only changes that at least one pair of systems isolates.
-pub(crate) fn sentences(analysis: &Analysis) -> Vec<Sentence> {
+/// One sentence per test and setting. Only changes that at least one pair of systems isolates, `suspects` aside:
+/// systems that are probably not set as they tell.
+pub(crate) fn sentences(analysis: &Analysis, suspects: &[usize]) -> Vec<Sentence> {
     let mut isolated: BTreeMap<(String, Option<String>, Option<String>), Vec<(usize, usize)>> = BTreeMap::new();
     for (a, one) in analysis.systems.iter().enumerate() {
         for (b, other) in analysis.systems.iter().enumerate().skip(a + 1) {
+            if suspects.contains(&a) || suspects.contains(&b) {
+                continue;
+            }
             if let [SettingChange { name, a: from, b: to }] = changes(one, other).as_slice() {
                 // From what is not told, or what sorts first, so that pairs the other way round are the same.
                 let (from, to, pair) = if from <= to { (from, to, (a, b)) } else { (to, from, (b, a)) };
@@ -32,11 +36,22 @@ pub(crate) fn sentences(analysis: &Analysis) -> Vec<Sentence> {
     }
     let mut found = Vec::new();
     for ((name, from, to), pairs) in isolated {
+        // One pair that was repeated has its comparison, with intervals.
+        if pairs.len() == 1 && is_repeated(analysis, pairs[0]) {
+            continue;
+        }
         let of = |value: Option<String>| value.unwrap_or_else(|| "what is not told".to_owned());
         let words = format!("{name} {} instead of {}", of(to), of(from));
         found.extend(of_setting(analysis, &words, &pairs));
     }
     found
+}
+
+fn is_repeated(analysis: &Analysis, (from, to): (usize, usize)) -> bool {
+    analysis.comparisons.iter().any(|comparison| {
+        let this = [(from, to), (to, from)].contains(&(comparison.a, comparison.b));
+        this && comparison.sections.iter().flatten().any(|summary| summary.evidence != Evidence::SingleRun)
+    })
 }
 
 fn of_setting(analysis: &Analysis, words: &str, pairs: &[(usize, usize)]) -> Vec<Sentence> {
@@ -125,7 +140,7 @@ fn part(analysis: &Analysis, group: &Group<'_>, pairs: usize) -> String {
         from: group.from.filter(|_| !group.whole).cloned(),
         to: group.to.filter(|_| !group.whole).cloned(),
     };
-    let place = if span.is_whole() { "over all records".to_owned() } else { place_words(&[span]) };
+    let place = if span.is_whole() { "everywhere".to_owned() } else { place_words(&[span]) };
     if group.pairs.len() >= SMALLEST_SAMPLE_95
         && let Some(log) = hodges_lehmann(&group.pairs, analysis.level)
     {

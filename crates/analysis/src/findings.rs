@@ -5,6 +5,7 @@ use sharebench_model::{ErrorClass, RunOutcome, axis};
 
 use crate::analysis::has_rate;
 use crate::clocks::Clock;
+use crate::contradictions::suspects;
 use crate::wording::{basis, claim, counted, single_run_claim};
 use crate::{
     Analysis, Comparison, Evidence, Outcome, RateUnit, RunData, Section, Sentence, Standing, Summary, Tone,
@@ -52,7 +53,7 @@ pub(crate) fn write(analysis: &mut Analysis, runs: &[RunData], clocks: &[Clock])
         found.extend(cache_words::sentences(analysis, index));
         found.extend(curves::sentences(analysis, index, clocks));
     }
-    found.extend(effects::sentences(analysis));
+    found.extend(effects::sentences(analysis, &suspects(analysis, clocks)));
     if answer.is_empty() {
         answer.push(lone_system(analysis));
     }

@@ -13,6 +13,8 @@ use crate::pairing::Pairs;
 use crate::span::{Span, spans_of};
 use crate::{Evidence, Options, Section, Standing};
 
+/// Fewest cells of a region, and so of a test that may have one.
+const FEWEST_CELLS: usize = 4;
 /// Fewest positions of an axis along which a break means anything.
 const FEWEST_POSITIONS: usize = 3;
 
@@ -97,8 +99,11 @@ pub(crate) fn differences(
         .zip(pairs)
         .enumerate()
         .map(|(index, (section, pairs))| Grid::new(index, section, pairs, &sweeps, wanted))
-        .filter(|grid| grid.count() > 0)
+        .filter(|grid| grid.count() >= FEWEST_CELLS)
         .collect();
+    if grids.is_empty() {
+        return Differences::default();
+    }
     let surfaces: Vec<Surface> = grids.iter().map(Grid::surface).collect();
     let found = differing_regions_among(&surfaces, options.seed);
     let mut differences = Differences {

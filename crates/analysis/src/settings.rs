@@ -43,13 +43,18 @@ const FILLING: [&str; 10] = ["line", "lines", "level", "windows", "shown", "show
 /// Every setting that is told of a system.
 pub(crate) fn settings(system: &System) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
+    if let Some((scheme, _)) = system.url.split_once("://") {
+        found.insert("protocol".to_owned(), scheme.to_owned());
+    }
     for (name, value) in &system.facts {
         if NO_SETTINGS.contains(&name.as_str()) {
             continue;
         }
         let parts = clauses(value);
         if parts.len() > 1 {
-            found.extend(parts.iter().map(|clause| setting_of(clause)));
+            // What a description says of titles is a doubt of the source's, not a setting.
+            let settings = parts.iter().filter(|clause| !clause.to_lowercase().contains("title"));
+            found.extend(settings.map(|clause| setting_of(clause)));
         } else {
             found.insert(name.replace('_', " "), value.clone());
         }
@@ -109,9 +114,12 @@ fn setting_of(clause: &str) -> (String, String) {
     }
     match plain.rsplit_once(' ') {
         Some((name, value)) if is_value(value) => (named(name), value.to_owned()),
-        _ => (named(plain), "yes".to_owned()),
+        _ => (named(plain), STATED.to_owned()),
     }
 }
+
+/// The value of what a description only mentions.
+pub(crate) const STATED: &str = "stated";
 
 fn is_value(word: &str) -> bool {
     word.starts_with(|c: char| c.is_ascii_digit())
@@ -142,7 +150,7 @@ mod tests {
         assert_eq!(of("cache buffers default"), pair("cache buffers", "default"));
         assert_eq!(of("cache buffers line commented out (=default, ON)"), pair("cache buffers", "default"));
         assert_eq!(of("true commit line commented out"), pair("true commit", "commented out"));
-        assert_eq!(of("VLM"), pair("vlm", "yes"));
+        assert_eq!(of("VLM"), pair("vlm", STATED));
         assert_eq!(clauses("a, b (=c, d); e"), ["a", "b (=c, d)", "e"]);
     }
 }

@@ -67,7 +67,7 @@ fn noun(axis: &str) -> (&str, &str) {
 /// The words of a place: what it covers of each axis that it does not cover as a whole.
 pub(crate) fn place_words(place: &[Span]) -> String {
     let parts: Vec<String> = place.iter().filter(|span| !span.is_whole()).map(Span::words).collect();
-    if parts.is_empty() { "everywhere".to_owned() } else { parts.join(", ") }
+    if parts.is_empty() { "in all cells".to_owned() } else { parts.join(", ") }
 }
 
 /// One position of an axis in words: `records of 4KiB`, `10 users`.
@@ -97,7 +97,7 @@ mod tests {
         assert_eq!(words(span("queue_depth", Some(Value::Count(4)), None)), "depth 4 and more");
         let whole = span("file_size", None, None);
         assert_eq!(place_words(&[whole.clone(), span("record_size", None, Some(small))]), "records up to 4KiB");
-        assert_eq!(place_words(&[whole]), "everywhere");
+        assert_eq!(place_words(&[whole]), "in all cells");
         assert_eq!(position_words("file_size", Some(&Value::Bytes(8 << 20))), "files of 8MiB");
     }
 }

@@ -45,12 +45,13 @@ impl System {
     }
 }
 
-/// Every target of every run; the run's label joins the name where several runs are compared.
+/// Every target of every run; the run's label joins the name where several targets have it.
 pub(crate) fn systems(runs: &[RunData]) -> Vec<System> {
     let mut systems = Vec::new();
     for (run, data) in runs.iter().enumerate() {
         for (target, identity) in data.header.targets.iter().enumerate() {
-            let name = if runs.len() == 1 {
+            let named = runs.iter().flat_map(|run| &run.header.targets).filter(|other| other.name == identity.name);
+            let name = if named.count() == 1 {
                 identity.name.clone()
             } else {
                 format!("{} ({})", identity.name, data.label)

@@ -32,6 +32,10 @@ pub(crate) fn answer(analysis: &Analysis, comparison: &Comparison) -> Vec<Senten
     let Some(scanned) = &differences.scanned else { return Vec::new() };
     let mut told: Vec<&DifferingRegion> =
         differences.regions.iter().filter(|region| region.standing != Standing::NotResolved).collect();
+    // A region of everything says what the first sentence says.
+    if told.iter().any(|region| region.rows.len() == scanned.cells) {
+        return Vec::new();
+    }
     told.sort_by(|x, y| importance(y).total_cmp(&importance(x)));
     let Some(first) = told.first() else {
         let text = format!(
