@@ -33,8 +33,13 @@ pub(crate) fn unmatched(analysis: &Analysis) -> Vec<Unmatched> {
     for (index, section) in analysis.sections.iter().enumerate() {
         let mut groups: BTreeMap<Vec<usize>, Vec<&Coordinates>> = BTreeMap::new();
         for row in &section.rows {
-            let missing: Vec<usize> =
-                row.outcomes.iter().enumerate().filter(|(_, o)| o.is_none()).map(|(system, _)| system).collect();
+            let missing: Vec<usize> = row
+                .outcomes
+                .iter()
+                .enumerate()
+                .filter(|(_, o)| o.is_none())
+                .map(|(system, _)| system)
+                .collect();
             if !missing.is_empty() {
                 groups.entry(missing).or_default().push(&row.coordinates);
             }
@@ -123,7 +128,8 @@ fn other_axes(section: &Section, other: &Section, missing: &[usize]) -> Option<S
 impl Unmatched {
     /// One line: test, how many positions, who lacks them, why.
     pub fn words(&self, analysis: &Analysis) -> String {
-        let names: Vec<&str> = self.missing.iter().map(|system| analysis.systems[*system].name.as_str()).collect();
+        let names: Vec<&str> =
+            self.missing.iter().map(|system| analysis.systems[*system].name.as_str()).collect();
         let which = if self.positions == self.of {
             format!("all {}", crate::wording::counted(self.of, "position"))
         } else {

@@ -18,13 +18,13 @@ use crate::ratio::ratio;
 use crate::regions::differences;
 use crate::section::{Layout, layouts};
 use crate::self_checks::{summaries, thinned};
+use crate::settings::changes;
 use crate::summary::summary;
 use crate::system::systems;
 use crate::{
     Buffering, CheckSummary, Comparison, Options, Outcome, Overall, Row, RunData, Section, Sentence, System,
     TrustLine, View,
 };
-use crate::settings::changes;
 use crate::{contradictions, findings, trust};
 
 /// Fewest pairs from which single cells may be claimed after adjustment for their number.

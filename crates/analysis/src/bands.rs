@@ -110,7 +110,8 @@ pub fn read_bands(counted: &Counted, probes: Option<&Result<Attribution, Refused
         }
     });
     let Some(storage) = counted.storage.filter(|_| wire > 0) else {
-        let none = || Bands { note: Some("server cache and storage not separated: no probes".to_owned()), ..base };
+        let none =
+            || Bands { note: Some("server cache and storage not separated: no probes".to_owned()), ..base };
         return Some(by_probes.unwrap_or_else(none));
     };
     // V3: counters of the server against the probes.
@@ -215,7 +216,9 @@ impl Bands {
             let rest = percent(self.server.high);
             return match self.client.low {
                 low if low >= 1.0 => format!("{client} (grade {:?}{separation})", self.grade),
-                _ => format!("{client} / {rest} server cache or storage (grade {:?}{separation})", self.grade),
+                _ => {
+                    format!("{client} / {rest} server cache or storage (grade {:?}{separation})", self.grade)
+                }
             };
         }
         let error = self.storage.half_width() * 100.0;
@@ -256,13 +259,16 @@ mod tests {
 
     #[test]
     fn counters_win_and_disagreement_is_told() {
-        let agreed = read_bands(&counted(1000, 1000, Some(700)), Some(&attribution(0.78, 0.02, 0.9))).unwrap();
+        let agreed =
+            read_bands(&counted(1000, 1000, Some(700)), Some(&attribution(0.78, 0.02, 0.9))).unwrap();
         assert_eq!((agreed.grade, agreed.note.clone()), (Grade::A, None));
         assert_eq!(agreed.label(), "0 % client / 30 % server cache / 70 % storage (grade A, J 0.90)");
         let apart = read_bands(&counted(1000, 1000, Some(100)), Some(&attribution(0.78, 0.02, 0.9))).unwrap();
         assert!(apart.note.unwrap().contains("the server counts 10 % from storage, probes say 78 %"));
         // Read-ahead of the server is no more than all.
-        assert!((read_bands(&counted(1000, 1000, Some(5000)), None).unwrap().storage.middle() - 1.0).abs() < 1e-9);
+        assert!(
+            (read_bands(&counted(1000, 1000, Some(5000)), None).unwrap().storage.middle() - 1.0).abs() < 1e-9
+        );
     }
 
     #[test]
@@ -279,7 +285,8 @@ mod tests {
     #[test]
     fn writes_are_kept_cached_or_stable() {
         let bands = write_bands(1000, Some(600), 0.5).unwrap();
-        let shares = [bands.client, bands.server, bands.storage].map(|band| (band.middle() * 100.0).round() as u32);
+        let shares =
+            [bands.client, bands.server, bands.storage].map(|band| (band.middle() * 100.0).round() as u32);
         assert_eq!(shares, [40, 30, 30]);
         assert_eq!(write_bands(1000, None, 0.0), None);
     }

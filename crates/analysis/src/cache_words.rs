@@ -47,7 +47,8 @@ impl Shares {
             let Some(bands) = row.outcomes[system].as_ref().and_then(|outcome| outcome.bands.as_ref()) else {
                 continue;
             };
-            let place = |values: &[Option<Value>], axis: usize| values.iter().position(|v| *v == at(row, axis));
+            let place =
+                |values: &[Option<Value>], axis: usize| values.iter().position(|v| *v == at(row, axis));
             if let (Some(i), Some(j)) = (place(&shares.rows, 0), place(&shares.columns, 1)) {
                 shares.cells[i * shares.columns.len() + j] = Some(bands.client.low);
                 shares.bound |= bands.client.high - bands.client.low > 0.5;
@@ -78,7 +79,8 @@ impl Shares {
             for columns in spans(width) {
                 // Of equal counts the first, which is the tightest around its cells.
                 if let Some(n) = inside(rows, columns).filter(|n| best.is_none_or(|(most, ..)| *n >= most)) {
-                    let tighter = best.is_none_or(|(most, r, c)| n > most || area(rows, columns) > area(r, c));
+                    let tighter =
+                        best.is_none_or(|(most, r, c)| n > most || area(rows, columns) > area(r, c));
                     if tighter {
                         best = Some((n, rows, columns));
                     }
@@ -111,8 +113,21 @@ fn words(section: &Section, system: usize, name: &str) -> Option<String> {
         Some(format!("{what} {}{elsewhere}", place_words(&spans)))
     };
     let mut parts = Vec::new();
-    parts.extend(part(STRONG, f64::INFINITY, strong, &format!("the client's cache serves {} of", if shares.bound { "at least half" } else { "half or more" })));
-    parts.extend(part(WEAK, STRONG, weak, &format!("{}less than half of", if strong > 0 { "" } else { "the client's cache serves " })));
+    parts.extend(part(
+        STRONG,
+        f64::INFINITY,
+        strong,
+        &format!(
+            "the client's cache serves {} of",
+            if shares.bound { "at least half" } else { "half or more" }
+        ),
+    ));
+    parts.extend(part(
+        WEAK,
+        STRONG,
+        weak,
+        &format!("{}less than half of", if strong > 0 { "" } else { "the client's cache serves " }),
+    ));
     let none = known - strong - weak;
     if none > 0 {
         let rest = if shares.bound { "may or may not have been" } else { "not" };

@@ -18,7 +18,12 @@ const EFFECT: f64 = 0.05;
 const LITTLE: f64 = 0.10;
 
 /// Everything that contradicts itself or something else.
-pub(crate) fn find(analysis: &Analysis, runs: &[RunData], clocks: &[Clock], options: &Options) -> Vec<Sentence> {
+pub(crate) fn find(
+    analysis: &Analysis,
+    runs: &[RunData],
+    clocks: &[Clock],
+    options: &Options,
+) -> Vec<Sentence> {
     let mut found = Vec::new();
     for (run, clock) in runs.iter().zip(clocks).filter(|(_, clock)| clock.is_contradicted()) {
         let words = clock.words().unwrap_or_default();
@@ -29,9 +34,11 @@ pub(crate) fn find(analysis: &Analysis, runs: &[RunData], clocks: &[Clock], opti
     found.extend(options.link.and_then(|link| above_the_link(analysis, link)));
     for (index, section) in analysis.sections.iter().enumerate().filter(|(_, s)| s.view == View::Load) {
         for system in 0..analysis.systems.len() {
-            found.extend(load(analysis, section, system).into_iter().map(|text| {
-                Sentence::new(Tone::Note, format!("{}: {text}", section.title)).about(index)
-            }));
+            found.extend(
+                load(analysis, section, system)
+                    .into_iter()
+                    .map(|text| Sentence::new(Tone::Note, format!("{}: {text}", section.title)).about(index)),
+            );
         }
     }
     found
@@ -68,7 +75,9 @@ pub(crate) fn suspects(analysis: &Analysis, clocks: &[Clock]) -> Vec<usize> {
     let n = analysis.systems.len();
     let suspect = |b: usize| {
         (0..n).any(|a| {
-            a != b && equal_cells(analysis, clocks, a, b).is_some() && shows_no_effect(analysis, a, b).is_some()
+            a != b
+                && equal_cells(analysis, clocks, a, b).is_some()
+                && shows_no_effect(analysis, a, b).is_some()
         })
     };
     (0..n).filter(|b| suspect(*b)).collect()
@@ -118,10 +127,14 @@ fn shows_no_effect(analysis: &Analysis, a: usize, b: usize) -> Option<String> {
 fn titles(analysis: &Analysis, runs: &[RunData]) -> Vec<Sentence> {
     let mut found = Vec::new();
     for system in &analysis.systems {
-        let title = format!("{} {}", runs[system.run].header.title, system.name);
+        let header = &runs[system.run].header;
+        // The title of several targets speaks of all of them.
+        let title = if header.targets.len() == 1 { header.title.as_str() } else { "" };
+        let title = format!("{title} {}", system.name);
         for (name, value) in settings(system).into_iter().filter(|(_, value)| value != STATED) {
             if let Some(said) = said_of(&title, &name).filter(|said| contradict(said, &value)) {
-                let text = format!("{}: its title says {name} {said}, but it was {name} {value}.", system.name);
+                let text =
+                    format!("{}: its title says {name} {said}, but it was {name} {value}.", system.name);
                 found.push(Sentence::new(Tone::Note, text));
             }
         }
@@ -246,7 +259,9 @@ mod tests {
         assert_eq!(said_of("nas, signing off", "signing"), Some("off".into()));
         assert_eq!(said_of("vlm_true_commit=on", "true commit"), Some("on".into()));
         assert_eq!(said_of("the signing of contracts", "signing"), None);
-        assert!(contradict("off", "AES-CMAC") && contradict("off", "required") && contradict("2.1", "SMB 3.1.1"));
+        assert!(
+            contradict("off", "AES-CMAC") && contradict("off", "required") && contradict("2.1", "SMB 3.1.1")
+        );
         assert!(!contradict("on", "AES-CMAC") && !contradict("off", "off") && !contradict("3", "3.1.1"));
         assert!(!contradict("3.1.1", "smb 3.1.1"));
     }

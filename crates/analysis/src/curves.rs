@@ -32,17 +32,24 @@ pub(crate) fn sentences(analysis: &Analysis, index: usize, clocks: &[Clock]) -> 
         if section.view == View::Load || axis == axis::QUEUE_DEPTH {
             continue;
         }
-        let systems: Vec<Vec<Line>> =
-            (0..analysis.systems.len()).map(|system| lines(analysis, section, along, system, clocks)).collect();
-        found.extend(systems.iter().enumerate().flat_map(|(system, lines)| {
-            falls(section, axis, &analysis.systems[system].name, lines)
-        }));
+        let systems: Vec<Vec<Line>> = (0..analysis.systems.len())
+            .map(|system| lines(analysis, section, along, system, clocks))
+            .collect();
+        found.extend(
+            systems
+                .iter()
+                .enumerate()
+                .flat_map(|(system, lines)| falls(section, axis, &analysis.systems[system].name, lines)),
+        );
         // Where growth ends matters along records; files have no growth of their own.
         if axis == axis::RECORD_SIZE {
             found.extend(levels(analysis, section, axis, &systems));
         }
     }
-    found.into_iter().map(|text| Sentence::new(Tone::Note, format!("{}: {text}", section.title)).about(index)).collect()
+    found
+        .into_iter()
+        .map(|text| Sentence::new(Tone::Note, format!("{}: {text}", section.title)).about(index))
+        .collect()
 }
 
 fn lines(analysis: &Analysis, section: &Section, along: usize, system: usize, clocks: &[Clock]) -> Vec<Line> {
@@ -69,7 +76,8 @@ fn lines(analysis: &Analysis, section: &Section, along: usize, system: usize, cl
 
 /// What ln(rate) may be off by.
 fn margin(outcome: &Outcome, clock_ns: f64) -> f64 {
-    let spread = outcome.rate.interval.map_or(0.0, |i| i.map(|rate| rate.max(f64::MIN_POSITIVE).ln()).half_width());
+    let spread =
+        outcome.rate.interval.map_or(0.0, |i| i.map(|rate| rate.max(f64::MIN_POSITIVE).ln()).half_width());
     spread + clock_allowance(clock_ns, outcome.measured_ns, f64::INFINITY)
 }
 
@@ -86,7 +94,10 @@ fn rates(unit: RateUnit, from: f64, to: f64) -> String {
 }
 
 /// Groups lines by a feature; only those that half of the lines show.
-fn grouped<'a>(lines: &'a [Line], kind: impl Fn(&Line, &Shape) -> Option<Kind>) -> Vec<(Kind, Vec<(&'a Line, Shape)>)> {
+fn grouped<'a>(
+    lines: &'a [Line],
+    kind: impl Fn(&Line, &Shape) -> Option<Kind>,
+) -> Vec<(Kind, Vec<(&'a Line, Shape)>)> {
     let mut groups: BTreeMap<Kind, Vec<(&Line, Shape)>> = BTreeMap::new();
     for line in lines {
         for shape in &line.shapes {
@@ -148,10 +159,10 @@ fn levels(analysis: &Analysis, section: &Section, axis: &str, systems: &[Vec<Lin
             if let (_, Shape::Saturates { range, .. } | Shape::Flat { range }) = group[group.len() / 2] {
                 let name = &analysis.systems[system].name;
                 let at = share(section, axis, group.len(), lines.len());
-                together.entry(kind).or_default().push(format!(
-                    "{name} {}{at}",
-                    rates(section.unit, range.0, range.1)
-                ));
+                together
+                    .entry(kind)
+                    .or_default()
+                    .push(format!("{name} {}{at}", rates(section.unit, range.0, range.1)));
             }
         }
     }

@@ -21,7 +21,8 @@ type Cells<'a> = BTreeMap<&'a Coordinates, Vec<f64>>;
 /// One sentence per test and setting. Only changes that at least one pair of systems isolates, `suspects` aside:
 /// systems that are probably not set as they tell.
 pub(crate) fn sentences(analysis: &Analysis, suspects: &[usize]) -> Vec<Sentence> {
-    let mut isolated: BTreeMap<(String, Option<String>, Option<String>), Vec<(usize, usize)>> = BTreeMap::new();
+    let mut isolated: BTreeMap<(String, Option<String>, Option<String>), Vec<(usize, usize)>> =
+        BTreeMap::new();
     for (a, one) in analysis.systems.iter().enumerate() {
         for (b, other) in analysis.systems.iter().enumerate().skip(a + 1) {
             if suspects.contains(&a) || suspects.contains(&b) {
@@ -68,13 +69,17 @@ fn of_setting(analysis: &Analysis, words: &str, pairs: &[(usize, usize)]) -> Vec
         if cells.len() < FEWEST_CELLS {
             continue;
         }
-        let parts: Vec<String> = groups(&cells).iter().map(|group| part(analysis, group, pairs.len())).collect();
+        let parts: Vec<String> =
+            groups(&cells).iter().map(|group| part(analysis, group, pairs.len())).collect();
         let names: Vec<String> = pairs
             .iter()
             .take(2)
-            .map(|(from, to)| format!("{} against {}", analysis.systems[*to].name, analysis.systems[*from].name))
+            .map(|(from, to)| {
+                format!("{} against {}", analysis.systems[*to].name, analysis.systems[*from].name)
+            })
             .collect();
-        let more = if pairs.len() > 2 { format!(" and {} more pairs", pairs.len() - 2) } else { String::new() };
+        let more =
+            if pairs.len() > 2 { format!(" and {} more pairs", pairs.len() - 2) } else { String::new() };
         let text = format!("{}: {words}: {} ({}{more}).", section.title, parts.join("; "), names.join(", "));
         found.push(Sentence::new(Tone::Note, text).about(index));
     }
@@ -96,8 +101,12 @@ fn groups<'a>(cells: &Cells<'a>) -> Vec<Group<'a>> {
     let records: BTreeSet<Option<&Value>> = cells.keys().map(|at| at.get(axis::RECORD_SIZE)).collect();
     let mut found: Vec<(Vec<Option<&Value>>, f64)> = Vec::new();
     for record in &records {
-        let effects: Vec<f64> =
-            cells.iter().filter(|(at, _)| at.get(axis::RECORD_SIZE) == *record).flat_map(|(_, d)| d).copied().collect();
+        let effects: Vec<f64> = cells
+            .iter()
+            .filter(|(at, _)| at.get(axis::RECORD_SIZE) == *record)
+            .flat_map(|(_, d)| d)
+            .copied()
+            .collect();
         let effect = middle(&effects);
         match found.last_mut() {
             Some((members, mean)) if (*mean - effect).abs() < ALIKE => {
@@ -149,14 +158,20 @@ fn part(analysis: &Analysis, group: &Group<'_>, pairs: usize) -> String {
         return format!("{place} {claim} ({})", basis(Evidence::NotInterleaved, pairs));
     }
     let effect = middle(&group.cells).exp_m1() * 100.0;
-    let (low, high) = group.cells.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), d| (l.min(*d), h.max(*d)));
+    let (low, high) =
+        group.cells.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), d| (l.min(*d), h.max(*d)));
     let word = if effect < 0.0 { "slower" } else { "faster" };
     let (least, most) = (low.exp_m1() * 100.0, high.exp_m1() * 100.0);
     let cells = counted(group.cells.len(), "cell");
     if effect.abs() < analysis.tolerance * 100.0 {
-        return format!("{place} no difference above 2 % (median {effect:+.1} %, {least:+.0} to {most:+.0} % in {cells})");
+        return format!(
+            "{place} no difference above 2 % (median {effect:+.1} %, {least:+.0} to {most:+.0} % in {cells})"
+        );
     }
-    format!("{place} {:.0} % {word} ({least:+.0} to {most:+.0} % in {cells}: a range, not an interval)", effect.abs())
+    format!(
+        "{place} {:.0} % {word} ({least:+.0} to {most:+.0} % in {cells}: a range, not an interval)",
+        effect.abs()
+    )
 }
 
 fn middle(values: &[f64]) -> f64 {
@@ -171,7 +186,9 @@ pub(crate) fn median_effect(analysis: &Analysis, from: usize, to: usize) -> Opti
         .sections
         .iter()
         .flat_map(|section| &section.rows)
-        .filter_map(|row| Some((row.outcomes[to].as_ref()?.rate.value / row.outcomes[from].as_ref()?.rate.value).ln()))
+        .filter_map(|row| {
+            Some((row.outcomes[to].as_ref()?.rate.value / row.outcomes[from].as_ref()?.rate.value).ln())
+        })
         .collect();
     (logs.len() >= FEWEST_CELLS).then(|| Estimate { value: middle(&logs), interval: None, n: logs.len() })
 }

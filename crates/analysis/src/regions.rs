@@ -33,7 +33,11 @@ pub struct DifferingRegion {
     pub total_work: Option<Estimate>,
     /// What may be said.
     pub standing: Standing,
-    /// Chance that two equal systems would show one as clear anywhere.
+    /// True when it is part of a region told before, in which the difference is another than in the rest of it.
+    #[serde(default)]
+    pub refines: bool,
+    /// Chance that two equal systems would show one as clear anywhere; of a part, that it does not differ from
+    /// the rest.
     pub p_value: f64,
 }
 
@@ -162,7 +166,8 @@ impl<'a> Grid<'a> {
         wanted: impl Fn(&&Pairs) -> bool,
     ) -> Self {
         let values = |axis: usize| -> Vec<Option<Value>> {
-            let all: BTreeSet<_> = section.rows.iter().map(|row| row.position.get(axis).cloned().flatten()).collect();
+            let all: BTreeSet<_> =
+                section.rows.iter().map(|row| row.position.get(axis).cloned().flatten()).collect();
             all.into_iter().collect()
         };
         let (rows, columns) = (values(0), values(1));
@@ -194,7 +199,11 @@ impl<'a> Grid<'a> {
             };
             self.cells.iter().map(log).collect()
         };
-        Surface { rows: self.rows.len(), columns: self.columns.len(), sweeps: self.sweeps.iter().map(sweep).collect() }
+        Surface {
+            rows: self.rows.len(),
+            columns: self.columns.len(),
+            sweeps: self.sweeps.iter().map(sweep).collect(),
+        }
     }
 
     fn region(&self, region: &Region, options: &Options) -> DifferingRegion {
@@ -202,13 +211,15 @@ impl<'a> Grid<'a> {
         let inside = (rows.0..rows.1)
             .flat_map(|row| (columns.0..columns.1).map(move |column| row * self.columns.len() + column));
         let cells: Vec<_> = inside.filter_map(|cell| self.cells[cell].as_ref()).collect();
-        let allowance = cells.iter().map(|(_, pair, _)| pair.clock_allowance()).sum::<f64>() / cells.len() as f64;
+        let allowance =
+            cells.iter().map(|(_, pair, _)| pair.clock_allowance()).sum::<f64>() / cells.len() as f64;
         let log = region.log_ratio.widened(allowance);
         // The same work on both sides: every cell's file once.
         let work = |sweep: &u32| {
             let mut work = (Work { amount: 0.0, time: 0.0 }, Work { amount: 0.0, time: 0.0 });
             for (row, _, rates) in &cells {
-                let amount = self.section.rows[*row].coordinates.number(axis::FILE_SIZE).map_or(1.0, |n| n as f64);
+                let amount =
+                    self.section.rows[*row].coordinates.number(axis::FILE_SIZE).map_or(1.0, |n| n as f64);
                 let (a, b) = rates[sweep];
                 work.0.amount += amount;
                 work.1.amount += amount;
@@ -229,6 +240,7 @@ impl<'a> Grid<'a> {
             typical: log.map(f64::exp),
             total_work: total.map(|total| total.map(f64::exp)),
             standing: Standing::of(&log, options.tolerance),
+            refines: region.refines,
             p_value: region.p_value,
         }
     }

@@ -38,7 +38,8 @@ const NO_SETTINGS: [&str; 16] = [
 ];
 
 /// Words of prose that stand between a setting and its value.
-const FILLING: [&str; 10] = ["line", "lines", "level", "windows", "shown", "shows", "net.cfg", "says", "show", "is"];
+const FILLING: [&str; 10] =
+    ["line", "lines", "level", "windows", "shown", "shows", "net.cfg", "says", "show", "is"];
 
 /// Every setting that is told of a system.
 pub(crate) fn settings(system: &System) -> BTreeMap<String, String> {

@@ -87,7 +87,8 @@ mod tests {
 
     #[test]
     fn parts_of_axes_read_as_one_would_say_them() {
-        let span = |axis: &str, from: Option<Value>, to: Option<Value>| Span { axis: axis.to_owned(), from, to };
+        let span =
+            |axis: &str, from: Option<Value>, to: Option<Value>| Span { axis: axis.to_owned(), from, to };
         let (small, large) = (Value::Bytes(4096), Value::Bytes(1 << 20));
         let words = |s: Span| s.words();
         assert_eq!(words(span("record_size", Some(large.clone()), None)), "records of 1MiB and more");
@@ -96,7 +97,10 @@ mod tests {
         assert_eq!(words(span("motors", None, Some(Value::Count(8)))), "up to 8 users");
         assert_eq!(words(span("queue_depth", Some(Value::Count(4)), None)), "depth 4 and more");
         let whole = span("file_size", None, None);
-        assert_eq!(place_words(&[whole.clone(), span("record_size", None, Some(small))]), "records up to 4KiB");
+        assert_eq!(
+            place_words(&[whole.clone(), span("record_size", None, Some(small))]),
+            "records up to 4KiB"
+        );
         assert_eq!(place_words(&[whole]), "in all cells");
         assert_eq!(position_words("file_size", Some(&Value::Bytes(8 << 20))), "files of 8MiB");
     }

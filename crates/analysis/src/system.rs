@@ -50,7 +50,8 @@ pub(crate) fn systems(runs: &[RunData]) -> Vec<System> {
     let mut systems = Vec::new();
     for (run, data) in runs.iter().enumerate() {
         for (target, identity) in data.header.targets.iter().enumerate() {
-            let named = runs.iter().flat_map(|run| &run.header.targets).filter(|other| other.name == identity.name);
+            let named =
+                runs.iter().flat_map(|run| &run.header.targets).filter(|other| other.name == identity.name);
             let name = if named.count() == 1 {
                 identity.name.clone()
             } else {

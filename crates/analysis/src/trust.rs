@@ -63,7 +63,10 @@ pub(crate) fn lines(analysis: &Analysis, runs: &[RunData], clocks: &[Clock]) -> 
     lines.extend(runs.iter().filter_map(precision));
     lines.extend(clock(runs, clocks));
     if !analysis.contradictions.is_empty() {
-        let text = format!("{} below: numbers that cannot be what they are said to be", counted(analysis.contradictions.len(), "entry").replace("entrys", "entries"));
+        let text = format!(
+            "{} below: numbers that cannot be what they are said to be",
+            counted(analysis.contradictions.len(), "entry").replace("entrys", "entries")
+        );
         lines.push(line(Light::Red, "contradictions", text));
     }
     lines
@@ -339,7 +342,10 @@ fn clock(runs: &[RunData], clocks: &[Clock]) -> Vec<TrustLine> {
             (Some(words), _) => format!("{}: {words}", run.label),
             (None, Some(_)) => continue,
             (None, None) => {
-                format!("{} does not tell its resolution (import --clock): no ratio with it is resolved", run.label)
+                format!(
+                    "{} does not tell its resolution (import --clock): no ratio with it is resolved",
+                    run.label
+                )
             }
         };
         lines.push(line(Light::Amber, "clock", text));

@@ -17,12 +17,19 @@ pub(crate) fn of_section(analysis: &Analysis, comparison: &Comparison, section: 
     let regions = differences.regions.iter().filter(|region| region.section == section);
     let mut found: Vec<Sentence> = regions
         .map(|region| {
-            let tone = if region.standing == Standing::NotResolved { Tone::NotResolved } else { Tone::Difference };
+            let tone = match region.standing {
+                Standing::NotResolved => Tone::NotResolved,
+                Standing::AboutTheSame => Tone::Same,
+                Standing::Faster | Standing::Slower => Tone::Difference,
+            };
             Sentence::new(tone, format!("{}.", region_words(analysis, comparison, region))).about(section)
         })
         .collect();
     let breaks = differences.breaks.iter().filter(|found| found.section == section);
-    found.extend(breaks.map(|found| Sentence::new(Tone::Note, break_words(analysis, comparison, found)).about(section)));
+    found.extend(
+        breaks
+            .map(|found| Sentence::new(Tone::Note, break_words(analysis, comparison, found)).about(section)),
+    );
     found
 }
 
@@ -31,7 +38,7 @@ pub(crate) fn answer(analysis: &Analysis, comparison: &Comparison) -> Vec<Senten
     let differences = &comparison.differences;
     let Some(scanned) = &differences.scanned else { return Vec::new() };
     let mut told: Vec<&DifferingRegion> =
-        differences.regions.iter().filter(|region| region.standing != Standing::NotResolved).collect();
+        differences.regions.iter().filter(|region| is_difference(region)).collect();
     // A region of everything says what the first sentence says.
     if told.iter().any(|region| region.rows.len() == scanned.cells) {
         return Vec::new();
@@ -53,7 +60,8 @@ pub(crate) fn answer(analysis: &Analysis, comparison: &Comparison) -> Vec<Senten
         Sentence::new(Tone::Difference, text).about(region.section)
     };
     let mut found = vec![say("Most of all in ", first)];
-    let opposite = told.iter().find(|region| region.standing != first.standing);
+    let winner = |region: &DifferingRegion| region.typical.value > 1.0;
+    let opposite = told.iter().find(|region| winner(region) != winner(first));
     match (opposite, told.len()) {
         (Some(region), _) => found.push(say("The other way round in ", region)),
         (None, 2..) => {
@@ -70,6 +78,10 @@ pub(crate) fn answer(analysis: &Analysis, comparison: &Comparison) -> Vec<Senten
     found
 }
 
+fn is_difference(region: &DifferingRegion) -> bool {
+    matches!(region.standing, Standing::Faster | Standing::Slower)
+}
+
 fn importance(region: &DifferingRegion) -> f64 {
     region.typical.value.ln().abs() * (region.rows.len() as f64).sqrt()
 }
@@ -77,7 +89,7 @@ fn importance(region: &DifferingRegion) -> f64 {
 /// `read, records of 128KiB and more: nfs is 12 % faster than smb [9.2, 15] (15 cells, 10 interleaved repetitions)`.
 fn region_words(analysis: &Analysis, comparison: &Comparison, region: &DifferingRegion) -> String {
     let (a, b) = (&analysis.systems[comparison.a].name, &analysis.systems[comparison.b].name);
-    let what = if region.standing == Standing::NotResolved {
+    let what = if region.standing == Standing::NotResolved && !region.refines {
         format!(
             "{a} and {b} differ (p = {:.3}), by how much is not resolved: ratio {}",
             region.p_value,
@@ -88,11 +100,14 @@ fn region_words(analysis: &Analysis, comparison: &Comparison, region: &Differing
     };
     let apart = |total: &Estimate| (total.value / region.typical.value).ln().abs() > APART.ln_1p();
     let total = region.total_work.filter(apart).map_or(String::new(), |total| {
-        format!("; doing the work of all of them once: ratio {}", show_ratio(&total))
+        let standing = Standing::of(&total.map(f64::ln), analysis.tolerance);
+        format!("; over the work of all of them {}", claim(&total, standing, a, b))
     });
-    let evidence = comparison.differences.scanned.map_or(crate::Evidence::SingleRun, |scanned| scanned.evidence);
+    let part = if region.refines { "part of the above, where it is another: " } else { "" };
+    let evidence =
+        comparison.differences.scanned.map_or(crate::Evidence::SingleRun, |scanned| scanned.evidence);
     format!(
-        "{}, {}: {what} ({}, {}{total})",
+        "{}, {}: {part}{what} ({}, {}{total})",
         analysis.sections[region.section].title,
         place_words(&region.place),
         counted(region.rows.len(), "cell"),
@@ -105,7 +120,8 @@ fn break_words(analysis: &Analysis, comparison: &Comparison, found: &RatioBreak)
     let place = if low == high {
         String::new()
     } else {
-        let (from, to) = (position_words(&found.axis, low.as_ref()), position_words(&found.axis, high.as_ref()));
+        let (from, to) =
+            (position_words(&found.axis, low.as_ref()), position_words(&found.axis, high.as_ref()));
         format!(" (95 %: {from} to {to})")
     };
     format!(

@@ -50,9 +50,16 @@ fn trust(analysis: &Analysis) -> String {
 fn the_dos_timer_shows_itself_and_single_runs_claim_nothing() {
     let analysis = compared(&["bnetx_nw311", "netx_nw311"], &Options::default());
     let told = trust(&analysis);
-    assert!(told.contains("100 % of 18 times are whole ticks of 54.925 ms, printed in steps of 10 ms"), "{told}");
-    let ratios = || analysis.sections.iter().flat_map(|section| &section.rows).flat_map(|row| row.ratios.iter().flatten());
-    assert!(ratios().all(|ratio| ratio.standing == Standing::NotResolved && ratio.typical.interval.is_none()));
+    assert!(
+        told.contains("100 % of 18 times are whole ticks of 54.925 ms, printed in steps of 10 ms"),
+        "{told}"
+    );
+    let ratios = || {
+        analysis.sections.iter().flat_map(|section| &section.rows).flat_map(|row| row.ratios.iter().flatten())
+    };
+    assert!(
+        ratios().all(|ratio| ratio.standing == Standing::NotResolved && ratio.typical.interval.is_none())
+    );
     // Small records are alike; from 2 KiB on the packet burst of bnetx shows.
     let resolved: Vec<bool> = ratios().map(|ratio| ratio.single_run.unwrap().resolved).collect();
     assert_eq!(resolved.iter().filter(|resolved| **resolved).count(), 11, "{resolved:?}");
@@ -68,7 +75,10 @@ fn signatures_cost_a_fifth_up_to_4_kib_and_less_above() {
     assert_eq!(settings.len(), 1, "{settings:?}");
     assert_eq!(settings[0].words(), "signature: 2 against not told");
     let found = texts(&analysis.findings);
-    assert!(found.contains("write: signature 2 instead of what is not told: records of 512B to 4KiB 22 % slower"), "{found}");
+    assert!(
+        found.contains("write: signature 2 instead of what is not told: records of 512B to 4KiB 22 % slower"),
+        "{found}"
+    );
     assert!(found.contains("records of 8KiB 15 % slower"), "{found}");
     assert!(found.contains("a range, not an interval"), "{found}");
 }
@@ -89,7 +99,10 @@ fn a_configuration_that_shows_no_effect_of_its_signature_is_doubted() {
 #[test]
 fn titles_that_the_transcriber_doubted_are_shown() {
     let told = texts(&compared(&["vlm_conn_high", "vlm_ipxncp_high"], &Options::default()).contradictions);
-    assert!(told.contains("the source contradicts itself") && told.contains("TITLE says conn high"), "{told}");
+    assert!(
+        told.contains("the source contradicts itself") && told.contains("TITLE says conn high"),
+        "{told}"
+    );
 }
 
 #[test]
@@ -103,7 +116,10 @@ fn the_unix_cache_ends_between_8_and_16_mib_and_exceeds_the_wire_before() {
     assert!(trust(&analysis).contains("whole ticks of 10 ms ("), "{}", trust(&analysis));
     let told = texts(&analysis.contradictions);
     assert!(told.contains("a client's cache gave at least 84.5 % of it"), "{told}");
-    assert!(told.contains("Fastest: unix_nfs_nw311, ") && !told.contains("unix_local"), "a local disk has no link: {told}");
+    assert!(
+        told.contains("Fastest: unix_nfs_nw311, ") && !told.contains("unix_local"),
+        "a local disk has no link: {told}"
+    );
     let served = "read: unix_nfs_nw311: the client's cache serves at least half of files up to 8MiB, records of 2KiB and more";
     assert!(found.contains(served), "{found}");
 }
@@ -111,8 +127,11 @@ fn the_unix_cache_ends_between_8_and_16_mib_and_exceeds_the_wire_before() {
 #[test]
 fn the_slow_server_of_1993_falls_where_its_memory_ends() {
     let found = texts(&compared(&["bnetx_nw311", "bnetx_nw400_386sx"], &Options::default()).findings);
-    assert!(found.contains("bnetx_nw400_386sx falls from 502 to 170 kB/s at files of 4MiB")
-        || found.contains("falls from 386 to 239 kB/s at files of 4MiB"), "{found}");
+    assert!(
+        found.contains("bnetx_nw400_386sx falls from 502 to 170 kB/s at files of 4MiB")
+            || found.contains("falls from 386 to 239 kB/s at files of 4MiB"),
+        "{found}"
+    );
 }
 
 #[test]
@@ -122,8 +141,13 @@ fn runs_declared_equal_widen_what_is_open() {
     assert!(equal_spread.unwrap() < 0.02);
     let options = Options { equal_spread, ..Options::default() };
     let analysis = analyse(&all[1..], &options);
-    let single = |row: &sharebench_analysis::Row| row.ratios[0].as_ref().map(|ratio| ratio.single_run.unwrap().resolved);
+    let single = |row: &sharebench_analysis::Row| {
+        row.ratios[0].as_ref().map(|ratio| ratio.single_run.unwrap().resolved)
+    };
     let rows = analysis.sections.iter().flat_map(|section| &section.rows);
-    assert!(rows.filter_map(single).all(|resolved| !resolved), "no packet burst made no difference that this table shows");
+    assert!(
+        rows.filter_map(single).all(|resolved| !resolved),
+        "no packet burst made no difference that this table shows"
+    );
     assert!(texts(&analysis.answer).contains("in 0 of 10 cells"), "{}", texts(&analysis.answer));
 }

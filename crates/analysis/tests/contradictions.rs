@@ -115,7 +115,8 @@ fn the_clock_of_a_table_is_found_and_used() {
         let clocks = |runs: &[RunData]| -> String {
             let analysis = analyse(runs, &Options::default());
             let lines = analysis.trust.iter().filter(|line| line.subject == "clock");
-            lines.map(|line| line.text.clone()).collect::<Vec<_>>().join("\n") + &texts(&analysis.contradictions)
+            lines.map(|line| line.text.clone()).collect::<Vec<_>>().join("\n")
+                + &texts(&analysis.contradictions)
         };
         let told = clocks(&[one.clone(), other.clone()]);
         assert!(told.contains(&format!("of 24 times are whole ticks of {words}")), "{told}");

@@ -40,7 +40,9 @@ fn a_region_is_found_named_and_told_in_the_answer() {
     assert_eq!(analysis.sections[region.section].title, "read");
     assert_eq!(region.place[0].from, None);
     assert_eq!(region.place[1].from, Some(Value::Bytes(65_536)));
-    assert!(region.rows.iter().all(|row| above_16k(&analysis.sections[region.section].rows[*row].coordinates)));
+    assert!(
+        region.rows.iter().all(|row| above_16k(&analysis.sections[region.section].rows[*row].coordinates))
+    );
     assert_eq!((region.rows.len(), region.standing), (12, Standing::Faster));
     assert!(region.typical.interval.unwrap().contains(1.12), "{region:?}");
     assert!(region.total_work.unwrap().interval.unwrap().contains(1.12), "{region:?}");
@@ -98,9 +100,7 @@ fn runs_of_two_days_are_scanned_with_their_caveat_and_five_sweeps_are_not() {
 #[test]
 fn one_side_s_cache_is_no_region() {
     let mut run = Synthetic::new("cached", &["direct", "mounted"], 11);
-    run.sweep(&grid(&["read"], 4, 4), 10, |target, at| {
-        if target == 1 && !above_16k(at) { 9e8 } else { 1e8 }
-    });
+    run.sweep(&grid(&["read"], 4, 4), 10, |target, at| if target == 1 && !above_16k(at) { 9e8 } else { 1e8 });
     run.mount(1, |at| if above_16k(at) { 0.0 } else { 1.0 });
     let analysis = analyse(&[run.run], &quick());
     let differences = &analysis.comparisons[0].differences;
@@ -160,7 +160,7 @@ fn agreement(analysis: &Analysis, region: &DifferingRegion, plant: &Plant) -> f6
 
 #[test]
 fn planted_truths_are_found_and_little_else() {
-    let seeds = if std::env::var_os("SHAREBENCH_LONG").is_some() { 300 } else { 30 };
+    let seeds = if std::env::var_os("SHAREBENCH_LONG").is_some() { 300 } else { 12 };
     let (mut planted, mut found, mut claims, mut right) = (0, 0, 0, 0);
     for seed in 0..seeds {
         let plant = Plant::draw(&mut Random::new(seed, 31));
@@ -181,14 +181,17 @@ fn planted_truths_are_found_and_little_else() {
         claims += told.len();
         let hits = |region: &&&DifferingRegion| {
             plant.as_ref().is_some_and(|plant| {
-                agreement(&analysis, region, plant) >= 0.5 && (region.typical.value > 1.0) == (plant.effect > 0.0)
+                agreement(&analysis, region, plant) >= 0.5
+                    && (region.typical.value > 1.0) == (plant.effect > 0.0)
             })
         };
         right += told.iter().filter(hits).count();
         found += usize::from(told.iter().any(|region| hits(&region)));
     }
     let (precision, recall) = (right as f64 / claims as f64, found as f64 / planted as f64);
-    println!("planted regions, {seeds} surfaces: precision {precision:.3} of {claims}, recall {recall:.3} of {planted}");
+    println!(
+        "planted regions, {seeds} surfaces: precision {precision:.3} of {claims}, recall {recall:.3} of {planted}"
+    );
     assert!(precision >= 0.95 && recall >= 0.9, "{precision} {recall}");
 }
 
@@ -211,6 +214,8 @@ fn cliffs_and_saturation_are_named() {
 #[test]
 fn a_region_s_claim_is_a_difference_and_its_doubt_is_not() {
     let analysis = planted(4);
-    let of = |tone: Tone| analysis.findings.iter().filter(move |s| s.tone == tone && s.text.contains(" and more: "));
+    let of = |tone: Tone| {
+        analysis.findings.iter().filter(move |s| s.tone == tone && s.text.contains(" and more: "))
+    };
     assert_eq!((of(Tone::Difference).count(), of(Tone::NotResolved).count()), (1, 0));
 }

@@ -82,7 +82,9 @@ impl FromStr for Compared {
         // The file's path may hold slashes; the run behind it does not.
         let run_at = text.rfind(':').map_or(0, |colon| colon + 1);
         let (run, target) = match text[run_at..].split_once('/') {
-            Some((run, target)) if !target.is_empty() => (&text[..run_at + run.len()], Some(target.to_owned())),
+            Some((run, target)) if !target.is_empty() => {
+                (&text[..run_at + run.len()], Some(target.to_owned()))
+            }
             _ => (text, None),
         };
         Ok(Self { run: run.parse()?, target })
@@ -132,11 +134,15 @@ pub fn compare(args: &CompareArgs, flags: &GlobalFlags) -> Result<ExitCode, Fail
     let several = chosen.len() > 1;
     let of = |chosen: &Chosen| match &chosen.targets {
         None => run_data(&chosen.run, several),
-        Some(targets) => run_data(&chosen.run, several).only(|name| targets.iter().any(|wanted| wanted == name)),
+        Some(targets) => {
+            run_data(&chosen.run, several).only(|name| targets.iter().any(|wanted| wanted == name))
+        }
     };
     let data: Vec<RunData> = chosen.iter().map(of).collect();
     if data.iter().map(|run| run.header.targets.len()).sum::<usize>() < 2 {
-        return Err(Failure::usage("RUN: one target alone has nothing to be compared with; name another run"));
+        return Err(Failure::usage(
+            "RUN: one target alone has nothing to be compared with; name another run",
+        ));
     }
     let equal = args.equal.iter().map(|run| load(run, &flags.db)).collect::<Result<Vec<_>, _>>()?;
     let equal: Vec<RunData> = equal.iter().map(|run| run_data(run, false)).collect();
@@ -164,7 +170,8 @@ pub fn compare(args: &CompareArgs, flags: &GlobalFlags) -> Result<ExitCode, Fail
 fn is_slower(analysis: &Analysis, limit: f64) -> bool {
     let edge = 1.0 - limit;
     analysis.comparisons.iter().any(|comparison| {
-        let overall = comparison.overall.iter().map(|overall| (overall.summary.standing, overall.summary.typical));
+        let overall =
+            comparison.overall.iter().map(|overall| (overall.summary.standing, overall.summary.typical));
         let regions = comparison.differences.regions.iter().map(|region| (region.standing, region.typical));
         let loads = comparison.sections.iter().flatten().map(|summary| (summary.standing, summary.typical));
         overall.chain(regions).chain(loads).any(|(standing, typical)| {

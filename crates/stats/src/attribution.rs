@@ -72,7 +72,9 @@ pub enum Refused {
     #[error("{:.0} % of the probes are neither hot nor cold: a third state", 100.0 * .0)]
     ThirdState(f64),
     /// V4: the cold anchor is not cold.
-    #[error("records that should be cold are only {0:.2} times as slow as hot ones (at least 1.3): the reserve is cached")]
+    #[error(
+        "records that should be cold are only {0:.2} times as slow as hot ones (at least 1.3): the reserve is cached"
+    )]
     ReserveWarm(f64),
     /// V4: the cold anchor becomes warm.
     #[error("records that should be cold became {:.0} % faster meanwhile: something reads the reserve ahead", 100.0 * .0)]
@@ -139,11 +141,14 @@ fn quantile(sorted: &[f64], q: f64) -> f64 {
 /// Theil and Sen's trend of the logarithm from the first to the last, over medians of tenths so that noise of
 /// single probes does not count.
 fn trend(times: &[f64]) -> f64 {
-    let blocks: Vec<f64> =
-        times.chunks(times.len().div_ceil(10)).filter_map(|block| Some(median(&sorted(block))?.ln())).collect();
+    let blocks: Vec<f64> = times
+        .chunks(times.len().div_ceil(10))
+        .filter_map(|block| Some(median(&sorted(block))?.ln()))
+        .collect();
     let slope = |i: usize, j: usize| (blocks[j] - blocks[i]) / (j - i) as f64;
     let n = blocks.len();
-    let slopes: Vec<f64> = (0..n).flat_map(|i| (i + 1..n).map(move |j| (i, j))).map(|(i, j)| slope(i, j)).collect();
+    let slopes: Vec<f64> =
+        (0..n).flat_map(|i| (i + 1..n).map(move |j| (i, j))).map(|(i, j)| slope(i, j)).collect();
     median(&sorted(&slopes)).unwrap_or(0.0) * n.saturating_sub(1) as f64
 }
 

@@ -45,6 +45,14 @@ pub struct Rectangle {
     pub columns: (usize, usize),
 }
 
+impl Rectangle {
+    /// True when the two have a cell in common.
+    pub fn overlaps(self, other: Self) -> bool {
+        let common = |a: (usize, usize), b: (usize, usize)| a.0 < b.1 && b.0 < a.1;
+        common(self.rows, other.rows) && common(self.columns, other.columns)
+    }
+}
+
 /// A region in which the systems differ.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Region {
@@ -54,9 +62,13 @@ pub struct Region {
     pub cells: usize,
     /// Mean log ratio in it, with an interval that holds for all regions at once; `n` counts sweeps.
     pub log_ratio: Estimate,
-    /// Chance that no surface without any difference shows one as large anywhere.
+    /// True when it is part of a region found before, in which the difference is another than in the rest of it.
+    pub refines: bool,
+    /// Chance that no surface without any difference shows one as large anywhere; of a region that refines one,
+    /// that the difference is no other there.
     pub p_value: f64,
-    /// True when the mean differs by less than 2 %: significant, and of no importance.
+    /// True when the mean differs by less than 2 % (from what it refines, if it does): significant, and of no
+    /// importance.
     pub negligible: bool,
 }
 
@@ -71,9 +83,8 @@ pub fn differing_regions(surface: &Surface, seed: u64) -> Vec<Region> {
 pub fn differing_regions_among(surfaces: &[Surface], seed: u64) -> Vec<Vec<Region>> {
     let mut found = vec![Vec::new(); surfaces.len()];
     let n = surfaces.first().map_or(0, |surface| surface.sweeps.len());
-    let whole = |s: &Surface| {
-        s.sweeps.len() == n && s.sweeps.iter().all(|sweep| sweep.len() == s.rows * s.columns)
-    };
+    let whole =
+        |s: &Surface| s.sweeps.len() == n && s.sweeps.iter().all(|sweep| sweep.len() == s.rows * s.columns);
     if n < SMALLEST_SWEEPS || !surfaces.iter().all(whole) {
         return found;
     }
@@ -90,20 +101,25 @@ pub fn differing_regions_among(surfaces: &[Surface], seed: u64) -> Vec<Vec<Regio
         let joint = joint(&maxima);
         let mut changed = false;
         for (at, scan) in scans.iter().enumerate() {
-            let Some((look, place, cells)) = scan.most_important(&data[at], &joint) else { continue };
+            let Some((look, region)) = scan.most_important(&data[at], &joint) else { continue };
+            let (place, cells) = scan.regions[region];
+            // Within a region that was found before, what is left is only how far this part differs from it.
+            let whole = scan.look(&surfaces[at].sweeps, &vec![1.0; n])[region];
             let centred = centred.get_or_insert_with(|| {
                 let centred: Vec<_> = scans.iter().zip(surfaces).map(|(s, d)| s.centred(&d.sweeps)).collect();
                 self::joint(&largest(&centred))
             });
-            let reach = centred[quantile_index(centred.len())] * look.error;
+            let reach = centred[quantile_index(centred.len())] * whole.error;
+            let refines = found[at].iter().any(|earlier: &Region| earlier.place.overlaps(place));
             found[at].push(Region {
                 place,
-                cells,
+                cells: cells as usize,
                 log_ratio: Estimate {
-                    value: look.mean,
-                    interval: Some(Interval::new(look.mean - reach, look.mean + reach)),
+                    value: whole.mean,
+                    interval: Some(Interval::new(whole.mean - reach, whole.mean + reach)),
                     n,
                 },
+                refines,
                 p_value: p_value(&joint, look.statistic()),
                 negligible: look.mean.abs() < NEGLIGIBLE,
             });
@@ -167,8 +183,14 @@ impl Scan {
         let exists: Vec<bool> = (0..cells).map(exists).collect();
         let mut scan = Self { columns: surface.columns, exists, regions: Vec::new() };
         let (mut row_step, mut column_step) = (1, 1);
-        while spans(surface.rows, row_step).len() * spans(surface.columns, column_step).len() > MOST_RECTANGLES {
-            if surface.rows / row_step > surface.columns / column_step { row_step += 1 } else { column_step += 1 }
+        while spans(surface.rows, row_step).len() * spans(surface.columns, column_step).len()
+            > MOST_RECTANGLES
+        {
+            if surface.rows / row_step > surface.columns / column_step {
+                row_step += 1
+            } else {
+                column_step += 1
+            }
         }
         for rows in spans(surface.rows, row_step) {
             for columns in spans(surface.columns, column_step) {
@@ -237,17 +259,18 @@ impl Scan {
     }
 
     /// Of the regions that differ for sure the one with most to say: a large difference over many cells.
-    fn most_important(&self, data: &[Vec<f64>], largest: &[f64]) -> Option<(Look, Rectangle, usize)> {
+    fn most_important(&self, data: &[Vec<f64>], largest: &[f64]) -> Option<(Look, usize)> {
         let looks = self.look(data, &vec![1.0; data.len()]);
         let critical = largest[quantile_index(largest.len())];
         let sure = |look: &Look| look.statistic() >= critical && p_value(largest, look.statistic()) <= ERROR;
         let importance = |(look, region): &(&Look, &(Rectangle, f64))| look.mean.abs() * region.1.sqrt();
-        let (look, (place, cells)) = looks
+        let (at, (look, _)) = looks
             .iter()
             .zip(&self.regions)
-            .filter(|(look, _)| sure(look))
-            .max_by(|a, b| importance(a).total_cmp(&importance(b)))?;
-        Some((*look, *place, *cells as usize))
+            .enumerate()
+            .filter(|(_, (look, _))| sure(look))
+            .max_by(|(_, a), (_, b)| importance(a).total_cmp(&importance(b)))?;
+        Some((*look, at))
     }
 
     /// The data with every cell's mean taken off.
@@ -266,7 +289,8 @@ impl Scan {
 /// Every span of an axis of `len` cells whose ends lie at multiples of `step`, or at the axis's end.
 fn spans(len: usize, step: usize) -> Vec<(usize, usize)> {
     let ends: Vec<usize> = (0..len).step_by(step).chain([len]).collect();
-    let from = |(at, from): (usize, &usize)| ends[at + 1..].iter().map(move |to| (*from, *to)).collect::<Vec<_>>();
+    let from =
+        |(at, from): (usize, &usize)| ends[at + 1..].iter().map(move |to| (*from, *to)).collect::<Vec<_>>();
     ends.iter().enumerate().flat_map(from).collect()
 }
 

@@ -167,7 +167,7 @@ fn grid() -> Vec<Case> {
 
 #[test]
 fn probes_ahead_of_the_workload_tell_what_came_from_storage() {
-    let (mut clear, mut clear_right, mut fair, mut fair_right, mut refused) = (0, 0, 0, 0, 0);
+    let (mut clear, mut clear_right, mut fair, mut fair_right, mut refused) = (0u32, 0u32, 0u32, 0u32, 0u32);
     let (mut worst, mut covered, mut told) = (0.0f64, 0, 0);
     for (seed, case) in grid().into_iter().enumerate() {
         let (truth, found) = run(case, seed as u64);
@@ -180,11 +180,11 @@ fn probes_ahead_of_the_workload_tell_what_came_from_storage() {
         covered += usize::from(error <= 1.96 * found.error + 0.02);
         if found.separation >= 0.9 {
             clear += 1;
-            clear_right += usize::from(error <= 0.05);
+            clear_right += u32::from(error <= 0.05);
             worst = worst.max(error);
         } else {
             fair += 1;
-            fair_right += usize::from(error <= 0.10);
+            fair_right += u32::from(error <= 0.10);
         }
         assert!(found.separation >= 0.5, "J {} was not refused: {case:?}", found.separation);
     }
