@@ -62,14 +62,15 @@ pub(crate) fn answer(analysis: &Analysis, comparison: &Comparison) -> Vec<Senten
     let mut found = vec![say("Most of all in ", first)];
     let winner = |region: &DifferingRegion| region.typical.value > 1.0;
     let opposite = told.iter().find(|region| winner(region) != winner(first));
-    match (opposite, told.len()) {
+    let more = told.iter().filter(|region| !region.refines && region.section != first.section).count();
+    match (opposite, more) {
         (Some(region), _) => found.push(say("The other way round in ", region)),
-        (None, 2..) => {
+        (None, 1..) => {
             found.push(Sentence::new(
                 Tone::Note,
                 format!(
-                    "{} more with the same winner; none the other way round.",
-                    counted(told.len() - 1, "region")
+                    "{} in other tests with the same winner; none the other way round.",
+                    counted(more, "region")
                 ),
             ));
         }

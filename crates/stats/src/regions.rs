@@ -51,6 +51,12 @@ impl Rectangle {
         let common = |a: (usize, usize), b: (usize, usize)| a.0 < b.1 && b.0 < a.1;
         common(self.rows, other.rows) && common(self.columns, other.columns)
     }
+
+    /// True when all of the other lies inside.
+    pub fn holds(self, other: Self) -> bool {
+        let inside = |a: (usize, usize), b: (usize, usize)| a.0 <= b.0 && b.1 <= a.1;
+        inside(self.rows, other.rows) && inside(self.columns, other.columns)
+    }
 }
 
 /// A region in which the systems differ.
@@ -101,7 +107,13 @@ pub fn differing_regions_among(surfaces: &[Surface], seed: u64) -> Vec<Vec<Regio
         let joint = joint(&maxima);
         let mut changed = false;
         for (at, scan) in scans.iter().enumerate() {
-            let Some((look, region)) = scan.most_important(&data[at], &joint) else { continue };
+            let told: Vec<Rectangle> = found[at].iter().map(|region: &Region| region.place).collect();
+            // Beside what was told, or a part of it: anything else could not be told in words.
+            let fits = |place: Rectangle| {
+                told.iter()
+                    .all(|earlier| *earlier != place && (!earlier.overlaps(place) || earlier.holds(place)))
+            };
+            let Some((look, region)) = scan.most_important(&data[at], &joint, fits) else { continue };
             let (place, cells) = scan.regions[region];
             // Within a region that was found before, what is left is only how far this part differs from it.
             let whole = scan.look(&surfaces[at].sweeps, &vec![1.0; n])[region];
@@ -110,7 +122,7 @@ pub fn differing_regions_among(surfaces: &[Surface], seed: u64) -> Vec<Vec<Regio
                 self::joint(&largest(&centred))
             });
             let reach = centred[quantile_index(centred.len())] * whole.error;
-            let refines = found[at].iter().any(|earlier: &Region| earlier.place.overlaps(place));
+            let refines = told.iter().any(|earlier| earlier.overlaps(place));
             found[at].push(Region {
                 place,
                 cells: cells as usize,
@@ -259,7 +271,12 @@ impl Scan {
     }
 
     /// Of the regions that differ for sure the one with most to say: a large difference over many cells.
-    fn most_important(&self, data: &[Vec<f64>], largest: &[f64]) -> Option<(Look, usize)> {
+    fn most_important(
+        &self,
+        data: &[Vec<f64>],
+        largest: &[f64],
+        fits: impl Fn(Rectangle) -> bool,
+    ) -> Option<(Look, usize)> {
         let looks = self.look(data, &vec![1.0; data.len()]);
         let critical = largest[quantile_index(largest.len())];
         let sure = |look: &Look| look.statistic() >= critical && p_value(largest, look.statistic()) <= ERROR;
@@ -268,7 +285,7 @@ impl Scan {
             .iter()
             .zip(&self.regions)
             .enumerate()
-            .filter(|(_, (look, _))| sure(look))
+            .filter(|(_, (look, (place, _)))| sure(look) && fits(*place))
             .max_by(|(_, a), (_, b)| importance(a).total_cmp(&importance(b)))?;
         Some((*look, at))
     }
