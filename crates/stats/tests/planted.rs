@@ -138,6 +138,15 @@ fn a_milder_part_of_a_region_keeps_its_sign() {
 }
 
 #[test]
+fn a_difference_without_any_noise_is_one() {
+    let sweep: Vec<f64> =
+        (0..ROWS * COLUMNS).map(|c| if c % COLUMNS >= ABOVE_64K { -0.2 } else { 0.0 }).collect();
+    let found = differing_regions(&Surface { rows: ROWS, columns: COLUMNS, sweeps: vec![sweep; 8] }, 1);
+    assert_eq!(found[0].place.columns, (ABOVE_64K, COLUMNS), "{found:?}");
+    assert!((found[0].log_ratio.value + 0.2).abs() < 1e-9);
+}
+
+#[test]
 fn equal_systems_break_nowhere() {
     let n = 8 * seeds();
     let broken = |seed: &u64| {
