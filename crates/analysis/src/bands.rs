@@ -236,9 +236,11 @@ impl Bands {
 mod tests {
     use super::*;
 
-    fn attribution(storage: f64, error: f64, separation: f64) -> Result<Attribution, Refused> {
+    type Told = Result<Attribution, Refused>;
+
+    fn attribution(storage: f64, error: f64, separation: f64) -> Attribution {
         let low = if separation < 0.7 { Low::Separation } else { Low::No };
-        Ok(Attribution { storage, error, separation, low, between: 0.0, known_hot: None })
+        Attribution { storage, error, separation, low, between: 0.0, known_hot: None }
     }
 
     fn counted(application: u64, wire: u64, storage: Option<u64>) -> Counted {
@@ -247,23 +249,29 @@ mod tests {
 
     #[test]
     fn probes_split_what_crossed_the_wire() {
-        let bands = read_bands(&counted(1000, 1000, None), Some(&attribution(0.78, 0.0255, 0.99))).unwrap();
+        let bands =
+            read_bands(&counted(1000, 1000, None), Some(&Told::Ok(attribution(0.78, 0.0255, 0.99)))).unwrap();
         assert_eq!(bands.label(), "0 % client / 22 % server cache / 78 % storage ±5 (grade B, J 0.99)");
-        let half = read_bands(&counted(1000, 500, None), Some(&attribution(0.5, 0.01, 0.9))).unwrap();
+        let half =
+            read_bands(&counted(1000, 500, None), Some(&Told::Ok(attribution(0.5, 0.01, 0.9)))).unwrap();
         assert_eq!((half.client, half.grade), (Band::exactly(0.5), Grade::B));
         let sum = half.client.middle() + half.server.middle() + half.storage.middle();
         assert!((sum - 1.0).abs() < 1e-9 && (half.storage.middle() - 0.25).abs() < 1e-9);
-        let low = read_bands(&counted(1000, 1000, None), Some(&attribution(0.5, 0.01, 0.6))).unwrap();
+        let low =
+            read_bands(&counted(1000, 1000, None), Some(&Told::Ok(attribution(0.5, 0.01, 0.6)))).unwrap();
         assert!(low.note.unwrap().starts_with("low confidence"));
     }
 
     #[test]
     fn counters_win_and_disagreement_is_told() {
         let agreed =
-            read_bands(&counted(1000, 1000, Some(700)), Some(&attribution(0.78, 0.02, 0.9))).unwrap();
+            read_bands(&counted(1000, 1000, Some(700)), Some(&Told::Ok(attribution(0.78, 0.02, 0.9))))
+                .unwrap();
         assert_eq!((agreed.grade, agreed.note.clone()), (Grade::A, None));
         assert_eq!(agreed.label(), "0 % client / 30 % server cache / 70 % storage (grade A, J 0.90)");
-        let apart = read_bands(&counted(1000, 1000, Some(100)), Some(&attribution(0.78, 0.02, 0.9))).unwrap();
+        let apart =
+            read_bands(&counted(1000, 1000, Some(100)), Some(&Told::Ok(attribution(0.78, 0.02, 0.9))))
+                .unwrap();
         assert!(apart.note.unwrap().contains("the server counts 10 % from storage, probes say 78 %"));
         // Read-ahead of the server is no more than all.
         assert!(

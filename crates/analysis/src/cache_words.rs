@@ -27,6 +27,9 @@ pub(crate) fn sentences(analysis: &Analysis, index: usize) -> Vec<Sentence> {
     (0..analysis.systems.len()).filter_map(of).collect()
 }
 
+/// How many cells a rectangle has, its rows and its columns, ends excluded.
+type Block = (usize, (usize, usize), (usize, usize));
+
 /// Client shares on the grid of a section's two axes; none where nothing is known.
 struct Shares {
     rows: Vec<Option<Value>>,
@@ -63,7 +66,7 @@ impl Shares {
     }
 
     /// The rectangle of most cells that all lie in `from..to`.
-    fn largest(&self, from: f64, to: f64) -> Option<(usize, (usize, usize), (usize, usize))> {
+    fn largest(&self, from: f64, to: f64) -> Option<Block> {
         let width = self.columns.len();
         let inside = |rows: (usize, usize), columns: (usize, usize)| {
             let mut cells = (rows.0..rows.1)
@@ -74,7 +77,7 @@ impl Shares {
             cells.try_fold(0, |n, share| (from <= share && share < to).then_some(n + 1))
         };
         let spans = |len: usize| (0..len).flat_map(move |low| (low + 1..=len).map(move |high| (low, high)));
-        let mut best: Option<(usize, (usize, usize), (usize, usize))> = None;
+        let mut best: Option<Block> = None;
         for rows in spans(self.rows.len()) {
             for columns in spans(width) {
                 // Of equal counts the first, which is the tightest around its cells.

@@ -20,6 +20,9 @@ struct Line {
     single: bool,
 }
 
+/// Outcomes along an axis.
+type Points<'a> = Vec<(Option<Value>, &'a Outcome)>;
+
 /// What kind of feature, and the index of the axis position where it begins.
 type Kind = (u8, Option<Value>);
 
@@ -54,14 +57,14 @@ pub(crate) fn sentences(analysis: &Analysis, index: usize, clocks: &[Clock]) -> 
 
 fn lines(analysis: &Analysis, section: &Section, along: usize, system: usize, clocks: &[Clock]) -> Vec<Line> {
     let clock = clocks[analysis.systems[system].run].resolution_ns.unwrap_or(0.0);
-    let mut lines: BTreeMap<Vec<Option<Value>>, Vec<(Option<Value>, &Outcome)>> = BTreeMap::new();
+    let mut lines: BTreeMap<Vec<Option<Value>>, Points<'_>> = BTreeMap::new();
     for row in &section.rows {
         let Some(outcome) = row.outcomes[system].as_ref() else { continue };
         let mut others = row.position.clone();
         let position = others.remove(along);
         lines.entry(others).or_default().push((position, outcome));
     }
-    let line = |mut points: Vec<(Option<Value>, &Outcome)>| {
+    let line = |mut points: Points<'_>| {
         points.sort_by(|a, b| a.0.cmp(&b.0));
         let shape = |(_, outcome): &(Option<Value>, &Outcome)| ShapePoint {
             rate: outcome.rate.value,
@@ -94,10 +97,7 @@ fn rates(unit: RateUnit, from: f64, to: f64) -> String {
 }
 
 /// Groups lines by a feature; only those that half of the lines show.
-fn grouped<'a>(
-    lines: &'a [Line],
-    kind: impl Fn(&Line, &Shape) -> Option<Kind>,
-) -> Vec<(Kind, Vec<(&'a Line, Shape)>)> {
+fn grouped(lines: &[Line], kind: impl Fn(&Line, &Shape) -> Option<Kind>) -> Vec<(Kind, Vec<(&Line, Shape)>)> {
     let mut groups: BTreeMap<Kind, Vec<(&Line, Shape)>> = BTreeMap::new();
     for line in lines {
         for shape in &line.shapes {

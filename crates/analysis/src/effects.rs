@@ -15,14 +15,16 @@ const ALIKE: f64 = 0.05;
 /// Fewest cells that an effect is told of.
 const FEWEST_CELLS: usize = 3;
 
+/// A setting's name, and its values before and after.
+type Change = (String, Option<String>, Option<String>);
+
 /// Ratios of one setting's change: per cell, of each pair of systems.
 type Cells<'a> = BTreeMap<&'a Coordinates, Vec<f64>>;
 
 /// One sentence per test and setting. Only changes that at least one pair of systems isolates, `suspects` aside:
 /// systems that are probably not set as they tell.
 pub(crate) fn sentences(analysis: &Analysis, suspects: &[usize]) -> Vec<Sentence> {
-    let mut isolated: BTreeMap<(String, Option<String>, Option<String>), Vec<(usize, usize)>> =
-        BTreeMap::new();
+    let mut isolated: BTreeMap<Change, Vec<(usize, usize)>> = BTreeMap::new();
     for (a, one) in analysis.systems.iter().enumerate() {
         for (b, other) in analysis.systems.iter().enumerate().skip(a + 1) {
             if suspects.contains(&a) || suspects.contains(&b) {

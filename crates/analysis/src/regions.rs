@@ -29,7 +29,7 @@ pub struct DifferingRegion {
     pub rows: Vec<usize>,
     /// Ratio of the rates, mean over its cells; `n` counts sweeps.
     pub typical: Estimate,
-    /// Ratio of the times that it takes to do the same work in all its cells once, BCa interval of its own.
+    /// Ratio of the times that it takes to do the same work in all its cells once, interval of its own (bootstrap).
     pub total_work: Option<Estimate>,
     /// What may be said.
     pub standing: Standing,
@@ -146,6 +146,9 @@ fn shared_sweeps<'a>(cells: impl Iterator<Item = &'a Pairs>) -> Vec<u32> {
     order
 }
 
+/// Row of the section, its pairs, and their rates by sweep.
+type Cell<'a> = (usize, &'a Pairs, BTreeMap<u32, (f64, f64)>);
+
 /// One section's cells laid out on its (one or two) axes.
 struct Grid<'a> {
     index: usize,
@@ -153,7 +156,7 @@ struct Grid<'a> {
     rows: Vec<Option<Value>>,
     columns: Vec<Option<Value>>,
     /// Row of the section and its pairs by sweep, per place; none where there is nothing to compare.
-    cells: Vec<Option<(usize, &'a Pairs, BTreeMap<u32, (f64, f64)>)>>,
+    cells: Vec<Option<Cell<'a>>>,
     sweeps: &'a [u32],
 }
 
@@ -194,7 +197,7 @@ impl<'a> Grid<'a> {
 
     fn surface(&self) -> Surface {
         let sweep = |sweep: &u32| {
-            let log = |cell: &Option<(usize, &Pairs, BTreeMap<u32, (f64, f64)>)>| {
+            let log = |cell: &Option<Cell<'_>>| {
                 cell.as_ref().map_or(f64::NAN, |(_, _, rates)| (rates[sweep].0 / rates[sweep].1).ln())
             };
             self.cells.iter().map(log).collect()

@@ -14,9 +14,12 @@ pub struct Span {
     pub to: Option<Value>,
 }
 
+/// Values of an axis, and the indices from and to, end excluded.
+type Part<'a> = (&'a [Option<Value>], (usize, usize));
+
 /// The parts of a rectangle: per axis its values and the indices from and to (end excluded).
-pub(crate) fn spans_of(axes: &[String], parts: [(&[Option<Value>], (usize, usize)); 2]) -> Vec<Span> {
-    let span = |(axis, (values, (from, to))): (&String, (&[Option<Value>], (usize, usize)))| Span {
+pub(crate) fn spans_of(axes: &[String], parts: [Part<'_>; 2]) -> Vec<Span> {
+    let span = |(axis, (values, (from, to))): (&String, Part<'_>)| Span {
         axis: axis.clone(),
         from: if from == 0 { None } else { values[from].clone() },
         to: if to == values.len() { None } else { values[to - 1].clone() },

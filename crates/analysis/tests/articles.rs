@@ -1,5 +1,7 @@
 //! Published tables: what they support, what they cannot, and where they contradict themselves.
 
+#![expect(clippy::unwrap_used, reason = "all of it is tests, which clippy sees by #[test] only")]
+
 use sharebench_analysis::{Analysis, Options, RunData, Standing, analyse, declared_equal_spread};
 use sharebench_exchange::import;
 
@@ -43,7 +45,8 @@ fn texts(sentences: &[sharebench_analysis::Sentence]) -> String {
 }
 
 fn trust(analysis: &Analysis) -> String {
-    analysis.trust.iter().map(|line| format!("{}: {}\n", line.subject, line.text)).collect()
+    let lines = analysis.trust.iter().map(|line| format!("{}: {}", line.subject, line.text));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 #[test]

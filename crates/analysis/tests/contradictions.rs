@@ -30,7 +30,7 @@ fn what_has_no_counterpart_is_listed_with_its_reason() {
     assert!(told.contains(missing), "{told}");
     assert!(told.contains("these positions were not measured there"), "{told}");
     assert!(told.contains("are nearly the same size: import with the right unit"), "{told}");
-    assert!(told.contains("queue depth") && told.contains("8"), "{told}");
+    assert!(told.contains("queue depth 8 here"), "{told}");
     let positions: usize = analysis.unmatched.iter().map(|group| group.positions).sum();
     assert_eq!(positions, analysis.unaligned.len(), "all of them, each once");
 }

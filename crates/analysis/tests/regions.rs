@@ -1,5 +1,7 @@
 //! Findings over regions: planted truths in, sentences out, scored.
 
+#![expect(clippy::unwrap_used, reason = "all of it is tests, which clippy sees by #[test] only")]
+
 mod synthetic;
 
 use sharebench_analysis::{Analysis, DifferingRegion, Evidence, Options, Standing, Tone, analyse};
@@ -84,7 +86,7 @@ fn two_sides_are_both_told_and_equal_systems_are_told_to_be() {
 #[test]
 fn runs_of_two_days_are_scanned_with_their_caveat_and_five_sweeps_are_not() {
     let night = |title: &str, rate: f64, sweeps: u32| {
-        let mut run = Synthetic::new(title, &["nas"], 7 + sweeps as u64);
+        let mut run = Synthetic::new(title, &["nas"], 7 + u64::from(sweeps));
         run.drift = 0.0;
         run.sweep(&grid(&["read"], 4, 4), sweeps, |_, at| if above_16k(at) { rate } else { 1e8 });
         run.run

@@ -199,9 +199,9 @@ impl Scan {
             > MOST_RECTANGLES
         {
             if surface.rows / row_step > surface.columns / column_step {
-                row_step += 1
+                row_step += 1;
             } else {
-                column_step += 1
+                column_step += 1;
             }
         }
         for rows in spans(surface.rows, row_step) {

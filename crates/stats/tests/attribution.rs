@@ -177,7 +177,7 @@ fn probes_ahead_of_the_workload_tell_what_came_from_storage() {
         };
         let error = (found.storage - truth).abs();
         told += 1;
-        covered += usize::from(error <= 1.96 * found.error + 0.02);
+        covered += i32::from(error <= 1.96 * found.error + 0.02);
         if found.separation >= 0.9 {
             clear += 1;
             clear_right += u32::from(error <= 0.05);
@@ -195,7 +195,7 @@ fn probes_ahead_of_the_workload_tell_what_came_from_storage() {
     );
     assert!(clear >= 30 && f64::from(clear_right) >= 0.9 * f64::from(clear), "{clear_right} of {clear}");
     assert!(f64::from(fair_right) >= 0.9 * f64::from(fair), "{fair_right} of {fair}");
-    assert!(covered as f64 >= 0.9 * told as f64, "{covered} of {told}");
+    assert!(f64::from(covered) >= 0.9 * f64::from(told), "{covered} of {told}");
 }
 
 #[test]

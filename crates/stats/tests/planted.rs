@@ -1,5 +1,11 @@
 //! K9: breaks, zones and crossovers planted into surfaces are found exactly where they are.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "all of it is tests, which clippy sees by #[test] only"
+)]
+
 use sharebench_model::Random;
 use sharebench_stats::{Break, Region, Surface, break_points, differing_regions, differing_regions_among};
 
