@@ -22,6 +22,7 @@ mod kernel_guest_mounts;
 mod kill9;
 mod lost_server;
 mod ncp;
+mod ncp_locks;
 mod peers;
 mod plans;
 mod policies;
