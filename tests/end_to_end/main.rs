@@ -9,6 +9,7 @@
 mod adapters;
 mod bad_input;
 mod cleanliness;
+mod comparing;
 mod demo;
 mod doctor;
 mod embedded;
