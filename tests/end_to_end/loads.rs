@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use sharebench_plan::{DataKind, WORKLOADS};
 use sharebench_tests::program::{free_port, poll};
-use sharebench_tests::{Need, Program, Sharebench, Signal, needs};
+use sharebench_tests::{Capture, Need, Program, Sharebench, Signal, Smbd, SmbdOptions, needs};
 
 use crate::plans::left_in;
 use crate::stored::Stored;
@@ -92,7 +92,7 @@ fn a_mix_with_files_of_its_own_runs_verified_on_every_embedded_server() {
     for preset in ["fsct-homefolders", "dbench", "copy-all-bidirectional"] {
         let mut line =
             vec!["load", "--preset", preset, "--steps", "2", "--scale", "600KB", "--think", "exp:5ms"];
-        line.extend(["--warm-up", "100ms", "--measure", "700ms", "--verify", "full"]);
+        line.extend(["--warm-up", "100ms", "--measure", "700ms", "--verify", "full", "--block", "32KiB"]);
         line.extend(urls.iter().map(String::as_str));
         let ended = sharebench.run(&line).unwrap().expect_success();
         assert!(ended.stdout.contains("By kind of operation"), "{}", ended.text());
@@ -152,6 +152,50 @@ fn a_server_that_is_killed_and_comes_back_within_a_step_costs_that_step_and_not_
     assert!(!hit["errors"].to_string().contains("mismatch") && hit["verdict"] == "invalid", "{hit}");
     assert_eq!((&hit["motors_reported"], after["errors"].to_string().as_str()), (&3.into(), "{}"), "{after}");
     assert_eq!(left_in(&sharebench.home().join("served")), Vec::<String>::new());
+}
+
+/// Shares of operations in percent that are published of FSCT's home folders, by SMB2 command.
+const FSCT_MIX: [(u16, &str, f64); 8] = [
+    (1, "session setup", 3.0),
+    (3, "tree connect", 2.0),
+    (5, "create", 22.0),
+    (6, "close", 19.0),
+    (8, "read", 14.0),
+    (9, "write", 7.0),
+    (14, "query directory", 10.0),
+    (16, "query info", 13.0),
+];
+
+#[test]
+fn fsct_homefolders_has_the_published_mix_on_the_wire_within_three_points() {
+    needs!(Smbd::NEEDS, Capture::NEEDS);
+    let (sharebench, smbd) = (Sharebench::new().unwrap(), Smbd::start(&SmbdOptions::default()).unwrap());
+    let url = smbd.url("", "");
+    let line = ["load", &url, "--preset", "fsct-homefolders", "--steps", "4", "--scale", "300KB"];
+    let line = [&line[..], &["--think", "every:20ms", "--warm-up", "0s", "--measure", "20s"]].concat();
+    let mut running = sharebench.start(&line, "run.log").unwrap();
+    // The last file of the last user: from here on all are at work.
+    let at_work = || {
+        let made = fs::read_dir(smbd.share()).unwrap().filter_map(Result::ok);
+        made.map(|entry| entry.path())
+            .any(|path| (0..4).all(|user| path.join(format!("u{user}/media/f13")).is_file()))
+    };
+    assert!(poll(Duration::from_secs(30), at_work), "{}", running.output());
+    let capture = Capture::start(smbd.port()).unwrap();
+    std::thread::sleep(Duration::from_secs(4));
+    let requests = capture.stop().unwrap().smb_requests().unwrap();
+    running.signal(Signal::INT);
+    running.wait(Duration::from_secs(60)).unwrap();
+    let all: u64 = requests.values().sum();
+    assert!(all > 1_000, "{requests:?}");
+    for (command, name, published) in FSCT_MIX {
+        let share = requests.get(&command).copied().unwrap_or(0) as f64 * 100.0 / all as f64;
+        println!("{name}: {share:.1} % ({published} published)");
+        assert!(
+            (share - published).abs() <= 3.0,
+            "{name}: {share:.1} % instead of {published}: {requests:?}"
+        );
+    }
 }
 
 /// How much smaller zstd makes a megabyte of a kind of data.

@@ -33,7 +33,7 @@ fn load(steps: &[u64], think: f64, law: impl Fn(u64) -> f64) -> Synthetic {
 }
 
 fn said(sentences: &[Sentence]) -> String {
-    sentences.iter().map(|sentence| format!("{}\n", sentence.text)).collect()
+    sentences.iter().map(|sentence| sentence.text.as_str()).collect::<Vec<_>>().join("\n")
 }
 
 fn analysed(run: Synthetic) -> Analysis {

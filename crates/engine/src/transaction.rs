@@ -189,17 +189,14 @@ impl Motor<'_> {
         let content = self.own_content(file, generation);
         stamp::fill(&mut self.session_mut()?.buffer(Slot(0))[..len as usize], content, offset);
         let op = DataOp::Write { file: handle, offset, len, stability: Stability::Unstable };
-        match own {
-            Some(own) => {
-                own.begin(offset, u64::from(len));
-                self.data(Kind::Write, op, len, window).await?;
-                own.written(offset, u64::from(len), generation);
-            }
-            None => {
-                self.own_mut(file).begin(offset, u64::from(len));
-                self.data(Kind::Write, op, len, window).await?;
-                self.own_mut(file).written(offset, u64::from(len), generation);
-            }
+        if let Some(own) = own {
+            own.begin(offset, u64::from(len));
+            self.data(Kind::Write, op, len, window).await?;
+            own.written(offset, u64::from(len), generation);
+        } else {
+            self.own_mut(file).begin(offset, u64::from(len));
+            self.data(Kind::Write, op, len, window).await?;
+            self.own_mut(file).written(offset, u64::from(len), generation);
         }
         Ok(())
     }
@@ -221,11 +218,11 @@ impl Motor<'_> {
         how: OpenHow,
         window: Window,
     ) -> Result<FileRef, OpError> {
-        opened(self.meta(MetaOp::open(path, how), window).await?)
+        opened(&self.meta(MetaOp::open(path, how), window).await?)
     }
 
     pub(crate) async fn open_unmeasured(&mut self, path: String, how: OpenHow) -> Result<FileRef, OpError> {
-        opened(self.call(MetaOp::open(path, how)).await?)
+        opened(&self.call(MetaOp::open(path, how)).await?)
     }
 
     /// A metadata operation that is no part of a transaction.
@@ -297,21 +294,20 @@ impl Motor<'_> {
             let mut tally = crew.tally.borrow_mut();
             tally.wire += counted.since(*wire);
             let part = &mut tally.detail.operations[kind as usize];
-            match error {
-                Some(error) => *part.errors.entry(error.class).or_default() += 1,
-                None => {
-                    part.count += 1;
-                    part.bytes += bytes;
-                    part.service.record(now - started);
-                    tally.operations += 1;
-                    if bytes > 0 {
-                        tally.seconds.record(now - window.measure, bytes);
-                    }
-                    match kind {
-                        Kind::Read => tally.bytes.read += bytes,
-                        Kind::Write => tally.bytes.written += bytes,
-                        _ => {}
-                    }
+            if let Some(error) = error {
+                *part.errors.entry(error.class).or_default() += 1;
+            } else {
+                part.count += 1;
+                part.bytes += bytes;
+                part.service.record(now - started);
+                tally.operations += 1;
+                if bytes > 0 {
+                    tally.seconds.record(now - window.measure, bytes);
+                }
+                match kind {
+                    Kind::Read => tally.bytes.read += bytes,
+                    Kind::Write => tally.bytes.written += bytes,
+                    _ => {}
                 }
             }
         }
@@ -319,9 +315,9 @@ impl Motor<'_> {
     }
 }
 
-fn opened(answer: MetaYield) -> Result<FileRef, OpError> {
+fn opened(answer: &MetaYield) -> Result<FileRef, OpError> {
     match answer {
-        MetaYield::Opened { file, .. } => Ok(file),
+        MetaYield::Opened { file, .. } => Ok(*file),
         _ => Err(OpError::new(ErrorClass::Protocol, "open", "no file in the reply")),
     }
 }

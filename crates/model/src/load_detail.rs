@@ -168,7 +168,9 @@ mod tests {
     fn fairness_is_one_for_equals_and_small_for_one_who_gets_all() {
         let of = |counts: &[u64]| {
             let mut fairness = Fairness::default();
-            counts.iter().for_each(|count| fairness.add(*count));
+            for count in counts {
+                fairness.add(*count);
+            }
             fairness
         };
         assert_eq!(of(&[7, 7, 7]).index(), Some(1.0));

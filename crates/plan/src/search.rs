@@ -126,7 +126,7 @@ impl fmt::Display for Slo {
             let text = crate::write::duration_text;
             match objective {
                 Objective::Response(quantile, limit) => {
-                    write!(f, "p{}<{}", percent(*quantile, 100), text(*limit))?
+                    write!(f, "p{}<{}", percent(*quantile, 100), text(*limit))?;
                 }
                 Objective::Mean(limit) => write!(f, "mean<{}", text(*limit))?,
                 Objective::Errors(limit) => write!(f, "errors<{}%", percent(*limit, 10_000))?,

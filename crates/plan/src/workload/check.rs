@@ -105,7 +105,7 @@ impl Checker<'_> {
         }
         match &class.size {
             None => {
-                self.blame(&at("size"), "no size", "such as size = \"64KiB\" or \"lognormal(16KiB,256KiB)\"")
+                self.blame(&at("size"), "no size", "such as size = \"64KiB\" or \"lognormal(16KiB,256KiB)\"");
             }
             Some(size) if size.least() == 0 || size.most() > MAX_FILE => {
                 let problem = format!("{size} goes outside of 1B..{}", ByteSize(MAX_FILE));
@@ -240,6 +240,7 @@ fn cut(size: &Sizes) -> &'static str {
 }
 
 /// What stands open after `operation`, or what is wrong with it.
+#[expect(clippy::match_same_arms, reason = "one line for each rule, by operation")]
 fn step(
     standing: Standing,
     operation: &Operation,
@@ -265,7 +266,7 @@ fn step(
         (Op::Open { .. } | Op::Create, _) => Err(("a file is open already", "'close' it first")),
         (Op::Close, Reading | Writing) => Ok(Nothing),
         (Op::Close, Made) => Ok(Left),
-        (Op::Read(_), Nothing) | (Op::Write(_), Nothing) if !opens => Ok(Nothing),
+        (Op::Read(_) | Op::Write(_), Nothing) if !opens => Ok(Nothing),
         (Op::Read(_), Reading | Writing) | (Op::Write(_), Writing | Made) => Ok(standing),
         (Op::Read(_), Made) => Err(("a new file is only written", "'open' the file to read it")),
         (Op::Write(_), Reading) => Err(("the file is open for reading", "use 'open write'")),

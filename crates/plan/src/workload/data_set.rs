@@ -1,6 +1,6 @@
 //! Data sets: files by count and size, in directories by fan-out and depth, shared or each user's own.
 
-use std::fmt;
+use std::fmt::{self, Write};
 use std::ops::Range;
 use std::str::FromStr;
 
@@ -135,7 +135,8 @@ impl FileClass {
         }
         let (fan_out, mut rest, mut path) = (self.fan_out.unwrap_or(10).max(1), index, name.to_owned());
         for _ in 0..self.depth.unwrap_or(0) {
-            path.push_str(&format!("/d{}", rest % fan_out));
+            // Writing to a String cannot fail.
+            let _ = write!(path, "/d{}", rest % fan_out);
             rest /= fan_out;
         }
         format!("{path}/f{index}")
@@ -171,6 +172,6 @@ mod tests {
         assert_eq!(drawn(7), drawn(7));
         assert_ne!(drawn(7), drawn(8));
         let sum: u64 = drawn(7).files.iter().map(|file| file.bytes).sum();
-        assert!((1 << 20) - 50 <= sum && sum <= (1 << 20) + 50, "{sum}");
+        assert!(((1 << 20) - 50..=(1 << 20) + 50).contains(&sum), "{sum}");
     }
 }
