@@ -6,6 +6,8 @@ mod local;
 mod machine;
 mod matrix;
 mod matrix_fio;
+mod ncp;
+mod ncp_server;
 mod nfs;
 mod nfs3;
 mod ours;
@@ -28,7 +30,7 @@ use table::Table;
 /// Why the table cannot be made; the words are for a person.
 pub type Failure = Box<dyn std::error::Error>;
 
-const USAGE: &str = "bench/run [local] [nfs] [smb] [recording] [matrix] [precision] [--rounds N] [--seconds S] [--dir DIR] [--largest SIZE] [--half-width PERCENT]
+const USAGE: &str = "bench/run [local] [nfs] [smb] [ncp] [recording] [matrix] [precision] [--rounds N] [--seconds S] [--dir DIR] [--largest SIZE] [--half-width PERCENT]
   parts      which tables; all when none is named
   --rounds   measurements per median (5)
   --seconds  length of one measurement (1)
@@ -36,7 +38,7 @@ const USAGE: &str = "bench/run [local] [nfs] [smb] [recording] [matrix] [precisi
   --largest  largest file of IOzone's matrix (512MiB; for precision 16MiB)
   --half-width  of the intervals, for precision (2)";
 
-const PARTS: [&str; 6] = ["local", "nfs", "smb", "recording", "matrix", "precision"];
+const PARTS: [&str; 7] = ["local", "nfs", "smb", "ncp", "recording", "matrix", "precision"];
 
 /// What was typed.
 struct Options {
@@ -85,6 +87,9 @@ impl Options {
 
 fn main() -> Result<(), Failure> {
     let words: Vec<String> = std::env::args().skip(1).collect();
+    if words == ["client", "ncp-server"] {
+        return ncp_server::serve();
+    }
     if let [first, kind, rest @ ..] = words.as_slice()
         && first == "client"
     {
@@ -113,6 +118,10 @@ fn print_tables(options: &Options, scratch: &std::path::Path) -> Result<(), Fail
         measure_network(&mut table, options, scratch)?;
         table.under("Client and server on one CPU");
         machine::on_one_cpu(|| measure_network(&mut table, options, scratch))??;
+    }
+    if options.wants("ncp") {
+        table.under("NCP");
+        ncp::measure(&mut table, options.time)?;
     }
     if options.wants("recording") {
         table.under("The engine alone");
@@ -149,6 +158,8 @@ fn run_client(kind: &str, words: &[String]) -> Result<Sample, Failure> {
     let (own, shape) = words.split_at(words.len().saturating_sub(6));
     match (kind, own) {
         ("recording", _) => recording::client(words),
+        ("files", [url]) => ncp::files(url, &Shape::from_words(shape)?),
+        ("echo", [addr]) => ncp_server::echo(addr, &Shape::from_words(shape)?),
         ("ours", [url]) => ours::measure(url, &Shape::from_words(shape)?),
         ("nfs3_client", export) => {
             nfs3::measure(&nfs::Export::from_words(export)?, &Shape::from_words(shape)?)

@@ -30,11 +30,13 @@ pub fn measure(url: &str, shape: &Shape) -> Result<Sample, Failure> {
     })
 }
 
-fn target(url: &str) -> Result<Box<dyn Target>, Failure> {
+/// The target of a URL.
+pub fn target(url: &str) -> Result<Box<dyn Target>, Failure> {
     let parsed = TargetUrl::parse(url)?;
     match parsed.scheme.as_str() {
         "file" => Ok(Box::new(PosixTarget::from_url(parsed)?)),
         "nfs" => Ok(Box::new(NfsTarget::from_url(parsed)?)),
+        "ncp" => crate::ncp::our_target(parsed),
         #[cfg(feature = "smb")]
         "smb" => crate::smb::our_target(parsed),
         other => Err(format!("no adapter for {other}://").into()),

@@ -22,6 +22,7 @@ mod kill9;
 mod loads;
 mod lost_server;
 mod ncp;
+mod ncp_locks;
 mod peers;
 mod plans;
 mod policies;

@@ -20,7 +20,7 @@ use crate::stop::StopSignal;
 use crate::tally::Tally;
 use crate::user_files::{Shelf, UserFiles};
 
-/// Longest sleep without a look at the stop signal.
+/// Sleep without a look at the stop signal; the last one before a start may be twice as long.
 const NAP: Duration = Duration::from_millis(100);
 /// Pause before a lost session is opened again.
 const RECONNECT: Duration = Duration::from_millis(500);
@@ -259,9 +259,10 @@ impl<'a> Motor<'a> {
             if now >= instant {
                 return true;
             }
-            let (until, nap) = (instant.min(end), now + NAP.as_nanos() as u64);
-            if until > nap && !clock.is_virtual() {
-                clock.doze_until(nap).await;
+            let (until, nap) = (instant.min(end), NAP.as_nanos() as u64);
+            // A nap may end some ticks late, which is not to be the start's lateness.
+            if until - now > 2 * nap && !clock.is_virtual() {
+                clock.doze_until(now + nap).await;
             } else {
                 clock.sleep_until(until).await;
             }

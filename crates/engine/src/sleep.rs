@@ -11,9 +11,10 @@ use crate::clock::Clock;
 use crate::fine_timer::FineTimer;
 use crate::virtual_time::TimerKey;
 
-/// tokio's timers tick once per millisecond and may fire a tick late: the last part of an exact wait
-/// belongs to a finer one.
-const TICKS_NS: u64 = 2_000_000;
+/// tokio's timers tick once per millisecond, its wait for them is rounded up to one more, and the thread wakes late on
+/// top of that: the last part of an exact wait belongs to a finer timer. With 2 ms, one start in a hundred was most of
+/// a millisecond late.
+const TICKS_NS: u64 = 4_000_000;
 
 /// A wait for an instant; made by [`Clock::sleep_until`] and [`Clock::doze_until`]. May be used again.
 #[derive(Debug)]

@@ -11,6 +11,7 @@ use crate::prove::{Attempt, Conditions, ProveError, Row};
 
 const WINDOW: Duration = Duration::from_millis(200);
 const SERVICE: Duration = Duration::from_millis(1);
+/// Pairs of windows in a duet, never fewer: the tolerances are those of so many.
 const PAIRS: usize = 40;
 /// Duets of one question.
 const DUETS_SAME: usize = 20;
@@ -46,7 +47,7 @@ struct Seen {
 /// K7: no difference where there is none.
 pub(super) fn same(conditions: Conditions) -> Result<Attempt, ProveError> {
     let wanted = conditions.times(DUETS_SAME);
-    let duets = match play(wanted, SERVICE, conditions)? {
+    let duets = match play(wanted, SERVICE)? {
         Ok(duets) => duets,
         Err(noise) => return Ok(Attempt { rows: Vec::new(), noise: Some(noise) }),
     };
@@ -74,7 +75,7 @@ pub(super) fn different(conditions: Conditions) -> Result<Attempt, ProveError> {
     let mut rows = Vec::new();
     for slower in [2u32, 5] {
         let service = SERVICE * (100 + slower) / 100;
-        let duets = match play(wanted, service, conditions)? {
+        let duets = match play(wanted, service)? {
             Ok(duets) => duets,
             Err(noise) => return Ok(Attempt { rows, noise: Some(noise) }),
         };
@@ -123,20 +124,15 @@ fn judge(slower: u32, duets: &[Duet]) -> [Row; 3] {
 }
 
 /// Plays duets of a server of 1 ms and one of `service`; the inner error says why it was too noisy.
-fn play(
-    duets: usize,
-    service: Duration,
-    conditions: Conditions,
-) -> Result<Result<Vec<Duet>, String>, ProveError> {
-    let pairs = conditions.times(PAIRS);
+fn play(duets: usize, service: Duration) -> Result<Result<Vec<Duet>, String>, ProveError> {
     let mut played = Vec::with_capacity(duets);
     while played.len() < duets {
         let mut quiet = 0;
         let mut duet = None;
         for _ in 0..PLAYED {
-            let seen = windows(pairs, service)?;
+            let seen = windows(service)?;
             quiet = seen.iter().filter(|(a, b)| a.quiet && b.quiet).count();
-            duet = (quiet * 2 >= pairs).then(|| of(&seen)).flatten();
+            duet = (quiet * 2 >= PAIRS).then(|| of(&seen)).flatten();
             if duet.is_some() {
                 break;
             }
@@ -144,7 +140,7 @@ fn play(
         let Some(duet) = duet else {
             let number = played.len() + 1;
             return Ok(Err(format!(
-                "in duet {number} of {duets} only {quiet} of {pairs} pairs of windows were quiet, {PLAYED} times"
+                "in duet {number} of {duets} only {quiet} of {PAIRS} pairs of windows were quiet, {PLAYED} times"
             )));
         };
         played.push(duet);
@@ -153,9 +149,9 @@ fn play(
 }
 
 /// The windows of one duet in pairs (A, B).
-fn windows(pairs: usize, service: Duration) -> Result<Vec<(Seen, Seen)>, ProveError> {
+fn windows(service: Duration) -> Result<Vec<(Seen, Seen)>, ProveError> {
     let rigs = [Rig::serving(ServiceTime::Fixed(SERVICE), 1)?, Rig::serving(ServiceTime::Fixed(service), 1)?];
-    let steps = run(reading(WINDOW, pairs as u32)?, &[rigs[0].target(), rigs[1].target()])?;
+    let steps = run(reading(WINDOW, PAIRS as u32)?, &[rigs[0].target(), rigs[1].target()])?;
     let [a, b] = [0, 1].map(|target| side(&steps, target as u32, &rigs[target].take_reads()));
     Ok(a.into_iter().zip(b).collect())
 }

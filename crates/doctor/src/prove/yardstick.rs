@@ -10,6 +10,7 @@ use std::time::Duration;
 use sharebench_engine::{Clock, precise_timers};
 use sharebench_model::units::show_nanos;
 
+use crate::prove::Row;
 use crate::prove::rig::{mean_ns, median_ns};
 
 /// Time the answering end takes: no multiple of an experiment's, so that the two do not keep step.
@@ -35,6 +36,19 @@ pub(super) struct Reach {
     pub way_mean: f64,
 }
 
+/// How far an experiment may be off, in nanoseconds; `MAX` where it does not depend on it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Tolerance {
+    /// Median of a sleep's lateness.
+    pub late_p50: u64,
+    /// Median of the way there and back.
+    pub way_p50: u64,
+    /// Its mean.
+    pub way_mean: f64,
+    /// Median of a sleep's lateness and the way together.
+    pub both_p50: u64,
+}
+
 impl Reach {
     fn of(exchanges: &[Exchange]) -> Option<Self> {
         let way = || exchanges.iter().map(|exchange| exchange.asked_ns.saturating_sub(exchange.executed_ns));
@@ -47,8 +61,22 @@ impl Reach {
         })
     }
 
-    /// In words.
-    pub fn told(&self) -> String {
+    /// Why a machine cannot show what is asked of it: bare sockets alone use up half of a tolerance.
+    pub fn excuse(self, tolerance: Tolerance) -> Option<String> {
+        let slow = self.late_p50 > tolerance.late_p50 / 2
+            || self.way_p50 > tolerance.way_p50 / 2
+            || self.way_mean > tolerance.way_mean / 2.0
+            || self.late_p50 + self.way_p50 > tolerance.both_p50 / 2;
+        slow.then(|| format!("off, but {}", self.told()))
+    }
+
+    /// For the reader, beside what the engine saw.
+    pub fn row(self) -> Row {
+        let measured = format!("p50 {}, mean {}", show_nanos(self.way_p50 as f64), show_nanos(self.way_mean));
+        Row::new("bare sockets, there and back", "0", measured, "shown beside", true)
+    }
+
+    fn told(self) -> String {
         format!(
             "two bare sockets took {} there and back (mean {}) and slept {} too long",
             show_nanos(self.way_p50 as f64),
@@ -125,6 +153,25 @@ mod tests {
         let reach = Reach::of(&[exchange(50, 100), exchange(70, 120), exchange(9_000, 9_080)]);
         assert_eq!(reach, Some(Reach { late_p50: 70, way_p50: 120, way_mean: 3_100.0 }));
         assert_eq!(Reach::of(&[]), None);
+    }
+
+    #[test]
+    fn half_of_a_tolerance_is_the_machines() {
+        let tolerance = Tolerance { late_p50: 150, way_p50: 150, way_mean: 200.0, both_p50: 300 };
+        let reach = Reach { late_p50: 75, way_p50: 75, way_mean: 100.0 };
+        assert_eq!(reach.excuse(tolerance), None);
+        let slower = [
+            Reach { late_p50: 76, ..reach },
+            Reach { way_p50: 76, ..reach },
+            Reach { way_mean: 101.0, ..reach },
+        ];
+        for slow in slower {
+            assert!(slow.excuse(tolerance).is_some_and(|why| why.starts_with("off, but two bare sockets")));
+        }
+        assert!(
+            reach.excuse(Tolerance { both_p50: 298, ..tolerance }).is_some(),
+            "150 are more than half of it"
+        );
     }
 
     #[test]

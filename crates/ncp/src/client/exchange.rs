@@ -128,6 +128,15 @@ impl<C: Carrier> Client<C> {
         }
     }
 
+    /// The server may take so much longer for what was begun.
+    pub(super) fn extend(&mut self, by: Duration) {
+        self.wait.deadline += by;
+        self.wait.last += by;
+        if self.carrier.transport() == Transport::Tcp {
+            self.wait.again = self.wait.last;
+        }
+    }
+
     /// The data of the reply taken last.
     pub fn reply(&self) -> &[u8] {
         self.carrier.message().get(self.reply.clone()).unwrap_or_default()

@@ -138,6 +138,6 @@ impl<C: Carrier> Client<C> {
     }
 }
 
-fn near(step: &'static str, offset: u64) -> Result<u32, ClientError> {
+pub(super) fn near(step: &'static str, offset: u64) -> Result<u32, ClientError> {
     u32::try_from(offset).map_err(|_| ClientError::TooFar { step, offset })
 }

@@ -64,6 +64,11 @@ pub struct Link {
     pub troubles: Troubles,
     random: u64,
     pub queue: BTreeMap<(Duration, u64), (bool, Vec<u8>)>,
+    pub peer: Peer,
+    /// Packets of other clients, by the time they arrive at the server.
+    pub others: BTreeMap<Duration, (Peer, Vec<u8>)>,
+    /// When the server is to be asked for the answer to a request that waits for a lock.
+    resume: Option<Duration>,
     queued: u64,
     working: Option<Duration>,
     /// When each direction has sent what it took so far.
@@ -76,9 +81,26 @@ impl Link {
     pub fn new(signatures: Level, transport: Transport, seed: u64) -> Self {
         let clock = Clock::default();
         let server = Arc::new(Server::new(server_options(signatures), volumes(), clock.clone()));
+        Self::to(server, clock, (PEER, transport), seed)
+    }
+
+    /// The link of another client to the same server, at the same time.
+    pub fn beside(&self, peer: Peer, seed: u64) -> Self {
+        Self::to(Arc::clone(&self.server), self.clock.clone(), (peer, self.transport), seed)
+    }
+
+    fn to(
+        server: Arc<Server<MemoryVolume, Clock>>,
+        clock: Clock,
+        (peer, transport): (Peer, Transport),
+        seed: u64,
+    ) -> Self {
         Self {
             clock,
             server,
+            peer,
+            others: BTreeMap::new(),
+            resume: None,
             transport,
             troubles: Troubles::default(),
             random: seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1,
@@ -129,14 +151,14 @@ impl Link {
             return self.send(false, &out, Duration::ZERO);
         }
         let mut answers = Datagrams::new();
-        self.server.receive_datagram(PEER, self.transport, packet, &mut answers);
+        self.server.receive_datagram(self.peer, self.transport, packet, &mut answers);
         let work = self.troubles.work;
         let mut after = work;
         for answer in answers.iter().skip(1) {
             after += answers.gap;
             self.send(false, answer, after);
         }
-        let Some(first) = answers.iter().next() else { return };
+        let Some(first) = answers.iter().next() else { return self.resume() };
         out.extend_from_slice(first);
         self.working = Some(now + work);
         if self.troubles.forged {
@@ -146,6 +168,33 @@ impl Link {
             self.send(false, &forged, work);
         }
         self.send(false, &out, work);
+    }
+}
+
+impl Link {
+    /// Asks the server for the answer to a request that waits for a lock.
+    fn resume(&mut self) {
+        let mut out = Vec::new();
+        self.resume = self.server.resume(self.peer, &mut out);
+        if !out.is_empty() {
+            self.send(false, &out, Duration::ZERO);
+        }
+    }
+
+    /// Does what is due at the server by itself, without a packet of this client; false when nothing is until then.
+    fn act(&mut self, until: Duration) -> bool {
+        let arrival = self.others.first_key_value().map(|(at, _)| *at);
+        let Some(at) = arrival.into_iter().chain(self.resume).min().filter(|at| *at <= until) else {
+            return false;
+        };
+        self.clock.0.fetch_max(at.as_nanos() as u64, Ordering::Relaxed);
+        if arrival == Some(at)
+            && let Some((_, (peer, packet))) = self.others.pop_first()
+        {
+            self.server.receive_datagram(peer, self.transport, &packet, &mut Datagrams::new());
+        }
+        self.resume();
+        true
     }
 }
 
@@ -165,7 +214,12 @@ impl Carrier for Link {
     }
 
     fn poll_receive(&mut self, _: &mut Context<'_>, until: Duration) -> Poll<io::Result<bool>> {
-        while let Some(entry) = self.queue.first_entry().filter(|entry| entry.key().0 <= until) {
+        loop {
+            let next = self.queue.first_key_value().map_or(until, |((at, _), _)| until.min(*at));
+            if self.act(next) {
+                continue;
+            }
+            let Some(entry) = self.queue.first_entry().filter(|entry| entry.key().0 <= until) else { break };
             let ((at, _), (to_server, packet)) = entry.remove_entry();
             self.clock.0.fetch_max(at.as_nanos() as u64, Ordering::Relaxed);
             if to_server {

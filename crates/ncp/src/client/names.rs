@@ -17,7 +17,7 @@ const FILES: u16 = 0x0006;
 /// Directories alone.
 const DIRECTORIES: u16 = 0x0016;
 /// Both.
-const EVERYTHING: u16 = 0x8006;
+pub(super) const EVERYTHING: u16 = 0x8006;
 /// Matches every name (ncp.md 3.4).
 const ANY_NAME: &[u8] = b"\xff*";
 /// Most entries asked for at a time; the server sends what its packets hold.
@@ -26,7 +26,7 @@ const MOST_ENTRIES: u16 = 1000;
 /// A volume and names below it, in one name space.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Path {
-    space: u8,
+    pub(super) space: u8,
     packed: Vec<u8>,
 }
 
@@ -43,7 +43,7 @@ impl Path {
         Self::new(space::DOS, std::iter::once(volume).chain(names).map(str::as_bytes))
     }
 
-    fn absolute(&self) -> Result<HandlePath<'_>, WireError> {
+    pub(super) fn absolute(&self) -> Result<HandlePath<'_>, WireError> {
         Ok(HandlePath { start: PathStart::NONE, components: Components::decode(&self.packed)? })
     }
 }
@@ -94,6 +94,16 @@ impl<C: Carrier> Client<C> {
         how: Access,
         through: bool,
     ) -> Result<(File, About), ClientError> {
+        self.open_denying(path, how, if through { access::WRITE_THROUGH } else { 0 }).await
+    }
+
+    /// The same with more bits of [`access`]: those that deny others to read or write.
+    pub async fn open_denying(
+        &mut self,
+        path: &Path,
+        how: Access,
+        denied: u16,
+    ) -> Result<(File, About), ClientError> {
         const STEP: &str = "open";
         let read_only = how == Access::Read;
         let rights = if read_only { access::READ } else { access::READ | access::WRITE };
@@ -102,8 +112,7 @@ impl<C: Carrier> Client<C> {
             Access::CreateNew => mode::CREATE,
             Access::Create => mode::CREATE | mode::REPLACE,
         };
-        let access = if through { rights | access::WRITE_THROUGH } else { rights };
-        let call = open_create(path, mode, 0, access).map_err(wire(STEP))?;
+        let call = open_create(path, mode, 0, rights | denied).map_err(wire(STEP))?;
         let data = self.call(STEP, &call.into()).await?;
         let opened = Opened::get(call.mask, &mut Reader::new(data)).map_err(wire(STEP))?;
         Ok((File(opened.file), About::from(&opened.entry)))

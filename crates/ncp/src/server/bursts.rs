@@ -49,6 +49,11 @@ impl Datagrams {
         self.gap = Duration::ZERO;
     }
 
+    /// True when there is none.
+    pub const fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
     /// One after another.
     pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());

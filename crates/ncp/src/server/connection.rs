@@ -1,10 +1,15 @@
 //! What a server remembers of a connection: handles, files, login, and its last reply.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 use super::bursts::Burst;
+use super::in_use::InUse;
+use super::locks::Wait;
+use super::records::Records;
 use super::volume::Node;
 use crate::security::signature::Signer;
+use crate::wire::dos::access;
 use crate::wire::negotiate::Security;
 use crate::wire::{Completion, ShortHandle};
 
@@ -18,7 +23,7 @@ const MAX_SEARCHES: usize = 64;
 const DEFAULT_BUFFER: u16 = 512;
 
 /// A directory on a volume.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Directory {
     /// Number of the volume.
     pub volume: u8,
@@ -31,14 +36,22 @@ pub struct Directory {
 pub struct OpenFile {
     /// Where it is.
     pub place: Directory,
-    /// May be read.
-    pub readable: bool,
-    /// May be written.
-    pub writable: bool,
-    /// What is written is on disk before the reply.
-    pub through: bool,
+    /// What it was opened for: see [`access`].
+    pub access: u16,
     /// The task that opened it.
     pub task: u8,
+}
+
+impl OpenFile {
+    /// True when all of these bits of its access are set.
+    pub const fn has(self, bits: u16) -> bool {
+        self.access & bits == bits
+    }
+
+    /// True when what is written is to be on disk before the reply.
+    pub const fn is_through(self) -> bool {
+        self.has(access::WRITE_THROUGH)
+    }
 }
 
 /// A connection.
@@ -64,6 +77,10 @@ pub struct Connection {
     pub ended: bool,
     /// Signs and checks packets, from the request behind the login on.
     pub signer: Option<Signer>,
+    /// The lock that its last request waits for.
+    pub wait: Option<Wait>,
+    /// Its ranges of open files.
+    pub records: Records,
     files: BTreeMap<u32, OpenFile>,
     next_file: u32,
     handles: BTreeMap<u8, (Directory, Option<u8>)>,
@@ -84,7 +101,7 @@ pub struct Position {
 
 impl Connection {
     /// A new connection.
-    pub const fn new(number: u16) -> Self {
+    pub fn new(number: u16, in_use: Arc<InUse>) -> Self {
         Self {
             number,
             last: None,
@@ -96,6 +113,8 @@ impl Connection {
             burst: None,
             ended: false,
             signer: None,
+            wait: None,
+            records: Records::new(in_use),
             files: BTreeMap::new(),
             next_file: 0,
             handles: BTreeMap::new(),
@@ -111,9 +130,11 @@ impl Connection {
         if self.files.len() < MAX_FILES { Ok(()) } else { Err(Completion::NoFileHandles) }
     }
 
-    /// Keeps an open file and gives it a handle, never one of zeros.
+    /// Keeps an open file and gives it a handle, never one of zeros; [`Completion::FileInUse`] when its access clashes
+    /// with that of another open.
     pub fn add_file(&mut self, file: OpenFile) -> Result<ShortHandle, Completion> {
         self.room_for_file()?;
+        self.records.in_use().open(file.place, self.records.owner(), file.access)?;
         loop {
             self.next_file = self.next_file.wrapping_add(1).max(1);
             if let std::collections::btree_map::Entry::Vacant(slot) = self.files.entry(self.next_file) {
@@ -131,8 +152,27 @@ impl Connection {
 
     /// Closes a file.
     pub fn close(&mut self, handle: ShortHandle) -> Result<(), Completion> {
-        let closed = self.files.remove(&u32::from_le_bytes(handle.0));
-        closed.map(|_| ()).ok_or(Completion::InvalidFileHandle)
+        let number = u32::from_le_bytes(handle.0);
+        let file = self.files.remove(&number).ok_or(Completion::InvalidFileHandle)?;
+        self.closed(number, file);
+        Ok(())
+    }
+
+    /// Gives up what an open file had locked and denied to others.
+    fn closed(&mut self, number: u32, file: OpenFile) {
+        self.records.close(number);
+        self.records.in_use().close(file.place, self.records.owner(), file.access);
+    }
+
+    /// Closes the files that are of no use any more.
+    fn close_those(&mut self, those: impl Fn(&OpenFile) -> bool) {
+        let numbers: Vec<u32> =
+            self.files.iter().filter(|(_, file)| those(file)).map(|(number, _)| *number).collect();
+        for number in numbers {
+            if let Some(file) = self.files.remove(&number) {
+                self.closed(number, file);
+            }
+        }
     }
 
     /// Makes a directory handle, for one task or until it is freed.
@@ -147,6 +187,13 @@ impl Connection {
     pub fn handle(&self, handle: u8) -> Result<Directory, Completion> {
         let found = self.handles.get(&handle);
         found.map(|(directory, _)| *directory).ok_or(Completion::BadDirectoryHandle)
+    }
+
+    /// Points a directory handle elsewhere.
+    pub fn set_handle(&mut self, handle: u8, directory: Directory) -> Result<(), Completion> {
+        let (place, _) = self.handles.get_mut(&handle).ok_or(Completion::BadDirectoryHandle)?;
+        *place = directory;
+        Ok(())
     }
 
     /// Frees a directory handle.
@@ -189,9 +236,10 @@ impl Connection {
         found.map(|(_, position)| position.cookie).ok_or(Completion::DirectoryIoError)
     }
 
-    /// Ends a task: its files and temporary handles go.
+    /// Ends a task: its files, locks and temporary handles go.
     pub fn end_task(&mut self, task: u8) {
-        self.files.retain(|_, file| file.task != task);
+        self.records.release_set(task, true);
+        self.close_those(|file| file.task == task);
         self.handles.retain(|_, (_, owner)| *owner != Some(task));
     }
 
@@ -199,10 +247,19 @@ impl Connection {
     pub fn logout(&mut self) {
         self.user = None;
         self.key = None;
-        self.files.clear();
+        self.wait = None;
+        self.records.clear();
+        self.close_those(|_| true);
         self.handles.clear();
         self.searches.clear();
         self.positions.clear();
+    }
+}
+
+impl Drop for Connection {
+    /// However it ends, nothing stays locked or denied to others.
+    fn drop(&mut self) {
+        self.logout();
     }
 }
 
@@ -214,8 +271,9 @@ mod tests {
 
     #[test]
     fn tables_are_bounded_and_a_task_takes_its_own_along() {
-        let mut connection = Connection::new(1);
-        let file = OpenFile { place: ROOT, readable: true, writable: false, through: false, task: 1 };
+        let in_use = Arc::new(InUse::default());
+        let mut connection = Connection::new(1, Arc::clone(&in_use));
+        let file = OpenFile { place: ROOT, access: access::READ, task: 1 };
         for _ in 0..MAX_FILES {
             assert_ne!(connection.add_file(file).unwrap().0, [0; 4]);
         }
@@ -238,5 +296,7 @@ mod tests {
         assert_eq!(connection.position(last, ROOT), Ok(7));
         assert!(connection.position(last.wrapping_sub(300), ROOT).is_err(), "forgotten");
         assert!(connection.position(last, Directory { node: 2, ..ROOT }).is_err(), "of another directory");
+        drop(connection);
+        assert!(in_use.is_empty());
     }
 }

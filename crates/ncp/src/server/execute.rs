@@ -5,17 +5,20 @@ use std::sync::Mutex;
 use super::connection::Connection;
 use super::files::{self, Wish};
 use super::names::NameSpace;
+use super::paths::Place;
 use super::table::Table;
 use super::trees::Wanted;
 use super::volume::{Volume, VolumeResult};
-use super::{Shared, World, account, bursts, lock, trees, volumes};
+use super::{Shared, World, account, attributes, bursts, lock, locks, trees, volumes};
 use crate::security::signature::Transport;
-use crate::wire::directory::EffectiveRights;
+use crate::wire::directory::{EffectiveRights, HandlePathText};
+use crate::wire::file::CopiedBytes;
 use crate::wire::info::extended;
-use crate::wire::large::LargeSize;
+use crate::wire::large::{CopiedLarge, LargeSize};
+use crate::wire::message::MessageText;
 use crate::wire::name_space::{DirectoryBase, NameSpaceHandle, NameSpaces, mode};
 use crate::wire::server_info::DateAndTime;
-use crate::wire::{Codec, Completion, Request};
+use crate::wire::{Codec, Completion, Pstr, Request};
 
 /// What a call may look at beside the connection.
 pub struct Context<'s> {
@@ -33,7 +36,7 @@ pub struct Context<'s> {
 pub fn execute<V: Volume>(
     shared: &Shared<V>,
     connection: &mut Connection,
-    context: &mut Context<'_>,
+    context: &Context<'_>,
     request: &Request<'_>,
     out: &mut Vec<u8>,
 ) -> VolumeResult<()> {
@@ -57,11 +60,15 @@ pub fn execute<V: Volume>(
         Request::GetVolumeName(call) => volumes::name(shared, call.volume, out),
         Request::GetVolumeUsage(call) => return volumes::usage(shared, call.volume, out),
         Request::GetVolumeInfo(call) => return volumes::info(shared, call.volume, out),
+        // Nobody sends any.
+        Request::GetMessage(_) | Request::GetMessageOld(_) => {
+            MessageText::put(&MessageText { text: Pstr::default() }, out);
+        }
         Request::EndOfTask(_) => connection.end_task(context.task),
         Request::Logout(_) => connection.logout(),
         Request::Unknown(..) => return Err(Completion::UnknownFunction),
         _ if connection.user.is_none() => return Err(Completion::NoOpenRights),
-        _ => return on_files(shared, connection, context.task, request, out),
+        _ => return on_files(shared, connection, context, request, out),
     }
     Ok(())
 }
@@ -70,7 +77,7 @@ pub fn execute<V: Volume>(
 fn on_files<V: Volume>(
     shared: &Shared<V>,
     connection: &mut Connection,
-    task: u8,
+    context: &Context<'_>,
     request: &Request<'_>,
     out: &mut Vec<u8>,
 ) -> VolumeResult<()> {
@@ -93,25 +100,97 @@ fn on_files<V: Volume>(
             LargeSize::put(&LargeSize { size }, out);
             Ok(())
         }
+        Request::ReadLong(call) => {
+            files::read_long(shared, connection, call.file, (call.offset, call.count), out)
+        }
+        Request::WriteLong(call) => {
+            // No data does not set the size here: nothing says that it does.
+            let data = call.data.0;
+            if data.is_empty() {
+                connection.file(call.file).map(|_| ())
+            } else {
+                files::write(shared, connection, call.file, (call.offset, data))
+            }
+        }
+        Request::CopyFile(call) => {
+            let source = (call.source.short(), u64::from(call.source_offset));
+            let target = (call.target.short(), u64::from(call.target_offset));
+            let count = files::copy(shared, connection, source, target, u64::from(call.count))?;
+            // No more than the 32 bits that were asked for.
+            CopiedBytes::put(&CopiedBytes { count: count as u32 }, out);
+            Ok(())
+        }
+        Request::CopyLarge(call) => {
+            let source = (call.source.short(), call.source_offset);
+            let target = (call.target.short(), call.target_offset);
+            let count = files::copy(shared, connection, source, target, call.count)?;
+            CopiedLarge::put(&CopiedLarge { count }, out);
+            Ok(())
+        }
+        Request::SetFileTime(call) => attributes::set_time(shared, connection, call),
         Request::CommitFile(call) => files::commit(shared, connection, call.file.short()),
         Request::CommitFileOld(call) => files::commit(shared, connection, call.file.short()),
         Request::CloseFile(call) => connection.close(call.file.short()),
+        _ => on_handles(shared, connection, context, request, out),
+    }
+}
+
+/// Calls on directory handles, and on directories by them.
+fn on_handles<V: Volume>(
+    shared: &Shared<V>,
+    connection: &mut Connection,
+    context: &Context<'_>,
+    request: &Request<'_>,
+    out: &mut Vec<u8>,
+) -> VolumeResult<()> {
+    let temporary = Some(context.task);
+    match request {
         Request::AllocatePermanent(call) => {
             volumes::allocate(shared, connection, (call.base, &call.path), None, out)
         }
         Request::AllocateTemporary(call) => {
-            volumes::allocate(shared, connection, (call.base, &call.path), Some(task), out)
+            volumes::allocate(shared, connection, (call.base, &call.path), temporary, out)
+        }
+        Request::AllocateSpecial(call) => {
+            volumes::allocate(shared, connection, (call.base, &call.path), temporary, out)
+        }
+        Request::SetHandle(call) => {
+            let directory = shared.directory(&shared.place(connection, call.base, &call.path)?)?;
+            connection.set_handle(call.target, directory)
+        }
+        Request::GetHandlePath(call) => {
+            let path = shared.text(connection.handle(call.handle)?)?;
+            let path = Pstr::new(&path).map_err(|_| Completion::InvalidPath)?;
+            HandlePathText::put(&HandlePathText { path }, out);
+            Ok(())
         }
         Request::FreeHandle(call) => connection.free_handle(call.handle),
         Request::GetVolumeInfoOfHandle(call) => {
             volumes::info(shared, connection.handle(call.handle)?.volume, out)
         }
         Request::GetEffectiveRights(call) => {
-            shared.directory(&shared.place(connection, call.base, &call.path)?)?;
-            EffectiveRights::put(&EffectiveRights { rights: 0xFF }, out);
+            let directory = shared.directory(&shared.place(connection, call.base, &call.path)?)?;
+            let rights = volumes::rights(shared, directory.volume)?;
+            EffectiveRights::put(&EffectiveRights { rights }, out);
             Ok(())
         }
-        _ => on_paths(shared, connection, task, request, out),
+        Request::MakeDirectory(call) => {
+            let place = shared.place(connection, call.base, &call.path)?;
+            files::make_directory(shared, &place).map(|_| ())
+        }
+        Request::RemoveDirectory(call) => {
+            let place = shared.place(connection, call.base, &call.path)?;
+            trees::remove(shared, connection, &place, Wanted::DIRECTORIES)
+        }
+        Request::RenameDirectory(call) => {
+            let from = shared.place(connection, call.base, &call.path)?;
+            if !shared.entry(&from)?.directory {
+                return Err(Completion::InvalidPath);
+            }
+            let name = Some(from.space.checked(&call.name)?);
+            trees::rename(shared, &from, &Place { name, ..from.clone() })
+        }
+        _ => on_paths(shared, connection, context, request, out),
     }
 }
 
@@ -119,13 +198,13 @@ fn on_files<V: Volume>(
 fn on_paths<V: Volume>(
     shared: &Shared<V>,
     connection: &mut Connection,
-    task: u8,
+    context: &Context<'_>,
     request: &Request<'_>,
     out: &mut Vec<u8>,
 ) -> VolumeResult<()> {
     let both = crate::wire::dos::access::READ | crate::wire::dos::access::WRITE;
     let mut open = |at: u8, path: &[u8], mode: u8, access: u16| {
-        files::open_classic(shared, connection, (at, path), Wish { mode, access, task }, out)
+        files::open_classic(shared, connection, (at, path), Wish { mode, access, task: context.task }, out)
     };
     match request {
         Request::OpenFile(call) => open(call.directory, &call.path, mode::OPEN, u16::from(call.access)),
@@ -136,24 +215,18 @@ fn on_paths<V: Volume>(
         }
         Request::BeginSearch(call) => trees::begin(shared, connection, call, out),
         Request::ContinueSearch(call) => trees::go_on(shared, connection, call, out),
+        Request::SearchFile(call) => trees::search_file(shared, connection, call, out),
+        Request::SetFileAttributes(call) => attributes::set(shared, connection, call),
         Request::EraseFile(call) => {
-            let (directory, last) = shared.split(connection, call.directory, &call.path)?;
-            trees::erase(shared, directory, last)
+            let files = shared.split(connection, call.directory, &call.path)?;
+            trees::erase(shared, connection, files)
         }
         Request::RenameFile(call) => {
             let from = shared.place(connection, call.directory, &call.path)?;
             let to = shared.place(connection, call.new_directory, &call.new_path)?;
             trees::rename(shared, &from, &to)
         }
-        Request::MakeDirectory(call) => {
-            let place = shared.place(connection, call.base, &call.path)?;
-            files::make_directory(shared, &place).map(|_| ())
-        }
-        Request::RemoveDirectory(call) => {
-            let place = shared.place(connection, call.base, &call.path)?;
-            trees::remove(shared, &place, Wanted::DIRECTORIES)
-        }
-        _ => in_name_spaces(shared, connection, task, request, out),
+        _ => in_name_spaces(shared, connection, context, request, out),
     }
 }
 
@@ -161,14 +234,14 @@ fn on_paths<V: Volume>(
 fn in_name_spaces<V: Volume>(
     shared: &Shared<V>,
     connection: &mut Connection,
-    task: u8,
+    context: &Context<'_>,
     request: &Request<'_>,
     out: &mut Vec<u8>,
 ) -> VolumeResult<()> {
     match request {
         Request::OpenCreate(call) => {
             old_style(call.extended)?;
-            files::open_create(shared, connection, call, task, out)
+            files::open_create(shared, connection, call, context.task, out)
         }
         Request::ObtainInfo(call) => {
             old_style(call.extended)?;
@@ -189,14 +262,15 @@ fn in_name_spaces<V: Volume>(
             let to = shared.place_of(connection, space, &call.paths.to)?;
             trees::rename(shared, &from, &to)
         }
+        Request::ModifyInfo(call) => attributes::modify(shared, connection, call),
         Request::Delete(call) => {
             let place = shared.place_of(connection, NameSpace::of(call.space)?, &call.path)?;
-            trees::remove(shared, &place, Wanted::of_name_space(call.search))
+            trees::remove(shared, connection, &place, Wanted::of_name_space(call.search))
         }
         Request::AllocateHandle(call) => {
             let place = shared.place_of(connection, NameSpace::of(call.space)?, &call.path)?;
             let directory = shared.directory(&place)?;
-            let handle = connection.add_handle(directory, (call.mode != 0).then_some(task))?;
+            let handle = connection.add_handle(directory, (call.mode != 0).then_some(context.task))?;
             NameSpaceHandle::put(&NameSpaceHandle { handle, volume: directory.volume, reserved: 0 }, out);
             Ok(())
         }
@@ -213,7 +287,7 @@ fn in_name_spaces<V: Volume>(
             NameSpaces::put(&NameSpaces { count: ids.len() as u16, ids }, out);
             Ok(())
         }
-        _ => Err(Completion::UnknownFunction),
+        _ => locks::execute(connection, context, request),
     }
 }
 

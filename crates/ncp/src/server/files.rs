@@ -2,6 +2,7 @@
 
 use super::Shared;
 use super::connection::{Connection, Directory, OpenFile};
+use super::in_use::Bytes;
 use super::names::{NameSpace, dos_name};
 use super::paths::Place;
 use super::volume::{Entry, Volume, VolumeResult};
@@ -9,7 +10,11 @@ use crate::wire::dos::{access, attribute};
 use crate::wire::file::{FileEntry, FileSize, OpenedFile};
 use crate::wire::name_space::{OpenCreate, Opened, action, mode};
 use crate::wire::text::padded;
-use crate::wire::{Be16, Codec, Completion, FileHandle, NamedInfo, Pstr, ReturnMask, ShortHandle};
+use crate::wire::{Be16, Be32, Codec, Completion, FileHandle, NamedInfo, Pstr, ReturnMask, ShortHandle};
+
+/// Most bytes that a call copies, and how many of them at a time: a call must come to its end.
+const MOST_COPY: u64 = 16 << 20;
+const COPY_CHUNK: u64 = 64 << 10;
 
 /// What to do with a name that is there, or not.
 #[derive(Debug, Clone, Copy)]
@@ -22,6 +27,13 @@ pub struct Wish {
     pub task: u8,
 }
 
+impl Wish {
+    /// True when a file that is there could be another afterwards.
+    const fn writes(self) -> bool {
+        self.access & access::WRITE != 0 || self.mode & mode::REPLACE != 0
+    }
+}
+
 /// Opens, replaces or creates a file; tells what it did.
 fn open<V: Volume>(
     shared: &Shared<V>,
@@ -32,12 +44,10 @@ fn open<V: Volume>(
     // Before anything is created or emptied.
     connection.room_for_file()?;
     let volume = place.directory.volume;
-    let (entry, done) = match shared.entry(place) {
+    let (mut entry, done) = match shared.entry(place) {
         Ok(entry) if entry.directory => return Err(Completion::InvalidPath),
-        Ok(entry) if wish.mode & mode::REPLACE != 0 => {
-            shared.volume(volume)?.resize(entry.node, 0)?;
-            (Entry { size: 0, ..entry }, action::OPENED | action::REPLACED)
-        }
+        Ok(entry) if entry.read_only && wish.writes() => return Err(Completion::NoWriteRights),
+        Ok(entry) if wish.mode & mode::REPLACE != 0 => (entry, action::OPENED | action::REPLACED),
         Ok(entry) if wish.mode & mode::OPEN != 0 => (entry, action::OPENED),
         Ok(_) => return Err(Completion::FileExists),
         Err(Completion::Failure) if wish.mode & mode::CREATE != 0 => {
@@ -45,14 +55,20 @@ fn open<V: Volume>(
         }
         Err(completion) => return Err(completion),
     };
-    let file = OpenFile {
-        place: Directory { volume, node: entry.node },
-        readable: wish.access & access::READ != 0,
-        writable: wish.access & access::WRITE != 0,
-        through: wish.access & access::WRITE_THROUGH != 0,
-        task: wish.task,
-    };
-    Ok((connection.add_file(file)?, done, entry))
+    let opened = Directory { volume, node: entry.node };
+    let replaces = done & action::REPLACED != 0;
+    if replaces {
+        shared.in_use.may_discard(opened, connection.records.owner())?;
+    }
+    let file = connection.add_file(OpenFile { place: opened, access: wish.access, task: wish.task })?;
+    if replaces {
+        if let Err(completion) = shared.volume(volume)?.resize(entry.node, 0) {
+            connection.close(file)?;
+            return Err(completion);
+        }
+        entry.size = 0;
+    }
+    Ok((file, done, entry))
 }
 
 fn create<V: Volume>(shared: &Shared<V>, place: &Place, directory: bool) -> VolumeResult<Entry> {
@@ -91,7 +107,7 @@ pub fn classic(entry: &Entry) -> VolumeResult<FileEntry> {
         execute: 0,
         size: u32::try_from(entry.size).unwrap_or(u32::MAX),
         created: entry.created.date,
-        accessed: entry.modified.date,
+        accessed: entry.accessed,
         modified: entry.modified,
     })
 }
@@ -142,6 +158,23 @@ pub fn read<V: Volume>(
     Ok(())
 }
 
+/// 87/72: count of four bytes and data, of which a message holds so many.
+pub fn read_long<V: Volume>(
+    shared: &Shared<V>,
+    connection: &Connection,
+    handle: ShortHandle,
+    (offset, count): (u64, u32),
+    out: &mut Vec<u8>,
+) -> VolumeResult<()> {
+    let start = out.len();
+    Be32::put(&0, out);
+    let (data, count) = (out.len(), count.min(u32::from(u16::MAX)) as usize);
+    read_into(shared, connection, handle, (offset, count), out)?;
+    let len = (out.len() - data) as u32;
+    out[start..data].copy_from_slice(&len.to_be_bytes());
+    Ok(())
+}
+
 /// Appends up to `count` bytes of a file.
 pub fn read_into<V: Volume>(
     shared: &Shared<V>,
@@ -151,9 +184,10 @@ pub fn read_into<V: Volume>(
     out: &mut Vec<u8>,
 ) -> VolumeResult<()> {
     let file = connection.file(handle)?;
-    if !file.readable {
+    if !file.has(access::READ) {
         return Err(Completion::NoReadRights);
     }
+    may_access(connection, file, (offset, count as u64), false)?;
     let start = out.len();
     out.resize(start + count, 0);
     let read = shared.volume(file.place.volume)?.read(file.place.node, offset, &mut out[start..])?;
@@ -169,15 +203,62 @@ pub fn write<V: Volume>(
     (offset, data): (u64, &[u8]),
 ) -> VolumeResult<()> {
     let file = connection.file(handle)?;
-    if !file.writable {
+    if !file.has(access::WRITE) {
         return Err(Completion::NoWriteRights);
     }
     let volume = shared.volume(file.place.volume)?;
     if data.is_empty() {
+        // Bytes that go, or come, count as written.
+        let size = volume.entry(file.place.node)?.size;
+        may_access(connection, file, (size.min(offset), size.abs_diff(offset)), true)?;
         volume.resize(file.place.node, offset)
     } else {
-        volume.write(file.place.node, offset, data, file.through)
+        may_access(connection, file, (offset, data.len() as u64), true)?;
+        volume.write(file.place.node, offset, data, file.is_through())
     }
+}
+
+/// An error when another connection has locked some of these bytes.
+fn may_access(
+    connection: &Connection,
+    file: OpenFile,
+    (offset, length): (u64, u64),
+    write: bool,
+) -> VolumeResult<()> {
+    let Some(bytes) = Bytes::new(offset, length) else { return Ok(()) };
+    let records = &connection.records;
+    records.in_use().may_access(file.place, records.owner(), bytes, write)
+}
+
+/// 0x4A and 87/70: copies up to [`MOST_COPY`] bytes, as far as there are some, and tells how many.
+pub fn copy<V: Volume>(
+    shared: &Shared<V>,
+    connection: &Connection,
+    (source, from): (ShortHandle, u64),
+    (target, to): (ShortHandle, u64),
+    count: u64,
+) -> VolumeResult<u64> {
+    let (reads, writes) = (connection.file(source)?, connection.file(target)?);
+    if !reads.has(access::READ) {
+        return Err(Completion::NoReadRights);
+    }
+    let count = count.min(MOST_COPY);
+    if reads.place == writes.place && from.abs_diff(to) < count {
+        // Bytes that are source and target at once have no content to rely on.
+        return Err(Completion::Failure);
+    }
+    let (mut copied, mut chunk) = (0, Vec::new());
+    while copied < count {
+        chunk.clear();
+        let wanted = (count - copied).min(COPY_CHUNK) as usize;
+        read_into(shared, connection, source, (from.saturating_add(copied), wanted), &mut chunk)?;
+        if chunk.is_empty() {
+            break;
+        }
+        write(shared, connection, target, (to.saturating_add(copied), &chunk))?;
+        copied += chunk.len() as u64;
+    }
+    Ok(copied)
 }
 
 /// Size of an open file.

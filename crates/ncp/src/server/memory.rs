@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use super::lock;
-use super::volume::{Entry, Node, Space, Volume, VolumeResult};
+use super::volume::{Change, Entry, Node, Space, Volume, VolumeResult};
 use crate::wire::{Completion, DosTime};
 
 const PAGE: usize = 4096;
@@ -42,7 +42,16 @@ impl Tree {
     fn insert(&mut self, parent: Node, name: &[u8], directory: bool) -> Entry {
         let moment = DosTime::from_unix(0);
         let (node, name) = (self.next, name.to_vec());
-        let entry = Entry { node, name, directory, size: 0, created: moment, modified: moment };
+        let entry = Entry {
+            node,
+            name,
+            directory,
+            size: 0,
+            created: moment,
+            modified: moment,
+            accessed: moment.date,
+            read_only: false,
+        };
         self.nodes.insert(node, File { entry: entry.clone(), parent, pages: BTreeMap::new() });
         self.next += 1;
         entry
@@ -187,6 +196,25 @@ impl Volume for MemoryVolume {
             page[(size % PAGE as u64) as usize..].fill(0);
         }
         file.entry.size = size;
+        Ok(())
+    }
+
+    fn parent(&self, directory: Node) -> VolumeResult<Node> {
+        let tree = lock(&self.0);
+        let file = tree.nodes.get(&directory).ok_or(Completion::Failure)?;
+        Ok(if directory == ROOT { ROOT } else { file.parent })
+    }
+
+    fn is_read_only(&self) -> bool {
+        false
+    }
+
+    fn change(&self, node: Node, change: &Change) -> VolumeResult<()> {
+        let mut tree = lock(&self.0);
+        let entry = &mut tree.nodes.get_mut(&node).ok_or(Completion::Failure)?.entry;
+        entry.read_only = change.read_only.unwrap_or(entry.read_only);
+        entry.modified = change.modified.map_or(entry.modified, DosTime::from_unix);
+        entry.accessed = change.accessed.map_or(entry.accessed, |at| DosTime::from_unix(at).date);
         Ok(())
     }
 

@@ -5,15 +5,23 @@
 //! too.
 
 mod account;
+#[cfg(test)]
+mod attribute_tests;
+mod attributes;
 mod bursts;
 pub mod connection;
 mod execute;
 mod files;
+mod in_use;
+#[cfg(test)]
+mod lock_tests;
+mod locks;
 mod memory;
 pub mod names;
 mod options;
 mod packet;
 mod paths;
+mod records;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -21,10 +29,11 @@ mod trees;
 pub mod volume;
 mod volumes;
 
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use connection::Connection;
 use execute::{Context, execute};
+use in_use::InUse;
 use packet::Packet;
 use table::Table;
 use volume::{Volume, VolumeResult};
@@ -47,6 +56,7 @@ const COMPLETION: usize = 6;
 pub(crate) struct Shared<V> {
     options: Options,
     volumes: Vec<(Vec<u8>, V)>,
+    in_use: Arc<InUse>,
 }
 
 impl<V> Shared<V> {
@@ -64,7 +74,7 @@ impl<V> Shared<V> {
 #[derive(Debug)]
 pub struct Server<V, W> {
     shared: Shared<V>,
-    world: W,
+    world: Arc<W>,
     table: Mutex<Table>,
 }
 
@@ -78,8 +88,21 @@ impl<V: Volume, W: World> Server<V, W> {
     pub fn new(options: Options, volumes: Vec<(Vec<u8>, V)>, world: W) -> Self {
         let mut volumes = volumes;
         volumes.truncate(255);
-        let table = Mutex::new(Table::new(options.max_connections));
-        Self { shared: Shared { options, volumes }, world, table }
+        let world = Arc::new(world);
+        let told: Arc<dyn World> = Arc::<W>::clone(&world);
+        let in_use = Arc::new(InUse::new(told));
+        let table = Mutex::new(Table::new(options.max_connections, Arc::clone(&in_use)));
+        Self { shared: Shared { options, volumes, in_use }, world, table }
+    }
+
+    /// The world it was made for.
+    pub fn world(&self) -> &W {
+        &self.world
+    }
+
+    /// Connections whose last request waits for a lock.
+    pub fn waiting(&self) -> usize {
+        self.shared.in_use.waiting()
     }
 
     /// Connections there are.
@@ -172,13 +195,16 @@ impl<V: Volume, W: World> Server<V, W> {
                 ..header
             },
         };
-        answer(packet, None, out, |out| ServerHeader::put(&header, out));
+        answer(packet.transport, None, out, |out| ServerHeader::put(&header, out));
     }
 
     /// A request or destroy of a connection that there is.
     fn known(&self, connection: &mut Connection, packet: &Packet<'_>, out: &mut Vec<u8>) {
         match connection.last {
             Some(last) if last == packet.header.sequence => {
+                if connection.wait.is_some() && packet.transport != Transport::Tcp {
+                    return ServerHeader::put(&ServerHeader::busy(&packet.header), out);
+                }
                 return out.extend_from_slice(&connection.last_answer);
             }
             Some(last) if last.wrapping_add(1) != packet.header.sequence => return,
@@ -193,15 +219,23 @@ impl<V: Volume, W: World> Server<V, W> {
             }
             *signer = next;
         }
+        Self::end_wait(connection, out);
         let start = out.len();
         // The reply to the login itself is not signed.
         let signer = connection.signer.clone();
-        answer(packet, signer.as_ref(), out, |out| self.reply(connection, packet, out));
+        answer(packet.transport, signer.as_ref(), out, |out| self.reply(connection, packet, out));
         connection.last = Some(packet.header.sequence);
-        // TCP loses nothing, so that nothing comes twice and no copy need be kept.
-        if packet.transport != Transport::Tcp {
+        if Self::put_aside(connection, packet) {
+            out.truncate(start);
+        }
+        Self::remember(connection, packet.transport, &out[start..]);
+    }
+
+    /// Keeps an answer, to give it again. TCP loses nothing, so that nothing comes twice and no copy need be kept.
+    fn remember(connection: &mut Connection, transport: Transport, answer: &[u8]) {
+        if transport != Transport::Tcp {
             connection.last_answer.clear();
-            connection.last_answer.extend_from_slice(&out[start..]);
+            connection.last_answer.extend_from_slice(answer);
         }
     }
 
@@ -214,14 +248,14 @@ impl<V: Volume, W: World> Server<V, W> {
             connection.ended = true;
             return;
         }
-        let mut context = Context {
-            world: &self.world,
+        let context = Context {
+            world: &*self.world,
             table: &self.table,
             transport: packet.transport,
             task: packet.header.task,
         };
         let done = match Request::decode(packet.body()) {
-            Ok(request) => execute(&self.shared, connection, &mut context, &request, out),
+            Ok(request) => execute(&self.shared, connection, &context, &request, out),
             Err(_) => Err(Completion::Failure),
         };
         if let Err(completion) = done {
@@ -232,16 +266,16 @@ impl<V: Volume, W: World> Server<V, W> {
 }
 
 /// Appends a reply in its carrier, signed if there is a signer.
-fn answer(packet: &Packet<'_>, signer: Option<&Signer>, out: &mut Vec<u8>, put: impl FnOnce(&mut Vec<u8>)) {
+fn answer(transport: Transport, signer: Option<&Signer>, out: &mut Vec<u8>, put: impl FnOnce(&mut Vec<u8>)) {
     let begin = out.len();
-    let start = envelope::open_reply(out, packet.transport, signer.is_some());
+    let start = envelope::open_reply(out, transport, signer.is_some());
     put(out);
-    envelope::close_reply(out, (begin, start), packet.transport, signer);
+    envelope::close_reply(out, (begin, start), transport, signer);
 }
 
 /// Tells a client that it has no connection.
 fn stranger(packet: &Packet<'_>, out: &mut Vec<u8>) {
     let header = ServerHeader::reply(&packet.header, Completion::Success);
     let header = ServerHeader { status: ConnectionStatus::BAD_CONNECTION, ..header };
-    answer(packet, None, out, |out| ServerHeader::put(&header, out));
+    answer(packet.transport, None, out, |out| ServerHeader::put(&header, out));
 }

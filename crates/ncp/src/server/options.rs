@@ -9,7 +9,7 @@ use crate::wire::ipx::Address;
 use crate::wire::server_info::DateAndTime;
 
 /// What a server needs of the world around it.
-pub trait World: Send + Sync {
+pub trait World: Send + Sync + 'static {
     /// A key for a login that no one can foresee.
     fn login_key(&self) -> [u8; 8];
 
@@ -18,6 +18,9 @@ pub trait World: Send + Sync {
 
     /// Time since a moment of its own.
     fn now(&self) -> Duration;
+
+    /// A lock was given up while others wait for one: [`super::Server::resume`] is to be called for each of them.
+    fn released(&self) {}
 }
 
 /// Someone who may log in.

@@ -2,13 +2,15 @@
 
 use super::connection::{Connection, Directory};
 use super::names::{NameSpace, dos_name, is_made};
-use super::volume::{Entry, Volume, VolumeResult};
+use super::volume::{Entry, Node, Volume, VolumeResult};
 use super::{Shared, volumes};
 use crate::wire::handle_path::base;
 use crate::wire::{Completion, HandlePath};
 
 /// Entries looked through at a time for a short name.
 const PAGE: usize = 256;
+/// Longest path that a reply can tell.
+const MOST_PATH: usize = 255;
 
 /// What a path names: something in a directory, or the start of the path itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +27,18 @@ impl Place {
     /// The name, where there must be one.
     pub fn name(&self) -> VolumeResult<&[u8]> {
         self.name.as_deref().ok_or(Completion::InvalidPath)
+    }
+}
+
+/// The stored name of what has this number in a directory.
+fn child<V: Volume>(volume: &V, directory: Node, node: Node) -> VolumeResult<Vec<u8>> {
+    let mut cookie = 0;
+    loop {
+        let page = volume.list(directory, cookie, PAGE)?;
+        cookie = page.last().ok_or(Completion::InvalidPath)?.0;
+        if let Some((_, entry)) = page.into_iter().find(|(_, entry)| entry.node == node) {
+            return Ok(entry.name);
+        }
     }
 }
 
@@ -97,6 +111,24 @@ impl<V: Volume> Shared<V> {
         let entry = self.entry(place).map_err(|_| Completion::InvalidPath)?;
         let found = Directory { volume: place.directory.volume, node: entry.node };
         if entry.directory { Ok(found) } else { Err(Completion::InvalidPath) }
+    }
+
+    /// Volume and path of a directory in the name space of DOS, as it is called now.
+    pub fn text(&self, directory: Directory) -> VolumeResult<Vec<u8>> {
+        let volume = self.volume(directory.volume)?;
+        let (mut node, mut names) = (directory.node, Vec::new());
+        while node != volume.root() {
+            // A path does not tell of more levels than there is room for names of one letter.
+            if names.len() > MOST_PATH / 2 {
+                return Err(Completion::InvalidPath);
+            }
+            let parent = volume.parent(node)?;
+            names.push(dos_name(&child(volume, parent, node)?));
+            node = parent;
+        }
+        names.reverse();
+        let (name, _) = &self.volumes[usize::from(directory.volume)];
+        Ok([&name[..], b":", &names.join(&b'/')[..]].concat())
     }
 
     fn walk<'n>(

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::connection::Connection;
+use super::in_use::InUse;
 use super::options::{Peer, Watchdog};
 use crate::security::signature::Transport;
 use crate::wire::packet::NO_CONNECTION;
@@ -35,12 +36,13 @@ pub struct Table {
     most: u16,
     peers: HashMap<Peer, Arc<Known>>,
     numbers: BTreeSet<u16>,
+    in_use: Arc<InUse>,
 }
 
 impl Table {
-    /// An empty table that holds up to `most` connections.
-    pub fn new(most: u16) -> Self {
-        Self { most: most.min(NO_CONNECTION - 1), peers: HashMap::new(), numbers: BTreeSet::new() }
+    /// An empty table that holds up to `most` connections, which share the files of `in_use`.
+    pub fn new(most: u16, in_use: Arc<InUse>) -> Self {
+        Self { most: most.min(NO_CONNECTION - 1), peers: HashMap::new(), numbers: BTreeSet::new(), in_use }
     }
 
     /// Connections there are.
@@ -65,7 +67,7 @@ impl Table {
         self.remove(peer);
         let number = (1..=self.most).find(|number| !self.numbers.contains(number))?;
         let known = Known {
-            connection: Mutex::new(Connection::new(number)),
+            connection: Mutex::new(Connection::new(number, Arc::clone(&self.in_use))),
             number,
             transport,
             heard_ms: AtomicU64::new(0),

@@ -11,7 +11,7 @@ use crate::wire::tests::hex;
 use crate::wire::text::padded;
 
 /// A world in which every login key is that of the captures.
-struct Still;
+pub(super) struct Still;
 
 impl World for Still {
     fn login_key(&self) -> [u8; 8] {
@@ -27,7 +27,7 @@ impl World for Still {
     }
 }
 
-fn options() -> Options {
+pub(super) fn options() -> Options {
     Options {
         name: padded(b"SHARE").unwrap(),
         version: (3, 11),
@@ -39,18 +39,18 @@ fn options() -> Options {
     }
 }
 
-fn server() -> Server<MemoryVolume, Still> {
+pub(super) fn server() -> Server<MemoryVolume, Still> {
     Server::new(options(), vec![(b"SYS".to_vec(), MemoryVolume::new(1 << 20))], Still)
 }
 
-fn ask(server: &Server<MemoryVolume, Still>, peer: u64, packet: &str) -> Vec<u8> {
+pub(super) fn ask(server: &Server<MemoryVolume, Still>, peer: u64, packet: &str) -> Vec<u8> {
     let mut out = Vec::new();
     server.receive(Peer::Stream(peer), Transport::Udp, &hex(packet), &mut out);
     out
 }
 
 /// Create, 0x61 and login as libncp sends them; the first request has the sequence number of the create.
-fn login(server: &Server<MemoryVolume, Still>, security: &str) {
+pub(super) fn login(server: &Server<MemoryVolume, Still>, security: &str) {
     assert_eq!(ask(server, 1, "111101ff01ff00"), hex("3333010101000000"));
     let size = ask(server, 1, &format!("2222010101006104 08{security}"));
     assert_eq!(size, hex(&format!("3333010101000000 0408 0000 {security}")));
@@ -165,11 +165,11 @@ fn a_server_that_demands_signatures_refuses_a_login_without() {
 fn files_are_found_renamed_and_erased() {
     let server = server();
     login(&server, "00");
-    assert_eq!(ask(&server, 1, "222205010100160008130054045359533a"), hex("3333050101000000 01ff"));
+    assert_eq!(ask(&server, 1, "222205010100160008130054045359533a"), hex("3333050101000000 01df"));
     let created = ask(&server, 1, "222206010100 43010009 42454e43482e444154");
     assert_eq!(created[16..30], hex("42454e43482e444154 0000000000"));
     assert_eq!(ask(&server, 1, "2222070101001600080a01ff0444495231")[6], 0);
-    assert_eq!(ask(&server, 1, "2222080101003e0100"), hex("3333080101000000 000000ffffff"));
+    assert_eq!(ask(&server, 1, "2222080101003e0100"), hex("3333080101000000 000000ffffdf"));
     let found = ask(&server, 1, "2222090101003f000000ffff06032a2e2a");
     assert_eq!(found[..21], hex("3333090101000000 0001 0000 42454e43482e444154")[..]);
     assert_eq!(ask(&server, 1, "22220a0101003f00000000 0106032a2e2a")[6], 0xff);

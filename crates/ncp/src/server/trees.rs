@@ -6,8 +6,9 @@ use super::files::{classic, named};
 use super::names::{NameSpace, Pattern};
 use super::paths::Place;
 use super::volume::{Entry, Volume, VolumeResult};
+use super::volumes::rights;
 use crate::wire::dos::search;
-use crate::wire::find::{BeginSearch, ContinueSearch, FoundFile, SearchBegun, SearchPlace};
+use crate::wire::find::{BeginSearch, ContinueSearch, FoundFile, SearchBegun, SearchFile, SearchPlace};
 use crate::wire::name_space::ObtainInfo;
 use crate::wire::name_space_search::{FoundNext, FoundSet, InitSearch, SearchNext, SearchSet, Sequence};
 use crate::wire::{Codec, Completion};
@@ -108,7 +109,7 @@ pub fn begin<V: Volume>(
     let found = shared.directory(&place)?;
     let directory = connection.add_search(found);
     let place = SearchPlace { volume: found.volume, directory, sequence: CLASSIC_START };
-    SearchBegun::put(&SearchBegun { place, rights: 0xFF }, out);
+    SearchBegun::put(&SearchBegun { place, rights: rights(shared, found.volume)? }, out);
     Ok(())
 }
 
@@ -130,6 +131,27 @@ pub fn go_on<V: Volume>(
     let entry = classic(&entry)?;
     let sequence = connection.add_position(Position { directory, cookie });
     FoundFile::put(&FoundFile { sequence, directory: call.place.directory, entry }, out);
+    Ok(())
+}
+
+/// 0x40: 0x3E and 0x3F in one, with a path whose last component is the pattern.
+pub fn search_file<V: Volume>(
+    shared: &Shared<V>,
+    connection: &mut Connection,
+    call: &SearchFile<'_>,
+    out: &mut Vec<u8>,
+) -> VolumeResult<()> {
+    let (directory, pattern) = shared.split(connection, call.directory, &call.pattern)?;
+    let cookie = match call.sequence {
+        CLASSIC_START => 0,
+        number => connection.position(number, directory)?,
+    };
+    let (pattern, wanted) = (&Pattern::new(pattern), Wanted::of_classic(call.search));
+    let search = Search { directory, pattern, wanted, space: NameSpace::Dos };
+    let (cookie, entry) = search.next(shared, cookie)?;
+    let entry = classic(&entry)?;
+    let sequence = connection.add_position(Position { directory, cookie });
+    FoundFile::put(&FoundFile { sequence, directory: [0; 2], entry }, out);
     Ok(())
 }
 
@@ -202,39 +224,110 @@ pub fn search_set<V: Volume>(
     Ok(())
 }
 
-/// 0x44: the files that a path with wildcards names.
-pub fn erase<V: Volume>(shared: &Shared<V>, directory: Directory, last: &[u8]) -> VolumeResult<()> {
+/// What a call on several files came to: how many were done, and why others were not.
+#[derive(Debug, Default)]
+struct Tally {
+    done: usize,
+    in_use: usize,
+    read_only: usize,
+}
+
+impl Tally {
+    /// Counts one; an error that is not of its own file ends the call.
+    fn count(&mut self, done: VolumeResult<()>) -> VolumeResult<()> {
+        match done {
+            Ok(()) => self.done += 1,
+            Err(Completion::AllFilesInUse) => self.in_use += 1,
+            Err(Completion::AllReadOnly) => self.read_only += 1,
+            Err(completion) => return Err(completion),
+        }
+        Ok(())
+    }
+
+    /// What the client gets.
+    const fn result(&self) -> VolumeResult<()> {
+        match (self.in_use, self.read_only, self.done) {
+            (0, 0, 0) => Err(Completion::Failure),
+            (0, 0, _) => Ok(()),
+            (0, _, 0) => Err(Completion::AllReadOnly),
+            (0, ..) => Err(Completion::SomeReadOnly),
+            (_, _, 0) => Err(Completion::AllFilesInUse),
+            _ => Err(Completion::SomeFilesInUse),
+        }
+    }
+}
+
+/// Does something with every file that matches the last component of a path, which may be a pattern.
+pub fn for_each_file<V: Volume>(
+    shared: &Shared<V>,
+    (directory, last): (Directory, &[u8]),
+    mut each: impl FnMut(&V, &Entry) -> VolumeResult<()>,
+) -> VolumeResult<()> {
     let volume = shared.volume(directory.volume)?;
     let pattern = &Pattern::new(last);
-    let (mut cookie, mut erased) = (0, false);
+    let (mut cookie, mut tally) = (0, Tally::default());
     loop {
         let page = volume.list(directory.node, cookie, PAGE)?;
-        let Some((last, _)) = page.last() else { break };
+        let Some((last, _)) = page.last() else { return tally.result() };
         cookie = *last;
         for (_, entry) in page {
             if !entry.directory && pattern.matches(&NameSpace::Dos.shown(&entry.name)) {
-                volume.remove(directory.node, &entry.name, false)?;
-                erased = true;
+                tally.count(each(volume, &entry))?;
             }
         }
     }
-    if erased { Ok(()) } else { Err(Completion::Failure) }
+}
+
+/// 0x44: the files that a path with wildcards names.
+pub fn erase<V: Volume>(
+    shared: &Shared<V>,
+    connection: &Connection,
+    (directory, last): (Directory, &[u8]),
+) -> VolumeResult<()> {
+    for_each_file(shared, (directory, last), |_, entry| erase_one(shared, connection, directory, entry))
+}
+
+/// Removes a file whose content may go.
+fn erase_one<V: Volume>(
+    shared: &Shared<V>,
+    connection: &Connection,
+    directory: Directory,
+    entry: &Entry,
+) -> VolumeResult<()> {
+    if entry.read_only {
+        return Err(Completion::AllReadOnly);
+    }
+    let place = Directory { node: entry.node, ..directory };
+    let may = shared.in_use.may_discard(place, connection.records.owner());
+    may.map_err(|_| Completion::AllFilesInUse)?;
+    shared.volume(directory.volume)?.remove(directory.node, &entry.name, false)
 }
 
 /// Removes what a place names, if it is wanted.
-pub fn remove<V: Volume>(shared: &Shared<V>, place: &Place, wanted: Wanted) -> VolumeResult<()> {
+pub fn remove<V: Volume>(
+    shared: &Shared<V>,
+    connection: &Connection,
+    place: &Place,
+    wanted: Wanted,
+) -> VolumeResult<()> {
     place.name()?;
     let entry = shared.entry(place)?;
     if !wanted.has(&entry) {
         return Err(Completion::InvalidPath);
     }
-    shared.volume(place.directory.volume)?.remove(place.directory.node, &entry.name, entry.directory)
+    if !entry.directory {
+        return erase_one(shared, connection, place.directory, &entry);
+    }
+    shared.volume(place.directory.volume)?.remove(place.directory.node, &entry.name, true)
 }
 
 /// 0x45 and 87/4.
 pub fn rename<V: Volume>(shared: &Shared<V>, from: &Place, to: &Place) -> VolumeResult<()> {
     from.name()?;
     let (entry, name) = (shared.entry(from)?, to.name()?);
+    if entry.read_only {
+        return Err(Completion::AllReadOnly);
+    }
     if from.directory.volume != to.directory.volume {
         return Err(Completion::RenameAcrossVolumes);
     }

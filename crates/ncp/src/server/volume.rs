@@ -24,12 +24,20 @@ pub struct Entry {
     pub created: DosTime,
     /// When it was modified last.
     pub modified: DosTime,
+    /// DOS date it was used last.
+    pub accessed: u16,
+    /// True for a file that nobody may write, rename or delete.
+    pub read_only: bool,
 }
 
 impl Entry {
     /// Attributes as DOS has them.
     pub const fn attributes(&self) -> u32 {
-        if self.directory { attribute::DIRECTORY } else { attribute::ARCHIVE }
+        match (self.directory, self.read_only) {
+            (true, _) => attribute::DIRECTORY,
+            (false, false) => attribute::ARCHIVE,
+            (false, true) => attribute::ARCHIVE | attribute::READ_ONLY,
+        }
     }
 
     /// The information block; sizes above 4 GiB are shown as the largest there is.
@@ -46,7 +54,7 @@ impl Entry {
             creator: 0,
             modified: self.modified,
             modifier: 0,
-            accessed: self.modified.date,
+            accessed: self.accessed,
             archived: DosTime::default(),
             archiver: 0,
             rights: 0x01FF,
@@ -59,6 +67,17 @@ impl Entry {
             name_space: 0,
         }
     }
+}
+
+/// What of a file is to change; the rest stays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Change {
+    /// See [`Entry::read_only`].
+    pub read_only: Option<bool>,
+    /// When it was modified last, in seconds since 1970.
+    pub modified: Option<i64>,
+    /// When it was used last, in seconds since 1970.
+    pub accessed: Option<i64>,
 }
 
 /// Room on a volume, in bytes.
@@ -101,6 +120,15 @@ pub trait Volume: Send + Sync {
     /// Writes all of `data`, which is not empty; a gap behind the old end reads as zeros. `durable` means on disk before
     /// returning.
     fn write(&self, node: Node, offset: u64, data: &[u8], durable: bool) -> VolumeResult<()>;
+
+    /// The directory that holds a directory; the root is its own parent.
+    fn parent(&self, directory: Node) -> VolumeResult<Node>;
+
+    /// True when nothing on it can be changed.
+    fn is_read_only(&self) -> bool;
+
+    /// Changes what is known of a file or directory.
+    fn change(&self, node: Node, change: &Change) -> VolumeResult<()>;
 
     /// Sets the size of a file.
     fn resize(&self, node: Node, size: u64) -> VolumeResult<()>;

@@ -11,14 +11,21 @@ use crate::wire::{Codec, Completion, Pstr};
 /// A block of 4 KiB in sectors of 512 bytes.
 const SECTORS_PER_BLOCK: u8 = 8;
 const BLOCK: u64 = 4096;
-/// All rights but supervision.
-const RIGHTS: u8 = 0xFF;
+/// Rights in a directory that can be changed: all but to give rights to others, which are not kept.
+const RIGHTS: u8 = 0xDF;
+/// Those on a volume that cannot: reading, opening and searching.
+const READ_ONLY_RIGHTS: u8 = 0x45;
 
 /// The root of a volume by name.
 pub fn root<V: Volume>(shared: &Shared<V>, name: &[u8]) -> VolumeResult<Directory> {
     let number = shared.volumes.iter().position(|(known, _)| known.eq_ignore_ascii_case(name));
     let volume = number.and_then(|number| u8::try_from(number).ok()).ok_or(Completion::NoSuchVolume)?;
     Ok(Directory { volume, node: shared.volume(volume)?.root() })
+}
+
+/// What a user may do on a volume: the same in all of its directories, as far as the protocol's rights go.
+pub fn rights<V: Volume>(shared: &Shared<V>, volume: u8) -> VolumeResult<u8> {
+    Ok(if shared.volume(volume)?.is_read_only() { READ_ONLY_RIGHTS } else { RIGHTS })
 }
 
 /// 0x16/0x05.
@@ -73,6 +80,6 @@ pub fn allocate<V: Volume>(
 ) -> VolumeResult<()> {
     let directory = shared.directory(&shared.place(connection, base, path)?)?;
     let handle = connection.add_handle(directory, task)?;
-    AllocatedHandle::put(&AllocatedHandle { handle, rights: RIGHTS }, out);
+    AllocatedHandle::put(&AllocatedHandle { handle, rights: rights(shared, directory.volume)? }, out);
     Ok(())
 }

@@ -24,6 +24,16 @@ impl DosTime {
         Self { date: date as u16, time: time as u16 }
     }
 
+    /// Seconds since 1970-01-01 00:00, if this is a moment that there is.
+    pub fn to_unix(self) -> Option<i64> {
+        let (year, month, day, hour, minute, second) = self.parts();
+        let day = days(i64::from(year), i64::from(month), i64::from(day));
+        let of_day = i64::from(hour) * 3600 + i64::from(minute) * 60 + i64::from(second);
+        let seconds = day * 86_400 + of_day;
+        // A day, month or hour out of its range comes back as another.
+        (Self::from_unix(seconds) == self).then_some(seconds)
+    }
+
     /// Year, month, day, hour, minute, second.
     pub const fn parts(self) -> (u16, u8, u8, u8, u8, u8) {
         let (date, time) = (self.date, self.time);
@@ -48,6 +58,14 @@ fn civil(day: i64) -> (i64, i64, i64) {
     let month = (5 * of_year + 2) / 153;
     let (day, month) = (of_year - (153 * month + 2) / 5 + 1, if month < 10 { month + 3 } else { month - 9 });
     (year + era * 400 + i64::from(month <= 2), month, day)
+}
+
+/// The day of a date counted from 1970-01-01: the reverse of [`civil`].
+fn days(year: i64, month: i64, day: i64) -> i64 {
+    let year = year - i64::from(month <= 2);
+    let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
+    let of_year = (153 * (month + if month > 2 { -3 } else { 9 }) + 2) / 5 + day - 1;
+    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
 }
 
 macro_rules! orders {
@@ -146,5 +164,17 @@ mod tests {
         assert_eq!(DosTime::from_unix(1_795_225_870).parts(), (2026, 11, 21, 1, 51, 10));
         assert_eq!(DosTime::from_unix(i64::MIN).parts(), (1980, 1, 1, 0, 0, 0));
         assert_eq!(DosTime::from_unix(i64::MAX).parts(), (2107, 12, 31, 23, 59, 58));
+    }
+
+    #[test]
+    fn moments_go_both_ways_unless_there_is_none() {
+        for seconds in (315_532_800..4_354_819_198).step_by(86_400 * 13 + 3602) {
+            assert_eq!(DosTime::from_unix(seconds).to_unix(), Some(seconds), "{seconds}");
+        }
+        for (date, time) in
+            [(0, 0), (0x5d60, 0), (0x5d00, 0), (0x5c5f, 0), (0x5d75, 24 << 11), (0x5d75, 60 << 5)]
+        {
+            assert_eq!(DosTime { date, time }.to_unix(), None, "{date:04x} {time:04x}");
+        }
     }
 }

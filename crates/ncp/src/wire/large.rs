@@ -1,7 +1,7 @@
 //! Calls with 64-bit offsets, which a server announces in its information (ncp.md 3.5).
 
 use super::bytes::message;
-use super::{Be16, Be32, Be64, Le32, Le64, Payload, ShortHandle};
+use super::{Be16, Be32, Be64, Codec, FileHandle, Le32, Le64, Payload, Reader, ShortHandle, WireError};
 
 message! {
     /// 87/64: reads; the reply is [`crate::wire::ReadReply`].
@@ -82,10 +82,76 @@ ranges! {
     ClearLarge;
 }
 
+message! {
+    /// 87/70: copies from file to file on the server.
+    CopyLarge {
+        /// The file read from.
+        source: FileHandle as FileHandle,
+        /// The file written to.
+        target: FileHandle as FileHandle,
+        /// Where to read, in bytes.
+        source_offset: u64 as Be64,
+        /// Where to write, in bytes.
+        target_offset: u64 as Be64,
+        /// How much, in bytes.
+        count: u64 as Be64,
+    }
+}
+
+message! {
+    /// Reply to 87/70.
+    CopiedLarge {
+        /// Bytes copied.
+        count: u64 as Be64,
+    }
+}
+
+message! {
+    /// 87/72: reads; the reply is [`LongData`].
+    ReadLong {
+        /// The open file.
+        file: ShortHandle as ShortHandle,
+        /// Where, in bytes.
+        offset: u64 as Be64,
+        /// How much, in bytes.
+        count: u32 as Be32,
+    }
+}
+
+message! {
+    /// 87/73: writes.
+    WriteLong<'a> {
+        /// The open file.
+        file: ShortHandle as ShortHandle,
+        /// Where, in bytes.
+        offset: u64 as Be64,
+        /// The data.
+        data: LongData<'a> as LongData<'a>,
+    }
+}
+
+/// File data behind its count of four bytes, the highest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
+pub struct LongData<'a>(pub &'a [u8]);
+
+impl<'a> Codec<'a> for LongData<'a> {
+    type Value = Self;
+
+    fn put(value: &Self, out: &mut Vec<u8>) {
+        // No message comes near 4 GiB.
+        Be32::put(&(value.0.len() as u32), out);
+        out.extend_from_slice(value.0);
+    }
+
+    fn get(reader: &mut Reader<'a>) -> Result<Self, WireError> {
+        let len = reader.get::<Be32>()?;
+        reader.take(len as usize).map(Self)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::Codec;
     use crate::wire::tests::{bytes, hex};
 
     const FILE: ShortHandle = ShortHandle([1, 0, 0, 0]);
@@ -112,5 +178,22 @@ mod tests {
         let wire = hex("01000000 0000000000000000 0000000000000064");
         assert_eq!(bytes::<ClearLarge>(&ClearLarge { file: FILE, start: 0, length: 100 }), wire);
         assert_eq!(bytes::<ReleaseLarge>(&ReleaseLarge { file: FILE, start: 0, length: 100 }), wire);
+    }
+
+    /// ncp.md 3.5: 70, 72 and 73, from the description alone.
+    #[test]
+    fn long_calls_have_counts_of_four_and_eight_bytes() {
+        let file = FileHandle::of_server(FILE);
+        let copy = CopyLarge { source: file, target: file, source_offset: 1, target_offset: 2, count: 3 };
+        let wire = hex("000001000000 000001000000 0000000000000001 0000000000000002 0000000000000003");
+        assert_eq!(bytes::<CopyLarge>(&copy), wire);
+        assert_eq!(CopiedLarge::decode(&hex("0000000100000000")), Ok(CopiedLarge { count: 1 << 32 }));
+        let read = ReadLong { file: FILE, offset: 1 << 32, count: 0x1_0000 };
+        assert_eq!(bytes::<ReadLong>(&read), hex("01000000 0000000100000000 00010000"));
+        let write = WriteLong { file: FILE, offset: 1, data: LongData(b"ab") };
+        let wire = hex("01000000 0000000000000001 00000002 6162");
+        assert_eq!(bytes::<WriteLong>(&write), wire);
+        assert_eq!(WriteLong::decode(&wire), Ok(write));
+        assert!(LongData::decode(&hex("ffffffff 6162")).is_err());
     }
 }

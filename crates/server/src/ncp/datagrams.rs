@@ -46,7 +46,12 @@ pub(super) async fn serve(socket: UdpSocket, state: Arc<State>) -> io::Result<()
         out.clear();
         if !state.blocks {
             state.server.receive_datagram(Peer::Ip(client), Transport::Udp, &input[..len], &mut out);
-            if out.gap.is_zero() {
+            if out.is_empty() && state.server.waiting() > 0 {
+                let (state, socket) = (Arc::clone(&state), Arc::clone(&socket));
+                tokio::spawn(async move {
+                    send(&socket, &state.waited_alone(Peer::Ip(client)).await, client).await;
+                });
+            } else if out.gap.is_zero() {
                 send_all(&socket, &out, client).await;
             } else {
                 // Others are served in the pauses.
@@ -65,13 +70,19 @@ pub(super) async fn serve(socket: UdpSocket, state: Arc<State>) -> io::Result<()
         let Ok(permit) = Arc::clone(&waiting).try_acquire_owned() else { continue };
         let (state, socket, message) = (Arc::clone(&state), Arc::clone(&socket), input[..len].to_vec());
         tokio::spawn(async move {
+            let working = Arc::clone(&state);
             let answered = tokio::task::spawn_blocking(move || {
-                state.work(left, Peer::Ip(client), Transport::Udp, &message)
+                working.work(left, Peer::Ip(client), Transport::Udp, &message)
             });
-            if let Ok(out) = answered.await {
-                send_all(&socket, &out, client).await;
-            }
+            let answered = answered.await;
             drop(permit);
+            match answered {
+                Ok(out) if out.is_empty() => {
+                    send(&socket, &state.waited_alone(Peer::Ip(client)).await, client).await;
+                }
+                Ok(out) => send_all(&socket, &out, client).await,
+                Err(_) => {}
+            }
         });
     }
 }
@@ -86,8 +97,11 @@ async fn send_all(socket: &tokio::net::UdpSocket, datagrams: &Datagrams, client:
     }
 }
 
-/// Sends a datagram; whether it arrives is the protocol's business.
+/// Sends a datagram, if there is one; whether it arrives is the protocol's business.
 async fn send(socket: &tokio::net::UdpSocket, datagram: &[u8], client: SocketAddr) {
+    if datagram.is_empty() {
+        return;
+    }
     if let Err(error) = socket.send_to(datagram, client).await {
         tracing::debug!(%error, %client, "NCP datagram not sent");
     }

@@ -86,15 +86,16 @@ async fn answer(
         // Parts of bursts in the order they come.
         let left = state.server.collect(peer, &call, &mut out);
         if left != Collected::Answered {
-            return work(
-                move || state.work(left, peer, Transport::Ipx, &call),
-                udp,
-                (station, client),
-                waiting,
-            );
+            let working = Arc::clone(&state);
+            let answer = move || working.work(left, peer, Transport::Ipx, &call);
+            return work(answer, state, udp, (station, client), waiting);
         }
     } else {
         state.server.receive_datagram(peer, Transport::Ipx, &call, &mut out);
+        if out.is_empty() && state.server.waiting() > 0 {
+            tokio::spawn(async move { send_waited(&state, &udp, station, client).await });
+            return;
+        }
         if out.gap.is_zero() {
             return send_all(&udp, &out, station, client).await;
         }
@@ -105,6 +106,7 @@ async fn answer(
 /// Answers where waiting for the volume holds up nobody else.
 fn work(
     answer: impl FnOnce() -> Datagrams + Send + 'static,
+    state: Arc<State>,
     udp: Arc<tokio::net::UdpSocket>,
     (station, client): (Address, SocketAddr),
     waiting: Arc<Semaphore>,
@@ -112,11 +114,22 @@ fn work(
     // The clients of what is too much ask again.
     let Ok(permit) = waiting.try_acquire_owned() else { return };
     tokio::spawn(async move {
-        if let Ok(out) = tokio::task::spawn_blocking(answer).await {
-            send_all(&udp, &out, station, client).await;
-        }
+        let answered = tokio::task::spawn_blocking(answer).await;
         drop(permit);
+        match answered {
+            Ok(out) if out.is_empty() => send_waited(&state, &udp, station, client).await,
+            Ok(out) => send_all(&udp, &out, station, client).await,
+            Err(_) => {}
+        }
     });
+}
+
+/// Sends the answer to a request that waits for a lock, when it is there.
+async fn send_waited(state: &State, udp: &tokio::net::UdpSocket, station: Address, client: SocketAddr) {
+    let answer = state.waited_alone(Peer::Ipx(station)).await;
+    if !answer.is_empty() {
+        send(udp, &answer, station, client).await;
+    }
 }
 
 /// The station of a client that registers: its address and port on IPv4, else a hash of them.

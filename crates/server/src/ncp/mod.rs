@@ -1,7 +1,11 @@
 //! The NCP front end: a volume served as a bindery server of NetWare's Core Protocol, on TCP and UDP at one port.
 
+#[cfg(test)]
+mod attribute_tests;
 mod datagrams;
 mod ipx;
+#[cfg(test)]
+mod lock_tests;
 mod options;
 mod streams;
 #[cfg(test)]
@@ -9,13 +13,15 @@ mod tests;
 mod volume;
 mod world;
 
+use std::collections::HashSet;
 use std::io;
 use std::net::{SocketAddr, TcpListener, UdpSocket};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use sharebench_ncp::security::signature::Transport;
-use sharebench_ncp::server::{Collected, Datagrams, Peer, Server};
+use sharebench_ncp::server::{Collected, Datagrams, Peer, Server, World};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
 
@@ -33,12 +39,17 @@ const ON_IPX: &str = "ncp-ipx";
 /// Free ports tried until one is free for TCP and UDP alike.
 const PORT_TRIES: usize = 20;
 
+/// How often a request that waits for a lock is looked at, at least.
+const LOOK: Duration = Duration::from_secs(1);
+
 /// What all tasks share.
 struct State {
     server: Server<ServedVolume, Wall>,
     /// Calls may wait for the volume, and are made off the threads that serve connections.
     blocks: bool,
     max_connections: usize,
+    /// Clients on datagrams whose requests wait for a lock.
+    awaited: Mutex<HashSet<Peer>>,
 }
 
 impl State {
@@ -51,6 +62,35 @@ impl State {
             Collected::Burst => self.server.execute_burst(peer, &mut out),
         }
         out
+    }
+
+    /// The answer to the last request of a client, when it waits for a lock; nothing at once when it does not.
+    async fn waited(&self, peer: Peer) -> Vec<u8> {
+        let mut out = Vec::new();
+        loop {
+            // What is given up between the question and the wait ends the wait.
+            let released = self.server.world().released();
+            let Some(until) = self.server.resume(peer, &mut out) else { return out };
+            let pause = until.saturating_sub(self.server.world().now());
+            // Late, released, or perhaps another wait by now: it is asked again.
+            let _ = tokio::time::timeout(pause.min(LOOK), released).await;
+        }
+    }
+
+    /// The same on datagrams, where each comes to a task of its own: one of them waits for a client, to the others there
+    /// is nothing.
+    async fn waited_alone(&self, peer: Peer) -> Vec<u8> {
+        let awaited = || self.awaited.lock().unwrap_or_else(PoisonError::into_inner);
+        while awaited().insert(peer) {
+            let answer = self.waited(peer).await;
+            awaited().remove(&peer);
+            // A wait that has begun meanwhile has found this one in its place.
+            let mut out = answer;
+            if !out.is_empty() || self.server.resume(peer, &mut out).is_none() {
+                return out;
+            }
+        }
+        Vec::new()
     }
 }
 
@@ -109,7 +149,7 @@ impl NcpServer {
         let threads = options.threads.max(1);
         let max_connections = usize::from(options.max_connections);
         let server = options.build(volume)?;
-        let state = Arc::new(State { server, blocks, max_connections });
+        let state = Arc::new(State { server, blocks, max_connections, awaited: Mutex::default() });
         let (stop, _) = watch::channel(false);
         let mut started = Self { protocol, addr, state, stop, threads: Vec::new() };
         started.start_threads(sockets, threads).map_err(|source| ServeError::Threads { protocol, source })?;

@@ -76,7 +76,7 @@ impl Slot {
         stream.set_nodelay(true)?;
         let mut partial = Vec::new();
         loop {
-            stream.readable().await?;
+            self.readable(&stream).await?;
             let unsent = match self.receive(&stream, &mut partial) {
                 Ok(Received::Closed) => return Ok(()),
                 Ok(Received::Answered(unsent)) => unsent,
@@ -86,6 +86,17 @@ impl Slot {
             };
             send(&stream, &unsent).await?;
         }
+    }
+
+    /// Returns when there is input; a request that waits for a lock is answered meanwhile.
+    async fn readable(&self, stream: &TcpStream) -> io::Result<()> {
+        if self.state.server.waiting() > 0 {
+            tokio::select! {
+                ready = stream.readable() => return ready,
+                answer = self.state.waited(self.peer) => send(stream, &answer).await?,
+            }
+        }
+        stream.readable().await
     }
 
     /// Takes what has come, and answers the messages that are whole now.

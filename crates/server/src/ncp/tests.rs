@@ -16,19 +16,19 @@ use sharebench_target::Secret;
 use super::*;
 use crate::{DeviceOptions, DeviceVolume, DirectoryOptions, DirectoryVolume, MemoryVolume, ServiceTime};
 
-const LOGIN: Login<'_> = Login { user: "lab", password: "Pass word" };
+pub(super) const LOGIN: Login<'_> = Login { user: "lab", password: "Pass word" };
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-fn options() -> NcpServerOptions {
+pub(super) fn options() -> NcpServerOptions {
     let users = vec![("lab".to_owned(), Secret::new("Pass word"))];
     NcpServerOptions { users, threads: 2, ..NcpServerOptions::default() }
 }
 
-fn start(volume: impl Volume + 'static, options: NcpServerOptions) -> NcpServer {
+pub(super) fn start(volume: impl Volume + 'static, options: NcpServerOptions) -> NcpServer {
     NcpServer::start("127.0.0.1:0".parse().unwrap(), Arc::new(volume), options).unwrap()
 }
 
-fn memory() -> MemoryVolume {
+pub(super) fn memory() -> MemoryVolume {
     MemoryVolume::new(64 << 20)
 }
 
@@ -36,21 +36,21 @@ fn with(signatures: Level) -> Options {
     Options { signatures, buffer: 8192, ..Options::default() }
 }
 
-async fn tcp(addr: SocketAddr, signatures: Level) -> Client<TcpCarrier> {
+pub(super) async fn tcp(addr: SocketAddr, signatures: Level) -> Client<TcpCarrier> {
     let carrier = TcpCarrier::connect(addr, TIMEOUT).unwrap();
     Client::connect(carrier, with(signatures)).await.unwrap()
 }
 
-async fn udp(addr: SocketAddr, signatures: Level) -> Client<UdpCarrier> {
+pub(super) async fn udp(addr: SocketAddr, signatures: Level) -> Client<UdpCarrier> {
     let carrier = UdpCarrier::connect(addr, TIMEOUT).unwrap();
     Client::connect(carrier, with(signatures)).await.unwrap()
 }
 
-fn path(names: &[&str]) -> Path {
+pub(super) fn path(names: &[&str]) -> Path {
     Path::new(space::LONG, names.iter().map(|name| name.as_bytes())).unwrap()
 }
 
-fn refusal<T: std::fmt::Debug>(result: Result<T, ClientError>) -> Completion {
+pub(super) fn refusal<T: std::fmt::Debug>(result: Result<T, ClientError>) -> Completion {
     match result {
         Err(ClientError::Refused { completion, .. }) => completion,
         other => panic!("{other:?}"),

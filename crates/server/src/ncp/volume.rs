@@ -1,8 +1,9 @@
 //! A volume of this crate as the NCP server wants it.
 
 use std::sync::Arc;
+use std::time::{Duration, UNIX_EPOCH};
 
-use sharebench_ncp::server::volume::{self, Entry, Node, Space};
+use sharebench_ncp::server::volume::{self, Change, Entry, Node, Space};
 use sharebench_ncp::wire::{Completion, DosTime};
 
 use crate::ncp::options::CommitPolicy;
@@ -13,13 +14,21 @@ use crate::{Attributes, NodeId, ROOT, SetAttributes, Volume, VolumeError};
 pub(super) struct ServedVolume {
     volume: Arc<dyn Volume>,
     commit: CommitPolicy,
+    read_only: bool,
 }
 
 impl ServedVolume {
     pub(super) fn new(volume: Arc<dyn Volume>, commit: CommitPolicy) -> Self {
-        Self { volume, commit }
+        // Nothing changes, unless even that is refused.
+        let nothing = volume.set_attributes(ROOT, &SetAttributes::default());
+        Self { volume, commit, read_only: nothing == Err(VolumeError::ReadOnly) }
     }
 }
+
+/// Permission bits to write.
+const WRITABLE: u32 = 0o222;
+/// Those that a file gets which is to be written again.
+const OWNER_WRITABLE: u32 = 0o200;
 
 /// What clients are told of a failure on a name.
 fn named(error: VolumeError) -> Completion {
@@ -62,6 +71,8 @@ fn entry(name: &str, attributes: &Attributes) -> Result<Entry, Completion> {
         size: if attributes.directory { 0 } else { attributes.size },
         created: moment(attributes.created),
         modified: moment(attributes.modified),
+        accessed: moment(attributes.accessed).date,
+        read_only: !attributes.directory && attributes.mode & WRITABLE == 0,
     })
 }
 
@@ -127,6 +138,32 @@ impl volume::Volume for ServedVolume {
     fn resize(&self, node: Node, size: u64) -> Result<(), Completion> {
         let size = SetAttributes { size: Some(size), ..SetAttributes::default() };
         self.volume.set_attributes(id(node), &size).map(|_| ()).map_err(opened)
+    }
+
+    fn parent(&self, directory: Node) -> Result<Node, Completion> {
+        let parent = self.volume.parent(id(directory)).map_err(named)?;
+        Node::try_from(parent.0).map_err(|_| Completion::DirectoryIoError)
+    }
+
+    fn is_read_only(&self) -> bool {
+        self.read_only
+    }
+
+    fn change(&self, node: Node, change: &Change) -> Result<(), Completion> {
+        let moment =
+            |seconds| u64::try_from(seconds).map(|since| UNIX_EPOCH + Duration::from_secs(since)).ok();
+        let mut wanted = SetAttributes {
+            modified: change.modified.and_then(moment),
+            accessed: change.accessed.and_then(moment),
+            ..SetAttributes::default()
+        };
+        if let Some(read_only) = change.read_only {
+            let mode = self.volume.attributes(id(node)).map_err(named)?.mode;
+            if read_only != (mode & WRITABLE == 0) {
+                wanted.mode = Some(if read_only { mode & !WRITABLE } else { mode | OWNER_WRITABLE });
+            }
+        }
+        self.volume.set_attributes(id(node), &wanted).map(|_| ()).map_err(named)
     }
 
     fn commit(&self, node: Node) -> Result<(), Completion> {

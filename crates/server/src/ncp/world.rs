@@ -7,6 +7,8 @@ use std::time::{Duration, Instant, SystemTime};
 use sharebench_ncp::server::World;
 use sharebench_ncp::wire::DosTime;
 use sharebench_ncp::wire::server_info::DateAndTime;
+use tokio::sync::Notify;
+use tokio::sync::futures::Notified;
 
 /// The machine's clocks, and randomness nobody can foresee.
 #[derive(Debug)]
@@ -14,11 +16,18 @@ pub(super) struct Wall {
     start: Instant,
     random: RandomState,
     keys: AtomicU64,
+    released: Notify,
 }
 
 impl Wall {
     pub(super) fn new() -> Self {
-        Self { start: Instant::now(), random: RandomState::new(), keys: AtomicU64::new(0) }
+        let released = Notify::new();
+        Self { start: Instant::now(), random: RandomState::new(), keys: AtomicU64::new(0), released }
+    }
+
+    /// Ready when a lock has been given up since this was called.
+    pub(super) fn released(&self) -> Notified<'_> {
+        self.released.notified()
     }
 }
 
@@ -54,5 +63,9 @@ impl World for Wall {
 
     fn now(&self) -> Duration {
         self.start.elapsed()
+    }
+
+    fn released(&self) {
+        self.released.notify_waiters();
     }
 }

@@ -1,0 +1,168 @@
+//! A process with our NCP and NFS servers over one volume in memory, and a bare echo; and how much it has used.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::Arc;
+use std::time::Instant;
+
+use sharebench_server::{
+    MemoryVolume, NcpServer, NcpServerOptions, NfsServer, NfsServerOptions, ROOT, Volume,
+};
+
+use crate::Failure;
+use crate::sample::{Meter, Sample, cpu};
+use crate::shape::{FILE_BYTES, Shape};
+
+/// Files of 1 MiB beside the large one.
+pub const FILES: u64 = 8;
+/// Bytes of a read of 4 KiB by NCP on TCP, unsigned, with 64-bit offsets: headers of carrier and packet, and the call.
+const REQUEST: usize = 16 + 6 + 16;
+/// Its reply: headers of carrier and packet, count and data.
+const REPLY: usize = 8 + 8 + 2 + 4096;
+
+/// What the process has used.
+pub struct Usage {
+    /// CPU time, user and kernel.
+    pub cpu_ns: u64,
+    /// Memory it has now.
+    pub rss_kib: u64,
+}
+
+/// The process; it ends with this.
+pub struct Served {
+    child: Child,
+    ask: ChildStdin,
+    answers: BufReader<ChildStdout>,
+    ports: Vec<u16>,
+}
+
+impl Served {
+    /// Starts it and waits until it serves.
+    pub fn start() -> Result<Self, Failure> {
+        let mut command = Command::new(std::env::current_exe()?);
+        command.args(["client", "ncp-server"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn()?;
+        let (Some(ask), Some(answers)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err("no pipes to the server".into());
+        };
+        let mut served = Self { child, ask, answers: BufReader::new(answers), ports: Vec::new() };
+        for word in served.line()?.split_whitespace() {
+            served.ports.push(word.parse()?);
+        }
+        if served.ports.len() == 3 { Ok(served) } else { Err("the server told no ports".into()) }
+    }
+
+    fn line(&mut self) -> Result<String, Failure> {
+        let mut line = String::new();
+        self.answers.read_line(&mut line)?;
+        Ok(line)
+    }
+
+    /// Where NCP is.
+    pub fn ncp(&self) -> String {
+        format!("ncp://127.0.0.1:{}/SHARE", self.ports[0])
+    }
+
+    /// Where NFSv3 is.
+    pub fn nfs(&self) -> String {
+        let port = self.ports[1];
+        format!("nfs://127.0.0.1:{port}/export?mountport={port}")
+    }
+
+    /// Where the echo is.
+    pub fn echo(&self) -> String {
+        format!("127.0.0.1:{}", self.ports[2])
+    }
+
+    /// What it has used so far.
+    pub fn usage(&mut self) -> Result<Usage, Failure> {
+        self.ask.write_all(b"\n")?;
+        let line = self.line()?;
+        let (cpu_ns, rss_kib) = line.trim().split_once(' ').ok_or("the server told no usage")?;
+        Ok(Usage { cpu_ns: cpu_ns.parse()?, rss_kib: rss_kib.parse()? })
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        // Gone already, or it goes now.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The process itself: tells its ports, and what it has used for every line it gets, until there are none.
+pub fn serve() -> Result<(), Failure> {
+    raise_files()?;
+    let volume = MemoryVolume::new((FILE_BYTES + (FILES + 1) * (1 << 20)) * 2);
+    let mut files: Vec<(String, u64)> = (0..FILES).map(|number| (format!("file{number}"), 1 << 20)).collect();
+    files.push(("data".to_owned(), FILE_BYTES));
+    for (name, bytes) in files {
+        let node = volume.create(ROOT, &name, 0o644)?.node;
+        for offset in (0..bytes).step_by(1 << 20) {
+            volume.write(node, offset, &[7; 1 << 20], false)?;
+        }
+    }
+    let volume: Arc<dyn Volume> = Arc::new(volume);
+    let any: SocketAddr = "127.0.0.1:0".parse()?;
+    let ncp = NcpServer::start(any, Arc::clone(&volume), NcpServerOptions::default())?;
+    let nfs = NfsServer::start(any, volume, NfsServerOptions::default())?;
+    let echo = TcpListener::bind(any)?;
+    println!("{} {} {}", ncp.addr().port(), nfs.addr().port(), echo.local_addr()?.port());
+    std::thread::spawn(move || answer(&echo));
+    for line in std::io::stdin().lines() {
+        line?;
+        println!("{} {}", cpu().as_nanos(), rss_kib());
+    }
+    Ok(())
+}
+
+fn rss_kib() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
+}
+
+/// Takes requests and gives replies of the sizes of a read, one client after another.
+fn answer(listener: &TcpListener) {
+    for stream in listener.incoming().flatten() {
+        // The client has gone.
+        let _ = echo_on(stream);
+    }
+}
+
+fn echo_on(mut stream: TcpStream) -> std::io::Result<()> {
+    stream.set_nodelay(true)?;
+    let (mut request, reply) = ([0; REQUEST], vec![7; REPLY]);
+    loop {
+        stream.read_exact(&mut request)?;
+        stream.write_all(&reply)?;
+    }
+}
+
+/// The client of the echo.
+pub fn echo(addr: &str, shape: &Shape) -> Result<Sample, Failure> {
+    let mut stream = TcpStream::connect(addr)?;
+    stream.set_nodelay(true)?;
+    let (request, mut reply) = ([7; REQUEST], vec![0; REPLY]);
+    let mut meter = Meter::start(shape);
+    while !meter.is_over() {
+        stream.write_all(&request)?;
+        stream.read_exact(&mut reply)?;
+        meter.completed(Instant::now());
+    }
+    meter.sample()
+}
+
+/// As many open files as the system lets this process have.
+pub fn raise_files() -> Result<(), Failure> {
+    // SAFETY: both calls get a valid rlimit; getrlimit fills it.
+    let raised = unsafe {
+        let mut limit: libc::rlimit = std::mem::zeroed();
+        libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit);
+        limit.rlim_cur = limit.rlim_max;
+        libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit)
+    };
+    if raised == 0 { Ok(()) } else { Err(std::io::Error::last_os_error().into()) }
+}

@@ -1,0 +1,86 @@
+//! What is known of a file: attributes and moments, asked for and changed; and copies on the server.
+
+use super::carrier::Carrier;
+use super::exchange::{Client, wire};
+use super::files::near;
+use super::{ClientError, File, Path};
+use crate::wire::dos::attribute;
+use crate::wire::file::{CopiedBytes, CopyFile};
+use crate::wire::large::{CopiedLarge, CopyLarge};
+use crate::wire::name_space::{ModifyInfo, ObtainInfo, change};
+use crate::wire::{Codec, DosTime, FileHandle, Info, NamedInfo, Reader, ReturnMask};
+
+/// What is to change; the rest stays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Modification {
+    /// A file that nobody may write, rename or delete.
+    pub read_only: Option<bool>,
+    /// When it was modified last.
+    pub modified: Option<DosTime>,
+    /// DOS date it was used last.
+    pub accessed: Option<u16>,
+}
+
+impl<C: Carrier> Client<C> {
+    /// All that the server tells of a name.
+    pub async fn info(&mut self, path: &Path) -> Result<Info, ClientError> {
+        const STEP: &str = "obtain information";
+        let call = ObtainInfo {
+            space: path.space,
+            answer_space: path.space,
+            search: super::names::EVERYTHING,
+            mask: ReturnMask::ALL,
+            extended: 0,
+            path: path.absolute().map_err(wire(STEP))?,
+        };
+        let data = self.call(STEP, &call.into()).await?;
+        NamedInfo::get(call.mask, &mut Reader::new(data)).map(|named| named.info).map_err(wire(STEP))
+    }
+
+    /// Changes what is known of a file.
+    pub async fn modify(&mut self, path: &Path, wanted: &Modification) -> Result<(), ClientError> {
+        const STEP: &str = "modify information";
+        let bit = |is: bool, bits: u32| if is { bits } else { 0 };
+        let mask = bit(wanted.read_only.is_some(), change::ATTRIBUTES)
+            | bit(wanted.modified.is_some(), change::MODIFIED_DATE | change::MODIFIED_TIME)
+            | bit(wanted.accessed.is_some(), change::ACCESSED);
+        let call = ModifyInfo {
+            space: path.space,
+            search: super::names::EVERYTHING,
+            change: mask,
+            attributes: bit(wanted.read_only == Some(true), attribute::READ_ONLY),
+            created: DosTime::default(),
+            creator: 0,
+            modified: wanted.modified.unwrap_or_default(),
+            modifier: 0,
+            archived: DosTime::default(),
+            archiver: 0,
+            accessed: wanted.accessed.unwrap_or_default(),
+            grant: 0,
+            revoke: 0,
+            max_space: 0,
+            path: path.absolute().map_err(wire(STEP))?,
+        };
+        self.call(STEP, &call.into()).await.map(|_| ())
+    }
+
+    /// Copies from file to file on the server and tells how much it has copied, which may be less than `count`.
+    pub async fn copy(
+        &mut self,
+        (source, source_offset): (File, u64),
+        (target, target_offset): (File, u64),
+        count: u32,
+    ) -> Result<u64, ClientError> {
+        const STEP: &str = "copy";
+        let (source, target) = (FileHandle::of_name_space(source.0), FileHandle::of_name_space(target.0));
+        if self.large {
+            let call = CopyLarge { source, target, source_offset, target_offset, count: u64::from(count) };
+            let data = self.call(STEP, &call.into()).await?;
+            return CopiedLarge::decode(data).map(|reply| reply.count).map_err(wire(STEP));
+        }
+        let (source_offset, target_offset) = (near(STEP, source_offset)?, near(STEP, target_offset)?);
+        let call = CopyFile { source, target, source_offset, target_offset, count };
+        let data = self.call(STEP, &call.into()).await?;
+        CopiedBytes::decode(data).map(|reply| u64::from(reply.count)).map_err(wire(STEP))
+    }
+}

@@ -1,0 +1,75 @@
+//! Locks on ranges of open files.
+
+use std::time::Duration;
+
+use super::carrier::Carrier;
+use super::exchange::Client;
+use super::files::near;
+use super::{ClientError, File};
+use crate::wire::large::{ClearLarge, LockLarge};
+use crate::wire::lock::{ClearRecord, LockRecord, Range, flag};
+use crate::wire::{Completion, FileHandle, Request};
+
+/// Ticks of a second (ncp.md 3.3).
+const TICKS: u128 = 18;
+
+/// What a lock keeps others from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lock {
+    /// Reading and writing.
+    Exclusive,
+    /// Writing.
+    Shared,
+}
+
+impl<C: Carrier> Client<C> {
+    /// Locks `length` bytes, at least one, from `start` on; false when another connection has locked some of them and
+    /// does not give them up within `patience`. The server counts in ticks of 1/18 s, an hour of them at most.
+    pub async fn lock(
+        &mut self,
+        file: File,
+        (start, length): (u64, u64),
+        lock: Lock,
+        patience: Duration,
+    ) -> Result<bool, ClientError> {
+        const STEP: &str = "lock";
+        let flag = if lock == Lock::Exclusive { flag::EXCLUSIVE } else { flag::SHARED };
+        let ticks = (patience.as_nanos() * TICKS).div_ceil(1_000_000_000);
+        let timeout = u16::try_from(ticks).unwrap_or(u16::MAX);
+        let call: Request<'_> = if self.large {
+            LockLarge { flag: u32::from(flag), file: file.0, start, length, timeout: u32::from(timeout) }
+                .into()
+        } else {
+            let Range { file, start, length } = near_range(STEP, file, (start, length))?;
+            LockRecord { flag, file, start, length, timeout }.into()
+        };
+        self.begin(STEP, &call);
+        self.extend(Duration::from_secs(1) * u32::from(timeout) / TICKS as u32);
+        match self.finish().await {
+            Ok(_) => Ok(true),
+            // Each call has a code of its own for a lock that another has (ncp.md 3.3).
+            Err(ClientError::Refused {
+                completion: Completion::LockWait | Completion::LockTimeout | Completion::BadStation,
+                ..
+            }) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Gives up exactly what [`Self::lock`] has locked.
+    pub async fn unlock(&mut self, file: File, (start, length): (u64, u64)) -> Result<(), ClientError> {
+        const STEP: &str = "unlock";
+        let call: Request<'_> = if self.large {
+            ClearLarge { file: file.0, start, length }.into()
+        } else {
+            ClearRecord { range: near_range(STEP, file, (start, length))? }.into()
+        };
+        self.call(STEP, &call).await.map(|_| ())
+    }
+}
+
+/// A range for calls that have 32 bits for it.
+fn near_range(step: &'static str, file: File, (start, length): (u64, u64)) -> Result<Range, ClientError> {
+    let file = FileHandle::of_name_space(file.0);
+    Ok(Range { file, start: near(step, start)?, length: near(step, length)? })
+}

@@ -1,0 +1,161 @@
+//! Attributes, moments, rights, handles, searches and copies, call by call.
+
+use super::tests::{ask, login, server};
+use super::*;
+use crate::wire::tests::hex;
+
+/// Calls of one client that has logged in.
+struct Calls {
+    server: Server<MemoryVolume, super::tests::Still>,
+    sequence: u8,
+}
+
+impl Calls {
+    fn new() -> Self {
+        let server = server();
+        login(&server, "00");
+        let mut calls = Self { server, sequence: 4 };
+        for name in ["5359533a41", "5359533a4142"] {
+            let len = name.len() / 2;
+            assert_eq!(calls.done(&format!("43 00 00 {len:02x} {name}")), 0);
+        }
+        calls
+    }
+
+    /// Completion code, and data.
+    fn call(&mut self, call: &str) -> (u8, Vec<u8>) {
+        self.sequence += 1;
+        let out = ask(&self.server, 1, &format!("2222{:02x}010100{call}", self.sequence));
+        (out[6], out[8..].to_vec())
+    }
+
+    fn done(&mut self, call: &str) -> u8 {
+        self.call(call).0
+    }
+
+    /// The information block of SYS:A from its attributes on.
+    fn info(&mut self) -> Vec<u8> {
+        let (done, info) = self.call("5706 00 00 0600 ff0f 0000 00 00000000 ff 02 03535953 0141");
+        assert_eq!(done, 0);
+        info
+    }
+}
+
+#[test]
+fn a_read_only_file_is_not_written_renamed_or_erased() {
+    let mut calls = Calls::new();
+    assert_eq!(calls.done("42 00 000001000000"), 0);
+    assert_eq!(calls.done("46 01 00 06 05 5359533a41"), 0);
+    assert_eq!(calls.info()[4..8], hex("21000000"));
+    let refused = [
+        ("4c 00 06 03 05 5359533a41", 0x94),
+        ("43 00 00 05 5359533a41", 0x94),
+        ("44 00 06 05 5359533a41", 0x90),
+        ("44 00 06 05 5359533aaa", 0x8F),
+        ("45 00 06 05 5359533a41 00 05 5359533a5a", 0x90),
+        ("5708 00 00 0600 00 00000000 ff 02 03535953 0141", 0x90),
+        ("46 02 00 06 05 5359533a41", 0x8C),
+        ("46 00 00 06 05 5359533a5a", 0xFF),
+    ];
+    for (call, completion) in refused {
+        assert_eq!(calls.done(call), completion, "{call}");
+    }
+    let (done, opened) = calls.call("4c 00 06 01 05 5359533a41");
+    assert_eq!((done, opened[22]), (0, 0x21));
+    assert_eq!(calls.done("46 20 00 06 06 5359533a 41bf"), 0, "a pattern with its high bit");
+    assert_eq!(calls.done("44 00 06 05 5359533a41"), 0);
+}
+
+/// ncp.md 3.2, 3.4: time before date in 0x4B, date before time in 87/7.
+#[test]
+fn moments_are_set_and_told_by_every_call() {
+    let mut calls = Calls::new();
+    assert_eq!(calls.done("4b 00 000001000000 0e65 5d75"), 0);
+    assert_eq!(calls.info()[28..32], hex("650e 755d"));
+    let modify = |change: &str| {
+        format!(
+            "5707 00 00 0600 {change} 01000000 21000000 00000000 0000210c 00000000 00000000 00000000 7a5d 0000 0000
+            00000000 00 00000000 ff 02 03535953 0141"
+        )
+    };
+    assert_eq!(calls.done(&modify("00080000")), 0, "the date of access");
+    assert_eq!(calls.done(&modify("00020000")), 0, "the time alone");
+    let info = calls.info();
+    assert_eq!((&info[28..32], &info[36..38]), (&hex("210c 755d")[..], &hex("7a5d")[..]));
+    assert_eq!(info[4..8], hex("20000000"));
+    assert_eq!(calls.done(&modify("02010000")), 0xFF, "0000 is no date");
+    assert_eq!(calls.done(&modify("02000000")), 0);
+    assert_eq!(calls.done(&modify("dc040000")), 0, "what is not kept is passed over");
+    assert_eq!(calls.info()[4..8], hex("21000000"));
+    for refused in ["00100000", "00200000"] {
+        assert_eq!(calls.done(&modify(refused)), 0x8C);
+    }
+    assert_eq!(calls.done("4b 00 000001000000 ffff ffff"), 0xFF, "no moment");
+    assert_eq!(calls.done("4b 00 000009000000 0e65 5d75"), 0x88);
+    let (done, found) = calls.call("40 ffff 00 06 05 5359533a41");
+    assert_eq!((done, &found[24..]), (0, &hex("0021 5d7a 5d75 0c21")[..]));
+}
+
+#[test]
+fn handles_are_pointed_elsewhere_and_tell_where_they_point() {
+    let mut calls = Calls::new();
+    assert_eq!(calls.done("16 000a 0a 00 ff 06 5359533a4431"), 0);
+    assert_eq!(calls.done("16 000d 0a 00 ff 09 5359533a44315c4432"), 0);
+    let (done, made) = calls.call("16 0008 16 00 54 04 5359533a");
+    assert_eq!((done, &made[..]), (0, &[1, 0xDF][..]));
+    assert_eq!(calls.call("16 0002 01 01"), (0, b"\x04SYS:".to_vec()));
+    assert_eq!(calls.done("16 000a 00 01 00 06 5359533a4431"), 0);
+    assert_eq!(calls.done("16 0006 00 01 01 02 4432"), 0, "from itself");
+    assert_eq!(calls.call("16 0002 01 01"), (0, b"\x09SYS:D1/D2".to_vec()));
+    assert_eq!(calls.call("16 0003 03 01 00"), (0, vec![0xDF]));
+    assert_eq!((calls.done("16 0003 03 09 00"), calls.done("16 0002 01 09")), (0x9B, 0x9B));
+    assert_eq!(calls.done("16 0006 00 09 01 02 4432"), 0x9C, "there is none in it");
+    assert_eq!(calls.done("16 000c 0f 00 06 5359533a4431 02 4433"), 0);
+    assert_eq!(calls.call("16 0002 01 01"), (0, b"\x09SYS:D3/D2".to_vec()));
+    assert_eq!(calls.done("16 000c 0f 00 06 5359533a4433 02 2e2e"), 0x9E);
+    assert_eq!(calls.done("16 000b 0f 00 05 5359533a41 02 5a5a"), 0x9C, "a file");
+    assert_eq!(calls.done("18"), 0);
+    assert_eq!(calls.done("16 0002 01 01"), 0x9B, "gone with its task");
+    assert_eq!((calls.call("15 0001 0b"), calls.call("15 0001 01")), ((0, vec![0]), (0, vec![0])));
+}
+
+#[test]
+fn a_search_by_0x40_goes_through_patterns_in_every_form() {
+    for pattern in ["2a", "aa", "aaaeaa", "ff2a", "41bf", "2a2e2a"] {
+        let mut calls = Calls::new();
+        let (mut sequence, mut names) = ("ffff".to_owned(), Vec::new());
+        loop {
+            let len = 4 + pattern.len() / 2;
+            let (done, found) = calls.call(&format!("40 {sequence} 00 06 {len:02x} 5359533a{pattern}"));
+            if done != 0 {
+                assert_eq!(done, 0xFF);
+                break;
+            }
+            sequence = format!("{:02x}{:02x}", found[0], found[1]);
+            names.push(found[4..6].to_vec());
+        }
+        assert_eq!(names, [b"A\0", b"AB"], "{pattern}");
+        assert_eq!(calls.done("40 4444 00 06 05 5359533a2a"), 0xA1, "a place it has never come to");
+    }
+}
+
+#[test]
+fn files_are_copied_on_the_server_and_read_and_written_by_long_calls() {
+    let mut calls = Calls::new();
+    assert_eq!(calls.done("5749 01000000 0000000000000001 00000003 414243"), 0);
+    assert_eq!(calls.call("5748 01000000 0000000000000001 ffffffff"), (0, b"\0\0\0\x03ABC".to_vec()));
+    let copied = calls.call("4a 00 000001000000 000002000000 00000000 00000005 ffffffff");
+    assert_eq!(copied, (0, vec![0, 0, 0, 4]));
+    assert_eq!(calls.call("48 00 000002000000 00000000 0010"), (0, b"\0\x09\0\0\0\0\0\0ABC".to_vec()));
+    let far = "5746 000002000000 000001000000 0000000000000006 0000000100000000 0000000000000003";
+    assert_eq!(calls.call(far), (0, vec![0, 0, 0, 0, 0, 0, 0, 3]));
+    let read = calls.call("5748 01000000 0000000100000000 00000010");
+    assert_eq!(read, (0, b"\0\0\0\x03ABC".to_vec()));
+    assert_eq!(calls.done("4a 00 000001000000 000001000000 00000000 00000001 00000002"), 0xFF, "into itself");
+    assert_eq!(calls.done("4a 00 000001000000 000009000000 00000000 00000001 00000002"), 0x88);
+    assert_eq!(calls.done("4c 00 06 01 05 5359533a41"), 0);
+    assert_eq!(calls.done("4a 00 000002000000 000003000000 00000000 00000001 00000002"), 0x94);
+    assert_eq!(calls.done("5749 01000000 0000000000000001 ffffffff 414243"), 0xFF, "cut off");
+    assert_eq!(calls.done("5749 01000000 0000000000000001 00000000"), 0);
+    assert_eq!(calls.call("5742 01000000").1, hex("0300000001000000"), "and its size stays");
+}

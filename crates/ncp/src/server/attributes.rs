@@ -1,0 +1,79 @@
+//! Attributes and moments of files: what a Unix file keeps of them is changed, and what it does not is refused or, where
+//! clients set it along with the rest, passed over.
+
+use super::Shared;
+use super::connection::{Connection, Directory};
+use super::names::NameSpace;
+use super::trees::for_each_file;
+use super::volume::{Change, Entry, Volume, VolumeResult};
+use crate::wire::dos::attribute;
+use crate::wire::file::{SetFileAttributes, SetFileTime};
+use crate::wire::name_space::{ModifyInfo, change};
+use crate::wire::{Completion, DosTime};
+
+/// Attributes that are passed over: they ask for nothing that a client would miss.
+const OVER: u32 = attribute::ARCHIVE | attribute::SHAREABLE;
+
+/// What attributes ask for, if it can be kept.
+fn kept(entry: &Entry, attributes: u32) -> VolumeResult<Option<bool>> {
+    let own = if entry.directory { attribute::DIRECTORY } else { attribute::READ_ONLY };
+    if attributes & !(own | OVER) != 0 {
+        return Err(Completion::NoModifyRights);
+    }
+    Ok((!entry.directory).then_some(attributes & attribute::READ_ONLY != 0))
+}
+
+fn unix(moment: DosTime) -> VolumeResult<i64> {
+    moment.to_unix().ok_or(Completion::Failure)
+}
+
+/// 0x46: the files that a path with wildcards names.
+pub fn set<V: Volume>(
+    shared: &Shared<V>,
+    connection: &Connection,
+    call: &SetFileAttributes<'_>,
+) -> VolumeResult<()> {
+    let files: (Directory, &[u8]) = shared.split(connection, call.directory, &call.path)?;
+    for_each_file(shared, files, |volume, entry| {
+        let read_only = kept(entry, u32::from(call.attributes))?;
+        volume.change(entry.node, &Change { read_only, ..Change::default() })
+    })
+}
+
+/// 0x4B.
+pub fn set_time<V: Volume>(
+    shared: &Shared<V>,
+    connection: &Connection,
+    call: &SetFileTime,
+) -> VolumeResult<()> {
+    let place = connection.file(call.file.short())?.place;
+    let modified = Some(unix(call.modified)?);
+    shared.volume(place.volume)?.change(place.node, &Change { modified, ..Change::default() })
+}
+
+/// 87/7: the mask says what of it counts.
+pub fn modify<V: Volume>(
+    shared: &Shared<V>,
+    connection: &Connection,
+    call: &ModifyInfo<'_>,
+) -> VolumeResult<()> {
+    let place = shared.place_of(connection, NameSpace::of(call.space)?, &call.path)?;
+    let entry = shared.entry(&place)?;
+    let has = |bits: u32| call.change & bits != 0;
+    if has(change::RIGHTS | change::MAX_SPACE) {
+        return Err(Completion::NoModifyRights);
+    }
+    let mut wanted = Change::default();
+    if has(change::ATTRIBUTES) {
+        wanted.read_only = kept(&entry, call.attributes)?;
+    }
+    if has(change::MODIFIED_DATE | change::MODIFIED_TIME) {
+        let date = if has(change::MODIFIED_DATE) { call.modified.date } else { entry.modified.date };
+        let time = if has(change::MODIFIED_TIME) { call.modified.time } else { entry.modified.time };
+        wanted.modified = Some(unix(DosTime { date, time })?);
+    }
+    if has(change::ACCESSED) {
+        wanted.accessed = Some(unix(DosTime { date: call.accessed, time: 0 })?);
+    }
+    shared.volume(place.directory.volume)?.change(entry.node, &wanted)
+}

@@ -1,0 +1,203 @@
+//! Calls that lock ranges of files. One that cannot have its lock at once waits without holding up anything: its answer
+//! comes later, when the lock is there or its time is over (ncp.md 3.3).
+
+use std::time::Duration;
+
+use super::connection::Connection;
+use super::execute::Context;
+use super::in_use::{Bytes, Waiting};
+use super::packet::Packet;
+use super::records::{Goal, Logged};
+use super::volume::{Volume, VolumeResult};
+use super::{Peer, Server, World, answer, lock};
+use crate::security::signature::Transport;
+use crate::wire::lock::{Range, flag};
+use crate::wire::packet::{ClientHeader, ServerHeader};
+use crate::wire::{Codec, Completion, Request, ShortHandle};
+
+/// Longest wait: what 16 bits of ticks can ask for.
+const MOST_TICKS: u32 = u16::MAX as u32;
+/// Most requests that wait at a time: all of them are looked at whenever a lock is given up.
+const MOST_WAITING: usize = 1000;
+/// Ticks of a second (ncp.md 3.3).
+const TICKS: u32 = 18;
+/// Pause before a connection that is at work is looked at again.
+const BUSY: Duration = Duration::from_millis(10);
+
+/// A request that waits for a lock.
+#[derive(Debug)]
+pub struct Wait {
+    goal: Goal,
+    shared: bool,
+    until: Duration,
+    /// What the client gets when that has passed.
+    late: Completion,
+    /// The request, once the server has put it aside.
+    asked: Option<(ClientHeader, Transport)>,
+    _waiting: Waiting,
+}
+
+/// A range to be locked, as all calls for that ask for it.
+struct Ask {
+    file: ShortHandle,
+    flag: u32,
+    range: (u64, u64),
+    ticks: u32,
+    late: Completion,
+}
+
+/// Locks, unlocks and sets of them; other calls are not known here.
+pub fn execute(
+    connection: &mut Connection,
+    context: &Context<'_>,
+    request: &Request<'_>,
+) -> VolumeResult<()> {
+    // The calls differ in what they say of a lock that another has.
+    let (classic, newer, large) = (Completion::LockTimeout, Completion::LockWait, Completion::BadStation);
+    match request {
+        Request::LockRecord(call) => {
+            let range = (u64::from(call.start), u64::from(call.length));
+            let (file, flag, ticks) = (call.file.short(), u32::from(call.flag), u32::from(call.timeout));
+            lock_range(connection, context, &Ask { file, flag, range, ticks, late: classic })
+        }
+        Request::LockRecordNew(call) => {
+            let range = (u64::from(call.start), u64::from(call.length));
+            let (file, flag, ticks) = (call.file.short(), u32::from(call.flag), u32::from(call.timeout));
+            lock_range(connection, context, &Ask { file, flag, range, ticks, late: newer })
+        }
+        Request::LockLarge(call) => {
+            let (file, flag, ticks) = (call.file, call.flag, call.timeout);
+            let range = (call.start, call.length);
+            lock_range(connection, context, &Ask { file, flag, range, ticks, late: large })
+        }
+        Request::LockRecordSet(call) => {
+            lock_or_wait(connection, context, set(context, call.flag), u32::from(call.timeout), classic)
+        }
+        Request::LockRecordSetNew(call) => {
+            lock_or_wait(connection, context, set(context, call.flag), u32::from(call.timeout), newer)
+        }
+        Request::ReleaseRecord(call) => give_up_near(connection, &call.range, false),
+        Request::ClearRecord(call) => give_up_near(connection, &call.range, true),
+        Request::ReleaseLarge(call) => give_up(connection, call.file, (call.start, call.length), false),
+        Request::ClearLarge(call) => give_up(connection, call.file, (call.start, call.length), true),
+        Request::ReleaseRecordSet(_) => {
+            connection.records.release_set(context.task, false);
+            Ok(())
+        }
+        Request::ClearRecordSet(_) => {
+            connection.records.release_set(context.task, true);
+            Ok(())
+        }
+        _ => Err(Completion::UnknownFunction),
+    }
+}
+
+/// All that the task has logged, shared if the flag says so and against all others if not.
+const fn set(context: &Context<'_>, flag: u8) -> (Goal, bool) {
+    (Goal::Set(context.task), flag == flag::SHARED)
+}
+
+fn lock_range(connection: &mut Connection, context: &Context<'_>, ask: &Ask) -> VolumeResult<()> {
+    let place = connection.file(ask.file)?.place;
+    let (start, length) = ask.range;
+    let bytes = Bytes::new(start, length).ok_or(Completion::Failure)?;
+    let range = Logged { place, file: u32::from_le_bytes(ask.file.0), bytes, task: context.task, held: None };
+    let shared = match u8::try_from(ask.flag) {
+        Ok(flag::LOG_ONLY) => return connection.records.log(range),
+        Ok(flag::EXCLUSIVE) => false,
+        Ok(flag::SHARED) => true,
+        _ => return Err(Completion::Failure),
+    };
+    lock_or_wait(connection, context, (Goal::Range(range), shared), ask.ticks, ask.late)
+}
+
+/// Locks at once, or notes that the request waits.
+fn lock_or_wait(
+    connection: &mut Connection,
+    context: &Context<'_>,
+    (goal, shared): (Goal, bool),
+    ticks: u32,
+    late: Completion,
+) -> VolumeResult<()> {
+    if connection.records.lock(goal, shared)? {
+        return Ok(());
+    }
+    if ticks > 0 && connection.records.in_use().waiting() < MOST_WAITING {
+        let until = context.world.now() + Duration::from_secs(1) * ticks.min(MOST_TICKS) / TICKS;
+        let waiting = Waiting::new(connection.records.in_use());
+        connection.wait = Some(Wait { goal, shared, until, late, asked: None, _waiting: waiting });
+    }
+    Err(late)
+}
+
+fn give_up_near(connection: &mut Connection, range: &Range, forget: bool) -> VolumeResult<()> {
+    let bytes = (u64::from(range.start), u64::from(range.length));
+    give_up(connection, range.file.short(), bytes, forget)
+}
+
+fn give_up(
+    connection: &mut Connection,
+    file: ShortHandle,
+    (start, length): (u64, u64),
+    forget: bool,
+) -> VolumeResult<()> {
+    connection.file(file)?;
+    let bytes = Bytes::new(start, length).ok_or(Completion::Failure)?;
+    connection.records.release(u32::from_le_bytes(file.0), bytes, forget)
+}
+
+impl<V: Volume, W: World> Server<V, W> {
+    /// The answer to a request that waited for a lock, when the lock is there or its time is over; else until when to
+    /// wait for [`World::released`] before asking again. Nothing at all of a client that does not wait.
+    pub fn resume(&self, peer: Peer, out: &mut Vec<u8>) -> Option<Duration> {
+        if self.shared.in_use.waiting() == 0 {
+            return None;
+        }
+        let known = lock(&self.table).get(peer)?;
+        let now = self.world.now();
+        // At work on another request, which may have ended the wait.
+        let Ok(mut connection) = known.connection.try_lock() else { return Some(now + BUSY) };
+        let wait = connection.wait.take()?;
+        let (header, transport) = wait.asked?;
+        let completion = match connection.records.lock(wait.goal, wait.shared) {
+            Ok(true) => Completion::Success,
+            Ok(false) if now < wait.until => {
+                let until = wait.until;
+                connection.wait = Some(wait);
+                return Some(until);
+            }
+            Ok(false) => wait.late,
+            Err(completion) => completion,
+        };
+        Self::answer_late(&mut connection, (header, transport), completion, out);
+        None
+    }
+
+    /// Puts a request aside that waits for a lock.
+    pub(super) fn put_aside(connection: &mut Connection, packet: &Packet<'_>) -> bool {
+        let Some(wait) = &mut connection.wait else { return false };
+        wait.asked = Some((packet.header, packet.transport));
+        true
+    }
+
+    /// Ends a wait, because the client has begun something else. On TCP, where each request has its answer in turn, that
+    /// of the wait comes first.
+    pub(super) fn end_wait(connection: &mut Connection, out: &mut Vec<u8>) {
+        let Some(wait) = connection.wait.take() else { return };
+        if let Some(asked @ (_, Transport::Tcp)) = wait.asked {
+            Self::answer_late(connection, asked, wait.late, out);
+        }
+    }
+
+    fn answer_late(
+        connection: &mut Connection,
+        (header, transport): (ClientHeader, Transport),
+        completion: Completion,
+        out: &mut Vec<u8>,
+    ) {
+        let start = out.len();
+        let header = ServerHeader::reply(&header, completion);
+        answer(transport, connection.signer.as_ref(), out, |out| ServerHeader::put(&header, out));
+        Self::remember(connection, transport, &out[start..]);
+    }
+}

@@ -1,0 +1,133 @@
+//! The client on any replies: no panic, no wait without end, and no more data than it asked for.
+
+use std::io;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use sharebench_ncp::client::{
+    Access, BurstOptions, Carrier, Client, ClientError, Lock, Login, Options, Path, block_on,
+};
+use sharebench_ncp::security::level::Level;
+use sharebench_ncp::security::signature::Transport;
+
+/// Gives the input for replies. Each is a byte that says what, a length, and so many bytes.
+struct Scripted<'i> {
+    transport: Transport,
+    now: Duration,
+    sent: Vec<u8>,
+    rest: &'i [u8],
+    message: Vec<u8>,
+}
+
+impl Scripted<'_> {
+    /// The next reply, made to fit the request if the input says so.
+    fn next(&mut self) -> Option<()> {
+        let [what, len, behind @ ..] = self.rest else { return None };
+        let (bytes, rest) = behind.split_at(usize::from(*len).min(behind.len()));
+        self.rest = rest;
+        let tcp = self.transport == Transport::Tcp;
+        let start = if tcp { 16 } else { 0 };
+        let header: [u8; 6] = *self.sent.get(start..)?.first_chunk()?;
+        self.message.clear();
+        match what % 4 {
+            0 | 1 if header[..2] == [0x77; 2] => {
+                // A packet of the burst connection, from the other side.
+                self.message.extend_from_slice(self.sent.get(..36)?);
+                let (source, other) = (self.sent.get(4..8)?.to_vec(), self.sent.get(8..12)?.to_vec());
+                self.message[4..8].copy_from_slice(&other);
+                self.message[8..12].copy_from_slice(&source);
+                let (own, data) = bytes.split_at(bytes.len().min(13));
+                for (at, byte) in [2, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35].iter().zip(own) {
+                    self.message[*at] = *byte;
+                }
+                self.message.extend_from_slice(data);
+            }
+            0 | 1 => {
+                let kind = if what % 4 == 0 { [0x33; 2] } else { [0x99; 2] };
+                let [_, _, sequence, low, task, high] = header;
+                // A create gets the number 1.
+                let connection = if [low, high] == [0xFF; 2] { [1, 0] } else { [low, high] };
+                let completion = if what & 4 == 0 { 0 } else { what >> 3 | 0x80 };
+                let [low, high] = connection;
+                let head = [kind[0], kind[1], sequence, low, task, high, completion, 0];
+                if tcp {
+                    let len = (8 + head.len() + bytes.len()) as u32;
+                    self.message.extend_from_slice(b"tNcP");
+                    self.message.extend_from_slice(&len.to_be_bytes());
+                }
+                self.message.extend_from_slice(&head);
+                self.message.extend_from_slice(bytes);
+            }
+            // Long replies out of short inputs.
+            2 => self.message.extend(bytes.iter().cycle().take(bytes.len() * 40)),
+            _ => self.message.extend_from_slice(bytes),
+        }
+        Some(())
+    }
+}
+
+impl Carrier for Scripted<'_> {
+    fn transport(&self) -> Transport {
+        self.transport
+    }
+
+    fn now(&self) -> Duration {
+        self.now
+    }
+
+    fn poll_send(&mut self, _: &mut Context<'_>, message: &[u8], _: Duration) -> Poll<io::Result<()>> {
+        self.sent.clear();
+        self.sent.extend_from_slice(message);
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_receive(&mut self, _: &mut Context<'_>, until: Duration) -> Poll<io::Result<bool>> {
+        let came = self.next().is_some();
+        self.now = if came { self.now + Duration::from_millis(1) } else { until.max(self.now) };
+        Poll::Ready(Ok(came))
+    }
+
+    fn message(&self) -> &[u8] {
+        &self.message
+    }
+}
+
+/// The first byte chooses transport, signatures and bursts.
+pub fn run(input: &[u8]) {
+    let Some((form, rest)) = input.split_first() else { return };
+    let transport = [Transport::Udp, Transport::Tcp, Transport::Ipx][usize::from(form % 3)];
+    let carrier = Scripted { transport, now: Duration::ZERO, sent: Vec::new(), rest, message: Vec::new() };
+    let options = Options {
+        timeout: Duration::from_secs(2),
+        signatures: if form & 0x40 == 0 { Level::IfAsked } else { Level::IfPossible },
+        burst: (form & 0x80 != 0).then(BurstOptions::default),
+        ..Options::default()
+    };
+    // Each way to fail is one to fail well.
+    let _ = block_on(converse(carrier, options));
+}
+
+async fn converse(carrier: Scripted<'_>, options: Options) -> Result<(), ClientError> {
+    let mut client = Client::connect(carrier, options).await?;
+    // A refusal ends a step, not the conversation.
+    let _ = client.login(Login { user: "bench", password: "secret" }).await;
+    let Ok(name) = Path::dos("SYS:DIR\\FILE") else { return Ok(()) };
+    let (mut buffer, data) = (vec![0; 100_000], [7; 3000]);
+    if let Ok((file, _)) = client.open(&name, Access::Create, false).await {
+        for offset in [0, 1, 1 << 33] {
+            let read = client.read(file, offset, &mut buffer).await;
+            assert!(read.map_or(true, |len| len <= buffer.len()));
+            let _ = client.write(file, offset, &data).await;
+        }
+        let _ = client.lock(file, (0, 9), Lock::Exclusive, Duration::from_secs(1)).await;
+        let _ = client.unlock(file, (0, 9)).await;
+        let _ = (client.size(file).await, client.commit(file).await, client.resize(file, 7).await);
+        let _ = client.close(file).await;
+    }
+    let _ = client.about(&name).await;
+    let _ = client.room("SYS").await;
+    let _ = client.has_name_space("SYS", 4).await;
+    let _ = client.list(&name, 100, |_, _| {}).await;
+    let _ = (client.make_directory(&name).await, client.rename(&name, &name).await);
+    client.disconnect().await
+}

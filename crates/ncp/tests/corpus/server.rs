@@ -1,0 +1,182 @@
+//! The server on any sequence of packets of several clients: no panic, no request without an answer, and nothing left
+//! behind when they are gone.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use sharebench_ncp::security::level::Level;
+use sharebench_ncp::security::signature::Transport;
+use sharebench_ncp::server::{Datagrams, MemoryVolume, Options, Peer, Server, User, Watchdog, World};
+use sharebench_ncp::wire::server_info::DateAndTime;
+use sharebench_ncp::wire::tcp::{REPLY_HEADER_LEN, request_header};
+use sharebench_ncp::wire::text::padded;
+
+/// A clock that the input turns on, and one key for all logins.
+#[derive(Default)]
+struct Turned(Arc<AtomicU64>);
+
+impl World for Turned {
+    fn login_key(&self) -> [u8; 8] {
+        [0, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77]
+    }
+
+    fn date_and_time(&self) -> DateAndTime {
+        DateAndTime { year: 126, month: 11, day: 21, hour: 1, minute: 2, second: 3, weekday: 6 }
+    }
+
+    fn now(&self) -> Duration {
+        Duration::from_millis(self.0.load(Ordering::Relaxed))
+    }
+}
+
+/// A login of BENCH, and SYS:F opened, as function codes and data.
+const LOGIN: [&[u8]; 2] =
+    [b"\x17\x00\x01\x17", b"\x17\x00\x11\x18\x70\x38\xac\x5f\x8b\xcc\x23\xd2\x00\x01\x05BENCH"];
+const OPEN: &[u8] = b"\x54\x00\x00\x03\x09\x05SYS:F";
+
+/// A client, of which the server knows where its packets come from.
+struct Station {
+    number: u64,
+    transport: Transport,
+    connection: u16,
+    sequence: u8,
+    last: Vec<u8>,
+    /// The input has sent packets of its own, so that the server may be at another number.
+    loose: bool,
+}
+
+impl Station {
+    /// The client, with the three transports in turn.
+    fn new(number: u64) -> Self {
+        let transport = [Transport::Udp, Transport::Tcp, Transport::Ipx][number as usize % 3];
+        Self { number, transport, connection: 0xFFFF, sequence: 0, last: Vec::new(), loose: false }
+    }
+
+    fn peer(&self) -> Peer {
+        Peer::Stream(self.number)
+    }
+
+    /// Sends a packet in its carrier; the answer without it.
+    fn send(&self, server: &Server<MemoryVolume, Turned>, packet: &[u8]) -> Vec<u8> {
+        let mut out = Vec::new();
+        if self.transport == Transport::Tcp {
+            let message = [&request_header(16 + packet.len(), 0x1_0000)[..], packet].concat();
+            server.receive(self.peer(), self.transport, &message, &mut out);
+            return out.get(REPLY_HEADER_LEN..).unwrap_or_default().to_vec();
+        }
+        let mut datagrams = Datagrams::new();
+        server.receive_datagram(self.peer(), self.transport, packet, &mut datagrams);
+        datagrams.iter().next().unwrap_or_default().to_vec()
+    }
+
+    fn create(&mut self, server: &Server<MemoryVolume, Turned>) {
+        self.sequence = 0;
+        self.loose = false;
+        // A request of the connection before would be the first of this one.
+        self.last.clear();
+        let reply = self.send(server, &[0x11, 0x11, 0, 0xFF, 1, 0xFF, 0]);
+        if let [0x33, 0x33, _, low, _, high, 0, _] = reply[..] {
+            self.connection = u16::from_be_bytes([high, low]);
+        }
+    }
+
+    /// A request with the next number; it is answered, unless it waits for a lock.
+    fn request(&mut self, server: &Server<MemoryVolume, Turned>, task: u8, call: &[u8]) {
+        self.sequence = self.sequence.wrapping_add(1);
+        let [high, low] = self.connection.to_be_bytes();
+        self.last = [&[0x22, 0x22, self.sequence, low, task, high][..], call].concat();
+        let reply = self.send(server, &self.last);
+        let answered = reply.starts_with(&[0x33, 0x33]) || server.waiting() > 0;
+        assert!(answered || self.loose, "silence on {call:02x?}");
+    }
+}
+
+/// Each step is a byte that says what and who, a length, and so many bytes.
+pub fn run(input: &[u8]) {
+    let clock = Arc::new(AtomicU64::new(0));
+    let options = Options {
+        name: padded(b"FUZZ").unwrap_or([0; 48]),
+        version: (3, 11),
+        max_connections: 3,
+        users: vec![User::new("BENCH", 0x0001_0002, "BENCHPW")],
+        signatures: Level::Never,
+        clear_passwords: false,
+        watchdog: Watchdog::default(),
+    };
+    let volumes = vec![(b"SYS".to_vec(), MemoryVolume::new(1 << 18))];
+    let server = Server::new(options, volumes, Turned(Arc::clone(&clock)));
+    let mut stations: Vec<Station> = (0..4).map(Station::new).collect();
+    for station in stations.iter_mut().take(2) {
+        station.create(&server);
+        for call in LOGIN.iter().chain([&OPEN]) {
+            station.request(&server, 1, call);
+        }
+    }
+    let mut rest = input;
+    while let [what, len, behind @ ..] = rest {
+        let (bytes, next) = behind.split_at(usize::from(*len).min(behind.len()));
+        rest = next;
+        step(&server, &clock, &mut stations[usize::from(what >> 6)], what & 0x3F, bytes);
+    }
+    for station in &stations {
+        server.disconnect(station.peer());
+    }
+    assert_eq!((server.connections(), server.waiting()), (0, 0));
+    // Nothing is locked or denied any more.
+    let mut last = Station::new(0);
+    last.create(&server);
+    for call in LOGIN {
+        last.request(&server, 1, call);
+    }
+    last.sequence += 1;
+    let open = [&[0x22, 0x22, last.sequence, 1, 1, 0][..], b"\x4c\x00\x06\x0d\x05SYS:F"].concat();
+    assert_ne!(last.send(&server, &open).get(6), Some(&0x80), "in use by nobody");
+}
+
+fn step(
+    server: &Server<MemoryVolume, Turned>,
+    clock: &AtomicU64,
+    station: &mut Station,
+    what: u8,
+    bytes: &[u8],
+) {
+    match what {
+        0 => station.create(server),
+        1 => server.disconnect(station.peer()),
+        2 => {
+            // Raw, whatever it is.
+            station.loose = true;
+            let mut out = Vec::new();
+            server.receive(station.peer(), station.transport, bytes, &mut out);
+        }
+        3 => {
+            station.send(server, &station.last);
+        }
+        4 => {
+            let by = bytes.first().map_or(1000, |by| u64::from(*by) * 100);
+            clock.fetch_add(by, Ordering::Relaxed);
+            server.resume(station.peer(), &mut Vec::new());
+        }
+        5 => {
+            clock.fetch_add(400_000, Ordering::Relaxed);
+            server.watch();
+        }
+        6 => {
+            let mut burst = vec![0x77, 0x77];
+            burst.extend_from_slice(bytes);
+            server.receive_datagram(station.peer(), station.transport, &burst, &mut Datagrams::new());
+        }
+        7 => {
+            for call in LOGIN {
+                station.request(server, 1, call);
+            }
+        }
+        8..=31 => station.request(server, what % 3, bytes),
+        // Calls of the family of paths are long: its code and a name come along.
+        _ => {
+            let call = [&[0x57, what - 32][..], bytes].concat();
+            station.request(server, 1, &call);
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Attributes, moments, rights and share modes, as the files of a directory have them.
+
+use std::os::unix::fs::PermissionsExt;
+use std::time::{Duration, SystemTime};
+
+use sharebench_ncp::client::{Access, Modification, block_on};
+use sharebench_ncp::security::level::Level;
+use sharebench_ncp::wire::directory::{EffectiveRights, GetEffectiveRights};
+use sharebench_ncp::wire::dos::{access, attribute};
+use sharebench_ncp::wire::{Codec, Completion, DosTime, Pstr};
+
+use super::tests::{LOGIN, options, path, refusal, start, tcp, udp};
+use crate::{DirectoryOptions, DirectoryVolume};
+
+#[test]
+fn what_a_client_sets_is_what_the_file_has_and_the_other_way_round() {
+    let directory = std::env::temp_dir().join(format!("sharebench-ncp-attributes-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).unwrap();
+    let file = directory.join("file");
+    std::fs::write(&file, b"content").unwrap();
+    let old = SystemTime::UNIX_EPOCH + Duration::from_secs(951_782_400);
+    std::fs::File::options().write(true).open(&file).unwrap().set_modified(old).unwrap();
+    let server = start(DirectoryVolume::open(&directory, &DirectoryOptions::default()).unwrap(), options());
+    block_on(async {
+        let mut client = tcp(server.addr(), Level::Never).await;
+        client.login(LOGIN).await.unwrap();
+        let name = path(&["SHARE", "file"]);
+        let info = client.info(&name).await.unwrap();
+        assert_eq!((info.modified, info.attributes), (DosTime::from_unix(951_782_400), attribute::ARCHIVE));
+        let new = DosTime::from_unix(1_795_225_870);
+        let wanted = Modification { read_only: Some(true), modified: Some(new), accessed: Some(new.date) };
+        client.modify(&name, &wanted).await.unwrap();
+        let info = client.info(&name).await.unwrap();
+        assert_eq!((info.modified, info.accessed), (new, new.date));
+        assert_eq!(info.attributes, attribute::ARCHIVE | attribute::READ_ONLY);
+        let known = std::fs::metadata(&file).unwrap();
+        assert_eq!(known.permissions().mode() & 0o222, 0);
+        assert_eq!(known.modified().unwrap(), SystemTime::UNIX_EPOCH + Duration::from_secs(1_795_225_870));
+        assert_eq!(refusal(client.open(&name, Access::ReadWrite, false).await), Completion::NoWriteRights);
+        assert_eq!(refusal(client.delete(&name).await), Completion::AllReadOnly);
+        client.open(&name, Access::Read, false).await.unwrap();
+        let wanted = Modification { read_only: Some(false), ..Modification::default() };
+        client.modify(&name, &wanted).await.unwrap();
+        let (source, _) = client.open(&name, Access::ReadWrite, false).await.unwrap();
+        let copied = path(&["SHARE", "copied"]);
+        let (target, _) = client.open(&copied, Access::CreateNew, false).await.unwrap();
+        assert_eq!(client.copy((source, 2), (target, 1), 100).await.unwrap(), 5);
+    });
+    drop(server);
+    assert_eq!(std::fs::read(directory.join("copied")).unwrap(), b"\0ntent");
+    assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o222, 0o200);
+    rights_are_those_of_the_volume(&directory);
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
+/// All that is kept, or reading alone where nothing can be changed.
+fn rights_are_those_of_the_volume(directory: &std::path::Path) {
+    for (read_only, expected) in [(false, 0xDF), (true, 0x45)] {
+        let of = DirectoryOptions { read_only, ..DirectoryOptions::default() };
+        let server = start(DirectoryVolume::open(directory, &of).unwrap(), options());
+        block_on(async {
+            let mut client = tcp(server.addr(), Level::Never).await;
+            client.login(LOGIN).await.unwrap();
+            let call = GetEffectiveRights { base: 0, path: Pstr::new(b"SHARE:").unwrap() };
+            let rights = EffectiveRights::decode(client.call("rights", &call.into()).await.unwrap()).unwrap();
+            assert_eq!(rights.rights, expected);
+        });
+    }
+}
+
+#[test]
+fn a_file_is_denied_to_clients_of_every_transport_until_it_is_closed() {
+    let server = start(super::tests::memory(), options());
+    block_on(async {
+        let mut one = tcp(server.addr(), Level::Never).await;
+        let mut other = udp(server.addr(), Level::Always).await;
+        one.login(LOGIN).await.unwrap();
+        other.login(LOGIN).await.unwrap();
+        let (name, upper) = (path(&["SHARE", "shared"]), path(&["SHARE", "SHARED"]));
+        let (file, _) = one.open_denying(&name, Access::CreateNew, access::DENY_WRITE).await.unwrap();
+        assert_eq!(refusal(other.open(&upper, Access::ReadWrite, false).await), Completion::FileInUse);
+        assert_eq!(refusal(other.open(&upper, Access::Create, false).await), Completion::FileInUse);
+        let (read, _) = other.open(&upper, Access::Read, false).await.unwrap();
+        let denying = one.open_denying(&name, Access::Read, access::DENY_READ).await;
+        assert_eq!(refusal(denying), Completion::FileInUse);
+        one.close(file).await.unwrap();
+        other.open(&upper, Access::ReadWrite, false).await.unwrap();
+        other.close(read).await.unwrap();
+    });
+}

@@ -1,0 +1,139 @@
+//! Locks and share modes of clients of the front end: over every transport, over volumes that block and that do not.
+
+use std::time::Duration;
+
+use sharebench_ncp::client::{Access, Carrier, Client, File, Lock, Options, TcpCarrier, block_on};
+use sharebench_ncp::security::level::Level;
+use sharebench_ncp::wire::file::{OpenFile, OpenedFile};
+use sharebench_ncp::wire::lock::{LockRecord, flag};
+use sharebench_ncp::wire::{Codec, Completion, Pstr};
+
+use super::tests::{LOGIN, memory, options, path, refusal, start, tcp, udp};
+use super::*;
+use crate::{DeviceOptions, DeviceVolume, DirectoryOptions, DirectoryVolume, ServiceTime};
+
+const RANGE: (u64, u64) = (1 << 33, 100);
+const LONG: Duration = Duration::from_secs(60);
+
+async fn opened<C: Carrier>(client: &mut Client<C>, name: &str) -> File {
+    client.login(LOGIN).await.unwrap();
+    client.open(&path(&["SHARE", name]), Access::ReadWrite, false).await.unwrap().0
+}
+
+/// One client waits for what another has locked; it is told when that closes its file, and others are served meanwhile.
+async fn contend<C: Carrier + Send + 'static, D: Carrier>(
+    mut holder: Client<D>,
+    mut waiter: Client<C>,
+    server: &NcpServer,
+) {
+    let (held, wanted) = (opened(&mut holder, "FILE").await, opened(&mut waiter, "FILE").await);
+    assert!(holder.lock(held, RANGE, Lock::Exclusive, Duration::ZERO).await.unwrap());
+    assert!(!waiter.lock(wanted, RANGE, Lock::Shared, Duration::ZERO).await.unwrap());
+    assert!(!waiter.lock(wanted, RANGE, Lock::Shared, Duration::from_millis(60)).await.unwrap());
+    let waiting = std::thread::spawn(move || {
+        block_on(async {
+            let got = waiter.lock(wanted, RANGE, Lock::Exclusive, LONG).await.unwrap();
+            waiter.write(wanted, RANGE.0, b"mine").await.unwrap();
+            (got, waiter)
+        })
+    });
+    while server.state.server.waiting() == 0 {
+        holder.size(held).await.unwrap();
+    }
+    holder.write(held, RANGE.0, b"own").await.unwrap();
+    holder.close(held).await.unwrap();
+    let (got, waiter) = waiting.join().unwrap();
+    assert!(got);
+    let again = opened_again(&mut holder).await;
+    let refused = refusal(holder.read(again, RANGE.0 + 99, &mut [0; 2]).await);
+    assert_eq!(refused, Completion::IoOnLockedRegion);
+    waiter.disconnect().await.unwrap();
+    let mut back = [0; 4];
+    assert_eq!(holder.read(again, RANGE.0, &mut back).await.unwrap(), 4);
+    assert_eq!(&back, b"mine");
+    holder.disconnect().await.unwrap();
+    assert_eq!((server.connections(), server.state.server.waiting()), (0, 0));
+}
+
+async fn opened_again<C: Carrier>(client: &mut Client<C>) -> File {
+    client.open(&path(&["SHARE", "FILE"]), Access::ReadWrite, false).await.unwrap().0
+}
+
+fn file_on(server: &NcpServer) {
+    block_on(async {
+        let mut client = tcp(server.addr(), Level::Never).await;
+        client.login(LOGIN).await.unwrap();
+        client.open(&path(&["SHARE", "FILE"]), Access::CreateNew, false).await.unwrap();
+    });
+}
+
+#[test]
+fn a_wait_for_a_lock_ends_when_it_is_given_up_and_holds_up_nobody() {
+    let service = ServiceTime::Fixed(Duration::from_micros(10));
+    let blocking = DeviceVolume::new(memory(), DeviceOptions { service, ..DeviceOptions::default() });
+    for server in [start(memory(), options()), start(blocking, options())] {
+        file_on(&server);
+        let addr = server.addr();
+        block_on(async {
+            contend(tcp(addr, Level::Never).await, tcp(addr, Level::Always).await, &server).await;
+            contend(udp(addr, Level::Always).await, tcp(addr, Level::Never).await, &server).await;
+            contend(tcp(addr, Level::Never).await, udp(addr, Level::Always).await, &server).await;
+        });
+    }
+}
+
+#[test]
+fn a_wait_ends_with_its_client_and_a_holder_that_breaks_off_leaves_nothing_locked() {
+    let server = start(memory(), options());
+    file_on(&server);
+    block_on(async {
+        let mut holder = tcp(server.addr(), Level::Never).await;
+        let held = opened(&mut holder, "FILE").await;
+        assert!(holder.lock(held, RANGE, Lock::Exclusive, Duration::ZERO).await.unwrap());
+        // A client that is out of patience before the server is, and leaves.
+        let carrier = TcpCarrier::connect(server.addr(), LONG).unwrap();
+        let hasty = Options { timeout: Duration::from_millis(200), ..Options::default() };
+        let mut client = Client::connect(carrier, hasty).await.unwrap();
+        client.login(LOGIN).await.unwrap();
+        let name = Pstr::new(b"SHARE:FILE").unwrap();
+        let open = OpenFile { directory: 0, search: 6, access: 3, path: name };
+        let file = OpenedFile::decode(client.call("open", &open.into()).await.unwrap()).unwrap().file;
+        let range = LockRecord { flag: flag::EXCLUSIVE, file, start: 5, length: 100, timeout: u16::MAX };
+        assert!(holder.lock(held, (50, 1), Lock::Exclusive, Duration::ZERO).await.unwrap());
+        assert!(client.call("lock", &range.into()).await.is_err());
+        drop(client);
+        while server.connections() > 1 {
+            holder.size(held).await.unwrap();
+        }
+        assert_eq!(server.state.server.waiting(), 0);
+        drop(holder);
+        let mut next = tcp(server.addr(), Level::Never).await;
+        let file = opened(&mut next, "FILE").await;
+        assert!(next.lock(file, RANGE, Lock::Exclusive, LONG).await.unwrap());
+    });
+}
+
+/// Hard links and names in another case are the same file.
+#[test]
+fn what_is_denied_is_denied_under_every_name_of_the_file() {
+    let directory = std::env::temp_dir().join(format!("sharebench-ncp-shared-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).unwrap();
+    std::fs::write(directory.join("FILE"), b"content").unwrap();
+    std::fs::hard_link(directory.join("FILE"), directory.join("LINK")).unwrap();
+    let server = start(DirectoryVolume::open(&directory, &DirectoryOptions::default()).unwrap(), options());
+    block_on(async {
+        let mut one = tcp(server.addr(), Level::Never).await;
+        let held = opened(&mut one, "FILE").await;
+        assert!(one.lock(held, (0, 4), Lock::Exclusive, Duration::ZERO).await.unwrap());
+        let mut other = udp(server.addr(), Level::Never).await;
+        for name in ["LINK", "file", "FILE"] {
+            let file = opened(&mut other, name).await;
+            let refused = refusal(other.read(file, 3, &mut [0; 2]).await);
+            assert_eq!(refused, Completion::IoOnLockedRegion, "{name}");
+            assert_eq!(refusal(other.delete(&path(&["SHARE", name])).await), Completion::AllFilesInUse);
+        }
+        one.close(held).await.unwrap();
+        other.delete(&path(&["SHARE", "LINK"])).await.unwrap();
+    });
+    std::fs::remove_dir_all(&directory).unwrap();
+}

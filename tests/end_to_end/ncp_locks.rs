@@ -1,0 +1,71 @@
+//! Locks, share modes, attributes and copies over NCP on a served directory, and what tshark says of the wire.
+
+use std::fs;
+use std::time::Duration;
+
+use sharebench_ncp::client::{Access, Client, Lock, Login, Modification, Options, Path, TcpCarrier, block_on};
+use sharebench_ncp::wire::DosTime;
+use sharebench_ncp::wire::dos::access;
+use sharebench_ncp::wire::name_space::space;
+use sharebench_tests::{Capture, Served, Sharebench, Smbd, needs};
+
+const TIMEOUT: Duration = Duration::from_secs(10);
+const RANGE: (u64, u64) = (1 << 32, 4096);
+
+async fn client(served: &Served) -> Client<TcpCarrier> {
+    let addr = format!("127.0.0.1:{}", served.ncp_port).parse().unwrap();
+    let carrier = TcpCarrier::connect(addr, TIMEOUT).unwrap();
+    let mut client = Client::connect(carrier, Options::default()).await.unwrap();
+    client.login(Login { user: Served::USER, password: Smbd::PASSWORD }).await.unwrap();
+    client
+}
+
+#[test]
+fn two_clients_lock_and_share_a_file_and_tshark_understands_them() {
+    needs!(Capture::NEEDS);
+    let sharebench = Sharebench::new().unwrap();
+    let served = sharebench.serve("served").unwrap();
+    let capture = Capture::start_with_datagrams(served.ncp_port).unwrap();
+    let name = |name: &str| Path::new(space::LONG, [&b"SHARE"[..], name.as_bytes()]).unwrap();
+    block_on(async {
+        let (mut one, mut other) = (client(&served).await, client(&served).await);
+        let (mine, _) =
+            one.open_denying(&name("file"), Access::CreateNew, access::DENY_READ).await.unwrap();
+        assert!(other.open(&name("FILE"), Access::Read, false).await.is_err());
+        one.close(mine).await.unwrap();
+        let (mine, _) = one.open(&name("file"), Access::ReadWrite, false).await.unwrap();
+        let (theirs, _) = other.open(&name("FILE"), Access::ReadWrite, false).await.unwrap();
+        assert!(one.lock(mine, RANGE, Lock::Exclusive, Duration::ZERO).await.unwrap());
+        assert!(!other.lock(theirs, RANGE, Lock::Shared, Duration::from_millis(100)).await.unwrap());
+        assert!(other.write(theirs, RANGE.0, b"not mine").await.is_err());
+        let waiting = std::thread::spawn(move || {
+            block_on(async {
+                let got = other.lock(theirs, RANGE, Lock::Exclusive, TIMEOUT).await.unwrap();
+                other.write(theirs, 0, b"locked").await.unwrap();
+                other.unlock(theirs, RANGE).await.unwrap();
+                other.disconnect().await.unwrap();
+                got
+            })
+        });
+        one.unlock(mine, RANGE).await.unwrap();
+        assert!(waiting.join().unwrap());
+        let (copied, _) = one.open(&name("copy"), Access::CreateNew, false).await.unwrap();
+        assert_eq!(one.copy((mine, 0), (copied, 1), 100).await.unwrap(), 6);
+        let old = Some(DosTime::from_unix(951_782_400));
+        let wanted = Modification { read_only: Some(true), modified: old, ..Modification::default() };
+        one.modify(&name("copy"), &wanted).await.unwrap();
+        one.disconnect().await.unwrap();
+    });
+    let captured = capture.stop().unwrap();
+    let seen = captured.ncp_requests().unwrap();
+    // Waiting or not, each lock is one request with one reply.
+    let of = |sub: u16| seen.get(&(0x57, sub)).copied().unwrap_or(0);
+    assert_eq!((of(67), of(69), of(70), of(7)), (3, 2, 1, 1), "{seen:?}");
+    assert_eq!(captured.ncp_oddities().unwrap(), (0, 0), "malformed, replies without request");
+    assert_eq!(fs::read(served.directory().join("file")).unwrap(), b"locked");
+    let copy = served.directory().join("copy");
+    assert_eq!(fs::read(&copy).unwrap(), b"\0locked");
+    let known = fs::metadata(&copy).unwrap();
+    assert!(known.permissions().readonly());
+    assert_eq!(known.modified().unwrap(), std::time::UNIX_EPOCH + Duration::from_secs(951_782_400));
+}
