@@ -9,6 +9,7 @@
 mod adapters;
 mod bad_input;
 mod cleanliness;
+mod comparing;
 mod demo;
 mod doctor;
 mod embedded;
@@ -19,6 +20,7 @@ mod interop_smbd;
 mod kernel_guest;
 mod kernel_guest_mounts;
 mod kill9;
+mod loads;
 mod lost_server;
 mod ncp;
 mod ncp_ether;

@@ -1,13 +1,16 @@
 //! Findings: the sentences of a report.
 
-use sharebench_model::units::{show_nanos, show_rate, three_digits};
+use sharebench_model::units::{show_rate, three_digits};
 use sharebench_model::{ErrorClass, RunOutcome, axis};
 
 use crate::analysis::has_rate;
+use crate::clocks::Clock;
+use crate::contradictions::suspects;
+use crate::load_findings::{load_sentences, refused_forecasts};
 use crate::wording::{basis, claim, counted, single_run_claim};
 use crate::{
-    Analysis, Comparison, Evidence, Outcome, RateUnit, RunData, Section, Sentence, Standing, Summary, Tone,
-    View,
+    Analysis, Comparison, Evidence, RateUnit, RunData, Section, Sentence, Standing, Summary, Tone, View,
+    cache_words, curves, effects, where_words,
 };
 
 /// More repetitions than this are not worth recommending.
@@ -16,13 +19,15 @@ const REPETITIONS_WORTH: usize = 500;
 const NEAR_BEST: f64 = 0.95;
 
 /// Writes the answer, the findings and what was not resolved.
-pub(crate) fn write(analysis: &mut Analysis, runs: &[RunData]) {
+pub(crate) fn write(analysis: &mut Analysis, runs: &[RunData], clocks: &[Clock]) {
     let mut answer = alarms(analysis, runs);
     let (mut found, mut open) = (Vec::new(), Vec::new());
     for (index, comparison) in analysis.comparisons.iter().enumerate() {
         if let Some(overall) = &comparison.overall {
             answer.push(overall_sentence(analysis, comparison, &overall.summary, overall.tests));
+            answer.extend(where_words::answer(analysis, comparison));
         }
+        found.extend(where_words::settings(analysis, comparison));
         for (section, summary) in comparison.sections.iter().enumerate() {
             let Some(summary) = summary else { continue };
             let sentence = section_sentence(analysis, comparison, section, summary);
@@ -35,6 +40,7 @@ pub(crate) fn write(analysis: &mut Analysis, runs: &[RunData]) {
             } else {
                 found.push(sentence);
             }
+            found.extend(where_words::of_section(analysis, comparison, section));
             open.extend(open_cells(analysis, comparison, index, section));
         }
     }
@@ -45,7 +51,12 @@ pub(crate) fn write(analysis: &mut Analysis, runs: &[RunData]) {
             View::Sweep => Vec::new(),
         };
         found.extend(sentences.into_iter().map(|text| Sentence::new(Tone::Note, text).about(index)));
+        found.extend(cache_words::sentences(analysis, index));
+        found.extend(curves::sentences(analysis, index, clocks));
+        let refused = refused_forecasts(analysis, section);
+        open.extend(refused.into_iter().map(|text| Sentence::new(Tone::NotResolved, text).about(index)));
     }
+    found.extend(effects::sentences(analysis, &suspects(analysis, clocks)));
     if answer.is_empty() {
         answer.push(lone_system(analysis));
     }
@@ -137,10 +148,10 @@ fn overall_sentence(
         return Sentence::new(single_run_tone(summary), text);
     }
     let text = format!(
-        "Over all, {} (geometric mean of {} in {}, {}){}.",
-        claim(&summary.typical, summary.standing, a, b),
+        "Over {} in {}, {} (geometric mean, {}){}.",
         counted(summary.cells, "cell"),
         counted(tests, "test"),
+        claim(&summary.typical, summary.standing, a, b),
         basis(summary.evidence, summary.typical.n),
         remedy(summary)
     ) + &cached_note(summary, a, b);
@@ -155,13 +166,22 @@ fn cached_note(summary: &Summary, a: &str, b: &str) -> String {
         (some, all) if some == all => " on one side alone".to_owned(),
         (some, _) => format!(", {some} of them on one side alone"),
     };
+    let alike = match &cached.equal_bands {
+        // Without cells that are cached alike this is the mean over uncached ones again.
+        Some(alike) if cached.one_sided < cached.cells => format!(
+            " Over {} that it served alike on both sides: {}.",
+            counted(alike.cells, "cell"),
+            claim(&alike.typical, alike.standing, a, b)
+        ),
+        _ => String::new(),
+    };
     let Some(felt) = &cached.as_felt else {
         return format!(
-            " The client's cache served every one of these cells{one_sided}: this is what users feel, and says nothing of a server."
+            " The client's cache served every one of these cells{one_sided}: this is what users feel, and says nothing of a server.{alike}"
         );
     };
     format!(
-        " Left out: {} that the client's cache served{one_sided}; with them, as users feel it: {}.",
+        " Left out: {} that the client's cache served{one_sided}; with them, as users feel it: {}.{alike}",
         counted(cached.cells, "cell"),
         claim(&felt.typical, felt.standing, a, b)
     )
@@ -203,7 +223,7 @@ fn section_sentence(
     Sentence::new(tone(summary.standing), text).about(index)
 }
 
-fn position(section: &Section, position: &[Option<sharebench_model::Value>]) -> String {
+pub(crate) fn position(section: &Section, position: &[Option<sharebench_model::Value>]) -> String {
     let named = section.axes.iter().zip(position).filter_map(|(axis, value)| {
         let value = value.as_ref()?;
         Some(match axis.as_str() {
@@ -249,49 +269,11 @@ fn open_cells(
     Some(Sentence::new(Tone::NotResolved, text).about(section))
 }
 
-fn show(unit: RateUnit, rate: f64) -> String {
+pub(crate) fn show(unit: RateUnit, rate: f64) -> String {
     match unit {
         RateUnit::BytesPerSecond => show_rate(rate),
         RateUnit::OperationsPerSecond => format!("{} ops/s", three_digits(rate)),
     }
-}
-
-fn load_sentences(analysis: &Analysis, section: &Section) -> Vec<String> {
-    let mut sentences = Vec::new();
-    for stress in &section.stress {
-        let name = &analysis.systems[stress.system].name;
-        let most = format!("{} at {} users", show(section.unit, stress.peak.1), stress.peak.0);
-        sentences.push(match stress.after {
-            Some(users) => format!(
-                "{}: {name} passes its stress point after {users} users: the next step gives {:.0} % less. Most was {most}.",
-                section.title,
-                stress.decline * 100.0
-            ),
-            None => format!(
-                "{}: {name} reached no stress point up to {} users. Most was {most}.",
-                section.title, stress.tried
-            ),
-        });
-    }
-    for row in &section.rows {
-        let at = position(section, &row.position);
-        for (system, outcome) in row.outcomes.iter().enumerate() {
-            let Some(outcome) = outcome.as_ref().filter(|o| o.motors_reported < o.motors_assigned) else {
-                continue;
-            };
-            sentences.push(silent_users(&section.title, &analysis.systems[system].name, &at, outcome));
-        }
-    }
-    sentences
-}
-
-fn silent_users(title: &str, name: &str, at: &str, outcome: &Outcome) -> String {
-    format!(
-        "{title}: with {name} at {at} only {} of {} users finished a transaction; its mean response time of {} counts the others, if at all, with the time they had waited so far.",
-        outcome.motors_reported,
-        outcome.motors_assigned,
-        show_nanos(outcome.response_mean_ns)
-    )
 }
 
 /// Per system and record size: how many operations in flight are enough.

@@ -5,15 +5,18 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use sharebench_model::units::{BitRate, ByteSize, parse_duration};
-use sharebench_plan::{Arrivals, Auto, Test, Think, Values, Verify};
+use sharebench_plan::{Auto, Test, Values, Verify};
 use sharebench_results::RunReference;
 
+use crate::compare::{COMPARE_HELP, CompareArgs};
 use crate::doctor::DoctorArgs;
 use crate::exchange::{ExportArgs, IMPORT_HELP, ImportArgs};
 use crate::exit::TABLE;
+use crate::load::{LOAD_HELP, LoadArgs, PresetsArgs};
 use crate::policies::PolicyFlags;
 use crate::repeating::Repeating;
 use crate::serve::ServeArgs;
+use crate::survey::SurveyArgs;
 
 const TARGETS: &str = "Targets:
   /path or file:///path                   a local directory or a mounted share
@@ -71,10 +74,15 @@ pub enum Command {
   sharebench depth smb://alice@nas/share /mnt/nas /srv/disk --record-sizes 4KiB,64KiB --depths 1,2,4,8")]
     Depth(DepthArgs),
     /// Users in steps: throughput, response time (ART) and users that reported (MPS) per step.
-    #[command(
-        after_help = "Example:\n  sharebench load smb://alice@nas/share --steps 5,10,20 --think 1s --workload copy-all-bidirectional"
-    )]
+    #[command(after_help = LOAD_HELP)]
     Load(LoadArgs),
+    /// List the built-in workloads of `load --preset`, with their sources.
+    Presets(PresetsArgs),
+    /// Inventory a share into a workload file: sizes, types, depths; no names.
+    #[command(after_help = "Examples:
+  sharebench survey /mnt/nas -o mine.toml
+  sharebench load smb://alice@nas/share --preset mine.toml")]
+    Survey(SurveyArgs),
     /// Run a plan file, or finish an interrupted run.
     #[command(after_help = "Examples:\n  sharebench run plan.toml\n  sharebench run --resume 3")]
     Run(RunArgs),
@@ -96,10 +104,8 @@ pub enum Command {
     /// Show one run: tables, findings, trust.
     #[command(after_help = "Example:\n  sharebench show last")]
     Show(ShowArgs),
-    /// Compare runs by coordinates.
-    #[command(
-        after_help = "Examples:\n  sharebench compare 1 2\n  sharebench compare monday.db:last friday.db:last"
-    )]
+    /// Compare runs, or targets, by coordinates: which is faster, where, and how sure.
+    #[command(after_help = COMPARE_HELP)]
     Compare(CompareArgs),
     /// Write a self-contained HTML report.
     #[command(after_help = "Example:\n  sharebench report 1 2 -o nas.html")]
@@ -232,46 +238,6 @@ pub struct DepthArgs {
 }
 
 #[derive(Debug, Args)]
-pub struct LoadArgs {
-    /// Systems under test.
-    #[arg(required = true, value_name = "TARGET")]
-    pub targets: Vec<String>,
-    /// Virtual users (motors) per step [default: 1,2,5,10; with --arrivals constant or poisson 32].
-    #[arg(long, value_delimiter = ',')]
-    pub steps: Option<Vec<Values<u32>>>,
-    /// Who decides when the next transaction starts: closed (each user, after thinking), constant or poisson
-    /// (a schedule at --rates, whatever the target does) [default: closed].
-    #[arg(long)]
-    pub arrivals: Option<Arrivals>,
-    /// Intended starts per second of all users together, per step; with --arrivals constant or poisson.
-    #[arg(long, value_delimiter = ',')]
-    pub rates: Option<Vec<Values<u32>>>,
-    /// Pause between a user's transactions, such as 1s, or 'exp 1s' for exponential ones [default: 1s].
-    #[arg(long)]
-    pub think: Option<Think>,
-    /// copy-all-bidirectional, copy-all-to-server, copy-all-from-server, single-read or single-write.
-    #[arg(long)]
-    pub workload: Option<String>,
-    /// Unmeasured start of a step [default: 2s].
-    #[arg(long, value_parser = parse_duration)]
-    pub warm_up: Option<Duration>,
-    /// Measured part of a step [default: 10s].
-    #[arg(long, value_parser = parse_duration)]
-    pub measure: Option<Duration>,
-    /// A step that is not steady goes on, each time for twice its window, at most this often, 0 to 3 [default: 0].
-    #[arg(long)]
-    pub extend: Option<u32>,
-    /// Bytes of the data set [default: 5.6MB].
-    #[arg(long)]
-    pub scale: Option<ByteSize>,
-    /// Bytes per operation [default: 100KB, 4KiB for single-read and single-write].
-    #[arg(long)]
-    pub block: Option<ByteSize>,
-    #[command(flatten)]
-    pub measuring: Measuring,
-}
-
-#[derive(Debug, Args)]
 pub struct RunArgs {
     /// The plan.
     #[arg(value_name = "PLAN.toml", required_unless_present = "resume", conflicts_with = "resume")]
@@ -322,19 +288,6 @@ pub struct ShowArgs {
     /// Print the run's plan instead; `sharebench run` repeats it.
     #[arg(long)]
     pub plan: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct CompareArgs {
-    /// Two or more runs: numbers, `last`, or FILE.db:NUMBER.
-    #[arg(required = true, num_args = 2.., value_name = "RUN")]
-    pub runs: Vec<RunReference>,
-    /// Two runs that are known to be of equal systems: ratios of single runs must exceed three times their spread.
-    #[arg(long, num_args = 2, value_names = ["RUN", "RUN"])]
-    pub equal: Vec<RunReference>,
-    /// How.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    pub format: Format,
 }
 
 #[derive(Debug, Args)]

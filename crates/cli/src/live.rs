@@ -44,7 +44,7 @@ impl LiveView {
             expected: plan.steps().least as usize,
             done,
             budget_ends: None,
-            fixed: plan.repeat.is_fixed(),
+            fixed: plan.repeat.is_fixed() && plan.search.is_none(),
             loads: plan.loads.len() * plan.targets.len(),
             measured: 0,
             started: Instant::now(),

@@ -2,6 +2,7 @@
 
 mod args;
 mod book;
+mod compare;
 mod credentials;
 mod demo;
 mod doctor;
@@ -10,11 +11,13 @@ mod exchange;
 mod exit;
 mod from_flags;
 mod live;
+mod load;
 mod measure;
 mod outlook;
 mod policies;
 mod repeating;
 mod serve;
+mod survey;
 mod targets;
 
 use std::process::ExitCode;
@@ -40,14 +43,16 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         Command::Demo(demo) => demo::run(demo, flags),
         Command::Sweep(sweep) => measure::plan(&from_flags::sweep(sweep)?, &sweep.measuring, flags),
         Command::Depth(depth) => measure::plan(&from_flags::depth(depth)?, &depth.measuring, flags),
-        Command::Load(load) => measure::plan(&from_flags::load(load)?, &load.measuring, flags),
+        Command::Load(load) => measure::plan(&load::plan(load)?, &load.measuring, flags),
+        Command::Presets(presets) => load::presets(presets),
+        Command::Survey(survey) => survey::run(survey, flags),
         Command::Run(run) => measure::file(run, flags),
         Command::Plan(plan) => measure::check(plan),
         Command::Serve(serve) => serve::run(serve, flags),
         Command::Clean(clean) => measure::clean(clean, flags),
         Command::Runs => book::runs(flags),
         Command::Show(show) => book::show(show, flags),
-        Command::Compare(compare) => book::compare(compare, flags),
+        Command::Compare(compare) => compare::compare(compare, flags),
         Command::Report(report) => book::report(report, flags),
         Command::Doctor(doctor) => Ok(doctor::run(doctor, flags)),
         Command::Import(import) => exchange::import(import, flags),

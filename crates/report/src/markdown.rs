@@ -5,6 +5,7 @@ use std::fmt::Write;
 use sharebench_analysis::{Analysis, Light, Sentence, Tone};
 
 use crate::escape::markdown as safe;
+use crate::load_table::load_tables;
 use crate::show::counts;
 use crate::study::study_table;
 use crate::table::{Table, main_table, times_table};
@@ -23,6 +24,15 @@ pub fn markdown(analysis: &Analysis) -> String {
         };
         let _ = writeln!(out, "- {light}: {}: {}", safe(&line.subject), safe(&line.text));
     }
+    sentences(&mut out, "Contradictions", &analysis.contradictions);
+    sentences(&mut out, "What was found", &analysis.findings);
+    sentences(&mut out, "What was not resolved", &analysis.not_resolved);
+    if !analysis.unmatched.is_empty() {
+        out.push_str("\n## Not aligned\n\n");
+        for unmatched in &analysis.unmatched {
+            let _ = writeln!(out, "- {}", safe(&unmatched.words(analysis)));
+        }
+    }
     if !analysis.self_checks.is_empty() {
         out.push_str("\n## Self-checks\n\n| check | steps | such as |\n| --- | --- | --- |\n");
         for check in &analysis.self_checks {
@@ -30,8 +40,6 @@ pub fn markdown(analysis: &Analysis) -> String {
             let _ = writeln!(out, "| {name} | {} | {example} |", counts(check));
         }
     }
-    sentences(&mut out, "What was found", &analysis.findings);
-    sentences(&mut out, "What was not resolved", &analysis.not_resolved);
     out.push_str("\n## Numbers\n");
     for section in &analysis.sections {
         let _ = write!(out, "\n### {}\n", safe(&section.title));
@@ -40,6 +48,9 @@ pub fn markdown(analysis: &Analysis) -> String {
             table(&mut out, &study);
         }
         table(&mut out, &times_table(analysis, section));
+        for parts in load_tables(analysis, section, false) {
+            table(&mut out, &parts);
+        }
     }
     if !analysis.left_out.is_empty() {
         out.push_str("\n## Left out\n\n");

@@ -6,6 +6,7 @@ use sharebench_analysis::{Analysis, Light, Section, Sentence, Standing, Tone, Vi
 use sharebench_model::RunOutcome;
 
 use crate::escape::html as safe;
+use crate::load_table::load_tables;
 use crate::show;
 use crate::study::study_table;
 use crate::table::{Table, main_table, times_table};
@@ -82,6 +83,9 @@ pub fn article(analysis: &Analysis, index: usize, section: &Section) -> String {
         out.push_str(&table("In the columns of the Windows 2000 study", &study, None));
     }
     out.push_str(&table("Response times and cost", &times_table(analysis, section), None));
+    for parts in load_tables(analysis, section, false) {
+        out.push_str(&table("A load taken apart", &parts, None));
+    }
     out + "</article>\n"
 }
 
@@ -230,7 +234,8 @@ fn reading(analysis: &Analysis) -> String {
          the whole interval lies beyond {tolerance:.0} %, <b>about the same</b> only when it lies within {tolerance:.0} %; \
          everything else is <b>not resolved</b>. Ratios of interleaved repetitions are Hodges-Lehmann estimates of paired log \
          ratios with exact signed-rank intervals; a summary is the geometric mean over cells, whole repetitions being the \
-         replicates. Of many cells judged alone some will look different by chance: trust the summaries first. Throughputs \
+         replicates. Of many cells judged alone some will look different by chance: trust the summaries and the regions first; the intervals \
+         of regions hold for all regions of all tests together (a sign-flip scan at a family-wise error of 5 %). Throughputs \
          are medians. A percentile is that of the typical repetition, or of all together where repetitions are few; its interval counts \
          requests that queue as the fewer independent ones they are worth, and a percentile marked &gt;= has fewer than ten of \
          those beyond it: the truth may be larger."
