@@ -3,7 +3,9 @@
 use std::fs;
 use std::time::Duration;
 
-use sharebench_ncp::client::{Access, Client, Lock, Login, Modification, Options, Path, TcpCarrier, block_on};
+use sharebench_ncp::client::{
+    Access, Client, Lock, Login, Modification, Options, Path, TcpCarrier, block_on,
+};
 use sharebench_ncp::wire::DosTime;
 use sharebench_ncp::wire::dos::access;
 use sharebench_ncp::wire::name_space::space;
@@ -29,8 +31,7 @@ fn two_clients_lock_and_share_a_file_and_tshark_understands_them() {
     let name = |name: &str| Path::new(space::LONG, [&b"SHARE"[..], name.as_bytes()]).unwrap();
     block_on(async {
         let (mut one, mut other) = (client(&served).await, client(&served).await);
-        let (mine, _) =
-            one.open_denying(&name("file"), Access::CreateNew, access::DENY_READ).await.unwrap();
+        let (mine, _) = one.open_denying(&name("file"), Access::CreateNew, access::DENY_READ).await.unwrap();
         assert!(other.open(&name("FILE"), Access::Read, false).await.is_err());
         one.close(mine).await.unwrap();
         let (mine, _) = one.open(&name("file"), Access::ReadWrite, false).await.unwrap();

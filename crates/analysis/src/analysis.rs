@@ -10,7 +10,7 @@ use crate::alignment::{Unmatched, unmatched};
 use crate::bands::bands_of;
 use crate::clocks::Clock;
 use crate::comparison::comparisons;
-use crate::load::stress_points;
+use crate::load::{capacities, stress_points};
 use crate::outcome::{outcome, rate};
 use crate::pairing::{Pairs, Side, pair, usable};
 use crate::parallel::in_parallel;
@@ -243,8 +243,11 @@ fn section(
         rows.push(row);
         pairs.iter_mut().zip(row_pairs).for_each(|(pairs, found)| pairs.push(found));
     }
-    let stress =
-        if layout.view == View::Load { stress_points(&rows, analysis.systems.len()) } else { Vec::new() };
+    let (stress, capacity) = if layout.view == View::Load {
+        (stress_points(&rows, analysis.systems.len()), capacities(&rows, analysis.systems.len()))
+    } else {
+        (Vec::new(), Vec::new())
+    };
     let section = Section {
         title: layout.title.clone(),
         view: layout.view,
@@ -252,6 +255,7 @@ fn section(
         axes: layout.axes.iter().map(ToString::to_string).collect(),
         rows,
         stress,
+        capacity,
     };
     (section, pairs)
 }

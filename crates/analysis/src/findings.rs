@@ -1,15 +1,16 @@
 //! Findings: the sentences of a report.
 
-use sharebench_model::units::{show_nanos, show_rate, three_digits};
+use sharebench_model::units::{show_rate, three_digits};
 use sharebench_model::{ErrorClass, RunOutcome, axis};
 
 use crate::analysis::has_rate;
 use crate::clocks::Clock;
 use crate::contradictions::suspects;
+use crate::load_findings::{load_sentences, refused_forecasts};
 use crate::wording::{basis, claim, counted, single_run_claim};
 use crate::{
-    Analysis, Comparison, Evidence, Outcome, RateUnit, RunData, Section, Sentence, Standing, Summary, Tone,
-    View, cache_words, curves, effects, where_words,
+    Analysis, Comparison, Evidence, RateUnit, RunData, Section, Sentence, Standing, Summary, Tone, View,
+    cache_words, curves, effects, where_words,
 };
 
 /// More repetitions than this are not worth recommending.
@@ -52,6 +53,8 @@ pub(crate) fn write(analysis: &mut Analysis, runs: &[RunData], clocks: &[Clock])
         found.extend(sentences.into_iter().map(|text| Sentence::new(Tone::Note, text).about(index)));
         found.extend(cache_words::sentences(analysis, index));
         found.extend(curves::sentences(analysis, index, clocks));
+        let refused = refused_forecasts(analysis, section);
+        open.extend(refused.into_iter().map(|text| Sentence::new(Tone::NotResolved, text).about(index)));
     }
     found.extend(effects::sentences(analysis, &suspects(analysis, clocks)));
     if answer.is_empty() {
@@ -220,7 +223,7 @@ fn section_sentence(
     Sentence::new(tone(summary.standing), text).about(index)
 }
 
-fn position(section: &Section, position: &[Option<sharebench_model::Value>]) -> String {
+pub(crate) fn position(section: &Section, position: &[Option<sharebench_model::Value>]) -> String {
     let named = section.axes.iter().zip(position).filter_map(|(axis, value)| {
         let value = value.as_ref()?;
         Some(match axis.as_str() {
@@ -266,49 +269,11 @@ fn open_cells(
     Some(Sentence::new(Tone::NotResolved, text).about(section))
 }
 
-fn show(unit: RateUnit, rate: f64) -> String {
+pub(crate) fn show(unit: RateUnit, rate: f64) -> String {
     match unit {
         RateUnit::BytesPerSecond => show_rate(rate),
         RateUnit::OperationsPerSecond => format!("{} ops/s", three_digits(rate)),
     }
-}
-
-fn load_sentences(analysis: &Analysis, section: &Section) -> Vec<String> {
-    let mut sentences = Vec::new();
-    for stress in &section.stress {
-        let name = &analysis.systems[stress.system].name;
-        let most = format!("{} at {} users", show(section.unit, stress.peak.1), stress.peak.0);
-        sentences.push(match stress.after {
-            Some(users) => format!(
-                "{}: {name} passes its stress point after {users} users: the next step gives {:.0} % less. Most was {most}.",
-                section.title,
-                stress.decline * 100.0
-            ),
-            None => format!(
-                "{}: {name} reached no stress point up to {} users. Most was {most}.",
-                section.title, stress.tried
-            ),
-        });
-    }
-    for row in &section.rows {
-        let at = position(section, &row.position);
-        for (system, outcome) in row.outcomes.iter().enumerate() {
-            let Some(outcome) = outcome.as_ref().filter(|o| o.motors_reported < o.motors_assigned) else {
-                continue;
-            };
-            sentences.push(silent_users(&section.title, &analysis.systems[system].name, &at, outcome));
-        }
-    }
-    sentences
-}
-
-fn silent_users(title: &str, name: &str, at: &str, outcome: &Outcome) -> String {
-    format!(
-        "{title}: with {name} at {at} only {} of {} users finished a transaction; its mean response time of {} counts the others, if at all, with the time they had waited so far.",
-        outcome.motors_reported,
-        outcome.motors_assigned,
-        show_nanos(outcome.response_mean_ns)
-    )
 }
 
 /// Per system and record size: how many operations in flight are enough.

@@ -28,6 +28,7 @@ mod effects;
 mod findings;
 mod input;
 mod load;
+mod load_findings;
 mod outcome;
 mod pairing;
 mod parallel;
@@ -53,7 +54,7 @@ pub use bands::{Band, Bands, Counted, Grade, bound_bands, read_bands, write_band
 pub use comparison::{Comparison, Overall};
 pub use crossing::Crossing;
 pub use input::{CLOCK_RESOLUTION_FACT, Options, RunData};
-pub use load::StressPoint;
+pub use load::{CapacityReport, LoadOutcome, PartOutcome, StressPoint};
 pub use outcome::{Curve, Outcome};
 pub use percentile::Percentile;
 pub use ratio::{Evidence, Ratio, SingleRun, Standing, declared_equal_spread};

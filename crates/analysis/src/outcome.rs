@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 use sharebench_model::{ErrorClass, Histogram, Measure, StepResult, Verdict};
 use sharebench_stats::{Estimate, median, sample_median};
 
+use crate::load::load_outcome;
 use crate::percentile::percentile;
-use crate::{Bands, Buffering, Crossing, Options, Percentile, RateUnit};
+use crate::{Bands, Buffering, Crossing, LoadOutcome, Options, Percentile, RateUnit};
 
 /// Times at growing quantiles, in nanoseconds, for percentile plots: (quantile, time).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -76,6 +77,9 @@ pub struct Outcome {
     pub remarks: Vec<String>,
     /// Percentile curves, where kept.
     pub curve: Option<Curve>,
+    /// A load taken apart; none for other steps.
+    #[serde(default)]
+    pub load: Option<LoadOutcome>,
 }
 
 impl Outcome {
@@ -151,6 +155,7 @@ pub(crate) fn outcome(
         verdict: steps.iter().map(|step| step.verdict()).max().unwrap_or_default(),
         remarks,
         curve: curve.then(|| curves(&total)),
+        load: load_outcome(steps),
         errors: total.errors,
     })
 }

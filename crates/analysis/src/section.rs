@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use sharebench_model::{Coordinates, StepResult, Value, axis};
 
-use crate::load::StressPoint;
+use crate::load::{CapacityReport, StressPoint};
 use crate::{Options, Outcome, Ratio};
 
 /// How a section wants to be drawn.
@@ -58,6 +58,9 @@ pub struct Section {
     pub rows: Vec<Row>,
     /// Per system, for loads.
     pub stress: Vec<StressPoint>,
+    /// Per system, for loads of users: how far they can be predicted.
+    #[serde(default)]
+    pub capacity: Vec<CapacityReport>,
 }
 
 /// A section before anything is computed.

@@ -94,7 +94,7 @@ fn ending(run: &RunData, runs: usize) -> TrustLine {
     let done = match run.header.repeat {
         None => format!("{steps} of {most} planned steps were measured"),
         Some(rule) => format!(
-            "{steps} steps were measured (planned: at least {}, at most {most}, as precision asks)",
+            "{steps} steps were measured (planned: at least {}, at most {most}, as precision or a search asks)",
             rule.steps_least
         ),
     };
@@ -294,7 +294,8 @@ fn smallest_difference(analysis: &Analysis) -> Option<TrustLine> {
 
 /// Which cells became as precise as the run was asked for, where repetition stopped on precision.
 fn precision(run: &RunData) -> Option<TrustLine> {
-    let rule = run.header.repeat?;
+    // A search for loads says nothing of the cells.
+    let rule = run.header.repeat.filter(|rule| rule.half_width.is_some() || rule.budget_ns.is_some())?;
     let widths = cell_widths(run);
     let mut known: Vec<f64> = widths.iter().filter_map(|width| *width).collect();
     known.sort_unstable_by(f64::total_cmp);

@@ -5,16 +5,18 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use sharebench_model::units::{BitRate, ByteSize, parse_duration};
-use sharebench_plan::{Arrivals, Auto, Test, Think, Values, Verify};
+use sharebench_plan::{Auto, Test, Values, Verify};
 use sharebench_results::RunReference;
 
 use crate::compare::{COMPARE_HELP, CompareArgs};
 use crate::doctor::DoctorArgs;
 use crate::exchange::{ExportArgs, IMPORT_HELP, ImportArgs};
 use crate::exit::TABLE;
+use crate::load::{LOAD_HELP, LoadArgs, PresetsArgs};
 use crate::policies::PolicyFlags;
 use crate::repeating::Repeating;
 use crate::serve::ServeArgs;
+use crate::survey::SurveyArgs;
 
 const TARGETS: &str = "Targets:
   /path or file:///path                   a local directory or a mounted share
@@ -72,10 +74,15 @@ pub enum Command {
   sharebench depth smb://alice@nas/share /mnt/nas /srv/disk --record-sizes 4KiB,64KiB --depths 1,2,4,8")]
     Depth(DepthArgs),
     /// Users in steps: throughput, response time (ART) and users that reported (MPS) per step.
-    #[command(
-        after_help = "Example:\n  sharebench load smb://alice@nas/share --steps 5,10,20 --think 1s --workload copy-all-bidirectional"
-    )]
+    #[command(after_help = LOAD_HELP)]
     Load(LoadArgs),
+    /// List the built-in workloads of `load --preset`, with their sources.
+    Presets(PresetsArgs),
+    /// Inventory a share into a workload file: sizes, types, depths; no names.
+    #[command(after_help = "Examples:
+  sharebench survey /mnt/nas -o mine.toml
+  sharebench load smb://alice@nas/share --preset mine.toml")]
+    Survey(SurveyArgs),
     /// Run a plan file, or finish an interrupted run.
     #[command(after_help = "Examples:\n  sharebench run plan.toml\n  sharebench run --resume 3")]
     Run(RunArgs),
@@ -226,46 +233,6 @@ pub struct DepthArgs {
     pub tests: Option<Vec<Vec<Test>>>,
     #[command(flatten)]
     pub policies: PolicyFlags,
-    #[command(flatten)]
-    pub measuring: Measuring,
-}
-
-#[derive(Debug, Args)]
-pub struct LoadArgs {
-    /// Systems under test.
-    #[arg(required = true, value_name = "TARGET")]
-    pub targets: Vec<String>,
-    /// Virtual users (motors) per step [default: 1,2,5,10; with --arrivals constant or poisson 32].
-    #[arg(long, value_delimiter = ',')]
-    pub steps: Option<Vec<Values<u32>>>,
-    /// Who decides when the next transaction starts: closed (each user, after thinking), constant or poisson
-    /// (a schedule at --rates, whatever the target does) [default: closed].
-    #[arg(long)]
-    pub arrivals: Option<Arrivals>,
-    /// Intended starts per second of all users together, per step; with --arrivals constant or poisson.
-    #[arg(long, value_delimiter = ',')]
-    pub rates: Option<Vec<Values<u32>>>,
-    /// Pause between a user's transactions, such as 1s, or 'exp 1s' for exponential ones [default: 1s].
-    #[arg(long)]
-    pub think: Option<Think>,
-    /// copy-all-bidirectional, copy-all-to-server, copy-all-from-server, single-read or single-write.
-    #[arg(long)]
-    pub workload: Option<String>,
-    /// Unmeasured start of a step [default: 2s].
-    #[arg(long, value_parser = parse_duration)]
-    pub warm_up: Option<Duration>,
-    /// Measured part of a step [default: 10s].
-    #[arg(long, value_parser = parse_duration)]
-    pub measure: Option<Duration>,
-    /// A step that is not steady goes on, each time for twice its window, at most this often, 0 to 3 [default: 0].
-    #[arg(long)]
-    pub extend: Option<u32>,
-    /// Bytes of the data set [default: 5.6MB].
-    #[arg(long)]
-    pub scale: Option<ByteSize>,
-    /// Bytes per operation [default: 100KB, 4KiB for single-read and single-write].
-    #[arg(long)]
-    pub block: Option<ByteSize>,
     #[command(flatten)]
     pub measuring: Measuring,
 }

@@ -73,16 +73,13 @@ fn plan(targets: Vec<PlannedTarget>) -> Result<ResolvedPlan, Failure> {
         ..Sweep::default()
     };
     let load = Load {
-        workload: None,
         steps: Some(vec![2, 8]),
-        arrivals: None,
-        rates: None,
         think: Some(Think::Constant(Duration::from_millis(100))),
         warm_up: Some(Duration::from_millis(500)),
         measure: Some(Duration::from_millis(2500)),
-        extend: None,
         scale: Some(ByteSize(5_600_000)),
         block: Some(ByteSize(100_000)),
+        ..Load::default()
     };
     let plan = Plan {
         title: Some("demo".into()),

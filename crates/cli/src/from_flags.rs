@@ -1,8 +1,8 @@
 //! Flags to plans: the same plan that a file would hold.
 
-use sharebench_plan::{Depth, Load, Mistakes, Plan, PlannedTarget, ResolvedPlan, Sweep, Values, Verify};
+use sharebench_plan::{Depth, Mistakes, Plan, PlannedTarget, ResolvedPlan, Sweep, Values, Verify};
 
-use crate::args::{DepthArgs, LoadArgs, Measuring, SweepArgs};
+use crate::args::{DepthArgs, Measuring, SweepArgs};
 use crate::environment::new_seed;
 use crate::exit::Failure;
 
@@ -37,29 +37,13 @@ pub fn depth(args: &DepthArgs) -> Result<ResolvedPlan, Failure> {
     resolve(&Plan { depth: Some(depth), ..base("depth", &args.targets, &args.measuring) })
 }
 
-/// The plan of `sharebench load`.
-pub fn load(args: &LoadArgs) -> Result<ResolvedPlan, Failure> {
-    let load = Load {
-        workload: args.workload.clone(),
-        steps: flat(args.steps.as_deref()),
-        arrivals: args.arrivals,
-        rates: flat(args.rates.as_deref()),
-        think: args.think,
-        warm_up: args.warm_up,
-        measure: args.measure,
-        extend: args.extend,
-        scale: args.scale,
-        block: args.block,
-    };
-    resolve(&Plan { load: Some(load), ..base("load", &args.targets, &args.measuring) })
-}
-
 /// The values of a list in which ranges may stand.
-fn flat<T: Copy>(list: Option<&[Values<T>]>) -> Option<Vec<T>> {
+pub fn flat<T: Copy>(list: Option<&[Values<T>]>) -> Option<Vec<T>> {
     list.map(|list| list.iter().flat_map(|values| values.0.iter().copied()).collect())
 }
 
-fn base(title: &str, urls: &[String], measuring: &Measuring) -> Plan {
+/// What every measuring command says in the same way.
+pub fn base(title: &str, urls: &[String], measuring: &Measuring) -> Plan {
     let mut targets = Vec::new();
     for url in urls {
         targets.push(PlannedTarget { name: Plan::name_for(url, &targets), url: url.clone() });
@@ -81,9 +65,13 @@ fn base(title: &str, urls: &[String], measuring: &Measuring) -> Plan {
 }
 
 /// Resolves a plan made from flags; mistakes name the flag instead of the field.
-fn resolve(plan: &Plan) -> Result<ResolvedPlan, Failure> {
+pub fn resolve(plan: &Plan) -> Result<ResolvedPlan, Failure> {
     plan.resolve().map_err(|Mistakes(mut mistakes)| {
         for mistake in &mut mistakes {
+            if mistake.field.starts_with("workload.") {
+                // A workload stands in a file, and says where itself.
+                continue;
+            }
             let name = mistake.field.rsplit('.').next().unwrap_or_default();
             mistake.field = match name {
                 "target" => "TARGET".into(),

@@ -44,7 +44,7 @@ impl LiveView {
             expected: plan.steps().least as usize,
             done,
             budget_ends: None,
-            fixed: plan.repeat.is_fixed(),
+            fixed: plan.repeat.is_fixed() && plan.search.is_none(),
             loads: plan.loads.len() * plan.targets.len(),
             measured: 0,
             started: Instant::now(),
@@ -85,7 +85,7 @@ impl LiveView {
                 self.tell(&format!("failure: {detail}"));
             }
             RunEvent::Warning(text) => self.tell(&format!("warning: {text}")),
-            RunEvent::Started(_) | RunEvent::Progress { .. } => {}
+            RunEvent::Started(_) | RunEvent::TargetDone { .. } | RunEvent::Progress { .. } => {}
             RunEvent::Finished(_) => {
                 let spent = self.started.elapsed();
                 let doubt =

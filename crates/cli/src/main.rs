@@ -11,11 +11,13 @@ mod exchange;
 mod exit;
 mod from_flags;
 mod live;
+mod load;
 mod measure;
 mod outlook;
 mod policies;
 mod repeating;
 mod serve;
+mod survey;
 mod targets;
 
 use std::process::ExitCode;
@@ -41,7 +43,9 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         Command::Demo(demo) => demo::run(demo, flags),
         Command::Sweep(sweep) => measure::plan(&from_flags::sweep(sweep)?, &sweep.measuring, flags),
         Command::Depth(depth) => measure::plan(&from_flags::depth(depth)?, &depth.measuring, flags),
-        Command::Load(load) => measure::plan(&from_flags::load(load)?, &load.measuring, flags),
+        Command::Load(load) => measure::plan(&load::plan(load)?, &load.measuring, flags),
+        Command::Presets(presets) => load::presets(presets),
+        Command::Survey(survey) => survey::run(survey, flags),
         Command::Run(run) => measure::file(run, flags),
         Command::Plan(plan) => measure::check(plan),
         Command::Serve(serve) => serve::run(serve, flags),

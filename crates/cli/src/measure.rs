@@ -304,7 +304,7 @@ impl<'a> Measurement<'a> {
     /// What decides how many steps there are; none when their number is fixed.
     fn rule(&self) -> Option<RepeatRule> {
         let repeat = self.plan.repeat;
-        (!repeat.is_fixed()).then(|| RepeatRule {
+        (!repeat.is_fixed() || self.plan.search.is_some()).then(|| RepeatRule {
             steps_least: u32::try_from(self.plan.steps().least).unwrap_or(u32::MAX),
             half_width: repeat.precision.map(sharebench_plan::Precision::share),
             repetitions: (repeat.least, repeat.most),

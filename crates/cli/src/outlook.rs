@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use sharebench_model::units::ByteSize;
 use sharebench_model::{PrecisionReport, Standing};
-use sharebench_plan::{Bounds, Repeat, ResolvedPlan};
+use sharebench_plan::{Bounds, Repeat, ResolvedPlan, Search};
 
 /// Most cells that are named one by one.
 const NAMED: usize = 5;
@@ -25,6 +25,15 @@ pub fn outlook(plan: &ResolvedPlan) -> Vec<String> {
     if !plan.loads.is_empty() {
         let loads = counted(plan.loads.len() as u64, "step");
         lines.push(format!("{loads} of users on {targets}, once each{}", extension(plan)));
+        lines.extend(plan.search.as_ref().map(|search| {
+            let most = Search::MOST_ADDED;
+            match search {
+                Search::Stress => format!("then at most {most} steps of more users, until throughput falls"),
+                Search::Knee(slo) => {
+                    format!("then at most {most} open loads, to find the highest rate that keeps {slo}")
+                }
+            }
+        }));
     }
     lines.push(format!("{}; {}", steps(plan.steps()), time(plan.measured_time())));
     if let Some(command) = &plan.between {

@@ -2,9 +2,10 @@
 
 use sharebench_model::units::{show_nanos, three_digits};
 use sharebench_model::{Check, ErrorClass, Measure, Verdict};
-use sharebench_plan::{Pace, TransactionWork, Verify, Work};
+use sharebench_plan::{Pace, Think, TransactionWork, Verify, Work};
 
 use crate::check_cache::client_cache;
+use crate::check_load::{deadlines, paced, sessions};
 use crate::check_machine::{self, Machinery};
 use crate::check_policy::policy;
 use crate::check_throughput::throughput;
@@ -63,16 +64,22 @@ pub(crate) fn checks(measure: &Measure, evidence: &Evidence<'_>) -> Vec<Check> {
     match evidence.work {
         Work::Records(work) if work.motors.is_some() => checks.extend(throughput(measure, work.queue_depth)),
         Work::Records(work) => checks.extend(little(measure, work.queue_depth)),
-        Work::Transactions(work) => match work.pace {
+        Work::Transactions(work) => match &work.pace {
+            // Who starts by a pace and comes too late is not late because of us, and thinks not at all.
+            Pace::Closed(Think::Every(period)) => checks.push(paced(measure, work.motors, *period)),
             Pace::Closed(_) => {
                 checks.push(interactive_law(measure, work, evidence.occupancy));
                 checks.push(lag(measure));
             }
             Pace::Open { rate, .. } => {
-                checks.push(offered(measure, rate, work.motors));
+                checks.push(offered(measure, *rate, work.motors));
                 checks.push(open_lag(measure, work.motors));
             }
         },
+    }
+    if let Work::Transactions(_) = evidence.work {
+        checks.extend(deadlines(&measure.load));
+        checks.extend(sessions(&measure.load));
     }
     if let Work::Records(work) = evidence.work {
         checks.extend(policy(work, measure, evidence.wire_counted));

@@ -14,7 +14,7 @@ fn records(depth: u32) -> Work {
 
 fn users(motors: u32) -> Work {
     let pace = Pace::Closed(Think::Constant(Duration::from_millis(20)));
-    let workload = Workload::built_in("copy-all-bidirectional", 100_000, 1000).unwrap();
+    let workload = Workload::built_in("copy-all-bidirectional", 100_000, 1000).unwrap().into();
     let (warm_up, measure) = (Duration::ZERO, Duration::from_secs(10));
     Work::Transactions(TransactionWork { workload, motors, pace, warm_up, measure, extend: 0 })
 }

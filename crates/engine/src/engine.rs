@@ -5,7 +5,7 @@ use std::sync::mpsc::Sender;
 
 use sharebench_model::units::ByteSize;
 use sharebench_model::{OpError, Random, RateBase, RunEvent, RunOutcome, StepResult};
-use sharebench_plan::{Pace, ResolvedPlan, StepPlan, TransactionWork, Work};
+use sharebench_plan::{ResolvedPlan, StepPlan, Work};
 use sharebench_target::{ConnectError, SessionSpec, Target};
 
 use crate::between;
@@ -14,7 +14,7 @@ use crate::check::{Evidence, checks};
 use crate::clock::{Clock, ClockError};
 use crate::deadline::Deadline;
 use crate::files::{TargetFiles, directory_on, remove_tree};
-use crate::load_step::{LoadStep, prepare_set};
+use crate::layout::SharedSet;
 use crate::machine::Machine;
 use crate::pass::{PassContext, PassEnd};
 use crate::record_motor::RecordCrew;
@@ -23,6 +23,7 @@ use crate::rounds::UnderWay;
 use crate::stop::StopSignal;
 use crate::tally::Tally;
 use crate::throughput_step;
+use crate::user_files::Shelf;
 
 /// Why a run could not start; nothing was measured and nothing is left on any target.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -134,8 +135,14 @@ impl Run<'_> {
         context.stop = &go_on;
         let mut left_behind = Vec::new();
         for (index, host) in hosts.into_iter().enumerate() {
+            let (mut facts, target) = (host.files.facts.clone(), index as u32);
             if let Err(error) = self.clean(index, host, &mut context).await {
-                left_behind.push((index as u32, error));
+                left_behind.push((target, error));
+            }
+            let counted = self.targets[index].counted();
+            if !counted.is_empty() {
+                facts.extend(counted);
+                self.tell(RunEvent::TargetDone { target, facts });
             }
         }
         self.tell(RunEvent::Finished(outcome.clone()));
@@ -157,7 +164,7 @@ impl Run<'_> {
                 error,
             })?;
             self.tell(RunEvent::TargetReady { target: index as u32, facts: files.facts.clone() });
-            hosts.push(Host { files, set_written: false });
+            hosts.push(Host { files, set: SharedSet::default(), shelf: Shelf::default() });
             let (needed, host) = (self.plan.bytes_needed(), hosts.len() - 1);
             if let Some(available) = hosts[host].files.available(context).await
                 && available < needed
@@ -184,7 +191,7 @@ impl Run<'_> {
             }
             Work::Records(work) => record_step::prepare(work, &mut host.files, context).await?,
             Work::Transactions(work) => {
-                prepare_set(work, &mut host.files, &mut host.set_written, context).await?;
+                self.lay_out(work, host, context).await?;
             }
         }
         for host in hosts.iter_mut() {
@@ -254,11 +261,16 @@ impl Run<'_> {
         let unfinished = std::mem::take(&mut tally.unfinished);
         let seconds = std::mem::take(&mut tally.seconds);
         let mut measure = tally.into_measure(motors, rate_base, wire_counted);
+        // A session with a cache of its own is to the checks what a mount is.
+        let wire_counted = wire_counted && !target.caches();
         let mut checks = checks(&measure, &Evidence { work, verify, wire_counted, occupancy, machinery });
         if let Work::Transactions(work) = work {
             checks.extend(seconds.check(work));
         }
         unfinished.count_in(&mut measure);
+        if let Work::Transactions(work) = work {
+            measure.load.objective = self.objective(work, &measure);
+        }
         Ok(StepResult {
             index: step.index,
             target: step.target,
@@ -268,38 +280,6 @@ impl Run<'_> {
             measure,
             checks,
         })
-    }
-
-    /// Measures a step of users: what they did, and how many of them there were.
-    async fn load(
-        &self,
-        work: &TransactionWork,
-        step: &StepPlan,
-        host: &mut Host,
-        context: &mut PassContext<'_>,
-    ) -> Result<(Tally, u32), PassEnd> {
-        prepare_set(work, &mut host.files, &mut host.set_written, context).await?;
-        let load = LoadStep {
-            target: self.targets[step.target as usize].as_ref(),
-            work,
-            clock: context.clock,
-            stop: self.stop,
-            verify: self.plan.verify,
-            timeout: self.plan.timeout,
-            directory: &host.files.directory,
-            seed: self.plan.seed ^ u64::from(step.index),
-            tell: &|why| self.tell(RunEvent::Warning(format!("{} {why}", step.coordinates))),
-        };
-        let tally = load.measure().await.map_err(PassEnd::Broken)?;
-        if self.stop.is_stopped() {
-            return Err(PassEnd::Stopped);
-        }
-        // The motors of an open load are a pool: those that were never needed are not missing.
-        let motors = match work.pace {
-            Pace::Closed(_) => work.motors,
-            Pace::Open { .. } => tally.motors_engaged,
-        };
-        Ok((tally, motors))
     }
 
     /// Removes our directory; with a session of its own when the first one was lost.
@@ -321,8 +301,9 @@ impl Run<'_> {
 
 /// A target under way.
 pub(crate) struct Host {
-    files: TargetFiles,
-    set_written: bool,
+    pub(crate) files: TargetFiles,
+    pub(crate) set: SharedSet,
+    pub(crate) shelf: Shelf,
 }
 
 fn greatest_common_divisor(a: u64, b: u64) -> u64 {

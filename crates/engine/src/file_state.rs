@@ -47,7 +47,7 @@ impl FileState {
     /// Starts a new pass of writes and gives its content.
     pub fn next_generation(&mut self) -> Content {
         self.newest += 1;
-        Content { file: self.id, generation: self.newest }
+        Content { file: self.id, generation: self.newest, kind: None }
     }
 
     /// Whether it was written to since it was made.
@@ -93,7 +93,7 @@ impl FileState {
                 let run =
                     self.generations[first..].iter().take_while(|next| **next == generation).count() as u64;
                 let stop = end.min((first as u64 + run) * self.unit);
-                let piece = (at, (stop - at) as usize, Content { file: self.id, generation });
+                let piece = (at, (stop - at) as usize, Content { file: self.id, generation, kind: None });
                 at = stop;
                 if generation != UNKNOWN {
                     return Some(piece);

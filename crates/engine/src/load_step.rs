@@ -7,59 +7,22 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use sharebench_model::{ErrorClass, MetaOp, MetaYield, OpError, OpenHow, Slot, Stability};
-use sharebench_plan::{TransactionWork, Verify};
+use sharebench_model::{LoadDetail, Part};
+use sharebench_plan::{Pace, TransactionWork, Verify};
 use sharebench_target::{SessionSpec, Target};
 
 use crate::clock::Clock;
 use crate::extension::{Extension, Report};
-use crate::files::TargetFiles;
 use crate::motor::{Crew, Motor, Window};
-use crate::pass::PassContext;
 use crate::schedule::Schedule;
 use crate::seconds::Seconds;
-use crate::stamp::{self, Content};
 use crate::stop::StopSignal;
 use crate::tally::Tally;
-use crate::transaction::{blocks, set_file_id};
+use crate::transaction::Kind;
+use crate::user_files::Shelf;
 
 /// Between the last motor's login and the first transaction.
 pub(crate) const GRACE: Duration = Duration::from_millis(20);
-
-/// Writes the shared data set once per target; later steps find it there.
-pub(crate) async fn prepare_set(
-    work: &TransactionWork,
-    files: &mut TargetFiles,
-    written: &mut bool,
-    context: &mut PassContext<'_>,
-) -> Result<(), OpError> {
-    if *written || !work.workload.reads() {
-        return Ok(());
-    }
-    for (index, file) in work.workload.files.iter().enumerate() {
-        let path = files.path(&format!("set-{}", file.name));
-        let session = files.session.as_mut();
-        let open = MetaOp::open(path, OpenHow::CreateNew);
-        let MetaYield::Opened { file: handle, .. } = context.deadline.call(session, open).await? else {
-            return Err(OpError::new(ErrorClass::Protocol, "open", "no file in the reply"));
-        };
-        let content = Content { file: set_file_id(index), generation: 1 };
-        let mut replies = Vec::new();
-        for (offset, len) in blocks(file.bytes, work.workload.block) {
-            stamp::fill(&mut session.buffer(Slot(0))[..len as usize], content, offset);
-            let stability = Stability::Unstable;
-            session.submit(Slot(0), sharebench_model::DataOp::Write { file: handle, offset, len, stability });
-            context.deadline.replies(session, &mut replies).await?;
-            replies.swap_remove(0).result?;
-        }
-        session.submit(Slot(0), sharebench_model::DataOp::Flush { file: handle });
-        context.deadline.replies(session, &mut replies).await?;
-        replies.swap_remove(0).result?;
-        context.deadline.call(session, MetaOp::Close { file: handle }).await?;
-    }
-    *written = true;
-    Ok(())
-}
 
 /// What a step needs to know of its run.
 pub(crate) struct LoadStep<'a> {
@@ -70,6 +33,9 @@ pub(crate) struct LoadStep<'a> {
     pub verify: Verify,
     pub timeout: Duration,
     pub directory: &'a str,
+    pub set_directory: &'a str,
+    /// Users' files between steps.
+    pub shelf: &'a Shelf,
     pub seed: u64,
     /// Hears of what the user should know while it lasts.
     pub tell: &'a (dyn Fn(String) + Sync),
@@ -81,7 +47,7 @@ impl LoadStep<'_> {
     /// threads of their own.
     pub async fn measure(&self) -> Result<Tally, String> {
         let Self { work, clock, stop, tell, .. } = *self;
-        let schedule = &Schedule::new(work.pace, self.seed);
+        let schedule = &Schedule::new(work.pace.clone(), self.seed);
         let mut extension = Extension { work, clock, stop, schedule, tell, extensions: 0 };
         if clock.is_virtual() {
             return Ok(self.crew(0..1, schedule, |report| extension.next(report.as_ref())).await);
@@ -128,9 +94,12 @@ impl LoadStep<'_> {
         schedule: &Schedule,
         mut next: impl FnMut(Option<Report>) -> Option<Window>,
     ) -> Tally {
-        let spec =
-            SessionSpec { slots: 1, slot_bytes: self.work.workload.block, connect_timeout: self.timeout };
-        let tally = Rc::new(RefCell::new(Tally::default()));
+        let spec = SessionSpec {
+            slots: 1,
+            slot_bytes: self.work.workload.largest_request(),
+            connect_timeout: self.timeout,
+        };
+        let tally = Rc::new(RefCell::new(Tally { detail: detail(self.work), ..Tally::default() }));
         let crew = Crew {
             target: self.target,
             work: self.work,
@@ -140,6 +109,8 @@ impl LoadStep<'_> {
             verify: self.verify,
             timeout: self.timeout,
             directory: self.directory,
+            set_directory: self.set_directory,
+            shelf: self.shelf,
             spec,
             seed: self.seed,
             tally: Rc::clone(&tally),
@@ -154,7 +125,8 @@ impl LoadStep<'_> {
             // What failed while connecting belongs to the first window.
             let first = tally.borrow().span.is_none();
             let before = if first { tally.take() } else { Tally::default() };
-            tally.replace(Tally { seconds: Seconds::over(window), ..before });
+            let fresh = Tally { seconds: Seconds::over(window), detail: detail(self.work), ..before };
+            tally.replace(fresh);
             let work = join_all(motors.iter_mut().map(|motor| motor.work(window)));
             tokio::join!(work, sample_cpu(&crew, window));
             let mut tally = tally.borrow_mut();
@@ -166,6 +138,20 @@ impl LoadStep<'_> {
         join_all(motors.into_iter().map(Motor::clean)).await;
         drop(crew);
         Rc::try_unwrap(tally).map_or_else(|_| Tally::default(), RefCell::into_inner)
+    }
+}
+
+/// Empty parts for all that a workload's motors can do, in an order that all threads share.
+fn detail(work: &TransactionWork) -> LoadDetail {
+    let think_ns = match &work.pace {
+        Pace::Closed(think) => think.mean().as_nanos() as u64,
+        Pace::Open { .. } => 0,
+    };
+    LoadDetail {
+        transactions: work.workload.transactions.iter().map(|t| Part::named(&t.name)).collect(),
+        operations: Kind::NAMES.map(Part::named).to_vec(),
+        think_ns,
+        ..LoadDetail::default()
     }
 }
 

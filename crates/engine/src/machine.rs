@@ -68,9 +68,11 @@ fn kind(work: &Work) -> CeilingKind {
         Work::Records(work) => {
             CeilingKind { record_size: work.record_size, depth: work.queue_depth, writes: work.test.writes() }
         }
-        Work::Transactions(work) => {
-            CeilingKind { record_size: work.workload.block, depth: 1, writes: work.workload.writes() }
-        }
+        Work::Transactions(work) => CeilingKind {
+            record_size: work.workload.largest_request(),
+            depth: 1,
+            writes: work.workload.writes(),
+        },
     }
 }
 

@@ -7,21 +7,28 @@ use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::time::Duration;
 
-use sharebench_model::{ErrorClass, FileRef, OpError, Random, WireCount};
-use sharebench_plan::{Pace, Transaction, TransactionWork, Verify};
+use sharebench_model::{ErrorClass, OpError, Random, WireCount};
+use sharebench_plan::{Owner, Pace, Think, TransactionWork, Verify};
 use sharebench_target::{Session, SessionSpec, Target};
 
 use crate::clock::Clock;
 use crate::deadline::Deadline;
+use crate::operation::Kept;
 use crate::schedule::Schedule;
 use crate::sleep::Sleep;
 use crate::stop::StopSignal;
 use crate::tally::Tally;
+use crate::user_files::{Shelf, UserFiles};
 
 /// Sleep without a look at the stop signal; the last one before a start may be twice as long.
 const NAP: Duration = Duration::from_millis(100);
 /// Pause before a lost session is opened again.
 const RECONNECT: Duration = Duration::from_millis(500);
+
+/// True for failures after which a session is of no use any more.
+pub(crate) const fn loses_session(class: ErrorClass) -> bool {
+    matches!(class, ErrorClass::Disconnected | ErrorClass::Timeout | ErrorClass::Protocol | ErrorClass::Stale)
+}
 
 /// The measured part of a step, in nanoseconds of the engine's clock.
 #[derive(Debug, Clone, Copy)]
@@ -45,6 +52,10 @@ pub(crate) struct Crew<'a> {
     pub timeout: Duration,
     /// Our directory on the target.
     pub directory: &'a str,
+    /// The directory of the shared data set.
+    pub set_directory: &'a str,
+    /// Where users' files are kept between steps.
+    pub shelf: &'a Shelf,
     pub spec: SessionSpec,
     pub seed: u64,
     pub tally: Rc<RefCell<Tally>>,
@@ -76,11 +87,16 @@ pub(crate) struct Motor<'a> {
     pub(crate) random: Random,
     pauses: Random,
     pub(crate) wire: WireCount,
-    /// Files on the target that this motor made, with their generation.
-    pub(crate) copies: BTreeMap<usize, u32>,
+    /// The motor's own files on the target.
+    pub(crate) own: UserFiles,
     /// Files of its session that stay open from one transaction to the next.
-    pub(crate) kept: BTreeMap<usize, FileRef>,
-    round: Vec<Transaction>,
+    pub(crate) kept: BTreeMap<usize, Kept>,
+    /// True when the last operation ended within the measured window.
+    pub(crate) last_counted: bool,
+    /// What is left of its round of transactions.
+    round: Vec<usize>,
+    /// Transactions that ended within the window.
+    done: u64,
     reported: bool,
     engaged: bool,
 }
@@ -96,20 +112,27 @@ impl<'a> Motor<'a> {
             random: Random::new(crew.seed, 0x1000 + u64::from(number)),
             pauses: Random::new(crew.seed, 0x2000_0000 + u64::from(number)),
             wire: WireCount::default(),
-            copies: BTreeMap::new(),
+            own: crew.shelf.take(number),
             kept: BTreeMap::new(),
+            last_counted: false,
             round: Vec::new(),
+            done: 0,
             reported: false,
             engaged: false,
         }
     }
 
-    /// Opens the motor's session, and the files it keeps open; a failure is counted and tried again later.
+    /// Opens the motor's session, makes its part of the data set and opens the files it keeps open; a failure is
+    /// counted and tried again later.
     pub async fn connect(&mut self) {
         match self.crew.target.connect(&self.crew.spec).await {
             Ok(session) => {
                 self.session = Some(session);
-                if let Err(error) = self.open_kept().await {
+                let ready = match self.lay_out().await {
+                    Ok(()) => self.open_kept().await,
+                    Err(error) => Err(error),
+                };
+                if let Err(error) = ready {
                     self.lose_session();
                     self.book_failure(error);
                 }
@@ -122,7 +145,7 @@ impl<'a> Motor<'a> {
     /// Performs transactions until the window ends or the run is stopped; again for each further window.
     pub async fn work(&mut self, window: Window) {
         let crew = self.crew;
-        (self.reported, self.engaged) = (false, false);
+        (self.reported, self.engaged, self.done) = (false, false, 0);
         let mut over = crew.clock.doze_until(window.end);
         let mut thought_from = window.start;
         let mut next = self.first_start(window);
@@ -134,23 +157,22 @@ impl<'a> Motor<'a> {
                 break;
             }
             if self.session.is_none() {
-                self.connect().await;
-            }
-            if self.session.is_none() {
-                // A pause to reconnect is no thinking: it is to be missed by Little's law.
-                thought_from = window.end;
-                let again = crew.clock.now() + RECONNECT.as_nanos() as u64;
-                match crew.work.pace {
-                    Pace::Closed(_) => next = Some(again),
-                    // The schedule goes on, and what was to start waits meanwhile.
-                    Pace::Open { .. } => drop(self.sleep_until(again, window.end).await),
+                let again = self.come_back(window).await;
+                if self.session.is_none() {
+                    // A pause to reconnect is no thinking: it is to be missed by Little's law.
+                    thought_from = window.end;
+                    match crew.work.pace {
+                        Pace::Closed(_) => next = Some(again),
+                        // The schedule goes on, and what was to start waits meanwhile.
+                        Pace::Open { .. } => drop(self.sleep_until(again, window.end).await),
+                    }
+                    continue;
                 }
-                continue;
             }
             let Some(transaction) = self.next_transaction() else { return };
             self.transaction(transaction, intended, window, &mut over).await;
             thought_from = crew.clock.now();
-            next = self.following_start(thought_from, window);
+            next = self.following_start(intended, thought_from, window);
         }
         // What the schedule held for this window, and no motor was free to take.
         while !crew.stop.is_stopped()
@@ -158,11 +180,27 @@ impl<'a> Motor<'a> {
         {
             crew.censor(intended, None, window);
         }
+        if let Pace::Closed(_) = crew.work.pace {
+            crew.tally.borrow_mut().detail.fairness.add(self.done);
+        }
+    }
+
+    /// Tries to open a lost session again; the instant at which to try once more if that failed.
+    async fn come_back(&mut self, window: Window) -> u64 {
+        let crew = self.crew;
+        let from = crew.clock.now();
+        self.connect().await;
+        let now = crew.clock.now();
+        let again = now + RECONNECT.as_nanos() as u64;
+        let until = if self.session.is_some() { now } else { again };
+        let without = until.min(window.end).saturating_sub(from.max(window.measure));
+        crew.tally.borrow_mut().detail.without_session_ns += without;
+        again
     }
 
     /// The first start: one pause after the beginning, so that users do not march in step.
     fn first_start(&mut self, window: Window) -> Option<u64> {
-        match self.crew.work.pace {
+        match &self.crew.work.pace {
             Pace::Closed(think) => {
                 let most = think.mean().as_nanos() as u64;
                 Some(window.start + self.pauses.below(most.max(1)))
@@ -171,20 +209,18 @@ impl<'a> Motor<'a> {
         }
     }
 
-    fn following_start(&mut self, now: u64, window: Window) -> Option<u64> {
-        match self.crew.work.pace {
+    fn following_start(&mut self, intended: u64, now: u64, window: Window) -> Option<u64> {
+        match &self.crew.work.pace {
+            // A pace goes on from where it should be, and not from where it is.
+            Pace::Closed(Think::Every(period)) => Some(intended + period.as_nanos() as u64),
             Pace::Closed(think) => Some(now + think.draw(&mut self.pauses)),
             Pace::Open { .. } => self.crew.schedule.claim(window),
         }
     }
 
-    /// The next one of the motor's round; each round has a new order.
-    fn next_transaction(&mut self) -> Option<Transaction> {
-        if self.round.is_empty() {
-            self.round.clone_from(&self.crew.work.workload.transactions);
-            self.random.shuffle(&mut self.round);
-        }
-        self.round.pop()
+    /// The next one of the motor's round, as the workload orders them.
+    fn next_transaction(&mut self) -> Option<usize> {
+        self.crew.work.workload.next(&mut self.round, &mut self.random)
     }
 
     /// Books the part of a pause that lies in the window.
@@ -193,16 +229,19 @@ impl<'a> Motor<'a> {
         self.crew.tally.borrow_mut().occupancy.thinking_ns += inside;
     }
 
-    /// Removes the motor's copies and logs off.
+    /// Removes the motor's copies of shared files, keeps its own for the next step, and logs off.
     pub async fn clean(mut self) {
         self.close_kept().await;
-        for file in std::mem::take(&mut self.copies).into_keys() {
-            let path = self.copy_path(file);
-            if let Some(session) = self.session.as_deref_mut() {
-                // The engine removes the whole directory in the end: what fails here is not lost.
-                let _ = self.deadline.call(session, sharebench_model::MetaOp::Remove { path }).await;
-            }
+        let set = &self.crew.work.workload.set;
+        let copied = |index: &usize| set.files[*index].owner == Owner::Shared;
+        let copies: Vec<usize> = self.own.files.keys().copied().filter(copied).collect();
+        for file in copies {
+            let path = self.own_name(file);
+            self.own.files.remove(&file);
+            // The engine removes the whole directory in the end: what fails here is not lost.
+            let _ = self.call(sharebench_model::MetaOp::Remove { path }).await;
         }
+        self.crew.shelf.put(self.number, std::mem::take(&mut self.own));
         if let Some(session) = self.session.take() {
             session.close().await;
         }
@@ -232,13 +271,7 @@ impl<'a> Motor<'a> {
 
     /// Performs a transaction to its end, which may lie behind the window's: then it counts as unfinished,
     /// but is awaited, because the session can do nothing else before.
-    async fn transaction(
-        &mut self,
-        transaction: Transaction,
-        intended: u64,
-        window: Window,
-        over: &mut Sleep,
-    ) {
+    async fn transaction(&mut self, transaction: usize, intended: u64, window: Window, over: &mut Sleep) {
         let crew = self.crew;
         let started = crew.clock.now();
         let intended = intended.min(started);
@@ -259,12 +292,14 @@ impl<'a> Motor<'a> {
         let in_time = ended < window.end;
         self.engage(ended, window);
         match result {
-            Ok(()) if in_time => self.book(intended, started, ended, window),
+            Ok(()) if in_time => self.book(transaction, intended, started, ended, window),
             Err(error) => {
-                if matches!(
-                    error.class,
-                    ErrorClass::Disconnected | ErrorClass::Timeout | ErrorClass::Protocol | ErrorClass::Stale
-                ) {
+                if (window.measure..window.end).contains(&ended) {
+                    let mut tally = crew.tally.borrow_mut();
+                    *tally.detail.transactions[transaction].errors.entry(error.class).or_default() += 1;
+                    tally.detail.sessions_lost += u64::from(loses_session(error.class));
+                }
+                if loses_session(error.class) {
                     self.lose_session();
                 }
                 // What failed behind the window is no part of the measure; but wrong data is always told.
@@ -280,7 +315,7 @@ impl<'a> Motor<'a> {
     }
 
     /// Books a transaction that ended within the step; it counts if that was in the measured part.
-    fn book(&mut self, intended: u64, started: u64, ended: u64, window: Window) {
+    fn book(&mut self, transaction: usize, intended: u64, started: u64, ended: u64, window: Window) {
         if ended < window.measure {
             return;
         }
@@ -290,6 +325,15 @@ impl<'a> Motor<'a> {
         tally.slices.record(ended, ended - intended);
         tally.service.record(ended - started);
         tally.lag.record(started - intended);
+        self.done += 1;
+        let deadline = self.crew.work.workload.transactions[transaction].deadline;
+        let part = &mut tally.detail.transactions[transaction];
+        part.count += 1;
+        part.response.record(ended - intended);
+        part.service.record(ended - started);
+        part.lag.record(started - intended);
+        let missed = deadline.is_some_and(|deadline| u128::from(ended - intended) > deadline.as_nanos());
+        part.missed += u64::from(missed);
         tally.occupancy.before_ns += window.measure.saturating_sub(intended);
         tally.motors_reported += u32::from(!self.reported);
         self.reported = true;

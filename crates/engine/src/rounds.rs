@@ -2,13 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use sharebench_model::{Round, RunEvent, RunOutcome, StepResult};
+use sharebench_model::{Round, RunEvent, RunOutcome, StepResult, axis};
 use sharebench_plan::{Schedule, StepPlan};
 
 use crate::engine::{Host, Run};
 use crate::machine::Machine;
 use crate::pass::{PassContext, PassEnd};
 use crate::stopper::Stopper;
+
+/// Steps that an earlier part of the run measured, by index.
+pub(crate) type Done<'a> = BTreeMap<u32, &'a StepResult>;
 
 /// What steps are measured with.
 pub(crate) struct UnderWay<'a, 'b> {
@@ -35,23 +38,28 @@ impl Run<'_> {
     /// Runs every step that is not done yet; steps done earlier are only looked at.
     pub(crate) async fn schedule(&self, mut under_way: UnderWay<'_, '_>) -> RunOutcome {
         let under_way = &mut under_way;
-        let done: BTreeMap<u32, &StepResult> = self.done.iter().map(|step| (step.index, step)).collect();
+        let done: Done<'_> = self.done.iter().map(|step| (step.index, step)).collect();
         let mut schedule = Schedule::new(self.plan);
         if let Err(outcome) = self.rounds(&mut schedule, &done, under_way).await {
             return outcome;
         }
+        let mut measured = Vec::new();
         for step in schedule.loads() {
-            if let Err(outcome) = self.result_of(&step, &done, under_way).await {
-                return outcome;
+            match self.result_of(&step, &done, under_way).await {
+                Ok(result) => measured.push(result),
+                Err(outcome) => return outcome,
             }
         }
-        RunOutcome::Complete
+        match self.search(&mut schedule, measured, &done, under_way).await {
+            Ok(()) => RunOutcome::Complete,
+            Err(outcome) => outcome,
+        }
     }
 
     async fn rounds(
         &self,
         schedule: &mut Schedule<'_>,
-        done: &BTreeMap<u32, &StepResult>,
+        done: &Done<'_>,
         under_way: &mut UnderWay<'_, '_>,
     ) -> Result<(), RunOutcome> {
         let mut stopper = Stopper::new(self.plan, clock_resolution_ns());
@@ -92,9 +100,9 @@ impl Run<'_> {
 
     /// What earlier parts of the run measured has used up some of the time; once a step of users is done,
     /// the rounds had ended.
-    fn budget(&self, done: &BTreeMap<u32, &StepResult>, now: u64) -> Option<Budget> {
+    fn budget(&self, done: &Done<'_>, now: u64) -> Option<Budget> {
         let whole = self.plan.repeat.budget?.as_nanos() as u64;
-        let is_load = |step: &StepResult| self.plan.loads.iter().any(|load| load.0 == step.coordinates);
+        let is_load = |step: &StepResult| step.coordinates.get(axis::WORKLOAD).is_some();
         let used = if done.values().any(|step| is_load(step)) {
             whole
         } else {
@@ -104,10 +112,10 @@ impl Run<'_> {
     }
 
     /// The result of a step: from the lab book where it is done, measured now where not.
-    async fn result_of(
+    pub(crate) async fn result_of(
         &self,
         step: &StepPlan,
-        done: &BTreeMap<u32, &StepResult>,
+        done: &Done<'_>,
         under_way: &mut UnderWay<'_, '_>,
     ) -> Result<StepResult, RunOutcome> {
         if let Some(&stored) = done.get(&step.index) {

@@ -1,13 +1,15 @@
 //! Stamped data: every 512 bytes say which file, offset and generation they belong to.
 //!
 //! A sector starts with a 32-byte stamp (magic, file, generation, offset, checksum of these); the rest is
-//! a keystream of the same three numbers. So data is unique and incompressible on the target, and a
-//! wrong sector tells whether it is stale, shifted, of another file, or nothing we wrote.
+//! a keystream of the same three numbers, or data of a kind that compresses as files of that kind do
+//! (docs/loads.md). So data is unique on the target, and a wrong sector tells whether it is stale, shifted, of another file, or nothing we wrote.
 
 use std::fmt;
 
 use sharebench_model::mix;
-use sharebench_plan::Verify;
+use sharebench_plan::{DataKind, Verify};
+
+use crate::texture;
 
 /// Bytes that carry one stamp.
 pub const SECTOR: usize = 512;
@@ -21,6 +23,8 @@ pub struct Content {
     pub file: u32,
     /// How often this piece was written.
     pub generation: u32,
+    /// What it looks like; none for what nothing can compress.
+    pub kind: Option<DataKind>,
 }
 
 /// The first wrong byte of a read, and what was found in its place.
@@ -141,6 +145,9 @@ fn write_sector(sector: &mut [u8], content: Content, start: u64) {
     stamp[12..16].copy_from_slice(&content.generation.to_le_bytes());
     stamp[16..24].copy_from_slice(&start.to_le_bytes());
     stamp[24..].copy_from_slice(&key.to_le_bytes());
+    if let Some(kind) = content.kind {
+        return texture::fill(body, kind, key);
+    }
     for (index, word) in body.chunks_exact_mut(8).enumerate() {
         // One multiplication per word keeps the fill near memory speed; no compressor sees through it.
         let mut bits = key.wrapping_add((index as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
@@ -153,7 +160,7 @@ fn check_stamp(found: &[u8], content: Content, start: u64) -> Result<(), Mismatc
     let word = |at: usize| u64::from_le_bytes([0, 1, 2, 3, 4, 5, 6, 7].map(|i| found[at + i]));
     let (file, generation) = (word(8) as u32, (word(8) >> 32) as u32);
     let (offset, check) = (word(16), word(24));
-    let stamped = Content { file, generation };
+    let stamped = Content { file, generation, ..content };
     if word(0) == MAGIC && stamped == content && offset == start && check == key(content, start) {
         return Ok(());
     }
@@ -175,7 +182,7 @@ fn check_stamp(found: &[u8], content: Content, start: u64) -> Result<(), Mismatc
 mod tests {
     use super::*;
 
-    const CONTENT: Content = Content { file: 3, generation: 2 };
+    const CONTENT: Content = Content { file: 3, generation: 2, kind: None };
 
     fn filled(offset: u64, len: usize) -> Vec<u8> {
         let mut buffer = vec![0; len];
@@ -192,6 +199,20 @@ mod tests {
             for how in [Verify::Stamps, Verify::Full] {
                 assert_eq!(verify(&buffer, CONTENT, offset, how), Ok(()), "{offset}+{len}");
             }
+        }
+    }
+
+    #[test]
+    fn data_of_every_kind_verifies_in_any_cut_and_damage_is_found() {
+        for kind in [DataKind::Data, DataKind::Text, DataKind::Image, DataKind::Binary] {
+            let content = Content { kind: Some(kind), ..CONTENT };
+            let mut buffer = vec![0; 3_001];
+            fill(&mut buffer, content, 1_700);
+            assert_eq!(verify(&buffer, content, 1_700, Verify::Full), Ok(()));
+            let other = Content { kind: None, ..content };
+            assert!(verify(&buffer, other, 1_700, Verify::Full).is_err(), "{kind:?} is no noise");
+            buffer[2_000] ^= 1;
+            assert!(verify(&buffer, content, 1_700, Verify::Full).is_err());
         }
     }
 

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use sharebench_model::{
-    CpuTime, ErrorClass, Evidence, Histogram, IoBytes, Measure, MotorShare, OpError, RateBase, WireCount,
+    CpuTime, ErrorClass, Evidence, Histogram, IoBytes, LoadDetail, Measure, MotorShare, OpError, RateBase,
+    WireCount,
 };
 
 use crate::check::Occupancy;
@@ -70,6 +71,8 @@ pub(crate) struct Tally {
     pub motors_engaged: u32,
     pub censored: u64,
     pub evidence: Evidence,
+    /// A load taken apart.
+    pub detail: LoadDetail,
 }
 
 impl Tally {
@@ -118,6 +121,7 @@ impl Tally {
         self.motors_engaged += other.motors_engaged;
         self.censored += other.censored;
         self.evidence.merge(other.evidence);
+        self.detail.merge(other.detail);
     }
 
     /// Something was measured from `from` to `to`.
@@ -156,6 +160,7 @@ impl Tally {
             lag: self.lag,
             client_cpu,
             evidence: self.evidence,
+            load: self.detail,
         }
     }
 }

@@ -1,188 +1,232 @@
-//! Transactions: what a motor does with the data set, as operations of its session.
+//! Requests of a motor: each is timed, counted by kind, and verified.
 
 use sharebench_model::{
     DataOp, ErrorClass, FileRef, MetaOp, MetaYield, OpError, OpenHow, Reply, Slot, Stability,
 };
-use sharebench_plan::{CopyDirection, Extent, Transaction, Verify};
+use sharebench_plan::{Owner, Verify};
 use sharebench_target::Session;
 
+use crate::layout::{blocks, kind_of, set_content};
 use crate::motor::{Motor, Window};
 use crate::pass::{mismatch_error, short};
 use crate::stamp::{self, Content};
+use crate::user_files::OwnFile;
 
-/// File id of the shared data set's file `index`.
-pub(crate) const fn set_file_id(index: usize) -> u32 {
-    0x8000_0000 | index as u32
+/// Kinds of operations that are counted apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Open,
+    Create,
+    Close,
+    Stat,
+    List,
+    Rename,
+    Delete,
+    SetSize,
+    Flush,
+    Space,
+    Connect,
+    Read,
+    Write,
 }
 
-/// (offset, length) of the blocks of a copy; the last may be short.
-pub(crate) fn blocks(bytes: u64, block: u32) -> impl Iterator<Item = (u64, u32)> {
-    let step = u64::from(block);
-    (0..bytes.div_ceil(step)).map(move |n| (n * step, (bytes - n * step).min(step) as u32))
+impl Kind {
+    /// Names as tables show them, in the order of the variants.
+    pub const NAMES: [&'static str; 13] = [
+        "open", "create", "close", "stat", "list", "rename", "delete", "set-size", "flush", "space",
+        "connect", "read", "write",
+    ];
+
+    /// The kind of a metadata operation.
+    pub fn of(op: &MetaOp) -> Self {
+        match op {
+            MetaOp::Open { how: OpenHow::CreateNew, .. } | MetaOp::MakeDir { .. } => Self::Create,
+            MetaOp::Open { .. } => Self::Open,
+            MetaOp::Close { .. } => Self::Close,
+            MetaOp::SetSize { .. } => Self::SetSize,
+            MetaOp::List { .. } => Self::List,
+            MetaOp::Remove { .. } | MetaOp::RemoveDir { .. } => Self::Delete,
+            MetaOp::Rename { .. } => Self::Rename,
+            MetaOp::Space => Self::Space,
+            MetaOp::Stat { .. }
+            | MetaOp::Map { .. }
+            | MetaOp::DropCache { .. }
+            | MetaOp::Residency { .. } => Self::Stat,
+        }
+    }
+}
+
+/// Where a request of a file goes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Piece {
+    pub handle: FileRef,
+    /// Index into the data set.
+    pub file: usize,
+    pub offset: u64,
+    pub len: u32,
 }
 
 impl Motor<'_> {
-    /// Performs one transaction; a copy is given up when the window has ended.
-    pub(crate) async fn perform(&mut self, transaction: Transaction, window: Window) -> Result<(), OpError> {
-        let Transaction { file, direction, extent } = transaction;
-        match (extent, direction) {
-            (Extent::OneBlock, _) => self.one_block(file, direction, window).await,
-            (Extent::WholeFile, CopyDirection::ToServer) => self.copy_to_server(file, window).await,
-            (Extent::WholeFile, CopyDirection::FromServer) => self.copy_from_server(file, window).await,
+    /// File id of a file of this motor's own: no two motors of a run share one, nor do own and shared files.
+    pub(crate) fn own_content(&self, index: usize, generation: u32) -> Content {
+        let set = &self.crew.work.workload.set;
+        let number = u64::from(self.number) * set.files.len() as u64 + index as u64 + 1;
+        Content { file: number as u32 & 0x7FFF_FFFF, generation, kind: kind_of(&set.files[index]) }
+    }
+
+    /// Makes the motor's own directories and its part of the data set, where they are not there yet.
+    pub(crate) async fn lay_out(&mut self) -> Result<(), OpError> {
+        let workload = &self.crew.work.workload;
+        if !self.own.directories && (0..workload.set.files.len()).any(|index| workload.has_own(index)) {
+            let top = self.own_path("");
+            self.call(MetaOp::MakeDir { path: top.trim_end_matches('/').to_owned() }).await?;
+            for below in workload.set.directories(|index| workload.has_own(index)) {
+                let path = self.own_path(&below);
+                self.call(MetaOp::MakeDir { path }).await?;
+            }
+            self.own.directories = true;
+        }
+        if self.own.laid_out {
+            return Ok(());
+        }
+        for (index, file) in workload.set.files.iter().enumerate() {
+            let wanted = file.owner == Owner::User && workload.needs(index);
+            let known = self.own.files.get(&index);
+            if !wanted || known.is_some_and(|own| own.bytes == file.bytes) {
+                continue;
+            }
+            if self.crew.stop.is_stopped() {
+                return Err(OpError::new(ErrorClass::Disconnected, "layout", "stopped"));
+            }
+            let how = if known.is_some() { OpenHow::ReadWrite } else { OpenHow::CreateNew };
+            let handle = self.open_unmeasured(self.own_path(&file.path), how).await?;
+            let own = self.own.files.entry(index).or_default();
+            let generation = own.next_generation();
+            let content = self.own_content(index, generation);
+            for (offset, len) in blocks(file.bytes, self.crew.spec.slot_bytes) {
+                stamp::fill(&mut self.session_mut()?.buffer(Slot(0))[..len as usize], content, offset);
+                let stability = Stability::Unstable;
+                let op = DataOp::Write { file: handle, offset, len, stability };
+                let written = self.reply(op).await?;
+                if written != len {
+                    return Err(short(written, len, offset));
+                }
+                self.own_mut(index).written(offset, u64::from(len), generation);
+            }
+            self.reply(DataOp::Flush { file: handle }).await?;
+            self.call(MetaOp::Close { file: handle }).await?;
+        }
+        self.own.laid_out = true;
+        Ok(())
+    }
+
+    pub(crate) fn own_mut(&mut self, index: usize) -> &mut OwnFile {
+        self.own.files.entry(index).or_default()
+    }
+
+    /// A path below the motor's own directory.
+    pub(crate) fn own_path(&self, path: &str) -> String {
+        format!("{}/u{}/{path}", self.crew.directory, self.number)
+    }
+
+    /// Where file `index` stands for reading: the shared one, or the motor's own under the name it has now.
+    pub(crate) fn path_of(&self, index: usize) -> String {
+        let file = &self.crew.work.workload.set.files[index];
+        match file.owner {
+            Owner::Shared => format!("{}/{}", self.crew.set_directory, file.path),
+            Owner::User => self.own_name(index),
         }
     }
 
-    /// Opens what transactions of one operation need, so that they are one operation.
-    pub(crate) async fn open_kept(&mut self) -> Result<(), OpError> {
-        let crew = self.crew;
-        for transaction in &crew.work.workload.transactions {
-            let index = transaction.file;
-            if transaction.extent != Extent::OneBlock || self.kept.contains_key(&index) {
-                continue;
-            }
-            let file = &crew.work.workload.files[index];
-            let handle = match transaction.direction {
-                CopyDirection::FromServer => self.open(self.set_path(index), OpenHow::Read).await?,
-                CopyDirection::ToServer => {
-                    let handle = self.open_copy(index).await?;
-                    self.meta(MetaOp::SetSize { file: handle, size: file.bytes }).await?;
-                    handle
+    /// Where the motor's own file `index` stands.
+    pub(crate) fn own_name(&self, index: usize) -> String {
+        let path = self.own_path(&self.crew.work.workload.set.files[index].path);
+        let renamed = self.own.files.get(&index).is_some_and(|own| own.renamed);
+        if renamed { format!("{path}.r") } else { path }
+    }
+
+    /// Reads a piece and verifies what is known of it.
+    pub(crate) async fn read(&mut self, piece: Piece, window: Window) -> Result<(), OpError> {
+        let Piece { handle, file, offset, len } = piece;
+        self.data(Kind::Read, DataOp::Read { file: handle, offset, len }, len, window).await?;
+        let (crew, verify) = (self.crew, self.crew.verify);
+        let described = &crew.work.workload.set.files[file];
+        let mut verified = 0;
+        let mut wrong = None;
+        if verify != Verify::Off {
+            let pieces: Vec<(u64, usize, Content)> = match described.owner {
+                Owner::Shared => vec![(offset, len as usize, set_content(file, described))],
+                Owner::User => {
+                    let own = self.own.files.get(&file).into_iter();
+                    let runs = own.flat_map(|own| own.expected(offset, u64::from(len)));
+                    runs.map(|(at, len, generation)| (at, len, self.own_content(file, generation))).collect()
                 }
             };
-            self.kept.insert(index, handle);
+            let buffer = self.session_mut()?.buffer(Slot(0));
+            for (at, len, content) in pieces {
+                let found = &buffer[(at - offset) as usize..][..len];
+                match stamp::verify(found, content, at, verify) {
+                    Ok(()) => verified += len as u64,
+                    Err(mismatch) => wrong = wrong.or(Some(mismatch_error(&described.path, &mismatch))),
+                }
+            }
+        }
+        if self.last_counted {
+            self.crew.tally.borrow_mut().verified += verified;
+        }
+        wrong.map_or(Ok(()), Err)
+    }
+
+    /// Writes a piece of the motor's own file, as `generation`; `own` says how much of it is known then.
+    pub(crate) async fn write(
+        &mut self,
+        piece: Piece,
+        generation: u32,
+        own: Option<&mut OwnFile>,
+        window: Window,
+    ) -> Result<(), OpError> {
+        let Piece { handle, file, offset, len } = piece;
+        let content = self.own_content(file, generation);
+        stamp::fill(&mut self.session_mut()?.buffer(Slot(0))[..len as usize], content, offset);
+        let op = DataOp::Write { file: handle, offset, len, stability: Stability::Unstable };
+        if let Some(own) = own {
+            own.begin(offset, u64::from(len));
+            self.data(Kind::Write, op, len, window).await?;
+            own.written(offset, u64::from(len), generation);
+        } else {
+            self.own_mut(file).begin(offset, u64::from(len));
+            self.data(Kind::Write, op, len, window).await?;
+            self.own_mut(file).written(offset, u64::from(len), generation);
         }
         Ok(())
     }
 
-    /// Closes what [`Self::open_kept`] opened.
-    pub(crate) async fn close_kept(&mut self) {
-        for file in std::mem::take(&mut self.kept).into_values() {
-            // The session is closed next: what fails here is of no interest any more.
-            let _ = self.meta(MetaOp::Close { file }).await;
-        }
-    }
-
-    /// Reads or writes one block at a random place.
-    async fn one_block(
-        &mut self,
-        index: usize,
-        direction: CopyDirection,
-        window: Window,
-    ) -> Result<(), OpError> {
-        let workload = &self.crew.work.workload;
-        let (file, len) = (&workload.files[index], workload.block);
-        let Some(&handle) = self.kept.get(&index) else {
-            return Err(OpError::new(ErrorClass::Disconnected, "session", "its file is not open"));
-        };
-        let offset = self.random.below(file.bytes / u64::from(len)) * u64::from(len);
-        match direction {
-            CopyDirection::FromServer => {
-                let content = Content { file: set_file_id(index), generation: 1 };
-                self.read(handle, content, (offset, len), file.name, window).await
-            }
-            CopyDirection::ToServer => {
-                let content = self.next_content(index);
-                self.write(handle, content, (offset, len), window).await
-            }
-        }
-    }
-
-    /// Reads a file of the shared set into memory.
-    async fn copy_from_server(&mut self, index: usize, window: Window) -> Result<(), OpError> {
-        let file = &self.crew.work.workload.files[index];
-        let handle = self.open(self.set_path(index), OpenHow::Read).await?;
-        let content = Content { file: set_file_id(index), generation: 1 };
-        for block in blocks(file.bytes, self.crew.work.workload.block) {
-            self.read(handle, content, block, file.name, window).await?;
-            if self.is_over(window) {
-                break;
-            }
-        }
-        self.meta(MetaOp::Close { file: handle }).await.map(drop)
-    }
-
-    /// Writes a file from memory under a name of this motor.
-    async fn copy_to_server(&mut self, index: usize, window: Window) -> Result<(), OpError> {
-        let file = &self.crew.work.workload.files[index];
-        let handle = self.open_copy(index).await?;
-        let content = self.next_content(index);
-        for block in blocks(file.bytes, self.crew.work.workload.block) {
-            self.write(handle, content, block, window).await?;
-            if self.is_over(window) {
-                break;
-            }
-        }
-        self.meta(MetaOp::Close { file: handle }).await.map(drop)
-    }
-
-    async fn read(
-        &mut self,
-        file: FileRef,
-        content: Content,
-        (offset, len): (u64, u32),
-        name: &str,
-        window: Window,
-    ) -> Result<(), OpError> {
-        self.data(DataOp::Read { file, offset, len }, len, window).await?;
-        let verify = self.crew.verify;
-        let buffer = self.session_mut()?.buffer(Slot(0));
-        stamp::verify(&buffer[..len as usize], content, offset, verify)
-            .map_err(|mismatch| mismatch_error(name, &mismatch))
-    }
-
-    async fn write(
-        &mut self,
-        file: FileRef,
-        content: Content,
-        (offset, len): (u64, u32),
-        window: Window,
-    ) -> Result<(), OpError> {
-        stamp::fill(&mut self.session_mut()?.buffer(Slot(0))[..len as usize], content, offset);
-        self.data(DataOp::Write { file, offset, len, stability: Stability::Unstable }, len, window).await
-    }
-
-    /// Opens this motor's own file of that index, new or made before.
-    async fn open_copy(&mut self, index: usize) -> Result<FileRef, OpError> {
-        let how = if self.copies.contains_key(&index) { OpenHow::ReadWrite } else { OpenHow::CreateNew };
-        let handle = self.open(self.copy_path(index), how).await?;
-        self.copies.entry(index).or_default();
-        Ok(handle)
-    }
-
-    /// What the next write of this motor's own file is to hold.
-    fn next_content(&mut self, index: usize) -> Content {
-        let generation = self.copies.entry(index).or_default();
-        *generation += 1;
-        Content { file: (self.number + 1) << 8 | index as u32, generation: *generation }
-    }
-
-    fn set_path(&self, index: usize) -> String {
-        format!("{}/set-{}", self.crew.directory, self.crew.work.workload.files[index].name)
-    }
-
-    pub(crate) fn copy_path(&self, index: usize) -> String {
-        format!("{}/m{}-{}", self.crew.directory, self.number, self.crew.work.workload.files[index].name)
-    }
-
-    fn is_over(&self, window: Window) -> bool {
+    pub(crate) fn is_over(&self, window: Window) -> bool {
         self.crew.stop.is_stopped() || self.crew.clock.now() >= window.end
     }
 
-    fn session_mut(&mut self) -> Result<&mut dyn Session, OpError> {
+    pub(crate) fn session_mut(&mut self) -> Result<&mut dyn Session, OpError> {
         match self.session.as_deref_mut() {
             Some(session) => Ok(session),
             None => Err(OpError::new(ErrorClass::Disconnected, "session", "no session")),
         }
     }
 
-    async fn open(&mut self, path: String, how: OpenHow) -> Result<FileRef, OpError> {
-        match self.meta(MetaOp::open(path, how)).await? {
-            MetaYield::Opened { file, .. } => Ok(file),
-            _ => Err(OpError::new(ErrorClass::Protocol, "open", "no file in the reply")),
-        }
+    pub(crate) async fn open(
+        &mut self,
+        path: String,
+        how: OpenHow,
+        window: Window,
+    ) -> Result<FileRef, OpError> {
+        opened(&self.meta(MetaOp::open(path, how), window).await?)
     }
 
-    async fn meta(&mut self, op: MetaOp) -> Result<MetaYield, OpError> {
+    pub(crate) async fn open_unmeasured(&mut self, path: String, how: OpenHow) -> Result<FileRef, OpError> {
+        opened(&self.call(MetaOp::open(path, how)).await?)
+    }
+
+    /// A metadata operation that is no part of a transaction.
+    pub(crate) async fn call(&mut self, op: MetaOp) -> Result<MetaYield, OpError> {
         let Self { session, deadline, .. } = self;
         match session.as_deref_mut() {
             Some(session) => deadline.call(session, op).await,
@@ -190,47 +234,90 @@ impl Motor<'_> {
         }
     }
 
-    /// One data operation, counted when it ends within the measured window.
-    async fn data(&mut self, op: DataOp, len: u32, window: Window) -> Result<(), OpError> {
-        let Self { session, deadline, crew, wire, .. } = self;
+    /// A metadata operation, timed and counted.
+    pub(crate) async fn meta(&mut self, op: MetaOp, window: Window) -> Result<MetaYield, OpError> {
+        let kind = Kind::of(&op);
+        let started = self.crew.clock.now();
+        let result = self.call(op).await;
+        self.count(kind, started, result.as_ref().err(), 0, window);
+        result
+    }
+
+    /// The reply of one data operation.
+    async fn reply(&mut self, op: DataOp) -> Result<u32, OpError> {
+        let Self { session, deadline, .. } = self;
         let Some(session) = session.as_deref_mut() else {
             return Err(OpError::new(ErrorClass::Disconnected, "session", "no session"));
         };
         let mut replies: Vec<Reply> = Vec::with_capacity(1);
         session.submit(Slot(0), op);
         deadline.replies(session, &mut replies).await?;
-        let bytes = replies.swap_remove(0).result?;
-        if bytes != len {
-            let (DataOp::Read { offset, .. } | DataOp::Write { offset, .. }) = op else { return Ok(()) };
-            return Err(short(bytes, len, offset));
-        }
-        let counted = session.wire();
+        replies.swap_remove(0).result
+    }
+
+    /// Brings a file to stable storage, timed and counted.
+    pub(crate) async fn flush(&mut self, file: FileRef, window: Window) -> Result<(), OpError> {
+        let started = self.crew.clock.now();
+        let result = self.reply(DataOp::Flush { file }).await;
+        self.count(Kind::Flush, started, result.as_ref().err(), 0, window);
+        result.map(drop)
+    }
+
+    /// One data operation, timed and counted.
+    async fn data(&mut self, kind: Kind, op: DataOp, len: u32, window: Window) -> Result<(), OpError> {
+        let started = self.crew.clock.now();
+        let result = match self.reply(op).await {
+            Ok(bytes) if bytes != len => {
+                let (DataOp::Read { offset, .. } | DataOp::Write { offset, .. }) = op else { return Ok(()) };
+                Err(short(bytes, len, offset))
+            }
+            result => result,
+        };
+        self.count(kind, started, result.as_ref().err(), u64::from(len), window);
+        result.map(drop)
+    }
+
+    /// Counts an operation when it ends within the measured window.
+    pub(crate) fn count(
+        &mut self,
+        kind: Kind,
+        started: u64,
+        error: Option<&OpError>,
+        bytes: u64,
+        window: Window,
+    ) {
+        let Self { session, crew, wire, .. } = self;
+        let counted = session.as_deref().map_or(*wire, Session::wire);
         let now = crew.clock.now();
-        if now >= window.measure && now < window.end {
+        self.last_counted = now >= window.measure && now < window.end;
+        if self.last_counted {
             let mut tally = crew.tally.borrow_mut();
-            tally.operations += 1;
-            tally.seconds.record(now - window.measure, u64::from(len));
             tally.wire += counted.since(*wire);
-            match op {
-                DataOp::Read { .. } => {
-                    tally.bytes.read += u64::from(len);
-                    tally.verified += if crew.verify == Verify::Off { 0 } else { u64::from(len) };
+            let part = &mut tally.detail.operations[kind as usize];
+            if let Some(error) = error {
+                *part.errors.entry(error.class).or_default() += 1;
+            } else {
+                part.count += 1;
+                part.bytes += bytes;
+                part.service.record(now - started);
+                tally.operations += 1;
+                if bytes > 0 {
+                    tally.seconds.record(now - window.measure, bytes);
                 }
-                _ => tally.bytes.written += u64::from(len),
+                match kind {
+                    Kind::Read => tally.bytes.read += bytes,
+                    Kind::Write => tally.bytes.written += bytes,
+                    _ => {}
+                }
             }
         }
         *wire = counted;
-        Ok(())
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::blocks;
-
-    #[test]
-    fn blocks_cover_a_file_exactly() {
-        let list: Vec<_> = blocks(250, 100).collect();
-        assert_eq!(list, [(0, 100), (100, 100), (200, 50)]);
+fn opened(answer: &MetaYield) -> Result<FileRef, OpError> {
+    match answer {
+        MetaYield::Opened { file, .. } => Ok(*file),
+        _ => Err(OpError::new(ErrorClass::Protocol, "open", "no file in the reply")),
     }
 }

@@ -16,6 +16,7 @@ mod coordinates;
 mod event;
 mod evidence;
 mod histogram;
+mod load_detail;
 mod measure;
 mod op;
 mod policy;
@@ -29,6 +30,7 @@ pub use coordinates::{Coordinates, Value, axis};
 pub use event::RunEvent;
 pub use evidence::{Evidence, PolicyCount, Residency};
 pub use histogram::{Histogram, HistogramError};
+pub use load_detail::{Fairness, LoadDetail, ObjectiveReport, Part};
 pub use measure::{
     CLIENT_CACHED_FROM, CpuTime, IoBytes, Measure, MotorShare, RateBase, ResponseWorth, WireCount,
 };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ErrorClass, Evidence, Histogram};
+use crate::{ErrorClass, Evidence, Histogram, LoadDetail};
 
 /// What throughput is divided by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -193,6 +193,9 @@ pub struct Measure {
     pub client_cpu: CpuTime,
     /// What was seen of caches and durability.
     pub evidence: Evidence,
+    /// A step of users taken apart; empty for other steps.
+    #[serde(default)]
+    pub load: LoadDetail,
 }
 
 impl Measure {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::resolved::Work;
-use crate::{Cell, ResolvedPlan};
+use crate::{Cell, ResolvedPlan, Search};
 
 /// A cell ends after this many times its sample, however little of that was busy, so that creating and
 /// removing files between passes does not take for ever.
@@ -23,6 +23,7 @@ impl ResolvedPlan {
     pub fn steps(&self) -> Bounds<u64> {
         let round = (self.cells.len() * self.targets.len()) as u64;
         let loads = (self.loads.len() * self.targets.len()) as u64;
+        let searched = u64::from(self.most_searched()) * self.targets.len() as u64;
         let most = round * u64::from(self.repeat.most);
         let most = match (self.repeat.budget, self.shortest_sample()) {
             // Beyond the first round, no more steps than samples fit into the time; the last pair may overrun.
@@ -32,7 +33,7 @@ impl ResolvedPlan {
             }
             _ => most,
         };
-        Bounds { least: round * u64::from(self.repeat.certain()) + loads, most: most + loads }
+        Bounds { least: round * u64::from(self.repeat.certain()) + loads, most: most + loads + searched }
     }
 
     /// Measured time: cells at their sample and users at their windows at the least; at the most, cells up
@@ -59,7 +60,13 @@ impl ResolvedPlan {
             Work::Records(_) => Duration::ZERO,
             Work::Transactions(work) => work.longest(),
         };
-        self.loads.iter().map(longest).sum::<Duration>() * self.targets.len() as u32
+        let searched = self.loads.last().map_or(Duration::ZERO, longest) * self.most_searched();
+        (self.loads.iter().map(longest).sum::<Duration>() + searched) * self.targets.len() as u32
+    }
+
+    /// Most steps that a search adds on each target.
+    fn most_searched(&self) -> u32 {
+        if self.search.is_some() { Search::MOST_ADDED } else { 0 }
     }
 
     /// File data that is certain to be moved to or from each target: whole passes over each cell's file,

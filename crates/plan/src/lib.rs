@@ -14,6 +14,7 @@ mod bounds;
 mod mistake;
 mod pace;
 mod parse;
+mod parse_load;
 mod parse_sweep;
 mod plan;
 mod policies;
@@ -23,6 +24,7 @@ mod repeat;
 mod resolve;
 mod resolved;
 mod schedule;
+mod search;
 mod sweep;
 mod test;
 mod workload;
@@ -39,5 +41,9 @@ pub use record_work::{Grid, RecordWork};
 pub use repeat::{Precision, Repeat};
 pub use resolved::{ResolvedPlan, StepPlan, TransactionWork, Work};
 pub use schedule::{Cell, Schedule};
+pub use search::{Find, Search, Slo};
 pub use test::{Access, Direction, Pattern, Start, Test};
-pub use workload::{CopyDirection, DataFile, Extent, Transaction, WORKLOADS, Workload};
+pub use workload::{
+    DataFile, DataKind, DataSet, DataType, FileClass, Operation, Owner, Place, Preset, Requests, Sizes,
+    Times, Transaction, TransactionOrder, TypedTransaction, TypedWorkload, WORKLOADS, Workload,
+};

@@ -7,37 +7,69 @@ use std::time::Duration;
 use sharebench_model::Random;
 use sharebench_model::units::parse_duration;
 
+use crate::workload::{lognormal, lognormal_mean};
+
+/// Most pauses of a list.
+const MOST_LISTED: usize = 100;
+
 /// Pause of a closed motor between the end of a transaction and the start of the next one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Think {
     /// Always the same.
     Constant(Duration),
     /// Exponential with this mean, as if users acted independently.
     Exponential(Duration),
+    /// Lognormal with this median and this 95th percentile, as people's pauses are: many short, few long.
+    Lognormal(Duration, Duration),
+    /// One of these, each as likely.
+    List(Vec<Duration>),
+    /// No pause but a pace: a start every so often, at once where the last transaction took longer.
+    Every(Duration),
 }
 
 impl Think {
-    /// The mean pause.
-    pub fn mean(self) -> Duration {
+    /// The mean pause; the period of a pace.
+    pub fn mean(&self) -> Duration {
         match self {
-            Self::Constant(mean) | Self::Exponential(mean) => mean,
+            Self::Constant(mean) | Self::Exponential(mean) | Self::Every(mean) => *mean,
+            Self::Lognormal(median, p95) => {
+                let mean = lognormal_mean(median.as_nanos() as f64, p95.as_nanos() as f64);
+                Duration::from_nanos(mean as u64)
+            }
+            Self::List(pauses) => {
+                pauses.iter().sum::<Duration>() / u32::try_from(pauses.len()).unwrap_or(1).max(1)
+            }
         }
     }
 
     /// The next pause in nanoseconds; takes from `random` only where there is chance in it.
-    pub fn draw(self, random: &mut Random) -> u64 {
+    pub fn draw(&self, random: &mut Random) -> u64 {
         match self {
-            Self::Constant(pause) => pause.as_nanos() as u64,
+            Self::Constant(pause) | Self::Every(pause) => pause.as_nanos() as u64,
             Self::Exponential(mean) => (mean.as_nanos() as f64 * random.exponential()).round() as u64,
+            Self::Lognormal(median, p95) => {
+                lognormal(median.as_nanos() as f64, p95.as_nanos() as f64, random).round() as u64
+            }
+            Self::List(pauses) => {
+                let picked = pauses.get(random.below(pauses.len() as u64) as usize);
+                picked.map_or(0, |pause| pause.as_nanos() as u64)
+            }
         }
     }
 }
 
 impl fmt::Display for Think {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = crate::write::duration_text;
         match self {
-            Self::Constant(pause) => f.write_str(&crate::write::duration_text(*pause)),
-            Self::Exponential(mean) => write!(f, "exp {}", crate::write::duration_text(*mean)),
+            Self::Constant(pause) => f.write_str(&text(*pause)),
+            Self::Exponential(mean) => write!(f, "exp {}", text(*mean)),
+            Self::Lognormal(median, p95) => write!(f, "lognormal {} {}", text(*median), text(*p95)),
+            Self::List(pauses) => {
+                f.write_str("list")?;
+                pauses.iter().try_for_each(|pause| write!(f, " {}", text(*pause)))
+            }
+            Self::Every(period) => write!(f, "every {}", text(*period)),
         }
     }
 }
@@ -46,14 +78,35 @@ impl FromStr for Think {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (law, pause) = text.trim().split_once([' ', ':']).unwrap_or(("constant", text));
-        let pause = parse_duration(pause).map_err(|_| {
-            format!("'{text}' is no think time; write 1s, or 'exp 1s' for exponential pauses")
-        })?;
-        match law {
-            "constant" => Ok(Self::Constant(pause)),
-            "exp" | "exponential" => Ok(Self::Exponential(pause)),
-            _ => Err(format!("'{law}' is no law of think times; known are constant and exp")),
+        let words: Vec<&str> = text.split([' ', ':']).filter(|word| !word.is_empty()).collect();
+        let (law, pauses) = match words.as_slice() {
+            [pause] => ("constant", vec![*pause]),
+            [law, pauses @ ..] => (*law, pauses.to_vec()),
+            [] => ("constant", Vec::new()),
+        };
+        let known = ["constant", "exp", "exponential", "lognormal", "list", "every"];
+        if !known.contains(&law) {
+            return Err(format!(
+                "'{law}' is no law of think times; known are constant, exp, lognormal, list and every"
+            ));
+        }
+        let wrong = || {
+            format!(
+                "'{text}' is no think time; write 1s, 'exp 1s', 'lognormal 1s 10s' (median and 95th percentile), \
+                 'list 1s 2s 5s' or 'every 1s'"
+            )
+        };
+        let read: Result<Vec<Duration>, String> =
+            pauses.iter().map(|pause| parse_duration(pause).map_err(|_| wrong())).collect();
+        match (law, read?.as_slice()) {
+            ("constant", [pause]) => Ok(Self::Constant(*pause)),
+            ("exp" | "exponential", [mean]) => Ok(Self::Exponential(*mean)),
+            ("every", [period]) if !period.is_zero() => Ok(Self::Every(*period)),
+            ("lognormal", [median, p95]) if !median.is_zero() && median <= p95 => {
+                Ok(Self::Lognormal(*median, *p95))
+            }
+            ("list", pauses) if (1..=MOST_LISTED).contains(&pauses.len()) => Ok(Self::List(pauses.to_vec())),
+            _ => Err(wrong()),
         }
     }
 }
@@ -94,7 +147,7 @@ impl FromStr for Arrivals {
 }
 
 /// The pace of a step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Pace {
     /// Motors pause between their transactions.
     Closed(Think),
@@ -110,11 +163,11 @@ pub enum Pace {
 impl Pace {
     /// The gap before the next intended start of an open load, in nanoseconds and their fractions; the
     /// pause of a closed one.
-    pub fn draw(self, random: &mut Random) -> f64 {
+    pub fn draw(&self, random: &mut Random) -> f64 {
         match self {
             Self::Closed(think) => think.draw(random) as f64,
-            Self::Open { poisson: false, rate } => 1e9 / f64::from(rate),
-            Self::Open { poisson: true, rate } => 1e9 / f64::from(rate) * random.exponential(),
+            Self::Open { poisson: false, rate } => 1e9 / f64::from(*rate),
+            Self::Open { poisson: true, rate } => 1e9 / f64::from(*rate) * random.exponential(),
         }
     }
 }
@@ -129,20 +182,36 @@ mod tests {
             ("20ms", Think::Constant(Duration::from_millis(20))),
             ("exp 20ms", Think::Exponential(Duration::from_millis(20))),
             ("exp:1500us", Think::Exponential(Duration::from_micros(1500))),
+            ("lognormal 2s 20s", Think::Lognormal(Duration::from_secs(2), Duration::from_secs(20))),
+            ("list 1s 2s", Think::List(vec![Duration::from_secs(1), Duration::from_secs(2)])),
+            ("every 1s", Think::Every(Duration::from_secs(1))),
         ] {
-            assert_eq!(text.parse(), Ok(think));
+            assert_eq!(text.parse(), Ok(think.clone()));
             assert_eq!(think.to_string().parse(), Ok(think));
         }
-        for text in ["", "exp", "exp 20", "uniform 20ms", "exp 20ms 3"] {
+        for text in [
+            "",
+            "exp",
+            "exp 20",
+            "uniform 20ms",
+            "exp 20ms 3",
+            "lognormal 2s 1s",
+            "lognormal 2s",
+            "list",
+            "every 0s",
+        ] {
             assert!(text.parse::<Think>().is_err(), "{text}");
         }
     }
 
     #[test]
     fn drawn_pauses_have_their_mean() {
-        let think = Think::Exponential(Duration::from_millis(20));
-        let mut random = Random::new(1, 1);
-        let mean = (0..100_000).map(|_| think.draw(&mut random)).sum::<u64>() as f64 / 100_000.0;
-        assert!((mean / 20e6 - 1.0).abs() < 0.01, "{mean}");
+        for text in ["20ms", "exp 20ms", "lognormal 20ms 50ms", "list 10ms 20ms 90ms"] {
+            let think: Think = text.parse().unwrap();
+            let mut random = Random::new(1, 1);
+            let mean = (0..100_000).map(|_| think.draw(&mut random)).sum::<u64>() as f64 / 100_000.0;
+            let wanted = think.mean().as_nanos() as f64;
+            assert!((mean / wanted - 1.0).abs() < 0.01, "{text}: {mean} instead of {wanted}");
+        }
     }
 }

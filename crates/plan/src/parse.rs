@@ -8,7 +8,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::mistake::nearest;
-use crate::{Depth, Load, Mistake, Mistakes, Plan, PlannedTarget, Policies, Verify};
+use crate::{Depth, Mistake, Mistakes, Plan, PlannedTarget, Policies, Verify};
 
 impl Plan {
     /// Reads a plan; all mistakes at once. Values are checked against each other by [`Plan::resolve`].
@@ -45,7 +45,7 @@ impl Plan {
     }
 }
 
-const TOP: [&str; 14] = [
+const TOP: [&str; 15] = [
     "title",
     "seed",
     "repetitions",
@@ -60,6 +60,7 @@ const TOP: [&str; 14] = [
     "sweep",
     "depth",
     "load",
+    "workload",
 ];
 
 pub(crate) struct Reader<'a> {
@@ -90,6 +91,7 @@ impl Reader<'_> {
                 "sweep" => self.plan.sweep = self.section(field, value, Self::sweep),
                 "depth" => self.plan.depth = self.section(field, value, Self::depth),
                 "load" => self.plan.load = self.section(field, value, Self::load),
+                "workload" => self.plan.workload = self.section(field, value, Self::workload),
                 other => self.unknown("", other, key.span().start, &TOP),
             }
         }
@@ -181,24 +183,7 @@ impl Reader<'_> {
         }
     }
 
-    fn load(&mut self, load: &mut Load, name: &str, value: &Item<'_>) -> &'static [&'static str] {
-        match name {
-            "workload" => load.workload = self.string("load.workload", value),
-            "steps" => load.steps = self.values("load.steps", value),
-            "arrivals" => load.arrivals = self.text("load.arrivals", value),
-            "rates" => load.rates = self.values("load.rates", value),
-            "think" => load.think = self.text("load.think", value),
-            "warm_up" => load.warm_up = self.duration("load.warm_up", value),
-            "measure" => load.measure = self.duration("load.measure", value),
-            "extend" => load.extend = self.count("load.extend", value),
-            "scale" => load.scale = self.parsed("load.scale", value),
-            "block" => load.block = self.parsed("load.block", value),
-            _ => {}
-        }
-        &["workload", "steps", "arrivals", "rates", "think", "warm_up", "measure", "extend", "scale", "block"]
-    }
-
-    fn string(&mut self, field: &str, value: &Item<'_>) -> Option<String> {
+    pub(crate) fn string(&mut self, field: &str, value: &Item<'_>) -> Option<String> {
         if let DeValue::String(text) = value.get_ref() {
             return Some(text.as_ref().to_owned());
         }
@@ -207,7 +192,7 @@ impl Reader<'_> {
     }
 
     /// A text, as the type itself reads it.
-    fn text<T: FromStr<Err = String>>(&mut self, field: &str, value: &Item<'_>) -> Option<T> {
+    pub(crate) fn text<T: FromStr<Err = String>>(&mut self, field: &str, value: &Item<'_>) -> Option<T> {
         let text = self.string(field, value)?;
         text.parse().map_err(|error: String| self.blame(field, value, &error, "")).ok()
     }
@@ -225,7 +210,7 @@ impl Reader<'_> {
         text.parse().map_err(|error: T::Err| self.blame(field, value, &error.to_string(), "")).ok()
     }
 
-    fn count(&mut self, field: &str, value: &Item<'_>) -> Option<u32> {
+    pub(crate) fn count(&mut self, field: &str, value: &Item<'_>) -> Option<u32> {
         self.parsed(field, value)
     }
 
@@ -246,7 +231,7 @@ impl Reader<'_> {
         seed
     }
 
-    fn duration(&mut self, field: &str, value: &Item<'_>) -> Option<Duration> {
+    pub(crate) fn duration(&mut self, field: &str, value: &Item<'_>) -> Option<Duration> {
         let text = self.string(field, value)?;
         parse_duration(&text).map_err(|error| self.blame(field, value, &error.to_string(), "")).ok()
     }
@@ -260,7 +245,7 @@ impl Reader<'_> {
         found
     }
 
-    fn unknown(&mut self, prefix: &str, name: &str, at: usize, known: &[&str]) {
+    pub(crate) fn unknown(&mut self, prefix: &str, name: &str, at: usize, known: &[&str]) {
         let hint = nearest(name, known).map_or_else(
             || format!("known are {}", known.join(", ")),
             |near| format!("did you mean '{near}'?"),
@@ -284,7 +269,7 @@ impl Reader<'_> {
         });
     }
 
-    fn note_line(&mut self, field: &str, value: &Item<'_>) {
+    pub(crate) fn note_line(&mut self, field: &str, value: &Item<'_>) {
         self.plan.lines.insert(field.into(), line_of(self.text, value.span().start));
     }
 }
@@ -362,7 +347,7 @@ mod tests {
                 "line 6: load.think: with constant arrivals",
             ),
             ("arrivals = 'bursts'", "known are closed, constant and poisson"),
-            ("think = 'gamma 1s'", "known are constant and exp"),
+            ("think = 'gamma 1s'", "known are constant, exp"),
             ("rate = 5", "did you mean 'rates'?"),
             ("measure = '30s'\nextend = 4", "line 5: load.extend: 4 is outside of 0..3"),
             ("measure = '10s'\nextend = 1", "load.extend: the longest window is 20s, and 30s are needed"),

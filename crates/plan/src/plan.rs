@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use sharebench_model::units::{BitRate, ByteSize};
 
-use crate::{Arrivals, Auto, Policies, Precision, Test, Think};
+use crate::workload::TypedWorkload;
+use crate::{Arrivals, Auto, Find, Policies, Precision, Slo, Test, Think};
 
 /// How thoroughly reads are checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -86,7 +87,7 @@ pub struct Depth {
 /// Users in steps.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Load {
-    /// Name of a built-in workload.
+    /// Name of a built-in workload, or of the one that the plan defines.
     pub workload: Option<String>,
     /// Motors per step.
     pub steps: Option<Vec<u32>>,
@@ -104,8 +105,16 @@ pub struct Load {
     pub extend: Option<u32>,
     /// Bytes of the whole data set.
     pub scale: Option<ByteSize>,
-    /// Bytes per operation of a copy.
+    /// Bytes per operation where the workload does not say.
     pub block: Option<ByteSize>,
+    /// Steps are added until throughput falls.
+    pub until_stress: Option<bool>,
+    /// What to search for.
+    pub find: Option<Find>,
+    /// What a step must keep.
+    pub slo: Option<Slo>,
+    /// The shared data set stays on the target, and is used again where it is found unchanged.
+    pub keep_data: Option<bool>,
 }
 
 /// A plan as typed in a file or by flags.
@@ -139,6 +148,8 @@ pub struct Plan {
     pub depth: Option<Depth>,
     /// Steps of users.
     pub load: Option<Load>,
+    /// A workload of the plan's own.
+    pub workload: Option<TypedWorkload>,
     /// Line of each field in the plan file, for mistakes found later; empty for plans made from flags.
     pub lines: BTreeMap<String, usize>,
 }

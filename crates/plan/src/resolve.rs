@@ -55,7 +55,11 @@ impl Resolver<'_> {
 
         let mut cells = self.plan.sweep.as_ref().map_or(Vec::new(), |sweep| self.sweep_cells(sweep, sample));
         cells.extend(self.plan.depth.clone().map_or(Vec::new(), |depth| self.depth_cells(depth, sample)));
-        let loads = self.plan.load.clone().map_or(Vec::new(), |load| self.load_cells(load));
+        let (loads, search) =
+            self.plan.load.clone().map_or_else(Default::default, |load| self.load_cells(load));
+        if self.plan.workload.is_some() && self.plan.load.is_none() {
+            self.blame("workload", "nobody performs it", "add a [load] section");
+        }
         let title = self.typed.title.get_or_insert_with(|| "run".into()).clone();
         let typed = self.typed.clone();
         let (link, targets) = (typed.link, typed.targets.clone());
@@ -69,6 +73,7 @@ impl Resolver<'_> {
             targets,
             cells,
             loads,
+            search,
             repeat,
             typed,
         };

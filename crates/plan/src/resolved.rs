@@ -1,18 +1,19 @@
 //! A resolved plan: valid, complete, in the order in which it will run.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use sharebench_model::units::BitRate;
 use sharebench_model::{Coordinates, IoPolicy};
 
-use crate::{Access, Cell, Pace, Plan, PlannedTarget, RecordWork, Repeat, Test, Verify, Workload};
+use crate::{Access, Cell, Pace, Plan, PlannedTarget, RecordWork, Repeat, Search, Test, Verify, Workload};
 
 /// Motors that perform transactions at a pace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TransactionWork {
     /// What they perform.
-    pub workload: Workload,
+    pub workload: Arc<Workload>,
     /// How many motors.
     pub motors: u32,
     /// Who decides when a transaction starts.
@@ -89,6 +90,8 @@ pub struct ResolvedPlan {
     pub cells: Vec<Cell>,
     /// Steps of users, measured once each after the cells.
     pub loads: Vec<Cell>,
+    /// How steps of users go on behind [`Self::loads`].
+    pub search: Option<Search>,
     /// How often the cells are measured.
     pub repeat: Repeat,
     /// The plan with all defaults filled; parsing and resolving it gives this again.
@@ -105,7 +108,7 @@ impl ResolvedPlan {
     pub fn max_record(&self) -> u32 {
         let blocks = self.works().map(|work| match work {
             Work::Records(work) => work.request_size(),
-            Work::Transactions(work) => work.workload.block,
+            Work::Transactions(work) => work.workload.largest_request(),
         });
         blocks.max().unwrap_or(512).max(512)
     }

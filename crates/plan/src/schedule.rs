@@ -75,6 +75,13 @@ impl<'p> Schedule<'p> {
         steps
     }
 
+    /// A further step of users on every target, behind [`Self::loads`].
+    pub fn further(&mut self, load: &Cell) -> Vec<StepPlan> {
+        let mut steps = Vec::new();
+        self.on_every_target(self.plan.loads.len(), load, 0, &mut steps);
+        steps
+    }
+
     fn on_every_target(
         &mut self,
         cell: usize,

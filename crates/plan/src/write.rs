@@ -3,6 +3,7 @@
 use std::fmt::{Display, Write};
 use std::time::Duration;
 
+use crate::workload::TypedWorkload;
 use crate::{Arrivals, Plan, Policies, Verify};
 
 impl Plan {
@@ -67,15 +68,56 @@ impl Plan {
                 ("steps", load.steps.as_deref().map(numbers)),
                 ("arrivals", load.arrivals.map(Arrivals::name).map(quoted)),
                 ("rates", load.rates.as_deref().map(numbers)),
-                ("think", load.think.map(quoted)),
+                ("think", load.think.as_ref().map(quoted)),
                 ("warm_up", load.warm_up.map(duration)),
                 ("measure", load.measure.map(duration)),
                 ("extend", load.extend.map(|n| n.to_string())),
                 ("scale", load.scale.map(quoted)),
                 ("block", load.block.map(quoted)),
+                ("until_stress", load.until_stress.map(|on| on.to_string())),
+                ("find", load.find.map(quoted)),
+                ("slo", load.slo.as_ref().map(quoted)),
+                ("keep_data", load.keep_data.map(|on| on.to_string())),
             ];
             fields(text, &lists);
         }
+        if let Some(workload) = &self.workload {
+            workload_text(text, workload);
+        }
+    }
+}
+
+fn workload_text(text: &mut String, workload: &TypedWorkload) {
+    text.push_str("\n[workload]\n");
+    let top = [
+        ("name", workload.name.as_ref().map(quoted)),
+        ("source", workload.source.as_ref().map(quoted)),
+        ("order", workload.order.map(quoted)),
+    ];
+    fields(text, &top);
+    for class in &workload.files {
+        text.push_str("\n[[workload.files]]\n");
+        let lines = [
+            ("name", class.name.as_ref().map(quoted)),
+            ("count", class.count.map(|n| n.to_string())),
+            ("size", class.size.as_ref().map(quoted)),
+            ("data", class.data.map(quoted)),
+            ("owner", class.owner.map(quoted)),
+            ("fan_out", class.fan_out.map(|n| n.to_string())),
+            ("depth", class.depth.map(|n| n.to_string())),
+        ];
+        fields(text, &lines);
+    }
+    for transaction in &workload.transactions {
+        text.push_str("\n[[workload.transactions]]\n");
+        let lines = [
+            ("name", transaction.name.as_ref().map(quoted)),
+            ("weight", transaction.weight.map(|n| n.to_string())),
+            ("files", transaction.files.as_ref().map(quoted)),
+            ("deadline", transaction.deadline.map(duration)),
+            ("operations", transaction.operations.as_deref().map(quoted_list)),
+        ];
+        fields(text, &lines);
     }
 }
 

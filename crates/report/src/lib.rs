@@ -17,6 +17,7 @@ mod csv;
 mod escape;
 mod html;
 mod layout;
+mod load_table;
 mod markdown;
 mod page;
 mod show;

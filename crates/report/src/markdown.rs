@@ -5,6 +5,7 @@ use std::fmt::Write;
 use sharebench_analysis::{Analysis, Light, Sentence, Tone};
 
 use crate::escape::markdown as safe;
+use crate::load_table::load_tables;
 use crate::show::counts;
 use crate::study::study_table;
 use crate::table::{Table, main_table, times_table};
@@ -47,6 +48,9 @@ pub fn markdown(analysis: &Analysis) -> String {
             table(&mut out, &study);
         }
         table(&mut out, &times_table(analysis, section));
+        for parts in load_tables(analysis, section, false) {
+            table(&mut out, &parts);
+        }
     }
     if !analysis.left_out.is_empty() {
         out.push_str("\n## Left out\n\n");

@@ -6,6 +6,7 @@ use sharebench_analysis::{Analysis, Light, Section, Sentence, Standing, Tone, Vi
 use sharebench_model::RunOutcome;
 
 use crate::escape::html as safe;
+use crate::load_table::load_tables;
 use crate::show;
 use crate::study::study_table;
 use crate::table::{Table, main_table, times_table};
@@ -82,6 +83,9 @@ pub fn article(analysis: &Analysis, index: usize, section: &Section) -> String {
         out.push_str(&table("In the columns of the Windows 2000 study", &study, None));
     }
     out.push_str(&table("Response times and cost", &times_table(analysis, section), None));
+    for parts in load_tables(analysis, section, false) {
+        out.push_str(&table("A load taken apart", &parts, None));
+    }
     out + "</article>\n"
 }
 

@@ -116,6 +116,11 @@ pub fn cpu_per_megabyte(outcome: &Outcome) -> String {
         .map_or_else(|| NOTHING.to_owned(), |ns| show_nanos(ns * 1e6))
 }
 
+/// Transactions per second.
+pub fn transactions(outcome: &Outcome) -> String {
+    format!("{}/s", three_digits(outcome.transactions_per_s))
+}
+
 /// Users that reported of those assigned.
 pub fn participation(outcome: &Outcome) -> String {
     if outcome.motors_reported == outcome.motors_assigned {

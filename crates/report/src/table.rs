@@ -45,6 +45,7 @@ pub fn main_table(analysis: &Analysis, section: &Section) -> Table {
         View::Sweep | View::Depth => vec![rate],
         View::Load => vec![
             rate,
+            ("transactions", |o, _| show::transactions(o)),
             ("ART", |o, _| show::mean(o.response_mean_ns)),
             ("p95", |o, _| show::percentile(&o.p95)),
             ("MPS", |o, _| show::participation(o)),
@@ -52,7 +53,9 @@ pub fn main_table(analysis: &Analysis, section: &Section) -> Table {
     };
     let caption = match section.view {
         View::Sweep => "Median throughput with its interval; ratios with theirs.",
-        View::Load => "Throughput, mean response time (ART), 95th percentile and users that reported (MPS).",
+        View::Load => {
+            "Throughput, transactions per second, mean response time (ART), 95th percentile and users that reported (MPS)."
+        }
         View::Depth => {
             "Median throughput with its interval, by records and operations in flight; ratios with theirs."
         }

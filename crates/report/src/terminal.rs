@@ -7,6 +7,7 @@ use sharebench_model::Verdict;
 
 use crate::escape::terminal as safe;
 use crate::layout::{blocks, pad, width, wrap};
+use crate::load_table::load_tables;
 use crate::show::counts;
 use crate::study::study_table;
 use crate::table::{Cell, Table, main_table};
@@ -74,6 +75,10 @@ pub fn terminal(analysis: &Analysis, style: Style) -> String {
         if let Some(study) = study_table(analysis, section, true) {
             out.push('\n');
             write_table(&mut out, style, &study);
+        }
+        for table in load_tables(analysis, section, true) {
+            out.push('\n');
+            write_table(&mut out, style, &table);
         }
         out.push('\n');
     }

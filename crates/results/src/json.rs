@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value as Json, json};
-use sharebench_model::{Histogram, RunOutcome, StepResult};
+use sharebench_model::{Histogram, LoadDetail, Part, RunOutcome, StepResult};
 
 use crate::csv::QUANTILES;
 use crate::stored::{RunState, StoredRun};
@@ -79,8 +79,39 @@ fn step_json(step: &StepResult) -> Json {
         "lag": histogram_json(&measure.lag),
         "client_cpu": measure.client_cpu,
         "evidence": measure.evidence,
+        "load": load_json(&measure.load),
         "verdict": step.verdict(),
         "checks": step.checks,
+    })
+}
+
+/// A load taken apart; nothing for other steps.
+fn load_json(load: &LoadDetail) -> Json {
+    if load.is_empty() {
+        return Json::Null;
+    }
+    let part = |part: &Part| {
+        json!({
+            "name": part.name,
+            "count": part.count,
+            "bytes": part.bytes,
+            "missed": part.missed,
+            "errors": part.errors,
+            "response": histogram_json(&part.response),
+            "service": histogram_json(&part.service),
+            "lag": histogram_json(&part.lag),
+        })
+    };
+    let parts = |parts: &[Part]| parts.iter().filter(|part| part.count > 0).map(part).collect::<Vec<_>>();
+    json!({
+        "transactions": parts(&load.transactions),
+        "operations": parts(&load.operations),
+        "fairness": load.fairness,
+        "fairness_index": load.fairness.index(),
+        "sessions_lost": load.sessions_lost,
+        "without_session_ns": load.without_session_ns,
+        "think_ns": load.think_ns,
+        "objective": load.objective,
     })
 }
 

@@ -22,6 +22,7 @@
 mod csv;
 mod error;
 mod json;
+mod load_row;
 mod owner;
 mod reference;
 mod schema;

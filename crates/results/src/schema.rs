@@ -13,6 +13,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("schema_passes.sql"),
     include_str!("schema_precision.sql"),
     include_str!("schema_evidence.sql"),
+    include_str!("schema_load.sql"),
 ];
 
 /// Newest schema this program knows.

@@ -6,8 +6,9 @@ use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use sample::{Scratch, header, histogram};
 use sharebench_model::{
-    Check, Coordinates, CpuTime, ErrorClass, Evidence, Histogram, IoBytes, Measure, MotorShare, PolicyCount,
-    RateBase, Residency, ResponseWorth, StepResult, Value, Verdict, WireCount,
+    Check, Coordinates, CpuTime, ErrorClass, Evidence, Fairness, Histogram, IoBytes, LoadDetail, Measure,
+    MotorShare, ObjectiveReport, Part, PolicyCount, RateBase, Residency, ResponseWorth, StepResult, Value,
+    Verdict, WireCount,
 };
 use sharebench_results::Store;
 
@@ -101,8 +102,30 @@ fn measure() -> impl Strategy<Value = Measure> {
             lag,
             client_cpu: CpuTime { user_ns: numbers[8], kernel_ns: numbers[9] },
             evidence: evidence(numbers),
+            load: load(numbers),
         },
     )
+}
+
+fn load(numbers: [u64; 10]) -> LoadDetail {
+    if numbers[1].is_multiple_of(2) {
+        return LoadDetail::default();
+    }
+    let mut response = Histogram::new();
+    response.record_n(numbers[2], 1 + numbers[3] % 1000);
+    let part = Part { count: numbers[4], missed: numbers[5], response, ..Part::named("copy \"x\"") };
+    let mut fairness = Fairness::default();
+    fairness.add(numbers[6] % 1_000_000);
+    let objective = ObjectiveReport { wanted: "p95<1s".into(), kept: true, detail: "p95 2 ms".into() };
+    LoadDetail {
+        transactions: vec![part.clone()],
+        operations: vec![part],
+        fairness,
+        sessions_lost: numbers[7],
+        without_session_ns: numbers[8],
+        think_ns: numbers[9],
+        objective: Some(objective),
+    }
 }
 
 fn evidence(numbers: [u64; 10]) -> Evidence {

@@ -1,5 +1,6 @@
 //! Load sections: users or schedules in steps.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use sharebench_model::units::ByteSize;
@@ -7,65 +8,108 @@ use sharebench_model::{Coordinates, Value, axis};
 
 use super::{KIB, MAX_FILE, MAX_RECORD, Resolver};
 use crate::schedule::Cell;
-use crate::workload::WORKLOADS;
-use crate::{Arrivals, Load, Pace, Think, TransactionWork, Work, Workload};
+use crate::workload::{Operation, Preset, WORKLOADS};
+use crate::{Arrivals, Find, Load, Pace, Search, Think, TransactionWork, Work, Workload};
 
 /// Most starts per second of an open load: beyond it the schedule itself would be what is measured.
 const MAX_RATE: u64 = 1_000_000;
 const HOUR: Duration = Duration::from_secs(3600);
 
 impl Resolver<'_> {
-    /// Cells of motors, or of motors x rates where transactions arrive by a schedule.
-    pub(super) fn load_cells(&mut self, load: Load) -> Vec<Cell> {
-        let name = load.workload.clone().unwrap_or_else(|| WORKLOADS[0].0.into());
+    /// Cells of motors, or of motors x rates where transactions arrive by a schedule; and how steps go on.
+    pub(super) fn load_cells(&mut self, load: Load) -> (Vec<Cell>, Option<Search>) {
+        let own = self.plan.workload.as_ref();
+        let own_name = own.map(|own| own.name.clone().unwrap_or_else(|| "workload".into()));
+        let name = load.workload.clone().or(own_name).unwrap_or_else(|| WORKLOADS[0].name.into());
+        let usual = self.usual(&name);
         let arrivals = load.arrivals.unwrap_or_default();
-        let motors = load.steps.clone().unwrap_or_else(|| match arrivals {
-            Arrivals::Closed => vec![1, 2, 5, 10],
-            Arrivals::Constant | Arrivals::Poisson => vec![32],
+        let motors = load.steps.clone().unwrap_or_else(|| match (arrivals, load.find) {
+            (Arrivals::Closed, Some(Find::Knee)) => vec![1, 2, 4, 8, 16, 32],
+            (Arrivals::Closed, None) => vec![1, 2, 5, 10],
+            (Arrivals::Constant | Arrivals::Poisson, _) => vec![32],
         });
         let warm_up = load.warm_up.unwrap_or(Duration::from_secs(2));
         let measure = load.measure.unwrap_or(Duration::from_secs(10));
         let extend = load.extend.unwrap_or(0);
-        let scale = load.scale.unwrap_or(ByteSize(5_600_000));
-        let single = name.starts_with("single-");
-        let block = load.block.unwrap_or(ByteSize(if single { 4 * KIB } else { 100_000 }));
+        let scale = load.scale.or(usual.scale);
+        let block = load.block.or(usual.block).unwrap_or(ByteSize(100_000));
         self.check_counts("load.steps", &motors, 100_000);
-        self.check_list("load.scale", &[scale], 8 * KIB, MAX_FILE);
-        self.check_list("load.block", &[block], 512, MAX_RECORD);
-        if single && block > scale {
-            let problem = format!("{block} is larger than the file ({scale})");
-            self.blame("load.block", &problem, "a record must fit into its file; raise scale");
+        if let Some(scale) = scale {
+            self.check_list("load.scale", &[scale], 8 * KIB, MAX_FILE);
         }
+        self.check_list("load.block", &[block], 512, MAX_RECORD);
         self.duration_within("load.warm_up", warm_up, Duration::ZERO, 24 * HOUR);
         self.duration_within("load.measure", measure, Duration::from_millis(100), 24 * HOUR);
         self.check_extend(extend, measure);
         let paces = self.paces(&load, arrivals);
         let workload = self.workload(&name, scale, block);
+        let search = self.search(&load, arrivals, &motors);
         self.typed.load = Some(Load {
             workload: Some(name),
             steps: Some(motors.clone()),
             arrivals: Some(arrivals),
             rates: load.rates,
             think: paces.iter().find_map(|pace| match pace {
-                Pace::Closed(think) => Some(*think),
+                Pace::Closed(think) => Some(think.clone()),
                 Pace::Open { .. } => None,
             }),
             warm_up: Some(warm_up),
             measure: Some(measure),
             extend: Some(extend),
-            scale: Some(scale),
+            scale,
             block: Some(block),
+            ..load
         });
-        let Some(workload) = workload else { return Vec::new() };
-        let cells = motors.iter().flat_map(|&motors| paces.iter().map(move |&pace| (motors, pace)));
-        cells
-            .map(|(motors, pace)| {
-                let coordinates = coordinates(workload.name, motors, pace);
-                let workload = workload.clone();
-                let work = TransactionWork { workload, motors, pace, warm_up, measure, extend };
-                (coordinates, Work::Transactions(work))
-            })
-            .collect()
+        let Some(workload) = workload.map(Arc::new) else { return (Vec::new(), None) };
+        let cells = motors.iter().flat_map(|&motors| paces.iter().map(move |pace| (motors, pace.clone())));
+        let cell = |(motors, pace)| {
+            let workload = Arc::clone(&workload);
+            TransactionWork { workload, motors, pace, warm_up, measure, extend }.into_cell()
+        };
+        (cells.map(cell).collect(), search)
+    }
+
+    /// Scale and block that the preset of that name brings; nothing where the plan has a workload of its own.
+    fn usual(&self, name: &str) -> Load {
+        if self.plan.workload.is_some() {
+            return Load::default();
+        }
+        let plan = Preset::named(name).and_then(|preset| preset.plan().ok());
+        plan.and_then(|plan| plan.load).unwrap_or_default()
+    }
+
+    /// What is added to the steps that are named.
+    fn search(&mut self, load: &Load, arrivals: Arrivals, motors: &[u32]) -> Option<Search> {
+        let stress = load.until_stress == Some(true);
+        let open = arrivals != Arrivals::Closed;
+        if stress && (open || load.find.is_some()) {
+            self.blame(
+                "load.until_stress",
+                "it raises the motors of a closed load",
+                "leave it out, or arrivals and find",
+            );
+        }
+        if stress && motors.windows(2).any(|pair| pair[1] <= pair[0]) {
+            self.blame("load.steps", "steps up to a stress point must rise", "such as [5, 10, 20]");
+        }
+        match (load.find, &load.slo) {
+            (Some(Find::Knee), Some(slo)) => {
+                if open {
+                    let hint = "leave arrivals and rates out: they are found";
+                    self.blame("load.find", "a knee is searched for from a closed load", hint);
+                }
+                if self.plan.targets.len() > 1 {
+                    let hint = "run it once for each, and compare the runs";
+                    self.blame("load.find", "each target has a knee of its own", hint);
+                }
+                Some(Search::Knee(slo.clone()))
+            }
+            (Some(Find::Knee), None) => {
+                self.blame("load.slo", "a knee needs an objective", "such as slo = \"p95<20ms,errors<0.1%\"");
+                None
+            }
+            (None, _) => stress.then_some(Search::Stress),
+        }
     }
 
     /// An extension is for a verdict, so that the longest window must be long enough for one.
@@ -84,7 +128,8 @@ impl Resolver<'_> {
     /// One closed pace, or one open pace per rate.
     fn paces(&mut self, load: &Load, arrivals: Arrivals) -> Vec<Pace> {
         if arrivals == Arrivals::Closed {
-            let think = load.think.unwrap_or(Think::Constant(Duration::from_secs(1)));
+            let usual = if load.find.is_some() { Duration::ZERO } else { Duration::from_secs(1) };
+            let think = load.think.clone().unwrap_or(Think::Constant(usual));
             self.duration_within("load.think", think.mean(), Duration::ZERO, HOUR);
             if load.rates.is_some() {
                 self.blame(
@@ -114,31 +159,70 @@ impl Resolver<'_> {
         rates.iter().map(|&rate| Pace::Open { poisson: arrivals == Arrivals::Poisson, rate }).collect()
     }
 
-    fn workload(&mut self, name: &str, scale: ByteSize, block: ByteSize) -> Option<Workload> {
-        let workload = Workload::built_in(name, scale.0, block.0.min(MAX_RECORD) as u32);
-        if workload.is_none() {
-            let known = WORKLOADS.map(|(name, _)| name);
+    fn workload(&mut self, name: &str, scale: Option<ByteSize>, block: ByteSize) -> Option<Workload> {
+        let own = self.plan.workload.as_ref();
+        let own_name = own.map(|own| own.name.as_deref().unwrap_or("workload"));
+        let typed = if own_name == Some(name) {
+            own.cloned()
+        } else {
+            Preset::named(name).and_then(|preset| preset.plan().ok()).and_then(|plan| plan.workload)
+        };
+        let Some(typed) = typed else {
+            let known: Vec<&str> = own_name.into_iter().chain(WORKLOADS.map(|preset| preset.name)).collect();
             let hint = crate::mistake::nearest(name, &known).map_or_else(
                 || format!("known are {}", known.join(", ")),
                 |near| format!("did you mean '{near}'?"),
             );
             self.blame("load.workload", &format!("'{name}' is no workload"), &hint);
+            return None;
+        };
+        let (scale, block) = (scale.map(|scale| scale.0), block.0.min(MAX_RECORD) as u32);
+        match Workload::resolved(&typed, scale, block, self.typed.seed.unwrap_or(0)) {
+            Ok(workload) => self.fitting(workload),
+            Err(wrong) => {
+                for (field, problem, hint) in wrong {
+                    self.blame(&field, &problem, &hint);
+                }
+                None
+            }
         }
-        workload
+    }
+
+    /// A request at any place of a file that stays open must fit into the file.
+    fn fitting(&mut self, workload: Workload) -> Option<Workload> {
+        let block = ByteSize(u64::from(workload.block));
+        for transaction in workload.transactions.iter().filter(|t| t.keeps_open()) {
+            let files = transaction.class.map_or(0..0, |class| workload.set.classes[class].1.clone());
+            let smallest =
+                ByteSize(workload.set.files[files].iter().map(|file| file.bytes).min().unwrap_or(0));
+            let unsized_request = transaction.operations.iter().any(
+                |operation| matches!(operation, Operation::Read(r) | Operation::Write(r) if r.size.is_none()),
+            );
+            if unsized_request && block > smallest {
+                let problem = format!("{block} is larger than the file ({smallest})");
+                self.blame("load.block", &problem, "a record must fit into its file; raise scale");
+                return None;
+            }
+        }
+        Some(workload)
     }
 }
 
-fn coordinates(workload: &'static str, motors: u32, pace: Pace) -> Coordinates {
-    let coordinates = Coordinates::new()
-        .with(axis::WORKLOAD, Value::text(workload))
-        .with(axis::MOTORS, Value::Count(u64::from(motors)));
-    match pace {
-        Pace::Closed(_) => coordinates,
-        Pace::Open { poisson, rate } => {
-            let arrivals = if poisson { Arrivals::Poisson } else { Arrivals::Constant };
-            coordinates
-                .with(axis::ARRIVALS, Value::text(arrivals.name()))
-                .with(axis::RATE, Value::Count(u64::from(rate)))
-        }
+impl TransactionWork {
+    /// The same as a cell, with the coordinates that tell it from others.
+    pub fn into_cell(self) -> Cell {
+        let coordinates = Coordinates::new()
+            .with(axis::WORKLOAD, Value::text(self.workload.name.clone()))
+            .with(axis::MOTORS, Value::Count(u64::from(self.motors)));
+        let coordinates = match self.pace {
+            Pace::Closed(_) => coordinates,
+            Pace::Open { poisson, rate } => {
+                let arrivals = if poisson { Arrivals::Poisson } else { Arrivals::Constant };
+                coordinates
+                    .with(axis::ARRIVALS, Value::text(arrivals.name()))
+                    .with(axis::RATE, Value::Count(u64::from(rate)))
+            }
+        };
+        (coordinates, Work::Transactions(self))
     }
 }

@@ -1,8 +1,9 @@
 //! Runs made up for the tests.
 
 use sharebench_model::{
-    Check, Coordinates, CpuTime, ErrorClass, Evidence, Facts, Histogram, IoBytes, Measure, MotorShare,
-    RateBase, ResponseWorth, RunHeader, StepResult, TargetIdentity, Value, Verdict, WireCount, axis,
+    Check, Coordinates, CpuTime, ErrorClass, Evidence, Facts, Histogram, IoBytes, LoadDetail, Measure,
+    MotorShare, RateBase, ResponseWorth, RunHeader, StepResult, TargetIdentity, Value, Verdict, WireCount,
+    axis,
 };
 
 /// A file name of this process, removed with its companions when dropped.
@@ -85,6 +86,7 @@ pub fn step(index: u32) -> StepResult {
         lag: Histogram::new(),
         client_cpu: CpuTime { user_ns: 5, kernel_ns: 6 },
         evidence: Evidence { grown: Some(0), flush_ns: 7, flushes: 1, ..Evidence::default() },
+        load: LoadDetail::default(),
     };
     let check =
         Check { name: "little".into(), verdict: Verdict::Suspicious, detail: "N is 3, X*R is 2".into() };

@@ -1,0 +1,60 @@
+//! Self-checks of loads alone: whether a pace was kept, deadlines met, sessions held.
+
+use std::time::Duration;
+
+use sharebench_model::units::{show_nanos, three_digits};
+use sharebench_model::{Check, LoadDetail, Measure, Verdict};
+
+use crate::check::{check, percent, unless};
+
+/// Below this share of the scenarios asked for, users cannot keep their pace: the step is overloaded.
+const KEPT: f64 = 0.95;
+
+/// Users who start at a fixed pace end as many transactions as they start, or the server is overloaded.
+pub(crate) fn paced(measure: &Measure, motors: u32, period: Duration) -> Check {
+    let asked = f64::from(motors) / period.as_secs_f64();
+    let planned = asked * measure.window_ns as f64 / 1e9;
+    // What each user has under way at the end of the window.
+    let least = planned * KEPT - f64::from(motors);
+    let ended = three_digits(measure.transaction_rate().unwrap_or_default());
+    let detail =
+        format!("{ended} of {} transactions/s that {motors} users ask for ended", three_digits(asked));
+    let wrong = (measure.transactions as f64) < least;
+    unless("pace", wrong, detail, "overloaded: users cannot keep their pace")
+}
+
+/// Transactions with a deadline that missed it; none where there are no deadlines to miss.
+pub(crate) fn deadlines(detail: &LoadDetail) -> Option<Check> {
+    let missed = detail.missed();
+    let all: u64 = detail.transactions.iter().map(|part| part.count).sum();
+    let share = missed as f64 / all.max(1) as f64;
+    (missed > 0).then(|| {
+        let text = format!("{missed} of {all} transactions ({}) were behind their deadline", percent(share));
+        check("deadlines", Verdict::Suspicious, text)
+    })
+}
+
+/// Sessions that were lost; nothing to say where none was.
+pub(crate) fn sessions(detail: &LoadDetail) -> Option<Check> {
+    (detail.sessions_lost > 0 || detail.without_session_ns > 0).then(|| {
+        let text = format!(
+            "{} sessions were lost, and users were without one for {} in all",
+            detail.sessions_lost,
+            show_nanos(detail.without_session_ns as f64)
+        );
+        check("sessions", Verdict::Suspicious, text)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pace_that_is_not_kept_is_overload() {
+        let measure =
+            |transactions| Measure { transactions, window_ns: 60_000_000_000, ..Measure::default() };
+        let paced = |transactions| paced(&measure(transactions), 10, Duration::from_secs(1)).verdict;
+        assert_eq!((paced(598), paced(500)), (Verdict::Valid, Verdict::Suspicious));
+    }
+}

@@ -1,0 +1,73 @@
+//! A step of users within a run: its data set, its motors, its objective.
+
+use sharebench_model::{Measure, ObjectiveReport, RunEvent};
+use sharebench_plan::{Pace, StepPlan, TransactionWork};
+
+use crate::engine::{Host, Run};
+use crate::load_step::LoadStep;
+use crate::pass::{PassContext, PassEnd};
+use crate::tally::Tally;
+
+impl Run<'_> {
+    /// Measures a step of users: what they did, and how many of them there were.
+    pub(crate) async fn load(
+        &self,
+        work: &TransactionWork,
+        step: &StepPlan,
+        host: &mut Host,
+        context: &mut PassContext<'_>,
+    ) -> Result<(Tally, u32), PassEnd> {
+        self.lay_out(work, host, context).await?;
+        let load = LoadStep {
+            target: self.targets[step.target as usize].as_ref(),
+            work,
+            clock: context.clock,
+            stop: self.stop,
+            verify: self.plan.verify,
+            timeout: self.plan.timeout,
+            directory: &host.files.directory,
+            set_directory: host.set.directory.as_deref().unwrap_or_default(),
+            shelf: &host.shelf,
+            seed: self.plan.seed ^ u64::from(step.index),
+            tell: &|why| self.tell(RunEvent::Warning(format!("{} {why}", step.coordinates))),
+        };
+        let tally = load.measure().await.map_err(PassEnd::Broken)?;
+        if self.stop.is_stopped() {
+            return Err(PassEnd::Stopped);
+        }
+        // The motors of an open load are a pool: those that were never needed are not missing.
+        let motors = match work.pace {
+            Pace::Closed(_) => work.motors,
+            Pace::Open { .. } => tally.motors_engaged,
+        };
+        Ok((tally, motors))
+    }
+
+    /// Whether a step kept the plan's objective; none where there is none.
+    pub(crate) fn objective(&self, work: &TransactionWork, measure: &Measure) -> Option<ObjectiveReport> {
+        let slo = self.plan.typed.load.as_ref()?.slo.as_ref()?;
+        let (kept, detail) = match work.pace {
+            Pace::Open { rate, .. } => slo.judge_open(measure, rate),
+            Pace::Closed(_) => slo.judge(measure),
+        };
+        Some(ObjectiveReport { wanted: slo.to_string(), kept, detail })
+    }
+
+    /// Lays out the shared data set, where that is not done yet.
+    pub(crate) async fn lay_out(
+        &self,
+        work: &TransactionWork,
+        host: &mut Host,
+        context: &mut PassContext<'_>,
+    ) -> Result<(), PassEnd> {
+        let keep = self.plan.typed.load.as_ref().and_then(|load| load.keep_data).unwrap_or(false);
+        let said = host.set.prepare(work, &mut host.files, keep, context).await;
+        if context.stop.is_stopped() {
+            return Err(PassEnd::Stopped);
+        }
+        if let Some(said) = said? {
+            self.tell(RunEvent::Warning(said));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,63 @@
+//! Searches on servers whose answer theory knows: the knee of an objective, a pace that cannot be kept.
+
+use sharebench_engine::Clock;
+use sharebench_engine::simulated::{Device, Service, SimulatedTarget};
+use sharebench_model::{StepResult, Verdict, axis};
+use sharebench_target::NullTarget;
+
+use crate::lab::{beside, load, millis, steps, verdict};
+
+/// One station of 2 ms, exponential: 500/s. Of M/M/1, p95 is 2.9957 / (500 - rate), so that 20 ms are kept up to
+/// 350.2 starts per second.
+const KNEE: f64 = 350.2;
+/// The search ends when kept and missed are 2 % of the ceiling apart.
+const STEP: f64 = 10.0;
+
+fn search(slo: &str, measure: &str) -> Vec<StepResult> {
+    let plan = format!(
+        "seed = 5\nverify = 'off'\ntimeout = '1000s'\n[[target]]\nurl = '/simulated'\n[load]\nworkload = 'single-read'\n\
+         block = 512\nscale = '8KiB'\nsteps = [1, 2, 4]\nfind = 'knee'\nslo = '{slo}'\nwarm_up = '1s'\nmeasure = '{measure}'\n"
+    );
+    let clock = Clock::virtual_at(0);
+    let device = Device::new(8).station(1, Service::Exponential(millis(2)));
+    steps(&plan, SimulatedTarget::new(NullTarget, &clock, device), &clock)
+}
+
+#[test]
+fn the_knee_of_an_objective_is_found_within_one_step() {
+    let found = search("p95<20ms", "120s");
+    let judged: Vec<(f64, bool)> = found
+        .iter()
+        .filter_map(|step| {
+            let rate = step.coordinates.number(axis::RATE)? as f64;
+            Some((rate, step.measure.load.objective.as_ref().unwrap().kept))
+        })
+        .collect();
+    let kept = judged.iter().filter(|(_, kept)| *kept).map(|(rate, _)| *rate).fold(0.0, f64::max);
+    let missed = judged.iter().filter(|(_, kept)| !kept).map(|(rate, _)| *rate).fold(f64::MAX, f64::min);
+    beside("knee of p95 < 20 ms at M/M/1 of 500/s", format!("{kept} to {missed} ({KNEE})"));
+    assert!(missed - kept <= STEP, "{judged:?}");
+    assert!(kept <= KNEE + STEP && missed >= KNEE - STEP, "{judged:?}");
+    assert!(found.len() <= 3 + 12);
+}
+
+#[test]
+fn an_objective_missed_by_one_user_has_no_knee() {
+    let found = search("p95<1ms", "10s");
+    assert_eq!(found.len(), 3, "only the closed steps");
+    assert!(!found[0].measure.load.objective.as_ref().unwrap().kept);
+}
+
+#[test]
+fn users_at_a_pace_are_carried_or_overload_the_server() {
+    let device = || Device::new(3).station(1, Service::Fixed(millis(10)));
+    let step = |users: u32| {
+        let pace = format!("steps = [{users}]\nthink = 'every 1s'\nwarm_up = '5s'\nmeasure = '60s'");
+        load(3, &pace, device()).0
+    };
+    assert_eq!(verdict(&step(90), "pace"), Verdict::Valid);
+    let over = step(120);
+    assert_eq!(verdict(&over, "pace"), Verdict::Suspicious, "{:?}", over.checks);
+    let rate = over.measure.transaction_rate().unwrap();
+    assert!((rate - 100.0).abs() < 1.0, "{rate}");
+}

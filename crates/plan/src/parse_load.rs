@@ -1,0 +1,145 @@
+//! Users in plan text: the sections `[load]` and `[workload]`.
+
+use std::str::FromStr;
+
+use toml::de::{DeTable, DeValue};
+
+use crate::Load;
+use crate::parse::{Item, Reader};
+use crate::workload::{FileClass, TypedTransaction, TypedWorkload};
+
+const FILES: [&str; 7] = ["name", "count", "size", "data", "owner", "fan_out", "depth"];
+const TRANSACTIONS: [&str; 5] = ["name", "weight", "files", "deadline", "operations"];
+
+impl Reader<'_> {
+    pub(crate) fn load(&mut self, load: &mut Load, name: &str, value: &Item<'_>) -> &'static [&'static str] {
+        match name {
+            "workload" => load.workload = self.string("load.workload", value),
+            "steps" => load.steps = self.values("load.steps", value),
+            "arrivals" => load.arrivals = self.text("load.arrivals", value),
+            "rates" => load.rates = self.values("load.rates", value),
+            "think" => load.think = self.text("load.think", value),
+            "warm_up" => load.warm_up = self.duration("load.warm_up", value),
+            "measure" => load.measure = self.duration("load.measure", value),
+            "extend" => load.extend = self.count("load.extend", value),
+            "scale" => load.scale = self.parsed("load.scale", value),
+            "block" => load.block = self.parsed("load.block", value),
+            "until_stress" => load.until_stress = self.flag("load.until_stress", value),
+            "find" => load.find = self.text("load.find", value),
+            "slo" => load.slo = self.text("load.slo", value),
+            "keep_data" => load.keep_data = self.flag("load.keep_data", value),
+            _ => {}
+        }
+        &[
+            "workload",
+            "steps",
+            "arrivals",
+            "rates",
+            "think",
+            "warm_up",
+            "measure",
+            "extend",
+            "scale",
+            "block",
+            "until_stress",
+            "find",
+            "slo",
+            "keep_data",
+        ]
+    }
+
+    pub(crate) fn workload(
+        &mut self,
+        workload: &mut TypedWorkload,
+        name: &str,
+        value: &Item<'_>,
+    ) -> &'static [&'static str] {
+        match name {
+            "name" => workload.name = self.string("workload.name", value),
+            "source" => workload.source = self.string("workload.source", value),
+            "order" => workload.order = self.text("workload.order", value),
+            "files" => {
+                for (index, table) in self.tables("workload.files", value) {
+                    let class = self.file_class(index, table);
+                    workload.files.push(class);
+                }
+            }
+            "transactions" => {
+                for (index, table) in self.tables("workload.transactions", value) {
+                    let transaction = self.transaction(index, table);
+                    workload.transactions.push(transaction);
+                }
+            }
+            _ => {}
+        }
+        &["name", "source", "order", "files", "transactions"]
+    }
+
+    /// The tables of a list; what is none is blamed.
+    fn tables<'v>(&mut self, field: &str, value: &'v Item<'v>) -> Vec<(usize, &'v DeTable<'v>)> {
+        let hint = format!("write [[{field}]] with two brackets on a line of its own");
+        let DeValue::Array(items) = value.get_ref() else {
+            self.blame(field, value, "is not a list of tables", &hint);
+            return Vec::new();
+        };
+        let mut found = Vec::new();
+        for (index, item) in items.iter().enumerate() {
+            self.note_line(&format!("{field}.{index}"), item);
+            match item.get_ref() {
+                DeValue::Table(table) => found.push((index, table)),
+                _ => self.blame(field, item, "is not a table", &hint),
+            }
+        }
+        found
+    }
+
+    fn file_class(&mut self, index: usize, table: &DeTable<'_>) -> FileClass {
+        let mut class = FileClass::default();
+        for (key, value) in table {
+            let name = key.get_ref().as_ref();
+            let field = format!("workload.files.{index}.{name}");
+            self.note_line(&field, value);
+            match name {
+                "name" => class.name = self.string(&field, value),
+                "count" => class.count = self.count(&field, value),
+                "size" => class.size = self.parsed(&field, value),
+                "data" => class.data = self.text(&field, value),
+                "owner" => class.owner = self.text(&field, value),
+                "fan_out" => class.fan_out = self.count(&field, value),
+                "depth" => class.depth = self.count(&field, value),
+                other => self.unknown(&format!("workload.files.{index}."), other, key.span().start, &FILES),
+            }
+        }
+        class
+    }
+
+    fn transaction(&mut self, index: usize, table: &DeTable<'_>) -> TypedTransaction {
+        let mut transaction = TypedTransaction::default();
+        for (key, value) in table {
+            let name = key.get_ref().as_ref();
+            let field = format!("workload.transactions.{index}.{name}");
+            self.note_line(&field, value);
+            match name {
+                "name" => transaction.name = self.string(&field, value),
+                "weight" => transaction.weight = self.count(&field, value),
+                "files" => transaction.files = self.string(&field, value),
+                "deadline" => transaction.deadline = self.duration(&field, value),
+                "operations" => transaction.operations = self.texts(&field, value),
+                other => {
+                    let prefix = format!("workload.transactions.{index}.");
+                    self.unknown(&prefix, other, key.span().start, &TRANSACTIONS);
+                }
+            }
+        }
+        transaction
+    }
+
+    /// A list of texts, each as the type itself reads it.
+    fn texts<T: FromStr<Err = String>>(&mut self, field: &str, value: &Item<'_>) -> Option<Vec<T>> {
+        let DeValue::Array(items) = value.get_ref() else {
+            self.blame(field, value, "is not a list", "write it in brackets, such as [\"open\", \"close\"]");
+            return None;
+        };
+        Some(items.iter().filter_map(|item| self.text(field, item)).collect())
+    }
+}

@@ -1,0 +1,293 @@
+//! From a workload as typed to one that can be performed: defaults, and everything that is wrong with it.
+
+use sharebench_model::units::ByteSize;
+
+use super::{
+    DataSet, FileClass, Operation, Owner, Requests, Sizes, Transaction, TransactionOrder, TypedTransaction,
+    TypedWorkload, Workload,
+};
+use crate::mistake::nearest;
+use crate::resolve::{MAX_FILE, MAX_RECORD};
+
+/// Most files of a set: their names and sizes are kept in memory.
+const MOST_FILES: u32 = 1_000_000;
+/// Most transactions of a round.
+const MOST_ROUND: u64 = 100_000;
+
+/// One thing wrong: field, problem, hint.
+pub(crate) type Wrong = (String, String, String);
+
+impl Workload {
+    /// Fills defaults and checks everything; all mistakes at once.
+    pub(crate) fn resolved(
+        typed: &TypedWorkload,
+        scale: Option<u64>,
+        block: u32,
+        seed: u64,
+    ) -> Result<Self, Vec<Wrong>> {
+        let mut checker = Checker { typed, wrong: Vec::new() };
+        checker.files();
+        let transactions = checker.transactions();
+        if checker.wrong.is_empty() {
+            let set = DataSet::lay_out(&typed.files, scale, seed);
+            let name = typed.name.clone().unwrap_or_else(|| "workload".into());
+            let order = typed.order.unwrap_or_default();
+            let workload = Self { name, order, set, transactions, block };
+            checker.fits(&workload);
+            if checker.wrong.is_empty() {
+                return Ok(workload);
+            }
+        }
+        Err(checker.wrong)
+    }
+}
+
+struct Checker<'a> {
+    typed: &'a TypedWorkload,
+    wrong: Vec<Wrong>,
+}
+
+/// What is open while a transaction goes on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    Nothing,
+    Reading,
+    Writing,
+    /// A file made by this transaction, open.
+    Made,
+    /// The same, closed.
+    Left,
+}
+
+impl Checker<'_> {
+    fn blame(&mut self, field: &str, problem: impl Into<String>, hint: impl Into<String>) {
+        let wrong = (format!("workload.{field}"), problem.into(), hint.into());
+        if !self.wrong.contains(&wrong) {
+            self.wrong.push(wrong);
+        }
+    }
+
+    fn files(&mut self) {
+        let mut names = std::collections::BTreeSet::new();
+        let mut all = 0u64;
+        for (index, class) in self.typed.files.iter().enumerate() {
+            let at = |field: &str| format!("files.{index}.{field}");
+            let name = class.name.as_deref().unwrap_or_default();
+            let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+            if name.is_empty() || name.len() > 64 || name.starts_with('.') || !name.chars().all(plain) {
+                let problem = format!("'{name}' is no name for files");
+                self.blame(&at("name"), problem, "letters, digits, '-', '_' and '.', not a dot first");
+            } else if !names.insert(name.to_ascii_lowercase()) {
+                self.blame(
+                    &at("name"),
+                    format!("'{name}' stands twice"),
+                    "give each kind of files a name of its own",
+                );
+            }
+            self.class(index, class);
+            all += u64::from(class.count.unwrap_or(1));
+        }
+        if all > u64::from(MOST_FILES) {
+            self.blame("files", format!("{all} files are more than {MOST_FILES}"), "use smaller counts");
+        }
+    }
+
+    fn class(&mut self, index: usize, class: &FileClass) {
+        let at = |field: &str| format!("files.{index}.{field}");
+        for (field, number, least, most) in [
+            ("count", class.count.unwrap_or(1), 1, MOST_FILES),
+            ("fan_out", class.fan_out.unwrap_or(10), 1, 10_000),
+            ("depth", class.depth.unwrap_or(0), 0, 16),
+        ] {
+            if !(least..=most).contains(&number) {
+                self.blame(&at(field), format!("{number} is outside of {least}..{most}"), "");
+            }
+        }
+        match &class.size {
+            None => {
+                self.blame(&at("size"), "no size", "such as size = \"64KiB\" or \"lognormal(16KiB,256KiB)\"");
+            }
+            Some(size) if size.least() == 0 || size.most() > MAX_FILE => {
+                let problem = format!("{size} goes outside of 1B..{}", ByteSize(MAX_FILE));
+                self.blame(&at("size"), problem, "files have at least one byte");
+            }
+            Some(_) => {}
+        }
+    }
+
+    fn transactions(&mut self) -> Vec<Transaction> {
+        let typed = self.typed;
+        if typed.transactions.is_empty() {
+            self.blame("transactions", "there is none", "add a [[workload.transactions]] with operations");
+        }
+        let mut names = std::collections::BTreeSet::new();
+        let mut found = Vec::new();
+        for (index, transaction) in typed.transactions.iter().enumerate() {
+            let at = |field: &str| format!("transactions.{index}.{field}");
+            let name = transaction.name.clone().unwrap_or_else(|| format!("transaction-{}", index + 1));
+            if !names.insert(name.clone()) {
+                self.blame(
+                    &at("name"),
+                    format!("'{name}' stands twice"),
+                    "give each transaction a name of its own",
+                );
+            }
+            let weight = transaction.weight.unwrap_or(1);
+            if weight == 0 {
+                self.blame(
+                    &at("weight"),
+                    "0 is outside of 1..",
+                    "leave a transaction out that is never performed",
+                );
+            }
+            let class = self.class_of(&at("files"), transaction);
+            let operations = transaction.operations.clone().unwrap_or_default();
+            if operations.is_empty() {
+                self.blame(
+                    &at("operations"),
+                    "there is none",
+                    "such as operations = [\"open\", \"read all\", \"close\"]",
+                );
+            }
+            let owner = class.map(|class| typed.files[class].owner.unwrap_or_default());
+            self.sequence(&at("operations"), &operations, owner);
+            let deadline = transaction.deadline;
+            found.push(Transaction { name, weight, class, deadline, operations });
+        }
+        let round: u64 = found.iter().map(|t| u64::from(t.weight)).sum();
+        if typed.order != Some(TransactionOrder::Weighted) && round > MOST_ROUND {
+            let problem =
+                format!("the weights sum up to a round of {round} transactions, more than {MOST_ROUND}");
+            self.blame("order", problem, "use order = \"weighted\", or smaller weights");
+        }
+        found
+    }
+
+    /// The files that a transaction names; the only ones where it names none.
+    fn class_of(&mut self, field: &str, transaction: &TypedTransaction) -> Option<usize> {
+        let known: Vec<&str> = self.typed.files.iter().filter_map(|class| class.name.as_deref()).collect();
+        let needed = transaction.operations.iter().flatten().any(|operation| !operation.is_fileless());
+        match &transaction.files {
+            Some(name) => {
+                let found = self.typed.files.iter().position(|class| class.name.as_ref() == Some(name));
+                if found.is_none() {
+                    let hint = nearest(name, &known).map_or_else(
+                        || format!("known are {}", known.join(", ")),
+                        |near| format!("did you mean '{near}'?"),
+                    );
+                    self.blame(field, format!("there are no files '{name}'"), hint);
+                }
+                found
+            }
+            None if !needed => None,
+            None if known.len() == 1 => Some(0),
+            None if known.is_empty() => {
+                self.blame("files", "there are none", "add a [[workload.files]] with name and size");
+                None
+            }
+            None => {
+                self.blame(field, "not told which files", format!("one of {}", known.join(", ")));
+                None
+            }
+        }
+    }
+
+    /// Walks through the operations as a motor would.
+    fn sequence(&mut self, field: &str, operations: &[Operation], owner: Option<Owner>) {
+        let opens = operations.iter().any(|op| matches!(op, Operation::Open { .. } | Operation::Create));
+        let mut standing = Standing::Nothing;
+        for operation in operations {
+            match step(standing, operation, opens, owner) {
+                Ok(next) => standing = next,
+                Err((problem, hint)) => return self.blame(field, format!("'{operation}': {problem}"), hint),
+            }
+        }
+        match standing {
+            Standing::Nothing => {}
+            Standing::Left => {
+                self.blame(field, "a file made by 'create' is left behind", "end with 'delete' or 'rename'");
+            }
+            _ => self.blame(field, "a file is open at the end", "end with 'close'"),
+        }
+    }
+
+    /// Requests against files, once both are known.
+    fn fits(&mut self, workload: &Workload) {
+        for (index, transaction) in workload.transactions.iter().enumerate() {
+            let field = format!("transactions.{index}.operations");
+            for operation in &transaction.operations {
+                let (Operation::Read(Requests { size: Some(size), .. })
+                | Operation::Write(Requests { size: Some(size), .. })) = operation
+                else {
+                    continue;
+                };
+                if size.least() == 0 || size.most() > MAX_RECORD {
+                    let problem =
+                        format!("'{operation}': {size} goes outside of 1B..{}", ByteSize(MAX_RECORD));
+                    self.blame(&field, problem, cut(size));
+                }
+            }
+        }
+    }
+}
+
+fn cut(size: &Sizes) -> &'static str {
+    if matches!(size, Sizes::Lognormal(..)) {
+        "lognormal sizes go up to four times their 95th percentile"
+    } else {
+        ""
+    }
+}
+
+/// What stands open after `operation`, or what is wrong with it.
+#[expect(clippy::match_same_arms, reason = "one line for each rule, by operation")]
+fn step(
+    standing: Standing,
+    operation: &Operation,
+    opens: bool,
+    owner: Option<Owner>,
+) -> Result<Standing, (&'static str, &'static str)> {
+    use Operation as Op;
+    use Standing::{Left, Made, Nothing, Reading, Writing};
+    const SHARED: (&str, &str) = (
+        "these files are shared, and users would change them under each other",
+        "add owner = \"user\" to them, so that each user has files of their own",
+    );
+    let shared = owner == Some(Owner::Shared);
+    match (operation, standing) {
+        (Op::Open { write: true } | Op::Write(_) | Op::Rename, Nothing) | (Op::Rename, Left) if shared => {
+            Err(SHARED)
+        }
+        (Op::Open { write }, Nothing) => Ok(if *write { Writing } else { Reading }),
+        (Op::Create, Nothing) => Ok(Made),
+        (Op::Open { .. } | Op::Create, Left) => {
+            Err(("the file made before is still there", "'delete' or 'rename' it first"))
+        }
+        (Op::Open { .. } | Op::Create, _) => Err(("a file is open already", "'close' it first")),
+        (Op::Close, Reading | Writing) => Ok(Nothing),
+        (Op::Close, Made) => Ok(Left),
+        (Op::Read(_) | Op::Write(_), Nothing) if !opens => Ok(Nothing),
+        (Op::Read(_), Reading | Writing) | (Op::Write(_), Writing | Made) => Ok(standing),
+        (Op::Read(_), Made) => Err(("a new file is only written", "'open' the file to read it")),
+        (Op::Write(_), Reading) => Err(("the file is open for reading", "use 'open write'")),
+        (Op::Flush | Op::SetSize, Writing | Made) => Ok(standing),
+        (Op::Flush | Op::SetSize, Reading) => Err(("the file is open for reading", "use 'open write'")),
+        (Op::Close | Op::Flush | Op::SetSize | Op::Read(_) | Op::Write(_), _) => {
+            Err(("no file is open", "'open' or 'create' one first"))
+        }
+        (Op::Delete, Left) => Ok(Nothing),
+        (Op::Delete, Made) => Err(("the file is open", "'close' it first")),
+        (Op::Delete, _) => Err(("only files made by 'create' are deleted", "the data set stays as it is")),
+        (Op::Rename, Nothing | Left) => Ok(Nothing),
+        (Op::Rename | Op::CopyToServer | Op::CopyFromServer, Reading | Writing | Made) => {
+            Err(("a file is open", "'close' it first"))
+        }
+        (Op::CopyToServer | Op::CopyFromServer, Left) => {
+            Err(("the file made before is still there", "'delete' or 'rename' it first"))
+        }
+        (Op::CopyToServer | Op::CopyFromServer, Nothing) => Ok(Nothing),
+        (Op::Connect, Nothing) => Ok(Nothing),
+        (Op::Connect, _) => Err(("a file is open or left behind", "'close' and 'delete' it first")),
+        (Op::Stat | Op::List | Op::Space, _) => Ok(standing),
+    }
+}

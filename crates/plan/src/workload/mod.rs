@@ -1,0 +1,217 @@
+//! Workloads: transactions made of operations over a data set, as typed and as resolved.
+
+mod check;
+mod data_set;
+mod data_type;
+mod operation;
+mod preset;
+mod sizes;
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use sharebench_model::Random;
+use sharebench_model::units::ByteSize;
+
+pub use data_set::{DataFile, DataSet, FileClass, Owner};
+pub use data_type::{DataKind, DataType};
+pub use operation::{Operation, Place, Requests, Times};
+pub use preset::{Preset, WORKLOADS};
+pub use sizes::Sizes;
+pub(crate) use sizes::{lognormal, lognormal_mean};
+
+/// Which transaction a motor performs next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum TransactionOrder {
+    /// Each as often as its weight says, in a random order; then again in another one.
+    #[default]
+    Rounds,
+    /// Each time any of them, as likely as its weight says.
+    Weighted,
+    /// In the order in which they stand, each as often as its weight says, every time.
+    Sequence,
+}
+
+impl TransactionOrder {
+    const NAMES: [(&'static str, Self); 3] =
+        [("rounds", Self::Rounds), ("weighted", Self::Weighted), ("sequence", Self::Sequence)];
+}
+
+impl fmt::Display for TransactionOrder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(Self::NAMES.iter().find(|(_, order)| order == self).map_or("", |(name, _)| name))
+    }
+}
+
+impl FromStr for TransactionOrder {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = Self::NAMES.iter().find(|(name, _)| *name == text).map(|(_, order)| *order);
+        found.ok_or_else(|| format!("'{text}' is no order; known are rounds, weighted and sequence"))
+    }
+}
+
+/// A transaction as typed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TypedTransaction {
+    /// What tables call it.
+    pub name: Option<String>,
+    /// How often among the others.
+    pub weight: Option<u32>,
+    /// Name of the files it picks one of.
+    pub files: Option<String>,
+    /// Response times above it are counted as missed.
+    pub deadline: Option<Duration>,
+    /// What it does with that file.
+    pub operations: Option<Vec<Operation>>,
+}
+
+/// A workload as typed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TypedWorkload {
+    /// What plans and tables call it.
+    pub name: Option<String>,
+    /// Where its facts come from, and what is a reconstruction.
+    pub source: Option<String>,
+    /// Which transaction comes next.
+    pub order: Option<TransactionOrder>,
+    /// Files, each kind of them in one entry.
+    pub files: Vec<FileClass>,
+    /// What motors perform.
+    pub transactions: Vec<TypedTransaction>,
+}
+
+/// One kind of transaction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Transaction {
+    /// What tables call it.
+    pub name: String,
+    /// How often among the others.
+    pub weight: u32,
+    /// Index into [`DataSet::classes`]; none where it needs no file.
+    pub class: Option<usize>,
+    /// Response times above it are counted as missed.
+    pub deadline: Option<Duration>,
+    /// What it does, in order.
+    pub operations: Vec<Operation>,
+}
+
+impl Transaction {
+    /// True when it reads or writes a file that stays open from one transaction to the next.
+    pub fn keeps_open(&self) -> bool {
+        let opens = |operation: &Operation| matches!(operation, Operation::Open { .. } | Operation::Create);
+        let moves = |operation: &Operation| matches!(operation, Operation::Read(_) | Operation::Write(_));
+        self.operations.iter().any(moves) && !self.operations.iter().any(opens)
+    }
+
+    /// True when it writes to files of the data set, or copies of its own of them.
+    pub fn writes(&self) -> bool {
+        self.operations
+            .iter()
+            .any(|operation| matches!(operation, Operation::Write(_) | Operation::CopyToServer))
+    }
+
+    /// True when its file must be there before it begins.
+    pub fn needs_file(&self) -> bool {
+        self.operations
+            .iter()
+            .any(|operation| !operation.is_fileless() && *operation != Operation::CopyToServer)
+    }
+}
+
+/// A mix of transactions over a data set, valid and complete.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Workload {
+    /// Name in plans.
+    pub name: String,
+    /// Which transaction comes next.
+    pub order: TransactionOrder,
+    /// The files.
+    pub set: DataSet,
+    /// What motors perform.
+    pub transactions: Vec<Transaction>,
+    /// Bytes per operation where a transaction does not say.
+    pub block: u32,
+}
+
+impl Workload {
+    /// The built-in workload of that name over a data set of `scale` bytes; none where there is no such name, or
+    /// the block does not fit its files.
+    pub fn built_in(name: &str, scale: u64, block: u32) -> Option<Self> {
+        let typed = Preset::named(name)?.plan().ok()?.workload?;
+        Self::resolved(&typed, Some(scale), block, 0).ok()
+    }
+
+    /// The next transaction of a motor; `round` is what is left of its round, and belongs to the motor.
+    pub fn next(&self, round: &mut Vec<usize>, random: &mut Random) -> Option<usize> {
+        if self.order == TransactionOrder::Weighted {
+            let all: u64 = self.transactions.iter().map(|t| u64::from(t.weight)).sum();
+            let mut place = random.below(all);
+            return self.transactions.iter().position(|t| {
+                let here = place < u64::from(t.weight);
+                place = place.saturating_sub(u64::from(t.weight));
+                here
+            });
+        }
+        if round.is_empty() {
+            let each = self.transactions.iter().enumerate();
+            round.extend(each.flat_map(|(index, t)| std::iter::repeat_n(index, t.weight as usize)));
+            if self.order == TransactionOrder::Rounds {
+                random.shuffle(round);
+            }
+            // They are taken from the end.
+            round.reverse();
+        }
+        round.pop()
+    }
+
+    /// Bytes of the largest request.
+    pub fn largest_request(&self) -> u32 {
+        let sizes = self.transactions.iter().flat_map(|t| &t.operations).map(|operation| match operation {
+            Operation::Read(requests) | Operation::Write(requests) => {
+                requests.size.as_ref().map_or(u64::from(self.block), Sizes::most)
+            }
+            Operation::CopyToServer | Operation::CopyFromServer => u64::from(self.block),
+            _ => 0,
+        });
+        sizes.max().unwrap_or(0).max(512).min(u64::from(u32::MAX)) as u32
+    }
+
+    /// True when motors write.
+    pub fn writes(&self) -> bool {
+        self.transactions.iter().any(Transaction::writes)
+    }
+
+    /// True when the file of that index must be there, laid out, before motors begin.
+    pub fn needs(&self, file: usize) -> bool {
+        let class = self.set.class_of(file);
+        self.transactions.iter().any(|t| t.class == class && t.needs_file())
+    }
+
+    /// True when each motor has a file of its own for that index: one of its data set, or a copy.
+    pub fn has_own(&self, file: usize) -> bool {
+        let class = self.set.class_of(file);
+        let copied = || {
+            let copies = |t: &Transaction| t.operations.contains(&Operation::CopyToServer);
+            self.transactions.iter().any(|t| t.class == class && copies(t))
+        };
+        self.set.files[file].owner == Owner::User || copied()
+    }
+
+    /// Bytes of the shared files, and of each motor's own.
+    pub fn bytes_on_target(&self, motors: u32) -> u64 {
+        let files = self.set.files.iter().enumerate();
+        files.fold(0, |sum: u64, (index, file)| {
+            let shared = u64::from(file.owner == Owner::Shared && self.needs(index));
+            let own = if self.has_own(index) { u64::from(motors) } else { 0 };
+            sum.saturating_add(file.bytes.saturating_mul(shared + own))
+        })
+    }
+
+    /// Bytes that are shared or one user's: what `scale` is about.
+    pub fn scale(&self) -> ByteSize {
+        ByteSize(self.set.files.iter().map(|file| file.bytes).sum())
+    }
+}

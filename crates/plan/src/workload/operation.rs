@@ -1,0 +1,254 @@
+//! Operations of a transaction, as plans write them: `open`, `read 4KiB random x4`, `copy-to-server`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::Sizes;
+use crate::mistake::nearest;
+
+/// Where a request of a sequence starts in its file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Place {
+    /// Behind the one before; from the beginning again at the end.
+    #[default]
+    Sequential,
+    /// Anywhere, each place as likely.
+    Random,
+}
+
+/// How often a request is repeated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Times {
+    /// So often.
+    Count(u32),
+    /// Until as many bytes have moved as the file has.
+    All,
+}
+
+/// Requests of a read or a write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Requests {
+    /// Bytes of each; none for the block of the load.
+    pub size: Option<Sizes>,
+    /// Where they start.
+    pub place: Place,
+    /// How many.
+    pub times: Times,
+}
+
+/// One operation on the file of the transaction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Operation {
+    /// Open it, for reading or for writing too.
+    Open {
+        /// For writing too.
+        write: bool,
+    },
+    /// Make a new file beside it, which the operations that follow work on.
+    Create,
+    /// Close what is open.
+    Close,
+    /// Ask for size and kind by name.
+    Stat,
+    /// List the directory it stands in.
+    List,
+    /// Give it another name, and at the next time its own again; a file made before takes its place.
+    Rename,
+    /// Remove the file made before.
+    Delete,
+    /// Set the size of what is open to what it is already.
+    SetSize,
+    /// Bring what was written to stable storage.
+    Flush,
+    /// Ask for the room left.
+    Space,
+    /// Log off and on again.
+    Connect,
+    /// Read.
+    Read(Requests),
+    /// Write.
+    Write(Requests),
+    /// Open or make the user's copy of it, write all of it by the block of the load, close.
+    CopyToServer,
+    /// Open it, read all of it by the block of the load, close.
+    CopyFromServer,
+}
+
+const NAMES: [&str; 15] = [
+    "open",
+    "create",
+    "close",
+    "stat",
+    "list",
+    "rename",
+    "delete",
+    "set-size",
+    "flush",
+    "space",
+    "connect",
+    "read",
+    "write",
+    "copy-to-server",
+    "copy-from-server",
+];
+
+impl Operation {
+    /// The first word in plans.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Open { .. } => "open",
+            Self::Create => "create",
+            Self::Close => "close",
+            Self::Stat => "stat",
+            Self::List => "list",
+            Self::Rename => "rename",
+            Self::Delete => "delete",
+            Self::SetSize => "set-size",
+            Self::Flush => "flush",
+            Self::Space => "space",
+            Self::Connect => "connect",
+            Self::Read(_) => "read",
+            Self::Write(_) => "write",
+            Self::CopyToServer => "copy-to-server",
+            Self::CopyFromServer => "copy-from-server",
+        }
+    }
+
+    /// True when it needs no file of the data set.
+    pub fn is_fileless(&self) -> bool {
+        matches!(self, Self::Space | Self::Connect)
+    }
+}
+
+impl fmt::Display for Requests {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(size) = &self.size {
+            write!(f, " {size}")?;
+        }
+        if self.place == Place::Random {
+            f.write_str(" random")?;
+        }
+        match self.times {
+            Times::Count(1) => Ok(()),
+            Times::Count(n) => write!(f, " x{n}"),
+            Times::All => f.write_str(" all"),
+        }
+    }
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())?;
+        match self {
+            Self::Open { write: true } => f.write_str(" write"),
+            Self::Read(requests) | Self::Write(requests) => requests.fmt(f),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl FromStr for Operation {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut words = text.split_whitespace();
+        let name = words.next().unwrap_or_default();
+        let rest: Vec<&str> = words.collect();
+        let bare = |operation: Self| match rest.first() {
+            Some(word) => Err(format!("'{word}': {name} takes nothing behind it")),
+            None => Ok(operation),
+        };
+        match name {
+            "open" => match rest.as_slice() {
+                [] => Ok(Self::Open { write: false }),
+                ["write"] => Ok(Self::Open { write: true }),
+                _ => Err(format!("'{text}': write 'open' or 'open write'")),
+            },
+            "read" => requests(text, &rest).map(Self::Read),
+            "write" => requests(text, &rest).map(Self::Write),
+            "create" => bare(Self::Create),
+            "close" => bare(Self::Close),
+            "stat" => bare(Self::Stat),
+            "list" => bare(Self::List),
+            "rename" => bare(Self::Rename),
+            "delete" => bare(Self::Delete),
+            "set-size" => bare(Self::SetSize),
+            "flush" => bare(Self::Flush),
+            "space" => bare(Self::Space),
+            "connect" => bare(Self::Connect),
+            "copy-to-server" => bare(Self::CopyToServer),
+            "copy-from-server" => bare(Self::CopyFromServer),
+            "lock" | "unlock" => Err(format!(
+                "'{name}': byte-range locks are not measured: NFSv3 has them in a protocol of its own (NLM), our SMB \
+                 client sends none, and those of NCP are no operation of a load"
+            )),
+            "notify" => Err(
+                "'notify': change notification is not measured: NFSv3 and NCP have none, and our SMB client sends none"
+                    .to_owned(),
+            ),
+            _ => Err(match nearest(name, &NAMES) {
+                Some(near) => format!("'{name}' is no operation; did you mean '{near}'?"),
+                None => format!("'{name}' is no operation; known are {}", NAMES.join(", ")),
+            }),
+        }
+    }
+}
+
+fn requests(text: &str, words: &[&str]) -> Result<Requests, String> {
+    let mut found = Requests { size: None, place: Place::Sequential, times: Times::Count(1) };
+    for word in words {
+        let count = word.strip_prefix('x').map(str::parse::<u32>);
+        match (*word, count) {
+            ("sequential", _) => found.place = Place::Sequential,
+            ("random", _) => found.place = Place::Random,
+            ("all", _) => found.times = Times::All,
+            (_, Some(Ok(n @ 1..=1_000_000))) => found.times = Times::Count(n),
+            (_, Some(_)) => return Err(format!("'{word}' in '{text}': write x1 to x1000000, or all")),
+            (size, None) if found.size.is_none() => found.size = Some(size.parse()?),
+            (other, None) => return Err(format!("'{other}' in '{text}': there is a size already")),
+        }
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operations_survive_a_round_trip() {
+        for text in [
+            "open",
+            "open write",
+            "create",
+            "set-size",
+            "connect",
+            "read",
+            "read 4KiB",
+            "read 4KiB random x4",
+            "write 1KiB:80,10KiB:20 all",
+            "copy-from-server",
+        ] {
+            assert_eq!(text.parse::<Operation>().map(|operation| operation.to_string()), Ok(text.to_owned()));
+        }
+        assert!(NAMES.iter().all(|name| name.parse::<Operation>().is_ok_and(|found| found.name() == *name)));
+    }
+
+    #[test]
+    fn what_is_no_operation_says_what_to_write() {
+        for (text, said) in [
+            ("raed", "did you mean 'read'?"),
+            ("", "known are open"),
+            ("open twice", "write 'open' or 'open write'"),
+            ("close it", "close takes nothing behind it"),
+            ("read x0", "write x1 to x1000000"),
+            ("read 4KiB 8KiB", "there is a size already"),
+            ("read much", "is no size"),
+            ("lock", "NLM"),
+            ("notify", "our SMB client sends none"),
+        ] {
+            let error = text.parse::<Operation>().unwrap_err();
+            assert!(error.contains(said), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! A workload with each of its fields wrong in turn: line, field, and what to write instead.
+
+use sharebench_plan::Plan;
+
+/// Valid as it stands; the tests replace one line of it.
+const GOOD: &str = "\
+[[target]]
+url = '/tmp'
+[load]
+steps = [1]
+scale = '1MiB'
+block = '4KiB'
+think = 'lognormal 1s 5s'
+[workload]
+name = 'mine'
+source = 'ours'
+order = 'weighted'
+[[workload.files]]
+name = 'docs'
+count = 20
+size = 'lognormal(16KiB,256KiB)'
+data = 'text'
+owner = 'user'
+fan_out = 4
+depth = 2
+[[workload.files]]
+name = 'lib'
+size = '64KiB'
+[[workload.transactions]]
+name = 'open'
+weight = 3
+files = 'docs'
+deadline = '100ms'
+operations = ['stat', 'open write', 'read 4KiB random x4', 'write 1KiB..4KiB', 'flush', 'close', 'rename']
+[[workload.transactions]]
+name = 'fetch'
+files = 'lib'
+operations = ['copy-from-server', 'connect']
+";
+
+fn mistakes(text: &str) -> String {
+    match Plan::parse(text).and_then(|plan| plan.resolve()) {
+        Ok(_) => String::new(),
+        Err(mistakes) => mistakes.to_string(),
+    }
+}
+
+#[test]
+fn the_plan_that_is_spoilt_below_is_valid_and_survives_a_round_trip() {
+    let plan = Plan::parse(GOOD).unwrap().resolve().unwrap();
+    let again = Plan::parse(&plan.typed.to_toml()).unwrap().resolve().unwrap();
+    assert_eq!((again.loads, again.typed.to_toml()), (plan.loads, plan.typed.to_toml()));
+}
+
+/// A line of [`GOOD`], what stands there instead, and what must be said.
+const SPOILT: [(&str, &str, &str); 47] = [
+    ("name = 'mine'", "name = 5", "line 9: workload.name: is not a text"),
+    ("source = 'ours'", "source = true", "line 10: workload.source: is not a text"),
+    (
+        "order = 'weighted'",
+        "order = 'random'",
+        "line 11: workload.order: 'random' is no order; known are rounds",
+    ),
+    (
+        "order = 'weighted'",
+        "ordre = 'weighted'",
+        "line 11: workload.ordre: unknown field\n    hint: did you mean 'order'?",
+    ),
+    (
+        "name = 'docs'",
+        "name = 'a/b'",
+        "line 13: workload.files.0.name: 'a/b' is no name for files\n    hint: letters",
+    ),
+    (
+        "name = 'docs'",
+        "name = 'LIB'",
+        "line 21: workload.files.1.name: 'lib' stands twice\n    hint: give each",
+    ),
+    ("count = 20", "count = 0", "line 14: workload.files.0.count: 0 is outside of 1..1000000"),
+    ("count = 20", "count = 'many'", "line 14: workload.files.0.count: invalid digit"),
+    (
+        "size = 'lognormal(16KiB,256KiB)'",
+        "size = 'huge'",
+        "line 15: workload.files.0.size: 'huge' is no size; write 4KiB, 1KiB..64KiB",
+    ),
+    (
+        "size = 'lognormal(16KiB,256KiB)'",
+        "size = 'lognormal(1MiB,4KiB)'",
+        "line 15: workload.files.0.size: 'lognormal(1MiB,4KiB)': the median",
+    ),
+    (
+        "size = 'lognormal(16KiB,256KiB)'",
+        "size = 0",
+        "line 15: workload.files.0.size: 0B goes outside of 1B..16TiB\n    hint: files have",
+    ),
+    ("size = '64KiB'", "", "workload.files.1.size: no size\n    hint: such as size = \"64KiB\""),
+    (
+        "data = 'text'",
+        "data = 'prose'",
+        "line 16: workload.files.0.data: 'prose' is no type of data; known are data",
+    ),
+    (
+        "owner = 'user'",
+        "owner = 'me'",
+        "line 17: workload.files.0.owner: 'me' is no owner; known are shared and user",
+    ),
+    (
+        "owner = 'user'",
+        "owner = 'shared'",
+        "line 28: workload.transactions.0.operations: 'open write': these files are shared, and users would change them under each other\n    hint: add owner",
+    ),
+    ("fan_out = 4", "fan_out = 0", "line 18: workload.files.0.fan_out: 0 is outside of 1..10000"),
+    ("depth = 2", "depth = 17", "line 19: workload.files.0.depth: 17 is outside of 0..16"),
+    (
+        "depth = 2",
+        "deepth = 2",
+        "line 19: workload.files.0.deepth: unknown field\n    hint: did you mean 'depth'?",
+    ),
+    (
+        "name = 'fetch'",
+        "name = 'open'",
+        "line 30: workload.transactions.1.name: 'open' stands twice\n    hint: give each",
+    ),
+    ("weight = 3", "weight = 0", "line 25: workload.transactions.0.weight: 0 is outside of 1.."),
+    ("weight = 3", "weight = -1", "line 25: workload.transactions.0.weight: invalid digit"),
+    (
+        "files = 'docs'",
+        "files = 'doc'",
+        "line 26: workload.transactions.0.files: there are no files 'doc'\n    hint: did you mean 'docs'?",
+    ),
+    ("files = 'lib'", "", "workload.transactions.1.files: not told which files\n    hint: one of docs, lib"),
+    ("deadline = '100ms'", "deadline = 'soon'", "line 27: workload.transactions.0.deadline: 'soon' is not"),
+    (
+        "deadline = '100ms'",
+        "dead_line = '1s'",
+        "line 27: workload.transactions.0.dead_line: unknown field\n    hint: did you mean 'deadline'?",
+    ),
+    (
+        "operations = ['copy-from-server', 'connect']",
+        "operations = 'open'",
+        "line 32: workload.transactions.1.operations: is not a list\n    hint: write it in brackets",
+    ),
+    (
+        "operations = ['copy-from-server', 'connect']",
+        "operations = []",
+        "line 32: workload.transactions.1.operations: there is none",
+    ),
+    (
+        "operations = ['copy-from-server', 'connect']",
+        "operations = [3]",
+        "line 32: workload.transactions.1.operations: is not a text",
+    ),
+    (
+        "operations = ['copy-from-server', 'connect']",
+        "operations = ['copy-server']",
+        "line 32: workload.transactions.1.operations: 'copy-server' is no operation; did you mean",
+    ),
+    (
+        "operations = ['copy-from-server', 'connect']",
+        "operations = ['lock']",
+        "line 32: workload.transactions.1.operations: 'lock': byte-range locks are not measured",
+    ),
+    (
+        "operations = ['copy-from-server', 'connect']",
+        "operations = ['notify']",
+        "'notify': change notification is not measured",
+    ),
+    (
+        "operations = ['copy-from-server', 'connect']",
+        "operations = ['open']",
+        "line 32: workload.transactions.1.operations: a file is open at the end\n    hint: end with 'close'",
+    ),
+    (
+        "operations = ['copy-from-server', 'connect']",
+        "operations = ['create', 'close']",
+        "a file made by 'create' is left behind\n    hint: end with 'delete' or 'rename'",
+    ),
+    (
+        "operations = ['copy-from-server', 'connect']",
+        "operations = ['close']",
+        "'close': no file is open\n    hint: 'open' or 'create' one first",
+    ),
+    (
+        "operations = ['copy-from-server', 'connect']",
+        "operations = ['open', 'write', 'close']",
+        "'write': the file is open for reading\n    hint: use 'open write'",
+    ),
+    (
+        "operations = ['copy-from-server', 'connect']",
+        "operations = ['open', 'open', 'close']",
+        "'open': a file is open already\n    hint: 'close' it first",
+    ),
+    (
+        "operations = ['copy-from-server', 'connect']",
+        "operations = ['delete']",
+        "'delete': only files made by 'create' are deleted",
+    ),
+    (
+        "operations = ['copy-from-server', 'connect']",
+        "operations = ['create', 'read', 'close', 'delete']",
+        "'read': a new file is only written",
+    ),
+    (
+        "operations = ['copy-from-server', 'connect']",
+        "operations = ['read 128MiB']",
+        "128MiB goes outside of 1B..64MiB",
+    ),
+    ("operations = ['copy-from-server', 'connect']", "operations = ['write']", "these files are shared"),
+    ("operations = ['copy-from-server', 'connect']", "operations = ['rename']", "these files are shared"),
+    ("block = '4KiB'", "block = '1B'", "line 6: load.block: 1B is outside of 512B..64MiB"),
+    ("scale = '1MiB'", "scale = 'large'", "line 5: load.scale: 'large' is not a size"),
+    (
+        "think = 'lognormal 1s 5s'",
+        "think = 'gamma 1s'",
+        "line 7: load.think: 'gamma' is no law of think times; known are constant, exp",
+    ),
+    ("steps = [1]", "workload = 'yours'", "line 4: load.workload: 'yours' is no workload"),
+    ("steps = [1]", "find = 'knee'", "load.slo: a knee needs an objective\n    hint: such as slo"),
+    (
+        "steps = [1]",
+        "find = 'peak'\nslo = 'p95>1s'",
+        "line 5: load.slo: 'p95>1s' is no objective; write such as p95<20ms",
+    ),
+];
+
+#[test]
+fn every_field_wrong_in_turn_is_told_with_its_line_and_a_hint() {
+    for (line, instead, said) in SPOILT {
+        assert_eq!(GOOD.lines().filter(|found| *found == line).count(), 1, "{line}");
+        let text = GOOD.replacen(&format!("\n{line}\n"), &format!("\n{instead}\n"), 1);
+        let shown = mistakes(&text);
+        assert!(shown.contains(said), "{instead}:\n{shown}\ninstead of\n{said}");
+    }
+}
+
+#[test]
+fn all_mistakes_of_a_workload_are_told_at_once() {
+    let text = GOOD.replace("count = 20", "count = 0").replace("weight = 3", "weight = 0");
+    let text = text.replace("files = 'lib'", "files = 'libs'");
+    assert!(mistakes(&text).starts_with("the plan has 3 mistakes"), "{}", mistakes(&text));
+    assert!(mistakes("[[target]]\nurl = '/tmp'\n[load]\n[workload]\n").contains("there is none"));
+    assert!(
+        mistakes("[[target]]\nurl = '/tmp'\n[sweep]\n[workload]\n").contains("workload: nobody performs it")
+    );
+}
+
+#[test]
+fn searches_that_cannot_be_are_refused() {
+    for (load, said) in [
+        (
+            "until_stress = true\narrivals = 'poisson'\nrates = [5]",
+            "load.until_stress: it raises the motors of a closed",
+        ),
+        ("until_stress = true\nsteps = [10, 5]", "load.steps: steps up to a stress point must rise"),
+        (
+            "find = 'knee'\nslo = 'p95<1s'\narrivals = 'poisson'\nrates = [5]",
+            "a knee is searched for from a closed load",
+        ),
+        ("find = 'knee'\nslo = 'p95<1s'\n[[target]]\nurl = '/b'", "each target has a knee of its own"),
+    ] {
+        let shown = mistakes(&format!("[[target]]\nurl = '/tmp'\n[load]\n{load}\n"));
+        assert!(shown.contains(said), "{load}: {shown}");
+    }
+}

@@ -1,0 +1,97 @@
+//! A load taken apart, as the JSON of one column and of exports: histograms are HdrHistogram V2 in base64.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Serialize};
+use sharebench_model::{ErrorClass, Fairness, Histogram, LoadDetail, ObjectiveReport, Part};
+use std::collections::BTreeMap;
+
+use crate::error::Problem;
+
+#[derive(Serialize, Deserialize)]
+struct PartRow {
+    name: String,
+    count: u64,
+    bytes: u64,
+    missed: u64,
+    errors: BTreeMap<ErrorClass, u64>,
+    response: String,
+    service: String,
+    lag: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Row {
+    transactions: Vec<PartRow>,
+    operations: Vec<PartRow>,
+    fairness: Fairness,
+    sessions_lost: u64,
+    without_session_ns: u64,
+    think_ns: u64,
+    objective: Option<ObjectiveReport>,
+}
+
+/// Times of none take no room.
+fn encoded(times: &Histogram) -> String {
+    if times.is_empty() { String::new() } else { STANDARD.encode(times.to_v2()) }
+}
+
+fn decoded(text: &str) -> Result<Histogram, Problem> {
+    if text.is_empty() {
+        return Ok(Histogram::new());
+    }
+    let bytes = STANDARD.decode(text).map_err(|error| Problem::value("load", error))?;
+    Histogram::from_v2(&bytes).map_err(|error| Problem::value("load", error))
+}
+
+fn row_of(part: &Part) -> PartRow {
+    PartRow {
+        name: part.name.clone(),
+        count: part.count,
+        bytes: part.bytes,
+        missed: part.missed,
+        errors: part.errors.clone(),
+        response: encoded(&part.response),
+        service: encoded(&part.service),
+        lag: encoded(&part.lag),
+    }
+}
+
+fn part_of(row: PartRow) -> Result<Part, Problem> {
+    let (response, service, lag) = (decoded(&row.response)?, decoded(&row.service)?, decoded(&row.lag)?);
+    let PartRow { name, count, bytes, missed, errors, .. } = row;
+    Ok(Part { name, count, bytes, missed, errors, response, service, lag })
+}
+
+/// The column; none for steps that are no load's.
+pub(crate) fn to_column(load: &LoadDetail) -> Result<Option<String>, Problem> {
+    if load.is_empty() {
+        return Ok(None);
+    }
+    let row = Row {
+        transactions: load.transactions.iter().map(row_of).collect(),
+        operations: load.operations.iter().map(row_of).collect(),
+        fairness: load.fairness,
+        sessions_lost: load.sessions_lost,
+        without_session_ns: load.without_session_ns,
+        think_ns: load.think_ns,
+        objective: load.objective.clone(),
+    };
+    serde_json::to_string(&row).map(Some).map_err(|error| Problem::value("load", error))
+}
+
+/// Reads [`to_column`]'s text.
+pub(crate) fn from_column(text: Option<String>) -> Result<LoadDetail, Problem> {
+    let Some(text) = text else { return Ok(LoadDetail::default()) };
+    let row: Row = serde_json::from_str(&text).map_err(|error| Problem::value("load", error))?;
+    let parts = |rows: Vec<PartRow>| rows.into_iter().map(part_of).collect::<Result<Vec<Part>, Problem>>();
+    Ok(LoadDetail {
+        transactions: parts(row.transactions)?,
+        operations: parts(row.operations)?,
+        fairness: row.fairness,
+        sessions_lost: row.sessions_lost,
+        without_session_ns: row.without_session_ns,
+        think_ns: row.think_ns,
+        objective: row.objective,
+    })
+}

@@ -1,0 +1,234 @@
+//! Users in steps from the command line: the documentation's commands, presets on every embedded server, a server
+//! that goes away, and data that compresses as its type says.
+
+use std::fs;
+use std::io::Write;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use sharebench_plan::{DataKind, WORKLOADS};
+use sharebench_tests::program::{free_port, poll};
+use sharebench_tests::{Capture, Need, Program, Sharebench, Signal, Smbd, SmbdOptions, needs};
+
+use crate::plans::left_in;
+use crate::stored::Stored;
+
+const SHARE: &str = "smb://alice@nas/share";
+
+/// A command of the documentation made quick: few users, short windows, small files.
+fn quick(line: &str, url: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    for part in line.split_whitespace().skip(1) {
+        // The only quotes of these commands stand around an objective without blanks.
+        words.push(part.replace(SHARE, url).replace('\'', ""));
+    }
+    let paced = !words.iter().any(|word| word == "--find" || word == "--arrivals");
+    let small = [("--steps", "1,2"), ("--scale", "300KB"), ("--warm-up", "100ms"), ("--measure", "300ms")];
+    let think = [("--think", "exp:10ms"), ("--rates", "20")];
+    let wanted = small.into_iter().chain(think.into_iter().filter(|(flag, _)| (*flag == "--think") == paced));
+    for (flag, value) in wanted {
+        match words.iter().position(|word| word == flag) {
+            Some(at) => words[at + 1] = value.to_owned(),
+            None if flag == "--rates" => {}
+            None => words.extend([flag.to_owned(), value.to_owned()]),
+        }
+    }
+    words
+}
+
+#[test]
+fn the_commands_of_the_chapter_on_users_run_as_they_stand_there() {
+    let sharebench = Sharebench::new().unwrap();
+    let served = sharebench.serve("served").unwrap();
+    let mounted = sharebench.home().join("mnt/projects");
+    fs::create_dir_all(&mounted).unwrap();
+    for (name, bytes) in [("plan.txt", 900), ("photo.jpg", 70_000), ("ledger", 5_000)] {
+        fs::write(mounted.join(name), vec![7; bytes]).unwrap();
+    }
+    let docs = include_str!("../../docs/loads.md");
+    let chapter = docs.split("## How many users does my NAS carry?").nth(1).unwrap();
+    let chapter = chapter.split("\n## ").next().unwrap();
+    let commands: Vec<&str> =
+        chapter.lines().map(str::trim).filter(|line| line.starts_with("sharebench ")).collect();
+    assert!(commands.len() >= 6, "{commands:?}");
+    for command in &commands {
+        // A small share instead of a mounted one.
+        let command = &command.replace("/mnt/nas", "mnt");
+        let words = if command.contains(SHARE) {
+            quick(command, &served.smb_url(""))
+        } else {
+            command.split_whitespace().skip(1).map(str::to_owned).collect()
+        };
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let ended = sharebench.run(&words).unwrap().expect_success();
+        if command.contains("--until-stress") || command.contains("copy-all-bidirectional") {
+            assert!(ended.stdout.contains("stress point"), "{command}:\n{}", ended.text());
+        }
+        if command.contains("--slo") {
+            assert!(ended.stdout.contains("p95<"), "{command}:\n{}", ended.text());
+        }
+    }
+    assert_eq!(left_in(served.directory()), Vec::<String>::new());
+}
+
+#[test]
+fn every_preset_parses_with_the_flags_of_the_documentation_and_prints_its_source() {
+    let sharebench = Sharebench::new().unwrap();
+    let listed = sharebench.run(&["presets"]).unwrap().expect_success().stdout;
+    for preset in WORKLOADS {
+        assert!(listed.contains(preset.name), "{listed}");
+    }
+    let wrong = sharebench.run(&["load", ".", "--preset", "ofice"]).unwrap();
+    assert!(wrong.code == Some(2) && wrong.stderr.contains("no such preset"), "{}", wrong.text());
+}
+
+#[test]
+fn a_mix_with_files_of_its_own_runs_verified_on_every_embedded_server() {
+    let sharebench = Sharebench::new().unwrap();
+    let served = sharebench.serve("served").unwrap();
+    let local = sharebench.home().join("local");
+    fs::create_dir(&local).unwrap();
+    let urls = [served.smb_url(""), served.nfs_url(""), served.ncp_url(""), "local".to_owned()];
+    for preset in ["fsct-homefolders", "dbench", "copy-all-bidirectional"] {
+        let mut line =
+            vec!["load", "--preset", preset, "--steps", "2", "--scale", "600KB", "--think", "exp:5ms"];
+        line.extend(["--warm-up", "100ms", "--measure", "700ms", "--verify", "full", "--block", "32KiB"]);
+        line.extend(urls.iter().map(String::as_str));
+        let ended = sharebench.run(&line).unwrap().expect_success();
+        assert!(ended.stdout.contains("By kind of operation"), "{}", ended.text());
+    }
+    for run in 1..=3 {
+        for step in Stored::read(&sharebench, run).steps {
+            let text = step.to_string();
+            assert_eq!(step["errors"].as_object().unwrap().len(), 0, "{text}");
+            assert_eq!(step["verified_bytes"], step["bytes"]["read"], "{text}");
+            assert!(
+                step["load"]["fairness"]["users"] == 2 && step["transactions"].as_u64() > Some(0),
+                "{text}"
+            );
+        }
+    }
+    assert_eq!((left_in(served.directory()), left_in(&local)), (Vec::new(), Vec::new()));
+}
+
+/// A server on that port over the directory `served`.
+fn serve(sharebench: &Sharebench, port: u16, log: &str) -> Program {
+    let at = format!("127.0.0.1:{port}");
+    let mut server = sharebench.start(&["serve", "served", "--smb", &at, "--user", "lab"], log).unwrap();
+    server.wait_for_port(port, Duration::from_secs(10)).unwrap();
+    server
+}
+
+#[test]
+fn a_server_that_is_killed_and_comes_back_within_a_step_costs_that_step_and_not_the_run() {
+    let sharebench = Sharebench::new().unwrap();
+    fs::create_dir(sharebench.home().join("served")).unwrap();
+    let port = free_port().unwrap();
+    let server = serve(&sharebench, port, "server-1.log");
+    let url = format!("smb://lab@127.0.0.1:{port}/share");
+    let line =
+        ["load", &url, "--preset", "office", "--steps", "3,4", "--scale", "200KB", "--think", "exp:20ms"];
+    let line = [&line[..], &["--warm-up", "0s", "--measure", "4s", "--timeout", "2s"]].concat();
+    let mut running = sharebench.start(&line, "run.log").unwrap();
+    // Users are at work when their files are there.
+    let at_work = || {
+        let made = fs::read_dir(sharebench.home().join("served")).unwrap();
+        made.filter_map(Result::ok).any(|entry| entry.path().join("u2/documents/d0").is_dir())
+    };
+    assert!(poll(Duration::from_secs(30), at_work), "{}", running.output());
+    std::thread::sleep(Duration::from_millis(700));
+    server.signal_group(Signal::KILL);
+    drop(server);
+    std::thread::sleep(Duration::from_millis(500));
+    let _server = serve(&sharebench, port, "server-2.log");
+    let status = running.wait(Duration::from_secs(60)).unwrap();
+    assert_eq!(status.code(), Some(0), "{}", running.output());
+    let steps = Stored::read(&sharebench, 1).steps;
+    assert_eq!(steps.len(), 2, "{}", running.output());
+    let (hit, after) = (&steps[0], &steps[1]);
+    assert!(hit["errors"].to_string().contains("disconnected"), "{hit}");
+    assert!(hit["load"]["sessions_lost"].as_u64() > Some(0), "{hit}");
+    assert!(hit["load"]["without_session_ns"].as_u64() > Some(0), "{hit}");
+    assert!(!hit["errors"].to_string().contains("mismatch") && hit["verdict"] == "invalid", "{hit}");
+    assert_eq!((&hit["motors_reported"], after["errors"].to_string().as_str()), (&3.into(), "{}"), "{after}");
+    assert_eq!(left_in(&sharebench.home().join("served")), Vec::<String>::new());
+}
+
+/// Shares of operations in percent that are published of FSCT's home folders, by SMB2 command.
+const FSCT_MIX: [(u16, &str, f64); 8] = [
+    (1, "session setup", 3.0),
+    (3, "tree connect", 2.0),
+    (5, "create", 22.0),
+    (6, "close", 19.0),
+    (8, "read", 14.0),
+    (9, "write", 7.0),
+    (14, "query directory", 10.0),
+    (16, "query info", 13.0),
+];
+
+#[test]
+fn fsct_homefolders_has_the_published_mix_on_the_wire_within_three_points() {
+    needs!(Smbd::NEEDS, Capture::NEEDS);
+    let (sharebench, smbd) = (Sharebench::new().unwrap(), Smbd::start(&SmbdOptions::default()).unwrap());
+    let url = smbd.url("", "");
+    let line = ["load", &url, "--preset", "fsct-homefolders", "--steps", "4", "--scale", "300KB"];
+    let line = [&line[..], &["--think", "every:20ms", "--warm-up", "0s", "--measure", "20s"]].concat();
+    let mut running = sharebench.start(&line, "run.log").unwrap();
+    // The last file of the last user: from here on all are at work.
+    let at_work = || {
+        let made = fs::read_dir(smbd.share()).unwrap().filter_map(Result::ok);
+        made.map(|entry| entry.path())
+            .any(|path| (0..4).all(|user| path.join(format!("u{user}/media/f13")).is_file()))
+    };
+    assert!(poll(Duration::from_secs(30), at_work), "{}", running.output());
+    let capture = Capture::start(smbd.port()).unwrap();
+    std::thread::sleep(Duration::from_secs(4));
+    let requests = capture.stop().unwrap().smb_requests().unwrap();
+    running.signal(Signal::INT);
+    running.wait(Duration::from_secs(60)).unwrap();
+    let all: u64 = requests.values().sum();
+    assert!(all > 1_000, "{requests:?}");
+    for (command, name, published) in FSCT_MIX {
+        let share = requests.get(&command).copied().unwrap_or(0) as f64 * 100.0 / all as f64;
+        println!("{name}: {share:.1} % ({published} published)");
+        assert!(
+            (share - published).abs() <= 3.0,
+            "{name}: {share:.1} % instead of {published}: {requests:?}"
+        );
+    }
+}
+
+/// How much smaller zstd makes a megabyte of a kind of data.
+fn ratio(kind: Option<DataKind>) -> f64 {
+    let content = sharebench_engine::stamp::Content { file: 3, generation: 1, kind };
+    let mut data = vec![0; 1 << 20];
+    sharebench_engine::stamp::fill(&mut data, content, 0);
+    let mut zstd = Command::new("zstd")
+        .args(["-3", "-c", "-q"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut into = zstd.stdin.take().unwrap();
+    let bytes = data.clone();
+    let writer = std::thread::spawn(move || into.write_all(&bytes));
+    let compressed = zstd.wait_with_output().unwrap().stdout.len();
+    writer.join().unwrap().unwrap();
+    data.len() as f64 / compressed as f64
+}
+
+#[test]
+fn data_compresses_as_its_type_says() {
+    needs!([Need::Program("zstd")]);
+    let ratios = [
+        ("compressed", ratio(None), 1.0..1.12),
+        ("text", ratio(Some(DataKind::Text)), 2.0..5.0),
+        ("data", ratio(Some(DataKind::Data)), 2.0..6.0),
+        ("image", ratio(Some(DataKind::Image)), 1.4..4.0),
+        ("binary", ratio(Some(DataKind::Binary)), 1.2..3.0),
+    ];
+    println!("{ratios:?}");
+    for (kind, ratio, wanted) in ratios {
+        assert!(wanted.contains(&ratio), "{kind} data: {ratio:.2}, and {wanted:?} was wanted");
+    }
+}
