@@ -1,5 +1,7 @@
 //! `compare` from outside: targets, verdicts for CI, links, and what is refused.
 
+use std::fmt::Write as _;
+
 use serde_json::Value;
 use sharebench_tests::Sharebench;
 
@@ -13,7 +15,7 @@ fn two_nights(sharebench: &Sharebench) {
             for repetition in 0..8 {
                 let speed = 100_000.0 * if record > 64 { factor } else { 1.0 };
                 let wobble = 1.0 + 0.002 * f64::from((repetition * 7 + record + file) % 5 - 2);
-                table += &format!("{night},{file},{record},{repetition},{:.0}\n", speed * wobble);
+                let _ = writeln!(table, "{night},{file},{record},{repetition},{:.0}", speed * wobble);
             }
         }
     }

@@ -54,40 +54,20 @@ fn sweeps_on_ethernet_are_verified_and_tshark_takes_every_frame_apart() {
     in_own_network(|| {
         let capture = Capture::start_on(CLIENT_END).unwrap();
         let swept = ["", "&sign=3", "&burst=on&window=8192", "&checksum=2&lip=off"];
-        let reads: u64 = FRAMES.into_iter().zip(swept).map(|(frame, options)| sweep(frame, options)).sum();
+        let reads: usize = FRAMES.into_iter().zip(swept).map(|(frame, options)| sweep(frame, options)).sum();
         let captured = capture.stop().unwrap();
-        let names = [
-            "ncp.type",
-            "ncp.func",
-            "ncp.subfunc",
-            "ncp.req_frame_num",
-            "ncp.system_flags.sys",
-            "_ws.malformed",
-            "ipx.checksum",
-            "ipxsap.packet_type",
-            "ipxsap.server.intermediate_networks",
-            "ipxrip.packet_type",
-        ];
-        let frames = captured.ipx_fields("ipx", &names).unwrap();
-        let count = |found: &dyn Fn(&dyn Fn(&str) -> String) -> bool| {
-            let field = |frame: &[String], name: &str| {
-                let at = names.iter().position(|known| *known == name);
-                at.and_then(|at| frame.get(at).cloned()).unwrap_or_default()
-            };
-            frames.iter().filter(|frame| found(&|name| field(frame, name))).count() as u64
-        };
-        let is = |name: &'static str, value: &'static str| count(&|frame| frame(name) == value);
-        println!("{} frames, {reads} reads", frames.len());
-        let call = |function: &'static str, sub: &'static str| {
-            count(&|frame| {
-                frame("ncp.type") == "0x2222" && frame("ncp.func") == function && frame("ncp.subfunc") == sub
-            })
-        };
-        assert_eq!(call("0x57", "64"), reads, "no read was sent twice");
-        let lonely = count(&|frame| frame("ncp.type") == "0x3333" && frame("ncp.req_frame_num").is_empty());
+        let frames = Frames(captured.ipx_fields("ipx", &FIELDS).unwrap());
+        let is = |name: &'static str, value: &'static str| frames.count(|frame| frame(name) == value);
+        println!("{} frames, {reads} reads", frames.0.len());
+        let read = frames.count(|frame| {
+            (frame("ncp.type"), frame("ncp.func"), frame("ncp.subfunc")) == ("0x2222", "0x57", "64")
+        });
+        assert_eq!(read, reads, "no read was sent twice");
+        let lonely =
+            frames.count(|frame| frame("ncp.type") == "0x3333" && frame("ncp.req_frame_num").is_empty());
         // tshark takes some packets of control of a burst for calls.
-        let malformed = count(&|frame| {
-            !frame("_ws.malformed").is_empty() && !matches!(&*frame("ncp.system_flags.sys"), "1" | "True")
+        let malformed = frames.count(|frame| {
+            !frame("_ws.malformed").is_empty() && !matches!(frame("ncp.system_flags.sys"), "1" | "True")
         });
         assert_eq!((malformed, lonely), (0, 0), "malformed, replies without request");
         assert!(is("ncp.type", "0x7777") >= 2 * 2 * 7, "packets of bursts");
@@ -96,13 +76,39 @@ fn sweeps_on_ethernet_are_verified_and_tshark_takes_every_frame_apart() {
         let down = is("ipxsap.server.intermediate_networks", "16");
         let rip = ["1", "2"].map(|kind| is("ipxrip.packet_type", kind));
         assert!(rip[0] >= 4 && rip[1] == rip[0] + 8 && down == 4, "{rip:?}, {down} at the end");
-        let checked = count(&|frame| !matches!(&*frame("ipx.checksum"), "0xffff" | ""));
-        assert!(checked > 2 * 32 && checked < frames.len() as u64 / 2, "{checked} with checksum");
+        let checked = frames.count(|frame| !matches!(frame("ipx.checksum"), "0xffff" | ""));
+        assert!(checked > 2 * 32 && checked < frames.0.len() / 2, "{checked} with checksum");
     });
 }
 
+/// What is asked of tshark about each frame.
+const FIELDS: [&str; 10] = [
+    "ncp.type",
+    "ncp.func",
+    "ncp.subfunc",
+    "ncp.req_frame_num",
+    "ncp.system_flags.sys",
+    "_ws.malformed",
+    "ipx.checksum",
+    "ipxsap.packet_type",
+    "ipxsap.server.intermediate_networks",
+    "ipxrip.packet_type",
+];
+
+/// Frames of a capture by their [`FIELDS`].
+struct Frames(Vec<Vec<String>>);
+
+impl Frames {
+    /// Frames of which `found` is true; it asks for fields by their names.
+    fn count<'f>(&'f self, found: impl Fn(&dyn Fn(&str) -> &'f str) -> bool) -> usize {
+        let at = |name: &str| FIELDS.iter().position(|known| *known == name).unwrap();
+        let field = |frame: &'f [String], name: &str| frame.get(at(name)).map_or("", String::as_str);
+        self.0.iter().filter(|&frame| found(&|name| field(frame, name))).count()
+    }
+}
+
 /// Sweeps what the program serves in a frame; how many reads that took by ordinary calls.
-fn sweep(frame: &str, options: &str) -> u64 {
+fn sweep(frame: &str, options: &str) -> usize {
     let sharebench = Sharebench::new().unwrap();
     std::fs::create_dir(sharebench.home().join("served")).unwrap();
     // Networks of their own: tshark takes two connections of one number and station for one.
@@ -128,7 +134,7 @@ fn sweep(frame: &str, options: &str) -> u64 {
     assert_eq!(stored.steps.len(), 2, "{}", run.text());
     let read = stored.sum(0, &["bytes", "read"]);
     assert!(read > 0 && stored.sum(0, &["verified_bytes"]) == read);
-    if options.contains("burst") { 0 } else { stored.operations(0, "read") }
+    if options.contains("burst") { 0 } else { stored.operations(0, "read") as usize }
 }
 
 #[test]

@@ -33,8 +33,8 @@ pub struct CompareArgs {
     /// Rate of the link between clients and servers, such as 10Mbit: what is faster came from a client's cache.
     #[arg(long, value_name = "RATE")]
     pub link: Option<BitRate>,
-    /// The two axes that each test is laid out and scanned on [default: file_size,record_size; for depth studies
-    /// record_size,queue_depth].
+    /// The two axes that each test is laid out and scanned on [default: `file_size,record_size`; for depth studies
+    /// `record_size,queue_depth`].
     #[arg(long, value_name = "AXIS,AXIS", value_parser = axes)]
     pub axes: Option<Axes>,
     /// Exit with 8 when a later system is slower than an earlier one by more than this for sure, over all cells or
@@ -102,14 +102,12 @@ struct Chosen {
 fn chosen(wanted: &[Compared], flags: &GlobalFlags) -> Result<Vec<Chosen>, Failure> {
     let mut found: Vec<Chosen> = Vec::new();
     for Compared { run: reference, target } in wanted {
-        let at = match found.iter().position(|chosen| chosen.reference == *reference) {
-            Some(at) => at,
-            None => {
-                let run = load(reference, &flags.db)?;
-                found.push(Chosen { reference: reference.clone(), run, targets: Some(Vec::new()) });
-                found.len() - 1
-            }
-        };
+        let known = found.iter().position(|chosen| chosen.reference == *reference);
+        let at = known.unwrap_or(found.len());
+        if known.is_none() {
+            let run = load(reference, &flags.db)?;
+            found.push(Chosen { reference: reference.clone(), run, targets: Some(Vec::new()) });
+        }
         let chosen = &mut found[at];
         match target {
             None => chosen.targets = None,

@@ -248,12 +248,11 @@ mod tests {
         fn write(&mut self, offset: u64, data: &[u8]) {
             let mut done = 0;
             while done < data.len() {
-                match self.cache.write(offset + done as u64, &data[done..]) {
-                    Some(taken) => done += taken,
-                    None => {
-                        let store = self.cache.first_store().expect("something stands in the way");
-                        self.store(store);
-                    }
+                if let Some(taken) = self.cache.write(offset + done as u64, &data[done..]) {
+                    done += taken;
+                } else {
+                    let store = self.cache.first_store().expect("something stands in the way");
+                    self.store(store);
                 }
                 while let Some(full) = self.cache.full() {
                     self.store(full);

@@ -63,15 +63,15 @@ impl Lane {
                 Ok(Some(Errand::Nothing))
             }
             // Past the cache, which keeps nothing that would differ, and a commit keeps nothing at all.
-            _ => match cache.first_store() {
-                Some(store) => self.store(name, pending.file, Some(store)).map(Some),
-                None => {
-                    if !matches!(pending.op, DataOp::Read { .. }) {
-                        cache.forget();
-                    }
-                    Ok(None)
+            _ => {
+                if let Some(store) = cache.first_store() {
+                    return self.store(name, pending.file, Some(store)).map(Some);
                 }
-            },
+                if !matches!(pending.op, DataOp::Read { .. }) {
+                    cache.forget();
+                }
+                Ok(None)
+            }
         }
     }
 
@@ -119,10 +119,10 @@ impl Lane {
     pub(super) fn request_failed(&mut self, pending: &Pending, error: &ClientError) -> OpError {
         let failed = self.failed(error);
         let Errand::Store(store) = pending.request else { return failed };
-        self.lose(file_of(pending.op), store, failed)
+        self.lose(file_of(pending.op), store, &failed)
     }
 
-    fn lose(&mut self, name: FileRef, store: Store, failed: OpError) -> OpError {
+    fn lose(&mut self, name: FileRef, store: Store, failed: &OpError) -> OpError {
         if let Some(cache) = self.caches.get_mut(&name) {
             cache.lose(store);
         }
@@ -154,7 +154,7 @@ impl Lane {
             let written = match self.client() {
                 Ok(client) => client.write(file, store.offset, &data).await,
                 Err(error) => {
-                    let lost = self.lose(name, store, error);
+                    let lost = self.lose(name, store, &error);
                     first.get_or_insert(lost);
                     continue;
                 }
@@ -163,7 +163,7 @@ impl Lane {
                 Ok(_) => self.stored(name, store),
                 Err(error) => {
                     let failed = self.failed(&error);
-                    let lost = self.lose(name, store, failed);
+                    let lost = self.lose(name, store, &failed);
                     first.get_or_insert(lost);
                 }
             }

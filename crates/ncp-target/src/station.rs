@@ -80,8 +80,8 @@ impl Station {
             Wire::Udp(udp) => udp.local_addr().ok().map(|addr: SocketAddr| addr.to_string()),
             Wire::Ether(..) => {
                 let Address { network, node, socket } = self.own;
-                let node: String = node.iter().map(|byte| format!("{byte:02X}")).collect();
-                Some(format!("{network:08X}:{node}:{socket:04X}"))
+                let node = node.into_iter().fold(0, |node, byte| node << 8 | u64::from(byte));
+                Some(format!("{network:08X}:{node:012X}:{socket:04X}"))
             }
         }
     }

@@ -122,13 +122,13 @@ async fn another_server_is_named_and_silence_told() {
 async fn frames_of_another_kind_are_not_heard() {
     let (_server, cable) = served(Framing::Llc8022, Level::Never);
     let quick = "SHAREBENCH/SHARE?transport=ether&iface=x&frame=raw&retry=1ms";
-    let raw = EtherSocket::over(into_fd(cable), [2, 0, 0, 0, 0, 2], Framing::Raw8023);
+    let raw = EtherSocket::over(into_fd(&cable), [2, 0, 0, 0, 0, 2], Framing::Raw8023);
     let silent = find(&options(quick), raw).await.unwrap_err();
     assert!(silent.detail.contains("frame=raw"), "{silent:?}");
 }
 
 /// A second station on the same cable.
-fn into_fd(cable: EtherSocket) -> std::os::fd::OwnedFd {
+fn into_fd(cable: &EtherSocket) -> std::os::fd::OwnedFd {
     use std::os::fd::{AsRawFd, BorrowedFd};
     // SAFETY: the socket is open until the end of this function, and its copy is its own.
     unsafe { BorrowedFd::borrow_raw(cable.as_raw_fd()) }.try_clone_to_owned().unwrap()

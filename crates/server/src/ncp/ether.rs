@@ -108,7 +108,7 @@ impl NcpEtherServer {
             Services { name: server_name(), internal: NETWORK, segment: network, mac: socket.mac() };
         let socket = Arc::new(socket);
         let carriers = Carriers::Ether(Arc::clone(&socket), services);
-        let running = Running::start(ON_ETHER, volume, options, &carried, carriers)?;
+        let running = Running::start(ON_ETHER, volume, options, carried, carriers)?;
         Ok(Self { running, socket, services })
     }
 

@@ -124,7 +124,7 @@ impl NcpServer {
         let echo_socket = echo.local_addr().map_err(bind)?.port();
         let carried = Carried { checksums: false, echo_socket, max_packet: MAX_PACKET };
         let carriers = Carriers::Ip { listener, socket, echo };
-        let running = Running::start(PROTOCOL, volume, options, &carried, carriers)?;
+        let running = Running::start(PROTOCOL, volume, options, carried, carriers)?;
         Ok(Self { protocol: PROTOCOL, addr: bound, running })
     }
 
@@ -142,7 +142,7 @@ impl NcpServer {
         let socket = bind_udp(addr).map_err(bind)?;
         let bound = socket.local_addr().map_err(bind)?;
         let carried = Carried { checksums: false, echo_socket: ipx::ECHO, max_packet: MAX_PACKET };
-        let running = Running::start(ON_IPX, volume, options, &carried, Carriers::IpxInUdp(socket))?;
+        let running = Running::start(ON_IPX, volume, options, carried, Carriers::IpxInUdp(socket))?;
         Ok(Self { protocol: ON_IPX, addr: bound, running })
     }
 

@@ -86,7 +86,7 @@ impl NcpServerOptions {
     pub(super) fn build(
         self,
         volume: Arc<dyn Volume>,
-        carried: &Carried,
+        carried: Carried,
     ) -> Result<Server<ServedVolume, Wall>, ServeError> {
         let wrong = |detail: String| ServeError::Options { protocol: PROTOCOL, detail };
         let name = self.volume.to_uppercase();

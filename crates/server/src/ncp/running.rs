@@ -42,7 +42,7 @@ impl Running {
         protocol: &'static str,
         volume: Arc<dyn Volume>,
         options: NcpServerOptions,
-        carried: &Carried,
+        carried: Carried,
         carriers: Carriers,
     ) -> Result<Self, ServeError> {
         let blocks = !volume.never_blocks();
