@@ -55,6 +55,9 @@ fn beside_nfs(table: &mut Table, served: &Served, time: Duration) -> Result<(), 
     Ok(())
 }
 
+/// Measures a client of a kind at an address, and takes the CPU time of one side.
+type Side<'a> = &'a dyn Fn(&str, &str) -> Result<Sample, Failure>;
+
 /// 4 KiB reads, and messages of their sizes that nobody looks at over blocking sockets: the CPU time of each side.
 fn beside_echo(table: &mut Table, served: &RefCell<Served>, time: Duration) -> Result<(), Failure> {
     // From the very first operation: the server's time is that of all of them.
@@ -67,7 +70,7 @@ fn beside_echo(table: &mut Table, served: &RefCell<Served>, time: Duration) -> R
         Ok(Sample { cpu_ns: served.borrow_mut().usage()?.cpu_ns - before, ..sample })
     };
     Table::head("4 KiB read over NCP on TCP and a bare TCP echo of the same sizes");
-    let sides: [(&str, &dyn Fn(&str, &str) -> Result<Sample, Failure>); 2] =
+    let sides: [(&str, Side<'_>); 2] =
         [("the client's CPU", &client_side), ("the server's CPU", &server_side)];
     for (name, side) in sides {
         let us: Run = Box::new(|| side("ours", &ncp));

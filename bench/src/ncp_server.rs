@@ -98,10 +98,11 @@ pub fn serve() -> Result<(), Failure> {
     let volume = MemoryVolume::new((FILE_BYTES + (FILES + 1) * (1 << 20)) * 2);
     let mut files: Vec<(String, u64)> = (0..FILES).map(|number| (format!("file{number}"), 1 << 20)).collect();
     files.push(("data".to_owned(), FILE_BYTES));
+    let content = vec![7; 1 << 20];
     for (name, bytes) in files {
         let node = volume.create(ROOT, &name, 0o644)?.node;
         for offset in (0..bytes).step_by(1 << 20) {
-            volume.write(node, offset, &[7; 1 << 20], false)?;
+            volume.write(node, offset, &content, false)?;
         }
     }
     let volume: Arc<dyn Volume> = Arc::new(volume);

@@ -9,6 +9,7 @@
 mod adapters;
 mod bad_input;
 mod cleanliness;
+mod comparing;
 mod demo;
 mod doctor;
 mod embedded;
@@ -22,6 +23,8 @@ mod kill9;
 mod loads;
 mod lost_server;
 mod ncp;
+mod ncp_ether;
+mod ncp_judges;
 mod ncp_locks;
 mod peers;
 mod plans;

@@ -51,10 +51,19 @@ impl Capture {
         Self::start_filtered(port, &format!("port {port} or ip[6:2] & 0x1fff != 0"))
     }
 
+    /// Starts capturing everything on an interface that is an Ethernet.
+    pub fn start_on(interface: &str) -> io::Result<Self> {
+        Self::start_with(interface, 0, "")
+    }
+
     fn start_filtered(port: u16, filter: &str) -> io::Result<Self> {
+        Self::start_with("lo", port, filter)
+    }
+
+    fn start_with(interface: &str, port: u16, filter: &str) -> io::Result<Self> {
         let scratch = Scratch::new("capture")?;
         let file = scratch.file("packets.pcapng");
-        let line = ["dumpcap", "-q", "-i", "lo", "-f", filter, "-B", "256", "-s", "0", "-w", &file];
+        let line = ["dumpcap", "-q", "-i", interface, "-f", filter, "-B", "256", "-s", "0", "-w", &file];
         let mut program = Program::start(&line, &[], &scratch.path().join("log"))?;
         program.wait_for_output("File: ", Duration::from_secs(10))?;
         Ok(Self { program, scratch, port })
@@ -143,6 +152,40 @@ impl Captured {
         Ok(counts)
     }
 
+    /// Calls of NCP on TCP and their mean service time in seconds, by function and sub-function of family 0x57, as tshark's
+    /// table has them.
+    pub fn ncp_service_times(&self) -> io::Result<BTreeMap<(u16, u16), (u64, f64)>> {
+        let (file, decode) = (self.scratch.file("packets.pcapng"), format!("tcp.port=={},ncp", self.port));
+        let table = run(
+            &["sh", "-c", &format!("tshark -n -q -r '{file}' -d '{decode}' -z ncp,srt 2>/dev/null")],
+            &[],
+        )?;
+        let (mut times, mut function) = (BTreeMap::new(), None);
+        for line in table.lines() {
+            if let Some(filter) = line.strip_prefix("Filter: ") {
+                function = match filter.trim() {
+                    "ncp.func==87 && ncp.subfunc" => Some(87),
+                    _ => None,
+                };
+                continue;
+            }
+            // Index, name, calls, minimum, maximum, mean and sum, in columns parted by blanks.
+            let words: Vec<&str> = line.split_whitespace().collect();
+            if let (Some(function), [index, .., calls, _, _, mean, _]) = (function, words.as_slice())
+                && let (Ok(index), Ok(calls), Ok(mean)) = (index.parse(), calls.parse(), mean.parse())
+            {
+                times.insert((function, index), (calls, mean));
+            }
+        }
+        Ok(times)
+    }
+
+    /// Fields of every frame with IPX that a display filter takes, as text; empty where a frame has none.
+    pub fn ipx_fields(&self, filter: &str, names: &[&str]) -> io::Result<Vec<Vec<String>>> {
+        let rows = self.fields("ipx", filter, &names.join("\t"))?;
+        Ok(rows.lines().map(|row| row.split('\t').map(str::to_owned).collect()).collect())
+    }
+
     /// Packets of packet bursts.
     pub fn ncp_bursts(&self) -> io::Result<u64> {
         Ok(self.fields("ncp", "ncp.type == 0x7777", "frame.number")?.lines().count() as u64)
@@ -182,9 +225,13 @@ impl Captured {
         } else {
             &["-o", "tcp.reassemble_out_of_order:TRUE"]
         };
-        let mut line = vec!["tshark", "-n", "-r", &file, "-d", &decode, "-Y", filter, "-T", "fields"];
+        let mut line = vec!["tshark", "-n", "-r", &file, "-Y", filter, "-T", "fields"];
+        // Frames tell what they carry.
+        if self.port != 0 {
+            line.extend(["-d", &decode]);
+        }
         line.extend(streams);
-        if protocol == "ncp" {
+        if protocol == "ncp" && self.port != 0 {
             line.extend(["-d", &datagrams]);
         }
         line.extend(fields);

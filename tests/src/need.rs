@@ -14,6 +14,8 @@ pub enum Need {
     PythonModule(&'static str),
     /// The rights of root.
     Root,
+    /// A network of the test's own, with two interfaces and a cable.
+    NetworkNamespace,
     /// A temporary directory on a disk, so that there is storage below the page cache.
     Disk,
 }
@@ -30,6 +32,7 @@ impl Need {
             Self::PythonModule(name) => {
                 (!crate::python::has_module(name)).then(|| format!("Python's {name} is not installed"))
             }
+            Self::NetworkNamespace => crate::network::unmet(),
             Self::Root => (!rustix::process::geteuid().is_root()).then(|| "it needs root".into()),
         }
     }

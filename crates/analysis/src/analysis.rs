@@ -6,21 +6,26 @@ use serde::{Deserialize, Serialize};
 use sharebench_model::{Coordinates, Facts, RunOutcome, StepResult, Verdict};
 use sharebench_stats::adjust_p_values;
 
+use crate::alignment::{Unmatched, unmatched};
+use crate::bands::bands_of;
+use crate::clocks::Clock;
 use crate::comparison::comparisons;
 use crate::load::{capacities, stress_points};
 use crate::outcome::{outcome, rate};
 use crate::pairing::{Pairs, Side, pair, usable};
 use crate::parallel::in_parallel;
 use crate::ratio::ratio;
+use crate::regions::differences;
 use crate::section::{Layout, layouts};
 use crate::self_checks::{summaries, thinned};
+use crate::settings::changes;
 use crate::summary::summary;
 use crate::system::systems;
 use crate::{
     Buffering, CheckSummary, Comparison, Options, Outcome, Overall, Row, RunData, Section, Sentence, System,
     TrustLine, View,
 };
-use crate::{findings, trust};
+use crate::{contradictions, findings, trust};
 
 /// Fewest pairs from which single cells may be claimed after adjustment for their number.
 pub(crate) const CELL_CLAIMS_FROM: usize = 12;
@@ -96,10 +101,16 @@ pub struct Analysis {
     pub findings: Vec<Sentence>,
     /// What was not, and what it would take.
     pub not_resolved: Vec<Sentence>,
+    /// What contradicts itself, or something else that is told.
+    #[serde(default)]
+    pub contradictions: Vec<Sentence>,
     /// Steps that took no part.
     pub left_out: Vec<LeftOut>,
     /// Positions that not every system has.
     pub unaligned: Vec<Unaligned>,
+    /// The same in groups, with the reasons.
+    #[serde(default)]
+    pub unmatched: Vec<Unmatched>,
     /// How each run was made.
     pub methods: Vec<Method>,
     /// Level of every interval, such as 0.95.
@@ -116,7 +127,8 @@ pub fn analyse(runs: &[RunData], options: &Options) -> Analysis {
     let systems = systems(runs);
     let identities: Vec<(usize, String)> =
         systems.iter().map(|s| (s.run, runs[s.run].header.targets[s.target as usize].name.clone())).collect();
-    let layouts = layouts(runs.iter().flat_map(|run| &run.steps));
+    let layouts = layouts(runs.iter().flat_map(|run| &run.steps), options);
+    let clocks: Vec<Clock> = runs.iter().map(Clock::of).collect();
     let table = table(runs, &systems);
     let mut analysis = Analysis {
         title: title(runs),
@@ -127,7 +139,9 @@ pub fn analyse(runs: &[RunData], options: &Options) -> Analysis {
         sections: Vec::new(),
         findings: Vec::new(),
         not_resolved: Vec::new(),
+        contradictions: Vec::new(),
         left_out: Vec::new(),
+        unmatched: Vec::new(),
         unaligned: Vec::new(),
         methods: runs.iter().map(method).collect(),
         level: options.level,
@@ -138,14 +152,18 @@ pub fn analyse(runs: &[RunData], options: &Options) -> Analysis {
     let mut pairs = Vec::new();
     for layout in &layouts {
         let curve = kept <= options.curves || layout.view != View::Sweep;
-        let (section, section_pairs) = section(&analysis, layout, &table, runs, options, curve);
+        let (section, section_pairs) = section(&analysis, layout, &table, &clocks, options, curve);
         note_absences(&mut analysis, layout, &table);
         analysis.sections.push(section);
         pairs.push(section_pairs);
     }
     compare(&mut analysis, &pairs, options);
-    analysis.trust = trust::lines(&analysis, runs);
-    findings::write(&mut analysis, runs);
+    if analysis.systems.len() > 1 {
+        analysis.unmatched = unmatched(&analysis);
+    }
+    analysis.contradictions = contradictions::find(&analysis, runs, &clocks, options);
+    analysis.trust = trust::lines(&analysis, runs, &clocks);
+    findings::write(&mut analysis, runs, &clocks);
     analysis
 }
 
@@ -194,7 +212,7 @@ fn section(
     analysis: &Analysis,
     layout: &Layout,
     table: &Table<'_>,
-    runs: &[RunData],
+    clocks: &[Clock],
     options: &Options,
     curve: bool,
 ) -> (Section, SectionPairs) {
@@ -202,12 +220,15 @@ fn section(
         let steps = &table[coordinates];
         let side = |system: usize| {
             let run = analysis.systems[system].run;
-            Side { run, steps: &steps[system], clock_ns: runs[run].clock_told_ns() }
+            Side { run, steps: &steps[system], clock_ns: clocks[run].resolution_ns }
         };
         let outcomes = steps.iter().zip(&analysis.systems).map(|(steps, system)| {
             let good: Vec<&StepResult> = steps.iter().copied().filter(|s| usable(s, layout.unit)).collect();
             let buffering = Buffering::of(system.access, &system.facts, coordinates);
-            outcome(&good, layout.unit, options, curve).map(|outcome| Outcome { buffering, ..outcome })
+            let link = options.link.filter(|_| system.is_behind_link());
+            let outcome = outcome(&good, layout.unit, options, curve)?;
+            let bands = bands_of(&good, outcome.rate.value, link);
+            Some(Outcome { buffering, bands, ..outcome })
         });
         let outcomes = outcomes.collect();
         let pair_of = |comparison: &Comparison| pair(&side(comparison.a), &side(comparison.b), layout.unit);
@@ -273,8 +294,11 @@ fn reason(step: &StepResult) -> String {
 
 /// Fills the summaries of every comparison, and the adjusted p-values of its cells.
 fn compare(analysis: &mut Analysis, pairs: &[SectionPairs], options: &Options) {
-    let Analysis { comparisons, sections, left_out, .. } = analysis;
+    let Analysis { comparisons, sections, left_out, systems, .. } = analysis;
     for (index, comparison) in comparisons.iter_mut().enumerate() {
+        comparison.settings = changes(&systems[comparison.a], &systems[comparison.b]);
+        let own: Vec<&Vec<Option<Pairs>>> = pairs.iter().map(|pairs| &pairs[index]).collect();
+        comparison.differences = differences(sections, &own, options);
         let rows: BTreeMap<&Coordinates, &Row> =
             sections.iter().flat_map(|section| &section.rows).map(|row| (&row.coordinates, row)).collect();
         let compared = |at: &Coordinates| rows.get(at).is_some_and(|row| row.ratios[index].is_some());

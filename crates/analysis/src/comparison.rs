@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Summary, System, ThinnedCell};
+use crate::{Differences, SettingChange, Summary, System, ThinnedCell};
 
 /// Above this many systems each is compared with the first only.
 const EACH_WITH_EACH: usize = 4;
@@ -23,6 +23,12 @@ pub struct Comparison {
     /// Cells that lost steps to failed self-checks.
     #[serde(default)]
     pub thinned: Vec<ThinnedCell>,
+    /// Where they differ.
+    #[serde(default)]
+    pub differences: Differences,
+    /// Settings in which the two systems are known to differ.
+    #[serde(default)]
+    pub settings: Vec<SettingChange>,
 }
 
 /// The overall answer and what it covers.
@@ -34,20 +40,34 @@ pub struct Overall {
     pub tests: usize,
 }
 
-/// Within a run each with each; across runs the same target name, or the only targets.
+/// Within a run each with each. Across runs the same target name; where two runs have no name in common, each
+/// with each.
 pub(crate) fn comparisons(systems: &[System], targets: &[(usize, String)]) -> Vec<Comparison> {
     let each = systems.len() <= EACH_WITH_EACH;
+    let related = |one: usize, other: usize| {
+        let of = |run: usize| targets.iter().filter(move |(r, _)| *r == run).map(|(_, name)| name);
+        of(one).any(|name| of(other).any(|known| known == name))
+    };
     let mut found = Vec::new();
     for (a, one) in systems.iter().enumerate() {
         for (b, other) in systems.iter().enumerate().take(a) {
-            let same_run = one.run == other.run;
-            let alone = |run: usize| targets.iter().filter(|(r, _)| *r == run).count() == 1;
-            let counterpart = targets[a].1 == targets[b].1 || (alone(one.run) && alone(other.run));
-            let wanted = if same_run { each || other.target == 0 } else { counterpart };
+            let wanted = if one.run == other.run {
+                each || other.target == 0
+            } else {
+                let counterpart = targets[a].1 == targets[b].1 || !related(one.run, other.run);
+                counterpart && (each || other.run == 0)
+            };
             if wanted {
-                let name = format!("{}/{}", one.name, other.name);
-                let (sections, thinned) = (Vec::new(), Vec::new());
-                found.push(Comparison { name, a, b, overall: None, sections, thinned });
+                found.push(Comparison {
+                    name: format!("{}/{}", one.name, other.name),
+                    a,
+                    b,
+                    overall: None,
+                    sections: Vec::new(),
+                    thinned: Vec::new(),
+                    differences: Differences::default(),
+                    settings: Vec::new(),
+                });
             }
         }
     }

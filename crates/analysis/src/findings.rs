@@ -4,10 +4,13 @@ use sharebench_model::units::{show_rate, three_digits};
 use sharebench_model::{ErrorClass, RunOutcome, axis};
 
 use crate::analysis::has_rate;
+use crate::clocks::Clock;
+use crate::contradictions::suspects;
 use crate::load_findings::{load_sentences, refused_forecasts};
 use crate::wording::{basis, claim, counted, single_run_claim};
 use crate::{
     Analysis, Comparison, Evidence, RateUnit, RunData, Section, Sentence, Standing, Summary, Tone, View,
+    cache_words, curves, effects, where_words,
 };
 
 /// More repetitions than this are not worth recommending.
@@ -16,13 +19,15 @@ const REPETITIONS_WORTH: usize = 500;
 const NEAR_BEST: f64 = 0.95;
 
 /// Writes the answer, the findings and what was not resolved.
-pub(crate) fn write(analysis: &mut Analysis, runs: &[RunData]) {
+pub(crate) fn write(analysis: &mut Analysis, runs: &[RunData], clocks: &[Clock]) {
     let mut answer = alarms(analysis, runs);
     let (mut found, mut open) = (Vec::new(), Vec::new());
     for (index, comparison) in analysis.comparisons.iter().enumerate() {
         if let Some(overall) = &comparison.overall {
             answer.push(overall_sentence(analysis, comparison, &overall.summary, overall.tests));
+            answer.extend(where_words::answer(analysis, comparison));
         }
+        found.extend(where_words::settings(analysis, comparison));
         for (section, summary) in comparison.sections.iter().enumerate() {
             let Some(summary) = summary else { continue };
             let sentence = section_sentence(analysis, comparison, section, summary);
@@ -35,6 +40,7 @@ pub(crate) fn write(analysis: &mut Analysis, runs: &[RunData]) {
             } else {
                 found.push(sentence);
             }
+            found.extend(where_words::of_section(analysis, comparison, section));
             open.extend(open_cells(analysis, comparison, index, section));
         }
     }
@@ -45,9 +51,12 @@ pub(crate) fn write(analysis: &mut Analysis, runs: &[RunData]) {
             View::Sweep => Vec::new(),
         };
         found.extend(sentences.into_iter().map(|text| Sentence::new(Tone::Note, text).about(index)));
+        found.extend(cache_words::sentences(analysis, index));
+        found.extend(curves::sentences(analysis, index, clocks));
         let refused = refused_forecasts(analysis, section);
         open.extend(refused.into_iter().map(|text| Sentence::new(Tone::NotResolved, text).about(index)));
     }
+    found.extend(effects::sentences(analysis, &suspects(analysis, clocks)));
     if answer.is_empty() {
         answer.push(lone_system(analysis));
     }
@@ -139,10 +148,10 @@ fn overall_sentence(
         return Sentence::new(single_run_tone(summary), text);
     }
     let text = format!(
-        "Over all, {} (geometric mean of {} in {}, {}){}.",
-        claim(&summary.typical, summary.standing, a, b),
+        "Over {} in {}, {} (geometric mean, {}){}.",
         counted(summary.cells, "cell"),
         counted(tests, "test"),
+        claim(&summary.typical, summary.standing, a, b),
         basis(summary.evidence, summary.typical.n),
         remedy(summary)
     ) + &cached_note(summary, a, b);
@@ -157,13 +166,22 @@ fn cached_note(summary: &Summary, a: &str, b: &str) -> String {
         (some, all) if some == all => " on one side alone".to_owned(),
         (some, _) => format!(", {some} of them on one side alone"),
     };
+    let alike = match &cached.equal_bands {
+        // Without cells that are cached alike this is the mean over uncached ones again.
+        Some(alike) if cached.one_sided < cached.cells => format!(
+            " Over {} that it served alike on both sides: {}.",
+            counted(alike.cells, "cell"),
+            claim(&alike.typical, alike.standing, a, b)
+        ),
+        _ => String::new(),
+    };
     let Some(felt) = &cached.as_felt else {
         return format!(
-            " The client's cache served every one of these cells{one_sided}: this is what users feel, and says nothing of a server."
+            " The client's cache served every one of these cells{one_sided}: this is what users feel, and says nothing of a server.{alike}"
         );
     };
     format!(
-        " Left out: {} that the client's cache served{one_sided}; with them, as users feel it: {}.",
+        " Left out: {} that the client's cache served{one_sided}; with them, as users feel it: {}.{alike}",
         counted(cached.cells, "cell"),
         claim(&felt.typical, felt.standing, a, b)
     )

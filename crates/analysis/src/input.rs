@@ -1,5 +1,6 @@
 //! What the analysis is given.
 
+use sharebench_model::units::BitRate;
 use sharebench_model::{Facts, RunHeader, RunOutcome, StepResult};
 
 /// Name of the environment fact with the resolution of the engine's clock, a whole number of nanoseconds.
@@ -35,10 +36,28 @@ impl RunData {
             fact.and_then(|text| text.trim().parse().ok()).filter(|q: &f64| q.is_finite() && *q >= 0.0);
         told.or_else(|| (!self.header.is_imported()).then_some(1.0))
     }
+
+    /// The same run with some of its targets only, in their order; what each step's place in the schedule says
+    /// about turns stays as it was.
+    #[must_use]
+    pub fn only(mut self, wanted: impl Fn(&str) -> bool) -> Self {
+        let kept: Vec<usize> = (0..self.header.targets.len())
+            .filter(|target| wanted(&self.header.targets[*target].name))
+            .collect();
+        let place = |target: u32| kept.iter().position(|kept| *kept == target as usize);
+        self.steps.retain_mut(|step| {
+            let place = place(step.target);
+            step.target = place.unwrap_or(0) as u32;
+            place.is_some()
+        });
+        self.facts = kept.iter().map(|target| self.facts.get(*target).cloned().unwrap_or_default()).collect();
+        self.header.targets = kept.iter().map(|target| self.header.targets[*target].clone()).collect();
+        self
+    }
 }
 
 /// How sure, and how different, is sure and different enough.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Options {
     /// Level of every interval.
     pub level: f64,
@@ -52,10 +71,23 @@ pub struct Options {
     pub curves: usize,
     /// Robust standard deviation of the log ratios of results that are declared to be equal; none where none are.
     pub equal_spread: Option<f64>,
+    /// Rate of the link between clients and servers: what is faster did not cross it.
+    pub link: Option<BitRate>,
+    /// The two axes that tests are laid out and scanned on; empty for the usual ones.
+    pub axes: Vec<String>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { level: 0.95, tolerance: 0.02, resamples: 2000, seed: 1, curves: 400, equal_spread: None }
+        Self {
+            level: 0.95,
+            tolerance: 0.02,
+            resamples: 2000,
+            seed: 1,
+            curves: 400,
+            equal_spread: None,
+            link: None,
+            axes: Vec::new(),
+        }
     }
 }

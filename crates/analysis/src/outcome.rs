@@ -8,7 +8,7 @@ use sharebench_stats::{Estimate, median, sample_median};
 
 use crate::load::load_outcome;
 use crate::percentile::percentile;
-use crate::{Buffering, Crossing, LoadOutcome, Options, Percentile, RateUnit};
+use crate::{Bands, Buffering, Crossing, LoadOutcome, Options, Percentile, RateUnit};
 
 /// Times at growing quantiles, in nanoseconds, for percentile plots: (quantile, time).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -62,6 +62,9 @@ pub struct Outcome {
     pub buffering: Buffering,
     /// Bytes on the wire against bytes of the application; none where nobody counts them.
     pub wire: Option<Crossing>,
+    /// Where the bytes came from, or went to; none where nothing is known.
+    #[serde(default)]
+    pub bands: Option<Bands>,
     /// Operations of all repetitions, failed ones included.
     pub operations: u64,
     /// Application bytes of all repetitions.
@@ -146,6 +149,7 @@ pub(crate) fn outcome(
         measured_ns: steps.iter().map(|step| step.measure.base_ns() as f64).sum::<f64>() / steps.len() as f64,
         buffering: Buffering::default(),
         wire: Crossing::of(steps),
+        bands: None,
         operations: total.operations,
         bytes: total.bytes.total(),
         verdict: steps.iter().map(|step| step.verdict()).max().unwrap_or_default(),

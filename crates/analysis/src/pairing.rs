@@ -9,10 +9,29 @@ use crate::outcome::rate;
 use crate::ratio::work;
 use crate::{Crossing, Evidence, RateUnit};
 
+/// Shares of the client's cache this close make cells of equal bands.
+const EQUAL_BAND: f64 = 0.05;
+
 impl Pairs {
     /// True when the client's cache served one side at least.
     pub(crate) fn is_cached(&self) -> bool {
         self.cached.0 || self.cached.1
+    }
+
+    /// True when the client's cache served about the same share of both sides.
+    pub(crate) fn is_equal_band(&self) -> bool {
+        // What nobody counts passed no cache that could be told.
+        let (a, b) = self.client_shares;
+        (a.unwrap_or(0.0) - b.unwrap_or(0.0)).abs() <= EQUAL_BAND
+    }
+
+    /// Rates of both sides by sweep: the repetition where they took turns, the order of measuring elsewhere.
+    pub(crate) fn by_sweep(&self) -> BTreeMap<u32, (f64, f64)> {
+        let rates = self.rates_a.iter().copied().zip(self.rates_b.iter().copied());
+        match self.evidence {
+            Evidence::Interleaved => self.repetitions.iter().copied().zip(rates).collect(),
+            _ => (0..).zip(rates).collect(),
+        }
     }
 }
 
@@ -28,6 +47,8 @@ pub(crate) struct Pairs {
     pub clocks_ns: (Option<f64>, Option<f64>),
     /// Whether the client's cache served either side.
     pub cached: (bool, bool),
+    /// Share of the bytes that the client's cache served on either side; none where nobody counted.
+    pub client_shares: (Option<f64>, Option<f64>),
     /// Shortest measured time on either side.
     pub shortest_ns: (f64, f64),
 }
@@ -73,10 +94,13 @@ pub(crate) fn pair(a: &Side<'_>, b: &Side<'_>, unit: RateUnit) -> Option<Pairs> 
     if left.is_empty() || right.is_empty() {
         return None;
     }
-    let cached = |side: &Side<'_>| {
+    let crossing = |side: &Side<'_>| {
         let usable: Vec<&StepResult> = side.steps.iter().copied().filter(|s| usable(s, unit)).collect();
-        Crossing::of(&usable).is_some_and(|wire| wire.is_cached())
+        Crossing::of(&usable)
     };
+    let crossings = (crossing(a), crossing(b));
+    let cached = |wire: Option<Crossing>| wire.is_some_and(|wire| wire.is_cached());
+    let share = |wire: Option<Crossing>| wire.map(|wire| wire.client_cache_share);
     let shortest =
         |side: &BTreeMap<u32, (f64, Work)>| side.values().map(|(_, w)| w.time).fold(f64::INFINITY, f64::min);
     Some(Pairs {
@@ -88,7 +112,8 @@ pub(crate) fn pair(a: &Side<'_>, b: &Side<'_>, unit: RateUnit) -> Option<Pairs> 
         },
         work: left.values().zip(right.values()).map(|((_, x), (_, y))| (*x, *y)).collect(),
         clocks_ns: (a.clock_ns, b.clock_ns),
-        cached: (cached(a), cached(b)),
+        cached: (cached(crossings.0), cached(crossings.1)),
+        client_shares: (share(crossings.0), share(crossings.1)),
         shortest_ns: (shortest(&left), shortest(&right)),
         rates_a: left.into_values().map(|(rate, _)| rate).collect(),
         rates_b: right.into_values().map(|(rate, _)| rate).collect(),

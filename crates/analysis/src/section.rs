@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use sharebench_model::{Coordinates, StepResult, Value, axis};
 
 use crate::load::{CapacityReport, StressPoint};
-use crate::{Outcome, Ratio};
+use crate::{Options, Outcome, Ratio};
 
 /// How a section wants to be drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -68,7 +68,7 @@ pub(crate) struct Layout {
     pub title: String,
     pub view: View,
     pub unit: RateUnit,
-    pub axes: Vec<&'static str>,
+    pub axes: Vec<String>,
     pub positions: Vec<Coordinates>,
 }
 
@@ -78,8 +78,8 @@ impl Layout {
     }
 }
 
-fn without(coordinates: &Coordinates, axes: &[&str]) -> Coordinates {
-    let kept = coordinates.iter().filter(|(axis, _)| !axes.contains(axis));
+fn without(coordinates: &Coordinates, axes: &[impl AsRef<str>]) -> Coordinates {
+    let kept = coordinates.iter().filter(|(axis, _)| !axes.iter().any(|left| left.as_ref() == *axis));
     kept.fold(Coordinates::new(), |rest, (axis, value)| rest.with(axis.to_owned(), value.clone()))
 }
 
@@ -98,7 +98,7 @@ fn values_along<'a>(
 }
 
 /// Groups every position of every run into sections: sweeps, loads, depth studies, each in the usual order of tests.
-pub(crate) fn layouts<'a>(steps: impl Iterator<Item = &'a StepResult>) -> Vec<Layout> {
+pub(crate) fn layouts<'a>(steps: impl Iterator<Item = &'a StepResult>, options: &Options) -> Vec<Layout> {
     let steps: Vec<&StepResult> = steps.collect();
     let all: BTreeSet<&Coordinates> = steps.iter().map(|step| &step.coordinates).collect();
     let (motors, depths) = (values_along(&all, axis::MOTORS), values_along(&all, axis::QUEUE_DEPTH));
@@ -122,7 +122,7 @@ pub(crate) fn layouts<'a>(steps: impl Iterator<Item = &'a StepResult>) -> Vec<La
         // Targets and repetitions share their positions.
         let index = *known.entry(&step.coordinates).or_insert_with(|| {
             let view = view_of(&step.coordinates);
-            let axes = axes_of(view, &step.coordinates);
+            let axes = axes_of(view, &step.coordinates, options);
             let key = (view, without(&step.coordinates, &axes));
             let index = keys.iter().position(|known| *known == key).unwrap_or_else(|| {
                 keys.push(key);
@@ -176,14 +176,16 @@ fn rank(section: &Layout) -> usize {
     USUAL.iter().position(|usual| Some(*usual) == test).unwrap_or(USUAL.len())
 }
 
-fn axes_of(view: View, coordinates: &Coordinates) -> Vec<&'static str> {
-    match view {
+fn axes_of(view: View, coordinates: &Coordinates, options: &Options) -> Vec<String> {
+    let axes = match view {
+        View::Sweep | View::Depth if options.axes.len() == 2 => return options.axes.clone(),
         View::Sweep => vec![axis::FILE_SIZE, axis::RECORD_SIZE],
         // An open load rises by its rate; its motors are connections, not users.
         View::Load if coordinates.get(axis::RATE).is_some() => vec![axis::RATE],
         View::Load => vec![axis::MOTORS],
         View::Depth => vec![axis::RECORD_SIZE, axis::QUEUE_DEPTH],
-    }
+    };
+    axes.into_iter().map(str::to_owned).collect()
 }
 
 /// Titles: the test or workload, and whatever else tells two sections apart.

@@ -46,6 +46,9 @@ pub struct CachedCells {
     pub one_sided: usize,
     /// All cells together; none where no other cell is left, so that the mean itself is over these.
     pub as_felt: Option<Felt>,
+    /// Only cells in which it served about the same share of both sides; none where there is none.
+    #[serde(default)]
+    pub equal_bands: Option<Felt>,
 }
 
 /// The mean over all cells, cached or not: as users feel it.
@@ -104,11 +107,18 @@ pub(crate) fn summary<'a>(
         return all();
     }
     let one_sided = cached.iter().filter(|cell| cell.cached.0 != cell.cached.1).count();
-    let told = |as_felt| Some(CachedCells { cells: cached.len(), one_sided, as_felt });
+    let of = |summary: Summary| Felt {
+        typical: summary.typical,
+        standing: summary.standing,
+        cells: summary.cells,
+    };
+    let alike: Vec<&Pairs> = cells.iter().copied().filter(|cell| cell.is_equal_band()).collect();
+    let equal_bands = over(&alike, &[], options).map(of);
+    let told = |as_felt| Some(CachedCells { cells: cached.len(), one_sided, as_felt, equal_bands });
     if crossed.is_empty() {
         return all().map(|summary| Summary { cached: told(None), ..summary });
     }
-    let felt = all().map(|all| Felt { typical: all.typical, standing: all.standing, cells: all.cells });
+    let felt = all().map(of);
     let ratios: Vec<&Ratio> = ratios.iter().copied().filter(|ratio| !ratio.client_cached).collect();
     over(&crossed, &ratios, options).map(|summary| Summary { cached: told(felt), ..summary })
 }

@@ -30,14 +30,29 @@ impl System {
     pub(crate) fn owns(&self, run: usize, step: &StepResult) -> bool {
         self.run == run && self.target == step.target
     }
+
+    /// True when its bytes have to cross a link. Of imported systems only their description can tell.
+    pub(crate) fn is_behind_link(&self) -> bool {
+        let local = |told: &String| {
+            let told = told.to_lowercase();
+            told.contains("no network") || told.contains("local disk")
+        };
+        if self.url.starts_with("imported from ") {
+            !self.facts.values().any(local)
+        } else {
+            self.access != Access::Local
+        }
+    }
 }
 
-/// Every target of every run; the run's label joins the name where several runs are compared.
+/// Every target of every run; the run's label joins the name where several targets have it.
 pub(crate) fn systems(runs: &[RunData]) -> Vec<System> {
     let mut systems = Vec::new();
     for (run, data) in runs.iter().enumerate() {
         for (target, identity) in data.header.targets.iter().enumerate() {
-            let name = if runs.len() == 1 {
+            let named =
+                runs.iter().flat_map(|run| &run.header.targets).filter(|other| other.name == identity.name);
+            let name = if named.count() == 1 {
                 identity.name.clone()
             } else {
                 format!("{} ({})", identity.name, data.label)

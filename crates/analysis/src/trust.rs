@@ -7,6 +7,7 @@ use sharebench_model::{ErrorClass, RunOutcome, StepResult, Verdict};
 use sharebench_stats::median;
 
 use crate::analysis::error_count;
+use crate::clocks::Clock;
 use crate::precision::cell_widths;
 use crate::wording::counted;
 use crate::{Access, Analysis, CheckSummary, Evidence, Outcome, RunData};
@@ -39,7 +40,7 @@ fn line(light: Light, subject: &str, text: impl Into<String>) -> TrustLine {
 }
 
 /// All lights, in a fixed order.
-pub(crate) fn lines(analysis: &Analysis, runs: &[RunData]) -> Vec<TrustLine> {
+pub(crate) fn lines(analysis: &Analysis, runs: &[RunData], clocks: &[Clock]) -> Vec<TrustLine> {
     let line_of = |run: &RunData| {
         if run.header.is_imported() { origin(run, runs.len()) } else { ending(run, runs.len()) }
     };
@@ -60,7 +61,14 @@ pub(crate) fn lines(analysis: &Analysis, runs: &[RunData]) -> Vec<TrustLine> {
     lines.extend(order(analysis));
     lines.extend(smallest_difference(analysis));
     lines.extend(runs.iter().filter_map(precision));
-    lines.extend(clock(runs));
+    lines.extend(clock(runs, clocks));
+    if !analysis.contradictions.is_empty() {
+        let text = format!(
+            "{} below: numbers that cannot be what they are said to be",
+            counted(analysis.contradictions.len(), "entry").replace("entrys", "entries")
+        );
+        lines.push(line(Light::Red, "contradictions", text));
+    }
     lines
 }
 
@@ -310,10 +318,10 @@ fn precision(run: &RunData) -> Option<TrustLine> {
     })
 }
 
-/// One line for the clocks that are known, and one for those that are not.
-fn clock(runs: &[RunData]) -> Vec<TrustLine> {
+/// One line for the clocks that are known, and one for each that is not, or that the times themselves tell.
+fn clock(runs: &[RunData], clocks: &[Clock]) -> Vec<TrustLine> {
     let mut lines = Vec::new();
-    let known = || runs.iter().filter_map(|run| Some((run, run.clock_told_ns()?)));
+    let known = || runs.iter().zip(clocks).filter_map(|(run, clock)| Some((run, clock.resolution_ns?)));
     let shortest = |run: &RunData| {
         let times = run.steps.iter().map(|s| s.measure.base_ns()).filter(|ns| *ns > 0);
         times.min().unwrap_or(u64::MAX) as f64
@@ -330,11 +338,17 @@ fn clock(runs: &[RunData]) -> Vec<TrustLine> {
         );
         lines.push(line(if fine { Light::Green } else { Light::Amber }, "clock", text));
     }
-    for run in runs.iter().filter(|run| run.clock_told_ns().is_none()) {
-        let text = format!(
-            "{} does not tell its resolution (import --clock): no ratio with it is resolved",
-            run.label
-        );
+    for (run, clock) in runs.iter().zip(clocks) {
+        let text = match (clock.words(), clock.told_ns) {
+            (Some(words), _) => format!("{}: {words}", run.label),
+            (None, Some(_)) => continue,
+            (None, None) => {
+                format!(
+                    "{} does not tell its resolution (import --clock): no ratio with it is resolved",
+                    run.label
+                )
+            }
+        };
         lines.push(line(Light::Amber, "clock", text));
     }
     lines

@@ -264,7 +264,7 @@ fn what_the_client_cache_served_is_no_part_of_the_answer_about_servers() {
     let felt = told.as_felt.unwrap();
     assert!(felt.cells == 8 && (felt.typical.value / 22f64.sqrt()).ln().abs() < 0.02, "{felt:?}");
     let answer = texts(&analysis.answer);
-    assert!(answer.contains("geometric mean of 4 cells in 1 test,"), "{answer}");
+    assert!(answer.starts_with("Over 4 cells in 1 test, mount is "), "{answer}");
     assert!(
         answer.contains("Left out: 4 cells that the client's cache served on one side alone; with them, as users feel it: mount is 4."),
         "{answer}"

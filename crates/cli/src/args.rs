@@ -8,6 +8,7 @@ use sharebench_model::units::{BitRate, ByteSize, parse_duration};
 use sharebench_plan::{Auto, Test, Values, Verify};
 use sharebench_results::RunReference;
 
+use crate::compare::{COMPARE_HELP, CompareArgs};
 use crate::doctor::DoctorArgs;
 use crate::exchange::{ExportArgs, IMPORT_HELP, ImportArgs};
 use crate::exit::TABLE;
@@ -103,10 +104,8 @@ pub enum Command {
     /// Show one run: tables, findings, trust.
     #[command(after_help = "Example:\n  sharebench show last")]
     Show(ShowArgs),
-    /// Compare runs by coordinates.
-    #[command(
-        after_help = "Examples:\n  sharebench compare 1 2\n  sharebench compare monday.db:last friday.db:last"
-    )]
+    /// Compare runs, or targets, by coordinates: which is faster, where, and how sure.
+    #[command(after_help = COMPARE_HELP)]
     Compare(CompareArgs),
     /// Write a self-contained HTML report.
     #[command(after_help = "Example:\n  sharebench report 1 2 -o nas.html")]
@@ -289,19 +288,6 @@ pub struct ShowArgs {
     /// Print the run's plan instead; `sharebench run` repeats it.
     #[arg(long)]
     pub plan: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct CompareArgs {
-    /// Two or more runs: numbers, `last`, or FILE.db:NUMBER.
-    #[arg(required = true, num_args = 2.., value_name = "RUN")]
-    pub runs: Vec<RunReference>,
-    /// Two runs that are known to be of equal systems: ratios of single runs must exceed three times their spread.
-    #[arg(long, num_args = 2, value_names = ["RUN", "RUN"])]
-    pub equal: Vec<RunReference>,
-    /// How.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    pub format: Format,
 }
 
 #[derive(Debug, Args)]

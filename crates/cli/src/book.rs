@@ -1,4 +1,4 @@
-//! The lab book's commands: list, show, compare, report.
+//! The lab book's commands: list, show, report.
 
 use std::fmt::Write as _;
 use std::io::{IsTerminal, Write};
@@ -6,12 +6,12 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use sharebench_analysis::{Analysis, Options, RunData, analyse, declared_equal_spread};
+use sharebench_analysis::{Analysis, Options, RunData, analyse};
 use sharebench_model::RunOutcome;
 use sharebench_report::Style;
 use sharebench_results::{RunReference, RunState, RunSummary, Store, StoredRun};
 
-use crate::args::{CompareArgs, Format, GlobalFlags, ReportArgs, ShowArgs};
+use crate::args::{Format, GlobalFlags, ReportArgs, ShowArgs};
 use crate::environment::COMMAND_FACT;
 use crate::exit::Failure;
 use crate::live::terminal_width;
@@ -64,22 +64,6 @@ pub fn show(args: &ShowArgs, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
     print_out(&render(&analysis(&[run]), args.format)?)
 }
 
-/// Compares runs.
-pub fn compare(args: &CompareArgs, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
-    let runs = args.runs.iter().map(|run| load(run, &flags.db)).collect::<Result<Vec<_>, _>>()?;
-    let equal = args.equal.iter().map(|run| load(run, &flags.db)).collect::<Result<Vec<_>, _>>()?;
-    let equal: Vec<RunData> = equal.iter().map(|run| run_data(run, false)).collect();
-    let mut spreads = Vec::new();
-    for pair in equal.chunks_exact(2) {
-        let few = || Failure::usage("--equal: the two runs share fewer than three positions");
-        spreads.push(declared_equal_spread(&pair[0], &pair[1]).ok_or_else(few)?);
-    }
-    // Of several pairs the widest counts.
-    let options = Options { equal_spread: spreads.into_iter().reduce(f64::max), ..Options::default() };
-    let data: Vec<RunData> = runs.iter().map(|run| run_data(run, runs.len() > 1)).collect();
-    print_out(&render(&analyse(&data, &options), args.format)?)
-}
-
 /// Writes a report.
 pub fn report(args: &ReportArgs, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
     let runs = args.runs.iter().map(|run| load(run, &flags.db)).collect::<Result<Vec<_>, _>>()?;
@@ -114,7 +98,8 @@ fn analysis(runs: &[StoredRun]) -> Analysis {
     analyse(&data, &Options::default())
 }
 
-fn run_data(run: &StoredRun, several: bool) -> RunData {
+/// A stored run as the analysis wants it; beside others its label tells it from them.
+pub fn run_data(run: &StoredRun, several: bool) -> RunData {
     let label = if several { format!("{} #{}", run.header.title, run.id) } else { run.header.title.clone() };
     let command = run.header.environment.get(COMMAND_FACT).cloned().unwrap_or_default();
     let outcome = match &run.state {
@@ -125,7 +110,8 @@ fn run_data(run: &StoredRun, several: bool) -> RunData {
     RunData { label, command, header, facts, steps, outcome }
 }
 
-fn render(analysis: &Analysis, format: Format) -> Result<String, Failure> {
+/// An analysis in one of its forms.
+pub fn render(analysis: &Analysis, format: Format) -> Result<String, Failure> {
     Ok(match format {
         Format::Text => sharebench_report::terminal(analysis, style()),
         Format::Md => sharebench_report::markdown(analysis),
@@ -139,7 +125,7 @@ fn style() -> Style {
 }
 
 /// Prints to standard output; a reader that went away (`| head`) is no failure.
-fn print_out(text: &str) -> Result<ExitCode, Failure> {
+pub fn print_out(text: &str) -> Result<ExitCode, Failure> {
     print_bytes(text.as_bytes())
 }
 

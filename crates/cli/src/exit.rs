@@ -18,6 +18,7 @@ pub const TABLE: &str = "Exit codes:
   5    results could not be stored; finished steps are kept
   6    doctor --prove: an experiment failed on a quiet machine
   7    doctor --prove: none failed, but some were too noisy to judge or could not run
+  8    compare --fail-if-slower: a later system is slower than an earlier one for sure
   130  stopped by Ctrl-C; finished steps are kept";
 
 /// Data was wrong.
@@ -30,6 +31,8 @@ pub const TARGET: u8 = 3;
 pub const DISPROVED: u8 = 6;
 /// An experiment of the doctor could not be judged.
 pub const UNPROVED: u8 = 7;
+/// A comparison found what it was told to fail on.
+pub const SLOWER: u8 = 8;
 /// The user stopped the run.
 pub const STOPPED: u8 = 130;
 

@@ -85,7 +85,7 @@ impl LiveView {
                 self.tell(&format!("failure: {detail}"));
             }
             RunEvent::Warning(text) => self.tell(&format!("warning: {text}")),
-            RunEvent::Started(_) | RunEvent::Progress { .. } => {}
+            RunEvent::Started(_) | RunEvent::TargetDone { .. } | RunEvent::Progress { .. } => {}
             RunEvent::Finished(_) => {
                 let spent = self.started.elapsed();
                 let doubt =

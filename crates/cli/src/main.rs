@@ -2,6 +2,7 @@
 
 mod args;
 mod book;
+mod compare;
 mod credentials;
 mod demo;
 mod doctor;
@@ -51,7 +52,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         Command::Clean(clean) => measure::clean(clean, flags),
         Command::Runs => book::runs(flags),
         Command::Show(show) => book::show(show, flags),
-        Command::Compare(compare) => book::compare(compare, flags),
+        Command::Compare(compare) => compare::compare(compare, flags),
         Command::Report(report) => book::report(report, flags),
         Command::Doctor(doctor) => Ok(doctor::run(doctor, flags)),
         Command::Import(import) => exchange::import(import, flags),

@@ -12,7 +12,7 @@ use sharebench_model::units::{ByteSize, parse_duration};
 use sharebench_ncp::security::level::Level;
 use sharebench_server::{
     CacheOptions, CommitPolicy, DeviceOptions, DeviceVolume, DirectoryOptions, DirectoryVolume,
-    EmbeddedServers, MemoryVolume, ServeError, ServeOptions, ServiceTime, Volume,
+    EmbeddedServers, MemoryVolume, NcpEther, NcpEtherServer, ServeError, ServeOptions, ServiceTime, Volume,
 };
 
 use crate::args::GlobalFlags;
@@ -40,6 +40,13 @@ pub struct ServeArgs {
     /// Speak NCP on IPX here: IPX packets in UDP, as `DOSBox` and RFC 1234 have them.
     #[arg(long, value_name = "ADDR:PORT")]
     pub ncp_ipx: Option<SocketAddr>,
+    /// Speak NCP on IPX in the frames of this Ethernet; FRAME is ii, raw, 802.2 (default) or snap, NETWORK the segment's
+    /// number in hex (default 1). Needs the capability `CAP_NET_RAW`, and --user.
+    #[arg(long, value_name = "IFACE[,FRAME[,NETWORK]]")]
+    pub ncp_ether: Option<NcpEther>,
+    /// When IPX packets on an Ethernet have checksums: levels as for signatures; frame raw has none.
+    #[arg(long, value_name = "LEVEL", default_value_t = 1, value_parser = clap::value_parser!(u8).range(0..=3))]
+    pub ncp_checksum: u8,
     /// When NCP packets are signed: 0 never, 1 if the client asks, 2 if it can, 3 always.
     #[arg(long, value_name = "LEVEL", default_value_t = 1, value_parser = clap::value_parser!(u8).range(0..=3))]
     pub ncp_sign: u8,
@@ -81,7 +88,7 @@ pub enum NcpCommit {
 
 /// Serves until SIGINT or SIGTERM.
 pub fn run(args: &ServeArgs, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
-    if args.smb.or(args.nfs).or(args.ncp).or(args.ncp_ipx).is_none() {
+    if args.smb.or(args.nfs).or(args.ncp).or(args.ncp_ipx).is_none() && args.ncp_ether.is_none() {
         return Err(Failure::usage(
             "nothing to serve; name --smb, --nfs or --ncp with ADDR:PORT, or several",
         ));
@@ -100,7 +107,9 @@ pub fn run(args: &ServeArgs, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
         nfs: args.nfs,
         ncp: args.ncp,
         ncp_ipx: args.ncp_ipx,
+        ncp_ether: args.ncp_ether.clone(),
         ncp_signatures: Level::from_number(args.ncp_sign).unwrap_or_default(),
+        ncp_checksums: Level::from_number(args.ncp_checksum).unwrap_or_default(),
         ncp_commit: match args.ncp_commit {
             NcpCommit::Disk => CommitPolicy::Disk,
             NcpCommit::None => CommitPolicy::None,
@@ -117,29 +126,34 @@ pub fn run(args: &ServeArgs, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
         std::thread::spawn(move || iterator.forever().try_for_each(|signal| sender.send(signal)));
     }
     let servers = EmbeddedServers::start(&volume, &options).map_err(|error| started(&error))?;
-    for (protocol, addr) in servers.addrs() {
-        match protocol {
-            "smb" => {
-                let user = args.user.as_ref().map_or(String::new(), |user| format!("{user}@"));
-                println!("smb://{user}{addr}/{}", args.name);
-            }
-            "ncp" => {
-                let user = args.user.as_ref().map_or(String::new(), |user| format!("{user}@"));
-                println!("ncp://{user}{addr}/{}", args.name.to_uppercase());
-                println!("ncp://{user}{addr}/{}?transport=udp", args.name.to_uppercase());
-            }
-            "ncp-ipx" => {
-                let user = args.user.as_ref().map_or(String::new(), |user| format!("{user}@"));
-                println!("ncp://{user}{addr}/{}?transport=ipx", args.name.to_uppercase());
-            }
-            _ => println!("nfs://{addr}/{}?mountport={}", args.name, addr.port()),
-        }
-    }
+    announce(&servers, args);
     println!("serving; Ctrl-C ends");
     // Only a signal ends this; a closed channel cannot be, since we hold a sender.
     let _ = signals.recv();
     servers.stop();
     Ok(ExitCode::SUCCESS)
+}
+
+/// Prints the URLs of what is served.
+fn announce(servers: &EmbeddedServers, args: &ServeArgs) {
+    let user = args.user.as_ref().map_or(String::new(), |user| format!("{user}@"));
+    let volume = args.name.to_uppercase();
+    for (protocol, addr) in servers.addrs() {
+        match protocol {
+            "smb" => println!("smb://{user}{addr}/{}", args.name),
+            "ncp" => {
+                println!("ncp://{user}{addr}/{volume}");
+                println!("ncp://{user}{addr}/{volume}?transport=udp");
+            }
+            "ncp-ipx" => println!("ncp://{user}{addr}/{volume}?transport=ipx"),
+            _ => println!("nfs://{addr}/{}?mountport={}", args.name, addr.port()),
+        }
+    }
+    if let Some(ether) = &args.ncp_ether {
+        let (name, frame) = (NcpEtherServer::name(), ether.framing.name());
+        // The client's interface is another machine's.
+        println!("ncp://{user}{name}/{volume}?transport=ether&iface=IFACE&frame={frame}");
+    }
 }
 
 fn started(error: &ServeError) -> Failure {

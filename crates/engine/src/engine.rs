@@ -135,8 +135,14 @@ impl Run<'_> {
         context.stop = &go_on;
         let mut left_behind = Vec::new();
         for (index, host) in hosts.into_iter().enumerate() {
+            let (mut facts, target) = (host.files.facts.clone(), index as u32);
             if let Err(error) = self.clean(index, host, &mut context).await {
-                left_behind.push((index as u32, error));
+                left_behind.push((target, error));
+            }
+            let counted = self.targets[index].counted();
+            if !counted.is_empty() {
+                facts.extend(counted);
+                self.tell(RunEvent::TargetDone { target, facts });
             }
         }
         self.tell(RunEvent::Finished(outcome.clone()));
@@ -255,6 +261,8 @@ impl Run<'_> {
         let unfinished = std::mem::take(&mut tally.unfinished);
         let seconds = std::mem::take(&mut tally.seconds);
         let mut measure = tally.into_measure(motors, rate_base, wire_counted);
+        // A session with a cache of its own is to the checks what a mount is.
+        let wire_counted = wire_counted && !target.caches();
         let mut checks = checks(&measure, &Evidence { work, verify, wire_counted, occupancy, machinery });
         if let Work::Transactions(work) = work {
             checks.extend(seconds.check(work));

@@ -14,6 +14,13 @@ pub enum RunEvent {
         /// What was negotiated and what the server says of itself.
         facts: Facts,
     },
+    /// The work on a target is over.
+    TargetDone {
+        /// Index into [`RunHeader::targets`].
+        target: u32,
+        /// What was told when it was ready, and what its sessions counted since.
+        facts: Facts,
+    },
     /// A round over the cells begins.
     Round(Round),
     /// A step begins (its preparation included).

@@ -1,4 +1,4 @@
-//! Sockets of tokio as carriers: TCP, UDP, and IPX in UDP.
+//! Sockets of tokio as carriers: TCP, UDP, and stations on IPX.
 
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -8,13 +8,14 @@ use std::time::Duration;
 
 use sharebench_ncp::client::Carrier;
 use sharebench_ncp::security::signature::Transport;
+use sharebench_ncp::wire::ipx::socket::NCP;
 use sharebench_ncp::wire::tcp::{Direction, message_len};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UdpSocket};
 use tokio::time::Instant;
 
-use crate::ipx::Station;
 use crate::options::Carriage;
+use crate::station::Station;
 use crate::timer::Timer;
 
 /// What a reply may have beside file data: headers, signature, and names in replies without data.
@@ -37,7 +38,8 @@ pub(crate) struct Socket {
 #[derive(Debug)]
 enum Kind {
     Tcp(TcpStream),
-    Udp(UdpSocket),
+    /// The server's, and that for probes of the path once it is known.
+    Udp(UdpSocket, Option<UdpSocket>),
     Ipx(Station),
 }
 
@@ -55,10 +57,22 @@ impl Socket {
                 stream.set_nodelay(true)?;
                 Kind::Tcp(stream)
             }
-            Carriage::Udp => Kind::Udp(datagrams(server).await?),
-            Carriage::Ipx => Kind::Ipx(Station::register(datagrams(server).await?, retry).await?),
+            Carriage::Udp => Kind::Udp(datagrams(server).await?, None),
+            // An Ethernet has no addresses of IP.
+            Carriage::Ipx | Carriage::Ether => {
+                Kind::Ipx(Station::register(datagrams(server).await?, retry).await?)
+            }
         };
-        Ok(Self {
+        Ok(Self::of(kind, buffer))
+    }
+
+    /// A station that knows its server.
+    pub(crate) fn on(station: Station, buffer: u16) -> Self {
+        Self::of(Kind::Ipx(station), buffer)
+    }
+
+    fn of(kind: Kind, buffer: u16) -> Self {
+        Self {
             kind,
             start: Instant::now(),
             timer: Timer::new(),
@@ -66,13 +80,13 @@ impl Socket {
             filled: 0,
             shown: 0,
             sent: 0,
-        })
+        }
     }
 
-    pub(crate) fn local_addr(&self) -> Option<SocketAddr> {
+    pub(crate) fn local_addr(&self) -> Option<String> {
         match &self.kind {
-            Kind::Tcp(stream) => stream.local_addr().ok(),
-            Kind::Udp(socket) => socket.local_addr().ok(),
+            Kind::Tcp(stream) => stream.local_addr().ok().map(|addr| addr.to_string()),
+            Kind::Udp(socket, _) => socket.local_addr().ok().map(|addr| addr.to_string()),
             Kind::Ipx(station) => station.local_addr(),
         }
     }
@@ -105,7 +119,7 @@ impl Socket {
                 self.filled += came;
                 Poll::Ready(self.is_whole())
             }
-            Kind::Udp(socket) => {
+            Kind::Udp(socket, _) => {
                 ready!(socket.poll_recv(cx, &mut room))?;
                 self.filled = room.filled().len();
                 self.shown = self.filled;
@@ -122,20 +136,34 @@ impl Socket {
 
 /// A socket that hears the server alone.
 async fn datagrams(server: SocketAddr) -> io::Result<UdpSocket> {
-    let any: SocketAddr = match server {
-        SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
-        SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
-    };
-    let socket = UdpSocket::bind(any).await?;
+    let socket = UdpSocket::bind(any(server)).await?;
     socket.connect(server).await?;
     Ok(socket)
+}
+
+/// A socket that hears another port of the same server.
+fn beside(server: &UdpSocket, port: u16) -> io::Result<UdpSocket> {
+    let mut addr = server.peer_addr()?;
+    addr.set_port(port);
+    let socket = std::net::UdpSocket::bind(any(addr))?;
+    socket.connect(addr)?;
+    socket.set_nonblocking(true)?;
+    UdpSocket::from_std(socket)
+}
+
+/// Any port of this machine, for a server's kind of address.
+fn any(server: SocketAddr) -> SocketAddr {
+    match server {
+        SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
+        SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
+    }
 }
 
 impl Carrier for Socket {
     fn transport(&self) -> Transport {
         match self.kind {
             Kind::Tcp(_) => Transport::Tcp,
-            Kind::Udp(_) => Transport::Udp,
+            Kind::Udp(..) => Transport::Udp,
             Kind::Ipx(_) => Transport::Ipx,
         }
     }
@@ -154,8 +182,8 @@ impl Carrier for Socket {
             let rest = &message[self.sent..];
             let sending = match &mut self.kind {
                 Kind::Tcp(stream) => Pin::new(stream).poll_write(cx, rest),
-                Kind::Udp(socket) => socket.poll_send(cx, rest),
-                Kind::Ipx(station) => station.poll_send(cx, rest),
+                Kind::Udp(socket, _) => socket.poll_send(cx, rest),
+                Kind::Ipx(station) => station.poll_send(cx, NCP, rest),
             };
             match sending {
                 Poll::Ready(Ok(sent)) => self.sent += sent,
@@ -175,6 +203,10 @@ impl Carrier for Socket {
     }
 
     fn poll_receive(&mut self, cx: &mut Context<'_>, until: Duration) -> Poll<io::Result<bool>> {
+        // The path has been probed.
+        if let Kind::Udp(_, probes) = &mut self.kind {
+            *probes = None;
+        }
         if self.shown > 0 {
             self.input.copy_within(self.shown..self.filled, 0);
             self.filled -= self.shown;
@@ -197,5 +229,55 @@ impl Carrier for Socket {
 
     fn message(&self) -> &[u8] {
         &self.input[..self.shown]
+    }
+
+    fn has_checksums(&self) -> bool {
+        matches!(&self.kind, Kind::Ipx(station) if station.has_checksums())
+    }
+
+    fn use_checksums(&mut self, on: bool) {
+        if let Kind::Ipx(station) = &mut self.kind {
+            station.use_checksums(on);
+        }
+    }
+
+    fn is_routed(&self) -> bool {
+        matches!(&self.kind, Kind::Ipx(station) if station.is_routed())
+    }
+
+    fn poll_send_probe(
+        &mut self,
+        cx: &mut Context<'_>,
+        socket: u16,
+        probe: &[u8],
+        deadline: Duration,
+    ) -> Poll<io::Result<()>> {
+        let sending = match &mut self.kind {
+            Kind::Tcp(_) => return Poll::Ready(Err(ErrorKind::Unsupported.into())),
+            Kind::Udp(server, probes) => {
+                let probes = match probes {
+                    Some(probes) => probes,
+                    none => none.insert(beside(server, socket)?),
+                };
+                probes.poll_send(cx, probe)
+            }
+            Kind::Ipx(station) => station.poll_send(cx, socket, probe),
+        };
+        if let Poll::Ready(sent) = sending {
+            return Poll::Ready(sent.map(|_| ()));
+        }
+        ready!(self.timer.poll(cx, self.start + deadline));
+        Poll::Ready(Err(ErrorKind::TimedOut.into()))
+    }
+
+    fn poll_receive_probe(&mut self, cx: &mut Context<'_>, until: Duration) -> Poll<io::Result<bool>> {
+        let Kind::Udp(_, Some(probes)) = &mut self.kind else { return self.poll_receive(cx, until) };
+        let mut room = ReadBuf::new(&mut self.input);
+        if let Poll::Ready(received) = probes.poll_recv(cx, &mut room) {
+            (self.shown, self.filled) = (room.filled().len(), room.filled().len());
+            return Poll::Ready(received.map(|()| true));
+        }
+        ready!(self.timer.poll(cx, self.start + until));
+        Poll::Ready(Ok(false))
     }
 }

@@ -15,7 +15,7 @@ pub(crate) fn failure(error: &ClientError) -> OpError {
         ClientError::ConnectionLost { step } | ClientError::BurstAborted { step } => {
             (ErrorClass::Disconnected, *step)
         }
-        ClientError::NotSigned { step } => (ErrorClass::Refused, *step),
+        ClientError::NotSigned { step } | ClientError::NotChecked { step } => (ErrorClass::Refused, *step),
         ClientError::TooFar { step, .. } => (ErrorClass::Unsupported, *step),
     };
     let detail = match error {
@@ -29,7 +29,13 @@ pub(crate) fn failure(error: &ClientError) -> OpError {
 
 /// True when the connection can go on: the server answered, or nothing was sent.
 pub(crate) const fn is_harmless(error: &ClientError) -> bool {
-    matches!(error, ClientError::Refused { .. } | ClientError::TooFar { .. } | ClientError::NotSigned { .. })
+    matches!(
+        error,
+        ClientError::Refused { .. }
+            | ClientError::TooFar { .. }
+            | ClientError::NotSigned { .. }
+            | ClientError::NotChecked { .. }
+    )
 }
 
 const fn io_class(kind: ErrorKind) -> ErrorClass {

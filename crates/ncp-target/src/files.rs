@@ -14,6 +14,8 @@ pub(crate) struct OpenFile {
     pub(crate) handles: Vec<File>,
     /// Opened for write-through.
     pub(crate) through: bool,
+    /// May be written.
+    pub(crate) writable: bool,
 }
 
 #[derive(Debug, Default)]

@@ -1,45 +1,80 @@
 //! One connection of a session: one operation under way at most.
 
+use std::collections::BTreeMap;
 use std::task::{Context, Poll, ready};
 
-use sharebench_model::{DataOp, ErrorClass, OpError, Slot};
+use sharebench_model::{DataOp, ErrorClass, FileRef, OpError, Slot};
 use sharebench_ncp::client::{Client, ClientError, File};
 
+use crate::cache::{FileCache, Store};
 use crate::carrier::Socket;
 use crate::failure::{failure, is_harmless};
 
 /// A data operation under way.
 #[derive(Debug, Clone, Copy)]
-struct Pending {
+pub(super) struct Pending {
     slot: Slot,
-    op: DataOp,
-    file: File,
-    /// Bytes transferred, and those of the request under way.
-    done: u32,
-    part: u32,
+    pub(super) op: DataOp,
+    pub(super) file: File,
+    /// Bytes transferred.
+    pub(super) done: u32,
+    /// What the request under way is for.
+    pub(super) request: Errand,
     /// Requests sent before it.
     before: u64,
+}
+
+/// What a request is for.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Errand {
+    /// There is none: the operation has ended without.
+    Nothing,
+    /// A part of the operation itself, of so many bytes.
+    Part(u32),
+    /// A whole buffer for the cache, from there on.
+    Fetch(u64),
+    /// Bytes that the cache kept back.
+    Store(Store),
 }
 
 /// The end of a data operation.
 pub(crate) struct Ended {
     pub(crate) slot: Slot,
-    pub(crate) op: DataOp,
     pub(crate) result: Result<u32, OpError>,
     pub(crate) requests: u32,
+}
+
+/// The file of an operation.
+pub(super) const fn file_of(op: DataOp) -> FileRef {
+    match op {
+        DataOp::Read { file, .. } | DataOp::Write { file, .. } | DataOp::Flush { file } => file,
+    }
 }
 
 /// A connection, and what is under way on it.
 #[derive(Debug)]
 pub(crate) struct Lane {
-    client: Client<Socket>,
+    pub(super) client: Client<Socket>,
     pending: Option<Pending>,
     lost: Option<OpError>,
+    /// Files that go by the requester's cache.
+    pub(super) caches: BTreeMap<FileRef, FileCache>,
+    /// Failures of what was kept back, for the next operation on its file.
+    pub(super) behind: BTreeMap<FileRef, OpError>,
+    /// Bytes of files that were sent and received.
+    pub(super) payload: (u64, u64),
 }
 
 impl Lane {
     pub(crate) const fn new(client: Client<Socket>) -> Self {
-        Self { client, pending: None, lost: None }
+        Self {
+            client,
+            pending: None,
+            lost: None,
+            caches: BTreeMap::new(),
+            behind: BTreeMap::new(),
+            payload: (0, 0),
+        }
     }
 
     /// The client, for calls on names.
@@ -77,20 +112,45 @@ impl Lane {
         counts.requests + counts.resent
     }
 
+    /// Bytes of files that were sent and received.
+    pub(crate) const fn payload(&self) -> (u64, u64) {
+        self.payload
+    }
+
     /// Begins a data operation on a slot, whose buffer holds what a write sends. What one request cannot carry takes
     /// several, one after another.
-    pub(crate) fn begin(&mut self, slot: Slot, op: DataOp, file: File, buffer: &[u8]) -> Result<(), OpError> {
+    pub(crate) fn begin(
+        &mut self,
+        slot: Slot,
+        op: DataOp,
+        file: File,
+        buffer: &mut [u8],
+    ) -> Result<(), OpError> {
         if self.pending.is_some() {
             let detail = "one request of a connection is under way at a time";
             return Err(OpError::new(ErrorClass::Busy, "submit", detail));
         }
-        let pending = Pending { slot, op, file, done: 0, part: 0, before: self.sent() };
-        self.pending = Some(self.begin_part(pending, buffer)?);
+        self.client()?;
+        if let Some(error) = self.behind.remove(&file_of(op)) {
+            return Err(error);
+        }
+        let mut pending = Pending { slot, op, file, done: 0, request: Errand::Nothing, before: self.sent() };
+        self.go_on(&mut pending, buffer)?;
+        self.pending = Some(pending);
         Ok(())
     }
 
-    /// Begins the next request of an operation.
-    fn begin_part(&mut self, pending: Pending, buffer: &[u8]) -> Result<Pending, OpError> {
+    /// Begins the next request of an operation, if it needs one more.
+    fn go_on(&mut self, pending: &mut Pending, buffer: &mut [u8]) -> Result<(), OpError> {
+        pending.request = match self.by_cache(pending, buffer)? {
+            Some(request) => request,
+            None => self.begin_part(*pending, buffer)?,
+        };
+        Ok(())
+    }
+
+    /// Begins the next part of an operation.
+    fn begin_part(&mut self, pending: Pending, buffer: &[u8]) -> Result<Errand, OpError> {
         let (file, done) = (pending.file, pending.done);
         let client = self.client()?;
         let part = |offset: u64, len: u32| {
@@ -113,7 +173,7 @@ impl Lane {
             }
         };
         begun.map_err(|error| failure(&error))?;
-        Ok(Pending { part, ..pending })
+        Ok(Errand::Part(part))
     }
 
     /// Ready when the operation under way has ended; pending for ever when there is none. What was read is put into
@@ -122,27 +182,43 @@ impl Lane {
         let Some(mut pending) = self.pending else { return Poll::Pending };
         let buffer: &mut [u8] = buffers.get_mut(pending.slot.0 as usize).map_or(&mut [], |buffer| buffer);
         let result = loop {
-            if let Err(error) = ready!(self.client.poll(cx)) {
-                break Err(self.failed(&error));
+            if let Errand::Nothing = pending.request {
+                break Ok(pending.done);
             }
-            match self.end_part(&mut pending, buffer) {
+            if let Err(error) = ready!(self.client.poll(cx)) {
+                break Err(self.request_failed(&pending, &error));
+            }
+            match self.end_request(&mut pending, buffer) {
                 Ok(false) => {}
                 Ok(true) => break Ok(pending.done),
                 Err(error) => break Err(error),
             }
-            match self.begin_part(pending, buffer) {
-                Ok(next) => (pending, self.pending) = (next, Some(next)),
+            match self.go_on(&mut pending, buffer) {
+                Ok(()) => self.pending = Some(pending),
                 Err(error) => break Err(error),
             }
         };
         self.pending = None;
         let requests = (self.sent() - pending.before) as u32;
-        Poll::Ready(Ended { slot: pending.slot, op: pending.op, result, requests })
+        Poll::Ready(Ended { slot: pending.slot, result, requests })
     }
 
     /// Takes what a request brought; true when it was the last of its operation.
-    fn end_part(&mut self, pending: &mut Pending, buffer: &mut [u8]) -> Result<bool, OpError> {
-        let (done, part) = (pending.done, pending.part);
+    fn end_request(&mut self, pending: &mut Pending, buffer: &mut [u8]) -> Result<bool, OpError> {
+        match pending.request {
+            Errand::Nothing => Ok(true),
+            Errand::Part(part) => self.end_part(pending, part, buffer),
+            Errand::Fetch(start) => self.fetched(file_of(pending.op), start).map(|()| false),
+            Errand::Store(store) => {
+                self.stored(file_of(pending.op), store);
+                Ok(false)
+            }
+        }
+    }
+
+    /// Takes what a part of the operation brought.
+    fn end_part(&mut self, pending: &mut Pending, part: u32, buffer: &mut [u8]) -> Result<bool, OpError> {
+        let done = pending.done;
         match pending.op {
             DataOp::Read { offset, len, .. } => {
                 let data = match self.client.read_data(offset + u64::from(done), part as usize) {
@@ -153,11 +229,13 @@ impl Lane {
                     place.copy_from_slice(data);
                 }
                 pending.done += data.len() as u32;
+                self.payload.1 += data.len() as u64;
                 // Less than was asked for is the end of the file.
                 Ok(pending.done >= len || data.len() < part as usize)
             }
             DataOp::Write { len, .. } => {
                 pending.done += part;
+                self.payload.0 += u64::from(part);
                 Ok(pending.done >= len)
             }
             DataOp::Flush { .. } => Ok(true),

@@ -11,18 +11,29 @@
 //! # Ok::<(), sharebench_target::UrlError>(())
 //! ```
 
+mod cache;
+mod cached;
 mod carrier;
+mod ether_options;
+mod facts;
 mod failure;
 mod files;
-mod ipx;
+mod find;
 mod lane;
 mod names;
 mod options;
+mod profile;
 mod session;
 mod setup;
+mod station;
 mod target;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_cache;
+#[cfg(test)]
+mod tests_ether;
 mod timer;
+mod values;
 
 pub use target::NcpTarget;

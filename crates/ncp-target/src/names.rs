@@ -1,6 +1,8 @@
 //! Operations on names: each is the shortest honest sequence of calls.
 
-use sharebench_model::{Entry, ErrorClass, IoPolicy, MetaOp, MetaYield, OpError, OpenHow, Space, Stat};
+use sharebench_model::{
+    Entry, ErrorClass, FileRef, IoPolicy, MetaOp, MetaYield, OpError, OpenHow, Space, Stat,
+};
 use sharebench_ncp::client::{About, Access, Client, ClientError, Path};
 use sharebench_ncp::wire::Completion;
 
@@ -14,19 +16,14 @@ const MAX_ENTRIES: usize = 4 << 20;
 
 impl NcpSession {
     pub(crate) async fn perform(&mut self, op: &MetaOp) -> Result<MetaYield, OpError> {
+        self.settle_caches().await;
         match op {
             MetaOp::Open { path, how, policy } => self.open(path, *how, *policy).await,
-            MetaOp::Close { file } => {
-                let open = self.files.close(*file)?;
-                for (lane, handle) in self.lanes.iter_mut().zip(open.handles) {
-                    let closed = lane.client()?.close(handle).await;
-                    closed.map_err(|error| lane.failed(&error))?;
-                }
-                Ok(MetaYield::Done)
-            }
+            MetaOp::Close { file } => self.close_file(*file).await,
             MetaOp::SetSize { file, size } => {
                 let handle = self.files.get(*file)?.handles.first().copied();
                 let handle = handle.ok_or_else(|| no_connection("set size"))?;
+                self.drop_cache(*file).await?;
                 self.done(async |client| client.resize(handle, *size).await).await
             }
             MetaOp::Stat { path } => self.stat(path).await.map(MetaYield::Stat),
@@ -48,6 +45,10 @@ impl NcpSession {
                 let volume = self.volume.clone();
                 let room = self.ask(async |client| client.room(&volume).await).await?;
                 Ok(MetaYield::Space(Space { total: room.total, available: room.free }))
+            }
+            MetaOp::DropCache { file } if self.cache.is_some() => {
+                self.files.get(*file)?;
+                self.drop_cache(*file).await.map(|()| MetaYield::Done)
             }
             MetaOp::DropCache { .. } | MetaOp::Residency { .. } => {
                 let detail = "this client caches no file data";
@@ -90,7 +91,7 @@ impl NcpSession {
 
     /// Opens a file on every connection; a new one is made on the first.
     async fn open(&mut self, path: &str, how: OpenHow, policy: IoPolicy) -> Result<MetaYield, OpError> {
-        check_policy(policy).map_err(|refusal| refusal.at_open())?;
+        check_policy(policy, self.cache.is_some()).map_err(|refusal| refusal.at_open())?;
         let through = policy.writes_through();
         let path = self.path(path)?;
         let mut access = match how {
@@ -125,8 +126,50 @@ impl NcpSession {
                 };
             }
         }
-        let file = self.files.open(OpenFile { handles, through })?;
+        let writable = how != OpenHow::Read;
+        let file = self.files.open(OpenFile { handles, through, writable })?;
+        // What is written through is kept nowhere.
+        if let (Some(size), [lane]) = (self.cache.filter(|_| !through), self.lanes.as_mut_slice()) {
+            lane.keep_cache(file, size);
+        }
         Ok(MetaYield::Opened { file, size })
+    }
+
+    /// Stores what is kept back, commits where that is asked for, and closes on every connection.
+    async fn close_file(&mut self, file: FileRef) -> Result<MetaYield, OpError> {
+        let open = self.files.close(file)?;
+        let mut first = Ok(());
+        for (number, (lane, handle)) in self.lanes.iter_mut().zip(open.handles).enumerate() {
+            first = first.and(lane.settle(file, handle).await);
+            lane.end_cache(file);
+            if self.commits && open.writable && number == 0 {
+                let committed = lane.client()?.commit(handle).await;
+                first = first.and(committed.map_err(|error| lane.failed(&error)));
+            }
+            let closed = lane.client()?.close(handle).await;
+            first = first.and(closed.map_err(|error| lane.failed(&error)));
+        }
+        first.map(|()| MetaYield::Done)
+    }
+
+    /// Stores what caches keep back, before an operation that would see that it is missing.
+    async fn settle_caches(&mut self) {
+        for lane in &mut self.lanes {
+            let names: Vec<FileRef> = lane.caches.keys().copied().collect();
+            let handle = |name: FileRef| Some((name, *self.files.get(name).ok()?.handles.first()?));
+            let open: Vec<_> = names.into_iter().filter_map(handle).collect();
+            lane.settle_all(&open).await;
+        }
+    }
+
+    /// Stores what the cache of a file keeps back, and forgets the rest.
+    async fn drop_cache(&mut self, file: FileRef) -> Result<(), OpError> {
+        let handles = self.files.get(file)?.handles.clone();
+        for (lane, handle) in self.lanes.iter_mut().zip(handles) {
+            lane.settle(file, handle).await?;
+            lane.forget(file);
+        }
+        Ok(())
     }
 
     /// Closes what was opened of a file that could not be opened everywhere.

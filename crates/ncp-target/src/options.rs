@@ -1,16 +1,19 @@
 //! What an `ncp://` URL says, checked.
 
-use std::fmt::Display;
-use std::ops::RangeInclusive;
-use std::str::FromStr;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-use sharebench_model::units::parse_duration;
-use sharebench_ncp::client::{BurstOptions, LEAST_BUFFER, MOST_BUFFER};
+use sharebench_ncp::client::{BurstOptions, LEAST_BUFFER, MOST_BUFFER, Negotiation};
 use sharebench_ncp::security::level::Level;
 use sharebench_target::{Secret, TargetUrl, UrlError};
 
-const KNOWN: &str = "transport, sign, buffer, split, retry, burst, window, gap, packet, names, connections";
+use crate::ether_options::EtherOptions;
+use crate::profile::Profile;
+use crate::values::{burst, level, number, retry, split_path, switch};
+
+const KNOWN: &str = "transport, profile, sign, checksum, buffer, lip, split, retry, burst, window, gap, packet, \
+                     names, connections, cache, commit, iface, frame, network";
 const DEFAULT_PORT: u16 = 524;
 /// Where IPX in UDP is spoken (RFC 1234).
 const IPX_PORT: u16 = 213;
@@ -20,8 +23,16 @@ const GUEST: &str = "GUEST";
 const UDP_BUFFER: u16 = 32_768;
 /// The same beside bursts and on IPX, as the kernel's client has it: one packet of an Ethernet.
 const PACKET_BUFFER: u16 = 1024;
+/// What a packet in a frame has beside data: headers, and a signature.
+const PACKET_OVERHEAD: u16 = 64 + 8;
 /// Most connections of one session.
 const MOST_CONNECTIONS: u32 = 64;
+/// Most buffers of each file in the cache.
+const MOST_CACHE: u32 = 1024;
+/// The kernel's first pause.
+const RETRY: Duration = Duration::from_millis(600);
+/// Largest packet of a burst that is not bound to a frame.
+const MOST_PACKET: u32 = 9000;
 
 /// What carries the packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,15 +41,26 @@ pub(crate) enum Carriage {
     Udp,
     /// IPX in UDP.
     Ipx,
+    /// IPX in the frames of an Ethernet.
+    Ether,
 }
 
 impl Carriage {
+    const ALL: [Self; 4] = [Self::Tcp, Self::Udp, Self::Ipx, Self::Ether];
+
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Tcp => "tcp",
             Self::Udp => "udp",
             Self::Ipx => "ipx",
+            Self::Ether => "ether",
         }
+    }
+
+    fn take(url: &mut TargetUrl) -> Result<Self, UrlError> {
+        let Some(name) = url.take("transport") else { return Ok(Self::Tcp) };
+        let known = Self::ALL.into_iter().find(|carriage| carriage.name() == name);
+        known.ok_or_else(|| url.error(format!("transport={name}: the choices are tcp, udp, ipx and ether")))
     }
 }
 
@@ -54,6 +76,7 @@ pub(crate) enum Names {
 /// A checked `ncp://` URL and the password for it.
 #[derive(Debug, Clone)]
 pub(crate) struct NcpOptions {
+    /// Address, or on an Ethernet the name of the server.
     pub(crate) host: String,
     pub(crate) port: u16,
     pub(crate) user: String,
@@ -62,14 +85,27 @@ pub(crate) struct NcpOptions {
     /// Components below the volume.
     pub(crate) directory: Vec<String>,
     pub(crate) carriage: Carriage,
+    /// Where the client stands with `transport=ether`.
+    pub(crate) ether: Option<EtherOptions>,
+    pub(crate) profile: Option<&'static Profile>,
+    pub(crate) negotiation: Negotiation,
     pub(crate) signatures: Level,
+    pub(crate) checksums: Level,
     pub(crate) buffer: u16,
+    /// Large internet packets: the path is probed.
+    pub(crate) lip: bool,
     /// Records above the negotiated buffer take several requests.
     pub(crate) splits: bool,
     pub(crate) retry: Duration,
     pub(crate) burst: Option<BurstOptions>,
     pub(crate) names: Names,
     pub(crate) connections: u32,
+    /// Buffers of each file in the requester's cache.
+    pub(crate) cache: Option<u32>,
+    /// True commit: files that were written are committed when they are closed.
+    pub(crate) commits: bool,
+    /// Requests that sessions which have ended sent again.
+    pub(crate) resent: Arc<AtomicU64>,
 }
 
 impl NcpOptions {
@@ -78,31 +114,20 @@ impl NcpOptions {
             return Err(url.error("not an ncp:// URL"));
         }
         let (volume, directory) = split_path(&url)?;
-        let carriage = match url.take("transport").as_deref() {
-            None | Some("tcp") => Carriage::Tcp,
-            Some("udp") => Carriage::Udp,
-            Some("ipx") => Carriage::Ipx,
-            Some(other) => {
-                return Err(url.error(format!("transport={other}: the choices are tcp, udp and ipx")));
-            }
-        };
-        let sign = number(&mut url, "sign", 0..=3)?.unwrap_or(1);
-        let bursts = url.options.get("burst").is_some_and(|burst| burst == "on");
-        let usual = match carriage {
-            Carriage::Tcp => MOST_BUFFER,
-            // What a packet does not carry is a burst's.
-            Carriage::Ipx => PACKET_BUFFER,
-            Carriage::Udp if bursts => PACKET_BUFFER,
-            Carriage::Udp => UDP_BUFFER,
-        };
-        let buffer = number(&mut url, "buffer", LEAST_BUFFER..=MOST_BUFFER)?.unwrap_or(usual);
-        let burst = burst(&mut url, carriage)?;
-        let splits = match url.take("split").as_deref() {
-            None | Some("off") => false,
-            Some("on") => true,
-            Some(other) => return Err(url.error(format!("split={other}: the choices are on and off"))),
-        };
-        let retry = retry(&mut url, carriage)?;
+        let carriage = Carriage::take(&mut url)?;
+        let ether = EtherOptions::take(&mut url, carriage)?;
+        let profile = profile(&mut url, carriage)?;
+        let negotiation = profile.map_or(Negotiation::Full, |profile| profile.negotiation);
+        let signatures = signatures(&mut url, profile)?;
+        let checksums = checksums(&mut url, ether.as_ref(), profile)?;
+        let lip = lip(&mut url, carriage, profile)?;
+        let largest = ether.as_ref().map_or(MOST_PACKET, |ether| ether.framing.max_packet() as u32);
+        let usual = profile.and_then(Profile::burst);
+        let burst = burst(&mut url, (carriage, largest), usual)?;
+        let buffer = buffer(&mut url, carriage, ether.as_ref(), profile, burst.is_some())?;
+        let splits = switch(&mut url, "split")?.unwrap_or(false);
+        let pause = profile.map_or(RETRY, |profile| profile.retry);
+        let retry = retry(&mut url, carriage, pause)?;
         let names = match url.take("names").as_deref() {
             None | Some("auto") => Names::Auto,
             Some("long") => Names::Long,
@@ -112,6 +137,8 @@ impl NcpOptions {
             }
         };
         let connections = number(&mut url, "connections", 1..=MOST_CONNECTIONS)?.unwrap_or(1);
+        let cache = cache(&mut url, profile, connections)?;
+        let commits = switch(&mut url, "commit")?.unwrap_or(false);
         url.refuse_leftovers(KNOWN)?;
         Ok(Self {
             host: url.host,
@@ -121,97 +148,144 @@ impl NcpOptions {
             volume,
             directory,
             carriage,
-            signatures: Level::from_number(sign).unwrap_or_default(),
+            ether,
+            profile,
+            negotiation,
+            signatures,
+            checksums,
             buffer,
+            lip,
             splits,
             retry,
             burst,
             names,
             connections,
+            cache,
+            commits,
+            resent: Arc::default(),
         })
     }
-}
 
-impl NcpOptions {
     /// Data bytes of the largest transfer: a request or a burst.
     pub(crate) fn most_record(&self) -> u32 {
         u32::from(self.buffer).max(self.burst.map_or(0, |burst| burst.window))
     }
 }
 
-fn split_path(url: &TargetUrl) -> Result<(String, Vec<String>), UrlError> {
-    let mut names = url.path.split('/').filter(|name| !name.is_empty()).map(str::to_owned);
-    let Some(volume) = names.next() else {
-        return Err(url.error("name a volume: ncp://host/VOLUME"));
+fn profile(url: &mut TargetUrl, carriage: Carriage) -> Result<Option<&'static Profile>, UrlError> {
+    let Some(name) = url.take("profile") else { return Ok(None) };
+    let Some(profile) = Profile::of(&name) else {
+        return Err(url.error(format!("profile={name}: the choices are {}", Profile::names())));
     };
-    let directory: Vec<String> = names.collect();
-    let bad = |name: &String| matches!(name.as_str(), "." | "..") || name.contains(['\\', '\0']);
-    if directory.iter().any(bad) || bad(&volume) || volume.contains(':') {
-        return Err(url.error("the path must not hold '.', '..' or '\\', and the volume no ':'"));
+    if !profile.carriages.contains(&carriage) {
+        let names: Vec<_> = profile.carriages.iter().map(|carriage| carriage.name()).collect();
+        let detail = format!(
+            "profile={name} never spoke over transport={}: give transport= {}",
+            carriage.name(),
+            names.join(" or ")
+        );
+        return Err(url.error(detail));
     }
-    Ok((volume, directory))
+    Ok(Some(profile))
 }
 
-fn number<T: FromStr + PartialOrd + Display>(
+/// An error when an option needs 0x61, which the profile does not speak.
+fn full(url: &TargetUrl, profile: Option<&Profile>, option: &str) -> Result<(), UrlError> {
+    match profile.filter(|profile| profile.negotiation == Negotiation::BufferOnly) {
+        None => Ok(()),
+        Some(Profile { name, .. }) => Err(url
+            .error(format!("{option} is agreed upon by function 0x61, which profile={name} does not know"))),
+    }
+}
+
+fn signatures(url: &mut TargetUrl, profile: Option<&Profile>) -> Result<Level, UrlError> {
+    let given = level(url, "sign")?;
+    if given.is_some_and(|given| given > Level::IfAsked) {
+        full(url, profile, "sign=")?;
+    }
+    Ok(given.or(profile.map(|profile| profile.signatures)).unwrap_or(Level::IfAsked))
+}
+
+/// Level of checksums, for which there is room in three of the four frames alone.
+fn checksums(
     url: &mut TargetUrl,
-    key: &str,
-    range: RangeInclusive<T>,
-) -> Result<Option<T>, UrlError> {
-    let Some(text) = url.take(key) else { return Ok(None) };
-    match text.parse() {
-        Ok(number) if range.contains(&number) => Ok(Some(number)),
-        _ => {
-            Err(url.error(format!("{key}={text} is not a number from {} to {}", range.start(), range.end())))
-        }
+    ether: Option<&EtherOptions>,
+    profile: Option<&Profile>,
+) -> Result<Level, UrlError> {
+    let able = ether.is_some_and(|ether| ether.framing.has_checksums());
+    let usual = profile.map_or(Level::Never, |profile| profile.checksums);
+    let Some(given) = level(url, "checksum")? else {
+        return Ok(if able { usual } else { Level::Never });
+    };
+    if given > Level::Never {
+        full(url, profile, "checksum=")?;
+    }
+    match (given, ether) {
+        (Level::Never, _) => Ok(given),
+        (_, Some(_)) if able => Ok(given),
+        (_, Some(_)) => Err(url.error(
+            "checksum= is impossible with frame=raw, which is told by the FF FF in the place of the checksum",
+        )),
+        (_, None) => Err(url.error(
+            "checksum= is of IPX with transport=ether: RFC 1234 wants packets in UDP without, and TCP and UDP \
+             have their own",
+        )),
     }
 }
 
-/// Packet burst and what it is sent by, each of which means nothing without it.
-fn burst(url: &mut TargetUrl, carriage: Carriage) -> Result<Option<BurstOptions>, UrlError> {
-    let usual = BurstOptions::default();
-    let on = match url.take("burst").as_deref() {
-        None | Some("off") => false,
-        Some("on") if carriage != Carriage::Tcp => true,
-        Some("on") => {
-            return Err(url.error("burst=on is for transport=udp and ipx: TCP has windows of its own"));
+fn lip(url: &mut TargetUrl, carriage: Carriage, profile: Option<&Profile>) -> Result<bool, UrlError> {
+    let datagrams = carriage != Carriage::Tcp;
+    match switch(url, "lip")? {
+        Some(_) if !datagrams => {
+            Err(url.error("lip= is for transport=udp, ipx and ether: TCP finds the path's packets itself"))
         }
-        Some(other) => return Err(url.error(format!("burst={other}: the choices are on and off"))),
-    };
-    for key in ["window", "gap", "packet"] {
-        if !on && url.options.contains_key(key) {
-            return Err(url.error(format!("{key}= means nothing without burst=on")));
-        }
+        Some(true) => full(url, profile, "lip=").map(|()| true),
+        Some(false) => Ok(false),
+        None => Ok(datagrams && profile.is_none_or(|profile| profile.lip)),
     }
-    let window = number(url, "window", 1024..=u32::from(MOST_BUFFER))?.unwrap_or(usual.window);
-    let packet = number(url, "packet", 576..=9000)?.unwrap_or(usual.packet);
-    let gap = match url.take("gap") {
-        None => usual.gap,
-        Some(text) => match parse_duration(&text) {
-            Ok(gap) if (Duration::from_millis(1)..=Duration::from_millis(100)).contains(&gap) => gap,
-            _ => return Err(url.error(format!("gap={text} is not a time from 1ms to 100ms"))),
-        },
-    };
-    Ok(on.then_some(BurstOptions { packet, window, gap }))
 }
 
-/// The first pause before a datagram is sent again.
-fn retry(url: &mut TargetUrl, carriage: Carriage) -> Result<Duration, UrlError> {
-    const USUAL: Duration = Duration::from_millis(600);
-    const RANGE: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_secs(60);
-    match url.take("retry") {
-        None => Ok(USUAL),
-        Some(_) if carriage == Carriage::Tcp => {
-            Err(url.error("retry= is for transport=udp and ipx: TCP repeats nothing"))
-        }
-        Some(text) => match parse_duration(&text) {
-            Ok(pause) if RANGE.contains(&pause) => Ok(pause),
-            _ => Err(url.error(format!("retry={text} is not a time from 1ms to 60s"))),
-        },
+/// Buffers of the cache: of one connection, since several would each have their own of one file.
+fn cache(url: &mut TargetUrl, profile: Option<&Profile>, connections: u32) -> Result<Option<u32>, UrlError> {
+    if url.options.get("cache").is_some_and(|cache| cache == "off") {
+        url.take("cache");
+        return Ok(None);
     }
+    let given = number(url, "cache", 1..=MOST_CACHE)?;
+    let usual = profile.map(|profile| profile.cache).filter(|buffers| *buffers > 0);
+    match given.or(usual) {
+        Some(_) if connections > 1 => {
+            let detail = "connections= above 1 is impossible with a cache: each connection would have its own of one \
+                          file; give cache=off";
+            Err(url.error(detail))
+        }
+        cache => Ok(cache),
+    }
+}
+
+fn buffer(
+    url: &mut TargetUrl,
+    carriage: Carriage,
+    ether: Option<&EtherOptions>,
+    profile: Option<&Profile>,
+    bursts: bool,
+) -> Result<u16, UrlError> {
+    let usual = match (profile, carriage) {
+        (Some(profile), Carriage::Tcp) => profile.buffers.0,
+        (Some(profile), _) => profile.buffers.1,
+        (None, Carriage::Tcp) => MOST_BUFFER,
+        // What a packet does not carry is a burst's.
+        (None, Carriage::Udp) if !bursts => UDP_BUFFER,
+        (None, _) => PACKET_BUFFER,
+    };
+    let most = ether.map_or(MOST_BUFFER, |ether| ether.framing.max_packet() as u16 - PACKET_OVERHEAD);
+    Ok(number(url, "buffer", LEAST_BUFFER..=most)?.unwrap_or(usual.min(most)))
 }
 
 #[cfg(test)]
 mod tests {
+    use sharebench_ncp::wire::ethernet::Framing;
+
     use super::*;
 
     fn options(text: &str) -> Result<NcpOptions, UrlError> {
@@ -244,13 +318,61 @@ mod tests {
     }
 
     #[test]
+    fn a_place_on_an_ethernet_is_understood() {
+        let text = "ncp://alice@NAS/SYS?transport=ether&iface=veth0&frame=snap&network=c0ffee&checksum=2";
+        let options = options(text).unwrap();
+        let place =
+            EtherOptions { interface: "veth0".into(), framing: Framing::Snap, network: Some(0x00C0_FFEE) };
+        assert_eq!((options.ether, options.host.as_str()), (Some(place), "NAS"));
+        assert_eq!((options.checksums, options.lip, options.buffer), (Level::IfPossible, true, 1024));
+    }
+
+    #[test]
+    fn a_profile_sets_what_the_url_does_not() {
+        let vlm = options("ncp://nas/SYS?transport=ipx&profile=vlm-1.20").unwrap();
+        assert_eq!((vlm.buffer, vlm.lip, vlm.signatures), (1420, true, Level::IfAsked));
+        assert_eq!((vlm.checksums, vlm.burst.unwrap().window), (Level::Never, 16 * 1434));
+        assert_eq!((vlm.cache, vlm.commits), (Some(5), false));
+        let vlm = options(
+            "ncp://NAS/SYS?transport=ether&iface=e&frame=ii&profile=vlm-1.20&burst=off&buffer=1024&cache=off&commit=on",
+        );
+        let vlm = vlm.unwrap();
+        assert_eq!((vlm.buffer, vlm.burst, vlm.checksums), (1024, None, Level::IfAsked));
+        assert_eq!((vlm.cache, vlm.commits), (None, true));
+        let netx = options("ncp://nas/SYS?transport=ipx&profile=netx&sign=0").unwrap();
+        assert_eq!((netx.negotiation, netx.lip, netx.buffer), (Negotiation::BufferOnly, false, 1024));
+        let ncpfs = options("ncp://nas/SYS?profile=ncpfs&sign=3").unwrap();
+        assert_eq!((ncpfs.buffer, ncpfs.signatures), (61_440, Level::Always));
+        let client32 = options("ncp://nas/SYS?profile=client32").unwrap();
+        assert_eq!((client32.burst, client32.lip, client32.buffer), (None, false, 61_440));
+    }
+
+    #[test]
     fn mistakes_are_named() {
         for (text, word) in [
             ("nfs://nas/x", "ncp://"),
             ("ncp://nas", "volume"),
             ("ncp://nas/", "volume"),
             ("ncp://nas/SYS/../y", ".."),
-            ("ncp://nas/SYS?transport=spx", "tcp, udp and ipx"),
+            ("ncp://nas/SYS?transport=spx", "tcp, udp, ipx and ether"),
+            ("ncp://NAS/SYS?transport=ether", "iface="),
+            ("ncp://NAS:524/SYS?transport=ether&iface=eth0", "no ports"),
+            ("ncp://NAS/SYS?transport=ether&iface=eth0&frame=iii", "ii, raw, 802.2 and snap"),
+            ("ncp://NAS/SYS?transport=ether&iface=eth0&network=xyz", "hex digits"),
+            ("ncp://NAS/SYS?transport=ether&iface=eth0&buffer=1426", "512 to 1425"),
+            ("ncp://NAS/SYS?transport=ether&iface=eth0&burst=on&packet=1500", "576 to 1497"),
+            ("ncp://nas/SYS?iface=eth0", "transport=ether"),
+            ("ncp://nas/SYS?checksum=4", "0 to 3"),
+            ("ncp://nas/SYS?transport=ipx&checksum=2", "RFC 1234"),
+            ("ncp://nas/SYS?checksum=1", "transport=ether"),
+            ("ncp://NAS/SYS?transport=ether&iface=eth0&frame=raw&checksum=1", "FF FF"),
+            ("ncp://nas/SYS?lip=on", "transport=udp"),
+            ("ncp://nas/SYS?transport=udp&lip=1", "on and off"),
+            ("ncp://nas/SYS?profile=vlm", "transport= ipx or ether"),
+            ("ncp://nas/SYS?profile=dos", "netx, netx-3.32, bnetx"),
+            ("ncp://nas/SYS?transport=ipx&profile=netx&sign=2", "sign= is agreed upon by function 0x61"),
+            ("ncp://nas/SYS?transport=ipx&profile=bnetx&lip=on", "lip="),
+            ("ncp://NAS/SYS?transport=ether&iface=e&profile=netx&checksum=1", "checksum="),
             ("ncp://nas/SYS?sign=4", "0 to 3"),
             ("ncp://nas/SYS?buffer=100", "512 to 61440"),
             ("ncp://nas/SYS?retry=1s", "transport=udp"),
@@ -264,7 +386,10 @@ mod tests {
             ("ncp://nas/SYS?transport=udp&burst=on&window=100", "1024 to 61440"),
             ("ncp://nas/SYS?transport=udp&burst=on&gap=1us", "1ms to 100ms"),
             ("ncp://nas/SYS?transport=udp&burst=on&packet=100", "576 to 9000"),
-            ("ncp://nas/SYS?profile=vlm", "transport, sign, buffer"),
+            ("ncp://nas/SYS?cache=0", "1 to 1024"),
+            ("ncp://nas/SYS?cache=5&connections=2", "cache=off"),
+            ("ncp://nas/SYS?commit=yes", "on and off"),
+            ("ncp://nas/SYS?cached=1", "transport, profile, sign"),
         ] {
             let error = options(text).unwrap_err().to_string();
             assert!(error.contains(word), "{text}: {error}");

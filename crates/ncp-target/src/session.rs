@@ -1,5 +1,7 @@
 //! A volume over one connection, or several that share its slots, as the engine drives it.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 
 use sharebench_model::{
@@ -7,8 +9,10 @@ use sharebench_model::{
 };
 use sharebench_target::{LocalBoxFuture, Session};
 
+use crate::cache::CacheSize;
 use crate::files::Files;
-use crate::lane::{Ended, Lane};
+use crate::lane::Lane;
+use crate::options::NcpOptions;
 
 /// One motor's connections to a volume: slot `n` is served by connection `n`.
 #[derive(Debug)]
@@ -26,8 +30,13 @@ pub(crate) struct NcpSession {
     splits: bool,
     /// Replies of submissions that never left.
     refused: Vec<Reply>,
-    payload: (u64, u64),
+    /// The requester's cache of each file, if there is one.
+    pub(crate) cache: Option<CacheSize>,
+    /// Files that were written are committed when they are closed.
+    pub(crate) commits: bool,
     policy: PolicyCount,
+    /// Requests that all sessions of the target sent again.
+    resent: Arc<AtomicU64>,
 }
 
 impl NcpSession {
@@ -37,9 +46,10 @@ impl NcpSession {
         space: u8,
         facts: Facts,
         buffers: Vec<Box<[u8]>>,
-        splits: bool,
+        options: &NcpOptions,
     ) -> Self {
         let volume = base.first().cloned().unwrap_or_default();
+        let bytes = lanes.first().map_or(0, |lane| lane.peek().buffer());
         Self {
             lanes,
             files: Files::default(),
@@ -48,10 +58,12 @@ impl NcpSession {
             space,
             facts,
             buffers,
-            splits,
+            splits: options.splits,
             refused: Vec::new(),
-            payload: (0, 0),
+            cache: options.cache.map(|buffers| CacheSize { buffers, bytes }),
+            commits: options.commits,
             policy: PolicyCount::default(),
+            resent: Arc::clone(&options.resent),
         }
     }
 
@@ -83,34 +95,43 @@ impl NcpSession {
                 "NCP writes through for open files only, not for single writes: open with sync=write-through";
             return unfit(detail.into());
         }
-        let (Some(handle), Some(buffer)) = (open.handles.get(index), self.buffers.get(index)) else {
+        let (Some(handle), Some(buffer)) = (open.handles.get(index), self.buffers.get_mut(index)) else {
             return Err(OpError::new(ErrorClass::Busy, "submit", "the slot does not exist"));
         };
-        let Some(data) = buffer.get(..len as usize) else {
+        let Some(data) = buffer.get_mut(..len as usize) else {
             return unfit(format!("record of {len} bytes exceeds its slot"));
         };
-        let through = open.through && matches!(op, DataOp::Write { .. });
-        lane.begin(slot, op, *handle, data)?;
+        let (through, handle) = (open.through && matches!(op, DataOp::Write { .. }), *handle);
+        lane.begin(slot, op, handle, data)?;
         self.policy.through += u64::from(through);
         Ok(())
     }
+}
 
-    fn count(&mut self, ended: &Ended) {
-        if let Ok(bytes) = ended.result {
-            match ended.op {
-                DataOp::Read { .. } => self.payload.1 += u64::from(bytes),
-                DataOp::Write { .. } => self.payload.0 += u64::from(bytes),
-                DataOp::Flush { .. } => {}
-            }
-        }
+impl NcpSession {
+    /// Gives the connections away, and what they counted to the target.
+    fn take_lanes(&mut self) -> Vec<Lane> {
+        let lanes = std::mem::take(&mut self.lanes);
+        self.resent.fetch_add(resent(&lanes), Ordering::Relaxed);
+        lanes
     }
+}
+
+/// A session that is not closed has counted as well.
+impl Drop for NcpSession {
+    fn drop(&mut self) {
+        self.take_lanes();
+    }
+}
+
+fn resent(lanes: &[Lane]) -> u64 {
+    lanes.iter().map(|lane| lane.peek().counts().resent).sum()
 }
 
 impl Session for NcpSession {
     fn facts(&self) -> Facts {
         let mut facts = self.facts.clone();
-        let resent: u64 = self.lanes.iter().map(|lane| lane.peek().counts().resent).sum();
-        facts.insert("resent".into(), resent.to_string());
+        facts.insert("resent".into(), resent(&self.lanes).to_string());
         facts
     }
 
@@ -129,7 +150,6 @@ impl Session for NcpSession {
         replies.append(&mut self.refused);
         for index in 0..self.lanes.len() {
             if let Poll::Ready(ended) = self.lanes[index].poll(cx, &mut self.buffers) {
-                self.count(&ended);
                 replies.push(Reply { slot: ended.slot, result: ended.result, requests: ended.requests });
             }
         }
@@ -145,10 +165,12 @@ impl Session for NcpSession {
     }
 
     fn wire(&self) -> WireCount {
-        let (payload_sent, payload_received) = self.payload;
-        let mut wire = WireCount { payload_sent, payload_received, ..WireCount::default() };
+        let mut wire = WireCount::default();
         for lane in &self.lanes {
             let counts = lane.peek().counts();
+            let (sent, received) = lane.payload();
+            wire.payload_sent += sent;
+            wire.payload_received += received;
             wire.requests += lane.sent();
             wire.sent += counts.sent;
             wire.received += counts.received;
@@ -161,8 +183,9 @@ impl Session for NcpSession {
     }
 
     fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
+        let mut session = self;
         Box::pin(async move {
-            for lane in self.lanes {
+            for lane in session.take_lanes() {
                 lane.end().await;
             }
         })

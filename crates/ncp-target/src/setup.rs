@@ -5,15 +5,19 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use sharebench_model::{ErrorClass, Facts};
-use sharebench_ncp::client::{Client, ClientError, Login, Options, Path};
+use sharebench_ncp::client::{BurstOptions, Client, ClientError, LargePackets, Login, Options, Path};
+use sharebench_ncp::ether::EtherSocket;
 use sharebench_ncp::wire::Completion;
 use sharebench_ncp::wire::name_space::space;
 use sharebench_target::{SessionSpec, UrlPart};
 
 use crate::carrier::Socket;
+use crate::ether_options::EtherOptions;
+use crate::facts::negotiated;
 use crate::failure::failure;
+use crate::find::find;
 use crate::lane::Lane;
-use crate::options::{Carriage, Names, NcpOptions};
+use crate::options::{Names, NcpOptions};
 use crate::session::NcpSession;
 
 /// Connections are ended this long after the deadline of a session that is being opened.
@@ -54,10 +58,10 @@ pub(crate) async fn open_session(options: &NcpOptions, spec: &SessionSpec) -> Re
 }
 
 async fn open(options: &NcpOptions, spec: &SessionSpec) -> Result<NcpSession, SetupError> {
-    let server = resolve(options).await?;
-    let mut lanes = Vec::new();
+    let mut lanes: Vec<Lane> = Vec::new();
     for _ in 0..options.connections {
-        lanes.push(Lane::new(connect(options, spec, server).await?));
+        let client = connect(options, spec, lanes.first().map(Lane::peek)).await?;
+        lanes.push(Lane::new(client));
     }
     let mut facts = Facts::new();
     let space = match lanes.first_mut().map(Lane::client) {
@@ -68,7 +72,7 @@ async fn open(options: &NcpOptions, spec: &SessionSpec) -> Result<NcpSession, Se
     let buffers = (0..slots).map(|_| vec![0; spec.slot_bytes as usize].into_boxed_slice()).collect();
     let base = std::iter::once(options.volume.clone()).chain(options.directory.iter().cloned()).collect();
     lanes.truncate(slots);
-    Ok(NcpSession::new(lanes, base, space, facts, buffers, options.splits))
+    Ok(NcpSession::new(lanes, base, space, facts, buffers, options))
 }
 
 async fn resolve(options: &NcpOptions) -> Result<SocketAddr, SetupError> {
@@ -78,29 +82,72 @@ async fn resolve(options: &NcpOptions) -> Result<SocketAddr, SetupError> {
     found.next().ok_or_else(|| unknown("the name has no address".into()))
 }
 
-/// A connection whose user is logged in.
-async fn connect(
-    options: &NcpOptions,
-    spec: &SessionSpec,
-    server: SocketAddr,
-) -> Result<Client<Socket>, SetupError> {
+/// A socket that reaches the server.
+async fn carrier(options: &NcpOptions) -> Result<Socket, SetupError> {
     let most = options.buffer.max(LEAST_INPUT);
+    if let Some(ether) = &options.ether {
+        let socket = EtherSocket::open(&ether.interface, ether.framing).map_err(|error| {
+            let (part, class) = match error.kind() {
+                io::ErrorKind::PermissionDenied => (UrlPart::Option("transport"), ErrorClass::Refused),
+                _ => (UrlPart::Option("iface"), ErrorClass::NotFound),
+            };
+            SetupError::new(part, class, error.to_string())
+        })?;
+        return over(options, ether, socket).await;
+    }
+    let server = resolve(options).await?;
     let carrier = Socket::connect(options.carriage, server, most, options.retry).await;
-    let carrier = carrier.map_err(|error| {
+    carrier.map_err(|error| {
         let part = match error.kind() {
             io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable => UrlPart::Host,
             _ => UrlPart::Port,
         };
-        let late = error.kind() == io::ErrorKind::TimedOut;
-        let class = if late { ErrorClass::Timeout } else { ErrorClass::Disconnected };
-        SetupError::new(part, class, format!("{server}: {error}"))
+        SetupError::new(part, class_of(&error), format!("{server}: {error}"))
+    })
+}
+
+/// A station on an Ethernet that has found its server.
+pub(crate) async fn over(
+    options: &NcpOptions,
+    ether: &EtherOptions,
+    socket: EtherSocket,
+) -> Result<Socket, SetupError> {
+    let station = find(ether, socket, &options.host, options.retry).await;
+    let station = station.map_err(|error| {
+        SetupError::new(UrlPart::Host, class_of(&error), format!("{}: {error}", ether.interface))
     })?;
+    Ok(Socket::on(station, options.buffer.max(LEAST_INPUT)))
+}
+
+fn class_of(error: &io::Error) -> ErrorClass {
+    if error.kind() == io::ErrorKind::TimedOut { ErrorClass::Timeout } else { ErrorClass::Disconnected }
+}
+
+/// A connection whose user is logged in. The first one probes the path for the others.
+async fn connect(
+    options: &NcpOptions,
+    spec: &SessionSpec,
+    first: Option<&Client<Socket>>,
+) -> Result<Client<Socket>, SetupError> {
+    let carrier = carrier(options).await?;
+    let large_packets = match first {
+        _ if !options.lip => LargePackets::Off,
+        None => LargePackets::Probe,
+        Some(_) => LargePackets::Known,
+    };
+    let burst = options.burst.map(|burst| BurstOptions {
+        packet: first.map_or(burst.packet, |first| first.burst_packet(burst.packet)),
+        ..burst
+    });
     let behaviour = Options {
         timeout: spec.connect_timeout,
         retry: options.retry,
         signatures: options.signatures,
-        buffer: options.buffer,
-        burst: options.burst,
+        checksums: options.checksums,
+        buffer: first.map_or(options.buffer, |first| first.buffer() as u16),
+        negotiation: options.negotiation,
+        large_packets,
+        burst,
     };
     let client = Client::connect(carrier, behaviour).await;
     let mut client = client.map_err(|error| SetupError::of(UrlPart::Host, &error))?;
@@ -116,6 +163,10 @@ fn login_failure(error: &ClientError) -> SetupError {
         ClientError::NotSigned { .. }
         | ClientError::Refused { completion: Completion::SignatureRequired, .. } => {
             (UrlPart::Option("sign"), ErrorClass::Refused)
+        }
+        ClientError::NotChecked { .. }
+        | ClientError::Refused { completion: Completion::StationRestriction, .. } => {
+            (UrlPart::Option("checksum"), ErrorClass::Refused)
         }
         // A bindery says "failure" to a wrong password, and "no such object" to a wrong name.
         ClientError::Refused { .. } => (UrlPart::Credentials, ErrorClass::Refused),
@@ -147,34 +198,6 @@ async fn survey(
     if !about.directory {
         return Err(SetupError::new(UrlPart::Path, ErrorClass::NotFound, "not a directory"));
     }
-    let name = String::from_utf8_lossy(&info.name).trim_end_matches('\0').to_owned();
-    let local = client.carrier().local_addr().map(|addr| addr.to_string());
-    for (fact, value) in [
-        ("transport", options.carriage.name().to_owned()),
-        ("server", format!("{name} {}.{:02}", info.major, info.minor)),
-        ("buffer", client.buffer().to_string()),
-        ("split", if options.splits { "on" } else { "off" }.to_owned()),
-        ("signed", client.signs().to_string()),
-        ("sign_level", (options.signatures as u8).to_string()),
-        ("large_files", client.is_large().to_string()),
-        ("names", if long { "long" } else { "dos" }.to_owned()),
-        ("connections", options.connections.to_string()),
-        ("requests_per_connection", "1".to_owned()),
-        ("client_cache", "none".to_owned()),
-        ("local_addr", local.unwrap_or_default()),
-    ] {
-        facts.insert(fact.into(), value);
-    }
-    let window = client.window();
-    if let Some(burst) = options.burst {
-        let agreed = if window == 0 { "refused".to_owned() } else { "on".to_owned() };
-        facts.insert("burst".into(), agreed);
-        facts.insert("burst_window".into(), window.to_string());
-        facts.insert("burst_packet".into(), burst.packet.to_string());
-        facts.insert("burst_gap".into(), format!("{:?}", burst.gap));
-    }
-    if options.carriage != Carriage::Tcp {
-        facts.insert("retry".into(), format!("{:?}", options.retry));
-    }
+    facts.extend(negotiated(options, client, &info, long));
     Ok(space)
 }

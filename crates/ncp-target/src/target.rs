@@ -1,6 +1,8 @@
 //! A volume of an NCP server as a target.
 
-use sharebench_model::{CachePolicy, ErrorClass, IoPolicy};
+use std::sync::atomic::Ordering;
+
+use sharebench_model::{CachePolicy, ErrorClass, Facts, IoPolicy};
 use sharebench_target::{
     Capabilities, ConnectError, LocalBoxFuture, PolicyRefusal, PolicyTerms, Secret, Session, SessionSpec,
     Target, TargetUrl, UrlError, UrlPart,
@@ -14,14 +16,17 @@ const MAX_SPLIT: u32 = 16 << 20;
 
 /// A directory of a volume: `ncp://user@host[:port]/VOLUME/dir?option=value`.
 ///
-/// The port defaults to 524, the user to GUEST. Options: `transport=` tcp (default), udp, or ipx in UDP; `sign=0..3`, the level of
-/// packet signatures (default 1: if the server demands them); `buffer=` data bytes of a request that are proposed, 512
-/// to 61440 (default; over UDP 32768, on IPX and beside bursts 1024); `split=on` makes several requests, one after another, of records above that, which
-/// are refused otherwise; `burst=on`, on datagrams, sends what one packet does not carry as packet bursts of `window=` data
-/// bytes (default 61440) in packets of `packet=` bytes (default 1500) with a pause of `gap=` between them (default none);
-/// `retry=` the first pause before a datagram is sent again (default 600ms);
-/// `names=` auto (default), long or dos; `connections=` connections of a session, each with one request under way, and
-/// so its queue depth (default 1).
+/// The port defaults to 524, the user to GUEST. Options: `transport=` tcp (default), udp, ipx in UDP, or ether, where the host
+/// is the server's name and `iface=`, `frame=` (ii, raw, 802.2 or snap) and `network=` say where the client stands;
+/// `profile=` a requester of the time, as a set of the options that follow; `sign=0..3`, the level of packet signatures
+/// (default 1: if the server demands them); `checksum=0..3`, the same of IPX checksums (default 0); `buffer=` data bytes of a
+/// request that are proposed, 512 to 61440 (default; over UDP 32768, on IPX and beside bursts 1024); `lip=off` keeps the path from
+/// being probed; `split=on` makes several requests, one after another, of records above the buffer, which are refused
+/// otherwise; `burst=on`, on datagrams, sends what one packet does not carry as packet bursts of `window=` data bytes
+/// (default 61440) in packets of `packet=` bytes (default 1500) with a pause of `gap=` between them (default none);
+/// `retry=` the first pause before a datagram is sent again (default 600ms); `cache=` buffers of a requester's cache for each
+/// file (default off); `commit=on` commits on close; `names=` auto (default), long or dos; `connections=` connections of
+/// a session, each with one request under way, and so its queue depth (default 1).
 #[derive(Debug, Clone)]
 pub struct NcpTarget {
     url: String,
@@ -39,8 +44,13 @@ impl NcpTarget {
     }
 }
 
-/// This client caches nothing, so that without a local cache is as ever; files are opened for write-through.
-pub(crate) fn check_policy(wanted: IoPolicy) -> Result<PolicyTerms, PolicyRefusal> {
+/// Without `cache=` this client caches nothing, so that without a local cache is as ever; files are opened for
+/// write-through.
+pub(crate) fn check_policy(wanted: IoPolicy, cached: bool) -> Result<PolicyTerms, PolicyRefusal> {
+    if cached && wanted.cache == CachePolicy::NoLocal {
+        let reason = "cache= gives this target a cache of its own; leave it out, or say cache=off";
+        return Err(PolicyRefusal::cache(wanted, reason));
+    }
     if wanted.cache == CachePolicy::Unbuffered {
         let reason =
             "NCP has no request that passes the server's cache; no-local is what this client always does";
@@ -60,14 +70,23 @@ impl Target for NcpTarget {
             max_queue_depth: self.options.connections,
             max_record: if self.options.splits { MAX_SPLIT } else { self.options.most_record() },
             wire_counted: true,
-            drop_cache: false,
+            drop_cache: self.options.cache.is_some(),
             mapping: false,
             blocking: false,
         }
     }
 
+    fn counted(&self) -> Facts {
+        let resent = self.options.resent.load(Ordering::Relaxed);
+        Facts::from([("resent".to_owned(), resent.to_string())])
+    }
+
+    fn caches(&self) -> bool {
+        self.options.cache.is_some()
+    }
+
     fn policy(&self, wanted: IoPolicy) -> Result<PolicyTerms, PolicyRefusal> {
-        check_policy(wanted)
+        check_policy(wanted, self.options.cache.is_some())
     }
 
     fn connect<'a>(

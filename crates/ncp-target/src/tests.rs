@@ -78,6 +78,20 @@ async fn it_conforms_over_every_transport_signed_and_unsigned() {
 }
 
 #[tokio::test]
+async fn it_conforms_through_a_cache_but_for_what_others_write_meanwhile() {
+    let server = server(Level::IfAsked);
+    let skip = &["flush and durable write", "two sessions"][..];
+    for options in
+        ["?cache=1", "?cache=5&commit=on", "?cache=3&buffer=1000&sign=3", "?transport=udp&burst=on&cache=4"]
+    {
+        let target = at(&server, &format!("share{options}"));
+        let suite = Suite { skip, secret: Some(PASSWORD.into()), ..Suite::default() };
+        let summary = suite.run(&target).await.unwrap_or_else(|failures| panic!("{options}: {failures}"));
+        assert!(summary.counted.requests > 500, "{options}: {summary:?}");
+    }
+}
+
+#[tokio::test]
 async fn facts_say_what_was_negotiated() {
     let server = server(Level::Always);
     let session = connect(&at(&server, "SHARE?transport=udp&buffer=4096"), 1, 4096).await.unwrap();

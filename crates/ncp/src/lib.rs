@@ -1,7 +1,7 @@
 //! NetWare Core Protocol in user space.
 //!
 //! [`wire`] holds the message codecs, both directions; [`security`] the arithmetic of logins and packet signatures;
-//! [`server`] a bindery server; [`burst`] packet burst for both. None of them does any I/O. [`client`] has a conversation without I/O as well, and
+//! [`server`] a bindery server; [`burst`] packet burst for both. None of them does any I/O. [`ether`] is a packet socket of Linux. [`client`] has a conversation without I/O as well, and
 //! [`client::TcpClient`], which drives it over a blocking socket.
 //!
 //! ```
@@ -22,6 +22,7 @@
 pub mod burst;
 pub mod client;
 mod envelope;
+pub mod ether;
 pub mod security;
 pub mod server;
 pub mod wire;

@@ -95,6 +95,10 @@ fn parts(analysis: &Analysis) -> Vec<(&'static str, &'static str, String)> {
         ),
         ("trust", "Can I trust it?", trust(analysis)),
     ];
+    if !analysis.contradictions.is_empty() {
+        let card = format!("<div class=\"card\">{}</div>\n", sentences(analysis.contradictions.iter()));
+        parts.push(("contradictions", "Contradictions", card));
+    }
     let views = [
         ("users", "Users it carries", View::Load),
         ("differ", "Where they differ", View::Sweep),
@@ -149,13 +153,10 @@ fn open(analysis: &Analysis) -> String {
         }
         out.push_str("</tbody></table></div></details>");
     }
-    if !analysis.unaligned.is_empty() && analysis.systems.len() > 1 {
+    if !analysis.unmatched.is_empty() {
         out.push_str("<details><summary>Positions without counterpart</summary><ul>\n");
-        for position in &analysis.unaligned {
-            let missing: Vec<&str> =
-                position.missing.iter().map(|system| analysis.systems[*system].name.as_str()).collect();
-            let at = safe(&position.coordinates.to_string());
-            let _ = writeln!(out, "<li>{at}: nothing usable from {}</li>", safe(&missing.join(", ")));
+        for unmatched in &analysis.unmatched {
+            let _ = writeln!(out, "<li>{}</li>", safe(&unmatched.words(analysis)));
         }
         out.push_str("</ul></details>");
     }

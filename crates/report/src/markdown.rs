@@ -24,6 +24,15 @@ pub fn markdown(analysis: &Analysis) -> String {
         };
         let _ = writeln!(out, "- {light}: {}: {}", safe(&line.subject), safe(&line.text));
     }
+    sentences(&mut out, "Contradictions", &analysis.contradictions);
+    sentences(&mut out, "What was found", &analysis.findings);
+    sentences(&mut out, "What was not resolved", &analysis.not_resolved);
+    if !analysis.unmatched.is_empty() {
+        out.push_str("\n## Not aligned\n\n");
+        for unmatched in &analysis.unmatched {
+            let _ = writeln!(out, "- {}", safe(&unmatched.words(analysis)));
+        }
+    }
     if !analysis.self_checks.is_empty() {
         out.push_str("\n## Self-checks\n\n| check | steps | such as |\n| --- | --- | --- |\n");
         for check in &analysis.self_checks {
@@ -31,8 +40,6 @@ pub fn markdown(analysis: &Analysis) -> String {
             let _ = writeln!(out, "| {name} | {} | {example} |", counts(check));
         }
     }
-    sentences(&mut out, "What was found", &analysis.findings);
-    sentences(&mut out, "What was not resolved", &analysis.not_resolved);
     out.push_str("\n## Numbers\n");
     for section in &analysis.sections {
         let _ = write!(out, "\n### {}\n", safe(&section.title));

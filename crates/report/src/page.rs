@@ -234,7 +234,8 @@ fn reading(analysis: &Analysis) -> String {
          the whole interval lies beyond {tolerance:.0} %, <b>about the same</b> only when it lies within {tolerance:.0} %; \
          everything else is <b>not resolved</b>. Ratios of interleaved repetitions are Hodges-Lehmann estimates of paired log \
          ratios with exact signed-rank intervals; a summary is the geometric mean over cells, whole repetitions being the \
-         replicates. Of many cells judged alone some will look different by chance: trust the summaries first. Throughputs \
+         replicates. Of many cells judged alone some will look different by chance: trust the summaries and the regions first; the intervals \
+         of regions hold for all regions of all tests together (a sign-flip scan at a family-wise error of 5 %). Throughputs \
          are medians. A percentile is that of the typical repetition, or of all together where repetitions are few; its interval counts \
          requests that queue as the fewer independent ones they are worth, and a percentile marked &gt;= has fewer than ten of \
          those beyond it: the truth may be larger."

@@ -57,12 +57,18 @@ const BLUE: &str = "34";
 /// Blanks between columns.
 const GAP: usize = 2;
 
-/// Tables of every section, findings, what was not resolved, and the lights.
+/// The answer and the lights, what was found and what was not, and then the tables behind it.
 pub fn terminal(analysis: &Analysis, style: Style) -> String {
     let mut out = String::new();
     if !analysis.title.is_empty() {
         let _ = writeln!(out, "{}\n", style.paint(BOLD, &safe(&analysis.title)));
     }
+    sentences(&mut out, style, "ANSWER", &analysis.answer);
+    trust(&mut out, style, analysis);
+    sentences(&mut out, style, "CONTRADICTIONS", &analysis.contradictions);
+    sentences(&mut out, style, "FINDINGS", &analysis.findings);
+    sentences(&mut out, style, "NOT RESOLVED", &analysis.not_resolved);
+    not_aligned(&mut out, style, analysis);
     for section in &analysis.sections {
         heading(&mut out, style, &safe(&section.title));
         write_table(&mut out, style, &main_table(analysis, section));
@@ -76,12 +82,8 @@ pub fn terminal(analysis: &Analysis, style: Style) -> String {
         }
         out.push('\n');
     }
-    sentences(&mut out, style, "FINDINGS", &analysis.findings);
-    sentences(&mut out, style, "NOT RESOLVED", &analysis.not_resolved);
     left_out(&mut out, style, analysis);
     self_checks(&mut out, style, analysis);
-    trust(&mut out, style, analysis);
-    sentences(&mut out, style, "ANSWER", &analysis.answer);
     for method in &analysis.methods {
         let line = format!("again: {}", safe(&method.command));
         let _ = writeln!(out, "{}", style.paint(DIM, &line));
@@ -168,6 +170,23 @@ fn sentences(out: &mut String, style: Style, title: &str, sentences: &[Sentence]
 
 /// Lists are cut after this many lines; the other formats have all of them.
 const LISTED: usize = 20;
+
+/// Positions without counterpart, in groups with their reasons.
+fn not_aligned(out: &mut String, style: Style, analysis: &Analysis) {
+    if analysis.unmatched.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "{}", style.paint(BOLD, "NOT ALIGNED"));
+    for unmatched in analysis.unmatched.iter().take(LISTED) {
+        for line in wrap(&safe(&unmatched.words(analysis)), style.limit() - 2, 2) {
+            let _ = writeln!(out, "  {line}");
+        }
+    }
+    if let Some(more @ 1..) = analysis.unmatched.len().checked_sub(LISTED) {
+        let _ = writeln!(out, "  and {more} more (in the other formats)");
+    }
+    out.push('\n');
+}
 
 fn left_out(out: &mut String, style: Style, analysis: &Analysis) {
     if analysis.left_out.is_empty() {

@@ -52,7 +52,7 @@ impl RunSink {
                 Some(_) if std::mem::take(&mut self.resumed) => Ok(()),
                 Some(run) => Err(self.out_of_order(&format!("run {run} has started before"))),
             },
-            RunEvent::TargetReady { target, facts } => {
+            RunEvent::TargetReady { target, facts } | RunEvent::TargetDone { target, facts } => {
                 let run = self.started()?;
                 self.store.set_facts(run, *target, facts)
             }

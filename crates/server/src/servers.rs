@@ -9,8 +9,8 @@ use sharebench_target::Secret;
 use crate::front_end::{FrontEnd, ServeError};
 use crate::read_only::ReadOnlyVolume;
 use crate::{
-    CommitPolicy, NcpServer, NcpServerOptions, NfsServer, NfsServerOptions, SmbServer, SmbServerOptions,
-    Volume,
+    CommitPolicy, NcpEther, NcpEtherServer, NcpServer, NcpServerOptions, NfsServer, NfsServerOptions,
+    SmbServer, SmbServerOptions, Volume,
 };
 
 /// What to serve a volume as.
@@ -24,8 +24,12 @@ pub struct ServeOptions {
     pub ncp: Option<SocketAddr>,
     /// Where to speak NCP on IPX in UDP, if at all.
     pub ncp_ipx: Option<SocketAddr>,
+    /// Where to speak NCP on IPX in the frames of an Ethernet, if at all.
+    pub ncp_ether: Option<NcpEther>,
     /// When NCP packets are signed.
     pub ncp_signatures: Level,
+    /// When IPX packets on an Ethernet have checksums.
+    pub ncp_checksums: Level,
     /// When files that NCP clients commit are on disk.
     pub ncp_commit: CommitPolicy,
     /// Who may log in, and with which password.
@@ -45,7 +49,9 @@ impl Default for ServeOptions {
             nfs: None,
             ncp: None,
             ncp_ipx: None,
+            ncp_ether: None,
             ncp_signatures: Level::IfAsked,
+            ncp_checksums: Level::IfAsked,
             ncp_commit: CommitPolicy::Disk,
             users: Vec::new(),
             read_only: false,
@@ -58,6 +64,8 @@ impl Default for ServeOptions {
 /// Running servers. Dropping them stops them.
 pub struct EmbeddedServers {
     front_ends: Vec<Box<dyn FrontEnd>>,
+    /// It has no address of IP.
+    ether: Option<NcpEtherServer>,
 }
 
 impl EmbeddedServers {
@@ -66,7 +74,7 @@ impl EmbeddedServers {
     /// # Errors
     /// The first front end that does not start; those before it are stopped again.
     pub fn start(volume: &Arc<dyn Volume>, options: &ServeOptions) -> Result<Self, ServeError> {
-        let mut servers = Self { front_ends: Vec::new() };
+        let mut servers = Self { front_ends: Vec::new(), ether: None };
         let volume: Arc<dyn Volume> = if options.read_only {
             Arc::new(ReadOnlyVolume::new(Arc::clone(volume)))
         } else {
@@ -78,7 +86,8 @@ impl EmbeddedServers {
                 users: options.users.clone(),
                 read_only: options.read_only,
                 // What changes over NFS or NCP breaks no lease: SMB clients would serve old bytes.
-                leases: options.nfs.or(options.ncp).or(options.ncp_ipx).is_none(),
+                leases: options.nfs.or(options.ncp).or(options.ncp_ipx).is_none()
+                    && options.ncp_ether.is_none(),
                 ..SmbServerOptions::default()
             };
             servers.front_ends.push(Box::new(SmbServer::start(addr, Arc::clone(&volume), smb)?));
@@ -95,6 +104,7 @@ impl EmbeddedServers {
             volume: options.name.clone(),
             users: options.users.clone(),
             signatures: options.ncp_signatures,
+            checksums: options.ncp_checksums,
             commit: options.ncp_commit,
             ..NcpServerOptions::default()
         };
@@ -102,7 +112,10 @@ impl EmbeddedServers {
             servers.front_ends.push(Box::new(NcpServer::start(addr, Arc::clone(&volume), ncp.clone())?));
         }
         if let Some(addr) = options.ncp_ipx {
-            servers.front_ends.push(Box::new(NcpServer::start_ipx(addr, Arc::clone(&volume), ncp)?));
+            servers.front_ends.push(Box::new(NcpServer::start_ipx(addr, Arc::clone(&volume), ncp.clone())?));
+        }
+        if let Some(ether) = &options.ncp_ether {
+            servers.ether = Some(NcpEtherServer::start(ether, Arc::clone(&volume), ncp)?);
         }
         Ok(servers)
     }
@@ -122,6 +135,7 @@ impl EmbeddedServers {
         for front_end in self.front_ends {
             front_end.stop();
         }
+        drop(self.ether);
     }
 }
 

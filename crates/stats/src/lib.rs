@@ -12,7 +12,9 @@
 //! assert!(typical.interval.is_some());
 //! ```
 
+mod attribution;
 mod bootstrap;
+mod breaks;
 mod capacity;
 mod changes;
 mod clock;
@@ -29,6 +31,7 @@ mod queueing;
 mod ratio;
 mod regions;
 mod repetitions;
+mod shape;
 mod signed_rank;
 mod steady;
 mod stopping;
@@ -36,7 +39,9 @@ mod student;
 mod usl;
 mod winsorise;
 
+pub use attribution::{Attribution, Low, Probes, Refused, attribute};
 pub use bootstrap::{Work, total_work_log_ratio};
+pub use breaks::{Break, break_points};
 pub use capacity::{Capacity, Forecast, Refusal, fit_capacity, forecast};
 pub use changes::change_points;
 pub use clock::{clock_allowance, widen_by_clock};
@@ -52,8 +57,9 @@ pub use order_statistic::{Ranks, median, quantile_ranks, sample_median};
 pub use quantum::{Quantum, TimeRange, clock_quanta};
 pub use queueing::{knee, mean_value_analysis, repairman_throughput};
 pub use ratio::separate_log_ratio;
-pub use regions::{Rectangle, Region, SMALLEST_SWEEPS, Surface, differing_regions};
+pub use regions::{Rectangle, Region, SMALLEST_SWEEPS, Surface, differing_regions, differing_regions_among};
 pub use repetitions::repetitions_needed;
+pub use shape::{Shape, ShapePoint, shapes};
 pub use signed_rank::{
     SMALLEST_SAMPLE_95, attainable_level, hodges_lehmann, signed_rank_p_value, upper_tail,
 };

@@ -18,10 +18,12 @@ const MOST_REGIONS: usize = 5;
 /// Up to so many sweeps every pattern of signs is tried, beyond a draw of this many minus one.
 const ALL_FLIPS_UP_TO: usize = 8;
 const DRAWN_FLIPS: usize = 199;
+/// Most rectangles of one surface: on larger ones their edges lie further apart.
+const MOST_RECTANGLES: usize = 20_000;
 /// Error allowed over all regions together.
 const ERROR: f64 = 0.05;
 /// Differences below this are significant at most, never worth a word: ln 1.02.
-const NEGLIGIBLE: f64 = 0.019_802_627;
+pub(crate) const NEGLIGIBLE: f64 = 0.019_802_627;
 
 /// Log ratios of two systems on a grid of cells, one layer per sweep; cells that do not exist are NaN.
 #[derive(Debug, Clone)]
@@ -43,6 +45,20 @@ pub struct Rectangle {
     pub columns: (usize, usize),
 }
 
+impl Rectangle {
+    /// True when the two have a cell in common.
+    pub fn overlaps(self, other: Self) -> bool {
+        let common = |a: (usize, usize), b: (usize, usize)| a.0 < b.1 && b.0 < a.1;
+        common(self.rows, other.rows) && common(self.columns, other.columns)
+    }
+
+    /// True when all of the other lies inside.
+    pub fn holds(self, other: Self) -> bool {
+        let inside = |a: (usize, usize), b: (usize, usize)| a.0 <= b.0 && b.1 <= a.1;
+        inside(self.rows, other.rows) && inside(self.columns, other.columns)
+    }
+}
+
 /// A region in which the systems differ.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Region {
@@ -52,34 +68,93 @@ pub struct Region {
     pub cells: usize,
     /// Mean log ratio in it, with an interval that holds for all regions at once; `n` counts sweeps.
     pub log_ratio: Estimate,
-    /// Chance that no surface without any difference shows one as large anywhere.
+    /// True when it is part of a region found before, in which the difference is another than in the rest of it.
+    pub refines: bool,
+    /// Chance that no surface without any difference shows one as large anywhere; of a region that refines one,
+    /// that the difference is no other there.
     pub p_value: f64,
-    /// True when the mean differs by less than 2 %: significant, and of no importance.
+    /// True when the mean differs by less than 2 % (from what it refines, if it does): significant, and of no
+    /// importance.
     pub negligible: bool,
 }
 
 /// The regions in which two systems differ, most important first, at a family-wise error of 5 %. Empty when
 /// there is none, and with fewer than six sweeps.
 pub fn differing_regions(surface: &Surface, seed: u64) -> Vec<Region> {
-    let n = surface.sweeps.len();
-    let cells = surface.rows * surface.columns;
-    if n < SMALLEST_SWEEPS || surface.sweeps.iter().any(|sweep| sweep.len() != cells) {
-        return Vec::new();
+    differing_regions_among(std::slice::from_ref(surface), seed).pop().unwrap_or_default()
+}
+
+/// The same over several surfaces that were measured in the same sweeps (one per test): the error of 5 % and
+/// the intervals hold for all their regions together, whatever the surfaces have in common. One list per surface.
+pub fn differing_regions_among(surfaces: &[Surface], seed: u64) -> Vec<Vec<Region>> {
+    let mut found = vec![Vec::new(); surfaces.len()];
+    let n = surfaces.first().map_or(0, |surface| surface.sweeps.len());
+    let whole =
+        |s: &Surface| s.sweeps.len() == n && s.sweeps.iter().all(|sweep| sweep.len() == s.rows * s.columns);
+    if n < SMALLEST_SWEEPS || !surfaces.iter().all(whole) {
+        return found;
     }
-    let exists: Vec<bool> =
-        (0..cells).map(|cell| surface.sweeps.iter().all(|sweep| sweep[cell].is_finite())).collect();
-    let scan = Scan::new(surface, exists);
-    let mut data: Vec<Vec<f64>> = surface.sweeps.clone();
+    let scans: Vec<Scan> = surfaces.iter().map(Scan::new).collect();
+    let mut data: Vec<Vec<Vec<f64>>> = surfaces.iter().map(|surface| surface.sweeps.clone()).collect();
     let flips = flips(n, seed);
-    let mut found = Vec::new();
-    while found.len() < MOST_REGIONS {
-        let Some(region) = scan.most_important(&data, &flips) else { break };
-        for sweep in &mut data {
-            scan.cells(region.place).for_each(|cell| sweep[cell] -= region.log_ratio.value);
+    let largest = |data: &[Vec<Vec<f64>>]| -> Vec<Vec<f64>> {
+        scans.iter().zip(data).map(|(scan, data)| scan.largest(data, &flips)).collect()
+    };
+    let mut maxima = largest(&data);
+    // A region's mean taken off changes nothing here: every cell's mean is.
+    let mut centred = None;
+    for _ in 0..MOST_REGIONS {
+        let joint = joint(&maxima);
+        let mut changed = false;
+        for (at, scan) in scans.iter().enumerate() {
+            let told: Vec<Rectangle> = found[at].iter().map(|region: &Region| region.place).collect();
+            // Beside what was told, or a part of it: anything else could not be told in words.
+            let fits = |place: Rectangle| {
+                told.iter()
+                    .all(|earlier| *earlier != place && (!earlier.overlaps(place) || earlier.holds(place)))
+            };
+            let Some((look, region)) = scan.most_important(&data[at], &joint, fits) else { continue };
+            let (place, cells) = scan.regions[region];
+            // Within a region that was found before, what is left is only how far this part differs from it.
+            let whole = scan.look(&surfaces[at].sweeps, &vec![1.0; n])[region];
+            let centred = centred.get_or_insert_with(|| {
+                let centred: Vec<_> = scans.iter().zip(surfaces).map(|(s, d)| s.centred(&d.sweeps)).collect();
+                self::joint(&largest(&centred))
+            });
+            let reach = centred[quantile_index(centred.len())] * whole.error;
+            let refines = told.iter().any(|earlier| earlier.overlaps(place));
+            found[at].push(Region {
+                place,
+                cells: cells as usize,
+                log_ratio: Estimate {
+                    value: whole.mean,
+                    interval: Some(Interval::new(whole.mean - reach, whole.mean + reach)),
+                    n,
+                },
+                refines,
+                p_value: p_value(&joint, look.statistic()),
+                negligible: look.mean.abs() < NEGLIGIBLE,
+            });
+            for sweep in &mut data[at] {
+                scan.cells(place).for_each(|cell| sweep[cell] -= look.mean);
+            }
+            maxima[at] = scan.largest(&data[at], &flips);
+            changed = true;
         }
-        found.push(region);
+        if !changed {
+            break;
+        }
     }
     found
+}
+
+/// Largest statistic over all surfaces of every pattern of signs, in ascending order.
+fn joint(maxima: &[Vec<f64>]) -> Vec<f64> {
+    let patterns = maxima.first().map_or(0, Vec::len);
+    let over = |pattern: usize| maxima.iter().map(|of| of[pattern]).fold(0.0, f64::max);
+    let mut joint: Vec<f64> = (0..patterns).map(over).collect();
+    joint.sort_unstable_by(f64::total_cmp);
+    joint
 }
 
 /// Signs per sweep; the first pattern flips nothing. The last sweep is never flipped: flipping all changes
@@ -114,11 +189,23 @@ impl Look {
 }
 
 impl Scan {
-    fn new(surface: &Surface, exists: Vec<bool>) -> Self {
-        let spans = |len: usize| (0..len).flat_map(move |from| (from + 1..=len).map(move |to| (from, to)));
+    fn new(surface: &Surface) -> Self {
+        let cells = surface.rows * surface.columns;
+        let exists = |cell: usize| surface.sweeps.iter().all(|sweep| sweep[cell].is_finite());
+        let exists: Vec<bool> = (0..cells).map(exists).collect();
         let mut scan = Self { columns: surface.columns, exists, regions: Vec::new() };
-        for rows in spans(surface.rows) {
-            for columns in spans(surface.columns) {
+        let (mut row_step, mut column_step) = (1, 1);
+        while spans(surface.rows, row_step).len() * spans(surface.columns, column_step).len()
+            > MOST_RECTANGLES
+        {
+            if surface.rows / row_step > surface.columns / column_step {
+                row_step += 1;
+            } else {
+                column_step += 1;
+            }
+        }
+        for rows in spans(surface.rows, row_step) {
+            for columns in spans(surface.columns, column_step) {
                 let place = Rectangle { rows, columns };
                 let cells = scan.cells(place).count();
                 if cells >= SMALLEST_REGION {
@@ -166,6 +253,9 @@ impl Scan {
         }
         let variance = |(sum, squares): (f64, f64)| ((squares - sum * sum / n) / (n - 1.0)).max(0.0);
         let mut variances: Vec<f64> = sums.iter().map(|sum| variance(*sum)).collect();
+        if variances.is_empty() {
+            return Vec::new();
+        }
         // The usual variance of a region keeps those that look quiet by chance from looking significant.
         let (_, usual, _) = variances.select_nth_unstable_by(sums.len() / 2, f64::total_cmp);
         let usual = usual.max(f64::MIN_POSITIVE);
@@ -173,40 +263,31 @@ impl Scan {
         sums.into_iter().map(look).collect()
     }
 
-    /// Largest statistic of every pattern of signs, in ascending order.
+    /// Largest statistic of every pattern of signs, in the order of the patterns.
     fn largest(&self, data: &[Vec<f64>], flips: &[Vec<f64>]) -> Vec<f64> {
         let of =
             |signs: &Vec<f64>| self.look(data, signs).into_iter().map(Look::statistic).fold(0.0, f64::max);
-        let mut largest: Vec<f64> = flips.iter().map(of).collect();
-        largest.sort_unstable_by(f64::total_cmp);
-        largest
+        flips.iter().map(of).collect()
     }
 
     /// Of the regions that differ for sure the one with most to say: a large difference over many cells.
-    fn most_important(&self, data: &[Vec<f64>], flips: &[Vec<f64>]) -> Option<Region> {
-        if self.regions.is_empty() {
-            return None;
-        }
-        let looks = self.look(data, flips.first()?);
-        let largest = self.largest(data, flips);
+    fn most_important(
+        &self,
+        data: &[Vec<f64>],
+        largest: &[f64],
+        fits: impl Fn(Rectangle) -> bool,
+    ) -> Option<(Look, usize)> {
+        let looks = self.look(data, &vec![1.0; data.len()]);
         let critical = largest[quantile_index(largest.len())];
-        let sure = |look: &Look| look.statistic() >= critical && p_value(&largest, look.statistic()) <= ERROR;
+        let sure = |look: &Look| look.statistic() >= critical && p_value(largest, look.statistic()) <= ERROR;
         let importance = |(look, region): &(&Look, &(Rectangle, f64))| look.mean.abs() * region.1.sqrt();
-        let (look, (place, cells)) = looks
+        let (at, (look, _)) = looks
             .iter()
             .zip(&self.regions)
-            .filter(|(look, _)| sure(look))
-            .max_by(|a, b| importance(a).total_cmp(&importance(b)))?;
-        let centred = self.largest(&self.centred(data), flips);
-        let reach = centred[quantile_index(centred.len())] * look.error;
-        let interval = Some(Interval::new(look.mean - reach, look.mean + reach));
-        Some(Region {
-            place: *place,
-            cells: *cells as usize,
-            log_ratio: Estimate { value: look.mean, interval, n: data.len() },
-            p_value: p_value(&largest, look.statistic()),
-            negligible: look.mean.abs() < NEGLIGIBLE,
-        })
+            .enumerate()
+            .filter(|(_, (look, (place, _)))| sure(look) && fits(*place))
+            .max_by(|(_, a), (_, b)| importance(a).total_cmp(&importance(b)))?;
+        Some((*look, at))
     }
 
     /// The data with every cell's mean taken off.
@@ -220,6 +301,14 @@ impl Scan {
         }
         centred
     }
+}
+
+/// Every span of an axis of `len` cells whose ends lie at multiples of `step`, or at the axis's end.
+fn spans(len: usize, step: usize) -> Vec<(usize, usize)> {
+    let ends: Vec<usize> = (0..len).step_by(step).chain([len]).collect();
+    let from =
+        |(at, from): (usize, &usize)| ends[at + 1..].iter().map(move |to| (*from, *to)).collect::<Vec<_>>();
+    ends.iter().enumerate().flat_map(from).collect()
 }
 
 /// Position of the 95th percentile among sorted values.

@@ -33,6 +33,10 @@ pub(crate) fn winsorised(data: &[Vec<f64>], signs: &[f64], exists: &[bool]) -> V
     let floor = if mads.is_empty() { 0.0 } else { middle(&mut mads) / 2.0 };
     for (cell, (centre, mad)) in spreads.into_iter().enumerate().filter(|(cell, _)| exists[*cell]) {
         let reach = HELD_AT * mad.max(floor);
+        // Without any spread there is no saying what lies outside of it.
+        if reach == 0.0 {
+            continue;
+        }
         for sweep in &mut held {
             sweep[cell] = sweep[cell].clamp(centre - reach, centre + reach);
         }

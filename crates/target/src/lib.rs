@@ -3,7 +3,8 @@
 //! A session owns its I/O buffers ("slots"), takes data operations by [`Session::submit`] and gives
 //! replies in whatever order they arrive by [`Session::poll_replies`]; names and attributes go through
 //! [`Session::call`]. One operation is one request on the wire, or its reply says how many.
-//! Sessions never time themselves, read ahead, cache, split, merge or answer without the wire.
+//! Sessions never time themselves, read ahead, cache, split, merge or answer without the wire, but where
+//! [`Target::caches`] says so.
 
 mod faulty;
 mod memory;

@@ -112,6 +112,16 @@ pub trait Target: Send + Sync {
         PolicyTerms::usual_only(wanted)
     }
 
+    /// True when the sessions keep file data themselves, so that an application's bytes need not cross the wire.
+    fn caches(&self) -> bool {
+        false
+    }
+
+    /// What the sessions that have ended counted beside the wire, such as requests sent again: facts of a run at its end.
+    fn counted(&self) -> Facts {
+        Facts::new()
+    }
+
     /// Opens a session on the calling thread's runtime: connects, logs in, mounts, and makes sure that
     /// the URL's directory exists. Must run inside a current-thread tokio runtime (local paths need none).
     fn connect<'a>(

@@ -65,9 +65,9 @@ impl<C: Carrier> Client<C> {
         let Some(options) = self.options.burst.filter(|_| transport != Transport::Tcp && !self.signs) else {
             return Ok(());
         };
+        let packet = self.burst_packet(options.packet);
         let most = options.window + 24;
-        let offer =
-            OfferBurst { id: OWN, max_packet: options.packet, socket: 0, max_send: most, max_receive: most };
+        let offer = OfferBurst { id: OWN, max_packet: packet, socket: 0, max_send: most, max_receive: most };
         let accepted = match self.call(STEP, &offer.into()).await {
             Ok(data) => AcceptedBurst::decode(data).map_err(wire(STEP))?,
             // A server without it.
@@ -76,7 +76,7 @@ impl<C: Carrier> Client<C> {
         };
         let (send, receive) = accepted.limits.unwrap_or((most, most));
         let window = options.window.min(send.min(receive).saturating_sub(24)) as usize;
-        let fragment = fragment_len(accepted.max_packet.min(options.packet), transport);
+        let fragment = fragment_len(accepted.max_packet.min(packet), transport);
         let line = Line { own: OWN, other: accepted.id, fragment, gap: options.gap, sequence: 0 };
         self.burst = Some(Bursts { line, window, next: 0, transfer: None, data: None });
         Ok(())

@@ -25,4 +25,33 @@ pub trait Carrier {
 
     /// The message received last.
     fn message(&self) -> &[u8];
+
+    /// True when packets can have checksums of IPX.
+    fn has_checksums(&self) -> bool {
+        false
+    }
+
+    /// From now on packets have checksums, and those without or with a wrong one are passed over; or not any more.
+    fn use_checksums(&mut self, _on: bool) {}
+
+    /// True when a router is on the way, which may take small packets only.
+    fn is_routed(&self) -> bool {
+        false
+    }
+
+    /// Sends a probe to the socket of the server that sends such back; [`io::ErrorKind::Unsupported`] where there is none.
+    fn poll_send_probe(
+        &mut self,
+        _cx: &mut Context<'_>,
+        _socket: u16,
+        _probe: &[u8],
+        _deadline: Duration,
+    ) -> Poll<io::Result<()>> {
+        Poll::Ready(Err(io::ErrorKind::Unsupported.into()))
+    }
+
+    /// Waits for what may be a probe that came back, as [`Self::poll_receive`] does for messages.
+    fn poll_receive_probe(&mut self, cx: &mut Context<'_>, until: Duration) -> Poll<io::Result<bool>> {
+        self.poll_receive(cx, until)
+    }
 }

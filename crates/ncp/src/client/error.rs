@@ -55,6 +55,12 @@ pub enum ClientError {
         /// What was being done.
         step: &'static str,
     },
+    /// Checksums are required here and not had there, or impossible on this carrier.
+    #[error("{step}: packets would have no checksums")]
+    NotChecked {
+        /// What was being done.
+        step: &'static str,
+    },
     /// An offset that the calls of this server cannot express.
     #[error("{step}: offset {offset} is beyond the 32 bits that this server takes")]
     TooFar {

@@ -9,6 +9,7 @@ use std::time::Duration;
 use super::bursts::Bursts;
 use super::carrier::Carrier;
 use super::options::{Counts, Options};
+use super::probing::Probed;
 use super::{Arrival, ClientError, Conversation};
 use crate::security::signature::Transport;
 use crate::wire::packet::ConnectionStatus;
@@ -28,6 +29,8 @@ pub struct Client<C> {
     pub(super) options: Options,
     pub(super) buffer: u16,
     pub(super) signs: bool,
+    pub(super) checks: bool,
+    pub(super) probed: Probed,
     pub(super) large: bool,
     pub(super) wait: Wait,
     /// Where the reply's data is in the carrier's message.
@@ -73,6 +76,8 @@ impl<C: Carrier> Client<C> {
             options,
             buffer: super::options::LEAST_BUFFER,
             signs: false,
+            checks: false,
+            probed: Probed::No,
             large: false,
             wait,
             reply: 0..0,

@@ -11,8 +11,9 @@ use super::tests::{LOGIN, server_options, volumes};
 use super::*;
 use crate::security::level::Level;
 use crate::security::signature::Transport;
-use crate::server::{Datagrams, MemoryVolume, Peer, Server, World};
+use crate::server::{self, Datagrams, MemoryVolume, Peer, Server, World};
 use crate::wire::Codec;
+use crate::wire::lip::is_probe;
 use crate::wire::packet::{ClientHeader, ServerHeader};
 use crate::wire::server_info::DateAndTime;
 
@@ -53,6 +54,8 @@ pub struct Troubles {
     pub rate: u64,
     /// Replies have one bit flipped on the way, and then come as they were.
     pub forged: bool,
+    /// Longer packets do not pass; 0 without bound.
+    pub longest: usize,
 }
 
 /// A server, and packets under way to and from it by the time they arrive.
@@ -75,21 +78,29 @@ pub struct Link {
     free: [Duration; 2],
     pub sends: Vec<Duration>,
     message: Vec<u8>,
+    /// Checksums as the client has them switched on.
+    pub checks: bool,
+    pub routed: bool,
 }
 
 impl Link {
     pub fn new(signatures: Level, transport: Transport, seed: u64) -> Self {
+        Self::to(server_options(signatures), transport, seed)
+    }
+
+    /// To a server with other options.
+    pub fn to(options: server::Options, transport: Transport, seed: u64) -> Self {
         let clock = Clock::default();
-        let server = Arc::new(Server::new(server_options(signatures), volumes(), clock.clone()));
-        Self::to(server, clock, (PEER, transport), seed)
+        let server = Arc::new(Server::new(options, volumes(), clock.clone()));
+        Self::over(server, clock, (PEER, transport), seed)
     }
 
     /// The link of another client to the same server, at the same time.
     pub fn beside(&self, peer: Peer, seed: u64) -> Self {
-        Self::to(Arc::clone(&self.server), self.clock.clone(), (peer, self.transport), seed)
+        Self::over(Arc::clone(&self.server), self.clock.clone(), (peer, self.transport), seed)
     }
 
-    fn to(
+    fn over(
         server: Arc<Server<MemoryVolume, Clock>>,
         clock: Clock,
         (peer, transport): (Peer, Transport),
@@ -110,6 +121,8 @@ impl Link {
             free: [Duration::ZERO; 2],
             sends: Vec::new(),
             message: Vec::new(),
+            checks: false,
+            routed: false,
         }
     }
 
@@ -123,6 +136,9 @@ impl Link {
     /// Puts a packet under way, which the link may lose or repeat.
     fn send(&mut self, to_server: bool, packet: &[u8], after: Duration) {
         let troubles = self.troubles;
+        if troubles.longest > 0 && packet.len() > troubles.longest {
+            return;
+        }
         let mut copies = u64::from(self.below(100) >= troubles.lost);
         copies += u64::from(self.below(100) < troubles.repeated);
         for _ in 0..copies {
@@ -144,6 +160,9 @@ impl Link {
     fn serve(&mut self, packet: &[u8]) {
         let now = self.clock.now();
         let mut out = Vec::new();
+        if is_probe(packet) {
+            return self.send(false, packet, Duration::ZERO);
+        }
         if self.working.is_some_and(|until| now < until) {
             if let Ok(header) = ClientHeader::decode(packet) {
                 ServerHeader::put(&ServerHeader::busy(&header), &mut out);
@@ -235,6 +254,29 @@ impl Carrier for Link {
 
     fn message(&self) -> &[u8] {
         &self.message
+    }
+
+    fn has_checksums(&self) -> bool {
+        self.transport == Transport::Ipx
+    }
+
+    fn use_checksums(&mut self, on: bool) {
+        self.checks = on;
+    }
+
+    fn is_routed(&self) -> bool {
+        self.routed
+    }
+
+    fn poll_send_probe(
+        &mut self,
+        _: &mut Context<'_>,
+        _: u16,
+        probe: &[u8],
+        _: Duration,
+    ) -> Poll<io::Result<()>> {
+        self.send(true, probe, Duration::ZERO);
+        Poll::Ready(Ok(()))
     }
 }
 

@@ -13,7 +13,11 @@ mod files;
 mod link;
 mod locks;
 mod names;
+#[cfg(test)]
+mod negotiated;
+mod negotiation;
 mod options;
+mod probing;
 mod session;
 #[cfg(test)]
 mod simulated;
@@ -33,4 +37,7 @@ pub use exchange::Client;
 pub use files::File;
 pub use locks::Lock;
 pub use names::{About, Access, Path, Room};
-pub use options::{BurstOptions, Counts, LEAST_BUFFER, Login, MOST_BUFFER, Options};
+pub use options::{
+    BurstOptions, Counts, LEAST_BUFFER, LargePackets, Login, MOST_BUFFER, Negotiation, Options,
+};
+pub use probing::Probed;

@@ -20,10 +20,38 @@ pub struct Options {
     /// When packets are signed. A server has no way to ask before the login: at [`Level::IfAsked`] a login that is
     /// refused for want of signatures is tried again with them.
     pub signatures: Level,
+    /// When packets on IPX have checksums, where their frames let them: agreed upon as signatures are.
+    pub checksums: Level,
     /// Data bytes per call that are proposed, 512 to 61440.
     pub buffer: u16,
+    /// How buffers are agreed upon.
+    pub negotiation: Negotiation,
+    /// Large internet packets, on datagrams.
+    pub large_packets: LargePackets,
     /// Packet burst, if it is wanted: on datagrams that are not signed, where the server has it.
     pub burst: Option<BurstOptions>,
+}
+
+/// How a client agrees upon buffers with its server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
+pub enum Negotiation {
+    /// 0x61, with signatures, checksums and probes; 0x21 where the server does not know it.
+    #[default]
+    Full,
+    /// 0x21 alone, as requesters did before signatures came.
+    BufferOnly,
+}
+
+/// What a client on datagrams does about packets that the path may not take (ncp.md 2.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
+pub enum LargePackets {
+    /// Packets behind a router have 512 bytes of data.
+    #[default]
+    Off,
+    /// The path is probed for the largest packet it takes.
+    Probe,
+    /// What is asked for was found by another connection.
+    Known,
 }
 
 /// How bursts are sent. Nothing of it adapts itself: what is asked for is what is measured.
@@ -49,7 +77,10 @@ impl Default for Options {
             timeout: Duration::from_secs(30),
             retry: Duration::from_millis(600),
             signatures: Level::IfAsked,
+            checksums: Level::Never,
             buffer: MOST_BUFFER,
+            negotiation: Negotiation::Full,
+            large_packets: LargePackets::Off,
             burst: None,
         }
     }

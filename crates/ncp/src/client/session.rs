@@ -3,19 +3,15 @@
 use super::ClientError;
 use super::carrier::Carrier;
 use super::exchange::{Client, wire};
-use super::options::{LEAST_BUFFER, Login, MOST_BUFFER, Options};
+use super::options::{Login, Options};
+use super::probing::Probed;
 use crate::security::level::Level;
 use crate::security::password;
-use crate::security::signature::{Signer, Transport};
+use crate::security::signature::Signer;
 use crate::wire::login::{GetLoginKey, GetObjectId, KeyedLogin, LoginKey, Logout, ObjectId, USER};
-use crate::wire::negotiate::{AcceptedPacketSize, NegotiateBuffer, NegotiatedBuffer, PacketSize, Security};
+use crate::wire::negotiate::Security;
 use crate::wire::server_info::{GetServerInfo, ServerInfo};
 use crate::wire::{Codec, Completion, Pstr};
-
-/// What headers take of a packet on IPX.
-const IPX_HEADERS: u16 = 64;
-/// What a signature adds to a packet.
-const SIGNATURE: u16 = 8;
 
 impl<C: Carrier> Client<C> {
     /// Creates a connection over a carrier that reaches the server, and negotiates.
@@ -24,7 +20,7 @@ impl<C: Carrier> Client<C> {
         client.conversation.create();
         client.begin_wait("create connection");
         client.finish().await?;
-        client.negotiate(options.signatures >= Level::IfPossible).await?;
+        client.negotiate().await?;
         client.large = client.server_info().await?.large_files == 1;
         Ok(client)
     }
@@ -37,6 +33,16 @@ impl<C: Carrier> Client<C> {
     /// True when packets are signed once a user has logged in.
     pub const fn signs(&self) -> bool {
         self.signs
+    }
+
+    /// True when packets have checksums of IPX.
+    pub const fn checks(&self) -> bool {
+        self.checks
+    }
+
+    /// What probing found of the path.
+    pub const fn probed(&self) -> Probed {
+        self.probed
     }
 
     /// True when the server has the calls with 64-bit offsets.
@@ -56,11 +62,14 @@ impl<C: Carrier> Client<C> {
         if self.options.signatures == Level::Always && !self.signs {
             return Err(ClientError::NotSigned { step: STEP });
         }
+        if self.options.checksums == Level::Always && !self.checks {
+            return Err(ClientError::NotChecked { step: STEP });
+        }
         match self.login_once(login).await {
             Err(ClientError::Refused { completion: Completion::SignatureRequired, .. })
                 if self.options.signatures == Level::IfAsked && !self.signs =>
             {
-                self.negotiate(true).await?;
+                self.negotiate_with(Security::SIGNATURE).await?;
                 self.login_once(login).await
             }
             done => done,
@@ -77,31 +86,6 @@ impl<C: Carrier> Client<C> {
             Ok(_) | Err(ClientError::ConnectionLost { .. }) => Ok(()),
             Err(error) => Err(error),
         }
-    }
-
-    /// 0x61, or 0x21 where that is unknown.
-    async fn negotiate(&mut self, signatures: bool) -> Result<(), ClientError> {
-        const STEP: &str = "negotiate";
-        let wanted = self.options.buffer.clamp(LEAST_BUFFER, MOST_BUFFER);
-        let (security, room) = if signatures { (Security::SIGNATURE.0, SIGNATURE) } else { (0, 0) };
-        // On IPX the size is that of a packet with its headers (ncp.md 2.2).
-        let ipx = self.conversation.transport() == Transport::Ipx;
-        let room = room + if ipx { IPX_HEADERS } else { 0 };
-        let proposed = wanted + room;
-        let accepted = match self.call(STEP, &PacketSize { proposed, security }.into()).await {
-            Ok(data) => AcceptedPacketSize::decode(data).map_err(wire(STEP))?,
-            Err(ClientError::Refused { completion: Completion::UnknownFunction, .. }) => {
-                let data = self.call(STEP, &NegotiateBuffer { proposed: wanted }.into()).await?;
-                let accepted = NegotiatedBuffer::decode(data).map_err(wire(STEP))?.accepted;
-                AcceptedPacketSize { accepted, echo_socket: 0, security: 0 }
-            }
-            Err(error) => return Err(error),
-        };
-        // 0 keeps what was proposed.
-        let accepted_size = if accepted.accepted == 0 { proposed } else { accepted.accepted };
-        self.buffer = accepted_size.saturating_sub(room).clamp(LEAST_BUFFER, wanted);
-        self.signs = Security(accepted.security).both(Security(security)).has(Security::SIGNATURE);
-        Ok(())
     }
 
     async fn login_once(&mut self, login: Login<'_>) -> Result<(), ClientError> {

@@ -41,6 +41,9 @@ pub(super) fn server_options(signatures: Level) -> server::Options {
         max_connections: 10,
         users: vec![User::new("bench", 7, "secret")],
         signatures,
+        checksums: Level::IfAsked,
+        echo_socket: 0x400A,
+        max_packet: server::MAX_PACKET,
         clear_passwords: false,
         watchdog: Watchdog::default(),
     }
@@ -125,7 +128,7 @@ pub(super) async fn files_are_written_and_read<C: Carrier>(client: &mut Client<C
 fn files_are_written_and_read_over_tcp_signed_and_unsigned() {
     for (client, server, signed) in [
         (Level::Never, Level::IfPossible, false),
-        (Level::IfAsked, Level::IfPossible, false),
+        (Level::IfAsked, Level::IfPossible, true),
         (Level::IfAsked, Level::Always, true),
         (Level::Always, Level::IfAsked, true),
     ] {

@@ -13,25 +13,56 @@ use crate::wire::server_info::{ConnectionUser, ServerInfo};
 use crate::wire::text::padded;
 use crate::wire::{Codec, Completion};
 
-/// Smallest and largest data of a call that is agreed upon; clients add 8 bytes for a signature
-/// and, on IPX, 64 for headers.
-const BUFFERS: std::ops::RangeInclusive<u16> = 512..=61_440 + 64 + 8;
+/// Largest packet that is agreed upon: the data of a call, to which clients add 8 bytes for a signature and, on IPX, 64
+/// for headers.
+pub const MAX_PACKET: u16 = 61_440 + 64 + 8;
+/// What a packet on IPX has beside data: headers and a signature.
+const OVERHEAD: u16 = 64 + 8;
+/// Smallest data of a call that is agreed upon.
+const LEAST_BUFFER: u16 = 512;
 /// Rights of a user in the bindery: read and write as a logged in user.
 const USER_LEVEL: u8 = 0x11;
 
 /// 0x21.
-pub fn negotiate(connection: &mut Connection, proposed: u16, out: &mut Vec<u8>) {
-    connection.buffer = proposed.clamp(*BUFFERS.start(), *BUFFERS.end());
-    NegotiatedBuffer::put(&NegotiatedBuffer { accepted: connection.buffer }, out);
+pub fn negotiate<V>(shared: &Shared<V>, connection: &mut Connection, proposed: u16, out: &mut Vec<u8>) {
+    let largest = shared.options.max_packet;
+    let accepted = proposed.clamp(LEAST_BUFFER, largest);
+    connection.buffer = accepted.min(largest - OVERHEAD);
+    NegotiatedBuffer::put(&NegotiatedBuffer { accepted }, out);
 }
 
-/// 0x61: signatures come on when the client asks for them and the server's level has them at all.
-pub fn packet_size<V>(shared: &Shared<V>, connection: &mut Connection, size: PacketSize, out: &mut Vec<u8>) {
-    connection.buffer = size.proposed.clamp(*BUFFERS.start(), *BUFFERS.end());
-    let offered = if shared.options.signatures == Level::Never { Security(0) } else { Security::SIGNATURE };
-    connection.security = Security(size.security).both(offered);
-    let (accepted, security) = (connection.buffer, connection.security.0);
-    AcceptedPacketSize::put(&AcceptedPacketSize { accepted, echo_socket: 0, security }, out);
+/// 0x61: signatures and checksums come on when the client asks for them and the level here has them at all. Those that
+/// this server prefers stand in the reply unasked, so that a client which waits to be asked can ask in its turn.
+pub fn packet_size<V>(
+    shared: &Shared<V>,
+    connection: &mut Connection,
+    (size, transport): (PacketSize, Transport),
+    out: &mut Vec<u8>,
+) {
+    let options = &shared.options;
+    let accepted = size.proposed.clamp(LEAST_BUFFER, options.max_packet);
+    connection.buffer = data_of(accepted, transport);
+    let checksums = if transport == Transport::Ipx { options.checksums } else { Level::Never };
+    let levels = [(options.signatures, Security::SIGNATURE), (checksums, Security::CHECKSUM)];
+    let at_least = |least: Level| {
+        let bits = levels.iter().filter(|(level, _)| *level >= least);
+        bits.fold(Security(0), |all, (_, bit)| all.with(*bit))
+    };
+    let asked = Security(size.security);
+    connection.security = asked.both(at_least(Level::IfAsked));
+    let probes = transport != Transport::Tcp && !asked.has(Security::NO_LARGE_PACKETS);
+    let lip = asked.both(Security::NO_LARGE_PACKETS);
+    let security = connection.security.with(at_least(Level::IfPossible)).with(lip).0;
+    let echo_socket = if probes { options.echo_socket } else { 0 };
+    AcceptedPacketSize::put(&AcceptedPacketSize { accepted, echo_socket, security }, out);
+}
+
+/// Data bytes of a reply in a packet of a size, which counts headers on IPX (ncp.md 2.2).
+const fn data_of(packet: u16, transport: Transport) -> u16 {
+    match transport {
+        Transport::Ipx => packet - OVERHEAD,
+        Transport::Tcp | Transport::Udp => packet,
+    }
 }
 
 /// 0x17/0x11.
@@ -84,12 +115,17 @@ pub fn keyed_login<V>(
     if password::response(&key, hash) != login.response {
         return Err(Completion::Failure);
     }
+    let checks = connection.security.has(Security::CHECKSUM);
+    if !checks && transport == Transport::Ipx && shared.options.checksums == Level::Always {
+        return Err(Completion::StationRestriction);
+    }
     let signs = connection.security.has(Security::SIGNATURE);
     if !signs && shared.options.signatures == Level::Always {
         return Err(Completion::SignatureRequired);
     }
     connection.logout();
     connection.user = Some(user);
+    connection.checks = checks;
     // Bursts are not signed.
     connection.burst = connection.burst.take().filter(|_| !signs);
     connection.signer = signs.then(|| Signer::new(hash, &key, transport));

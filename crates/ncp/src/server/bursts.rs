@@ -82,14 +82,14 @@ pub struct Burst {
 /// 0x65: bursts are for datagrams that are not signed.
 pub fn offer(
     connection: &mut Connection,
-    transport: Transport,
+    (transport, largest): (Transport, u32),
     offer: OfferBurst,
     out: &mut Vec<u8>,
 ) -> VolumeResult<()> {
     if transport == Transport::Tcp || connection.signer.is_some() {
         return Err(Completion::UnknownFunction);
     }
-    let max_packet = offer.max_packet.clamp(256, MOST_PACKET);
+    let max_packet = offer.max_packet.clamp(256, MOST_PACKET.min(largest));
     // No client is offered the number of another.
     let own = 0x0100_0000 | u32::from(connection.number);
     let fragment = fragment_len(max_packet, transport);

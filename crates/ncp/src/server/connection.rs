@@ -73,6 +73,8 @@ pub struct Connection {
     pub user: Option<usize>,
     /// Packet burst, when it was agreed upon.
     pub burst: Option<Burst>,
+    /// Packets must have checksums.
+    pub checks: bool,
     /// The client has ended it.
     pub ended: bool,
     /// Signs and checks packets, from the request behind the login on.
@@ -111,6 +113,7 @@ impl Connection {
             key: None,
             user: None,
             burst: None,
+            checks: false,
             ended: false,
             signer: None,
             wait: None,

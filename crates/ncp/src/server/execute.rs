@@ -41,9 +41,14 @@ pub fn execute<V: Volume>(
     out: &mut Vec<u8>,
 ) -> VolumeResult<()> {
     match request {
-        Request::NegotiateBuffer(call) => account::negotiate(connection, call.proposed, out),
-        Request::PacketSize(call) => account::packet_size(shared, connection, *call, out),
-        Request::OfferBurst(call) => return bursts::offer(connection, context.transport, *call, out),
+        Request::NegotiateBuffer(call) => account::negotiate(shared, connection, call.proposed, out),
+        Request::PacketSize(call) => {
+            account::packet_size(shared, connection, (*call, context.transport), out);
+        }
+        Request::OfferBurst(call) => {
+            let largest = u32::from(shared.options.max_packet);
+            return bursts::offer(connection, (context.transport, largest), *call, out);
+        }
         Request::GetServerInfo(_) => account::server_info(shared, lock(context.table).len(), out),
         Request::GetDateAndTime(_) => DateAndTime::put(&context.world.date_and_time(), out),
         Request::GetLoginKey(_) => account::login_key(connection, context.world, out),

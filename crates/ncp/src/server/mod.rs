@@ -29,6 +29,7 @@ mod trees;
 pub mod volume;
 mod volumes;
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use connection::Connection;
@@ -38,6 +39,7 @@ use packet::Packet;
 use table::Table;
 use volume::{Volume, VolumeResult};
 
+pub use account::MAX_PACKET;
 pub use bursts::{Collected, Datagrams};
 pub use memory::MemoryVolume;
 pub use options::{Options, Peer, User, Watchdog, World};
@@ -141,6 +143,7 @@ impl<V: Volume, W: World> Server<V, W> {
             _ if packet.header.connection != connection.number => stranger(&packet, out),
             kind => {
                 self.known(&mut connection, &packet, out);
+                known.checks.store(connection.checks, Ordering::Relaxed);
                 if kind == ClientKind::Destroy && connection.ended {
                     drop(connection);
                     self.disconnect(peer);
@@ -171,6 +174,11 @@ impl<V: Volume, W: World> Server<V, W> {
         if let Some(known) = lock(&self.table).get(peer) {
             known.heard(self.world.now());
         }
+    }
+
+    /// True when the packets of a client must have checksums of IPX: others are to be passed over.
+    pub fn checks(&self, peer: Peer) -> bool {
+        lock(&self.table).get(peer).is_some_and(|known| known.checks.load(Ordering::Relaxed))
     }
 
     fn unknown(&self, peer: Peer, transport: Transport, message: &[u8], out: &mut Vec<u8>) {

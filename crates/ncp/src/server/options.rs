@@ -73,6 +73,12 @@ pub struct Options {
     pub users: Vec<User>,
     /// When packets are signed.
     pub signatures: Level,
+    /// When packets on IPX have checksums; never where their frames have none.
+    pub checksums: Level,
+    /// The socket, or port, that sends probes of the path back; 0 without one.
+    pub echo_socket: u16,
+    /// Bytes of the largest packet that is agreed upon, as 0x61 and 0x65 count them.
+    pub max_packet: u16,
     /// True to let users log in with a password that travels as it is.
     pub clear_passwords: bool,
     /// How clients that are gone are found.

@@ -1,7 +1,7 @@
 //! The connections of a server by client and by number, and how long each has been silent.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -20,6 +20,8 @@ pub struct Known {
     heard_ms: AtomicU64,
     /// Questions of the watchdog since then.
     asked: AtomicU64,
+    /// Packets must have checksums.
+    pub checks: AtomicBool,
 }
 
 impl Known {
@@ -72,6 +74,7 @@ impl Table {
             transport,
             heard_ms: AtomicU64::new(0),
             asked: AtomicU64::new(0),
+            checks: AtomicBool::new(false),
         };
         known.heard(now);
         self.numbers.insert(number);

@@ -33,7 +33,10 @@ pub(super) fn options() -> Options {
         version: (3, 11),
         max_connections: 2,
         users: vec![User::new("bench", 0x0001_0002, "benchpw")],
-        signatures: Level::IfPossible,
+        signatures: Level::IfAsked,
+        checksums: Level::Never,
+        echo_socket: 0,
+        max_packet: MAX_PACKET,
         clear_passwords: false,
         watchdog: Watchdog::default(),
     }
@@ -59,6 +62,16 @@ pub(super) fn login(server: &Server<MemoryVolume, Still>, security: &str) {
     assert_eq!(id[..14], hex("3333030101000000 00010002 0001")[..]);
     let login = ask(server, 1, "222204010100170011187038ac5f8bcc23d200010542454e4348");
     assert_eq!(login, hex("3333040101000000"));
+}
+
+/// ncp.md 5.2: from the description alone. A server at level 2 signs for a client at level 1, which must hear of it.
+#[test]
+fn what_the_server_prefers_stands_in_its_reply_and_comes_on_when_asked_for() {
+    let preferring = Options { signatures: Level::IfPossible, ..options() };
+    let server = Server::new(preferring, vec![(b"SYS".to_vec(), MemoryVolume::new(1 << 20))], Still);
+    assert_eq!(ask(&server, 1, "111101ff01ff00"), hex("3333010101000000"));
+    assert_eq!(ask(&server, 1, "2222010101006104 0880"), hex("3333010101000000 0408 0000 82"));
+    assert_eq!(ask(&server, 1, "2222020101006104 0882"), hex("3333020101000000 0408 0000 82"));
 }
 
 /// libncp-client-udp-tcp-unsigned.pcap: its requests, and the replies it was content with.

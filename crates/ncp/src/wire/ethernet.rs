@@ -36,6 +36,26 @@ impl Framing {
         }
     }
 
+    /// The framing of a name, as requesters and servers call it.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|framing| framing.name() == name)
+    }
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::EthernetII => "ii",
+            Self::Raw8023 => "raw",
+            Self::Llc8022 => "802.2",
+            Self::Snap => "snap",
+        }
+    }
+
+    /// True when its packets can have a checksum.
+    pub const fn has_checksums(self) -> bool {
+        !matches!(self, Self::Raw8023)
+    }
+
     /// The longest IPX packet a frame holds.
     pub const fn max_packet(self) -> usize {
         MAX_LENGTH as usize - self.prefix().len()
@@ -130,6 +150,8 @@ mod tests {
     #[test]
     fn the_longest_packet_depends_on_the_framing() {
         assert_eq!(Framing::ALL.map(Framing::max_packet), [1500, 1500, 1497, 1492]);
+        assert_eq!(Framing::ALL.map(|framing| Framing::from_name(framing.name())), Framing::ALL.map(Some));
+        assert_eq!(Framing::ALL.map(Framing::has_checksums), [true, false, true, true]);
         assert_eq!(frame(Framing::Snap, &[0; 1492]).len(), 1514);
         let too_long =
             Frame { framing: Framing::Snap, destination: [0; 6], source: [0; 6], packet: &[0; 1493] };

@@ -24,6 +24,12 @@ impl Security {
         self.0 & other.0 == other.0
     }
 
+    /// These and those of another.
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
     /// What both sides have.
     #[must_use]
     pub const fn both(self, other: Self) -> Self {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use sharebench_ncp::security::level::Level;
 use sharebench_ncp::security::signature::Transport;
-use sharebench_ncp::server::{MemoryVolume, Options, Peer, Server, User, Watchdog, World};
+use sharebench_ncp::server::{MAX_PACKET, MemoryVolume, Options, Peer, Server, User, Watchdog, World};
 use sharebench_ncp::wire::server_info::DateAndTime;
 use sharebench_ncp::wire::tcp::REQUEST_HEADER_LEN;
 use sharebench_ncp::wire::text::padded;
@@ -35,6 +35,9 @@ fn server(signatures: Level) -> Server<MemoryVolume, Still> {
         max_connections: 100,
         users: vec![User::new("BENCH", 0x0001_0002, "BENCHPW")],
         signatures,
+        checksums: Level::Never,
+        echo_socket: 0,
+        max_packet: MAX_PACKET,
         clear_passwords: false,
         watchdog: Watchdog::default(),
     };

@@ -17,15 +17,15 @@ fn replay(name: &str, least: usize, run: fn(&[u8])) {
 
 #[test]
 fn packets_of_every_kind() {
-    replay("wire", 1, wire::run);
+    replay("wire", 100, wire::run);
 }
 
 #[test]
 fn packets_to_the_server() {
-    replay("server", 1, server::run);
+    replay("server", 100, server::run);
 }
 
 #[test]
 fn replies_to_the_client() {
-    replay("client", 1, client::run);
+    replay("client", 100, client::run);
 }

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use sharebench_ncp::security::level::Level;
 use sharebench_ncp::security::signature::Transport;
-use sharebench_ncp::server::{Datagrams, MemoryVolume, Options, Peer, Server, User, Watchdog, World};
+use sharebench_ncp::server::{
+    Datagrams, MAX_PACKET, MemoryVolume, Options, Peer, Server, User, Watchdog, World,
+};
 use sharebench_ncp::wire::server_info::DateAndTime;
 use sharebench_ncp::wire::tcp::{REPLY_HEADER_LEN, request_header};
 use sharebench_ncp::wire::text::padded;
@@ -101,6 +103,9 @@ pub fn run(input: &[u8]) {
         max_connections: 3,
         users: vec![User::new("BENCH", 0x0001_0002, "BENCHPW")],
         signatures: Level::Never,
+        checksums: Level::IfAsked,
+        echo_socket: 0x400A,
+        max_packet: MAX_PACKET,
         clear_passwords: false,
         watchdog: Watchdog::default(),
     };

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use sharebench_ncp::security::signature::Transport;
 use sharebench_ncp::server::{Collected, Datagrams, Peer};
+use sharebench_ncp::wire::lip::is_probe;
 use sharebench_ncp::wire::tcp::MAX_MESSAGE;
 use sharebench_ncp::wire::watchdog::IpWatchdog;
 use tokio::sync::Semaphore;
@@ -84,6 +85,19 @@ pub(super) async fn serve(socket: UdpSocket, state: Arc<State>) -> io::Result<()
                 Err(_) => {}
             }
         });
+    }
+}
+
+/// Sends probes of the path back, for as long as its runtime lives.
+pub(super) async fn echo(socket: UdpSocket) -> io::Result<()> {
+    let socket = tokio::net::UdpSocket::from_std(socket)?;
+    let mut input = vec![0; MAX_MESSAGE];
+    loop {
+        match socket.recv_from(&mut input).await {
+            Ok((len, client)) if is_probe(&input[..len]) => send(&socket, &input[..len], client).await,
+            Ok(_) => {}
+            Err(error) => tracing::debug!(%error, "NCP probe"),
+        }
     }
 }
 

@@ -1,134 +1,218 @@
-//! All connections over IPX in UDP: one socket, whose datagrams are IPX packets (RFC 1234 and `DOSBox`'s ipxnet).
+//! All connections over IPX: one socket whose datagrams or frames are IPX packets.
 
 use std::collections::HashMap;
 use std::io;
-use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
+use std::time::Duration;
 
 use sharebench_ncp::security::signature::Transport;
 use sharebench_ncp::server::{Collected, Datagrams, Peer};
-use sharebench_ncp::wire::ipx::{Address, HEADER_LEN, IpxPacket, packet_type, socket};
+use sharebench_ncp::wire::Codec;
+use sharebench_ncp::wire::ipx::{
+    Address, HEADER_LEN, IpxPacket, NO_CHECKSUM, is_intact, packet_type, socket,
+};
 use sharebench_ncp::wire::ipx_udp::is_registration;
+use sharebench_ncp::wire::lip::is_probe;
+use sharebench_ncp::wire::packet::{ClientHeader, ClientKind};
 use sharebench_ncp::wire::tcp::MAX_MESSAGE;
 use sharebench_ncp::wire::watchdog::Notice;
-
 use tokio::sync::Semaphore;
 
 use crate::ncp::State;
 use crate::ncp::datagrams::{MAX_WAITING, WATCH};
+use crate::ncp::ipx_link::{Hop, Link};
+use crate::ncp::services::{EVERY, Services};
 
 /// The internal network of the server, by which its clients know it.
-const NETWORK: u32 = 0x5348_5242;
-
+pub(super) const NETWORK: u32 = 0x5348_5242;
+/// The socket that sends probes of the path back.
+pub(super) const ECHO: u16 = 0x400A;
 /// The socket that clients register by (ncp.md 1.9).
 const REGISTRATION: u16 = 2;
+/// Pause after a socket failed, which it may do as long as its interface is down.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// A client: its address, where its packets come from, and whether they have checksums.
+#[derive(Debug, Clone, Copy)]
+struct Client {
+    station: Address,
+    hop: Hop,
+    checks: bool,
+}
+
+/// What serves packets.
+struct Port {
+    link: Link,
+    state: Arc<State>,
+    /// How clients find the server, where they can look for it.
+    services: Option<Services>,
+    waiting: Arc<Semaphore>,
+}
 
 /// Serves for as long as its runtime lives.
-pub(super) async fn serve(udp: UdpSocket, state: Arc<State>) -> io::Result<()> {
-    let udp = Arc::new(tokio::net::UdpSocket::from_std(udp)?);
+pub(super) async fn serve(link: Link, state: Arc<State>, services: Option<Services>) -> io::Result<()> {
     let waiting = Arc::new(Semaphore::new(MAX_WAITING));
+    let port = Arc::new(Port { link, state, services, waiting });
     let mut input = vec![0; MAX_MESSAGE];
-    let mut watch = tokio::time::interval(WATCH);
+    let (mut watch, mut tell) = (tokio::time::interval(WATCH), tokio::time::interval(EVERY));
     // Where the clients of connections are; as many as there can be connections.
-    let mut routes: HashMap<Address, SocketAddr> = HashMap::new();
+    let mut routes: HashMap<Address, Hop> = HashMap::new();
     loop {
-        let (len, client) = tokio::select! {
-            received = udp.recv_from(&mut input) => match received {
-                Ok(received) => received,
+        tokio::select! {
+            received = port.link.receive(&mut input) => match received {
+                Ok((at, hop)) => port.take(&input[at], hop, &mut routes).await,
                 Err(error) => {
-                    tracing::debug!(%error, "IPX datagram");
-                    continue;
+                    tracing::debug!(%error, "IPX packet");
+                    tokio::time::sleep(PAUSE).await;
                 }
             },
-            _ = watch.tick() => {
-                for (peer, connection) in state.server.watch() {
-                    if let Peer::Ipx(station) = peer
-                        && let Some(client) = routes.get(&station)
-                    {
-                        // The watchdog of a client listens one socket above its own (ncp.md 1.7).
-                        let watchdog = Address { socket: station.socket.wrapping_add(1), ..station };
-                        send(&udp, &Notice::Watchdog.packet(connection), watchdog, *client).await;
-                    }
+            _ = watch.tick() => port.watch(&routes).await,
+            _ = tell.tick() => if let Some(services) = &port.services {
+                for packet in services.announcements(true) {
+                    port.link.send(&packet, Hop::Ether(Address::BROADCAST)).await;
                 }
-                continue;
+            },
+        }
+    }
+}
+
+impl Port {
+    /// Takes a packet, which may have padding behind it.
+    async fn take(self: &Arc<Self>, bytes: &[u8], hop: Hop, routes: &mut HashMap<Address, Hop>) {
+        let Ok(packet) = IpxPacket::decode(bytes) else { return };
+        let (source, to) = (packet.header.source, packet.header.destination);
+        if !is_intact(&bytes[..usize::from(packet.header.length)]) {
+            return;
+        }
+        let client = Client { station: source, hop, checks: packet.header.checksum != NO_CHECKSUM };
+        if let Some(services) = &self.services {
+            if let Some(answer) = services.answer(&packet) {
+                return self.link.send(&answer, hop).await;
             }
-        };
-        let Ok(packet) = IpxPacket::decode(&input[..len]) else { continue };
-        let source = packet.header.source;
-        if is_registration(&packet) {
-            send(&udp, &[], assigned(client), client).await;
-        } else if let Some((_, Notice::Alive)) = Notice::decode(packet.payload) {
-            state.server.heard(Peer::Ipx(Address { socket: source.socket.wrapping_sub(1), ..source }));
-        } else if packet.header.destination.socket == socket::NCP {
-            if routes.len() < state.max_connections || routes.contains_key(&source) {
-                routes.insert(source, client);
+            if !services.is_own(to) {
+                return;
+            }
+        } else if is_registration(&packet) {
+            return self.register(hop).await;
+        }
+        if let Some((_, Notice::Alive)) = Notice::decode(packet.payload) {
+            let station = Address { socket: source.socket.wrapping_sub(1), ..source };
+            self.state.server.heard(Peer::Ipx(station));
+        } else if to.socket == ECHO && is_probe(packet.payload) {
+            self.send(packet_type::NCP, ECHO, packet.payload, client).await;
+        } else if to.socket == socket::NCP {
+            let kind = ClientHeader::decode(packet.payload).map(|header| header.kind);
+            let begins = kind == Ok(ClientKind::Create);
+            if !client.checks && !begins && self.state.server.checks(Peer::Ipx(source)) {
+                return;
+            }
+            if routes.len() < self.state.max_connections || routes.contains_key(&source) {
+                routes.insert(source, hop);
             } else {
                 // Filled by stations without connections: those that have some are learned again.
                 routes.clear();
             }
-            let (state, udp, call) = (Arc::clone(&state), Arc::clone(&udp), packet.payload.to_vec());
-            answer(state, udp, call, (source, client), Arc::clone(&waiting)).await;
+            self.answer(packet.payload.to_vec(), client).await;
         }
     }
-}
 
-/// Answers a call, off this thread where the volume may keep it waiting.
-async fn answer(
-    state: Arc<State>,
-    udp: Arc<tokio::net::UdpSocket>,
-    call: Vec<u8>,
-    (station, client): (Address, SocketAddr),
-    waiting: Arc<Semaphore>,
-) {
-    let (blocks, peer) = (state.blocks, Peer::Ipx(station));
-    let mut out = Datagrams::new();
-    if blocks {
-        // Parts of bursts in the order they come.
-        let left = state.server.collect(peer, &call, &mut out);
-        if left != Collected::Answered {
-            let working = Arc::clone(&state);
-            let answer = move || working.work(left, peer, Transport::Ipx, &call);
-            return work(answer, state, udp, (station, client), waiting);
-        }
-    } else {
-        state.server.receive_datagram(peer, Transport::Ipx, &call, &mut out);
-        if out.is_empty() && state.server.waiting() > 0 {
-            tokio::spawn(async move { send_waited(&state, &udp, station, client).await });
-            return;
-        }
-        if out.gap.is_zero() {
-            return send_all(&udp, &out, station, client).await;
+    /// Asks clients that have been silent.
+    async fn watch(&self, routes: &HashMap<Address, Hop>) {
+        for (peer, connection) in self.state.server.watch() {
+            if let Peer::Ipx(station) = peer
+                && let Some(hop) = routes.get(&station)
+            {
+                // The watchdog of a client listens one socket above its own (ncp.md 1.7).
+                let station = Address { socket: station.socket.wrapping_add(1), ..station };
+                let client = Client { station, hop: *hop, checks: self.state.server.checks(peer) };
+                self.send(packet_type::NCP, socket::NCP, &Notice::Watchdog.packet(connection), client).await;
+            }
         }
     }
-    tokio::spawn(async move { send_all(&udp, &out, station, client).await });
-}
 
-/// Answers where waiting for the volume holds up nobody else.
-fn work(
-    answer: impl FnOnce() -> Datagrams + Send + 'static,
-    state: Arc<State>,
-    udp: Arc<tokio::net::UdpSocket>,
-    (station, client): (Address, SocketAddr),
-    waiting: Arc<Semaphore>,
-) {
-    // The clients of what is too much ask again.
-    let Ok(permit) = waiting.try_acquire_owned() else { return };
-    tokio::spawn(async move {
-        let answered = tokio::task::spawn_blocking(answer).await;
-        drop(permit);
-        match answered {
-            Ok(out) if out.is_empty() => send_waited(&state, &udp, station, client).await,
-            Ok(out) => send_all(&udp, &out, station, client).await,
-            Err(_) => {}
+    /// Gives a client on UDP its node.
+    async fn register(&self, hop: Hop) {
+        if let Hop::Udp(client) = hop {
+            let client = Client { station: assigned(client), hop, checks: false };
+            // The answer to a registration is no packet of NCP.
+            self.send(packet_type::UNKNOWN, REGISTRATION, &[], client).await;
         }
-    });
-}
+    }
 
-/// Sends the answer to a request that waits for a lock, when it is there.
-async fn send_waited(state: &State, udp: &tokio::net::UdpSocket, station: Address, client: SocketAddr) {
-    let answer = state.waited_alone(Peer::Ipx(station)).await;
-    if !answer.is_empty() {
-        send(udp, &answer, station, client).await;
+    /// Answers a call, off this thread where the volume may keep it waiting.
+    async fn answer(self: &Arc<Self>, call: Vec<u8>, client: Client) {
+        let (state, peer) = (&self.state, Peer::Ipx(client.station));
+        let mut out = Datagrams::new();
+        if state.blocks {
+            // Parts of bursts in the order they come.
+            let left = state.server.collect(peer, &call, &mut out);
+            if left != Collected::Answered {
+                return self.work(left, call, client);
+            }
+        } else {
+            state.server.receive_datagram(peer, Transport::Ipx, &call, &mut out);
+            if out.is_empty() && state.server.waiting() > 0 {
+                let port = Arc::clone(self);
+                tokio::spawn(async move { port.send_waited(client).await });
+                return;
+            }
+            if out.gap.is_zero() {
+                return self.send_all(&out, client).await;
+            }
+        }
+        let port = Arc::clone(self);
+        tokio::spawn(async move { port.send_all(&out, client).await });
+    }
+
+    /// Answers where waiting for the volume holds up nobody else.
+    fn work(self: &Arc<Self>, left: Collected, call: Vec<u8>, client: Client) {
+        // The clients of what is too much ask again.
+        let Ok(permit) = Arc::clone(&self.waiting).try_acquire_owned() else { return };
+        let port = Arc::clone(self);
+        tokio::spawn(async move {
+            let (state, peer) = (Arc::clone(&port.state), Peer::Ipx(client.station));
+            let work = move || state.work(left, peer, Transport::Ipx, &call);
+            let answered = tokio::task::spawn_blocking(work).await;
+            drop(permit);
+            match answered {
+                Ok(out) if out.is_empty() => port.send_waited(client).await,
+                Ok(out) => port.send_all(&out, client).await,
+                Err(_) => {}
+            }
+        });
+    }
+
+    /// Sends the answer to a request that waits for a lock, when it is there.
+    async fn send_waited(&self, client: Client) {
+        let answer = self.state.waited_alone(Peer::Ipx(client.station)).await;
+        if !answer.is_empty() {
+            self.send(packet_type::NCP, socket::NCP, &answer, client).await;
+        }
+    }
+
+    async fn send_all(&self, out: &Datagrams, client: Client) {
+        for (number, datagram) in out.iter().enumerate() {
+            if number > 0 && !out.gap.is_zero() {
+                tokio::time::sleep(out.gap).await;
+            }
+            self.send(packet_type::NCP, socket::NCP, datagram, client).await;
+        }
+    }
+
+    /// Sends a packet from a socket of the server, with a checksum to those that send one.
+    async fn send(&self, kind: u8, from: u16, payload: &[u8], client: Client) {
+        let source = Address { socket: from, ..Address::of_server(NETWORK) };
+        let station =
+            self.services.as_ref().map_or(client.station, |services| services.on_segment(client.station));
+        let Ok(packet) = IpxPacket::new(kind, source, station, payload) else { return };
+        let mut out = Vec::with_capacity(payload.len() + HEADER_LEN);
+        if client.checks && self.link.has_checksums() {
+            packet.put_checked(&mut out);
+        } else {
+            packet.put(&mut out);
+        }
+        self.link.send(&out, client.hop).await;
     }
 }
 
@@ -147,29 +231,4 @@ fn assigned(client: SocketAddr) -> Address {
         }
     };
     Address { network: 0, node, socket: REGISTRATION }
-}
-
-async fn send_all(udp: &tokio::net::UdpSocket, out: &Datagrams, station: Address, client: SocketAddr) {
-    for (number, datagram) in out.iter().enumerate() {
-        if number > 0 && !out.gap.is_zero() {
-            tokio::time::sleep(out.gap).await;
-        }
-        send(udp, datagram, station, client).await;
-    }
-}
-
-/// Sends an IPX packet to a station; whether it arrives is the protocol's business.
-async fn send(udp: &tokio::net::UdpSocket, payload: &[u8], station: Address, client: SocketAddr) {
-    let server = Address::of_server(NETWORK);
-    let (kind, source) = match station.socket {
-        // The answer to a registration is no packet of NCP.
-        REGISTRATION => (packet_type::UNKNOWN, Address { socket: REGISTRATION, ..server }),
-        _ => (packet_type::NCP, server),
-    };
-    let Ok(packet) = IpxPacket::new(kind, source, station, payload) else { return };
-    let mut out = Vec::with_capacity(payload.len() + HEADER_LEN);
-    packet.put(&mut out);
-    if let Err(error) = udp.send_to(&out, client).await {
-        tracing::debug!(%error, %client, "IPX datagram not sent");
-    }
 }

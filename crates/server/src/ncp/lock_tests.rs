@@ -1,10 +1,15 @@
 //! Locks and share modes of clients of the front end: over every transport, over volumes that block and that do not.
 
+use std::task::{Context, Poll};
 use std::time::Duration;
 
-use sharebench_ncp::client::{Access, Carrier, Client, File, Lock, Options, TcpCarrier, block_on};
+use sharebench_ncp::client::{
+    Access, Carrier, Client, File, Lock, Options, TcpCarrier, UdpCarrier, block_on,
+};
 use sharebench_ncp::security::level::Level;
+use sharebench_ncp::security::signature::Transport;
 use sharebench_ncp::wire::file::{OpenFile, OpenedFile};
+use sharebench_ncp::wire::ipx::{Address, IpxPacket, packet_type};
 use sharebench_ncp::wire::lock::{LockRecord, flag};
 use sharebench_ncp::wire::{Codec, Completion, Pstr};
 
@@ -14,6 +19,62 @@ use crate::{DeviceOptions, DeviceVolume, DirectoryOptions, DirectoryVolume, Serv
 
 const RANGE: (u64, u64) = (1 << 33, 100);
 const LONG: Duration = Duration::from_secs(60);
+
+/// IPX in UDP: each datagram is one packet.
+struct IpxCarrier {
+    udp: UdpCarrier,
+    own: Address,
+    packet: Vec<u8>,
+}
+
+impl Carrier for IpxCarrier {
+    fn transport(&self) -> Transport {
+        Transport::Ipx
+    }
+
+    fn now(&self) -> Duration {
+        self.udp.now()
+    }
+
+    fn poll_send(&mut self, cx: &mut Context<'_>, message: &[u8], until: Duration) -> Poll<io::Result<()>> {
+        self.packet.clear();
+        let to = Address::of_server(0x5348_5242);
+        IpxPacket::new(packet_type::NCP, self.own, to, message).unwrap().put(&mut self.packet);
+        self.udp.poll_send(cx, &self.packet, until)
+    }
+
+    fn poll_receive(&mut self, cx: &mut Context<'_>, until: Duration) -> Poll<io::Result<bool>> {
+        self.udp.poll_receive(cx, until)
+    }
+
+    fn message(&self) -> &[u8] {
+        IpxPacket::decode(self.udp.message()).map_or(&[], |packet| packet.payload)
+    }
+}
+
+async fn ipx(server: &NcpServer, last: u8) -> Client<IpxCarrier> {
+    let udp = UdpCarrier::connect(server.addr(), LONG).unwrap();
+    let own = Address { network: 0, node: [2, 0, 0, 0, 0, last], socket: 0x4010 };
+    let carrier = IpxCarrier { udp, own, packet: Vec::new() };
+    Client::connect(carrier, Options { buffer: 1024, ..Options::default() }).await.unwrap()
+}
+
+#[test]
+fn a_wait_for_a_lock_ends_over_ipx_as_well() {
+    let service = ServiceTime::Fixed(Duration::from_micros(10));
+    let blocking = DeviceVolume::new(memory(), DeviceOptions { service, ..DeviceOptions::default() });
+    let volumes: [Arc<dyn Volume>; 2] = [Arc::new(memory()), Arc::new(blocking)];
+    for volume in volumes {
+        let server = NcpServer::start_ipx("127.0.0.1:0".parse().unwrap(), volume, options()).unwrap();
+        block_on(async {
+            let mut first = ipx(&server, 1).await;
+            first.login(LOGIN).await.unwrap();
+            first.open(&path(&["SHARE", "FILE"]), Access::CreateNew, false).await.unwrap();
+            first.disconnect().await.unwrap();
+            contend(ipx(&server, 2).await, ipx(&server, 3).await, &server).await;
+        });
+    }
+}
 
 async fn opened<C: Carrier>(client: &mut Client<C>, name: &str) -> File {
     client.login(LOGIN).await.unwrap();
@@ -37,7 +98,7 @@ async fn contend<C: Carrier + Send + 'static, D: Carrier>(
             (got, waiter)
         })
     });
-    while server.state.server.waiting() == 0 {
+    while server.running.state.server.waiting() == 0 {
         holder.size(held).await.unwrap();
     }
     holder.write(held, RANGE.0, b"own").await.unwrap();
@@ -52,7 +113,7 @@ async fn contend<C: Carrier + Send + 'static, D: Carrier>(
     assert_eq!(holder.read(again, RANGE.0, &mut back).await.unwrap(), 4);
     assert_eq!(&back, b"mine");
     holder.disconnect().await.unwrap();
-    assert_eq!((server.connections(), server.state.server.waiting()), (0, 0));
+    assert_eq!((server.connections(), server.running.state.server.waiting()), (0, 0));
 }
 
 async fn opened_again<C: Carrier>(client: &mut Client<C>) -> File {
@@ -105,7 +166,7 @@ fn a_wait_ends_with_its_client_and_a_holder_that_breaks_off_leaves_nothing_locke
         while server.connections() > 1 {
             holder.size(held).await.unwrap();
         }
-        assert_eq!(server.state.server.waiting(), 0);
+        assert_eq!(server.running.state.server.waiting(), 0);
         drop(holder);
         let mut next = tcp(server.addr(), Level::Never).await;
         let file = opened(&mut next, "FILE").await;

@@ -3,10 +3,14 @@
 #[cfg(test)]
 mod attribute_tests;
 mod datagrams;
+mod ether;
 mod ipx;
+mod ipx_link;
 #[cfg(test)]
 mod lock_tests;
 mod options;
+mod running;
+mod services;
 mod streams;
 #[cfg(test)]
 mod tests;
@@ -17,19 +21,19 @@ use std::collections::HashSet;
 use std::io;
 use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use sharebench_ncp::security::signature::Transport;
-use sharebench_ncp::server::{Collected, Datagrams, Peer, Server, World};
-use tokio::runtime::{Builder, Runtime};
-use tokio::sync::watch;
+use sharebench_ncp::server::{Collected, Datagrams, MAX_PACKET, Peer, Server, World};
 
 use crate::Volume;
 use crate::front_end::{FrontEnd, ServeError, check_exposure};
+use crate::ncp::options::Carried;
+use crate::ncp::running::{Carriers, Running};
 use crate::ncp::volume::ServedVolume;
 use crate::ncp::world::Wall;
 
+pub use ether::{NcpEther, NcpEtherServer};
 pub use options::{CommitPolicy, NcpServerOptions};
 
 const PROTOCOL: &str = "ncp";
@@ -98,9 +102,7 @@ impl State {
 pub struct NcpServer {
     protocol: &'static str,
     addr: SocketAddr,
-    state: Arc<State>,
-    stop: watch::Sender<bool>,
-    threads: Vec<JoinHandle<()>>,
+    running: Running,
 }
 
 impl NcpServer {
@@ -118,7 +120,12 @@ impl NcpServer {
         check_exposure(PROTOCOL, addr, !options.users.is_empty())?;
         let (listener, socket) = bind_both(addr).map_err(bind)?;
         let bound = listener.local_addr().map_err(bind)?;
-        Self::start_on(PROTOCOL, bound, volume, options, (Some(listener), socket))
+        let echo = bind_udp((addr.ip(), 0).into()).map_err(bind)?;
+        let echo_socket = echo.local_addr().map_err(bind)?.port();
+        let carried = Carried { checksums: false, echo_socket, max_packet: MAX_PACKET };
+        let carriers = Carriers::Ip { listener, socket, echo };
+        let running = Running::start(PROTOCOL, volume, options, carried, carriers)?;
+        Ok(Self { protocol: PROTOCOL, addr: bound, running })
     }
 
     /// Serves `volume` on IPX packets in UDP at `addr`, as `DOSBox` and RFC 1234 have them.
@@ -132,58 +139,11 @@ impl NcpServer {
     ) -> Result<Self, ServeError> {
         let bind = |source| ServeError::Bind { protocol: ON_IPX, addr, source };
         check_exposure(ON_IPX, addr, !options.users.is_empty())?;
-        let socket = UdpSocket::bind(addr).map_err(bind)?;
-        socket.set_nonblocking(true).map_err(bind)?;
+        let socket = bind_udp(addr).map_err(bind)?;
         let bound = socket.local_addr().map_err(bind)?;
-        Self::start_on(ON_IPX, bound, volume, options, (None, socket))
-    }
-
-    fn start_on(
-        protocol: &'static str,
-        addr: SocketAddr,
-        volume: Arc<dyn Volume>,
-        options: NcpServerOptions,
-        sockets: (Option<TcpListener>, UdpSocket),
-    ) -> Result<Self, ServeError> {
-        let blocks = !volume.never_blocks();
-        let threads = options.threads.max(1);
-        let max_connections = usize::from(options.max_connections);
-        let server = options.build(volume)?;
-        let state = Arc::new(State { server, blocks, max_connections, awaited: Mutex::default() });
-        let (stop, _) = watch::channel(false);
-        let mut started = Self { protocol, addr, state, stop, threads: Vec::new() };
-        started.start_threads(sockets, threads).map_err(|source| ServeError::Threads { protocol, source })?;
-        Ok(started)
-    }
-
-    /// With a listener the socket carries NCP itself, without one IPX.
-    fn start_threads(
-        &mut self,
-        (listener, socket): (Option<TcpListener>, UdpSocket),
-        threads: usize,
-    ) -> io::Result<()> {
-        let runtimes: io::Result<Vec<Runtime>> =
-            (0..threads).map(|_| Builder::new_current_thread().enable_all().build()).collect();
-        let runtimes = runtimes?;
-        let handles = runtimes.iter().map(|runtime| runtime.handle().clone()).collect();
-        let (accepting, receiving) = (Arc::clone(&self.state), Arc::clone(&self.state));
-        if let (Some(first), Some(last)) = (runtimes.first(), runtimes.last()) {
-            if let Some(listener) = listener {
-                first.spawn(streams::accept(listener, accepting, handles));
-                last.spawn(datagrams::serve(socket, receiving));
-            } else {
-                last.spawn(ipx::serve(socket, receiving));
-            }
-        }
-        for runtime in runtimes {
-            let mut stopped = self.stop.subscribe();
-            let run = move || {
-                // The sender outlives this thread, or is gone and stops it as well.
-                let _ = runtime.block_on(stopped.wait_for(|stop| *stop));
-            };
-            self.threads.push(std::thread::Builder::new().name("ncp-server".into()).spawn(run)?);
-        }
-        Ok(())
+        let carried = Carried { checksums: false, echo_socket: ipx::ECHO, max_packet: MAX_PACKET };
+        let running = Running::start(ON_IPX, volume, options, carried, Carriers::IpxInUdp(socket))?;
+        Ok(Self { protocol: ON_IPX, addr: bound, running })
     }
 
     /// Where it listens.
@@ -193,26 +153,12 @@ impl NcpServer {
 
     /// Clients there are.
     pub fn connections(&self) -> usize {
-        self.state.server.connections()
+        self.running.state.server.connections()
     }
 
     /// Closes the listener and every connection, and returns when its threads are gone.
     pub fn stop(mut self) {
-        self.halt();
-    }
-
-    fn halt(&mut self) {
-        self.stop.send_replace(true);
-        for thread in self.threads.drain(..) {
-            // A thread that panicked is gone as well.
-            let _ = thread.join();
-        }
-    }
-}
-
-impl Drop for NcpServer {
-    fn drop(&mut self) {
-        self.halt();
+        self.running.halt();
     }
 }
 
@@ -228,6 +174,13 @@ impl FrontEnd for NcpServer {
     fn stop(self: Box<Self>) {
         (*self).stop();
     }
+}
+
+/// A socket of UDP for a runtime.
+fn bind_udp(addr: SocketAddr) -> io::Result<UdpSocket> {
+    let socket = UdpSocket::bind(addr)?;
+    socket.set_nonblocking(true)?;
+    Ok(socket)
 }
 
 /// Sockets of TCP and UDP at one port, the system's choice if it is 0.

@@ -31,6 +31,22 @@ pub enum CommitPolicy {
     None,
 }
 
+/// What the carrier of packets brings to what clients are told.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Carried {
+    /// Packets can have checksums.
+    pub(super) checksums: bool,
+    /// Where probes of the path go.
+    pub(super) echo_socket: u16,
+    /// Longest packet.
+    pub(super) max_packet: u16,
+}
+
+/// The name by which clients find the server, padded.
+pub(super) fn server_name() -> [u8; 48] {
+    padded(b"SHAREBENCH").unwrap_or([0; 48])
+}
+
 /// Options of [`NcpServer`](crate::NcpServer).
 #[derive(Debug, Clone)]
 pub struct NcpServerOptions {
@@ -40,6 +56,8 @@ pub struct NcpServerOptions {
     pub users: Vec<(String, Secret)>,
     /// When packets are signed.
     pub signatures: Level,
+    /// When IPX packets have checksums, on an Ethernet whose frames let them.
+    pub checksums: Level,
     /// When committed files are on disk.
     pub commit: CommitPolicy,
     /// Connections served at once; more are refused.
@@ -55,6 +73,7 @@ impl Default for NcpServerOptions {
             volume: "share".to_owned(),
             users: Vec::new(),
             signatures: Level::IfAsked,
+            checksums: Level::IfAsked,
             commit: CommitPolicy::Disk,
             max_connections: 10_000,
             threads: cores.min(8),
@@ -64,7 +83,11 @@ impl Default for NcpServerOptions {
 
 impl NcpServerOptions {
     /// A server without carrier.
-    pub(super) fn build(self, volume: Arc<dyn Volume>) -> Result<Server<ServedVolume, Wall>, ServeError> {
+    pub(super) fn build(
+        self,
+        volume: Arc<dyn Volume>,
+        carried: Carried,
+    ) -> Result<Server<ServedVolume, Wall>, ServeError> {
         let wrong = |detail: String| ServeError::Options { protocol: PROTOCOL, detail };
         let name = self.volume.to_uppercase();
         let plain = |byte: u8| byte.is_ascii_graphic() && !br#"*?:\/;,"<>|[]=+."#.contains(&byte);
@@ -88,11 +111,14 @@ impl NcpServerOptions {
             users.push(User::new(GUEST, FIRST_USER, ""));
         }
         let options = Options {
-            name: padded(b"SHAREBENCH").unwrap_or([0; 48]),
+            name: server_name(),
             version: (3, 11),
             max_connections: self.max_connections,
             users,
             signatures: self.signatures,
+            checksums: if carried.checksums { self.checksums } else { Level::Never },
+            echo_socket: carried.echo_socket,
+            max_packet: carried.max_packet,
             clear_passwords: false,
             watchdog: Watchdog::default(),
         };

@@ -8,7 +8,7 @@ use std::time::Duration;
 use sharebench_ncp::client::{
     Access, Carrier, Client, ClientError, Login, Options, Path, TcpCarrier, UdpCarrier, block_on,
 };
-use sharebench_ncp::security::level::Level;
+use sharebench_ncp::security::level::{Agreement, Level};
 use sharebench_ncp::wire::name_space::space;
 use sharebench_ncp::wire::{Completion, Function, Request};
 use sharebench_target::Secret;
@@ -100,6 +100,33 @@ fn files_are_served_over_both_transports_signed_and_unsigned() {
     }
     assert!(directory.join("of udp signed/file").is_file());
     std::fs::remove_dir_all(&directory).unwrap();
+}
+
+/// ncp.md 5.2.
+#[test]
+fn every_pair_of_levels_signs_or_not_over_tcp_and_udp() {
+    for (at, server_level) in (0..16).map(|at| (at, Level::from_number(at / 4).unwrap())) {
+        let level = Level::from_number(at % 4).unwrap();
+        let server = start(memory(), NcpServerOptions { signatures: server_level, ..options() });
+        block_on(async {
+            signed_as_agreed(tcp(server.addr(), level).await, level.agree(server_level)).await;
+            signed_as_agreed(udp(server.addr(), level).await, level.agree(server_level)).await;
+        });
+    }
+}
+
+async fn signed_as_agreed<C: Carrier>(mut client: Client<C>, agreement: Agreement) {
+    match (agreement, client.login(LOGIN).await) {
+        (Agreement::Refused, Err(ClientError::NotSigned { .. })) => {}
+        (Agreement::Refused, Err(ClientError::Refused { completion, .. })) => {
+            assert_eq!(completion, Completion::SignatureRequired);
+        }
+        (agreement, Ok(())) => {
+            assert_eq!(client.signs(), agreement == Agreement::On);
+            assert!(client.about(&path(&["SHARE"])).await.unwrap().directory);
+        }
+        (agreement, done) => panic!("{agreement:?}, {done:?}"),
+    }
 }
 
 #[test]

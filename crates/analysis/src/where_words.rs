@@ -1,0 +1,154 @@
+//! Where two systems differ, in words.
+
+use sharebench_stats::Estimate;
+
+use crate::span::{place_words, position_words};
+use crate::wording::{basis, claim, counted, show_ratio};
+use crate::{Analysis, Comparison, DifferingRegion, RatioBreak, Sentence, SettingChange, Standing, Tone};
+
+/// Ratios of typical and total work further apart than this are both told.
+const APART: f64 = 0.03;
+/// More settings than this are counted, not listed.
+const LISTED: usize = 6;
+
+/// Regions and breaks of one comparison that speak of one section.
+pub(crate) fn of_section(analysis: &Analysis, comparison: &Comparison, section: usize) -> Vec<Sentence> {
+    let differences = &comparison.differences;
+    let regions = differences.regions.iter().filter(|region| region.section == section);
+    let mut found: Vec<Sentence> = regions
+        .map(|region| {
+            let tone = match region.standing {
+                Standing::NotResolved => Tone::NotResolved,
+                Standing::AboutTheSame => Tone::Same,
+                Standing::Faster | Standing::Slower => Tone::Difference,
+            };
+            Sentence::new(tone, format!("{}.", region_words(analysis, comparison, region))).about(section)
+        })
+        .collect();
+    let breaks = differences.breaks.iter().filter(|found| found.section == section);
+    found.extend(
+        breaks
+            .map(|found| Sentence::new(Tone::Note, break_words(analysis, comparison, found)).about(section)),
+    );
+    found
+}
+
+/// The second and third sentence of an answer: where most of the difference is, and where it is the other way round.
+pub(crate) fn answer(analysis: &Analysis, comparison: &Comparison) -> Vec<Sentence> {
+    let differences = &comparison.differences;
+    let Some(scanned) = &differences.scanned else { return Vec::new() };
+    let mut told: Vec<&DifferingRegion> =
+        differences.regions.iter().filter(|region| is_difference(region)).collect();
+    // A region of everything says what the first sentence says.
+    if told.iter().any(|region| region.rows.len() == scanned.cells) {
+        return Vec::new();
+    }
+    told.sort_by(|x, y| importance(y).total_cmp(&importance(x)));
+    let Some(first) = told.first() else {
+        let text = format!(
+            "{}: no region of 4 cells or more differs by more than {:.0} % for sure ({} in {}, {}).",
+            comparison.name,
+            analysis.tolerance * 100.0,
+            counted(scanned.cells, "cell"),
+            counted(scanned.sections, "test"),
+            basis(scanned.evidence, scanned.sweeps),
+        );
+        return vec![Sentence::new(Tone::Note, text)];
+    };
+    let say = |lead: &str, region: &DifferingRegion| {
+        let text = format!("{lead}{}.", region_words(analysis, comparison, region));
+        Sentence::new(Tone::Difference, text).about(region.section)
+    };
+    let mut found = vec![say("Most of all in ", first)];
+    let winner = |region: &DifferingRegion| region.typical.value > 1.0;
+    let opposite = told.iter().find(|region| winner(region) != winner(first));
+    let more = told.iter().filter(|region| !region.refines && region.section != first.section).count();
+    match (opposite, more) {
+        (Some(region), _) => found.push(say("The other way round in ", region)),
+        (None, 1..) => {
+            found.push(Sentence::new(
+                Tone::Note,
+                format!(
+                    "{} in other tests with the same winner; none the other way round.",
+                    counted(more, "region")
+                ),
+            ));
+        }
+        _ => {}
+    }
+    found
+}
+
+fn is_difference(region: &DifferingRegion) -> bool {
+    matches!(region.standing, Standing::Faster | Standing::Slower)
+}
+
+fn importance(region: &DifferingRegion) -> f64 {
+    region.typical.value.ln().abs() * (region.rows.len() as f64).sqrt()
+}
+
+/// `read, records of 128KiB and more: nfs is 12 % faster than smb [9.2, 15] (15 cells, 10 interleaved repetitions)`.
+fn region_words(analysis: &Analysis, comparison: &Comparison, region: &DifferingRegion) -> String {
+    let (a, b) = (&analysis.systems[comparison.a].name, &analysis.systems[comparison.b].name);
+    let what = if region.standing == Standing::NotResolved && !region.refines {
+        format!(
+            "{a} and {b} differ (p = {:.3}), by how much is not resolved: ratio {}",
+            region.p_value,
+            show_ratio(&region.typical)
+        )
+    } else {
+        claim(&region.typical, region.standing, a, b)
+    };
+    let apart = |total: &Estimate| (total.value / region.typical.value).ln().abs() > APART.ln_1p();
+    let total = region.total_work.filter(apart).map_or(String::new(), |total| {
+        let standing = Standing::of(&total.map(f64::ln), analysis.tolerance);
+        format!("; over the work of all of them {}", claim(&total, standing, a, b))
+    });
+    let part = if region.refines { "part of the above, where it is another: " } else { "" };
+    let evidence =
+        comparison.differences.scanned.map_or(crate::Evidence::SingleRun, |scanned| scanned.evidence);
+    format!(
+        "{}, {}: {part}{what} ({}, {}{total})",
+        analysis.sections[region.section].title,
+        place_words(&region.place),
+        counted(region.rows.len(), "cell"),
+        basis(evidence, region.typical.n)
+    )
+}
+
+fn break_words(analysis: &Analysis, comparison: &Comparison, found: &RatioBreak) -> String {
+    let (low, high) = (&found.between.0, &found.between.1);
+    let place = if low == high {
+        String::new()
+    } else {
+        let (from, to) =
+            (position_words(&found.axis, low.as_ref()), position_words(&found.axis, high.as_ref()));
+        format!(" (95 %: {from} to {to})")
+    };
+    format!(
+        "{}: the ratio {} changes with {}{place}: from {} to {}.",
+        analysis.sections[found.section].title,
+        comparison.name,
+        position_words(&found.axis, found.at.as_ref()),
+        show_ratio(&found.before),
+        show_ratio(&found.after)
+    )
+}
+
+/// In which settings the two systems are known to differ; none where they have too little in common to list it.
+pub(crate) fn settings(analysis: &Analysis, comparison: &Comparison) -> Option<Sentence> {
+    let changes = &comparison.settings;
+    let known = |system: usize| crate::settings::settings(&analysis.systems[system]);
+    let (a, b) = (known(comparison.a), known(comparison.b));
+    let common = a.keys().filter(|name| b.contains_key(*name)).count();
+    if changes.is_empty() || common * 2 < a.len().min(b.len()) {
+        return None;
+    }
+    let listed: Vec<String> = changes.iter().take(LISTED).map(SettingChange::words).collect();
+    let more = match changes.len().saturating_sub(LISTED) {
+        0 => String::new(),
+        n => format!("; and {n} more"),
+    };
+    let text = format!("{}: settings told to differ: {}{more}.", comparison.name, listed.join("; "));
+    Some(Sentence::new(Tone::Note, text))
+}

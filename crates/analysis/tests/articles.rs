@@ -1,0 +1,156 @@
+//! Published tables: what they support, what they cannot, and where they contradict themselves.
+
+#![expect(clippy::unwrap_used, reason = "all of it is tests, which clippy sees by #[test] only")]
+
+use sharebench_analysis::{Analysis, Options, RunData, Standing, analyse, declared_equal_spread};
+use sharebench_exchange::import;
+
+const MAP: [&str; 6] = [
+    "run=section",
+    "fact.client=os_client_config",
+    "file_size=file_size_mb:MiB",
+    "record_size=record_bytes:B",
+    "rate.write=write_Bps:B/s",
+    "rate.read=read_Bps:B/s",
+];
+
+/// The table of 1993, a run per configuration; nothing is told of its clock.
+fn doupnik() -> Vec<RunData> {
+    let table = include_bytes!("../../exchange/tests/data/doupnik1993.csv");
+    let map = MAP.iter().map(|mapping| mapping.parse().unwrap()).collect();
+    let options = sharebench_exchange::Options { map, ..sharebench_exchange::Options::default() };
+    let imported = import("doupnik1993.csv", table, &options).unwrap();
+    let data = |run: sharebench_results::FinishedRun| RunData {
+        label: run.header.targets[0].name.clone(),
+        command: String::new(),
+        header: run.header,
+        facts: run.facts,
+        steps: run.steps,
+        outcome: None,
+    };
+    imported.runs.into_iter().map(data).collect()
+}
+
+fn of(names: &[&str]) -> Vec<RunData> {
+    let all = doupnik();
+    names.iter().map(|name| all.iter().find(|run| run.label == *name).unwrap().clone()).collect()
+}
+
+fn compared(names: &[&str], options: &Options) -> Analysis {
+    analyse(&of(names), options)
+}
+
+fn texts(sentences: &[sharebench_analysis::Sentence]) -> String {
+    sentences.iter().map(|s| s.text.as_str()).collect::<Vec<_>>().join("\n")
+}
+
+fn trust(analysis: &Analysis) -> String {
+    let lines = analysis.trust.iter().map(|line| format!("{}: {}", line.subject, line.text));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn the_dos_timer_shows_itself_and_single_runs_claim_nothing() {
+    let analysis = compared(&["bnetx_nw311", "netx_nw311"], &Options::default());
+    let told = trust(&analysis);
+    assert!(
+        told.contains("100 % of 18 times are whole ticks of 54.925 ms, printed in steps of 10 ms"),
+        "{told}"
+    );
+    let ratios = || {
+        analysis.sections.iter().flat_map(|section| &section.rows).flat_map(|row| row.ratios.iter().flatten())
+    };
+    assert!(
+        ratios().all(|ratio| ratio.standing == Standing::NotResolved && ratio.typical.interval.is_none())
+    );
+    // Small records are alike; from 2 KiB on the packet burst of bnetx shows.
+    let resolved: Vec<bool> = ratios().map(|ratio| ratio.single_run.unwrap().resolved).collect();
+    assert_eq!(resolved.iter().filter(|resolved| **resolved).count(), 11, "{resolved:?}");
+    let answer = texts(&analysis.answer);
+    assert!(answer.contains("single run: no interval, nothing is said of chance"), "{answer}");
+    assert!(!answer.contains("faster than"), "{answer}");
+}
+
+#[test]
+fn signatures_cost_a_fifth_up_to_4_kib_and_less_above() {
+    let analysis = compared(&["vlm_cachebuf_default", "vlm_sig2"], &Options::default());
+    let settings = &analysis.comparisons[0].settings;
+    assert_eq!(settings.len(), 1, "{settings:?}");
+    assert_eq!(settings[0].words(), "signature: 2 against not told");
+    let found = texts(&analysis.findings);
+    assert!(
+        found.contains("write: signature 2 instead of what is not told: records of 512B to 4KiB 22 % slower"),
+        "{found}"
+    );
+    assert!(found.contains("records of 8KiB 15 % slower"), "{found}");
+    assert!(found.contains("a range, not an interval"), "{found}");
+}
+
+#[test]
+fn a_configuration_that_shows_no_effect_of_its_signature_is_doubted() {
+    let names = ["vlm_cachebuf_default", "vlm_sig2", "vlm_truecommit_sig2", "vlm_checksum"];
+    let analysis = compared(&names, &Options::default());
+    let told = texts(&analysis.contradictions);
+    assert!(told.contains("vlm_checksum equals vlm_cachebuf_default to one tick"), "{told}");
+    assert!(told.contains("tells signature 2, which makes vlm_sig2 2"), "{told}");
+    assert!(told.contains("but shows none of it"), "{told}");
+    assert!(!told.contains("vlm_sig2 equals vlm_cachebuf_default"), "{told}");
+    let found = texts(&analysis.findings);
+    assert!(!found.contains("checksum default instead of"), "nothing is concluded from it: {found}");
+}
+
+#[test]
+fn titles_that_the_transcriber_doubted_are_shown() {
+    let told = texts(&compared(&["vlm_conn_high", "vlm_ipxncp_high"], &Options::default()).contradictions);
+    assert!(
+        told.contains("the source contradicts itself") && told.contains("TITLE says conn high"),
+        "{told}"
+    );
+}
+
+#[test]
+fn the_unix_cache_ends_between_8_and_16_mib_and_exceeds_the_wire_before() {
+    let options = Options { link: Some("10Mbit".parse().unwrap()), ..Options::default() };
+    let analysis = compared(&["unix_local", "unix_nfs_nw311"], &options);
+    let found = texts(&analysis.findings);
+    assert!(found.contains("unix_nfs_nw311 falls from 4.05 MB/s to 356 kB/s at files of 16MiB"), "{found}");
+    assert!(found.contains("unix_local falls from 4.82 MB/s to 637 kB/s at files of 16MiB"), "{found}");
+    // Hundredths of a second are all there is of this clock.
+    assert!(trust(&analysis).contains("whole ticks of 10 ms ("), "{}", trust(&analysis));
+    let told = texts(&analysis.contradictions);
+    assert!(told.contains("a client's cache gave at least 84.5 % of it"), "{told}");
+    assert!(
+        told.contains("Fastest: unix_nfs_nw311, ") && !told.contains("unix_local"),
+        "a local disk has no link: {told}"
+    );
+    let served = "read: unix_nfs_nw311: the client's cache serves at least half of files up to 8MiB, records of 2KiB and more";
+    assert!(found.contains(served), "{found}");
+}
+
+#[test]
+fn the_slow_server_of_1993_falls_where_its_memory_ends() {
+    let found = texts(&compared(&["bnetx_nw311", "bnetx_nw400_386sx"], &Options::default()).findings);
+    assert!(
+        found.contains("bnetx_nw400_386sx falls from 502 to 170 kB/s at files of 4MiB")
+            || found.contains("falls from 386 to 239 kB/s at files of 4MiB"),
+        "{found}"
+    );
+}
+
+#[test]
+fn runs_declared_equal_widen_what_is_open() {
+    let all = of(&["vlm_pburst_noqual", "vlm_no_pburst", "vlm_base_cache0"]);
+    let equal_spread = declared_equal_spread(&all[0], &all[1]);
+    assert!(equal_spread.unwrap() < 0.02);
+    let options = Options { equal_spread, ..Options::default() };
+    let analysis = analyse(&all[1..], &options);
+    let single = |row: &sharebench_analysis::Row| {
+        row.ratios[0].as_ref().map(|ratio| ratio.single_run.unwrap().resolved)
+    };
+    let rows = analysis.sections.iter().flat_map(|section| &section.rows);
+    assert!(
+        rows.filter_map(single).all(|resolved| !resolved),
+        "no packet burst made no difference that this table shows"
+    );
+    assert!(texts(&analysis.answer).contains("in 0 of 10 cells"), "{}", texts(&analysis.answer));
+}

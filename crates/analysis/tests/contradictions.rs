@@ -1,0 +1,143 @@
+//! What cannot be aligned is listed with its reason, and what contradicts itself is shown.
+
+mod synthetic;
+
+use sharebench_analysis::{Analysis, Light, Options, RunData, analyse};
+use sharebench_model::{Random, RateBase, Value, axis};
+use synthetic::{Synthetic, cell, grid, load};
+
+fn texts(sentences: &[sharebench_analysis::Sentence]) -> String {
+    sentences.iter().map(|s| s.text.as_str()).collect::<Vec<_>>().join("\n")
+}
+
+fn unmatched(analysis: &Analysis) -> String {
+    analysis.unmatched.iter().map(|group| group.words(analysis)).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn what_has_no_counterpart_is_listed_with_its_reason() {
+    let mut one = Synthetic::new("one", &["a"], 1);
+    one.sweep(&grid(&["read", "write"], 2, 2), 6, |_, _| 1e8);
+    one.sweep(&[cell("reread", 1_000_000, 4096), cell("reread", 1_000_000, 8192)], 6, |_, _| 1e8);
+    let mut other = Synthetic::new("other", &["b"], 2);
+    other.sweep(&grid(&["read"], 2, 1), 6, |_, _| 1e8);
+    other.sweep(&[cell("reread", 1 << 20, 4096)], 6, |_, _| 1e8);
+    let deep = cell("read", 1 << 20, 4096).with(axis::QUEUE_DEPTH, Value::Count(8));
+    other.sweep(&[deep], 6, |_, _| 1e8);
+    let analysis = analyse(&[one.run, other.run], &Options::default());
+    let told = unmatched(&analysis);
+    let missing = "write: all 4 positions not on b: this test was not measured there";
+    assert!(told.contains(missing), "{told}");
+    assert!(told.contains("these positions were not measured there"), "{told}");
+    assert!(told.contains("are nearly the same size: import with the right unit"), "{told}");
+    assert!(told.contains("queue depth 8 here"), "{told}");
+    let positions: usize = analysis.unmatched.iter().map(|group| group.positions).sum();
+    assert_eq!(positions, analysis.unaligned.len(), "all of them, each once");
+}
+
+#[test]
+fn runs_without_a_name_in_common_are_compared_each_with_each_and_targets_can_be_chosen() {
+    let run = |title: &str, names: &[&str]| {
+        let mut run = Synthetic::new(title, names, 3);
+        run.sweep(&grid(&["read"], 2, 2), 6, |_, _| 1e8);
+        run.run
+    };
+    let names = |runs: &[RunData]| -> Vec<String> {
+        analyse(runs, &Options::default()).comparisons.iter().map(|c| c.name.clone()).collect()
+    };
+    let across = names(&[run("one", &["a"]), run("two", &["b", "c"])]);
+    assert_eq!(across, ["b/a", "c/a", "c/b"]);
+    let same = names(&[run("one", &["a", "b"]), run("two", &["a", "b"])]);
+    assert_eq!(same, ["b (7)/a (7)", "a (7)/a (7)", "b (7)/b (7)", "b (7)/a (7)"]);
+    let chosen = run("one", &["a", "b", "c"]).only(|name| name != "b");
+    assert_eq!(names(std::slice::from_ref(&chosen)), ["c/a"]);
+    assert_eq!((chosen.facts.len(), chosen.steps.len()), (2, 2 * 4 * 6));
+    assert!(chosen.steps.iter().all(|step| step.target < 2));
+}
+
+#[test]
+fn a_title_is_held_against_what_was_negotiated() {
+    let mut run = Synthetic::new("nas with signing off", &["nas"], 4);
+    run.run.facts[0].insert("signing".to_owned(), "AES-CMAC".to_owned());
+    run.sweep(&grid(&["read"], 2, 2), 6, |_, _| 1e8);
+    let analysis = analyse(&[run.run], &Options::default());
+    assert!(
+        texts(&analysis.contradictions).contains("its title says signing off, but it was signing AES-CMAC"),
+        "{:?}",
+        analysis.contradictions
+    );
+    assert!(analysis.trust.iter().any(|line| line.subject == "contradictions" && line.light == Light::Red));
+}
+
+#[test]
+fn survivors_and_users_that_do_not_add_up_are_shown_with_the_arithmetic() {
+    let mut run = Synthetic::new("motors", &["nas"], 5);
+    run.sweep(&load(&[25, 50]), 1, |_, _| 1e6);
+    for step in &mut run.run.steps {
+        let users = step.coordinates.number(axis::MOTORS).unwrap() as u32;
+        step.measure.motors_assigned = users;
+        let mut times = sharebench_model::Histogram::new();
+        let (n, seconds) = if users == 50 { (33, 90) } else { (25, 120) };
+        (0..n).for_each(|_| times.record(seconds * 1_000_000_000));
+        step.measure.response = times;
+        step.measure.motors_reported = if users == 50 { 33 } else { 25 };
+    }
+    let told = texts(&analyse(&[run.run], &Options::default()).contradictions);
+    assert!(told.contains("with 50 users the mean response time is better (9"), "{told}");
+    assert!(told.contains("only 33 of them finished: it is that of the survivors"), "{told}");
+    assert!(told.contains("would take") && told.contains("but there were 25"), "{told}");
+}
+
+/// A table of another program: told rates from times that are whole ticks.
+fn table(title: &str, tick_s: f64, seed: u64) -> RunData {
+    let mut run = Synthetic::new(title, &[title], seed);
+    let mut random = Random::new(seed, 41);
+    run.sweep(&grid(&["write", "read"], 3, 5), 1, |_, _| 1e6);
+    for step in &mut run.run.steps {
+        let ticks = 20 + random.below(300);
+        let seconds = ticks as f64 * tick_s;
+        step.measure.bytes.read = 1 << 24;
+        step.measure.bytes.written = 0;
+        let rate = (f64::from(1 << 24) / seconds).round();
+        step.measure.busy_ns = (f64::from(1 << 24) / rate * 1e9) as u64;
+        step.measure.rate_base = RateBase::Told { milli: rate as u64 * 1000 };
+    }
+    let environment = &mut run.run.header.environment;
+    environment.insert("origin".to_owned(), "imported".to_owned());
+    environment.remove("clock_resolution_ns");
+    run.run
+}
+
+#[test]
+fn the_clock_of_a_table_is_found_and_used() {
+    for (tick, words) in [(0.015_625, "15.625 ms"), (0.01, "10 ms")] {
+        let (one, mut other) = (table("one", tick, 6), table("other", tick, 7));
+        let clocks = |runs: &[RunData]| -> String {
+            let analysis = analyse(runs, &Options::default());
+            let lines = analysis.trust.iter().filter(|line| line.subject == "clock");
+            lines.map(|line| line.text.clone()).collect::<Vec<_>>().join("\n")
+                + &texts(&analysis.contradictions)
+        };
+        let told = clocks(&[one.clone(), other.clone()]);
+        assert!(told.contains(&format!("of 24 times are whole ticks of {words}")), "{told}");
+        assert!(told.contains("taken for the clock's resolution"), "{told}");
+        let analysis = analyse(&[one.clone(), other.clone()], &Options::default());
+        let single = analysis.sections[0].rows[0].ratios[0].as_ref().unwrap().single_run.unwrap();
+        assert!(single.clock_share.unwrap() > 0.0, "the tick widens what is open");
+        // A clock that is told to be finer than the times are contradicts them.
+        other.header.environment.insert("clock_resolution_ns".to_owned(), "1000".to_owned());
+        assert!(clocks(&[one, other]).contains("although 0.001 ms is told"));
+    }
+}
+
+#[test]
+fn speeds_above_the_link_bound_the_client_s_cache() {
+    let mut run = Synthetic::new("ten megabit", &["nas"], 8);
+    (run.noise, run.drift) = (0.0, 0.0);
+    run.sweep(&[cell("read", 1 << 20, 8192)], 1, |_, _| 8_065_969.0);
+    run.sweep(&[cell("read", 16 << 20, 8192)], 1, |_, _| 309_000.0);
+    let options = Options { link: Some("10Mbit".parse().unwrap()), ..Options::default() };
+    let told = texts(&analyse(&[run.run], &options).contradictions);
+    assert!(told.contains("1 cell is above the 10Mbit of the link"), "{told}");
+    assert!(told.contains("a client's cache gave at least 84.5 % of it"), "{told}");
+}

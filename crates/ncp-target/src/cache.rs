@@ -1,0 +1,331 @@
+//! The requester's cache of one open file: a few buffers of a request's data, read ahead and written behind.
+//!
+//! It does no I/O: it says what is to be fetched or stored, and its owner does so.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// The cache of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct CacheSize {
+    /// Buffers of each file.
+    pub(crate) buffers: u32,
+    /// Bytes of a buffer: what one request carries.
+    pub(crate) bytes: usize,
+}
+
+/// A part of the file, at a multiple of the buffer's size.
+#[derive(Debug)]
+struct Buffer {
+    start: u64,
+    data: Box<[u8]>,
+    /// Bytes that are known, and those of them that the server does not have yet.
+    known: Range<usize>,
+    dirty: Range<usize>,
+    /// The file ended behind the known ones when they came.
+    ends: bool,
+}
+
+/// What is to be stored: where, and how many bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Store {
+    pub(crate) offset: u64,
+    pub(crate) len: usize,
+}
+
+/// The buffers of a file, the one used least recently in front.
+#[derive(Debug)]
+pub(crate) struct FileCache {
+    size: CacheSize,
+    buffers: VecDeque<Buffer>,
+}
+
+impl Buffer {
+    fn store(&self) -> Option<Store> {
+        let Range { start, end } = self.dirty;
+        (start < end).then_some(Store { offset: self.start + start as u64, len: end - start })
+    }
+
+    /// Takes data at `at`, when it touches what is known: a buffer has one known part.
+    fn take(&mut self, at: usize, data: &[u8]) -> bool {
+        let end = at + data.len();
+        let empty = self.known.is_empty();
+        if !empty && (at > self.known.end || end < self.known.start) {
+            return false;
+        }
+        self.data[at..end].copy_from_slice(data);
+        let join = |part: &Range<usize>| {
+            if part.is_empty() { at..end } else { part.start.min(at)..part.end.max(end) }
+        };
+        // Between two dirty parts everything is known, and may be stored as well.
+        (self.known, self.dirty) = (join(&self.known), join(&self.dirty));
+        true
+    }
+}
+
+impl FileCache {
+    pub(crate) const fn new(size: CacheSize) -> Self {
+        Self { size, buffers: VecDeque::new() }
+    }
+
+    /// True for a transfer that goes by the cache: it is smaller than a buffer.
+    pub(crate) const fn suits(&self, len: usize) -> bool {
+        len < self.size.bytes
+    }
+
+    /// Copies what is known at `offset`: how many bytes, up to the end of a buffer; 0 at the end of the file. None when
+    /// it is to be fetched.
+    pub(crate) fn read(&mut self, offset: u64, into: &mut [u8]) -> Option<usize> {
+        let number = self.place(offset)?;
+        let buffer = &self.buffers[number];
+        let at = (offset - buffer.start) as usize;
+        let behind = buffer.ends && at >= buffer.known.end;
+        if !buffer.known.contains(&at) && !behind {
+            return None;
+        }
+        let len = buffer.known.end.saturating_sub(at).min(into.len());
+        into[..len].copy_from_slice(&buffer.data[at..at + len]);
+        self.touch(number);
+        Some(len)
+    }
+
+    /// Where the buffer that holds `offset` begins, and its bytes.
+    pub(crate) const fn whole(&self, offset: u64) -> (u64, usize) {
+        (offset - offset % self.size.bytes as u64, self.size.bytes)
+    }
+
+    /// Keeps what came of a whole buffer; nothing may be waiting to be stored.
+    pub(crate) fn keep(&mut self, start: u64, came: &[u8]) {
+        self.buffers.retain(|buffer| buffer.start != start);
+        let mut buffer = self.fresh(start);
+        let len = came.len().min(self.size.bytes);
+        buffer.data[..len].copy_from_slice(&came[..len]);
+        (buffer.known, buffer.ends) = (0..len, len < self.size.bytes);
+        self.buffers.push_back(buffer);
+    }
+
+    /// Takes as much of a write as one buffer holds: how many bytes. None when something is to be stored first.
+    pub(crate) fn write(&mut self, offset: u64, data: &[u8]) -> Option<usize> {
+        let (start, bytes) = self.whole(offset);
+        let at = (offset - start) as usize;
+        let len = data.len().min(bytes - at);
+        let number = self.place(offset);
+        if number.is_none() && self.is_full() && self.buffers.front()?.store().is_some() {
+            return None;
+        }
+        if let Some(number) = number {
+            let buffer = &mut self.buffers[number];
+            if !buffer.take(at, &data[..len]) {
+                if buffer.store().is_some() {
+                    return None;
+                }
+                buffer.known = 0..0;
+                buffer.take(at, &data[..len]);
+            }
+            self.touch(number);
+        } else {
+            let mut buffer = self.fresh(start);
+            buffer.take(at, &data[..len]);
+            self.buffers.push_back(buffer);
+        }
+        // The file may have grown behind these.
+        self.buffers.iter_mut().filter(|buffer| buffer.start < start).for_each(|buffer| buffer.ends = false);
+        Some(len)
+    }
+
+    /// What is to be stored at once: a buffer that is full.
+    pub(crate) fn full(&self) -> Option<Store> {
+        let full = |buffer: &&Buffer| buffer.dirty.end == self.size.bytes;
+        self.buffers.iter().filter(full).find_map(Buffer::store)
+    }
+
+    /// What is to be stored first.
+    pub(crate) fn first_store(&self) -> Option<Store> {
+        self.buffers.iter().find_map(Buffer::store)
+    }
+
+    /// The bytes of a store.
+    pub(crate) fn bytes(&self, store: Store) -> &[u8] {
+        let found = self.buffers.iter().find(|buffer| buffer.store() == Some(store));
+        found.and_then(|buffer| buffer.data.get(buffer.dirty.clone())).unwrap_or_default()
+    }
+
+    /// A store is done: the server has these bytes.
+    pub(crate) fn stored(&mut self, store: Store) {
+        for buffer in self.buffers.iter_mut().filter(|buffer| buffer.store() == Some(store)) {
+            buffer.dirty = 0..0;
+        }
+    }
+
+    /// A store has failed: what it held is gone, and the server has what it had.
+    pub(crate) fn lose(&mut self, store: Store) {
+        self.buffers.retain(|buffer| buffer.store() != Some(store));
+    }
+
+    /// Forgets everything that the server has.
+    pub(crate) fn forget(&mut self) {
+        self.buffers.retain(|buffer| buffer.store().is_some());
+    }
+
+    fn place(&self, offset: u64) -> Option<usize> {
+        let (start, _) = self.whole(offset);
+        self.buffers.iter().position(|buffer| buffer.start == start)
+    }
+
+    fn is_full(&self) -> bool {
+        self.buffers.len() >= self.size.buffers as usize
+    }
+
+    /// An empty buffer, in the place of the one used least recently when there is no more room.
+    fn fresh(&mut self, start: u64) -> Buffer {
+        let old = if self.is_full() { self.buffers.pop_front() } else { None };
+        let data = old.map_or_else(|| vec![0; self.size.bytes].into_boxed_slice(), |buffer| buffer.data);
+        Buffer { start, data, known: 0..0, dirty: 0..0, ends: false }
+    }
+
+    fn touch(&mut self, number: usize) {
+        if let Some(buffer) = self.buffers.remove(number) {
+            self.buffers.push_back(buffer);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A file, the cache in front of it, and how many requests went between them.
+    struct Pair {
+        file: Vec<u8>,
+        cache: FileCache,
+        requests: usize,
+    }
+
+    impl Pair {
+        fn new(buffers: u32, bytes: usize) -> Self {
+            let cache = FileCache::new(CacheSize { buffers, bytes });
+            Self { file: Vec::new(), cache, requests: 0 }
+        }
+
+        fn store(&mut self, store: Store) {
+            let (at, data) = (store.offset as usize, self.cache.bytes(store).to_vec());
+            assert_eq!(data.len(), store.len);
+            self.file.resize(self.file.len().max(at + data.len()), 0);
+            self.file[at..at + data.len()].copy_from_slice(&data);
+            self.cache.stored(store);
+            self.requests += 1;
+        }
+
+        fn settle(&mut self) {
+            while let Some(store) = self.cache.first_store() {
+                self.store(store);
+            }
+        }
+
+        fn read(&mut self, offset: u64, len: usize) -> Vec<u8> {
+            let (mut out, mut done) = (vec![0; len], 0);
+            while done < len {
+                match self.cache.read(offset + done as u64, &mut out[done..]) {
+                    Some(0) => break,
+                    Some(came) => done += came,
+                    None => {
+                        self.settle();
+                        let (start, bytes) = self.cache.whole(offset + done as u64);
+                        let start = (start as usize).min(self.file.len());
+                        let end = (start + bytes).min(self.file.len());
+                        let at = self.cache.whole(offset + done as u64).0;
+                        self.cache.keep(at, &self.file[start..end]);
+                        self.requests += 1;
+                    }
+                }
+            }
+            out.truncate(done);
+            out
+        }
+
+        fn write(&mut self, offset: u64, data: &[u8]) {
+            let mut done = 0;
+            while done < data.len() {
+                if let Some(taken) = self.cache.write(offset + done as u64, &data[done..]) {
+                    done += taken;
+                } else {
+                    let store = self.cache.first_store().expect("something stands in the way");
+                    self.store(store);
+                }
+                while let Some(full) = self.cache.full() {
+                    self.store(full);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn small_transfers_in_order_become_whole_buffers() {
+        let mut pair = Pair::new(3, 1024);
+        for at in 0..32 {
+            pair.write(at * 128, &[at as u8; 128]);
+        }
+        assert_eq!((pair.file.len(), pair.requests), (4096, 4), "eight writes of 128 bytes are one");
+        pair.cache.forget();
+        for at in 0..32 {
+            assert_eq!(pair.read(at * 128, 128), [at as u8; 128]);
+        }
+        assert_eq!(pair.requests, 8);
+        assert_eq!(pair.read(4096, 10), [], "the end");
+        assert_eq!((pair.read(4000, 200).len(), pair.requests), (96, 9));
+    }
+
+    #[test]
+    fn what_fails_is_gone_and_what_waits_is_not_forgotten() {
+        let mut pair = Pair::new(2, 64);
+        pair.write(10, b"first");
+        pair.write(100, b"second");
+        pair.cache.forget();
+        let store = pair.cache.first_store().unwrap();
+        assert_eq!((store, pair.cache.bytes(store)), (Store { offset: 10, len: 5 }, &b"first"[..]));
+        pair.cache.lose(store);
+        assert_eq!(pair.cache.first_store(), Some(Store { offset: 100, len: 6 }));
+        pair.settle();
+        assert_eq!(pair.cache.first_store(), None);
+        assert_eq!(&pair.file[100..], b"second");
+        pair.cache.forget();
+        assert_eq!(pair.read(8, 4), [0; 4]);
+    }
+
+    proptest! {
+        /// Whatever is read and written, through any number of buffers, a plain file would say the same.
+        #[test]
+        fn reads_and_writes_are_those_of_a_file(
+            buffers in 1..5_u32,
+            steps in prop::collection::vec((0..300_u64, 1..90_usize, 0..4_u8), 1..80),
+        ) {
+            let (mut pair, mut plain) = (Pair::new(buffers, 64), Vec::new());
+            for (number, (offset, len, what)) in steps.into_iter().enumerate() {
+                let at = offset as usize;
+                match what {
+                    0 | 1 => {
+                        let data: Vec<u8> = (0..len).map(|byte| (number * 7 + byte + 1) as u8).collect();
+                        plain.resize(plain.len().max(at + len), 0);
+                        plain[at..at + len].copy_from_slice(&data);
+                        pair.write(offset, &data);
+                    }
+                    2 => {
+                        let end = (at + len).min(plain.len());
+                        let expected = plain.get(at..end).unwrap_or_default();
+                        prop_assert_eq!(pair.read(offset, len), expected);
+                    }
+                    _ => {
+                        pair.settle();
+                        pair.cache.forget();
+                        prop_assert_eq!(&pair.file, &plain);
+                    }
+                }
+                prop_assert!(pair.cache.buffers.len() <= buffers as usize);
+            }
+            pair.settle();
+            prop_assert_eq!(&pair.file, &plain);
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! Where a client stands on an Ethernet: options of `transport=ether`.
+
+use sharebench_ncp::wire::ethernet::Framing;
+use sharebench_target::{TargetUrl, UrlError};
+
+use crate::options::Carriage;
+
+/// A place on an Ethernet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct EtherOptions {
+    /// The interface.
+    pub(crate) interface: String,
+    /// How its frames carry IPX.
+    pub(crate) framing: Framing,
+    /// The network number of the segment, where it is not learned from the server.
+    pub(crate) network: Option<u32>,
+}
+
+impl EtherOptions {
+    /// Takes the options; none for other transports, which have no use for them.
+    pub(crate) fn take(url: &mut TargetUrl, carriage: Carriage) -> Result<Option<Self>, UrlError> {
+        if carriage != Carriage::Ether {
+            for key in ["iface", "frame", "network"] {
+                if url.options.contains_key(key) {
+                    return Err(url.error(format!("{key}= is for transport=ether")));
+                }
+            }
+            return Ok(None);
+        }
+        if url.port.is_some() {
+            return Err(url.error("transport=ether has no ports: the host is the name of the server"));
+        }
+        let Some(interface) = url.take("iface").filter(|name| !name.is_empty()) else {
+            return Err(url.error("transport=ether needs iface=, the interface that frames go out on"));
+        };
+        let framing = match url.take("frame") {
+            // That of NetWare 3.12 and later.
+            None => Framing::Llc8022,
+            Some(name) => Framing::from_name(&name)
+                .ok_or_else(|| url.error(format!("frame={name}: the choices are ii, raw, 802.2 and snap")))?,
+        };
+        let network = match url.take("network") {
+            None => None,
+            Some(digits) => match u32::from_str_radix(&digits, 16) {
+                Ok(network) if !matches!(network, 0 | u32::MAX) => Some(network),
+                _ => {
+                    let detail =
+                        format!("network={digits} is no network number: up to eight hex digits, not 0");
+                    return Err(url.error(detail));
+                }
+            },
+        };
+        Ok(Some(Self { interface, framing, network }))
+    }
+}

@@ -1,0 +1,74 @@
+//! What was agreed upon with a server, as facts of a run.
+
+use sharebench_model::Facts;
+use sharebench_ncp::client::{Client, Probed};
+use sharebench_ncp::wire::server_info::ServerInfo;
+
+use crate::carrier::Socket;
+use crate::options::{Carriage, NcpOptions};
+
+/// Facts of a session, by its first connection; `long` names or those of DOS.
+pub(crate) fn negotiated(
+    options: &NcpOptions,
+    client: &Client<Socket>,
+    info: &ServerInfo,
+    long: bool,
+) -> Facts {
+    let name = String::from_utf8_lossy(&info.name).trim_end_matches('\0').to_owned();
+    let local = client.carrier().local_addr();
+    let cache = match options.cache {
+        None => "none".to_owned(),
+        Some(buffers) => format!("{buffers} buffers of {} bytes for each file", client.buffer()),
+    };
+    let switch = |on| if on { "on" } else { "off" }.to_owned();
+    let mut facts: Facts = [
+        ("transport", options.carriage.name().to_owned()),
+        ("server", format!("{name} {}.{:02}", info.major, info.minor)),
+        ("buffer", client.buffer().to_string()),
+        ("split", switch(options.splits)),
+        ("signed", client.signs().to_string()),
+        ("sign_level", (options.signatures as u8).to_string()),
+        ("checksums", switch(client.checks())),
+        ("large_files", client.is_large().to_string()),
+        ("names", if long { "long" } else { "dos" }.to_owned()),
+        ("connections", options.connections.to_string()),
+        ("requests_per_connection", "1".to_owned()),
+        ("client_cache", cache),
+        ("commit", if options.commits { "when asked, and on close" } else { "when asked" }.to_owned()),
+        ("local_addr", local.unwrap_or_default()),
+    ]
+    .map(|(fact, value)| (fact.to_owned(), value))
+    .into();
+    if options.carriage != Carriage::Tcp {
+        datagrams(options, client, &mut facts);
+    }
+    let mut tell = |fact: &str, value: &str| facts.insert(fact.to_owned(), value.to_owned());
+    if let Some(profile) = options.profile {
+        tell("profile", profile.shown);
+    }
+    if let Some(ether) = &options.ether {
+        tell("frame", ether.framing.name());
+        tell("interface", &ether.interface);
+    }
+    facts
+}
+
+/// Facts of connections whose packets may get lost.
+fn datagrams(options: &NcpOptions, client: &Client<Socket>, facts: &mut Facts) {
+    let mut tell = |fact: &str, value: String| facts.insert(fact.to_owned(), value);
+    let lip = match client.probed() {
+        Probed::No if options.lip => "not offered by the server".to_owned(),
+        Probed::No => "off".to_owned(),
+        Probed::Unanswered => "no probe came back".to_owned(),
+        Probed::Packet(size) => format!("packets of {size} pass"),
+    };
+    tell("lip", lip);
+    tell("retry", format!("{:?}", options.retry));
+    if let Some(burst) = options.burst {
+        let window = client.window();
+        tell("burst", if window == 0 { "refused" } else { "on" }.to_owned());
+        tell("burst_window", window.to_string());
+        tell("burst_packet", client.burst_packet(burst.packet).to_string());
+        tell("burst_gap", format!("{:?}", burst.gap));
+    }
+}

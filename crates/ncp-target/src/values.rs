@@ -1,0 +1,101 @@
+//! Values of the options of an `ncp://` URL, each checked for itself.
+
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+use std::time::Duration;
+
+use sharebench_model::units::parse_duration;
+use sharebench_ncp::client::{BurstOptions, MOST_BUFFER};
+use sharebench_ncp::security::level::Level;
+use sharebench_target::{TargetUrl, UrlError};
+
+use crate::options::Carriage;
+
+/// Volume and the directories below it.
+pub(crate) fn split_path(url: &TargetUrl) -> Result<(String, Vec<String>), UrlError> {
+    let mut names = url.path.split('/').filter(|name| !name.is_empty()).map(str::to_owned);
+    let Some(volume) = names.next() else {
+        return Err(url.error("name a volume: ncp://host/VOLUME"));
+    };
+    let directory: Vec<String> = names.collect();
+    let bad = |name: &String| matches!(name.as_str(), "." | "..") || name.contains(['\\', '\0']);
+    if directory.iter().any(bad) || bad(&volume) || volume.contains(':') {
+        return Err(url.error("the path must not hold '.', '..' or '\\', and the volume no ':'"));
+    }
+    Ok((volume, directory))
+}
+
+/// A number of a range.
+pub(crate) fn number<T: FromStr + PartialOrd + Display>(
+    url: &mut TargetUrl,
+    key: &str,
+    range: RangeInclusive<T>,
+) -> Result<Option<T>, UrlError> {
+    let Some(text) = url.take(key) else { return Ok(None) };
+    match text.parse() {
+        Ok(number) if range.contains(&number) => Ok(Some(number)),
+        _ => {
+            Err(url.error(format!("{key}={text} is not a number from {} to {}", range.start(), range.end())))
+        }
+    }
+}
+
+/// A level from 0 to 3.
+pub(crate) fn level(url: &mut TargetUrl, key: &str) -> Result<Option<Level>, UrlError> {
+    Ok(number(url, key, 0..=3)?.and_then(Level::from_number))
+}
+
+/// `on` or `off`.
+pub(crate) fn switch(url: &mut TargetUrl, key: &str) -> Result<Option<bool>, UrlError> {
+    match url.take(key).as_deref() {
+        None => Ok(None),
+        Some("off") => Ok(Some(false)),
+        Some("on") => Ok(Some(true)),
+        Some(other) => Err(url.error(format!("{key}={other}: the choices are on and off"))),
+    }
+}
+
+/// Packet burst and what it is sent by, each of which means nothing without it. `usual` is what a profile brings.
+pub(crate) fn burst(
+    url: &mut TargetUrl,
+    (carriage, largest): (Carriage, u32),
+    usual: Option<BurstOptions>,
+) -> Result<Option<BurstOptions>, UrlError> {
+    let on = switch(url, "burst")?;
+    if on == Some(true) && carriage == Carriage::Tcp {
+        return Err(url.error("burst=on is for transport=udp, ipx and ether: TCP has windows of its own"));
+    }
+    let on = on.unwrap_or(usual.is_some() && carriage != Carriage::Tcp);
+    for key in ["window", "gap", "packet"] {
+        if !on && url.options.contains_key(key) {
+            return Err(url.error(format!("{key}= means nothing without burst=on")));
+        }
+    }
+    let usual = usual.unwrap_or_default();
+    let window = number(url, "window", 1024..=u32::from(MOST_BUFFER))?.unwrap_or(usual.window);
+    let packet = number(url, "packet", 576..=largest)?.unwrap_or(usual.packet.min(largest));
+    let gap = match url.take("gap") {
+        None => usual.gap,
+        Some(text) => match parse_duration(&text) {
+            Ok(gap) if (Duration::from_millis(1)..=Duration::from_millis(100)).contains(&gap) => gap,
+            _ => return Err(url.error(format!("gap={text} is not a time from 1ms to 100ms"))),
+        },
+    };
+    Ok(on.then_some(BurstOptions { packet, window, gap }))
+}
+
+/// The first pause before a datagram is sent again.
+pub(crate) fn retry(url: &mut TargetUrl, carriage: Carriage, usual: Duration) -> Result<Duration, UrlError> {
+    const RANGE: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_secs(60);
+    match url.take("retry") {
+        None => Ok(usual),
+        Some(_) if carriage == Carriage::Tcp => {
+            Err(url.error("retry= is for transport=udp, ipx and ether: TCP repeats nothing"))
+        }
+        Some(text) => match parse_duration(&text) {
+            Ok(pause) if RANGE.contains(&pause) => Ok(pause),
+            _ => Err(url.error(format!("retry={text} is not a time from 1ms to 60s"))),
+        },
+    }
+}

@@ -1,0 +1,130 @@
+//! Buffers, signatures and checksums, agreed upon by 0x61 or 0x21 (ncp.md 2.2, 5.2).
+
+use super::ClientError;
+use super::carrier::Carrier;
+use super::exchange::{Client, wire};
+use super::options::{LEAST_BUFFER, LargePackets, MOST_BUFFER, Negotiation};
+use super::probing::Probed;
+use crate::security::level::Level;
+use crate::security::signature::Transport;
+use crate::wire::negotiate::{AcceptedPacketSize, NegotiateBuffer, NegotiatedBuffer, PacketSize, Security};
+use crate::wire::{Codec, Completion};
+
+const STEP: &str = "negotiate";
+/// What headers take of a packet on IPX.
+const IPX_HEADERS: u16 = 64;
+/// What a signature adds to a packet.
+const SIGNATURE: u16 = 8;
+/// Data of a packet that every router passes on, and so all that is sent past one without probing.
+const ROUTED_BUFFER: u16 = 512;
+
+impl<C: Carrier> Client<C> {
+    /// Agrees upon all of it.
+    pub(super) async fn negotiate(&mut self) -> Result<(), ClientError> {
+        let levels = self.levels();
+        let asked = levels.into_iter().filter(|(level, _)| *level >= Level::IfPossible);
+        let asked = asked.fold(Security(0), |all, (_, bit)| all.with(bit));
+        self.negotiate_with(asked).await
+    }
+
+    /// The same with what is asked for. A server that would switch on more shows it in its reply: what waits to be asked
+    /// for is then asked for.
+    pub(super) async fn negotiate_with(&mut self, asked: Security) -> Result<(), ClientError> {
+        if self.options.negotiation == Negotiation::BufferOnly {
+            return self.negotiate_buffer().await;
+        }
+        let wanted = self.wanted();
+        let Some(mut accepted) = self.ask(asked, wanted).await? else {
+            return self.negotiate_buffer().await;
+        };
+        let waiting = self.levels().into_iter().filter(|(level, bit)| {
+            *level == Level::IfAsked && Security(accepted.security).has(*bit) && !asked.has(*bit)
+        });
+        let more = waiting.fold(asked, |all, (_, bit)| all.with(bit));
+        if more != asked {
+            accepted = self.ask(more, wanted).await?.unwrap_or(accepted);
+        }
+        let agreed = Security(accepted.security).both(more);
+        self.probe(more, accepted.echo_socket).await?;
+        self.signs = agreed.has(Security::SIGNATURE);
+        self.checks = agreed.has(Security::CHECKSUM);
+        self.carrier.use_checksums(self.checks);
+        Ok(())
+    }
+
+    /// Levels and bits of what can be switched on here.
+    fn levels(&self) -> [(Level, Security); 2] {
+        let checksums = if self.carrier.has_checksums() { self.options.checksums } else { Level::Never };
+        [(self.options.signatures, Security::SIGNATURE), (checksums, Security::CHECKSUM)]
+    }
+
+    fn wanted(&self) -> u16 {
+        let most = if self.carrier.is_routed() && self.options.large_packets == LargePackets::Off {
+            ROUTED_BUFFER
+        } else {
+            MOST_BUFFER
+        };
+        self.options.buffer.clamp(LEAST_BUFFER, most)
+    }
+
+    /// What a packet has beside data. On IPX the size agreed upon is that of a packet with its headers (ncp.md 2.2).
+    fn overhead(&self, security: Security) -> u16 {
+        let ipx = self.conversation.transport() == Transport::Ipx;
+        let signature = if security.has(Security::SIGNATURE) { SIGNATURE } else { 0 };
+        signature + if ipx { IPX_HEADERS } else { 0 }
+    }
+
+    /// 0x61 for `wanted` bytes of data; none when the server does not know it.
+    async fn ask(
+        &mut self,
+        security: Security,
+        wanted: u16,
+    ) -> Result<Option<AcceptedPacketSize>, ClientError> {
+        let (proposed, room) = (wanted + self.overhead(security), self.overhead(security));
+        let lip = match self.options.large_packets {
+            LargePackets::Off => Security::NO_LARGE_PACKETS,
+            LargePackets::Probe | LargePackets::Known => Security(0),
+        };
+        let call = PacketSize { proposed, security: security.with(lip).0 };
+        let accepted = match self.call(STEP, &call.into()).await {
+            Ok(data) => AcceptedPacketSize::decode(data).map_err(wire(STEP))?,
+            Err(ClientError::Refused { completion: Completion::UnknownFunction, .. }) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        // 0 keeps what was proposed.
+        let size = if accepted.accepted == 0 { proposed } else { accepted.accepted };
+        self.buffer = size.saturating_sub(room).clamp(LEAST_BUFFER, wanted);
+        Ok(Some(accepted))
+    }
+
+    /// 0x21, which knows nothing but data.
+    async fn negotiate_buffer(&mut self) -> Result<(), ClientError> {
+        let proposed = self.wanted();
+        let data = self.call(STEP, &NegotiateBuffer { proposed }.into()).await?;
+        let accepted = NegotiatedBuffer::decode(data).map_err(wire(STEP))?.accepted;
+        self.buffer = accepted.clamp(LEAST_BUFFER, proposed);
+        (self.signs, self.checks) = (false, false);
+        self.carrier.use_checksums(false);
+        Ok(())
+    }
+
+    /// Large internet packets: where the path takes less than was agreed upon, less is agreed upon.
+    async fn probe(&mut self, asked: Security, socket: u16) -> Result<(), ClientError> {
+        let datagrams = self.conversation.transport() != Transport::Tcp;
+        let probes = self.options.large_packets == LargePackets::Probe && datagrams;
+        if !probes || socket == 0 || self.probed != Probed::No {
+            return Ok(());
+        }
+        let room = usize::from(self.overhead(asked));
+        let most = usize::from(self.buffer) + room;
+        let burst = self.options.burst.map_or(0, |burst| self.burst_size(burst.packet));
+        self.probed = self.find_packet(socket, most.max(burst)).await?;
+        if let Probed::Packet(size) = self.probed
+            && size < most
+        {
+            let data = size.saturating_sub(room) as u16;
+            self.ask(asked, data.max(LEAST_BUFFER)).await?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,125 @@
+//! The largest packet that a path takes, found by probes that the server sends back (large internet packets, ncp.md 2.2).
+
+use std::future::poll_fn;
+use std::io::ErrorKind;
+
+use super::ClientError;
+use super::carrier::Carrier;
+use super::exchange::Client;
+use crate::security::signature::Transport;
+use crate::wire::ipx::HEADER_LEN;
+use crate::wire::lip::{is_probe, put_probe};
+
+const STEP: &str = "probe the path";
+/// Packets that are tried when the largest does not come back, with the headers of IPX there: those of common links,
+/// and powers of two between them.
+const SIZES: [usize; 11] = [49_152, 32_768, 16_384, 8192, 4096, 2048, 1500, 1400, 1280, 1088, LEAST_PACKET];
+/// The packet that every router passes on.
+const LEAST_PACKET: usize = 576;
+/// Room that a packet on UDP has for headers beside data; on IPX it is counted already.
+const HEADERS: usize = 64;
+/// What IP and UDP add to it.
+const IP_HEADERS: usize = 28;
+
+/// What is known of the path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Probed {
+    /// It was not probed.
+    No,
+    /// No probe came back: what was agreed upon is kept.
+    Unanswered,
+    /// Bytes of the largest packet that came back, as 0x61 counts them.
+    Packet(usize),
+}
+
+impl<C: Carrier> Client<C> {
+    /// Finds the largest packet of at most `most` bytes: it alone is tried first, then all sizes, twice.
+    pub(super) async fn find_packet(&mut self, socket: u16, most: usize) -> Result<Probed, ClientError> {
+        let smaller = SIZES.into_iter().filter(|size| *size < most);
+        let all: Vec<usize> = std::iter::once(most).chain(smaller).collect();
+        let mut best = None;
+        for round in [&all[..1], &all, &all] {
+            let better: Vec<usize> = round.iter().copied().filter(|size| Some(*size) > best).collect();
+            for size in &better {
+                match self.send_probe(socket, self.probe_len(*size)).await {
+                    // Too long for the link itself.
+                    Err(ClientError::Io { source, .. })
+                        if matches!(source.kind(), ErrorKind::InvalidInput | ErrorKind::Other)
+                            || source.raw_os_error() == Some(libc::EMSGSIZE) => {}
+                    Err(ClientError::Io { source, .. }) if source.kind() == ErrorKind::Unsupported => {
+                        return Ok(Probed::No);
+                    }
+                    Err(ClientError::Io { source, .. }) if source.kind() == ErrorKind::ConnectionRefused => {}
+                    sent => sent?,
+                }
+            }
+            let until = self.carrier.now() + self.options.retry;
+            while best < better.first().copied() {
+                match self.receive_probe(until).await? {
+                    Some(len) => {
+                        best = best.max(all.iter().copied().find(|size| self.probe_len(*size) == len));
+                    }
+                    None => break,
+                }
+            }
+            if best == Some(most) {
+                break;
+            }
+        }
+        Ok(best.map_or(Probed::Unanswered, Probed::Packet))
+    }
+
+    /// Bytes of a packet of a burst as 0x61 counts them, and back: `packet` has the headers of IP and UDP on UDP.
+    pub(super) fn burst_size(&self, packet: u32) -> usize {
+        match self.conversation.transport() {
+            Transport::Ipx => packet as usize,
+            Transport::Udp | Transport::Tcp => (packet as usize).saturating_sub(IP_HEADERS + HEADERS),
+        }
+    }
+
+    /// The largest packet of a burst of at most `packet` bytes that the path takes.
+    pub fn burst_packet(&self, packet: u32) -> u32 {
+        let Probed::Packet(size) = self.probed else { return packet };
+        let headers = packet as usize - self.burst_size(packet);
+        packet.min((size + headers) as u32)
+    }
+
+    /// Bytes of the probe in a packet of a size.
+    fn probe_len(&self, size: usize) -> usize {
+        match self.conversation.transport() {
+            Transport::Ipx => size - HEADER_LEN,
+            // No longer than a datagram can be.
+            Transport::Udp | Transport::Tcp => size + HEADERS,
+        }
+    }
+
+    async fn send_probe(&mut self, socket: u16, len: usize) -> Result<(), ClientError> {
+        let mut probe = Vec::with_capacity(len);
+        put_probe(len, &mut probe);
+        let deadline = self.carrier.now() + self.options.timeout;
+        let sent = poll_fn(|cx| self.carrier.poll_send_probe(cx, socket, &probe, deadline)).await;
+        sent.map_err(|source| ClientError::Io { step: STEP, source })?;
+        self.counts.sent += len as u64;
+        Ok(())
+    }
+
+    /// Length of the next probe that comes back; none when none does.
+    async fn receive_probe(&mut self, until: std::time::Duration) -> Result<Option<usize>, ClientError> {
+        // A peer may fill the carrier with what is no probe: the time counts whatever came.
+        while self.carrier.now() < until {
+            match poll_fn(|cx| self.carrier.poll_receive_probe(cx, until)).await {
+                Ok(true) => {}
+                Ok(false) => return Ok(None),
+                // Nobody is at that socket.
+                Err(error) if error.kind() == ErrorKind::ConnectionRefused => return Ok(None),
+                Err(source) => return Err(ClientError::Io { step: STEP, source }),
+            }
+            let message = self.carrier.message();
+            self.counts.received += message.len() as u64;
+            if is_probe(message) {
+                return Ok(Some(message.len()));
+            }
+        }
+        Ok(None)
+    }
+}

@@ -1,0 +1,168 @@
+//! An NCP server on IPX in the frames of an Ethernet, where clients find it by its name.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use sharebench_ncp::ether::EtherSocket;
+use sharebench_ncp::wire::ethernet::Framing;
+use sharebench_ncp::wire::ipx::Address;
+
+use crate::Volume;
+use crate::front_end::ServeError;
+use crate::ncp::ipx::{ECHO, NETWORK};
+use crate::ncp::options::{Carried, NcpServerOptions, server_name};
+use crate::ncp::running::{Carriers, Running};
+use crate::ncp::services::Services;
+
+/// What errors call it.
+const ON_ETHER: &str = "ncp-ether";
+/// The network of a segment whose number nobody tells.
+const SEGMENT: u32 = 1;
+
+/// Where a server stands on an Ethernet: `IFACE[,FRAME[,NETWORK]]`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NcpEther {
+    /// The interface.
+    pub interface: String,
+    /// How its frames carry IPX.
+    pub framing: Framing,
+    /// The network number of the segment.
+    pub network: u32,
+}
+
+impl FromStr for NcpEther {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut parts = text.split(',');
+        let interface = parts.next().filter(|name| !name.is_empty()).ok_or("name an interface")?.to_owned();
+        let framing = match parts.next() {
+            None => Framing::Llc8022,
+            Some(name) => Framing::from_name(name)
+                .ok_or_else(|| format!("{name} is no frame; the choices are ii, raw, 802.2 and snap"))?,
+        };
+        let network = match parts.next() {
+            None => SEGMENT,
+            Some(digits) => u32::from_str_radix(digits, 16)
+                .ok()
+                .filter(|network| !matches!(*network, 0 | u32::MAX | NETWORK))
+                .ok_or_else(|| format!("{digits} is no network number: up to eight hex digits, not 0"))?,
+        };
+        match parts.next() {
+            None => Ok(Self { interface, framing, network }),
+            Some(more) => Err(format!("'{more}' is one part too many: IFACE[,FRAME[,NETWORK]]")),
+        }
+    }
+}
+
+impl fmt::Display for NcpEther {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{},{},{:X}", self.interface, self.framing.name(), self.network)
+    }
+}
+
+/// A server that runs on an Ethernet. Dropping it stops it, and tells the clients.
+pub struct NcpEtherServer {
+    running: Running,
+    socket: Arc<EtherSocket>,
+    services: Services,
+}
+
+impl NcpEtherServer {
+    /// Serves `volume` on an interface.
+    ///
+    /// # Errors
+    /// No users, since everyone on an Ethernet reaches it; no capability for frames, no such interface; options that the
+    /// protocol does not take, or no threads.
+    pub fn start(
+        ether: &NcpEther,
+        volume: Arc<dyn Volume>,
+        options: NcpServerOptions,
+    ) -> Result<Self, ServeError> {
+        let wrong = |detail: String| ServeError::Options { protocol: ON_ETHER, detail };
+        if options.users.is_empty() {
+            let detail =
+                "refusing to serve on an Ethernet without users: others reach it; give a user and password";
+            return Err(wrong(detail.into()));
+        }
+        let socket = EtherSocket::open(&ether.interface, ether.framing);
+        let socket = socket.map_err(|error| wrong(format!("{}: {error}", ether.interface)))?;
+        Self::start_over(socket, ether.network, volume, options)
+    }
+
+    /// The same on a station that is open.
+    ///
+    /// # Errors
+    /// Options that the protocol does not take, or no threads.
+    pub fn start_over(
+        socket: EtherSocket,
+        network: u32,
+        volume: Arc<dyn Volume>,
+        options: NcpServerOptions,
+    ) -> Result<Self, ServeError> {
+        let framing = socket.framing();
+        let max_packet = framing.max_packet() as u16;
+        let carried = Carried { checksums: framing.has_checksums(), echo_socket: ECHO, max_packet };
+        let services =
+            Services { name: server_name(), internal: NETWORK, segment: network, mac: socket.mac() };
+        let socket = Arc::new(socket);
+        let carriers = Carriers::Ether(Arc::clone(&socket), services);
+        let running = Running::start(ON_ETHER, volume, options, carried, carriers)?;
+        Ok(Self { running, socket, services })
+    }
+
+    /// The name by which clients find it.
+    pub fn name() -> String {
+        String::from_utf8_lossy(&server_name()).trim_end_matches('\0').to_owned()
+    }
+
+    /// Clients there are.
+    pub fn connections(&self) -> usize {
+        self.running.state.server.connections()
+    }
+
+    /// Tells the clients that it ends, and returns when its threads are gone.
+    pub fn stop(self) {
+        drop(self);
+    }
+}
+
+impl Drop for NcpEtherServer {
+    fn drop(&mut self) {
+        self.running.halt();
+        for packet in self.services.announcements(false) {
+            // Whoever does not hear it finds out.
+            let _ = self.socket.send(Address::BROADCAST, &packet);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_on_an_ethernet_is_read_and_shown() {
+        for (text, shown) in [
+            ("eth0", "eth0,802.2,1"),
+            ("eth0,ii", "eth0,ii,1"),
+            ("veth1,snap,00c0ffee", "veth1,snap,C0FFEE"),
+            ("br0,raw,10", "br0,raw,10"),
+        ] {
+            assert_eq!(text.parse::<NcpEther>().unwrap().to_string(), shown);
+        }
+        for (text, word) in [
+            ("", "interface"),
+            (",ii", "interface"),
+            ("eth0,iii", "ii, raw, 802.2 and snap"),
+            ("eth0,ii,0", "network number"),
+            ("eth0,ii,53485242", "network number"),
+            ("eth0,ii,123456789", "network number"),
+            ("eth0,ii,1,2", "too many"),
+        ] {
+            let mistake = text.parse::<NcpEther>().unwrap_err();
+            assert!(mistake.contains(word), "{text}: {mistake}");
+        }
+    }
+}

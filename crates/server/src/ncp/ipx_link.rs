@@ -1,0 +1,85 @@
+//! What carries IPX packets to and from a server: datagrams of UDP, or frames of an Ethernet.
+
+use std::io::{self, ErrorKind};
+use std::net::SocketAddr;
+use std::ops::Range;
+use std::sync::Arc;
+
+use sharebench_ncp::ether::EtherSocket;
+use tokio::io::unix::AsyncFd;
+use tokio::net::UdpSocket;
+
+/// Where a packet comes from, and the answer goes: the client itself, or the router in front of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Hop {
+    Udp(SocketAddr),
+    Ether([u8; 6]),
+}
+
+/// A socket that packets come from.
+#[derive(Debug)]
+pub(super) enum Link {
+    /// RFC 1234 and `DOSBox`'s ipxnet.
+    Udp(UdpSocket),
+    Ether(AsyncFd<Arc<EtherSocket>>),
+}
+
+impl Link {
+    /// The next packet: where in `input` it is, maybe with padding behind it, and whence.
+    pub(super) async fn receive(&self, input: &mut [u8]) -> io::Result<(Range<usize>, Hop)> {
+        match self {
+            Self::Udp(udp) => {
+                let (len, client) = udp.recv_from(input).await?;
+                Ok((0..len, Hop::Udp(client)))
+            }
+            Self::Ether(socket) => loop {
+                let mut ready = socket.readable().await?;
+                match ready.try_io(|socket| socket.get_ref().receive(input)) {
+                    Ok(Ok(Some((from, at)))) => return Ok((at, Hop::Ether(from))),
+                    // A frame of others, or none any more.
+                    Ok(Ok(None)) | Err(_) => {}
+                    Ok(Err(error)) => return Err(error),
+                }
+            },
+        }
+    }
+
+    /// Sends a packet; whether it arrives is the protocol's business.
+    pub(super) async fn send(&self, packet: &[u8], hop: Hop) {
+        let sent = match (self, hop) {
+            (Self::Udp(udp), Hop::Udp(client)) => udp.send_to(packet, client).await.map(|_| ()),
+            (Self::Ether(socket), Hop::Ether(mac)) => send_frame(socket, packet, mac).await,
+            // A link gives hops of its own kind.
+            _ => Ok(()),
+        };
+        if let Err(error) = sent {
+            tracing::debug!(%error, ?hop, "IPX packet not sent");
+        }
+    }
+
+    /// The station, where the link is an Ethernet.
+    pub(super) fn ether(&self) -> Option<&EtherSocket> {
+        match self {
+            Self::Udp(_) => None,
+            Self::Ether(socket) => Some(socket.get_ref()),
+        }
+    }
+
+    /// True when a packet may have a checksum: RFC 1234 wants none.
+    pub(super) fn has_checksums(&self) -> bool {
+        self.ether().is_some_and(|ether| ether.framing().has_checksums())
+    }
+}
+
+async fn send_frame(socket: &AsyncFd<Arc<EtherSocket>>, packet: &[u8], mac: [u8; 6]) -> io::Result<()> {
+    loop {
+        match socket.get_ref().send(mac, packet) {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            sent => return sent,
+        }
+        let mut ready = socket.writable().await?;
+        if let Ok(sent) = ready.try_io(|socket| socket.get_ref().send(mac, packet)) {
+            return sent;
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! The threads of an NCP server: they serve their carriers until they are told to stop.
+
+use std::io;
+use std::net::{TcpListener, UdpSocket};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+
+use sharebench_ncp::ether::EtherSocket;
+use tokio::io::unix::AsyncFd;
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::watch;
+
+use crate::Volume;
+use crate::front_end::ServeError;
+use crate::ncp::ipx_link::Link;
+use crate::ncp::options::{Carried, NcpServerOptions};
+use crate::ncp::services::Services;
+use crate::ncp::{State, datagrams, ipx, streams};
+
+/// What brings packets.
+pub(super) enum Carriers {
+    /// TCP and UDP, and the socket that sends probes back.
+    Ip {
+        listener: TcpListener,
+        socket: UdpSocket,
+        echo: UdpSocket,
+    },
+    IpxInUdp(UdpSocket),
+    Ether(Arc<EtherSocket>, Services),
+}
+
+/// A server that runs. Dropping it stops it.
+pub(super) struct Running {
+    pub(super) state: Arc<State>,
+    stop: watch::Sender<bool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Running {
+    /// Starts as many threads as the options say.
+    pub(super) fn start(
+        protocol: &'static str,
+        volume: Arc<dyn Volume>,
+        options: NcpServerOptions,
+        carried: Carried,
+        carriers: Carriers,
+    ) -> Result<Self, ServeError> {
+        let blocks = !volume.never_blocks();
+        let threads = options.threads.max(1);
+        let max_connections = usize::from(options.max_connections);
+        let server = options.build(volume, carried)?;
+        let state = Arc::new(State { server, blocks, max_connections, awaited: Mutex::default() });
+        let (stop, _) = watch::channel(false);
+        let mut started = Self { state, stop, threads: Vec::new() };
+        started
+            .start_threads(carriers, threads)
+            .map_err(|source| ServeError::Threads { protocol, source })?;
+        Ok(started)
+    }
+
+    fn start_threads(&mut self, carriers: Carriers, threads: usize) -> io::Result<()> {
+        let runtimes: io::Result<Vec<Runtime>> =
+            (0..threads).map(|_| Builder::new_current_thread().enable_all().build()).collect();
+        let runtimes = runtimes?;
+        let handles = runtimes.iter().map(|runtime| runtime.handle().clone()).collect();
+        let state = Arc::clone(&self.state);
+        if let (Some(first), Some(last)) = (runtimes.first(), runtimes.last()) {
+            match carriers {
+                Carriers::Ip { listener, socket, echo } => {
+                    first.spawn(streams::accept(listener, Arc::clone(&state), handles));
+                    last.spawn(datagrams::serve(socket, state));
+                    last.spawn(datagrams::echo(echo));
+                }
+                Carriers::IpxInUdp(socket) => {
+                    last.spawn(async move {
+                        let link = Link::Udp(tokio::net::UdpSocket::from_std(socket)?);
+                        ipx::serve(link, state, None).await
+                    });
+                }
+                Carriers::Ether(socket, services) => {
+                    last.spawn(async move {
+                        // SAFETY: the socket keeps its descriptor until it is dropped, and the `AsyncFd` holds the socket.
+                        let watched = unsafe { AsyncFd::register(socket) };
+                        let link = Link::Ether(watched?);
+                        ipx::serve(link, state, Some(services)).await
+                    });
+                }
+            }
+        }
+        for runtime in runtimes {
+            let mut stopped = self.stop.subscribe();
+            let run = move || {
+                // The sender outlives this thread, or is gone and stops it as well.
+                let _ = runtime.block_on(stopped.wait_for(|stop| *stop));
+            };
+            self.threads.push(std::thread::Builder::new().name("ncp-server".into()).spawn(run)?);
+        }
+        Ok(())
+    }
+
+    /// Closes sockets and connections, and returns when its threads are gone.
+    pub(super) fn halt(&mut self) {
+        self.stop.send_replace(true);
+        for thread in self.threads.drain(..) {
+            // A thread that panicked is gone as well.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.halt();
+    }
+}

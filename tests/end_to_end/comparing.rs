@@ -1,0 +1,105 @@
+//! `compare` from outside: targets, verdicts for CI, links, and what is refused.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+use sharebench_tests::Sharebench;
+
+/// Two nights of one server in a table, eight repetitions each: the second night is a fifth slower above 64 KiB.
+fn two_nights(sharebench: &Sharebench) {
+    let mut table = String::from("night,file,record,repetition,speed\n");
+    for (night, factor) in [("monday", 1.0), ("tuesday", 0.8)] {
+        for (file, record) in
+            [16, 32, 64].into_iter().flat_map(|file| [16, 64, 128, 256].map(|record| (file, record)))
+        {
+            for repetition in 0..8 {
+                let speed = 100_000.0 * if record > 64 { factor } else { 1.0 };
+                let wobble = 1.0 + 0.002 * f64::from((repetition * 7 + record + file) % 5 - 2);
+                let _ = writeln!(table, "{night},{file},{record},{repetition},{:.0}", speed * wobble);
+            }
+        }
+    }
+    sharebench.write("nights.csv", &table).unwrap();
+    let line = [
+        "import",
+        "nights.csv",
+        "--system",
+        "nas",
+        "--clock",
+        "1us",
+        "--map",
+        "run=night",
+        "--map",
+        "file_size=file:MiB",
+        "--map",
+        "record_size=record:KiB",
+        "--map",
+        "repetition=repetition",
+        "--map",
+        "rate.read=speed:KiB/s",
+    ];
+    let _ = sharebench.run(&line).unwrap().expect_success();
+}
+
+#[test]
+fn a_slower_night_is_placed_and_fails_a_build() {
+    let sharebench = Sharebench::new().unwrap();
+    two_nights(&sharebench);
+    let json = sharebench.run(&["compare", "1", "2", "--format", "json"]).unwrap().expect_success();
+    let analysis: Value = serde_json::from_str(&json.stdout).unwrap();
+    let region = &analysis["comparisons"][0]["differences"]["regions"][0];
+    assert_eq!(
+        (&region["standing"], &region["place"][1]["from"]["bytes"]),
+        (&"slower".into(), &131_072.into())
+    );
+    let text = sharebench.run(&["compare", "1", "2"]).unwrap().expect_success().stdout;
+    let order: Vec<usize> = ["ANSWER", "CAN I TRUST IT?", "FINDINGS", "\nread\n"]
+        .map(|part| text.find(part).unwrap_or_else(|| panic!("no {part} in {text}")))
+        .to_vec();
+    assert!(order.is_sorted(), "the answer stands first: {text}");
+    assert!(
+        text.contains("read, records of 128KiB and more: nas (nights.csv: monday #1) is 25 % faster"),
+        "{text}"
+    );
+    assert!(text.contains("not interleaved"), "{text}");
+    let code =
+        |line: &[&str]| sharebench.run(&[&["compare", "--fail-if-slower"], line].concat()).unwrap().code;
+    assert_eq!(code(&["5%", "1", "2"]), Some(8));
+    assert_eq!(code(&["5%", "2", "1"]), Some(0), "the second is faster");
+    assert_eq!(code(&["30%", "1", "2"]), Some(0), "not by so much");
+    let linked = sharebench.run(&["compare", "1", "2", "--link", "100Mbit"]).unwrap().expect_success().stdout;
+    assert!(linked.contains("24 cells are above the 100Mbit of the link (12.5 MB/s)"), "{linked}");
+}
+
+#[test]
+fn targets_of_a_run_are_compared_and_mistakes_are_named() {
+    let sharebench = Sharebench::new().unwrap();
+    for directory in ["one", "two", "three"] {
+        std::fs::create_dir_all(sharebench.home().join(directory)).unwrap();
+    }
+    let line =
+        ["sweep", "./one", "./two", "./three", "--file-sizes", "64KiB", "--record-sizes", "4KiB,16KiB"];
+    let more = ["--tests", "read", "--repetitions", "6", "--sample", "1ms", "--quiet"];
+    let _ = sharebench.run(&[&line[..], &more[..]].concat()).unwrap().expect_success();
+    let names = |line: &[&str]| -> Vec<String> {
+        let json =
+            sharebench.run(&[&["compare", "--format", "json"], line].concat()).unwrap().expect_success();
+        let analysis: Value = serde_json::from_str(&json.stdout).unwrap();
+        let name = |comparison: &Value| {
+            assert_eq!(comparison["sections"][0]["evidence"], "interleaved", "one run stays one run");
+            comparison["name"].as_str().unwrap().to_owned()
+        };
+        analysis["comparisons"].as_array().unwrap().iter().map(name).collect()
+    };
+    assert_eq!(names(&["1/one", "1/three"]), ["three/one"]);
+    assert_eq!(names(&["1"]), ["two/one", "three/one", "three/two"]);
+    let refused = |line: &[&str], word: &str| {
+        let ended = sharebench.run(&[&["compare"], line].concat()).unwrap();
+        assert!(ended.code == Some(2) && ended.text().contains(word), "{line:?}: {}", ended.text());
+    };
+    refused(&["1/four"], "has no target 'four'; it has one, two, three");
+    refused(&["1/one"], "nothing to be compared with");
+    refused(&["1", "--link", "10MB"], "link");
+    refused(&["1", "--axes", "record_size"], "two different axes");
+    refused(&["1", "--fail-if-slower", "x"], "fail-if-slower");
+}
