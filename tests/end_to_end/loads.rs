@@ -28,7 +28,7 @@ fn quick(line: &str, url: &str) -> Vec<String> {
     let wanted = small.into_iter().chain(think.into_iter().filter(|(flag, _)| (*flag == "--think") == paced));
     for (flag, value) in wanted {
         match words.iter().position(|word| word == flag) {
-            Some(at) => words[at + 1] = value.to_owned(),
+            Some(at) => value.clone_into(&mut words[at + 1]),
             None if flag == "--rates" => {}
             None => words.extend([flag.to_owned(), value.to_owned()]),
         }
