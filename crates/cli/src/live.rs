@@ -14,6 +14,19 @@ use crate::outlook::{reached, span};
 const PLAIN_EVERY: Duration = Duration::from_secs(5);
 /// Most warnings and failures told one by one.
 const TOLD: usize = 10;
+/// Facts of a target that are told when it is ready; every protocol has some of them.
+const CHOSEN: [&str; 10] = [
+    "dialect",
+    "signing",
+    "encryption",
+    "vers",
+    "version",
+    "filesystem",
+    "engine",
+    "transport",
+    "buffer",
+    "profile",
+];
 
 /// Shows a run's events on standard error.
 pub struct LiveView {
@@ -61,14 +74,9 @@ impl LiveView {
     pub fn show(&mut self, event: &RunEvent) {
         match event {
             RunEvent::TargetReady { target, facts } => {
-                let chosen = ["dialect", "signing", "encryption", "vers", "version", "filesystem", "engine"];
-                let facts =
-                    chosen.iter().filter_map(|name| facts.get(*name).map(|fact| format!("{name} {fact}")));
-                self.line(&format!(
-                    "{}: ready ({})",
-                    self.name(*target),
-                    facts.collect::<Vec<_>>().join(", ")
-                ));
+                let told = CHOSEN.iter().filter_map(|name| Some(format!("{name} {}", facts.get(*name)?)));
+                let told = told.collect::<Vec<_>>().join(", ");
+                self.line(&format!("{}: ready ({told})", self.name(*target)));
             }
             RunEvent::Round(round) => self.round(*round),
             RunEvent::Precision(report) => {
