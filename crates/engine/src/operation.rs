@@ -202,7 +202,13 @@ impl Motor<'_> {
         let to = self.own_name(file);
         if let Some(made) = &scene.made {
             let from = made.path.clone();
-            self.meta(MetaOp::Rename { from, to }, window).await?;
+            if let Err(error) = self.meta(MetaOp::Rename { from, to }, window).await {
+                // Without a reply nobody knows which of the two stands there.
+                if loses_session(error.class) {
+                    self.forget(file);
+                }
+                return Err(error);
+            }
             if let Some(made) = scene.made.take() {
                 let renamed = self.own_mut(file).renamed;
                 *self.own_mut(file) = OwnFile { renamed, ..made.own };
@@ -213,8 +219,10 @@ impl Motor<'_> {
         self.own_mut(file).renamed = renamed;
         let other = self.own_name(file);
         let result = self.meta(MetaOp::Rename { from: to, to: other }, window).await;
-        if result.is_err() {
-            self.own_mut(file).renamed = !renamed;
+        match &result {
+            Err(error) if loses_session(error.class) => self.forget(file),
+            Err(_) => self.own_mut(file).renamed = !renamed,
+            Ok(_) => {}
         }
         result.map(drop)
     }
@@ -344,7 +352,12 @@ impl Motor<'_> {
     async fn copy_to_server(&mut self, file: usize, window: Window) -> Result<(), OpError> {
         let workload = &self.crew.work.workload;
         let how = if self.own.files.contains_key(&file) { OpenHow::ReadWrite } else { OpenHow::CreateNew };
-        let handle = self.open(self.own_name(file), how, window).await?;
+        let opened = self.open(self.own_name(file), how, window).await;
+        if opened.as_ref().is_err_and(|error| error.class == ErrorClass::Exists) {
+            // The reply that would have told of it was lost: the next copy finds it.
+            self.own_mut(file);
+        }
+        let handle = opened?;
         let generation = self.own_mut(file).next_generation();
         let mut result = Ok(());
         for (offset, len) in blocks(workload.set.files[file].bytes, workload.block) {

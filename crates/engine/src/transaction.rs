@@ -78,11 +78,15 @@ impl Motor<'_> {
     pub(crate) async fn lay_out(&mut self) -> Result<(), OpError> {
         let workload = &self.crew.work.workload;
         if !self.own.directories && (0..workload.set.files.len()).any(|index| workload.has_own(index)) {
-            let top = self.own_path("");
-            self.call(MetaOp::MakeDir { path: top.trim_end_matches('/').to_owned() }).await?;
-            for below in workload.set.directories(|index| workload.has_own(index)) {
-                let path = self.own_path(&below);
-                self.call(MetaOp::MakeDir { path }).await?;
+            let top = self.own_path("").trim_end_matches('/').to_owned();
+            let below = workload.set.directories(|index| workload.has_own(index));
+            let below: Vec<String> = below.into_iter().map(|below| self.own_path(&below)).collect();
+            for path in std::iter::once(top).chain(below) {
+                match self.call(MetaOp::MakeDir { path }).await {
+                    // The reply to an earlier one was lost: nobody else makes directories here.
+                    Err(error) if error.class == ErrorClass::Exists => {}
+                    made => drop(made?),
+                }
             }
             self.own.directories = true;
         }
@@ -98,8 +102,7 @@ impl Motor<'_> {
             if self.crew.stop.is_stopped() {
                 return Err(OpError::new(ErrorClass::Disconnected, "layout", "stopped"));
             }
-            let how = if known.is_some() { OpenHow::ReadWrite } else { OpenHow::CreateNew };
-            let handle = self.open_unmeasured(self.own_path(&file.path), how).await?;
+            let handle = self.open_own(index).await?;
             let own = self.own.files.entry(index).or_default();
             let generation = own.next_generation();
             let content = self.own_content(index, generation);
@@ -118,6 +121,31 @@ impl Motor<'_> {
         }
         self.own.laid_out = true;
         Ok(())
+    }
+
+    /// Opens a file of the motor's own for writing, whether it is there or not: lost replies leave that open.
+    async fn open_own(&mut self, index: usize) -> Result<FileRef, OpError> {
+        let path = self.own_name(index);
+        let known = self.own.files.contains_key(&index);
+        let (mut first, mut second) = (OpenHow::CreateNew, OpenHow::ReadWrite);
+        if known {
+            std::mem::swap(&mut first, &mut second);
+        }
+        match self.open_unmeasured(path.clone(), first).await {
+            Err(error) if matches!(error.class, ErrorClass::Exists | ErrorClass::NotFound) => {
+                self.open_unmeasured(path, second).await
+            }
+            opened => opened,
+        }
+    }
+
+    /// Nobody knows any more what a file of the motor's own holds, or which name it has: it is made anew before the
+    /// motor goes on.
+    pub(crate) fn forget(&mut self, index: usize) {
+        let own = self.own_mut(index);
+        // Generations go on: what was written before must not pass for what will be.
+        *own = OwnFile { newest: own.newest, ..OwnFile::default() };
+        self.own.laid_out = false;
     }
 
     pub(crate) fn own_mut(&mut self, index: usize) -> &mut OwnFile {

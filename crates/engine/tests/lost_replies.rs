@@ -1,0 +1,174 @@
+//! A reply to an operation on names is lost with its session: whatever it was, the user comes back, finds or makes
+//! anew what is its own, and never takes its own doubt for wrong data.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panic")]
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, mpsc};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use sharebench_engine::simulated::{Device, Service, SimulatedTarget};
+use sharebench_engine::{Clock, Run, StopSignal};
+use sharebench_model::{
+    DataOp, ErrorClass, Facts, Measure, MetaOp, MetaReply, OpError, Reply, RunEvent, RunOutcome, Slot,
+    WireCount,
+};
+use sharebench_plan::Plan;
+use sharebench_target::{
+    Capabilities, ConnectError, LocalBoxFuture, MemoryTarget, Session, SessionSpec, Target,
+};
+
+/// The second session, which is the only user's first, does its `nth` operation on names and loses the reply.
+struct Losing {
+    memory: MemoryTarget,
+    nth: u32,
+    sessions: AtomicU32,
+}
+
+impl Target for Losing {
+    fn url(&self) -> String {
+        self.memory.url()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.memory.capabilities()
+    }
+
+    fn connect<'a>(
+        &'a self,
+        spec: &'a SessionSpec,
+    ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
+        Box::pin(async move {
+            let inner = self.memory.connect(spec).await?;
+            let second = self.sessions.fetch_add(1, Ordering::Relaxed) == 1;
+            let left = if second { self.nth } else { u32::MAX };
+            Ok(Box::new(LosingSession { inner, left }) as Box<dyn Session>)
+        })
+    }
+}
+
+struct LosingSession {
+    inner: Box<dyn Session>,
+    left: u32,
+}
+
+impl Session for LosingSession {
+    fn facts(&self) -> Facts {
+        self.inner.facts()
+    }
+
+    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
+        self.inner.buffer(slot)
+    }
+
+    fn submit(&mut self, slot: Slot, op: DataOp) {
+        self.inner.submit(slot, op);
+    }
+
+    fn poll_replies(&mut self, cx: &mut Context<'_>, replies: &mut Vec<Reply>) -> Poll<()> {
+        self.inner.poll_replies(cx, replies)
+    }
+
+    fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
+        Box::pin(async move {
+            let reply = self.inner.call(op).await;
+            self.left = self.left.saturating_sub(1);
+            if self.left > 0 {
+                return reply;
+            }
+            let lost = OpError::new(ErrorClass::Disconnected, "losing", "its reply was lost");
+            MetaReply { result: Err(lost), ..reply }
+        })
+    }
+
+    fn wire(&self) -> WireCount {
+        self.inner.wire()
+    }
+
+    fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
+        self.inner.close()
+    }
+}
+
+const PLAN: &str = "
+seed = '5'
+verify = 'full'
+[[target]]
+url = '/memory'
+[load]
+steps = [1]
+think = 'exp 10ms'
+warm_up = '0s'
+measure = '3s'
+[workload]
+name = 'own'
+order = 'sequence'
+[[workload.files]]
+name = 'docs'
+count = 3
+size = '1KiB..20KiB'
+owner = 'user'
+depth = 1
+fan_out = 2
+[[workload.files]]
+name = 'shared'
+count = 2
+size = '4KiB'
+[[workload.transactions]]
+files = 'docs'
+operations = ['open', 'read 4KiB all', 'close']
+[[workload.transactions]]
+files = 'docs'
+operations = ['create', 'write 4KiB all', 'close', 'rename']
+[[workload.transactions]]
+files = 'docs'
+operations = ['rename']
+[[workload.transactions]]
+files = 'shared'
+operations = ['copy-to-server']
+";
+
+fn measure(nth: u32) -> (Measure, MemoryTarget) {
+    let memory = MemoryTarget::new();
+    let clock = Clock::virtual_at(0);
+    let device = Device::new(1).station(1, Service::Fixed(Duration::from_micros(200)));
+    let losing = Losing { memory: memory.clone(), nth, sessions: AtomicU32::new(0) };
+    let targets: [Arc<dyn Target>; 1] = [Arc::new(SimulatedTarget::new(losing, &clock, device))];
+    let (sender, receiver) = mpsc::channel();
+    let run = Run {
+        plan: &Plan::parse(PLAN).unwrap().resolve().unwrap(),
+        targets: &targets,
+        done: &[],
+        directory: ".sharebench-lost",
+        resumed: false,
+        stop: &StopSignal::default(),
+        clock: &clock,
+        events: &sender,
+    };
+    let end = run.execute().unwrap();
+    assert_eq!((end.outcome, end.left_behind), (RunOutcome::Complete, Vec::new()), "{nth}");
+    let step = receiver.try_iter().find_map(|event| match event {
+        RunEvent::StepFinished(step) => Some(step.measure),
+        _ => None,
+    });
+    (step.unwrap(), memory)
+}
+
+#[test]
+fn a_user_goes_on_after_any_lost_reply() {
+    for nth in 1..60 {
+        let (measure, memory) = measure(nth);
+        let others: Vec<_> =
+            measure.errors.iter().filter(|(class, _)| **class != ErrorClass::Disconnected).collect();
+        // The copy that was made without anybody being told is met once.
+        let met = others.iter().all(|(class, count)| **class == ErrorClass::Exists && **count == 1);
+        assert!(met, "{nth}: {:?}", measure.errors);
+        assert_eq!(
+            (measure.errors.get(&ErrorClass::Disconnected), measure.motors_reported),
+            (Some(&1), 1),
+            "{nth}"
+        );
+        assert_eq!(memory.names(), Vec::<String>::new(), "{nth}");
+    }
+}
