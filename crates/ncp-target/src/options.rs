@@ -10,7 +10,7 @@ use sharebench_target::{Secret, TargetUrl, UrlError};
 
 use crate::ether_options::EtherOptions;
 use crate::profile::Profile;
-use crate::values::{burst, level, number, retry, split_path, switch};
+use crate::values::{burst, level, retry, split_path, switch};
 
 const KNOWN: &str = "transport, profile, sign, checksum, buffer, lip, split, retry, burst, window, gap, packet, \
                      names, connections, cache, commit, iface, frame, network";
@@ -136,7 +136,7 @@ impl NcpOptions {
                 return Err(url.error(format!("names={other}: the choices are auto, long and dos")));
             }
         };
-        let connections = number(&mut url, "connections", 1..=MOST_CONNECTIONS)?.unwrap_or(1);
+        let connections = url.take_number("connections", 1..=MOST_CONNECTIONS)?.unwrap_or(1);
         let cache = cache(&mut url, profile, connections)?;
         let commits = switch(&mut url, "commit")?.unwrap_or(false);
         url.refuse_leftovers(KNOWN)?;
@@ -251,7 +251,7 @@ fn cache(url: &mut TargetUrl, profile: Option<&Profile>, connections: u32) -> Re
         url.take("cache");
         return Ok(None);
     }
-    let given = number(url, "cache", 1..=MOST_CACHE)?;
+    let given = url.take_number("cache", 1..=MOST_CACHE)?;
     let usual = profile.map(|profile| profile.cache).filter(|buffers| *buffers > 0);
     match given.or(usual) {
         Some(_) if connections > 1 => {
@@ -279,7 +279,7 @@ fn buffer(
         (None, _) => PACKET_BUFFER,
     };
     let most = ether.map_or(MOST_BUFFER, |ether| ether.framing.max_packet() as u16 - PACKET_OVERHEAD);
-    Ok(number(url, "buffer", LEAST_BUFFER..=most)?.unwrap_or(usual.min(most)))
+    Ok(url.take_number("buffer", LEAST_BUFFER..=most)?.unwrap_or(usual.min(most)))
 }
 
 #[cfg(test)]

@@ -1,8 +1,6 @@
 //! Values of the options of an `ncp://` URL, each checked for itself.
 
-use std::fmt::Display;
 use std::ops::RangeInclusive;
-use std::str::FromStr;
 use std::time::Duration;
 
 use sharebench_model::units::parse_duration;
@@ -26,24 +24,9 @@ pub(crate) fn split_path(url: &TargetUrl) -> Result<(String, Vec<String>), UrlEr
     Ok((volume, directory))
 }
 
-/// A number of a range.
-pub(crate) fn number<T: FromStr + PartialOrd + Display>(
-    url: &mut TargetUrl,
-    key: &str,
-    range: RangeInclusive<T>,
-) -> Result<Option<T>, UrlError> {
-    let Some(text) = url.take(key) else { return Ok(None) };
-    match text.parse() {
-        Ok(number) if range.contains(&number) => Ok(Some(number)),
-        _ => {
-            Err(url.error(format!("{key}={text} is not a number from {} to {}", range.start(), range.end())))
-        }
-    }
-}
-
 /// A level from 0 to 3.
 pub(crate) fn level(url: &mut TargetUrl, key: &str) -> Result<Option<Level>, UrlError> {
-    Ok(number(url, key, 0..=3)?.and_then(Level::from_number))
+    Ok(url.take_number(key, 0..=3)?.and_then(Level::from_number))
 }
 
 /// `on` or `off`.
@@ -73,8 +56,8 @@ pub(crate) fn burst(
         }
     }
     let usual = usual.unwrap_or_default();
-    let window = number(url, "window", 1024..=u32::from(MOST_BUFFER))?.unwrap_or(usual.window);
-    let packet = number(url, "packet", 576..=largest)?.unwrap_or(usual.packet.min(largest));
+    let window = url.take_number("window", 1024..=u32::from(MOST_BUFFER))?.unwrap_or(usual.window);
+    let packet = url.take_number("packet", 576..=largest)?.unwrap_or(usual.packet.min(largest));
     let gap = match url.take("gap") {
         None => usual.gap,
         Some(text) => match parse_duration(&text) {

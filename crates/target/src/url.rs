@@ -1,7 +1,9 @@
 //! Target URLs: `/path`, `file:///path`, `smb://user@host:port/share/dir?key=value`, `nfs://host/export`.
 
 use std::collections::BTreeMap;
-use std::fmt;
+use std::fmt::{self, Display};
+use std::ops::RangeInclusive;
+use std::str::FromStr;
 
 /// Why a text names no target.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -91,6 +93,26 @@ impl TargetUrl {
     /// [`Self::refuse_leftovers`].
     pub fn take(&mut self, key: &str) -> Option<String> {
         self.options.remove(key)
+    }
+
+    /// Removes an option that must be a number of a range, and gives it.
+    ///
+    /// # Errors
+    /// Names the option, its value and the range.
+    pub fn take_number<T: FromStr + PartialOrd + Display>(
+        &mut self,
+        key: &str,
+        range: RangeInclusive<T>,
+    ) -> Result<Option<T>, UrlError> {
+        let Some(text) = self.take(key) else { return Ok(None) };
+        match text.parse() {
+            Ok(number) if range.contains(&number) => Ok(Some(number)),
+            _ => Err(self.error(format!(
+                "{key}={text} is not a number from {} to {}",
+                range.start(),
+                range.end()
+            ))),
+        }
     }
 
     /// An error that names the first option nobody took.

@@ -1,7 +1,5 @@
 //! What an `nfs://` URL says, checked.
 
-use std::str::FromStr;
-
 use sharebench_target::{TargetUrl, UrlError};
 
 use crate::rpc::{AuthSys, MAX_GROUPS};
@@ -35,12 +33,12 @@ impl NfsOptions {
             None | Some("3") => {}
             Some(other) => return Err(url.error(format!("vers={other}: only NFS version 3 is spoken"))),
         }
-        let mount_port = number(&mut url, "mountport", 1..=u16::MAX)?;
+        let mount_port = url.take_number("mountport", 1..=u16::MAX)?;
         let own = own_ids();
-        let uid = number(&mut url, "uid", 0..=u32::MAX)?.unwrap_or(own.0);
-        let gid = number(&mut url, "gid", 0..=u32::MAX)?.unwrap_or(own.1);
+        let uid = url.take_number("uid", 0..=u32::MAX)?.unwrap_or(own.0);
+        let gid = url.take_number("gid", 0..=u32::MAX)?.unwrap_or(own.1);
         let groups = groups(&mut url)?;
-        let reserved_port = number(&mut url, "resvport", 0..=1u8)? == Some(1);
+        let reserved_port = url.take_number("resvport", 0..=1u8)? == Some(1);
         url.refuse_leftovers(KNOWN)?;
         Ok(Self {
             host: url.host,
@@ -50,20 +48,6 @@ impl NfsOptions {
             auth: AuthSys { machine: "sharebench".into(), uid, gid, groups },
             reserved_port,
         })
-    }
-}
-
-fn number<T: FromStr + PartialOrd + std::fmt::Display>(
-    url: &mut TargetUrl,
-    key: &str,
-    range: std::ops::RangeInclusive<T>,
-) -> Result<Option<T>, UrlError> {
-    let Some(text) = url.take(key) else { return Ok(None) };
-    match text.parse() {
-        Ok(number) if range.contains(&number) => Ok(Some(number)),
-        _ => {
-            Err(url.error(format!("{key}={text} is not a number from {} to {}", range.start(), range.end())))
-        }
     }
 }
 
