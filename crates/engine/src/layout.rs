@@ -1,11 +1,14 @@
 //! The shared data set of a load: laid out before the first step, or found from an earlier run.
 
-use sharebench_model::{DataOp, ErrorClass, MetaOp, MetaYield, OpError, OpenHow, Slot, Stability, mix};
+use std::ops::Range;
+
+use sharebench_model::{DataOp, ErrorClass, FileRef, MetaOp, MetaYield, OpError, OpenHow, Slot, mix};
 use sharebench_plan::{DataFile, Owner, TransactionWork, Verify, Workload};
 use sharebench_target::Session;
 
 use crate::files::{DIRECTORY_PREFIX, TargetFiles, remove_tree};
-use crate::pass::{PassContext, mismatch_error};
+use crate::parts;
+use crate::pass::PassContext;
 use crate::stamp::{self, Content};
 
 /// Set of a kept directory whose laying out came to its end.
@@ -141,14 +144,14 @@ async fn write_file(
     let MetaYield::Opened { file: handle, .. } = context.deadline.call(session, open).await? else {
         return Err(OpError::new(ErrorClass::Protocol, "open", "no file in the reply"));
     };
-    let block = session.buffer(Slot(0)).len() as u32;
-    let mut replies = Vec::new();
-    for (offset, len) in blocks(bytes, block) {
+    let (mut offset, mut replies) = (0, Vec::new());
+    while offset < bytes {
+        let (op, len) = parts::write(session, handle, offset, bytes - offset);
         stamp::fill(&mut session.buffer(Slot(0))[..len as usize], content, offset);
-        let stability = Stability::Unstable;
-        session.submit(Slot(0), DataOp::Write { file: handle, offset, len, stability });
+        session.submit(Slot(0), op);
         context.deadline.replies(session, &mut replies).await?;
         replies.swap_remove(0).result?;
+        offset += u64::from(len);
     }
     session.submit(Slot(0), DataOp::Flush { file: handle });
     context.deadline.replies(session, &mut replies).await?;
@@ -179,22 +182,38 @@ async fn is_unchanged(
         let len = file.bytes.min(most);
         let mut right = size == file.bytes;
         for offset in [0, file.bytes - len] {
-            if !right {
-                break;
-            }
-            session.submit(Slot(0), DataOp::Read { file: handle, offset, len: len as u32 });
-            let mut replies = Vec::new();
-            context.deadline.replies(session, &mut replies).await?;
-            let read = replies.swap_remove(0).result?;
-            let found = &session.buffer(Slot(0))[..read as usize];
-            let verified = stamp::verify(found, set_content(index, file), offset, Verify::Full)
-                .map_err(|mismatch| mismatch_error(&file.path, &mismatch));
-            right = u64::from(read) == len && verified.is_ok();
+            right = right
+                && holds(session, handle, offset..offset + len, set_content(index, file), context).await?;
         }
         context.deadline.call(session, MetaOp::Close { file: handle }).await?;
         if !right {
             return Ok(false);
         }
+    }
+    Ok(true)
+}
+
+/// True when these bytes of a file are the right ones.
+async fn holds(
+    session: &mut dyn Session,
+    file: FileRef,
+    bytes: Range<u64>,
+    content: Content,
+    context: &mut PassContext<'_>,
+) -> Result<bool, OpError> {
+    let (mut offset, mut replies) = (bytes.start, Vec::new());
+    while offset < bytes.end {
+        let slot_bytes = session.buffer(Slot(0)).len() as u32;
+        let len = (bytes.end - offset).min(u64::from(slot_bytes)) as u32;
+        let len = parts::carried(session, DataOp::Read { file, offset, len }, slot_bytes);
+        session.submit(Slot(0), DataOp::Read { file, offset, len });
+        context.deadline.replies(session, &mut replies).await?;
+        let read = replies.swap_remove(0).result?;
+        let found = &session.buffer(Slot(0))[..read as usize];
+        if read != len || stamp::verify(found, content, offset, Verify::Full).is_err() {
+            return Ok(false);
+        }
+        offset += u64::from(len);
     }
     Ok(true)
 }

@@ -7,18 +7,18 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use sharebench_model::{LoadDetail, Part};
+use sharebench_model::{LoadDetail, Part, Timeline};
 use sharebench_plan::{Pace, TransactionWork, Verify};
 use sharebench_target::{SessionSpec, Target};
 
 use crate::clock::Clock;
 use crate::extension::{Extension, Report};
+use crate::kind::Kind;
 use crate::motor::{Crew, Motor, Window};
 use crate::schedule::Schedule;
 use crate::seconds::Seconds;
 use crate::stop::StopSignal;
 use crate::tally::Tally;
-use crate::transaction::Kind;
 use crate::user_files::Shelf;
 
 /// Between the last motor's login and the first transaction.
@@ -94,10 +94,12 @@ impl LoadStep<'_> {
         schedule: &Schedule,
         mut next: impl FnMut(Option<Report>) -> Option<Window>,
     ) -> Tally {
+        let most = self.target.capabilities().max_record;
         let spec = SessionSpec {
             slots: 1,
-            slot_bytes: self.work.workload.largest_request(),
+            slot_bytes: self.work.workload.largest_request().min(most),
             connect_timeout: self.timeout,
+            parts: true,
         };
         let tally = Rc::new(RefCell::new(Tally { detail: detail(self.work), ..Tally::default() }));
         let crew = Crew {
@@ -125,7 +127,9 @@ impl LoadStep<'_> {
             // What failed while connecting belongs to the first window.
             let first = tally.borrow().span.is_none();
             let before = if first { tally.take() } else { Tally::default() };
-            let fresh = Tally { seconds: Seconds::over(window), detail: detail(self.work), ..before };
+            let timeline = Timeline::over(window.end - window.measure);
+            let detail = LoadDetail { timeline, ..detail(self.work) };
+            let fresh = Tally { seconds: Seconds::over(window), detail, ..before };
             tally.replace(fresh);
             let work = join_all(motors.iter_mut().map(|motor| motor.work(window)));
             tokio::join!(work, sample_cpu(&crew, window));

@@ -22,6 +22,8 @@ use crate::user_files::{Shelf, UserFiles};
 
 /// Sleep without a look at the stop signal; the last one before a start may be twice as long.
 const NAP: Duration = Duration::from_millis(100);
+/// Pause from which on a session gives its memory back meanwhile.
+const REST: Duration = Duration::from_millis(10);
 /// Pause before a lost session is opened again.
 const RECONNECT: Duration = Duration::from_millis(500);
 
@@ -137,6 +139,7 @@ impl<'a> Motor<'a> {
                     self.book_failure(error);
                 }
                 self.wire = self.session.as_deref().map(Session::wire).unwrap_or_default();
+                self.rest();
             }
             Err(error) => self.book_failure(OpError::new(error.class, "connect", error.to_string())),
         }
@@ -173,6 +176,9 @@ impl<'a> Motor<'a> {
             self.transaction(transaction, intended, window, &mut over).await;
             thought_from = crew.clock.now();
             next = self.following_start(intended, thought_from, window);
+            if next.is_some_and(|next| next > thought_from + REST.as_nanos() as u64) {
+                self.rest();
+            }
         }
         // What the schedule held for this window, and no motor was free to take.
         while !crew.stop.is_stopped()
@@ -193,8 +199,15 @@ impl<'a> Motor<'a> {
         let now = crew.clock.now();
         let again = now + RECONNECT.as_nanos() as u64;
         let until = if self.session.is_some() { now } else { again };
-        let without = until.min(window.end).saturating_sub(from.max(window.measure));
-        crew.tally.borrow_mut().detail.without_session_ns += without;
+        let (from, until) = (from.max(window.measure), until.min(window.end));
+        if from < until {
+            let mut tally = crew.tally.borrow_mut();
+            tally.detail.without_session_ns += until - from;
+            tally.detail.timeline.without_session(from - window.measure, until - window.measure);
+            if self.session.is_none() {
+                tally.detail.timeline.failed(until.min(now).max(from) - window.measure);
+            }
+        }
         again
     }
 
@@ -298,6 +311,7 @@ impl<'a> Motor<'a> {
                     let mut tally = crew.tally.borrow_mut();
                     *tally.detail.transactions[transaction].errors.entry(error.class).or_default() += 1;
                     tally.detail.sessions_lost += u64::from(loses_session(error.class));
+                    tally.detail.timeline.failed(ended - window.measure);
                 }
                 if loses_session(error.class) {
                     self.lose_session();
@@ -322,6 +336,7 @@ impl<'a> Motor<'a> {
         let mut tally = self.crew.tally.borrow_mut();
         tally.transactions += 1;
         tally.response.record(ended - intended);
+        tally.detail.timeline.ended(ended - window.measure);
         tally.slices.record(ended, ended - intended);
         tally.service.record(ended - started);
         tally.lag.record(started - intended);
@@ -344,6 +359,12 @@ impl<'a> Motor<'a> {
         if !self.engaged && ended >= window.measure {
             self.engaged = true;
             self.crew.tally.borrow_mut().motors_engaged += 1;
+        }
+    }
+
+    fn rest(&mut self) {
+        if let Some(session) = &mut self.session {
+            session.rest();
         }
     }
 

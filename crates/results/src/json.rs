@@ -112,6 +112,9 @@ fn load_json(load: &LoadDetail) -> Json {
         "without_session_ns": load.without_session_ns,
         "think_ns": load.think_ns,
         "objective": load.objective,
+        "timeline": load.timeline,
+        "split": load.split,
+        "server": load.server,
     })
 }
 

@@ -174,6 +174,14 @@ impl Session for FaultySession {
         self.inner.buffer(slot)
     }
 
+    fn carried(&self, op: DataOp) -> u32 {
+        self.inner.carried(op)
+    }
+
+    fn rest(&mut self) {
+        self.inner.rest();
+    }
+
     fn submit(&mut self, slot: Slot, op: DataOp) {
         if !self.alive() {
             return self.answer(slot, Err(disconnected()));
