@@ -194,7 +194,7 @@ impl Run<'_> {
             }
             Work::Records(work) => record_step::prepare(work, &mut host.files, context).await?,
             Work::Transactions(work) => {
-                self.lay_out(work, host, context).await?;
+                self.lay_out(work, step, host, context).await?;
             }
         }
         for host in hosts.iter_mut() {
@@ -210,7 +210,7 @@ impl Run<'_> {
     }
 
     /// Records of cells are never made several requests of; blocks of loads are.
-    fn spec(&self, target: &dyn Target) -> SessionSpec {
+    pub(crate) fn spec(&self, target: &dyn Target) -> SessionSpec {
         let most = target.capabilities().max_record;
         let slot_bytes = self.plan.max_record().max(self.plan.max_block().min(most));
         let (slots, parts) = (self.plan.max_depth(), self.plan.cells.is_empty());

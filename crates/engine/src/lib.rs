@@ -6,6 +6,7 @@
 
 mod away;
 mod between;
+mod build_set;
 mod capable;
 mod ceiling;
 mod check;
@@ -18,12 +19,14 @@ mod clock;
 mod clock_facts;
 mod counters;
 mod deadline;
+mod descriptors;
 mod engine;
 mod extension;
 mod file_state;
 mod files;
 mod fine_timer;
 mod health;
+mod kept_set;
 mod kind;
 mod layout;
 mod link;
@@ -59,6 +62,7 @@ mod timer;
 mod transaction;
 mod user_files;
 mod virtual_time;
+mod watch;
 
 pub use ceiling::{CeilingKind, generator_ceiling};
 pub use check_machine::contaminated;

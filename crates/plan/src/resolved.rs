@@ -109,6 +109,15 @@ impl ResolvedPlan {
         self.record_works().map(RecordWork::request_size).max().unwrap_or(512).max(512)
     }
 
+    /// Most sessions of any step of users that the plan names; none without users.
+    pub fn max_motors(&self) -> Option<u32> {
+        let motors = self.loads.iter().map(|(_, work)| match work {
+            Work::Records(_) => 0,
+            Work::Transactions(work) => work.motors,
+        });
+        motors.max()
+    }
+
     /// Largest block of any step of users, in bytes; 0 without users. It may take several requests.
     pub fn max_block(&self) -> u32 {
         let blocks = self.works().map(|work| match work {

@@ -79,6 +79,10 @@ impl<T: Target> Target for FaultyTarget<T> {
         self.inner.policy(wanted)
     }
 
+    fn descriptors(&self) -> u32 {
+        self.inner.descriptors()
+    }
+
     fn connect<'a>(
         &'a self,
         spec: &'a SessionSpec,

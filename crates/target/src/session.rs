@@ -120,6 +120,11 @@ pub trait Target: Send + Sync {
         false
     }
 
+    /// Most file descriptors that a session takes at once: its connections, those it is opened by, or its open files.
+    fn descriptors(&self) -> u32 {
+        2
+    }
+
     /// What the sessions that have ended counted beside the wire, such as requests sent again: facts of a run at its end.
     fn counted(&self) -> Facts {
         Facts::new()
