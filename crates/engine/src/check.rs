@@ -5,7 +5,7 @@ use sharebench_model::{Check, ErrorClass, Measure, Verdict};
 use sharebench_plan::{Pace, Think, TransactionWork, Verify, Work};
 
 use crate::check_cache::client_cache;
-use crate::check_load::{deadlines, paced, requests, sessions};
+use crate::check_load::{deadlines, paced, requests, sessions, visited};
 use crate::check_machine::{self, Machinery};
 use crate::check_policy::policy;
 use crate::check_throughput::throughput;
@@ -70,6 +70,10 @@ pub(crate) fn checks(measure: &Measure, evidence: &Evidence<'_>) -> Vec<Check> {
             Pace::Closed(_) => {
                 checks.push(interactive_law(measure, work, evidence.occupancy));
                 checks.push(lag(measure));
+            }
+            Pace::Visits { rate, .. } => {
+                checks.push(visited(measure, *rate, work.motors));
+                checks.push(open_lag(measure, work.motors));
             }
             Pace::Open { rate, .. } => {
                 checks.push(offered(measure, *rate, work.motors));

@@ -25,6 +25,23 @@ pub(crate) fn paced(measure: &Measure, motors: u32, period: Duration) -> Check {
     unless("pace", wrong, detail, "overloaded: users cannot keep their pace")
 }
 
+/// As many users log on as come, or those who come wait for others to go.
+pub(crate) fn visited(measure: &Measure, rate: u32, motors: u32) -> Check {
+    let seconds = measure.window_ns as f64 / 1e9;
+    let planned = f64::from(rate) * seconds;
+    let logged_on =
+        measure.load.operations.iter().find(|part| part.name == "connect").map_or(0, |part| part.count);
+    let detail = format!(
+        "{} of {rate} users/s that came logged on",
+        three_digits(logged_on as f64 / seconds.max(1e-9))
+    );
+    // Four standard deviations of a Poisson schedule.
+    let wrong = (logged_on as f64) < planned * KEPT - 4.0 * planned.sqrt();
+    let remedy =
+        format!("visits last longer than {motors} motors can hold: use more (steps), or lower rates");
+    unless("visits", wrong, detail, &remedy)
+}
+
 /// Transactions with a deadline that missed it; none where there are no deadlines to miss.
 pub(crate) fn deadlines(detail: &LoadDetail) -> Option<Check> {
     let missed = detail.missed();

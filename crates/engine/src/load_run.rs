@@ -34,14 +34,18 @@ impl Run<'_> {
             tell: &|why| self.tell(RunEvent::Warning(format!("{} {why}", step.coordinates))),
             watch: &Watch::new(self, step),
         };
-        let tally = load.measure().await.map_err(PassEnd::Broken)?;
+        let mut tally = load.measure().await.map_err(PassEnd::Broken)?;
+        if let Some((measure, _)) = tally.span {
+            let since_ms = self.clock.now().saturating_sub(measure) / 1_000_000;
+            tally.detail.window_unix_ms = self.clock.unix_ms().saturating_sub(since_ms);
+        }
         if self.stop.is_stopped() {
             return Err(PassEnd::Stopped);
         }
         // The motors of an open load are a pool: those that were never needed are not missing.
         let motors = match work.pace {
             Pace::Closed(_) => work.motors,
-            Pace::Open { .. } => tally.motors_engaged,
+            Pace::Open { .. } | Pace::Visits { .. } => tally.motors_engaged,
         };
         Ok((tally, motors))
     }
@@ -51,7 +55,7 @@ impl Run<'_> {
         let slo = self.plan.typed.load.as_ref()?.slo.as_ref()?;
         let (kept, detail) = match work.pace {
             Pace::Open { rate, .. } => slo.judge_open(measure, rate),
-            Pace::Closed(_) => slo.judge(measure),
+            Pace::Closed(_) | Pace::Visits { .. } => slo.judge(measure),
         };
         Some(ObjectiveReport { wanted: slo.to_string(), kept, detail })
     }

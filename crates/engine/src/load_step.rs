@@ -158,7 +158,7 @@ impl LoadStep<'_> {
 /// Empty parts for all that a workload's motors can do, in an order that all threads share.
 fn detail(work: &TransactionWork) -> LoadDetail {
     let think_ns = match &work.pace {
-        Pace::Closed(think) => think.mean().as_nanos() as u64,
+        Pace::Closed(think) | Pace::Visits { think, .. } => think.mean().as_nanos() as u64,
         Pace::Open { .. } => 0,
     };
     LoadDetail {

@@ -229,7 +229,7 @@ impl Motor<'_> {
     }
 
     /// Logs off and on again; timed as one operation.
-    async fn reconnect(&mut self, window: Window) -> Result<(), OpError> {
+    pub(crate) async fn reconnect(&mut self, window: Window) -> Result<(), OpError> {
         let crew = self.crew;
         let started = crew.clock.now();
         self.close_kept().await;

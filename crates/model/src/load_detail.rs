@@ -165,6 +165,8 @@ pub struct LoadDetail {
     pub think_ns: u64,
     /// The objective, where the plan has one.
     pub objective: Option<ObjectiveReport>,
+    /// When the window began, milliseconds since 1970 (UTC): for what others recorded meanwhile.
+    pub window_unix_ms: u64,
     /// The window's course.
     pub timeline: Timeline,
     /// Blocks that took several requests.
@@ -183,6 +185,7 @@ impl LoadDetail {
         self.without_session_ns += other.without_session_ns;
         self.think_ns = self.think_ns.max(other.think_ns);
         self.objective = self.objective.take().or(other.objective);
+        self.window_unix_ms = self.window_unix_ms.max(other.window_unix_ms);
         self.timeline.merge(&other.timeline);
         self.split.merge(other.split);
         self.server = self.server.take().or(other.server);

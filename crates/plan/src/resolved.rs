@@ -18,6 +18,8 @@ pub struct TransactionWork {
     pub motors: u32,
     /// Who decides when a transaction starts.
     pub pace: Pace,
+    /// Time over which users begin, one after another, within the warm-up; nothing where they begin within one pause.
+    pub ramp: Option<Duration>,
     /// Unmeasured start.
     pub warm_up: Duration,
     /// Measured part.

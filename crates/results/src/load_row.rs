@@ -33,6 +33,8 @@ struct Row {
     objective: Option<ObjectiveReport>,
     // Rows written before these were counted have none of them.
     #[serde(default)]
+    window_unix_ms: u64,
+    #[serde(default)]
     timeline: Timeline,
     #[serde(default)]
     split: SplitBlocks,
@@ -85,6 +87,7 @@ pub(crate) fn to_column(load: &LoadDetail) -> Result<Option<String>, Problem> {
         without_session_ns: load.without_session_ns,
         think_ns: load.think_ns,
         objective: load.objective.clone(),
+        window_unix_ms: load.window_unix_ms,
         timeline: load.timeline.clone(),
         split: load.split,
         server: load.server.clone(),
@@ -105,6 +108,7 @@ pub(crate) fn from_column(text: Option<String>) -> Result<LoadDetail, Problem> {
         without_session_ns: row.without_session_ns,
         think_ns: row.think_ns,
         objective: row.objective,
+        window_unix_ms: row.window_unix_ms,
         timeline: row.timeline,
         split: row.split,
         server: row.server,
