@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use sharebench_engine::{Clock, Run, RunEnd, StartError, StopSignal};
+use sharebench_engine::{Clock, Run, RunEnd, StartError, StopSignal, own_descriptors};
 use sharebench_model::{ErrorClass, RepeatRule, RunEvent, RunHeader, RunOutcome, StepResult};
 use sharebench_plan::{Plan, ResolvedPlan};
 use sharebench_results::{RunId, RunReference, RunSink, Store};
@@ -225,7 +225,10 @@ impl<'a> Measurement<'a> {
             events: &sender,
         };
         let end = std::thread::scope(|scope| {
-            let engine = scope.spawn(move || run.execute());
+            let engine = scope.spawn(move || {
+                own_descriptors();
+                run.execute()
+            });
             let mut noticed = 0;
             while !engine.is_finished() {
                 match events.recv_timeout(Duration::from_millis(50)) {

@@ -12,6 +12,7 @@ use sharebench_plan::{Pace, TransactionWork, Verify};
 use sharebench_target::{SessionSpec, Target};
 
 use crate::clock::Clock;
+use crate::descriptors::own_descriptors;
 use crate::extension::{Extension, Report};
 use crate::motor::{Crew, Motor, Window};
 use crate::schedule::Schedule;
@@ -61,6 +62,7 @@ impl LoadStep<'_> {
                 starts.push(start);
                 reports.push(report);
                 workers.push(scope.spawn(move || {
+                    own_descriptors();
                     self.clock.block_on(self.crew(thread..threads, schedule, |report| {
                         let _ = ended.send(report);
                         begin.recv().ok()

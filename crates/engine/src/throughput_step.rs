@@ -14,6 +14,7 @@ use sharebench_model::{CpuTime, MotorShare};
 use sharebench_plan::{RecordWork, Start};
 
 use crate::clock::ClockError;
+use crate::descriptors::own_descriptors;
 use crate::file_state::FileState;
 use crate::files::TargetFiles;
 use crate::load_step::threads;
@@ -84,6 +85,7 @@ fn on_threads(
         for lot in lots {
             let ((send_phase, phases), (send_span, spans)) = (mpsc::channel(), mpsc::channel());
             workers.push(scope.spawn(move || {
+                own_descriptors();
                 crew.clock.block_on(async {
                     let mut team = Team::new(crew, lot);
                     while let Ok(phase) = phases.recv() {
