@@ -62,7 +62,9 @@ impl LoadStep<'_> {
                 starts.push(start);
                 reports.push(report);
                 workers.push(scope.spawn(move || {
-                    own_descriptors();
+                    if self.target.capabilities().blocking {
+                        own_descriptors();
+                    }
                     self.clock.block_on(self.crew(thread..threads, schedule, |report| {
                         let _ = ended.send(report);
                         begin.recv().ok()

@@ -74,7 +74,8 @@ fn on_threads(
     motors: u32,
     files: Vec<FileState>,
 ) -> Result<(Result<u64, PassEnd>, Vec<Returned>), PassEnd> {
-    let threads = threads(motors, crew.target.capabilities().blocking);
+    let blocking = crew.target.capabilities().blocking;
+    let threads = threads(motors, blocking);
     let mut lots: Vec<Lot> = (0..threads).map(|_| Lot::new()).collect();
     for (number, file) in (0..motors).zip(files) {
         lots[(number % threads) as usize].push((number, file));
@@ -85,7 +86,9 @@ fn on_threads(
         for lot in lots {
             let ((send_phase, phases), (send_span, spans)) = (mpsc::channel(), mpsc::channel());
             workers.push(scope.spawn(move || {
-                own_descriptors();
+                if blocking {
+                    own_descriptors();
+                }
                 crew.clock.block_on(async {
                     let mut team = Team::new(crew, lot);
                     while let Ok(phase) = phases.recv() {
