@@ -2,6 +2,8 @@
 
 mod client;
 mod engine;
+mod load;
+mod load_server;
 mod local;
 mod machine;
 mod matrix;
@@ -30,7 +32,7 @@ use table::Table;
 /// Why the table cannot be made; the words are for a person.
 pub type Failure = Box<dyn std::error::Error>;
 
-const USAGE: &str = "bench/run [local] [nfs] [smb] [ncp] [recording] [matrix] [precision] [--rounds N] [--seconds S] [--dir DIR] [--largest SIZE] [--half-width PERCENT]
+const USAGE: &str = "bench/run [local] [nfs] [smb] [ncp] [load] [recording] [matrix] [precision] [--rounds N] [--seconds S] [--dir DIR] [--largest SIZE] [--half-width PERCENT]
   parts      which tables; all when none is named
   --rounds   measurements per median (5)
   --seconds  length of one measurement (1)
@@ -38,7 +40,7 @@ const USAGE: &str = "bench/run [local] [nfs] [smb] [ncp] [recording] [matrix] [p
   --largest  largest file of IOzone's matrix (512MiB; for precision 16MiB)
   --half-width  of the intervals, for precision (2)";
 
-const PARTS: [&str; 7] = ["local", "nfs", "smb", "ncp", "recording", "matrix", "precision"];
+const PARTS: [&str; 8] = ["local", "nfs", "smb", "ncp", "load", "recording", "matrix", "precision"];
 
 /// What was typed.
 struct Options {
@@ -90,6 +92,11 @@ fn main() -> Result<(), Failure> {
     if words == ["client", "ncp-server"] {
         return ncp_server::serve();
     }
+    match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        ["client", "load-server", protocol] => return load_server::serve(protocol),
+        ["client", "crowd", ..] => return load::run_crowd(&words[2..]),
+        _ => {}
+    }
     if let [first, kind, rest @ ..] = words.as_slice()
         && first == "client"
     {
@@ -122,6 +129,10 @@ fn print_tables(options: &Options, scratch: &std::path::Path) -> Result<(), Fail
     if options.wants("ncp") {
         table.under("NCP");
         ncp::measure(&mut table, options.time)?;
+    }
+    if options.wants("load") {
+        table.under("Users");
+        load::measure(&mut table, options.time)?;
     }
     if options.wants("recording") {
         table.under("The engine alone");
@@ -158,6 +169,8 @@ fn run_client(kind: &str, words: &[String]) -> Result<Sample, Failure> {
     let (own, shape) = words.split_at(words.len().saturating_sub(6));
     match (kind, own) {
         ("recording", _) => recording::client(words),
+        ("reads-of-load", _) => load::run_reads(words, false),
+        ("reads-of-depth", _) => load::run_reads(words, true),
         ("files", [url]) => ncp::files(url, &Shape::from_words(shape)?),
         ("echo", [addr]) => ncp_server::echo(addr, &Shape::from_words(shape)?),
         ("ours", [url]) => ours::measure(url, &Shape::from_words(shape)?),

@@ -13,6 +13,7 @@ use crate::doctor::DoctorArgs;
 use crate::exchange::{ExportArgs, IMPORT_HELP, ImportArgs};
 use crate::exit::TABLE;
 use crate::load::{LOAD_HELP, LoadArgs, PresetsArgs};
+use crate::outlets::OutletFlags;
 use crate::policies::PolicyFlags;
 use crate::repeating::Repeating;
 use crate::serve::ServeArgs;
@@ -155,6 +156,8 @@ pub struct Measuring {
     /// session on any target: to remount or purge [such as 'umount /mnt && mount /mnt'].
     #[arg(long, value_name = "COMMAND")]
     pub between: Option<String>,
+    #[command(flatten)]
+    pub outlets: OutletFlags,
     /// Rate of the link to the targets, such as 1Gbit [default: what the route's device says].
     #[arg(long, value_name = "RATE")]
     pub link: Option<BitRate>,
@@ -248,6 +251,8 @@ pub struct RunArgs {
     /// Let the plan run its own command (`between`) on this machine; `plan check` shows it.
     #[arg(long)]
     pub allow_between: bool,
+    #[command(flatten)]
+    pub outlets: OutletFlags,
     /// Also write an HTML report.
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,

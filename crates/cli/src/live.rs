@@ -87,6 +87,9 @@ impl LiveView {
             RunEvent::StepStarted { target, coordinates, .. } => {
                 self.status(&format!("{} {coordinates}", self.name(*target)));
             }
+            RunEvent::Preparing { target, what, done, of } => {
+                self.status(&format!("{}: {done} of {of} {what}", self.name(*target)));
+            }
             RunEvent::StepFinished(step) => self.finished(step),
             RunEvent::Failure { class, detail, .. } => {
                 *self.failures.entry(*class).or_default() += 1;

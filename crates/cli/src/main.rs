@@ -9,14 +9,18 @@ mod doctor;
 mod environment;
 mod exchange;
 mod exit;
+mod follower;
 mod from_flags;
 mod live;
 mod load;
 mod measure;
+mod outlets;
 mod outlook;
 mod policies;
+mod prometheus;
 mod repeating;
 mod serve;
+mod server_metrics;
 mod survey;
 mod targets;
 

@@ -1,70 +1,48 @@
-//! Descriptor tables for threads alone, so that their system calls count no references.
-//!
-//! While threads share a table, Linux takes and drops a reference to the file at every read and write (`fdget`), some
-//! percent of a small one out of the page cache. They would be charged to the target; a program of one thread,
-//! which is what a local target is compared with, does not pay them.
+//! File descriptors: as many as the sessions of a step take, or words about how to get them.
 
-use std::sync::Once;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Gives the calling thread a descriptor table of its own: what is open by now is open in both, what either
-/// opens or closes from now on is its own affair. For threads that open and close their own sessions; while they
-/// last, they keep open what others close. False where the kernel's guard refuses; only speed differs.
-pub fn own_descriptors() -> bool {
-    static SHARED: Once = Once::new();
-    // The first runtime makes descriptors that those of all threads use (tokio's pipe for signals).
-    SHARED.call_once(|| drop(tokio::runtime::Builder::new_current_thread().enable_all().build()));
-    // SAFETY: the table is copied, nothing is closed (unshare(2)).
-    unsafe { libc::unshare(libc::CLONE_FILES) == 0 }
-}
+/// What the process has beside its sessions: the lab book, event queues, timers, the engine's own sessions.
+const BESIDE: u64 = 256;
 
-/// The same with nothing but standard input, output and error in it, for a thread that has just begun and uses
-/// nothing that was opened by others. False where the kernel (before Linux 5.9) or its guard refuses.
-pub(crate) fn no_descriptors() -> bool {
-    const FIRST: libc::c_uint = 3;
-    let unshare = libc::CLOSE_RANGE_UNSHARE as libc::c_uint;
-    // SAFETY: with this flag the table is copied up to `FIRST` before anything else happens, so that nothing of
-    // other threads is closed; this thread owns no descriptor yet (close_range(2)).
-    unsafe { libc::syscall(libc::SYS_close_range, FIRST, libc::c_uint::MAX, unshare) == 0 }
+/// Makes room for so many sessions of so many descriptors each; raises the process's own limit where it may.
+///
+/// # Errors
+/// What is missing, and how to get it, for people.
+pub(crate) fn make_room(sessions: u32, each: u32) -> Result<(), String> {
+    let needed = u64::from(sessions) * u64::from(each) + BESIDE;
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    // No limit is told as none.
+    if current.is_none_or(|current| current >= needed) {
+        return Ok(());
+    }
+    let most = maximum.unwrap_or(u64::MAX).max(needed);
+    let raised = [(needed.max(maximum.unwrap_or(needed)), maximum), (needed, Some(most))].into_iter().any(
+        |(wanted, most)| {
+            most.is_none_or(|most| most >= wanted)
+                && setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum: most }).is_ok()
+        },
+    );
+    if raised {
+        return Ok(());
+    }
+    let most = maximum.unwrap_or(u64::MAX);
+    Err(format!(
+        "{sessions} users need {needed} file descriptors, and this process may have {most}: use at most {} users, or \
+         raise the hard limit (as root by `ulimit -Hn {needed}`, `prlimit --nofile={needed}` or LimitNOFILE= of a \
+         service)",
+        most.saturating_sub(BESIDE) / u64::from(each.max(1))
+    ))
 }
 
 #[cfg(test)]
 mod tests {
-    use std::fs::File;
-    use std::io::Read;
-    use std::os::fd::AsRawFd;
-
-    use super::*;
+    use super::make_room;
 
     #[test]
-    fn a_table_of_ones_own_takes_nothing_from_others() {
-        let mut file = File::open("/proc/self/exe").unwrap();
-        let number = file.as_raw_fd();
-        // SAFETY: F_GETFD takes no further argument and reads a flag.
-        let seen = move || unsafe { libc::fcntl(number, libc::F_GETFD) };
-        let emptied = std::thread::spawn(move || (no_descriptors(), seen())).join().unwrap();
-        assert_eq!(emptied.1, if emptied.0 { -1 } else { libc::FD_CLOEXEC });
-        let copied = std::thread::spawn(move || {
-            let alone = own_descriptors();
-            let fresh = File::open("/proc/self/exe").unwrap();
-            (alone, seen(), fresh.as_raw_fd())
-        });
-        let (alone, copy, fresh) = copied.join().unwrap();
-        assert_eq!(copy, libc::FD_CLOEXEC);
-        assert!(!alone || fresh != number);
-        let mut magic = [0; 4];
-        file.read_exact(&mut magic).unwrap();
-        assert_eq!(&magic, b"\x7fELF");
-    }
-
-    #[test]
-    fn runtimes_work_in_every_table() {
-        let beside = || {
-            own_descriptors();
-            tokio::runtime::Builder::new_current_thread().enable_all().build().map(drop)
-        };
-        for thread in [std::thread::spawn(beside), std::thread::spawn(beside)] {
-            thread.join().unwrap().unwrap();
-        }
-        beside().unwrap();
+    fn what_no_process_can_have_is_refused_with_the_number_that_would_do() {
+        assert_eq!(make_room(1, 2), Ok(()));
+        let said = make_room(u32::MAX, u32::MAX).unwrap_err();
+        assert!(said.contains("4294967295 users need") && said.contains("ulimit -Hn"), "{said}");
     }
 }

@@ -10,7 +10,7 @@ use sharebench_model::Histogram;
 
 use crate::Clock;
 use crate::counters::Counters;
-use crate::descriptors::no_descriptors;
+use crate::descriptor_table::no_descriptors;
 use crate::timer::precise_timers;
 
 /// The meter's sleep, as in jHiccup (Gil Tene).

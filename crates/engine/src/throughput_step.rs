@@ -14,7 +14,7 @@ use sharebench_model::{CpuTime, MotorShare};
 use sharebench_plan::{RecordWork, Start};
 
 use crate::clock::ClockError;
-use crate::descriptors::own_descriptors;
+use crate::descriptor_table::own_descriptors;
 use crate::file_state::FileState;
 use crate::files::TargetFiles;
 use crate::load_step::threads;

@@ -7,6 +7,7 @@
 //! [`Target::caches`] says so.
 
 mod faulty;
+pub mod lent;
 mod memory;
 mod null;
 mod policy;

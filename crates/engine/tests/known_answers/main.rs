@@ -22,3 +22,4 @@ mod searches;
 mod stall;
 mod steady;
 mod sweeps;
+mod visits;
