@@ -255,8 +255,7 @@ fn section(
     } else {
         (Vec::new(), Vec::new())
     };
-    let (lines, limits) =
-        (load_lines(&rows, &capacity, analysis.systems.len()), response_limits(&rows));
+    let (lines, limits) = (load_lines(&rows, &capacity, analysis.systems.len()), response_limits(&rows));
     let section = Section {
         title: layout.title.clone(),
         view: layout.view,

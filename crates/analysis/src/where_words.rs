@@ -4,7 +4,10 @@ use sharebench_stats::Estimate;
 
 use crate::span::{place_words, position_words};
 use crate::wording::{basis, claim, counted, show_ratio};
-use crate::{Analysis, Comparison, DifferingRegion, RatioBreak, RegionReference, Sentence, SettingChange, Standing, Tone};
+use crate::{
+    Analysis, Comparison, DifferingRegion, RatioBreak, RegionReference, Sentence, SettingChange, Standing,
+    Tone,
+};
 
 /// Ratios of typical and total work further apart than this are both told.
 const APART: f64 = 0.03;
@@ -84,7 +87,11 @@ pub(crate) fn answer(analysis: &Analysis, comparison: &Comparison) -> Vec<Senten
 }
 
 /// Where a region stands in the analysis.
-fn reference(analysis: &Analysis, comparison: &Comparison, region: &DifferingRegion) -> Option<RegionReference> {
+fn reference(
+    analysis: &Analysis,
+    comparison: &Comparison,
+    region: &DifferingRegion,
+) -> Option<RegionReference> {
     let at = analysis.comparisons.iter().position(|other| std::ptr::eq(other, comparison))?;
     let region = comparison.differences.regions.iter().position(|other| std::ptr::eq(other, region))?;
     Some(RegionReference { comparison: at, region })

@@ -12,13 +12,18 @@
 //! assert!(markdown(&analysis).starts_with("# "));
 //! ```
 
+mod articles;
 mod chart_data;
+mod chart_rows;
 mod csv;
 mod escape;
+mod evidence;
+mod evidence_table;
 mod html;
 mod layout;
 mod load_table;
 mod markdown;
+mod method;
 mod page;
 mod show;
 mod study;
