@@ -29,6 +29,10 @@ impl Run<'_> {
             set_directory: host.set.directory.as_deref().unwrap_or_default(),
             shelf: &host.shelf,
             seed: self.plan.seed ^ u64::from(step.index),
+            done: &Default::default(),
+            progress: &|operations, bytes| {
+                self.tell(RunEvent::Progress { index: step.index, operations, bytes })
+            },
             tell: &|why| self.tell(RunEvent::Warning(format!("{} {why}", step.coordinates))),
         };
         let tally = load.measure().await.map_err(PassEnd::Broken)?;

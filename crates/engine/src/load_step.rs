@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::ops::Range;
 use std::rc::Rc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -39,6 +40,10 @@ pub(crate) struct LoadStep<'a> {
     pub seed: u64,
     /// Hears of what the user should know while it lasts.
     pub tell: &'a (dyn Fn(String) + Sync),
+    /// Operations and bytes so far, all threads together.
+    pub done: &'a (AtomicU64, AtomicU64),
+    /// Hears of them ten times a second.
+    pub progress: &'a (dyn Fn(u64, u64) + Sync),
 }
 
 impl LoadStep<'_> {
@@ -128,7 +133,7 @@ impl LoadStep<'_> {
             let fresh = Tally { seconds: Seconds::over(window), detail: detail(self.work), ..before };
             tally.replace(fresh);
             let work = join_all(motors.iter_mut().map(|motor| motor.work(window)));
-            tokio::join!(work, sample_cpu(&crew, window));
+            tokio::join!(work, self.sample(&crew, window, thread == 0));
             let mut tally = tally.borrow_mut();
             tally.window_ns = window.end - window.measure;
             tally.busiest = tally.cpu;
@@ -138,6 +143,30 @@ impl LoadStep<'_> {
         join_all(motors.into_iter().map(Motor::clean)).await;
         drop(crew);
         Rc::try_unwrap(tally).map_or_else(|_| Tally::default(), RefCell::into_inner)
+    }
+
+    /// Books the thread's CPU time between the ends of the measured window, and says how far the thread has come;
+    /// the first thread passes it on for all. In virtual time nobody watches.
+    async fn sample(&self, crew: &Crew<'_>, window: Window, first: bool) {
+        let clock = crew.clock;
+        clock.doze_until(window.measure).await;
+        let before = clock.thread_cpu();
+        let mut told = (0, 0);
+        while clock.now() < window.end && !crew.stop.is_stopped() {
+            let nap = clock.now() + 100_000_000;
+            clock.doze_until(nap.min(window.end)).await;
+            let now = crew.tally.borrow().so_far();
+            self.done.0.fetch_add(now.0.saturating_sub(told.0), Ordering::Relaxed);
+            self.done.1.fetch_add(now.1.saturating_sub(told.1), Ordering::Relaxed);
+            told = now;
+            if first && !clock.is_virtual() {
+                (self.progress)(self.done.0.load(Ordering::Relaxed), self.done.1.load(Ordering::Relaxed));
+            }
+        }
+        let after = clock.thread_cpu();
+        let mut tally = crew.tally.borrow_mut();
+        tally.cpu.user_ns += after.user_ns - before.user_ns;
+        tally.cpu.kernel_ns += after.kernel_ns - before.kernel_ns;
     }
 }
 
@@ -170,20 +199,6 @@ fn all_of(reports: &[mpsc::Receiver<Option<Report>>]) -> Result<Option<Report>, 
 pub(crate) fn threads(motors: u32, blocking: bool) -> u32 {
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
     if blocking { motors } else { cores.min(motors) }
-}
-
-/// Books the thread's CPU time between the ends of the measured window.
-async fn sample_cpu(crew: &Crew<'_>, window: Window) {
-    crew.clock.doze_until(window.measure).await;
-    let before = crew.clock.thread_cpu();
-    while crew.clock.now() < window.end && !crew.stop.is_stopped() {
-        let nap = crew.clock.now() + 100_000_000;
-        crew.clock.doze_until(nap.min(window.end)).await;
-    }
-    let after = crew.clock.thread_cpu();
-    let mut tally = crew.tally.borrow_mut();
-    tally.cpu.user_ns += after.user_ns - before.user_ns;
-    tally.cpu.kernel_ns += after.kernel_ns - before.kernel_ns;
 }
 
 /// Drives many futures on one thread; each is polled only when it was woken.

@@ -76,6 +76,11 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
+    /// Operations and application bytes of the window so far.
+    pub fn so_far(&self) -> (u64, u64) {
+        (self.operations, self.bytes.total())
+    }
+
     /// Counts a failure, and keeps its words while there are few.
     pub fn failure(&mut self, error: OpError) {
         *self.errors.entry(error.class).or_default() += 1;

@@ -14,11 +14,11 @@
   function bands(data, section, theme, choice) {
     const [, rows] = along(section)[choice], labels = rows.map((row) => at(row, 0));
     const systems = data.systems.map((name, s) => ({ name, s })).filter(({ s }) => rows.some((row) => row.outcomes[s]?.bands));
-    const option = base(theme), height = 82 / Math.max(1, systems.length), colours = theme.bands;
+    const option = base(theme), height = 86 / Math.max(1, systems.length), colours = theme.bands;
     const marked = data.memory && section.axes[0] === 'file_size' ? rows.findIndex((row) => row.x[0] >= data.memory) : -1;
     option.legend = legend(theme, [...BANDS, 'throughput']);
-    option.grid = systems.map((_, i) => ({ left: 56, right: 76, top: 11 + i * height + '%', height: height - 11 + '%' }));
-    option.xAxis = systems.map((_, i) => axis(theme, i === systems.length - 1 ? axisName(section.axes[0]).replace('file', 'file size') : '', { type: 'category', data: labels, boundaryGap: rows.length === 1, gridIndex: i, splitLine: { show: false } }));
+    option.grid = systems.map((_, i) => ({ left: 56, right: 76, top: 11 + i * height + '%', height: height - 14 + '%' }));
+    option.xAxis = systems.map((_, i) => axis(theme, i === systems.length - 1 ? axisName(section.axes[0]).replace(/^(file|record)$/, '$1 size') : '', { type: 'category', data: labels, boundaryGap: rows.length === 1, gridIndex: i, splitLine: { show: false } }));
     option.yAxis = systems.flatMap(({ name }, i) => [
       axis(theme, name, { type: 'value', min: 0, max: 1, interval: 0.5, gridIndex: i, ...above(theme), nameTextStyle: { color: theme.ink, align: 'left', fontWeight: 600 }, axisLabel: { formatter: (v) => Math.round(v * 100) + ' %' } }),
       axis(theme, '', { type: 'value', min: 0, gridIndex: i, position: 'right', splitLine: { show: false }, axisLabel: { formatter: (v) => (v === 0 ? '0' : tick(rate(section, v))) } }),
@@ -29,8 +29,8 @@
     } };
     option.series = systems.flatMap(({ name, s }, i) => [
       ...BANDS.map((band, b) => ({
-        type: 'line', name: band, stack: name, symbol: rows.length === 1 ? 'roundRect' : 'none', xAxisIndex: i, yAxisIndex: 2 * i, itemStyle: { color: colours[b] }, lineStyle: { width: 0 },
-        areaStyle: { color: colours[b], opacity: 0.9, decal: b === 3 ? { symbol: 'rect', dashArrayX: [1, 0], dashArrayY: [2, 5], rotation: -0.7, color: theme.soft } : undefined },
+        type: 'line', name: band, stack: name, symbol: rows.length === 1 ? 'roundRect' : 'none', xAxisIndex: i, yAxisIndex: 2 * i, lineStyle: { width: 0 }, areaStyle: { color: colours[b], opacity: 0.9 },
+        itemStyle: { color: colours[b], decal: b === 3 ? { symbol: 'rect', dashArrayX: [1, 0], dashArrayY: [2, 5], rotation: -0.7, color: theme.soft } : undefined },
         data: rows.map((row) => row.outcomes[s]?.bands?.shares[b] ?? null),
       })),
       { ...line(theme, s, 'throughput', rows.map((row) => row.outcomes[s]?.rate ?? null), { xAxisIndex: i, yAxisIndex: 2 * i + 1 }), lineStyle: { width: 2, color: theme.ink }, itemStyle: { color: theme.ink },

@@ -122,7 +122,7 @@
     figures.set(figure, entry);
     const caption = figure.querySelector('figcaption'), what = caption.querySelector('.what').textContent;
     if (offered.length > 1) caption.append(selection(figure, offered, first, what));
-    const button = (label, hint, act) => { const b = element('button', { type: 'button', title: hint, 'aria-label': what + ': ' + hint }, label); b.addEventListener('click', act); caption.append(b); };
+    const button = (label, hint, act) => { const b = element('button', { type: 'button', title: hint, 'aria-label': label + ': ' + hint + ', ' + what }, label); b.addEventListener('click', act); caption.append(b); };
     const name = () => ((kind === 'timeline' ? 'run' : data.sections[entry.section].title) + '-' + kind).replace(/[^\w.-]+/g, '-');
     const tableOf = { tail: 'times', bands: 'bands', cost: 'cost' }[kind];
     button('Table', 'show the table behind it', () => openTable(tableOf ? tableOf + entry.section : figure.dataset.table));

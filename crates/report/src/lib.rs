@@ -27,14 +27,18 @@ mod method;
 mod page;
 mod show;
 mod study;
+mod summary;
 mod table;
 mod terminal;
 
 use sharebench_analysis::Analysis;
 
 pub use csv::csv;
+pub use escape::terminal as plain;
 pub use html::html;
+pub use layout::width as columns;
 pub use markdown::markdown;
+pub use summary::summary;
 pub use terminal::{Style, terminal};
 
 /// The analysis as it is, indented.
