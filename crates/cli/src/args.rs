@@ -53,6 +53,9 @@ pub struct GlobalFlags {
     /// Print no progress.
     #[arg(long, short, global = true)]
     pub quiet: bool,
+    /// Commands that measure: print what happens as JSON lines on standard output, and nothing else there.
+    #[arg(long, global = true, conflicts_with = "quiet")]
+    pub json: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -127,6 +130,13 @@ pub enum Command {
     Doctor(DoctorArgs),
     /// Print shell completions.
     Completions(CompletionArgs),
+}
+
+impl Command {
+    /// True for commands that make a run.
+    pub fn measures(&self) -> bool {
+        matches!(self, Self::Demo(_) | Self::Sweep(_) | Self::Depth(_) | Self::Load(_) | Self::Run(_))
+    }
 }
 
 /// Flags of every command that measures; a missing one means the plan's default.

@@ -6,6 +6,7 @@ mod compare;
 mod credentials;
 mod demo;
 mod doctor;
+mod ending;
 mod environment;
 mod exchange;
 mod exit;
@@ -43,6 +44,9 @@ fn main() -> ExitCode {
 
 fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let flags = &arguments.flags;
+    if flags.json && !arguments.command.measures() {
+        return Err(Failure::usage("--json: for commands that measure; elsewhere see --format json"));
+    }
     match &arguments.command {
         Command::Demo(demo) => demo::run(demo, flags),
         Command::Sweep(sweep) => measure::plan(&from_flags::sweep(sweep)?, &sweep.measuring, flags),

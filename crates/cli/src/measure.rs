@@ -14,6 +14,7 @@ use sharebench_results::{RunId, RunReference, RunSink, Store};
 use sharebench_target::Target;
 
 use crate::args::{CleanArgs, GlobalFlags, Measuring, PlanArgs, PlanCommand, RunArgs};
+use crate::ending::Ending;
 use crate::environment::{self, DIRECTORY_FACT};
 use crate::exit::{self, Failure};
 use crate::follower::Follower;
@@ -138,18 +139,14 @@ fn resume(reference: &RunReference, args: &RunArgs, flags: &GlobalFlags) -> Resu
 pub fn finish(measured: &Measured, report: Option<&Path>, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
     if let Some(run) = measured.run {
         let stored = measured.store.load(run)?;
-        if !stored.steps.is_empty() {
-            book::print_runs(std::slice::from_ref(&stored));
-        }
         if let Some(path) = report {
             book::write_report(std::slice::from_ref(&stored), path)?;
-            println!("report: {}", path.display());
         }
-        if !flags.quiet {
-            eprintln!(
-                "run {run} in {}; show it again by: sharebench show {run}",
-                measured.store.path().display()
-            );
+        let ending = Ending { run: &stored, store: measured.store.path(), report };
+        if flags.json {
+            ending.print_object();
+        } else {
+            ending.print(flags.quiet);
         }
     }
     Ok(measured.exit_code())
@@ -212,7 +209,7 @@ impl<'a> Measurement<'a> {
         let interrupts = catch_interrupts()?;
         let stop = StopSignal::default();
         let (sender, events) = mpsc::channel();
-        let view = LiveView::new(self.plan, self.done.len(), flags.quiet);
+        let mut view = LiveView::new(self.plan, self.done.len(), flags);
         for line in outlook(self.plan) {
             view.line(&line);
         }
@@ -237,7 +234,11 @@ impl<'a> Measurement<'a> {
             while !engine.is_finished() {
                 match events.recv_timeout(Duration::from_millis(50)) {
                     Ok(event) => follower.take(&event, &stop),
-                    Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
+                    Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => follower.view.tick(),
+                }
+                // The key is a first Ctrl-C.
+                if follower.view.wants_stop() && noticed == 0 {
+                    interrupts.fetch_add(1, Ordering::Relaxed);
                 }
                 let interrupted = interrupts.load(Ordering::Relaxed);
                 if interrupted > noticed {
@@ -263,13 +264,15 @@ impl<'a> Measurement<'a> {
         }
         // Recording the end is quick and local; a store that hangs must not keep us.
         follower.take(&RunEvent::Finished(RunOutcome::Stopped), stop);
+        follower.view.close();
         for index in 0..self.targets.len() {
             eprintln!("sharebench: {}", self.left_on(index));
         }
         std::process::exit(i32::from(exit::STOPPED));
     }
 
-    fn conclude(&self, end: Result<RunEnd, StartError>, follower: Follower) -> Result<Measured, Failure> {
+    fn conclude(&self, end: Result<RunEnd, StartError>, mut follower: Follower) -> Result<Measured, Failure> {
+        follower.view.close();
         let end = end?;
         for (index, why) in &end.left_behind {
             eprintln!("sharebench: could not clean up ({why}): {}", self.left_on(*index as usize));
