@@ -1,6 +1,7 @@
 //! The file-sharing performance lab: arguments, wiring, what the user sees, exit codes.
 
 mod args;
+mod bands;
 mod book;
 mod compare;
 mod credentials;
@@ -16,9 +17,11 @@ mod measure;
 mod outlook;
 mod policies;
 mod repeating;
+mod series;
 mod serve;
 mod survey;
 mod targets;
+mod weigh;
 
 use std::process::ExitCode;
 

@@ -22,7 +22,7 @@ use crate::{book, targets};
 
 /// Runs a plan made from flags.
 pub fn plan(plan: &ResolvedPlan, measuring: &Measuring, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
-    let targets = targets::open_all(&plan.targets, flags.password_file.as_deref())?;
+    let targets = targets::open_all(plan, flags.password_file.as_deref())?;
     let measured = Measurement::new(plan, &targets).run(flags)?;
     finish(&measured, measuring.report.as_deref(), flags)
 }
@@ -38,7 +38,7 @@ pub fn file(args: &RunArgs, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
             }
             let plan = plan.resolve().map_err(|mistakes| in_file(path, mistakes))?;
             allowed(&plan, args).map_err(|why| in_file(path, why))?;
-            let targets = targets::open_all(&plan.targets, flags.password_file.as_deref())?;
+            let targets = targets::open_all(&plan, flags.password_file.as_deref())?;
             Measurement::new(&plan, &targets).run(flags)?
         }
         (None, None) => return Err(Failure::usage("name a plan file, or a run by --resume")),
@@ -119,7 +119,7 @@ fn resume(reference: &RunReference, args: &RunArgs, flags: &GlobalFlags) -> Resu
     let stored = store.load(run)?;
     let plan = Plan::parse(&stored.header.plan)?.resolve()?;
     allowed(&plan, args).map_err(|why| Failure::usage(format!("run {run}: {why}")))?;
-    let targets = targets::open_all(&plan.targets, flags.password_file.as_deref())?;
+    let targets = targets::open_all(&plan, flags.password_file.as_deref())?;
     let directory = stored.header.environment.get(DIRECTORY_FACT).cloned();
     let measurement = Measurement {
         plan: &plan,

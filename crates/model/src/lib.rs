@@ -23,6 +23,7 @@ mod policy;
 mod precision;
 mod random;
 mod run;
+mod server_evidence;
 pub mod units;
 
 pub use check::{Check, Verdict};
@@ -41,4 +42,5 @@ pub use op::{
 pub use policy::{CachePolicy, IoPolicy, SyncPolicy};
 pub use precision::{CellPrecision, PrecisionReport, RepeatRule, Round, Standing};
 pub use random::{Random, mix};
+pub use server_evidence::{ProbeTimes, ServerEvidence};
 pub use run::{Facts, IMPORTED, ORIGIN_FACT, RunHeader, RunOutcome, StepResult, TargetIdentity};

@@ -20,6 +20,7 @@ mod layout;
 mod load_table;
 mod markdown;
 mod page;
+mod series;
 mod show;
 mod study;
 mod table;
@@ -30,6 +31,7 @@ use sharebench_analysis::Analysis;
 pub use csv::csv;
 pub use html::html;
 pub use markdown::markdown;
+pub use series::{series_csv, series_json, series_markdown, series_text};
 pub use terminal::{Style, terminal};
 
 /// The analysis as it is, indented.

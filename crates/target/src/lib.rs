@@ -6,6 +6,7 @@
 //! Sessions never time themselves, read ahead, cache, split, merge or answer without the wire, but where
 //! [`Target::caches`] says so.
 
+mod beside;
 mod faulty;
 mod memory;
 mod null;
@@ -17,6 +18,7 @@ mod url;
 
 pub mod conformance;
 
+pub use beside::BesideTarget;
 pub use faulty::{Fault, FaultyTarget};
 pub use memory::MemoryTarget;
 pub use null::NullTarget;
