@@ -8,6 +8,7 @@ use sharebench_model::units::{BitRate, ByteSize, parse_duration};
 use sharebench_plan::{Auto, Test, Values, Verify};
 use sharebench_results::RunReference;
 
+use crate::bands::BandFlags;
 use crate::compare::{COMPARE_HELP, CompareArgs};
 use crate::doctor::DoctorArgs;
 use crate::exchange::{ExportArgs, IMPORT_HELP, ImportArgs};
@@ -224,6 +225,8 @@ pub struct SweepArgs {
     #[command(flatten)]
     pub policies: PolicyFlags,
     #[command(flatten)]
+    pub bands: BandFlags,
+    #[command(flatten)]
     pub measuring: Measuring,
 }
 
@@ -246,6 +249,8 @@ pub struct DepthArgs {
     pub tests: Option<Vec<Vec<Test>>>,
     #[command(flatten)]
     pub policies: PolicyFlags,
+    #[command(flatten)]
+    pub bands: BandFlags,
     #[command(flatten)]
     pub measuring: Measuring,
 }

@@ -1,6 +1,7 @@
 //! The file-sharing performance lab: arguments, wiring, what the user sees, exit codes.
 
 mod args;
+mod bands;
 mod book;
 mod compare;
 mod credentials;
@@ -20,10 +21,12 @@ mod outlook;
 mod policies;
 mod prometheus;
 mod repeating;
+mod series;
 mod serve;
 mod server_metrics;
 mod survey;
 mod targets;
+mod weigh;
 
 use std::process::ExitCode;
 

@@ -25,7 +25,7 @@ use crate::{book, targets};
 
 /// Runs a plan made from flags.
 pub fn plan(plan: &ResolvedPlan, measuring: &Measuring, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
-    let targets = targets::open_all(&plan.targets, flags.password_file.as_deref())?;
+    let targets = targets::open_all(plan, flags.password_file.as_deref())?;
     let measured = Measurement::new(plan, &targets).with(&measuring.outlets).run(flags)?;
     finish(&measured, measuring.report.as_deref(), flags)
 }
@@ -41,7 +41,7 @@ pub fn file(args: &RunArgs, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
             }
             let plan = plan.resolve().map_err(|mistakes| in_file(path, mistakes))?;
             allowed(&plan, args).map_err(|why| in_file(path, why))?;
-            let targets = targets::open_all(&plan.targets, flags.password_file.as_deref())?;
+            let targets = targets::open_all(&plan, flags.password_file.as_deref())?;
             Measurement::new(&plan, &targets).with(&args.outlets).run(flags)?
         }
         (None, None) => return Err(Failure::usage("name a plan file, or a run by --resume")),
@@ -122,7 +122,7 @@ fn resume(reference: &RunReference, args: &RunArgs, flags: &GlobalFlags) -> Resu
     let stored = store.load(run)?;
     let plan = Plan::parse(&stored.header.plan)?.resolve()?;
     allowed(&plan, args).map_err(|why| Failure::usage(format!("run {run}: {why}")))?;
-    let targets = targets::open_all(&plan.targets, flags.password_file.as_deref())?;
+    let targets = targets::open_all(&plan, flags.password_file.as_deref())?;
     let directory = stored.header.environment.get(DIRECTORY_FACT).cloned();
     let measurement = Measurement {
         plan: &plan,

@@ -25,6 +25,7 @@ mod load_table;
 mod markdown;
 mod method;
 mod page;
+mod series;
 mod show;
 mod study;
 mod summary;
@@ -38,6 +39,7 @@ pub use escape::terminal as plain;
 pub use html::html;
 pub use layout::width as columns;
 pub use markdown::markdown;
+pub use series::{series_csv, series_json, series_markdown, series_text};
 pub use summary::summary;
 pub use terminal::{Style, terminal};
 
