@@ -2,6 +2,7 @@
 
 mod client;
 mod engine;
+mod lab;
 mod load;
 mod load_server;
 mod local;
@@ -32,15 +33,16 @@ use table::Table;
 /// Why the table cannot be made; the words are for a person.
 pub type Failure = Box<dyn std::error::Error>;
 
-const USAGE: &str = "bench/run [local] [nfs] [smb] [ncp] [load] [recording] [matrix] [precision] [--rounds N] [--seconds S] [--dir DIR] [--largest SIZE] [--half-width PERCENT]
+const USAGE: &str = "bench/run [local] [nfs] [smb] [ncp] [load] [recording] [matrix] [precision] [lab] [--rounds N] [--seconds S] [--dir DIR] [--largest SIZE] [--half-width PERCENT] [--measures N]
   parts      which tables; all when none is named
   --rounds   measurements per median (5)
   --seconds  length of one measurement (1)
   --dir      where local files are made (the system's temporary directory)
   --largest  largest file of IOzone's matrix (512MiB; for precision 16MiB)
-  --half-width  of the intervals, for precision (2)";
+  --half-width  of the intervals, for precision (2)
+  --measures how many the store of the lab holds (1000000)";
 
-const PARTS: [&str; 8] = ["local", "nfs", "smb", "ncp", "load", "recording", "matrix", "precision"];
+const PARTS: [&str; 9] = ["local", "nfs", "smb", "ncp", "load", "recording", "matrix", "precision", "lab"];
 
 /// What was typed.
 struct Options {
@@ -50,6 +52,7 @@ struct Options {
     directory: PathBuf,
     largest: Option<String>,
     half_width: f64,
+    measures: u64,
 }
 
 impl Options {
@@ -62,6 +65,7 @@ impl Options {
             directory,
             largest: None,
             half_width: 0.02,
+            measures: 1_000_000,
         };
         let mut words = words.iter();
         while let Some(word) = words.next() {
@@ -71,6 +75,7 @@ impl Options {
                 "--seconds" => options.time = Duration::try_from_secs_f64(value()?.parse()?)?,
                 "--largest" => options.largest = Some(value()?.clone()),
                 "--half-width" => options.half_width = value()?.parse::<f64>()? / 100.0,
+                "--measures" => options.measures = value()?.parse()?,
                 "--dir" => options.directory = value()?.into(),
                 part if PARTS.contains(&part) => options.parts.push(part.to_owned()),
                 other => return Err(format!("unknown word '{other}'\n{USAGE}").into()),
@@ -146,6 +151,10 @@ fn print_tables(options: &Options, scratch: &std::path::Path) -> Result<(), Fail
         table.under("Wall time at equal precision");
         precision::measure(&mut table, options.largest.as_deref().unwrap_or("16MiB"), options.half_width)?;
     }
+    if options.wants("lab") {
+        table.under("The lab book");
+        lab::measure(&mut table, scratch, options.measures)?;
+    }
     table.close();
     machine::tell_load("at the end, this program's own part included");
     Ok(())
@@ -171,6 +180,8 @@ fn run_client(kind: &str, words: &[String]) -> Result<Sample, Failure> {
         ("recording", _) => recording::client(words),
         ("reads-of-load", _) => load::run_reads(words, false),
         ("reads-of-depth", _) => load::run_reads(words, true),
+        ("surfaces", _) => lab::surfaces(),
+        ("store", _) => lab::store(words),
         ("files", [url]) => ncp::files(url, &Shape::from_words(shape)?),
         ("echo", [addr]) => ncp_server::echo(addr, &Shape::from_words(shape)?),
         ("ours", [url]) => ours::measure(url, &Shape::from_words(shape)?),

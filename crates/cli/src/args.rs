@@ -8,6 +8,7 @@ use sharebench_model::units::{BitRate, ByteSize, parse_duration};
 use sharebench_plan::{Auto, Test, Values, Verify};
 use sharebench_results::RunReference;
 
+use crate::bands::BandFlags;
 use crate::compare::{COMPARE_HELP, CompareArgs};
 use crate::doctor::DoctorArgs;
 use crate::exchange::{ExportArgs, IMPORT_HELP, ImportArgs};
@@ -53,6 +54,9 @@ pub struct GlobalFlags {
     /// Print no progress.
     #[arg(long, short, global = true)]
     pub quiet: bool,
+    /// Commands that measure: print what happens as JSON lines on standard output, and nothing else there.
+    #[arg(long, global = true, conflicts_with = "quiet")]
+    pub json: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -127,6 +131,13 @@ pub enum Command {
     Doctor(DoctorArgs),
     /// Print shell completions.
     Completions(CompletionArgs),
+}
+
+impl Command {
+    /// True for commands that make a run.
+    pub fn measures(&self) -> bool {
+        matches!(self, Self::Demo(_) | Self::Sweep(_) | Self::Depth(_) | Self::Load(_) | Self::Run(_))
+    }
 }
 
 /// Flags of every command that measures; a missing one means the plan's default.
@@ -214,6 +225,8 @@ pub struct SweepArgs {
     #[command(flatten)]
     pub policies: PolicyFlags,
     #[command(flatten)]
+    pub bands: BandFlags,
+    #[command(flatten)]
     pub measuring: Measuring,
 }
 
@@ -236,6 +249,8 @@ pub struct DepthArgs {
     pub tests: Option<Vec<Vec<Test>>>,
     #[command(flatten)]
     pub policies: PolicyFlags,
+    #[command(flatten)]
+    pub bands: BandFlags,
     #[command(flatten)]
     pub measuring: Measuring,
 }

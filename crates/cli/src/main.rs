@@ -1,11 +1,13 @@
 //! The file-sharing performance lab: arguments, wiring, what the user sees, exit codes.
 
 mod args;
+mod bands;
 mod book;
 mod compare;
 mod credentials;
 mod demo;
 mod doctor;
+mod ending;
 mod environment;
 mod exchange;
 mod exit;
@@ -19,10 +21,12 @@ mod outlook;
 mod policies;
 mod prometheus;
 mod repeating;
+mod series;
 mod serve;
 mod server_metrics;
 mod survey;
 mod targets;
+mod weigh;
 
 use std::process::ExitCode;
 
@@ -43,6 +47,9 @@ fn main() -> ExitCode {
 
 fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let flags = &arguments.flags;
+    if flags.json && !arguments.command.measures() {
+        return Err(Failure::usage("--json: for commands that measure; elsewhere see --format json"));
+    }
     match &arguments.command {
         Command::Demo(demo) => demo::run(demo, flags),
         Command::Sweep(sweep) => measure::plan(&from_flags::sweep(sweep)?, &sweep.measuring, flags),

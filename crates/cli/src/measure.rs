@@ -7,13 +7,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use sharebench_engine::{Clock, Run, RunEnd, StartError, StopSignal};
+use sharebench_engine::{Clock, Run, RunEnd, StartError, StopSignal, own_descriptors};
 use sharebench_model::{RepeatRule, RunEvent, RunHeader, RunOutcome, StepResult};
 use sharebench_plan::{Plan, ResolvedPlan};
 use sharebench_results::{RunId, RunReference, RunSink, Store};
 use sharebench_target::Target;
 
 use crate::args::{CleanArgs, GlobalFlags, Measuring, PlanArgs, PlanCommand, RunArgs};
+use crate::ending::Ending;
 use crate::environment::{self, DIRECTORY_FACT};
 use crate::exit::{self, Failure};
 use crate::follower::Follower;
@@ -24,7 +25,7 @@ use crate::{book, targets};
 
 /// Runs a plan made from flags.
 pub fn plan(plan: &ResolvedPlan, measuring: &Measuring, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
-    let targets = targets::open_all(&plan.targets, flags.password_file.as_deref())?;
+    let targets = targets::open_all(plan, flags.password_file.as_deref())?;
     let measured = Measurement::new(plan, &targets).with(&measuring.outlets).run(flags)?;
     finish(&measured, measuring.report.as_deref(), flags)
 }
@@ -40,7 +41,7 @@ pub fn file(args: &RunArgs, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
             }
             let plan = plan.resolve().map_err(|mistakes| in_file(path, mistakes))?;
             allowed(&plan, args).map_err(|why| in_file(path, why))?;
-            let targets = targets::open_all(&plan.targets, flags.password_file.as_deref())?;
+            let targets = targets::open_all(&plan, flags.password_file.as_deref())?;
             Measurement::new(&plan, &targets).with(&args.outlets).run(flags)?
         }
         (None, None) => return Err(Failure::usage("name a plan file, or a run by --resume")),
@@ -121,7 +122,7 @@ fn resume(reference: &RunReference, args: &RunArgs, flags: &GlobalFlags) -> Resu
     let stored = store.load(run)?;
     let plan = Plan::parse(&stored.header.plan)?.resolve()?;
     allowed(&plan, args).map_err(|why| Failure::usage(format!("run {run}: {why}")))?;
-    let targets = targets::open_all(&plan.targets, flags.password_file.as_deref())?;
+    let targets = targets::open_all(&plan, flags.password_file.as_deref())?;
     let directory = stored.header.environment.get(DIRECTORY_FACT).cloned();
     let measurement = Measurement {
         plan: &plan,
@@ -138,18 +139,14 @@ fn resume(reference: &RunReference, args: &RunArgs, flags: &GlobalFlags) -> Resu
 pub fn finish(measured: &Measured, report: Option<&Path>, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
     if let Some(run) = measured.run {
         let stored = measured.store.load(run)?;
-        if !stored.steps.is_empty() {
-            book::print_runs(std::slice::from_ref(&stored));
-        }
         if let Some(path) = report {
             book::write_report(std::slice::from_ref(&stored), path)?;
-            println!("report: {}", path.display());
         }
-        if !flags.quiet {
-            eprintln!(
-                "run {run} in {}; show it again by: sharebench show {run}",
-                measured.store.path().display()
-            );
+        let ending = Ending { run: &stored, store: measured.store.path(), report };
+        if flags.json {
+            ending.print_object();
+        } else {
+            ending.print(flags.quiet);
         }
     }
     Ok(measured.exit_code())
@@ -212,7 +209,7 @@ impl<'a> Measurement<'a> {
         let interrupts = catch_interrupts()?;
         let stop = StopSignal::default();
         let (sender, events) = mpsc::channel();
-        let view = LiveView::new(self.plan, self.done.len(), flags.quiet);
+        let mut view = LiveView::new(self.plan, self.done.len(), flags);
         for line in outlook(self.plan) {
             view.line(&line);
         }
@@ -229,12 +226,19 @@ impl<'a> Measurement<'a> {
             events: &sender,
         };
         let end = std::thread::scope(|scope| {
-            let engine = scope.spawn(move || run.execute());
+            let engine = scope.spawn(move || {
+                own_descriptors();
+                run.execute()
+            });
             let mut noticed = 0;
             while !engine.is_finished() {
                 match events.recv_timeout(Duration::from_millis(50)) {
                     Ok(event) => follower.take(&event, &stop),
-                    Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
+                    Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => follower.view.tick(),
+                }
+                // The key is a first Ctrl-C.
+                if follower.view.wants_stop() && noticed == 0 {
+                    interrupts.fetch_add(1, Ordering::Relaxed);
                 }
                 let interrupted = interrupts.load(Ordering::Relaxed);
                 if interrupted > noticed {
@@ -260,13 +264,15 @@ impl<'a> Measurement<'a> {
         }
         // Recording the end is quick and local; a store that hangs must not keep us.
         follower.take(&RunEvent::Finished(RunOutcome::Stopped), stop);
+        follower.view.close();
         for index in 0..self.targets.len() {
             eprintln!("sharebench: {}", self.left_on(index));
         }
         std::process::exit(i32::from(exit::STOPPED));
     }
 
-    fn conclude(&self, end: Result<RunEnd, StartError>, follower: Follower) -> Result<Measured, Failure> {
+    fn conclude(&self, end: Result<RunEnd, StartError>, mut follower: Follower) -> Result<Measured, Failure> {
+        follower.view.close();
         let end = end?;
         for (index, why) in &end.left_behind {
             eprintln!("sharebench: could not clean up ({why}): {}", self.left_on(*index as usize));

@@ -13,6 +13,7 @@ use crate::capable;
 use crate::check::{Evidence, checks};
 use crate::clock::{Clock, ClockError};
 use crate::deadline::Deadline;
+use crate::disk_counter;
 use crate::files::{TargetFiles, directory_on, remove_tree};
 use crate::layout::SharedSet;
 use crate::machine::Machine;
@@ -192,7 +193,10 @@ impl Run<'_> {
             Work::Records(work) if work.motors.is_some() => {
                 throughput_step::prepare(work, &mut host.files, context).await?;
             }
-            Work::Records(work) => record_step::prepare(work, &mut host.files, context).await?,
+            Work::Records(work) => {
+                record_step::prepare(work, &mut host.files, context).await?;
+                self.lay_reserve(step, work, &mut host.files, context).await?;
+            }
             Work::Transactions(work) => {
                 self.lay_out(work, step, host, context).await?;
             }
@@ -224,6 +228,10 @@ impl Run<'_> {
             self.tell(RunEvent::Warning(format!("{name}: a block of {said}")));
             files.facts.insert(parts::FACT.to_owned(), said);
         }
+    }
+
+    fn storage_read(&self) -> Option<u64> {
+        disk_counter::read_so_far(self.plan.bands.as_ref()?.disk_counter.as_ref()?)
     }
 
     /// The greatest piece that divides every request of the plan.
@@ -258,7 +266,13 @@ impl Run<'_> {
             }
             Work::Records(work) => {
                 let mut random = Random::new(self.plan.seed, 0x10_0000 + u64::from(step.index));
+                // What making its file reads is not the cell's.
+                record_step::prepare(work, &mut host.files, context).await?;
+                let before = self.storage_read();
                 record_step::measure(work, &mut host.files, &mut random, context, &mut tally).await?;
+                let after = self.storage_read();
+                tally.server.storage_read = after.zip(before).and_then(|(after, before)| after.checked_sub(before));
+                self.look_behind(step, work, host, context, &mut tally).await?;
                 (1, RateBase::Busy)
             }
             Work::Transactions(work) => {

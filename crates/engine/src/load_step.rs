@@ -12,6 +12,7 @@ use sharebench_plan::{Pace, TransactionWork, Verify};
 use sharebench_target::{SessionSpec, Target};
 
 use crate::clock::Clock;
+use crate::descriptor_table::own_descriptors;
 use crate::extension::{Extension, Report};
 use crate::kind::Kind;
 use crate::motor::{Crew, Motor, Window};
@@ -67,6 +68,9 @@ impl LoadStep<'_> {
                 starts.push(start);
                 reports.push(report);
                 workers.push(scope.spawn(move || {
+                    if self.target.capabilities().blocking {
+                        own_descriptors();
+                    }
                     self.clock.block_on(self.crew(thread..threads, schedule, |report| {
                         let _ = ended.send(report);
                         begin.recv().ok()

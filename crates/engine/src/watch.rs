@@ -9,7 +9,7 @@ use crate::engine::Run;
 use crate::tally::Tally;
 
 /// Between two words.
-const TELL_NS: u64 = 500_000_000;
+const TELL_NS: u64 = 250_000_000;
 
 /// Sums over the threads of a step. Each thread adds what it counted now and then, never within a transaction.
 pub(crate) struct Watch<'a> {

@@ -24,6 +24,7 @@ mod precision;
 mod random;
 mod run;
 mod timeline;
+mod server_evidence;
 pub mod units;
 
 pub use check::{Check, Verdict};
@@ -42,5 +43,6 @@ pub use op::{
 pub use policy::{CachePolicy, IoPolicy, SyncPolicy};
 pub use precision::{CellPrecision, PrecisionReport, RepeatRule, Round, Standing};
 pub use random::{Random, mix};
+pub use server_evidence::{ProbeTimes, ServerEvidence};
 pub use run::{Facts, IMPORTED, ORIGIN_FACT, RunHeader, RunOutcome, StepResult, TargetIdentity};
 pub use timeline::{Outage, Timeline};

@@ -7,7 +7,7 @@ use std::time::Duration;
 use sharebench_model::units::BitRate;
 use sharebench_model::{Coordinates, IoPolicy};
 
-use crate::{Access, Cell, Pace, Plan, PlannedTarget, RecordWork, Repeat, Search, Test, Verify, Workload};
+use crate::{Access, BandPlan, Cell, Pace, Plan, PlannedTarget, RecordWork, Repeat, Search, Test, Verify, Workload};
 
 /// Motors that perform transactions at a pace.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,6 +96,8 @@ pub struct ResolvedPlan {
     pub search: Option<Search>,
     /// How often the cells are measured.
     pub repeat: Repeat,
+    /// How server cache and storage are told apart; none where nobody asked.
+    pub bands: Option<BandPlan>,
     /// The plan with all defaults filled; parsing and resolving it gives this again.
     pub typed: Plan,
 }
@@ -152,11 +154,15 @@ impl ResolvedPlan {
         files.dedup();
         // The data files of each size, the new ones of a write test beside them, then the users' copies.
         let records = files.iter().map(of).fold(largest, u64::saturating_add);
+        let behind = self.bands.as_ref().map_or(0, |bands| {
+            let needed = |work: &RecordWork| bands.bytes_needed(work.record_size);
+            self.record_works().filter(|work| BandPlan::covers(work)).map(needed).max().unwrap_or(0)
+        });
         let loads = self.works().map(|work| match work {
             Work::Records(_) => 0,
             Work::Transactions(work) => work.workload.bytes_on_target(work.motors),
         });
-        records.max(loads.max().unwrap_or(0))
+        records.saturating_add(behind).max(loads.max().unwrap_or(0))
     }
 
     /// What every cell and every step of users does, each once.

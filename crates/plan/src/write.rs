@@ -83,6 +83,17 @@ impl Plan {
             ];
             fields(text, &lists);
         }
+        if let Some(bands) = &self.bands {
+            text.push_str("\n[bands]\n");
+            let lines = [
+                ("cold", bands.cold.map(quoted)),
+                ("probes", bands.probes.map(|n| n.to_string())),
+                ("ahead", bands.ahead.map(quoted)),
+                ("disk_counter", bands.disk_counter.as_ref().map(quoted)),
+                ("side", bands.side.as_deref().map(quoted_list)),
+            ];
+            fields(text, &lines);
+        }
         if let Some(workload) = &self.workload {
             workload_text(text, workload);
         }

@@ -53,6 +53,11 @@ pub fn bare_rate(rate: f64, unit: RateUnit) -> String {
     }
 }
 
+/// Bytes with three digits: `1.23 GB`.
+pub fn size(bytes: u64) -> String {
+    show_rate(bytes as f64).trim_end_matches("/s").to_owned()
+}
+
 /// Bytes per second where they were measured.
 pub fn bytes_per_s(rate: Option<f64>) -> String {
     rate.map_or_else(|| NOTHING.to_owned(), show_rate)

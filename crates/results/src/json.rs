@@ -80,6 +80,7 @@ fn step_json(step: &StepResult) -> Json {
         "client_cpu": measure.client_cpu,
         "evidence": measure.evidence,
         "load": load_json(&measure.load),
+        "server": measure.server,
         "verdict": step.verdict(),
         "checks": step.checks,
     })

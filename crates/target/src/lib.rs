@@ -6,6 +6,7 @@
 //! Sessions never time themselves, read ahead, cache, split, merge or answer without the wire, but where
 //! [`Target::caches`] says so.
 
+mod beside;
 mod faulty;
 pub mod lent;
 mod memory;
@@ -18,6 +19,7 @@ mod url;
 
 pub mod conformance;
 
+pub use beside::BesideTarget;
 pub use faulty::{Fault, FaultyTarget};
 pub use memory::MemoryTarget;
 pub use null::NullTarget;

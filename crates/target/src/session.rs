@@ -125,6 +125,11 @@ pub trait Target: Send + Sync {
         2
     }
 
+    /// Another road to the same directory that knows no client cache, where one is known.
+    fn side(&self) -> Option<&dyn Target> {
+        None
+    }
+
     /// What the sessions that have ended counted beside the wire, such as requests sent again: facts of a run at its end.
     fn counted(&self) -> Facts {
         Facts::new()
