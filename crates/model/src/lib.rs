@@ -42,5 +42,5 @@ pub use op::{
 pub use policy::{CachePolicy, IoPolicy, SyncPolicy};
 pub use precision::{CellPrecision, PrecisionReport, RepeatRule, Round, Standing};
 pub use random::{Random, mix};
-pub use server_evidence::{ProbeTimes, ServerEvidence};
 pub use run::{Facts, IMPORTED, ORIGIN_FACT, RunHeader, RunOutcome, StepResult, TargetIdentity};
+pub use server_evidence::{ProbeTimes, ServerEvidence};
