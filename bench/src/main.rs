@@ -3,6 +3,8 @@
 mod client;
 mod engine;
 mod lab;
+mod load;
+mod load_server;
 mod local;
 mod machine;
 mod matrix;
@@ -31,7 +33,7 @@ use table::Table;
 /// Why the table cannot be made; the words are for a person.
 pub type Failure = Box<dyn std::error::Error>;
 
-const USAGE: &str = "bench/run [local] [nfs] [smb] [ncp] [recording] [matrix] [precision] [lab] [--rounds N] [--seconds S] [--dir DIR] [--largest SIZE] [--half-width PERCENT] [--measures N]
+const USAGE: &str = "bench/run [local] [nfs] [smb] [ncp] [load] [recording] [matrix] [precision] [lab] [--rounds N] [--seconds S] [--dir DIR] [--largest SIZE] [--half-width PERCENT] [--measures N]
   parts      which tables; all when none is named
   --rounds   measurements per median (5)
   --seconds  length of one measurement (1)
@@ -40,7 +42,7 @@ const USAGE: &str = "bench/run [local] [nfs] [smb] [ncp] [recording] [matrix] [p
   --half-width  of the intervals, for precision (2)
   --measures how many the store of the lab holds (1000000)";
 
-const PARTS: [&str; 8] = ["local", "nfs", "smb", "ncp", "recording", "matrix", "precision", "lab"];
+const PARTS: [&str; 9] = ["local", "nfs", "smb", "ncp", "load", "recording", "matrix", "precision", "lab"];
 
 /// What was typed.
 struct Options {
@@ -95,6 +97,11 @@ fn main() -> Result<(), Failure> {
     if words == ["client", "ncp-server"] {
         return ncp_server::serve();
     }
+    match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        ["client", "load-server", protocol] => return load_server::serve(protocol),
+        ["client", "crowd", ..] => return load::run_crowd(&words[2..]),
+        _ => {}
+    }
     if let [first, kind, rest @ ..] = words.as_slice()
         && first == "client"
     {
@@ -127,6 +134,10 @@ fn print_tables(options: &Options, scratch: &std::path::Path) -> Result<(), Fail
     if options.wants("ncp") {
         table.under("NCP");
         ncp::measure(&mut table, options.time)?;
+    }
+    if options.wants("load") {
+        table.under("Users");
+        load::measure(&mut table, options.time)?;
     }
     if options.wants("recording") {
         table.under("The engine alone");
@@ -167,6 +178,8 @@ fn run_client(kind: &str, words: &[String]) -> Result<Sample, Failure> {
     let (own, shape) = words.split_at(words.len().saturating_sub(6));
     match (kind, own) {
         ("recording", _) => recording::client(words),
+        ("reads-of-load", _) => load::run_reads(words, false),
+        ("reads-of-depth", _) => load::run_reads(words, true),
         ("surfaces", _) => lab::surfaces(),
         ("store", _) => lab::store(words),
         ("files", [url]) => ncp::files(url, &Shape::from_words(shape)?),

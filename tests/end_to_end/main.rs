@@ -30,5 +30,6 @@ mod ncp_locks;
 mod peers;
 mod plans;
 mod policies;
+mod reports;
 mod stored;
 mod sweep;

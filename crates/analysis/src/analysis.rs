@@ -11,6 +11,7 @@ use crate::bands::bands_of;
 use crate::clocks::Clock;
 use crate::comparison::comparisons;
 use crate::load::{capacities, stress_points};
+use crate::load_lines::{load_lines, response_limits};
 use crate::outcome::{outcome, rate};
 use crate::pairing::{Pairs, Side, pair, usable};
 use crate::parallel::in_parallel;
@@ -21,6 +22,7 @@ use crate::self_checks::{summaries, thinned};
 use crate::settings::changes;
 use crate::summary::summary;
 use crate::system::systems;
+use crate::timeline::{Timeline, timelines};
 use crate::weigh::weigh;
 use crate::{
     Buffering, CheckSummary, Comparison, Options, Outcome, Overall, Row, RunData, Section, Sentence, System,
@@ -115,6 +117,9 @@ pub struct Analysis {
     /// The same in groups, with the reasons.
     #[serde(default)]
     pub unmatched: Vec<Unmatched>,
+    /// Each system along the clock.
+    #[serde(default)]
+    pub timelines: Vec<Timeline>,
     /// How each run was made.
     pub methods: Vec<Method>,
     /// Level of every interval, such as 0.95.
@@ -148,6 +153,7 @@ pub fn analyse(runs: &[RunData], options: &Options) -> Analysis {
         left_out: Vec::new(),
         unmatched: Vec::new(),
         unaligned: Vec::new(),
+        timelines: Vec::new(),
         methods: runs.iter().map(method).collect(),
         level: options.level,
         tolerance: options.tolerance,
@@ -170,6 +176,7 @@ pub fn analyse(runs: &[RunData], options: &Options) -> Analysis {
         analysis.unmatched = unmatched(&analysis);
     }
     analysis.contradictions = contradictions::find(&analysis, runs, &clocks, options);
+    analysis.timelines = timelines(&analysis, runs);
     analysis.trust = trust::lines(&analysis, runs, &clocks);
     findings::write(&mut analysis, runs, &clocks);
     analysis
@@ -256,6 +263,7 @@ fn section(
     } else {
         (Vec::new(), Vec::new())
     };
+    let (lines, limits) = (load_lines(&rows, &capacity, analysis.systems.len()), response_limits(&rows));
     let section = Section {
         title: layout.title.clone(),
         view: layout.view,
@@ -264,6 +272,8 @@ fn section(
         rows,
         stress,
         capacity,
+        lines,
+        limits,
     };
     (section, pairs)
 }

@@ -136,7 +136,7 @@ impl Run<'_> {
         };
         self.lay_reserve(step, work, &mut host.files, context).await?;
         record_step::prepare(work, &mut host.files, context).await?;
-        let mut side = match SideConnection::open(road, &self.spec(), context.clock).await {
+        let mut side = match SideConnection::open(road, &self.spec(road), context.clock).await {
             Ok(side) => side,
             Err(error) => {
                 tally.server.without_probes = Some(error.to_string());

@@ -42,6 +42,13 @@ pub(crate) struct PassContext<'a> {
     pub deadline: Deadline,
 }
 
+impl PassContext<'_> {
+    /// The same for another session.
+    pub fn another(&self) -> Self {
+        Self { deadline: self.deadline.another(), ..*self }
+    }
+}
+
 /// An operation in flight.
 #[derive(Clone, Copy, Default)]
 struct Flight {

@@ -97,6 +97,10 @@ pub struct Load {
     pub rates: Option<Vec<u32>>,
     /// Pause between transactions of a closed load.
     pub think: Option<Think>,
+    /// Transactions of a visit on average.
+    pub visit: Option<u32>,
+    /// Time over which the users of a closed step begin, one after another.
+    pub ramp: Option<Duration>,
     /// Unmeasured start of a step.
     pub warm_up: Option<Duration>,
     /// Measured part of a step.

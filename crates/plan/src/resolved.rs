@@ -20,6 +20,8 @@ pub struct TransactionWork {
     pub motors: u32,
     /// Who decides when a transaction starts.
     pub pace: Pace,
+    /// Time over which users begin, one after another, within the warm-up; nothing where they begin within one pause.
+    pub ramp: Option<Duration>,
     /// Unmeasured start.
     pub warm_up: Duration,
     /// Measured part.
@@ -108,13 +110,27 @@ impl ResolvedPlan {
         self.record_works().map(|work| work.queue_depth).max().unwrap_or(1)
     }
 
-    /// Largest request of any step, in bytes; at least 512.
+    /// Largest request of any cell, in bytes; at least 512. It is one request, or the cell is not measured.
     pub fn max_record(&self) -> u32 {
+        self.record_works().map(RecordWork::request_size).max().unwrap_or(512).max(512)
+    }
+
+    /// Most sessions of any step of users that the plan names; none without users.
+    pub fn max_motors(&self) -> Option<u32> {
+        let motors = self.loads.iter().map(|(_, work)| match work {
+            Work::Records(_) => 0,
+            Work::Transactions(work) => work.motors,
+        });
+        motors.max()
+    }
+
+    /// Largest block of any step of users, in bytes; 0 without users. It may take several requests.
+    pub fn max_block(&self) -> u32 {
         let blocks = self.works().map(|work| match work {
-            Work::Records(work) => work.request_size(),
+            Work::Records(_) => 0,
             Work::Transactions(work) => work.workload.largest_request(),
         });
-        blocks.max().unwrap_or(512).max(512)
+        blocks.max().unwrap_or(0)
     }
 
     /// Every policy of the plan with what its requests must fit, by name and in bytes, each once.

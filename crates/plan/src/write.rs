@@ -69,6 +69,8 @@ impl Plan {
                 ("arrivals", load.arrivals.map(Arrivals::name).map(quoted)),
                 ("rates", load.rates.as_deref().map(numbers)),
                 ("think", load.think.as_ref().map(quoted)),
+                ("visit", load.visit.map(|n| n.to_string())),
+                ("ramp", load.ramp.map(duration)),
                 ("warm_up", load.warm_up.map(duration)),
                 ("measure", load.measure.map(duration)),
                 ("extend", load.extend.map(|n| n.to_string())),

@@ -113,6 +113,10 @@ fn load_json(load: &LoadDetail) -> Json {
         "without_session_ns": load.without_session_ns,
         "think_ns": load.think_ns,
         "objective": load.objective,
+        "window_unix_ms": load.window_unix_ms,
+        "timeline": load.timeline,
+        "split": load.split,
+        "server": load.server,
     })
 }
 

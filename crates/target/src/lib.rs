@@ -8,6 +8,7 @@
 
 mod beside;
 mod faulty;
+pub mod lent;
 mod memory;
 mod null;
 mod policy;

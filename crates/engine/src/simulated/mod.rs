@@ -172,6 +172,10 @@ impl Session for SimulatedSession {
         self.inner.buffer(slot)
     }
 
+    fn carried(&self, op: DataOp) -> u32 {
+        self.inner.carried(op)
+    }
+
     fn submit(&mut self, slot: Slot, op: DataOp) {
         if self.shared.client_cost > 0 {
             self.shared.clock.spend(self.shared.client_cost);

@@ -24,3 +24,4 @@ mod searches;
 mod stall;
 mod steady;
 mod sweeps;
+mod visits;
