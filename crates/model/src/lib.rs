@@ -23,8 +23,8 @@ mod policy;
 mod precision;
 mod random;
 mod run;
-mod timeline;
 mod server_evidence;
+mod timeline;
 pub mod units;
 
 pub use check::{Check, Verdict};
