@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use sample::{Scratch, header, histogram};
 use sharebench_model::{
     Check, Coordinates, CpuTime, ErrorClass, Evidence, Fairness, Histogram, IoBytes, LoadDetail, Measure,
-    MotorShare, ObjectiveReport, Part, PolicyCount, RateBase, Residency, ResponseWorth, StepResult, Value,
-    Verdict, WireCount,
+    MotorShare, ObjectiveReport, Part, PolicyCount, ProbeTimes, RateBase, Residency, ResponseWorth,
+    ServerEvidence, StepResult, Value, Verdict, WireCount,
 };
 use sharebench_results::Store;
 
@@ -103,6 +103,7 @@ fn measure() -> impl Strategy<Value = Measure> {
             client_cpu: CpuTime { user_ns: numbers[8], kernel_ns: numbers[9] },
             evidence: evidence(numbers),
             load: load(numbers),
+            server: server(numbers),
         },
     )
 }
@@ -125,7 +126,16 @@ fn load(numbers: [u64; 10]) -> LoadDetail {
         without_session_ns: numbers[8],
         think_ns: numbers[9],
         objective: Some(objective),
+        ..LoadDetail::default()
     }
+}
+
+fn server(numbers: [u64; 10]) -> ServerEvidence {
+    if numbers[2].is_multiple_of(2) {
+        return ServerEvidence::default();
+    }
+    let probes = ProbeTimes { ahead: numbers.to_vec(), hot: vec![numbers[0]; 3], ..ProbeTimes::default() };
+    ServerEvidence { probes, without_probes: None, cold_passes: numbers[3], storage_read: Some(numbers[4]) }
 }
 
 fn evidence(numbers: [u64; 10]) -> Evidence {
