@@ -19,6 +19,8 @@ pub struct Case {
     pub stage: Stage,
     /// Nothing answers any more, so that deadlines are short.
     pub silent: bool,
+    /// Every byte that is read is checked, and not only the stamps.
+    pub verify_full: bool,
     /// What the machine must have beside the server.
     pub needs: &'static [Need],
     /// Lets it happen in the middle of the run.
@@ -70,6 +72,7 @@ pub const PLAIN: Case = Case {
     at: Kind::Local,
     stage: Stage::Plain,
     silent: false,
+    verify_full: false,
     needs: &[],
     strike: nothing,
     heal: nothing,

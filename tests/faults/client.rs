@@ -1,7 +1,5 @@
 //! What becomes of a run when its own process, machine or user interferes.
 
-use std::fs::File;
-use std::io::Write;
 use std::time::Duration;
 
 use sharebench_tests::Signal;
@@ -28,6 +26,14 @@ pub const CASES: &[Case] = &[
     signalled(Nfs, "SIGTERM to sharebench", |scene| scene.running.signal(Signal::TERM)),
     signalled(Ncp, "SIGTERM to sharebench", |scene| scene.running.signal(Signal::TERM)),
     signalled(Smb, "SIGHUP to sharebench (its terminal closed)", |scene| scene.running.signal(Signal::HUP)),
+    Case {
+        fault: "nobody reads standard error any more, then SIGTERM",
+        at: Smb,
+        stage: Stage::Deaf,
+        strike: |scene| scene.running.signal(Signal::TERM),
+        after: After::Resume,
+        ..PLAIN
+    },
     signalled(Smb, "SIGKILL to sharebench", |scene| scene.running.signal(Signal::KILL)),
     Case {
         fault: "SIGKILL to sharebench, and no resume",
@@ -50,9 +56,5 @@ fn doze(scene: &mut Scene) {
 }
 
 fn fill_book(scene: &mut Scene) {
-    let mut filler = File::create(scene.book().join("filler")).unwrap();
-    for size in [1 << 16, 4096, 512] {
-        while filler.write_all(&vec![7; size]).is_ok() {}
-    }
     scene.keep_full_book();
 }

@@ -1,10 +1,13 @@
 //! The servers of the suite, real ones and our own, as one thing with signals, ports and a directory.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use sharebench_tests::{
     Failing, Ganesha, GaneshaOptions, Need, Served, Sharebench, Signal, Smbd, SmbdOptions,
 };
+
+/// Runs a program as a user whom permissions bind.
+const NOBODY: [&str; 5] = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"];
 
 /// Which server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,12 +62,13 @@ pub enum Peer {
 }
 
 impl Peer {
-    /// Starts it, on a file system of so many bytes, or with system calls that can fail.
+    /// Starts it, on a file system of so many bytes, with system calls that can fail, or ours as a user without rights.
     pub fn start(
         kind: Kind,
         sharebench: &Sharebench,
         failing: Option<&Failing>,
         capacity: Option<u64>,
+        nobody: bool,
     ) -> Self {
         let failing = failing.cloned();
         match kind {
@@ -77,13 +81,17 @@ impl Peer {
                 Self::Ganesha(Box::new(Ganesha::start(&options).unwrap()))
             }
             Kind::Smb | Kind::Nfs | Kind::Ncp => {
-                let env = failing.map(|failing| {
-                    let (name, switch) = failing.switch();
-                    [("LD_PRELOAD", failing.library()), (name, switch)]
-                });
-                let env: Vec<(&str, &str)> =
-                    env.iter().flatten().map(|(name, value)| (*name, value.as_str())).collect();
-                Self::Served(Box::new(sharebench.serve_with("served", &[], &env).unwrap()), kind)
+                let mount = format!(
+                    "mount -t tmpfs -o size={},mode=1777 tmpfs served && exec \"$@\"",
+                    capacity.unwrap_or(0)
+                );
+                let words: &[&str] = match (capacity, nobody) {
+                    (Some(_), _) => &["unshare", "--mount", "sh", "-c", &mount, "sh"],
+                    (None, true) => &NOBODY,
+                    (None, false) => &[],
+                };
+                let served = sharebench.serve_by(words, "served", &[]).unwrap();
+                Self::Served(Box::new(served), kind)
             }
             Kind::Local => {
                 let directory = sharebench.home().join("local");
@@ -115,10 +123,8 @@ impl Peer {
             Self::Served(served, _) => served.ncp_url(""),
             Self::Local(directory) => directory.display().to_string(),
         };
-        let through = through.map_or(url.clone(), |port| {
-            url.replacen(&format!("127.0.0.1:{}/", self.port()), &format!("127.0.0.1:{port}/"), 1)
-        });
-        through
+        let Some(port) = through else { return url };
+        url.replacen(&format!("127.0.0.1:{}/", self.port()), &format!("127.0.0.1:{port}/"), 1)
     }
 
     /// Where its files are.
@@ -126,7 +132,9 @@ impl Peer {
         match self {
             Self::Smbd(smbd) => smbd.share(),
             Self::Ganesha(ganesha) => ganesha.directory(),
-            Self::Served(served, _) => served.directory().to_owned(),
+            // It may be a mount of the server's own.
+            Self::Served(served, _) => Path::new(&format!("/proc/{}/root", served.program().pid()))
+                .join(served.directory().strip_prefix("/").unwrap()),
             Self::Local(directory) => directory.clone(),
         }
     }

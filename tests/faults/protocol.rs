@@ -1,6 +1,6 @@
 //! What becomes of a run when its server says what only a protocol can say: no session, no credits, come back later, stale.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::fs;
 
 use sharebench_tests::Way;
@@ -55,7 +55,13 @@ const fn grace(at: Kind) -> Case {
 }
 
 const fn damaged(at: Kind) -> Case {
-    let fault = "a bit of what is read turned over on the way";
+    let fault = "a bit of what is read turned over on the way, `verify = full`";
+    Case { fault, at, stage: Stage::Proxy, verify_full: true, strike: damage, ..PLAIN }
+}
+
+/// What the default does not see: it checks the stamps of every 512 bytes and not what lies between them.
+const fn unseen(at: Kind) -> Case {
+    let fault = "a bit of what is read turned over on the way, `verify = stamps`";
     Case { fault, at, stage: Stage::Proxy, strike: damage, ..PLAIN }
 }
 
@@ -79,6 +85,7 @@ pub const CASES: &[Case] = &[
     grace(Nfs),
     damaged(Smb),
     damaged(Nfs),
+    unseen(Smb),
     emptied(Smbd),
     emptied(Ganesha),
     emptied(Smb),
@@ -157,6 +164,7 @@ fn procedure(message: &[u8]) -> Option<(u32, u32)> {
 /// A failure that says nothing more than this.
 fn refused(message: &[u8], status: u32) -> Vec<u8> {
     let mut reply = message[..NFS_STATUS].to_vec();
+    reply.resize(NFS_STATUS, 0);
     reply.extend_from_slice(&status.to_be_bytes());
     // No attributes, before or after.
     reply.extend_from_slice(&[0; 8]);
@@ -165,18 +173,33 @@ fn refused(message: &[u8], status: u32) -> Vec<u8> {
     reply
 }
 
+/// A call that does nothing in place of another, so that the server does nothing when the client is told so.
+fn null_call(message: &[u8]) -> Vec<u8> {
+    let mut call = message[..PREFIX + 20].to_vec();
+    // Procedure NULL, without credential and verifier.
+    call.extend_from_slice(&[0; 20]);
+    let len = (call.len() - PREFIX) as u32 | 1 << 31;
+    call[..PREFIX].copy_from_slice(&len.to_be_bytes());
+    call
+}
+
 fn put_off(scene: &mut Scene, which: fn(u32) -> bool) {
-    let mut calls = HashMap::new();
+    let mut calls = HashSet::new();
     let mut left = LATER;
     scene.proxy().tamper(move |way, message| {
         if way == Way::ToServer {
-            calls.extend(procedure(&message));
+            if let Some((xid, asked)) = procedure(&message)
+                && left > 0
+                && which(asked)
+            {
+                left -= 1;
+                calls.insert(xid);
+                return vec![null_call(&message)];
+            }
             return vec![message];
         }
         let xid = message.get(PREFIX..).and_then(|rest| rest.first_chunk()).map(|xid| u32::from_be_bytes(*xid));
-        let asked = xid.and_then(|xid| calls.remove(&xid));
-        if left > 0 && asked.is_some_and(which) && message.len() > NFS_STATUS {
-            left -= 1;
+        if xid.is_some_and(|xid| calls.remove(&xid)) {
             return vec![refused(&message, JUKEBOX)];
         }
         vec![message]

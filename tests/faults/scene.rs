@@ -15,6 +15,8 @@ use crate::stored::Stored;
 
 /// Steps that are done before the fault strikes.
 const BEFORE: usize = 2;
+/// More than the small file systems of the suite hold.
+const MOST_FILLER: u64 = 16 << 20;
 /// Far more than any run of the suite takes.
 const LIMIT: Duration = Duration::from_secs(120);
 /// Classes of failures as messages have them.
@@ -48,6 +50,10 @@ pub enum Stage {
     SmallServer,
     /// The lab book is on a file system of few bytes, `book` of the working directory.
     SmallBook,
+    /// The server is ours, as a user whom permissions bind.
+    NobodyServes,
+    /// Nobody reads sharebench's standard error.
+    Deaf,
     /// Sharebench may use little memory, and its load wants much.
     LittleMemory,
 }
@@ -58,7 +64,8 @@ impl Stage {
         match self {
             Self::FailingServer | Self::FailingClient => &Failing::NEEDS,
             Self::SmallServer | Self::SmallBook => &[Need::Root, Need::Program("unshare")],
-            Self::LittleMemory | Self::Plain | Self::Proxy => &[],
+            Self::Deaf => &[Need::Program("bash")],
+            Self::LittleMemory | Self::NobodyServes | Self::Plain | Self::Proxy => &[],
         }
     }
 }
@@ -72,6 +79,8 @@ pub struct Scene {
     pub running: Program,
     url: String,
     stage: Stage,
+    /// Keeps the mount of the lab book when the run has ended.
+    keeper: Option<Program>,
     _memory: Option<MemoryGroup>,
 }
 
@@ -81,10 +90,16 @@ impl Scene {
         let mut scene = Self::begin(case);
         scene.wait_for_steps(BEFORE);
         let before = scene.steps();
+        if case.stage == Stage::SmallBook {
+            scene.keep_book();
+        }
         (case.strike)(&mut scene);
         let status = scene.running.wait(LIMIT).unwrap();
         let output = scene.running.output();
         let told = scene.told(&output);
+        if std::env::var_os("SHAREBENCH_TEST_SHOW").is_some() {
+            println!("{}:\n{output}", case.name());
+        }
         (case.heal)(&mut scene);
         let kept = scene.kept(before, &output);
         let left = scene.left();
@@ -99,7 +114,7 @@ impl Scene {
         let failing = stage_has_failing(stage).then(|| Failing::build().unwrap());
         let of_server = failing.as_ref().filter(|_| stage == Stage::FailingServer);
         let capacity = (stage == Stage::SmallServer).then_some(8 << 20);
-        let peer = Peer::start(case.at, &sharebench, of_server, capacity);
+        let peer = Peer::start(case.at, &sharebench, of_server, capacity, stage == Stage::NobodyServes);
         let cut = if case.at == Kind::Ncp { Cut::Bytes } else { Cut::Messages };
         let proxy = (stage == Stage::Proxy).then(|| FaultProxy::start(peer.port(), cut).unwrap());
         let url = peer.url(proxy.as_ref().map(FaultProxy::port));
@@ -111,10 +126,12 @@ impl Scene {
                 Some("mount -t tmpfs -o size=1m tmpfs book && exec \"$@\"".to_owned())
             }
             Stage::LittleMemory => memory.as_ref().map(MemoryGroup::script),
+            Stage::Deaf => Some("exec \"$@\" 2> >(head -c 1 > /dev/null)".to_owned()),
             _ => None,
         };
-        let words = script.iter().flat_map(|script| ["unshare", "--mount", "sh", "-c", script, "sh"]);
-        let words: Vec<&str> = words.collect();
+        let apart: &[&str] = if stage == Stage::SmallBook { &["unshare", "--mount"] } else { &[] };
+        let mut words = apart.to_vec();
+        words.extend(script.iter().flat_map(|script| ["bash", "-c", script, "bash"]));
         let client = failing.as_ref().filter(|_| stage == Stage::FailingClient);
         let env = client.map(|failing| [("LD_PRELOAD", failing.library()), failing.switch()]);
         let env: Vec<(&str, &str)> =
@@ -125,7 +142,7 @@ impl Scene {
             &["run", "plan.toml"]
         };
         let running = sharebench.start_by(&words, line, &env, "run.log").unwrap();
-        Self { sharebench, peer, proxy, failing, running, url, stage, _memory: memory }
+        Self { sharebench, peer, proxy, failing, running, url, stage, keeper: None, _memory: memory }
     }
 
     /// The proxy of this stage.
@@ -141,7 +158,8 @@ impl Scene {
     /// The lab book as this process sees it while the run lasts.
     pub fn book(&self) -> std::path::PathBuf {
         let home = self.sharebench.home();
-        Path::new(&format!("/proc/{}/root", self.running.pid()))
+        let pid = self.keeper.as_ref().unwrap_or(&self.running).pid();
+        Path::new(&format!("/proc/{pid}/root"))
             .join(home.strip_prefix("/").unwrap())
             .join("book")
     }
@@ -164,12 +182,16 @@ impl Scene {
         self.press(&path);
     }
 
-    fn press(&mut self, filler: &Path) {
-        let mut filler = fs::OpenOptions::new().append(true).open(filler).unwrap();
+    /// The file system is a small one; a mistake must not fill another.
+    fn press(&mut self, path: &Path) {
+        let mut filler = fs::OpenOptions::new().append(true).create(true).open(path).unwrap();
         let gone = poll(LIMIT, || {
-            while filler.write_all(&[7; 4096]).is_ok() {}
+            for size in [1 << 16, 4096, 512] {
+                while filler.metadata().unwrap().len() < MOST_FILLER && filler.write_all(&vec![7; size]).is_ok() {}
+            }
             self.running.has_ended()
         });
+        assert!(filler.metadata().unwrap().len() < MOST_FILLER, "not a small file system: {}", path.display());
         assert!(gone, "it does not end:\n{}", self.running.output());
     }
 
@@ -177,11 +199,27 @@ impl Scene {
         if self.stage != Stage::SmallBook {
             return Stored::steps_so_far(&self.sharebench, 1);
         }
-        // The book is in the program's own mount namespace.
-        let book = self.book().join("sharebench.db").display().to_string();
-        let line = ["export", "1", "--format", "json", "--db", book.as_str()];
-        let json = self.sharebench.run(&line).unwrap().stdout;
-        json.matches("\"started_unix_ms\"").count().saturating_sub(1)
+        self.inside("export 1 --format json").matches("\"started_unix_ms\"").count().saturating_sub(1)
+    }
+
+    /// What a command prints where the lab book is mounted.
+    fn inside(&self, command: &str) -> String {
+        let pid = self.keeper.as_ref().unwrap_or(&self.running).pid().to_string();
+        let home = self.sharebench.home().display();
+        let script = format!("cd {home} && exec \"$0\" {command} --db book/sharebench.db");
+        let words = ["nsenter", "--target", &pid, "--mount", "sh", "-c", &script];
+        self.sharebench.run_by(&words).unwrap().stdout
+    }
+
+    /// Lets the mount of the lab book outlive the run.
+    fn keep_book(&mut self) {
+        let pid = self.running.pid().to_string();
+        let line = ["nsenter", "--target", &pid, "--mount", "sleep", "600"];
+        let log = self.sharebench.home().join("keeper.log");
+        let keeper = Program::start(&line, &[], &log).unwrap();
+        let namespace = |pid: u32| fs::read_link(format!("/proc/{pid}/ns/mnt")).ok();
+        assert!(poll(LIMIT, || namespace(keeper.pid()) == namespace(self.running.pid())));
+        self.keeper = Some(keeper);
     }
 
     /// What the user reads, without what differs from run to run.
@@ -189,19 +227,28 @@ impl Scene {
         let lines = || output.lines().filter_map(|line| line.strip_prefix("sharebench: "));
         if let Some(lost) = lines().find_map(|line| line.strip_prefix("target lost: ")) {
             let class = CLASSES.iter().find(|class| lost.contains(&format!(": {class} (")));
-            return format!("target lost: {}", class.unwrap_or(&lost));
+            // Which of the two depends on what the run does at that moment.
+            let class = class.map(|class| match *class {
+                "not found" | "stale handle" => "not found, or stale handle",
+                other => other,
+            });
+            return format!("target lost: {}", class.unwrap_or(lost));
         }
         if let Some(why) = lines().find(|line| line.starts_with("stopped")) {
             return why.split(';').next().unwrap_or_default().to_owned();
         }
         if let Some(why) = lines().find(|line| !line.starts_with("finish it by") && !line.contains("left on ")) {
-            return why.to_owned();
+            // Where it stands differs from run to run.
+            return why.rsplit(": ").next().unwrap_or(why).to_owned();
+        }
+        if self.stage == Stage::Deaf {
+            return "nothing".to_owned();
         }
         let errors = self.errors();
-        match errors.is_empty() {
-            true => "nothing".to_owned(),
-            false => format!("failures in the tables: {}", errors.join(", ")),
+        if errors.is_empty() {
+            return "nothing".to_owned();
         }
+        format!("failures in the tables: {}", errors.join(", "))
     }
 
     /// Classes of failures in the steps.
@@ -219,16 +266,22 @@ impl Scene {
 
     /// What the lab book has, which is no less than before the fault.
     fn kept(&self, before: usize, output: &str) -> String {
-        if self.stage == Stage::SmallBook {
-            return "it went with its file system".to_owned();
-        }
-        let stored = Stored::read(&self.sharebench, 1);
-        let steps = stored.steps.len();
+        let (steps, planned, listed) = if self.stage == Stage::SmallBook {
+            // There is room again, as a user would make it.
+            fs::remove_file(self.book().join("filler")).unwrap();
+            (self.steps(), usize::MAX, self.inside("runs"))
+        } else {
+            let stored = Stored::read(&self.sharebench, 1);
+            if self.stage == Stage::FailingClient {
+                assert_calendar_jumped(&stored);
+            }
+            let listed = self.sharebench.run(&["runs"]).unwrap().expect_success().stdout;
+            (stored.steps.len(), stored.planned, listed)
+        };
         assert!(steps >= before, "{steps} of {before} steps are left:\n{output}");
-        let listed = self.sharebench.run(&["runs"]).unwrap().expect_success().stdout;
         let (head, row) = listed.split_once('\n').unwrap();
         let state: String = row.chars().skip(head.find("state").unwrap()).take(13).collect();
-        let all = if steps == stored.planned { "every step" } else { "the finished steps" };
+        let all = if steps == planned { "every step" } else { "the finished steps" };
         format!("{all}, \"{}\"", state.trim())
     }
 
@@ -291,7 +344,8 @@ fn plan(case: &Case, url: &str) -> String {
     // Only what falls silent is waited for.
     let timeout = if case.silent { "3s" } else { "30s" };
     let head = format!(
-        "title = 'fault'\nseed = 7\ntimeout = '{timeout}'\nrepetitions = 5\nsample = '60ms'\n[[target]]\nname = 'server'\nurl = '{url}'\n"
+        "title = 'fault'\nseed = 7\ntimeout = '{timeout}'\nrepetitions = 3\nverify = '{}'\nsample = '60ms'\n[[target]]\nname = 'server'\nurl = '{url}'\n",
+        if case.verify_full { "full" } else { "stamps" }
     );
     match case.stage {
         Stage::LittleMemory => format!(
@@ -330,4 +384,11 @@ impl Drop for MemoryGroup {
         // Its processes end a moment after they were killed.
         poll(Duration::from_secs(5), || fs::remove_dir(&self.0).is_ok());
     }
+}
+
+/// Makes sure that the program has seen another day.
+fn assert_calendar_jumped(stored: &Stored) {
+    let began = || stored.steps.iter().map(|step| step["started_unix_ms"].as_u64().unwrap());
+    let span = began().max().unwrap() - began().min().unwrap();
+    assert!(span > 80_000_000, "no jump within {span} ms");
 }

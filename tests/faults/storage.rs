@@ -1,9 +1,9 @@
 //! What becomes of a run when the server's storage is full, forbidden or broken.
 
-use std::fs::File;
-use std::io::Write;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 
-use sharebench_tests::Failing;
+use sharebench_tests::{Failing, Need};
 
 use crate::case::{After, Case, PLAIN};
 use crate::peer::Kind::{Ganesha, Ncp, Nfs, Smb, Smbd};
@@ -35,36 +35,53 @@ const fn forbidden(at: Kind) -> Case {
     failing(at, "permission revoked", |scene| scene.failing().fail(Failing::EACCES, Failing::EACCES).unwrap())
 }
 
+/// Of our own servers, which permissions bind as they do others.
+const fn locked(at: Kind) -> Case {
+    let fault = "permission revoked";
+    let needs = &[Need::Root, Need::Program("setpriv")];
+    Case { fault, at, stage: Stage::NobodyServes, needs, strike: lock, heal: unlock, ..PLAIN }
+}
+
 /// The rows, in the order of the table.
 pub const CASES: &[Case] = &[
     full(Smbd),
     full(Ganesha),
+    full(Smb),
+    full(Nfs),
+    full(Ncp),
     quota(Smbd),
     quota(Ganesha),
-    quota(Smb),
-    quota(Nfs),
-    quota(Ncp),
     read_only(Smbd),
     read_only(Ganesha),
-    read_only(Smb),
-    read_only(Nfs),
-    read_only(Ncp),
     forbidden(Smbd),
     forbidden(Ganesha),
-    forbidden(Smb),
-    forbidden(Nfs),
-    forbidden(Ncp),
+    locked(Smb),
+    locked(Nfs),
+    locked(Ncp),
 ];
 
 fn fill(scene: &mut Scene) {
-    let mut filler = File::create(scene.peer.directory().join(FILLER)).unwrap();
-    // Until the last page is gone; the run may free some between two of its files.
-    for size in [1 << 20, 4096] {
-        while filler.write_all(&vec![7; size]).is_ok() {}
-    }
+    // Until the last page is gone, and as often as the run frees some between two of its files.
     scene.keep_full(FILLER);
 }
 
 fn make_room(scene: &mut Scene) {
     std::fs::remove_file(scene.peer.directory().join(FILLER)).unwrap();
+}
+
+/// The share and what is in it, so that whoever has it open may go on, and no more.
+fn permit(scene: &Scene, mode: u32) {
+    let share = scene.peer.directory();
+    let ours = std::fs::read_dir(&share).unwrap().map(|entry| entry.unwrap().path());
+    for path in ours.chain([share.clone()]) {
+        std::fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+    }
+}
+
+fn lock(scene: &mut Scene) {
+    permit(scene, 0o555);
+}
+
+fn unlock(scene: &mut Scene) {
+    permit(scene, 0o777);
 }

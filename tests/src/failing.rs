@@ -61,6 +61,9 @@ int open64(const char *p, int flags, ...) { OPENED(open64, next(p, flags, mode))
 int openat(int d, const char *p, int flags, ...) { OPENED(openat, next(d, p, flags, mode)); }
 int openat64(int d, const char *p, int flags, ...) { OPENED(openat64, next(d, p, flags, mode)); }
 
+/* Otherwise what is loaded later binds past this library. */
+void *dlopen(const char *p, int flags) { NEXT(dlopen); return next(p, flags & ~RTLD_DEEPBIND); }
+
 int clock_gettime(clockid_t clock, struct timespec *now) {
     NEXT(clock_gettime);
     int failed = next(clock, now);

@@ -35,8 +35,8 @@ pub struct Ended {
 pub struct Served {
     program: Program,
     directory: PathBuf,
+    words: Vec<String>,
     line: Vec<String>,
-    env: Vec<(String, String)>,
     /// TCP port of SMB.
     pub smb_port: u16,
     /// TCP port of NFS and its MOUNT protocol.
@@ -123,11 +123,11 @@ impl Sharebench {
 
     /// Serves a new directory of the working directory over SMB, NFS and NCP.
     pub fn serve(&self, name: &str) -> io::Result<Served> {
-        self.serve_with(name, &[], &[])
+        self.serve_by(&[], name, &[])
     }
 
-    /// The same with more flags and with more in the environment.
-    pub fn serve_with(&self, name: &str, flags: &[&str], env: &[(&str, &str)]) -> io::Result<Served> {
+    /// The same by the words of a command line before it, with more flags.
+    pub fn serve_by(&self, words: &[&str], name: &str, flags: &[&str]) -> io::Result<Served> {
         let directory = self.home.directory(name)?;
         let (smb_port, nfs_port, ncp_port) = (free_port()?, free_port()?, free_port()?);
         let (smb, nfs) = (format!("127.0.0.1:{smb_port}"), format!("127.0.0.1:{nfs_port}"));
@@ -135,10 +135,10 @@ impl Sharebench {
         let (ncp, ipx) = (format!("127.0.0.1:{ncp_port}"), format!("127.0.0.1:{ipx_port}"));
         let line = ["serve", name, "--smb", &smb, "--nfs", &nfs, "--ncp", &ncp, "--ncp-ipx", &ipx];
         let line = [&line[..], &["--user", Served::USER], flags].concat();
-        let program = self.start_by(&[], &line, env, &format!("{name}.log"))?;
-        let line = line.into_iter().map(str::to_owned).collect();
-        let env = env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        let mut served = Served { program, directory, line, env, smb_port, nfs_port, ncp_port, ipx_port };
+        let program = self.start_by(words, &line, &[], &format!("{name}.log"))?;
+        let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+        let (words, line) = (owned(words), owned(&line));
+        let mut served = Served { program, directory, words, line, smb_port, nfs_port, ncp_port, ipx_port };
         served.wait_until_ready()?;
         Ok(served)
     }
@@ -215,8 +215,8 @@ impl Served {
         self.program.signal_group(Signal::KILL);
         self.program.wait(Duration::from_secs(10))?;
         let line: Vec<&str> = self.line.iter().map(String::as_str).collect();
-        let env: Vec<(&str, &str)> = self.env.iter().map(|(name, value)| (&**name, &**value)).collect();
-        self.program = sharebench.start_by(&[], &line, &env, "restarted.log")?;
+        let words: Vec<&str> = self.words.iter().map(String::as_str).collect();
+        self.program = sharebench.start_by(&words, &line, &[], "restarted.log")?;
         self.wait_until_ready()
     }
 

@@ -10,6 +10,7 @@ mod environment;
 mod exchange;
 mod exit;
 mod from_flags;
+mod interrupts;
 mod live;
 mod load;
 mod measure;
@@ -19,6 +20,7 @@ mod repeating;
 mod serve;
 mod survey;
 mod targets;
+mod told;
 
 use std::process::ExitCode;
 
@@ -31,7 +33,7 @@ fn main() -> ExitCode {
     match run(&arguments) {
         Ok(code) => code,
         Err(failure) => {
-            eprintln!("sharebench: {failure}");
+            told::say(&failure);
             failure.code()
         }
     }
