@@ -235,7 +235,11 @@ impl Behind {
         match &self.without {
             Some(why) if self.probes.is_none() => {
                 let note = Some(format!("server cache and storage not separated: {why}"));
-                Bands { note: bands.note.filter(|_| bands.grade == Grade::A).or(note), looked_behind: true, ..bands }
+                Bands {
+                    note: bands.note.filter(|_| bands.grade == Grade::A).or(note),
+                    looked_behind: true,
+                    ..bands
+                }
             }
             _ => bands,
         }

@@ -33,7 +33,9 @@ pub(crate) fn write(analysis: &mut Analysis, runs: &[RunData], clocks: &[Clock])
                 (false, Tone::NotResolved) => open.push(sentence),
                 (false, _) => found.push(sentence),
             }
-            told.extend(analysis.weighed.iter().filter(|w| w.comparison == index).map(|w| w.sentence.clone()));
+            told.extend(
+                analysis.weighed.iter().filter(|w| w.comparison == index).map(|w| w.sentence.clone()),
+            );
             if alone {
                 told.extend(where_words::answer(analysis, comparison));
             }

@@ -13,6 +13,7 @@ mod exchange;
 mod exit;
 mod follower;
 mod from_flags;
+mod interrupts;
 mod live;
 mod load;
 mod measure;
@@ -26,6 +27,7 @@ mod serve;
 mod server_metrics;
 mod survey;
 mod targets;
+mod told;
 mod weigh;
 
 use std::process::ExitCode;
@@ -39,7 +41,7 @@ fn main() -> ExitCode {
     match run(&arguments) {
         Ok(code) => code,
         Err(failure) => {
-            eprintln!("sharebench: {failure}");
+            told::say(&failure);
             failure.code()
         }
     }

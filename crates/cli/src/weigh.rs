@@ -1,7 +1,9 @@
 //! `--weigh`: a survey, a workload file or a preset as weights of cells.
 
 use sharebench_analysis::{Weight, Weights};
-use sharebench_plan::{Operation, Place, Plan, PlannedTarget, Preset, Sizes, Times, Transaction, Work, Workload};
+use sharebench_plan::{
+    Operation, Place, Plan, PlannedTarget, Preset, Sizes, Times, Transaction, Work, Workload,
+};
 
 use crate::exit::Failure;
 
@@ -23,12 +25,16 @@ pub fn weights(name: &str) -> Result<Weights, Failure> {
         Work::Records(_) => None,
     });
     let Some(workload) = workload else {
-        return Err(Failure::usage(format!("--weigh {name}: it describes no workload; `sharebench survey` makes one")));
+        return Err(Failure::usage(format!(
+            "--weigh {name}: it describes no workload; `sharebench survey` makes one"
+        )));
     };
     let parts = workload.transactions.iter().flat_map(|transaction| of(&workload, transaction)).collect();
     let weights = Weights { name: name.to_owned(), parts }.joined();
     if weights.parts.is_empty() {
-        return Err(Failure::usage(format!("--weigh {name}: it moves no bytes, so there is nothing to weigh by")));
+        return Err(Failure::usage(format!(
+            "--weigh {name}: it moves no bytes, so there is nothing to weigh by"
+        )));
     }
     Ok(weights)
 }
@@ -69,7 +75,8 @@ fn middle(sizes: &Sizes) -> u64 {
         Sizes::Lognormal(median, _) => *median,
         Sizes::Choice(choices) => {
             let all: u64 = choices.iter().map(|(_, weight)| u64::from(*weight)).sum();
-            let sum: u128 = choices.iter().map(|(size, weight)| u128::from(*size) * u128::from(*weight)).sum();
+            let sum: u128 =
+                choices.iter().map(|(size, weight)| u128::from(*size) * u128::from(*weight)).sum();
             (sum / u128::from(all.max(1))) as u64
         }
     }
