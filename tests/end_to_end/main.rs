@@ -20,6 +20,7 @@ mod interop_smbd;
 mod kernel_guest;
 mod kernel_guest_mounts;
 mod kill9;
+mod load_watch;
 mod loads;
 mod lost_server;
 mod ncp;

@@ -24,8 +24,6 @@ use crate::user_files::{Shelf, UserFiles};
 const NAP: Duration = Duration::from_millis(100);
 /// Pause from which on a session gives its memory back meanwhile.
 const REST: Duration = Duration::from_millis(10);
-/// Pause before a lost session is opened again.
-const RECONNECT: Duration = Duration::from_millis(500);
 
 /// True for failures after which a session is of no use any more.
 pub(crate) const fn loses_session(class: ErrorClass) -> bool {
@@ -65,7 +63,7 @@ pub(crate) struct Crew<'a> {
 
 impl Crew<'_> {
     /// Counts a transaction that was under way, or waiting for a free motor, when the window ended.
-    fn censor(&self, intended: u64, started: Option<u64>, window: Window) {
+    pub(crate) fn censor(&self, intended: u64, started: Option<u64>, window: Window) {
         if intended >= window.end {
             return;
         }
@@ -98,7 +96,7 @@ pub(crate) struct Motor<'a> {
     /// What is left of its round of transactions.
     round: Vec<usize>,
     /// A visit is under way.
-    visiting: bool,
+    pub(crate) visiting: bool,
     /// Transactions that ended within the window.
     done: u64,
     reported: bool,
@@ -124,27 +122,6 @@ impl<'a> Motor<'a> {
             done: 0,
             reported: false,
             engaged: false,
-        }
-    }
-
-    /// Opens the motor's session, makes its part of the data set and opens the files it keeps open; a failure is
-    /// counted and tried again later.
-    pub async fn connect(&mut self) {
-        match self.crew.target.connect(&self.crew.spec).await {
-            Ok(session) => {
-                self.session = Some(session);
-                let ready = match self.lay_out().await {
-                    Ok(()) => self.open_kept().await,
-                    Err(error) => Err(error),
-                };
-                if let Err(error) = ready {
-                    self.lose_session();
-                    self.book_failure(error);
-                }
-                self.wire = self.session.as_deref().map(Session::wire).unwrap_or_default();
-                self.rest();
-            }
-            Err(error) => self.book_failure(OpError::new(error.class, "connect", error.to_string())),
         }
     }
 
@@ -205,26 +182,6 @@ impl<'a> Motor<'a> {
         }
     }
 
-    /// Tries to open a lost session again; the instant at which to try once more if that failed.
-    async fn come_back(&mut self, window: Window) -> u64 {
-        let crew = self.crew;
-        let from = crew.clock.now();
-        self.connect().await;
-        let now = crew.clock.now();
-        let again = now + RECONNECT.as_nanos() as u64;
-        let until = if self.session.is_some() { now } else { again };
-        let (from, until) = (from.max(window.measure), until.min(window.end));
-        if from < until {
-            let mut tally = crew.tally.borrow_mut();
-            tally.detail.without_session_ns += until - from;
-            tally.detail.timeline.without_session(from - window.measure, until - window.measure);
-            if self.session.is_none() {
-                tally.detail.timeline.failed(until.min(now).max(from) - window.measure);
-            }
-        }
-        again
-    }
-
     /// The first start: one pause after the beginning, so that users do not march in step.
     fn first_start(&mut self, window: Window) -> Option<u64> {
         match &self.crew.work.pace {
@@ -259,43 +216,6 @@ impl<'a> Motor<'a> {
                 self.log_off().await;
                 self.crew.schedule.claim(window)
             }
-        }
-    }
-
-    /// True when the next start is that of a visit, whose user has no session yet.
-    fn arrives(&self) -> bool {
-        matches!(self.crew.work.pace, Pace::Visits { .. }) && !self.visiting
-    }
-
-    /// A user comes and logs on; false when that failed, which is an end of the visit.
-    async fn log_on(&mut self, intended: u64, window: Window) -> bool {
-        let mut result = self.reconnect(window).await;
-        if result.is_ok() && !self.own.laid_out {
-            // Nobody could lay it out before the window.
-            result = self.lay_out().await;
-        }
-        self.visiting = result.is_ok();
-        if let Err(error) = result {
-            let now = self.crew.clock.now();
-            self.lose_session();
-            if now < window.end {
-                if now >= window.measure {
-                    self.crew.tally.borrow_mut().detail.timeline.failed(now - window.measure);
-                }
-                self.book_failure(error);
-            } else {
-                self.crew.censor(intended, None, window);
-            }
-        }
-        self.visiting
-    }
-
-    /// The user goes.
-    async fn log_off(&mut self) {
-        self.visiting = false;
-        self.close_kept().await;
-        if let Some(session) = self.session.take() {
-            session.close().await;
         }
     }
 
@@ -430,18 +350,7 @@ impl<'a> Motor<'a> {
         }
     }
 
-    fn rest(&mut self) {
-        if let Some(session) = &mut self.session {
-            session.rest();
-        }
-    }
-
-    fn lose_session(&mut self) {
-        self.session = None;
-        self.kept.clear();
-    }
-
-    fn book_failure(&self, error: OpError) {
+    pub(crate) fn book_failure(&self, error: OpError) {
         self.crew.tally.borrow_mut().failure(error);
     }
 }
