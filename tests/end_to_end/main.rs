@@ -8,6 +8,7 @@
 
 mod adapters;
 mod bad_input;
+mod bands;
 mod cleanliness;
 mod comparing;
 mod demo;
