@@ -2,6 +2,7 @@
 
 mod client;
 mod engine;
+mod live;
 mod local;
 mod machine;
 mod matrix;
@@ -30,7 +31,7 @@ use table::Table;
 /// Why the table cannot be made; the words are for a person.
 pub type Failure = Box<dyn std::error::Error>;
 
-const USAGE: &str = "bench/run [local] [nfs] [smb] [ncp] [recording] [matrix] [precision] [--rounds N] [--seconds S] [--dir DIR] [--largest SIZE] [--half-width PERCENT]
+const USAGE: &str = "bench/run [local] [nfs] [smb] [ncp] [recording] [matrix] [precision] [live] [--rounds N] [--seconds S] [--dir DIR] [--largest SIZE] [--half-width PERCENT]
   parts      which tables; all when none is named
   --rounds   measurements per median (5)
   --seconds  length of one measurement (1)
@@ -38,7 +39,7 @@ const USAGE: &str = "bench/run [local] [nfs] [smb] [ncp] [recording] [matrix] [p
   --largest  largest file of IOzone's matrix (512MiB; for precision 16MiB)
   --half-width  of the intervals, for precision (2)";
 
-const PARTS: [&str; 7] = ["local", "nfs", "smb", "ncp", "recording", "matrix", "precision"];
+const PARTS: [&str; 8] = ["local", "nfs", "smb", "ncp", "recording", "matrix", "precision", "live"];
 
 /// What was typed.
 struct Options {
@@ -134,6 +135,10 @@ fn print_tables(options: &Options, scratch: &std::path::Path) -> Result<(), Fail
     if options.wants("precision") {
         table.under("Wall time at equal precision");
         precision::measure(&mut table, options.largest.as_deref().unwrap_or("16MiB"), options.half_width)?;
+    }
+    if options.wants("live") {
+        table.under("The live view");
+        live::measure(&mut table, scratch, options.time)?;
     }
     table.close();
     machine::tell_load("at the end, this program's own part included");

@@ -8,6 +8,7 @@
 
 mod adapters;
 mod bad_input;
+mod browsing;
 mod cleanliness;
 mod comparing;
 mod demo;
@@ -20,6 +21,7 @@ mod interop_smbd;
 mod kernel_guest;
 mod kernel_guest_mounts;
 mod kill9;
+mod live;
 mod loads;
 mod lost_server;
 mod ncp;

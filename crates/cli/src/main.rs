@@ -2,6 +2,7 @@
 
 mod args;
 mod book;
+mod browse;
 mod compare;
 mod credentials;
 mod demo;
@@ -11,12 +12,15 @@ mod environment;
 mod exchange;
 mod exit;
 mod from_flags;
+mod http;
+mod images;
 mod live;
 mod load;
 mod measure;
 mod outlook;
 mod policies;
 mod repeating;
+mod report;
 mod serve;
 mod survey;
 mod targets;
@@ -57,7 +61,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         Command::Runs => book::runs(flags),
         Command::Show(show) => book::show(show, flags),
         Command::Compare(compare) => compare::compare(compare, flags),
-        Command::Report(report) => book::report(report, flags),
+        Command::Report(report) => report::report(report, flags),
         Command::Doctor(doctor) => Ok(doctor::run(doctor, flags)),
         Command::Import(import) => exchange::import(import, flags),
         Command::Export(export) => exchange::export(export, flags),

@@ -11,9 +11,9 @@ use crate::evidence::{cost, tails, why};
 use crate::method::method;
 use crate::page::{sentences, trust};
 
-const STYLE: &str = include_str!("../assets/report.css");
-const ECHARTS: &str = include_str!("../assets/echarts/echarts-6.1.0.custom.min.js");
-const CHARTS: [&str; 3] = [
+pub(crate) const STYLE: &str = include_str!("../assets/report.css");
+pub(crate) const ECHARTS: &str = include_str!("../assets/echarts/echarts-6.1.0.custom.min.js");
+pub(crate) const CHARTS: [&str; 3] = [
     include_str!("../assets/charts.js"),
     include_str!("../assets/charts-evidence.js"),
     include_str!("../assets/charts-data.js"),
