@@ -200,13 +200,15 @@ impl<'a> Measurement<'a> {
         let stop = StopSignal::default();
         let (sender, events) = mpsc::channel();
         let mut view = LiveView::new(self.plan, self.done.len(), flags);
+        let header = self.header();
+        view.show(&RunEvent::Started(Box::new(header.clone())));
         for line in outlook(self.plan) {
             view.line(&line);
         }
         let mut follower = Follower {
             sink,
             view,
-            header: Some(self.header()),
+            header: Some(header),
             waiting: Vec::new(),
             failed: None,
             data_errors: false,

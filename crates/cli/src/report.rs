@@ -126,6 +126,7 @@ fn workbook(analysis: &Analysis) -> Result<Vec<u8>, Failure> {
         for row in sheet.rows {
             into.row(row.into_iter().map(|text| match text.parse::<f64>() {
                 Ok(number) if number.is_finite() => SheetCell::Number(number),
+                _ if text.is_empty() => SheetCell::Nothing,
                 _ => SheetCell::Text(text),
             }));
         }

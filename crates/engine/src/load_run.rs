@@ -31,7 +31,7 @@ impl Run<'_> {
             seed: self.plan.seed ^ u64::from(step.index),
             done: &Default::default(),
             progress: &|operations, bytes| {
-                self.tell(RunEvent::Progress { index: step.index, operations, bytes })
+                self.tell(RunEvent::Progress { index: step.index, operations, bytes });
             },
             tell: &|why| self.tell(RunEvent::Warning(format!("{} {why}", step.coordinates))),
         };

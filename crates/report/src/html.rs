@@ -63,8 +63,8 @@ pub fn html(analysis: &Analysis) -> String {
 }
 
 fn header(out: &mut String, analysis: &Analysis, title: &str) {
-    let starts: Vec<String> =
-        analysis.methods.iter().map(|method| crate::show::instant(method.started_unix_ms)).collect();
+    let told = analysis.methods.iter().map(|method| method.started_unix_ms).filter(|start| *start > 0);
+    let starts: Vec<String> = told.map(crate::show::instant).collect();
     let _ = write!(
         out,
         "<header><p class=\"brand\">sharebench report{}</p>\n<h1>{}</h1>\n<ul class=\"systems\">",
