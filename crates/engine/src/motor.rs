@@ -22,6 +22,12 @@ use crate::user_files::{Shelf, UserFiles};
 
 /// Sleep without a look at the stop signal; the last one before a start may be twice as long.
 const NAP: Duration = Duration::from_millis(100);
+/// Motors whose naps are no shorter than that; of more, each naps longer, so that naps cost no more than work.
+const NAPPING: u64 = 500;
+/// Longest sleep without a look at the stop signal.
+const LONGEST_NAP: Duration = Duration::from_secs(1);
+/// Transactions after which a motor gives way.
+const UNBROKEN: u32 = 64;
 /// Pause from which on a session gives its memory back meanwhile.
 const REST: Duration = Duration::from_millis(10);
 
@@ -62,6 +68,12 @@ pub(crate) struct Crew<'a> {
 }
 
 impl Crew<'_> {
+    /// Sleep without a look at the stop signal, nanoseconds.
+    fn nap(&self) -> u64 {
+        let nap = NAP.as_nanos() as u64;
+        (nap * u64::from(self.work.motors) / NAPPING).clamp(nap, LONGEST_NAP.as_nanos() as u64)
+    }
+
     /// Counts a transaction that was under way, or waiting for a free motor, when the window ended.
     pub(crate) fn censor(&self, intended: u64, started: Option<u64>, window: Window) {
         if intended >= window.end {
@@ -95,6 +107,8 @@ pub(crate) struct Motor<'a> {
     pub(crate) last_counted: bool,
     /// What is left of its round of transactions.
     round: Vec<usize>,
+    /// Transactions since it last gave way.
+    unbroken: u32,
     /// A visit is under way.
     pub(crate) visiting: bool,
     /// Transactions that ended within the window.
@@ -118,6 +132,7 @@ impl<'a> Motor<'a> {
             kept: BTreeMap::new(),
             last_counted: false,
             round: Vec::new(),
+            unbroken: 0,
             visiting: false,
             done: 0,
             reported: false,
@@ -139,15 +154,16 @@ impl<'a> Motor<'a> {
         while let Some(intended) = next {
             let awake = self.sleep_until(intended, window.end).await;
             self.book_thinking(thought_from, intended, window);
-            if !awake {
+            let Some(mut started) = awake else {
                 crew.censor(intended, None, window);
                 break;
-            }
+            };
             if self.arrives() {
                 if !self.log_on(intended, window).await {
                     (thought_from, next) = (window.end, crew.schedule.claim(window));
                     continue;
                 }
+                started = crew.clock.now();
             } else if self.session.is_none() {
                 let again = self.come_back(window).await;
                 if self.session.is_none() {
@@ -162,14 +178,15 @@ impl<'a> Motor<'a> {
                     }
                     continue;
                 }
+                started = crew.clock.now();
             }
             let Some(transaction) = self.next_transaction() else { return };
-            self.transaction(transaction, intended, window, &mut over).await;
-            thought_from = crew.clock.now();
+            thought_from = self.transaction(transaction, (intended, started), window, &mut over).await;
             next = self.following_start(intended, thought_from, window).await;
             if next.is_some_and(|next| next > thought_from + REST.as_nanos() as u64) {
                 self.rest();
             }
+            self.give_way().await;
         }
         // What the schedule held for this window, and no motor was free to take.
         while !crew.stop.is_stopped()
@@ -248,19 +265,29 @@ impl<'a> Motor<'a> {
         }
     }
 
-    /// Sleeps to `instant`; false when the window or the run ended first. Virtual time needs no naps: nobody
-    /// waits for it to pass.
-    async fn sleep_until(&self, instant: u64, end: u64) -> bool {
-        let clock = self.crew.clock;
+    /// Lets the thread's other motors and its timers have their turn now and then, also where every reply is there
+    /// at once. Virtual time has turns of its own.
+    async fn give_way(&mut self) {
+        self.unbroken += 1;
+        if self.unbroken >= UNBROKEN && !self.crew.clock.is_virtual() {
+            self.unbroken = 0;
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// Sleeps to `instant`, and gives the one at which it woke; none when the window or the run ended first. Virtual
+    /// time needs no naps: nobody waits for it to pass.
+    async fn sleep_until(&self, instant: u64, end: u64) -> Option<u64> {
+        let (clock, nap) = (self.crew.clock, self.crew.nap());
         loop {
             let now = clock.now();
             if self.crew.stop.is_stopped() || now >= end {
-                return false;
+                return None;
             }
             if now >= instant {
-                return true;
+                return Some(now);
             }
-            let (until, nap) = (instant.min(end), NAP.as_nanos() as u64);
+            let until = instant.min(end);
             // A nap may end some ticks late, which is not to be the start's lateness.
             if until - now > 2 * nap && !clock.is_virtual() {
                 clock.doze_until(now + nap).await;
@@ -271,10 +298,15 @@ impl<'a> Motor<'a> {
     }
 
     /// Performs a transaction to its end, which may lie behind the window's: then it counts as unfinished,
-    /// but is awaited, because the session can do nothing else before.
-    async fn transaction(&mut self, transaction: usize, intended: u64, window: Window, over: &mut Sleep) {
+    /// but is awaited, because the session can do nothing else before. Gives the instant of its end.
+    async fn transaction(
+        &mut self,
+        transaction: usize,
+        (intended, started): (u64, u64),
+        window: Window,
+        over: &mut Sleep,
+    ) -> u64 {
         let crew = self.crew;
-        let started = crew.clock.now();
         let intended = intended.min(started);
         let mut censored = false;
         let result = {
@@ -314,6 +346,7 @@ impl<'a> Motor<'a> {
             Ok(()) if !censored => crew.censor(intended, Some(started), window),
             Ok(()) => {}
         }
+        ended
     }
 
     /// Books a transaction that ended within the step; it counts if that was in the measured part.
