@@ -7,25 +7,28 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use sharebench_engine::{Clock, Run, RunEnd, StartError, StopSignal};
-use sharebench_model::{ErrorClass, RepeatRule, RunEvent, RunHeader, RunOutcome, StepResult};
+use sharebench_engine::{Clock, Run, RunEnd, StartError, StopSignal, own_descriptors};
+use sharebench_model::{RepeatRule, RunEvent, RunHeader, RunOutcome, StepResult};
 use sharebench_plan::{Plan, ResolvedPlan};
 use sharebench_results::{RunId, RunReference, RunSink, Store};
 use sharebench_target::Target;
 
 use crate::args::{CleanArgs, GlobalFlags, Measuring, PlanArgs, PlanCommand, RunArgs};
+use crate::ending::Ending;
 use crate::environment::{self, DIRECTORY_FACT};
 use crate::exit::{self, Failure};
 use crate::interrupts::catch_interrupts;
+use crate::follower::Follower;
 use crate::live::LiveView;
+use crate::outlets::{OutletFlags, Outlets};
 use crate::outlook::outlook;
-use crate::told::{line, say};
+use crate::told::say;
 use crate::{book, targets};
 
 /// Runs a plan made from flags.
 pub fn plan(plan: &ResolvedPlan, measuring: &Measuring, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
-    let targets = targets::open_all(&plan.targets, flags.password_file.as_deref())?;
-    let measured = Measurement::new(plan, &targets).run(flags)?;
+    let targets = targets::open_all(plan, flags.password_file.as_deref())?;
+    let measured = Measurement::new(plan, &targets).with(&measuring.outlets).run(flags)?;
     finish(&measured, measuring.report.as_deref(), flags)
 }
 
@@ -40,8 +43,8 @@ pub fn file(args: &RunArgs, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
             }
             let plan = plan.resolve().map_err(|mistakes| in_file(path, mistakes))?;
             allowed(&plan, args).map_err(|why| in_file(path, why))?;
-            let targets = targets::open_all(&plan.targets, flags.password_file.as_deref())?;
-            Measurement::new(&plan, &targets).run(flags)?
+            let targets = targets::open_all(&plan, flags.password_file.as_deref())?;
+            Measurement::new(&plan, &targets).with(&args.outlets).run(flags)?
         }
         (None, None) => return Err(Failure::usage("name a plan file, or a run by --resume")),
     };
@@ -121,7 +124,7 @@ fn resume(reference: &RunReference, args: &RunArgs, flags: &GlobalFlags) -> Resu
     let stored = store.load(run)?;
     let plan = Plan::parse(&stored.header.plan)?.resolve()?;
     allowed(&plan, args).map_err(|why| Failure::usage(format!("run {run}: {why}")))?;
-    let targets = targets::open_all(&plan.targets, flags.password_file.as_deref())?;
+    let targets = targets::open_all(&plan, flags.password_file.as_deref())?;
     let directory = stored.header.environment.get(DIRECTORY_FACT).cloned();
     let measurement = Measurement {
         plan: &plan,
@@ -129,6 +132,7 @@ fn resume(reference: &RunReference, args: &RunArgs, flags: &GlobalFlags) -> Resu
         done: stored.steps,
         directory: directory.unwrap_or_else(environment::new_directory),
         resumed: true,
+        outlets: args.outlets.clone(),
     };
     measurement.into_sink(RunSink::resume(store, run)?, flags)
 }
@@ -137,17 +141,14 @@ fn resume(reference: &RunReference, args: &RunArgs, flags: &GlobalFlags) -> Resu
 pub fn finish(measured: &Measured, report: Option<&Path>, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
     if let Some(run) = measured.run {
         let stored = measured.store.load(run)?;
-        if !stored.steps.is_empty() {
-            book::print_runs(std::slice::from_ref(&stored));
-        }
         if let Some(path) = report {
             book::write_report(std::slice::from_ref(&stored), path)?;
-            println!("report: {}", path.display());
         }
-        if !flags.quiet {
-            line(format_args!("run {run} in {}; show it again by: sharebench show {run}",
-                measured.store.path().display()
-            ));
+        let ending = Ending { run: &stored, store: measured.store.path(), report };
+        if flags.json {
+            ending.print_object();
+        } else {
+            ending.print(flags.quiet);
         }
     }
     Ok(measured.exit_code())
@@ -185,12 +186,19 @@ pub struct Measurement<'a> {
     done: Vec<StepResult>,
     directory: String,
     resumed: bool,
+    outlets: OutletFlags,
 }
 
 impl<'a> Measurement<'a> {
     /// A new run.
     pub fn new(plan: &'a ResolvedPlan, targets: &'a [Arc<dyn Target>]) -> Self {
-        Self { plan, targets, done: Vec::new(), directory: environment::new_directory(), resumed: false }
+        let (done, directory, outlets) = (Vec::new(), environment::new_directory(), OutletFlags::default());
+        Self { plan, targets, done, directory, resumed: false, outlets }
+    }
+
+    /// Others look on.
+    pub fn with(self, outlets: &OutletFlags) -> Self {
+        Self { outlets: outlets.clone(), ..self }
     }
 
     /// Runs it into the lab book.
@@ -203,18 +211,12 @@ impl<'a> Measurement<'a> {
         let interrupts = catch_interrupts()?;
         let stop = StopSignal::default();
         let (sender, events) = mpsc::channel();
-        let view = LiveView::new(self.plan, self.done.len(), flags.quiet);
-        for text in outlook(self.plan) {
-            view.line(&text);
+        let mut view = LiveView::new(self.plan, self.done.len(), flags);
+        for line in outlook(self.plan) {
+            view.line(&line);
         }
-        let mut follower = Follower {
-            sink,
-            view,
-            header: Some(self.header()),
-            waiting: Vec::new(),
-            failed: None,
-            data_errors: false,
-        };
+        let outlets = Outlets::open(&self.outlets, self.plan)?;
+        let mut follower = Follower::new(sink, view, self.header(), outlets);
         let run = Run {
             plan: self.plan,
             targets: self.targets,
@@ -226,12 +228,19 @@ impl<'a> Measurement<'a> {
             events: &sender,
         };
         let end = std::thread::scope(|scope| {
-            let engine = scope.spawn(move || run.execute());
+            let engine = scope.spawn(move || {
+                own_descriptors();
+                run.execute()
+            });
             let mut noticed = 0;
             while !engine.is_finished() {
                 match events.recv_timeout(Duration::from_millis(50)) {
                     Ok(event) => follower.take(&event, &stop),
-                    Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
+                    Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => follower.view.tick(),
+                }
+                // The key is a first Ctrl-C.
+                if follower.view.wants_stop() && noticed == 0 {
+                    interrupts.fetch_add(1, Ordering::Relaxed);
                 }
                 let interrupted = interrupts.load(Ordering::Relaxed);
                 if interrupted > noticed {
@@ -257,13 +266,15 @@ impl<'a> Measurement<'a> {
         }
         // Recording the end is quick and local; a store that hangs must not keep us.
         follower.take(&RunEvent::Finished(RunOutcome::Stopped), stop);
+        follower.view.close();
         for index in 0..self.targets.len() {
             say(self.left_on(index));
         }
         std::process::exit(i32::from(exit::STOPPED));
     }
 
-    fn conclude(&self, end: Result<RunEnd, StartError>, follower: Follower) -> Result<Measured, Failure> {
+    fn conclude(&self, end: Result<RunEnd, StartError>, mut follower: Follower) -> Result<Measured, Failure> {
+        follower.view.close();
         let end = end?;
         for (index, why) in &end.left_behind {
             say(format_args!("could not clean up ({why}): {}", self.left_on(*index as usize)));
@@ -329,49 +340,6 @@ impl<'a> Measurement<'a> {
             repeat: self.rule(),
             environment: environment::facts(&self.directory),
             targets: self.targets.iter().enumerate().map(identity).collect(),
-        }
-    }
-}
-
-/// Takes events to store and view. The run is begun in the store when its first step starts, so that a
-/// plan whose targets cannot be reached leaves no empty run.
-struct Follower {
-    sink: RunSink,
-    view: LiveView,
-    header: Option<RunHeader>,
-    waiting: Vec<RunEvent>,
-    failed: Option<String>,
-    data_errors: bool,
-}
-
-impl Follower {
-    fn take(&mut self, event: &RunEvent, stop: &StopSignal) {
-        self.view.show(event);
-        if let RunEvent::StepFinished(step) = event {
-            self.data_errors |= step.measure.errors.contains_key(&ErrorClass::DataMismatch);
-        }
-        if let RunEvent::TargetReady { .. } = event
-            && self.header.is_some()
-        {
-            return self.waiting.push(event.clone());
-        }
-        if let Some(header) = self.header.take() {
-            self.record(&RunEvent::Started(Box::new(header)), stop);
-            for event in std::mem::take(&mut self.waiting) {
-                self.record(&event, stop);
-            }
-        }
-        self.record(event, stop);
-    }
-
-    /// A store that cannot take a step ends the run: numbers that nobody keeps are not worth the load.
-    fn record(&mut self, event: &RunEvent, stop: &StopSignal) {
-        if self.failed.is_some() {
-            return;
-        }
-        if let Err(error) = self.sink.record(event) {
-            stop.stop();
-            self.failed = Some(error.to_string());
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use sharebench_model::{
     CpuTime, ErrorClass, Evidence, Histogram, IoBytes, LoadDetail, Measure, MotorShare, OpError, RateBase,
-    WireCount,
+    ServerEvidence, WireCount,
 };
 
 use crate::check::Occupancy;
@@ -73,6 +73,8 @@ pub(crate) struct Tally {
     pub evidence: Evidence,
     /// A load taken apart.
     pub detail: LoadDetail,
+    /// What was seen of the server's cache and storage.
+    pub server: ServerEvidence,
 }
 
 impl Tally {
@@ -161,6 +163,7 @@ impl Tally {
             client_cpu,
             evidence: self.evidence,
             load: self.detail,
+            server: self.server,
         }
     }
 }
