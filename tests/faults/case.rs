@@ -1,8 +1,8 @@
 //! One fault: where it strikes, how, and what is found afterwards.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sharebench_tests::{Need, need};
 

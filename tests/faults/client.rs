@@ -5,8 +5,8 @@ use std::time::Duration;
 use sharebench_tests::Signal;
 
 use crate::case::{After, Case, PLAIN};
-use crate::peer::Kind::{Local, Ncp, Nfs, Smb};
 use crate::peer::Kind;
+use crate::peer::Kind::{Local, Ncp, Nfs, Smb};
 use crate::scene::{Scene, Stage};
 
 /// A day, in seconds.

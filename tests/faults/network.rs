@@ -3,13 +3,20 @@
 use std::time::Duration;
 
 use crate::case::{After, Case, PLAIN};
-use crate::peer::Kind::{Ncp, Nfs, Smb};
 use crate::peer::Kind;
+use crate::peer::Kind::{Ncp, Nfs, Smb};
 use crate::scene::{Scene, Stage};
 
 const fn reset(at: Kind) -> Case {
     let fault = "connection reset";
-    Case { fault, at, stage: Stage::Proxy, strike: |scene| scene.proxy().reset(), after: After::Resume, ..PLAIN }
+    Case {
+        fault,
+        at,
+        stage: Stage::Proxy,
+        strike: |scene| scene.proxy().reset(),
+        after: After::Resume,
+        ..PLAIN
+    }
 }
 
 const fn half_open(at: Kind) -> Case {

@@ -40,8 +40,7 @@ const fn unasked(at: Kind) -> Case {
 }
 
 const fn starved(at: Kind) -> Case {
-    let (strike, heal): (fn(&mut Scene), fn(&mut Scene)) = (starve, heal);
-    Case { fault: "no credits granted any more", at, stage: Stage::Proxy, strike, heal, ..PLAIN }
+    Case { fault: "no credits granted any more", at, stage: Stage::Proxy, strike: starve, heal, ..PLAIN }
 }
 
 const fn later(at: Kind) -> Case {
@@ -78,7 +77,14 @@ pub const CASES: &[Case] = &[
     unasked(Smb),
     starved(Smbd),
     starved(Smb),
-    Case { fault: "share removed", at: Smbd, strike: remove_share, heal: restart, after: After::Resume, ..PLAIN },
+    Case {
+        fault: "share removed",
+        at: Smbd,
+        strike: remove_share,
+        heal: restart,
+        after: After::Resume,
+        ..PLAIN
+    },
     later(Ganesha),
     later(Nfs),
     grace(Ganesha),
@@ -198,7 +204,8 @@ fn put_off(scene: &mut Scene, which: fn(u32) -> bool) {
             }
             return vec![message];
         }
-        let xid = message.get(PREFIX..).and_then(|rest| rest.first_chunk()).map(|xid| u32::from_be_bytes(*xid));
+        let xid =
+            message.get(PREFIX..).and_then(|rest| rest.first_chunk()).map(|xid| u32::from_be_bytes(*xid));
         if xid.is_some_and(|xid| calls.remove(&xid)) {
             return vec![refused(&message, JUKEBOX)];
         }

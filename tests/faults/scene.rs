@@ -159,9 +159,7 @@ impl Scene {
     pub fn book(&self) -> std::path::PathBuf {
         let home = self.sharebench.home();
         let pid = self.keeper.as_ref().unwrap_or(&self.running).pid();
-        Path::new(&format!("/proc/{pid}/root"))
-            .join(home.strip_prefix("/").unwrap())
-            .join("book")
+        Path::new(&format!("/proc/{pid}/root")).join(home.strip_prefix("/").unwrap()).join("book")
     }
 
     /// Waits until so many steps are in the lab book.
@@ -187,11 +185,17 @@ impl Scene {
         let mut filler = fs::OpenOptions::new().append(true).create(true).open(path).unwrap();
         let gone = poll(LIMIT, || {
             for size in [1 << 16, 4096, 512] {
-                while filler.metadata().unwrap().len() < MOST_FILLER && filler.write_all(&vec![7; size]).is_ok() {}
+                while filler.metadata().unwrap().len() < MOST_FILLER
+                    && filler.write_all(&vec![7; size]).is_ok()
+                {}
             }
             self.running.has_ended()
         });
-        assert!(filler.metadata().unwrap().len() < MOST_FILLER, "not a small file system: {}", path.display());
+        assert!(
+            filler.metadata().unwrap().len() < MOST_FILLER,
+            "not a small file system: {}",
+            path.display()
+        );
         assert!(gone, "it does not end:\n{}", self.running.output());
     }
 
@@ -237,7 +241,9 @@ impl Scene {
         if let Some(why) = lines().find(|line| line.starts_with("stopped")) {
             return why.split(';').next().unwrap_or_default().to_owned();
         }
-        if let Some(why) = lines().find(|line| !line.starts_with("finish it by") && !line.contains("left on ")) {
+        if let Some(why) =
+            lines().find(|line| !line.starts_with("finish it by") && !line.contains("left on "))
+        {
             // Where it stands differs from run to run.
             return why.rsplit(": ").next().unwrap_or(why).to_owned();
         }

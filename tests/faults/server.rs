@@ -1,8 +1,8 @@
 //! What becomes of a run when its server's process ends, stops, or starts again.
 
 use crate::case::{After, Case, PLAIN};
-use crate::peer::Kind::{Ganesha, Ncp, Nfs, Smb, Smbd};
 use crate::peer::Kind;
+use crate::peer::Kind::{Ganesha, Ncp, Nfs, Smb, Smbd};
 use crate::scene::Scene;
 
 const fn killed(at: Kind) -> Case {

@@ -46,9 +46,9 @@ pub const ATTACKS: &[Attack] = &[
     Attack { what: MEAN, on: "embedded NCP", needs: &[], act: || reserved(Protocol::Ncp) },
 ];
 
-const LEAD_OUT: &str =
-    "12 names that lead out (`..`, absolute, links, other case), each opened, made, removed, renamed from and to";
-const MEAN: &str = "6 names of devices, streams and other names (`CON`, `file::$DATA`, `trailing. `), created";
+const LEAD_OUT: &str = "12 names that lead out (`..`, absolute, links, other case), each opened, made, removed, renamed from and to";
+const MEAN: &str =
+    "6 names of devices, streams and other names (`CON`, `file::$DATA`, `trailing. `), created";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Protocol {
@@ -112,8 +112,12 @@ impl Stand {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let done = runtime.block_on(async {
             self.proxy.heal();
-            let spec =
-                SessionSpec { slots: 1, slot_bytes: 4096, connect_timeout: Duration::from_secs(20) };
+            let spec = SessionSpec {
+                slots: 1,
+                slot_bytes: 4096,
+                connect_timeout: Duration::from_secs(20),
+                ..SessionSpec::default()
+            };
             let mut session = target.connect(&spec).await.unwrap();
             let (from, to) = (self.on_the_wire(&stand_in), self.on_the_wire(name));
             self.proxy.tamper(move |way, mut message| {
@@ -149,7 +153,10 @@ impl Stand {
         assert_eq!(listed(&home.join("outside")), ["secret"]);
         assert_eq!(fs::read(home.join("outside/secret")).unwrap(), SECRET);
         assert_eq!(listed(home), ["outside", "served", "served.log"]);
-        assert_eq!(fs::read_link(self.served.directory().join("window")).unwrap(), home.join("outside/secret"));
+        assert_eq!(
+            fs::read_link(self.served.directory().join("window")).unwrap(),
+            home.join("outside/secret")
+        );
     }
 }
 
@@ -198,7 +205,11 @@ fn lead_out(protocol: Protocol) -> String {
         stand.assert_untouched();
         done.extend(attempts.iter().filter(|(_, done)| *done).map(|(what, _)| format!("{name} {what}")));
     }
-    if done.is_empty() { "all refused; nothing outside was read or changed".to_owned() } else { done.join(", ") }
+    if done.is_empty() {
+        "all refused; nothing outside was read or changed".to_owned()
+    } else {
+        done.join(", ")
+    }
 }
 
 fn reserved(protocol: Protocol) -> String {
@@ -214,7 +225,9 @@ fn reserved(protocol: Protocol) -> String {
     }
     match taken.len() {
         0 => "all refused".to_owned(),
-        len if len == RESERVED.len() => "plain files of these names inside the volume, as on any Unix file system".to_owned(),
+        len if len == RESERVED.len() => {
+            "plain files of these names inside the volume, as on any Unix file system".to_owned()
+        }
         _ => format!("plain files inside the volume: `{}`; the others refused", taken.join("`, `")),
     }
 }

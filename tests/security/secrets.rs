@@ -59,8 +59,7 @@ fn assert_nowhere(bytes: &[u8], place: &str) {
 fn files() -> String {
     let sharebench = Sharebench::new().unwrap();
     let served = sharebench.serve("served").unwrap();
-    let arguments =
-        fs::read(format!("/proc/{}/cmdline", served.program().pid())).unwrap();
+    let arguments = fs::read(format!("/proc/{}/cmdline", served.program().pid())).unwrap();
     assert_nowhere(&arguments, "the arguments of serve");
     let (smb, ncp) = (served.smb_url(""), served.ncp_url(""));
     let line = ["sweep", &smb, &ncp, "--file-sizes=64KiB", "--record-sizes=8KiB", "--tests=write,read"];
@@ -113,12 +112,12 @@ fn memory(from_file: bool) -> String {
         json.matches("\"started_unix_ms\"").count() > 4
     };
     assert!(poll(Duration::from_secs(60), at_work), "{}", running.output());
-    let found: Vec<Vec<u8>> =
-        forms().into_iter().filter(|form| in_memory(running.pid(), form)).collect();
+    let found: Vec<Vec<u8>> = forms().into_iter().filter(|form| in_memory(running.pid(), form)).collect();
     match found.as_slice() {
         [] => "nowhere: it is kept masked".to_owned(),
         [only] if only == Smbd::PASSWORD.as_bytes() => {
-            "in the environment that the shell gave it, and in no other form: use `--password-file`".to_owned()
+            "in the environment that the shell gave it, and in no other form: use `--password-file`"
+                .to_owned()
         }
         _ => format!("in {} forms", found.len()),
     }

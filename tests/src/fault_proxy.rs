@@ -74,11 +74,8 @@ impl FaultProxy {
     pub fn start(server_port: u16, cut: Cut) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let port = listener.local_addr()?.port();
-        let shared = Arc::new(Shared {
-            state: Mutex::default(),
-            changed: Condvar::new(),
-            tamper: Mutex::new(None),
-        });
+        let shared =
+            Arc::new(Shared { state: Mutex::default(), changed: Condvar::new(), tamper: Mutex::new(None) });
         let theirs = Arc::clone(&shared);
         let accepting = thread::spawn(move || accept(&listener, server_port, cut, &theirs));
         Ok(Self { port, shared, accepting: Some(accepting) })

@@ -50,8 +50,7 @@ impl Outcomes {
             return fs::write(&self.file, format!("{before}{BEGIN}\n{}{END}{after}", self.text()));
         }
         let observed: Vec<String> = self.rows.iter().map(|row| line(row)).collect();
-        let written: Vec<&str> =
-            there.lines().filter(|line| line.starts_with("| ")).skip(1).collect();
+        let written: Vec<&str> = there.lines().filter(|line| line.starts_with("| ")).skip(1).collect();
         let mut differences: Vec<String> = observed
             .iter()
             .filter(|row| !written.contains(&row.as_str()))

@@ -148,8 +148,10 @@ fn spawn(options: &SmbdOptions, scratch: &Scratch) -> io::Result<Program> {
     let smbd = find_program("smbd").ok_or(io::ErrorKind::NotFound)?;
     let config = scratch.file("smb.conf");
     // Only smbd itself is to fail.
-    let preload =
-        options.failing.as_ref().map_or(String::new(), |failing| format!("LD_PRELOAD={} ", failing.library()));
+    let preload = options
+        .failing
+        .as_ref()
+        .map_or(String::new(), |failing| format!("LD_PRELOAD={} ", failing.library()));
     let line = format!("{preload}exec {smbd} -F --no-process-group -s {config}");
     // The small file system lives in a mount namespace of smbd's own and goes with it.
     let (shell, line) = match options.capacity {

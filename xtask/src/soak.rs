@@ -136,7 +136,8 @@ fn soak(minutes: u64, program: &str, directory: &Path, out: &mut impl Write) -> 
     let measure = format!("{}s", minutes * 60);
     for (number, ((name, preset), url)) in LOADS.iter().zip(&urls).enumerate() {
         let db = format!("{number}.db");
-        let line = ["load", url, "--preset", preset, "--steps", USERS, "--scale", "2MB", "--think", "exp:20ms"];
+        let line =
+            ["load", url, "--preset", preset, "--steps", USERS, "--scale", "2MB", "--think", "exp:20ms"];
         let line = [&line[..], &["--block", "1KiB", "--verify", "full", "--warm-up", "5s"]].concat();
         let line = [&line[..], &["--measure", &measure, "--db", &db, "--quiet"]].concat();
         watched.push(Watched::start(name, directory, program, &line)?);
@@ -155,7 +156,10 @@ fn soak(minutes: u64, program: &str, directory: &Path, out: &mut impl Write) -> 
 }
 
 fn table(watched: &[Watched], program: &str, directory: &Path, out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "| process | workload | memory, 2nd and last quarter | descriptors | threads | transactions | failures | bytes verified |")?;
+    writeln!(
+        out,
+        "| process | workload | memory, 2nd and last quarter | descriptors | threads | transactions | failures | bytes verified |"
+    )?;
     writeln!(out, "|---|---|---|---|---|---|---|---|")?;
     for (number, process) in watched.iter().enumerate() {
         let (early, late) = process.quarters();

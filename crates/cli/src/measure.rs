@@ -17,8 +17,8 @@ use crate::args::{CleanArgs, GlobalFlags, Measuring, PlanArgs, PlanCommand, RunA
 use crate::ending::Ending;
 use crate::environment::{self, DIRECTORY_FACT};
 use crate::exit::{self, Failure};
-use crate::interrupts::catch_interrupts;
 use crate::follower::Follower;
+use crate::interrupts::catch_interrupts;
 use crate::live::LiveView;
 use crate::outlets::{OutletFlags, Outlets};
 use crate::outlook::outlook;

@@ -65,7 +65,8 @@ mod tests {
 
     #[test]
     fn names_of_devices_and_streams_are_not_portable() {
-        let bad = ["con", "NUL.txt", "Com1", "lpt9.x.y", "aux .c", "a:b", "a\\b", "a*", "end.", "end ", "\u{1}"];
+        let bad =
+            ["con", "NUL.txt", "Com1", "lpt9.x.y", "aux .c", "a:b", "a\\b", "a*", "end.", "end ", "\u{1}"];
         for name in bad {
             assert_eq!(check_portable_name(name), Err(VolumeError::BadName), "{name:?}");
         }

@@ -34,7 +34,13 @@ pub(super) enum Frame {
 
 impl Frames {
     pub(super) fn new() -> Self {
-        Self { buffer: vec![0; INITIAL_BYTES], head: 0, tail: 0, assembly: Assembly::new(MAX_CALL_BYTES), begun: None }
+        Self {
+            buffer: vec![0; INITIAL_BYTES],
+            head: 0,
+            tail: 0,
+            assembly: Assembly::new(MAX_CALL_BYTES),
+            begun: None,
+        }
     }
 
     /// Reads once; false at the end of the stream, an error when a record has been under way for too long. Cancelling it loses

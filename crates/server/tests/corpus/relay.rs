@@ -120,9 +120,7 @@ fn empty(volume: &dyn Volume) {
 fn link(client: TcpStream, server: TcpStream, changes: &Rc<RefCell<Changes>>) {
     let (from_client, to_client) = client.into_split();
     let (from_server, to_server) = server.into_split();
-    for (from, to, role) in
-        [(from_client, to_server, Role::Server), (from_server, to_client, Role::Client)]
-    {
+    for (from, to, role) in [(from_client, to_server, Role::Server), (from_server, to_client, Role::Client)] {
         let changes = Rc::clone(changes);
         tokio::task::spawn_local(async move {
             let _ = pass(from, to, role, &changes).await;
@@ -142,11 +140,8 @@ async fn pass(
         let word = u32::from_be_bytes(prefix);
         let mut message = vec![0; (word as usize & 0x7FFF_FFFF).min(MOST)];
         from.read_exact(&mut message).await?;
-        let changed = if changes.borrow().role == role {
-            changes.borrow_mut().change(message)
-        } else {
-            vec![message]
-        };
+        let changed =
+            if changes.borrow().role == role { changes.borrow_mut().change(message) } else { vec![message] };
         for message in changed {
             let word = word & 0x8000_0000 | message.len() as u32;
             to.write_all(&[&word.to_be_bytes()[..], &message].concat()).await?;
@@ -156,7 +151,8 @@ async fn pass(
 
 /// Everything that a session can do. What is read is never more than was asked for.
 async fn work(target: &dyn Target) {
-    let spec = SessionSpec { slots: 2, slot_bytes: 40_000, connect_timeout: PATIENCE };
+    let spec =
+        SessionSpec { slots: 2, slot_bytes: 40_000, connect_timeout: PATIENCE, ..SessionSpec::default() };
     let Ok(mut session) = target.connect(&spec).await else { return };
     let session = session.as_mut();
     let _ = call(session, MetaOp::Space).await;

@@ -1,5 +1,4 @@
 //! The corpus of the fuzz target `smb_wire` (`fuzz/`), replayed.
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 mod wire;
 

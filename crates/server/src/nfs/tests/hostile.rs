@@ -75,7 +75,8 @@ proptest! {
 /// A server that waits for nobody long.
 fn impatient() -> crate::NfsServer {
     let patience = Duration::from_millis(200);
-    let options = crate::NfsServerOptions { patience, max_connections: 4, ..crate::NfsServerOptions::default() };
+    let options =
+        crate::NfsServerOptions { patience, max_connections: 4, ..crate::NfsServerOptions::default() };
     crate::NfsServer::start("127.0.0.1:0".parse().unwrap(), memory(), options).unwrap()
 }
 
