@@ -32,25 +32,24 @@ fn records(input: &[u8]) {
     let once = whole.push(input);
     let mut taken = 0;
     for byte in input {
-        match cut.push(std::slice::from_ref(byte)) {
-            Ok((count, done)) => {
-                taken += count;
-                if done {
-                    assert_eq!((once.as_ref().ok(), whole.record()), (Some(&(taken, true)), cut.record()));
-                    return;
-                }
-            }
-            Err(_) => {
-                assert!(once.is_err(), "cut into bytes it is no record");
-                return;
-            }
+        let Ok((count, done)) = cut.push(std::slice::from_ref(byte)) else {
+            assert!(once.is_err(), "cut into bytes it is no record");
+            return;
+        };
+        taken += count;
+        if done {
+            assert_eq!((once.as_ref().ok(), whole.record()), (Some(&(taken, true)), cut.record()));
+            return;
         }
     }
     assert!(!matches!(once, Ok((_, true))), "cut into bytes it does not end");
 }
 
+/// Decodes one kind of result and drops it.
+type Decode = fn(&mut Reader<'_>) -> Result<(), XdrError>;
+
 fn results(input: &[u8]) {
-    let try_each: [fn(&mut Reader<'_>) -> Result<(), XdrError>; 16] = [
+    let try_each: [Decode; 16] = [
         |reader| CallHeader::get(reader).map(drop).or(Ok(())),
         |reader| get_reply(reader).map(drop),
         |reader| get_status(reader).map(drop),
