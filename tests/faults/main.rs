@@ -1,7 +1,11 @@
 //! The fault suite: what becomes of a real run when its server, its network, its storage, its machine or its user fails in the
 //! middle. The outcomes are the table of `docs/faults.md`, which this suite writes and compares.
 
-#![expect(clippy::unwrap_used, reason = "all of it is tests, which clippy sees by #[test] only")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "all of it is tests, which clippy sees by #[test] only"
+)]
 
 mod case;
 mod client;

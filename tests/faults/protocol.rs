@@ -40,8 +40,7 @@ const fn unasked(at: Kind) -> Case {
 }
 
 const fn starved(at: Kind) -> Case {
-    let (strike, heal): (fn(&mut Scene), fn(&mut Scene)) = (starve, heal);
-    Case { fault: "no credits granted any more", at, stage: Stage::Proxy, strike, heal, ..PLAIN }
+    Case { fault: "no credits granted any more", at, stage: Stage::Proxy, strike: starve, heal, ..PLAIN }
 }
 
 const fn later(at: Kind) -> Case {

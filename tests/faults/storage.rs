@@ -32,17 +32,20 @@ const fn failing(at: Kind, fault: &'static str, strike: fn(&mut Scene)) -> Case 
 }
 
 const fn quota(at: Kind) -> Case {
-    failing(at, "quota used up", |scene| scene.failing().fail(Failing::EDQUOT, Failing::EDQUOT).unwrap())
+    failing(at, "quota used up", |scene| fail(scene, Failing::EDQUOT))
 }
 
 const fn read_only(at: Kind) -> Case {
-    failing(at, "file system read-only", |scene| {
-        scene.failing().fail(Failing::EROFS, Failing::EROFS).unwrap()
-    })
+    failing(at, "file system read-only", |scene| fail(scene, Failing::EROFS))
 }
 
 const fn forbidden(at: Kind) -> Case {
-    failing(at, "permission revoked", |scene| scene.failing().fail(Failing::EACCES, Failing::EACCES).unwrap())
+    failing(at, "permission revoked", |scene| fail(scene, Failing::EACCES))
+}
+
+/// Lets writes and new files fail.
+fn fail(scene: &mut Scene, errno: i32) {
+    scene.failing().fail(errno, errno).unwrap();
 }
 
 /// Of our own servers, which permissions bind as they do others.

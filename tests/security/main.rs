@@ -1,7 +1,11 @@
 //! The security suite: hostile peers, networks and names against the real program, and where its secrets are found. The outcomes
 //! are the table of `docs/security.md`, which this suite writes and compares.
 
-#![expect(clippy::unwrap_used, reason = "all of it is tests, which clippy sees by #[test] only")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "all of it is tests, which clippy sees by #[test] only"
+)]
 
 mod attack;
 mod escape;

@@ -66,13 +66,13 @@ pub const ATTACKS: &[Attack] = &[
         what: "NEGOTIATE's security mode changed (3.1.1: preauthentication integrity)",
         on: "sharebench at smbd",
         needs: &Smbd::NEEDS,
-        act: || at_smbd("", weaken, &["signed wrongly", "user or password", "signature"]),
+        act: || at_smbd("", weaken, &["not signed rightly"]),
     },
     Attack {
         what: "NEGOTIATE's security mode changed (3.1.1: preauthentication integrity)",
         on: "sharebench at embedded SMB",
         needs: &[],
-        act: || at_served("", weaken, &["signed wrongly", "user or password", "signature"]),
+        act: || at_served("", weaken, &["not signed rightly"]),
     },
     Attack {
         what: "dialects above 2.1 taken from the offer (FSCTL_VALIDATE_NEGOTIATE_INFO)",
@@ -87,17 +87,16 @@ pub const ATTACKS: &[Attack] = &[
         act: || at_served("", force_old, &["downgrade", "disconnected"]),
     },
     Attack {
-        what: "a byte of a signed reply changed (`sign=3`)",
+        what: "a byte of a signed reply changed, within the 52 bytes that NCP signs (`sign=3`)",
         on: "sharebench over NCP",
         needs: &[],
-        act: || at_ncp(|way, mut piece| {
-            // Only data make so long a piece.
-            if way == Way::ToClient && piece.len() > 4096 {
-                let last = piece.len() - 1;
-                piece[last] ^= 1;
-            }
-            vec![piece]
-        }),
+        act: || at_ncp(|way, piece| change_data(way, piece, 40)),
+    },
+    Attack {
+        what: "a byte of a signed reply changed, behind the 52 bytes that NCP signs (`sign=3`)",
+        on: "sharebench over NCP",
+        needs: &[],
+        act: || at_ncp(|way, piece| change_data(way, piece, 400)),
     },
 ];
 
@@ -136,6 +135,14 @@ fn under(
 fn command(message: &[u8]) -> Option<u16> {
     let plain = message.get(PREFIX..PREFIX + 4)? == b"\xFESMB";
     message.get(COMMAND).filter(|_| plain).map(|bytes| u16::from_le_bytes([bytes[0], bytes[1]]))
+}
+
+/// Only data make so long a piece.
+fn change_data(way: Way, mut piece: Vec<u8>, at: usize) -> Vec<Vec<u8>> {
+    if way == Way::ToClient && piece.len() > 4096 {
+        piece[at] ^= 1;
+    }
+    vec![piece]
 }
 
 fn strip(way: Way, mut message: Vec<u8>) -> Vec<Vec<u8>> {

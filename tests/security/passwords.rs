@@ -11,10 +11,30 @@ use crate::attack::{Attack, sweep, sweep_as, told};
 /// The rows, in the order of the table.
 pub const ATTACKS: &[Attack] = &[
     Attack { what: "wrong password", on: "smbd", needs: &Smbd::NEEDS, act: wrong_at_smbd },
-    Attack { what: "wrong password", on: "embedded SMB", needs: &[], act: || wrong(|served| served.smb_url("")) },
-    Attack { what: "wrong password", on: "embedded NCP", needs: &[], act: || wrong(|served| served.ncp_url("")) },
-    Attack { what: "unknown user", on: "embedded SMB", needs: &[], act: || unknown(|served| served.smb_url("")) },
-    Attack { what: "unknown user", on: "embedded NCP", needs: &[], act: || unknown(|served| served.ncp_url("")) },
+    Attack {
+        what: "wrong password",
+        on: "embedded SMB",
+        needs: &[],
+        act: || wrong(|served| served.smb_url("")),
+    },
+    Attack {
+        what: "wrong password",
+        on: "embedded NCP",
+        needs: &[],
+        act: || wrong(|served| served.ncp_url("")),
+    },
+    Attack {
+        what: "unknown user",
+        on: "embedded SMB",
+        needs: &[],
+        act: || unknown(|served| served.smb_url("")),
+    },
+    Attack {
+        what: "unknown user",
+        on: "embedded NCP",
+        needs: &[],
+        act: || unknown(|served| served.ncp_url("")),
+    },
     Attack { what: "the right password as clear text", on: "embedded NCP", needs: &[], act: clear_text },
     Attack {
         what: "a client that does not sign, where the server demands it (`--ncp-sign 3`)",
