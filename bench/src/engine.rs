@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
-use sharebench_engine::{Clock, Run, StopSignal};
+use sharebench_engine::{Clock, Run, StopSignal, own_descriptors};
 use sharebench_model::RunEvent;
 use sharebench_plan::{Plan, ResolvedPlan};
 use sharebench_target::Target;
@@ -16,7 +16,7 @@ pub fn resolve(text: &str) -> Result<ResolvedPlan, Failure> {
     Ok(plan.resolve().map_err(|mistakes| mistakes.to_string())?)
 }
 
-/// Runs a plan of one target to its end.
+/// Runs a plan of one target to its end, on a thread of its own as the program does.
 pub fn execute(
     plan: &ResolvedPlan,
     target: Arc<dyn Target>,
@@ -32,6 +32,13 @@ pub fn execute(
         clock: &Clock::start(),
         events,
     };
-    run.execute()?;
+    let end = std::thread::scope(|scope| {
+        let engine = scope.spawn(move || {
+            own_descriptors();
+            run.execute()
+        });
+        engine.join()
+    });
+    end.map_err(|_| "the engine panicked")??;
     Ok(())
 }

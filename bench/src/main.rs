@@ -2,7 +2,10 @@
 
 mod client;
 mod engine;
+mod lab;
 mod live;
+mod load;
+mod load_server;
 mod local;
 mod machine;
 mod matrix;
@@ -31,15 +34,16 @@ use table::Table;
 /// Why the table cannot be made; the words are for a person.
 pub type Failure = Box<dyn std::error::Error>;
 
-const USAGE: &str = "bench/run [local] [nfs] [smb] [ncp] [recording] [matrix] [precision] [live] [--rounds N] [--seconds S] [--dir DIR] [--largest SIZE] [--half-width PERCENT]
+const USAGE: &str = "bench/run [local] [nfs] [smb] [ncp] [load] [recording] [matrix] [precision] [lab] [live] [--rounds N] [--seconds S] [--dir DIR] [--largest SIZE] [--half-width PERCENT] [--measures N]
   parts      which tables; all when none is named
   --rounds   measurements per median (5)
   --seconds  length of one measurement (1)
   --dir      where local files are made (the system's temporary directory)
   --largest  largest file of IOzone's matrix (512MiB; for precision 16MiB)
-  --half-width  of the intervals, for precision (2)";
+  --half-width  of the intervals, for precision (2)
+  --measures how many the store of the lab holds (1000000)";
 
-const PARTS: [&str; 8] = ["local", "nfs", "smb", "ncp", "recording", "matrix", "precision", "live"];
+const PARTS: [&str; 10] = ["local", "nfs", "smb", "ncp", "load", "recording", "matrix", "precision", "lab", "live"];
 
 /// What was typed.
 struct Options {
@@ -49,6 +53,7 @@ struct Options {
     directory: PathBuf,
     largest: Option<String>,
     half_width: f64,
+    measures: u64,
 }
 
 impl Options {
@@ -61,6 +66,7 @@ impl Options {
             directory,
             largest: None,
             half_width: 0.02,
+            measures: 1_000_000,
         };
         let mut words = words.iter();
         while let Some(word) = words.next() {
@@ -70,6 +76,7 @@ impl Options {
                 "--seconds" => options.time = Duration::try_from_secs_f64(value()?.parse()?)?,
                 "--largest" => options.largest = Some(value()?.clone()),
                 "--half-width" => options.half_width = value()?.parse::<f64>()? / 100.0,
+                "--measures" => options.measures = value()?.parse()?,
                 "--dir" => options.directory = value()?.into(),
                 part if PARTS.contains(&part) => options.parts.push(part.to_owned()),
                 other => return Err(format!("unknown word '{other}'\n{USAGE}").into()),
@@ -90,6 +97,11 @@ fn main() -> Result<(), Failure> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     if words == ["client", "ncp-server"] {
         return ncp_server::serve();
+    }
+    match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        ["client", "load-server", protocol] => return load_server::serve(protocol),
+        ["client", "crowd", ..] => return load::run_crowd(&words[2..]),
+        _ => {}
     }
     if let [first, kind, rest @ ..] = words.as_slice()
         && first == "client"
@@ -124,6 +136,10 @@ fn print_tables(options: &Options, scratch: &std::path::Path) -> Result<(), Fail
         table.under("NCP");
         ncp::measure(&mut table, options.time)?;
     }
+    if options.wants("load") {
+        table.under("Users");
+        load::measure(&mut table, options.time)?;
+    }
     if options.wants("recording") {
         table.under("The engine alone");
         recording::measure(&mut table)?;
@@ -135,6 +151,10 @@ fn print_tables(options: &Options, scratch: &std::path::Path) -> Result<(), Fail
     if options.wants("precision") {
         table.under("Wall time at equal precision");
         precision::measure(&mut table, options.largest.as_deref().unwrap_or("16MiB"), options.half_width)?;
+    }
+    if options.wants("lab") {
+        table.under("The lab book");
+        lab::measure(&mut table, scratch, options.measures)?;
     }
     if options.wants("live") {
         table.under("The live view");
@@ -163,6 +183,10 @@ fn run_client(kind: &str, words: &[String]) -> Result<Sample, Failure> {
     let (own, shape) = words.split_at(words.len().saturating_sub(6));
     match (kind, own) {
         ("recording", _) => recording::client(words),
+        ("reads-of-load", _) => load::run_reads(words, false),
+        ("reads-of-depth", _) => load::run_reads(words, true),
+        ("surfaces", _) => lab::surfaces(),
+        ("store", _) => lab::store(words),
         ("files", [url]) => ncp::files(url, &Shape::from_words(shape)?),
         ("echo", [addr]) => ncp_server::echo(addr, &Shape::from_words(shape)?),
         ("ours", [url]) => ours::measure(url, &Shape::from_words(shape)?),

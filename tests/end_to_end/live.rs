@@ -73,7 +73,8 @@ fn failures_are_told_and_counted() {
     directories(&sharebench);
     let served = sharebench.serve("served").unwrap();
     let url = served.nfs_url("");
-    let terminal = terminal(&sharebench, &format!("load '{url}' {LOAD} --timeout 1s").replace("30s", "5s"), (110, 30));
+    let terminal =
+        terminal(&sharebench, &format!("load '{url}' {LOAD} --timeout 1s").replace("30s", "5s"), (110, 30));
     terminal.wait_for("board", |screen| screen.contains("▶") && screen.contains("B/s")).unwrap();
     drop(served);
     let ended = terminal.wait_for("end", |screen| screen.contains("ended with")).unwrap();

@@ -23,9 +23,10 @@ use crate::settings::changes;
 use crate::summary::summary;
 use crate::system::systems;
 use crate::timeline::{Timeline, timelines};
+use crate::weigh::weigh;
 use crate::{
     Buffering, CheckSummary, Comparison, Options, Outcome, Overall, Row, RunData, Section, Sentence, System,
-    TrustLine, View,
+    TrustLine, View, Weighed,
 };
 use crate::{contradictions, findings, trust};
 
@@ -97,6 +98,9 @@ pub struct Analysis {
     pub systems: Vec<System>,
     /// Which were compared, and how they stand.
     pub comparisons: Vec<Comparison>,
+    /// The same comparisons weighed by what the user does; empty where nobody asked.
+    #[serde(default)]
+    pub weighed: Vec<Weighed>,
     /// Tests and workloads with their numbers.
     pub sections: Vec<Section>,
     /// What was found, per section.
@@ -141,6 +145,7 @@ pub fn analyse(runs: &[RunData], options: &Options) -> Analysis {
         trust: Vec::new(),
         self_checks: summaries(runs.iter().flat_map(|run| &run.steps)),
         comparisons: comparisons(&systems, &identities),
+        weighed: Vec::new(),
         sections: Vec::new(),
         findings: Vec::new(),
         not_resolved: Vec::new(),
@@ -164,6 +169,9 @@ pub fn analyse(runs: &[RunData], options: &Options) -> Analysis {
         pairs.push(section_pairs);
     }
     compare(&mut analysis, &pairs, options);
+    if let Some(weights) = &options.weights {
+        analysis.weighed = weigh(&analysis, &pairs, weights, options);
+    }
     if analysis.systems.len() > 1 {
         analysis.unmatched = unmatched(&analysis);
     }
@@ -213,7 +221,7 @@ fn table<'a>(runs: &'a [RunData], systems: &[System]) -> Table<'a> {
 }
 
 /// The pairs behind each comparison's rows, for the summaries.
-type SectionPairs = Vec<Vec<Option<Pairs>>>;
+pub(crate) type SectionPairs = Vec<Vec<Option<Pairs>>>;
 
 fn section(
     analysis: &Analysis,

@@ -17,7 +17,13 @@ const LISTED: usize = 6;
 /// Regions and breaks of one comparison that speak of one section.
 pub(crate) fn of_section(analysis: &Analysis, comparison: &Comparison, section: usize) -> Vec<Sentence> {
     let differences = &comparison.differences;
-    let regions = differences.regions.iter().filter(|region| region.section == section);
+    let whole = comparison.sections[section].as_ref();
+    // One of every cell says what the section's own sentence says.
+    let repeats = |region: &DifferingRegion| {
+        !region.refines
+            && whole.is_some_and(|all| region.rows.len() >= all.cells && region.standing == all.standing)
+    };
+    let regions = differences.regions.iter().filter(|region| region.section == section && !repeats(region));
     let mut found: Vec<Sentence> = regions
         .map(|region| {
             let tone = match region.standing {

@@ -8,11 +8,13 @@ use sharebench_model::units::{BitRate, ByteSize, parse_duration};
 use sharebench_plan::{Auto, Test, Values, Verify};
 use sharebench_results::RunReference;
 
+use crate::bands::BandFlags;
 use crate::compare::{COMPARE_HELP, CompareArgs};
 use crate::doctor::DoctorArgs;
 use crate::exchange::{ExportArgs, IMPORT_HELP, ImportArgs};
 use crate::exit::TABLE;
 use crate::load::{LOAD_HELP, LoadArgs, PresetsArgs};
+use crate::outlets::OutletFlags;
 use crate::policies::PolicyFlags;
 use crate::repeating::Repeating;
 use crate::report::{REPORT_HELP, ReportArgs};
@@ -166,6 +168,8 @@ pub struct Measuring {
     /// session on any target: to remount or purge [such as 'umount /mnt && mount /mnt'].
     #[arg(long, value_name = "COMMAND")]
     pub between: Option<String>,
+    #[command(flatten)]
+    pub outlets: OutletFlags,
     /// Rate of the link to the targets, such as 1Gbit [default: what the route's device says].
     #[arg(long, value_name = "RATE")]
     pub link: Option<BitRate>,
@@ -222,6 +226,8 @@ pub struct SweepArgs {
     #[command(flatten)]
     pub policies: PolicyFlags,
     #[command(flatten)]
+    pub bands: BandFlags,
+    #[command(flatten)]
     pub measuring: Measuring,
 }
 
@@ -245,6 +251,8 @@ pub struct DepthArgs {
     #[command(flatten)]
     pub policies: PolicyFlags,
     #[command(flatten)]
+    pub bands: BandFlags,
+    #[command(flatten)]
     pub measuring: Measuring,
 }
 
@@ -259,6 +267,8 @@ pub struct RunArgs {
     /// Let the plan run its own command (`between`) on this machine; `plan check` shows it.
     #[arg(long)]
     pub allow_between: bool,
+    #[command(flatten)]
+    pub outlets: OutletFlags,
     /// Also write an HTML report.
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,

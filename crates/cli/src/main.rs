@@ -1,6 +1,7 @@
 //! The file-sharing performance lab: arguments, wiring, what the user sees, exit codes.
 
 mod args;
+mod bands;
 mod book;
 mod browse;
 mod compare;
@@ -11,19 +12,25 @@ mod ending;
 mod environment;
 mod exchange;
 mod exit;
+mod follower;
 mod from_flags;
 mod http;
 mod images;
 mod live;
 mod load;
 mod measure;
+mod outlets;
 mod outlook;
 mod policies;
+mod prometheus;
 mod repeating;
 mod report;
+mod series;
 mod serve;
+mod server_metrics;
 mod survey;
 mod targets;
+mod weigh;
 
 use std::process::ExitCode;
 

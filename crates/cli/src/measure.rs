@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use sharebench_engine::{Clock, Run, RunEnd, StartError, StopSignal};
-use sharebench_model::{ErrorClass, RepeatRule, RunEvent, RunHeader, RunOutcome, StepResult};
+use sharebench_engine::{Clock, Run, RunEnd, StartError, StopSignal, own_descriptors};
+use sharebench_model::{RepeatRule, RunEvent, RunHeader, RunOutcome, StepResult};
 use sharebench_plan::{Plan, ResolvedPlan};
 use sharebench_results::{RunId, RunReference, RunSink, Store};
 use sharebench_target::Target;
@@ -17,14 +17,16 @@ use crate::args::{CleanArgs, GlobalFlags, Measuring, PlanArgs, PlanCommand, RunA
 use crate::ending::Ending;
 use crate::environment::{self, DIRECTORY_FACT};
 use crate::exit::{self, Failure};
+use crate::follower::Follower;
 use crate::live::LiveView;
+use crate::outlets::{OutletFlags, Outlets};
 use crate::outlook::outlook;
 use crate::{book, targets};
 
 /// Runs a plan made from flags.
 pub fn plan(plan: &ResolvedPlan, measuring: &Measuring, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
-    let targets = targets::open_all(&plan.targets, flags.password_file.as_deref())?;
-    let measured = Measurement::new(plan, &targets).run(flags)?;
+    let targets = targets::open_all(plan, flags.password_file.as_deref())?;
+    let measured = Measurement::new(plan, &targets).with(&measuring.outlets).run(flags)?;
     finish(&measured, measuring.report.as_deref(), flags)
 }
 
@@ -39,8 +41,8 @@ pub fn file(args: &RunArgs, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
             }
             let plan = plan.resolve().map_err(|mistakes| in_file(path, mistakes))?;
             allowed(&plan, args).map_err(|why| in_file(path, why))?;
-            let targets = targets::open_all(&plan.targets, flags.password_file.as_deref())?;
-            Measurement::new(&plan, &targets).run(flags)?
+            let targets = targets::open_all(&plan, flags.password_file.as_deref())?;
+            Measurement::new(&plan, &targets).with(&args.outlets).run(flags)?
         }
         (None, None) => return Err(Failure::usage("name a plan file, or a run by --resume")),
     };
@@ -120,7 +122,7 @@ fn resume(reference: &RunReference, args: &RunArgs, flags: &GlobalFlags) -> Resu
     let stored = store.load(run)?;
     let plan = Plan::parse(&stored.header.plan)?.resolve()?;
     allowed(&plan, args).map_err(|why| Failure::usage(format!("run {run}: {why}")))?;
-    let targets = targets::open_all(&plan.targets, flags.password_file.as_deref())?;
+    let targets = targets::open_all(&plan, flags.password_file.as_deref())?;
     let directory = stored.header.environment.get(DIRECTORY_FACT).cloned();
     let measurement = Measurement {
         plan: &plan,
@@ -128,6 +130,7 @@ fn resume(reference: &RunReference, args: &RunArgs, flags: &GlobalFlags) -> Resu
         done: stored.steps,
         directory: directory.unwrap_or_else(environment::new_directory),
         resumed: true,
+        outlets: args.outlets.clone(),
     };
     measurement.into_sink(RunSink::resume(store, run)?, flags)
 }
@@ -181,12 +184,19 @@ pub struct Measurement<'a> {
     done: Vec<StepResult>,
     directory: String,
     resumed: bool,
+    outlets: OutletFlags,
 }
 
 impl<'a> Measurement<'a> {
     /// A new run.
     pub fn new(plan: &'a ResolvedPlan, targets: &'a [Arc<dyn Target>]) -> Self {
-        Self { plan, targets, done: Vec::new(), directory: environment::new_directory(), resumed: false }
+        let (done, directory, outlets) = (Vec::new(), environment::new_directory(), OutletFlags::default());
+        Self { plan, targets, done, directory, resumed: false, outlets }
+    }
+
+    /// Others look on.
+    pub fn with(self, outlets: &OutletFlags) -> Self {
+        Self { outlets: outlets.clone(), ..self }
     }
 
     /// Runs it into the lab book.
@@ -205,14 +215,8 @@ impl<'a> Measurement<'a> {
         for line in outlook(self.plan) {
             view.line(&line);
         }
-        let mut follower = Follower {
-            sink,
-            view,
-            header: Some(header),
-            waiting: Vec::new(),
-            failed: None,
-            data_errors: false,
-        };
+        let outlets = Outlets::open(&self.outlets, self.plan)?;
+        let mut follower = Follower::new(sink, view, header, outlets);
         let run = Run {
             plan: self.plan,
             targets: self.targets,
@@ -224,7 +228,10 @@ impl<'a> Measurement<'a> {
             events: &sender,
         };
         let end = std::thread::scope(|scope| {
-            let engine = scope.spawn(move || run.execute());
+            let engine = scope.spawn(move || {
+                own_descriptors();
+                run.execute()
+            });
             let mut noticed = 0;
             while !engine.is_finished() {
                 match events.recv_timeout(Duration::from_millis(50)) {
@@ -333,49 +340,6 @@ impl<'a> Measurement<'a> {
             repeat: self.rule(),
             environment: environment::facts(&self.directory),
             targets: self.targets.iter().enumerate().map(identity).collect(),
-        }
-    }
-}
-
-/// Takes events to store and view. The run is begun in the store when its first step starts, so that a
-/// plan whose targets cannot be reached leaves no empty run.
-struct Follower {
-    sink: RunSink,
-    view: LiveView,
-    header: Option<RunHeader>,
-    waiting: Vec<RunEvent>,
-    failed: Option<String>,
-    data_errors: bool,
-}
-
-impl Follower {
-    fn take(&mut self, event: &RunEvent, stop: &StopSignal) {
-        self.view.show(event);
-        if let RunEvent::StepFinished(step) = event {
-            self.data_errors |= step.measure.errors.contains_key(&ErrorClass::DataMismatch);
-        }
-        if let RunEvent::TargetReady { .. } = event
-            && self.header.is_some()
-        {
-            return self.waiting.push(event.clone());
-        }
-        if let Some(header) = self.header.take() {
-            self.record(&RunEvent::Started(Box::new(header)), stop);
-            for event in std::mem::take(&mut self.waiting) {
-                self.record(&event, stop);
-            }
-        }
-        self.record(event, stop);
-    }
-
-    /// A store that cannot take a step ends the run: numbers that nobody keeps are not worth the load.
-    fn record(&mut self, event: &RunEvent, stop: &StopSignal) {
-        if self.failed.is_some() {
-            return;
-        }
-        if let Err(error) = self.sink.record(event) {
-            stop.stop();
-            self.failed = Some(error.to_string());
         }
     }
 }

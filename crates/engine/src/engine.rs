@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
 use sharebench_model::units::ByteSize;
-use sharebench_model::{OpError, Random, RateBase, RunEvent, RunOutcome, StepResult};
+use sharebench_model::{OpError, Random, RateBase, RunEvent, RunOutcome, Slot, StepResult};
 use sharebench_plan::{ResolvedPlan, StepPlan, Work};
 use sharebench_target::{ConnectError, SessionSpec, Target};
 
@@ -13,9 +13,11 @@ use crate::capable;
 use crate::check::{Evidence, checks};
 use crate::clock::{Clock, ClockError};
 use crate::deadline::Deadline;
+use crate::disk_counter;
 use crate::files::{TargetFiles, directory_on, remove_tree};
 use crate::layout::SharedSet;
 use crate::machine::Machine;
+use crate::parts;
 use crate::pass::{PassContext, PassEnd};
 use crate::record_motor::RecordCrew;
 use crate::record_step;
@@ -155,7 +157,7 @@ impl Run<'_> {
         }
         for (index, target) in self.targets.iter().enumerate() {
             let name = &self.plan.targets[index].name;
-            let session = target.connect(&self.spec()).await?;
+            let session = target.connect(&self.spec(target.as_ref())).await?;
             let directory = directory_on(self.directory, index);
             let files = TargetFiles::prepare(session, directory, self.unit(), self.resumed, context).await;
             let files = files.map_err(|error| StartError::Prepare {
@@ -163,6 +165,8 @@ impl Run<'_> {
                 directory: format!("{} of {}", directory_on(self.directory, index), target.url()),
                 error,
             })?;
+            let mut files = files;
+            self.tell_parts(name, &mut files);
             self.tell(RunEvent::TargetReady { target: index as u32, facts: files.facts.clone() });
             hosts.push(Host { files, set: SharedSet::default(), shelf: Shelf::default() });
             let (needed, host) = (self.plan.bytes_needed(), hosts.len() - 1);
@@ -189,9 +193,12 @@ impl Run<'_> {
             Work::Records(work) if work.motors.is_some() => {
                 throughput_step::prepare(work, &mut host.files, context).await?;
             }
-            Work::Records(work) => record_step::prepare(work, &mut host.files, context).await?,
+            Work::Records(work) => {
+                record_step::prepare(work, &mut host.files, context).await?;
+                self.lay_reserve(step, work, &mut host.files, context).await?;
+            }
             Work::Transactions(work) => {
-                self.lay_out(work, host, context).await?;
+                self.lay_out(work, step, host, context).await?;
             }
         }
         for host in hosts.iter_mut() {
@@ -199,16 +206,32 @@ impl Run<'_> {
         }
         between::run(command, self.stop)?;
         for (host, target) in hosts.iter_mut().zip(self.targets) {
-            let session = target.connect(&self.spec()).await;
+            let session = target.connect(&self.spec(target.as_ref())).await;
             let lost = |error: ConnectError| OpError::new(error.class, "connect", error.to_string());
             host.files.take(session.map_err(lost)?);
         }
         Ok(())
     }
 
-    fn spec(&self) -> SessionSpec {
-        let (slots, slot_bytes) = (self.plan.max_depth(), self.plan.max_record());
-        SessionSpec { slots, slot_bytes, connect_timeout: self.plan.timeout }
+    /// Records of cells are never made several requests of; blocks of loads are.
+    pub(crate) fn spec(&self, target: &dyn Target) -> SessionSpec {
+        let most = target.capabilities().max_record;
+        let slot_bytes = self.plan.max_record().max(self.plan.max_block().min(most));
+        let (slots, parts) = (self.plan.max_depth(), self.plan.cells.is_empty());
+        SessionSpec { slots, slot_bytes, connect_timeout: self.plan.timeout, parts }
+    }
+
+    /// Says how blocks of the load are sent that one request does not carry.
+    fn tell_parts(&self, name: &str, files: &mut TargetFiles) {
+        let slot_bytes = files.session.buffer(Slot(0)).len() as u32;
+        if let Some(said) = parts::fact(files.session.as_ref(), self.plan.max_block(), slot_bytes) {
+            self.tell(RunEvent::Warning(format!("{name}: a block of {said}")));
+            files.facts.insert(parts::FACT.to_owned(), said);
+        }
+    }
+
+    fn storage_read(&self) -> Option<u64> {
+        disk_counter::read_so_far(self.plan.bands.as_ref()?.disk_counter.as_ref()?)
     }
 
     /// The greatest piece that divides every request of the plan.
@@ -243,7 +266,14 @@ impl Run<'_> {
             }
             Work::Records(work) => {
                 let mut random = Random::new(self.plan.seed, 0x10_0000 + u64::from(step.index));
+                // What making its file reads is not the cell's.
+                record_step::prepare(work, &mut host.files, context).await?;
+                let before = self.storage_read();
                 record_step::measure(work, &mut host.files, &mut random, context, &mut tally).await?;
+                let after = self.storage_read();
+                tally.server.storage_read =
+                    after.zip(before).and_then(|(after, before)| after.checked_sub(before));
+                self.look_behind(step, work, host, context, &mut tally).await?;
                 (1, RateBase::Busy)
             }
             Work::Transactions(work) => {
@@ -286,7 +316,8 @@ impl Run<'_> {
     async fn clean(&self, index: usize, host: Host, context: &mut PassContext<'_>) -> Result<(), String> {
         let Err(first) = host.files.clean(context).await else { return Ok(()) };
         tracing::debug!(error = %first, "cleaning up over a new session");
-        let spec = SessionSpec { slots: 1, slot_bytes: 4096, connect_timeout: self.plan.timeout };
+        let spec =
+            SessionSpec { slots: 1, slot_bytes: 4096, connect_timeout: self.plan.timeout, parts: true };
         let mut session = self.targets[index].connect(&spec).await.map_err(|error| error.to_string())?;
         let result = remove_tree(session.as_mut(), &directory_on(self.directory, index), context).await;
         session.close().await;
@@ -322,7 +353,7 @@ pub fn remove_remains(
         let verify = sharebench_plan::Verify::Off;
         let deadline = Deadline::new(&clock, timeout);
         let mut context = PassContext { clock: &clock, stop: &stop, verify, deadline };
-        let spec = SessionSpec { slots: 1, slot_bytes: 4096, connect_timeout: timeout };
+        let spec = SessionSpec { slots: 1, slot_bytes: 4096, connect_timeout: timeout, parts: true };
         let mut session = target.connect(&spec).await?;
         let directory = only.unwrap_or(crate::DIRECTORY_PREFIX).to_owned();
         let failed = |error| StartError::Prepare { target: target.url(), directory, error };

@@ -3,10 +3,12 @@
 use sharebench_model::{Measure, ObjectiveReport, RunEvent};
 use sharebench_plan::{Pace, StepPlan, TransactionWork};
 
+use crate::build_set::Site;
 use crate::engine::{Host, Run};
 use crate::load_step::LoadStep;
 use crate::pass::{PassContext, PassEnd};
 use crate::tally::Tally;
+use crate::watch::Watch;
 
 impl Run<'_> {
     /// Measures a step of users: what they did, and how many of them there were.
@@ -17,7 +19,7 @@ impl Run<'_> {
         host: &mut Host,
         context: &mut PassContext<'_>,
     ) -> Result<(Tally, u32), PassEnd> {
-        self.lay_out(work, host, context).await?;
+        self.lay_out(work, step, host, context).await?;
         let load = LoadStep {
             target: self.targets[step.target as usize].as_ref(),
             work,
@@ -29,20 +31,21 @@ impl Run<'_> {
             set_directory: host.set.directory.as_deref().unwrap_or_default(),
             shelf: &host.shelf,
             seed: self.plan.seed ^ u64::from(step.index),
-            done: &Default::default(),
-            progress: &|operations, bytes| {
-                self.tell(RunEvent::Progress { index: step.index, operations, bytes });
-            },
             tell: &|why| self.tell(RunEvent::Warning(format!("{} {why}", step.coordinates))),
+            watch: &Watch::new(self, step),
         };
-        let tally = load.measure().await.map_err(PassEnd::Broken)?;
+        let mut tally = load.measure().await.map_err(PassEnd::Broken)?;
+        if let Some((measure, _)) = tally.span {
+            let since_ms = self.clock.now().saturating_sub(measure) / 1_000_000;
+            tally.detail.window_unix_ms = self.clock.unix_ms().saturating_sub(since_ms);
+        }
         if self.stop.is_stopped() {
             return Err(PassEnd::Stopped);
         }
         // The motors of an open load are a pool: those that were never needed are not missing.
         let motors = match work.pace {
             Pace::Closed(_) => work.motors,
-            Pace::Open { .. } => tally.motors_engaged,
+            Pace::Open { .. } | Pace::Visits { .. } => tally.motors_engaged,
         };
         Ok((tally, motors))
     }
@@ -52,7 +55,7 @@ impl Run<'_> {
         let slo = self.plan.typed.load.as_ref()?.slo.as_ref()?;
         let (kept, detail) = match work.pace {
             Pace::Open { rate, .. } => slo.judge_open(measure, rate),
-            Pace::Closed(_) => slo.judge(measure),
+            Pace::Closed(_) | Pace::Visits { .. } => slo.judge(measure),
         };
         Some(ObjectiveReport { wanted: slo.to_string(), kept, detail })
     }
@@ -61,11 +64,17 @@ impl Run<'_> {
     pub(crate) async fn lay_out(
         &self,
         work: &TransactionWork,
+        step: &StepPlan,
         host: &mut Host,
         context: &mut PassContext<'_>,
     ) -> Result<(), PassEnd> {
+        let target = self.targets[step.target as usize].as_ref();
+        let tell = |done, of| {
+            self.tell(RunEvent::Preparing { target: step.target, what: "files of the data set", done, of });
+        };
+        let site = Site { target, spec: self.spec(target), tell: &tell };
         let keep = self.plan.typed.load.as_ref().and_then(|load| load.keep_data).unwrap_or(false);
-        let said = host.set.prepare(work, &mut host.files, keep, context).await;
+        let said = host.set.prepare(work, &mut host.files, keep, &site, context).await;
         if context.stop.is_stopped() {
             return Err(PassEnd::Stopped);
         }

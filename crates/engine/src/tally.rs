@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use sharebench_model::{
     CpuTime, ErrorClass, Evidence, Histogram, IoBytes, LoadDetail, Measure, MotorShare, OpError, RateBase,
-    WireCount,
+    ServerEvidence, WireCount,
 };
 
 use crate::check::Occupancy;
@@ -73,14 +73,11 @@ pub(crate) struct Tally {
     pub evidence: Evidence,
     /// A load taken apart.
     pub detail: LoadDetail,
+    /// What was seen of the server's cache and storage.
+    pub server: ServerEvidence,
 }
 
 impl Tally {
-    /// Operations and application bytes of the window so far.
-    pub fn so_far(&self) -> (u64, u64) {
-        (self.operations, self.bytes.total())
-    }
-
     /// Counts a failure, and keeps its words while there are few.
     pub fn failure(&mut self, error: OpError) {
         *self.errors.entry(error.class).or_default() += 1;
@@ -166,6 +163,7 @@ impl Tally {
             client_cpu,
             evidence: self.evidence,
             load: self.detail,
+            server: self.server,
         }
     }
 }

@@ -14,6 +14,7 @@ use sharebench_model::{CpuTime, MotorShare};
 use sharebench_plan::{RecordWork, Start};
 
 use crate::clock::ClockError;
+use crate::descriptor_table::own_descriptors;
 use crate::file_state::FileState;
 use crate::files::TargetFiles;
 use crate::load_step::threads;
@@ -73,7 +74,8 @@ fn on_threads(
     motors: u32,
     files: Vec<FileState>,
 ) -> Result<(Result<u64, PassEnd>, Vec<Returned>), PassEnd> {
-    let threads = threads(motors, crew.target.capabilities().blocking);
+    let blocking = crew.target.capabilities().blocking;
+    let threads = threads(motors, blocking);
     let mut lots: Vec<Lot> = (0..threads).map(|_| Lot::new()).collect();
     for (number, file) in (0..motors).zip(files) {
         lots[(number % threads) as usize].push((number, file));
@@ -84,6 +86,9 @@ fn on_threads(
         for lot in lots {
             let ((send_phase, phases), (send_span, spans)) = (mpsc::channel(), mpsc::channel());
             workers.push(scope.spawn(move || {
+                if blocking {
+                    own_descriptors();
+                }
                 crew.clock.block_on(async {
                     let mut team = Team::new(crew, lot);
                     while let Ok(phase) = phases.recv() {

@@ -23,6 +23,8 @@ mod policy;
 mod precision;
 mod random;
 mod run;
+mod server_evidence;
+mod timeline;
 pub mod units;
 
 pub use check::{Check, Verdict};
@@ -30,7 +32,7 @@ pub use coordinates::{Coordinates, Value, axis};
 pub use event::RunEvent;
 pub use evidence::{Evidence, PolicyCount, Residency};
 pub use histogram::{Histogram, HistogramError};
-pub use load_detail::{Fairness, LoadDetail, ObjectiveReport, Part};
+pub use load_detail::{Fairness, LoadDetail, ObjectiveReport, Part, ServerLoad, SplitBlocks};
 pub use measure::{
     CLIENT_CACHED_FROM, CpuTime, IoBytes, Measure, MotorShare, RateBase, ResponseWorth, WireCount,
 };
@@ -42,3 +44,5 @@ pub use policy::{CachePolicy, IoPolicy, SyncPolicy};
 pub use precision::{CellPrecision, PrecisionReport, RepeatRule, Round, Standing};
 pub use random::{Random, mix};
 pub use run::{Facts, IMPORTED, ORIGIN_FACT, RunHeader, RunOutcome, StepResult, TargetIdentity};
+pub use server_evidence::{ProbeTimes, ServerEvidence};
+pub use timeline::{Outage, Timeline};

@@ -51,6 +51,10 @@ pub fn main_table(analysis: &Analysis, section: &Section) -> Table {
             ("MPS", |o, _| show::participation(o)),
         ],
     };
+    let server = |o: &Outcome| o.load.as_ref().and_then(|load| load.server.as_ref()).map(|server| server.cpu);
+    if section.rows.iter().flat_map(|row| row.outcomes.iter().flatten()).any(|o| server(o).is_some()) {
+        columns.push(("server CPU", |o, _| show::server_cpu(o)));
+    }
     let caption = match section.view {
         View::Sweep => "Median throughput with its interval; ratios with theirs.",
         View::Load => {

@@ -80,6 +80,7 @@ fn step_json(step: &StepResult) -> Json {
         "client_cpu": measure.client_cpu,
         "evidence": measure.evidence,
         "load": load_json(&measure.load),
+        "server": measure.server,
         "verdict": step.verdict(),
         "checks": step.checks,
     })
@@ -112,6 +113,10 @@ fn load_json(load: &LoadDetail) -> Json {
         "without_session_ns": load.without_session_ns,
         "think_ns": load.think_ns,
         "objective": load.objective,
+        "window_unix_ms": load.window_unix_ms,
+        "timeline": load.timeline,
+        "split": load.split,
+        "server": load.server,
     })
 }
 

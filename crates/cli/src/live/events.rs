@@ -37,9 +37,13 @@ fn object(event: &RunEvent, targets: &[&str]) -> Value {
             "event": "step-started", "index": index, "target": name(*target), "repetition": repetition,
             "coordinates": axes(coordinates),
         }),
-        RunEvent::Progress { index, operations, bytes } => {
-            json!({"event": "progress", "index": index, "operations": operations, "bytes": bytes})
+        RunEvent::Preparing { target, what, done, of } => {
+            json!({"event": "preparing", "target": name(*target), "what": what, "done": done, "of": of})
         }
+        RunEvent::Progress { index, operations, bytes, transactions, failures, users } => json!({
+            "event": "progress", "index": index, "operations": operations, "bytes": bytes,
+            "transactions": transactions, "failures": failures, "users": users,
+        }),
         RunEvent::Failure { index, class, detail } => {
             json!({"event": "failure", "index": index, "class": class.to_string(), "detail": detail})
         }

@@ -33,7 +33,7 @@ pub fn frame(board: &Board, width: usize, colour: bool) -> Vec<String> {
     lines.iter().map(|line| paint(line, width, colour)).collect()
 }
 
-/// Pieces of a line, each with its colour; none is empty.
+/// Pieces of a line, each with its colour.
 type Line = Vec<(&'static str, String)>;
 
 /// What runs now.
@@ -61,6 +61,7 @@ fn running(board: &Board) -> Line {
         (BOLD, plain(name)),
         ("", format!("  {}", plain(&words.join(", ")))),
         (DIM, format!("  repetition {}{long}", now.repetition + 1)),
+        (YELLOW, board.preparing.as_ref().map_or(String::new(), |what| format!("  preparing: {what}"))),
     ]
 }
 
@@ -254,9 +255,17 @@ mod tests {
         let started =
             RunEvent::StepStarted { index: 0, target: 0, repetition: 0, coordinates: Coordinates::new() };
         board.take(&started);
-        board.take(&RunEvent::Progress { index: 0, operations: 1, bytes: 1000 });
+        let progress = |bytes| RunEvent::Progress {
+            index: 0,
+            operations: 1,
+            bytes,
+            transactions: 1,
+            failures: 0,
+            users: 1,
+        };
+        board.take(&progress(1000));
         assert_eq!(board.lanes[0].rate, None, "one report has no rate");
-        board.take(&RunEvent::Progress { index: 0, operations: 2, bytes: 9000 });
+        board.take(&progress(9000));
         assert!(board.lanes[0].rate.is_some_and(|rate| rate > 0.0));
     }
 }

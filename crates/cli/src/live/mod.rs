@@ -90,6 +90,9 @@ impl LiveView {
             RunEvent::StepStarted { target, coordinates, .. } => {
                 self.status(&format!("{} {coordinates}", self.name(*target)));
             }
+            RunEvent::Preparing { target, what, done, of } => {
+                self.status(&format!("{}: {done} of {of} {what}", self.name(*target)));
+            }
             RunEvent::StepFinished(step) => self.finished(step),
             RunEvent::Failure { detail, .. } => self.tell(&format!("failure: {detail}")),
             RunEvent::Warning(text) => self.tell(&format!("warning: {text}")),
