@@ -43,7 +43,8 @@ const USAGE: &str = "bench/run [local] [nfs] [smb] [ncp] [load] [recording] [mat
   --half-width  of the intervals, for precision (2)
   --measures how many the store of the lab holds (1000000)";
 
-const PARTS: [&str; 10] = ["local", "nfs", "smb", "ncp", "load", "recording", "matrix", "precision", "lab", "live"];
+const PARTS: [&str; 10] =
+    ["local", "nfs", "smb", "ncp", "load", "recording", "matrix", "precision", "lab", "live"];
 
 /// What was typed.
 struct Options {

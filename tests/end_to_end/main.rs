@@ -8,6 +8,7 @@
 
 mod adapters;
 mod bad_input;
+mod bands;
 mod browsing;
 mod cleanliness;
 mod comparing;
@@ -22,6 +23,7 @@ mod kernel_guest;
 mod kernel_guest_mounts;
 mod kill9;
 mod live;
+mod load_watch;
 mod loads;
 mod lost_server;
 mod ncp;

@@ -16,6 +16,7 @@ mod follower;
 mod from_flags;
 mod http;
 mod images;
+mod interrupts;
 mod live;
 mod load;
 mod measure;
@@ -30,6 +31,7 @@ mod serve;
 mod server_metrics;
 mod survey;
 mod targets;
+mod told;
 mod weigh;
 
 use std::process::ExitCode;
@@ -43,7 +45,7 @@ fn main() -> ExitCode {
     match run(&arguments) {
         Ok(code) => code,
         Err(failure) => {
-            eprintln!("sharebench: {failure}");
+            told::say(&failure);
             failure.code()
         }
     }
