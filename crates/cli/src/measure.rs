@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -18,9 +18,11 @@ use crate::ending::Ending;
 use crate::environment::{self, DIRECTORY_FACT};
 use crate::exit::{self, Failure};
 use crate::follower::Follower;
+use crate::interrupts::catch_interrupts;
 use crate::live::LiveView;
 use crate::outlets::{OutletFlags, Outlets};
 use crate::outlook::outlook;
+use crate::told::say;
 use crate::{book, targets};
 
 /// Runs a plan made from flags.
@@ -58,8 +60,8 @@ pub fn check(args: &PlanArgs) -> Result<ExitCode, Failure> {
     for target in &plan.targets {
         println!("  {}  {}", target.name, target.url);
     }
-    for line in outlook(&plan) {
-        println!("{line}");
+    for text in outlook(&plan) {
+        println!("{text}");
     }
     if let Some(command) = &plan.between {
         println!("before each step this machine runs: {command}");
@@ -210,11 +212,13 @@ impl<'a> Measurement<'a> {
         let stop = StopSignal::default();
         let (sender, events) = mpsc::channel();
         let mut view = LiveView::new(self.plan, self.done.len(), flags);
+        let header = self.header();
+        view.show(&RunEvent::Started(Box::new(header.clone())));
         for line in outlook(self.plan) {
             view.line(&line);
         }
         let outlets = Outlets::open(&self.outlets, self.plan)?;
-        let mut follower = Follower::new(sink, view, self.header(), outlets);
+        let mut follower = Follower::new(sink, view, header, outlets);
         let run = Run {
             plan: self.plan,
             targets: self.targets,
@@ -266,7 +270,7 @@ impl<'a> Measurement<'a> {
         follower.take(&RunEvent::Finished(RunOutcome::Stopped), stop);
         follower.view.close();
         for index in 0..self.targets.len() {
-            eprintln!("sharebench: {}", self.left_on(index));
+            say(self.left_on(index));
         }
         std::process::exit(i32::from(exit::STOPPED));
     }
@@ -275,7 +279,7 @@ impl<'a> Measurement<'a> {
         follower.view.close();
         let end = end?;
         for (index, why) in &end.left_behind {
-            eprintln!("sharebench: could not clean up ({why}): {}", self.left_on(*index as usize));
+            say(format_args!("could not clean up ({why}): {}", self.left_on(*index as usize)));
         }
         if let Some(error) = follower.failed {
             return Err(Failure::Storing(error));
@@ -288,12 +292,12 @@ impl<'a> Measurement<'a> {
             RunOutcome::Complete => None,
         };
         if let Some(told) = told {
-            eprintln!("sharebench: {told}");
+            say(told);
         }
         let run = follower.sink.run();
         let goes_on = !matches!(end.outcome, RunOutcome::Complete | RunOutcome::EngineFailed(_));
         if let (Some(run), true) = (run, goes_on) {
-            eprintln!("sharebench: finish it by: sharebench run --resume {run}");
+            say(format_args!("finish it by: sharebench run --resume {run}"));
         }
         Ok(Measured {
             store: follower.sink.into_store(),
@@ -340,24 +344,4 @@ impl<'a> Measurement<'a> {
             targets: self.targets.iter().enumerate().map(identity).collect(),
         }
     }
-}
-
-/// Counts SIGINT and SIGTERM from now on.
-fn catch_interrupts() -> Result<Arc<AtomicUsize>, Failure> {
-    static COUNT: std::sync::OnceLock<Arc<AtomicUsize>> = std::sync::OnceLock::new();
-    let first = COUNT.get().is_none();
-    let count = Arc::clone(COUNT.get_or_init(Arc::default));
-    count.store(0, Ordering::Relaxed);
-    if first {
-        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-            let count = Arc::clone(&count);
-            // SAFETY: adding to an atomic is async-signal-safe.
-            unsafe {
-                signal_hook::low_level::register(signal, move || {
-                    count.fetch_add(1, Ordering::Relaxed);
-                })
-            }?;
-        }
-    }
-    Ok(count)
 }
