@@ -44,11 +44,24 @@ fn program() -> Result<PathBuf, Failure> {
     let target = std::env::current_exe()?.ancestors().nth(2).ok_or("no target directory")?.to_owned();
     let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml");
     let built = Command::new("cargo")
-        .args(["build", "--locked", "--quiet", "--release", "--package", "sharebench", "--manifest-path", manifest])
+        .args([
+            "build",
+            "--locked",
+            "--quiet",
+            "--release",
+            "--package",
+            "sharebench",
+            "--manifest-path",
+            manifest,
+        ])
         .arg("--target-dir")
         .arg(&target)
         .status()?;
-    if built.success() { Ok(target.join("release/sharebench")) } else { Err("the program did not build".into()) }
+    if built.success() {
+        Ok(target.join("release/sharebench"))
+    } else {
+        Err("the program did not build".into())
+    }
 }
 
 /// Operations over busy time of one run; `shown` on a terminal of its own (script of util-linux makes it).
@@ -70,7 +83,8 @@ fn once(program: &Path, scratch: &Path, line: &str, shown: bool) -> Result<Sampl
     let table = String::from_utf8(table.stdout)?;
     let mut rows = table.lines().map(|row| row.split(',').collect::<Vec<_>>());
     let head = rows.next().ok_or("an empty table")?;
-    let column = |name: &str| head.iter().position(|column| *column == name).ok_or(format!("no column {name}"));
+    let column =
+        |name: &str| head.iter().position(|column| *column == name).ok_or(format!("no column {name}"));
     let (operations, time) = (column("operations")?, column("rate_base_ns")?);
     let mut sample = Sample { operations: 0, wall_ns: 0, cpu_ns: 1, peak_kib: 0 };
     for row in rows {

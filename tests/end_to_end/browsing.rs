@@ -98,7 +98,7 @@ fn the_lab_book_is_browsed_by_this_machine_alone() {
     assert!(list.contains("nas &lt;b&gt;") && !list.contains("<b>nas"), "{list}");
     assert!(get("/?q=nothing").contains("0 of 2"));
     let both = get("/report?run=1&run=2");
-    assert!(both.starts_with("HTTP/1.1 200 OK") && both.contains("id=\"answer\""), "{:.300}", both);
+    assert!(both.starts_with("HTTP/1.1 200 OK") && both.contains("id=\"answer\""), "{both:.300}");
     for (target, status) in [
         ("/report?run=9", "404"),
         ("/report", "400"),

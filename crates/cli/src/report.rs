@@ -88,7 +88,9 @@ pub fn report(args: &ReportArgs, flags: &GlobalFlags) -> Result<ExitCode, Failur
         None => return print_bytes(&rendered(&analysis, format)?),
         Some(path) => {
             write(path, &rendered(&analysis, format)?)?;
-            said.push_str(&format!("report: {}\n", path.display()));
+            said += "report: ";
+            said += &path.display().to_string();
+            said.push('\n');
         }
     }
     print_bytes(said.as_bytes())

@@ -28,6 +28,9 @@ struct Pair<'a> {
     b: usize,
 }
 
+/// System, rate per unhindered user, forecast: users, rate, low, high.
+type LineData = (usize, Option<f64>, Option<[Option<f64>; 4]>);
+
 #[derive(Serialize)]
 struct SectionData<'a> {
     title: &'a str,
@@ -36,8 +39,7 @@ struct SectionData<'a> {
     axes: &'a [String],
     stress: &'a [StressPoint],
     knees: Vec<(usize, f64)>,
-    /// System, rate per unhindered user, forecast: users, rate, low, high.
-    lines: Vec<(usize, Option<f64>, Option<[Option<f64>; 4]>)>,
+    lines: Vec<LineData>,
     /// Quantile (none for the mean) and nanoseconds.
     limits: Vec<(Option<f64>, f64)>,
     regions: Vec<RegionData<'a>>,

@@ -39,6 +39,9 @@ pub struct RowData<'a> {
     ratios: Vec<Option<RatioData>>,
 }
 
+/// Interval of a percentile, and whether it is resolved.
+type SpreadData = (Option<u64>, Option<u64>, bool);
+
 #[derive(Serialize)]
 struct OutcomeData<'a> {
     rate: f64,
@@ -51,7 +54,7 @@ struct OutcomeData<'a> {
     p99: u64,
     /// Intervals of the three, and whether they are resolved.
     #[serde(skip_serializing_if = "Option::is_none")]
-    spread: Option<[(Option<u64>, Option<u64>, bool); 3]>,
+    spread: Option<[SpreadData; 3]>,
     mps: u32,
     assigned: u32,
     errors: u64,
@@ -150,7 +153,7 @@ fn outcome<'a>(outcome: &'a Outcome, notes: &mut Notes<'a>) -> OutcomeData<'a> {
     }
 }
 
-fn spread(percentile: Percentile) -> (Option<u64>, Option<u64>, bool) {
+fn spread(percentile: Percentile) -> SpreadData {
     let bound = |of: fn(sharebench_analysis::Interval) -> f64| percentile.interval.map(|i| of(i) as u64);
     (bound(|i| i.low), bound(|i| i.high), percentile.resolved)
 }

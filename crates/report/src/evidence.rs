@@ -24,7 +24,7 @@ pub fn why(analysis: &Analysis) -> String {
     let mut out = String::new();
     let general: Vec<&Sentence> = analysis.findings.iter().filter(|found| found.section.is_none()).collect();
     if !general.is_empty() {
-        let _ = write!(out, "<div class=\"card\">{}</div>\n", sentences(general.into_iter()));
+        let _ = writeln!(out, "<div class=\"card\">{}</div>", sentences(general.into_iter()));
     }
     if let Some((first, _)) = tables.first() {
         let along = analysis.sections.iter().any(|section| section.view == View::Sweep);
@@ -41,7 +41,9 @@ pub fn why(analysis: &Analysis) -> String {
             "<article class=\"card\"><h3>Cache bands</h3><div class=\"charts\">{}</div>",
             figure.place()
         );
-        tables.iter().for_each(|(_, table)| out.push_str(table));
+        for (_, table) in &tables {
+            out.push_str(table);
+        }
         out.push_str("</article>\n");
     }
     out + &settings(analysis)

@@ -1,5 +1,7 @@
 //! The board as lines of a terminal of a given width. Pure: no terminal, no clock but the board's.
 
+use std::fmt::Write;
+
 use sharebench_model::axis;
 use sharebench_model::units::{show_nanos, show_rate, three_digits};
 use sharebench_report::{columns, plain};
@@ -179,7 +181,8 @@ fn paint(line: &Line, width: usize, colour: bool) -> String {
         let text = cut(text, room);
         room -= columns(&text);
         if colour && !code.is_empty() && !text.is_empty() {
-            out.push_str(&format!("\u{1b}[{code}m{text}\u{1b}[0m"));
+            // Writing to a String cannot fail.
+            let _ = write!(out, "\u{1b}[{code}m{text}\u{1b}[0m");
         } else {
             out.push_str(&text);
         }
