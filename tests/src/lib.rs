@@ -30,6 +30,7 @@ mod scratch;
 mod sharebench;
 mod smbd;
 mod source_tree;
+mod terminal;
 
 pub use browser::{Browser, Page};
 pub use capture::{Capture, Captured, Payload};
@@ -48,3 +49,4 @@ pub use scratch::Scratch;
 pub use sharebench::{Ended, Served, Sharebench};
 pub use smbd::{Signing, Smbd, SmbdOptions};
 pub use source_tree::SourceTree;
+pub use terminal::Terminal;

@@ -44,7 +44,8 @@ fn told(section: &Section, system: usize) -> Vec<String> {
         };
         return known.iter().map(tell).collect();
     }
-    let share = |bands: &Bands| (bands.looked_behind && bands.grade < Grade::C).then(|| bands.storage.middle());
+    let share =
+        |bands: &Bands| (bands.looked_behind && bands.grade < Grade::C).then(|| bands.storage.middle());
     let shares = Shares::of(section, system, share);
     let parts = [
         shares.part(section, STRONG, f64::INFINITY, "storage gives half or more of"),
@@ -72,6 +73,10 @@ fn grades(known: &[(&crate::Row, &Bands)]) -> String {
 fn refused(section: &Section, system: usize) -> Option<String> {
     let open: Vec<_> = looked(section, system).filter(|(_, bands)| bands.grade == Grade::C).collect();
     let note = open.iter().find_map(|(_, bands)| bands.note.as_deref())?;
-    let more = if open.len() > 1 { format!(" (the first of {})", counted(open.len(), "cell")) } else { String::new() };
+    let more = if open.len() > 1 {
+        format!(" (the first of {})", counted(open.len(), "cell"))
+    } else {
+        String::new()
+    };
     Some(format!("{}: {note}{more}", position(section, &open[0].0.position)))
 }

@@ -50,7 +50,8 @@ impl Shares {
             let found = row.outcomes[system].as_ref().and_then(|outcome| share(outcome.bands.as_ref()?));
             let place =
                 |values: &[Option<Value>], axis: usize| values.iter().position(|v| *v == at(row, axis));
-            if let (Some(i), Some(j), Some(found)) = (place(&shares.rows, 0), place(&shares.columns, 1), found)
+            if let (Some(i), Some(j), Some(found)) =
+                (place(&shares.rows, 0), place(&shares.columns, 1), found)
             {
                 shares.cells[i * shares.columns.len() + j] = Some(found);
             }
@@ -88,9 +89,8 @@ impl Shares {
                     continue;
                 }
                 // Of equal counts the smallest, which is the tightest around its cells.
-                let better = best.is_none_or(|(most, r, c)| {
-                    n > most || n == most && area(rows, columns) < area(r, c)
-                });
+                let better =
+                    best.is_none_or(|(most, r, c)| n > most || n == most && area(rows, columns) < area(r, c));
                 if better {
                     best = Some((n, rows, columns));
                 }

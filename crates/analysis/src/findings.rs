@@ -33,7 +33,9 @@ pub(crate) fn write(analysis: &mut Analysis, runs: &[RunData], clocks: &[Clock])
                 (false, Tone::NotResolved) => open.push(sentence),
                 (false, _) => found.push(sentence),
             }
-            told.extend(analysis.weighed.iter().filter(|w| w.comparison == index).map(|w| w.sentence.clone()));
+            told.extend(
+                analysis.weighed.iter().filter(|w| w.comparison == index).map(|w| w.sentence.clone()),
+            );
             if alone {
                 told.extend(where_words::answer(analysis, comparison));
             }
@@ -44,7 +46,7 @@ pub(crate) fn write(analysis: &mut Analysis, runs: &[RunData], clocks: &[Clock])
             let sentence = section_sentence(analysis, comparison, section, summary);
             let view = analysis.sections[section].view;
             let counts = view == View::Load || (view == View::Depth && comparison.overall.is_none());
-            if counts && spoken_of[index] {
+            if counts && spoken_of[index] && (alone || answer::widest(comparison) == Some(section)) {
                 told.push(sentence.clone());
             }
             if sentence.tone == Tone::NotResolved {

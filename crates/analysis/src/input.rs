@@ -1,7 +1,7 @@
 //! What the analysis is given.
 
-use sharebench_model::units::BitRate;
 use crate::Weights;
+use sharebench_model::units::BitRate;
 use sharebench_model::{Facts, RunHeader, RunOutcome, StepResult};
 
 /// Name of the environment fact with the resolution of the engine's clock, a whole number of nanoseconds.

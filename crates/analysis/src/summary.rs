@@ -122,8 +122,7 @@ pub(crate) fn summary<'a>(
     };
     let apart = cells.iter().filter(|cell| cell.is_storage_apart() && !cell.is_cached()).count();
     let storage_apart = (apart > 0).then(|| {
-        let alike: Vec<&Pairs> =
-            crossed.iter().copied().filter(|cell| !cell.is_storage_apart()).collect();
+        let alike: Vec<&Pairs> = crossed.iter().copied().filter(|cell| !cell.is_storage_apart()).collect();
         StorageApart { cells: apart, alike: over(&alike, &[], options).map(of) }
     });
     if cached.is_empty() {

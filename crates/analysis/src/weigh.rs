@@ -89,7 +89,8 @@ pub(crate) fn weigh(
         let shares: Vec<Share<'_>> = shares.into_values().collect();
         let covered = shares.iter().map(|share| share.bytes).sum::<f64>() / all.max(f64::MIN_POSITIVE);
         let found = (covered >= LEAST_COVERED).then(|| total(&shares, options)).flatten();
-        let standing = found.as_ref().map_or(Standing::NotResolved, |(log, _)| Standing::of(log, options.tolerance));
+        let standing =
+            found.as_ref().map_or(Standing::NotResolved, |(log, _)| Standing::of(log, options.tolerance));
         let evidence = found.as_ref().map(|(_, evidence)| *evidence);
         let ratio = found.map(|(log, _)| log.map(f64::exp));
         let weighed = Weighed {
@@ -252,7 +253,8 @@ impl Weights {
 
 impl std::fmt::Display for Weight {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (place, what) = (if self.random { "random " } else { "" }, if self.write { "write" } else { "read" });
+        let (place, what) =
+            (if self.random { "random " } else { "" }, if self.write { "write" } else { "read" });
         write!(f, "{place}{what} {} of {}", ByteSize(self.record_size), ByteSize(self.file_size))
     }
 }

@@ -23,8 +23,7 @@ pub(crate) fn of_section(analysis: &Analysis, comparison: &Comparison, section: 
         !region.refines
             && whole.is_some_and(|all| region.rows.len() >= all.cells && region.standing == all.standing)
     };
-    let regions =
-        differences.regions.iter().filter(|region| region.section == section && !repeats(region));
+    let regions = differences.regions.iter().filter(|region| region.section == section && !repeats(region));
     let mut found: Vec<Sentence> = regions
         .map(|region| {
             let tone = match region.standing {

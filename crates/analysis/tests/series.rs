@@ -13,7 +13,9 @@ fn cells(tests: &[&str]) -> Vec<Coordinates> {
             for record in [4u64 << 10, 64 << 10] {
                 let at = Coordinates::new().with(axis::TEST, Value::text(*test));
                 let at = at.with(axis::FILE_SIZE, Value::Bytes(file));
-                cells.push(at.with(axis::RECORD_SIZE, Value::Bytes(record)).with(axis::QUEUE_DEPTH, Value::Count(1)));
+                cells.push(
+                    at.with(axis::RECORD_SIZE, Value::Bytes(record)).with(axis::QUEUE_DEPTH, Value::Count(1)),
+                );
             }
         }
     }
@@ -55,7 +57,11 @@ fn the_night_from_which_on_reads_are_slower_is_named() {
 fn equal_nights_say_so_and_few_nights_are_refused() {
     let found = series(&nights(12, 99), &Options::default()).unwrap();
     assert!(found.changes.is_empty());
-    assert!(found.sentences[0].text.starts_with("No change in 2 tests over 12 runs"), "{:?}", found.sentences);
+    assert!(
+        found.sentences[0].text.starts_with("No change in 2 tests over 12 runs"),
+        "{:?}",
+        found.sentences
+    );
     assert_eq!(series(&nights(5, 99), &Options::default()).unwrap_err(), SeriesError::TooFew(5));
     let mut other = nights(6, 99);
     other[3].steps.clear();
@@ -74,7 +80,8 @@ fn an_answer_for_the_user_s_files_weighs_their_cells() {
             _ => 1.0,
         }
     });
-    let part = |record_size, bytes| Weight { write: false, random: false, file_size: 12 << 20, record_size, bytes };
+    let part =
+        |record_size, bytes| Weight { write: false, random: false, file_size: 12 << 20, record_size, bytes };
     let weighed = |parts: Vec<Weight>| {
         let weights = Some(Weights { name: "mine.toml".to_owned(), parts });
         analyse(&[pair.run.clone()], &Options { weights, ..Options::default() })
@@ -86,7 +93,10 @@ fn an_answer_for_the_user_s_files_weighs_their_cells() {
     assert!((ratio.value - 1.0 / 0.95).abs() < 0.02, "{ratio:?}");
     assert!(ratio.interval.is_some() && (found.covered - 1.0).abs() < 1e-9 && found.cells == 2);
     let told = mixed.answer.iter().find(|sentence| sentence.text.starts_with("For your files (mine.toml): "));
-    assert!(told.is_some_and(|told| told.text.contains("new is 5.") && told.text.contains("2 cells")), "{told:?}");
+    assert!(
+        told.is_some_and(|told| told.text.contains("new is 5.") && told.text.contains("2 cells")),
+        "{told:?}"
+    );
     let large = weighed(vec![part(64 << 10, 1.0), Weight { file_size: 1 << 30, ..part(64 << 10, 2.0) }]);
     assert!((large.weighed[0].covered - 1.0 / 3.0).abs() < 1e-9);
     assert_eq!((large.weighed[0].ratio, large.weighed[0].standing), (None, Standing::NotResolved));

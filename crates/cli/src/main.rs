@@ -3,6 +3,7 @@
 mod args;
 mod bands;
 mod book;
+mod browse;
 mod compare;
 mod credentials;
 mod demo;
@@ -13,6 +14,8 @@ mod exchange;
 mod exit;
 mod follower;
 mod from_flags;
+mod http;
+mod images;
 mod interrupts;
 mod live;
 mod load;
@@ -22,6 +25,7 @@ mod outlook;
 mod policies;
 mod prometheus;
 mod repeating;
+mod report;
 mod series;
 mod serve;
 mod server_metrics;
@@ -66,7 +70,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         Command::Runs => book::runs(flags),
         Command::Show(show) => book::show(show, flags),
         Command::Compare(compare) => compare::compare(compare, flags),
-        Command::Report(report) => book::report(report, flags),
+        Command::Report(report) => report::report(report, flags),
         Command::Doctor(doctor) => Ok(doctor::run(doctor, flags)),
         Command::Import(import) => exchange::import(import, flags),
         Command::Export(export) => exchange::export(export, flags),

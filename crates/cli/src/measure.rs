@@ -212,11 +212,13 @@ impl<'a> Measurement<'a> {
         let stop = StopSignal::default();
         let (sender, events) = mpsc::channel();
         let mut view = LiveView::new(self.plan, self.done.len(), flags);
+        let header = self.header();
+        view.show(&RunEvent::Started(Box::new(header.clone())));
         for line in outlook(self.plan) {
             view.line(&line);
         }
         let outlets = Outlets::open(&self.outlets, self.plan)?;
-        let mut follower = Follower::new(sink, view, self.header(), outlets);
+        let mut follower = Follower::new(sink, view, header, outlets);
         let run = Run {
             plan: self.plan,
             targets: self.targets,

@@ -12,7 +12,8 @@ use crate::exit::{Failure, SLOWER};
 
 /// Says from which run on something is different.
 pub fn series(runs: &[RunData], args: &CompareArgs) -> Result<ExitCode, Failure> {
-    let series = find(runs, &Options::default()).map_err(|error| Failure::usage(format!("--series: {error}")))?;
+    let series =
+        find(runs, &Options::default()).map_err(|error| Failure::usage(format!("--series: {error}")))?;
     let text = match args.format {
         Format::Text => series_text(&series),
         Format::Md => series_markdown(&series),

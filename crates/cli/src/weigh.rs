@@ -1,19 +1,20 @@
 //! `--weigh`: a survey, a workload file or a preset as weights of cells.
 
 use sharebench_analysis::{Weight, Weights};
-use sharebench_plan::{Operation, Place, Plan, PlannedTarget, Preset, Sizes, Times, Transaction, Work, Workload};
+use sharebench_plan::{
+    Operation, Place, Plan, PlannedTarget, Preset, Sizes, Times, Transaction, Work, Workload,
+};
 
 use crate::exit::Failure;
 
 /// The weights that a file, or a preset of that name, describes.
 pub fn weights(name: &str) -> Result<Weights, Failure> {
-    let plan = match Preset::named(name) {
-        Some(preset) => preset.plan()?,
-        None => {
-            let text = std::fs::read_to_string(name)
-                .map_err(|error| Failure::usage(format!("--weigh {name}: {error}")))?;
-            Plan::parse(&text).map_err(|mistakes| Failure::usage(format!("--weigh {name}: {mistakes}")))?
-        }
+    let plan = if let Some(preset) = Preset::named(name) {
+        preset.plan()?
+    } else {
+        let text = std::fs::read_to_string(name)
+            .map_err(|error| Failure::usage(format!("--weigh {name}: {error}")))?;
+        Plan::parse(&text).map_err(|mistakes| Failure::usage(format!("--weigh {name}: {mistakes}")))?
     };
     let target = PlannedTarget { name: "any".into(), url: "null://".into() };
     let plan = Plan { targets: vec![target], sweep: None, depth: None, bands: None, between: None, ..plan };
@@ -23,12 +24,16 @@ pub fn weights(name: &str) -> Result<Weights, Failure> {
         Work::Records(_) => None,
     });
     let Some(workload) = workload else {
-        return Err(Failure::usage(format!("--weigh {name}: it describes no workload; `sharebench survey` makes one")));
+        return Err(Failure::usage(format!(
+            "--weigh {name}: it describes no workload; `sharebench survey` makes one"
+        )));
     };
     let parts = workload.transactions.iter().flat_map(|transaction| of(&workload, transaction)).collect();
     let weights = Weights { name: name.to_owned(), parts }.joined();
     if weights.parts.is_empty() {
-        return Err(Failure::usage(format!("--weigh {name}: it moves no bytes, so there is nothing to weigh by")));
+        return Err(Failure::usage(format!(
+            "--weigh {name}: it moves no bytes, so there is nothing to weigh by"
+        )));
     }
     Ok(weights)
 }
@@ -69,7 +74,8 @@ fn middle(sizes: &Sizes) -> u64 {
         Sizes::Lognormal(median, _) => *median,
         Sizes::Choice(choices) => {
             let all: u64 = choices.iter().map(|(_, weight)| u64::from(*weight)).sum();
-            let sum: u128 = choices.iter().map(|(size, weight)| u128::from(*size) * u128::from(*weight)).sum();
+            let sum: u128 =
+                choices.iter().map(|(size, weight)| u128::from(*size) * u128::from(*weight)).sum();
             (sum / u128::from(all.max(1))) as u64
         }
     }

@@ -271,7 +271,8 @@ impl Run<'_> {
                 let before = self.storage_read();
                 record_step::measure(work, &mut host.files, &mut random, context, &mut tally).await?;
                 let after = self.storage_read();
-                tally.server.storage_read = after.zip(before).and_then(|(after, before)| after.checked_sub(before));
+                tally.server.storage_read =
+                    after.zip(before).and_then(|(after, before)| after.checked_sub(before));
                 self.look_behind(step, work, host, context, &mut tally).await?;
                 (1, RateBase::Busy)
             }

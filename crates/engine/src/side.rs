@@ -1,8 +1,6 @@
 //! A connection beside the workload's: one read at a time, timed.
 
-use sharebench_model::{
-    DataOp, ErrorClass, FileRef, IoPolicy, MetaOp, MetaYield, OpError, OpenHow, Slot,
-};
+use sharebench_model::{DataOp, ErrorClass, FileRef, IoPolicy, MetaOp, MetaYield, OpError, OpenHow, Slot};
 use sharebench_target::{ConnectError, Session, SessionSpec, Target};
 
 use crate::clock::Clock;

@@ -23,8 +23,8 @@ mod policy;
 mod precision;
 mod random;
 mod run;
-mod timeline;
 mod server_evidence;
+mod timeline;
 pub mod units;
 
 pub use check::{Check, Verdict};
@@ -43,6 +43,6 @@ pub use op::{
 pub use policy::{CachePolicy, IoPolicy, SyncPolicy};
 pub use precision::{CellPrecision, PrecisionReport, RepeatRule, Round, Standing};
 pub use random::{Random, mix};
-pub use server_evidence::{ProbeTimes, ServerEvidence};
 pub use run::{Facts, IMPORTED, ORIGIN_FACT, RunHeader, RunOutcome, StepResult, TargetIdentity};
+pub use server_evidence::{ProbeTimes, ServerEvidence};
 pub use timeline::{Outage, Timeline};

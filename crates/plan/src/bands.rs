@@ -218,7 +218,13 @@ impl Resolver<'_> {
             disk_counter: typed.disk_counter.clone(),
             side: Some(side.clone()).filter(|side| !side.is_empty()),
         });
-        Some(BandPlan { cold, probes, ahead: ahead.0, disk_counter: typed.disk_counter.map(PathBuf::from), side })
+        Some(BandPlan {
+            cold,
+            probes,
+            ahead: ahead.0,
+            disk_counter: typed.disk_counter.map(PathBuf::from),
+            side,
+        })
     }
 }
 

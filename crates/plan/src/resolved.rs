@@ -7,7 +7,9 @@ use std::time::Duration;
 use sharebench_model::units::BitRate;
 use sharebench_model::{Coordinates, IoPolicy};
 
-use crate::{Access, BandPlan, Cell, Pace, Plan, PlannedTarget, RecordWork, Repeat, Search, Test, Verify, Workload};
+use crate::{
+    Access, BandPlan, Cell, Pace, Plan, PlannedTarget, RecordWork, Repeat, Search, Test, Verify, Workload,
+};
 
 /// Motors that perform transactions at a pace.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,7 +4,9 @@ use rusqlite::types::FromSql;
 use rusqlite::{Row, Statement};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use sharebench_model::{CpuTime, Histogram, IoBytes, Measure, ResponseWorth, ServerEvidence, StepResult, WireCount};
+use sharebench_model::{
+    CpuTime, Histogram, IoBytes, Measure, ResponseWorth, ServerEvidence, StepResult, WireCount,
+};
 
 use crate::error::Problem;
 use crate::load_row;

@@ -121,8 +121,8 @@ pub fn attribute(probes: &Probes<'_>) -> Result<Attribution, Refused> {
     let binomial = |p: f64, n: usize| p * (1.0 - p) / n as f64;
     let error = |p: f64, n: usize| {
         let w = share(p);
-        let anchors = (1.0 - w).powi(2) * binomial(a, probes.hot.len())
-            + w.powi(2) * binomial(b, probes.cold.len());
+        let anchors =
+            (1.0 - w).powi(2) * binomial(a, probes.hot.len()) + w.powi(2) * binomial(b, probes.cold.len());
         (binomial(p, n) + anchors).sqrt() / separation
     };
     let known_hot = (!probes.known_hot.is_empty()).then(|| above(probes.known_hot));

@@ -11,18 +11,15 @@ const EXACT_UP_TO: usize = 2_500;
 /// The median of all differences `after - before`, with its interval at `level` where both samples are large enough
 /// for one (four and four for 95 %). `n` counts all values. None where a sample is empty or holds what is not finite.
 pub fn shift(before: &[f64], after: &[f64], level: f64) -> Option<Estimate> {
-    let mut differences: Vec<f64> =
-        before.iter().flat_map(|b| after.iter().map(move |a| a - b)).collect();
+    let mut differences: Vec<f64> = before.iter().flat_map(|b| after.iter().map(move |a| a - b)).collect();
     if differences.iter().any(|d| !d.is_finite()) {
         return None;
     }
     differences.sort_unstable_by(f64::total_cmp);
     let value = median(&differences)?;
     let rank = interval_rank(before.len(), after.len(), (1.0 - level) / 2.0);
-    let interval = rank.map(|rank| Interval {
-        low: differences[rank - 1],
-        high: differences[differences.len() - rank],
-    });
+    let interval =
+        rank.map(|rank| Interval { low: differences[rank - 1], high: differences[differences.len() - rank] });
     Some(Estimate { value, interval, n: before.len() + after.len() })
 }
 

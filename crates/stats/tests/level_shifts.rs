@@ -20,7 +20,8 @@ fn nights(series: usize, runs: usize, seed: u64) -> Vec<Vec<f64>> {
 fn equal_nights_show_a_change_in_one_of_twenty_histories() {
     let long = std::env::var_os("SHAREBENCH_LONG").is_some();
     let histories = if long { 1000 } else { 200 };
-    let wrong = (0..histories).filter(|seed| !level_shifts(&nights(4, 20, *seed), 0.05, 1).is_empty()).count();
+    let wrong =
+        (0..histories).filter(|seed| !level_shifts(&nights(4, 20, *seed), 0.05, 1).is_empty()).count();
     let share = wrong as f64 / histories as f64;
     println!("A/A {histories} histories of 20 nights, 4 tests: a false change in {:.1} %", share * 100.0);
     assert!(share <= if long { 0.07 } else { 0.09 }, "{share}");
@@ -64,9 +65,13 @@ fn two_changes_and_one_of_the_last_nights_are_found() {
         }
         let mut late = nights(3, 20, 9000 + seed);
         late[0][17..].iter_mut().for_each(|value| *value -= 0.12);
-        hits[2] += usize::from(level_shifts(&late, 0.05, seed).iter().any(|shift| shift.at.abs_diff(17) <= 1));
+        hits[2] +=
+            usize::from(level_shifts(&late, 0.05, seed).iter().any(|shift| shift.at.abs_diff(17) <= 1));
     }
-    println!("+10 % and -15 % in 30 nights: found {} and {} of 50; -12 % in the last 3 of 20: {}", hits[0], hits[1], hits[2]);
+    println!(
+        "+10 % and -15 % in 30 nights: found {} and {} of 50; -12 % in the last 3 of 20: {}",
+        hits[0], hits[1], hits[2]
+    );
     assert!(hits.iter().all(|hit| *hit >= 45), "{hits:?}");
 }
 

@@ -143,7 +143,8 @@ fn k16_a_server_that_lies_about_unbuffered_reads_is_caught() {
     let case = Case { test: "read", size: 0.5, device_us: 400, load_us: 0 };
     for lies in [false, true] {
         let clock = Clock::virtual_at(0);
-        let target = SimulatedTarget::new(MemoryTarget::new(), &clock, case.device_with(1, 8 * CACHE as usize, lies));
+        let target =
+            SimulatedTarget::new(MemoryTarget::new(), &clock, case.device_with(1, 8 * CACHE as usize, lies));
         let steps = steps(&case.plan(1, "unbuffered"), target, &clock);
         let found = judged(&steps[0].measure.server.probes);
         if lies {
