@@ -3,9 +3,9 @@
 mod client;
 mod engine;
 mod lab;
+mod live;
 mod load;
 mod load_server;
-mod live;
 mod local;
 mod machine;
 mod matrix;

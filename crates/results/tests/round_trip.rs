@@ -8,7 +8,7 @@ use sample::{Scratch, header, histogram};
 use sharebench_model::{
     Check, Coordinates, CpuTime, ErrorClass, Evidence, Fairness, Histogram, IoBytes, LoadDetail, Measure,
     MotorShare, ObjectiveReport, Part, PolicyCount, ProbeTimes, RateBase, Residency, ResponseWorth,
-    ServerEvidence, StepResult, Value, Verdict, WireCount,
+    ServerEvidence, ServerLoad, SplitBlocks, StepResult, Timeline, Value, Verdict, WireCount,
 };
 use sharebench_results::Store;
 
@@ -118,7 +118,17 @@ fn load(numbers: [u64; 10]) -> LoadDetail {
     let mut fairness = Fairness::default();
     fairness.add(numbers[6] % 1_000_000);
     let objective = ObjectiveReport { wanted: "p95<1s".into(), kept: true, detail: "p95 2 ms".into() };
+    let mut timeline = Timeline::over(1_000_000_000);
+    timeline.moved(numbers[0] % 1_000_000_000, numbers[1] % 1_000_000);
+    timeline.failed(numbers[2] % 1_000_000_000);
+    let mut split = SplitBlocks::default();
+    split.add(100_000, 2);
+    let source = "node_cpu_seconds_total".to_owned();
     LoadDetail {
+        window_unix_ms: numbers[3],
+        timeline,
+        split,
+        server: Some(ServerLoad { cpu: 0.25, cores: numbers[4].is_multiple_of(2).then_some(4), source }),
         transactions: vec![part.clone()],
         operations: vec![part],
         fairness,
