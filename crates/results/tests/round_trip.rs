@@ -136,7 +136,6 @@ fn load(numbers: [u64; 10]) -> LoadDetail {
         without_session_ns: numbers[8],
         think_ns: numbers[9],
         objective: Some(objective),
-        ..LoadDetail::default()
     }
 }
 
