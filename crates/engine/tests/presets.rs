@@ -224,7 +224,13 @@ fn films_that_fit_the_link_miss_no_deadline_and_those_that_do_not_are_counted() 
     let [few, many] = [&steps[0], &steps[1]].map(|step| (step.measure.load.missed(), told(step)));
     assert_eq!(few, (0, None), "{:?}", steps[0].checks);
     assert!(many.0 > 200 && many.1.is_some_and(|check| check.verdict == Verdict::Suspicious), "{}", many.0);
-    assert_eq!((steps[0].measure.transactions, steps[1].measure.bytes.read / 10_000_000), (150, 30));
+    assert_eq!(steps[0].measure.transactions, 150);
+    // Blocks that cross the edges of the window count where they end.
+    assert!(
+        (298_000_000..=302_000_000).contains(&steps[1].measure.bytes.read),
+        "{}",
+        steps[1].measure.bytes.read
+    );
 }
 
 fn kept_plan(seed: &str) -> Plan {
