@@ -1,6 +1,5 @@
 //! Fuzz target: see `crates/server/tests/corpus/nfs.rs`.
 #![no_main]
-#![expect(clippy::unwrap_used, reason = "what a fuzz target stands on fails loudly")]
 
 #[path = "../../crates/server/tests/corpus/nfs.rs"]
 mod nfs;

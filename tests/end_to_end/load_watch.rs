@@ -60,7 +60,7 @@ fn a_run_leaves_the_data_set_alone_that_another_one_is_making() {
     assert_eq!(left_in(served.directory()), Vec::<String>::new());
 }
 
-/// Answers like a node_exporter whose two processors are busy for three quarters of the time.
+/// Answers like a `node_exporter` whose two processors are busy for three quarters of the time.
 fn exporter() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();

@@ -234,6 +234,8 @@ impl Scene {
             // Which of the two depends on what the run does at that moment.
             let class = class.map(|class| match *class {
                 "not found" | "stale handle" => "not found, or stale handle",
+                // Where a removal failed that SMB does with the close, the next file of that name exists.
+                "refused" | "exists" if self.stage == Stage::NobodyServes => "refused, or exists",
                 other => other,
             });
             return format!("target lost: {}", class.unwrap_or(lost));

@@ -131,7 +131,7 @@ fn soak(minutes: u64, program: &str, directory: &Path, out: &mut impl Write) -> 
         format!("nfs://{nfs}/share?mountport={}", ports[1]),
         format!("ncp://soak@{ncp}/SHARE"),
         format!("ncp://soak@{ncp}/SHARE?transport=udp&burst=on"),
-        format!("ncp://soak@{ipx}/SHARE?transport=ipx"),
+        format!("ncp://soak@{ipx}/SHARE?transport=ipx&split=on"),
     ];
     let measure = format!("{}s", minutes * 60);
     for (number, ((name, preset), url)) in LOADS.iter().zip(&urls).enumerate() {
@@ -145,7 +145,13 @@ fn soak(minutes: u64, program: &str, directory: &Path, out: &mut impl Write) -> 
     let end = Instant::now() + Duration::from_secs(minutes * 60);
     while Instant::now() < end {
         sleep(EVERY);
-        watched.iter_mut().for_each(Watched::read);
+        for process in &mut watched {
+            process.read();
+            // Loads measure a little longer than this loop lasts.
+            if process.child.try_wait()?.is_some_and(|status| !status.success()) {
+                return Err(io::Error::other(format!("{} ended", process.name)));
+            }
+        }
     }
     for load in watched.iter_mut().skip(1) {
         if !load.child.wait()?.success() {

@@ -87,16 +87,15 @@ impl SharedSet {
         let session = files.session.as_mut();
         let (directory, said) = if keep {
             let kept = kept_directory(workload);
-            match keep_set(session, workload, &kept, site, context).await? {
-                Some(said) => (kept, Some(said)),
-                None => {
-                    make(session, &own, context).await?;
-                    build(site, session, workload, &own, None, context).await?;
-                    let said = format!(
-                        "another run is making {kept}: this one uses a data set of its own, which it removes"
-                    );
-                    (own, Some(said))
-                }
+            if let Some(said) = keep_set(session, workload, &kept, site, context).await? {
+                (kept, Some(said))
+            } else {
+                make(session, &own, context).await?;
+                build(site, session, workload, &own, None, context).await?;
+                let said = format!(
+                    "another run is making {kept}: this one uses a data set of its own, which it removes"
+                );
+                (own, Some(said))
             }
         } else {
             make(session, &own, context).await?;

@@ -90,6 +90,7 @@ impl Crew<'_> {
 }
 
 /// One simulated user.
+#[expect(clippy::struct_excessive_bools, reason = "what it has been seen to do, each for itself")]
 pub(crate) struct Motor<'a> {
     pub(crate) crew: &'a Crew<'a>,
     pub(crate) number: u32,
