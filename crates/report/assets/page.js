@@ -169,8 +169,17 @@
   all.forEach(prepare);
   document.querySelectorAll('form.filter').forEach(filter);
   document.querySelectorAll('a.region[data-comparison]').forEach((link) => link.addEventListener('click', (event) => { event.preventDefault(); showRegion(link); }));
+  // One chart per task, so that the page answers between them.
+  const waiting = [];
+  let pending = false;
+  function drawNext() {
+    draw(waiting.shift());
+    pending = waiting.length > 0;
+    if (pending) setTimeout(drawNext);
+  }
   const seen = new IntersectionObserver((entries) => {
-    for (const entry of entries) if (entry.isIntersecting) { seen.unobserve(entry.target); draw(entry.target); }
+    for (const entry of entries) if (entry.isIntersecting) { seen.unobserve(entry.target); waiting.push(entry.target); }
+    if (!pending && waiting.length) { pending = true; setTimeout(drawNext); }
   }, { rootMargin: '400px' });
   all.forEach((figure) => seen.observe(figure));
   const redraw = () => all.filter((f) => figures.get(f).chart).forEach(draw);
