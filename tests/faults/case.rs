@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sharebench_tests::{Need, need};
 
+use crate::memory_group::MemoryGroup;
 use crate::peer::Kind;
-use crate::scene::{MemoryGroup, Scene, Stage};
+use crate::scene::{Scene, Stage};
 
 /// A fault and what it strikes.
 pub struct Case {

@@ -9,6 +9,7 @@
 
 mod case;
 mod client;
+mod memory_group;
 mod network;
 mod peer;
 mod protocol;

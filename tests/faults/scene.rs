@@ -10,6 +10,7 @@ use sharebench_tests::program::poll;
 use sharebench_tests::{Cut, Failing, FaultProxy, Need, Program, Sharebench};
 
 use crate::case::{After, Case, Outcome};
+use crate::memory_group::MemoryGroup;
 use crate::peer::{Kind, Peer};
 use crate::stored::Stored;
 
@@ -362,35 +363,6 @@ fn plan(case: &Case, url: &str) -> String {
         _ => format!(
             "{head}[sweep]\nfile_sizes = ['64KiB', '256KiB']\nrecord_sizes = ['4KiB', '32KiB']\ntests = ['write', 'rewrite', 'read', 'random-read']\n"
         ),
-    }
-}
-
-/// Where groups of processes get their memory (cgroups(7), version 1).
-const MEMORY_GROUPS: &str = "/sys/fs/cgroup/memory";
-
-/// A group of processes that may use little memory; whoever uses more is killed.
-pub struct MemoryGroup(std::path::PathBuf);
-
-impl MemoryGroup {
-    /// A group without members, where this machine lets us have one.
-    pub fn make() -> std::io::Result<Self> {
-        let path = Path::new(MEMORY_GROUPS).join(format!("sharebench-test-{}", std::process::id()));
-        fs::create_dir(&path)?;
-        let group = Self(path);
-        fs::write(group.0.join("memory.limit_in_bytes"), (96 << 20).to_string())?;
-        Ok(group)
-    }
-
-    /// Joins the group and goes on with the program.
-    fn script(&self) -> String {
-        format!("echo $$ > {}/cgroup.procs && exec \"$@\"", self.0.display())
-    }
-}
-
-impl Drop for MemoryGroup {
-    fn drop(&mut self) {
-        // Its processes end a moment after they were killed.
-        poll(Duration::from_secs(5), || fs::remove_dir(&self.0).is_ok());
     }
 }
 

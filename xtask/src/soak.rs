@@ -200,8 +200,10 @@ fn outcome(program: &str, directory: &Path, number: usize) -> io::Result<[String
     let steps = json.split_once("\"steps\":[").map_or("", |(_, steps)| steps);
     let behind = |name: &str| steps.split_once(&format!("\"{name}\":")).map(|(_, rest)| rest);
     let number = |name: &str| {
-        let digits = behind(name).unwrap_or_default().chars().take_while(char::is_ascii_digit);
-        digits.collect::<String>()
+        // Objects of that name hold no number behind it.
+        let field = format!("\"{name}\":");
+        let digits = |rest: &str| rest.chars().take_while(char::is_ascii_digit).collect::<String>();
+        steps.split(&field).skip(1).map(digits).find(|digits| !digits.is_empty()).unwrap_or_default()
     };
     let failures = behind("errors").and_then(|rest| rest.strip_prefix('{')?.split_once('}'));
     let failures = failures.map_or("unknown", |(inside, _)| if inside.is_empty() { "none" } else { inside });
