@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
+use sharebench_cluster::Ranks;
 use sharebench_model::units::ByteSize;
-use sharebench_model::{OpError, Random, RateBase, RunEvent, RunOutcome, StepResult};
-use sharebench_plan::{ResolvedPlan, StepPlan, Work};
+use sharebench_model::{Measure, OpError, Random, RateBase, RunEvent, RunOutcome, StepResult};
+use sharebench_plan::{Pace, ResolvedPlan, StepPlan, Work};
 use sharebench_target::{ConnectError, SessionSpec, Target};
 
 use crate::between;
@@ -17,6 +18,7 @@ use crate::files::{TargetFiles, directory_on, remove_tree};
 use crate::layout::SharedSet;
 use crate::machine::Machine;
 use crate::pass::{PassContext, PassEnd};
+use crate::ranked::agreed;
 use crate::record_motor::RecordCrew;
 use crate::record_step;
 use crate::rounds::UnderWay;
@@ -63,6 +65,9 @@ pub enum StartError {
         /// What is too much, and what would do.
         problem: String,
     },
+    /// Other ranks cannot go on; each is named.
+    #[error("{0}")]
+    Ranks(String),
     /// The engine's own machinery failed.
     #[error("cannot start the engine: {0}")]
     Runtime(String),
@@ -86,6 +91,8 @@ pub struct Run<'a> {
     pub clock: &'a Clock,
     /// Where events go; a receiver that is gone stops nothing.
     pub events: &'a Sender<RunEvent>,
+    /// The other processes that measure the same plan at the same time; none for one that is alone.
+    pub ranks: Option<&'a Ranks>,
 }
 
 /// How a run went, beside its events.
@@ -118,22 +125,40 @@ impl Run<'_> {
         let deadline = Deadline::new(clock, self.plan.timeout);
         let mut context = PassContext { clock, stop: self.stop, verify, deadline };
         let mut hosts = Vec::new();
-        if let Err(error) = self.prepare(&mut hosts, &mut context).await {
+        let prepared = self.prepare(&mut hosts, &mut context).await;
+        if let Err(error) = self.prepared_together(prepared) {
             for host in hosts {
                 // The first error is the one to tell.
-                let _ = host.files.clean(&mut context).await;
+                let _ = if self.leads() {
+                    host.files.clean(&mut context).await
+                } else {
+                    host.files.leave(&mut context).await
+                };
             }
             return Err(error);
         }
         // In virtual time there is no machine that could disturb it.
         let mut machine = (!clock.is_virtual()).then(|| Machine::start(clock, self.plan, self.targets));
         let under_way = UnderWay { hosts: &mut hosts, machine: &mut machine, context: &mut context };
-        let outcome = self.schedule(under_way).await;
+        let outcome = match self.ranks {
+            Some(ranks) if !ranks.is_leader() => self.follow(ranks, under_way).await,
+            _ => self.schedule(under_way).await,
+        };
         drop(machine);
+        self.finish_together(&outcome);
         // Cleaning up must not be cut short by the request to stop.
         let go_on = StopSignal::default();
         context.stop = &go_on;
         let mut left_behind = Vec::new();
+        if !self.leads() {
+            for host in hosts {
+                // What it leaves open ends with its session; the leader tells what could not be removed.
+                let _ = host.files.leave(&mut context).await;
+            }
+            self.wait_for_all();
+            return Ok(RunEnd { outcome, left_behind });
+        }
+        self.wait_for_all();
         for (index, host) in hosts.into_iter().enumerate() {
             let (mut facts, target) = (host.files.facts.clone(), index as u32);
             if let Err(error) = self.clean(index, host, &mut context).await {
@@ -157,6 +182,12 @@ impl Run<'_> {
             let name = &self.plan.targets[index].name;
             let session = target.connect(&self.spec()).await?;
             let directory = directory_on(self.directory, index);
+            if let Some(ranks) = self.ranks.filter(|ranks| !ranks.is_leader()) {
+                let ids = ((ranks.rank() & 0x7FF) << 20) + 1;
+                let files = TargetFiles::join(session, directory, self.unit(), ids);
+                hosts.push(Host { files, set: SharedSet::default(), shelf: Shelf::default() });
+                continue;
+            }
             let files = TargetFiles::prepare(session, directory, self.unit(), self.resumed, context).await;
             let files = files.map_err(|error| StartError::Prepare {
                 target: name.clone(),
@@ -184,20 +215,25 @@ impl Run<'_> {
         context: &mut PassContext<'_>,
     ) -> Result<(), PassEnd> {
         let Some(command) = &self.plan.between else { return Ok(()) };
-        let host = &mut hosts[step.target as usize];
-        match &step.work {
+        let (host, ranks) = (&mut hosts[step.target as usize], self.ranks);
+        let made = match &step.work {
             Work::Records(work) if work.motors.is_some() => {
-                throughput_step::prepare(work, &mut host.files, context).await?;
+                throughput_step::prepare(work, ranks, &mut host.files, context).await
             }
-            Work::Records(work) => record_step::prepare(work, &mut host.files, context).await?,
-            Work::Transactions(work) => {
-                self.lay_out(work, host, context).await?;
-            }
-        }
-        for host in hosts.iter_mut() {
-            host.files.release(context).await?;
-        }
-        between::run(command, self.stop)?;
+            Work::Records(work) => record_step::prepare(work, &mut host.files, context).await,
+            Work::Transactions(work) => self.lay_out(work, host, context).await,
+        };
+        let released = match made {
+            Ok(()) => release_all(hosts, context).await,
+            Err(end) => Err(end),
+        };
+        // No rank's command may meet another rank's session.
+        agreed(ranks, released)?;
+        agreed(ranks, between::run(command, self.stop))?;
+        agreed(ranks, self.connect_again(hosts).await)
+    }
+
+    async fn connect_again(&self, hosts: &mut [Host]) -> Result<(), PassEnd> {
         for (host, target) in hosts.iter_mut().zip(self.targets) {
             let session = target.connect(&self.spec()).await;
             let lost = |error: ConnectError| OpError::new(error.class, "connect", error.to_string());
@@ -220,49 +256,36 @@ impl Run<'_> {
         pieces.reduce(greatest_common_divisor).unwrap_or(512)
     }
 
-    /// Measures one step.
+    /// Measures one step; of several processes, the leader gets the result of all.
     pub(crate) async fn step(
         &self,
         step: &StepPlan,
         host: &mut Host,
         machine: Option<&Machine>,
         context: &mut PassContext<'_>,
-    ) -> Result<StepResult, PassEnd> {
+    ) -> Result<Option<StepResult>, PassEnd> {
         let started_unix_ms = self.clock.unix_ms();
         let target = &self.targets[step.target as usize];
-        let mut tally = Tally::default();
-        let (motors, rate_base) = match &step.work {
-            Work::Records(work) if work.motors.is_some() => {
-                let (clock, stop, target) = (context.clock, self.stop, target.as_ref());
-                let (verify, timeout) = (self.plan.verify, self.plan.timeout);
-                let seed = self.plan.seed ^ u64::from(step.index);
-                let crew = RecordCrew { target, work, clock, stop, verify, timeout, seed };
-                let motors = work.motors.unwrap_or(1);
-                tally = throughput_step::measure(&crew, motors, &mut host.files, context).await?;
-                (motors, RateBase::Window)
-            }
-            Work::Records(work) => {
-                let mut random = Random::new(self.plan.seed, 0x10_0000 + u64::from(step.index));
-                record_step::measure(work, &mut host.files, &mut random, context, &mut tally).await?;
-                (1, RateBase::Busy)
-            }
-            Work::Transactions(work) => {
-                let motors;
-                (tally, motors) = self.load(work, step, host, context).await?;
-                (motors, RateBase::Window)
+        let measured = self.measure(step, host, context).await;
+        let blocking = target.capabilities().blocking;
+        let (mut tally, mut ranked) = match self.ranks {
+            None => (measured?, None),
+            Some(ranks) => {
+                let Some(all) = self.reduce(ranks, step, measured, machine)? else { return Ok(None) };
+                (all.tally, Some((all.shares, all.checks)))
             }
         };
         for error in std::mem::take(&mut tally.told) {
             self.tell(RunEvent::Failure { index: step.index, class: error.class, detail: error.to_string() });
         }
-        let (blocking, wire_counted) = (target.capabilities().blocking, target.capabilities().wire_counted);
-        let machinery = machine.map(|machine| machine.during(step, blocking, &tally));
+        let machinery =
+            machine.filter(|_| ranked.is_none()).map(|machine| machine.during(step, blocking, &tally));
         let (work, verify, occupancy) = (&step.work, self.plan.verify, tally.occupancy);
         let unfinished = std::mem::take(&mut tally.unfinished);
         let seconds = std::mem::take(&mut tally.seconds);
-        let mut measure = tally.into_measure(motors, rate_base, wire_counted);
+        let mut measure = self.measure_of(step, tally);
         // A session with a cache of its own is to the checks what a mount is.
-        let wire_counted = wire_counted && !target.caches();
+        let wire_counted = target.capabilities().wire_counted && !target.caches();
         let mut checks = checks(&measure, &Evidence { work, verify, wire_counted, occupancy, machinery });
         if let Work::Transactions(work) = work {
             checks.extend(seconds.check(work));
@@ -271,7 +294,11 @@ impl Run<'_> {
         if let Work::Transactions(work) = work {
             measure.load.objective = self.objective(work, &measure);
         }
-        Ok(StepResult {
+        if let Some((shares, machines)) = ranked.take() {
+            checks.extend(crate::ranked::checks(&shares, measure.window_ns, &machines));
+            measure.ranks = shares;
+        }
+        Ok(Some(StepResult {
             index: step.index,
             target: step.target,
             repetition: step.repetition,
@@ -279,7 +306,50 @@ impl Run<'_> {
             started_unix_ms,
             measure,
             checks,
-        })
+        }))
+    }
+
+    /// What the motors of this process did in a step.
+    async fn measure(
+        &self,
+        step: &StepPlan,
+        host: &mut Host,
+        context: &mut PassContext<'_>,
+    ) -> Result<Tally, PassEnd> {
+        match &step.work {
+            Work::Records(work) if work.motors.is_some() => {
+                let target = self.targets[step.target as usize].as_ref();
+                let (clock, stop, ranks) = (context.clock, self.stop, self.ranks);
+                let (verify, timeout) = (self.plan.verify, self.plan.timeout);
+                let seed = self.plan.seed ^ u64::from(step.index);
+                let crew = RecordCrew { target, work, clock, stop, verify, timeout, seed, ranks };
+                throughput_step::measure(&crew, work.motors.unwrap_or(1), &mut host.files, context).await
+            }
+            Work::Records(work) => {
+                let mut random = Random::new(self.plan.seed, 0x10_0000 + u64::from(step.index));
+                let mut tally = Tally::default();
+                record_step::measure(work, &mut host.files, &mut random, context, &mut tally).await?;
+                Ok(tally)
+            }
+            Work::Transactions(work) => self.load(work, step, host, context).await,
+        }
+    }
+
+    /// The measure of what was counted by all motors of a step, or by those of one rank.
+    pub(crate) fn measure_of(&self, step: &StepPlan, tally: Tally) -> Measure {
+        let (motors, rate_base) = match &step.work {
+            Work::Records(work) => (
+                work.motors.unwrap_or(1),
+                if work.motors.is_some() { RateBase::Window } else { RateBase::Busy },
+            ),
+            Work::Transactions(work) => match work.pace {
+                Pace::Closed(_) => (work.motors, RateBase::Window),
+                // The motors of an open load are a pool: those that were never needed are not missing.
+                Pace::Open { .. } => (tally.motors_engaged, RateBase::Window),
+            },
+        };
+        let wire_counted = self.targets[step.target as usize].capabilities().wire_counted;
+        tally.into_measure(motors, rate_base, wire_counted)
     }
 
     /// Removes our directory; with a session of its own when the first one was lost.
@@ -304,6 +374,13 @@ pub(crate) struct Host {
     pub(crate) files: TargetFiles,
     pub(crate) set: SharedSet,
     pub(crate) shelf: Shelf,
+}
+
+async fn release_all(hosts: &mut [Host], context: &mut PassContext<'_>) -> Result<(), PassEnd> {
+    for host in hosts {
+        host.files.release(context).await?;
+    }
+    Ok(())
 }
 
 fn greatest_common_divisor(a: u64, b: u64) -> u64 {

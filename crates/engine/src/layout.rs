@@ -42,7 +42,7 @@ pub(crate) struct SharedSet {
 }
 
 /// The directory of a set that stays: the same plan finds it again, another one does not.
-fn kept_directory(workload: &Workload) -> String {
+pub(crate) fn kept_directory(workload: &Workload) -> String {
     let mut hash = mix(FORMAT);
     let mut add = |number: u64| hash = mix(hash ^ number);
     for (index, file) in shared(workload) {
@@ -55,7 +55,7 @@ fn kept_directory(workload: &Workload) -> String {
 }
 
 /// Files that are read by all, and must be there.
-fn shared(workload: &Workload) -> impl Iterator<Item = (usize, &DataFile)> {
+pub(crate) fn shared(workload: &Workload) -> impl Iterator<Item = (usize, &DataFile)> {
     let files = workload.set.files.iter().enumerate();
     files.filter(|(index, file)| file.owner == Owner::Shared && workload.needs(*index))
 }
@@ -103,12 +103,35 @@ async fn lay_out(
     directory: &str,
     context: &mut PassContext<'_>,
 ) -> Result<(), OpError> {
+    make_directories(session, workload, directory, context).await?;
+    write_files(session, workload, directory, (0, 1), context).await?;
+    complete(session, directory, context).await
+}
+
+/// Makes the set's directories.
+pub(crate) async fn make_directories(
+    session: &mut dyn Session,
+    workload: &Workload,
+    directory: &str,
+    context: &mut PassContext<'_>,
+) -> Result<(), OpError> {
     context.deadline.call(session, MetaOp::MakeDir { path: directory.to_owned() }).await?;
     let wanted: std::collections::BTreeSet<usize> = shared(workload).map(|(index, _)| index).collect();
     for below in workload.set.directories(|index| wanted.contains(&index)) {
         context.deadline.call(session, MetaOp::MakeDir { path: format!("{directory}/{below}") }).await?;
     }
-    for (index, file) in shared(workload) {
+    Ok(())
+}
+
+/// Writes the set's files: each `of`-th one, from `part` on.
+pub(crate) async fn write_files(
+    session: &mut dyn Session,
+    workload: &Workload,
+    directory: &str,
+    (part, of): (usize, usize),
+    context: &mut PassContext<'_>,
+) -> Result<(), OpError> {
+    for (index, file) in shared(workload).skip(part).step_by(of.max(1)) {
         if context.stop.is_stopped() {
             return Err(OpError::new(ErrorClass::Disconnected, "layout", "stopped"));
         }
@@ -121,6 +144,15 @@ async fn lay_out(
         )
         .await?;
     }
+    Ok(())
+}
+
+/// Notes that every file of the set was written.
+pub(crate) async fn complete(
+    session: &mut dyn Session,
+    directory: &str,
+    context: &mut PassContext<'_>,
+) -> Result<(), OpError> {
     let complete = format!("{directory}/{COMPLETE}");
     let open = MetaOp::open(complete, OpenHow::CreateNew);
     if let MetaYield::Opened { file, .. } = context.deadline.call(session, open).await? {
@@ -157,7 +189,7 @@ async fn write_file(
 }
 
 /// True when every file of a kept set is there with its size, and its first and last bytes are the right ones.
-async fn is_unchanged(
+pub(crate) async fn is_unchanged(
     session: &mut dyn Session,
     workload: &Workload,
     directory: &str,

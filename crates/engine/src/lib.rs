@@ -36,6 +36,7 @@ mod operation;
 mod order;
 mod pass;
 mod policy;
+mod ranked;
 mod record_motor;
 mod record_pass;
 mod record_step;

@@ -1,10 +1,11 @@
 //! What the operating system counted on the wire while a mount was measured.
 
+use serde::{Deserialize, Serialize};
 use sharebench_model::WireCount;
 use sharebench_target::Session;
 
 /// Sum over the measured windows of a step.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub(crate) struct MountWire {
     sum: Option<WireCount>,
     /// A window could not be counted: the counter went back (a new mount) or away.

@@ -28,6 +28,7 @@ fn run(plan: &Plan, memory: &MemoryTarget) -> (Vec<StepResult>, Vec<RunEvent>) {
         stop: &StopSignal::default(),
         clock: &clock,
         events: &sender,
+        ranks: None,
     };
     let end = run.execute().unwrap();
     assert_eq!((end.outcome, end.left_behind), (RunOutcome::Complete, Vec::new()));

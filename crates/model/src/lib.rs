@@ -22,6 +22,7 @@ mod op;
 mod policy;
 mod precision;
 mod random;
+mod rank_share;
 mod run;
 pub mod units;
 
@@ -41,4 +42,5 @@ pub use op::{
 pub use policy::{CachePolicy, IoPolicy, SyncPolicy};
 pub use precision::{CellPrecision, PrecisionReport, RepeatRule, Round, Standing};
 pub use random::{Random, mix};
+pub use rank_share::RankShare;
 pub use run::{Facts, IMPORTED, ORIGIN_FACT, RunHeader, RunOutcome, StepResult, TargetIdentity};
