@@ -61,7 +61,9 @@ pub fn show(args: &ShowArgs, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
         }
         return print_out(&run.header.plan);
     }
-    print_out(&render(&analysis(&[run]), args.format)?)
+    let ranks =
+        if args.format == Format::Text { ranks_of(std::slice::from_ref(&run)) } else { String::new() };
+    print_out(&(render(&analysis(&[run]), args.format)? + &ranks))
 }
 
 /// Writes a report.
@@ -76,6 +78,13 @@ pub fn report(args: &ReportArgs, flags: &GlobalFlags) -> Result<ExitCode, Failur
 pub fn print_runs(runs: &[StoredRun]) {
     // The exit code is the run's; a reader that went away changes nothing in the lab book.
     let _ = print_out(&sharebench_report::terminal(&analysis(runs), style()));
+    let _ = print_out(&ranks_of(runs));
+}
+
+/// What each rank did, for runs of several.
+fn ranks_of(runs: &[StoredRun]) -> String {
+    let lines = runs.iter().flat_map(|run| crate::ranks::lines(&run.steps));
+    lines.map(|line| line + "\n").collect()
 }
 
 /// Writes the HTML report of runs.

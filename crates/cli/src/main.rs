@@ -10,11 +10,13 @@ mod environment;
 mod exchange;
 mod exit;
 mod from_flags;
+mod interrupts;
 mod live;
 mod load;
 mod measure;
 mod outlook;
 mod policies;
+mod ranks;
 mod repeating;
 mod serve;
 mod survey;
@@ -40,7 +42,7 @@ fn main() -> ExitCode {
 fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let flags = &arguments.flags;
     match &arguments.command {
-        Command::Demo(demo) => demo::run(demo, flags),
+        Command::Demo(demo) => ranks::alone("demo").and_then(|()| demo::run(demo, flags)),
         Command::Sweep(sweep) => measure::plan(&from_flags::sweep(sweep)?, &sweep.measuring, flags),
         Command::Depth(depth) => measure::plan(&from_flags::depth(depth)?, &depth.measuring, flags),
         Command::Load(load) => measure::plan(&load::plan(load)?, &load.measuring, flags),
@@ -54,6 +56,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         Command::Show(show) => book::show(show, flags),
         Command::Compare(compare) => compare::compare(compare, flags),
         Command::Report(report) => book::report(report, flags),
+        Command::Ranks(cost) => ranks::cost(cost),
         Command::Doctor(doctor) => Ok(doctor::run(doctor, flags)),
         Command::Import(import) => exchange::import(import, flags),
         Command::Export(export) => exchange::export(export, flags),
