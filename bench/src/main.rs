@@ -2,6 +2,9 @@
 
 mod client;
 mod engine;
+mod lab;
+mod load;
+mod load_server;
 mod local;
 mod machine;
 mod matrix;
@@ -30,15 +33,16 @@ use table::Table;
 /// Why the table cannot be made; the words are for a person.
 pub type Failure = Box<dyn std::error::Error>;
 
-const USAGE: &str = "bench/run [local] [nfs] [smb] [ncp] [recording] [matrix] [precision] [--rounds N] [--seconds S] [--dir DIR] [--largest SIZE] [--half-width PERCENT]
+const USAGE: &str = "bench/run [local] [nfs] [smb] [ncp] [load] [recording] [matrix] [precision] [lab] [--rounds N] [--seconds S] [--dir DIR] [--largest SIZE] [--half-width PERCENT] [--measures N]
   parts      which tables; all when none is named
   --rounds   measurements per median (5)
   --seconds  length of one measurement (1)
   --dir      where local files are made (the system's temporary directory)
   --largest  largest file of IOzone's matrix (512MiB; for precision 16MiB)
-  --half-width  of the intervals, for precision (2)";
+  --half-width  of the intervals, for precision (2)
+  --measures how many the store of the lab holds (1000000)";
 
-const PARTS: [&str; 7] = ["local", "nfs", "smb", "ncp", "recording", "matrix", "precision"];
+const PARTS: [&str; 9] = ["local", "nfs", "smb", "ncp", "load", "recording", "matrix", "precision", "lab"];
 
 /// What was typed.
 struct Options {
@@ -48,6 +52,7 @@ struct Options {
     directory: PathBuf,
     largest: Option<String>,
     half_width: f64,
+    measures: u64,
 }
 
 impl Options {
@@ -60,6 +65,7 @@ impl Options {
             directory,
             largest: None,
             half_width: 0.02,
+            measures: 1_000_000,
         };
         let mut words = words.iter();
         while let Some(word) = words.next() {
@@ -69,6 +75,7 @@ impl Options {
                 "--seconds" => options.time = Duration::try_from_secs_f64(value()?.parse()?)?,
                 "--largest" => options.largest = Some(value()?.clone()),
                 "--half-width" => options.half_width = value()?.parse::<f64>()? / 100.0,
+                "--measures" => options.measures = value()?.parse()?,
                 "--dir" => options.directory = value()?.into(),
                 part if PARTS.contains(&part) => options.parts.push(part.to_owned()),
                 other => return Err(format!("unknown word '{other}'\n{USAGE}").into()),
@@ -89,6 +96,11 @@ fn main() -> Result<(), Failure> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     if words == ["client", "ncp-server"] {
         return ncp_server::serve();
+    }
+    match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        ["client", "load-server", protocol] => return load_server::serve(protocol),
+        ["client", "crowd", ..] => return load::run_crowd(&words[2..]),
+        _ => {}
     }
     if let [first, kind, rest @ ..] = words.as_slice()
         && first == "client"
@@ -123,6 +135,10 @@ fn print_tables(options: &Options, scratch: &std::path::Path) -> Result<(), Fail
         table.under("NCP");
         ncp::measure(&mut table, options.time)?;
     }
+    if options.wants("load") {
+        table.under("Users");
+        load::measure(&mut table, options.time)?;
+    }
     if options.wants("recording") {
         table.under("The engine alone");
         recording::measure(&mut table)?;
@@ -134,6 +150,10 @@ fn print_tables(options: &Options, scratch: &std::path::Path) -> Result<(), Fail
     if options.wants("precision") {
         table.under("Wall time at equal precision");
         precision::measure(&mut table, options.largest.as_deref().unwrap_or("16MiB"), options.half_width)?;
+    }
+    if options.wants("lab") {
+        table.under("The lab book");
+        lab::measure(&mut table, scratch, options.measures)?;
     }
     table.close();
     machine::tell_load("at the end, this program's own part included");
@@ -158,6 +178,10 @@ fn run_client(kind: &str, words: &[String]) -> Result<Sample, Failure> {
     let (own, shape) = words.split_at(words.len().saturating_sub(6));
     match (kind, own) {
         ("recording", _) => recording::client(words),
+        ("reads-of-load", _) => load::run_reads(words, false),
+        ("reads-of-depth", _) => load::run_reads(words, true),
+        ("surfaces", _) => lab::surfaces(),
+        ("store", _) => lab::store(words),
         ("files", [url]) => ncp::files(url, &Shape::from_words(shape)?),
         ("echo", [addr]) => ncp_server::echo(addr, &Shape::from_words(shape)?),
         ("ours", [url]) => ours::measure(url, &Shape::from_words(shape)?),

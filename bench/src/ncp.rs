@@ -31,9 +31,10 @@ pub fn measure(table: &mut Table, time: Duration) -> Result<(), Failure> {
     bursts()
 }
 
-/// The target of a `ncp://` URL, as GUEST.
+/// The target of a `ncp://` URL, as GUEST where it names no user.
 pub fn our_target(url: TargetUrl) -> Result<Box<dyn Target>, Failure> {
-    Ok(Box::new(NcpTarget::from_url(url, Secret::new(""))?))
+    let password = url.user.as_ref().map_or("", |_| sharebench_tests::Smbd::PASSWORD);
+    Ok(Box::new(NcpTarget::from_url(url, Secret::new(password))?))
 }
 
 /// Files of 1 MiB, opened, read or written whole in requests of one size, and closed.

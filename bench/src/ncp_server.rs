@@ -11,7 +11,7 @@ use sharebench_server::{
 };
 
 use crate::Failure;
-use crate::sample::{Meter, Sample, cpu};
+use crate::sample::{Meter, Sample, cpu, rss_kib};
 use crate::shape::{FILE_BYTES, Shape};
 
 /// Files of 1 MiB beside the large one.
@@ -117,12 +117,6 @@ pub fn serve() -> Result<(), Failure> {
         println!("{} {}", cpu().as_nanos(), rss_kib());
     }
     Ok(())
-}
-
-fn rss_kib() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
 }
 
 /// Takes requests and gives replies of the sizes of a read, one client after another.

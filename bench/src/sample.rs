@@ -68,8 +68,17 @@ pub fn cpu() -> Duration {
 /// Largest resident size of this process so far, KiB. getrusage would count that of the program which
 /// started it.
 pub fn peak_kib() -> u64 {
+    status_kib("VmHWM:")
+}
+
+/// Resident size of this process now, KiB.
+pub fn rss_kib() -> u64 {
+    status_kib("VmRSS:")
+}
+
+fn status_kib(name: &str) -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let line = status.lines().find_map(|line| line.strip_prefix(name));
     line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
 }
 

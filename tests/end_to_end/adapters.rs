@@ -33,7 +33,12 @@ pub const FLUSHES: u64 = 2;
 pub fn work(target: &dyn Target) -> WireCount {
     const RECORD: u32 = 3000;
     block_on(async {
-        let spec = SessionSpec { slots: 4, slot_bytes: RECORD, connect_timeout: Duration::from_secs(10) };
+        let spec = SessionSpec {
+            slots: 4,
+            slot_bytes: RECORD,
+            connect_timeout: Duration::from_secs(10),
+            parts: false,
+        };
         let mut session = target.connect(&spec).await.unwrap();
         let open = MetaOp::open("counted", OpenHow::CreateNew);
         let MetaYield::Opened { file, .. } = call(&mut *session, open).await.unwrap() else {

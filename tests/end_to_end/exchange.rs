@@ -13,7 +13,7 @@ fn data(name: &str) -> PathBuf {
 }
 
 /// Copies a stored sample into the working directory.
-fn place(sharebench: &Sharebench, name: &str, sample: &str) {
+pub fn place(sharebench: &Sharebench, name: &str, sample: &str) {
     std::fs::copy(data(sample), sharebench.home().join(name)).unwrap();
 }
 
@@ -126,7 +126,7 @@ fn a_run_of_fio_compares_with_a_fresh_one() {
 }
 
 /// The command of docs/exchange.md.
-const TABLE_OF_1993: [&str; 18] = [
+pub const TABLE_OF_1993: [&str; 18] = [
     "import",
     "doupnik1993.csv",
     "--title",

@@ -111,6 +111,39 @@ fn a_mix_with_files_of_its_own_runs_verified_on_every_embedded_server() {
     assert_eq!((left_in(served.directory()), left_in(&local)), (Vec::new(), Vec::new()));
 }
 
+#[test]
+fn the_test_of_1997_runs_as_published_on_every_embedded_server_at_once() {
+    const NAMES: [&str; 3] = ["ncp", "smb", "nfs"];
+    let sharebench = Sharebench::new().unwrap();
+    let served = sharebench.serve("served").unwrap();
+    let urls = [served.ncp_url("ncp"), served.smb_url("smb"), served.nfs_url("nfs")];
+    for name in NAMES {
+        fs::create_dir(served.directory().join(name)).unwrap();
+    }
+    // The published command with less of everything but the block, which NCP does not carry in one request.
+    let mut line = vec!["load", "--preset", "copy-all-bidirectional", "--block", "100KB", "--scale", "2.4MB"];
+    line.extend(["--think", "exp:10ms", "--steps", "1,2", "--warm-up", "100ms", "--measure", "700ms"]);
+    line.extend(urls.iter().map(String::as_str));
+    let ended = sharebench.run(&line).unwrap().expect_success();
+    assert!(
+        ended.stderr.contains("a block of 100000B sent as 2 requests of at most 60KiB"),
+        "{}",
+        ended.text()
+    );
+    assert!(ended.stdout.contains("stress point") && ended.stdout.contains("ART"), "{}", ended.text());
+    let stored = Stored::read(&sharebench, 1);
+    let (mut split, mut whole) = (0, 0);
+    for step in &stored.steps {
+        assert_eq!(step["errors"].as_object().unwrap().len(), 0, "{step}");
+        let blocks = step["load"]["split"]["blocks"].as_u64().unwrap();
+        if step["target"] == 0 { split += blocks } else { whole += blocks }
+    }
+    assert!(stored.steps.len() == 6 && split > 0 && whole == 0, "{split} and {whole}");
+    for name in NAMES {
+        assert_eq!(left_in(&served.directory().join(name)), Vec::<String>::new(), "{name}");
+    }
+}
+
 /// A server on that port over the directory `served`.
 fn serve(sharebench: &Sharebench, port: u16, log: &str) -> Program {
     let at = format!("127.0.0.1:{port}");

@@ -29,5 +29,6 @@ mod ncp_locks;
 mod peers;
 mod plans;
 mod policies;
+mod reports;
 mod stored;
 mod sweep;

@@ -12,6 +12,8 @@ pub enum Need {
     File(&'static str),
     /// A module of Python.
     PythonModule(&'static str),
+    /// A module of Node.
+    NodeModule(&'static str),
     /// The rights of root.
     Root,
     /// A network of the test's own, with two interfaces and a cable.
@@ -31,6 +33,9 @@ impl Need {
             }
             Self::PythonModule(name) => {
                 (!crate::python::has_module(name)).then(|| format!("Python's {name} is not installed"))
+            }
+            Self::NodeModule(name) => {
+                (!crate::reader::has_module(name)).then(|| format!("Node's {name} is not installed"))
             }
             Self::NetworkNamespace => crate::network::unmet(),
             Self::Root => (!rustix::process::geteuid().is_root()).then(|| "it needs root".into()),

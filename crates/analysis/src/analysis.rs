@@ -11,6 +11,7 @@ use crate::bands::bands_of;
 use crate::clocks::Clock;
 use crate::comparison::comparisons;
 use crate::load::{capacities, stress_points};
+use crate::load_lines::{load_lines, response_limits};
 use crate::outcome::{outcome, rate};
 use crate::pairing::{Pairs, Side, pair, usable};
 use crate::parallel::in_parallel;
@@ -21,9 +22,11 @@ use crate::self_checks::{summaries, thinned};
 use crate::settings::changes;
 use crate::summary::summary;
 use crate::system::systems;
+use crate::timeline::{Timeline, timelines};
+use crate::weigh::weigh;
 use crate::{
     Buffering, CheckSummary, Comparison, Options, Outcome, Overall, Row, RunData, Section, Sentence, System,
-    TrustLine, View,
+    TrustLine, View, Weighed,
 };
 use crate::{contradictions, findings, trust};
 
@@ -95,6 +98,9 @@ pub struct Analysis {
     pub systems: Vec<System>,
     /// Which were compared, and how they stand.
     pub comparisons: Vec<Comparison>,
+    /// The same comparisons weighed by what the user does; empty where nobody asked.
+    #[serde(default)]
+    pub weighed: Vec<Weighed>,
     /// Tests and workloads with their numbers.
     pub sections: Vec<Section>,
     /// What was found, per section.
@@ -111,6 +117,9 @@ pub struct Analysis {
     /// The same in groups, with the reasons.
     #[serde(default)]
     pub unmatched: Vec<Unmatched>,
+    /// Each system along the clock.
+    #[serde(default)]
+    pub timelines: Vec<Timeline>,
     /// How each run was made.
     pub methods: Vec<Method>,
     /// Level of every interval, such as 0.95.
@@ -136,6 +145,7 @@ pub fn analyse(runs: &[RunData], options: &Options) -> Analysis {
         trust: Vec::new(),
         self_checks: summaries(runs.iter().flat_map(|run| &run.steps)),
         comparisons: comparisons(&systems, &identities),
+        weighed: Vec::new(),
         sections: Vec::new(),
         findings: Vec::new(),
         not_resolved: Vec::new(),
@@ -143,6 +153,7 @@ pub fn analyse(runs: &[RunData], options: &Options) -> Analysis {
         left_out: Vec::new(),
         unmatched: Vec::new(),
         unaligned: Vec::new(),
+        timelines: Vec::new(),
         methods: runs.iter().map(method).collect(),
         level: options.level,
         tolerance: options.tolerance,
@@ -158,10 +169,14 @@ pub fn analyse(runs: &[RunData], options: &Options) -> Analysis {
         pairs.push(section_pairs);
     }
     compare(&mut analysis, &pairs, options);
+    if let Some(weights) = &options.weights {
+        analysis.weighed = weigh(&analysis, &pairs, weights, options);
+    }
     if analysis.systems.len() > 1 {
         analysis.unmatched = unmatched(&analysis);
     }
     analysis.contradictions = contradictions::find(&analysis, runs, &clocks, options);
+    analysis.timelines = timelines(&analysis, runs);
     analysis.trust = trust::lines(&analysis, runs, &clocks);
     findings::write(&mut analysis, runs, &clocks);
     analysis
@@ -206,7 +221,7 @@ fn table<'a>(runs: &'a [RunData], systems: &[System]) -> Table<'a> {
 }
 
 /// The pairs behind each comparison's rows, for the summaries.
-type SectionPairs = Vec<Vec<Option<Pairs>>>;
+pub(crate) type SectionPairs = Vec<Vec<Option<Pairs>>>;
 
 fn section(
     analysis: &Analysis,
@@ -248,6 +263,7 @@ fn section(
     } else {
         (Vec::new(), Vec::new())
     };
+    let (lines, limits) = (load_lines(&rows, &capacity, analysis.systems.len()), response_limits(&rows));
     let section = Section {
         title: layout.title.clone(),
         view: layout.view,
@@ -256,6 +272,8 @@ fn section(
         rows,
         stress,
         capacity,
+        lines,
+        limits,
     };
     (section, pairs)
 }

@@ -6,8 +6,8 @@
 
 use serde::{Deserialize, Serialize};
 use sharebench_model::units::BitRate;
-use sharebench_model::{Measure, StepResult, WireCount};
-use sharebench_stats::{Attribution, Low, Refused};
+use sharebench_model::{CLIENT_CACHED_FROM, Measure, ProbeTimes, StepResult, WireCount};
+use sharebench_stats::{Attribution, Low, Probes, Refused, attribute};
 
 /// Most points by which counters and probes may disagree, unless two standard errors are more.
 const AGREEMENT: f64 = 0.10;
@@ -69,6 +69,9 @@ pub struct Bands {
     pub amplification: Option<f64>,
     /// Why server cache and storage stay one, or what else to mind.
     pub note: Option<String>,
+    /// True when somebody looked behind the server: with probes, or at its storage's counter.
+    #[serde(default)]
+    pub looked_behind: bool,
 }
 
 /// Bytes of one cell's windows, file data only.
@@ -101,9 +104,13 @@ pub fn read_bands(counted: &Counted, probes: Option<&Result<Attribution, Refused
         separation: probes.and_then(|found| found.as_ref().ok()).map(|found| found.separation),
         amplification: Some(ratio).filter(|ratio| *ratio > 1.0),
         note: None,
+        looked_behind: probes.is_some() || counted.storage.is_some(),
     };
     let by_probes = probes.map(|found| match found {
-        Ok(found) => split(&base, rest, found.storage, 1.96 * found.error, Grade::B, low(found)),
+        Ok(found) => {
+            let told = split(&base, rest, found.storage, 1.96 * found.error, Grade::B, low(found));
+            if client < CLIENT_CACHED_FROM { told } else { behind_client(told, client, found) }
+        }
         Err(refused) => {
             let note = format!("server cache and storage not separable: {refused}");
             Bands { note: Some(note), ..base.clone() }
@@ -127,6 +134,15 @@ pub fn read_bands(counted: &Counted, probes: Option<&Result<Attribution, Refused
         })
     });
     Some(split(&base, rest, told, 0.0, Grade::A, note))
+}
+
+/// Probes look at what the workload will read, the records that the client's cache will serve among them. Whether the
+/// server holds those too is not known: storage gave the rest at least `w - f_C`, at most `w` of all bytes.
+fn behind_client(told: Bands, client: f64, found: &Attribution) -> Bands {
+    let (rest, error) = (1.0 - client, 1.96 * found.error);
+    let low = (found.storage - client - error).clamp(0.0, rest);
+    let high = (found.storage + error).clamp(low, rest);
+    Bands { storage: Band { low, high }, server: Band { low: rest - high, high: rest - low }, ..told }
 }
 
 fn low(found: &Attribution) -> Option<String> {
@@ -158,6 +174,7 @@ pub fn write_bands(application: u64, wire: Option<u64>, stable_share: f64) -> Op
         separation: None,
         amplification: Some(wire).filter(|ratio| *ratio > 1.0),
         note: (storage > 0.0).then(|| "stable as acknowledged, not as proved".to_owned()),
+        looked_behind: false,
     })
 }
 
@@ -173,7 +190,9 @@ pub(crate) fn bands_of(steps: &[&StepResult], rate: f64, link: Option<BitRate>) 
     let bands = match (read, written) {
         (1.., 0) => {
             let wire = wire(|wire| wire.payload_received);
-            read_bands(&Counted { application: read, wire, read_ahead: 0, storage: None }, None)
+            let behind = Behind::of(steps);
+            let counted = Counted { application: read, wire, read_ahead: 0, storage: behind.storage };
+            read_bands(&counted, behind.probes.as_ref()).map(|bands| behind.explain(bands))
         }
         (0, 1..) => {
             let stable = |m: &Measure| m.evidence.sent.stable.max(m.evidence.sent.through).min(m.operations);
@@ -185,6 +204,46 @@ pub(crate) fn bands_of(steps: &[&StepResult], rate: f64, link: Option<BitRate>) 
         _ => return None,
     };
     bands.or_else(|| Some(bound_bands(rate, link?)))
+}
+
+/// What the steps of one position saw behind the server.
+struct Behind {
+    probes: Option<Result<Attribution, Refused>>,
+    storage: Option<u64>,
+    without: Option<String>,
+}
+
+impl Behind {
+    fn of(steps: &[&StepResult]) -> Self {
+        let seen = || steps.iter().map(|step| &step.measure.server);
+        let times = |of: fn(&ProbeTimes) -> &Vec<u64>| -> Vec<f64> {
+            seen().flat_map(|server| of(&server.probes)).map(|time| *time as f64).collect()
+        };
+        let (ahead, hot) = (times(|probes| &probes.ahead), times(|probes| &probes.hot));
+        let (cold, known_hot) = (times(|probes| &probes.cold), times(|probes| &probes.known_hot));
+        let probes = Probes { ahead: &ahead, hot: &hot, cold: &cold, known_hot: &known_hot };
+        Self {
+            probes: (!ahead.is_empty()).then(|| attribute(&probes)),
+            // One repetition without a count leaves the others without meaning.
+            storage: seen().map(|server| server.storage_read).sum(),
+            without: seen().find_map(|server| server.without_probes.clone()),
+        }
+    }
+
+    /// Says why there were no probes where some were asked for.
+    fn explain(&self, bands: Bands) -> Bands {
+        match &self.without {
+            Some(why) if self.probes.is_none() => {
+                let note = Some(format!("server cache and storage not separated: {why}"));
+                Bands {
+                    note: bands.note.filter(|_| bands.grade == Grade::A).or(note),
+                    looked_behind: true,
+                    ..bands
+                }
+            }
+            _ => bands,
+        }
+    }
 }
 
 /// What a link leaves open where nothing was counted: no more than its rate crossed it.
@@ -199,6 +258,7 @@ pub fn bound_bands(rate: f64, link: BitRate) -> Bands {
         separation: None,
         amplification: None,
         note: Some(format!("bounded by the link of {link} alone")),
+        looked_behind: false,
     }
 }
 

@@ -10,7 +10,7 @@ use crate::load_findings::{load_sentences, refused_forecasts};
 use crate::wording::{basis, claim, counted, single_run_claim};
 use crate::{
     Analysis, Comparison, Evidence, RateUnit, RunData, Section, Sentence, Standing, Summary, Tone, View,
-    cache_words, curves, effects, where_words,
+    answer, band_words, cache_words, curves, effects, where_words,
 };
 
 /// More repetitions than this are not worth recommending.
@@ -20,20 +20,34 @@ const NEAR_BEST: f64 = 0.95;
 
 /// Writes the answer, the findings and what was not resolved.
 pub(crate) fn write(analysis: &mut Analysis, runs: &[RunData], clocks: &[Clock]) {
-    let mut answer = alarms(analysis, runs);
+    let mut told = alarms(analysis, runs);
     let (mut found, mut open) = (Vec::new(), Vec::new());
+    let spoken_of = answer::spoken_of(analysis);
+    // Of several pairs the answer says who wins; where it does stands among the findings.
+    let alone = analysis.comparisons.len() == 1;
     for (index, comparison) in analysis.comparisons.iter().enumerate() {
         if let Some(overall) = &comparison.overall {
-            answer.push(overall_sentence(analysis, comparison, &overall.summary, overall.tests));
-            answer.extend(where_words::answer(analysis, comparison));
+            let sentence = overall_sentence(analysis, comparison, &overall.summary, overall.tests);
+            match (spoken_of[index], sentence.tone) {
+                (true, _) => told.push(sentence),
+                (false, Tone::NotResolved) => open.push(sentence),
+                (false, _) => found.push(sentence),
+            }
+            told.extend(
+                analysis.weighed.iter().filter(|w| w.comparison == index).map(|w| w.sentence.clone()),
+            );
+            if alone {
+                told.extend(where_words::answer(analysis, comparison));
+            }
         }
         found.extend(where_words::settings(analysis, comparison));
         for (section, summary) in comparison.sections.iter().enumerate() {
             let Some(summary) = summary else { continue };
             let sentence = section_sentence(analysis, comparison, section, summary);
             let view = analysis.sections[section].view;
-            if view == View::Load || (view == View::Depth && comparison.overall.is_none()) {
-                answer.push(sentence.clone());
+            let counts = view == View::Load || (view == View::Depth && comparison.overall.is_none());
+            if counts && spoken_of[index] {
+                told.push(sentence.clone());
             }
             if sentence.tone == Tone::NotResolved {
                 open.push(sentence);
@@ -52,16 +66,21 @@ pub(crate) fn write(analysis: &mut Analysis, runs: &[RunData], clocks: &[Clock])
         };
         found.extend(sentences.into_iter().map(|text| Sentence::new(Tone::Note, text).about(index)));
         found.extend(cache_words::sentences(analysis, index));
+        let behind = band_words::sentences(analysis, index);
+        let (unclear, clear): (Vec<_>, Vec<_>) =
+            behind.into_iter().partition(|sentence| sentence.tone == Tone::NotResolved);
+        found.extend(clear);
+        open.extend(unclear);
         found.extend(curves::sentences(analysis, index, clocks));
         let refused = refused_forecasts(analysis, section);
         open.extend(refused.into_iter().map(|text| Sentence::new(Tone::NotResolved, text).about(index)));
     }
     found.extend(effects::sentences(analysis, &suspects(analysis, clocks)));
-    if answer.is_empty() {
-        answer.push(lone_system(analysis));
+    if told.is_empty() {
+        told.push(lone_system(analysis));
     }
     open.extend(absences(analysis));
-    analysis.answer = answer;
+    analysis.answer = told;
     analysis.findings = found;
     analysis.not_resolved = open;
 }
@@ -158,8 +177,23 @@ fn overall_sentence(
     Sentence::new(tone(summary.standing), text)
 }
 
-/// What client caches did to a mean; empty where they did nothing.
+/// What caches did to a mean; empty where they did nothing.
 fn cached_note(summary: &Summary, a: &str, b: &str) -> String {
+    let apart = summary.storage_apart.as_ref().map_or_else(String::new, |apart| {
+        let alike = apart.alike.as_ref().map_or_else(String::new, |alike| {
+            let claim = claim(&alike.typical, alike.standing, a, b);
+            format!("; over {} where storage gave both alike: {claim}", counted(alike.cells, "cell"))
+        });
+        format!(
+            " In {} storage gave one side more of the bytes, the server's cache the other{alike}.",
+            counted(apart.cells, "cell")
+        )
+    });
+    apart + &client_cached_note(summary, a, b)
+}
+
+/// What client caches did to a mean; empty where they did nothing.
+fn client_cached_note(summary: &Summary, a: &str, b: &str) -> String {
     let Some(cached) = &summary.cached else { return String::new() };
     let one_sided = match (cached.one_sided, cached.cells) {
         (0, _) => String::new(),

@@ -1,5 +1,6 @@
 //! What the analysis is given.
 
+use crate::Weights;
 use sharebench_model::units::BitRate;
 use sharebench_model::{Facts, RunHeader, RunOutcome, StepResult};
 
@@ -73,6 +74,8 @@ pub struct Options {
     pub equal_spread: Option<f64>,
     /// Rate of the link between clients and servers: what is faster did not cross it.
     pub link: Option<BitRate>,
+    /// What the answer is to be weighed by; none for all cells alike.
+    pub weights: Option<Weights>,
     /// The two axes that tests are laid out and scanned on; empty for the usual ones.
     pub axes: Vec<String>,
 }
@@ -87,6 +90,7 @@ impl Default for Options {
             curves: 400,
             equal_spread: None,
             link: None,
+            weights: None,
             axes: Vec::new(),
         }
     }

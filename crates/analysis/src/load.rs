@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use sharebench_model::{ErrorClass, Fairness, LoadDetail, ObjectiveReport, Part, StepResult, axis};
+use sharebench_model::{
+    ErrorClass, Fairness, LoadDetail, ObjectiveReport, Part, ServerLoad, StepResult, axis,
+};
 use sharebench_stats::{Capacity, Estimate, LoadPoint, fit_capacity, forecast};
 
 use crate::Row;
@@ -55,6 +57,9 @@ pub struct LoadOutcome {
     pub think_ns: u64,
     /// The objective of the last repetition.
     pub objective: Option<ObjectiveReport>,
+    /// The server during the last window in which somebody measured it.
+    #[serde(default)]
+    pub server: Option<ServerLoad>,
 }
 
 /// Puts the repetitions of a load together; none for steps that are no load's.
@@ -81,6 +86,7 @@ pub(crate) fn load_outcome(steps: &[&StepResult]) -> Option<LoadOutcome> {
         without_session_ns: total.without_session_ns,
         think_ns: total.think_ns,
         objective: total.objective,
+        server: total.server,
     })
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use sharebench_model::{ErrorClass, Histogram, Measure, StepResult, Verdict};
-use sharebench_stats::{Estimate, median, sample_median};
+use sharebench_stats::{Estimate, RESOLVED_TAIL, median, sample_median};
 
 use crate::load::load_outcome;
 use crate::percentile::percentile;
@@ -19,6 +19,9 @@ pub struct Curve {
     pub service: Vec<(f64, u64)>,
     /// started - intended; empty when nothing started late.
     pub lag: Vec<(f64, u64)>,
+    /// Quantile up to which the response times are resolved: too few lie beyond it to place it.
+    #[serde(default)]
+    pub resolved_to: f64,
 }
 
 /// What one system yielded at one position.
@@ -154,7 +157,7 @@ pub(crate) fn outcome(
         bytes: total.bytes.total(),
         verdict: steps.iter().map(|step| step.verdict()).max().unwrap_or_default(),
         remarks,
-        curve: curve.then(|| curves(&total)),
+        curve: curve.then(|| curves(&total, [percentile(0.5), percentile(0.95), percentile(0.99)])),
         load: load_outcome(steps),
         errors: total.errors,
     })
@@ -203,7 +206,7 @@ fn merged(mut parts: Vec<&Histogram>) -> Histogram {
 }
 
 /// Quantiles at even steps of nines: 0, 0.44, 0.68, 0.82, 0.9, .. up to what the counts can show.
-fn curves(total: &Measure) -> Curve {
+fn curves(total: &Measure, told: [Percentile; 3]) -> Curve {
     let along = |times: &Histogram| -> Vec<(f64, u64)> {
         let steps = (times.len() as f64).max(1.0).log10() * 4.0;
         (0..=steps as u32)
@@ -212,5 +215,9 @@ fn curves(total: &Measure) -> Curve {
             .collect()
     };
     let lag = if total.lag.max() > 1 { along(&total.lag) } else { Vec::new() };
-    Curve { response: along(&total.response), service: along(&total.service), lag }
+    let independent = 1.0 - RESOLVED_TAIL / (total.response.len() as f64).max(RESOLVED_TAIL);
+    // What queues says less than its number.
+    let open = told.iter().zip([0.5, 0.95, 0.99]).find(|(told, _)| !told.resolved);
+    let resolved_to = independent.min(open.map_or(1.0, |(_, quantile)| quantile));
+    Curve { response: along(&total.response), service: along(&total.service), lag, resolved_to }
 }

@@ -5,12 +5,15 @@ use std::collections::BTreeMap;
 use sharebench_model::{StepResult, Verdict};
 use sharebench_stats::Work;
 
+use crate::bands::bands_of;
 use crate::outcome::rate;
 use crate::ratio::work;
-use crate::{Crossing, Evidence, RateUnit};
+use crate::{Bands, Crossing, Evidence, Grade, RateUnit};
 
 /// Shares of the client's cache this close make cells of equal bands.
 const EQUAL_BAND: f64 = 0.05;
+/// Shares of storage this close do, where they are known: probes leave more open.
+const EQUAL_STORAGE: f64 = 0.10;
 
 impl Pairs {
     /// True when the client's cache served one side at least.
@@ -22,7 +25,12 @@ impl Pairs {
     pub(crate) fn is_equal_band(&self) -> bool {
         // What nobody counts passed no cache that could be told.
         let (a, b) = self.client_shares;
-        (a.unwrap_or(0.0) - b.unwrap_or(0.0)).abs() <= EQUAL_BAND
+        (a.unwrap_or(0.0) - b.unwrap_or(0.0)).abs() <= EQUAL_BAND && !self.is_storage_apart()
+    }
+
+    /// True when storage is known to have given one side more of its bytes than the other.
+    pub(crate) fn is_storage_apart(&self) -> bool {
+        matches!(self.storage_shares, (Some(a), Some(b)) if (a - b).abs() > EQUAL_STORAGE)
     }
 
     /// Rates of both sides by sweep: the repetition where they took turns, the order of measuring elsewhere.
@@ -49,6 +57,8 @@ pub(crate) struct Pairs {
     pub cached: (bool, bool),
     /// Share of the bytes that the client's cache served on either side; none where nobody counted.
     pub client_shares: (Option<f64>, Option<f64>),
+    /// Share of the bytes that storage gave on either side; none where it is not known.
+    pub storage_shares: (Option<f64>, Option<f64>),
     /// Shortest measured time on either side.
     pub shortest_ns: (f64, f64),
 }
@@ -58,6 +68,12 @@ pub(crate) struct Side<'a> {
     pub run: usize,
     pub steps: &'a [&'a StepResult],
     pub clock_ns: Option<f64>,
+}
+
+impl<'a> Side<'a> {
+    fn usable(&self, unit: RateUnit) -> Vec<&'a StepResult> {
+        self.steps.iter().copied().filter(|step| usable(step, unit)).collect()
+    }
 }
 
 /// True when the step may be compared: not invalid, and with a rate.
@@ -94,11 +110,12 @@ pub(crate) fn pair(a: &Side<'_>, b: &Side<'_>, unit: RateUnit) -> Option<Pairs> 
     if left.is_empty() || right.is_empty() {
         return None;
     }
-    let crossing = |side: &Side<'_>| {
-        let usable: Vec<&StepResult> = side.steps.iter().copied().filter(|s| usable(s, unit)).collect();
-        Crossing::of(&usable)
+    let (steps_a, steps_b) = (a.usable(unit), b.usable(unit));
+    let crossings = (Crossing::of(&steps_a), Crossing::of(&steps_b));
+    let storage = |steps: &[&StepResult]| {
+        let known = |bands: &Bands| bands.looked_behind && bands.grade < Grade::C;
+        bands_of(steps, 1.0, None).filter(known).map(|bands| bands.storage.middle())
     };
-    let crossings = (crossing(a), crossing(b));
     let cached = |wire: Option<Crossing>| wire.is_some_and(|wire| wire.is_cached());
     let share = |wire: Option<Crossing>| wire.map(|wire| wire.client_cache_share);
     let shortest =
@@ -114,6 +131,7 @@ pub(crate) fn pair(a: &Side<'_>, b: &Side<'_>, unit: RateUnit) -> Option<Pairs> 
         clocks_ns: (a.clock_ns, b.clock_ns),
         cached: (cached(crossings.0), cached(crossings.1)),
         client_shares: (share(crossings.0), share(crossings.1)),
+        storage_shares: (storage(&steps_a), storage(&steps_b)),
         shortest_ns: (shortest(&left), shortest(&right)),
         rates_a: left.into_values().map(|(rate, _)| rate).collect(),
         rates_b: right.into_values().map(|(rate, _)| rate).collect(),

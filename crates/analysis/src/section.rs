@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use sharebench_model::{Coordinates, StepResult, Value, axis};
 
 use crate::load::{CapacityReport, StressPoint};
+use crate::load_lines::{LoadLines, ResponseLimit};
 use crate::{Options, Outcome, Ratio};
 
 /// How a section wants to be drawn.
@@ -61,6 +62,12 @@ pub struct Section {
     /// Per system, for loads of users: how far they can be predicted.
     #[serde(default)]
     pub capacity: Vec<CapacityReport>,
+    /// Per system, for loads of users: what to draw beside what was measured.
+    #[serde(default)]
+    pub lines: Vec<LoadLines>,
+    /// Response times that the objective of a load promises.
+    #[serde(default)]
+    pub limits: Vec<ResponseLimit>,
 }
 
 /// A section before anything is computed.

@@ -18,6 +18,15 @@ pub enum Tone {
     Note,
 }
 
+/// A region that a sentence speaks of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RegionReference {
+    /// Index into [`crate::Analysis::comparisons`].
+    pub comparison: usize,
+    /// Index into [`crate::Differences::regions`] of that comparison.
+    pub region: usize,
+}
+
 /// One finding with its scope and its honesty.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sentence {
@@ -27,17 +36,26 @@ pub struct Sentence {
     pub text: String,
     /// Index into [`crate::Analysis::sections`] that it speaks of.
     pub section: Option<usize>,
+    /// The region that it speaks of.
+    #[serde(default)]
+    pub region: Option<RegionReference>,
 }
 
 impl Sentence {
     /// A sentence about the whole.
     pub fn new(tone: Tone, text: impl Into<String>) -> Self {
-        Self { tone, text: text.into(), section: None }
+        Self { tone, text: text.into(), section: None, region: None }
     }
 
     /// The same about one section.
     #[must_use]
     pub fn about(self, section: usize) -> Self {
         Self { section: Some(section), ..self }
+    }
+
+    /// The same about one region.
+    #[must_use]
+    pub(crate) fn about_region(self, region: Option<RegionReference>) -> Self {
+        Self { region, ..self }
     }
 }

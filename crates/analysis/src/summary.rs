@@ -62,6 +62,15 @@ pub struct Felt {
     pub cells: usize,
 }
 
+/// Cells in which storage gave one side more of the bytes than the other, no client's cache taking part.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct StorageApart {
+    /// How many.
+    pub cells: usize,
+    /// The mean over the others; none where there is none.
+    pub alike: Option<Felt>,
+}
+
 /// Two systems over many cells.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
@@ -77,6 +86,9 @@ pub struct Summary {
     pub incomplete_cells: usize,
     /// Cells that a client's cache served, which are left out of everything here unless there are no others.
     pub cached: Option<CachedCells>,
+    /// Cells in which the two systems' storage had unlike shares; none where there is none, or nobody looked.
+    #[serde(default)]
+    pub storage_apart: Option<StorageApart>,
     /// Cells judged alone.
     pub counts: Counts,
     /// Cells in which stalls decide.
@@ -103,15 +115,20 @@ pub(crate) fn summary<'a>(
     let (cached, crossed): (Vec<&Pairs>, Vec<&Pairs>) = cells.iter().partition(|cell| cell.is_cached());
     let ratios: Vec<&Ratio> = ratios.collect();
     let all = || over(cells, &ratios, options);
-    if cached.is_empty() {
-        return all();
-    }
-    let one_sided = cached.iter().filter(|cell| cell.cached.0 != cell.cached.1).count();
     let of = |summary: Summary| Felt {
         typical: summary.typical,
         standing: summary.standing,
         cells: summary.cells,
     };
+    let apart = cells.iter().filter(|cell| cell.is_storage_apart() && !cell.is_cached()).count();
+    let storage_apart = (apart > 0).then(|| {
+        let alike: Vec<&Pairs> = crossed.iter().copied().filter(|cell| !cell.is_storage_apart()).collect();
+        StorageApart { cells: apart, alike: over(&alike, &[], options).map(of) }
+    });
+    if cached.is_empty() {
+        return all().map(|summary| Summary { storage_apart, ..summary });
+    }
+    let one_sided = cached.iter().filter(|cell| cell.cached.0 != cell.cached.1).count();
     let alike: Vec<&Pairs> = cells.iter().copied().filter(|cell| cell.is_equal_band()).collect();
     let equal_bands = over(&alike, &[], options).map(of);
     let told = |as_felt| Some(CachedCells { cells: cached.len(), one_sided, as_felt, equal_bands });
@@ -120,7 +137,7 @@ pub(crate) fn summary<'a>(
     }
     let felt = all().map(of);
     let ratios: Vec<&Ratio> = ratios.iter().copied().filter(|ratio| !ratio.client_cached).collect();
-    over(&crossed, &ratios, options).map(|summary| Summary { cached: told(felt), ..summary })
+    over(&crossed, &ratios, options).map(|summary| Summary { cached: told(felt), storage_apart, ..summary })
 }
 
 /// The mean over all the cells given.
@@ -157,6 +174,7 @@ fn over(cells: &[&Pairs], ratios: &[&Ratio], options: &Options) -> Option<Summar
         cells: complete.len(),
         incomplete_cells: cells.len() - complete.len(),
         cached: None,
+        storage_apart: None,
         counts: Counts::of(ratios.iter().copied()),
         stalls: ratios.iter().filter(|ratio| ratio.stalls_decide).count(),
         repetitions_needed: repetitions(&log, standing, options.tolerance),

@@ -4,7 +4,10 @@ use sharebench_stats::Estimate;
 
 use crate::span::{place_words, position_words};
 use crate::wording::{basis, claim, counted, show_ratio};
-use crate::{Analysis, Comparison, DifferingRegion, RatioBreak, Sentence, SettingChange, Standing, Tone};
+use crate::{
+    Analysis, Comparison, DifferingRegion, RatioBreak, RegionReference, Sentence, SettingChange, Standing,
+    Tone,
+};
 
 /// Ratios of typical and total work further apart than this are both told.
 const APART: f64 = 0.03;
@@ -14,7 +17,13 @@ const LISTED: usize = 6;
 /// Regions and breaks of one comparison that speak of one section.
 pub(crate) fn of_section(analysis: &Analysis, comparison: &Comparison, section: usize) -> Vec<Sentence> {
     let differences = &comparison.differences;
-    let regions = differences.regions.iter().filter(|region| region.section == section);
+    let whole = comparison.sections[section].as_ref();
+    // One of every cell says what the section's own sentence says.
+    let repeats = |region: &DifferingRegion| {
+        !region.refines
+            && whole.is_some_and(|all| region.rows.len() >= all.cells && region.standing == all.standing)
+    };
+    let regions = differences.regions.iter().filter(|region| region.section == section && !repeats(region));
     let mut found: Vec<Sentence> = regions
         .map(|region| {
             let tone = match region.standing {
@@ -22,7 +31,9 @@ pub(crate) fn of_section(analysis: &Analysis, comparison: &Comparison, section: 
                 Standing::AboutTheSame => Tone::Same,
                 Standing::Faster | Standing::Slower => Tone::Difference,
             };
-            Sentence::new(tone, format!("{}.", region_words(analysis, comparison, region))).about(section)
+            Sentence::new(tone, format!("{}.", region_words(analysis, comparison, region)))
+                .about(section)
+                .about_region(reference(analysis, comparison, region))
         })
         .collect();
     let breaks = differences.breaks.iter().filter(|found| found.section == section);
@@ -57,7 +68,9 @@ pub(crate) fn answer(analysis: &Analysis, comparison: &Comparison) -> Vec<Senten
     };
     let say = |lead: &str, region: &DifferingRegion| {
         let text = format!("{lead}{}.", region_words(analysis, comparison, region));
-        Sentence::new(Tone::Difference, text).about(region.section)
+        Sentence::new(Tone::Difference, text)
+            .about(region.section)
+            .about_region(reference(analysis, comparison, region))
     };
     let mut found = vec![say("Most of all in ", first)];
     let winner = |region: &DifferingRegion| region.typical.value > 1.0;
@@ -77,6 +90,17 @@ pub(crate) fn answer(analysis: &Analysis, comparison: &Comparison) -> Vec<Senten
         _ => {}
     }
     found
+}
+
+/// Where a region stands in the analysis.
+fn reference(
+    analysis: &Analysis,
+    comparison: &Comparison,
+    region: &DifferingRegion,
+) -> Option<RegionReference> {
+    let at = analysis.comparisons.iter().position(|other| std::ptr::eq(other, comparison))?;
+    let region = comparison.differences.regions.iter().position(|other| std::ptr::eq(other, region))?;
+    Some(RegionReference { comparison: at, region })
 }
 
 fn is_difference(region: &DifferingRegion) -> bool {

@@ -8,11 +8,13 @@ use sharebench_model::units::{BitRate, ByteSize, parse_duration};
 use sharebench_plan::{Auto, Test, Values, Verify};
 use sharebench_results::RunReference;
 
+use crate::bands::BandFlags;
 use crate::compare::{COMPARE_HELP, CompareArgs};
 use crate::doctor::DoctorArgs;
 use crate::exchange::{ExportArgs, IMPORT_HELP, ImportArgs};
 use crate::exit::TABLE;
 use crate::load::{LOAD_HELP, LoadArgs, PresetsArgs};
+use crate::outlets::OutletFlags;
 use crate::policies::PolicyFlags;
 use crate::ranks::{CostArgs, RankFlags};
 use crate::repeating::Repeating;
@@ -53,6 +55,9 @@ pub struct GlobalFlags {
     /// Print no progress.
     #[arg(long, short, global = true)]
     pub quiet: bool,
+    /// Commands that measure: print what happens as JSON lines on standard output, and nothing else there.
+    #[arg(long, global = true, conflicts_with = "quiet")]
+    pub json: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -134,6 +139,13 @@ pub enum Command {
     Completions(CompletionArgs),
 }
 
+impl Command {
+    /// True for commands that make a run.
+    pub fn measures(&self) -> bool {
+        matches!(self, Self::Demo(_) | Self::Sweep(_) | Self::Depth(_) | Self::Load(_) | Self::Run(_))
+    }
+}
+
 /// Flags of every command that measures; a missing one means the plan's default.
 #[derive(Debug, Args, Default)]
 pub struct Measuring {
@@ -161,6 +173,8 @@ pub struct Measuring {
     /// session on any target: to remount or purge [such as 'umount /mnt && mount /mnt'].
     #[arg(long, value_name = "COMMAND")]
     pub between: Option<String>,
+    #[command(flatten)]
+    pub outlets: OutletFlags,
     /// Rate of the link to the targets, such as 1Gbit [default: what the route's device says].
     #[arg(long, value_name = "RATE")]
     pub link: Option<BitRate>,
@@ -219,6 +233,8 @@ pub struct SweepArgs {
     #[command(flatten)]
     pub policies: PolicyFlags,
     #[command(flatten)]
+    pub bands: BandFlags,
+    #[command(flatten)]
     pub measuring: Measuring,
 }
 
@@ -242,6 +258,8 @@ pub struct DepthArgs {
     #[command(flatten)]
     pub policies: PolicyFlags,
     #[command(flatten)]
+    pub bands: BandFlags,
+    #[command(flatten)]
     pub measuring: Measuring,
 }
 
@@ -256,6 +274,8 @@ pub struct RunArgs {
     /// Let the plan run its own command (`between`) on this machine; `plan check` shows it.
     #[arg(long)]
     pub allow_between: bool,
+    #[command(flatten)]
+    pub outlets: OutletFlags,
     /// Also write an HTML report.
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,

@@ -14,7 +14,7 @@ use sharebench_results::{RunReference, RunState, RunSummary, Store, StoredRun};
 use crate::args::{Format, GlobalFlags, ReportArgs, ShowArgs};
 use crate::environment::COMMAND_FACT;
 use crate::exit::Failure;
-use crate::live::terminal_width;
+use crate::live::{has_colours, terminal_width};
 
 /// Stands for the start of an imported run whose source does not tell it.
 const NOT_TOLD: &str = "not told            ";
@@ -74,15 +74,8 @@ pub fn report(args: &ReportArgs, flags: &GlobalFlags) -> Result<ExitCode, Failur
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints the tables of runs just measured.
-pub fn print_runs(runs: &[StoredRun]) {
-    // The exit code is the run's; a reader that went away changes nothing in the lab book.
-    let _ = print_out(&sharebench_report::terminal(&analysis(runs), style()));
-    let _ = print_out(&ranks_of(runs));
-}
-
 /// What each rank did, for runs of several.
-fn ranks_of(runs: &[StoredRun]) -> String {
+pub fn ranks_of(runs: &[StoredRun]) -> String {
     let lines = runs.iter().flat_map(|run| crate::ranks::lines(&run.steps));
     lines.map(|line| line + "\n").collect()
 }
@@ -101,7 +94,8 @@ pub fn load(reference: &RunReference, default: &Path) -> Result<StoredRun, Failu
     Ok(store.load(run)?)
 }
 
-fn analysis(runs: &[StoredRun]) -> Analysis {
+/// What is to be said of runs.
+pub fn analysis(runs: &[StoredRun]) -> Analysis {
     let several = runs.len() > 1;
     let data: Vec<RunData> = runs.iter().map(|run| run_data(run, several)).collect();
     analyse(&data, &Options::default())
@@ -130,7 +124,11 @@ pub fn render(analysis: &Analysis, format: Format) -> Result<String, Failure> {
 }
 
 fn style() -> Style {
-    if std::io::stdout().is_terminal() { Style::terminal(terminal_width()) } else { Style::piped() }
+    if std::io::stdout().is_terminal() {
+        Style { colour: has_colours(), ..Style::terminal(terminal_width()) }
+    } else {
+        Style::piped()
+    }
 }
 
 /// Prints to standard output; a reader that went away (`| head`) is no failure.

@@ -11,6 +11,8 @@ use sharebench_results::{ReferenceError, RunReference, StoredRun};
 use crate::args::{Format, GlobalFlags};
 use crate::book::{load, print_out, render, run_data};
 use crate::exit::{Failure, SLOWER};
+use crate::series::series;
+use crate::weigh::weights;
 
 pub const COMPARE_HELP: &str = "Examples:
   sharebench compare 1 2
@@ -18,6 +20,8 @@ pub const COMPARE_HELP: &str = "Examples:
   sharebench compare 3/smb 3/nfs                  # two targets of one run
   sharebench compare 5 6 --equal 13 14 --link 10Mbit
   sharebench compare 7 8 --fail-if-slower 5%      # for CI: exit code 8 when the second is slower
+  sharebench compare 3/smb 3/nfs --weigh mine.toml     # for your files: a survey, a workload or a preset
+  sharebench compare --series 11 12 13 14 15 16 17     # from which night on is something slower?
 
 Two systems are compared where their coordinates are equal; what has no counterpart is listed. The order says which
 is held against which: later ones against earlier ones. docs/comparisons.md explains every word of the output.";
@@ -33,6 +37,13 @@ pub struct CompareArgs {
     /// Rate of the link between clients and servers, such as 10Mbit: what is faster came from a client's cache.
     #[arg(long, value_name = "RATE")]
     pub link: Option<BitRate>,
+    /// Weigh the cells by what is done with files: a file of `sharebench survey`, any workload, or a preset's name.
+    #[arg(long, value_name = "FILE|PRESET", conflicts_with = "series")]
+    pub weigh: Option<String>,
+    /// The runs are of one plan, in the order in which they were made: say from which run on something is faster or
+    /// slower. Six or more.
+    #[arg(long, conflicts_with_all = ["equal", "link", "axes"])]
+    pub series: bool,
     /// The two axes that each test is laid out and scanned on [default: `file_size,record_size`; for depth studies
     /// `record_size,queue_depth`].
     #[arg(long, value_name = "AXIS,AXIS", value_parser = axes)]
@@ -137,6 +148,9 @@ pub fn compare(args: &CompareArgs, flags: &GlobalFlags) -> Result<ExitCode, Fail
         }
     };
     let data: Vec<RunData> = chosen.iter().map(of).collect();
+    if args.series {
+        return series(&data, args);
+    }
     if data.iter().map(|run| run.header.targets.len()).sum::<usize>() < 2 {
         return Err(Failure::usage(
             "RUN: one target alone has nothing to be compared with; name another run",
@@ -153,6 +167,7 @@ pub fn compare(args: &CompareArgs, flags: &GlobalFlags) -> Result<ExitCode, Fail
         // Of several pairs the widest counts.
         equal_spread: spreads.into_iter().reduce(f64::max),
         link: args.link,
+        weights: args.weigh.as_deref().map(weights).transpose()?,
         axes: args.axes.as_ref().map_or(Vec::new(), |Axes(axes)| axes.to_vec()),
         ..Options::default()
     };

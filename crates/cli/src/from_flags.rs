@@ -22,7 +22,8 @@ pub fn sweep(args: &SweepArgs) -> Result<ResolvedPlan, Failure> {
         stream_buffer: args.stream_buffer,
         policies: args.policies.typed(),
     };
-    resolve(&Plan { sweep: Some(sweep), ..base("sweep", &args.targets, &args.measuring) })
+    let bands = args.bands.typed();
+    resolve(&Plan { sweep: Some(sweep), bands, ..base("sweep", &args.targets, &args.measuring) })
 }
 
 /// The plan of `sharebench depth`.
@@ -34,7 +35,8 @@ pub fn depth(args: &DepthArgs) -> Result<ResolvedPlan, Failure> {
         tests: args.tests.as_deref().map(<[_]>::concat),
         policies: args.policies.typed(),
     };
-    resolve(&Plan { depth: Some(depth), ..base("depth", &args.targets, &args.measuring) })
+    let bands = args.bands.typed();
+    resolve(&Plan { depth: Some(depth), bands, ..base("depth", &args.targets, &args.measuring) })
 }
 
 /// The values of a list in which ranges may stand.
@@ -77,6 +79,10 @@ pub fn resolve(plan: &Plan) -> Result<ResolvedPlan, Failure> {
                 "target" => "TARGET".into(),
                 "precision" => "--precise".into(),
                 "budget" => "--for".into(),
+                "cold" => "--bands".into(),
+                "probes" => "--band-probes".into(),
+                "ahead" => "--band-ahead".into(),
+                "disk_counter" => "--server-disk".into(),
                 name => format!("--{}", name.replace('_', "-")),
             };
         }

@@ -38,6 +38,11 @@ impl Interrupts {
         Ok(counts)
     }
 
+    /// One more, by a key of the live view.
+    pub fn press(&self) {
+        self.interrupted.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// How many there were.
     pub fn count(&self) -> usize {
         self.interrupted.load(Ordering::Relaxed) + self.terminated.load(Ordering::Relaxed)

@@ -33,16 +33,24 @@ pub struct LoadArgs {
     #[arg(long, value_delimiter = ',')]
     pub steps: Option<Vec<Values<u32>>>,
     /// Who decides when the next transaction starts: closed (each user, after thinking), constant or poisson
-    /// (a schedule at --rates, whatever the target does) [default: closed].
+    /// (a schedule at --rates, whatever the target does), or visits (users come at --rates, log on, perform --visit
+    /// transactions with pauses, and log off) [default: closed].
     #[arg(long)]
     pub arrivals: Option<Arrivals>,
-    /// Intended starts per second of all users together, per step; with --arrivals constant or poisson.
+    /// Intended starts per second of all users together, or users that come per second, per step; with --arrivals.
     #[arg(long, value_delimiter = ',')]
     pub rates: Option<Vec<Values<u32>>>,
     /// Pause between a user's transactions: 1s, 'exp 1s', 'lognormal 1s 10s' (median and 95th percentile),
-    /// 'list 1s 2s 5s', or a pace: 'every 1s' [default: 1s].
+    /// 'list 1s 2s 5s', 'burst 10 100ms 5s' (transactions, pause within and between), or a pace: 'every 1s'
+    /// [default: 1s].
     #[arg(long)]
     pub think: Option<Think>,
+    /// Transactions of a visit, on average; with --arrivals visits [default: 10].
+    #[arg(long, value_name = "TRANSACTIONS")]
+    pub visit: Option<u32>,
+    /// Users of a closed step begin one after another over this time of the warm-up [default: within one pause].
+    #[arg(long, value_parser = parse_duration)]
+    pub ramp: Option<Duration>,
     /// What users do, by the name of a preset, with the pauses and windows given here.
     #[arg(long)]
     pub workload: Option<String>,
@@ -91,7 +99,7 @@ pub fn plan(args: &LoadArgs) -> Result<ResolvedPlan, Failure> {
         None => Plan::default(),
     };
     let usual = preset.load.unwrap_or_default();
-    let open = matches!(args.arrivals, Some(Arrivals::Constant | Arrivals::Poisson));
+    let open = matches!(args.arrivals, Some(Arrivals::Constant | Arrivals::Poisson | Arrivals::Visits));
     // A preset's pauses and users mean nothing to a schedule, nor to a search that finds its own.
     let own_pace = open || args.find.is_some();
     let load = Load {
@@ -100,6 +108,8 @@ pub fn plan(args: &LoadArgs) -> Result<ResolvedPlan, Failure> {
         arrivals: args.arrivals.or(usual.arrivals),
         rates: flat(args.rates.as_deref()).or(usual.rates),
         think: args.think.clone().or(usual.think.filter(|_| !own_pace)),
+        visit: args.visit.or(usual.visit),
+        ramp: args.ramp.or(usual.ramp),
         warm_up: args.warm_up.or(usual.warm_up),
         measure: args.measure.or(usual.measure),
         extend: args.extend.or(usual.extend),

@@ -1,26 +1,34 @@
 //! The file-sharing performance lab: arguments, wiring, what the user sees, exit codes.
 
 mod args;
+mod bands;
 mod book;
 mod compare;
 mod credentials;
 mod demo;
 mod doctor;
+mod ending;
 mod environment;
 mod exchange;
 mod exit;
+mod follower;
 mod from_flags;
 mod interrupts;
 mod live;
 mod load;
 mod measure;
+mod outlets;
 mod outlook;
 mod policies;
+mod prometheus;
 mod ranks;
 mod repeating;
+mod series;
 mod serve;
+mod server_metrics;
 mod survey;
 mod targets;
+mod weigh;
 
 use std::process::ExitCode;
 
@@ -41,6 +49,9 @@ fn main() -> ExitCode {
 
 fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let flags = &arguments.flags;
+    if flags.json && !arguments.command.measures() {
+        return Err(Failure::usage("--json: for commands that measure; elsewhere see --format json"));
+    }
     match &arguments.command {
         Command::Demo(demo) => ranks::alone("demo").and_then(|()| demo::run(demo, flags)),
         Command::Sweep(sweep) => measure::plan(&from_flags::sweep(sweep)?, &sweep.measuring, flags),

@@ -7,16 +7,19 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use sharebench_engine::{Clock, Run, RunEnd, StartError, StopSignal, own_descriptors};
-use sharebench_model::{ErrorClass, Facts, RepeatRule, RunEvent, RunHeader, RunOutcome, StepResult};
+use sharebench_model::{Facts, RepeatRule, RunEvent, RunHeader, RunOutcome, StepResult};
 use sharebench_plan::{Plan, ResolvedPlan};
 use sharebench_results::{RunId, RunReference, RunSink, Store};
 use sharebench_target::Target;
 
 use crate::args::{CleanArgs, GlobalFlags, Measuring, PlanArgs, PlanCommand, RunArgs};
+use crate::ending::Ending;
 use crate::environment::{self, DIRECTORY_FACT};
 use crate::exit::{self, Failure};
+use crate::follower::Follower;
 use crate::interrupts::Interrupts;
 use crate::live::LiveView;
+use crate::outlets::{OutletFlags, Outlets};
 use crate::outlook::outlook;
 use crate::ranks::{Party, Source, measure_together};
 use crate::{book, targets};
@@ -26,8 +29,8 @@ pub fn plan(plan: &ResolvedPlan, measuring: &Measuring, flags: &GlobalFlags) -> 
     if let Some(ended) = measure_together(&Source::Flags(plan, measuring), flags) {
         return ended;
     }
-    let targets = targets::open_all(&plan.targets, flags.password_file.as_deref())?;
-    let measured = Measurement::new(plan, &targets).run(flags)?;
+    let targets = targets::open_all(plan, flags.password_file.as_deref())?;
+    let measured = Measurement::new(plan, &targets).with(&measuring.outlets).run(flags)?;
     finish(&measured, measuring.report.as_deref(), flags)
 }
 
@@ -40,8 +43,8 @@ pub fn file(args: &RunArgs, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
         (_, Some(reference)) => resume(reference, args, flags)?,
         (Some(path), None) => {
             let plan = planned(path, args)?;
-            let targets = targets::open_all(&plan.targets, flags.password_file.as_deref())?;
-            Measurement::new(&plan, &targets).run(flags)?
+            let targets = targets::open_all(&plan, flags.password_file.as_deref())?;
+            Measurement::new(&plan, &targets).with(&args.outlets).run(flags)?
         }
         (None, None) => return Err(Failure::usage("name a plan file, or a run by --resume")),
     };
@@ -127,9 +130,9 @@ pub fn allowed(plan: &ResolvedPlan, args: &RunArgs) -> Result<(), String> {
 
 fn resume(reference: &RunReference, args: &RunArgs, flags: &GlobalFlags) -> Result<Measured, Failure> {
     let (plan, done, directory, sink) = resumable(reference, args, flags)?;
-    let targets = targets::open_all(&plan.targets, flags.password_file.as_deref())?;
-    let measurement =
-        Measurement { plan: &plan, targets: &targets, done, directory, resumed: true, party: None };
+    let targets = targets::open_all(&plan, flags.password_file.as_deref())?;
+    let new = Measurement::new(&plan, &targets).with(&args.outlets);
+    let measurement = Measurement { done, directory, resumed: true, ..new };
     measurement.into_sink(RunSink::resume(sink.0, sink.1)?, flags)
 }
 
@@ -156,18 +159,14 @@ pub fn resumable(
 pub fn finish(measured: &Measured, report: Option<&Path>, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
     if let Some(run) = measured.run {
         let stored = measured.store.load(run)?;
-        if !stored.steps.is_empty() {
-            book::print_runs(std::slice::from_ref(&stored));
-        }
         if let Some(path) = report {
             book::write_report(std::slice::from_ref(&stored), path)?;
-            println!("report: {}", path.display());
         }
-        if !flags.quiet {
-            eprintln!(
-                "run {run} in {}; show it again by: sharebench show {run}",
-                measured.store.path().display()
-            );
+        let ending = Ending { run: &stored, store: measured.store.path(), report };
+        if flags.json {
+            ending.print_object();
+        } else {
+            ending.print(flags.quiet);
         }
     }
     Ok(measured.exit_code())
@@ -205,6 +204,7 @@ pub struct Measurement<'a> {
     pub done: Vec<StepResult>,
     pub directory: String,
     pub resumed: bool,
+    pub outlets: OutletFlags,
     /// The other processes that measure it; none for one that is alone.
     pub party: Option<&'a Party>,
 }
@@ -212,8 +212,13 @@ pub struct Measurement<'a> {
 impl<'a> Measurement<'a> {
     /// A new run.
     pub fn new(plan: &'a ResolvedPlan, targets: &'a [Arc<dyn Target>]) -> Self {
-        let directory = environment::new_directory();
-        Self { plan, targets, done: Vec::new(), directory, resumed: false, party: None }
+        let (done, directory, outlets) = (Vec::new(), environment::new_directory(), OutletFlags::default());
+        Self { plan, targets, done, directory, resumed: false, outlets, party: None }
+    }
+
+    /// Others look on.
+    pub fn with(self, outlets: &OutletFlags) -> Self {
+        Self { outlets: outlets.clone(), ..self }
     }
 
     /// Runs it into the lab book.
@@ -226,18 +231,12 @@ impl<'a> Measurement<'a> {
         let interrupts = Interrupts::catch()?;
         let stop = StopSignal::default();
         let (sender, events) = mpsc::channel();
-        let view = LiveView::new(self.plan, self.done.len(), flags.quiet);
+        let mut view = LiveView::new(self.plan, self.done.len(), flags);
         for line in outlook(self.plan) {
             view.line(&line);
         }
-        let mut follower = Follower {
-            sink,
-            view,
-            header: Some(self.header()),
-            waiting: Vec::new(),
-            failed: None,
-            data_errors: false,
-        };
+        let outlets = Outlets::open(&self.outlets, self.plan)?;
+        let mut follower = Follower::new(sink, view, self.header(), outlets);
         let run = Run {
             plan: self.plan,
             targets: self.targets,
@@ -258,7 +257,11 @@ impl<'a> Measurement<'a> {
             while !engine.is_finished() {
                 match events.recv_timeout(Duration::from_millis(50)) {
                     Ok(event) => follower.take(&event, &stop),
-                    Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
+                    Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => follower.view.tick(),
+                }
+                // The key is a first Ctrl-C.
+                if follower.view.wants_stop() && noticed == 0 {
+                    interrupts.press();
                 }
                 let interrupted = interrupts.count();
                 if interrupted > noticed {
@@ -290,13 +293,15 @@ impl<'a> Measurement<'a> {
         }
         // Recording the end is quick and local; a store that hangs must not keep us.
         follower.take(&RunEvent::Finished(RunOutcome::Stopped), stop);
+        follower.view.close();
         for index in 0..self.targets.len() {
             eprintln!("sharebench: {}", self.left_on(index));
         }
         std::process::exit(i32::from(exit::STOPPED));
     }
 
-    fn conclude(&self, end: Result<RunEnd, StartError>, follower: Follower) -> Result<Measured, Failure> {
+    fn conclude(&self, end: Result<RunEnd, StartError>, mut follower: Follower) -> Result<Measured, Failure> {
+        follower.view.close();
         let end = end?;
         for (index, why) in &end.left_behind {
             eprintln!("sharebench: could not clean up ({why}): {}", self.left_on(*index as usize));
@@ -381,49 +386,6 @@ impl<'a> Measurement<'a> {
             repeat: self.rule(),
             environment: self.facts(),
             targets: self.targets.iter().enumerate().map(identity).collect(),
-        }
-    }
-}
-
-/// Takes events to store and view. The run is begun in the store when its first step starts, so that a
-/// plan whose targets cannot be reached leaves no empty run.
-struct Follower {
-    sink: RunSink,
-    view: LiveView,
-    header: Option<RunHeader>,
-    waiting: Vec<RunEvent>,
-    failed: Option<String>,
-    data_errors: bool,
-}
-
-impl Follower {
-    fn take(&mut self, event: &RunEvent, stop: &StopSignal) {
-        self.view.show(event);
-        if let RunEvent::StepFinished(step) = event {
-            self.data_errors |= step.measure.errors.contains_key(&ErrorClass::DataMismatch);
-        }
-        if let RunEvent::TargetReady { .. } = event
-            && self.header.is_some()
-        {
-            return self.waiting.push(event.clone());
-        }
-        if let Some(header) = self.header.take() {
-            self.record(&RunEvent::Started(Box::new(header)), stop);
-            for event in std::mem::take(&mut self.waiting) {
-                self.record(&event, stop);
-            }
-        }
-        self.record(event, stop);
-    }
-
-    /// A store that cannot take a step ends the run: numbers that nobody keeps are not worth the load.
-    fn record(&mut self, event: &RunEvent, stop: &StopSignal) {
-        if self.failed.is_some() {
-            return;
-        }
-        if let Err(error) = self.sink.record(event) {
-            stop.stop();
-            self.failed = Some(error.to_string());
         }
     }
 }

@@ -3,6 +3,7 @@
 use sharebench_plan::ResolvedPlan;
 use sharebench_target::Target;
 
+use crate::descriptors;
 use crate::engine::StartError;
 
 /// Refuses a target that cannot do all that the plan asks for; looks at it, and makes nothing on it.
@@ -21,6 +22,11 @@ pub(crate) fn check(plan: &ResolvedPlan, name: &str, target: &dyn Target) -> Res
             "a record of {record} bytes is beyond one {} request of at most {} bytes; records are never split",
             capabilities.protocol, capabilities.max_record
         ));
+    }
+    if let Some(motors) = plan.max_motors()
+        && let Err(problem) = descriptors::make_room(motors, target.descriptors())
+    {
+        return beyond(problem);
     }
     if let (false, Some(test)) = (capabilities.mapping, plan.first_mapping()) {
         return beyond(format!(

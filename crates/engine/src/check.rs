@@ -6,7 +6,7 @@ use sharebench_model::{Check, ErrorClass, Measure, Verdict};
 use sharebench_plan::{Pace, Think, TransactionWork, Verify, Work};
 
 use crate::check_cache::client_cache;
-use crate::check_load::{deadlines, paced, sessions};
+use crate::check_load::{deadlines, paced, requests, sessions, visited};
 use crate::check_machine::{self, Machinery};
 use crate::check_policy::policy;
 use crate::check_throughput::throughput;
@@ -72,6 +72,10 @@ pub(crate) fn checks(measure: &Measure, evidence: &Evidence<'_>) -> Vec<Check> {
                 checks.push(interactive_law(measure, work, evidence.occupancy));
                 checks.push(lag(measure));
             }
+            Pace::Visits { rate, .. } => {
+                checks.push(visited(measure, *rate, work.motors));
+                checks.push(open_lag(measure, work.motors));
+            }
             Pace::Open { rate, .. } => {
                 checks.push(offered(measure, *rate, work.motors));
                 checks.push(open_lag(measure, work.motors));
@@ -81,6 +85,7 @@ pub(crate) fn checks(measure: &Measure, evidence: &Evidence<'_>) -> Vec<Check> {
     if let Work::Transactions(_) = evidence.work {
         checks.extend(deadlines(&measure.load));
         checks.extend(sessions(&measure.load));
+        checks.extend(requests(&measure.load));
     }
     if let Work::Records(work) = evidence.work {
         checks.extend(policy(work, measure, evidence.wire_counted));

@@ -2,13 +2,15 @@
 
 use std::time::Duration;
 
-use sharebench_model::units::{show_nanos, three_digits};
+use sharebench_model::units::{ByteSize, show_nanos, three_digits};
 use sharebench_model::{Check, LoadDetail, Measure, Verdict};
 
 use crate::check::{check, percent, unless};
 
 /// Below this share of the scenarios asked for, users cannot keep their pace: the step is overloaded.
 const KEPT: f64 = 0.95;
+/// Most outages of a step that are told one by one.
+const TOLD_OUTAGES: usize = 3;
 
 /// Users who start at a fixed pace end as many transactions as they start, or the server is overloaded.
 pub(crate) fn paced(measure: &Measure, motors: u32, period: Duration) -> Check {
@@ -21,6 +23,23 @@ pub(crate) fn paced(measure: &Measure, motors: u32, period: Duration) -> Check {
         format!("{ended} of {} transactions/s that {motors} users ask for ended", three_digits(asked));
     let wrong = (measure.transactions as f64) < least;
     unless("pace", wrong, detail, "overloaded: users cannot keep their pace")
+}
+
+/// As many users log on as come, or those who come wait for others to go.
+pub(crate) fn visited(measure: &Measure, rate: u32, motors: u32) -> Check {
+    let seconds = measure.window_ns as f64 / 1e9;
+    let planned = f64::from(rate) * seconds;
+    let logged_on =
+        measure.load.operations.iter().find(|part| part.name == "connect").map_or(0, |part| part.count);
+    let detail = format!(
+        "{} of {rate} users/s that came logged on",
+        three_digits(logged_on as f64 / seconds.max(1e-9))
+    );
+    // Four standard deviations of a Poisson schedule.
+    let wrong = (logged_on as f64) < planned * KEPT - 4.0 * planned.sqrt();
+    let remedy =
+        format!("visits last longer than {motors} motors can hold: use more (steps), or lower rates");
+    unless("visits", wrong, detail, &remedy)
 }
 
 /// Transactions with a deadline that missed it; none where there are no deadlines to miss.
@@ -38,11 +57,39 @@ pub(crate) fn deadlines(detail: &LoadDetail) -> Option<Check> {
 pub(crate) fn sessions(detail: &LoadDetail) -> Option<Check> {
     (detail.sessions_lost > 0 || detail.without_session_ns > 0).then(|| {
         let text = format!(
-            "{} sessions were lost, and users were without one for {} in all",
+            "{} sessions were lost, and users were without one for {} in all{}",
             detail.sessions_lost,
-            show_nanos(detail.without_session_ns as f64)
+            show_nanos(detail.without_session_ns as f64),
+            outages(detail)
         );
         check("sessions", Verdict::Suspicious, text)
+    })
+}
+
+/// When nobody got anything done, by the clock of the window.
+fn outages(detail: &LoadDetail) -> String {
+    let shown = |ns: u64| show_nanos(ns as f64);
+    let found = detail.timeline.outages();
+    let times =
+        found.iter().take(TOLD_OUTAGES).map(|o| format!("{} to {}", shown(o.from_ns), shown(o.to_ns)));
+    let more = found.len().saturating_sub(TOLD_OUTAGES);
+    let more = if more > 0 { format!(" and {more} times more") } else { String::new() };
+    match times.collect::<Vec<_>>().join(", ") {
+        none if none.is_empty() => none,
+        times => format!("; nothing ended from {times}{more} of the window"),
+    }
+}
+
+/// Blocks that took several requests; nothing to say where each was one.
+pub(crate) fn requests(detail: &LoadDetail) -> Option<Check> {
+    let split = detail.split;
+    (split.blocks > 0).then(|| {
+        let block = ByteSize(split.largest.into());
+        let text = format!(
+            "{} blocks of up to {block} were sent as {} requests, up to {} each: operations are requests",
+            split.blocks, split.requests, split.most
+        );
+        check("requests", Verdict::Valid, text)
     })
 }
 

@@ -24,6 +24,16 @@ impl Deadline {
         Self { clock: clock.clone(), limit, sleep: None }
     }
 
+    /// How long a wait may last.
+    pub fn limit(&self) -> Duration {
+        self.limit
+    }
+
+    /// The same for somebody else.
+    pub fn another(&self) -> Self {
+        Self::new(&self.clock, self.limit)
+    }
+
     /// Waits for at least one reply; none within the limit is a timeout.
     pub async fn replies(
         &mut self,

@@ -1,47 +1,48 @@
-//! A table of descriptors for a thread alone, so that its system calls count no references.
+//! File descriptors: as many as the sessions of a step take, or words about how to get them.
 
-/// Gives the calling thread a descriptor table of its own that holds standard input, output and error, as a process
-/// of one thread has it. While threads share a table, Linux takes and drops a reference to the file at every read and
-/// write (`fdget`), some percent of a small one out of the page cache; they would be charged to the target.
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+/// What the process has beside its sessions: the lab book, event queues, timers, the engine's own sessions.
+const BESIDE: u64 = 256;
+
+/// Makes room for so many sessions of so many descriptors each; raises the process's own limit where it may.
 ///
-/// For a thread that has just begun: what it opened before is closed for it, and files opened by others are none
-/// of its own. False where the kernel (before Linux 5.9) or its guard refuses; only speed differs.
-pub fn own_descriptors() -> bool {
-    const FIRST: libc::c_uint = 3;
-    // SAFETY: with this flag the table is copied up to `FIRST` before anything else happens, so that nothing of
-    // other threads is closed; this thread owns no descriptor yet (close_range(2)).
-    let returned = unsafe {
-        libc::syscall(
-            libc::SYS_close_range,
-            FIRST,
-            libc::c_uint::MAX,
-            libc::CLOSE_RANGE_UNSHARE as libc::c_uint,
-        )
-    };
-    returned == 0
+/// # Errors
+/// What is missing, and how to get it, for people.
+pub(crate) fn make_room(sessions: u32, each: u32) -> Result<(), String> {
+    let needed = u64::from(sessions) * u64::from(each) + BESIDE;
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    // No limit is told as none.
+    if current.is_none_or(|current| current >= needed) {
+        return Ok(());
+    }
+    let most = maximum.unwrap_or(u64::MAX).max(needed);
+    let raised = [(needed.max(maximum.unwrap_or(needed)), maximum), (needed, Some(most))].into_iter().any(
+        |(wanted, most)| {
+            most.is_none_or(|most| most >= wanted)
+                && setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum: most }).is_ok()
+        },
+    );
+    if raised {
+        return Ok(());
+    }
+    let most = maximum.unwrap_or(u64::MAX);
+    Err(format!(
+        "{sessions} users need {needed} file descriptors, and this process may have {most}: use at most {} users, or \
+         raise the hard limit (as root by `ulimit -Hn {needed}`, `prlimit --nofile={needed}` or LimitNOFILE= of a \
+         service)",
+        most.saturating_sub(BESIDE) / u64::from(each.max(1))
+    ))
 }
 
 #[cfg(test)]
 mod tests {
-    use std::fs::File;
-    use std::io::Read;
-    use std::os::fd::AsRawFd;
-
-    use super::*;
+    use super::make_room;
 
     #[test]
-    fn a_thread_with_a_table_of_its_own_closes_nothing_of_others() {
-        let mut file = File::open("/proc/self/exe").unwrap();
-        let number = file.as_raw_fd();
-        let seen = std::thread::spawn(move || {
-            let alone = own_descriptors();
-            // SAFETY: F_GETFD takes no further argument and reads a flag.
-            (alone, unsafe { libc::fcntl(number, libc::F_GETFD) })
-        });
-        let (alone, seen) = seen.join().unwrap();
-        assert_eq!(seen, if alone { -1 } else { libc::FD_CLOEXEC });
-        let mut magic = [0; 4];
-        file.read_exact(&mut magic).unwrap();
-        assert_eq!(&magic, b"\x7fELF");
+    fn what_no_process_can_have_is_refused_with_the_number_that_would_do() {
+        assert_eq!(make_room(1, 2), Ok(()));
+        let said = make_room(u32::MAX, u32::MAX).unwrap_err();
+        assert!(said.contains("4294967295 users need") && said.contains("ulimit -Hn"), "{said}");
     }
 }

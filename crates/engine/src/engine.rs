@@ -5,25 +5,23 @@ use std::sync::mpsc::Sender;
 
 use sharebench_cluster::Ranks;
 use sharebench_model::units::ByteSize;
-use sharebench_model::{Measure, OpError, Random, RateBase, RunEvent, RunOutcome, StepResult};
-use sharebench_plan::{Pace, ResolvedPlan, StepPlan, Work};
+use sharebench_model::{OpError, RunEvent, RunOutcome, Slot, StepResult};
+use sharebench_plan::{ResolvedPlan, StepPlan, Work};
 use sharebench_target::{ConnectError, SessionSpec, Target};
 
 use crate::between;
 use crate::capable;
-use crate::check::{Evidence, checks};
 use crate::clock::{Clock, ClockError};
 use crate::deadline::Deadline;
 use crate::files::{TargetFiles, directory_on, remove_tree};
 use crate::layout::SharedSet;
 use crate::machine::Machine;
+use crate::parts;
 use crate::pass::{PassContext, PassEnd};
 use crate::ranked::agreed;
-use crate::record_motor::RecordCrew;
 use crate::record_step;
 use crate::rounds::UnderWay;
 use crate::stop::StopSignal;
-use crate::tally::Tally;
 use crate::throughput_step;
 use crate::user_files::Shelf;
 
@@ -180,7 +178,7 @@ impl Run<'_> {
         }
         for (index, target) in self.targets.iter().enumerate() {
             let name = &self.plan.targets[index].name;
-            let session = target.connect(&self.spec()).await?;
+            let session = target.connect(&self.spec(target.as_ref())).await?;
             let directory = directory_on(self.directory, index);
             if let Some(ranks) = self.ranks.filter(|ranks| !ranks.is_leader()) {
                 let ids = ((ranks.rank() & 0x7FF) << 20) + 1;
@@ -194,6 +192,8 @@ impl Run<'_> {
                 directory: format!("{} of {}", directory_on(self.directory, index), target.url()),
                 error,
             })?;
+            let mut files = files;
+            self.tell_parts(name, &mut files);
             self.tell(RunEvent::TargetReady { target: index as u32, facts: files.facts.clone() });
             hosts.push(Host { files, set: SharedSet::default(), shelf: Shelf::default() });
             let (needed, host) = (self.plan.bytes_needed(), hosts.len() - 1);
@@ -220,8 +220,11 @@ impl Run<'_> {
             Work::Records(work) if work.motors.is_some() => {
                 throughput_step::prepare(work, ranks, &mut host.files, context).await
             }
-            Work::Records(work) => record_step::prepare(work, &mut host.files, context).await,
-            Work::Transactions(work) => self.lay_out(work, host, context).await,
+            Work::Records(work) => match record_step::prepare(work, &mut host.files, context).await {
+                Ok(()) => self.lay_reserve(step, work, &mut host.files, context).await,
+                Err(end) => Err(end),
+            },
+            Work::Transactions(work) => self.lay_out(work, step, host, context).await,
         };
         let released = match made {
             Ok(()) => release_all(hosts, context).await,
@@ -235,16 +238,28 @@ impl Run<'_> {
 
     async fn connect_again(&self, hosts: &mut [Host]) -> Result<(), PassEnd> {
         for (host, target) in hosts.iter_mut().zip(self.targets) {
-            let session = target.connect(&self.spec()).await;
+            let session = target.connect(&self.spec(target.as_ref())).await;
             let lost = |error: ConnectError| OpError::new(error.class, "connect", error.to_string());
             host.files.take(session.map_err(lost)?);
         }
         Ok(())
     }
 
-    fn spec(&self) -> SessionSpec {
-        let (slots, slot_bytes) = (self.plan.max_depth(), self.plan.max_record());
-        SessionSpec { slots, slot_bytes, connect_timeout: self.plan.timeout }
+    /// Records of cells are never made several requests of; blocks of loads are.
+    pub(crate) fn spec(&self, target: &dyn Target) -> SessionSpec {
+        let most = target.capabilities().max_record;
+        let slot_bytes = self.plan.max_record().max(self.plan.max_block().min(most));
+        let (slots, parts) = (self.plan.max_depth(), self.plan.cells.is_empty());
+        SessionSpec { slots, slot_bytes, connect_timeout: self.plan.timeout, parts }
+    }
+
+    /// Says how blocks of the load are sent that one request does not carry.
+    fn tell_parts(&self, name: &str, files: &mut TargetFiles) {
+        let slot_bytes = files.session.buffer(Slot(0)).len() as u32;
+        if let Some(said) = parts::fact(files.session.as_ref(), self.plan.max_block(), slot_bytes) {
+            self.tell(RunEvent::Warning(format!("{name}: a block of {said}")));
+            files.facts.insert(parts::FACT.to_owned(), said);
+        }
     }
 
     /// The greatest piece that divides every request of the plan.
@@ -256,107 +271,12 @@ impl Run<'_> {
         pieces.reduce(greatest_common_divisor).unwrap_or(512)
     }
 
-    /// Measures one step; of several processes, the leader gets the result of all.
-    pub(crate) async fn step(
-        &self,
-        step: &StepPlan,
-        host: &mut Host,
-        machine: Option<&Machine>,
-        context: &mut PassContext<'_>,
-    ) -> Result<Option<StepResult>, PassEnd> {
-        let started_unix_ms = self.clock.unix_ms();
-        let target = &self.targets[step.target as usize];
-        let measured = self.measure(step, host, context).await;
-        let blocking = target.capabilities().blocking;
-        let (mut tally, mut ranked) = match self.ranks {
-            None => (measured?, None),
-            Some(ranks) => {
-                let Some(all) = self.reduce(ranks, step, measured, machine)? else { return Ok(None) };
-                (all.tally, Some((all.shares, all.checks)))
-            }
-        };
-        for error in std::mem::take(&mut tally.told) {
-            self.tell(RunEvent::Failure { index: step.index, class: error.class, detail: error.to_string() });
-        }
-        let machinery =
-            machine.filter(|_| ranked.is_none()).map(|machine| machine.during(step, blocking, &tally));
-        let (work, verify, occupancy) = (&step.work, self.plan.verify, tally.occupancy);
-        let unfinished = std::mem::take(&mut tally.unfinished);
-        let seconds = std::mem::take(&mut tally.seconds);
-        let mut measure = self.measure_of(step, tally);
-        // A session with a cache of its own is to the checks what a mount is.
-        let wire_counted = target.capabilities().wire_counted && !target.caches();
-        let mut checks = checks(&measure, &Evidence { work, verify, wire_counted, occupancy, machinery });
-        if let Work::Transactions(work) = work {
-            checks.extend(seconds.check(work));
-        }
-        unfinished.count_in(&mut measure);
-        if let Work::Transactions(work) = work {
-            measure.load.objective = self.objective(work, &measure);
-        }
-        if let Some((shares, machines)) = ranked.take() {
-            checks.extend(crate::ranked::checks(&shares, measure.window_ns, &machines));
-            measure.ranks = shares;
-        }
-        Ok(Some(StepResult {
-            index: step.index,
-            target: step.target,
-            repetition: step.repetition,
-            coordinates: step.coordinates.clone(),
-            started_unix_ms,
-            measure,
-            checks,
-        }))
-    }
-
-    /// What the motors of this process did in a step.
-    async fn measure(
-        &self,
-        step: &StepPlan,
-        host: &mut Host,
-        context: &mut PassContext<'_>,
-    ) -> Result<Tally, PassEnd> {
-        match &step.work {
-            Work::Records(work) if work.motors.is_some() => {
-                let target = self.targets[step.target as usize].as_ref();
-                let (clock, stop, ranks) = (context.clock, self.stop, self.ranks);
-                let (verify, timeout) = (self.plan.verify, self.plan.timeout);
-                let seed = self.plan.seed ^ u64::from(step.index);
-                let crew = RecordCrew { target, work, clock, stop, verify, timeout, seed, ranks };
-                throughput_step::measure(&crew, work.motors.unwrap_or(1), &mut host.files, context).await
-            }
-            Work::Records(work) => {
-                let mut random = Random::new(self.plan.seed, 0x10_0000 + u64::from(step.index));
-                let mut tally = Tally::default();
-                record_step::measure(work, &mut host.files, &mut random, context, &mut tally).await?;
-                Ok(tally)
-            }
-            Work::Transactions(work) => self.load(work, step, host, context).await,
-        }
-    }
-
-    /// The measure of what was counted by all motors of a step, or by those of one rank.
-    pub(crate) fn measure_of(&self, step: &StepPlan, tally: Tally) -> Measure {
-        let (motors, rate_base) = match &step.work {
-            Work::Records(work) => (
-                work.motors.unwrap_or(1),
-                if work.motors.is_some() { RateBase::Window } else { RateBase::Busy },
-            ),
-            Work::Transactions(work) => match work.pace {
-                Pace::Closed(_) => (work.motors, RateBase::Window),
-                // The motors of an open load are a pool: those that were never needed are not missing.
-                Pace::Open { .. } => (tally.motors_engaged, RateBase::Window),
-            },
-        };
-        let wire_counted = self.targets[step.target as usize].capabilities().wire_counted;
-        tally.into_measure(motors, rate_base, wire_counted)
-    }
-
     /// Removes our directory; with a session of its own when the first one was lost.
     async fn clean(&self, index: usize, host: Host, context: &mut PassContext<'_>) -> Result<(), String> {
         let Err(first) = host.files.clean(context).await else { return Ok(()) };
         tracing::debug!(error = %first, "cleaning up over a new session");
-        let spec = SessionSpec { slots: 1, slot_bytes: 4096, connect_timeout: self.plan.timeout };
+        let spec =
+            SessionSpec { slots: 1, slot_bytes: 4096, connect_timeout: self.plan.timeout, parts: true };
         let mut session = self.targets[index].connect(&spec).await.map_err(|error| error.to_string())?;
         let result = remove_tree(session.as_mut(), &directory_on(self.directory, index), context).await;
         session.close().await;
@@ -399,7 +319,7 @@ pub fn remove_remains(
         let verify = sharebench_plan::Verify::Off;
         let deadline = Deadline::new(&clock, timeout);
         let mut context = PassContext { clock: &clock, stop: &stop, verify, deadline };
-        let spec = SessionSpec { slots: 1, slot_bytes: 4096, connect_timeout: timeout };
+        let spec = SessionSpec { slots: 1, slot_bytes: 4096, connect_timeout: timeout, parts: true };
         let mut session = target.connect(&spec).await?;
         let directory = only.unwrap_or(crate::DIRECTORY_PREFIX).to_owned();
         let failed = |error| StartError::Prepare { target: target.url(), directory, error };

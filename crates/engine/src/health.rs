@@ -10,6 +10,7 @@ use sharebench_model::Histogram;
 
 use crate::Clock;
 use crate::counters::Counters;
+use crate::descriptor_table::no_descriptors;
 use crate::timer::precise_timers;
 
 /// The meter's sleep, as in jHiccup (Gil Tene).
@@ -141,6 +142,8 @@ impl Shared {
 
     fn sample(&self) {
         precise_timers();
+        // The motor beside it is charged for a shared table.
+        no_descriptors();
         let mut before = self.clock.now();
         let mut naps = 0;
         while !self.stop.load(Ordering::Relaxed) {

@@ -1,15 +1,18 @@
 //! The shared data set of a load: laid out before the first step, or found from an earlier run.
 
-use sharebench_model::{DataOp, ErrorClass, MetaOp, MetaYield, OpError, OpenHow, Slot, Stability, mix};
+use std::ops::Range;
+
+use sharebench_model::{DataOp, ErrorClass, FileRef, MetaOp, MetaYield, OpError, OpenHow, Slot, mix};
 use sharebench_plan::{DataFile, Owner, TransactionWork, Verify, Workload};
 use sharebench_target::Session;
 
+use crate::build_set::{Site, build};
 use crate::files::{DIRECTORY_PREFIX, TargetFiles, remove_tree};
-use crate::pass::{PassContext, mismatch_error};
+use crate::kept_set::{self, Begun, Growing};
+use crate::parts;
+use crate::pass::PassContext;
 use crate::stamp::{self, Content};
 
-/// Set of a kept directory whose laying out came to its end.
-const COMPLETE: &str = "complete";
 /// Changes when the same plan would lay out other bytes.
 const FORMAT: u64 = 1;
 
@@ -42,7 +45,7 @@ pub(crate) struct SharedSet {
 }
 
 /// The directory of a set that stays: the same plan finds it again, another one does not.
-pub(crate) fn kept_directory(workload: &Workload) -> String {
+fn kept_directory(workload: &Workload) -> String {
     let mut hash = mix(FORMAT);
     let mut add = |number: u64| hash = mix(hash ^ number);
     for (index, file) in shared(workload) {
@@ -62,144 +65,108 @@ pub(crate) fn shared(workload: &Workload) -> impl Iterator<Item = (usize, &DataF
 
 impl SharedSet {
     /// Lays the set out once per target; later steps find it there. With `keep` it stands beside the run's own
-    /// directory and is used again where it is found unchanged; says what became of it.
+    /// directory and is used again where it is found unchanged; one that another run is making is left alone. Says
+    /// what became of it.
     pub async fn prepare(
         &mut self,
         work: &TransactionWork,
         files: &mut TargetFiles,
         keep: bool,
+        site: &Site<'_>,
         context: &mut PassContext<'_>,
     ) -> Result<Option<String>, OpError> {
         if self.directory.is_some() {
             return Ok(None);
         }
         let workload = &work.workload;
+        let own = files.path("set");
         if shared(workload).next().is_none() {
-            self.directory = Some(files.path("set"));
+            self.directory = Some(own);
             return Ok(None);
         }
         let session = files.session.as_mut();
-        let directory = if keep { kept_directory(workload) } else { format!("{}/set", files.directory) };
-        if keep && is_unchanged(session, workload, &directory, context).await? {
-            let said = format!("the data set in {directory} is unchanged and used again");
-            self.directory = Some(directory);
-            return Ok(Some(said));
-        }
-        if keep {
-            remove_tree(session, &directory, context).await?;
-        }
-        lay_out(session, workload, &directory, context).await?;
-        let said = keep.then(|| {
-            format!("the data set stays in {directory}: it is used again while it is unchanged, and removed by `sharebench clean`")
-        });
+        let (directory, said) = if keep {
+            let kept = kept_directory(workload);
+            match keep_set(session, workload, &kept, site, context).await? {
+                Some(said) => (kept, Some(said)),
+                None => {
+                    make(session, &own, context).await?;
+                    build(site, session, workload, &own, None, context).await?;
+                    let said = format!(
+                        "another run is making {kept}: this one uses a data set of its own, which it removes"
+                    );
+                    (own, Some(said))
+                }
+            }
+        } else {
+            make(session, &own, context).await?;
+            build(site, session, workload, &own, None, context).await?;
+            (own, None)
+        };
         self.directory = Some(directory);
         Ok(said)
     }
 }
 
-async fn lay_out(
+pub(crate) async fn make(
     session: &mut dyn Session,
-    workload: &Workload,
     directory: &str,
     context: &mut PassContext<'_>,
 ) -> Result<(), OpError> {
-    make_directories(session, workload, directory, context).await?;
-    write_files(session, workload, directory, (0, 1), context).await?;
-    complete(session, directory, context).await
+    context.deadline.call(session, MetaOp::MakeDir { path: directory.to_owned() }).await.map(drop)
 }
 
-/// Makes the set's directories.
-pub(crate) async fn make_directories(
+/// Finds a kept set, or makes it; what became of it, or nothing where another run is making it.
+async fn keep_set(
     session: &mut dyn Session,
     workload: &Workload,
     directory: &str,
+    site: &Site<'_>,
     context: &mut PassContext<'_>,
-) -> Result<(), OpError> {
-    context.deadline.call(session, MetaOp::MakeDir { path: directory.to_owned() }).await?;
-    let wanted: std::collections::BTreeSet<usize> = shared(workload).map(|(index, _)| index).collect();
-    for below in workload.set.directories(|index| wanted.contains(&index)) {
-        context.deadline.call(session, MetaOp::MakeDir { path: format!("{directory}/{below}") }).await?;
+) -> Result<Option<String>, OpError> {
+    let begun = kept_set::look(session, directory, context).await?;
+    if context.stop.is_stopped() {
+        return Err(OpError::new(ErrorClass::Disconnected, "layout", "stopped"));
     }
-    Ok(())
-}
-
-/// Writes the set's files: each `of`-th one, from `part` on.
-pub(crate) async fn write_files(
-    session: &mut dyn Session,
-    workload: &Workload,
-    directory: &str,
-    (part, of): (usize, usize),
-    context: &mut PassContext<'_>,
-) -> Result<(), OpError> {
-    for (index, file) in shared(workload).skip(part).step_by(of.max(1)) {
-        if context.stop.is_stopped() {
-            return Err(OpError::new(ErrorClass::Disconnected, "layout", "stopped"));
+    match begun {
+        Begun::UnderWay => return Ok(None),
+        Begun::Complete if is_unchanged(session, workload, directory, context).await? => {
+            return Ok(Some(format!("the data set in {directory} is unchanged and used again")));
         }
-        write_file(
-            session,
-            &format!("{directory}/{}", file.path),
-            file.bytes,
-            set_content(index, file),
-            context,
-        )
-        .await?;
+        Begun::Complete | Begun::Abandoned => remove_tree(session, directory, context).await?,
+        Begun::Nothing => {}
     }
-    Ok(())
-}
-
-/// Notes that every file of the set was written.
-pub(crate) async fn complete(
-    session: &mut dyn Session,
-    directory: &str,
-    context: &mut PassContext<'_>,
-) -> Result<(), OpError> {
-    let complete = format!("{directory}/{COMPLETE}");
-    let open = MetaOp::open(complete, OpenHow::CreateNew);
-    if let MetaYield::Opened { file, .. } = context.deadline.call(session, open).await? {
-        context.deadline.call(session, MetaOp::Close { file }).await?;
+    match make(session, directory, context).await {
+        // Somebody began a moment ago.
+        Err(error) if error.class == ErrorClass::Exists => return Ok(None),
+        made => made?,
     }
-    Ok(())
-}
-
-/// Makes a new file and writes it to stable storage, as much at once as fits into a slot.
-async fn write_file(
-    session: &mut dyn Session,
-    path: &str,
-    bytes: u64,
-    content: Content,
-    context: &mut PassContext<'_>,
-) -> Result<(), OpError> {
-    let open = MetaOp::open(path, OpenHow::CreateNew);
-    let MetaYield::Opened { file: handle, .. } = context.deadline.call(session, open).await? else {
-        return Err(OpError::new(ErrorClass::Protocol, "open", "no file in the reply"));
+    let built = match Growing::begin(session, directory, context).await {
+        Ok(mut growing) => match build(site, session, workload, directory, Some(&mut growing), context).await
+        {
+            Ok(()) => growing.end(session, directory, context).await,
+            failed => failed,
+        },
+        Err(error) => Err(error),
     };
-    let block = session.buffer(Slot(0)).len() as u32;
-    let mut replies = Vec::new();
-    for (offset, len) in blocks(bytes, block) {
-        stamp::fill(&mut session.buffer(Slot(0))[..len as usize], content, offset);
-        let stability = Stability::Unstable;
-        session.submit(Slot(0), DataOp::Write { file: handle, offset, len, stability });
-        context.deadline.replies(session, &mut replies).await?;
-        replies.swap_remove(0).result?;
+    if let Err(error) = built {
+        // Nobody would go on with it; what cannot be removed is found abandoned.
+        let _ = remove_tree(session, directory, context).await;
+        return Err(error);
     }
-    session.submit(Slot(0), DataOp::Flush { file: handle });
-    context.deadline.replies(session, &mut replies).await?;
-    replies.swap_remove(0).result?;
-    context.deadline.call(session, MetaOp::Close { file: handle }).await.map(drop)
+    Ok(Some(format!(
+        "the data set stays in {directory}: it is used again while it is unchanged, and removed by `sharebench clean`"
+    )))
 }
 
 /// True when every file of a kept set is there with its size, and its first and last bytes are the right ones.
-pub(crate) async fn is_unchanged(
+async fn is_unchanged(
     session: &mut dyn Session,
     workload: &Workload,
     directory: &str,
     context: &mut PassContext<'_>,
 ) -> Result<bool, OpError> {
     let missing = |error: OpError| if error.class == ErrorClass::NotFound { Ok(false) } else { Err(error) };
-    let complete = MetaOp::Stat { path: format!("{directory}/{COMPLETE}") };
-    if let Err(error) = context.deadline.call(session, complete).await {
-        return missing(error);
-    }
     for (index, file) in shared(workload) {
         let path = format!("{directory}/{}", file.path);
         let (handle, size) = match context.deadline.call(session, MetaOp::open(path, OpenHow::Read)).await {
@@ -211,22 +178,38 @@ pub(crate) async fn is_unchanged(
         let len = file.bytes.min(most);
         let mut right = size == file.bytes;
         for offset in [0, file.bytes - len] {
-            if !right {
-                break;
-            }
-            session.submit(Slot(0), DataOp::Read { file: handle, offset, len: len as u32 });
-            let mut replies = Vec::new();
-            context.deadline.replies(session, &mut replies).await?;
-            let read = replies.swap_remove(0).result?;
-            let found = &session.buffer(Slot(0))[..read as usize];
-            let verified = stamp::verify(found, set_content(index, file), offset, Verify::Full)
-                .map_err(|mismatch| mismatch_error(&file.path, &mismatch));
-            right = u64::from(read) == len && verified.is_ok();
+            right = right
+                && holds(session, handle, offset..offset + len, set_content(index, file), context).await?;
         }
         context.deadline.call(session, MetaOp::Close { file: handle }).await?;
         if !right {
             return Ok(false);
         }
+    }
+    Ok(true)
+}
+
+/// True when these bytes of a file are the right ones.
+async fn holds(
+    session: &mut dyn Session,
+    file: FileRef,
+    bytes: Range<u64>,
+    content: Content,
+    context: &mut PassContext<'_>,
+) -> Result<bool, OpError> {
+    let (mut offset, mut replies) = (bytes.start, Vec::new());
+    while offset < bytes.end {
+        let slot_bytes = session.buffer(Slot(0)).len() as u32;
+        let len = (bytes.end - offset).min(u64::from(slot_bytes)) as u32;
+        let len = parts::carried(session, DataOp::Read { file, offset, len }, slot_bytes);
+        session.submit(Slot(0), DataOp::Read { file, offset, len });
+        context.deadline.replies(session, &mut replies).await?;
+        let read = replies.swap_remove(0).result?;
+        let found = &session.buffer(Slot(0))[..read as usize];
+        if read != len || stamp::verify(found, content, offset, Verify::Full).is_err() {
+            return Ok(false);
+        }
+        offset += u64::from(len);
     }
     Ok(true)
 }

@@ -8,23 +8,27 @@ use std::time::Duration;
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use sharebench_cluster::Ranks;
-use sharebench_model::{LoadDetail, Part};
+use sharebench_model::{LoadDetail, Part, Timeline};
 use sharebench_plan::{Pace, TransactionWork, Verify};
 use sharebench_target::{SessionSpec, Target};
 
 use crate::clock::Clock;
-use crate::descriptors::own_descriptors;
+use crate::descriptor_table::own_descriptors;
 use crate::extension::{Extension, Report};
+use crate::kind::Kind;
 use crate::motor::{Crew, Motor, Window};
 use crate::schedule::Schedule;
 use crate::seconds::Seconds;
 use crate::stop::StopSignal;
 use crate::tally::Tally;
-use crate::transaction::Kind;
 use crate::user_files::Shelf;
+use crate::watch::{Said, Watch};
 
 /// Between the last motor's login and the first transaction.
 pub(crate) const GRACE: Duration = Duration::from_millis(20);
+
+/// Most logins of a thread at once: more would find the server's queue of connections full, and wait for its next try.
+const LOGINS: usize = 64;
 
 /// What a step needs to know of its run.
 pub(crate) struct LoadStep<'a> {
@@ -45,6 +49,8 @@ pub(crate) struct LoadStep<'a> {
     pub seed: u64,
     /// Hears of what the user should know while it lasts.
     pub tell: &'a (dyn Fn(String) + Sync),
+    /// Whoever looks on.
+    pub watch: &'a Watch<'a>,
 }
 
 impl LoadStep<'_> {
@@ -69,7 +75,9 @@ impl LoadStep<'_> {
                 starts.push(start);
                 reports.push(report);
                 workers.push(scope.spawn(move || {
-                    own_descriptors();
+                    if self.target.capabilities().blocking {
+                        own_descriptors();
+                    }
                     self.clock.block_on(self.crew(thread..threads, schedule, |report| {
                         let _ = ended.send(report);
                         begin.recv().ok()
@@ -101,10 +109,12 @@ impl LoadStep<'_> {
         schedule: &Schedule,
         mut next: impl FnMut(Option<Report>) -> Option<Window>,
     ) -> Tally {
+        let most = self.target.capabilities().max_record;
         let spec = SessionSpec {
             slots: 1,
-            slot_bytes: self.work.workload.largest_request(),
+            slot_bytes: self.work.workload.largest_request().min(most),
             connect_timeout: self.timeout,
+            parts: true,
         };
         let tally = Rc::new(RefCell::new(Tally { detail: detail(self.work), ..Tally::default() }));
         let crew = Crew {
@@ -124,23 +134,29 @@ impl LoadStep<'_> {
         };
         let own = self.motors.iter().skip(thread as usize).step_by(threads.max(1) as usize);
         let mut motors: Vec<Motor<'_>> = own.map(|number| Motor::new(&crew, *number)).collect();
-        join_all(motors.iter_mut().map(Motor::connect)).await;
+        let ready = async |motor: &mut Motor<'_>| {
+            motor.connect().await;
+            self.watch.ready(self.clock.now(), self.motors.len() as u32);
+        };
+        join_some(motors.iter_mut().map(ready), LOGINS).await;
         let mut report: Option<Report> = None;
         while let Some(window) = next(report.take()) {
             // What failed while connecting belongs to the first window.
             let first = tally.borrow().span.is_none();
             let before = if first { tally.take() } else { Tally::default() };
-            let fresh = Tally { seconds: Seconds::over(window), detail: detail(self.work), ..before };
+            let timeline = Timeline::over(window.end - window.measure);
+            let detail = LoadDetail { timeline, ..detail(self.work) };
+            let fresh = Tally { seconds: Seconds::over(window), detail, ..before };
             tally.replace(fresh);
             let work = join_all(motors.iter_mut().map(|motor| motor.work(window)));
-            tokio::join!(work, sample_cpu(&crew, window), note_start(&crew, window));
+            tokio::join!(work, sample_cpu(&crew, window, self.watch), note_start(&crew, window));
             let mut tally = tally.borrow_mut();
             tally.window_ns = window.end - window.measure;
             tally.busiest = tally.cpu;
             tally.spans(window.measure, window.end);
             report = Some(Report::of(&tally));
         }
-        join_all(motors.into_iter().map(Motor::clean)).await;
+        join_some(motors.into_iter().map(Motor::clean), LOGINS).await;
         drop(crew);
         Rc::try_unwrap(tally).map_or_else(|_| Tally::default(), RefCell::into_inner)
     }
@@ -149,7 +165,7 @@ impl LoadStep<'_> {
 /// Empty parts for all that a workload's motors can do, in an order that all threads share.
 fn detail(work: &TransactionWork) -> LoadDetail {
     let think_ns = match &work.pace {
-        Pace::Closed(think) => think.mean().as_nanos() as u64,
+        Pace::Closed(think) | Pace::Visits { think, .. } => think.mean().as_nanos() as u64,
         Pace::Open { .. } => 0,
     };
     LoadDetail {
@@ -185,13 +201,15 @@ async fn note_start(crew: &Crew<'_>, window: Window) {
     tally.late_ns = tally.late_ns.max(late_ns);
 }
 
-/// Books the thread's CPU time between the ends of the measured window.
-async fn sample_cpu(crew: &Crew<'_>, window: Window) {
+/// Books the thread's CPU time between the ends of the measured window, and says now and then how far it is.
+async fn sample_cpu(crew: &Crew<'_>, window: Window, watch: &Watch<'_>) {
     crew.clock.doze_until(window.measure).await;
     let before = crew.clock.thread_cpu();
+    let mut said = Said::default();
     while crew.clock.now() < window.end && !crew.stop.is_stopped() {
         let nap = crew.clock.now() + 100_000_000;
         crew.clock.doze_until(nap.min(window.end)).await;
+        watch.note(crew.clock.now(), &crew.tally.borrow(), &mut said);
     }
     let after = crew.clock.thread_cpu();
     let mut tally = crew.tally.borrow_mut();
@@ -201,6 +219,20 @@ async fn sample_cpu(crew: &Crew<'_>, window: Window) {
 
 /// Drives many futures on one thread; each is polled only when it was woken.
 async fn join_all<F: Future<Output = ()>>(futures: impl Iterator<Item = F>) {
-    let mut futures: FuturesUnordered<F> = futures.collect();
-    while futures.next().await.is_some() {}
+    join_some(futures, usize::MAX).await;
+}
+
+/// The same with so many at once; the others wait, not begun.
+async fn join_some<F: Future<Output = ()>>(mut futures: impl Iterator<Item = F>, at_once: usize) {
+    let mut begun = FuturesUnordered::new();
+    loop {
+        while begun.len() < at_once
+            && let Some(future) = futures.next()
+        {
+            begun.push(future);
+        }
+        if begun.next().await.is_none() {
+            return;
+        }
+    }
 }

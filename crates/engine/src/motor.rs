@@ -22,6 +22,8 @@ use crate::user_files::{Shelf, UserFiles};
 
 /// Sleep without a look at the stop signal; the last one before a start may be twice as long.
 const NAP: Duration = Duration::from_millis(100);
+/// Pause from which on a session gives its memory back meanwhile.
+const REST: Duration = Duration::from_millis(10);
 /// Pause before a lost session is opened again.
 const RECONNECT: Duration = Duration::from_millis(500);
 
@@ -95,6 +97,8 @@ pub(crate) struct Motor<'a> {
     pub(crate) last_counted: bool,
     /// What is left of its round of transactions.
     round: Vec<usize>,
+    /// A visit is under way.
+    visiting: bool,
     /// Transactions that ended within the window.
     done: u64,
     reported: bool,
@@ -116,6 +120,7 @@ impl<'a> Motor<'a> {
             kept: BTreeMap::new(),
             last_counted: false,
             round: Vec::new(),
+            visiting: false,
             done: 0,
             reported: false,
             engaged: false,
@@ -137,6 +142,7 @@ impl<'a> Motor<'a> {
                     self.book_failure(error);
                 }
                 self.wire = self.session.as_deref().map(Session::wire).unwrap_or_default();
+                self.rest();
             }
             Err(error) => self.book_failure(OpError::new(error.class, "connect", error.to_string())),
         }
@@ -146,6 +152,10 @@ impl<'a> Motor<'a> {
     pub async fn work(&mut self, window: Window) {
         let crew = self.crew;
         (self.reported, self.engaged, self.done) = (false, false, 0);
+        if self.arrives() {
+            // Nobody is there before the first visit.
+            self.log_off().await;
+        }
         let mut over = crew.clock.doze_until(window.end);
         let mut thought_from = window.start;
         let mut next = self.first_start(window);
@@ -156,7 +166,12 @@ impl<'a> Motor<'a> {
                 crew.censor(intended, None, window);
                 break;
             }
-            if self.session.is_none() {
+            if self.arrives() {
+                if !self.log_on(intended, window).await {
+                    (thought_from, next) = (window.end, crew.schedule.claim(window));
+                    continue;
+                }
+            } else if self.session.is_none() {
                 let again = self.come_back(window).await;
                 if self.session.is_none() {
                     // A pause to reconnect is no thinking: it is to be missed by Little's law.
@@ -165,6 +180,8 @@ impl<'a> Motor<'a> {
                         Pace::Closed(_) => next = Some(again),
                         // The schedule goes on, and what was to start waits meanwhile.
                         Pace::Open { .. } => drop(self.sleep_until(again, window.end).await),
+                        // Who lost the server goes, and somebody else comes.
+                        Pace::Visits { .. } => self.visiting = false,
                     }
                     continue;
                 }
@@ -172,7 +189,10 @@ impl<'a> Motor<'a> {
             let Some(transaction) = self.next_transaction() else { return };
             self.transaction(transaction, intended, window, &mut over).await;
             thought_from = crew.clock.now();
-            next = self.following_start(intended, thought_from, window);
+            next = self.following_start(intended, thought_from, window).await;
+            if next.is_some_and(|next| next > thought_from + REST.as_nanos() as u64) {
+                self.rest();
+            }
         }
         // What the schedule held for this window, and no motor was free to take.
         while !crew.stop.is_stopped()
@@ -193,8 +213,15 @@ impl<'a> Motor<'a> {
         let now = crew.clock.now();
         let again = now + RECONNECT.as_nanos() as u64;
         let until = if self.session.is_some() { now } else { again };
-        let without = until.min(window.end).saturating_sub(from.max(window.measure));
-        crew.tally.borrow_mut().detail.without_session_ns += without;
+        let (from, until) = (from.max(window.measure), until.min(window.end));
+        if from < until {
+            let mut tally = crew.tally.borrow_mut();
+            tally.detail.without_session_ns += until - from;
+            tally.detail.timeline.without_session(from - window.measure, until - window.measure);
+            if self.session.is_none() {
+                tally.detail.timeline.failed(until.min(now).max(from) - window.measure);
+            }
+        }
         again
     }
 
@@ -203,18 +230,72 @@ impl<'a> Motor<'a> {
         match &self.crew.work.pace {
             Pace::Closed(think) => {
                 let most = think.mean().as_nanos() as u64;
-                Some(window.start + self.pauses.below(most.max(1)))
+                let begins = self.crew.work.ramp.map_or_else(
+                    || self.pauses.below(most.max(1)),
+                    |ramp| {
+                        ramp.as_nanos() as u64 * u64::from(self.number)
+                            / u64::from(self.crew.work.motors.max(1))
+                    },
+                );
+                Some(window.start + begins)
             }
-            Pace::Open { .. } => self.crew.schedule.claim(window),
+            Pace::Open { .. } | Pace::Visits { .. } => {
+                self.visiting = false;
+                self.crew.schedule.claim(window)
+            }
         }
     }
 
-    fn following_start(&mut self, intended: u64, now: u64, window: Window) -> Option<u64> {
+    async fn following_start(&mut self, intended: u64, now: u64, window: Window) -> Option<u64> {
         match &self.crew.work.pace {
             // A pace goes on from where it should be, and not from where it is.
             Pace::Closed(Think::Every(period)) => Some(intended + period.as_nanos() as u64),
             Pace::Closed(think) => Some(now + think.draw(&mut self.pauses)),
             Pace::Open { .. } => self.crew.schedule.claim(window),
+            Pace::Visits { think, .. } => {
+                if self.session.is_some() && !self.crew.work.pace.is_last(&mut self.pauses) {
+                    return Some(now + think.draw(&mut self.pauses));
+                }
+                self.log_off().await;
+                self.crew.schedule.claim(window)
+            }
+        }
+    }
+
+    /// True when the next start is that of a visit, whose user has no session yet.
+    fn arrives(&self) -> bool {
+        matches!(self.crew.work.pace, Pace::Visits { .. }) && !self.visiting
+    }
+
+    /// A user comes and logs on; false when that failed, which is an end of the visit.
+    async fn log_on(&mut self, intended: u64, window: Window) -> bool {
+        let mut result = self.reconnect(window).await;
+        if result.is_ok() && !self.own.laid_out {
+            // Nobody could lay it out before the window.
+            result = self.lay_out().await;
+        }
+        self.visiting = result.is_ok();
+        if let Err(error) = result {
+            let now = self.crew.clock.now();
+            self.lose_session();
+            if now < window.end {
+                if now >= window.measure {
+                    self.crew.tally.borrow_mut().detail.timeline.failed(now - window.measure);
+                }
+                self.book_failure(error);
+            } else {
+                self.crew.censor(intended, None, window);
+            }
+        }
+        self.visiting
+    }
+
+    /// The user goes.
+    async fn log_off(&mut self) {
+        self.visiting = false;
+        self.close_kept().await;
+        if let Some(session) = self.session.take() {
+            session.close().await;
         }
     }
 
@@ -298,6 +379,7 @@ impl<'a> Motor<'a> {
                     let mut tally = crew.tally.borrow_mut();
                     *tally.detail.transactions[transaction].errors.entry(error.class).or_default() += 1;
                     tally.detail.sessions_lost += u64::from(loses_session(error.class));
+                    tally.detail.timeline.failed(ended - window.measure);
                 }
                 if loses_session(error.class) {
                     self.lose_session();
@@ -322,6 +404,7 @@ impl<'a> Motor<'a> {
         let mut tally = self.crew.tally.borrow_mut();
         tally.transactions += 1;
         tally.response.record(ended - intended);
+        tally.detail.timeline.ended(ended - window.measure);
         tally.slices.record(ended, ended - intended);
         tally.service.record(ended - started);
         tally.lag.record(started - intended);
@@ -344,6 +427,12 @@ impl<'a> Motor<'a> {
         if !self.engaged && ended >= window.measure {
             self.engaged = true;
             self.crew.tally.borrow_mut().motors_engaged += 1;
+        }
+    }
+
+    fn rest(&mut self) {
+        if let Some(session) = &mut self.session {
+            session.rest();
         }
     }
 

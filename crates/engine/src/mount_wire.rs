@@ -31,6 +31,14 @@ impl MountWire {
         }
     }
 
+    /// Adds what another machine counted on a mount of its own.
+    pub fn add_machine(&mut self, other: Self) {
+        self.lost |= other.lost;
+        if let Some(more) = other.sum {
+            *self.sum.get_or_insert_default() += more;
+        }
+    }
+
     /// The count; none when nothing was counted or a part is missing.
     pub fn total(self) -> Option<WireCount> {
         self.sum.filter(|_| !self.lost)

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use sharebench_model::{ErrorClass, FileRef, MetaOp, OpError, OpenHow};
 use sharebench_plan::{Operation, Owner, Place, Requests, Times, Transaction};
 
+use crate::kind::Kind;
 use crate::layout::blocks;
 use crate::motor::{Motor, Window, loses_session};
-use crate::transaction::{Kind, Piece};
+use crate::transaction::Piece;
 use crate::user_files::OwnFile;
 
 /// A file that stays open from one transaction to the next, and where sequential requests go on.
@@ -228,7 +229,7 @@ impl Motor<'_> {
     }
 
     /// Logs off and on again; timed as one operation.
-    async fn reconnect(&mut self, window: Window) -> Result<(), OpError> {
+    pub(crate) async fn reconnect(&mut self, window: Window) -> Result<(), OpError> {
         let crew = self.crew;
         let started = crew.clock.now();
         self.close_kept().await;

@@ -7,7 +7,7 @@ use sharebench_target::Session;
 use crate::clock::Clock;
 use crate::deadline::Deadline;
 use crate::file_state::FileState;
-use crate::order::{Order, Visit};
+use crate::order::Visit;
 use crate::stamp::{self, Content};
 use crate::stop::StopSignal;
 use crate::tally::Tally;
@@ -40,6 +40,13 @@ pub(crate) struct PassContext<'a> {
     pub stop: &'a StopSignal,
     pub verify: Verify,
     pub deadline: Deadline,
+}
+
+impl PassContext<'_> {
+    /// The same for another session.
+    pub fn another(&self) -> Self {
+        Self { deadline: self.deadline.another(), ..*self }
+    }
 }
 
 /// An operation in flight.
@@ -95,14 +102,22 @@ impl Pass<'_, '_> {
     ///
     /// The busy time is the union of the intervals with operations in flight: filling and verifying
     /// buffers happens outside of it where nothing is in flight, and is taken off the CPU time.
-    pub async fn run(mut self, mut order: Order, tally: &mut Tally) -> Result<(), PassEnd> {
+    pub async fn run(
+        mut self,
+        mut order: impl Iterator<Item = Visit>,
+        tally: &mut Tally,
+    ) -> Result<(), PassEnd> {
         let meter = Meter::start(self.context.clock, self.session);
         let result = self.drive(&mut order, tally).await;
         meter.stop(self.context.clock, self.session, tally);
         result
     }
 
-    async fn drive(&mut self, order: &mut Order, tally: &mut Tally) -> Result<(), PassEnd> {
+    async fn drive(
+        &mut self,
+        order: &mut impl Iterator<Item = Visit>,
+        tally: &mut Tally,
+    ) -> Result<(), PassEnd> {
         let depth = self.depth as usize;
         let mut flights = vec![Flight::default(); depth];
         let mut free: Vec<Slot> = (0..self.depth).rev().map(Slot).collect();

@@ -138,7 +138,7 @@ impl<'a> RecordMotor<'a> {
 
     async fn connect(&mut self) -> Result<(), OpError> {
         let (slots, slot_bytes) = (self.crew.work.queue_depth, self.crew.work.request_size());
-        let spec = SessionSpec { slots, slot_bytes, connect_timeout: self.crew.timeout };
+        let spec = SessionSpec { slots, slot_bytes, connect_timeout: self.crew.timeout, parts: false };
         let session = self.crew.target.connect(&spec).await;
         let session = session.map_err(|error| OpError::new(error.class, "connect", error.to_string()))?;
         self.session = Some(session);

@@ -115,7 +115,7 @@ impl RecordPass<'_> {
         context.deadline.call(self.session, MetaOp::Map { file, bytes: 0 }).await.map(drop)
     }
 
-    fn open(&self) -> Result<FileRef, OpError> {
+    pub fn open(&self) -> Result<FileRef, OpError> {
         self.handle.ok_or_else(|| OpError::new(ErrorClass::Stale, "pass", "the file is not open"))
     }
 }

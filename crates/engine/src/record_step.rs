@@ -15,7 +15,7 @@ use crate::tally::Tally;
 pub(crate) const MOST_WALL: u64 = sharebench_plan::MOST_WALL as u64;
 
 /// Name of the file that a cell works on; tests of new files make theirs.
-fn data_name(work: &RecordWork) -> String {
+pub(crate) fn data_name(work: &RecordWork) -> String {
     format!("data-{}", work.file_size)
 }
 

@@ -47,7 +47,9 @@ impl Schedule {
 
     /// The next intended start within the window; none when there is no more, or when the load is closed.
     pub fn claim(&self, window: Window) -> Option<u64> {
-        let Pace::Open { .. } = self.pace else { return None };
+        if let Pace::Closed(_) = self.pace {
+            return None;
+        }
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let mut due = window.start + state.offset_ns.round() as u64;
         let mut wanted = state.claimed;

@@ -5,6 +5,7 @@
 use sharebench_model::{RunEvent, RunOutcome, StepResult};
 use sharebench_plan::{Pace, Schedule, Search, Slo, TransactionWork, Work};
 
+use crate::descriptors;
 use crate::engine::Run;
 use crate::rounds::{Done, UnderWay};
 
@@ -95,6 +96,11 @@ impl Run<'_> {
         }
         let mut added = 0;
         while let Some(motors) = next_motors(&standing, added) {
+            let each = self.targets.iter().map(|target| target.descriptors()).max().unwrap_or(1);
+            if let Err(why) = descriptors::make_room(motors, each) {
+                self.tell(RunEvent::Warning(format!("no step of {motors} users is added: {why}")));
+                break;
+            }
             let cell = TransactionWork { motors, ..work.clone() }.into_cell();
             for step in schedule.further(&cell) {
                 let result = self.result_of(&step, done, under_way).await?;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use sharebench_model::{
     CpuTime, ErrorClass, Evidence, Histogram, IoBytes, LoadDetail, Measure, MotorShare, OpError, RateBase,
-    WireCount,
+    ServerEvidence, WireCount,
 };
 
 use crate::check::Occupancy;
@@ -78,6 +78,8 @@ pub(crate) struct Tally {
     pub detail: LoadDetail,
     /// How long after the instant given to it the last motor was let go.
     pub late_ns: u64,
+    /// What was seen of the server's cache and storage.
+    pub server: ServerEvidence,
 }
 
 impl Tally {
@@ -168,6 +170,7 @@ impl Tally {
             evidence: self.evidence,
             load: self.detail,
             ranks: Vec::new(),
+            server: self.server,
         }
     }
 }

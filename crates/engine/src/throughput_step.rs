@@ -15,7 +15,7 @@ use sharebench_model::{CpuTime, MotorShare};
 use sharebench_plan::{RecordWork, Start};
 
 use crate::clock::ClockError;
-use crate::descriptors::own_descriptors;
+use crate::descriptor_table::own_descriptors;
 use crate::file_state::FileState;
 use crate::files::TargetFiles;
 use crate::load_step::threads;
@@ -75,7 +75,8 @@ pub(crate) async fn measure(
 
 /// Rounds with the motors spread over threads; what the threads gave back, and the sum of the windows.
 fn on_threads(crew: &RecordCrew<'_>, lot: Lot) -> Result<(Result<u64, PassEnd>, Vec<Returned>), PassEnd> {
-    let threads = threads(lot.len() as u32, crew.target.capabilities().blocking);
+    let blocking = crew.target.capabilities().blocking;
+    let threads = threads(lot.len() as u32, blocking);
     let mut lots: Vec<Lot> = (0..threads).map(|_| Lot::new()).collect();
     for (place, motor) in lot.into_iter().enumerate() {
         lots[place % threads.max(1) as usize].push(motor);
@@ -86,7 +87,9 @@ fn on_threads(crew: &RecordCrew<'_>, lot: Lot) -> Result<(Result<u64, PassEnd>, 
         for lot in lots {
             let ((send_phase, phases), (send_span, spans)) = (mpsc::channel(), mpsc::channel());
             workers.push(scope.spawn(move || {
-                own_descriptors();
+                if blocking {
+                    own_descriptors();
+                }
                 crew.clock.block_on(async {
                     let mut team = Team::new(crew, lot);
                     while let Ok(phase) = phases.recv() {

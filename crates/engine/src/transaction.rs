@@ -6,55 +6,13 @@ use sharebench_model::{
 use sharebench_plan::{Owner, Verify};
 use sharebench_target::Session;
 
-use crate::layout::{blocks, kind_of, set_content};
+use crate::kind::Kind;
+use crate::layout::{kind_of, set_content};
 use crate::motor::{Motor, Window};
+use crate::parts;
 use crate::pass::{mismatch_error, short};
 use crate::stamp::{self, Content};
 use crate::user_files::OwnFile;
-
-/// Kinds of operations that are counted apart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Open,
-    Create,
-    Close,
-    Stat,
-    List,
-    Rename,
-    Delete,
-    SetSize,
-    Flush,
-    Space,
-    Connect,
-    Read,
-    Write,
-}
-
-impl Kind {
-    /// Names as tables show them, in the order of the variants.
-    pub const NAMES: [&'static str; 13] = [
-        "open", "create", "close", "stat", "list", "rename", "delete", "set-size", "flush", "space",
-        "connect", "read", "write",
-    ];
-
-    /// The kind of a metadata operation.
-    pub fn of(op: &MetaOp) -> Self {
-        match op {
-            MetaOp::Open { how: OpenHow::CreateNew, .. } | MetaOp::MakeDir { .. } => Self::Create,
-            MetaOp::Open { .. } => Self::Open,
-            MetaOp::Close { .. } => Self::Close,
-            MetaOp::SetSize { .. } => Self::SetSize,
-            MetaOp::List { .. } => Self::List,
-            MetaOp::Remove { .. } | MetaOp::RemoveDir { .. } => Self::Delete,
-            MetaOp::Rename { .. } => Self::Rename,
-            MetaOp::Space => Self::Space,
-            MetaOp::Stat { .. }
-            | MetaOp::Map { .. }
-            | MetaOp::DropCache { .. }
-            | MetaOp::Residency { .. } => Self::Stat,
-        }
-    }
-}
 
 /// Where a request of a file goes.
 #[derive(Debug, Clone, Copy)]
@@ -64,6 +22,16 @@ pub(crate) struct Piece {
     pub file: usize,
     pub offset: u64,
     pub len: u32,
+}
+
+impl Piece {
+    /// Takes the first `len` bytes off.
+    fn split_off(&mut self, len: u32) -> Self {
+        let part = Self { len: len.min(self.len), ..*self };
+        self.offset += u64::from(part.len);
+        self.len -= part.len;
+        part
+    }
 }
 
 impl Motor<'_> {
@@ -106,15 +74,16 @@ impl Motor<'_> {
             let own = self.own.files.entry(index).or_default();
             let generation = own.next_generation();
             let content = self.own_content(index, generation);
-            for (offset, len) in blocks(file.bytes, self.crew.spec.slot_bytes) {
+            let mut offset = 0;
+            while offset < file.bytes {
+                let (op, len) = parts::write(self.session_mut()?, handle, offset, file.bytes - offset);
                 stamp::fill(&mut self.session_mut()?.buffer(Slot(0))[..len as usize], content, offset);
-                let stability = Stability::Unstable;
-                let op = DataOp::Write { file: handle, offset, len, stability };
                 let written = self.reply(op).await?;
                 if written != len {
                     return Err(short(written, len, offset));
                 }
                 self.own_mut(index).written(offset, u64::from(len), generation);
+                offset += u64::from(len);
             }
             self.reply(DataOp::Flush { file: handle }).await?;
             self.call(MetaOp::Close { file: handle }).await?;
@@ -173,9 +142,35 @@ impl Motor<'_> {
         if renamed { format!("{path}.r") } else { path }
     }
 
-    /// Reads a piece and verifies what is known of it.
+    /// Reads a piece, by as many requests as it takes.
     pub(crate) async fn read(&mut self, piece: Piece, window: Window) -> Result<(), OpError> {
-        let Piece { handle, file, offset, len } = piece;
+        let (mut left, mut requests) = (piece, 0);
+        while left.len > 0 {
+            let op = DataOp::Read { file: left.handle, offset: left.offset, len: left.len };
+            let part = left.split_off(self.carried(op)?);
+            self.read_part(part, window).await?;
+            requests += 1;
+        }
+        self.count_parts(piece.len, requests);
+        Ok(())
+    }
+
+    /// Bytes of a request that are asked for at once.
+    fn carried(&mut self, op: DataOp) -> Result<u32, OpError> {
+        let slot_bytes = self.crew.spec.slot_bytes;
+        Ok(parts::carried(self.session_mut()?, op, slot_bytes))
+    }
+
+    /// Counts a block that took more than one request, if its last one ended within the measured window.
+    fn count_parts(&mut self, bytes: u32, requests: u32) {
+        if requests > 1 && self.last_counted {
+            self.crew.tally.borrow_mut().detail.split.add(bytes, requests);
+        }
+    }
+
+    /// Reads what one request carries and verifies what is known of it.
+    async fn read_part(&mut self, part: Piece, window: Window) -> Result<(), OpError> {
+        let Piece { handle, file, offset, len } = part;
         self.data(Kind::Read, DataOp::Read { file: handle, offset, len }, len, window).await?;
         let (crew, verify) = (self.crew, self.crew.verify);
         let described = &crew.work.workload.set.files[file];
@@ -205,27 +200,35 @@ impl Motor<'_> {
         wrong.map_or(Ok(()), Err)
     }
 
-    /// Writes a piece of the motor's own file, as `generation`; `own` says how much of it is known then.
+    /// Writes a piece of the motor's own file, as `generation`, by as many requests as it takes; `own` says how much of
+    /// it is known then.
     pub(crate) async fn write(
         &mut self,
         piece: Piece,
         generation: u32,
-        own: Option<&mut OwnFile>,
+        mut own: Option<&mut OwnFile>,
         window: Window,
     ) -> Result<(), OpError> {
-        let Piece { handle, file, offset, len } = piece;
-        let content = self.own_content(file, generation);
-        stamp::fill(&mut self.session_mut()?.buffer(Slot(0))[..len as usize], content, offset);
-        let op = DataOp::Write { file: handle, offset, len, stability: Stability::Unstable };
-        if let Some(own) = own {
-            own.begin(offset, u64::from(len));
-            self.data(Kind::Write, op, len, window).await?;
-            own.written(offset, u64::from(len), generation);
-        } else {
-            self.own_mut(file).begin(offset, u64::from(len));
-            self.data(Kind::Write, op, len, window).await?;
-            self.own_mut(file).written(offset, u64::from(len), generation);
+        let content = self.own_content(piece.file, generation);
+        let (mut left, mut requests) = (piece, 0);
+        while left.len > 0 {
+            let stability = Stability::Unstable;
+            let op = DataOp::Write { file: left.handle, offset: left.offset, len: left.len, stability };
+            let Piece { handle, file, offset, len } = left.split_off(self.carried(op)?);
+            stamp::fill(&mut self.session_mut()?.buffer(Slot(0))[..len as usize], content, offset);
+            let op = DataOp::Write { file: handle, offset, len, stability };
+            if let Some(own) = &mut own {
+                own.begin(offset, u64::from(len));
+                self.data(Kind::Write, op, len, window).await?;
+                own.written(offset, u64::from(len), generation);
+            } else {
+                self.own_mut(file).begin(offset, u64::from(len));
+                self.data(Kind::Write, op, len, window).await?;
+                self.own_mut(file).written(offset, u64::from(len), generation);
+            }
+            requests += 1;
         }
+        self.count_parts(piece.len, requests);
         Ok(())
     }
 
@@ -331,6 +334,7 @@ impl Motor<'_> {
                 tally.operations += 1;
                 if bytes > 0 {
                     tally.seconds.record(now - window.measure, bytes);
+                    tally.detail.timeline.moved(now - window.measure, bytes);
                 }
                 match kind {
                     Kind::Read => tally.bytes.read += bytes,

@@ -9,15 +9,24 @@ use std::time::Duration;
 use sharebench_engine::simulated::{Device, Service, SimulatedTarget};
 use sharebench_engine::{Clock, Run, StopSignal};
 use sharebench_model::units::ByteSize;
-use sharebench_model::{ErrorClass, RunEvent, RunOutcome, StepResult, Verdict};
+use sharebench_model::{
+    DataOp, ErrorClass, Facts, MetaOp, MetaReply, Reply, RunEvent, RunOutcome, Slot, StepResult, Verdict,
+    WireCount,
+};
 use sharebench_plan::{Load, Plan, PlannedTarget, Think, Verify, WORKLOADS};
-use sharebench_target::{MemoryTarget, Target};
+use sharebench_target::{
+    Capabilities, ConnectError, LocalBoxFuture, MemoryTarget, Session, SessionSpec, Target,
+};
 
 /// Runs a plan that must end well.
 fn run(plan: &Plan, memory: &MemoryTarget) -> (Vec<StepResult>, Vec<RunEvent>) {
+    run_on(plan, memory.clone())
+}
+
+fn run_on(plan: &Plan, target: impl Target + 'static) -> (Vec<StepResult>, Vec<RunEvent>) {
     let clock = Clock::virtual_at(0);
     let device = Device::new(1).station(4, Service::Fixed(Duration::from_micros(200)));
-    let targets: [Arc<dyn Target>; 1] = [Arc::new(SimulatedTarget::new(memory.clone(), &clock, device))];
+    let targets: [Arc<dyn Target>; 1] = [Arc::new(SimulatedTarget::new(target, &clock, device))];
     let (sender, receiver) = mpsc::channel();
     let run = Run {
         plan: &plan.resolve().unwrap(),
@@ -81,6 +90,117 @@ fn every_preset_runs_and_cleans_up_behind_itself() {
         let seen = &steps[1].measure.load.transactions;
         assert!(seen.iter().all(|part| part.count > 0), "{}: {seen:?}", preset.name);
         assert_eq!(memory.names(), Vec::<String>::new(), "{}", preset.name);
+    }
+}
+
+/// A target whose requests carry at most 60 KiB, and end at each multiple of it, as calls of NCP do.
+struct Narrow(MemoryTarget);
+
+const NARROW: u32 = 60 << 10;
+
+struct NarrowSession(Box<dyn Session>);
+
+impl Target for Narrow {
+    fn url(&self) -> String {
+        self.0.url()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { max_record: NARROW, ..self.0.capabilities() }
+    }
+
+    fn connect<'a>(
+        &'a self,
+        spec: &'a SessionSpec,
+    ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
+        Box::pin(async move {
+            assert!(spec.parts && spec.slot_bytes <= NARROW, "{spec:?}");
+            Ok(Box::new(NarrowSession(self.0.connect(spec).await?)) as Box<dyn Session>)
+        })
+    }
+}
+
+impl Session for NarrowSession {
+    fn facts(&self) -> Facts {
+        self.0.facts()
+    }
+
+    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
+        self.0.buffer(slot)
+    }
+
+    fn carried(&self, op: DataOp) -> u32 {
+        match op {
+            DataOp::Read { offset, len, .. } | DataOp::Write { offset, len, .. } => {
+                len.min(NARROW - (offset % u64::from(NARROW)) as u32)
+            }
+            DataOp::Flush { .. } => 0,
+        }
+    }
+
+    fn submit(&mut self, slot: Slot, op: DataOp) {
+        if let DataOp::Read { len, .. } | DataOp::Write { len, .. } = op {
+            assert!(len <= self.carried(op), "{op:?} is more than a request carries");
+        }
+        self.0.submit(slot, op);
+    }
+
+    fn poll_replies(
+        &mut self,
+        cx: &mut std::task::Context<'_>,
+        replies: &mut Vec<Reply>,
+    ) -> std::task::Poll<()> {
+        self.0.poll_replies(cx, replies)
+    }
+
+    fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
+        self.0.call(op)
+    }
+
+    fn wire(&self) -> WireCount {
+        self.0.wire()
+    }
+
+    fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
+        self.0.close()
+    }
+}
+
+#[test]
+fn a_block_that_one_request_does_not_carry_is_several_in_all_counts_and_is_told() {
+    let memory = MemoryTarget::new();
+    let plan = Plan::parse(
+        "seed = '1'\nverify = 'full'\n[[target]]\nname = 'old'\nurl = '/memory'\n[load]\nsteps = [2]\nblock = '100KB'\n\
+         think = 'exp 10ms'\nwarm_up = '0s'\nmeasure = '4s'\nkeep_data = true\n[workload]\nname = 'copies'\n\
+         [[workload.files]]\nname = 'docs'\ncount = 2\nsize = '300KB'\n\
+         [[workload.transactions]]\noperations = ['copy-from-server']\n\
+         [[workload.transactions]]\noperations = ['copy-to-server']\n",
+    )
+    .unwrap();
+    for found in ["stays in", "unchanged and used again"] {
+        let (steps, events) = run_on(&plan, Narrow(memory.clone()));
+        let told = warnings(&events);
+        assert!(told.contains(found), "{told}");
+        assert!(told.contains("old: a block of 100000B sent as 2 requests of at most 60KiB"), "{told}");
+        let facts = events.iter().find_map(|event| match event {
+            RunEvent::TargetReady { facts, .. } => facts.get("block"),
+            _ => None,
+        });
+        assert_eq!(facts.unwrap(), "100000B sent as 2 requests of at most 60KiB");
+        let measure = &steps[0].measure;
+        assert!(measure.errors.is_empty() && measure.transactions > 100, "{:?}", measure.errors);
+        assert_eq!(
+            (measure.verified, measure.wire.unwrap().payload()),
+            (measure.bytes.read, measure.bytes.total())
+        );
+        // Blocks of 300 KB begin at 0, 100 KB and 200 KB: two, three and two requests of at most 60 KiB by boundary.
+        let moved: u64 =
+            measure.load.operations.iter().filter(|part| part.bytes > 0).map(|part| part.count).sum();
+        let split = measure.load.split;
+        assert_eq!((split.largest, split.most), (100_000, 3));
+        assert!(split.requests > 2 * split.blocks && split.requests <= moved, "{split:?} of {moved}");
+        let check = steps[0].checks.iter().find(|check| check.name == "requests").unwrap();
+        assert!(check.verdict == Verdict::Valid && check.detail.contains("up to 3 each"), "{}", check.detail);
     }
 }
 

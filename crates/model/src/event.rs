@@ -42,6 +42,23 @@ pub enum RunEvent {
         operations: u64,
         /// Application bytes moved since the step started.
         bytes: u64,
+        /// Transactions that ended since the step started.
+        transactions: u64,
+        /// Failures since the step started.
+        failures: u64,
+        /// Users that have a session.
+        users: u64,
+    },
+    /// How far the preparation of the step under way is; a few per second at most.
+    Preparing {
+        /// Index into [`RunHeader::targets`].
+        target: u32,
+        /// What is counted, such as `files of the data set`.
+        what: &'static str,
+        /// How many are ready.
+        done: u64,
+        /// Of how many.
+        of: u64,
     },
     /// A failure of the target within a step; at most a few per step are sent, all are counted.
     Failure {

@@ -24,6 +24,8 @@ mod precision;
 mod random;
 mod rank_share;
 mod run;
+mod server_evidence;
+mod timeline;
 pub mod units;
 
 pub use check::{Check, Verdict};
@@ -31,7 +33,7 @@ pub use coordinates::{Coordinates, Value, axis};
 pub use event::RunEvent;
 pub use evidence::{Evidence, PolicyCount, Residency};
 pub use histogram::{Histogram, HistogramError};
-pub use load_detail::{Fairness, LoadDetail, ObjectiveReport, Part};
+pub use load_detail::{Fairness, LoadDetail, ObjectiveReport, Part, ServerLoad, SplitBlocks};
 pub use measure::{
     CLIENT_CACHED_FROM, CpuTime, IoBytes, Measure, MotorShare, RateBase, ResponseWorth, WireCount,
 };
@@ -44,3 +46,5 @@ pub use precision::{CellPrecision, PrecisionReport, RepeatRule, Round, Standing}
 pub use random::{Random, mix};
 pub use rank_share::RankShare;
 pub use run::{Facts, IMPORTED, ORIGIN_FACT, RunHeader, RunOutcome, StepResult, TargetIdentity};
+pub use server_evidence::{ProbeTimes, ServerEvidence};
+pub use timeline::{Outage, Timeline};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ErrorClass, Histogram};
+use crate::{ErrorClass, Histogram, Timeline};
 
 /// What one kind of transaction, or of operation, did within the window.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -97,6 +97,45 @@ impl Fairness {
     }
 }
 
+/// Blocks that one request did not carry, so that the engine made several of each.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SplitBlocks {
+    /// How many blocks.
+    pub blocks: u64,
+    /// Requests of all of them.
+    pub requests: u64,
+    /// Bytes of the largest.
+    pub largest: u32,
+    /// Requests that it took.
+    pub most: u32,
+}
+
+impl SplitBlocks {
+    /// One more block.
+    pub fn add(&mut self, bytes: u32, requests: u32) {
+        self.merge(Self { blocks: 1, requests: u64::from(requests), largest: bytes, most: requests });
+    }
+
+    /// Adds another thread's.
+    pub fn merge(&mut self, other: Self) {
+        self.blocks += other.blocks;
+        self.requests += other.requests;
+        self.largest = self.largest.max(other.largest);
+        self.most = self.most.max(other.most);
+    }
+}
+
+/// What a monitoring endpoint said of the server during the window.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ServerLoad {
+    /// Share of all its processors' time that was used, 0..1.
+    pub cpu: f64,
+    /// Processors behind that figure; none where the source does not tell.
+    pub cores: Option<u32>,
+    /// Which metric it was taken from.
+    pub source: String,
+}
+
 /// What was to be kept, and whether it was.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ObjectiveReport {
@@ -126,6 +165,14 @@ pub struct LoadDetail {
     pub think_ns: u64,
     /// The objective, where the plan has one.
     pub objective: Option<ObjectiveReport>,
+    /// When the window began, milliseconds since 1970 (UTC): for what others recorded meanwhile.
+    pub window_unix_ms: u64,
+    /// The window's course.
+    pub timeline: Timeline,
+    /// Blocks that took several requests.
+    pub split: SplitBlocks,
+    /// The server during the window, where somebody measured it.
+    pub server: Option<ServerLoad>,
 }
 
 impl LoadDetail {
@@ -138,6 +185,10 @@ impl LoadDetail {
         self.without_session_ns += other.without_session_ns;
         self.think_ns = self.think_ns.max(other.think_ns);
         self.objective = self.objective.take().or(other.objective);
+        self.window_unix_ms = self.window_unix_ms.max(other.window_unix_ms);
+        self.timeline.merge(&other.timeline);
+        self.split.merge(other.split);
+        self.server = self.server.take().or(other.server);
     }
 
     /// True for steps that are no load's.

@@ -10,6 +10,7 @@ use sharebench_ncp::client::Carrier;
 use sharebench_ncp::security::signature::Transport;
 use sharebench_ncp::wire::ipx::socket::NCP;
 use sharebench_ncp::wire::tcp::{Direction, message_len};
+use sharebench_target::lent;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UdpSocket};
 use tokio::time::Instant;
@@ -27,7 +28,9 @@ pub(crate) struct Socket {
     kind: Kind,
     start: Instant,
     timer: Timer,
+    /// Empty while the session rests.
     input: Box<[u8]>,
+    input_bytes: usize,
     /// Bytes received, and those of the message at the front that was shown.
     filled: usize,
     shown: usize,
@@ -76,7 +79,8 @@ impl Socket {
             kind,
             start: Instant::now(),
             timer: Timer::new(),
-            input: vec![0; usize::from(buffer) + OVERHEAD].into_boxed_slice(),
+            input: Box::default(),
+            input_bytes: usize::from(buffer) + OVERHEAD,
             filled: 0,
             shown: 0,
             sent: 0,
@@ -91,13 +95,21 @@ impl Socket {
         }
     }
 
+    /// Gives memory back; the message that was shown is void, and what came behind it stays.
+    pub(crate) fn rest(&mut self) {
+        if self.filled == self.shown {
+            (self.filled, self.shown) = (0, 0);
+            lent::give_back(&mut self.input);
+        }
+    }
+
     /// True when a whole message stands at the front of the input.
     fn is_whole(&mut self) -> io::Result<bool> {
         let len = message_len(Direction::Reply, &self.input[..self.filled]);
         let Some(len) = len.map_err(|error| io::Error::new(ErrorKind::InvalidData, error))? else {
             return Ok(false);
         };
-        if len > self.input.len() {
+        if len > self.input_bytes {
             let detail = format!("a message of {len} bytes, longer than any that was asked for");
             return Err(io::Error::new(ErrorKind::InvalidData, detail));
         }
@@ -108,6 +120,7 @@ impl Socket {
     }
 
     fn poll_input(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<bool>> {
+        lent::ensure(&mut self.input, self.input_bytes);
         let mut room = ReadBuf::new(&mut self.input[self.filled..]);
         match &mut self.kind {
             Kind::Tcp(stream) => {
@@ -272,6 +285,7 @@ impl Carrier for Socket {
 
     fn poll_receive_probe(&mut self, cx: &mut Context<'_>, until: Duration) -> Poll<io::Result<bool>> {
         let Kind::Udp(_, Some(probes)) = &mut self.kind else { return self.poll_receive(cx, until) };
+        lent::ensure(&mut self.input, self.input_bytes);
         let mut room = ReadBuf::new(&mut self.input);
         if let Poll::Ready(received) = probes.poll_recv(cx, &mut room) {
             (self.shown, self.filled) = (room.filled().len(), room.filled().len());

@@ -176,6 +176,16 @@ impl Lane {
         Ok(Errand::Part(part))
     }
 
+    /// Gives memory back that only requests need, unless one is under way: false then.
+    pub(crate) fn rest(&mut self) -> bool {
+        let idle = self.pending.is_none() && !self.client.is_waiting();
+        if idle {
+            self.client.rest();
+            self.client.carrier_mut().rest();
+        }
+        idle
+    }
+
     /// Ready when the operation under way has ended; pending for ever when there is none. What was read is put into
     /// the slot's buffer.
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>, buffers: &mut [Box<[u8]>]) -> Poll<Ended> {

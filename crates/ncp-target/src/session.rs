@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use sharebench_model::{
     DataOp, ErrorClass, Facts, MetaOp, MetaReply, OpError, PolicyCount, Reply, Slot, Stability, WireCount,
 };
-use sharebench_target::{LocalBoxFuture, Session};
+use sharebench_target::{LocalBoxFuture, Session, lent};
 
 use crate::cache::CacheSize;
 use crate::files::Files;
@@ -25,7 +25,9 @@ pub(crate) struct NcpSession {
     /// Name space of all names.
     pub(crate) space: u8,
     pub(crate) facts: Facts,
+    /// Empty while the session rests.
     buffers: Vec<Box<[u8]>>,
+    slot_bytes: usize,
     /// Larger records take several requests.
     splits: bool,
     /// Replies of submissions that never left.
@@ -45,19 +47,20 @@ impl NcpSession {
         base: Vec<String>,
         space: u8,
         facts: Facts,
-        buffers: Vec<Box<[u8]>>,
+        slot_bytes: usize,
         options: &NcpOptions,
     ) -> Self {
         let volume = base.first().cloned().unwrap_or_default();
         let bytes = lanes.first().map_or(0, |lane| lane.peek().buffer());
         Self {
-            lanes,
             files: Files::default(),
             volume,
             base,
             space,
             facts,
-            buffers,
+            buffers: vec![Box::default(); lanes.len()],
+            lanes,
+            slot_bytes,
             splits: options.splits,
             refused: Vec::new(),
             cache: options.cache.map(|buffers| CacheSize { buffers, bytes }),
@@ -98,6 +101,7 @@ impl NcpSession {
         let (Some(handle), Some(buffer)) = (open.handles.get(index), self.buffers.get_mut(index)) else {
             return Err(OpError::new(ErrorClass::Busy, "submit", "the slot does not exist"));
         };
+        lent::ensure(buffer, self.slot_bytes);
         let Some(data) = buffer.get_mut(..len as usize) else {
             return unfit(format!("record of {len} bytes exceeds its slot"));
         };
@@ -136,7 +140,26 @@ impl Session for NcpSession {
     }
 
     fn buffer(&mut self, slot: Slot) -> &mut [u8] {
-        &mut self.buffers[slot.0 as usize]
+        let buffer = &mut self.buffers[slot.0 as usize];
+        lent::ensure(buffer, self.slot_bytes);
+        buffer
+    }
+
+    fn rest(&mut self) {
+        for (lane, buffer) in self.lanes.iter_mut().zip(&mut self.buffers) {
+            if lane.rest() {
+                lent::give_back(buffer);
+            }
+        }
+    }
+
+    fn carried(&self, op: DataOp) -> u32 {
+        let (DataOp::Read { offset, len, .. } | DataOp::Write { offset, len, .. }) = op else { return 0 };
+        // Who asks for `split=on` wants the adapter to do it.
+        match self.lanes.first() {
+            Some(lane) if !self.splits => lane.peek().share(offset, len as usize) as u32,
+            _ => len,
+        }
     }
 
     fn submit(&mut self, slot: Slot, op: DataOp) {

@@ -69,10 +69,9 @@ async fn open(options: &NcpOptions, spec: &SessionSpec) -> Result<NcpSession, Se
         _ => space::DOS,
     };
     let slots = lanes.len().min(spec.slots.max(1) as usize);
-    let buffers = (0..slots).map(|_| vec![0; spec.slot_bytes as usize].into_boxed_slice()).collect();
     let base = std::iter::once(options.volume.clone()).chain(options.directory.iter().cloned()).collect();
     lanes.truncate(slots);
-    Ok(NcpSession::new(lanes, base, space, facts, buffers, options))
+    Ok(NcpSession::new(lanes, base, space, facts, spec.slot_bytes as usize, options))
 }
 
 async fn resolve(options: &NcpOptions) -> Result<SocketAddr, SetupError> {

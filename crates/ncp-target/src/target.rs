@@ -76,6 +76,10 @@ impl Target for NcpTarget {
         }
     }
 
+    fn descriptors(&self) -> u32 {
+        self.options.connections + 1
+    }
+
     fn counted(&self) -> Facts {
         let resent = self.options.resent.load(Ordering::Relaxed);
         Facts::from([("resent".to_owned(), resent.to_string())])

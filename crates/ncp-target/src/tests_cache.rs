@@ -24,7 +24,7 @@ fn target(server: &NcpServer, options: &str) -> NcpTarget {
 }
 
 async fn connect(target: &NcpTarget) -> Box<dyn Session> {
-    let spec = SessionSpec { slots: 1, slot_bytes: 8192, connect_timeout: Duration::from_secs(10) };
+    let spec = SessionSpec { slot_bytes: 8192, ..SessionSpec::default() };
     target.connect(&spec).await.unwrap()
 }
 

@@ -10,6 +10,7 @@
 //! ```
 
 mod auto;
+mod bands;
 mod bounds;
 mod mistake;
 mod pace;
@@ -31,6 +32,7 @@ mod workload;
 mod write;
 
 pub use auto::Auto;
+pub use bands::{BandPlan, Bands, Cold, Side};
 pub use bounds::{Bounds, MOST_WALL};
 pub use mistake::{Mistake, Mistakes};
 pub use pace::{Arrivals, Pace, Think};

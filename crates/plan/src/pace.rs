@@ -23,6 +23,9 @@ pub enum Think {
     Lognormal(Duration, Duration),
     /// One of these, each as likely.
     List(Vec<Duration>),
+    /// So many transactions on average with the first pause between them, then the second: bursts of work. How many it
+    /// is, is geometric.
+    Burst(u32, Duration, Duration),
     /// No pause but a pace: a start every so often, at once where the last transaction took longer.
     Every(Duration),
 }
@@ -36,6 +39,7 @@ impl Think {
                 let mean = lognormal_mean(median.as_nanos() as f64, p95.as_nanos() as f64);
                 Duration::from_nanos(mean as u64)
             }
+            Self::Burst(count, within, between) => (*within * (*count - 1) + *between) / *count,
             Self::List(pauses) => {
                 pauses.iter().sum::<Duration>() / u32::try_from(pauses.len()).unwrap_or(1).max(1)
             }
@@ -49,6 +53,10 @@ impl Think {
             Self::Exponential(mean) => (mean.as_nanos() as f64 * random.exponential()).round() as u64,
             Self::Lognormal(median, p95) => {
                 lognormal(median.as_nanos() as f64, p95.as_nanos() as f64, random).round() as u64
+            }
+            Self::Burst(count, within, between) => {
+                let pause = if random.below(u64::from(*count)) == 0 { between } else { within };
+                pause.as_nanos() as u64
             }
             Self::List(pauses) => {
                 let picked = pauses.get(random.below(pauses.len() as u64) as usize);
@@ -69,6 +77,9 @@ impl fmt::Display for Think {
                 f.write_str("list")?;
                 pauses.iter().try_for_each(|pause| write!(f, " {}", text(*pause)))
             }
+            Self::Burst(count, within, between) => {
+                write!(f, "burst {count} {} {}", text(*within), text(*between))
+            }
             Self::Every(period) => write!(f, "every {}", text(*period)),
         }
     }
@@ -84,18 +95,24 @@ impl FromStr for Think {
             [law, pauses @ ..] => (*law, pauses.to_vec()),
             [] => ("constant", Vec::new()),
         };
-        let known = ["constant", "exp", "exponential", "lognormal", "list", "every"];
+        let known = ["constant", "exp", "exponential", "lognormal", "list", "burst", "every"];
         if !known.contains(&law) {
             return Err(format!(
-                "'{law}' is no law of think times; known are constant, exp, lognormal, list and every"
+                "'{law}' is no law of think times; known are constant, exp, lognormal, list, burst and every"
             ));
         }
         let wrong = || {
             format!(
                 "'{text}' is no think time; write 1s, 'exp 1s', 'lognormal 1s 10s' (median and 95th percentile), \
-                 'list 1s 2s 5s' or 'every 1s'"
+                 'list 1s 2s 5s', 'burst 10 100ms 5s' (transactions, pause within, pause between) or 'every 1s'"
             )
         };
+        if let ("burst", [count, within, between]) = (law, pauses.as_slice()) {
+            let count =
+                count.parse().ok().filter(|count| (2..=1_000_000).contains(count)).ok_or_else(wrong)?;
+            let pause = |text: &str| parse_duration(text).map_err(|_| wrong());
+            return Ok(Self::Burst(count, pause(within)?, pause(between)?));
+        }
         let read: Result<Vec<Duration>, String> =
             pauses.iter().map(|pause| parse_duration(pause).map_err(|_| wrong())).collect();
         match (law, read?.as_slice()) {
@@ -121,12 +138,18 @@ pub enum Arrivals {
     Constant,
     /// A schedule of exponential gaps: many users who know nothing of each other (open load).
     Poisson,
+    /// Users come by such a schedule, log on, perform some transactions with pauses, and log off (partly open load).
+    Visits,
 }
 
 impl Arrivals {
     /// Every choice with its name in plans.
-    pub const NAMES: [(&'static str, Self); 3] =
-        [("closed", Self::Closed), ("constant", Self::Constant), ("poisson", Self::Poisson)];
+    pub const NAMES: [(&'static str, Self); 4] = [
+        ("closed", Self::Closed),
+        ("constant", Self::Constant),
+        ("poisson", Self::Poisson),
+        ("visits", Self::Visits),
+    ];
 
     /// The name in plans.
     pub fn name(self) -> &'static str {
@@ -138,11 +161,9 @@ impl FromStr for Arrivals {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        Self::NAMES
-            .iter()
-            .find(|(name, _)| *name == text)
-            .map(|(_, arrivals)| *arrivals)
-            .ok_or_else(|| format!("'{text}' is no kind of arrivals; known are closed, constant and poisson"))
+        Self::NAMES.iter().find(|(name, _)| *name == text).map(|(_, arrivals)| *arrivals).ok_or_else(|| {
+            format!("'{text}' is no kind of arrivals; known are closed, constant, poisson and visits")
+        })
     }
 }
 
@@ -158,16 +179,32 @@ pub enum Pace {
         /// Intended starts per second, of all motors together.
         rate: u32,
     },
+    /// Users come by a schedule of exponential gaps and stay for a while, each on whichever motor is free.
+    Visits {
+        /// Users that come per second.
+        rate: u32,
+        /// Pause between two transactions of a visit.
+        think: Think,
+        /// Transactions of a visit on average; how many it is, is geometric: each may be the last.
+        transactions: u32,
+    },
 }
 
 impl Pace {
+    /// True when a visit ends with the transaction that just ended; never for other loads.
+    pub fn is_last(&self, random: &mut Random) -> bool {
+        matches!(self, Self::Visits { transactions, .. } if random.below(u64::from(*transactions)) == 0)
+    }
+
     /// The gap before the next intended start of an open load, in nanoseconds and their fractions; the
     /// pause of a closed one.
     pub fn draw(&self, random: &mut Random) -> f64 {
         match self {
             Self::Closed(think) => think.draw(random) as f64,
             Self::Open { poisson: false, rate } => 1e9 / f64::from(*rate),
-            Self::Open { poisson: true, rate } => 1e9 / f64::from(*rate) * random.exponential(),
+            Self::Open { poisson: true, rate } | Self::Visits { rate, .. } => {
+                1e9 / f64::from(*rate) * random.exponential()
+            }
         }
     }
 }
@@ -184,6 +221,7 @@ mod tests {
             ("exp:1500us", Think::Exponential(Duration::from_micros(1500))),
             ("lognormal 2s 20s", Think::Lognormal(Duration::from_secs(2), Duration::from_secs(20))),
             ("list 1s 2s", Think::List(vec![Duration::from_secs(1), Duration::from_secs(2)])),
+            ("burst 10 100ms 5s", Think::Burst(10, Duration::from_millis(100), Duration::from_secs(5))),
             ("every 1s", Think::Every(Duration::from_secs(1))),
         ] {
             assert_eq!(text.parse(), Ok(think.clone()));
@@ -199,6 +237,9 @@ mod tests {
             "lognormal 2s",
             "list",
             "every 0s",
+            "burst 1 1s 2s",
+            "burst 5 1s",
+            "burst 5 1s 2",
         ] {
             assert!(text.parse::<Think>().is_err(), "{text}");
         }
@@ -206,7 +247,7 @@ mod tests {
 
     #[test]
     fn drawn_pauses_have_their_mean() {
-        for text in ["20ms", "exp 20ms", "lognormal 20ms 50ms", "list 10ms 20ms 90ms"] {
+        for text in ["20ms", "exp 20ms", "lognormal 20ms 50ms", "list 10ms 20ms 90ms", "burst 4 5ms 90ms"] {
             let think: Think = text.parse().unwrap();
             let mut random = Random::new(1, 1);
             let mean = (0..100_000).map(|_| think.draw(&mut random)).sum::<u64>() as f64 / 100_000.0;

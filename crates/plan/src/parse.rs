@@ -45,7 +45,7 @@ impl Plan {
     }
 }
 
-const TOP: [&str; 15] = [
+const TOP: [&str; 16] = [
     "title",
     "seed",
     "repetitions",
@@ -60,6 +60,7 @@ const TOP: [&str; 15] = [
     "sweep",
     "depth",
     "load",
+    "bands",
     "workload",
 ];
 
@@ -91,6 +92,7 @@ impl Reader<'_> {
                 "sweep" => self.plan.sweep = self.section(field, value, Self::sweep),
                 "depth" => self.plan.depth = self.section(field, value, Self::depth),
                 "load" => self.plan.load = self.section(field, value, Self::load),
+                "bands" => self.plan.bands = self.section(field, value, Self::bands),
                 "workload" => self.plan.workload = self.section(field, value, Self::workload),
                 other => self.unknown("", other, key.span().start, &TOP),
             }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use sharebench_model::units::{BitRate, ByteSize};
 
 use crate::workload::TypedWorkload;
-use crate::{Arrivals, Auto, Find, Policies, Precision, Slo, Test, Think};
+use crate::{Arrivals, Auto, Bands, Find, Policies, Precision, Slo, Test, Think};
 
 /// How thoroughly reads are checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -97,6 +97,10 @@ pub struct Load {
     pub rates: Option<Vec<u32>>,
     /// Pause between transactions of a closed load.
     pub think: Option<Think>,
+    /// Transactions of a visit on average.
+    pub visit: Option<u32>,
+    /// Time over which the users of a closed step begin, one after another.
+    pub ramp: Option<Duration>,
     /// Unmeasured start of a step.
     pub warm_up: Option<Duration>,
     /// Measured part of a step.
@@ -148,6 +152,8 @@ pub struct Plan {
     pub depth: Option<Depth>,
     /// Steps of users.
     pub load: Option<Load>,
+    /// How server cache and storage are told apart.
+    pub bands: Option<Bands>,
     /// A workload of the plan's own.
     pub workload: Option<TypedWorkload>,
     /// Line of each field in the plan file, for mistakes found later; empty for plans made from flags.

@@ -57,6 +57,7 @@ impl Resolver<'_> {
         cells.extend(self.plan.depth.clone().map_or(Vec::new(), |depth| self.depth_cells(depth, sample)));
         let (loads, search) =
             self.plan.load.clone().map_or_else(Default::default, |load| self.load_cells(load));
+        let bands = self.bands();
         if self.plan.workload.is_some() && self.plan.load.is_none() {
             self.blame("workload", "nobody performs it", "add a [load] section");
         }
@@ -75,6 +76,7 @@ impl Resolver<'_> {
             loads,
             search,
             repeat,
+            bands,
             typed,
         };
         let steps = plan.steps().most;

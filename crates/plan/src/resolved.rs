@@ -7,7 +7,9 @@ use std::time::Duration;
 use sharebench_model::units::BitRate;
 use sharebench_model::{Coordinates, IoPolicy};
 
-use crate::{Access, Cell, Pace, Plan, PlannedTarget, RecordWork, Repeat, Search, Test, Verify, Workload};
+use crate::{
+    Access, BandPlan, Cell, Pace, Plan, PlannedTarget, RecordWork, Repeat, Search, Test, Verify, Workload,
+};
 
 /// Motors that perform transactions at a pace.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +20,8 @@ pub struct TransactionWork {
     pub motors: u32,
     /// Who decides when a transaction starts.
     pub pace: Pace,
+    /// Time over which users begin, one after another, within the warm-up; nothing where they begin within one pause.
+    pub ramp: Option<Duration>,
     /// Unmeasured start.
     pub warm_up: Duration,
     /// Measured part.
@@ -94,6 +98,8 @@ pub struct ResolvedPlan {
     pub search: Option<Search>,
     /// How often the cells are measured.
     pub repeat: Repeat,
+    /// How server cache and storage are told apart; none where nobody asked.
+    pub bands: Option<BandPlan>,
     /// The plan with all defaults filled; parsing and resolving it gives this again.
     pub typed: Plan,
 }
@@ -118,13 +124,27 @@ impl ResolvedPlan {
         self.record_works().map(|work| work.queue_depth).max().unwrap_or(1)
     }
 
-    /// Largest request of any step, in bytes; at least 512.
+    /// Largest request of any cell, in bytes; at least 512. It is one request, or the cell is not measured.
     pub fn max_record(&self) -> u32 {
+        self.record_works().map(RecordWork::request_size).max().unwrap_or(512).max(512)
+    }
+
+    /// Most sessions of any step of users that the plan names; none without users.
+    pub fn max_motors(&self) -> Option<u32> {
+        let motors = self.loads.iter().map(|(_, work)| match work {
+            Work::Records(_) => 0,
+            Work::Transactions(work) => work.motors,
+        });
+        motors.max()
+    }
+
+    /// Largest block of any step of users, in bytes; 0 without users. It may take several requests.
+    pub fn max_block(&self) -> u32 {
         let blocks = self.works().map(|work| match work {
-            Work::Records(work) => work.request_size(),
+            Work::Records(_) => 0,
             Work::Transactions(work) => work.workload.largest_request(),
         });
-        blocks.max().unwrap_or(512).max(512)
+        blocks.max().unwrap_or(0)
     }
 
     /// Every policy of the plan with what its requests must fit, by name and in bytes, each once.
@@ -150,11 +170,15 @@ impl ResolvedPlan {
         files.dedup();
         // The data files of each size, the new ones of a write test beside them, then the users' copies.
         let records = files.iter().map(of).fold(largest, u64::saturating_add);
+        let behind = self.bands.as_ref().map_or(0, |bands| {
+            let needed = |work: &RecordWork| bands.bytes_needed(work.record_size);
+            self.record_works().filter(|work| BandPlan::covers(work)).map(needed).max().unwrap_or(0)
+        });
         let loads = self.works().map(|work| match work {
             Work::Records(_) => 0,
             Work::Transactions(work) => work.workload.bytes_on_target(work.motors),
         });
-        records.max(loads.max().unwrap_or(0))
+        records.saturating_add(behind).max(loads.max().unwrap_or(0))
     }
 
     /// What every cell and every step of users does, each once.

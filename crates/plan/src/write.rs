@@ -69,6 +69,8 @@ impl Plan {
                 ("arrivals", load.arrivals.map(Arrivals::name).map(quoted)),
                 ("rates", load.rates.as_deref().map(numbers)),
                 ("think", load.think.as_ref().map(quoted)),
+                ("visit", load.visit.map(|n| n.to_string())),
+                ("ramp", load.ramp.map(duration)),
                 ("warm_up", load.warm_up.map(duration)),
                 ("measure", load.measure.map(duration)),
                 ("extend", load.extend.map(|n| n.to_string())),
@@ -80,6 +82,17 @@ impl Plan {
                 ("keep_data", load.keep_data.map(|on| on.to_string())),
             ];
             fields(text, &lists);
+        }
+        if let Some(bands) = &self.bands {
+            text.push_str("\n[bands]\n");
+            let lines = [
+                ("cold", bands.cold.map(quoted)),
+                ("probes", bands.probes.map(|n| n.to_string())),
+                ("ahead", bands.ahead.map(quoted)),
+                ("disk_counter", bands.disk_counter.as_ref().map(quoted)),
+                ("side", bands.side.as_deref().map(quoted_list)),
+            ];
+            fields(text, &lines);
         }
         if let Some(workload) = &self.workload {
             workload_text(text, workload);

@@ -13,6 +13,9 @@ const Charts = (() => {
   const distinct = (values) => [...new Set(values)];
   const mix = (a, b, share) => a.map((v, i) => Math.round(v + (b[i] - v) * share));
   const css = (rgb) => 'rgb(' + rgb.join(',') + ')';
+  const axisName = (axis) => AXES[axis] ?? (axis ?? '').replaceAll('_', ' ');
+  const at = (row, axis) => row.at[axis] ?? (row.at.length > axis ? 'none' : '');
+  const series = (theme, system) => theme.series[system % theme.series.length];
 
   const base = (theme) => ({
     backgroundColor: 'transparent', animation: false, aria: { enabled: true },
@@ -21,33 +24,38 @@ const Charts = (() => {
   });
   const axis = (theme, name, more) => ({
     name, nameLocation: 'middle', nameGap: 30, nameTextStyle: { color: theme.soft }, axisLine: { lineStyle: { color: theme.line } },
-    axisLabel: { color: theme.soft, hideOverlap: true }, axisTick: { show: false }, splitLine: { lineStyle: { color: theme.line, opacity: 0.7 } }, ...more,
+    axisTick: { show: false }, splitLine: { lineStyle: { color: theme.line, opacity: 0.7 } }, ...more,
+    axisLabel: { color: theme.soft, hideOverlap: true, ...more?.axisLabel },
   });
-  const legend = (theme, data) => ({ data, top: 0, left: 0, itemWidth: 20, textStyle: { color: theme.ink }, inactiveColor: theme.line });
+  // The name of a vertical axis stands above it.
+  const above = (theme) => ({ nameLocation: 'end', nameGap: 10, nameTextStyle: { color: theme.soft, align: 'left' } });
+  const legend = (theme, data) => ({ data, type: 'scroll', top: 0, left: 0, right: 0, itemWidth: 20, textStyle: { color: theme.ink }, inactiveColor: theme.soft, pageTextStyle: { color: theme.soft }, pageIconColor: theme.soft });
   const line = (theme, system, name, data, more) => ({
     type: 'line', name, data, symbol: SYMBOLS[system % SYMBOLS.length], symbolSize: 7, connectNulls: false,
-    lineStyle: { width: 2, color: theme.series[system % theme.series.length] }, itemStyle: { color: theme.series[system % theme.series.length] }, ...more,
+    itemStyle: { color: series(theme, system) }, ...more, lineStyle: { width: 2, color: series(theme, system), ...more?.lineStyle },
   });
   // Error bars: one vertical bar with caps per point; x may be a category or a number.
   const bars = (theme, system, name, data, more) => ({
-    type: 'custom', name, silent: true, z: 1, data: data.filter((d) => d[1] !== null), encode: { x: 0, y: [1, 2] },
-    itemStyle: { color: theme.series[system % theme.series.length] },
+    type: 'custom', name, silent: true, z: 1, data: data.filter((d) => d[1] !== null && d[1] !== undefined), encode: { x: 0, y: [1, 2] },
+    itemStyle: { color: series(theme, system) },
     renderItem: (params, api) => {
       const low = api.coord([api.value(0), api.value(1)]), high = api.coord([api.value(0), api.value(2)]);
-      const stroke = { stroke: theme.series[system % theme.series.length], lineWidth: 1.5, opacity: 0.75 };
+      const stroke = { stroke: series(theme, system), lineWidth: 1.5, opacity: 0.75 };
       const segment = (x1, y1, x2, y2) => ({ type: 'line', shape: { x1, y1, x2, y2 }, style: stroke });
       return { type: 'group', children: [segment(low[0], low[1], high[0], high[1]), segment(low[0] - 4, low[1], low[0] + 4, low[1]), segment(high[0] - 4, high[1], high[0] + 4, high[1])] };
     }, ...more,
   });
   const interval = (section, o) => o.low === null ? 'no interval' : rate(section, o.low) + ' to ' + rate(section, o.high);
   const tipLine = (text) => '<br>' + escape(text);
+  // At most two of what the self-checks said; the cell's own section has all.
+  const noteLines = (data, o) => (o.notes ?? []).slice(0, 2).map((note) => { const text = data.notes[note]; return tipLine('self-check ' + (text.length > 90 ? text.slice(0, 89) + '…' : text)); }).join('');
   const outcomeTip = (data, section, row) => data.systems.map((name, s) => {
     const o = row.outcomes[s];
     if (!o) return tipLine(name + ': nothing usable');
     return '<br><b>' + escape(name) + '</b> ' + escape(rate(section, o.rate)) + ' (' + escape(interval(section, o)) + ')' +
-      tipLine(o.n + ' repetitions, p50 ' + time(o.p50) + ', p99 ' + time(o.p99) + (o.verdict === 'valid' ? '' : ', ' + o.verdict));
+      tipLine(o.n + (o.n === 1 ? ' repetition' : ' repetitions') + (o.p50 ? ', p50 ' + time(o.p50) + ', p99 ' + time(o.p99) : '') + (o.errors ? ', ' + o.errors + ' failed' : '') + (o.verdict === 'valid' ? ', self-checks held' : ', ' + o.verdict.replace('-', ' '))) + noteLines(data, o);
   }).join('');
-  const where = (section, row) => section.axes.map((a, i) => (AXES[a] ?? a.replaceAll('_', ' ')) + ' ' + (row.at[i] ?? 'none')).join(', ');
+  const where = (section, row) => section.axes.map((a, i) => axisName(a) + ' ' + (row.at[i] ?? 'none')).join(', ');
 
   // Colour of a ratio: hue by direction, strength by size, faded by the width of its interval.
   function ratioColour(theme, r, reach) {
@@ -58,104 +66,176 @@ const Charts = (() => {
     return mix(r.standing === 'about-the-same' ? theme.parity : hue, theme.unsure, r.standing === 'not-resolved' ? 0.75 : 0.6 * width);
   }
   const inkOn = (rgb) => (0.299 * rgb[0] + 0.587 * rgb[1] + 0.114 * rgb[2] > 140 ? '#10161d' : '#ffffff');
+  const grid = (section) => ({ xs: distinct(section.rows.map((r) => at(r, 1))), ys: distinct(section.rows.map((r) => at(r, 0))) });
+
+  // Cells by the first axis up and the second across.
+  function cells(theme, section, items, name, tip) {
+    const { xs, ys } = grid(section);
+    return {
+      ...base(theme), grid: { left: 64, right: 10, top: 14, bottom: 48 },
+      xAxis: axis(theme, section.axes[1] ? axisName(section.axes[1]).replace(/^(file|record)$/, '$1 size') : '', { type: 'category', data: xs, splitLine: { show: false } }),
+      yAxis: axis(theme, axisName(section.axes[0]).replace(/^(file|record)$/, '$1 size'), { type: 'category', data: ys, nameGap: 50, splitLine: { show: false } }),
+      visualMap: { type: 'piecewise', show: false, pieces: [{ gt: -99, lt: 99 }], seriesIndex: 0 },
+      tooltip: { ...base(theme).tooltip, formatter: tip },
+      series: [{ type: 'heatmap', name, data: items, emphasis: { itemStyle: { borderColor: theme.ink, borderWidth: 2 } } }],
+    };
+  }
+
+  // Frames of regions, each with its number; a click leads to its sentence.
+  function frames(theme, section, choice) {
+    const { xs, ys } = grid(section), regions = section.regions.filter((region) => region.comparison === choice);
+    const corner = (region, of) => { const rows = region.rows.map((r) => section.rows[r]); return [of(...rows.map((r) => xs.indexOf(at(r, 1)))), of(...rows.map((r) => ys.indexOf(at(r, 0))))]; };
+    return {
+      type: 'custom', name: 'regions', z: 5, tooltip: { formatter: ({ data }) => escape(data.tip) },
+      data: regions.map((region) => ({
+        value: [...corner(region, Math.min), ...corner(region, Math.max)], region: region.number,
+        tip: 'region ' + region.number + ': ' + percent(region.ratio[0]) + (region.ratio[1] === null ? '' : ' (' + percent(region.ratio[1]) + ' to ' + percent(region.ratio[2]) + ')') + ', ' + region.standing.replaceAll('-', ' ') + '; click: its sentence',
+      })),
+      encode: { x: [0, 2], y: [1, 3] },
+      renderItem: (params, api) => {
+        const [width, height] = api.size([1, 1]), low = api.coord([api.value(0), api.value(1)]), high = api.coord([api.value(2), api.value(3)]);
+        const inset = 2 + (params.dataIndex % 3) * 2, x = low[0] - width / 2 + inset, y = high[1] - height / 2 + inset;
+        const shape = { x, y, width: high[0] - low[0] + width - 2 * inset, height: low[1] - high[1] + height - 2 * inset, r: 4 }, label = String(regions[params.dataIndex].number);
+        return { type: 'group', children: [
+          { type: 'rect', shape, style: { fill: 'none', stroke: theme.ink, lineWidth: 2 }, silent: true },
+          { type: 'rect', shape: { x: x - 1, y: y - 7, width: 9 + 7 * label.length, height: 15, r: 7 }, style: { fill: theme.ink } },
+          { type: 'text', style: { text: label, x: x + 3.5 + 3.5 * label.length, y: y + 0.5, align: 'center', verticalAlign: 'middle', fill: theme.card, font: '700 11px system-ui, sans-serif' }, silent: true },
+        ] };
+      },
+    };
+  }
 
   function ratio(data, section, theme, choice, width) {
-    const comparison = data.comparisons[choice], xs = distinct(section.rows.map((r) => r.at[1] ?? '')), ys = distinct(section.rows.map((r) => r.at[0] ?? ''));
-    const cells = section.rows.map((row, index) => ({ row, index, r: row.ratios[choice] })).filter((c) => c.r);
-    const reach = Math.min(Math.log(4), Math.max(Math.log(1.15), ...cells.map((c) => Math.abs(Math.log(c.r.ratio)))));
+    const comparison = data.comparisons[choice], { xs, ys } = grid(section);
+    const found = section.rows.map((row, index) => ({ row, index, r: row.ratios[choice] })).filter((c) => c.r);
+    const reach = Math.min(Math.log(4), Math.max(Math.log(1.15), ...found.map((c) => Math.abs(Math.log(c.r.ratio)))));
     const labelled = width / xs.length > 34;
-    const items = cells.map(({ row, index, r }) => {
+    const items = found.map(({ row, index, r }) => {
       const fill = ratioColour(theme, r, reach), open = r.standing === 'not-resolved';
       return {
-        value: [xs.indexOf(row.at[1] ?? ''), ys.indexOf(row.at[0] ?? ''), Math.log(r.ratio)], visualMap: false, row: index,
+        value: [xs.indexOf(at(row, 1)), ys.indexOf(at(row, 0)), Math.log(r.ratio)], visualMap: false, row: index,
         itemStyle: { color: css(fill), borderColor: open ? theme.soft : theme.card, borderWidth: open ? 1 : 2, borderType: open ? 'dashed' : 'solid', borderRadius: 3 },
         label: { show: labelled, color: inkOn(fill), fontSize: 11, formatter: open ? '?' : r.standing === 'about-the-same' ? '=' : r.ratio >= 2 || r.ratio <= 0.5 ? '×' + three(r.ratio) : percent(r.ratio).replace(' %', '') },
       };
     });
-    return {
-      ...base(theme),
-      grid: { left: 64, right: 8, top: 10, bottom: 48 },
-      xAxis: axis(theme, 'record size', { type: 'category', data: xs, splitLine: { show: false } }),
-      yAxis: axis(theme, 'file size', { type: 'category', data: ys, nameGap: 50, splitLine: { show: false } }),
-      visualMap: { type: 'piecewise', show: false, pieces: [{ gt: -99, lt: 99 }], seriesIndex: 0 },
-      tooltip: {
-        ...base(theme).tooltip, formatter: ({ data: item }) => {
-          const row = section.rows[item.row], r = row.ratios[choice];
-          const bounds = r.low === null ? 'no interval' : percent(r.low) + ' to ' + percent(r.high);
-          return '<span class="tip"><b>' + escape(comparison.name + ' ' + percent(r.ratio)) + '</b> (' + bounds + '), ' + r.standing.replaceAll('-', ' ') +
-            tipLine(where(section, row)) + outcomeTip(data, section, row) + '<br>click: the table row</span>';
-        },
-      },
-      series: [{ type: 'heatmap', name: comparison.name, data: items, emphasis: { itemStyle: { borderColor: theme.ink, borderWidth: 2 } } }],
+    const tip = ({ data: item }) => {
+      const row = section.rows[item.row], r = row.ratios[choice], bounds = r.low === null ? 'no interval' : percent(r.low) + ' to ' + percent(r.high);
+      return '<span class="tip"><b>' + escape(comparison.name + ' ' + percent(r.ratio)) + '</b> (' + bounds + '), ' + r.standing.replaceAll('-', ' ') +
+        tipLine(where(section, row)) + outcomeTip(data, section, row) + '<br>click: the cell\'s own section</span>';
     };
+    const option = cells(theme, section, items, comparison.name, tip);
+    option.series.push(frames(theme, section, choice));
+    return option;
+  }
+
+  // Throughput of one system, as a share of the most it gave.
+  function level(data, section, theme, choice, width) {
+    const { xs, ys } = grid(section), most = Math.max(...section.rows.map((row) => row.outcomes[choice]?.rate ?? 0));
+    const items = section.rows.map((row, index) => ({ row, index, o: row.outcomes[choice] })).filter((c) => c.o).map(({ row, index, o }) => {
+      const fill = mix(theme.parity, theme.faster, o.rate / most);
+      return {
+        value: [xs.indexOf(at(row, 1)), ys.indexOf(at(row, 0)), o.rate / most], visualMap: false, row: index, itemStyle: { color: css(fill), borderColor: theme.card, borderWidth: 2, borderRadius: 3 },
+        label: { show: width / xs.length > 52, color: inkOn(fill), fontSize: 11, formatter: tick(rate(section, o.rate)) },
+      };
+    });
+    return cells(theme, section, items, data.systems[choice], ({ data: item }) => '<b>' + escape(where(section, section.rows[item.row])) + '</b>' + outcomeTip(data, section, section.rows[item.row]));
   }
 
   // Lines with error bars along a category axis, one line per system.
   function lines(data, section, theme, rows, labels, name) {
-    const series = data.systems.flatMap((system, s) => [
-      line(theme, s, system, rows.map((row) => row.outcomes[s]?.rate ?? null)),
-      bars(theme, s, system, rows.map((row, i) => [i, row.outcomes[s]?.low ?? null, row.outcomes[s]?.high ?? null])),
-    ]);
     return {
-      ...base(theme), legend: legend(theme, data.systems), grid: { left: 72, right: 12, top: 36, bottom: 48 },
+      ...base(theme), legend: legend(theme, data.systems), grid: { left: 72, right: 14, top: 36, bottom: 48 },
       xAxis: axis(theme, name, { type: 'category', data: labels, splitLine: { show: false } }),
-      yAxis: axis(theme, '', { type: 'value', min: 0, axisLabel: { color: theme.soft, formatter: (v) => (v === 0 ? '0' : tick(rate(section, v))) } }),
+      yAxis: axis(theme, '', { type: 'value', min: 0, axisLabel: { formatter: (v) => (v === 0 ? '0' : tick(rate(section, v))) } }),
       tooltip: { ...base(theme).tooltip, trigger: 'axis', formatter: (points) => { const row = rows[points[0].dataIndex]; return '<b>' + escape(where(section, row)) + '</b>' + outcomeTip(data, section, row); } },
-      series,
+      series: data.systems.flatMap((system, s) => [
+        line(theme, s, system, rows.map((row) => row.outcomes[s]?.rate ?? null)),
+        bars(theme, s, system, rows.map((row, i) => [i, row.outcomes[s]?.low ?? null, row.outcomes[s]?.high ?? null])),
+      ]),
     };
   }
-  const byFirstAxis = (section, choice) => section.rows.filter((row) => (row.at[0] ?? '') === choice);
+  const byFirstAxis = (section, choice) => section.rows.filter((row) => at(row, 0) === choice);
   function throughput(data, section, theme, choice) {
     const rows = byFirstAxis(section, choice);
-    return lines(data, section, theme, rows, rows.map((row) => row.at[1] ?? ''), 'record size');
+    return lines(data, section, theme, rows, rows.map((row) => at(row, 1)), axisName(section.axes[1]).replace('record', 'record size'));
   }
   function depth(data, section, theme, choice) {
-    const rows = byFirstAxis(section, choice), option = lines(data, section, theme, rows, rows.map((row) => row.at[1] ?? ''), '');
-    const cpu = data.systems.map((system, s) => line(theme, s, system, rows.map((row) => row.outcomes[s] ? (row.outcomes[s].cpu_user + row.outcomes[s].cpu_kernel) : null), { xAxisIndex: 1, yAxisIndex: 1 }));
-    return stacked(theme, option, cpu, rows.map((row) => row.at[1] ?? ''), 'operations in flight', 'client CPU per operation', 'category', 'value');
-  }
-  // A second panel below the first, on the same horizontal axis.
-  function stacked(theme, option, second, labels, name, secondName, xType, yType) {
-    const titles = { nameLocation: 'end', nameGap: 10, nameTextStyle: { color: theme.soft, align: 'left' } };
-    option.grid = [{ ...option.grid, bottom: '56%', top: 54 }, { ...option.grid, top: '55%', bottom: 48 }];
-    option.xAxis = [option.xAxis, axis(theme, name, { type: xType, data: labels, gridIndex: 1, splitLine: { show: false } })];
-    option.yAxis = [{ ...option.yAxis, ...titles, name: 'throughput' }, axis(theme, secondName, { type: yType, gridIndex: 1, ...titles, axisLabel: { color: theme.soft, formatter: (v) => (v === 0 ? '0' : tick(time(v))) } })];
+    const rows = byFirstAxis(section, choice), labels = rows.map((row) => at(row, 1)), option = lines(data, section, theme, rows, labels, '');
+    option.grid = [{ ...option.grid, bottom: '54%', top: 58 }, { ...option.grid, top: '56%', bottom: 48 }];
+    option.xAxis = [option.xAxis, axis(theme, 'operations in flight', { type: 'category', data: labels, gridIndex: 1, splitLine: { show: false } })];
+    option.yAxis = [{ ...option.yAxis, ...above(theme), name: 'throughput' }, axis(theme, 'client CPU per operation', { type: 'value', gridIndex: 1, ...above(theme), axisLabel: { formatter: (v) => (v === 0 ? '0' : tick(time(v))) } })];
     option.axisPointer = { link: [{ xAxisIndex: 'all' }] };
-    option.series.push(...second);
+    data.systems.forEach((system, s) => option.series.push(line(theme, s, system, rows.map((row) => row.outcomes[s] ? row.outcomes[s].cpu_user + row.outcomes[s].cpu_kernel : null), { xAxisIndex: 1, yAxisIndex: 1 })));
     return option;
   }
+
+  // Three panels on one axis of users: throughput, response, participation.
   function load(data, section, theme) {
-    const labels = section.rows.map((row) => row.at[0] ?? ''), option = lines(data, section, theme, section.rows, labels, '');
-    const p95 = data.systems.map((system, s) => line(theme, s, system, section.rows.map((row) => row.outcomes[s]?.p95 ?? null), { xAxisIndex: 1, yAxisIndex: 1 }));
-    for (const stress of section.stress) {
-      if (stress.after === null) continue;
-      const colour = theme.series[stress.system % theme.series.length];
-      option.series[stress.system * 2].markLine = { silent: true, symbol: 'none', lineStyle: { color: colour, type: 'dashed' }, label: { formatter: 'stress point', color: colour, position: 'end', rotate: 0, distance: 2 }, data: [{ xAxis: labels.indexOf(String(stress.after)) }] };
-    }
-    return stacked(theme, option, p95, labels, AXES[section.axes[0]] ?? '', 'p95 response', 'category', 'value');
+    const rows = section.rows.filter((row) => row.x[0] !== null), users = rows.map((row) => row.x[0]), option = base(theme);
+    const most = Math.max(...rows.flatMap((row) => row.outcomes.map((o) => o?.high ?? o?.rate ?? 0)), ...section.lines.map((l) => l[2]?.[1] ?? 0));
+    const wide = users.length > 1 && users[users.length - 1] / Math.max(1, users[0]) > 40, last = users[users.length - 1];
+    const panel = (index, more) => axis(theme, index === 2 ? axisName(section.axes[0]) : '', { type: wide ? 'log' : 'value', min: wide ? users[0] : 0, gridIndex: index, splitLine: { show: false }, axisLabel: { show: index === 2 }, ...more });
+    const side = { left: 72, right: 20 };
+    option.legend = legend(theme, data.systems);
+    option.grid = [{ ...side, top: 60, height: '30%' }, { ...side, top: '49%', height: '28%' }, { ...side, top: '84%', bottom: 46 }];
+    option.xAxis = [panel(0), panel(1), panel(2)];
+    option.yAxis = [
+      axis(theme, 'throughput', { type: 'value', min: 0, max: most ? most * 1.1 : null, ...above(theme), axisLabel: { showMaxLabel: false, formatter: (v) => (v === 0 ? '0' : tick(rate(section, v))) } }),
+      axis(theme, 'response time', { ...responseAxis(rows, section), gridIndex: 1, ...above(theme), axisLabel: { showMinLabel: false, showMaxLabel: false, formatter: (v) => (v ? tick(time(v)) : '0') } }),
+      axis(theme, 'users that reported', { type: 'value', min: 0, max: 100, interval: 50, gridIndex: 2, ...above(theme), axisLabel: { formatter: '{value} %' } }),
+    ];
+    option.axisPointer = { link: [{ xAxisIndex: 'all' }] };
+    option.tooltip = { ...option.tooltip, trigger: 'axis', formatter: (points) => {
+      const row = rows.find((r) => r.x[0] === points[0].value[0]);
+      if (!row) return '';
+      return '<b>' + escape(where(section, row)) + '</b>' + outcomeTip(data, section, row) + row.outcomes.map((o, s) => o ? tipLine(data.systems[s] + ': p95 ' + time(o.p95) + ', ' + o.mps + ' of ' + o.assigned + ' reported' + (o.kept === undefined ? '' : o.kept ? ', objective kept' : ', objective missed')) : '').join('');
+    } };
+    const points = (s, of) => rows.filter((row) => row.outcomes[s]).map((row) => [row.x[0], ...[of(row.outcomes[s])].flat()]);
+    const second = { xAxisIndex: 1, yAxisIndex: 1 }, third = { xAxisIndex: 2, yAxisIndex: 2 };
+    option.series = data.systems.flatMap((system, s) => [
+      line(theme, s, system, points(s, (o) => o.rate), { markLine: marks(theme, section, s) }),
+      bars(theme, s, system, points(s, (o) => [o.low, o.high])),
+      ...guides(theme, section, s, system, points(s, (o) => o.rate), last),
+      line(theme, s, system, points(s, (o) => o.p50 || null), { ...second, symbol: 'none', lineStyle: { width: 1 } }),
+      line(theme, s, system, points(s, (o) => o.p95 || null), { ...second, markLine: s === 0 ? limits(theme, section) : undefined }),
+      bars(theme, s, system, points(s, (o) => [o.spread?.[1][0] ?? null, o.spread?.[1][1] ?? null]), second),
+      line(theme, s, system, points(s, (o) => o.p99 || null), { ...second, symbol: 'none', lineStyle: { width: 1.4, type: 'dotted' } }),
+      line(theme, s, system, points(s, (o) => o.assigned ? o.mps / o.assigned * 100 : null), third),
+    ]);
+    return option;
   }
-  function tail(data, section, theme, choice) {
-    const row = section.rows[choice], dash = { response: 'solid', service: 'dashed', lag: 'dotted' };
-    const series = data.systems.flatMap((system, s) => Object.keys(dash).flatMap((kind) => {
-      const curve = row.outcomes[s]?.curve?.[kind];
-      return curve?.length ? [line(theme, s, kind === 'response' ? system : system + ' ' + kind, curve.map(([q, ns]) => [-Math.log10(1 - q), ns]), { showSymbol: false, lineStyle: { width: kind === 'response' ? 2.2 : 1.4, type: dash[kind], color: theme.series[s % theme.series.length] } })] : [];
-    }));
-    return {
-      ...base(theme), legend: { ...legend(theme, series.map((s) => s.name)), type: 'plain' }, grid: { left: 72, right: 16, top: series.length > 4 ? 84 : 54, bottom: 48 },
-      xAxis: axis(theme, 'share of operations that were faster', { type: 'value', interval: 1, axisLabel: { color: theme.soft, formatter: (v) => ['0 %', '90 %', '99 %', '99.9 %', '99.99 %', '99.999 %'][v] ?? '' } }),
-      yAxis: axis(theme, '', { type: 'log', axisLabel: { color: theme.soft, formatter: (v) => tick(time(v)) } }),
-      tooltip: { ...base(theme).tooltip, trigger: 'axis', formatter: (points) => '<b>' + ((1 - 10 ** -points[0].value[0]) * 100).toPrecision(5) + ' % are faster than</b>' + points.map((p) => tipLine(p.seriesName + ' ' + time(p.value[1]))).join('') },
-      series,
-    };
+  // Logarithmic where the times are far apart.
+  function responseAxis(rows, section) {
+    const times = [...rows.flatMap((row) => row.outcomes.flatMap((o) => (o ? [o.p50, o.p99] : []))), ...section.limits.map(([, ns]) => ns)].filter((ns) => ns > 0);
+    const low = Math.min(...times), high = Math.max(...times);
+    return !times.length || high / low < 30 ? { type: 'value', min: 0 } : { type: 'log', min: low * 0.7, max: high * 1.4 };
+  }
+  function marks(theme, section, s) {
+    const colour = series(theme, s), label = (formatter) => ({ formatter, color: colour, position: 'end', rotate: 0, distance: 2, fontSize: 11 });
+    const stress = section.stress.filter((p) => p.system === s && p.after !== null).map((p) => ({ xAxis: p.after, label: label('stress point ' + p.after) }));
+    const knees = section.knees.filter(([system]) => system === s).map(([, users]) => ({ xAxis: users, label: { ...label('knee ' + Math.round(users)), position: 'insideEndBottom' }, lineStyle: { type: 'dotted' } }));
+    return { silent: true, symbol: 'none', lineStyle: { color: colour, type: 'dashed' }, data: [...stress, ...knees] };
+  }
+  function limits(theme, section) {
+    const name = (q) => (q === null ? 'mean' : 'p' + +(q * 100).toFixed(2));
+    return { silent: true, symbol: 'none', lineStyle: { color: theme.ink, type: 'dashed' }, data: section.limits.map(([q, ns]) => ({ yAxis: ns, label: { formatter: 'objective: ' + name(q) + ' < ' + tick(time(ns)), color: theme.ink, position: 'insideStartTop', fontSize: 11 } })) };
+  }
+  // The pace of users who never wait, and what is predicted.
+  function guides(theme, section, s, system, points, last) {
+    const own = section.lines.find(([of]) => of === s), found = [];
+    if (!own) return found;
+    const [, unhindered, forecast] = own, end = forecast ? forecast[0] : last, plain = { symbol: 'none', silent: true, emphasis: { disabled: true } };
+    if (unhindered) found.push(line(theme, s, system, [[0, 0], [end, end * unhindered]], { ...plain, lineStyle: { type: 'dotted', width: 1, opacity: 0.8 } }));
+    if (forecast && points.length) {
+      found.push(line(theme, s, system, [points[points.length - 1].slice(0, 2), [forecast[0], forecast[1]]], { silent: true, symbol: 'emptyCircle', lineStyle: { type: 'dashed', width: 1.2, color: theme.soft } }));
+      found.push(bars(theme, s, system, [[forecast[0], forecast[2], forecast[3]]]));
+    }
+    return found;
   }
 
-  // The rows of a chart as comma-separated values, for a download.
-  function csv(data, section) {
-    const quote = (v) => { const text = String(v ?? ''); return /[",\n\r]/.test(text) || /^[=+@-]/.test(text) && isNaN(text) ? '"' + text.replaceAll('"', '""') + '"' : text; };
-    const fields = ['rate', 'low', 'high', 'n', 'mean', 'p50', 'p95', 'p99', 'mps', 'assigned', 'errors', 'cpu_user', 'cpu_kernel', 'verdict'];
-    const head = [...section.axes, ...data.systems.flatMap((s) => fields.map((f) => s + ' ' + f)), ...data.comparisons.flatMap((c) => ['ratio', 'low', 'high', 'standing'].map((f) => c.name + ' ' + f))];
-    const body = section.rows.map((row) => [...row.at, ...row.outcomes.flatMap((o) => fields.map((f) => o?.[f])), ...row.ratios.flatMap((r) => ['ratio', 'low', 'high', 'standing'].map((f) => r?.[f]))]);
-    return [head, ...body].map((cells) => cells.map(quote).join(',')).join('\r\n') + '\r\n';
-  }
-  return { draw: { ratio, throughput, load, depth, tail }, csv, distinct, where };
+  return {
+    draw: { ratio, throughput, level, load, depth },
+    parts: { base, axis, above, legend, line, bars, series, mix, css, at, axisName, time, rate, tick, three, percent, escape, tipLine, outcomeTip, noteLines, interval },
+    distinct, where,
+  };
 })();

@@ -1,84 +1,182 @@
-// The page: draws each chart when it comes into view, follows theme and size, offers downloads.
+// The page: draws each chart when it comes into view, follows theme and size, filters, downloads, opens cells.
 'use strict';
 (() => {
   const data = JSON.parse(document.getElementById('data').textContent);
   const figures = new Map();
+  const element = (tag, attributes, ...children) => { const e = document.createElement(tag); for (const [name, value] of Object.entries(attributes ?? {})) e.setAttribute(name, value); e.append(...children); return e; };
 
   function theme() {
     const style = getComputedStyle(document.documentElement), read = (name) => style.getPropertyValue(name).trim(), rgb = (name) => read(name).split(' ').map(Number);
     return {
-      ink: read('--ink'), soft: read('--soft'), line: read('--line'), card: read('--card'), series: [0, 1, 2, 3, 4, 5].map((i) => read('--s' + i)),
+      ink: read('--ink'), soft: read('--soft'), line: read('--line'), card: read('--card'), bad: read('--bad'), series: [0, 1, 2, 3, 4, 5].map((i) => read('--s' + i)), bands: [0, 1, 2, 3].map((i) => read('--b' + i)),
       faster: rgb('--faster'), slower: rgb('--slower'), parity: rgb('--parity'), unsure: rgb('--unsure'),
     };
   }
 
-  // What the chart's choice offers: [value, label] pairs.
-  function choices(kind, section) {
-    if (kind === 'ratio') return data.comparisons.map((c, i) => [i, c.name]);
-    if (kind === 'throughput') return Charts.distinct(section.rows.map((r) => r.at[0] ?? '')).map((v) => [v, v + ' file']);
-    if (kind === 'depth') return Charts.distinct(section.rows.map((r) => r.at[0] ?? '')).map((v) => [v, v + ' records']);
-    if (kind === 'tail') return section.rows.map((r, i) => [i, Charts.where(section, r)]);
-    return [];
+  // What a chart offers to choose: {section, value, label, group}; the one it begins with.
+  const offers = {
+    ratio: (section) => data.comparisons.map((c, i) => ({ value: i, label: c.name })).filter(({ value }) => section.rows.some((row) => row.ratios[value])),
+    throughput: (section) => Charts.distinct(section.rows.map((r) => Charts.parts.at(r, 0))).map((v) => ({ value: v, label: v + ' file' })),
+    depth: (section) => Charts.distinct(section.rows.map((r) => Charts.parts.at(r, 0))).map((v) => ({ value: v, label: v + ' records' })),
+    level: () => data.systems.map((name, i) => ({ value: i, label: name })),
+    load: () => [],
+    timeline: () => [],
+    tail: (section) => section.rows.map((row, i) => ({ value: i, label: Charts.where(section, row), row })).filter(({ row }) => row.outcomes.some((o) => o?.curve)),
+    bands: (section) => Charts.along(section).map(([label, rows], i) => ({ value: i, label, rows })).filter(({ rows }) => rows.some((row) => row.outcomes.some((o) => o?.bands))),
+    cost: (section) => (section.axes.length < 2 ? [{ value: '', label: '' }] : Charts.distinct(section.rows.map((r) => Charts.parts.at(r, 0))).map((v) => ({ value: v, label: Charts.parts.axisName(section.axes[0]) + ' ' + v }))),
+  };
+  function choices(kind, own) {
+    if (own !== undefined) return offers[kind](data.sections[own]).map((offer) => ({ ...offer, section: Number(own) }));
+    return data.sections.flatMap((section, index) => offers[kind](section).map((offer) => ({ ...offer, section: index, group: section.title })));
   }
 
   function draw(figure) {
     const entry = figures.get(figure), plot = figure.querySelector('.plot');
     if (!entry.chart) {
       entry.chart = echarts.init(plot, null, { renderer: 'svg' });
-      if (entry.kind === 'ratio') entry.chart.on('click', (event) => show(figure.dataset.section, event.data.row));
+      entry.chart.on('click', (event) => {
+        if (event.data?.row !== undefined) location.hash = 'cell-' + entry.section + '-' + event.data.row;
+        if (event.data?.region) goTo('region-' + entry.choice + '-' + event.data.region);
+      });
     }
     if (entry.kind === 'ratio') {
       const pair = data.comparisons[entry.choice];
       figure.querySelector('.what').textContent = pair.name + ': blue where ' + data.systems[pair.a] + ' is faster, orange where ' + data.systems[pair.b] + ' is';
     }
-    entry.chart.setOption(Charts.draw[entry.kind](data, entry.section, theme(), entry.choice, plot.clientWidth - 72), true);
+    entry.chart.setOption(Charts.draw[entry.kind](data, data.sections[entry.section], theme(), entry.choice, plot.clientWidth - 72), true);
   }
 
-  // Opens the table behind a section and goes to one of its rows.
-  function show(section, row) {
-    const line = document.getElementById('r' + section + '-' + row);
-    line.closest('details').open = true;
-    document.querySelectorAll('tr.found').forEach((found) => found.classList.remove('found'));
-    line.classList.add('found');
-    line.scrollIntoView({ block: 'center' });
+  function goTo(id) {
+    const found = document.getElementById(id);
+    if (!found) return;
+    document.querySelectorAll('.found').forEach((other) => other.classList.remove('found'));
+    found.classList.add('found');
+    found.closest('article, section')?.removeAttribute('hidden');
+    found.scrollIntoView({ block: 'center' });
+  }
+
+  // Opens the table behind a chart and takes the reader to it.
+  function openTable(id) {
+    const table = document.getElementById(id);
+    if (!table) return;
+    table.open = true;
+    table.scrollIntoView({ block: 'start' });
+    table.querySelector('summary').focus({ preventScroll: true });
+  }
+
+  // The section of one cell, below the charts of its test; `#cell-SECTION-ROW` leads to it.
+  function showCell(section, row) {
+    const owner = document.getElementById('s' + section), id = 'cell-' + section + '-' + row, known = data.sections[section]?.rows[row];
+    if (!owner || !known) return;
+    owner.querySelector('.cell')?.remove();
+    const facts = Charts.cell(data, data.sections[section], known);
+    const head = element('thead', {}, element('tr', {}, ...facts.head.map((text) => element('th', { scope: 'col' }, text))));
+    const body = element('tbody', {}, ...facts.rows.map(([name, ...cells]) => element('tr', {}, element('th', { scope: 'row' }, name), ...cells.map((text) => element('td', {}, String(text))))));
+    const list = (items) => (items.length ? [element('ul', {}, ...items.map((text) => element('li', {}, text)))] : []);
+    const title = element('h4', { tabindex: -1, id: id + '-h' }, data.sections[section].title + ': ' + Charts.where(data.sections[section], known));
+    const close = element('button', { type: 'button' }, 'close');
+    close.addEventListener('click', () => { panel.remove(); history.replaceState(null, '', ' '); owner.querySelector('summary')?.focus({ preventScroll: true }); });
+    const panel = element('section', { class: 'cell', id, 'aria-labelledby': id + '-h' }, title, element('div', { class: 'scroll', tabindex: 0, role: 'group', 'aria-label': 'the numbers of this cell' }, element('table', {}, head, body)), ...list(facts.ratios), ...list(facts.notes));
+    if (facts.curves) {
+      const more = element('button', { type: 'button' }, 'percentiles');
+      more.addEventListener('click', () => chooseTail(section, row));
+      panel.append(more, ' ');
+    }
+    panel.append(close);
+    owner.querySelector('.charts').after(panel);
+    panel.scrollIntoView({ block: 'nearest' });
+    title.focus({ preventScroll: true });
+  }
+  function chooseTail(section, row) {
+    const figure = document.querySelector('figure[data-kind="tail"]'), entry = figures.get(figure), select = figure?.querySelector('select');
+    const at = entry.offered.findIndex((offer) => offer.section === section && offer.value === row);
+    if (at < 0) return;
+    if (select) select.value = at;
+    choose(figure, at);
+    figure.scrollIntoView({ block: 'center' });
+  }
+  function choose(figure, at) {
+    const entry = figures.get(figure);
+    entry.section = entry.offered[at].section;
+    entry.choice = entry.offered[at].value;
+    draw(figure);
   }
 
   function save(name, type, content) {
-    const link = document.createElement('a');
-    link.href = URL.createObjectURL(new Blob([content], { type }));
-    link.download = name;
+    const link = element('a', { download: name, href: URL.createObjectURL(new Blob([content], { type })) });
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 10000);
   }
 
+  function selection(figure, offered, first, what) {
+    const select = element('select', { 'aria-label': what + ': choose' });
+    offered.forEach((offer, i) => select.append(new Option([offer.group, offer.label].filter(Boolean).join(', '), i, i === first, i === first)));
+    select.addEventListener('change', () => choose(figure, Number(select.value)));
+    return select;
+  }
+
   function prepare(figure) {
-    const section = data.sections[figure.dataset.section], kind = figure.dataset.kind, offered = choices(kind, section);
-    const middle = kind === 'throughput' || kind === 'tail' ? offered.length - 1 : 0;
-    const entry = { section, kind, choice: offered[middle]?.[0], chart: null };
+    const kind = figure.dataset.kind, offered = choices(kind, figure.dataset.section), own = figure.dataset.section ?? 0;
+    const first = kind === 'throughput' ? offered.length - 1 : 0;
+    const entry = { kind, offered, section: offered[first]?.section ?? Number(own), choice: offered[first]?.value, chart: null };
     figures.set(figure, entry);
     const caption = figure.querySelector('figcaption'), what = caption.querySelector('.what').textContent;
-    if (offered.length > 1) {
-      const select = document.createElement('select');
-      select.setAttribute('aria-label', what + ': choose');
-      offered.forEach(([, label], i) => select.add(new Option(label, i, i === middle, i === middle)));
-      select.addEventListener('change', () => { entry.choice = offered[select.value][0]; draw(figure); });
-      caption.append(select);
-    }
-    const button = (label, hint, act) => { const b = document.createElement('button'); b.type = 'button'; b.textContent = label; b.title = hint; b.setAttribute('aria-label', what + ': ' + hint); b.addEventListener('click', act); caption.append(b); };
-    const name = (section.title + '-' + kind).replace(/[^\w.-]+/g, '-');
-    button('CSV', 'download the data', () => save(name + '.csv', 'text/csv', Charts.csv(data, section)));
-    button('SVG', 'download the picture', () => save(name + '.svg', 'image/svg+xml', decodeURIComponent(entry.chart.getDataURL({ type: 'svg' }).split(',').slice(1).join(','))));
-    const resized = new ResizeObserver(() => { if (entry.chart) { entry.chart.resize(); if (kind === 'ratio') draw(figure); } });
-    resized.observe(figure.querySelector('.plot'));
+    if (offered.length > 1) caption.append(selection(figure, offered, first, what));
+    const button = (label, hint, act) => { const b = element('button', { type: 'button', title: hint, 'aria-label': label + ': ' + hint + ', ' + what }, label); b.addEventListener('click', act); caption.append(b); };
+    const name = () => ((kind === 'timeline' ? 'run' : data.sections[entry.section].title) + '-' + kind).replace(/[^\w.-]+/g, '-');
+    const tableOf = { tail: 'times', bands: 'bands', cost: 'cost' }[kind];
+    button('Table', 'show the table behind it', () => openTable(tableOf ? tableOf + entry.section : figure.dataset.table));
+    button('CSV', 'download the data', () => save(name() + '.csv', 'text/csv', Charts.csv(kind, data, data.sections[entry.section], entry.choice)));
+    button('SVG', 'download the picture', () => { if (!entry.chart) draw(figure); save(name() + '.svg', 'image/svg+xml', decodeURIComponent(entry.chart.getDataURL({ type: 'svg' }).split(',').slice(1).join(','))); });
+    const sized = kind === 'ratio' || kind === 'level';
+    new ResizeObserver(() => { if (entry.chart) { entry.chart.resize(); if (sized) draw(figure); } }).observe(figure.querySelector('.plot'));
+  }
+
+  // Hides the tests that are not asked for.
+  function filter(form) {
+    const articles = [...form.parentElement.querySelectorAll('article[id]')], [text, shown] = [form.querySelector('input'), form.querySelector('select')];
+    const apply = () => {
+      for (const article of articles) {
+        const named = article.querySelector('h3').textContent.toLowerCase().includes(text.value.trim().toLowerCase());
+        article.hidden = !named || shown.value !== '' && !article.querySelector('.sentences .' + shown.value);
+      }
+      form.querySelector('output').textContent = articles.filter((article) => !article.hidden).length + ' of ' + articles.length;
+    };
+    form.hidden = false;
+    form.addEventListener('input', apply);
+    form.addEventListener('submit', (event) => event.preventDefault());
+    apply();
+  }
+
+  // A region's number leads to its map; on the map it leads back.
+  function showRegion(link) {
+    const figure = link.closest('article')?.querySelector('figure[data-kind="ratio"]'), wanted = Number(link.dataset.comparison), entry = figures.get(figure);
+    const at = entry?.offered.findIndex((offer) => offer.value === wanted) ?? -1;
+    if (at < 0) return;
+    const select = figure.querySelector('select');
+    if (select) select.value = at;
+    choose(figure, at);
+    figure.scrollIntoView({ block: 'center' });
+  }
+
+  function follow() {
+    const cell = /^#cell-(\d+)-(\d+)$/.exec(location.hash);
+    if (cell) showCell(Number(cell[1]), Number(cell[2]));
+    else if (location.hash.startsWith('#region-')) goTo(location.hash.slice(1));
   }
 
   const all = [...document.querySelectorAll('figure[data-kind]')];
   all.forEach(prepare);
+  document.querySelectorAll('form.filter').forEach(filter);
+  document.querySelectorAll('a.region[data-comparison]').forEach((link) => link.addEventListener('click', (event) => { event.preventDefault(); showRegion(link); }));
   const seen = new IntersectionObserver((entries) => {
     for (const entry of entries) if (entry.isIntersecting) { seen.unobserve(entry.target); draw(entry.target); }
-  }, { rootMargin: '600px' });
+  }, { rootMargin: '400px' });
   all.forEach((figure) => seen.observe(figure));
-  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => all.filter((f) => figures.get(f).chart).forEach(draw));
+  const redraw = () => all.filter((f) => figures.get(f).chart).forEach(draw);
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw);
   addEventListener('beforeprint', () => { seen.disconnect(); all.forEach(draw); });
-  addEventListener('afterprint', () => all.forEach(draw));
+  addEventListener('afterprint', redraw);
+  addEventListener('hashchange', follow);
+  follow();
 })();

@@ -2,15 +2,23 @@
 
 use serde::Serialize;
 use sharebench_analysis::{
-    Analysis, Curve, Estimate, Outcome, RateUnit, Ratio, Section, Standing, StressPoint, View,
+    Analysis, Comparison, DifferingRegion, Grade, RateUnit, Section, Standing, StressPoint, Timeline, View,
 };
-use sharebench_model::Verdict;
+use sharebench_model::Value;
+
+use crate::chart_rows::{Notes, RowData, row};
 
 #[derive(Serialize)]
 struct Data<'a> {
     systems: Vec<&'a str>,
     comparisons: Vec<Pair<'a>>,
     sections: Vec<SectionData<'a>>,
+    timelines: Vec<TimelineData<'a>>,
+    /// What self-checks said, each text once.
+    notes: Vec<&'a str>,
+    /// Memory of the measuring machine in bytes, where the run tells it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    memory: Option<u64>,
 }
 
 #[derive(Serialize)]
@@ -27,97 +35,154 @@ struct SectionData<'a> {
     unit: RateUnit,
     axes: &'a [String],
     stress: &'a [StressPoint],
+    knees: Vec<(usize, f64)>,
+    /// System, rate per unhindered user, forecast: users, rate, low, high.
+    lines: Vec<(usize, Option<f64>, Option<[Option<f64>; 4]>)>,
+    /// Quantile (none for the mean) and nanoseconds.
+    limits: Vec<(Option<f64>, f64)>,
+    regions: Vec<RegionData<'a>>,
     rows: Vec<RowData<'a>>,
 }
 
+/// A region with its number; the sentence has the id that [`region_id`] gives.
 #[derive(Serialize)]
-struct RowData<'a> {
-    at: Vec<Option<String>>,
-    outcomes: Vec<Option<OutcomeData<'a>>>,
-    ratios: Vec<Option<RatioData>>,
-}
-
-#[derive(Serialize)]
-struct OutcomeData<'a> {
-    rate: f64,
-    low: Option<f64>,
-    high: Option<f64>,
-    n: usize,
-    mean: f64,
-    p50: u64,
-    p95: u64,
-    p99: u64,
-    mps: u32,
-    assigned: u32,
-    errors: u64,
-    cpu_user: f64,
-    cpu_kernel: f64,
-    verdict: Verdict,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    curve: Option<&'a Curve>,
-}
-
-#[derive(Serialize)]
-struct RatioData {
-    ratio: f64,
-    low: Option<f64>,
-    high: Option<f64>,
+struct RegionData<'a> {
+    comparison: usize,
+    number: usize,
     standing: Standing,
+    ratio: [Option<f64>; 3],
+    rows: &'a [usize],
+}
+
+#[derive(Serialize)]
+struct TimelineData<'a> {
+    system: usize,
+    from: u64,
+    /// Per stretch: begin and end in milliseconds since `from`, steps, lowest, middle and highest relative rate,
+    /// errors, suspicious and invalid steps, complaints, where.
+    stretches: Vec<StretchData<'a>>,
+}
+
+type StretchData<'a> = (u64, u64, usize, Option<[f64; 3]>, u64, usize, usize, &'a [String], Option<String>);
+
+/// Number of a region as the reader sees it: from 1, within its comparison.
+pub fn region_number(region: usize) -> usize {
+    region + 1
+}
+
+/// Id of the sentence that speaks of a region.
+pub fn region_id(comparison: usize, region: usize) -> String {
+    format!("region-{comparison}-{}", region_number(region))
 }
 
 /// JSON for the page's charts; `{}` if that fails, which it cannot.
 pub fn chart_data(analysis: &Analysis) -> String {
+    let mut notes = Notes::default();
+    let sections =
+        analysis.sections.iter().enumerate().map(|(index, s)| section(analysis, index, s, &mut notes));
+    let sections: Vec<SectionData<'_>> = sections.collect();
     let data = Data {
         systems: analysis.systems.iter().map(|system| system.name.as_str()).collect(),
         comparisons: analysis.comparisons.iter().map(|c| Pair { name: &c.name, a: c.a, b: c.b }).collect(),
-        sections: analysis.sections.iter().map(section).collect(),
+        sections,
+        timelines: analysis.timelines.iter().map(timeline).collect(),
+        notes: notes.into_texts(),
+        memory: memory(analysis),
     };
     serde_json::to_string(&data).unwrap_or_else(|_| "{}".to_owned())
 }
 
-fn section(section: &Section) -> SectionData<'_> {
-    let rows = section.rows.iter().map(|row| RowData {
-        at: row.position.iter().map(|value| value.as_ref().map(ToString::to_string)).collect(),
-        outcomes: row.outcomes.iter().map(|outcome| outcome.as_ref().map(outcome_data)).collect(),
-        ratios: row.ratios.iter().map(|ratio| ratio.as_ref().map(ratio_data)).collect(),
-    });
-    let rows = rows.collect();
+fn section<'a>(
+    analysis: &'a Analysis,
+    index: usize,
+    section: &'a Section,
+    notes: &mut Notes<'a>,
+) -> SectionData<'a> {
     let Section { title, view, unit, axes, stress, .. } = section;
-    SectionData { title, view: *view, unit: *unit, axes, stress, rows }
-}
-
-fn bounds(estimate: &Estimate) -> (Option<f64>, Option<f64>) {
-    (estimate.interval.map(|i| four_digits(i.low)), estimate.interval.map(|i| four_digits(i.high)))
-}
-
-fn outcome_data(outcome: &Outcome) -> OutcomeData<'_> {
-    let (low, high) = bounds(&outcome.rate);
-    OutcomeData {
-        rate: four_digits(outcome.rate.value),
-        low,
-        high,
-        n: outcome.repetitions(),
-        mean: four_digits(outcome.response_mean_ns),
-        p50: outcome.p50.ns,
-        p95: outcome.p95.ns,
-        p99: outcome.p99.ns,
-        mps: outcome.motors_reported,
-        assigned: outcome.motors_assigned,
-        errors: outcome.error_count(),
-        cpu_user: four_digits(outcome.cpu_user_ns_per_operation),
-        cpu_kernel: four_digits(outcome.cpu_kernel_ns_per_operation),
-        verdict: outcome.verdict,
-        curve: outcome.curve.as_ref(),
+    let knees = section.capacity.iter().filter_map(|report| Some((report.system, report.knee?)));
+    let lines = section.lines.iter().map(|line| {
+        let forecast = line.forecast.map(|(users, rate)| {
+            let [value, low, high] = digits_of(&rate);
+            [Some(users), value, low, high]
+        });
+        (line.system, line.unhindered_per_user.map(four_digits), forecast)
+    });
+    let regions =
+        analysis.comparisons.iter().enumerate().flat_map(|(at, comparison)| {
+            regions(at, comparison).filter(|(region, _)| region.section == index)
+        });
+    SectionData {
+        title,
+        view: *view,
+        unit: *unit,
+        axes,
+        stress,
+        knees: knees.collect(),
+        lines: lines.collect(),
+        limits: section.limits.iter().map(|limit| (limit.quantile, limit.ns)).collect(),
+        regions: regions.map(|(_, data)| data).collect(),
+        rows: section.rows.iter().map(|at| row(at, notes)).collect(),
     }
 }
 
-fn ratio_data(ratio: &Ratio) -> RatioData {
-    let (low, high) = bounds(&ratio.typical);
-    RatioData { ratio: four_digits(ratio.typical.value), low, high, standing: ratio.standing }
+fn regions(at: usize, comparison: &Comparison) -> impl Iterator<Item = (&DifferingRegion, RegionData<'_>)> {
+    comparison.differences.regions.iter().enumerate().map(move |(index, region)| {
+        let data = RegionData {
+            comparison: at,
+            number: region_number(index),
+            standing: region.standing,
+            ratio: digits_of(&region.typical),
+            rows: &region.rows,
+        };
+        (region, data)
+    })
+}
+
+fn timeline(timeline: &Timeline) -> TimelineData<'_> {
+    let from = timeline.stretches.first().map_or(0, |stretch| stretch.from_unix_ms);
+    let stretches = timeline.stretches.iter().map(|stretch| {
+        let relative = stretch.relative.map(|(low, middle, high)| [low, middle, high].map(four_digits));
+        let (begin, end) = (stretch.from_unix_ms - from, stretch.to_unix_ms.saturating_sub(from));
+        let at = stretch.coordinates.as_ref().map(ToString::to_string);
+        let complaints = stretch.complaints.as_slice();
+        let counts = (stretch.errors, stretch.suspicious, stretch.invalid);
+        (begin, end, stretch.steps, relative, counts.0, counts.1, counts.2, complaints, at)
+    });
+    TimelineData { system: timeline.system, from, stretches: stretches.collect() }
+}
+
+/// The smallest memory among the machines that measured: `16384256 kB` as bytes.
+fn memory(analysis: &Analysis) -> Option<u64> {
+    let told = analysis.methods.iter().filter_map(|method| method.environment.get("memory"));
+    let bytes = told.filter_map(|text| text.strip_suffix("kB")?.trim().parse::<u64>().ok());
+    bytes.map(|kib| kib * 1024).min()
+}
+
+/// An estimate and its interval in four digits.
+pub fn digits_of(estimate: &sharebench_analysis::Estimate) -> [Option<f64>; 3] {
+    let bound = |of: fn(&sharebench_analysis::Interval) -> f64| estimate.interval.as_ref().map(of);
+    [Some(estimate.value), bound(|i| i.low), bound(|i| i.high)].map(|value| value.map(four_digits))
+}
+
+/// The letter of a grade.
+pub fn grade(grade: Grade) -> &'static str {
+    match grade {
+        Grade::A => "A",
+        Grade::B => "B",
+        Grade::C => "C",
+    }
+}
+
+/// A size or count as a number; nothing for names.
+pub fn number(value: Option<&Value>) -> Option<u64> {
+    match value? {
+        Value::Bytes(number) | Value::Count(number) => Some(*number),
+        Value::Text(_) => None,
+    }
 }
 
 /// Four significant digits, which is more than any interval here deserves.
-fn four_digits(value: f64) -> f64 {
+pub fn four_digits(value: f64) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return 0.0;
     }

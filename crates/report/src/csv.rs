@@ -1,11 +1,11 @@
 //! Every position of every section as one flat table of comma-separated values.
 
-use sharebench_analysis::{Analysis, Estimate, Outcome, Ratio, Section, System};
+use sharebench_analysis::{Analysis, Estimate, Grade, Outcome, Ratio, Section, System};
 
 use crate::escape::csv as field;
 use crate::table::position;
 
-const OUTCOME: [&str; 27] = [
+const OUTCOME: [&str; 31] = [
     "rate_per_s",
     "rate_low",
     "rate_high",
@@ -33,6 +33,10 @@ const OUTCOME: [&str; 27] = [
     "wire_bytes",
     "client_cache_share",
     "wire_amplification",
+    "server_cache_share",
+    "storage_share",
+    "band_grade",
+    "band_separation",
 ];
 const RATIO: [&str; 5] = ["ratio", "ratio_low", "ratio_high", "standing", "evidence"];
 
@@ -122,6 +126,13 @@ fn outcome_fields(system: &System, outcome: &Outcome) -> Vec<String> {
         outcome.wire.map_or_else(String::new, |wire| wire.wire_bytes.to_string()),
         number(outcome.wire.map(|wire| wire.client_cache_share)),
         number(outcome.wire.map(|wire| wire.amplification)),
+    ]);
+    let known = outcome.bands.as_ref().filter(|bands| bands.grade < Grade::C);
+    fields.extend([
+        number(known.map(|bands| bands.server.middle())),
+        number(known.map(|bands| bands.storage.middle())),
+        outcome.bands.as_ref().map_or_else(String::new, |bands| format!("{:?}", bands.grade)),
+        number(outcome.bands.as_ref().and_then(|bands| bands.separation)),
     ]);
     fields
 }

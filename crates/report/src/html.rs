@@ -4,21 +4,28 @@ use std::fmt::Write;
 
 use sharebench_analysis::{Analysis, Sentence, View};
 
+use crate::articles::article;
 use crate::chart_data::chart_data;
 use crate::escape::{html as safe, json_in_script};
-use crate::page::{article, method, sentences, trust};
+use crate::evidence::{cost, tails, why};
+use crate::method::method;
+use crate::page::{sentences, trust};
 
 const STYLE: &str = include_str!("../assets/report.css");
 const ECHARTS: &str = include_str!("../assets/echarts/echarts-6.1.0.custom.min.js");
-const CHARTS: &str = include_str!("../assets/charts.js");
+const CHARTS: [&str; 3] = [
+    include_str!("../assets/charts.js"),
+    include_str!("../assets/charts-evidence.js"),
+    include_str!("../assets/charts-data.js"),
+];
 const PAGE: &str = include_str!("../assets/page.js");
 
 /// The page may run its own inline style and script, and reach nothing.
 const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
 
-/// Answer, trust, users, differences, requests in flight, tails, what was not resolved, method: one file
-/// that needs no network, follows light and dark, and prints.
+/// Answer, trust, users, differences, requests in flight, caches, tails, cost, what was not resolved, method: one
+/// file that needs no network, follows light and dark, and prints.
 pub fn html(analysis: &Analysis) -> String {
     let title = if analysis.title.is_empty() { "sharebench report" } else { &analysis.title };
     let mut out = String::with_capacity(ECHARTS.len() + 500_000);
@@ -48,8 +55,9 @@ pub fn html(analysis: &Analysis) -> String {
     let _ = write!(
         out,
         "<script type=\"application/json\" id=\"data\">{}</script>\n<script>\n{ECHARTS}</script>\n\
-         <script>\n{CHARTS}{PAGE}</script>\n</body>\n</html>\n",
-        json_in_script(&chart_data(analysis))
+         <script>\n{}{PAGE}</script>\n</body>\n</html>\n",
+        json_in_script(&chart_data(analysis)),
+        CHARTS.concat()
     );
     out
 }
@@ -87,31 +95,25 @@ fn footer(out: &mut String, analysis: &Analysis) {
 
 /// Id, heading and content of each part that has any.
 fn parts(analysis: &Analysis) -> Vec<(&'static str, &'static str, String)> {
-    let mut parts = vec![
-        (
-            "answer",
-            "Answer",
-            format!("<div class=\"card answer\">{}</div>\n", sentences(analysis.answer.iter())),
-        ),
-        ("trust", "Can I trust it?", trust(analysis)),
-    ];
+    let answer = format!("<div class=\"card answer\">{}</div>\n", sentences(analysis.answer.iter()));
+    let mut parts = vec![("answer", "Answer", answer), ("trust", "Can I trust it?", trust(analysis))];
     if !analysis.contradictions.is_empty() {
         let card = format!("<div class=\"card\">{}</div>\n", sentences(analysis.contradictions.iter()));
         parts.push(("contradictions", "Contradictions", card));
     }
-    let views = [
-        ("users", "Users it carries", View::Load),
-        ("differ", "Where they differ", View::Sweep),
-        ("depth", "Requests in flight", View::Depth),
+    let alone = analysis.comparisons.is_empty();
+    let differ = if alone { "Each test" } else { "Where they differ" };
+    let mut told = vec![
+        ("users", "Users it carries", view_part(analysis, View::Load)),
+        ("differ", differ, view_part(analysis, View::Sweep)),
+        ("depth", "Requests in flight", view_part(analysis, View::Depth)),
+        ("why", "Why: caches and settings", why(analysis)),
+        ("tails", "Tails", tails(analysis)),
+        ("cost", "What it costs", cost(analysis)),
     ];
-    for (id, title, view) in views {
-        let body = view_part(analysis, view);
-        if !body.is_empty() {
-            let alone = view == View::Sweep && analysis.comparisons.is_empty();
-            parts.push((id, if alone { "Each test" } else { title }, body));
-        }
-    }
-    if !analysis.not_resolved.is_empty() {
+    told.retain(|(.., body)| !body.is_empty());
+    parts.extend(told);
+    if !analysis.not_resolved.is_empty() || !analysis.left_out.is_empty() {
         parts.push(("open", "What was not resolved", open(analysis)));
     }
     parts.push(("method", "Method and raw data", method(analysis)));
@@ -119,20 +121,34 @@ fn parts(analysis: &Analysis) -> Vec<(&'static str, &'static str, String)> {
 }
 
 fn view_part(analysis: &Analysis, view: View) -> String {
+    let sections: Vec<_> =
+        analysis.sections.iter().enumerate().filter(|(_, section)| section.view == view).collect();
     let mut out = String::new();
-    for (index, section) in analysis.sections.iter().enumerate().filter(|(_, section)| section.view == view) {
-        if out.is_empty() && view == View::Sweep && !analysis.comparisons.is_empty() {
-            out.push_str(KEY);
-        }
+    if !sections.is_empty() && view != View::Load && !analysis.comparisons.is_empty() {
+        out.push_str(KEY);
+    }
+    if sections.len() >= FILTERED_FROM {
+        out.push_str(FILTER);
+    }
+    for (index, section) in sections {
         out.push_str(&article(analysis, index, section));
     }
     out
 }
 
+/// So many tests are worth a filter.
+const FILTERED_FROM: usize = 3;
+
+/// Hides tests; the script fills in how many are left, and without script it stays hidden itself.
+const FILTER: &str = "<form class=\"filter\" hidden><label>Tests <input type=\"search\" placeholder=\"part of a name\"></label> \
+    <label>Show <select><option value=\"\">all</option><option value=\"difference\">with a difference</option>\
+    <option value=\"same\">about the same</option><option value=\"not-resolved\">not resolved</option></select></label> \
+    <output></output></form>\n";
+
 /// How to read the heatmaps.
 const KEY: &str = "<div class=\"key\"><span>slower</span><span class=\"ramp\"></span><span>faster</span>\
     <span>numbers in percent</span><span>pale: wide interval</span><span class=\"swatch\"></span>\
-    <span>? not resolved</span><span>= about the same</span></div>\n";
+    <span>? not resolved</span><span>= about the same</span><span class=\"frame\">1</span><span>region, with its sentence</span></div>\n";
 
 fn open(analysis: &Analysis) -> String {
     let all: Vec<&Sentence> = analysis.not_resolved.iter().collect();

@@ -12,24 +12,35 @@
 //! assert!(markdown(&analysis).starts_with("# "));
 //! ```
 
+mod articles;
 mod chart_data;
+mod chart_rows;
 mod csv;
 mod escape;
+mod evidence;
+mod evidence_table;
 mod html;
 mod layout;
 mod load_table;
 mod markdown;
+mod method;
 mod page;
+mod series;
 mod show;
 mod study;
+mod summary;
 mod table;
 mod terminal;
 
 use sharebench_analysis::Analysis;
 
 pub use csv::csv;
+pub use escape::terminal as plain;
 pub use html::html;
+pub use layout::width as columns;
 pub use markdown::markdown;
+pub use series::{series_csv, series_json, series_markdown, series_text};
+pub use summary::summary;
 pub use terminal::{Style, terminal};
 
 /// The analysis as it is, indented.

@@ -5,10 +5,11 @@ use std::fmt::Write;
 use sharebench_analysis::{Analysis, Light, Sentence, Tone};
 
 use crate::escape::markdown as safe;
+use crate::evidence_table::bands_table;
 use crate::load_table::load_tables;
 use crate::show::counts;
 use crate::study::study_table;
-use crate::table::{Table, main_table, times_table};
+use crate::table::{Table, cost_table, main_table, times_table};
 
 /// Answer first, then trust, tables, findings and how to repeat it.
 pub fn markdown(analysis: &Analysis) -> String {
@@ -48,6 +49,10 @@ pub fn markdown(analysis: &Analysis) -> String {
             table(&mut out, &study);
         }
         table(&mut out, &times_table(analysis, section));
+        table(&mut out, &cost_table(analysis, section));
+        if let Some(bands) = bands_table(analysis, section) {
+            table(&mut out, &bands);
+        }
         for parts in load_tables(analysis, section, false) {
             table(&mut out, &parts);
         }

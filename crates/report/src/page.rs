@@ -1,23 +1,44 @@
-//! Pieces of the HTML page.
+//! Pieces of the HTML page: sentences, lights, tables.
 
 use std::fmt::Write;
 
-use sharebench_analysis::{Analysis, Light, Section, Sentence, Standing, Tone, View};
-use sharebench_model::RunOutcome;
+use sharebench_analysis::{Analysis, Light, Sentence, Standing, Tone};
 
+use crate::chart_data::{region_id, region_number};
 use crate::escape::html as safe;
-use crate::load_table::load_tables;
 use crate::show;
-use crate::study::study_table;
-use crate::table::{Table, main_table, times_table};
+use crate::table::Table;
 
-/// Sentences as a list, each with the mark of its tone.
+/// Sentences as a list, each with the mark of its tone; those of a region lead to the sentence below its map.
 pub fn sentences<'a>(all: impl Iterator<Item = &'a Sentence>) -> String {
-    listed(all, "")
+    written(all, "", |comparison, region| {
+        let (id, number) = (region_id(comparison, region), region_number(region));
+        (
+            String::new(),
+            format!(" <a class=\"region\" href=\"#{id}\" title=\"region {number} on its map\">{number}</a>"),
+        )
+    })
 }
 
-/// The same without the `prefix` that the heading above says already.
-fn listed<'a>(all: impl Iterator<Item = &'a Sentence>, prefix: &str) -> String {
+/// Sentences below a heading that says `prefix` already; those of a region have its number and id.
+///
+/// Where there is no map, they keep their ids alone.
+pub fn listed<'a>(all: impl Iterator<Item = &'a Sentence>, prefix: &str, map: bool) -> String {
+    written(all, prefix, |comparison, region| {
+        let (id, number) = (region_id(comparison, region), region_number(region));
+        let badge = format!(
+            "<a class=\"region\" href=\"#{id}\" data-comparison=\"{comparison}\" title=\"show region {number} on the map\">{number}</a> "
+        );
+        (format!(" id=\"{id}\""), if map { badge } else { String::new() })
+    })
+}
+
+/// What a region adds to its sentence: attributes of the item, and its badge.
+fn written<'a>(
+    all: impl Iterator<Item = &'a Sentence>,
+    prefix: &str,
+    region: impl Fn(usize, usize) -> (String, String),
+) -> String {
     let mut out = String::from("<ul class=\"sentences\">");
     for sentence in all {
         let class = match sentence.tone {
@@ -28,7 +49,11 @@ fn listed<'a>(all: impl Iterator<Item = &'a Sentence>, prefix: &str) -> String {
             Tone::Note => "note",
         };
         let text = sentence.text.strip_prefix(prefix).unwrap_or(&sentence.text);
-        let _ = write!(out, "<li class=\"{class}\">{}</li>", safe(text));
+        let (attributes, badge) =
+            sentence.region.map_or_else(Default::default, |at| region(at.comparison, at.region));
+        // In its own list the number stands first, as on the map.
+        let (before, after) = if attributes.is_empty() { ("", badge.as_str()) } else { (badge.as_str(), "") };
+        let _ = write!(out, "<li class=\"{class}\"{attributes}>{before}{}{after}</li>", safe(text));
     }
     out + "</ul>"
 }
@@ -69,62 +94,11 @@ fn self_checks(analysis: &Analysis) -> String {
     out + "</tbody></table></div></details>\n"
 }
 
-/// One test or workload: findings, charts, and the tables behind them.
-pub fn article(analysis: &Analysis, index: usize, section: &Section) -> String {
-    let mut out = format!("<article class=\"card\"><h3>{}</h3>\n", safe(&section.title));
-    let about: Vec<&Sentence> =
-        analysis.findings.iter().filter(|found| found.section == Some(index)).collect();
-    if !about.is_empty() {
-        out.push_str(&listed(about.into_iter(), &format!("{}: ", section.title)));
-    }
-    out.push_str(&figures(index, section));
-    out.push_str(&table("The numbers", &main_table(analysis, section), Some(index)));
-    if let Some(study) = study_table(analysis, section, false) {
-        out.push_str(&table("In the columns of the Windows 2000 study", &study, None));
-    }
-    out.push_str(&table("Response times and cost", &times_table(analysis, section), None));
-    for parts in load_tables(analysis, section, false) {
-        out.push_str(&table("A load taken apart", &parts, None));
-    }
-    out + "</article>\n"
-}
-
-/// Places for the charts of a section; the page's script draws them.
-fn figures(index: usize, section: &Section) -> String {
-    let mut out = String::from("<div class=\"charts\">");
-    let curves = section.rows.iter().flat_map(|row| row.outcomes.iter().flatten()).any(|o| o.curve.is_some());
-    let compared = section.rows.iter().any(|row| row.ratios.iter().any(Option::is_some));
-    let wanted = match section.view {
-        View::Sweep => [
-            compared.then_some(("ratio", "Ratio of throughputs", "")),
-            Some(("throughput", "Throughput", "")),
-            curves.then_some(("tail", "Response time by percentile", "")),
-        ],
-        View::Load => [
-            Some(("load", "Throughput and p95 against users", " tall")),
-            curves.then_some(("tail", "Response time by percentile (service and lag dashed)", " tall")),
-            None,
-        ],
-        View::Depth => [
-            Some(("depth", "Throughput and client CPU against depth", " tall")),
-            curves.then_some(("tail", "Response time by percentile", " tall")),
-            None,
-        ],
-    };
-    for (kind, what, height) in wanted.into_iter().flatten() {
-        let _ = write!(
-            out,
-            "<figure data-section=\"{index}\" data-kind=\"{kind}\"><figcaption><span class=\"what\">{what}</span>\
-             </figcaption><div class=\"plot{height}\"></div></figure>"
-        );
-    }
-    out + "</div>\n"
-}
-
-/// A table behind its summary line; rows get ids where `section` is given.
-fn table(summary: &str, table: &Table, section: Option<usize>) -> String {
+/// A table behind its summary line; where `section` is given, each row has an id and leads to its cell.
+pub fn table(id: &str, summary: &str, table: &Table, section: Option<usize>) -> String {
+    let summary = safe(summary);
     let mut out = format!(
-        "<details><summary>{summary}</summary><div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"{summary}\">\
+        "<details id=\"{id}\"><summary>{summary}</summary><div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"{summary}\">\
          <table><caption>{}</caption><thead><tr>",
         safe(&table.caption)
     );
@@ -141,7 +115,12 @@ fn table(summary: &str, table: &Table, section: Option<usize>) -> String {
         for (column, cell) in row.iter().enumerate() {
             let text = safe(&cell.text);
             let _ = match (column < table.keys, cell.standing) {
-                (true, _) => write!(out, "<th scope=\"row\">{text}</th>"),
+                (true, _) => match section.filter(|_| column == 0) {
+                    Some(section) => {
+                        write!(out, "<th scope=\"row\"><a href=\"#cell-{section}-{number}\">{text}</a></th>")
+                    }
+                    None => write!(out, "<th scope=\"row\">{text}</th>"),
+                },
                 (_, None) => write!(out, "<td>{text}</td>"),
                 (_, Some(standing)) => {
                     let class = standing.word().replace(' ', "-");
@@ -165,79 +144,4 @@ fn mark(standing: Standing) -> &'static str {
         Standing::AboutTheSame => "=",
         Standing::NotResolved => "?",
     }
-}
-
-/// How to read the numbers, and how to make them again.
-pub fn method(analysis: &Analysis) -> String {
-    let mut out = format!("<div class=\"card\"><h3>How to read it</h3><p>{}</p></div>\n", reading(analysis));
-    for method in &analysis.methods {
-        let _ = write!(out, "<article class=\"card\"><h3>{}</h3><dl>", safe(&method.title));
-        let ending = match &method.outcome {
-            Some(RunOutcome::Complete) => "complete".to_owned(),
-            Some(RunOutcome::Stopped) => "stopped by the user".to_owned(),
-            Some(RunOutcome::TargetLost(reason)) => format!("target lost: {reason}"),
-            Some(RunOutcome::HookFailed(reason)) => format!("the user's command failed: {reason}"),
-            Some(RunOutcome::EngineFailed(reason)) => format!("engine failed: {reason}"),
-            None => "not recorded".to_owned(),
-        };
-        let facts = [
-            ("run", method.label.clone()),
-            ("started", show::instant(method.started_unix_ms)),
-            ("ended", ending),
-            ("steps", format!("{} of {}", method.steps.0, method.steps.1)),
-            ("seed", method.seed.to_string()),
-            ("version", format!("sharebench {}", method.version)),
-        ];
-        let told = |(name, _): &&(&str, String)| !(method.imported && *name == "seed");
-        for (name, value) in facts
-            .iter()
-            .filter(told)
-            .map(|(n, v)| (*n, v))
-            .chain(method.environment.iter().map(|(n, v)| (n.as_str(), v)))
-        {
-            let _ = write!(out, "<dt>{}</dt><dd>{}</dd>", safe(name), safe(value));
-        }
-        let again = if method.imported { "This imported it" } else { "This repeats the run" };
-        let _ = write!(
-            out,
-            "</dl><p>{again}:</p><pre tabindex=\"0\"><code>{}</code></pre>",
-            safe(&method.command)
-        );
-        if !method.plan.is_empty() {
-            let plan = safe(&method.plan);
-            let _ = write!(
-                out,
-                "<details><summary>The plan</summary><pre tabindex=\"0\"><code>{plan}</code></pre></details>"
-            );
-        }
-        out.push_str("</article>\n");
-    }
-    for system in &analysis.systems {
-        let _ = write!(
-            out,
-            "<article class=\"card\"><h3>{}</h3><dl><dt>URL</dt><dd>{}</dd>",
-            safe(&system.name),
-            safe(&system.url)
-        );
-        for (name, value) in &system.facts {
-            let _ = write!(out, "<dt>{}</dt><dd>{}</dd>", safe(name), safe(value));
-        }
-        out.push_str("</dl></article>\n");
-    }
-    out
-}
-
-fn reading(analysis: &Analysis) -> String {
-    let (level, tolerance) = (analysis.level * 100.0, analysis.tolerance * 100.0);
-    format!(
-        "Intervals in brackets hold the truth in {level:.0} of 100 cases, each on its own. <b>Faster</b> is said only when \
-         the whole interval lies beyond {tolerance:.0} %, <b>about the same</b> only when it lies within {tolerance:.0} %; \
-         everything else is <b>not resolved</b>. Ratios of interleaved repetitions are Hodges-Lehmann estimates of paired log \
-         ratios with exact signed-rank intervals; a summary is the geometric mean over cells, whole repetitions being the \
-         replicates. Of many cells judged alone some will look different by chance: trust the summaries and the regions first; the intervals \
-         of regions hold for all regions of all tests together (a sign-flip scan at a family-wise error of 5 %). Throughputs \
-         are medians. A percentile is that of the typical repetition, or of all together where repetitions are few; its interval counts \
-         requests that queue as the fewer independent ones they are worth, and a percentile marked &gt;= has fewer than ten of \
-         those beyond it: the truth may be larger."
-    )
 }

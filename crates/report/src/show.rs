@@ -7,6 +7,12 @@ use sharebench_model::units::{show_nanos, show_rate, three_digits};
 /// What stands where there is nothing.
 pub const NOTHING: &str = "-";
 
+/// Share of the server's processors that was used, where somebody measured it.
+pub fn server_cpu(outcome: &Outcome) -> String {
+    let server = outcome.load.as_ref().and_then(|load| load.server.as_ref());
+    server.map_or_else(|| NOTHING.to_owned(), |server| format!("{:.0} %", server.cpu * 100.0))
+}
+
 /// A rate with half the width of its interval: `812 MB/s ±3 %`; without interval the count of runs.
 pub fn rate(outcome: &Outcome, unit: RateUnit) -> String {
     let mark = if outcome.verdict == Verdict::Suspicious { " ?" } else { "" };
@@ -45,6 +51,11 @@ pub fn bare_rate(rate: f64, unit: RateUnit) -> String {
         RateUnit::BytesPerSecond => show_rate(rate),
         RateUnit::OperationsPerSecond => format!("{} ops/s", three_digits(rate)),
     }
+}
+
+/// Bytes with three digits: `1.23 GB`.
+pub fn size(bytes: u64) -> String {
+    show_rate(bytes as f64).trim_end_matches("/s").to_owned()
 }
 
 /// Bytes per second where they were measured.

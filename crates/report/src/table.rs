@@ -51,6 +51,10 @@ pub fn main_table(analysis: &Analysis, section: &Section) -> Table {
             ("MPS", |o, _| show::participation(o)),
         ],
     };
+    let server = |o: &Outcome| o.load.as_ref().and_then(|load| load.server.as_ref()).map(|server| server.cpu);
+    if section.rows.iter().flat_map(|row| row.outcomes.iter().flatten()).any(|o| server(o).is_some()) {
+        columns.push(("server CPU", |o, _| show::server_cpu(o)));
+    }
     let caption = match section.view {
         View::Sweep => "Median throughput with its interval; ratios with theirs.",
         View::Load => {
@@ -71,20 +75,32 @@ pub fn main_table(analysis: &Analysis, section: &Section) -> Table {
     build(analysis, section, caption, &columns, true)
 }
 
-/// Response times and costs.
+/// Response times.
 pub fn times_table(analysis: &Analysis, section: &Section) -> Table {
-    let mut columns: Vec<OutcomeColumn> = vec![
+    let columns: Vec<OutcomeColumn> = vec![
+        ("mean", |o, _| show::mean(o.response_mean_ns)),
         ("p50", |o, _| show::percentile(&o.p50)),
         ("p95", |o, _| show::percentile(&o.p95)),
         ("p99", |o, _| show::percentile(&o.p99)),
+        ("failed", |o, _| o.error_count().to_string()),
+    ];
+    let caption = "Response times (>= where too few operations lie beyond), and operations that failed.";
+    build(analysis, section, caption, &columns, false)
+}
+
+/// What the work took: operations, bytes, client CPU, and what a client's cache spared.
+pub fn cost_table(analysis: &Analysis, section: &Section) -> Table {
+    let mut columns: Vec<OutcomeColumn> = vec![
+        ("operations", |o, _| o.operations.to_string()),
+        ("moved", |o, _| show::size(o.bytes)),
         ("CPU/op", |o, _| show::cpu(o)),
         ("CPU/MB", |o, _| show::cpu_per_megabyte(o)),
-        ("failed", |o, _| o.error_count().to_string()),
     ];
     if section.rows.iter().any(is_cached) {
         columns.push(("cached", |o, _| show::cached(o)));
     }
-    let caption = "Response times (>= where too few operations lie beyond) and client CPU per operation (user + kernel).";
+    let caption =
+        "Operations and bytes of all repetitions; client CPU per operation (user + kernel) and per megabyte.";
     build(analysis, section, caption, &columns, false)
 }
 

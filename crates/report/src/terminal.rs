@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use sharebench_analysis::{Analysis, Light, Sentence, Standing, Tone};
+use sharebench_analysis::{Analysis, Light, Sentence, Standing, Tone, TrustLine};
 use sharebench_model::Verdict;
 
 use crate::escape::terminal as safe;
@@ -34,21 +34,21 @@ impl Style {
         Self { width: Some(width.max(40)), colour: true, unicode: true }
     }
 
-    fn limit(self) -> usize {
+    pub(crate) fn limit(self) -> usize {
         self.width.unwrap_or(usize::MAX / 2)
     }
 
-    fn paint(self, code: &str, text: &str) -> String {
+    pub(crate) fn paint(self, code: &str, text: &str) -> String {
         if self.colour { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
     }
 
-    fn mark(self, unicode: &'static str, ascii: &'static str) -> &'static str {
+    pub(crate) fn mark(self, unicode: &'static str, ascii: &'static str) -> &'static str {
         if self.unicode { unicode } else { ascii }
     }
 }
 
-const BOLD: &str = "1";
-const DIM: &str = "2";
+pub(crate) const BOLD: &str = "1";
+pub(crate) const DIM: &str = "2";
 const RED: &str = "1;31";
 const GREEN: &str = "32";
 const YELLOW: &str = "33";
@@ -96,7 +96,7 @@ fn heading(out: &mut String, style: Style, text: &str) {
     let _ = writeln!(out, "{}\n{}", style.paint(BOLD, text), style.paint(DIM, &rule));
 }
 
-fn write_table(out: &mut String, style: Style, table: &Table) {
+pub(crate) fn write_table(out: &mut String, style: Style, table: &Table) {
     let header: Vec<String> = table.header.iter().map(|text| safe(text)).collect();
     let cells: Vec<Vec<String>> =
         table.rows.iter().map(|row| row.iter().map(|cell| marked(style, cell)).collect()).collect();
@@ -145,7 +145,7 @@ fn paint_cell(style: Style, cell: &Cell, text: &str) -> String {
     }
 }
 
-fn sentences(out: &mut String, style: Style, title: &str, sentences: &[Sentence]) {
+pub(crate) fn sentences(out: &mut String, style: Style, title: &str, sentences: &[Sentence]) {
     if sentences.is_empty() && title != "ANSWER" {
         return;
     }
@@ -231,12 +231,17 @@ fn self_checks(out: &mut String, style: Style, analysis: &Analysis) {
 }
 
 fn trust(out: &mut String, style: Style, analysis: &Analysis) {
-    if analysis.trust.is_empty() {
+    lights(out, style, &analysis.trust.iter().collect::<Vec<_>>());
+}
+
+/// Traffic lights, one line or more each; nothing without any.
+pub(crate) fn lights(out: &mut String, style: Style, trust: &[&TrustLine]) {
+    if trust.is_empty() {
         return;
     }
     let _ = writeln!(out, "{}", style.paint(BOLD, "CAN I TRUST IT?"));
-    let subjects = analysis.trust.iter().map(|line| width(&line.subject)).max().unwrap_or(0);
-    for line in &analysis.trust {
+    let subjects = trust.iter().map(|line| width(&line.subject)).max().unwrap_or(0);
+    for line in trust {
         let light = match line.light {
             Light::Green => style.paint(GREEN, style.mark("✓", "ok   ")),
             Light::Amber => style.paint(YELLOW, style.mark("!", "mind ")),

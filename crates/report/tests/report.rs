@@ -42,11 +42,12 @@ fn expect(name: &str, text: &str) {
 }
 
 #[test]
-fn terminal_text_at_80_columns_and_piped() {
+fn terminal_text_at_80_120_and_200_columns_and_piped() {
     let analysis = two_targets();
     expect("piped.txt", &terminal(&analysis, Style::piped()));
     expect("80.txt", &terminal(&analysis, Style { colour: false, ..Style::terminal(80) }));
     expect("120.txt", &terminal(&analysis, Style { colour: false, ..Style::terminal(120) }));
+    expect("200.txt", &terminal(&analysis, Style { colour: false, ..Style::terminal(200) }));
 }
 
 #[test]
@@ -103,6 +104,9 @@ fn the_page_has_its_parts_in_order_and_reaches_nothing() {
         "id=\"users\"",
         "id=\"differ\"",
         "id=\"depth\"",
+        "id=\"why\"",
+        "id=\"tails\"",
+        "id=\"cost\"",
         "id=\"open\"",
         "id=\"method\"",
     ];
@@ -117,7 +121,8 @@ fn the_page_has_its_parts_in_order_and_reaches_nothing() {
         "a link to elsewhere"
     );
     assert_eq!(page.matches("<h1>").count(), 1);
-    assert_eq!(page.matches("<figure").count(), 6 * 2 + 2 + 2);
+    // Map and lines of each test, the load, three of the depth study; percentiles, the clock, CPU.
+    assert_eq!(page.matches("<figure").count(), 6 * 2 + 1 + 3 + 3);
 }
 
 #[test]
@@ -152,7 +157,7 @@ fn a_broken_run_and_a_lone_system_have_pages_too() {
     alone.step(0, 0, cell("read", 1 << 20, 65_536), 5e8);
     let alone = page("alone.html", &[alone.run]);
     assert!(alone.contains("there is nothing to compare it with"));
-    assert!(!alone.contains("data-kind=\"ratio\""));
+    assert!(!alone.contains("data-kind=\"ratio\" data-table"));
     assert!(page("empty.html", &[Synthetic::new("nothing", &["smb"], 1).run]).contains("yielded nothing"));
 }
 

@@ -82,6 +82,7 @@ fn step_json(step: &StepResult) -> Json {
         "load": load_json(&measure.load),
         "ranks": measure.ranks.iter().map(rank_json).collect::<Vec<_>>(),
         "start_skew_ns": RankShare::start_skew_ns(&measure.ranks),
+        "server": measure.server,
         "verdict": step.verdict(),
         "checks": step.checks,
     })
@@ -130,6 +131,10 @@ fn load_json(load: &LoadDetail) -> Json {
         "without_session_ns": load.without_session_ns,
         "think_ns": load.think_ns,
         "objective": load.objective,
+        "window_unix_ms": load.window_unix_ms,
+        "timeline": load.timeline,
+        "split": load.split,
+        "server": load.server,
     })
 }
 

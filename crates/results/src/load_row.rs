@@ -3,7 +3,9 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
-use sharebench_model::{ErrorClass, Fairness, Histogram, LoadDetail, ObjectiveReport, Part};
+use sharebench_model::{
+    ErrorClass, Fairness, Histogram, LoadDetail, ObjectiveReport, Part, ServerLoad, SplitBlocks, Timeline,
+};
 use std::collections::BTreeMap;
 
 use crate::error::Problem;
@@ -29,6 +31,15 @@ struct Row {
     without_session_ns: u64,
     think_ns: u64,
     objective: Option<ObjectiveReport>,
+    // Rows written before these were counted have none of them.
+    #[serde(default)]
+    window_unix_ms: u64,
+    #[serde(default)]
+    timeline: Timeline,
+    #[serde(default)]
+    split: SplitBlocks,
+    #[serde(default)]
+    server: Option<ServerLoad>,
 }
 
 /// Times of none take no room.
@@ -77,6 +88,10 @@ pub(crate) fn to_column(load: &LoadDetail) -> Result<Option<String>, Problem> {
         without_session_ns: load.without_session_ns,
         think_ns: load.think_ns,
         objective: load.objective.clone(),
+        window_unix_ms: load.window_unix_ms,
+        timeline: load.timeline.clone(),
+        split: load.split,
+        server: load.server.clone(),
     };
     serde_json::to_string(&row).map(Some).map_err(|error| Problem::value("load", error))
 }
@@ -94,5 +109,9 @@ pub(crate) fn from_column(text: Option<String>) -> Result<LoadDetail, Problem> {
         without_session_ns: row.without_session_ns,
         think_ns: row.think_ns,
         objective: row.objective,
+        window_unix_ms: row.window_unix_ms,
+        timeline: row.timeline,
+        split: row.split,
+        server: row.server,
     })
 }

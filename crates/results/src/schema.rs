@@ -14,6 +14,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("schema_precision.sql"),
     include_str!("schema_evidence.sql"),
     include_str!("schema_load.sql"),
+    include_str!("schema_server.sql"),
     include_str!("schema_ranks.sql"),
 ];
 

@@ -68,6 +68,7 @@ impl RunSink {
             | RunEvent::Round(_)
             | RunEvent::Precision(_)
             | RunEvent::Progress { .. }
+            | RunEvent::Preparing { .. }
             | RunEvent::Failure { .. }
             | RunEvent::Warning(_) => Ok(()),
         }

@@ -4,7 +4,9 @@ use rusqlite::types::FromSql;
 use rusqlite::{Row, Statement};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use sharebench_model::{CpuTime, Histogram, IoBytes, Measure, ResponseWorth, StepResult, WireCount};
+use sharebench_model::{
+    CpuTime, Histogram, IoBytes, Measure, ResponseWorth, ServerEvidence, StepResult, WireCount,
+};
 
 use crate::error::Problem;
 use crate::load_row;
@@ -15,13 +17,13 @@ pub(crate) const INSERT: &str = "INSERT INTO step (run, position, target, repeti
     started_unix_ms, window_ns, busy_ns, rate_base, operations, transactions, bytes_read, bytes_written, \
     bytes_verified, wire_requests, wire_bytes_sent, wire_bytes_received, wire_payload_sent, \
     wire_payload_received, errors, motors_assigned, motors_reported, censored, response, service, lag, \
-    client_cpu_user_ns, client_cpu_kernel_ns, checks, passes, shares, response_worth, evidence, load, ranks) VALUES (:run, \
+    client_cpu_user_ns, client_cpu_kernel_ns, checks, passes, shares, response_worth, evidence, load, server, ranks) VALUES (:run, \
     :position, :target, :repetition, \
     :coordinates, :started_unix_ms, :window_ns, :busy_ns, :rate_base, :operations, :transactions, :bytes_read, \
     :bytes_written, :bytes_verified, :wire_requests, :wire_bytes_sent, :wire_bytes_received, \
     :wire_payload_sent, :wire_payload_received, :errors, :motors_assigned, :motors_reported, :censored, \
     :response, :service, :lag, :client_cpu_user_ns, :client_cpu_kernel_ns, :checks, :passes, :shares, \
-    :response_worth, :evidence, :load, :ranks)";
+    :response_worth, :evidence, :load, :server, :ranks)";
 
 pub(crate) fn to_json(column: &'static str, value: &impl Serialize) -> Result<String, Problem> {
     serde_json::to_string(value).map_err(|error| Problem::value(column, error))
@@ -69,6 +71,7 @@ pub(crate) fn insert(statement: &mut Statement<'_>, run: RunId, step: &StepResul
         ":evidence": to_json("evidence", &measure.evidence)?,
         ":load": load_row::to_column(&measure.load)?,
         ":ranks": rank_row::to_column(&measure.ranks)?,
+        ":server": server_json(&measure.server)?,
         ":passes": measure.passes.cast_signed(),
         ":shares": to_json("shares", &measure.shares)?,
     })?;
@@ -134,6 +137,7 @@ fn measure(row: &Row<'_>) -> Result<Measure, Problem> {
         evidence: later(row, "evidence", json)?,
         load: later(row, "load", |row, column| load_row::from_column(get(row, column)?))?,
         ranks: later(row, "ranks", |row, column| rank_row::from_column(get(row, column)?))?,
+        server: later(row, "server", server)?,
     })
 }
 
@@ -143,6 +147,14 @@ fn worth_json(worth: &[ResponseWorth]) -> Result<Option<String>, Problem> {
 
 fn worth(row: &Row<'_>, column: &'static str) -> Result<Vec<ResponseWorth>, Problem> {
     get::<Option<String>>(row, column)?.map_or(Ok(Vec::new()), |text| from_json(column, &text))
+}
+
+fn server_json(server: &ServerEvidence) -> Result<Option<String>, Problem> {
+    (!server.is_empty()).then(|| to_json("server", server)).transpose()
+}
+
+fn server(row: &Row<'_>, column: &'static str) -> Result<ServerEvidence, Problem> {
+    get::<Option<String>>(row, column)?.map_or(Ok(ServerEvidence::default()), |text| from_json(column, &text))
 }
 
 /// A column that files of earlier versions do not have: those that are only read stay as they are.

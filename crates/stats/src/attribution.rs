@@ -19,6 +19,8 @@ const COLD: f64 = 1.3;
 const COLD_DRIFT: f64 = 0.10;
 /// Most storage that a file known to be in the cache may seem to come from.
 const KNOWN_HOT: f64 = 0.05;
+/// Standard errors that a check must be beyond its limit before it refuses.
+const SURE: f64 = 1.96;
 
 /// Times of probes in the order in which they were made; any unit, the same for all.
 #[derive(Debug, Clone, Copy)]
@@ -97,8 +99,9 @@ pub fn attribute(probes: &Probes<'_>) -> Result<Attribution, Refused> {
     if cold_median < COLD * hot_median {
         return Err(Refused::ReserveWarm(cold_median / hot_median));
     }
-    let drift = -trend(probes.cold).exp_m1();
-    if drift > COLD_DRIFT {
+    let (trend, noise) = trend(probes.cold);
+    let drift = -trend.exp_m1();
+    if drift > COLD_DRIFT + SURE * noise {
         return Err(Refused::ReserveWarms(drift));
     }
     let threshold = (hot_median * cold_median).sqrt();
@@ -115,17 +118,21 @@ pub fn attribute(probes: &Probes<'_>) -> Result<Attribution, Refused> {
         return Err(Refused::ThirdState(between));
     }
     let share = |p: f64| ((p - a) / separation).clamp(0.0, 1.0);
-    let known_hot = (!probes.known_hot.is_empty()).then(|| share(above(probes.known_hot)));
-    if let Some(seen) = known_hot.filter(|seen| *seen > KNOWN_HOT) {
-        return Err(Refused::KnownHotCold(seen));
-    }
-    let w = share(p);
     let binomial = |p: f64, n: usize| p * (1.0 - p) / n as f64;
-    let variance = binomial(p, probes.ahead.len())
-        + (1.0 - w).powi(2) * binomial(a, probes.hot.len())
-        + w.powi(2) * binomial(b, probes.cold.len());
+    let error = |p: f64, n: usize| {
+        let w = share(p);
+        let anchors =
+            (1.0 - w).powi(2) * binomial(a, probes.hot.len()) + w.powi(2) * binomial(b, probes.cold.len());
+        (binomial(p, n) + anchors).sqrt() / separation
+    };
+    let known_hot = (!probes.known_hot.is_empty()).then(|| above(probes.known_hot));
+    if let Some(seen) = known_hot.filter(|p| share(*p) - SURE * error(*p, probes.known_hot.len()) > KNOWN_HOT)
+    {
+        return Err(Refused::KnownHotCold(share(seen)));
+    }
     let low = if separation < SEPARATION.0 { Low::Separation } else { Low::No };
-    Ok(Attribution { storage: w, error: variance.sqrt() / separation, separation, low, between, known_hot })
+    let (storage, error) = (share(p), error(p, probes.ahead.len()));
+    Ok(Attribution { storage, error, separation, low, between, known_hot: known_hot.map(share) })
 }
 
 fn sorted(times: &[f64]) -> Vec<f64> {
@@ -139,8 +146,8 @@ fn quantile(sorted: &[f64], q: f64) -> f64 {
 }
 
 /// Theil and Sen's trend of the logarithm from the first to the last, over medians of tenths so that noise of
-/// single probes does not count.
-fn trend(times: &[f64]) -> f64 {
+/// single probes does not count; and its standard error, from how the tenths scatter around it.
+fn trend(times: &[f64]) -> (f64, f64) {
     let blocks: Vec<f64> = times
         .chunks(times.len().div_ceil(10))
         .filter_map(|block| Some(median(&sorted(block))?.ln()))
@@ -149,7 +156,14 @@ fn trend(times: &[f64]) -> f64 {
     let n = blocks.len();
     let slopes: Vec<f64> =
         (0..n).flat_map(|i| (i + 1..n).map(move |j| (i, j))).map(|(i, j)| slope(i, j)).collect();
-    median(&sorted(&slopes)).unwrap_or(0.0) * n.saturating_sub(1) as f64
+    let slope = median(&sorted(&slopes)).unwrap_or(0.0);
+    let level = median(&sorted(&blocks)).unwrap_or(0.0);
+    let centre = n.saturating_sub(1) as f64 / 2.0;
+    let off = |(at, block): (usize, &f64)| (block - level - slope * (at as f64 - centre)).powi(2);
+    let scatter = blocks.iter().enumerate().map(off).sum::<f64>() / n.saturating_sub(2).max(1) as f64;
+    let spread: f64 = (0..n).map(|at| (at as f64 - centre).powi(2)).sum();
+    let span = n.saturating_sub(1) as f64;
+    (slope * span, (scatter / spread.max(1.0)).sqrt() * span)
 }
 
 #[cfg(test)]

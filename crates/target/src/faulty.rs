@@ -79,6 +79,10 @@ impl<T: Target> Target for FaultyTarget<T> {
         self.inner.policy(wanted)
     }
 
+    fn descriptors(&self) -> u32 {
+        self.inner.descriptors()
+    }
+
     fn connect<'a>(
         &'a self,
         spec: &'a SessionSpec,
@@ -172,6 +176,14 @@ impl Session for FaultySession {
 
     fn buffer(&mut self, slot: Slot) -> &mut [u8] {
         self.inner.buffer(slot)
+    }
+
+    fn carried(&self, op: DataOp) -> u32 {
+        self.inner.carried(op)
+    }
+
+    fn rest(&mut self) {
+        self.inner.rest();
     }
 
     fn submit(&mut self, slot: Slot, op: DataOp) {

@@ -6,7 +6,9 @@
 //! Sessions never time themselves, read ahead, cache, split, merge or answer without the wire, but where
 //! [`Target::caches`] says so.
 
+mod beside;
 mod faulty;
+pub mod lent;
 mod memory;
 mod null;
 mod policy;
@@ -17,6 +19,7 @@ mod url;
 
 pub mod conformance;
 
+pub use beside::BesideTarget;
 pub use faulty::{Fault, FaultyTarget};
 pub use memory::MemoryTarget;
 pub use null::NullTarget;

@@ -111,6 +111,10 @@ impl Target for MemoryTarget {
         Ok(PolicyTerms::ANY)
     }
 
+    fn descriptors(&self) -> u32 {
+        0
+    }
+
     fn connect<'a>(
         &'a self,
         spec: &'a SessionSpec,

@@ -32,6 +32,10 @@ impl Target for NullTarget {
         }
     }
 
+    fn descriptors(&self) -> u32 {
+        0
+    }
+
     fn connect<'a>(
         &'a self,
         spec: &'a SessionSpec,

@@ -126,6 +126,10 @@ impl Target for ScriptedTarget {
         }
     }
 
+    fn descriptors(&self) -> u32 {
+        0
+    }
+
     fn connect<'a>(
         &'a self,
         spec: &'a SessionSpec,

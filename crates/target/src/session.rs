@@ -45,11 +45,14 @@ pub struct SessionSpec {
     pub slot_bytes: u32,
     /// Deadline for connecting, logging in and mounting together.
     pub connect_timeout: Duration,
+    /// The caller makes several operations of what one request does not carry ([`Session::carried`]), so that
+    /// slots may be larger than what the server takes at once. Otherwise such a session is refused.
+    pub parts: bool,
 }
 
 impl Default for SessionSpec {
     fn default() -> Self {
-        Self { slots: 1, slot_bytes: 64 << 10, connect_timeout: Duration::from_secs(10) }
+        Self { slots: 1, slot_bytes: 64 << 10, connect_timeout: Duration::from_secs(10), parts: false }
     }
 }
 
@@ -117,6 +120,16 @@ pub trait Target: Send + Sync {
         false
     }
 
+    /// Most file descriptors that a session takes at once: its connections, those it is opened by, or its open files.
+    fn descriptors(&self) -> u32 {
+        2
+    }
+
+    /// Another road to the same directory that knows no client cache, where one is known.
+    fn side(&self) -> Option<&dyn Target> {
+        None
+    }
+
     /// What the sessions that have ended counted beside the wire, such as requests sent again: facts of a run at its end.
     fn counted(&self) -> Facts {
         Facts::new()
@@ -141,6 +154,19 @@ pub trait Session {
     /// # Panics
     /// May panic when `slot` is not below [`SessionSpec::slots`].
     fn buffer(&mut self, slot: Slot) -> &mut [u8];
+
+    /// Bytes at the front of `op` that leave as one request, by what was negotiated; the rest is the caller's to
+    /// ask for by further operations. The whole of it where nothing limits requests.
+    fn carried(&self, op: DataOp) -> u32 {
+        match op {
+            DataOp::Read { len, .. } | DataOp::Write { len, .. } => len,
+            DataOp::Flush { .. } => 0,
+        }
+    }
+
+    /// Gives memory back that only operations need, with nothing in flight: a session whose user thinks has none.
+    /// What slots held is void afterwards.
+    fn rest(&mut self) {}
 
     /// Hands one data operation to the session. The request leaves at the latest when
     /// [`Self::poll_replies`] is next called, so that a burst of submissions can share one write.

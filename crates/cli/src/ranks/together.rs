@@ -20,6 +20,7 @@ use crate::args::{GlobalFlags, Measuring, RunArgs};
 use crate::exit::{self, Failure};
 use crate::interrupts::Interrupts;
 use crate::measure::{Measurement, allowed, finish, planned, resumable};
+use crate::outlets::OutletFlags;
 use crate::{environment, targets};
 
 /// Where a plan comes from.
@@ -35,6 +36,13 @@ impl Source<'_> {
         match self {
             Self::Flags(_, measuring) => &measuring.ranks,
             Self::File(args) => &args.ranks,
+        }
+    }
+
+    fn outlets(&self) -> &OutletFlags {
+        match self {
+            Self::Flags(_, measuring) => &measuring.outlets,
+            Self::File(args) => &args.outlets,
         }
     }
 
@@ -130,8 +138,8 @@ fn lead(party: &mut Party, source: &Source<'_>, flags: &GlobalFlags) -> Result<E
         tell(party);
     }
     let party: &Party = party;
-    let measurement =
-        Measurement { plan: &plan, targets: &targets, done, directory, resumed, party: Some(party) };
+    let new = Measurement::new(&plan, &targets).with(source.outlets());
+    let measurement = Measurement { done, directory, resumed, party: Some(party), ..new };
     let measured = measurement.into_sink(sink, flags)?;
     finish(&measured, source.report(), flags)
 }
@@ -292,7 +300,7 @@ fn shifted(plan: &ResolvedPlan, division: &Division) -> Result<(), String> {
 
 /// Opens all targets on all ranks, each with a password of its own.
 fn open(party: &Party, plan: &ResolvedPlan, flags: &GlobalFlags) -> Result<Vec<Arc<dyn Target>>, Failure> {
-    let opened = targets::open_all(&plan.targets, flags.password_file.as_deref());
+    let opened = targets::open_all(plan, flags.password_file.as_deref());
     agree(party, &opened)?;
     opened
 }

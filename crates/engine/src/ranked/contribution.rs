@@ -1,10 +1,13 @@
 //! What each rank counted in a step, and how it becomes one result: exactly as if one process had counted it.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use sharebench_cluster::Ranks;
 use sharebench_model::{Check, ErrorClass, MotorShare, OpError, RankShare};
 
 use super::End;
+use crate::mount_wire::MountWire;
 use crate::pass::PassEnd;
 use crate::tally::Tally;
 
@@ -21,6 +24,8 @@ pub(crate) struct Contribution {
     /// By number of the motor.
     pub motors: Vec<(u32, MotorShare)>,
     pub shares: Vec<RankShare>,
+    /// What each machine counted on its mount: for ranks that share one, the most of them.
+    mounts: BTreeMap<String, MountWire>,
     /// Of each rank's machine.
     pub checks: Vec<(u32, Vec<Check>)>,
 }
@@ -29,6 +34,7 @@ impl Contribution {
     /// What this rank counted, and what its machine says of it.
     pub fn of(ranks: &Ranks, mut tally: Tally, numbers: &[u32], motors: u32, checks: Vec<Check>) -> Self {
         let told = std::mem::take(&mut tally.told);
+        let mounts = [(ranks.host().to_owned(), std::mem::take(&mut tally.mount_wire))].into();
         let named =
             |error: OpError| (error.class, format!("rank {} ({}): {error}", ranks.rank(), ranks.host()));
         let motor_shares = std::mem::take(&mut tally.shares);
@@ -50,6 +56,7 @@ impl Contribution {
             told: told.into_iter().map(named).collect(),
             motors: numbers.iter().copied().zip(motor_shares).collect(),
             shares: vec![share],
+            mounts,
             checks: vec![(ranks.rank(), checks)],
             tally,
         }
@@ -69,6 +76,9 @@ impl Contribution {
         self.motors.extend(other.motors);
         self.shares.extend(other.shares);
         self.checks.extend(other.checks);
+        for (host, wire) in other.mounts {
+            self.mounts.entry(host).or_default().join(wire);
+        }
     }
 
     /// Puts everything in order, whatever the tree was.
@@ -77,6 +87,9 @@ impl Contribution {
         self.shares.sort_by_key(|share| share.rank);
         self.checks.sort_by_key(|(rank, _)| *rank);
         self.tally.shares = self.motors.drain(..).map(|(_, share)| share).collect();
+        for wire in std::mem::take(&mut self.mounts).into_values() {
+            self.tally.mount_wire.add_machine(wire);
+        }
         let told = self.told.drain(..).map(|(class, text)| OpError::new(class, "step", text));
         self.tally.told = told.collect();
     }

@@ -48,7 +48,7 @@ impl Order {
             Work::Transactions(work) => {
                 let open = match work.pace {
                     Pace::Open { poisson, rate } => Some((poisson, rate)),
-                    Pace::Closed(_) => None,
+                    Pace::Closed(_) | Pace::Visits { .. } => None,
                 };
                 Of::Further { motors: work.motors, open }
             }

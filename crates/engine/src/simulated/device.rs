@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use sharebench_model::Random;
 
+use super::server_cache::{Asked, Content, ServerCache};
+
 /// How long a station works on one operation.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Service {
@@ -38,6 +40,8 @@ pub struct Served {
     pub end: u64,
     /// How long the work took, a stall not counted: what was drawn.
     pub service: u64,
+    /// Behind a cache: some of its bytes came from storage since the first session last had them.
+    pub from_storage: bool,
 }
 
 /// The plan of a simulated server. Reads and writes pass its stages in the order of building; operations on
@@ -57,6 +61,7 @@ pub struct Device {
 enum Stage {
     Station { free_at: Vec<u64>, service: Service, random: Random, served: usize },
     Link { bytes_per_second: u64, burst_ns: u64, empty_at: u64 },
+    Cache { content: Box<Content>, hit: Service, storage: Service, random: Random },
 }
 
 impl Device {
@@ -88,6 +93,15 @@ impl Device {
         let bytes_per_second = bytes_per_second.max(1);
         let burst_ns = transfer_ns(burst, bytes_per_second);
         self.stages.push(Stage::Link { bytes_per_second, burst_ns, empty_at: 0 });
+        self
+    }
+
+    /// Adds a cache without a queue: every request takes `hit`, and what misses `storage` besides.
+    #[must_use]
+    pub fn cache(mut self, cache: ServerCache, hit: Service, storage: Service) -> Self {
+        let random = Random::new(self.seed, 0x51A0 + self.stages.len() as u64);
+        let content = Box::new(Content::new(cache));
+        self.stages.push(Stage::Cache { content, hit, storage, random });
         self
     }
 
@@ -127,7 +141,8 @@ impl Device {
     }
 
     /// Lets an operation enter a stage at `arrival`, which must not go back; none behind the last stage.
-    pub(super) fn enter(&mut self, stage: usize, arrival: u64, bytes: u32) -> Option<Served> {
+    pub(super) fn enter(&mut self, stage: usize, arrival: u64, asked: Asked) -> Option<Served> {
+        let (bytes, mut from_storage) = (asked.bytes, false);
         let (slower, wear_per_s) = (self.slower, self.wear_per_s);
         let (start, service, end) = match self.stages.get_mut(stage)? {
             Stage::Station { free_at, service, random, served } => {
@@ -149,9 +164,27 @@ impl Device {
                 *empty_at = start + service;
                 (start, service, (start + service).saturating_sub(*burst_ns).max(arrival))
             }
+            Stage::Cache { content, hit, storage, random } => {
+                let met = content.serve(asked);
+                from_storage = met.from_storage;
+                let fetched = if met.miss { draw(storage, random, 0) } else { 0 };
+                let service = draw(hit, random, 0) + fetched;
+                (arrival, service, arrival + service)
+            }
         };
         let (stage, start) = (stage as u32, start.min(end));
-        Some(Served { session: 0, stage, write: false, offset: 0, bytes, arrival, start, end, service })
+        Some(Served {
+            session: 0,
+            stage,
+            write: asked.write,
+            offset: asked.offset,
+            bytes,
+            arrival,
+            start,
+            end,
+            service,
+            from_storage,
+        })
     }
 }
 
@@ -198,8 +231,12 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
+    fn asked(bytes: u32) -> Asked {
+        Asked { file: 0, offset: 0, bytes, write: false, unbuffered: false, workload: true }
+    }
+
     fn ends(device: &mut Device, arrivals: &[u64], bytes: u32) -> Vec<u64> {
-        arrivals.iter().map(|at| device.enter(0, at * MS, bytes).unwrap().end / MS).collect()
+        arrivals.iter().map(|at| device.enter(0, at * MS, asked(bytes)).unwrap().end / MS).collect()
     }
 
     #[test]
@@ -207,7 +244,7 @@ mod tests {
         let listed = [10, 2, 3, 1].map(Duration::from_millis).to_vec();
         let mut two = Device::new(1).station(2, Service::Listed(listed));
         assert_eq!(ends(&mut two, &[0, 0, 0, 4, 20], 0), [10, 2, 5, 6, 30]);
-        assert_eq!(two.enter(1, 0, 0), None);
+        assert_eq!(two.enter(1, 0, asked(0)), None);
     }
 
     #[test]

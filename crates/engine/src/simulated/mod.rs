@@ -4,20 +4,30 @@
 //! known speed without a network. It keeps a log of what it did.
 
 mod device;
+mod server_cache;
 
+use std::collections::BTreeMap;
 use std::future::Future;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use sharebench_model::{DataOp, Facts, MetaOp, MetaReply, Reply, Slot, WireCount};
-use sharebench_target::{Capabilities, ConnectError, LocalBoxFuture, Session, SessionSpec, Target};
+use sharebench_model::{
+    CachePolicy, DataOp, Facts, FileRef, IoPolicy, MetaOp, MetaReply, MetaYield, Reply, Slot, WireCount,
+};
+use sharebench_target::{
+    Capabilities, ConnectError, LocalBoxFuture, PolicyRefusal, PolicyTerms, Session, SessionSpec, Target,
+};
 
 use crate::clock::Clock;
 use crate::sleep::Sleep;
 
+use server_cache::Asked;
+
 pub use device::{Device, Served, Service};
+pub use server_cache::ServerCache;
 
 /// Delays the replies of a target that answers at once, as its [`Device`] would. Clones share the device.
 #[derive(Debug, Clone)]
@@ -65,9 +75,8 @@ impl Shared {
         let mut inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
         // The clock is read inside of the lock, so that arrivals of several threads are in order.
         let arrival = arrival.unwrap_or_else(|| self.clock.now());
-        let served = inside.device.enter(stage, arrival, flight.bytes)?;
-        let Flight { session, write, offset, .. } = *flight;
-        let served = Served { session, write, offset, ..served };
+        let served = inside.device.enter(stage, arrival, flight.asked)?;
+        let served = Served { session: flight.session, ..served };
         inside.log.push(served);
         Some(served)
     }
@@ -80,6 +89,10 @@ impl<T: Target> Target for SimulatedTarget<T> {
 
     fn capabilities(&self) -> Capabilities {
         Capabilities { protocol: "simulated", blocking: false, ..self.inner.capabilities() }
+    }
+
+    fn policy(&self, wanted: IoPolicy) -> Result<PolicyTerms, PolicyRefusal> {
+        self.inner.policy(wanted)
     }
 
     fn connect<'a>(
@@ -96,6 +109,7 @@ impl<T: Target> Target for SimulatedTarget<T> {
                 flying: Vec::new(),
                 answers: Vec::new(),
                 sleep: None,
+                files: BTreeMap::new(),
             };
             Ok(Box::new(session) as Box<dyn Session>)
         })
@@ -106,9 +120,7 @@ impl<T: Target> Target for SimulatedTarget<T> {
 struct Flight {
     reply: Reply,
     session: u32,
-    write: bool,
-    offset: u64,
-    bytes: u32,
+    asked: Asked,
     /// When it leaves the stage it is in.
     due: u64,
     /// The stage it then enters, if there is one.
@@ -124,6 +136,8 @@ struct SimulatedSession {
     /// Replies from inside, on their way to `flying`.
     answers: Vec<Reply>,
     sleep: Option<Sleep>,
+    /// Open files: which, and whether they are to be read past the cache.
+    files: BTreeMap<FileRef, (u64, bool)>,
 }
 
 impl SimulatedSession {
@@ -158,6 +172,10 @@ impl Session for SimulatedSession {
         self.inner.buffer(slot)
     }
 
+    fn carried(&self, op: DataOp) -> u32 {
+        self.inner.carried(op)
+    }
+
     fn submit(&mut self, slot: Slot, op: DataOp) {
         if self.shared.client_cost > 0 {
             self.shared.clock.spend(self.shared.client_cost);
@@ -166,13 +184,15 @@ impl Session for SimulatedSession {
         // What does not answer at once, such as a fault of `FaultyTarget`, never does.
         let _ = self.inner.poll_replies(&mut Context::from_waker(Waker::noop()), &mut self.answers);
         for reply in self.answers.drain(..) {
-            let (write, offset, bytes) = match op {
-                DataOp::Read { offset, len, .. } => (false, offset, len),
-                DataOp::Write { offset, len, .. } => (true, offset, len),
-                DataOp::Flush { .. } => (true, 0, 0),
+            let (write, file, offset, bytes) = match op {
+                DataOp::Read { file, offset, len } => (false, file, offset, len),
+                DataOp::Write { file, offset, len, .. } => (true, file, offset, len),
+                DataOp::Flush { file } => (true, file, 0, 0),
             };
             let session = self.number;
-            let mut flight = Flight { reply, session, write, offset, bytes, due: 0, next: usize::MAX };
+            let (file, unbuffered) = self.files.get(&file).copied().unwrap_or_default();
+            let asked = Asked { file, offset, bytes, write, unbuffered, workload: session == 0 };
+            let mut flight = Flight { reply, session, asked, due: 0, next: usize::MAX };
             if !matches!(op, DataOp::Flush { .. })
                 && let Some(served) = self.shared.enter(0, None, &flight)
             {
@@ -201,7 +221,21 @@ impl Session for SimulatedSession {
     }
 
     fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
-        self.inner.call(op)
+        let opened = match &op {
+            MetaOp::Open { path, policy, .. } => {
+                let mut hasher = DefaultHasher::new();
+                path.hash(&mut hasher);
+                Some((hasher.finish(), policy.cache == CachePolicy::Unbuffered))
+            }
+            _ => None,
+        };
+        Box::pin(async move {
+            let reply = self.inner.call(op).await;
+            if let (Some(known), Ok(MetaYield::Opened { file, .. })) = (opened, &reply.result) {
+                self.files.insert(*file, known);
+            }
+            reply
+        })
     }
 
     fn wire(&self) -> WireCount {

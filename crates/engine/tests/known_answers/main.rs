@@ -9,6 +9,8 @@
     reason = "helpers of tests fail by panic and print figures"
 )]
 
+mod bands;
+mod cached_client;
 mod censoring;
 mod clock;
 mod closed;
@@ -22,3 +24,4 @@ mod searches;
 mod stall;
 mod steady;
 mod sweeps;
+mod visits;

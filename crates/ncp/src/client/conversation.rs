@@ -61,6 +61,13 @@ impl Conversation {
         }
     }
 
+    /// Gives the message's memory back, unless its reply is awaited.
+    pub(crate) fn rest(&mut self) {
+        if self.waiting.is_none() {
+            self.message = Vec::new();
+        }
+    }
+
     /// The message that asks for a connection; sequence number 0, as the kernel's client has it.
     pub fn create(&mut self) -> &[u8] {
         (self.connection, self.sequence, self.signer) = (NO_CONNECTION, 0, None);

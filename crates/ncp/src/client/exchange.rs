@@ -92,6 +92,11 @@ impl<C: Carrier> Client<C> {
         &self.carrier
     }
 
+    /// Gives memory back that only calls need, unless one is under way.
+    pub fn rest(&mut self) {
+        self.conversation.rest();
+    }
+
     /// The same, to be changed.
     pub const fn carrier_mut(&mut self) -> &mut C {
         &mut self.carrier

@@ -63,6 +63,16 @@ impl Channel {
         self.stream.local_addr().ok()
     }
 
+    /// Gives buffers back, unless something is in flight: false then.
+    pub(crate) fn rest(&mut self) -> bool {
+        let idle = self.calls.in_flight() == 0 && self.sender.is_empty();
+        if idle {
+            self.sender = Sender::default();
+            self.receiver.rest();
+        }
+        idle
+    }
+
     pub(crate) fn is_idle(&self, index: usize) -> bool {
         self.calls.is_idle(index)
     }

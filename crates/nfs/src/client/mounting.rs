@@ -130,16 +130,15 @@ async fn open_staged(
     stage.set(UrlPart::Share);
     let service = SocketAddr::new(host, ports.mount);
     let (export, below, mounted) = mount(service, options).await?;
-    let mut buffers = Vec::with_capacity(spec.slots as usize);
-    buffers.resize_with(spec.slots as usize, || vec![0; spec.slot_bytes as usize].into_boxed_slice());
-    let slot_bytes = spec.slot_bytes as usize;
-    let channel = Channel::new(stream, Some(&options.auth), buffers.len(), slot_bytes, random());
+    let (slots, slot_bytes) = (spec.slots as usize, spec.slot_bytes as usize);
+    let channel = Channel::new(stream, Some(&options.auth), slots, slot_bytes, random());
     let mount = Mount { service, export, options: options.clone() };
-    let mut session =
-        NfsSession::new(channel, mounted.handle, FsInfo::default(), buffers, Facts::new(), mount);
+    let mut session = NfsSession::new(channel, mounted.handle, FsInfo::default(), spec, Facts::new(), mount);
     let root = walk(&mut session, mounted, &below).await?;
     let limits = fs_info(&mut session).await.map_err(DialError::blame(UrlPart::Share))?;
-    check_limits(&limits, spec)?;
+    if !spec.parts {
+        check_limits(&limits, spec)?;
+    }
     let facts = facts(&session, options, &limits, &ports);
     session.mounted(root, limits, facts);
     Ok(session)

@@ -4,6 +4,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use sharebench_model::{ErrorClass, OpError};
+use sharebench_target::lent;
 use tokio::io::{AsyncRead, ReadBuf};
 
 use crate::client::arrival::{Arrival, settle};
@@ -27,7 +28,9 @@ struct Direct {
 /// Bytes received and not yet given away.
 #[derive(Debug)]
 pub(crate) struct Receiver {
+    /// Empty while the session rests.
     buffer: Box<[u8]>,
+    buffer_bytes: usize,
     head: usize,
     tail: usize,
     assembly: Assembly,
@@ -60,13 +63,24 @@ impl Receiver {
     /// `buffer_bytes` for bursts of small replies; records above `max_record` break the connection.
     pub(crate) fn new(buffer_bytes: usize, max_record: usize) -> Self {
         Self {
-            buffer: vec![0; buffer_bytes.max(4 * HEAD_BYTES)].into(),
+            buffer: Box::default(),
+            buffer_bytes: buffer_bytes.max(4 * HEAD_BYTES),
             head: 0,
             tail: 0,
             assembly: Assembly::new(max_record),
             direct: None,
             max_record,
             meta_result: Vec::new(),
+        }
+    }
+
+    /// Gives memory back; what came unasked stays.
+    pub(crate) fn rest(&mut self) {
+        if self.head == self.tail && self.direct.is_none() && !self.assembly.under_way() {
+            (self.head, self.tail) = (0, 0);
+            lent::give_back(&mut self.buffer);
+            self.assembly = Assembly::new(self.max_record);
+            self.meta_result = Vec::new();
         }
     }
 
@@ -80,6 +94,7 @@ impl Receiver {
         arrivals: &mut Vec<Arrival>,
         received: &mut u64,
     ) -> Poll<Result<(), OpError>> {
+        lent::ensure(&mut self.buffer, self.buffer_bytes);
         while arrivals.is_empty() {
             let mut space = ReadBuf::new(self.space(calls, buffers));
             ready!(Pin::new(&mut *stream).poll_read(cx, &mut space))

@@ -7,7 +7,7 @@ use sharebench_model::{
     DataOp, ErrorClass, Facts, FileRef, MetaOp, MetaReply, OpError, PolicyCount, Reply, Slot, Stability,
     WireCount,
 };
-use sharebench_target::{LocalBoxFuture, Session};
+use sharebench_target::{LocalBoxFuture, Session, SessionSpec, lent};
 
 use crate::client::arrival::{Answer, Arrival};
 use crate::client::calls::Expected;
@@ -26,7 +26,9 @@ pub(crate) struct NfsSession {
     pub(crate) files: Files,
     pub(crate) directories: Directories,
     pub(crate) limits: FsInfo,
+    /// Empty while the session rests.
     buffers: Vec<Box<[u8]>>,
+    slot_bytes: usize,
     arrivals: Vec<Arrival>,
     /// Replies of submissions that never left.
     refused: Vec<Reply>,
@@ -41,7 +43,7 @@ impl NfsSession {
         channel: Channel,
         root: FileHandle,
         limits: FsInfo,
-        buffers: Vec<Box<[u8]>>,
+        spec: &SessionSpec,
         facts: Facts,
         mount: Mount,
     ) -> Self {
@@ -50,9 +52,10 @@ impl NfsSession {
             files: Files::default(),
             directories: Directories::new(root),
             limits,
-            arrivals: Vec::with_capacity(buffers.len() + 1),
+            arrivals: Vec::with_capacity(spec.slots as usize + 1),
             refused: Vec::new(),
-            buffers,
+            buffers: vec![Box::default(); spec.slots as usize],
+            slot_bytes: spec.slot_bytes as usize,
             facts,
             mount,
             verifier: None,
@@ -88,7 +91,7 @@ impl NfsSession {
     }
 
     fn check_record(
-        &self,
+        &mut self,
         slot: Slot,
         len: u32,
         step: &'static str,
@@ -100,11 +103,16 @@ impl NfsSession {
                 format!("record of {len} bytes exceeds the server's {name} {max}; it is never split");
             return Err(OpError::new(ErrorClass::Unsupported, step, detail));
         }
-        if self.buffers.get(slot.0 as usize).is_none_or(|buffer| buffer.len() < len as usize) {
-            let detail = format!("record of {len} bytes exceeds its slot");
-            return Err(OpError::new(ErrorClass::Unsupported, step, detail));
+        match self.buffers.get_mut(slot.0 as usize) {
+            Some(buffer) if len as usize <= self.slot_bytes => {
+                lent::ensure(buffer, self.slot_bytes);
+                Ok(())
+            }
+            _ => {
+                let detail = format!("record of {len} bytes exceeds its slot");
+                Err(OpError::new(ErrorClass::Unsupported, step, detail))
+            }
         }
-        Ok(())
     }
 
     fn try_submit(&mut self, slot: Slot, op: DataOp) -> Result<(), OpError> {
@@ -205,7 +213,23 @@ impl Session for NfsSession {
     }
 
     fn buffer(&mut self, slot: Slot) -> &mut [u8] {
-        &mut self.buffers[slot.0 as usize]
+        let buffer = &mut self.buffers[slot.0 as usize];
+        lent::ensure(buffer, self.slot_bytes);
+        buffer
+    }
+
+    fn rest(&mut self) {
+        if self.channel.rest() {
+            self.buffers.iter_mut().for_each(lent::give_back);
+        }
+    }
+
+    fn carried(&self, op: DataOp) -> u32 {
+        match op {
+            DataOp::Read { len, .. } => len.min(self.limits.read_max),
+            DataOp::Write { len, .. } => len.min(self.limits.write_max),
+            DataOp::Flush { .. } => 0,
+        }
     }
 
     #[inline]

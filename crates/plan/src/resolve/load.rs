@@ -26,7 +26,7 @@ impl Resolver<'_> {
         let motors = load.steps.clone().unwrap_or_else(|| match (arrivals, load.find) {
             (Arrivals::Closed, Some(Find::Knee)) => vec![1, 2, 4, 8, 16, 32],
             (Arrivals::Closed, None) => vec![1, 2, 5, 10],
-            (Arrivals::Constant | Arrivals::Poisson, _) => vec![32],
+            (Arrivals::Constant | Arrivals::Poisson | Arrivals::Visits, _) => vec![32],
         });
         let warm_up = load.warm_up.unwrap_or(Duration::from_secs(2));
         let measure = load.measure.unwrap_or(Duration::from_secs(10));
@@ -41,6 +41,7 @@ impl Resolver<'_> {
         self.duration_within("load.warm_up", warm_up, Duration::ZERO, 24 * HOUR);
         self.duration_within("load.measure", measure, Duration::from_millis(100), 24 * HOUR);
         self.check_extend(extend, measure);
+        let ramp = self.ramp(&load, arrivals, warm_up);
         let paces = self.paces(&load, arrivals);
         let workload = self.workload(&name, scale, block);
         let search = self.search(&load, arrivals, &motors);
@@ -50,8 +51,12 @@ impl Resolver<'_> {
             arrivals: Some(arrivals),
             rates: load.rates,
             think: paces.iter().find_map(|pace| match pace {
-                Pace::Closed(think) => Some(think.clone()),
+                Pace::Closed(think) | Pace::Visits { think, .. } => Some(think.clone()),
                 Pace::Open { .. } => None,
+            }),
+            visit: paces.iter().find_map(|pace| match pace {
+                Pace::Visits { transactions, .. } => Some(*transactions),
+                Pace::Closed(_) | Pace::Open { .. } => None,
             }),
             warm_up: Some(warm_up),
             measure: Some(measure),
@@ -64,7 +69,7 @@ impl Resolver<'_> {
         let cells = motors.iter().flat_map(|&motors| paces.iter().map(move |pace| (motors, pace.clone())));
         let cell = |(motors, pace)| {
             let workload = Arc::clone(&workload);
-            TransactionWork { workload, motors, pace, warm_up, measure, extend }.into_cell()
+            TransactionWork { workload, motors, pace, ramp, warm_up, measure, extend }.into_cell()
         };
         (cells.map(cell).collect(), search)
     }
@@ -125,8 +130,38 @@ impl Resolver<'_> {
         }
     }
 
+    /// Users of a closed load may begin one after another; all of them are there when the window begins.
+    fn ramp(&mut self, load: &Load, arrivals: Arrivals, warm_up: Duration) -> Option<Duration> {
+        let ramp = load.ramp?;
+        if arrivals != Arrivals::Closed {
+            self.blame("load.ramp", "a schedule decides when users come", "leave it out, or arrivals");
+        }
+        if ramp > warm_up {
+            let problem = format!("it takes {ramp:?}, and the warm-up ends after {warm_up:?}");
+            self.blame("load.ramp", &problem, "raise warm_up: the window measures all users");
+        }
+        Some(ramp)
+    }
+
+    /// Pauses and length of visits.
+    fn visits(&mut self, load: &Load, rates: &[u32]) -> Vec<Pace> {
+        let think = load.think.clone().unwrap_or(Think::Constant(Duration::from_secs(1)));
+        self.duration_within("load.think", think.mean(), Duration::ZERO, HOUR);
+        if let Think::Every(_) = think {
+            let hint = "use a pause, such as '1s' or 'exp 1s'";
+            self.blame("load.think", "users who come and go keep no common pace", hint);
+        }
+        let transactions = load.visit.unwrap_or(10);
+        self.within("load.visit", u64::from(transactions), 1, 1_000_000);
+        let pace = |rate: &u32| Pace::Visits { rate: *rate, think: think.clone(), transactions };
+        rates.iter().map(pace).collect()
+    }
+
     /// One closed pace, or one open pace per rate.
     fn paces(&mut self, load: &Load, arrivals: Arrivals) -> Vec<Pace> {
+        if load.visit.is_some() && arrivals != Arrivals::Visits {
+            self.blame("load.visit", "nobody comes and goes", "add arrivals = \"visits\", or leave it out");
+        }
         if arrivals == Arrivals::Closed {
             let usual = if load.find.is_some() { Duration::ZERO } else { Duration::from_secs(1) };
             let think = load.think.clone().unwrap_or(Think::Constant(usual));
@@ -140,7 +175,7 @@ impl Resolver<'_> {
             }
             return vec![Pace::Closed(think)];
         }
-        if load.think.is_some() {
+        if load.think.is_some() && arrivals != Arrivals::Visits {
             self.blame(
                 "load.think",
                 &format!("with {} arrivals the schedule decides, nobody thinks", arrivals.name()),
@@ -156,6 +191,9 @@ impl Resolver<'_> {
             return Vec::new();
         };
         self.check_counts("load.rates", rates, MAX_RATE);
+        if arrivals == Arrivals::Visits {
+            return self.visits(load, rates);
+        }
         rates.iter().map(|&rate| Pace::Open { poisson: arrivals == Arrivals::Poisson, rate }).collect()
     }
 
@@ -216,8 +254,12 @@ impl TransactionWork {
             .with(axis::MOTORS, Value::Count(u64::from(self.motors)));
         let coordinates = match self.pace {
             Pace::Closed(_) => coordinates,
-            Pace::Open { poisson, rate } => {
-                let arrivals = if poisson { Arrivals::Poisson } else { Arrivals::Constant };
+            Pace::Open { rate, .. } | Pace::Visits { rate, .. } => {
+                let arrivals = match self.pace {
+                    Pace::Visits { .. } => Arrivals::Visits,
+                    Pace::Open { poisson: true, .. } => Arrivals::Poisson,
+                    _ => Arrivals::Constant,
+                };
                 coordinates
                     .with(axis::ARRIVALS, Value::text(arrivals.name()))
                     .with(axis::RATE, Value::Count(u64::from(rate)))

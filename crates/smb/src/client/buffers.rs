@@ -1,5 +1,7 @@
 //! The slots' buffers, with room for a request's header in front of each payload.
 
+use sharebench_target::lent;
+
 use crate::wire::HEADER_LEN;
 use crate::wire::data::WRITE_DATA_OFFSET;
 use crate::wire::frame::PREFIX_LEN;
@@ -13,7 +15,9 @@ const _: () = assert!(MESSAGE_AT >= PREFIX_LEN && WRITE_DATA_OFFSET > HEADER_LEN
 /// One allocation per slot.
 #[derive(Debug)]
 pub(crate) struct Buffers {
+    /// Empty while the session rests.
     slots: Vec<Box<[u8]>>,
+    bytes: usize,
 }
 
 impl Buffers {
@@ -21,7 +25,19 @@ impl Buffers {
     pub(crate) const FRAME_HEAD: usize = PREFIX_LEN + WRITE_DATA_OFFSET;
 
     pub(crate) fn new(slots: usize, slot_bytes: usize) -> Self {
-        Self { slots: (0..slots).map(|_| vec![0; HEADROOM + slot_bytes].into()).collect() }
+        Self { slots: vec![Box::default(); slots], bytes: HEADROOM + slot_bytes }
+    }
+
+    /// Gives memory back; nothing may be in flight.
+    pub(crate) fn rest(&mut self) {
+        self.slots.iter_mut().for_each(lent::give_back);
+    }
+
+    #[inline]
+    fn slot(&mut self, index: usize) -> Option<&mut [u8]> {
+        let slot = self.slots.get_mut(index)?;
+        lent::ensure(slot, self.bytes);
+        Some(slot)
     }
 
     pub(crate) fn count(&self) -> usize {
@@ -30,13 +46,15 @@ impl Buffers {
 
     /// A slot's payload.
     pub(crate) fn payload(&mut self, index: usize) -> &mut [u8] {
-        &mut self.slots[index][HEADROOM..]
+        let slot = &mut self.slots[index];
+        lent::ensure(slot, self.bytes);
+        &mut slot[HEADROOM..]
     }
 
     /// A slot's payload, when it holds at least `len` bytes.
     #[inline]
     pub(crate) fn place(&mut self, index: usize, len: usize) -> Option<&mut [u8]> {
-        self.slots.get_mut(index)?.get_mut(HEADROOM..HEADROOM.checked_add(len)?)
+        self.slot(index)?.get_mut(HEADROOM..HEADROOM.checked_add(len)?)
     }
 
     /// A WRITE message whose payload of `len` bytes is the slot's.

@@ -83,6 +83,16 @@ impl Channel {
         self.policy
     }
 
+    /// Gives memory back that only requests need, unless one is in flight.
+    pub(crate) fn rest(&mut self) {
+        if self.calls.in_flight() == 0 && self.waiting.is_empty() && self.outbox.is_empty() {
+            self.outbox = Outbox::default();
+            self.receiver.rest();
+            self.buffers.rest();
+            self.exchange.rest();
+        }
+    }
+
     pub(crate) fn is_idle(&self, index: usize) -> bool {
         self.calls.is_idle(index)
     }

@@ -24,6 +24,11 @@ pub(crate) struct Exchange {
 }
 
 impl Exchange {
+    /// Gives memory back; nothing may be in flight.
+    pub(crate) fn rest(&mut self) {
+        (self.body, self.request, self.reply) = (Vec::new(), Vec::new(), Vec::new());
+    }
+
     /// Notes a message that is about to leave.
     pub(crate) fn sent(&mut self, message: &[u8]) {
         if self.keep {

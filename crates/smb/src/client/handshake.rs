@@ -32,7 +32,9 @@ pub(crate) async fn open_session(options: &SmbOptions, spec: &SessionSpec) -> Re
     let mut hash = PreauthHash::new();
     channel.exchange.keep = true;
     let mut agreement = negotiate(&mut channel, options, &mut hash).await?;
-    check_limits(&agreement, spec)?;
+    if !spec.parts {
+        check_limits(&agreement, spec)?;
+    }
     let seal = login(&mut channel, options, &mut agreement, hash).await?;
     channel.exchange.keep = false;
     connect_tree(&mut channel, options, &mut agreement, seal).await?;

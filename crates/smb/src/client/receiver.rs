@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use sharebench_model::{ErrorClass, OpError};
+use sharebench_target::lent;
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::net::TcpStream;
 
@@ -35,7 +36,9 @@ struct Direct {
 /// Bytes received and not yet given away.
 #[derive(Debug)]
 pub(crate) struct Receiver {
+    /// Empty while the session rests.
     buffer: Box<[u8]>,
+    buffer_bytes: usize,
     head: usize,
     tail: usize,
     direct: Option<Direct>,
@@ -60,13 +63,23 @@ impl Receiver {
     /// `buffer_bytes` for bursts of small replies; frames above `max_frame` break the connection.
     pub(crate) fn new(buffer_bytes: usize, max_frame: usize) -> Self {
         Self {
-            buffer: vec![0; buffer_bytes.max(4 << 10)].into(),
+            buffer: Box::default(),
+            buffer_bytes: buffer_bytes.max(4 << 10),
             head: 0,
             tail: 0,
             direct: None,
             large: Vec::new(),
             large_under_way: None,
             max_frame,
+        }
+    }
+
+    /// Gives memory back; what came unasked stays.
+    pub(crate) fn rest(&mut self) {
+        if self.head == self.tail && self.direct.is_none() && self.large_under_way.is_none() {
+            (self.head, self.tail) = (0, 0);
+            lent::give_back(&mut self.buffer);
+            self.large = Vec::new();
         }
     }
 
@@ -95,6 +108,7 @@ impl Receiver {
         calls: &Calls,
         buffers: &mut Buffers,
     ) -> Poll<io::Result<usize>> {
+        lent::ensure(&mut self.buffer, self.buffer_bytes);
         self.buffer.copy_within(self.head..self.tail, 0);
         (self.head, self.tail) = (0, self.tail - self.head);
         if let Some(Direct { index, filled, len, .. }) = self.direct

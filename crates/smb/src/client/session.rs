@@ -89,6 +89,18 @@ impl Session for SmbSession {
         self.channel.buffers.payload(slot.0 as usize)
     }
 
+    fn rest(&mut self) {
+        self.channel.rest();
+    }
+
+    fn carried(&self, op: DataOp) -> u32 {
+        match op {
+            DataOp::Read { len, .. } => len.min(self.agreement.max_read),
+            DataOp::Write { len, .. } => len.min(self.agreement.max_write),
+            DataOp::Flush { .. } => 0,
+        }
+    }
+
     #[inline]
     fn submit(&mut self, slot: Slot, op: DataOp) {
         if let Err(error) = self.try_submit(slot, op) {

@@ -1,0 +1,79 @@
+//! A process with one embedded server over memory, for thousands of users.
+
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::Arc;
+
+use sharebench_server::{EmbeddedServers, MemoryVolume, ServeOptions, Volume};
+use sharebench_target::Secret;
+use sharebench_tests::Smbd;
+
+use crate::Failure;
+
+/// Who logs in.
+const USER: &str = "lab";
+
+/// The process; it ends with this.
+pub struct Served {
+    child: Child,
+    /// The process goes on while this is open.
+    _hold: ChildStdin,
+    protocol: String,
+    port: u16,
+}
+
+impl Served {
+    /// Starts it and waits until it serves.
+    pub fn start(protocol: &str) -> Result<Self, Failure> {
+        let mut command = Command::new(std::env::current_exe()?);
+        command.args(["client", "load-server", protocol]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn()?;
+        let (Some(hold), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err("no pipes to the server".into());
+        };
+        let mut line = String::new();
+        BufReader::new(output).read_line(&mut line)?;
+        let port = line.trim().parse().map_err(|_| "the server told no port")?;
+        Ok(Self { child, _hold: hold, protocol: protocol.to_owned(), port })
+    }
+
+    /// Where it serves.
+    pub fn url(&self) -> String {
+        let port = self.port;
+        match self.protocol.as_str() {
+            "nfs" => format!("nfs://127.0.0.1:{port}/share?mountport={port}"),
+            "smb" => format!("smb://{USER}@127.0.0.1:{port}/share"),
+            _ => format!("ncp://{USER}@127.0.0.1:{port}/SHARE"),
+        }
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        // Gone already, or it goes now.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The process itself: tells its port and serves until its input ends.
+pub fn serve(protocol: &str) -> Result<(), Failure> {
+    crate::ncp_server::raise_files()?;
+    let any: Option<SocketAddr> = Some("127.0.0.1:0".parse()?);
+    let wanted = |name: &str| any.filter(|_| name == protocol);
+    let options = ServeOptions {
+        smb: wanted("smb"),
+        nfs: wanted("nfs"),
+        ncp: wanted("ncp"),
+        users: vec![(USER.to_owned(), Secret::new(Smbd::PASSWORD))],
+        ..ServeOptions::default()
+    };
+    let volume: Arc<dyn Volume> = Arc::new(MemoryVolume::new(256 << 20));
+    let servers = EmbeddedServers::start(&volume, &options)?;
+    println!("{}", servers.addr(protocol).ok_or("no such protocol")?.port());
+    for line in std::io::stdin().lines() {
+        line?;
+    }
+    Ok(())
+}

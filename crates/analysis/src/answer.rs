@@ -1,0 +1,61 @@
+//! Whom the answer is about: of several systems the best, held against each other one.
+
+use crate::Analysis;
+
+/// Most pairs that an answer speaks of; the others stand among the findings.
+const MOST: usize = 3;
+
+/// For each comparison whether the answer speaks of it. Comparisons that hang together, however indirectly, have one
+/// best system, and the pairs that it is part of are told.
+pub(crate) fn spoken_of(analysis: &Analysis) -> Vec<bool> {
+    let best = best_of_each(analysis);
+    let mut left = MOST;
+    let pairs = analysis.comparisons.iter();
+    let told = pairs.map(|comparison| {
+        let told = left > 0 && (best.contains(&comparison.a) || best.contains(&comparison.b));
+        left -= usize::from(told);
+        told
+    });
+    told.collect()
+}
+
+/// The fastest system of each group of systems that are compared, directly or through others.
+fn best_of_each(analysis: &Analysis) -> Vec<usize> {
+    let count = analysis.systems.len();
+    let mut group: Vec<usize> = (0..count).collect();
+    for comparison in &analysis.comparisons {
+        let (from, to) = (group[comparison.a], group[comparison.b]);
+        group.iter_mut().filter(|of| **of == from).for_each(|of| *of = to);
+    }
+    let scores = scores(analysis);
+    let mut best: Vec<usize> = Vec::new();
+    for system in 0..count {
+        match best.iter_mut().find(|known| group[**known] == group[system]) {
+            Some(known) if scores[system] > scores[*known] => *known = system,
+            Some(_) => {}
+            None => best.push(system),
+        }
+    }
+    best
+}
+
+/// Mean log ratio of each system against those it is compared with: over all cells, or over the sections where there is
+/// no mean over all.
+fn scores(analysis: &Analysis) -> Vec<f64> {
+    let mut sums = vec![(0.0, 0.0); analysis.systems.len()];
+    for comparison in &analysis.comparisons {
+        let of_sections = || comparison.sections.iter().flatten().map(|summary| summary.typical.value.ln());
+        let ratio = match &comparison.overall {
+            Some(overall) => overall.summary.typical.value.ln(),
+            None => of_sections().sum::<f64>() / of_sections().count().max(1) as f64,
+        };
+        if !ratio.is_finite() {
+            continue;
+        }
+        for (system, ratio) in [(comparison.a, ratio), (comparison.b, -ratio)] {
+            sums[system].0 += ratio;
+            sums[system].1 += 1.0;
+        }
+    }
+    sums.into_iter().map(|(sum, n)| if n > 0.0 { sum / n } else { f64::NEG_INFINITY }).collect()
+}

@@ -1,0 +1,260 @@
+//! A surface weighed by what somebody does with their files: one answer, with its interval.
+//!
+//! The bytes of each kind of request take the time that they take at the nearest cell; what is compared is the time
+//! for all of them together.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use sharebench_model::axis;
+use sharebench_model::units::ByteSize;
+use sharebench_stats::{Estimate, hodges_lehmann, separate_log_ratio};
+
+use crate::analysis::SectionPairs;
+use crate::pairing::Pairs;
+use crate::wording::{basis, claim, counted};
+use crate::{Analysis, Evidence, Options, RateUnit, Section, Sentence, Standing, Tone, View};
+
+/// A cell stands for sizes up to this factor away.
+const NEAR: f64 = 4.0;
+/// Less than this share of the bytes at cells is no answer.
+const LEAST_COVERED: f64 = 0.5;
+
+/// Bytes that are moved in one way.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Weight {
+    /// Written; read otherwise.
+    pub write: bool,
+    /// Anywhere in the file; from its beginning to its end otherwise.
+    pub random: bool,
+    /// Bytes of the files.
+    pub file_size: u64,
+    /// Bytes of a request.
+    pub record_size: u64,
+    /// Bytes moved, in any unit that is the same for all.
+    pub bytes: f64,
+}
+
+/// What somebody does with their files.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Weights {
+    /// What to call it.
+    pub name: String,
+    /// All of it.
+    pub parts: Vec<Weight>,
+}
+
+/// A comparison weighed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Weighed {
+    /// Index into [`Analysis::comparisons`].
+    pub comparison: usize,
+    /// What it was weighed by.
+    pub name: String,
+    /// Work done in the same time; none where too little of it was measured.
+    pub ratio: Option<Estimate>,
+    /// What may be said.
+    pub standing: Standing,
+    /// Share of the bytes for which there is a cell.
+    pub covered: f64,
+    /// Cells that stand for them.
+    pub cells: usize,
+    /// Share of the time, on the slower side of each cell, in cells that a client's cache served on one side alone.
+    pub cached_on_one_side: f64,
+    /// All of it in words.
+    pub sentence: Sentence,
+}
+
+/// A cell with the bytes that it stands for.
+struct Share<'a> {
+    pairs: &'a Pairs,
+    bytes: f64,
+}
+
+/// Every comparison of an analysis, weighed.
+pub(crate) fn weigh(
+    analysis: &Analysis,
+    pairs: &[SectionPairs],
+    weights: &Weights,
+    options: &Options,
+) -> Vec<Weighed> {
+    let all: f64 = weights.parts.iter().map(|part| part.bytes).sum();
+    let of = |comparison: usize| {
+        let mut shares: BTreeMap<(usize, usize), Share<'_>> = BTreeMap::new();
+        for part in &weights.parts {
+            let Some((section, row)) = nearest(analysis, comparison, part) else { continue };
+            let Some(found) = pairs[section][comparison][row].as_ref() else { continue };
+            shares.entry((section, row)).or_insert(Share { pairs: found, bytes: 0.0 }).bytes += part.bytes;
+        }
+        let shares: Vec<Share<'_>> = shares.into_values().collect();
+        let covered = shares.iter().map(|share| share.bytes).sum::<f64>() / all.max(f64::MIN_POSITIVE);
+        let found = (covered >= LEAST_COVERED).then(|| total(&shares, options)).flatten();
+        let standing =
+            found.as_ref().map_or(Standing::NotResolved, |(log, _)| Standing::of(log, options.tolerance));
+        let evidence = found.as_ref().map(|(_, evidence)| *evidence);
+        let ratio = found.map(|(log, _)| log.map(f64::exp));
+        let weighed = Weighed {
+            comparison,
+            name: weights.name.clone(),
+            ratio,
+            standing,
+            covered,
+            cells: shares.len(),
+            cached_on_one_side: cached_on_one_side(&shares),
+            sentence: Sentence::new(Tone::Note, String::new()),
+        };
+        Weighed { sentence: sentence(analysis, &weighed, evidence), ..weighed }
+    };
+    (0..analysis.comparisons.len()).map(of).collect()
+}
+
+/// Tests that do what a part does, the one that fits best first.
+fn tests(part: &Weight) -> &'static [&'static str] {
+    match (part.write, part.random) {
+        (false, false) => &["read", "reread", "random-read"],
+        (false, true) => &["random-read"],
+        (true, false) => &["write", "rewrite", "random-write"],
+        (true, true) => &["random-write"],
+    }
+}
+
+/// Section and row of the compared cell that stands for a part; none where there is none near.
+fn nearest(analysis: &Analysis, comparison: usize, part: &Weight) -> Option<(usize, usize)> {
+    tests(part).iter().find_map(|test| {
+        let wanted = |section: &Section| {
+            section.title == *test && section.view != View::Load && section.unit == RateUnit::BytesPerSecond
+        };
+        let section = analysis.sections.iter().position(wanted)?;
+        let rows = analysis.sections[section].rows.iter().enumerate();
+        let distance = |at: &sharebench_model::Coordinates| {
+            let off = |axis: &str, size: u64| {
+                let there = at.number(axis)? as f64;
+                Some((there / size.max(1) as f64).ln().abs())
+            };
+            let far = NEAR.ln() + 1e-9;
+            let file = off(axis::FILE_SIZE, part.file_size).filter(|off| *off <= far)?;
+            let record = off(axis::RECORD_SIZE, part.record_size).filter(|off| *off <= far)?;
+            // One request at a time unless nothing else was measured.
+            Some((file + record, at.number(axis::QUEUE_DEPTH).unwrap_or(1)))
+        };
+        let near = rows.filter(|(_, row)| row.ratios[comparison].is_some());
+        let near = near.filter_map(|(row, found)| Some((distance(&found.coordinates)?, row)));
+        let best = near.min_by(|((x, p), _), ((y, q), _)| x.total_cmp(y).then(p.cmp(q)))?;
+        Some((section, best.1))
+    })
+}
+
+/// ln of the ratio of work done in the same time, `a` over `b`, and what it rests on.
+fn total(shares: &[Share<'_>], options: &Options) -> Option<(Estimate, Evidence)> {
+    let evidence = shares.iter().map(|share| share.pairs.evidence).max()?;
+    let sweeps: Vec<BTreeMap<u32, (f64, f64)>> = shares.iter().map(|share| share.pairs.by_sweep()).collect();
+    let common: Vec<u32> = sweeps
+        .first()?
+        .keys()
+        .copied()
+        .filter(|sweep| sweeps.iter().all(|rates| rates.contains_key(sweep)))
+        .collect();
+    let speeds = |sweep: &u32| {
+        let mut times = (0.0, 0.0);
+        for (share, rates) in shares.iter().zip(&sweeps) {
+            let (a, b) = rates[sweep];
+            times.0 += share.bytes / a;
+            times.1 += share.bytes / b;
+        }
+        (1.0 / times.0, 1.0 / times.1)
+    };
+    let speeds: Vec<(f64, f64)> = common.iter().map(speeds).collect();
+    let log = match evidence {
+        Evidence::Interleaved => {
+            let logs: Vec<f64> = speeds.iter().map(|(a, b)| (a / b).ln()).collect();
+            hodges_lehmann(&logs, options.level)?
+        }
+        Evidence::NotInterleaved => {
+            let (a, b): (Vec<f64>, Vec<f64>) = speeds.into_iter().unzip();
+            separate_log_ratio(&a, &b, options.level)?
+        }
+        Evidence::SingleRun => {
+            let (a, b) = speeds.first()?;
+            Estimate { value: (a / b).ln(), interval: None, n: 1 }
+        }
+    };
+    let clocks = shares.iter().map(|share| share.pairs.clock_allowance()).fold(0.0, f64::max);
+    Some((log.widened(clocks), evidence))
+}
+
+fn cached_on_one_side(shares: &[Share<'_>]) -> f64 {
+    let middle = |rates: &[f64]| rates.iter().sum::<f64>() / rates.len().max(1) as f64;
+    let time = |share: &Share<'_>| {
+        share.bytes / middle(&share.pairs.rates_a).min(middle(&share.pairs.rates_b)).max(f64::MIN_POSITIVE)
+    };
+    let all: f64 = shares.iter().map(time).sum();
+    let one_sided = shares.iter().filter(|share| share.pairs.cached.0 != share.pairs.cached.1);
+    one_sided.map(time).sum::<f64>() / all.max(f64::MIN_POSITIVE)
+}
+
+fn sentence(analysis: &Analysis, weighed: &Weighed, evidence: Option<Evidence>) -> Sentence {
+    let comparison = &analysis.comparisons[weighed.comparison];
+    let (a, b) = (&analysis.systems[comparison.a].name, &analysis.systems[comparison.b].name);
+    let (Some(ratio), Some(evidence)) = (&weighed.ratio, evidence) else {
+        let text = format!(
+            "For your files ({}): {:.0} % of their bytes were measured between {b} and {a}, too little for an answer; measure \
+             files and records of their sizes.",
+            weighed.name,
+            100.0 * weighed.covered
+        );
+        return Sentence::new(Tone::NotResolved, text);
+    };
+    let tone = match weighed.standing {
+        Standing::Faster | Standing::Slower => Tone::Difference,
+        Standing::AboutTheSame => Tone::Same,
+        Standing::NotResolved => Tone::NotResolved,
+    };
+    let rest = match 1.0 - weighed.covered {
+        open if open < 0.005 => String::new(),
+        open => format!("; {:.0} % of the bytes have no cell near and are left out", 100.0 * open),
+    };
+    let cached = match weighed.cached_on_one_side {
+        share if share < 0.005 => String::new(),
+        share => format!(
+            "; {:.0} % of the time is in cells that a client's cache served on one side alone, as users feel it",
+            100.0 * share
+        ),
+    };
+    let text = format!(
+        "For your files ({}): {} (time for all of their bytes, {}, {}{rest}{cached}).",
+        weighed.name,
+        claim(ratio, weighed.standing, a, b),
+        counted(weighed.cells, "cell"),
+        basis(evidence, ratio.n)
+    );
+    Sentence::new(tone, text)
+}
+
+impl Weights {
+    /// Joins parts of the same kind and size, sizes rounded to the next power of two.
+    #[must_use]
+    pub fn joined(self) -> Self {
+        let mut joined: BTreeMap<(bool, bool, u64, u64), f64> = BTreeMap::new();
+        for part in self.parts {
+            let file = part.file_size.max(1).next_power_of_two();
+            let record = part.record_size.clamp(1, part.file_size.max(1)).next_power_of_two();
+            *joined.entry((part.write, part.random, file, record)).or_default() += part.bytes;
+        }
+        let part = |((write, random, file_size, record_size), bytes)| Weight {
+            write,
+            random,
+            file_size,
+            record_size,
+            bytes,
+        };
+        Self { name: self.name, parts: joined.into_iter().map(part).collect() }
+    }
+}
+
+impl std::fmt::Display for Weight {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (place, what) =
+            (if self.random { "random " } else { "" }, if self.write { "write" } else { "read" });
+        write!(f, "{place}{what} {} of {}", ByteSize(self.record_size), ByteSize(self.file_size))
+    }
+}

@@ -1,0 +1,103 @@
+//! Runs of one plan in a row, and surfaces weighed by what somebody does.
+
+mod synthetic;
+
+use sharebench_analysis::{Options, RunData, SeriesError, Standing, Weight, Weights, analyse, series};
+use sharebench_model::{Coordinates, Value, axis};
+use synthetic::Synthetic;
+
+fn cells(tests: &[&str]) -> Vec<Coordinates> {
+    let mut cells = Vec::new();
+    for test in tests {
+        for file in [1u64 << 20, 16 << 20] {
+            for record in [4u64 << 10, 64 << 10] {
+                let at = Coordinates::new().with(axis::TEST, Value::text(*test));
+                let at = at.with(axis::FILE_SIZE, Value::Bytes(file));
+                cells.push(
+                    at.with(axis::RECORD_SIZE, Value::Bytes(record)).with(axis::QUEUE_DEPTH, Value::Count(1)),
+                );
+            }
+        }
+    }
+    cells
+}
+
+/// So many nights of which the reads of those from `from` on are 10 % slower.
+fn nights(runs: usize, from: usize) -> Vec<RunData> {
+    let night = |index: usize| {
+        let mut night = Synthetic::new("nightly", &["smb"], 300 + index as u64);
+        night.drift = 0.01;
+        let slower = if index >= from { 0.9 } else { 1.0 };
+        night.sweep(&cells(&["read", "write"]), 2, |_, at| {
+            1e8 * if at.text(axis::TEST) == Some("read") { slower } else { 1.0 }
+        });
+        night.run.label = format!("nightly #{}", index + 1);
+        night.run.header.started_unix_ms += index as u64 * 86_400_000;
+        night.run
+    };
+    (0..runs).map(night).collect()
+}
+
+#[test]
+fn the_night_from_which_on_reads_are_slower_is_named() {
+    let found = series(&nights(20, 12), &Options::default()).unwrap();
+    assert_eq!((found.changes.len(), found.changes[0].at), (1, 12), "{:?}", found.changes);
+    let change = &found.changes[0];
+    assert_eq!((change.runs, change.lines.len()), ((12, 8), 1));
+    let line = &found.lines[change.lines[0].line];
+    assert_eq!((line.target.as_str(), line.test.as_str(), line.cells), ("smb", "read", 4));
+    assert_eq!(change.lines[0].standing, Standing::Slower);
+    let interval = change.lines[0].ratio.interval.unwrap();
+    assert!(interval.low < 0.9 && 0.9 < interval.high, "{interval:?}");
+    let text = &found.sentences[0].text;
+    assert!(text.starts_with("smb read: from nightly #13 on ") && text.contains(" % slower ["), "{text}");
+}
+
+#[test]
+fn equal_nights_say_so_and_few_nights_are_refused() {
+    let found = series(&nights(12, 99), &Options::default()).unwrap();
+    assert!(found.changes.is_empty());
+    assert!(
+        found.sentences[0].text.starts_with("No change in 2 tests over 12 runs"),
+        "{:?}",
+        found.sentences
+    );
+    assert_eq!(series(&nights(5, 99), &Options::default()).unwrap_err(), SeriesError::TooFew(5));
+    let mut other = nights(6, 99);
+    other[3].steps.clear();
+    assert_eq!(series(&other, &Options::default()).unwrap_err(), SeriesError::NothingInCommon);
+}
+
+#[test]
+fn an_answer_for_the_user_s_files_weighs_their_cells() {
+    // The second system is 20 % faster at large records and half as fast at small ones.
+    let mut pair = Synthetic::new("pair", &["old", "new"], 5);
+    pair.sweep(&cells(&["read", "write"]), 10, |target, at| {
+        let small = at.number(axis::RECORD_SIZE) == Some(4 << 10);
+        1e8 * match (target, small) {
+            (1, false) => 1.2,
+            (1, true) => 0.5,
+            _ => 1.0,
+        }
+    });
+    let part =
+        |record_size, bytes| Weight { write: false, random: false, file_size: 12 << 20, record_size, bytes };
+    let weighed = |parts: Vec<Weight>| {
+        let weights = Some(Weights { name: "mine.toml".to_owned(), parts });
+        analyse(&[pair.run.clone()], &Options { weights, ..Options::default() })
+    };
+    let mixed = weighed(vec![part(64 << 10, 9e9), part(4 << 10, 1e9)]);
+    // Nine tenths at 1.2 times the speed and a tenth at half of it: 1 / (0.9 / 1.2 + 0.1 / 0.5).
+    let found = &mixed.weighed[0];
+    let ratio = found.ratio.unwrap();
+    assert!((ratio.value - 1.0 / 0.95).abs() < 0.02, "{ratio:?}");
+    assert!(ratio.interval.is_some() && (found.covered - 1.0).abs() < 1e-9 && found.cells == 2);
+    let told = mixed.answer.iter().find(|sentence| sentence.text.starts_with("For your files (mine.toml): "));
+    assert!(
+        told.is_some_and(|told| told.text.contains("new is 5.") && told.text.contains("2 cells")),
+        "{told:?}"
+    );
+    let large = weighed(vec![part(64 << 10, 1.0), Weight { file_size: 1 << 30, ..part(64 << 10, 2.0) }]);
+    assert!((large.weighed[0].covered - 1.0 / 3.0).abs() < 1e-9);
+    assert_eq!((large.weighed[0].ratio, large.weighed[0].standing), (None, Standing::NotResolved));
+}

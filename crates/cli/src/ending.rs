@@ -1,0 +1,82 @@
+//! What is said when a run has ended: all of it in a pipe, one screen of it on a terminal, and what to do next.
+
+use std::io::{IsTerminal, stdout};
+use std::path::Path;
+
+use sharebench_analysis::{Analysis, Light};
+use sharebench_model::RunOutcome;
+use sharebench_report::Style;
+use sharebench_results::{RunState, StoredRun};
+
+use crate::book::{analysis, print_out, ranks_of};
+use crate::live::{has_colours, print_object, terminal_size};
+
+/// A run that ended.
+pub struct Ending<'a> {
+    pub run: &'a StoredRun,
+    /// The lab book.
+    pub store: &'a Path,
+    /// The report that was written.
+    pub report: Option<&'a Path>,
+}
+
+impl Ending<'_> {
+    /// Prints it for a person.
+    pub fn print(&self, quiet: bool) {
+        let analysis = analysis(std::slice::from_ref(self.run));
+        let measured = !self.run.steps.is_empty();
+        let screen = terminal_size().filter(|_| stdout().is_terminal());
+        if measured {
+            let text = match screen {
+                // The shell's prompt and what follows here take rows too.
+                Some((columns, rows)) => {
+                    let style = Style { colour: has_colours(), ..Style::terminal(columns) };
+                    sharebench_report::summary(&analysis, style, rows.saturating_sub(14))
+                }
+                None => sharebench_report::terminal(&analysis, Style::piped()),
+            };
+            // The exit code is the run's; a reader that went away changes nothing in the lab book.
+            let _ = print_out(&text);
+            let _ = print_out(&ranks_of(std::slice::from_ref(self.run)));
+        }
+        if let Some(path) = self.report {
+            println!("report: {}", path.display());
+        }
+        if quiet {
+            return;
+        }
+        let (id, store) = (self.run.id, self.store.display());
+        eprintln!("run {id} in {store}; show it again by: sharebench show {id}");
+        if let Some(next) = self.next(&analysis).filter(|_| measured) {
+            eprintln!("next: {next}");
+        }
+    }
+
+    /// Prints it as the last JSON line.
+    pub fn print_object(&self) {
+        print_object(&serde_json::json!({
+            "event": "stored", "run": self.run.id.0, "store": self.store.display().to_string(),
+            "steps": self.run.steps.len(), "report": self.report.map(|path| path.display().to_string()),
+        }));
+    }
+
+    /// The next command worth running.
+    fn next(&self, analysis: &Analysis) -> Option<String> {
+        let id = self.run.id;
+        match &self.run.state {
+            RunState::Ended(RunOutcome::Complete) => {}
+            // How to finish it was said when it broke off.
+            _ => return None,
+        }
+        let doubted = |line: &&sharebench_analysis::TrustLine| {
+            line.light != Light::Green && line.subject.starts_with("check ")
+        };
+        if analysis.trust.iter().any(|line| doubted(&line)) {
+            return Some("sharebench doctor    # what on this machine spoils measurements".to_owned());
+        }
+        if self.report.is_none() {
+            return Some(format!("sharebench report {id} -o run-{id}.html"));
+        }
+        Some("sharebench report --serve    # all runs, in the browser".to_owned())
+    }
+}

@@ -1,0 +1,270 @@
+//! The board as lines of a terminal of a given width. Pure: no terminal, no clock but the board's.
+
+use sharebench_model::axis;
+use sharebench_model::units::{show_nanos, show_rate, three_digits};
+use sharebench_report::{columns, plain};
+
+use super::board::{Board, Lane};
+use crate::outlook::span;
+
+const BOLD: &str = "1";
+const DIM: &str = "2";
+const RED: &str = "31";
+const GREEN: &str = "32";
+const YELLOW: &str = "33";
+const CYAN: &str = "36";
+
+/// Lines of at most `width` columns; with `colour`, escape sequences that take no column stand between.
+pub fn frame(board: &Board, width: usize, colour: bool) -> Vec<String> {
+    let mut lines = vec![running(board), bar(board, width)];
+    let names = board.lanes.iter().map(|lane| columns(&plain(&lane.name))).max().unwrap_or(0).min(24);
+    lines.extend(board.lanes.iter().enumerate().map(|(index, lane)| {
+        let active = board.now.as_ref().is_some_and(|now| now.target == index);
+        self::lane(lane, active, names, width)
+    }));
+    lines.push(checks(board));
+    lines.extend(failures(board));
+    let help = if board.stopping {
+        "stopping: finished steps are kept, the targets are being cleaned"
+    } else {
+        "q: stop; finished steps are kept"
+    };
+    lines.push(vec![(DIM, help.to_owned())]);
+    lines.iter().map(|line| paint(line, width, colour)).collect()
+}
+
+/// Pieces of a line, each with its colour; none is empty.
+type Line = Vec<(&'static str, String)>;
+
+/// What runs now.
+fn running(board: &Board) -> Line {
+    let Some(now) = &board.now else { return vec![(DIM, "waiting for the next step".to_owned())] };
+    let name = board.lanes.get(now.target).map_or("?", |lane| lane.name.as_str());
+    let mut words: Vec<String> = Vec::new();
+    for (axis, value) in now.coordinates.iter() {
+        words.push(match axis {
+            axis::TEST | axis::WORKLOAD => {
+                words.insert(0, value.to_string());
+                continue;
+            }
+            axis::FILE_SIZE => format!("{value} file"),
+            axis::RECORD_SIZE => format!("{value} records"),
+            axis::MOTORS => format!("{value} users"),
+            axis::RATE => format!("{value} starts/s"),
+            axis::QUEUE_DEPTH => format!("depth {value}"),
+            other => format!("{} {value}", other.replace('_', " ")),
+        });
+    }
+    let since = now.since.elapsed().as_secs_f64();
+    let long = if since >= 2.0 { format!(", for {}", span(since)) } else { String::new() };
+    vec![
+        (BOLD, plain(name)),
+        ("", format!("  {}", plain(&words.join(", ")))),
+        (DIM, format!("  repetition {}{long}", now.repetition + 1)),
+    ]
+}
+
+/// How much is done, and how long the rest takes.
+fn bar(board: &Board, width: usize) -> Line {
+    let room = (width / 4).clamp(8, 32);
+    let full = (board.share() * room as f64).round() as usize;
+    let steps = match (board.fixed, board.budget_ends) {
+        (true, _) => format!("{} of {} steps", board.done, board.expected),
+        (false, None) => format!("{} of about {} steps", board.done, board.expected.max(board.done)),
+        (false, Some(_)) => format!("{} steps", board.done),
+    };
+    let left = board.seconds_left().map_or(String::new(), |seconds| format!(", {} left", span(seconds)));
+    vec![
+        (CYAN, "█".repeat(full)),
+        (DIM, "░".repeat(room - full)),
+        ("", format!(" {steps}, {} spent{left}", span(board.started.elapsed().as_secs_f64()))),
+    ]
+}
+
+/// A target: rate, response, sparkline, steps; what does not fit is left out from the right.
+fn lane(lane: &Lane, active: bool, names: usize, width: usize) -> Line {
+    let name = fitted(&plain(&lane.name), names);
+    let rate = match (lane.rate, lane.operations) {
+        (Some(rate), _) => show_rate(rate),
+        (None, Some(rate)) => format!("{} ops/s", three_digits(rate)),
+        (None, None) => "-".to_owned(),
+    };
+    let time = |ns: Option<u64>| ns.map_or_else(|| "-".to_owned(), |ns| show_nanos(ns as f64));
+    let mark = if active { "▶ " } else { "  " };
+    let numbers = format!(" {rate:>10}  p50 {:>8}  p99 {:>8} ", time(lane.p50_ns), time(lane.p99_ns));
+    let steps = format!(" {} steps", lane.steps);
+    let used = columns(mark) + columns(&name) + columns(&numbers) + columns(&steps);
+    let room = width.saturating_sub(used + 1).min(40);
+    vec![
+        (GREEN, mark.to_owned()),
+        (BOLD, name),
+        ("", numbers),
+        (CYAN, sparkline(lane.history.iter().copied(), room)),
+        (DIM, steps),
+    ]
+}
+
+/// The newest values as bars between nothing and the highest of them.
+fn sparkline(values: impl DoubleEndedIterator<Item = f64>, room: usize) -> String {
+    const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let mut shown: Vec<f64> = values.rev().take(room).collect();
+    shown.reverse();
+    let most = shown.iter().copied().fold(0.0, f64::max);
+    let bar = |value: &f64| BARS[((value / most * 7.0).round() as usize).min(7)];
+    if most > 0.0 { shown.iter().map(bar).collect() } else { String::new() }
+}
+
+/// The lights of the self-checks.
+fn checks(board: &Board) -> Line {
+    let [held, suspicious, invalid] = board.verdicts;
+    let mut line = vec![("", "self-checks  ".to_owned()), (GREEN, format!("✓ {held}"))];
+    if suspicious > 0 {
+        line.push((YELLOW, format!("  ! {suspicious} doubted")));
+    }
+    if invalid > 0 {
+        line.push((RED, format!("  ✕ {invalid} left out")));
+    }
+    let mut worst: Vec<(&String, &usize)> = board.complaints.iter().collect();
+    worst.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+    let named: Vec<String> = worst.iter().take(4).map(|(name, count)| format!("{name} {count}")).collect();
+    if !named.is_empty() {
+        line.push((DIM, format!("  ({})", plain(&named.join(", ")))));
+    }
+    line
+}
+
+/// Failures by class and warnings; nothing without any.
+fn failures(board: &Board) -> Option<Line> {
+    let classes: Vec<String> =
+        board.failures.iter().map(|(class, count)| format!("{count} {class}")).collect();
+    let warnings = match board.warnings {
+        0 => String::new(),
+        1 => "1 warning".to_owned(),
+        n => format!("{n} warnings"),
+    };
+    let mut line = Vec::new();
+    if !classes.is_empty() {
+        line.push((RED, format!("failures  {}  ", classes.join(", "))));
+    }
+    if !warnings.is_empty() {
+        line.push((YELLOW, warnings));
+    }
+    (!line.is_empty()).then_some(line)
+}
+
+/// Exactly so many columns.
+fn fitted(text: &str, width: usize) -> String {
+    let cut = cut(text, width);
+    let blanks = " ".repeat(width.saturating_sub(columns(&cut)));
+    cut + &blanks
+}
+
+/// At most so many columns.
+fn cut(text: &str, width: usize) -> String {
+    let (mut kept, mut used) = (String::new(), 0);
+    for letter in text.chars() {
+        used += columns(letter.encode_utf8(&mut [0; 4]));
+        if used > width {
+            break;
+        }
+        kept.push(letter);
+    }
+    kept
+}
+
+fn paint(line: &Line, width: usize, colour: bool) -> String {
+    let (mut out, mut room) = (String::new(), width);
+    for (code, text) in line {
+        let text = cut(text, room);
+        room -= columns(&text);
+        if colour && !code.is_empty() && !text.is_empty() {
+            out.push_str(&format!("\u{1b}[{code}m{text}\u{1b}[0m"));
+        } else {
+            out.push_str(&text);
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use sharebench_model::{Check, Coordinates, ErrorClass, RunEvent, StepResult, Value, Verdict};
+    use sharebench_plan::Plan;
+
+    use super::*;
+
+    fn board() -> Board {
+        let text = "repetitions = 6\n[[target]]\nname = 'smb'\nurl = '/a'\n[[target]]\nname = 'nfs \u{1b}[31m服务'\n\
+                    url = '/b'\n[sweep]\nfile_sizes = ['64KiB']\nrecord_sizes = ['4KiB']\ntests = ['read']\n";
+        Board::new(&Plan::parse(text).unwrap().resolve().unwrap(), 0)
+    }
+
+    fn step(target: u32, rate: u64, verdict: Verdict) -> RunEvent {
+        let mut measure =
+            sharebench_model::Measure { busy_ns: 1_000_000_000, operations: 10, ..Default::default() };
+        measure.bytes.read = rate;
+        measure.response.record(70_000);
+        let check = Check { name: "pressure".into(), verdict, detail: String::new() };
+        RunEvent::StepFinished(Box::new(StepResult {
+            index: 0,
+            target,
+            repetition: 0,
+            coordinates: Coordinates::new(),
+            started_unix_ms: 0,
+            measure,
+            checks: vec![check],
+        }))
+    }
+
+    #[test]
+    fn a_frame_says_what_runs_and_fits_every_width() {
+        let mut board = board();
+        let coordinates = Coordinates::new()
+            .with(axis::TEST, Value::text("read"))
+            .with(axis::FILE_SIZE, Value::Bytes(65_536))
+            .with(axis::RECORD_SIZE, Value::Bytes(4096));
+        board.take(&RunEvent::StepStarted { index: 0, target: 1, repetition: 2, coordinates });
+        for (rate, verdict) in
+            [(10_000_000, Verdict::Valid), (40_000_000, Verdict::Suspicious), (80_000_000, Verdict::Invalid)]
+        {
+            board.take(&step(0, rate, verdict));
+        }
+        board.take(&RunEvent::Failure { index: 0, class: ErrorClass::Timeout, detail: String::new() });
+        let shown = frame(&board, 100, false);
+        assert!(shown[0].contains("read, 64KiB file, 4KiB records  repetition 3"), "{shown:#?}");
+        assert!(shown[1].contains(" 3 of 12 steps"), "{shown:#?}");
+        assert!(
+            shown[2].starts_with("  smb") && shown[2].contains("80.0 MB/s") && shown[2].contains("▂▅█"),
+            "{shown:#?}"
+        );
+        assert!(shown[3].starts_with("▶ nfs"), "{shown:#?}");
+        assert!(shown[4].contains("✓ 1  ! 1 doubted  ✕ 1 left out  (pressure 2)"), "{shown:#?}");
+        assert!(shown[5].contains("1 timeout"), "{shown:#?}");
+        assert!(!shown.concat().contains('\u{1b}'), "names of others are plain: {shown:#?}");
+        for width in [20, 40, 80, 120, 200] {
+            let widest = frame(&board, width, false).iter().map(|line| columns(line)).max();
+            assert!(widest <= Some(width), "{widest:?} > {width}");
+        }
+        assert!(frame(&board, 80, true).concat().contains("\u{1b}[1m"));
+    }
+
+    #[test]
+    fn progress_is_the_rate_of_the_moment() {
+        let mut board = board();
+        let started =
+            RunEvent::StepStarted { index: 0, target: 0, repetition: 0, coordinates: Coordinates::new() };
+        board.take(&started);
+        let progress = |bytes| RunEvent::Progress {
+            index: 0,
+            operations: 1,
+            bytes,
+            transactions: 1,
+            failures: 0,
+            users: 1,
+        };
+        board.take(&progress(1000));
+        assert_eq!(board.lanes[0].rate, None, "one report has no rate");
+        board.take(&progress(9000));
+        assert!(board.lanes[0].rate.is_some_and(|rate| rate > 0.0));
+    }
+}

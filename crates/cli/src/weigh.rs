@@ -1,0 +1,106 @@
+//! `--weigh`: a survey, a workload file or a preset as weights of cells.
+
+use sharebench_analysis::{Weight, Weights};
+use sharebench_plan::{
+    Operation, Place, Plan, PlannedTarget, Preset, Sizes, Times, Transaction, Work, Workload,
+};
+
+use crate::exit::Failure;
+
+/// The weights that a file, or a preset of that name, describes.
+pub fn weights(name: &str) -> Result<Weights, Failure> {
+    let plan = match Preset::named(name) {
+        Some(preset) => preset.plan()?,
+        None => {
+            let text = std::fs::read_to_string(name)
+                .map_err(|error| Failure::usage(format!("--weigh {name}: {error}")))?;
+            Plan::parse(&text).map_err(|mistakes| Failure::usage(format!("--weigh {name}: {mistakes}")))?
+        }
+    };
+    let target = PlannedTarget { name: "any".into(), url: "null://".into() };
+    let plan = Plan { targets: vec![target], sweep: None, depth: None, bands: None, between: None, ..plan };
+    let plan = plan.resolve().map_err(|mistakes| Failure::usage(format!("--weigh {name}: {mistakes}")))?;
+    let workload = plan.loads.iter().find_map(|(_, work)| match work {
+        Work::Transactions(work) => Some(work.workload.clone()),
+        Work::Records(_) => None,
+    });
+    let Some(workload) = workload else {
+        return Err(Failure::usage(format!(
+            "--weigh {name}: it describes no workload; `sharebench survey` makes one"
+        )));
+    };
+    let parts = workload.transactions.iter().flat_map(|transaction| of(&workload, transaction)).collect();
+    let weights = Weights { name: name.to_owned(), parts }.joined();
+    if weights.parts.is_empty() {
+        return Err(Failure::usage(format!(
+            "--weigh {name}: it moves no bytes, so there is nothing to weigh by"
+        )));
+    }
+    Ok(weights)
+}
+
+/// What a transaction moves, on average over the files that it picks one of.
+fn of(workload: &Workload, transaction: &Transaction) -> Vec<Weight> {
+    let Some(class) = transaction.class else { return Vec::new() };
+    let files = &workload.set.files[workload.set.classes[class].1.clone()];
+    let block = u64::from(workload.block).max(1);
+    let mut parts = Vec::new();
+    for file in files {
+        for operation in &transaction.operations {
+            let (write, random, record_size, bytes) = match operation {
+                Operation::Read(requests) | Operation::Write(requests) => {
+                    let size = requests.size.as_ref().map_or(block, middle).max(1);
+                    let bytes = match requests.times {
+                        Times::All => file.bytes,
+                        Times::Count(count) => size * u64::from(count),
+                    };
+                    (matches!(operation, Operation::Write(_)), requests.place == Place::Random, size, bytes)
+                }
+                Operation::CopyToServer => (true, false, block, file.bytes),
+                Operation::CopyFromServer => (false, false, block, file.bytes),
+                _ => continue,
+            };
+            let bytes = bytes as f64 * f64::from(transaction.weight) / files.len() as f64;
+            parts.push(Weight { write, random, file_size: file.bytes, record_size, bytes });
+        }
+    }
+    parts
+}
+
+/// A size that stands for a law.
+fn middle(sizes: &Sizes) -> u64 {
+    match sizes {
+        Sizes::Fixed(size) => *size,
+        Sizes::Uniform(least, most) => u64::midpoint(*least, *most),
+        Sizes::Lognormal(median, _) => *median,
+        Sizes::Choice(choices) => {
+            let all: u64 = choices.iter().map(|(_, weight)| u64::from(*weight)).sum();
+            let sum: u128 =
+                choices.iter().map(|(size, weight)| u128::from(*size) * u128::from(*weight)).sum();
+            (sum / u128::from(all.max(1))) as u64
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_preset_becomes_weights_that_sum_to_its_bytes() {
+        let weights = weights("copy-all-bidirectional").unwrap();
+        let sum = |write: bool| -> f64 {
+            weights.parts.iter().filter(|part| part.write == write).map(|part| part.bytes).sum()
+        };
+        assert!(sum(true) > 0.0 && (sum(true) / sum(false) - 1.0).abs() < 1e-9, "{:?}", weights.parts);
+        assert!(weights.parts.iter().all(|part| part.record_size <= part.file_size));
+        assert!(weights_error("no-such.toml").contains("--weigh no-such.toml"));
+    }
+
+    fn weights_error(name: &str) -> String {
+        match weights(name) {
+            Err(failure) => failure.to_string(),
+            Ok(_) => String::new(),
+        }
+    }
+}

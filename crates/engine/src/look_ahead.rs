@@ -1,0 +1,305 @@
+//! Looks ahead of a cell's workload over a connection of its own, to tell server cache from storage (R8).
+//!
+//! When the cell has been measured, its workload goes on unmeasured. Now and then it pauses for a triple of reads: of a
+//! record that it will need later, of the same record again, and of a record that nobody has read since it was
+//! pushed out. Nothing of this is in the cell's time.
+
+use std::collections::VecDeque;
+
+use sharebench_model::units::ByteSize;
+use sharebench_model::{CachePolicy, IoPolicy, OpError, ProbeTimes, Random, ServerEvidence, SyncPolicy};
+use sharebench_plan::{BandPlan, Cold, RecordWork, Start, StepPlan, Verify};
+use sharebench_target::Target;
+
+use crate::engine::{Host, Run};
+use crate::files::TargetFiles;
+use crate::order::{Order, Part, Visit};
+use crate::pass::{Pass, PassContext, PassEnd, verify};
+use crate::policy;
+use crate::record_pass::RecordPass;
+use crate::record_step;
+use crate::side::SideConnection;
+use crate::tally::Tally;
+
+/// Names of the files beside those of the cells.
+const RESERVE: &str = "reserve";
+const KNOWN_HOT: &str = "known-hot";
+const PUSH_OUT: &str = "push-out";
+/// Operations of the workload between two triples: at least, and how many more by lot. The probes of the
+/// workload's own records stay below 2 % of its operations.
+const SPACING: (u64, u64) = (50, 51);
+/// A cell is looked behind no longer than this, nanoseconds.
+const LONGEST: u64 = 120_000_000_000;
+
+/// The records that a workload will read, as far ahead as anybody looked.
+struct Upcoming<'a> {
+    work: &'a RecordWork,
+    random: Random,
+    order: Order,
+    drawn: VecDeque<Visit>,
+}
+
+impl<'a> Upcoming<'a> {
+    fn new(work: &'a RecordWork, mut random: Random) -> Self {
+        let order = Order::new(work, Part::WHOLE, &mut random);
+        Self { work, random, order, drawn: VecDeque::new() }
+    }
+
+    fn draw(&mut self) -> Visit {
+        if let Some(visit) = self.order.next() {
+            return visit;
+        }
+        self.order = Order::new(self.work, Part::WHOLE, &mut self.random);
+        self.order.next().unwrap_or_default()
+    }
+
+    fn next(&mut self) -> Visit {
+        self.drawn.pop_front().unwrap_or_else(|| self.draw())
+    }
+
+    /// The record that is due after `distance` others.
+    fn ahead(&mut self, distance: u64) -> Visit {
+        while self.drawn.len() as u64 <= distance {
+            let visit = self.draw();
+            self.drawn.push_back(visit);
+        }
+        self.drawn[distance as usize]
+    }
+}
+
+/// A failure of the side connection leaves the cell without probes; one of the workload's ends the step.
+enum Ended {
+    Side(OpError),
+    Workload(PassEnd),
+}
+
+impl From<PassEnd> for Ended {
+    fn from(end: PassEnd) -> Self {
+        Self::Workload(end)
+    }
+}
+
+impl Run<'_> {
+    /// The plan of the bands of a cell; none in steps that are not looked behind.
+    fn behind(&self, step: &StepPlan, work: &RecordWork) -> Option<&BandPlan> {
+        // Once per cell; not at first, when caches are still as the making of the files left them.
+        let turn = u32::from(self.plan.repeat.certain() > 1);
+        self.plan.bands.as_ref().filter(|_| step.repetition == turn && BandPlan::covers(work))
+    }
+
+    /// Makes the files that probes need; before the user's command, where that is what makes them cold.
+    pub(crate) async fn lay_reserve(
+        &self,
+        step: &StepPlan,
+        work: &RecordWork,
+        files: &mut TargetFiles,
+        context: &mut PassContext<'_>,
+    ) -> Result<(), PassEnd> {
+        let Some(bands) = self.behind(step, work) else { return Ok(()) };
+        let record = work.record_size;
+        files.ensure(RESERVE, bands.reserve(record), record, context).await?;
+        files.ensure(KNOWN_HOT, BandPlan::known_hot(record), record, context).await?;
+        if let Cold::PushedOut(size) = bands.cold {
+            files.ensure(PUSH_OUT, self.pushed(size), self.plan.max_record(), context).await?;
+        }
+        Ok(())
+    }
+
+    /// Length of the file that pushes others out.
+    fn pushed(&self, size: ByteSize) -> u64 {
+        size.0.next_multiple_of(u64::from(self.plan.max_record()))
+    }
+
+    /// Looks behind a cell that was just measured.
+    pub(crate) async fn look_behind(
+        &self,
+        step: &StepPlan,
+        work: &RecordWork,
+        host: &mut Host,
+        context: &mut PassContext<'_>,
+        tally: &mut Tally,
+    ) -> Result<(), PassEnd> {
+        let Some(bands) = self.behind(step, work) else { return Ok(()) };
+        let target = self.targets[step.target as usize].as_ref();
+        let Some(road) = target.side().or_else(|| (!has_cache(target)).then_some(target)) else {
+            let why = "its reads go through a cache of this machine, and no road beside it is named (--side)";
+            tally.server.without_probes = Some(why.to_owned());
+            return Ok(());
+        };
+        self.lay_reserve(step, work, &mut host.files, context).await?;
+        record_step::prepare(work, &mut host.files, context).await?;
+        let mut side = match SideConnection::open(road, &self.spec(road), context.clock).await {
+            Ok(side) => side,
+            Err(error) => {
+                tally.server.without_probes = Some(error.to_string());
+                return Ok(());
+            }
+        };
+        let random = Random::new(self.plan.seed, 0x30_0000 + u64::from(step.index));
+        let study = Study { bands, work, push: self.push_out(bands), random };
+        let mut seen = ServerEvidence::default();
+        let ended = study.run(&mut host.files, &mut side, context, tally, &mut seen.probes).await;
+        side.close().await;
+        match ended {
+            Ok(()) => tally.server.probes = seen.probes,
+            Err(Ended::Side(error)) => tally.server.without_probes = Some(error.to_string()),
+            Err(Ended::Workload(end)) => return Err(end),
+        }
+        Ok(())
+    }
+
+    fn push_out(&self, bands: &BandPlan) -> Option<(u64, u32)> {
+        match bands.cold {
+            Cold::PushedOut(size) => Some((self.pushed(size), self.plan.max_record())),
+            Cold::Unbuffered | Cold::Between => None,
+        }
+    }
+}
+
+/// True when what is read over a target's own sessions need not come from its server.
+fn has_cache(target: &dyn Target) -> bool {
+    target.caches() || target.capabilities().blocking
+}
+
+/// One cell looked behind.
+struct Study<'a> {
+    bands: &'a BandPlan,
+    work: &'a RecordWork,
+    /// Length and record of what pushes everything else out.
+    push: Option<(u64, u32)>,
+    random: Random,
+}
+
+impl Study<'_> {
+    async fn run(
+        mut self,
+        files: &mut TargetFiles,
+        side: &mut SideConnection,
+        context: &mut PassContext<'_>,
+        tally: &mut Tally,
+        seen: &mut ProbeTimes,
+    ) -> Result<(), Ended> {
+        let name = record_step::data_name(self.work);
+        if let Some((length, record)) = self.push {
+            let push = side.file(&files.path(PUSH_OUT), IoPolicy::default(), context).await?;
+            side.scan(push, length, record, context).await?;
+        }
+        let Some(mut file) = files.files.remove(&name) else { return Ok(()) };
+        let session = files.session.as_mut();
+        let opened = policy::open_as(self.work, session, &mut file, context).await;
+        let mut handle = file.file.take();
+        let mut pass =
+            RecordPass { work: self.work, part: Part::WHOLE, session, file: &mut file, handle: &mut handle };
+        let paths = [RESERVE, KNOWN_HOT].map(|name| format!("{}/{name}", files.directory));
+        let result = match opened {
+            Ok(_) => self.probe(&mut pass, &paths, side, context, tally, seen).await,
+            Err(error) => Err(PassEnd::from(error).into()),
+        };
+        file.file = handle;
+        files.files.insert(name, file);
+        result
+    }
+
+    async fn probe(
+        &mut self,
+        pass: &mut RecordPass<'_>,
+        [reserve, known_hot]: &[String; 2],
+        side: &mut SideConnection,
+        context: &mut PassContext<'_>,
+        tally: &mut Tally,
+        seen: &mut ProbeTimes,
+    ) -> Result<(), Ended> {
+        let unbuffered = IoPolicy { cache: CachePolicy::Unbuffered, sync: SyncPolicy::Normal };
+        let cold = if self.bands.cold == Cold::Unbuffered { unbuffered } else { IoPolicy::default() };
+        let data = side.file(&pass.file.path, self.work.policy, context).await?;
+        let reserve = side.file(reserve, cold, context).await?;
+        let known_hot = side.file(known_hot, IoPolicy::default(), context).await?;
+        let record = self.work.record_size;
+        let mut places: Vec<u64> =
+            (0..self.bands.triples(record)).map(|n| n * BandPlan::apart(record)).collect();
+        self.random.shuffle(&mut places);
+        let mut workload = Workload::new(self.work, self.random.next());
+        let records = self.work.grid().records;
+        // The state in which the workload leaves the server after one pass is the one that is asked for.
+        workload.go_on(pass, records, context).await?;
+        let least = BandPlan::RECORDS_AHEAD.max(self.bands.ahead.div_ceil(u64::from(record)));
+        let begin = context.clock.now();
+        for place in places {
+            if context.clock.now() - begin > LONGEST {
+                break;
+            }
+            workload.go_on(pass, SPACING.0 + self.random.below(SPACING.1), context).await?;
+            let ahead = workload.upcoming.ahead(least + self.random.below(least / 2 + 1)).offset;
+            let cold_first = self.random.below(2) == 0;
+            if cold_first {
+                seen.cold.push(side.read(reserve, place, record, context).await?);
+            }
+            seen.ahead.push(side.read(data, ahead, record, context).await?);
+            if context.verify != Verify::Off
+                && let Err(error) = verify(context.verify, pass.file, side.buffer(record), ahead, tally)
+            {
+                tally.failure(error);
+            }
+            seen.hot.push(side.read(data, ahead, record, context).await?);
+            if !cold_first {
+                seen.cold.push(side.read(reserve, place, record, context).await?);
+            }
+            let hot = self.random.below(BandPlan::known_hot(record) / u64::from(record)) * u64::from(record);
+            side.read(known_hot, hot, record, context).await?;
+            seen.known_hot.push(side.read(known_hot, hot, record, context).await?);
+        }
+        Ok(())
+    }
+}
+
+/// The cell's workload, going on.
+struct Workload<'a> {
+    work: &'a RecordWork,
+    upcoming: Upcoming<'a>,
+    /// Records left of the pass under way.
+    left: u64,
+}
+
+impl<'a> Workload<'a> {
+    fn new(work: &'a RecordWork, seed: u64) -> Self {
+        Self { work, upcoming: Upcoming::new(work, Random::new(seed, 0)), left: 0 }
+    }
+
+    /// Performs so many operations, a new pass beginning wherever one ends.
+    async fn go_on(
+        &mut self,
+        pass: &mut RecordPass<'_>,
+        mut operations: u64,
+        context: &mut PassContext<'_>,
+    ) -> Result<(), PassEnd> {
+        while operations > 0 {
+            if self.left == 0 {
+                self.left = self.work.grid().records;
+                if self.work.test.start() == Start::Cold {
+                    let mut scratch = Random::new(0, 0);
+                    pass.prepare(false, &mut scratch, context).await?;
+                }
+            }
+            let count = operations.min(self.left);
+            let visits: Vec<Visit> = (0..count).map(|_| self.upcoming.next()).collect();
+            let handle = pass.open()?;
+            let (record_size, depth) = (self.work.record_size, self.work.queue_depth);
+            let (session, file) = (&mut *pass.session, &mut *pass.file);
+            let pass = Pass { context, session, file, handle, record_size, depth, content: None };
+            let mut unmeasured = Tally::default();
+            pass.run(visits.into_iter(), &mut unmeasured).await?;
+            if let Some(error) = unmeasured.told.into_iter().next() {
+                return Err(error.into());
+            }
+            self.left -= count;
+            operations -= count;
+        }
+        Ok(())
+    }
+}
+
+impl From<OpError> for Ended {
+    fn from(error: OpError) -> Self {
+        Self::Side(error)
+    }
+}

@@ -1,0 +1,37 @@
+//! Blocks that one request does not carry: the engine makes several requests of them, in sight of all counts.
+
+use sharebench_model::units::ByteSize;
+use sharebench_model::{DataOp, FileRef, Stability};
+use sharebench_target::Session;
+
+/// Name of the target's fact that says how many requests a block of the load takes.
+pub(crate) const FACT: &str = "block";
+
+/// Bytes of a read or write of `len` that are asked for at once: what a request and the slot carry, and at least one.
+pub(crate) fn carried(session: &dyn Session, op: DataOp, slot_bytes: u32) -> u32 {
+    session.carried(op).min(slot_bytes).max(1)
+}
+
+/// A write of the data set's or of a user's own, as far as one request carries it.
+pub(crate) fn write(session: &mut dyn Session, file: FileRef, offset: u64, len: u64) -> (DataOp, u32) {
+    let slot_bytes = session.buffer(sharebench_model::Slot(0)).len() as u32;
+    let whole = len.min(u64::from(slot_bytes)) as u32;
+    let stability = Stability::Unstable;
+    let op = DataOp::Write { file, offset, len: whole, stability };
+    let len = carried(session, op, slot_bytes);
+    (DataOp::Write { file, offset, len, stability }, len)
+}
+
+/// How a block of `bytes` is sent, where that is not one request: the fact of a target, and what the user is told.
+pub(crate) fn fact(session: &dyn Session, bytes: u32, slot_bytes: u32) -> Option<String> {
+    let (mut at, mut requests, mut most) = (0, 0u32, 0);
+    while at < bytes {
+        let op = DataOp::Read { file: FileRef(0), offset: u64::from(at), len: bytes - at };
+        let len = carried(session, op, slot_bytes);
+        (at, requests, most) = (at + len, requests + 1, len.max(most));
+    }
+    (requests > 1).then(|| {
+        let (block, most) = (ByteSize(bytes.into()), ByteSize(most.into()));
+        format!("{block} sent as {requests} requests of at most {most}")
+    })
+}

@@ -1,0 +1,178 @@
+//! K16: server cache and storage told apart by the engine's own probes, against a simulated server that knows.
+
+use std::time::Duration;
+
+use sharebench_engine::Clock;
+use sharebench_engine::simulated::{Device, Served, ServerCache, Service, SimulatedTarget};
+use sharebench_model::{ProbeTimes, StepResult};
+use sharebench_stats::{Attribution, Probes, Refused, attribute};
+use sharebench_target::{MemoryTarget, NullTarget};
+
+use crate::cached_client::CachedClient;
+use crate::lab::steps;
+
+/// Blocks of the server's cache, and bytes of one.
+const CACHE: u64 = 4096;
+const BLOCK: u64 = 4096;
+/// What pushes everything out of it.
+const PUSH: u64 = 2 * CACHE * BLOCK;
+
+#[derive(Debug, Clone, Copy)]
+struct Case {
+    test: &'static str,
+    /// File size over cache size.
+    size: f64,
+    device_us: u64,
+    load_us: u64,
+}
+
+impl Case {
+    fn device(self, seed: u64) -> Device {
+        self.device_with(seed, CACHE as usize, false)
+    }
+
+    fn device_with(self, seed: u64, blocks: usize, lies: bool) -> Device {
+        let cache = ServerCache { blocks, block_bytes: BLOCK as u32, read_ahead: 8, lies };
+        let us = Duration::from_micros;
+        // One request in 97 meets a stall of milliseconds, wherever it goes.
+        let mut stalls = vec![Duration::ZERO; 97];
+        stalls[41] = Duration::from_millis(3);
+        let device = Device::new(seed)
+            .cache(cache, Service::Lognormal(us(80), 0.1), Service::Lognormal(us(self.device_us), 0.35))
+            .station(256, Service::Listed(stalls));
+        if self.load_us == 0 { device } else { device.station(256, Service::Exponential(us(self.load_us))) }
+    }
+
+    fn plan(self, seed: u64, cold: &str) -> String {
+        let file = (self.size * CACHE as f64) as u64 * BLOCK;
+        format!(
+            "seed = {seed}\nrepetitions = 1\nsample = '1ms'\nverify = 'off'\n[[target]]\nurl = '/simulated'\n\
+             [sweep]\nfile_sizes = [{file}]\nrecord_sizes = [{BLOCK}]\ntests = ['{}']\n\
+             [bands]\ncold = '{cold}'\nahead = '128KiB'\n",
+            self.test
+        )
+    }
+}
+
+fn judged(probes: &ProbeTimes) -> Result<Attribution, Refused> {
+    let floats = |times: &[u64]| times.iter().map(|time| *time as f64).collect::<Vec<_>>();
+    let [ahead, hot, cold, known_hot] =
+        [&probes.ahead, &probes.hot, &probes.cold, &probes.known_hot].map(|times| floats(times));
+    attribute(&Probes { ahead: &ahead, hot: &hot, cold: &cold, known_hot: &known_hot })
+}
+
+/// Share of the workload's bytes that came from storage while probes were made, by the server's log.
+fn truth(log: &[Served]) -> f64 {
+    let of = |session: u32| move |served: &&Served| served.stage == 0 && served.session == session;
+    let probing = log.iter().filter(of(1)).nth((PUSH / BLOCK) as usize).unwrap().arrival;
+    let reads: Vec<bool> = log
+        .iter()
+        .filter(of(0))
+        .filter(|served| !served.write && served.arrival > probing)
+        .map(|served| served.from_storage)
+        .collect();
+    reads.iter().filter(|stored| **stored).count() as f64 / reads.len() as f64
+}
+
+fn measured(case: Case, seed: u64) -> (f64, Result<Attribution, Refused>) {
+    let clock = Clock::virtual_at(0);
+    let target = SimulatedTarget::new(NullTarget, &clock, case.device(seed));
+    let steps = steps(&case.plan(seed, &PUSH.to_string()), target.clone(), &clock);
+    assert_eq!(steps[0].measure.server.without_probes, None);
+    (truth(&target.log()), judged(&steps[0].measure.server.probes))
+}
+
+/// A fifth of the cells, which has every kind of them; all with `SHAREBENCH_LONG=1`.
+fn grid() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for test in ["read", "random-read"] {
+        for size in [0.5, 0.9, 1.1, 2.0, 4.0] {
+            for device_us in [60, 120, 400] {
+                for load_us in [0, 200] {
+                    cases.push(Case { test, size, device_us, load_us });
+                }
+            }
+        }
+    }
+    let long = std::env::var_os("SHAREBENCH_LONG").is_some();
+    cases.into_iter().step_by(if long { 1 } else { 5 }).collect()
+}
+
+#[test]
+fn k16_probes_tell_server_cache_from_storage_or_refuse() {
+    println!("test         F/K  device  load   truth  told           J");
+    let (mut clear, mut clear_right, mut fair, mut fair_right, mut refused) = (0, 0, 0, 0, 0);
+    for (seed, case) in grid().into_iter().enumerate() {
+        let (truth, found) = measured(case, seed as u64);
+        let Case { test, size, device_us, load_us } = case;
+        let told = match &found {
+            Ok(found) => format!(
+                "{:>5.1} % +-{:>4.1}  {:.2}",
+                found.storage * 100.0,
+                196.0 * found.error,
+                found.separation
+            ),
+            Err(refused) => format!("refused: {refused}"),
+        };
+        println!("{test:<12} {size:.1} {device_us:>4} us {load_us:>3} us {:>6.1} %  {told}", truth * 100.0);
+        match found {
+            Err(_) => refused += 1,
+            Ok(found) => {
+                assert!(found.separation >= 0.5, "J {} was not refused", found.separation);
+                let error = (found.storage - truth).abs();
+                if found.separation >= 0.9 {
+                    clear += 1;
+                    clear_right += usize::from(error <= 0.05);
+                } else if found.separation >= 0.7 {
+                    fair += 1;
+                    fair_right += usize::from(error <= 0.10);
+                }
+            }
+        }
+    }
+    println!(
+        "K16 J >= 0.9: {clear_right} of {clear} within 5 points; J 0.7..0.9: {fair_right} of {fair} within 10; \
+         {refused} refused"
+    );
+    assert!(clear >= 4 && 10 * clear_right >= 9 * clear, "{clear_right} of {clear}");
+    assert!(10 * fair_right >= 9 * fair, "{fair_right} of {fair}");
+}
+
+#[test]
+fn k16_a_server_that_lies_about_unbuffered_reads_is_caught() {
+    let case = Case { test: "read", size: 0.5, device_us: 400, load_us: 0 };
+    for lies in [false, true] {
+        let clock = Clock::virtual_at(0);
+        let target =
+            SimulatedTarget::new(MemoryTarget::new(), &clock, case.device_with(1, 8 * CACHE as usize, lies));
+        let steps = steps(&case.plan(1, "unbuffered"), target, &clock);
+        let found = judged(&steps[0].measure.server.probes);
+        if lies {
+            assert!(matches!(found, Err(Refused::ReserveWarm(_))), "{found:?}");
+        } else {
+            assert!(found.as_ref().is_ok_and(|found| found.storage < 0.02), "{found:?}");
+        }
+    }
+}
+
+#[test]
+fn k16_bytes_of_a_client_s_cache_are_counted_and_its_server_is_looked_behind() {
+    // The client keeps half of the file, and so does the server: no more than what the client lets go.
+    let case = Case { test: "random-read", size: 2.0, device_us: 400, load_us: 0 };
+    let clock = Clock::virtual_at(0);
+    let server = SimulatedTarget::new(NullTarget, &clock, case.device(3));
+    let client = CachedClient::new(server.clone(), CACHE as usize);
+    let plan = case.plan(3, &PUSH.to_string()).replace("sample = '1ms'", "sample = '20s'");
+    let steps: Vec<StepResult> = steps(&plan, client.clone(), &clock);
+    let measure = &steps[0].measure;
+    let share = measure.client_cache_share().unwrap();
+    let (hits, all) = client.counted(measure.operations);
+    assert!((share - hits as f64 / all as f64).abs() < 1e-9, "{share}: {hits} of {all}");
+    assert!((0.05..0.3).contains(&share), "{share}");
+    assert_eq!(measure.server.without_probes, None);
+    let (truth, found) = (truth(&server.log()), judged(&measure.server.probes).unwrap());
+    println!("K16 client {:.1} %, storage {:.1} % of the rest, told {found:?}", share * 100.0, truth * 100.0);
+    // What the client serves never asks the server, and probes cannot know whether it holds that too.
+    let stored = (1.0 - share) * truth;
+    assert!(found.storage - share - 0.05 <= stored && stored <= found.storage + 0.05, "{found:?}");
+}

@@ -1,0 +1,138 @@
+//! A client with a cache above any target: least recently used records, and a count of what they served.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
+
+use sharebench_model::{DataOp, Facts, FileRef, MetaOp, MetaReply, Reply, Slot, WireCount};
+use sharebench_target::{Capabilities, ConnectError, LocalBoxFuture, Session, SessionSpec, Target};
+
+/// Keeps so many records per session.
+#[derive(Clone)]
+pub struct CachedClient<T> {
+    inner: T,
+    records: usize,
+    /// For each read in turn, whether the cache served it.
+    served: Arc<Mutex<Vec<bool>>>,
+}
+
+impl<T: Target> CachedClient<T> {
+    pub fn new(inner: T, records: usize) -> Self {
+        Self { inner, records, served: Arc::default() }
+    }
+
+    /// Of the first `reads` reads, those that the cache served, and all.
+    pub fn counted(&self, reads: u64) -> (usize, usize) {
+        let served = self.served.lock().unwrap();
+        let first = &served[..reads as usize];
+        (first.iter().filter(|hit| **hit).count(), first.len())
+    }
+}
+
+impl<T: Target> Target for CachedClient<T> {
+    fn url(&self) -> String {
+        "cached://".into()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { wire_counted: true, drop_cache: false, ..self.inner.capabilities() }
+    }
+
+    fn caches(&self) -> bool {
+        true
+    }
+
+    fn side(&self) -> Option<&dyn Target> {
+        Some(&self.inner)
+    }
+
+    fn connect<'a>(
+        &'a self,
+        spec: &'a SessionSpec,
+    ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
+        Box::pin(async move {
+            let session = CachedSession {
+                inner: self.inner.connect(spec).await?,
+                records: self.records,
+                held: BTreeMap::new(),
+                by_age: VecDeque::new(),
+                now: 0,
+                answers: Vec::new(),
+                wire: WireCount::default(),
+                served: self.served.clone(),
+            };
+            Ok(Box::new(session) as Box<dyn Session>)
+        })
+    }
+}
+
+type Record = (FileRef, u64);
+
+struct CachedSession {
+    inner: Box<dyn Session>,
+    records: usize,
+    held: BTreeMap<Record, u64>,
+    by_age: VecDeque<(Record, u64)>,
+    now: u64,
+    answers: Vec<Reply>,
+    wire: WireCount,
+    served: Arc<Mutex<Vec<bool>>>,
+}
+
+impl CachedSession {
+    fn touch(&mut self, record: Record) -> bool {
+        self.now += 1;
+        self.by_age.push_back((record, self.now));
+        let hit = self.held.insert(record, self.now).is_some();
+        while self.held.len() > self.records {
+            let Some((old, stamp)) = self.by_age.pop_front() else { break };
+            if self.held.get(&old) == Some(&stamp) {
+                self.held.remove(&old);
+            }
+        }
+        hit
+    }
+}
+
+impl Session for CachedSession {
+    fn facts(&self) -> Facts {
+        self.inner.facts()
+    }
+
+    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
+        self.inner.buffer(slot)
+    }
+
+    fn submit(&mut self, slot: Slot, op: DataOp) {
+        if let DataOp::Read { file, offset, len } = op {
+            let hit = self.touch((file, offset));
+            self.served.lock().unwrap().push(hit);
+            if hit {
+                self.answers.push(Reply { slot, result: Ok(len), requests: 0 });
+                return;
+            }
+            self.wire.payload_received += u64::from(len);
+        }
+        self.inner.submit(slot, op);
+    }
+
+    fn poll_replies(&mut self, cx: &mut Context<'_>, replies: &mut Vec<Reply>) -> Poll<()> {
+        if self.answers.is_empty() {
+            return self.inner.poll_replies(cx, replies);
+        }
+        replies.append(&mut self.answers);
+        Poll::Ready(())
+    }
+
+    fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
+        self.inner.call(op)
+    }
+
+    fn wire(&self) -> WireCount {
+        self.wire
+    }
+
+    fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
+        self.inner.close()
+    }
+}

@@ -1,0 +1,166 @@
+//! One position of a section as the charts take it.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use sharebench_analysis::{Bands, Curve, Outcome, Percentile, Ratio, Row, Standing};
+use sharebench_model::Verdict;
+
+use crate::chart_data::{digits_of, four_digits, grade, number};
+
+/// Texts, each kept once.
+#[derive(Default)]
+pub struct Notes<'a> {
+    at: BTreeMap<&'a str, usize>,
+    texts: Vec<&'a str>,
+}
+
+impl<'a> Notes<'a> {
+    fn index(&mut self, text: &'a str) -> usize {
+        let Self { at, texts } = self;
+        *at.entry(text).or_insert_with(|| {
+            texts.push(text);
+            texts.len() - 1
+        })
+    }
+
+    /// In the order of their indices.
+    pub fn into_texts(self) -> Vec<&'a str> {
+        self.texts
+    }
+}
+
+#[derive(Serialize)]
+pub struct RowData<'a> {
+    at: Vec<Option<String>>,
+    /// The positions as numbers.
+    x: Vec<Option<u64>>,
+    outcomes: Vec<Option<OutcomeData<'a>>>,
+    ratios: Vec<Option<RatioData>>,
+}
+
+#[derive(Serialize)]
+struct OutcomeData<'a> {
+    rate: f64,
+    low: Option<f64>,
+    high: Option<f64>,
+    n: usize,
+    mean: f64,
+    p50: u64,
+    p95: u64,
+    p99: u64,
+    /// Intervals of the three, and whether they are resolved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    spread: Option<[(Option<u64>, Option<u64>, bool); 3]>,
+    mps: u32,
+    assigned: u32,
+    errors: u64,
+    cpu_user: f64,
+    cpu_kernel: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cpu_byte: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    acknowledged: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    durable: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cached: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bands: Option<BandsData>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kept: Option<bool>,
+    verdict: Verdict,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    curve: Option<CurveData<'a>>,
+}
+
+#[derive(Serialize)]
+struct CurveData<'a> {
+    response: &'a [(f64, u64)],
+    service: &'a [(f64, u64)],
+    lag: &'a [(f64, u64)],
+    resolved: f64,
+}
+
+/// Shares of the client's cache, of the server's, of storage, and of both together where they are not told apart.
+#[derive(Serialize)]
+struct BandsData {
+    shares: [f64; 4],
+    grade: &'static str,
+    label: String,
+}
+
+#[derive(Serialize)]
+struct RatioData {
+    ratio: Option<f64>,
+    low: Option<f64>,
+    high: Option<f64>,
+    standing: Standing,
+}
+
+/// A row with all its systems and comparisons.
+pub fn row<'a>(row: &'a Row, notes: &mut Notes<'a>) -> RowData<'a> {
+    RowData {
+        at: row.position.iter().map(|value| value.as_ref().map(ToString::to_string)).collect(),
+        x: row.position.iter().map(|value| number(value.as_ref())).collect(),
+        outcomes: row.outcomes.iter().map(|o| o.as_ref().map(|o| outcome(o, notes))).collect(),
+        ratios: row.ratios.iter().map(|ratio| ratio.as_ref().map(ratio_data)).collect(),
+    }
+}
+
+fn outcome<'a>(outcome: &'a Outcome, notes: &mut Notes<'a>) -> OutcomeData<'a> {
+    let [_, low, high] = digits_of(&outcome.rate);
+    let objective = outcome.load.as_ref().and_then(|load| load.objective.as_ref());
+    let curve = |curve: &'a Curve| CurveData {
+        response: &curve.response,
+        service: &curve.service,
+        lag: &curve.lag,
+        resolved: curve.resolved_to,
+    };
+    let percentiles = [outcome.p50, outcome.p95, outcome.p99];
+    OutcomeData {
+        rate: four_digits(outcome.rate.value),
+        low,
+        high,
+        n: outcome.repetitions(),
+        mean: four_digits(outcome.response_mean_ns),
+        p50: outcome.p50.ns,
+        p95: outcome.p95.ns,
+        p99: outcome.p99.ns,
+        spread: outcome.curve.as_ref().map(|_| percentiles.map(spread)),
+        mps: outcome.motors_reported,
+        assigned: outcome.motors_assigned,
+        errors: outcome.error_count(),
+        cpu_user: four_digits(outcome.cpu_user_ns_per_operation),
+        cpu_kernel: four_digits(outcome.cpu_kernel_ns_per_operation),
+        cpu_byte: outcome.cpu_ns_per_byte.map(four_digits),
+        acknowledged: outcome.acknowledged_per_s.map(four_digits),
+        durable: outcome.durable_per_s.map(four_digits),
+        cached: outcome.wire.map(|wire| four_digits(wire.client_cache_share)),
+        bands: outcome.bands.as_ref().map(bands),
+        kept: objective.map(|objective| objective.kept),
+        verdict: outcome.verdict,
+        notes: outcome.remarks.iter().map(|remark| notes.index(remark)).collect(),
+        curve: outcome.curve.as_ref().map(curve),
+    }
+}
+
+fn spread(percentile: Percentile) -> (Option<u64>, Option<u64>, bool) {
+    let bound = |of: fn(sharebench_analysis::Interval) -> f64| percentile.interval.map(|i| of(i) as u64);
+    (bound(|i| i.low), bound(|i| i.high), percentile.resolved)
+}
+
+fn bands(bands: &Bands) -> BandsData {
+    // Bounds that leave everything open are drawn as one band.
+    let apart = bands.storage.half_width() * 2.0 < 1.0 - bands.client.middle() || bands.storage.high == 0.0;
+    let (client, server, storage) = (bands.client.middle(), bands.server.middle(), bands.storage.middle());
+    let shares = if apart { [client, server, storage, 0.0] } else { [client, 0.0, 0.0, 1.0 - client] };
+    BandsData { shares: shares.map(four_digits), grade: grade(bands.grade), label: bands.label() }
+}
+
+fn ratio_data(ratio: &Ratio) -> RatioData {
+    let [ratio_, low, high] = digits_of(&ratio.typical);
+    RatioData { ratio: ratio_, low, high, standing: ratio.standing }
+}

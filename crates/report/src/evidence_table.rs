@@ -1,0 +1,70 @@
+//! Tables of what stands behind the numbers: where bytes came from, and the run along the clock.
+
+use sharebench_analysis::{Analysis, Section, Timeline};
+
+use crate::show::NOTHING;
+use crate::table::{Cell, Table, axis_name, position};
+
+/// Where the bytes of each cell came from; none where nobody knows.
+pub fn bands_table(analysis: &Analysis, section: &Section) -> Option<Table> {
+    let known = |system: usize| {
+        section.rows.iter().any(|row| row.outcomes[system].as_ref().is_some_and(|o| o.bands.is_some()))
+    };
+    let systems: Vec<usize> = (0..analysis.systems.len()).filter(|system| known(*system)).collect();
+    if systems.is_empty() {
+        return None;
+    }
+    let mut header: Vec<String> = section.axes.iter().map(|axis| axis_name(axis).to_owned()).collect();
+    header.extend(systems.iter().map(|system| analysis.systems[*system].name.clone()));
+    let mut notes = Vec::new();
+    let rows = section.rows.iter().map(|row| {
+        let mut cells: Vec<Cell> = row.position.iter().map(|value| position(value.as_ref()).into()).collect();
+        for system in &systems {
+            let bands = row.outcomes[*system].as_ref().and_then(|outcome| outcome.bands.as_ref());
+            let note = bands.and_then(|bands| bands.note.clone()).filter(|note| !notes.contains(note));
+            notes.extend(note);
+            cells.push(bands.map_or_else(|| NOTHING.to_owned(), sharebench_analysis::Bands::label).into());
+        }
+        cells
+    });
+    let rows = rows.collect();
+    let caption = "Where the bytes came from, or went to. Grade A: counters on both sides; B: probes ahead of the \
+        workload (J: how well hot and cold ones were told apart); C: bounds only.";
+    Some(Table { caption: caption.to_owned(), header, keys: section.axes.len(), rows, notes })
+}
+
+/// Every stretch of a run.
+pub fn timeline_table(analysis: &Analysis, timeline: &Timeline) -> Table {
+    let header = ["after", "steps", "where", "rate", "failed", "doubted", "left out", "complaints"];
+    let from = timeline.stretches.first().map_or(0, |stretch| stretch.from_unix_ms);
+    let rows = timeline.stretches.iter().map(|stretch| {
+        let share = |(low, middle, high): (f64, f64, f64)| {
+            if stretch.steps == 1 {
+                format!("{middle:.2}")
+            } else {
+                format!("{middle:.2} ({low:.2} to {high:.2})")
+            }
+        };
+        let cells = [
+            format!("{:.1} s", (stretch.from_unix_ms - from) as f64 / 1e3),
+            stretch.steps.to_string(),
+            stretch.coordinates.as_ref().map_or_else(|| NOTHING.to_owned(), ToString::to_string),
+            stretch.relative.map_or_else(|| NOTHING.to_owned(), share),
+            stretch.errors.to_string(),
+            stretch.suspicious.to_string(),
+            stretch.invalid.to_string(),
+            stretch.complaints.join(", "),
+        ];
+        cells.map(Cell::from).to_vec()
+    });
+    Table {
+        caption: format!(
+            "{} along the clock: each step's rate over the median rate of its cell.",
+            analysis.systems[timeline.system].name
+        ),
+        header: header.map(str::to_owned).to_vec(),
+        keys: 1,
+        rows: rows.collect(),
+        notes: Vec::new(),
+    }
+}

@@ -1,0 +1,88 @@
+//! What fits one screen after a run: the answer, what speaks against it, and one line per test.
+
+use std::fmt::Write;
+
+use sharebench_analysis::{Analysis, Light, Section, Sentence, TrustLine};
+
+use crate::show;
+use crate::table::{Cell, Table};
+use crate::terminal::{BOLD, DIM, Style, lights, sentences, write_table};
+
+/// Fewest sentences and tests that are told however low the screen is.
+const FEWEST: usize = 3;
+
+/// The answer, the lights that are not green, and a line per test, in about `rows` rows.
+pub fn summary(analysis: &Analysis, style: Style, rows: usize) -> String {
+    let mut out = String::new();
+    let third = (rows / 3).max(FEWEST);
+    let told: Vec<Sentence> = analysis.answer.iter().take(third / 2 + 1).cloned().collect();
+    sentences(&mut out, style, "ANSWER", &told);
+    if told.len() < analysis.answer.len() {
+        let more = format!("  and {} more sentences", analysis.answer.len() - told.len());
+        // After the sentences, before the empty line behind them.
+        let at = out.len() - 1;
+        out.insert_str(at, &format!("{}\n", style.paint(DIM, &more)));
+    }
+    let worst = |light: Light| analysis.trust.iter().filter(move |line| line.light == light);
+    let doubts: Vec<&TrustLine> = worst(Light::Red).chain(worst(Light::Amber)).take(third).collect();
+    if doubts.is_empty() {
+        let text = format!("{} lights, all green", analysis.trust.len());
+        let _ = writeln!(out, "{}  {text}\n", style.paint(BOLD, "CAN I TRUST IT?"));
+    } else {
+        lights(&mut out, style, &doubts);
+    }
+    let tests = analysis.sections.len();
+    let mut table = tests_table(analysis);
+    table.rows.truncate(third);
+    let left = tests - table.rows.len();
+    if left > 0 {
+        table.notes.push(format!("and {left} more"));
+    }
+    if tests > 0 {
+        write_table(&mut out, style, &table);
+        out.push('\n');
+    }
+    out
+}
+
+/// Per test: cells, slowest and fastest of each system, summary of each comparison.
+fn tests_table(analysis: &Analysis) -> Table {
+    let mut header = vec!["test".to_owned(), "cells".to_owned()];
+    header.extend(analysis.systems.iter().map(|system| system.name.clone()));
+    header.extend(analysis.comparisons.iter().map(|comparison| comparison.name.clone()));
+    let rows = analysis.sections.iter().enumerate().map(|(index, section)| {
+        let mut cells: Vec<Cell> = vec![section.title.clone().into(), section.rows.len().to_string().into()];
+        cells.extend((0..analysis.systems.len()).map(|system| Cell::from(range(section, system))));
+        cells.extend(analysis.comparisons.iter().map(|comparison| {
+            let summary = comparison.sections.get(index).and_then(Option::as_ref);
+            summary.map_or_else(
+                || show::NOTHING.to_owned().into(),
+                |summary| Cell { text: estimate(&summary.typical), standing: Some(summary.standing) },
+            )
+        }));
+        cells
+    });
+    Table { caption: String::new(), header, keys: 1, rows: rows.collect(), notes: Vec::new() }
+}
+
+fn estimate(ratio: &sharebench_analysis::Estimate) -> String {
+    match ratio.interval {
+        Some(i) => format!("{:.2} [{:.2}, {:.2}]", ratio.value, i.low, i.high),
+        None => format!("{:.2} (n={})", ratio.value, ratio.n),
+    }
+}
+
+/// Slowest to fastest cell of a system: `39.0 to 140 MB/s`.
+fn range(section: &Section, system: usize) -> String {
+    let rates = section.rows.iter().filter_map(|row| Some(row.outcomes[system].as_ref()?.rate.value));
+    let (least, most) = rates.fold((f64::INFINITY, 0.0_f64), |(l, m), rate| (l.min(rate), m.max(rate)));
+    if most == 0.0 {
+        return show::NOTHING.to_owned();
+    }
+    let (least, most) = (show::bare_rate(least, section.unit), show::bare_rate(most, section.unit));
+    match (least.split_once(' '), most.split_once(' ')) {
+        _ if least == most => most,
+        (Some((number, unit)), Some((_, same))) if unit == same => format!("{number} to {most}"),
+        _ => format!("{least} to {most}"),
+    }
+}

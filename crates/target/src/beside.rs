@@ -1,0 +1,54 @@
+//! A target with another road beside it.
+
+use std::sync::Arc;
+
+use sharebench_model::{Facts, IoPolicy};
+
+use crate::policy::{PolicyRefusal, PolicyTerms};
+use crate::session::{Capabilities, ConnectError, LocalBoxFuture, Session, SessionSpec, Target};
+
+/// A target whose directory can be reached by another road, one without a client's cache.
+pub struct BesideTarget {
+    inner: Arc<dyn Target>,
+    side: Arc<dyn Target>,
+}
+
+impl BesideTarget {
+    /// `side` must name the same directory as `inner`.
+    pub fn new(inner: Arc<dyn Target>, side: Arc<dyn Target>) -> Self {
+        Self { inner, side }
+    }
+}
+
+impl Target for BesideTarget {
+    fn url(&self) -> String {
+        self.inner.url()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.inner.capabilities()
+    }
+
+    fn policy(&self, wanted: IoPolicy) -> Result<PolicyTerms, PolicyRefusal> {
+        self.inner.policy(wanted)
+    }
+
+    fn caches(&self) -> bool {
+        self.inner.caches()
+    }
+
+    fn side(&self) -> Option<&dyn Target> {
+        Some(self.side.as_ref())
+    }
+
+    fn counted(&self) -> Facts {
+        self.inner.counted()
+    }
+
+    fn connect<'a>(
+        &'a self,
+        spec: &'a SessionSpec,
+    ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
+        self.inner.connect(spec)
+    }
+}

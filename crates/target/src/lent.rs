@@ -1,0 +1,89 @@
+//! Buffers of sessions that have work: one that rests gives its own back, and the next one of the thread takes it.
+//!
+//! Ten thousand users who think most of the time need no more of them than work at once.
+
+use std::cell::RefCell;
+
+/// Most bytes that a thread keeps for sessions to come.
+const MOST_SPARE: usize = 16 << 20;
+
+/// Buffers that nobody has, the last one given back first: it is still in the processor's caches.
+#[derive(Debug)]
+struct Spares {
+    bytes: usize,
+    buffers: Vec<Box<[u8]>>,
+}
+
+thread_local! {
+    static SPARES: RefCell<Spares> = const { RefCell::new(Spares { bytes: 0, buffers: Vec::new() }) };
+}
+
+impl Spares {
+    fn take(&mut self, len: usize) -> Option<Box<[u8]>> {
+        let at = self.buffers.iter().rposition(|spare| spare.len() == len)?;
+        self.bytes -= len;
+        Some(self.buffers.remove(at))
+    }
+}
+
+/// Makes sure that `buffer` is there, `len` bytes long; its content is unspecified when it was not.
+#[inline]
+pub fn ensure(buffer: &mut Box<[u8]>, len: usize) {
+    if buffer.is_empty() && len > 0 {
+        *buffer = borrow(len);
+    }
+}
+
+/// A buffer of `len` bytes of unspecified content.
+#[cold]
+fn borrow(len: usize) -> Box<[u8]> {
+    let spare = SPARES.try_with(|spares| spares.borrow_mut().take(len)).ok().flatten();
+    spare.unwrap_or_else(|| vec![0; len].into_boxed_slice())
+}
+
+/// Gives a buffer back and leaves an empty one.
+pub fn give_back(buffer: &mut Box<[u8]>) {
+    let spare = std::mem::take(buffer);
+    if spare.is_empty() {
+        return;
+    }
+    // A thread that is ending has no place for spares any more.
+    let _ = SPARES.try_with(|spares| {
+        let mut spares = spares.borrow_mut();
+        if spares.bytes + spare.len() <= MOST_SPARE {
+            spares.bytes += spare.len();
+            spares.buffers.push(spare);
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_one_session_gives_back_another_takes_and_lengths_are_kept_apart() {
+        let (mut one, mut other) = (Box::default(), Box::default());
+        ensure(&mut one, 4096);
+        one[7] = 9;
+        let at = one.as_ptr();
+        ensure(&mut one, 4096);
+        assert_eq!((one.as_ptr(), one.len()), (at, 4096), "what is there stays");
+        give_back(&mut one);
+        assert!(one.is_empty());
+        ensure(&mut other, 512);
+        assert_eq!(other.len(), 512);
+        ensure(&mut one, 4096);
+        assert_eq!((one.as_ptr(), one[7]), (at, 9), "the same one again");
+        ensure(&mut Box::default(), 0);
+    }
+
+    #[test]
+    fn a_thread_keeps_no_more_than_it_may() {
+        let mut all = vec![Box::default(); 5];
+        all.iter_mut().for_each(|buffer| ensure(buffer, MOST_SPARE / 4));
+        all.iter_mut().for_each(give_back);
+        let kept = SPARES.with_borrow(|spares| (spares.bytes, spares.buffers.len()));
+        assert_eq!(kept, (MOST_SPARE, 4));
+    }
+}

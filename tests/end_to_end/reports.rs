@@ -1,0 +1,110 @@
+//! Reports in a browser: nothing on the console or the network, headings in order, charts with data, filters,
+//! downloads, cells by click and by keyboard, no serious violation of accessibility, phone width, print.
+
+use std::fs;
+use std::time::Duration;
+
+use serde_json::Value;
+use sharebench_tests::program::poll;
+use sharebench_tests::{Reader, Sharebench, needs};
+
+use crate::exchange::{TABLE_OF_1993, place};
+use crate::plans::sweep;
+use crate::stored::Stored;
+
+/// Writes a report of these runs and reads it; `kinds` are the charts it must have.
+fn read(sharebench: &Sharebench, name: &str, runs: &[&str], kinds: &[&str]) -> Value {
+    let file = format!("{name}.html");
+    let line = [&["report"], runs, &["-o", file.as_str()]].concat();
+    let _ = sharebench.run(&line).unwrap().expect_success();
+    let page = sharebench.home().join(&file);
+    let found = Reader::read(page.to_str().unwrap(), name).unwrap();
+    for silent in ["console", "requests", "problems", "violations"] {
+        assert_eq!(found[silent], Value::Array(Vec::new()), "{name}: {silent}: {found}");
+    }
+    let figures = found["figures"].as_array().unwrap();
+    for kind in kinds {
+        assert!(figures.iter().any(|figure| figure["kind"] == *kind), "{name}: no chart of {kind}: {found}");
+    }
+    for figure in figures {
+        let number = |what: &str| figure[what].as_u64().unwrap();
+        assert!(number("marks") > 3 && number("lines") > 1, "{name}: a chart without data: {figure}");
+    }
+    assert_eq!(found["downloads"].as_u64().unwrap(), 2 * figures.len() as u64, "{name}: {found}");
+    assert!(found["phone_width"].as_u64().unwrap() <= 390, "{name} is wider than a phone: {found}");
+    assert!(found["pdf_bytes"].as_u64().unwrap() > 10_000, "{name}: {found}");
+    println!("{name}: longest task while scrolling {} ms", found["longest_task_ms"]);
+    found
+}
+
+fn directories(sharebench: &Sharebench, names: &[&str]) {
+    for name in names {
+        fs::create_dir_all(sharebench.home().join(name)).unwrap();
+    }
+}
+
+fn parts(found: &Value) -> Vec<&str> {
+    found["parts"].as_array().unwrap().iter().map(|part| part.as_str().unwrap()).collect()
+}
+
+#[test]
+fn two_targets_and_their_users() {
+    needs!(Reader::NEEDS);
+    let sharebench = Sharebench::new().unwrap();
+    let (served, local) = (sharebench.serve("served").unwrap(), "./local");
+    directories(&sharebench, &["local"]);
+    let plan = sweep(&[("nfs", &served.nfs_url("")), ("local", local)], "5ms", 6);
+    let load = "[load]\nsteps = [1, 2, 4]\nthink = '20ms'\nwarm_up = '100ms'\nmeasure = '700ms'\nscale = '1MB'\nblock = '64KiB'\nslo = 'p95<200ms'\n";
+    sharebench.write("plan.toml", &format!("{plan}{load}")).unwrap();
+    let _ = sharebench.run(&["run", "plan.toml", "--quiet"]).unwrap().expect_success();
+    let kinds = ["load", "ratio", "throughput", "bands", "tail", "timeline", "cost"];
+    let found = read(&sharebench, "two-targets", &["1"], &kinds);
+    let order = ["answer", "trust", "users", "differ", "why", "tails", "cost", "open", "method"];
+    let told: Vec<&str> = parts(&found).into_iter().filter(|part| *part != "contradictions").collect();
+    assert_eq!(told, order, "{found}");
+    assert_eq!(found["filter"], serde_json::json!(["0 of 4", "4 of 4"]), "{found}");
+}
+
+#[test]
+fn a_depth_study() {
+    needs!(Reader::NEEDS);
+    let sharebench = Sharebench::new().unwrap();
+    directories(&sharebench, &["one", "two"]);
+    let line = ["depth", "./one", "./two", "--file-size", "256KiB", "--record-sizes", "4KiB,16KiB"];
+    let more = ["--depths", "1,2,4", "--tests", "read", "--repetitions", "6", "--sample", "2ms", "--quiet"];
+    let _ = sharebench.run(&[&line[..], &more[..]].concat()).unwrap().expect_success();
+    let found = read(&sharebench, "depth", &["1"], &["depth", "level", "ratio", "tail", "cost"]);
+    assert!(parts(&found).contains(&"depth"), "{found}");
+}
+
+#[test]
+fn old_tables_compared() {
+    needs!(Reader::NEEDS);
+    let sharebench = Sharebench::new().unwrap();
+    place(&sharebench, "doupnik1993.csv", "doupnik1993.csv");
+    let _ = sharebench.run(&TABLE_OF_1993).unwrap().expect_success();
+    let found = read(&sharebench, "tables-of-1993", &["1", "2"], &["ratio", "throughput"]);
+    // Nothing is known of times, caches and the clock of 1993, so nothing is drawn of them.
+    assert!(!parts(&found).contains(&"tails"), "{found}");
+}
+
+#[test]
+fn a_run_that_lost_its_server() {
+    needs!(Reader::NEEDS);
+    let sharebench = Sharebench::new().unwrap();
+    let served = sharebench.serve("served").unwrap();
+    directories(&sharebench, &["local"]);
+    let plan = sweep(&[("local", "./local"), ("nfs", &served.nfs_url(""))], "100ms", 6);
+    sharebench.write("plan.toml", &format!("timeout = '1s'\n{plan}")).unwrap();
+    let mut running = sharebench.start(&["run", "plan.toml"], "run.log").unwrap();
+    assert!(
+        poll(Duration::from_secs(60), || Stored::steps_so_far(&sharebench, 1) >= 6),
+        "{}",
+        running.output()
+    );
+    drop(served);
+    let status = running.wait(Duration::from_secs(30)).unwrap();
+    assert_eq!(status.code(), Some(3), "{}", running.output());
+    let found = read(&sharebench, "broken", &["1"], &["throughput", "timeline"]);
+    assert!(parts(&found).contains(&"open"), "{found}");
+}

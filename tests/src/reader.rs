@@ -1,0 +1,60 @@
+//! A reader of reports: Chromium driven by Playwright, with the modules that `tests/install-peers` put below `.peers`.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::{env, io};
+
+use serde_json::Value;
+
+use crate::need::{Need, find_program};
+
+/// Opens reports and uses all that is in them.
+#[derive(Debug)]
+pub struct Reader;
+
+impl Reader {
+    /// What the machine must have.
+    pub const NEEDS: [Need; 4] = [
+        Need::Program("chromium"),
+        Need::Program("node"),
+        Need::NodeModule("playwright-core"),
+        Need::NodeModule("axe-core"),
+    ];
+
+    /// Opens a report (a file or a URL), draws every chart, chooses, clicks, downloads, prints. Gives what
+    /// `tests/browser/report.mjs` says of it.
+    ///
+    /// With the environment variable `SHAREBENCH_PICTURES` naming a directory, pictures of it are kept there as
+    /// `NAME-light.png`, `NAME-dark.png` and `NAME-phone.png`.
+    pub fn read(page: &str, name: &str) -> io::Result<Value> {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("browser/report.mjs");
+        let pictures = env::var("SHAREBENCH_PICTURES").unwrap_or_default();
+        let output = Command::new("timeout")
+            .args(["--signal=KILL", "120", "node"])
+            .arg(script)
+            .args([page, &pictures, name])
+            .env("SHAREBENCH_NODE_MODULES", modules())
+            .env("CHROMIUM", find_program("chromium").unwrap_or_default())
+            .stdin(Stdio::null())
+            .output()?;
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        if !output.status.success() {
+            return Err(io::Error::other(format!(
+                "{page}: {}{}",
+                text(&output.stdout),
+                text(&output.stderr)
+            )));
+        }
+        Ok(serde_json::from_slice(&output.stdout)?)
+    }
+}
+
+/// Where modules of Node are.
+fn modules() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../.peers/node/node_modules")
+}
+
+/// True when a module of Node is there.
+pub(crate) fn has_module(name: &str) -> bool {
+    modules().join(name).is_dir()
+}
