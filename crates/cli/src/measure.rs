@@ -267,8 +267,10 @@ impl<'a> Measurement<'a> {
                 if interrupted > noticed {
                     noticed = interrupted;
                     self.interrupted(noticed, &stop, &mut follower);
-                    if let Some(party) = self.party.filter(|_| interrupts.by_system()) {
-                        self.call_the_roll(party, &mut follower, &stop);
+                    match self.party {
+                        Some(party) if interrupts.by_system() => self.call_the_roll(party, &mut follower, &stop),
+                        Some(party) => drop(party.stop_all()),
+                        None => {}
                     }
                 }
                 if let Some(party) = self.party {
