@@ -15,7 +15,7 @@ fn a_client_on_a_slow_link_is_named() {
         let served = sharebench.serve_at("served", "0.0.0.0").unwrap();
         let load = [
             "load",
-            &seen(&served.nfs_url("")),
+            &seen(&served.smb_url("")),
             "--workload=single-read",
             "--steps=12",
             "--think=1ms",
@@ -40,7 +40,7 @@ fn a_client_that_is_killed_ends_the_run_as_failed_and_finished_steps_are_kept() 
     Lab::within(WIRING, |lab| {
         let sharebench = Sharebench::with_mpi().unwrap();
         let served = sharebench.serve_at("served", "0.0.0.0").unwrap();
-        let (home, url) = (sharebench.home().display().to_string(), seen(&served.nfs_url("")));
+        let (home, url) = (sharebench.home().display().to_string(), seen(&served.smb_url("")));
         let mut words = lab.mpirun();
         words.extend(["--wdir", &home, sharebench.binary(), "load", &url].map(str::to_owned));
         let load = [
@@ -70,7 +70,7 @@ fn a_client_that_is_killed_ends_the_run_as_failed_and_finished_steps_are_kept() 
         let (state, reason) = (run["state"].as_str().unwrap(), run["reason"].as_str().unwrap_or_default());
         assert!(state == "engine failed" && reason.contains("rank 3 (c3)"), "{state}: {reason}");
         assert!(program.output().contains("remove it by: sharebench clean"), "{}", program.output());
-        let cleaned = sharebench.run(&["clean", &served.nfs_url("")]).unwrap().expect_success();
+        let cleaned = sharebench.run(&["clean", &served.smb_url("")]).unwrap().expect_success();
         assert!(cleaned.stdout.contains("removed .sharebench-"), "{}", cleaned.text());
     });
 }

@@ -124,11 +124,11 @@ impl Sharebench {
         self.serve_at(name, "127.0.0.1")
     }
 
-    /// The same on another address, of which `127.0.0.1` is one.
+    /// The same on another address, of which `127.0.0.1` is one; NFS, which has no passwords, stays where it is.
     pub fn serve_at(&self, name: &str, at: &str) -> io::Result<Served> {
         let directory = self.home.directory(name)?;
         let (smb_port, nfs_port, ncp_port) = (free_port()?, free_port()?, free_port()?);
-        let (smb, nfs) = (format!("{at}:{smb_port}"), format!("{at}:{nfs_port}"));
+        let (smb, nfs) = (format!("{at}:{smb_port}"), format!("127.0.0.1:{nfs_port}"));
         let ipx_port = free_port()?;
         let (ncp, ipx) = (format!("{at}:{ncp_port}"), format!("{at}:{ipx_port}"));
         let line = ["serve", name, "--smb", &smb, "--nfs", &nfs, "--ncp", &ncp, "--ncp-ipx", &ipx];

@@ -268,8 +268,10 @@ impl<'a> Measurement<'a> {
                     noticed = interrupted;
                     self.interrupted(noticed, &stop, &mut follower);
                     match self.party {
-                        Some(party) if interrupts.by_system() => self.call_the_roll(party, &mut follower, &stop),
-                        Some(party) => drop(party.stop_all()),
+                        Some(party) if interrupts.by_system() => {
+                            self.call_the_roll(party, &mut follower, &stop)
+                        }
+                        Some(party) => party.stop_all(),
                         None => {}
                     }
                 }

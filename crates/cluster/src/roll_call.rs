@@ -12,11 +12,8 @@ pub struct RollCall {
 }
 
 impl RollCall {
-    /// Asks everybody to stop, and to say that they do.
-    pub fn begin(transport: &dyn Transport) -> Self {
-        for rank in 1..transport.size() {
-            transport.alert(rank, Alert::Stop);
-        }
+    /// Nobody has answered yet.
+    pub fn of(transport: &dyn Transport) -> Self {
         Self { answered: BTreeSet::new(), size: transport.size() }
     }
 
@@ -41,9 +38,8 @@ mod tests {
     #[test]
     fn a_rank_that_says_nothing_is_missed() {
         let ranks = threads(4);
-        let mut call = RollCall::begin(&ranks[0]);
+        let mut call = RollCall::of(&ranks[0]);
         for rank in [1, 3] {
-            assert_eq!(ranks[rank].alerts(), [(0, Alert::Stop)]);
             ranks[rank].alert(0, Alert::Stopping);
         }
         assert!(!call.hear(&ranks[0].alerts()));

@@ -14,7 +14,7 @@ use crate::ranks::RankFlags;
 /// Exchanges with each clock when a run begins.
 const EXCHANGES: u32 = 32;
 /// How long a rank may take to say that it stops; Open MPI kills what is left after a second.
-const PATIENCE: Duration = Duration::from_millis(700);
+const PATIENCE: Duration = Duration::from_millis(500);
 /// Facts of a machine that should be the same on all.
 const ALIKE: [&str; 4] = ["kernel", "cpu", "cores", "memory"];
 
@@ -80,8 +80,10 @@ impl Party {
     }
 
     /// Tells all others to stop; on the leader.
-    pub fn stop_all(&self) -> RollCall {
-        RollCall::begin(self.ranks.transport())
+    pub fn stop_all(&self) {
+        for rank in 1..self.ranks.size() {
+            self.ranks.transport().alert(rank, Alert::Stop);
+        }
     }
 
     /// Tells the leader that this rank stops.
@@ -89,9 +91,10 @@ impl Party {
         self.ranks.transport().alert(0, Alert::Stopping);
     }
 
-    /// Asks who is there; none when all are, otherwise who is not.
+    /// Waits for all to say that they stop; none when they do, otherwise who does not.
     pub fn missing(&self) -> Option<String> {
-        let (mut call, end) = (self.stop_all(), Instant::now() + PATIENCE);
+        // The launcher has told all of them to stop; a message to one that is gone would end this process too.
+        let (mut call, end) = (RollCall::of(self.ranks.transport()), Instant::now() + PATIENCE);
         while Instant::now() < end {
             self.hear();
             let heard = self.heard.lock().map(|heard| heard.clone()).unwrap_or_default();

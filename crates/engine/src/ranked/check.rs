@@ -16,8 +16,8 @@ const SKEW_SHARE: f64 = 0.01;
 const SLOW: f64 = 0.8;
 /// A rank whose median response time is above that of the middle rank by this factor is slow.
 const LATE: f64 = 2.0;
-/// Fewer operations than this tell nothing of a rank.
-const FEW: u64 = 20;
+/// Where a rank was to do fewer transactions than this, nothing can be said of it.
+const FEW: f64 = 20.0;
 
 /// What the ranks say together.
 pub(crate) fn checks(shares: &[RankShare], window_ns: u64, machines: &[(u32, Vec<Check>)]) -> Vec<Check> {
@@ -52,24 +52,22 @@ fn start(shares: &[RankShare], window_ns: u64) -> Option<Check> {
 
 /// Names the rank that is unlike the others.
 fn alike(shares: &[RankShare]) -> Option<Check> {
-    let busy: Vec<&RankShare> =
-        shares.iter().filter(|share| share.motors > 0 && share.operations >= FEW).collect();
-    if busy.len() < 3 {
+    let busy: Vec<&RankShare> = shares.iter().filter(|share| share.motors > 0).collect();
+    let per_motor = |share: &RankShare| share.transactions as f64 / f64::from(share.motors);
+    let middle = median(busy.iter().map(|share| per_motor(share)));
+    let expected = |share: &RankShare| middle * f64::from(share.motors);
+    if busy.len() < 3 || busy.iter().any(|share| expected(share) < FEW) {
         return None;
     }
-    let moves = busy.iter().any(|share| share.bytes.total() > 0);
-    let per_motor = |share: &RankShare| {
-        let amount = if moves { share.bytes.total() } else { share.operations };
-        amount as f64 / f64::from(share.motors)
-    };
-    let middle = median(busy.iter().map(|share| per_motor(share)));
     let slowest = busy.iter().min_by(|a, b| per_motor(a).total_cmp(&per_motor(b)))?;
-    let (least, named) = (per_motor(slowest) / middle.max(f64::MIN_POSITIVE), name(slowest));
+    let (least, named) = (per_motor(slowest) / middle, name(slowest));
+    // Few transactions differ by chance: four standard deviations of a count do not.
+    let missing = expected(slowest) - slowest.transactions as f64;
     let half = |share: &RankShare| share.response.quantile(0.5) as f64;
     let usual = median(busy.iter().map(|share| half(share)));
     let latest = busy.iter().max_by(|a, b| half(a).total_cmp(&half(b)))?;
     let times = half(latest) / usual.max(1.0);
-    if least < SLOW {
+    if least < SLOW && missing > 4.0 * expected(slowest).sqrt() {
         let detail = format!(
             "{named} is slow: each of its motors did {} of what those of the middle rank did; look at its link and load",
             percent(least)
@@ -132,17 +130,14 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use sharebench_model::IoBytes;
-
     use super::*;
 
-    fn share(rank: u32, bytes: u64, half_ns: u64, late_ns: u64) -> RankShare {
+    fn share(rank: u32, transactions: u64, half_ns: u64, late_ns: u64) -> RankShare {
         let mut share = RankShare {
             rank,
             host: format!("c{rank}"),
             motors: 2,
-            operations: 100,
-            bytes: IoBytes { read: bytes, written: 0 },
+            transactions,
             late_ns,
             clock_error_ns: 40_000,
             ..RankShare::default()
@@ -157,7 +152,7 @@ mod tests {
             (0..6).map(|rank| share(rank, 1000 + u64::from(rank), 500, 0)).collect();
         let alike = alike(&shares).unwrap();
         assert!(alike.verdict == Verdict::Valid && alike.detail.contains("rank 0 (c0), did 99"), "{alike:?}");
-        shares[4].bytes.read = 500;
+        shares[4].transactions = 500;
         let slow = super::alike(&shares).unwrap();
         assert!(
             slow.verdict == Verdict::Suspicious && slow.detail.contains("rank 4 (c4) is slow"),
@@ -167,6 +162,9 @@ mod tests {
         let late = super::alike(&shares).unwrap();
         assert!(late.verdict == Verdict::Suspicious && late.detail.contains("rank 4 (c4) waits"), "{late:?}");
         assert_eq!(super::alike(&shares[..2]), None);
+        let few: Vec<RankShare> =
+            (0..6).map(|rank| share(rank, if rank == 3 { 17 } else { 25 }, 500, 0)).collect();
+        assert_eq!(super::alike(&few).unwrap().verdict, Verdict::Valid, "chance");
     }
 
     #[test]
