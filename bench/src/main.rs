@@ -3,6 +3,7 @@
 mod client;
 mod engine;
 mod lab;
+mod live;
 mod load;
 mod load_server;
 mod local;
@@ -33,7 +34,7 @@ use table::Table;
 /// Why the table cannot be made; the words are for a person.
 pub type Failure = Box<dyn std::error::Error>;
 
-const USAGE: &str = "bench/run [local] [nfs] [smb] [ncp] [load] [recording] [matrix] [precision] [lab] [--rounds N] [--seconds S] [--dir DIR] [--largest SIZE] [--half-width PERCENT] [--measures N]
+const USAGE: &str = "bench/run [local] [nfs] [smb] [ncp] [load] [recording] [matrix] [precision] [lab] [live] [--rounds N] [--seconds S] [--dir DIR] [--largest SIZE] [--half-width PERCENT] [--measures N]
   parts      which tables; all when none is named
   --rounds   measurements per median (5)
   --seconds  length of one measurement (1)
@@ -42,7 +43,8 @@ const USAGE: &str = "bench/run [local] [nfs] [smb] [ncp] [load] [recording] [mat
   --half-width  of the intervals, for precision (2)
   --measures how many the store of the lab holds (1000000)";
 
-const PARTS: [&str; 9] = ["local", "nfs", "smb", "ncp", "load", "recording", "matrix", "precision", "lab"];
+const PARTS: [&str; 10] =
+    ["local", "nfs", "smb", "ncp", "load", "recording", "matrix", "precision", "lab", "live"];
 
 /// What was typed.
 struct Options {
@@ -154,6 +156,10 @@ fn print_tables(options: &Options, scratch: &std::path::Path) -> Result<(), Fail
     if options.wants("lab") {
         table.under("The lab book");
         lab::measure(&mut table, scratch, options.measures)?;
+    }
+    if options.wants("live") {
+        table.under("The live view");
+        live::measure(&mut table, scratch, options.time)?;
     }
     table.close();
     machine::tell_load("at the end, this program's own part included");

@@ -100,7 +100,7 @@ found.longest_task_ms = Math.round(await page.evaluate(() => window.longest));
 
 async function picture(name, height) {
   if (!pictures) return;
-  await page.evaluate(() => { document.querySelectorAll('details[open]').forEach((one) => { one.open = false; }); scrollTo(0, 0); });
+  await page.evaluate(() => { document.querySelectorAll('details[open]').forEach((one) => { one.open = false; }); document.querySelector('section.cell')?.remove(); document.activeElement?.blur(); scrollTo(0, 0); });
   await page.waitForTimeout(150);
   const size = page.viewportSize();
   // Tall enough for what is to be seen; the header that sticks stays at the top.
@@ -110,6 +110,10 @@ async function picture(name, height) {
   await page.setViewportSize(size);
 }
 await picture('light', 1800);
+if (pictures && await page.locator('article:has(figure[data-kind="ratio"])').count()) {
+  await page.addStyleTag({ content: 'nav { position: static !important }' });
+  await page.locator('article:has(figure[data-kind="ratio"])').last().screenshot({ path: `${pictures}/${prefix}-map.png` });
+}
 await page.emulateMedia({ colorScheme: 'dark' });
 await page.waitForTimeout(200);
 await accessible('dark');

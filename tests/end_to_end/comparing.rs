@@ -103,3 +103,55 @@ fn targets_of_a_run_are_compared_and_mistakes_are_named() {
     refused(&["1", "--axes", "record_size"], "two different axes");
     refused(&["1", "--fail-if-slower", "x"], "fail-if-slower");
 }
+
+#[test]
+fn the_night_from_which_on_a_server_is_slower_is_named_and_fails_a_build() {
+    let sharebench = Sharebench::new().unwrap();
+    let mut table = String::from("night,record,speed\n");
+    for night in 1..=14 {
+        for record in [16, 64] {
+            let level = if night > 8 { 92_000 } else { 100_000 };
+            let _ = writeln!(table, "n{night:02},{record},{}", level + (night * 37 + record) % 11 * 100);
+        }
+    }
+    sharebench.write("nightly.csv", &table).unwrap();
+    let map = ["run=night", "file_size==64:MiB", "record_size=record:KiB", "rate.read=speed:KiB/s"];
+    let line: Vec<&str> = map.iter().flat_map(|map| ["--map", *map]).collect();
+    let import = ["import", "nightly.csv", "--system", "nas", "--clock", "1us"];
+    let _ = sharebench.run(&[&import[..], &line].concat()).unwrap().expect_success();
+    let runs: Vec<String> = (1..=14).map(|run: u32| run.to_string()).collect();
+    let nights: Vec<&str> = runs.iter().map(String::as_str).collect();
+    let series = |more: &[&str], nights: &[&str]| {
+        sharebench.run(&[&["compare", "--series"], more, nights].concat()).unwrap()
+    };
+    let text = series(&[], &nights).expect_success().stdout;
+    assert!(text.contains("n09 #9 on ") && text.contains(" % slower ["), "{text}");
+    assert_eq!(series(&["--fail-if-slower", "5%"], &nights).code, Some(8));
+    assert_eq!(series(&["--fail-if-slower", "5%"], &nights[..8]).code, Some(0));
+    let json: Value = serde_json::from_str(&series(&["--format", "json"], &nights).stdout).unwrap();
+    assert_eq!((&json["changes"][0]["at"], json["runs"].as_array().unwrap().len()), (&8.into(), 14));
+    let few = series(&[], &nights[..5]);
+    assert!(few.code == Some(2) && few.stderr.contains("5 runs are too few"), "{}", few.stderr);
+}
+
+#[test]
+fn a_survey_weighs_the_cells_for_the_user_s_files() {
+    let sharebench = Sharebench::new().unwrap();
+    two_nights(&sharebench);
+    std::fs::create_dir(sharebench.home().join("mine")).unwrap();
+    for name in ["a.zip", "b.zip"] {
+        std::fs::write(sharebench.home().join("mine").join(name), vec![7; 9 << 20]).unwrap();
+    }
+    let _ = sharebench.run(&["survey", "mine", "-o", "mine.toml"]).unwrap().expect_success();
+    let text =
+        sharebench.run(&["compare", "1", "2", "--weigh", "mine.toml"]).unwrap().expect_success().stdout;
+    assert!(text.contains("For your files (mine.toml): "), "{text}");
+    let json = sharebench.run(&["compare", "1", "2", "--weigh", "mine.toml", "--format", "json"]).unwrap();
+    let analysis: Value = serde_json::from_str(&json.stdout).unwrap();
+    let weighed = &analysis["weighed"][0];
+    // Files of 16 MiB (rounded up) in requests of 64 KiB: one cell, and there the nights are alike.
+    assert_eq!((&weighed["covered"], &weighed["cells"]), (&1.0.into(), &1.into()), "{weighed}");
+    assert!((weighed["ratio"]["value"].as_f64().unwrap() - 1.0).abs() < 0.02, "{weighed}");
+    let refused = sharebench.run(&["compare", "1", "2", "--weigh", "nothing.toml"]).unwrap();
+    assert!(refused.code == Some(2) && refused.stderr.contains("--weigh nothing.toml"), "{}", refused.stderr);
+}

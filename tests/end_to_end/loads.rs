@@ -10,6 +10,7 @@ use sharebench_plan::{DataKind, WORKLOADS};
 use sharebench_tests::program::{free_port, poll};
 use sharebench_tests::{Capture, Need, Program, Sharebench, Signal, Smbd, SmbdOptions, needs};
 
+use crate::load_watch::{metrics, transactions};
 use crate::plans::left_in;
 use crate::stored::Stored;
 
@@ -161,15 +162,14 @@ fn a_server_that_is_killed_and_comes_back_within_a_step_costs_that_step_and_not_
     let url = format!("smb://lab@127.0.0.1:{port}/share");
     let line =
         ["load", &url, "--preset", "office", "--steps", "3,4", "--scale", "200KB", "--think", "exp:20ms"];
-    let line = [&line[..], &["--warm-up", "0s", "--measure", "4s", "--timeout", "2s"]].concat();
+    let metrics_port = free_port().unwrap();
+    let own = metrics_port.to_string();
+    let line = [&line[..], &["--warm-up", "0s", "--measure", "6s", "--timeout", "2s", "--prometheus", &own]]
+        .concat();
     let mut running = sharebench.start(&line, "run.log").unwrap();
-    // Users are at work when their files are there.
-    let at_work = || {
-        let made = fs::read_dir(sharebench.home().join("served")).unwrap();
-        made.filter_map(Result::ok).any(|entry| entry.path().join("u2/documents/d0").is_dir())
-    };
-    assert!(poll(Duration::from_secs(30), at_work), "{}", running.output());
-    std::thread::sleep(Duration::from_millis(700));
+    // Users are at work when they have got something done within the window.
+    let at_work = || transactions(&metrics(metrics_port)) >= 10;
+    assert!(poll(Duration::from_secs(60), at_work), "{}", running.output());
     server.signal_group(Signal::KILL);
     drop(server);
     std::thread::sleep(Duration::from_millis(500));
@@ -183,6 +183,23 @@ fn a_server_that_is_killed_and_comes_back_within_a_step_costs_that_step_and_not_
     assert!(hit["load"]["sessions_lost"].as_u64() > Some(0), "{hit}");
     assert!(hit["load"]["without_session_ns"].as_u64() > Some(0), "{hit}");
     assert!(!hit["errors"].to_string().contains("mismatch") && hit["verdict"] == "invalid", "{hit}");
+    // The outage stands on the step's timeline, work goes on before and behind it, and what was read was right.
+    let course = |name: &str| -> Vec<u64> {
+        let list = hit["load"]["timeline"][name].as_array().unwrap();
+        list.iter().map(|number| number.as_u64().unwrap()).collect()
+    };
+    let (ended, without) = (course("transactions"), course("without_session_ns"));
+    assert_eq!((ended.len(), hit["load"]["timeline"]["each_ns"].as_u64()), (60, Some(100_000_000)), "{hit}");
+    let away: Vec<usize> = (0..60).filter(|at| ended[*at] == 0 && without[*at] > 0).collect();
+    let (first, last) = (*away.first().unwrap(), *away.last().unwrap());
+    assert!(ended[..first].iter().sum::<u64>() > 0 && ended[last..].iter().sum::<u64>() > 0, "{ended:?}");
+    assert_eq!(ended.iter().sum::<u64>(), hit["transactions"].as_u64().unwrap());
+    assert!(course("failures").iter().sum::<u64>() > 0, "{hit}");
+    // What was written before the outage is found again behind it, but for writes whose replies were lost.
+    for step in [hit, after] {
+        assert!(step["verified_bytes"].as_u64() > Some(0), "{step}");
+    }
+    assert!(running.output().contains("nothing ended from"), "{}", running.output());
     assert_eq!((&hit["motors_reported"], after["errors"].to_string().as_str()), (&3.into(), "{}"), "{after}");
     assert_eq!(left_in(&sharebench.home().join("served")), Vec::<String>::new());
 }

@@ -8,6 +8,8 @@
 
 mod adapters;
 mod bad_input;
+mod bands;
+mod browsing;
 mod cleanliness;
 mod comparing;
 mod demo;
@@ -20,6 +22,8 @@ mod interop_smbd;
 mod kernel_guest;
 mod kernel_guest_mounts;
 mod kill9;
+mod live;
+mod load_watch;
 mod loads;
 mod lost_server;
 mod ncp;

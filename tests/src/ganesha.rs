@@ -6,6 +6,7 @@ use std::{fs, io};
 
 use rustix::process::Signal;
 
+use crate::failing::Failing;
 use crate::need::Need;
 use crate::program::{Program, free_port, run};
 use crate::scratch::Scratch;
@@ -19,6 +20,8 @@ pub struct GaneshaOptions {
     pub capacity: Option<u64>,
     /// Listens on every address, instead of on `127.0.0.1`.
     pub everywhere: bool,
+    /// Lets its system calls fail when told to.
+    pub failing: Option<Failing>,
 }
 
 /// A running ganesha with one export, for NFS v3 and v4 over TCP.
@@ -28,7 +31,7 @@ pub struct Ganesha {
     scratch: Scratch,
     port: u16,
     mount_port: u16,
-    capacity: bool,
+    options: GaneshaOptions,
 }
 
 /// Ganesha registers its programs at rpcbind and gives up without one. Nobody here asks rpcbind: the
@@ -39,6 +42,9 @@ int svc_unreg(void) { return 1; }
 int rpcb_set(void) { return 1; }
 int rpcb_unset(void) { return 1; }
 ";
+
+/// Its file.
+const STUB: &str = "rpcbind.so";
 
 impl Ganesha {
     /// What the machine must have.
@@ -58,30 +64,34 @@ impl Ganesha {
     fn attempt(options: &GaneshaOptions) -> io::Result<Self> {
         let scratch = Scratch::new("ganesha")?;
         let (port, mount_port) = (free_port()?, free_port()?);
-        let export = scratch.directory("export")?;
+        scratch.directory("export")?;
         fs::create_dir(scratch.path().join("recovery"))?;
         let config = scratch.file("ganesha.conf");
         fs::write(&config, configuration(options, scratch.path(), port, mount_port))?;
-        let stub = build_stub(&scratch)?;
-        let (log, pid) = (scratch.file("log"), scratch.file("pid"));
-        let line =
-            format!("LD_PRELOAD={stub} exec ganesha.nfsd -F -f {config} -L {log} -p {pid} -N NIV_EVENT");
-        // A mount namespace of its own holds the small file system, and an empty /run keeps it off a
-        // D-Bus or rpcbind of the machine.
-        let small = options.capacity.map_or(String::new(), |bytes| {
-            format!("mount -t tmpfs -o size={bytes},mode=1777 tmpfs {} &&", export.display())
-        });
-        let line = format!("mount -t tmpfs tmpfs /run && {small} {line}");
-        let words = ["unshare", "--mount", "sh", "-c", &line];
-        let program = Program::start(&words, &[], &scratch.path().join("stdout"))?;
-        let mut ganesha = Self { program, scratch, port, mount_port, capacity: options.capacity.is_some() };
-        for port in [mount_port, port] {
-            let ready = ganesha.program.wait_for_port(port, Duration::from_secs(20));
+        build_stub(&scratch)?;
+        let program = spawn(options, &scratch)?;
+        let mut ganesha = Self { program, scratch, port, mount_port, options: options.clone() };
+        ganesha.wait_until_ready()?;
+        Ok(ganesha)
+    }
+
+    fn wait_until_ready(&mut self) -> io::Result<()> {
+        for port in [self.mount_port, self.port] {
+            let ready = self.program.wait_for_port(port, Duration::from_secs(20));
             ready.map_err(|error| {
-                io::Error::other(format!("{error}\n{}", fs::read_to_string(&log).unwrap_or_default()))
+                let log = fs::read_to_string(self.scratch.file("log"));
+                io::Error::other(format!("{error}\n{}", log.unwrap_or_default()))
             })?;
         }
-        Ok(ganesha)
+        Ok(())
+    }
+
+    /// Ends it at once and starts it again on the same ports, with the same export.
+    pub fn restart(&mut self) -> io::Result<()> {
+        self.kill();
+        self.program.wait(Duration::from_secs(10))?;
+        self.program = spawn(&self.options, &self.scratch)?;
+        self.wait_until_ready()
     }
 
     /// TCP port of NFS on `127.0.0.1`.
@@ -102,7 +112,7 @@ impl Ganesha {
     /// The export's directory as this process sees it.
     pub fn directory(&self) -> PathBuf {
         let export = self.scratch.path().join("export");
-        if !self.capacity {
+        if self.options.capacity.is_none() {
             return export;
         }
         Path::new(&format!("/proc/{}/root", self.program.pid()))
@@ -125,13 +135,33 @@ impl Ganesha {
     pub fn freeze(&self) {
         self.program.signal_group(Signal::STOP);
     }
+
+    /// Lets it go on after [`Self::freeze`].
+    pub fn thaw(&self) {
+        self.program.signal_group(Signal::CONT);
+    }
 }
 
-fn build_stub(scratch: &Scratch) -> io::Result<String> {
-    let (source, library) = (scratch.file("rpcbind.c"), scratch.file("rpcbind.so"));
+fn build_stub(scratch: &Scratch) -> io::Result<()> {
+    let (source, library) = (scratch.file("rpcbind.c"), scratch.file(STUB));
     fs::write(&source, RPCBIND_STUB)?;
-    run(&["gcc", "-shared", "-fPIC", "-o", &library, &source], &[])?;
-    Ok(library)
+    run(&["gcc", "-shared", "-fPIC", "-o", &library, &source], &[]).map(drop)
+}
+
+fn spawn(options: &GaneshaOptions, scratch: &Scratch) -> io::Result<Program> {
+    let (log, pid, config) = (scratch.file("log"), scratch.file("pid"), scratch.file("ganesha.conf"));
+    let failing = options.failing.as_ref().map_or(String::new(), |failing| format!(":{}", failing.library()));
+    let preload = format!("LD_PRELOAD={}{failing}", scratch.file(STUB));
+    let line = format!("{preload} exec ganesha.nfsd -F -f {config} -L {log} -p {pid} -N NIV_EVENT");
+    // A mount namespace of its own holds the small file system, and an empty /run keeps it off a
+    // D-Bus or rpcbind of the machine.
+    let small = options.capacity.map_or(String::new(), |bytes| {
+        format!("mount -t tmpfs -o size={bytes},mode=1777 tmpfs {} &&", scratch.file("export"))
+    });
+    let line = format!("mount -t tmpfs tmpfs /run && {small} {line}");
+    let switch = options.failing.as_ref().map(Failing::switch);
+    let env: Vec<(&str, &str)> = switch.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    Program::start(&["unshare", "--mount", "sh", "-c", &line], &env, &scratch.path().join("stdout"))
 }
 
 fn configuration(options: &GaneshaOptions, scratch: &Path, port: u16, mount_port: u16) -> String {

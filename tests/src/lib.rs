@@ -15,11 +15,14 @@
 
 mod browser;
 mod capture;
+mod failing;
+mod fault_proxy;
 mod ganesha;
 mod kernel_guest;
 mod lab;
 pub mod need;
 mod network;
+mod outcomes;
 pub mod program;
 mod python;
 mod reader;
@@ -28,14 +31,18 @@ mod scratch;
 mod sharebench;
 mod smbd;
 mod source_tree;
+mod terminal;
 
 pub use browser::{Browser, Page};
 pub use capture::{Capture, Captured, Payload};
+pub use failing::Failing;
+pub use fault_proxy::{Cut, FaultProxy, Way};
 pub use ganesha::{Ganesha, GaneshaOptions};
 pub use kernel_guest::KernelGuest;
 pub use lab::{Lab, Wiring};
 pub use need::Need;
 pub use network::{CLIENT_END, SERVER_END, in_own_network};
+pub use outcomes::Outcomes;
 pub use program::Program;
 pub use python::python;
 pub use reader::Reader;
@@ -44,3 +51,4 @@ pub use scratch::Scratch;
 pub use sharebench::{Ended, Served, Sharebench};
 pub use smbd::{Signing, Smbd, SmbdOptions};
 pub use source_tree::SourceTree;
+pub use terminal::Terminal;

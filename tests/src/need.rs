@@ -92,6 +92,15 @@ pub fn too_noisy(test: &str, reason: &str) {
     report(&format!("SKIPPED: {test}: too noisy: {reason}"));
 }
 
+/// Reports that the machine's owner does not allow a test, such as groups of processes inside a container: a skip that CI
+/// allows too.
+///
+/// # Panics
+/// When the list of skips cannot be written.
+pub fn not_allowed(test: &str, reason: &str) {
+    report(&format!("SKIPPED: {test}: not allowed here: {reason}"));
+}
+
 fn report(line: &str) {
     eprintln!("{line}");
     if let Some(path) = std::env::var_os("SHAREBENCH_SKIPS") {

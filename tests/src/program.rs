@@ -56,6 +56,11 @@ impl Program {
         let _ = kill_process_group(Pid::from_child(&self.child), signal);
     }
 
+    /// True once it has ended.
+    pub fn has_ended(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(Some(_)))
+    }
+
     /// Waits for it to end by itself.
     pub fn wait(&mut self, limit: Duration) -> io::Result<ExitStatus> {
         let mut status = None;

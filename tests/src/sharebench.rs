@@ -6,6 +6,8 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 use std::{env, fs, io};
 
+use rustix::process::Signal;
+
 use crate::need::Need;
 use crate::program::{Program, free_port, run};
 use crate::scratch::Scratch;
@@ -34,6 +36,8 @@ pub struct Ended {
 pub struct Served {
     program: Program,
     directory: PathBuf,
+    words: Vec<String>,
+    line: Vec<String>,
     /// TCP port of SMB.
     pub smb_port: u16,
     /// TCP port of NFS and its MOUNT protocol.
@@ -114,31 +118,52 @@ impl Sharebench {
 
     /// Starts it in the background.
     pub fn start(&self, arguments: &[&str], log: &str) -> io::Result<Program> {
+        self.start_by(&[], arguments, &[], log)
+    }
+
+    /// The same by the words of a command line before it, with more in the environment.
+    pub fn start_by(
+        &self,
+        words: &[&str],
+        arguments: &[&str],
+        env: &[(&str, &str)],
+        log: &str,
+    ) -> io::Result<Program> {
         let home = self.home().display().to_string();
-        let line = [&["env", "-C", &home, &self.binary], arguments].concat();
-        Program::start(&line, &self.environment(), &self.home().join(log))
+        let line = [&["env", "-C", &home], words, &[&self.binary], arguments].concat();
+        let env = [&self.environment()[..], env].concat();
+        Program::start(&line, &env, &self.home().join(log))
     }
 
     /// Serves a new directory of the working directory over SMB, NFS and NCP on `127.0.0.1`.
     pub fn serve(&self, name: &str) -> io::Result<Served> {
-        self.serve_at(name, "127.0.0.1")
+        self.serve_on("127.0.0.1", &[], name, &[])
     }
 
     /// The same on another address, of which `127.0.0.1` is one; NFS, which has no passwords, stays where it is.
     pub fn serve_at(&self, name: &str, at: &str) -> io::Result<Served> {
+        self.serve_on(at, &[], name, &[])
+    }
+
+    /// The same by the words of a command line before it, with more flags.
+    pub fn serve_by(&self, words: &[&str], name: &str, flags: &[&str]) -> io::Result<Served> {
+        self.serve_on("127.0.0.1", words, name, flags)
+    }
+
+    fn serve_on(&self, at: &str, words: &[&str], name: &str, flags: &[&str]) -> io::Result<Served> {
         let directory = self.home.directory(name)?;
         let (smb_port, nfs_port, ncp_port) = (free_port()?, free_port()?, free_port()?);
         let (smb, nfs) = (format!("{at}:{smb_port}"), format!("127.0.0.1:{nfs_port}"));
         let ipx_port = free_port()?;
         let (ncp, ipx) = (format!("{at}:{ncp_port}"), format!("{at}:{ipx_port}"));
         let line = ["serve", name, "--smb", &smb, "--nfs", &nfs, "--ncp", &ncp, "--ncp-ipx", &ipx];
-        let line = [&line[..], &["--user", Served::USER]].concat();
-        let mut program = self.start(&line, &format!("{name}.log"))?;
-        program.wait_for_port(smb_port, Duration::from_secs(10))?;
-        program.wait_for_port(nfs_port, Duration::from_secs(10))?;
-        program.wait_for_port(ncp_port, Duration::from_secs(10))?;
-        program.wait_for_output("serving", Duration::from_secs(10))?;
-        Ok(Served { program, directory, smb_port, nfs_port, ncp_port, ipx_port })
+        let line = [&line[..], &["--user", Served::USER], flags].concat();
+        let program = self.start_by(words, &line, &[], &format!("{name}.log"))?;
+        let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+        let (words, line) = (owned(words), owned(&line));
+        let mut served = Served { program, directory, words, line, smb_port, nfs_port, ncp_port, ipx_port };
+        served.wait_until_ready()?;
+        Ok(served)
     }
 
     fn environment(&self) -> [(&'static str, &str); 2] {
@@ -201,6 +226,28 @@ impl Served {
     /// What it has printed so far.
     pub fn output(&self) -> String {
         self.program.output()
+    }
+
+    /// The server, for signals to it.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// Ends it at once and starts it again on the same ports, over the same directory.
+    pub fn restart(&mut self, sharebench: &Sharebench) -> io::Result<()> {
+        self.program.signal_group(Signal::KILL);
+        self.program.wait(Duration::from_secs(10))?;
+        let line: Vec<&str> = self.line.iter().map(String::as_str).collect();
+        let words: Vec<&str> = self.words.iter().map(String::as_str).collect();
+        self.program = sharebench.start_by(&words, &line, &[], "restarted.log")?;
+        self.wait_until_ready()
+    }
+
+    fn wait_until_ready(&mut self) -> io::Result<()> {
+        for port in [self.smb_port, self.nfs_port, self.ncp_port] {
+            self.program.wait_for_port(port, Duration::from_secs(10))?;
+        }
+        self.program.wait_for_output("serving", Duration::from_secs(10))
     }
 }
 

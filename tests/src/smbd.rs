@@ -6,6 +6,7 @@ use std::{fs, io};
 
 use rustix::process::Signal;
 
+use crate::failing::Failing;
 use crate::need::{Need, find_program};
 use crate::program::{Program, free_port, run};
 use crate::scratch::Scratch;
@@ -37,6 +38,8 @@ pub struct SmbdOptions {
     pub capacity: Option<u64>,
     /// Listens on this address with its network too, such as `10.0.0.1/24`.
     pub address: Option<&'static str>,
+    /// Lets its system calls fail when told to.
+    pub failing: Option<Failing>,
 }
 
 /// A running smbd with one share called `share` and one user.
@@ -46,7 +49,7 @@ pub struct Smbd {
     scratch: Scratch,
     port: u16,
     user: String,
-    capacity: bool,
+    options: SmbdOptions,
 }
 
 impl Smbd {
@@ -73,22 +76,32 @@ impl Smbd {
         let config = scratch.file("smb.conf");
         fs::write(&config, configuration(options, scratch.path(), port))?;
         add_user(&config, &user)?;
-        let smbd = find_program("smbd").ok_or(io::ErrorKind::NotFound)?;
-        let line = format!("exec {smbd} -F --no-process-group -s {config}");
-        // The small file system lives in a mount namespace of smbd's own and goes with it.
-        let (shell, line) = match options.capacity {
-            None => (vec!["sh", "-c"], line),
-            Some(bytes) => {
-                let mount =
-                    format!("mount -t tmpfs -o size={bytes},mode=1777 tmpfs {}", scratch.file("share"));
-                (vec!["unshare", "--mount", "sh", "-c"], format!("{mount} && {line}"))
-            }
-        };
-        let words: Vec<&str> = shell.into_iter().chain([line.as_str()]).collect();
-        let program = Program::start(&words, &[], &scratch.path().join("stdout"))?;
-        let mut smbd = Self { program, scratch, port, user, capacity: options.capacity.is_some() };
+        let program = spawn(options, &scratch)?;
+        let mut smbd = Self { program, scratch, port, user, options: options.clone() };
         smbd.program.wait_for_port(port, Duration::from_secs(15))?;
         Ok(smbd)
+    }
+
+    /// Ends it at once and starts it again on the same port, with the same state.
+    pub fn restart(&mut self) -> io::Result<()> {
+        self.kill();
+        self.program.wait(Duration::from_secs(10))?;
+        let config = configuration(&self.options, self.scratch.path(), self.port);
+        fs::write(self.scratch.file("smb.conf"), config)?;
+        self.program = spawn(&self.options, &self.scratch)?;
+        self.program.wait_for_port(self.port, Duration::from_secs(15))
+    }
+
+    /// Takes the share away from those who use it and from everybody else.
+    pub fn remove_share(&self) -> io::Result<()> {
+        let config = self.scratch.file("smb.conf");
+        let text = fs::read_to_string(&config)?;
+        fs::write(&config, text.split("[share]").next().unwrap_or_default())?;
+        for message in [&["reload-config"][..], &["close-share", "share"]] {
+            let line = [&["smbcontrol", "-s", &config, "smbd"], message].concat();
+            run(&line, &[])?;
+        }
+        Ok(())
     }
 
     /// TCP port on `127.0.0.1`.
@@ -104,7 +117,7 @@ impl Smbd {
     /// The share's directory as this process sees it.
     pub fn share(&self) -> PathBuf {
         let share = self.scratch.path().join("share");
-        if !self.capacity {
+        if self.options.capacity.is_none() {
             return share;
         }
         Path::new(&format!("/proc/{}/root", self.program.pid()))
@@ -126,6 +139,34 @@ impl Smbd {
     pub fn freeze(&self) {
         self.program.signal_group(Signal::STOP);
     }
+
+    /// Lets it go on after [`Self::freeze`].
+    pub fn thaw(&self) {
+        self.program.signal_group(Signal::CONT);
+    }
+}
+
+fn spawn(options: &SmbdOptions, scratch: &Scratch) -> io::Result<Program> {
+    let smbd = find_program("smbd").ok_or(io::ErrorKind::NotFound)?;
+    let config = scratch.file("smb.conf");
+    // Only smbd itself is to fail.
+    let preload = options
+        .failing
+        .as_ref()
+        .map_or(String::new(), |failing| format!("LD_PRELOAD={} ", failing.library()));
+    let line = format!("{preload}exec {smbd} -F --no-process-group -s {config}");
+    // The small file system lives in a mount namespace of smbd's own and goes with it.
+    let (shell, line) = match options.capacity {
+        None => (vec!["sh", "-c"], line),
+        Some(bytes) => {
+            let mount = format!("mount -t tmpfs -o size={bytes},mode=1777 tmpfs {}", scratch.file("share"));
+            (vec!["unshare", "--mount", "sh", "-c"], format!("{mount} && {line}"))
+        }
+    };
+    let words: Vec<&str> = shell.into_iter().chain([line.as_str()]).collect();
+    let switch = options.failing.as_ref().map(Failing::switch);
+    let env: Vec<(&str, &str)> = switch.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    Program::start(&words, &env, &scratch.path().join("stdout"))
 }
 
 fn add_user(config: &str, user: &str) -> io::Result<()> {

@@ -1,7 +1,8 @@
-//! `cargo xtask check`: dependency direction, sizes, openings, words and stray files, in under a second.
+//! `cargo xtask check`: dependency direction, sizes, openings, words and stray files, in under a second; `cargo xtask soak`.
 
 mod dependencies;
 mod sizes;
+mod soak;
 mod source;
 mod strays;
 mod words;
@@ -14,9 +15,23 @@ use source::Source;
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line program tells what it found")]
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if arguments != ["check"] {
-        eprintln!("usage: cargo xtask check");
-        return ExitCode::from(2);
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["check"] => {}
+        ["soak", minutes, program] if minutes.parse::<u64>().is_ok_and(|minutes| minutes > 0) => {
+            let minutes = minutes.parse().unwrap_or(1);
+            return match soak::run(minutes, program, &mut std::io::stdout()) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(error) => {
+                    eprintln!("xtask: {error}");
+                    ExitCode::FAILURE
+                }
+            };
+        }
+        _ => {
+            eprintln!("usage: cargo xtask check\n       cargo xtask soak MINUTES target/release/sharebench");
+            return ExitCode::from(2);
+        }
     }
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."));
     match check(root) {

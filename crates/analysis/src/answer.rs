@@ -1,6 +1,6 @@
 //! Whom the answer is about: of several systems the best, held against each other one.
 
-use crate::Analysis;
+use crate::{Analysis, Comparison, Summary};
 
 /// Most pairs that an answer speaks of; the others stand among the findings.
 const MOST: usize = 3;
@@ -17,6 +17,14 @@ pub(crate) fn spoken_of(analysis: &Analysis) -> Vec<bool> {
         told
     });
     told.collect()
+}
+
+/// The section in which two systems differ most.
+pub(crate) fn widest(comparison: &Comparison) -> Option<usize> {
+    let ratio = |summary: &Summary| summary.typical.value.ln().abs();
+    let sections = comparison.sections.iter().enumerate();
+    let known = sections.filter_map(|(section, summary)| Some((section, ratio(summary.as_ref()?))));
+    known.max_by(|x, y| x.1.total_cmp(&y.1)).map(|(section, _)| section)
 }
 
 /// The fastest system of each group of systems that are compared, directly or through others.

@@ -127,7 +127,8 @@ pub fn read_bands(counted: &Counted, probes: Option<&Result<Attribution, Refused
         let allowed = AGREEMENT.max(2.0 * found.error);
         ((told - found.storage).abs() > allowed).then(|| {
             format!(
-                "the server counts {:.0} % from storage, probes say {:.0} %: something else reads there, or the probes are wrong",
+                "the server counts {:.0} % from storage while the cell was timed, probes say {:.0} %: its state changed, something \
+                 else reads there, or the probes are wrong",
                 told * 100.0,
                 found.storage * 100.0
             )
@@ -206,6 +207,16 @@ pub(crate) fn bands_of(steps: &[&StepResult], rate: f64, link: Option<BitRate>) 
     bands.or_else(|| Some(bound_bands(rate, link?)))
 }
 
+/// Probes tell what the workload finds as it goes on. What was timed began, so many times, with the server's cache emptied:
+/// those passes came from storage whole, as the cold reserve, emptied with them, shows.
+fn after_cold(found: Attribution, emptied: u64, passes: u64) -> Attribution {
+    if passes == 0 {
+        return found;
+    }
+    let cold = emptied.min(passes) as f64 / passes as f64;
+    Attribution { storage: cold + (1.0 - cold) * found.storage, error: (1.0 - cold) * found.error, ..found }
+}
+
 /// What the steps of one position saw behind the server.
 struct Behind {
     probes: Option<Result<Attribution, Refused>>,
@@ -222,8 +233,11 @@ impl Behind {
         let (ahead, hot) = (times(|probes| &probes.ahead), times(|probes| &probes.hot));
         let (cold, known_hot) = (times(|probes| &probes.cold), times(|probes| &probes.known_hot));
         let probes = Probes { ahead: &ahead, hot: &hot, cold: &cold, known_hot: &known_hot };
+        let probes = (!ahead.is_empty()).then(|| attribute(&probes));
+        let passes: u64 = steps.iter().map(|step| step.measure.passes).sum();
+        let emptied: u64 = seen().map(|server| server.cold_passes).sum();
         Self {
-            probes: (!ahead.is_empty()).then(|| attribute(&probes)),
+            probes: probes.map(|found| found.map(|found| after_cold(found, emptied, passes))),
             // One repetition without a count leaves the others without meaning.
             storage: seen().map(|server| server.storage_read).sum(),
             without: seen().find_map(|server| server.without_probes.clone()),
@@ -332,7 +346,12 @@ mod tests {
         let apart =
             read_bands(&counted(1000, 1000, Some(100)), Some(&Told::Ok(attribution(0.78, 0.02, 0.9))))
                 .unwrap();
-        assert!(apart.note.unwrap().contains("the server counts 10 % from storage, probes say 78 %"));
+        assert!(
+            apart
+                .note
+                .unwrap()
+                .contains("the server counts 10 % from storage while the cell was timed, probes say 78 %")
+        );
         // Read-ahead of the server is no more than all.
         assert!(
             (read_bands(&counted(1000, 1000, Some(5000)), None).unwrap().storage.middle() - 1.0).abs() < 1e-9
@@ -348,6 +367,14 @@ mod tests {
         let ahead = read_bands(&Counted { read_ahead: 50, ..counted(1000, 1200, None) }, None).unwrap();
         assert_eq!((ahead.client.low, ahead.amplification), (0.0, Some(1.2)));
         assert!((ahead.client.high - 0.05).abs() < 1e-9, "read-ahead may have been delivered from the cache");
+    }
+
+    #[test]
+    fn passes_that_began_with_an_emptied_cache_came_from_storage() {
+        let found = after_cold(attribution(0.2, 0.04, 0.9), 2, 8);
+        assert!((found.storage - 0.4).abs() < 1e-12 && (found.error - 0.03).abs() < 1e-12, "{found:?}");
+        assert!((after_cold(found, 3, 3).storage - 1.0).abs() < 1e-12, "every pass was the first");
+        assert_eq!(after_cold(found, 0, 0), found);
     }
 
     #[test]

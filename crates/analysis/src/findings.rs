@@ -46,7 +46,7 @@ pub(crate) fn write(analysis: &mut Analysis, runs: &[RunData], clocks: &[Clock])
             let sentence = section_sentence(analysis, comparison, section, summary);
             let view = analysis.sections[section].view;
             let counts = view == View::Load || (view == View::Depth && comparison.overall.is_none());
-            if counts && spoken_of[index] {
+            if counts && spoken_of[index] && (alone || answer::widest(comparison) == Some(section)) {
                 told.push(sentence.clone());
             }
             if sentence.tone == Tone::NotResolved {

@@ -18,6 +18,7 @@ use crate::outlets::OutletFlags;
 use crate::policies::PolicyFlags;
 use crate::ranks::{CostArgs, RankFlags};
 use crate::repeating::Repeating;
+use crate::report::{REPORT_HELP, ReportArgs};
 use crate::serve::ServeArgs;
 use crate::survey::SurveyArgs;
 
@@ -113,8 +114,8 @@ pub enum Command {
     /// Compare runs, or targets, by coordinates: which is faster, where, and how sure.
     #[command(after_help = COMPARE_HELP)]
     Compare(CompareArgs),
-    /// Write a self-contained HTML report.
-    #[command(after_help = "Example:\n  sharebench report 1 2 -o nas.html")]
+    /// Write a report: one HTML page, tables, a workbook, pictures; or show all runs in the browser.
+    #[command(after_help = REPORT_HELP)]
     Report(ReportArgs),
     /// Bring results of IOzone, fio or a table into the lab book.
     #[command(after_help = IMPORT_HELP)]
@@ -318,16 +319,6 @@ pub struct ShowArgs {
     /// Print the run's plan instead; `sharebench run` repeats it.
     #[arg(long)]
     pub plan: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct ReportArgs {
-    /// Runs: numbers, `last`, or FILE.db:NUMBER.
-    #[arg(required = true, value_name = "RUN")]
-    pub runs: Vec<RunReference>,
-    /// Where to write it.
-    #[arg(long, short, value_name = "FILE.html")]
-    pub output: PathBuf,
 }
 
 #[derive(Debug, Args)]

@@ -1,4 +1,4 @@
-//! The lab book's commands: list, show, report.
+//! The lab book's commands: list, show; and what others need of it.
 
 use std::fmt::Write as _;
 use std::io::{IsTerminal, Write};
@@ -11,7 +11,7 @@ use sharebench_model::RunOutcome;
 use sharebench_report::Style;
 use sharebench_results::{RunReference, RunState, RunSummary, Store, StoredRun};
 
-use crate::args::{Format, GlobalFlags, ReportArgs, ShowArgs};
+use crate::args::{Format, GlobalFlags, ShowArgs};
 use crate::environment::COMMAND_FACT;
 use crate::exit::Failure;
 use crate::live::{has_colours, terminal_width};
@@ -41,7 +41,7 @@ pub fn runs(flags: &GlobalFlags) -> Result<ExitCode, Failure> {
 }
 
 /// Steps measured and planned; where precision decides, how many there may be until the end tells.
-fn steps(run: &RunSummary) -> String {
+pub fn steps(run: &RunSummary) -> String {
     let (done, most) = (run.steps_done, run.steps_planned);
     match (run.repeat, &run.state) {
         (None, _) => format!("{done}/{most}"),
@@ -66,14 +66,6 @@ pub fn show(args: &ShowArgs, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
     print_out(&(render(&analysis(&[run]), args.format)? + &ranks))
 }
 
-/// Writes a report.
-pub fn report(args: &ReportArgs, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
-    let runs = args.runs.iter().map(|run| load(run, &flags.db)).collect::<Result<Vec<_>, _>>()?;
-    write_report(&runs, &args.output)?;
-    println!("report: {}", args.output.display());
-    Ok(ExitCode::SUCCESS)
-}
-
 /// What each rank did, for runs of several.
 pub fn ranks_of(runs: &[StoredRun]) -> String {
     let lines = runs.iter().flat_map(|run| crate::ranks::lines(&run.steps));
@@ -84,7 +76,7 @@ pub fn ranks_of(runs: &[StoredRun]) -> String {
 pub fn write_report(runs: &[StoredRun], path: &Path) -> Result<(), Failure> {
     let html = sharebench_report::html(&analysis(runs));
     std::fs::write(path, html)
-        .map_err(|error| Failure::usage(format!("--output {}: {error}", path.display())))
+        .map_err(|error| Failure::usage(format!("--report {}: {error}", path.display())))
 }
 
 /// Loads the run that was named.

@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 use std::path::Path;
 
-use sharebench_target::{Secret, TargetUrl};
+use sharebench_target::{Secret, TargetUrl, wipe};
 
 use crate::exit::Failure;
 
@@ -15,7 +15,9 @@ pub fn given(password_file: Option<&Path>) -> Result<Option<Secret>, Failure> {
     if let Some(path) = password_file {
         let text = std::fs::read_to_string(path)
             .map_err(|error| Failure::usage(format!("--password-file {}: {error}", path.display())))?;
-        return Ok(Some(Secret::new(text.lines().next().unwrap_or_default())));
+        let secret = Secret::new(text.lines().next().unwrap_or_default());
+        wipe(text.into_bytes());
+        return Ok(Some(secret));
     }
     Ok(std::env::var(VARIABLE).ok().map(Secret::new))
 }
@@ -41,7 +43,9 @@ pub fn for_target(url: &TargetUrl, password_file: Option<&Path>) -> Result<Secre
 fn from_netrc(host: &str, user: &str) -> Option<Secret> {
     let path = std::env::var_os("HOME")?;
     let text = std::fs::read_to_string(Path::new(&path).join(".netrc")).ok()?;
-    search_netrc(&text, host, user).map(Secret::new)
+    let secret = search_netrc(&text, host, user).map(Secret::new);
+    wipe(text.into_bytes());
+    secret
 }
 
 /// Finds `machine HOST login USER password SECRET`, in netrc's free layout.

@@ -10,6 +10,7 @@ use sharebench_results::{RunState, StoredRun};
 
 use crate::book::{analysis, print_out, ranks_of};
 use crate::live::{has_colours, print_object, terminal_size};
+use crate::told::line;
 
 /// A run that ended.
 pub struct Ending<'a> {
@@ -46,9 +47,9 @@ impl Ending<'_> {
             return;
         }
         let (id, store) = (self.run.id, self.store.display());
-        eprintln!("run {id} in {store}; show it again by: sharebench show {id}");
+        line(format_args!("run {id} in {store}; show it again by: sharebench show {id}"));
         if let Some(next) = self.next(&analysis).filter(|_| measured) {
-            eprintln!("next: {next}");
+            line(format_args!("next: {next}"));
         }
     }
 

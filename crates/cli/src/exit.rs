@@ -19,7 +19,7 @@ pub const TABLE: &str = "Exit codes:
   6    doctor --prove: an experiment failed on a quiet machine
   7    doctor --prove: none failed, but some were too noisy to judge or could not run
   8    compare --fail-if-slower: a later system is slower than an earlier one for sure
-  130  stopped by Ctrl-C; finished steps are kept";
+  130  stopped by Ctrl-C, SIGTERM or SIGHUP; finished steps are kept";
 
 /// Data was wrong.
 pub const DATA: u8 = 4;

@@ -3,6 +3,7 @@
 mod args;
 mod bands;
 mod book;
+mod browse;
 mod compare;
 mod credentials;
 mod demo;
@@ -13,6 +14,8 @@ mod exchange;
 mod exit;
 mod follower;
 mod from_flags;
+mod http;
+mod images;
 mod interrupts;
 mod live;
 mod load;
@@ -23,11 +26,13 @@ mod policies;
 mod prometheus;
 mod ranks;
 mod repeating;
+mod report;
 mod series;
 mod serve;
 mod server_metrics;
 mod survey;
 mod targets;
+mod told;
 mod weigh;
 
 use std::process::ExitCode;
@@ -41,7 +46,7 @@ fn main() -> ExitCode {
     match run(&arguments) {
         Ok(code) => code,
         Err(failure) => {
-            eprintln!("sharebench: {failure}");
+            told::say(&failure);
             failure.code()
         }
     }
@@ -66,7 +71,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         Command::Runs => book::runs(flags),
         Command::Show(show) => book::show(show, flags),
         Command::Compare(compare) => compare::compare(compare, flags),
-        Command::Report(report) => book::report(report, flags),
+        Command::Report(report) => report::report(report, flags),
         Command::Ranks(cost) => ranks::cost(cost),
         Command::Doctor(doctor) => Ok(doctor::run(doctor, flags)),
         Command::Import(import) => exchange::import(import, flags),

@@ -22,6 +22,7 @@ use crate::live::LiveView;
 use crate::outlets::{OutletFlags, Outlets};
 use crate::outlook::outlook;
 use crate::ranks::{Party, Source, measure_together};
+use crate::told::say;
 use crate::{book, targets};
 
 /// Runs a plan made from flags.
@@ -60,8 +61,8 @@ pub fn check(args: &PlanArgs) -> Result<ExitCode, Failure> {
     for target in &plan.targets {
         println!("  {}  {}", target.name, target.url);
     }
-    for line in outlook(&plan) {
-        println!("{line}");
+    for text in outlook(&plan) {
+        println!("{text}");
     }
     if let Some(command) = &plan.between {
         println!("before each step this machine runs: {command}");
@@ -232,11 +233,13 @@ impl<'a> Measurement<'a> {
         let stop = StopSignal::default();
         let (sender, events) = mpsc::channel();
         let mut view = LiveView::new(self.plan, self.done.len(), flags);
+        let header = self.header();
+        view.show(&RunEvent::Started(Box::new(header.clone())));
         for line in outlook(self.plan) {
             view.line(&line);
         }
         let outlets = Outlets::open(&self.outlets, self.plan)?;
-        let mut follower = Follower::new(sink, view, self.header(), outlets);
+        let mut follower = Follower::new(sink, view, header, outlets);
         let run = Run {
             plan: self.plan,
             targets: self.targets,
@@ -299,7 +302,7 @@ impl<'a> Measurement<'a> {
         follower.take(&RunEvent::Finished(RunOutcome::Stopped), stop);
         follower.view.close();
         for index in 0..self.targets.len() {
-            eprintln!("sharebench: {}", self.left_on(index));
+            say(self.left_on(index));
         }
         std::process::exit(i32::from(exit::STOPPED));
     }
@@ -308,7 +311,7 @@ impl<'a> Measurement<'a> {
         follower.view.close();
         let end = end?;
         for (index, why) in &end.left_behind {
-            eprintln!("sharebench: could not clean up ({why}): {}", self.left_on(*index as usize));
+            say(format_args!("could not clean up ({why}): {}", self.left_on(*index as usize)));
         }
         if let Some(error) = follower.failed {
             return Err(Failure::Storing(error));
@@ -321,12 +324,12 @@ impl<'a> Measurement<'a> {
             RunOutcome::Complete => None,
         };
         if let Some(told) = told {
-            eprintln!("sharebench: {told}");
+            say(told);
         }
         let run = follower.sink.run();
         let goes_on = !matches!(end.outcome, RunOutcome::Complete | RunOutcome::EngineFailed(_));
         if let (Some(run), true) = (run, goes_on) {
-            eprintln!("sharebench: finish it by: sharebench run --resume {run}");
+            say(format_args!("finish it by: sharebench run --resume {run}"));
         }
         Ok(Measured {
             store: follower.sink.into_store(),

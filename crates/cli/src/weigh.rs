@@ -9,13 +9,12 @@ use crate::exit::Failure;
 
 /// The weights that a file, or a preset of that name, describes.
 pub fn weights(name: &str) -> Result<Weights, Failure> {
-    let plan = match Preset::named(name) {
-        Some(preset) => preset.plan()?,
-        None => {
-            let text = std::fs::read_to_string(name)
-                .map_err(|error| Failure::usage(format!("--weigh {name}: {error}")))?;
-            Plan::parse(&text).map_err(|mistakes| Failure::usage(format!("--weigh {name}: {mistakes}")))?
-        }
+    let plan = if let Some(preset) = Preset::named(name) {
+        preset.plan()?
+    } else {
+        let text = std::fs::read_to_string(name)
+            .map_err(|error| Failure::usage(format!("--weigh {name}: {error}")))?;
+        Plan::parse(&text).map_err(|mistakes| Failure::usage(format!("--weigh {name}: {mistakes}")))?
     };
     let target = PlannedTarget { name: "any".into(), url: "null://".into() };
     let plan = Plan { targets: vec![target], sweep: None, depth: None, bands: None, between: None, ..plan };

@@ -74,7 +74,7 @@ pub(crate) fn checks(measure: &Measure, evidence: &Evidence<'_>) -> Vec<Check> {
             }
             Pace::Visits { rate, .. } => {
                 checks.push(visited(measure, *rate, work.motors));
-                checks.push(open_lag(measure, work.motors));
+                checks.push(visit_lag(measure));
             }
             Pace::Open { rate, .. } => {
                 checks.push(offered(measure, *rate, work.motors));
@@ -233,6 +233,17 @@ fn lag(measure: &Measure) -> Check {
         Err(unknown) => return unknown,
     };
     unless("lag", late, detail, "this machine, not the target, set the pace; use fewer motors")
+}
+
+/// The same where users come and go: one who comes may have waited for another to go.
+fn visit_lag(measure: &Measure) -> Check {
+    match lateness(measure) {
+        Ok((late, detail)) => {
+            let remedy = "users waited for others to go, or this machine was late; use more motors (steps)";
+            unless("lag", late, detail, remedy)
+        }
+        Err(unknown) => unknown,
+    }
 }
 
 /// The same where a schedule decides: a start that was late although motors were free is our fault, and is

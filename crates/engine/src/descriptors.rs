@@ -2,15 +2,20 @@
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
+use crate::load_step::LOGINS;
+
 /// What the process has beside its sessions: the lab book, event queues, timers, the engine's own sessions.
-const BESIDE: u64 = 256;
+const BESIDE: u64 = 128;
 
 /// Makes room for so many sessions of so many descriptors each; raises the process's own limit where it may.
 ///
 /// # Errors
 /// What is missing, and how to get it, for people.
 pub(crate) fn make_room(sessions: u32, each: u32) -> Result<(), String> {
-    let needed = u64::from(sessions) * u64::from(each) + BESIDE;
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    // A login under way may take one more.
+    let logins = u64::from(sessions).min((LOGINS * cores) as u64);
+    let needed = u64::from(sessions) * u64::from(each) + logins + BESIDE;
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     // No limit is told as none.
     if current.is_none_or(|current| current >= needed) {
@@ -31,7 +36,7 @@ pub(crate) fn make_room(sessions: u32, each: u32) -> Result<(), String> {
         "{sessions} users need {needed} file descriptors, and this process may have {most}: use at most {} users, or \
          raise the hard limit (as root by `ulimit -Hn {needed}`, `prlimit --nofile={needed}` or LimitNOFILE= of a \
          service)",
-        most.saturating_sub(BESIDE) / u64::from(each.max(1))
+        most.saturating_sub(logins + BESIDE) / u64::from(each.max(1))
     ))
 }
 

@@ -43,6 +43,7 @@ mod order;
 mod parts;
 mod pass;
 mod policy;
+mod presence;
 mod ranked;
 mod record_motor;
 mod record_pass;

@@ -28,7 +28,7 @@ use crate::watch::{Said, Watch};
 pub(crate) const GRACE: Duration = Duration::from_millis(20);
 
 /// Most logins of a thread at once: more would find the server's queue of connections full, and wait for its next try.
-const LOGINS: usize = 64;
+pub(crate) const LOGINS: usize = 64;
 
 /// What a step needs to know of its run.
 pub(crate) struct LoadStep<'a> {

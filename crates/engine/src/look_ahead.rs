@@ -87,6 +87,13 @@ impl Run<'_> {
         self.plan.bands.as_ref().filter(|_| step.repetition == turn && BandPlan::covers(work))
     }
 
+    /// Timed passes of a step that the user's command between steps makes cold: the first, unless the test reads its file
+    /// before.
+    fn cold_passes(&self, work: &RecordWork) -> u64 {
+        let emptied = self.plan.bands.as_ref().is_some_and(|bands| bands.cold == Cold::Between);
+        u64::from(emptied && BandPlan::covers(work) && work.test.start() != Start::JustRead)
+    }
+
     /// Makes the files that probes need; before the user's command, where that is what makes them cold.
     pub(crate) async fn lay_reserve(
         &self,
@@ -119,6 +126,7 @@ impl Run<'_> {
         context: &mut PassContext<'_>,
         tally: &mut Tally,
     ) -> Result<(), PassEnd> {
+        tally.server.cold_passes = self.cold_passes(work);
         let Some(bands) = self.behind(step, work) else { return Ok(()) };
         let target = self.targets[step.target as usize].as_ref();
         let Some(road) = target.side().or_else(|| (!has_cache(target)).then_some(target)) else {
@@ -235,8 +243,11 @@ impl Study<'_> {
                 seen.cold.push(side.read(reserve, place, record, context).await?);
             }
             seen.ahead.push(side.read(data, ahead, record, context).await?);
+            // What is checked here is none of the cell's bytes; what is wrong here is wrong.
+            let mut unmeasured = Tally::default();
             if context.verify != Verify::Off
-                && let Err(error) = verify(context.verify, pass.file, side.buffer(record), ahead, tally)
+                && let Err(error) =
+                    verify(context.verify, pass.file, side.buffer(record), ahead, &mut unmeasured)
             {
                 tally.failure(error);
             }

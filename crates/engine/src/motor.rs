@@ -22,10 +22,14 @@ use crate::user_files::{Shelf, UserFiles};
 
 /// Sleep without a look at the stop signal; the last one before a start may be twice as long.
 const NAP: Duration = Duration::from_millis(100);
+/// Motors whose naps are no shorter than that; of more, each naps longer, so that naps cost no more than work.
+const NAPPING: u64 = 500;
+/// Longest sleep without a look at the stop signal.
+const LONGEST_NAP: Duration = Duration::from_secs(1);
+/// Transactions after which a motor gives way.
+const UNBROKEN: u32 = 64;
 /// Pause from which on a session gives its memory back meanwhile.
 const REST: Duration = Duration::from_millis(10);
-/// Pause before a lost session is opened again.
-const RECONNECT: Duration = Duration::from_millis(500);
 
 /// True for failures after which a session is of no use any more.
 pub(crate) const fn loses_session(class: ErrorClass) -> bool {
@@ -64,8 +68,14 @@ pub(crate) struct Crew<'a> {
 }
 
 impl Crew<'_> {
+    /// Sleep without a look at the stop signal, nanoseconds.
+    fn nap(&self) -> u64 {
+        let nap = NAP.as_nanos() as u64;
+        (nap * u64::from(self.work.motors) / NAPPING).clamp(nap, LONGEST_NAP.as_nanos() as u64)
+    }
+
     /// Counts a transaction that was under way, or waiting for a free motor, when the window ended.
-    fn censor(&self, intended: u64, started: Option<u64>, window: Window) {
+    pub(crate) fn censor(&self, intended: u64, started: Option<u64>, window: Window) {
         if intended >= window.end {
             return;
         }
@@ -97,8 +107,10 @@ pub(crate) struct Motor<'a> {
     pub(crate) last_counted: bool,
     /// What is left of its round of transactions.
     round: Vec<usize>,
+    /// Transactions since it last gave way.
+    unbroken: u32,
     /// A visit is under way.
-    visiting: bool,
+    pub(crate) visiting: bool,
     /// Transactions that ended within the window.
     done: u64,
     reported: bool,
@@ -120,31 +132,11 @@ impl<'a> Motor<'a> {
             kept: BTreeMap::new(),
             last_counted: false,
             round: Vec::new(),
+            unbroken: 0,
             visiting: false,
             done: 0,
             reported: false,
             engaged: false,
-        }
-    }
-
-    /// Opens the motor's session, makes its part of the data set and opens the files it keeps open; a failure is
-    /// counted and tried again later.
-    pub async fn connect(&mut self) {
-        match self.crew.target.connect(&self.crew.spec).await {
-            Ok(session) => {
-                self.session = Some(session);
-                let ready = match self.lay_out().await {
-                    Ok(()) => self.open_kept().await,
-                    Err(error) => Err(error),
-                };
-                if let Err(error) = ready {
-                    self.lose_session();
-                    self.book_failure(error);
-                }
-                self.wire = self.session.as_deref().map(Session::wire).unwrap_or_default();
-                self.rest();
-            }
-            Err(error) => self.book_failure(OpError::new(error.class, "connect", error.to_string())),
         }
     }
 
@@ -162,15 +154,16 @@ impl<'a> Motor<'a> {
         while let Some(intended) = next {
             let awake = self.sleep_until(intended, window.end).await;
             self.book_thinking(thought_from, intended, window);
-            if !awake {
+            let Some(mut started) = awake else {
                 crew.censor(intended, None, window);
                 break;
-            }
+            };
             if self.arrives() {
                 if !self.log_on(intended, window).await {
                     (thought_from, next) = (window.end, crew.schedule.claim(window));
                     continue;
                 }
+                started = crew.clock.now();
             } else if self.session.is_none() {
                 let again = self.come_back(window).await;
                 if self.session.is_none() {
@@ -185,14 +178,15 @@ impl<'a> Motor<'a> {
                     }
                     continue;
                 }
+                started = crew.clock.now();
             }
             let Some(transaction) = self.next_transaction() else { return };
-            self.transaction(transaction, intended, window, &mut over).await;
-            thought_from = crew.clock.now();
+            thought_from = self.transaction(transaction, (intended, started), window, &mut over).await;
             next = self.following_start(intended, thought_from, window).await;
             if next.is_some_and(|next| next > thought_from + REST.as_nanos() as u64) {
                 self.rest();
             }
+            self.give_way().await;
         }
         // What the schedule held for this window, and no motor was free to take.
         while !crew.stop.is_stopped()
@@ -203,26 +197,6 @@ impl<'a> Motor<'a> {
         if let Pace::Closed(_) = crew.work.pace {
             crew.tally.borrow_mut().detail.fairness.add(self.done);
         }
-    }
-
-    /// Tries to open a lost session again; the instant at which to try once more if that failed.
-    async fn come_back(&mut self, window: Window) -> u64 {
-        let crew = self.crew;
-        let from = crew.clock.now();
-        self.connect().await;
-        let now = crew.clock.now();
-        let again = now + RECONNECT.as_nanos() as u64;
-        let until = if self.session.is_some() { now } else { again };
-        let (from, until) = (from.max(window.measure), until.min(window.end));
-        if from < until {
-            let mut tally = crew.tally.borrow_mut();
-            tally.detail.without_session_ns += until - from;
-            tally.detail.timeline.without_session(from - window.measure, until - window.measure);
-            if self.session.is_none() {
-                tally.detail.timeline.failed(until.min(now).max(from) - window.measure);
-            }
-        }
-        again
     }
 
     /// The first start: one pause after the beginning, so that users do not march in step.
@@ -262,43 +236,6 @@ impl<'a> Motor<'a> {
         }
     }
 
-    /// True when the next start is that of a visit, whose user has no session yet.
-    fn arrives(&self) -> bool {
-        matches!(self.crew.work.pace, Pace::Visits { .. }) && !self.visiting
-    }
-
-    /// A user comes and logs on; false when that failed, which is an end of the visit.
-    async fn log_on(&mut self, intended: u64, window: Window) -> bool {
-        let mut result = self.reconnect(window).await;
-        if result.is_ok() && !self.own.laid_out {
-            // Nobody could lay it out before the window.
-            result = self.lay_out().await;
-        }
-        self.visiting = result.is_ok();
-        if let Err(error) = result {
-            let now = self.crew.clock.now();
-            self.lose_session();
-            if now < window.end {
-                if now >= window.measure {
-                    self.crew.tally.borrow_mut().detail.timeline.failed(now - window.measure);
-                }
-                self.book_failure(error);
-            } else {
-                self.crew.censor(intended, None, window);
-            }
-        }
-        self.visiting
-    }
-
-    /// The user goes.
-    async fn log_off(&mut self) {
-        self.visiting = false;
-        self.close_kept().await;
-        if let Some(session) = self.session.take() {
-            session.close().await;
-        }
-    }
-
     /// The next one of the motor's round, as the workload orders them.
     fn next_transaction(&mut self) -> Option<usize> {
         self.crew.work.workload.next(&mut self.round, &mut self.random)
@@ -328,19 +265,29 @@ impl<'a> Motor<'a> {
         }
     }
 
-    /// Sleeps to `instant`; false when the window or the run ended first. Virtual time needs no naps: nobody
-    /// waits for it to pass.
-    async fn sleep_until(&self, instant: u64, end: u64) -> bool {
-        let clock = self.crew.clock;
+    /// Lets the thread's other motors and its timers have their turn now and then, also where every reply is there
+    /// at once. Virtual time has turns of its own.
+    async fn give_way(&mut self) {
+        self.unbroken += 1;
+        if self.unbroken >= UNBROKEN && !self.crew.clock.is_virtual() {
+            self.unbroken = 0;
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// Sleeps to `instant`, and gives the one at which it woke; none when the window or the run ended first. Virtual
+    /// time needs no naps: nobody waits for it to pass.
+    async fn sleep_until(&self, instant: u64, end: u64) -> Option<u64> {
+        let (clock, nap) = (self.crew.clock, self.crew.nap());
         loop {
             let now = clock.now();
             if self.crew.stop.is_stopped() || now >= end {
-                return false;
+                return None;
             }
             if now >= instant {
-                return true;
+                return Some(now);
             }
-            let (until, nap) = (instant.min(end), NAP.as_nanos() as u64);
+            let until = instant.min(end);
             // A nap may end some ticks late, which is not to be the start's lateness.
             if until - now > 2 * nap && !clock.is_virtual() {
                 clock.doze_until(now + nap).await;
@@ -351,10 +298,15 @@ impl<'a> Motor<'a> {
     }
 
     /// Performs a transaction to its end, which may lie behind the window's: then it counts as unfinished,
-    /// but is awaited, because the session can do nothing else before.
-    async fn transaction(&mut self, transaction: usize, intended: u64, window: Window, over: &mut Sleep) {
+    /// but is awaited, because the session can do nothing else before. Gives the instant of its end.
+    async fn transaction(
+        &mut self,
+        transaction: usize,
+        (intended, started): (u64, u64),
+        window: Window,
+        over: &mut Sleep,
+    ) -> u64 {
         let crew = self.crew;
-        let started = crew.clock.now();
         let intended = intended.min(started);
         let mut censored = false;
         let result = {
@@ -394,6 +346,7 @@ impl<'a> Motor<'a> {
             Ok(()) if !censored => crew.censor(intended, Some(started), window),
             Ok(()) => {}
         }
+        ended
     }
 
     /// Books a transaction that ended within the step; it counts if that was in the measured part.
@@ -430,18 +383,7 @@ impl<'a> Motor<'a> {
         }
     }
 
-    fn rest(&mut self) {
-        if let Some(session) = &mut self.session {
-            session.rest();
-        }
-    }
-
-    fn lose_session(&mut self) {
-        self.session = None;
-        self.kept.clear();
-    }
-
-    fn book_failure(&self, error: OpError) {
+    pub(crate) fn book_failure(&self, error: OpError) {
         self.crew.tally.borrow_mut().failure(error);
     }
 }

@@ -287,7 +287,8 @@ impl Motor<'_> {
                 self.read(piece, window).await?;
             }
             (scene.at, moved, left) = (offset + len, moved + len, left - 1);
-            let done = requests.times == Times::All && moved >= bytes;
+            // The clock is read only where something would follow.
+            let done = left == 0 || requests.times == Times::All && moved >= bytes;
             if done || self.is_over(window) {
                 break;
             }

@@ -24,8 +24,11 @@ fn run(plan: &Plan, memory: &MemoryTarget) -> (Vec<StepResult>, Vec<RunEvent>) {
 }
 
 fn run_on(plan: &Plan, target: impl Target + 'static) -> (Vec<StepResult>, Vec<RunEvent>) {
+    run_by(plan, target, Device::new(1).station(4, Service::Fixed(Duration::from_micros(200))))
+}
+
+fn run_by(plan: &Plan, target: impl Target + 'static, device: Device) -> (Vec<StepResult>, Vec<RunEvent>) {
     let clock = Clock::virtual_at(0);
-    let device = Device::new(1).station(4, Service::Fixed(Duration::from_micros(200)));
     let targets: [Arc<dyn Target>; 1] = [Arc::new(SimulatedTarget::new(target, &clock, device))];
     let (sender, receiver) = mpsc::channel();
     let run = Run {
@@ -202,6 +205,27 @@ fn a_block_that_one_request_does_not_carry_is_several_in_all_counts_and_is_told(
         let check = steps[0].checks.iter().find(|check| check.name == "requests").unwrap();
         assert!(check.verdict == Verdict::Valid && check.detail.contains("up to 3 each"), "{}", check.detail);
     }
+}
+
+#[test]
+fn films_that_fit_the_link_miss_no_deadline_and_those_that_do_not_are_counted() {
+    let preset = WORKLOADS.iter().find(|preset| preset.name == "media-streaming").unwrap().plan().unwrap();
+    let load = Load {
+        steps: Some(vec![5, 12]),
+        warm_up: Some(Duration::from_secs(20)),
+        measure: Some(Duration::from_secs(30)),
+        scale: Some(ByteSize(16_000_000)),
+        ..preset.load.clone().unwrap()
+    };
+    let targets = vec![PlannedTarget { name: "memory".into(), url: "/memory".into() }];
+    let plan = Plan { load: Some(load), targets, verify: Some(Verify::Off), ..preset };
+    // Ten megabytes per second carry ten streams of one.
+    let (steps, _) = run_by(&plan, MemoryTarget::new(), Device::new(1).link(10_000_000, 0));
+    let told = |step: &StepResult| step.checks.iter().find(|check| check.name == "deadlines").cloned();
+    let [few, many] = [&steps[0], &steps[1]].map(|step| (step.measure.load.missed(), told(step)));
+    assert_eq!(few, (0, None), "{:?}", steps[0].checks);
+    assert!(many.0 > 200 && many.1.is_some_and(|check| check.verdict == Verdict::Suspicious), "{}", many.0);
+    assert_eq!((steps[0].measure.transactions, steps[1].measure.bytes.read / 10_000_000), (150, 30));
 }
 
 fn kept_plan(seed: &str) -> Plan {

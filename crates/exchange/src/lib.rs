@@ -28,6 +28,6 @@ mod text;
 
 pub use csv::Mapping;
 pub use error::ImportError;
-pub use export::{ExportError, IozoneText, iozone_text, parquet, xlsx};
+pub use export::{ExportError, IozoneText, Sheet, SheetCell, Workbook, iozone_text, parquet, xlsx};
 pub use import::{CLOCK_FROM_FACT, Format, Imported, Options, import};
 pub use rate::RateUnit;

@@ -225,3 +225,35 @@ fn the_table_of_1993_is_a_run_per_configuration() {
     // 1 MiB at 293 718 B/s.
     assert_eq!(step.measure.busy_ns, 3_570_009_329);
 }
+
+#[test]
+fn tables_of_users_bring_their_response_times_and_who_reported() {
+    let table =
+        b"server,users,kBps,art_s,reporting\nold,10,1000,0.5,10\nold,50,2000,0.9,33\nnew,10,1100,0.45,\n";
+    let map = [
+        "target=server",
+        "test==copy-all",
+        "motors=users",
+        "rate=kBps:kB/s",
+        "response=art_s:s",
+        "reported=reporting",
+    ];
+    let map: Vec<_> = map.iter().map(|text| text.parse().unwrap()).collect();
+    let imported = import("users.csv", table, &Options { map, ..Options::default() }).unwrap();
+    let steps = &imported.runs[0].steps;
+    let told: Vec<_> = steps
+        .iter()
+        .map(|step| {
+            (step.measure.response.mean() / 1e9, step.measure.motors_reported, step.measure.motors_assigned)
+        })
+        .collect();
+    assert!((told[0].0 - 0.5).abs() < 1e-3 && (told[1].0 - 0.9).abs() < 1e-3, "{told:?}");
+    assert_eq!((told[1].1, told[1].2), (33, 50), "17 did not report");
+    assert_eq!((told[2].1, told[2].2), (10, 10), "nobody told");
+    assert_eq!(steps[0].measure.response.len(), 1, "a mean says nothing of percentiles");
+    let two = ["rate.read=kBps:kB/s", "rate.write=users:kB/s", "response=art_s:s"]
+        .map(|text| text.parse().unwrap());
+    let refused =
+        import("users.csv", table, &Options { map: two.to_vec(), ..Options::default() }).unwrap_err();
+    assert!(refused.to_string().contains("belong to one rate"), "{refused}");
+}

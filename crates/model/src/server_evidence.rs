@@ -23,6 +23,8 @@ pub struct ServerEvidence {
     pub probes: ProbeTimes,
     /// Why none were made although they were asked for.
     pub without_probes: Option<String>,
+    /// Timed passes that began with the server's cache emptied by the user's command.
+    pub cold_passes: u64,
     /// Bytes that the server's storage read while the step was measured, as its system counts them.
     pub storage_read: Option<u64>,
 }

@@ -87,7 +87,8 @@ impl Lane {
             self.lost = Some(OpError::new(ErrorClass::Disconnected, "call", detail));
         }
         match &self.lost {
-            Some(error) => Err(OpError::new(ErrorClass::Disconnected, error.step, error.detail.clone())),
+            // What ended the connection is what later calls on it fail of.
+            Some(error) => Err(error.clone()),
             None => Ok(&mut self.client),
         }
     }

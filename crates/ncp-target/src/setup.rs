@@ -150,7 +150,8 @@ async fn connect(
     };
     let client = Client::connect(carrier, behaviour).await;
     let mut client = client.map_err(|error| SetupError::of(UrlPart::Host, &error))?;
-    let login = Login { user: &options.user, password: options.password.expose() };
+    let password = options.password.expose();
+    let login = Login { user: &options.user, password: &password };
     match client.login(login).await {
         Ok(()) => Ok(client),
         Err(error) => Err(login_failure(&error)),

@@ -77,7 +77,7 @@ impl Target for NcpTarget {
     }
 
     fn descriptors(&self) -> u32 {
-        self.options.connections + 1
+        self.options.connections
     }
 
     fn counted(&self) -> Facts {

@@ -262,3 +262,32 @@ fn searches_that_cannot_be_are_refused() {
         assert!(shown.contains(said), "{load}: {shown}");
     }
 }
+
+#[test]
+fn users_who_come_and_go_and_ramps_say_what_does_not_fit() {
+    let with = |load: &str| {
+        let text = format!("[[target]]\nurl = '/tmp'\n[load]\nworkload = 'single-read'\n{load}\n");
+        let parsed = Plan::parse(&text).and_then(|plan| plan.resolve());
+        parsed.map(|plan| plan.typed.to_toml()).map_err(|mistakes| mistakes.to_string())
+    };
+    let visits = with("arrivals = 'visits'\nrates = [2, 4]\nvisit = 5\nthink = 'exp 100ms'").unwrap();
+    for line in
+        ["arrivals = \"visits\"", "visit = 5", "think = \"exp 100ms\"", "rates = [2, 4]", "steps = [32]"]
+    {
+        assert!(visits.contains(line), "{visits}");
+    }
+    assert!(with("ramp = '2s'\nwarm_up = '2s'").unwrap().contains("ramp = \"2s\""));
+    for (load, said) in [
+        ("arrivals = 'visits'", "load.rates: visits arrivals need a rate"),
+        ("arrivals = 'visits'\nrates = [1]\nvisit = 0", "load.visit: 0 is outside of"),
+        ("arrivals = 'visits'\nrates = [1]\nthink = 'every 1s'", "users who come and go keep no common pace"),
+        ("visit = 5", "load.visit: nobody comes and goes"),
+        ("arrivals = 'poisson'\nrates = [1]\nramp = '1s'", "load.ramp: a schedule decides when users come"),
+        ("ramp = '3s'\nwarm_up = '2s'", "load.ramp: it takes 3s, and the warm-up ends after 2s"),
+        ("ramp = 5", "load.ramp"),
+        ("visit = 'often'", "load.visit"),
+    ] {
+        let mistakes = with(load).unwrap_err();
+        assert!(mistakes.contains(said), "{load}: {mistakes}");
+    }
+}

@@ -59,11 +59,11 @@ const Charts = (() => {
 
   // Colour of a ratio: hue by direction, strength by size, faded by the width of its interval.
   function ratioColour(theme, r, reach) {
-    if (r.standing === 'not-resolved' && r.low === null) return theme.unsure;
+    if (r.standing === 'not-resolved' && r.low === null && !r.single) return theme.unsure;
     const log = Math.log(r.ratio), strength = Math.min(1, Math.abs(log) / reach);
     const width = r.low === null ? 1 : Math.min(1, (Math.log(r.high) - Math.log(r.low)) / 2 / 0.15);
     const hue = mix(theme.parity, log > 0 ? theme.faster : theme.slower, 0.12 + 0.88 * strength);
-    return mix(r.standing === 'about-the-same' ? theme.parity : hue, theme.unsure, r.standing === 'not-resolved' ? 0.75 : 0.6 * width);
+    return mix(r.standing === 'about-the-same' ? theme.parity : hue, theme.unsure, r.standing === 'not-resolved' && !r.single ? 0.75 : 0.6 * width);
   }
   const inkOn = (rgb) => (0.299 * rgb[0] + 0.587 * rgb[1] + 0.114 * rgb[2] > 140 ? '#10161d' : '#ffffff');
   const grid = (section) => ({ xs: distinct(section.rows.map((r) => at(r, 1))), ys: distinct(section.rows.map((r) => at(r, 0))) });
@@ -111,7 +111,7 @@ const Charts = (() => {
     const reach = Math.min(Math.log(4), Math.max(Math.log(1.15), ...found.map((c) => Math.abs(Math.log(c.r.ratio)))));
     const labelled = width / xs.length > 34;
     const items = found.map(({ row, index, r }) => {
-      const fill = ratioColour(theme, r, reach), open = r.standing === 'not-resolved';
+      const fill = ratioColour(theme, r, reach), open = r.standing === 'not-resolved' && !r.single;
       return {
         value: [xs.indexOf(at(row, 1)), ys.indexOf(at(row, 0)), Math.log(r.ratio)], visualMap: false, row: index,
         itemStyle: { color: css(fill), borderColor: open ? theme.soft : theme.card, borderWidth: open ? 1 : 2, borderType: open ? 'dashed' : 'solid', borderRadius: 3 },
@@ -120,7 +120,7 @@ const Charts = (() => {
     });
     const tip = ({ data: item }) => {
       const row = section.rows[item.row], r = row.ratios[choice], bounds = r.low === null ? 'no interval' : percent(r.low) + ' to ' + percent(r.high);
-      return '<span class="tip"><b>' + escape(comparison.name + ' ' + percent(r.ratio)) + '</b> (' + bounds + '), ' + r.standing.replaceAll('-', ' ') +
+      return '<span class="tip"><b>' + escape(comparison.name + ' ' + percent(r.ratio)) + '</b> (' + bounds + '), ' + (r.single ? 'single run: more than clocks leave open' : r.standing.replaceAll('-', ' ')) +
         tipLine(where(section, row)) + outcomeTip(data, section, row) + '<br>click: the cell\'s own section</span>';
     };
     const option = cells(theme, section, items, comparison.name, tip);

@@ -72,7 +72,7 @@ fn figures<'a>(index: usize, section: &Section, numbers: &'a str) -> Vec<Figure<
         figure(
             "ratio",
             "Ratio of throughputs",
-            "Colour: which is faster and by how much; paler with a wider interval; dashed: not resolved. A frame is a region. Click a cell for its numbers.",
+            "Colour: which is faster and by how much; paler with a wider interval; dashed: not resolved; single runs are pale. A frame is a region. Click a cell for its numbers.",
             "",
         )
     };

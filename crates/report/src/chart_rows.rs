@@ -98,6 +98,9 @@ struct RatioData {
     low: Option<f64>,
     high: Option<f64>,
     standing: Standing,
+    /// True for a single run that is further from one than its clocks and equals leave open.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    single: bool,
 }
 
 /// A row with all its systems and comparisons.
@@ -162,5 +165,6 @@ fn bands(bands: &Bands) -> BandsData {
 
 fn ratio_data(ratio: &Ratio) -> RatioData {
     let [ratio_, low, high] = digits_of(&ratio.typical);
-    RatioData { ratio: ratio_, low, high, standing: ratio.standing }
+    let single = ratio.single_run.is_some_and(|single| single.resolved);
+    RatioData { ratio: ratio_, low, high, standing: ratio.standing, single }
 }

@@ -42,6 +42,12 @@ const RATIO: [&str; 5] = ["ratio", "ratio_low", "ratio_high", "standing", "evide
 
 /// One line per position: section, coordinates, each system's numbers, each comparison's ratio.
 pub fn csv(analysis: &Analysis) -> String {
+    let rows = analysis.sections.iter().flat_map(|section| fields(analysis, section));
+    std::iter::once(header(analysis)).chain(rows).map(|fields| line(&fields)).collect()
+}
+
+/// Headings of [`fields`].
+pub(crate) fn header(analysis: &Analysis) -> Vec<String> {
     let mut header: Vec<String> = ["section", "view", "unit", "coordinates"].map(str::to_owned).to_vec();
     for system in &analysis.systems {
         header.extend(OUTCOME.iter().map(|column| format!("{} {column}", system.name)));
@@ -49,11 +55,7 @@ pub fn csv(analysis: &Analysis) -> String {
     for comparison in &analysis.comparisons {
         header.extend(RATIO.iter().map(|column| format!("{} {column}", comparison.name)));
     }
-    let mut text = line(&header);
-    for section in &analysis.sections {
-        text.extend(lines(analysis, section));
-    }
-    text
+    header
 }
 
 fn line(fields: &[String]) -> String {
@@ -61,7 +63,8 @@ fn line(fields: &[String]) -> String {
     fields.join(",") + "\r\n"
 }
 
-fn lines(analysis: &Analysis, section: &Section) -> impl Iterator<Item = String> {
+/// One row per position of a section.
+pub(crate) fn fields(analysis: &Analysis, section: &Section) -> impl Iterator<Item = Vec<String>> {
     section.rows.iter().map(move |row| {
         let axes = section.axes.iter().zip(&row.position);
         let at: Vec<String> =
@@ -79,7 +82,7 @@ fn lines(analysis: &Analysis, section: &Section) -> impl Iterator<Item = String>
         for ratio in &row.ratios {
             fields.extend(ratio.as_ref().map_or_else(|| blank(RATIO.len()), ratio_fields));
         }
-        line(&fields)
+        fields
     })
 }
 

@@ -11,9 +11,9 @@ use crate::evidence::{cost, tails, why};
 use crate::method::method;
 use crate::page::{sentences, trust};
 
-const STYLE: &str = include_str!("../assets/report.css");
-const ECHARTS: &str = include_str!("../assets/echarts/echarts-6.1.0.custom.min.js");
-const CHARTS: [&str; 3] = [
+pub(crate) const STYLE: &str = include_str!("../assets/report.css");
+pub(crate) const ECHARTS: &str = include_str!("../assets/echarts/echarts-6.1.0.custom.min.js");
+pub(crate) const CHARTS: [&str; 3] = [
     include_str!("../assets/charts.js"),
     include_str!("../assets/charts-evidence.js"),
     include_str!("../assets/charts-data.js"),
@@ -63,8 +63,8 @@ pub fn html(analysis: &Analysis) -> String {
 }
 
 fn header(out: &mut String, analysis: &Analysis, title: &str) {
-    let starts: Vec<String> =
-        analysis.methods.iter().map(|method| crate::show::instant(method.started_unix_ms)).collect();
+    let told = analysis.methods.iter().map(|method| method.started_unix_ms).filter(|start| *start > 0);
+    let starts: Vec<String> = told.map(crate::show::instant).collect();
     let _ = write!(
         out,
         "<header><p class=\"brand\">sharebench report{}</p>\n<h1>{}</h1>\n<ul class=\"systems\">",

@@ -1,1 +1,110 @@
+//! What `--format json` prints is what the published schemas say (docs/schemas).
 
+#[path = "../../analysis/tests/synthetic/mod.rs"]
+mod synthetic;
+mod validator;
+
+use serde_json::{Value as Json, json};
+use sharebench_analysis::{Options, RunData, Weight, Weights, analyse, series};
+use sharebench_model::{ProbeTimes, ServerEvidence, WireCount};
+use sharebench_report::{json as to_json, series_json};
+use synthetic::{Synthetic, depths, everything, grid, load, plausible, plausible_load};
+
+const COMPARE: &str = include_str!("../../../docs/schemas/compare-1.json");
+const SERIES: &str = include_str!("../../../docs/schemas/series-1.json");
+
+fn read(text: &str) -> Json {
+    serde_json::from_str(text).expect("JSON")
+}
+
+/// Holds what was printed against a schema.
+fn holds(schema: &str, printed: &str) {
+    let mistakes = validator::mistakes(&read(schema), &read(printed));
+    assert!(mistakes.is_empty(), "the schema is behind, or ahead:\n{}", mistakes.join("\n"));
+}
+
+/// Steps with all that a look behind the server brings: probes that tell, that do not, and none.
+fn looked_behind() -> RunData {
+    let mut run = Synthetic::new("bands", &["smb", "nfs"], 8);
+    run.sweep(&grid(&["read"], 3, 3), 6, plausible);
+    let times =
+        |slow: u64| (0..100).map(|n| if n * 37 % 100 < slow { 500_000 } else { 100_000 + n }).collect();
+    for step in &mut run.run.steps {
+        let payload_received = step.measure.bytes.read / 2;
+        step.measure.wire = Some(WireCount { payload_received, ..WireCount::default() });
+        let cold = if step.index.is_multiple_of(5) { 10 } else { 98 };
+        let probes = ProbeTimes { ahead: times(40), hot: times(1), cold: times(cold), known_hot: times(0) };
+        step.measure.server = match step.index % 3 {
+            0 => ServerEvidence { without_probes: Some("no road".into()), ..ServerEvidence::default() },
+            _ => ServerEvidence { probes, storage_read: Some(7), ..ServerEvidence::default() },
+        };
+    }
+    run.run
+}
+
+#[test]
+fn every_kind_of_run_prints_what_the_schema_says() {
+    let two = |tests: &[&str]| {
+        let mut run = Synthetic::new("two", &["smb", "nfs"], 21);
+        run.sweep(&grid(tests, 4, 3), 10, plausible);
+        run.sweep(&load(&[10, 30, 50]), 2, plausible_load);
+        run.sweep(&depths("random-read", &[4096], &[1, 2, 4]), 6, plausible);
+        run.run
+    };
+    let part = Weight { write: false, random: false, file_size: 1 << 20, record_size: 65_536, bytes: 1.0 };
+    let weights = Some(Weights { name: "mine.toml".into(), parts: vec![part] });
+    let link = "10Mbit".parse().ok();
+    for (runs, options) in [
+        (vec![everything(3)], Options::default()),
+        (vec![two(&["read", "write"])], Options { weights, ..Options::default() }),
+        (vec![two(&["read"]), everything(4)], Options { link, ..Options::default() }),
+        (vec![looked_behind()], Options::default()),
+        (Vec::new(), Options::default()),
+    ] {
+        holds(COMPARE, &to_json(&analyse(&runs, &options)).expect("JSON"));
+    }
+}
+
+#[test]
+fn a_series_prints_what_its_schema_says() {
+    let night = |index: u64| {
+        let mut night = Synthetic::new("nightly", &["smb"], index);
+        (night.noise, night.drift) = (0.01, 0.01);
+        let level = if index > 8 { 5e7 } else { 1e8 };
+        night.sweep(&grid(&["read", "write"], 2, 2), 2, |_, _| level);
+        night.run
+    };
+    let nights: Vec<RunData> = (0..14).map(night).collect();
+    let found = series(&nights, &Options::default()).expect("a series");
+    assert_eq!(found.changes.len(), 1);
+    holds(SERIES, &series_json(&found).expect("JSON"));
+}
+
+#[test]
+fn the_validator_finds_what_is_wrong() {
+    let schema = json!({
+        "type": "object", "required": ["a"], "additionalProperties": false,
+        "properties": {
+            "a": { "type": ["integer", "null"] },
+            "b": { "anyOf": [{ "enum": ["x"] }, { "$ref": "#/$defs/pair" }] },
+        },
+        "$defs": { "pair": {
+            "type": "array", "minItems": 2, "maxItems": 2,
+            "prefixItems": [{ "type": "number" }, { "type": "boolean" }],
+        } },
+    });
+    for good in [json!({"a": 1}), json!({"a": null, "b": "x"}), json!({"a": 1, "b": [1.5, true]})] {
+        assert_eq!(validator::mistakes(&schema, &good), Vec::<String>::new());
+    }
+    for (bad, place) in [
+        (json!({}), "$: 'a' is missing"),
+        (json!({"a": 1.5}), "$.a: not integer or null"),
+        (json!({"a": 1, "c": 2}), "$: 'c' is not in the schema"),
+        (json!({"a": 1, "b": "y"}), "$.b: fits none"),
+        (json!({"a": 1, "b": [1]}), "$.b: fits none"),
+        (json!([]), "$: not object"),
+    ] {
+        let found = validator::mistakes(&schema, &bad);
+        assert!(found.iter().any(|mistake| mistake.starts_with(place)), "{bad}: {found:?}");
+    }
+}

@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use sample::{Scratch, header, histogram};
 use sharebench_model::{
     Check, Coordinates, CpuTime, ErrorClass, Evidence, Fairness, Histogram, IoBytes, LoadDetail, Measure,
-    MotorShare, ObjectiveReport, Part, PolicyCount, RateBase, Residency, ResponseWorth, StepResult, Value,
-    Verdict, WireCount,
+    MotorShare, ObjectiveReport, Part, PolicyCount, ProbeTimes, RateBase, Residency, ResponseWorth,
+    ServerEvidence, ServerLoad, SplitBlocks, StepResult, Timeline, Value, Verdict, WireCount,
 };
 use sharebench_results::Store;
 
@@ -103,6 +103,7 @@ fn measure() -> impl Strategy<Value = Measure> {
             client_cpu: CpuTime { user_ns: numbers[8], kernel_ns: numbers[9] },
             evidence: evidence(numbers),
             load: load(numbers),
+            server: server(numbers),
         },
     )
 }
@@ -117,7 +118,17 @@ fn load(numbers: [u64; 10]) -> LoadDetail {
     let mut fairness = Fairness::default();
     fairness.add(numbers[6] % 1_000_000);
     let objective = ObjectiveReport { wanted: "p95<1s".into(), kept: true, detail: "p95 2 ms".into() };
+    let mut timeline = Timeline::over(1_000_000_000);
+    timeline.moved(numbers[0] % 1_000_000_000, numbers[1] % 1_000_000);
+    timeline.failed(numbers[2] % 1_000_000_000);
+    let mut split = SplitBlocks::default();
+    split.add(100_000, 2);
+    let source = "node_cpu_seconds_total".to_owned();
     LoadDetail {
+        window_unix_ms: numbers[3],
+        timeline,
+        split,
+        server: Some(ServerLoad { cpu: 0.25, cores: numbers[4].is_multiple_of(2).then_some(4), source }),
         transactions: vec![part.clone()],
         operations: vec![part],
         fairness,
@@ -125,7 +136,16 @@ fn load(numbers: [u64; 10]) -> LoadDetail {
         without_session_ns: numbers[8],
         think_ns: numbers[9],
         objective: Some(objective),
+        ..LoadDetail::default()
     }
+}
+
+fn server(numbers: [u64; 10]) -> ServerEvidence {
+    if numbers[2].is_multiple_of(2) {
+        return ServerEvidence::default();
+    }
+    let probes = ProbeTimes { ahead: numbers.to_vec(), hot: vec![numbers[0]; 3], ..ProbeTimes::default() };
+    ServerEvidence { probes, without_probes: None, cold_passes: numbers[3], storage_read: Some(numbers[4]) }
 }
 
 fn evidence(numbers: [u64; 10]) -> Evidence {

@@ -199,11 +199,12 @@ fn a_newer_database_asks_for_a_newer_program() {
 #[test]
 fn a_file_of_an_earlier_version_is_read_as_it_is_and_brought_forward_when_written() {
     // What each version added: to runs, and to steps.
-    let added: [(&[&str], &[&str]); 4] = [
+    let added: [(&[&str], &[&str]); 5] = [
         (&[], &["passes", "shares"]),
         (&["repeat"], &["response_worth"]),
         (&[], &["evidence"]),
         (&[], &["load"]),
+        (&[], &["server"]),
     ];
     for version in 1..=added.len() {
         let file = Scratch::new("earlier");
@@ -221,6 +222,7 @@ fn a_file_of_an_earlier_version_is_read_as_it_is_and_brought_forward_when_writte
         other.pragma_update(None, "user_version", i64::try_from(version).unwrap()).unwrap();
         drop(other);
         let mut without = step(0);
+        without.measure.server = sharebench_model::ServerEvidence::default();
         if version < 4 {
             without.measure.evidence = sharebench_model::Evidence::default();
         }

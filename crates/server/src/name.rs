@@ -18,6 +18,31 @@ pub fn check_name(name: &str) -> VolumeResult<()> {
     Ok(())
 }
 
+/// Letters that a name cannot have where `\` parts names and `:` streams (MS-FSCC 2.1.5).
+const PARTING: &[u8] = br#"\:*?"<>|"#;
+/// Names that mean devices on DOS and Windows, whatever stands behind a dot (MS-FSCC 2.1.5.2).
+const DEVICES: [&str; 4] = ["CON", "PRN", "AUX", "NUL"];
+const PORTS: [&str; 2] = ["COM", "LPT"];
+
+/// Accepts a name for something new that clients on DOS and Windows can use, and mean what it says. NFS, whose clients have
+/// no such names, asks for [`check_name`] only.
+///
+/// # Errors
+/// [`VolumeError::BadName`] for a device, a letter that parts names, a control character, and a dot or blank at the end.
+pub(crate) fn check_portable_name(name: &str) -> VolumeResult<()> {
+    check_name(name)?;
+    let stem = name.split('.').next().unwrap_or_default().trim_end();
+    let device = DEVICES.iter().any(|device| stem.eq_ignore_ascii_case(device));
+    let port = stem.len() == 4
+        && stem.as_bytes()[3].is_ascii_digit()
+        && PORTS.iter().any(|port| stem.get(..3).is_some_and(|start| start.eq_ignore_ascii_case(port)));
+    let parts = name.bytes().any(|byte| byte < 0x20 || PARTING.contains(&byte));
+    if device || port || parts || name.ends_with(['.', ' ']) {
+        return Err(VolumeError::BadName);
+    }
+    Ok(())
+}
+
 /// The form in which names that differ only in case are equal.
 pub(crate) fn fold_case(name: &str) -> String {
     if name.is_ascii() { name.to_ascii_lowercase() } else { name.to_lowercase() }
@@ -25,7 +50,7 @@ pub(crate) fn fold_case(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{check_name, fold_case};
+    use super::{check_name, check_portable_name, fold_case};
     use crate::VolumeError;
 
     #[test]
@@ -35,6 +60,18 @@ mod tests {
         }
         for name in ["a", "...", "..a", " ", "a\\b", "ü", &"n".repeat(255)] {
             assert_eq!(check_name(name), Ok(()), "{name:?}");
+        }
+    }
+
+    #[test]
+    fn names_of_devices_and_streams_are_not_portable() {
+        let bad =
+            ["con", "NUL.txt", "Com1", "lpt9.x.y", "aux .c", "a:b", "a\\b", "a*", "end.", "end ", "\u{1}"];
+        for name in bad {
+            assert_eq!(check_portable_name(name), Err(VolumeError::BadName), "{name:?}");
+        }
+        for name in ["console", "com", "com10", "nul-1", "lpté", "a b.c", ".hidden", "ü"] {
+            assert_eq!(check_portable_name(name), Ok(()), "{name:?}");
         }
     }
 

@@ -25,7 +25,7 @@ pub use memory::MemoryTarget;
 pub use null::NullTarget;
 pub use policy::{PolicyRefusal, PolicyTerms};
 pub use scripted::{Answer, ScriptedTarget};
-pub use secret::Secret;
+pub use secret::{Exposed, Secret, wipe};
 pub use session::{
     Capabilities, ConnectError, LocalBoxFuture, Session, SessionSpec, Target, UrlPart, call, reply_for,
 };

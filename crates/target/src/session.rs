@@ -120,7 +120,7 @@ pub trait Target: Send + Sync {
         false
     }
 
-    /// Most file descriptors that a session takes at once: its connections, those it is opened by, or its open files.
+    /// File descriptors that a session has: its connections, or its open files. While it is opened it may have one more.
     fn descriptors(&self) -> u32 {
         2
     }

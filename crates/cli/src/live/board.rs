@@ -62,6 +62,8 @@ pub struct Board {
     pub complaints: BTreeMap<String, usize>,
     pub warnings: usize,
     pub stopping: bool,
+    /// What of the step under way is being prepared, such as `40 of 500 files of the data set`.
+    pub preparing: Option<String>,
     /// Steps of users, which follow the cells.
     loads: usize,
 }
@@ -84,6 +86,7 @@ impl Board {
             complaints: BTreeMap::new(),
             warnings: 0,
             stopping: false,
+            preparing: None,
             loads: plan.loads.len() * plan.targets.len(),
         }
     }
@@ -97,6 +100,9 @@ impl Board {
                 let (target, repetition) = (*target as usize, *repetition);
                 self.now = Some(Now { target, repetition, coordinates, since: Instant::now(), seen: None });
             }
+            RunEvent::Preparing { what, done, of, .. } => {
+                self.preparing = Some(format!("{done} of {of} {what}"));
+            }
             RunEvent::Progress { operations, bytes, .. } => self.progress(*operations, *bytes),
             RunEvent::StepFinished(step) => self.finished(step),
             RunEvent::Failure { class, .. } => *self.failures.entry(*class).or_default() += 1,
@@ -105,7 +111,6 @@ impl Board {
             RunEvent::Started(_)
             | RunEvent::TargetReady { .. }
             | RunEvent::TargetDone { .. }
-            | RunEvent::Preparing { .. }
             | RunEvent::Precision(_) => {}
         }
     }
@@ -119,6 +124,7 @@ impl Board {
 
     /// What moved since the last report is the rate of the moment.
     fn progress(&mut self, operations: u64, bytes: u64) {
+        self.preparing = None;
         let Some(now) = &mut self.now else { return };
         let at = Instant::now();
         if let Some((before, operations_before, bytes_before)) = now.seen.replace((at, operations, bytes)) {
@@ -136,6 +142,7 @@ impl Board {
     fn finished(&mut self, step: &StepResult) {
         self.done += 1;
         self.measured += 1;
+        self.preparing = None;
         self.verdicts[match step.verdict() {
             Verdict::NotKnown | Verdict::Valid => 0,
             Verdict::Suspicious => 1,

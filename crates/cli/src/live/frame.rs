@@ -33,7 +33,7 @@ pub fn frame(board: &Board, width: usize, colour: bool) -> Vec<String> {
     lines.iter().map(|line| paint(line, width, colour)).collect()
 }
 
-/// Pieces of a line, each with its colour; none is empty.
+/// Pieces of a line, each with its colour.
 type Line = Vec<(&'static str, String)>;
 
 /// What runs now.
@@ -61,6 +61,7 @@ fn running(board: &Board) -> Line {
         (BOLD, plain(name)),
         ("", format!("  {}", plain(&words.join(", ")))),
         (DIM, format!("  repetition {}{long}", now.repetition + 1)),
+        (YELLOW, board.preparing.as_ref().map_or(String::new(), |what| format!("  preparing: {what}"))),
     ]
 }
 

@@ -37,12 +37,16 @@ pub(super) enum Key {
     Repetition,
     /// What is told of a system besides numbers.
     Fact(String),
+    /// Mean response time of the row (ART), so many nanoseconds per unit.
+    Response(u64),
+    /// Motors that reported (MPS).
+    Reported,
     /// The rate of the row's test, or of the test named.
     Rate(Option<String>, RateUnit),
 }
 
 const HELP: &str = "write KEY=COLUMN, KEY=COLUMN:UNIT or KEY==VALUE, where KEY is run, target, test, file_size, \
-                    record_size, queue_depth, motors, repetition, rate, rate.TEST, axis.NAME or fact.NAME";
+                    record_size, queue_depth, motors, repetition, response, reported, rate, rate.TEST, axis.NAME or fact.NAME";
 
 impl FromStr for Mapping {
     type Err = String;
@@ -72,6 +76,8 @@ impl FromStr for Mapping {
             "record_size" => {
                 unit().and_then(|(column, unit)| Ok((Key::Size("record_size", bytes(unit)?), column)))
             }
+            "reported" => plain(Key::Reported),
+            "response" => unit().and_then(|(column, unit)| Ok((Key::Response(nanos(unit)?), column))),
             "rate" => rate(None),
             _ => match key.split_once('.') {
                 Some(("rate", test)) if !test.is_empty() => rate(Some(test)),
@@ -87,6 +93,16 @@ impl FromStr for Mapping {
         let from = if constant { From::Constant(name) } else { From::Column(name) };
         Ok(Self { key, from })
     }
+}
+
+/// Nanoseconds of a unit of time.
+fn nanos(unit: &str) -> Result<u64, String> {
+    Ok(match unit {
+        "us" => 1_000,
+        "ms" => 1_000_000,
+        "s" => 1_000_000_000,
+        _ => return Err(format!("'{unit}' is no unit of a time; known are us, ms, s")),
+    })
 }
 
 /// Bytes of a unit of sizes.
@@ -142,6 +158,8 @@ mod tests {
             ("rate=x", "unit"),
             ("rate=x:KBps", "KBps"),
             ("file_size=x:MB/s", "no unit of a size"),
+            ("response=art", "unit"),
+            ("response=art:h", "no unit of a time"),
             ("run=", "names no column"),
             ("axis.=x", "no key"),
         ] {

@@ -101,6 +101,7 @@ fn check_keys(bound: &[Bound<'_>]) -> Result<(), ImportError> {
         let same = |other: &Bound<'_>| match (one.key, other.key) {
             (Key::Rate(one, _), Key::Rate(other, _)) => one == other,
             (Key::Size(one, _), Key::Size(other, _)) => one == other,
+            (Key::Response(_), Key::Response(_)) => true,
             (one, other) => one == other,
         };
         if bound[..index].iter().any(same) {
@@ -110,6 +111,12 @@ fn check_keys(bound: &[Bound<'_>]) -> Result<(), ImportError> {
     let rates = || {
         bound.iter().filter_map(|bound| if let Key::Rate(test, _) = bound.key { Some(test) } else { None })
     };
+    let of_one = bound.iter().any(|bound| matches!(bound.key, Key::Response(_) | Key::Reported));
+    if of_one && rates().count() > 1 {
+        return Err(ImportError::whole(
+            "--map response= and reported= belong to one rate; rows have several",
+        ));
+    }
     let has_test = bound.iter().any(|bound| *bound.key == Key::Test);
     if rates().next().is_none() {
         return Err(ImportError::whole("--map must name a rate, such as rate.write=COLUMN:KiB/s"));
@@ -142,6 +149,9 @@ struct Place {
     counts: BTreeMap<&'static str, u64>,
     axes: Vec<(String, String)>,
     repetition: u32,
+    /// Mean response time, nanoseconds.
+    response: Option<u64>,
+    reported: Option<u64>,
 }
 
 impl Mapped {
@@ -179,7 +189,16 @@ impl Mapped {
                 let help = "map a column to run, target, repetition or axis.NAME to tell them apart";
                 return Err(format!("{coordinates} stood at line {first} already; {help}"));
             }
-            let step = SourceStep::new(coordinates, cell.measure());
+            let mut measure = cell.measure();
+            if let Some(response) = place.response {
+                // Once: the mean is told, and nothing of how times spread around it.
+                measure.response.record(response);
+            }
+            if let Some(reported) = place.reported {
+                measure.motors_reported = reported as u32;
+                measure.motors_assigned = measure.motors_assigned.max(reported as u32);
+            }
+            let step = SourceStep::new(coordinates, measure);
             self.runs[run].steps.push(SourceStep { target, repetition: place.repetition, ..step });
         }
         Ok(())
@@ -217,6 +236,8 @@ fn place(row: &Record, bound: &[Bound<'_>]) -> Result<Place, String> {
         counts: BTreeMap::new(),
         axes: Vec::new(),
         repetition: 0,
+        response: None,
+        reported: None,
     };
     for mapping in bound {
         let text = mapping.value(row);
@@ -228,14 +249,23 @@ fn place(row: &Record, bound: &[Bound<'_>]) -> Result<Place, String> {
             Key::Size(axis, unit) => drop(place.sizes.insert(axis, size(axis, text, *unit)?)),
             Key::Count(axis) => drop(place.counts.insert(axis, count(axis, text, 1)?)),
             // A row without a name on an axis stands at its usual position, as in runs of ours.
-            Key::Axis(_) if text.is_empty() => {}
+            Key::Axis(_) | Key::Response(_) | Key::Reported if text.is_empty() => {}
             Key::Axis(axis) => place.axes.push((axis.clone(), text.to_owned())),
             Key::Repetition => place.repetition = count("repetition", text, 0)? as u32,
             Key::Fact(name) => drop(place.facts.insert(name.clone(), text.to_owned())),
+            Key::Response(unit) => place.response = Some(time(text, *unit)?),
+            Key::Reported => place.reported = Some(count("number of motors that reported", text, 0)?),
             Key::Rate(..) => {}
         }
     }
     Ok(place)
+}
+
+/// A time in nanoseconds.
+fn time(text: &str, unit: u64) -> Result<u64, String> {
+    let (digits, scale) = decimal(text).ok_or_else(|| format!("'{text}' is no time"))?;
+    let nanos = digits.saturating_mul(u128::from(unit)) / 10u128.pow(scale);
+    u64::try_from(nanos).map_err(|_| format!("a response time of {text} cannot be true"))
 }
 
 /// A whole number of bytes.

@@ -4,11 +4,13 @@ mod grid;
 mod iozone;
 mod parquet;
 mod thrift;
+mod workbook;
 mod xlsx;
 mod zip;
 
 pub use iozone::{IozoneText, iozone_text};
 pub use parquet::parquet;
+pub use workbook::{Sheet, SheetCell, Workbook};
 pub use xlsx::xlsx;
 
 /// Why a run cannot be written in a form.

@@ -95,7 +95,7 @@ impl<C: Carrier> Client<C> {
         let key = LoginKey::decode(self.call(STEP, &GetLoginKey {}.into()).await?).map_err(wire(STEP))?.key;
         let object = self.call(STEP, &GetObjectId { kind: USER, name }.into()).await?;
         let id = ObjectId::decode(object).map_err(wire(STEP))?.id;
-        let hash = password::hash(id, login.password.to_ascii_uppercase().as_bytes());
+        let hash = password::hash_upper(id, login.password);
         let response = password::response(&key, &hash);
         match self.call(STEP, &KeyedLogin { response, kind: USER, name }.into()).await {
             // Logged in all the same.

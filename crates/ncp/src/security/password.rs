@@ -30,6 +30,15 @@ pub fn hash(id: u32, password: &[u8]) -> PasswordHash {
     PasswordHash(digest(id.to_be_bytes(), password))
 }
 
+/// The same of a password as people type it, of which no copy stays in memory.
+pub fn hash_upper(id: u32, password: &str) -> PasswordHash {
+    let mut upper = password.to_ascii_uppercase().into_bytes();
+    let hash = hash(id, &upper);
+    upper.fill(0);
+    std::hint::black_box(&upper);
+    hash
+}
+
 /// The response to a key, which proves the hash without showing it.
 pub fn response(key: &[u8; 8], hash: &PasswordHash) -> [u8; 8] {
     let half = |from: usize| digest(std::array::from_fn(|at| key[from + at]), &hash.0);

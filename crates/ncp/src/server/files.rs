@@ -78,10 +78,12 @@ fn create<V: Volume>(shared: &Shared<V>, place: &Place, directory: bool) -> Volu
 
 /// Makes a directory.
 pub fn make_directory<V: Volume>(shared: &Shared<V>, place: &Place) -> VolumeResult<Entry> {
-    if shared.entry(place).is_ok() {
-        return Err(Completion::FileExists);
+    match shared.entry(place) {
+        Ok(_) => Err(Completion::FileExists),
+        Err(Completion::Failure) => create(shared, place, true),
+        // What may not be seen takes up its name all the same.
+        Err(completion) => Err(completion),
     }
-    create(shared, place, true)
 }
 
 /// 0x43, 0x4C, 0x4D and 0x54.

@@ -37,7 +37,7 @@ pub struct User {
 impl User {
     /// A user; name and password are put in upper case, as clients send them.
     pub fn new(name: &str, id: u32, password: &str) -> Self {
-        let hash = password::hash(id, password.to_ascii_uppercase().as_bytes());
+        let hash = password::hash_upper(id, password);
         Self { name: name.to_ascii_uppercase().into_bytes(), id, hash }
     }
 }

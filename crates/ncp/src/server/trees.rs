@@ -331,8 +331,11 @@ pub fn rename<V: Volume>(shared: &Shared<V>, from: &Place, to: &Place) -> Volume
     if from.directory.volume != to.directory.volume {
         return Err(Completion::RenameAcrossVolumes);
     }
-    if shared.entry(to).is_ok_and(|there| there.node != entry.node) {
-        return Err(Completion::AllNamesExist);
+    match shared.entry(to) {
+        Ok(there) if there.node != entry.node => return Err(Completion::AllNamesExist),
+        // What may not be seen takes up its name all the same.
+        Err(completion) if completion != Completion::Failure => return Err(completion),
+        _ => {}
     }
     let volume = shared.volume(to.directory.volume)?;
     volume.rename(from.directory.node, &entry.name, to.directory.node, name)

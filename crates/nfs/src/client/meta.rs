@@ -112,7 +112,7 @@ impl NfsSession {
     async fn change(
         &mut self,
         procedure: Procedure,
-        arguments: impl FnOnce(&mut Writer),
+        arguments: impl Fn(&mut Writer),
     ) -> Result<MetaYield, OpError> {
         let reader = self.request(procedure, arguments).await?;
         read(reader, procedure, skip_wcc)?;

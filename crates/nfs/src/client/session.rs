@@ -2,6 +2,7 @@
 
 use std::future::poll_fn;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use sharebench_model::{
     DataOp, ErrorClass, Facts, FileRef, MetaOp, MetaReply, OpError, PolicyCount, Reply, Slot, Stability,
@@ -17,7 +18,12 @@ use crate::client::files::Files;
 use crate::client::mounting::Mount;
 use crate::protocol::{FileHandle, Procedure, StableHow};
 use crate::results::{FsInfo, WriteVerifier};
+use crate::status::NfsStatus;
 use crate::xdr::{Reader, Writer};
+
+/// Pauses before a server that asked to come back later is asked again.
+const FIRST_PAUSE: Duration = Duration::from_millis(10);
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// One motor's connection to an export.
 #[derive(Debug)]
@@ -63,12 +69,28 @@ impl NfsSession {
         }
     }
 
-    /// Performs one call and gives its result, status first.
+    /// Performs one call and gives its result, status first. A server that asks to come back later, as in its grace period, is
+    /// asked again for as long as the caller waits.
     pub(crate) async fn request(
         &mut self,
         procedure: Procedure,
-        arguments: impl FnOnce(&mut Writer),
+        arguments: impl Fn(&mut Writer),
     ) -> Result<Reader<'_>, OpError> {
+        let mut pause = FIRST_PAUSE;
+        loop {
+            self.ask(procedure, &arguments).await?;
+            // Nothing was done, so that asking again does nothing twice (RFC 1813, 2.6).
+            let later = NfsStatus::Jukebox.code().to_be_bytes();
+            if self.channel.meta_result().first_chunk() != Some(&later) {
+                break;
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+        Ok(Reader::new(self.channel.meta_result()))
+    }
+
+    async fn ask(&mut self, procedure: Procedure, arguments: &impl Fn(&mut Writer)) -> Result<(), OpError> {
         let named = |error: OpError| OpError { step: procedure.name(), ..error };
         if let Some(error) = self.channel.failure() {
             return Err(named(error));
@@ -86,8 +108,7 @@ impl NfsSession {
         let result = arrivals.pop().map_or(Ok(Answer::Meta), |arrival| arrival.result);
         arrivals.clear();
         self.arrivals = arrivals;
-        result.map_err(named)?;
-        Ok(Reader::new(self.channel.meta_result()))
+        result.map(drop).map_err(named)
     }
 
     fn check_record(

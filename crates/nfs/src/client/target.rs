@@ -67,6 +67,10 @@ impl Target for NfsTarget {
         check_policy(wanted)
     }
 
+    fn descriptors(&self) -> u32 {
+        1
+    }
+
     fn connect<'a>(
         &'a self,
         spec: &'a SessionSpec,

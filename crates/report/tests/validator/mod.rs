@@ -102,13 +102,7 @@ fn members(
     }
 }
 
-fn items(
-    root: &Json,
-    (keyword, wanted): (&str, &Json),
-    value: &Json,
-    place: &str,
-    found: &mut Vec<String>,
-) {
+fn items(root: &Json, (keyword, wanted): (&str, &Json), value: &Json, place: &str, found: &mut Vec<String>) {
     let Some(values) = value.as_array() else { return };
     let limit = wanted.as_u64().unwrap_or(0) as usize;
     match keyword {
@@ -120,7 +114,8 @@ fn items(
             }
         }
         "prefixItems" => {
-            for (index, (item, schema)) in values.iter().zip(wanted.as_array().into_iter().flatten()).enumerate()
+            for (index, (item, schema)) in
+                values.iter().zip(wanted.as_array().into_iter().flatten()).enumerate()
             {
                 check(root, schema, item, &format!("{place}[{index}]"), found);
             }

@@ -2,8 +2,8 @@
 
 use sharebench_model::{
     Check, Coordinates, CpuTime, ErrorClass, Evidence, Facts, Histogram, IoBytes, LoadDetail, Measure,
-    MotorShare, RateBase, ResponseWorth, RunHeader, StepResult, TargetIdentity, Value, Verdict, WireCount,
-    axis,
+    MotorShare, ProbeTimes, RateBase, ResponseWorth, RunHeader, ServerEvidence, StepResult, TargetIdentity,
+    Value, Verdict, WireCount, axis,
 };
 
 /// A file name of this process, removed with its companions when dropped.
@@ -87,6 +87,12 @@ pub fn step(index: u32) -> StepResult {
         client_cpu: CpuTime { user_ns: 5, kernel_ns: 6 },
         evidence: Evidence { grown: Some(0), flush_ns: 7, flushes: 1, ..Evidence::default() },
         load: LoadDetail::default(),
+        server: ServerEvidence {
+            probes: ProbeTimes { ahead: vec![1, 2], hot: vec![3], cold: vec![u64::MAX], known_hot: vec![] },
+            without_probes: index.is_multiple_of(2).then(|| "no road".to_owned()),
+            cold_passes: 1,
+            storage_read: Some(65_536),
+        },
     };
     let check =
         Check { name: "little".into(), verdict: Verdict::Suspicious, detail: "N is 3, X*R is 2".into() };

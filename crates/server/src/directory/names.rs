@@ -33,8 +33,17 @@ pub(super) fn cookie(name: &str) -> u64 {
     (hasher.finish() >> 1).max(1)
 }
 
+/// Which names of a directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Which {
+    /// Of files and directories.
+    Served,
+    /// Of links and others too, which are not served and take up their names all the same.
+    All,
+}
+
 /// Reads the names of files and directories, in the system's order.
-pub(super) fn read_names(directory: BorrowedFd<'_>) -> VolumeResult<Vec<String>> {
+pub(super) fn read_names(directory: BorrowedFd<'_>, which: Which) -> VolumeResult<Vec<String>> {
     // A descriptor of our own: the position in a directory belongs to the descriptor.
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let own = openat(directory, ".", flags, Mode::empty()).map_err(volume_error)?;
@@ -44,7 +53,7 @@ pub(super) fn read_names(directory: BorrowedFd<'_>) -> VolumeResult<Vec<String>>
     while let Some(entry) = entries.next() {
         let entry = entry.map_err(volume_error)?;
         let kinds = [FileType::RegularFile, FileType::Directory, FileType::Unknown];
-        if !kinds.contains(&entry.file_type()) {
+        if which == Which::Served && !kinds.contains(&entry.file_type()) {
             continue;
         }
         match entry.file_name().to_str() {
@@ -69,7 +78,7 @@ impl Listings {
         if !starts && let Some(names) = self.remembered(id) {
             return Ok(names);
         }
-        let names = read_names(directory)?.into_iter();
+        let names = read_names(directory, Which::Served)?.into_iter();
         let mut names: Vec<Named> = names.map(|name| (cookie(&name), name)).collect();
         names.sort_unstable();
         let names = Arc::new(names);

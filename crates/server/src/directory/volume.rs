@@ -11,7 +11,7 @@ use rustix::io::{Errno, pread, pwrite, retry_on_intr};
 
 use crate::directory::DirectoryVolume;
 use crate::directory::errno::volume_error;
-use crate::directory::names::{groups_behind, read_names};
+use crate::directory::names::{Which, groups_behind, read_names};
 use crate::directory::open_files::OpenNode;
 use crate::directory::status::{Kind, Status};
 use crate::name::{check_name, fold_case};
@@ -45,7 +45,7 @@ impl Volume for DirectoryVolume {
     fn lookup_any_case(&self, directory: NodeId, name: &str) -> VolumeResult<(String, Attributes)> {
         check_name(name)?;
         let folded = fold_case(name);
-        let names = read_names(self.tree.directory(directory)?.fd())?.into_iter();
+        let names = read_names(self.tree.directory(directory)?.fd(), Which::All)?.into_iter();
         let mut matches = names.filter(|other| fold_case(other) == folded);
         match (matches.next(), matches.next()) {
             (Some(only), None) => self.lookup(directory, &only).map(|attributes| (only, attributes)),

@@ -52,6 +52,7 @@ struct State {
     /// Calls may wait for the volume, and are made off the threads that serve connections.
     blocks: bool,
     max_connections: usize,
+    patience: Duration,
     /// Clients on datagrams whose requests wait for a lock.
     awaited: Mutex<HashSet<Peer>>,
 }

@@ -1,6 +1,7 @@
 //! How the NCP front end serves its volume.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use sharebench_ncp::security::level::Level;
 use sharebench_ncp::server::{Options, Server, User, Watchdog};
@@ -62,6 +63,9 @@ pub struct NcpServerOptions {
     pub commit: CommitPolicy,
     /// Connections served at once; more are refused.
     pub max_connections: u16,
+    /// How long a message on TCP may take to arrive once it has begun, and an answer to be taken: a connection that takes longer
+    /// is closed.
+    pub patience: Duration,
     /// Threads that serve connections; at least 1.
     pub threads: usize,
 }
@@ -76,6 +80,7 @@ impl Default for NcpServerOptions {
             checksums: Level::IfAsked,
             commit: CommitPolicy::Disk,
             max_connections: 10_000,
+            patience: Duration::from_secs(60),
             threads: cores.min(8),
         }
     }
@@ -97,7 +102,7 @@ impl NcpServerOptions {
         }
         let mut users: Vec<User> = Vec::new();
         for ((user, password), id) in self.users.iter().zip(FIRST_USER..) {
-            let user = User::new(user, id, password.expose());
+            let user = User::new(user, id, &password.expose());
             let shown = String::from_utf8_lossy(&user.name).into_owned();
             if user.name.is_empty() || user.name.len() > MAX_USER_NAME {
                 return Err(wrong(format!("'{shown}' is no user name of 1 to {MAX_USER_NAME} bytes")));

@@ -48,8 +48,9 @@ impl Running {
         let blocks = !volume.never_blocks();
         let threads = options.threads.max(1);
         let max_connections = usize::from(options.max_connections);
+        let patience = options.patience;
         let server = options.build(volume, carried)?;
-        let state = Arc::new(State { server, blocks, max_connections, awaited: Mutex::default() });
+        let state = Arc::new(State { server, blocks, max_connections, patience, awaited: Mutex::default() });
         let (stop, _) = watch::channel(false);
         let mut started = Self { state, stop, threads: Vec::new() };
         started

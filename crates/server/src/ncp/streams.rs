@@ -12,6 +12,7 @@ use sharebench_ncp::server::Peer;
 use sharebench_ncp::wire::tcp::{Direction, MAX_MESSAGE, message_len};
 use tokio::net::TcpStream;
 use tokio::runtime::Handle;
+use tokio::time::{Instant, timeout_at};
 
 use crate::ncp::State;
 
@@ -74,9 +75,18 @@ impl Drop for Slot {
 impl Slot {
     async fn serve(&self, stream: TcpStream) -> io::Result<()> {
         stream.set_nodelay(true)?;
-        let mut partial = Vec::new();
+        let patience = self.state.patience;
+        let (mut partial, mut begun) = (Vec::new(), None);
         loop {
-            self.readable(&stream).await?;
+            if partial.is_empty() {
+                begun = None;
+                self.readable(&stream).await?;
+            } else {
+                // What is partial ends whole: a message is read to its end and no further.
+                let begun = *begun.get_or_insert_with(Instant::now);
+                let late = |_| io::Error::new(ErrorKind::TimedOut, "a message that does not end");
+                timeout_at(begun + patience, self.readable(&stream)).await.map_err(late)??;
+            }
             let unsent = match self.receive(&stream, &mut partial) {
                 Ok(Received::Closed) => return Ok(()),
                 Ok(Received::Answered(unsent)) => unsent,
@@ -84,7 +94,7 @@ impl Slot {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => continue,
                 Err(error) => return Err(error),
             };
-            send(&stream, &unsent).await?;
+            send(&stream, &unsent, patience).await?;
         }
     }
 
@@ -93,7 +103,7 @@ impl Slot {
         if self.state.server.waiting() > 0 {
             tokio::select! {
                 ready = stream.readable() => return ready,
-                answer = self.state.waited(self.peer) => send(stream, &answer).await?,
+                answer = self.state.waited(self.peer) => send(stream, &answer, self.state.patience).await?,
             }
         }
         stream.readable().await
@@ -198,10 +208,12 @@ fn try_write(stream: &TcpStream, out: &[u8]) -> io::Result<usize> {
     }
 }
 
-async fn send(stream: &TcpStream, unsent: &[u8]) -> io::Result<()> {
+async fn send(stream: &TcpStream, unsent: &[u8], patience: Duration) -> io::Result<()> {
     let mut rest = unsent;
+    let deadline = Instant::now() + patience;
     while !rest.is_empty() {
-        stream.writable().await?;
+        let late = |_| io::Error::new(ErrorKind::TimedOut, "answers that nobody takes");
+        timeout_at(deadline, stream.writable()).await.map_err(late)??;
         rest = &rest[try_write(stream, rest)?..];
     }
     Ok(())

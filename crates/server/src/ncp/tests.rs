@@ -261,3 +261,18 @@ fn what_is_committed_is_told_to_the_volume_unless_the_policy_says_no() {
         assert_eq!(counted.commits > 0, expected, "{counted:?}");
     }
 }
+
+#[test]
+fn a_message_that_does_not_end_closes_its_stream_and_silence_does_not() {
+    let patience = Duration::from_millis(200);
+    let server = start(memory(), NcpServerOptions { patience, ..options() });
+    block_on(async {
+        let mut silent = tcp(server.addr(), Level::Never).await;
+        silent.login(LOGIN).await.unwrap();
+        let mut stream = TcpStream::connect(server.addr()).unwrap();
+        stream.write_all(b"DmdT\0\0\x01\0\0\0\0\x01").unwrap();
+        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
+        assert!(matches!(stream.read(&mut [0; 8]), Ok(0)), "closed");
+        assert!(silent.about(&path(&["SHARE"])).await.unwrap().directory);
+    });
+}

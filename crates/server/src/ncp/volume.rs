@@ -6,6 +6,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use sharebench_ncp::server::volume::{self, Change, Entry, Node, Space};
 use sharebench_ncp::wire::{Completion, DosTime};
 
+use crate::name::check_portable_name;
 use crate::ncp::options::CommitPolicy;
 use crate::ncp::world::unix_seconds;
 use crate::{Attributes, NodeId, ROOT, SetAttributes, Volume, VolumeError};
@@ -104,6 +105,7 @@ impl volume::Volume for ServedVolume {
 
     fn create(&self, parent: Node, name: &[u8], directory: bool) -> Result<Entry, Completion> {
         let name = text(name)?;
+        check_portable_name(name).map_err(named)?;
         let made = if directory {
             self.volume.make_directory(id(parent), name, 0o755)
         } else {
@@ -123,7 +125,9 @@ impl volume::Volume for ServedVolume {
     }
 
     fn rename(&self, from: Node, name: &[u8], to: Node, new_name: &[u8]) -> Result<(), Completion> {
-        self.volume.rename(id(from), text(name)?, id(to), text(new_name)?).map_err(named)
+        let new_name = text(new_name)?;
+        check_portable_name(new_name).map_err(named)?;
+        self.volume.rename(id(from), text(name)?, id(to), new_name).map_err(named)
     }
 
     fn read(&self, node: Node, offset: u64, buffer: &mut [u8]) -> Result<usize, Completion> {

@@ -3,11 +3,12 @@
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use sharebench_nfs::xdr::{Writer, XdrError};
-use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::time::{Instant, timeout_at};
 
 use crate::nfs::frames::{Frame, Frames};
 use crate::nfs::state::ServerState;
@@ -60,7 +61,8 @@ pub(super) async fn serve(stream: TcpStream, slot: ConnectionSlot, workers: Opti
 async fn serve_here(mut stream: TcpStream, state: &ServerState) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let (mut frames, mut out) = (Frames::new(), Writer::default());
-    while frames.receive(&mut stream).await? {
+    let patience = state.options.patience;
+    while frames.receive_within(&mut stream, patience).await? {
         while let Some(frame) = frames.next()? {
             let record = match &frame {
                 Frame::Here(range) => &frames.bytes()[range.clone()],
@@ -68,16 +70,29 @@ async fn serve_here(mut stream: TcpStream, state: &ServerState) -> io::Result<()
             };
             state.answer(record, &mut out).map_err(garbage)?;
             if out.len() >= SEND_BYTES {
-                send(&mut stream, &mut out).await?;
+                send(&stream, &mut out, patience).await?;
             }
         }
-        send(&mut stream, &mut out).await?;
+        send(&stream, &mut out, patience).await?;
     }
     Ok(())
 }
 
-async fn send(stream: &mut TcpStream, out: &mut Writer) -> io::Result<()> {
-    stream.write_all(out.as_slice()).await?;
+/// Sends what waits; an error when the client does not take it in time.
+async fn send(stream: &TcpStream, out: &mut Writer, patience: Duration) -> io::Result<()> {
+    let mut unsent = out.as_slice();
+    let mut deadline = None;
+    while !unsent.is_empty() {
+        match stream.try_write(unsent) {
+            Ok(count) => unsent = unsent.get(count..).unwrap_or_default(),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                let deadline = *deadline.get_or_insert_with(|| Instant::now() + patience);
+                let late = || io::Error::new(io::ErrorKind::TimedOut, "replies that nobody takes");
+                timeout_at(deadline, stream.writable()).await.map_err(|_| late())??;
+            }
+            Err(error) => return Err(error),
+        }
+    }
     out.clear();
     out.shrink(KEEP_BYTES);
     Ok(())
@@ -118,7 +133,7 @@ impl Pooled {
             let room = self.in_flight < self.state.options.max_in_flight.max(1);
             tokio::select! {
                 Some(job) = self.done.recv() => self.send_replies(job).await?,
-                more = self.frames.receive(&mut self.stream), if room => {
+                more = self.frames.receive_within(&mut self.stream, self.state.options.patience), if room => {
                     if !more? {
                         return Ok(());
                     }
@@ -147,6 +162,7 @@ impl Pooled {
 
     /// Sends a reply and all others that are there.
     async fn send_replies(&mut self, first: Job) -> io::Result<()> {
+        let patience = self.state.options.patience;
         let mut next = Some(first);
         while let Some(mut job) = next {
             self.in_flight -= 1;
@@ -154,8 +170,8 @@ impl Pooled {
                 return Err(io::Error::new(io::ErrorKind::InvalidData, "not an RPC call"));
             }
             if job.reply.len() >= LARGE_REPLY_BYTES {
-                send(&mut self.stream, &mut self.out).await?;
-                send(&mut self.stream, &mut job.reply).await?;
+                send(&self.stream, &mut self.out, patience).await?;
+                send(&self.stream, &mut job.reply, patience).await?;
             } else {
                 self.out.raw(job.reply.as_slice());
                 job.reply.clear();
@@ -163,6 +179,6 @@ impl Pooled {
             self.idle.push(job);
             next = self.done.try_recv().ok();
         }
-        send(&mut self.stream, &mut self.out).await
+        send(&self.stream, &mut self.out, patience).await
     }
 }

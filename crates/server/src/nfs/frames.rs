@@ -1,9 +1,11 @@
 //! Records out of a connection's bytes, within a limit.
 
 use std::io;
+use std::time::Duration;
 
 use sharebench_nfs::record::{Assembly, Front, MARK_BYTES, front};
 use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::time::{Instant, timeout_at};
 
 /// Largest call: a WRITE of 1 MiB with its head.
 pub(super) const MAX_CALL_BYTES: usize = (1 << 20) + (64 << 10);
@@ -18,6 +20,8 @@ pub(super) struct Frames {
     head: usize,
     tail: usize,
     assembly: Assembly,
+    /// When the record under way began to arrive.
+    begun: Option<Instant>,
 }
 
 /// A record that has arrived.
@@ -30,7 +34,29 @@ pub(super) enum Frame {
 
 impl Frames {
     pub(super) fn new() -> Self {
-        Self { buffer: vec![0; INITIAL_BYTES], head: 0, tail: 0, assembly: Assembly::new(MAX_CALL_BYTES) }
+        Self {
+            buffer: vec![0; INITIAL_BYTES],
+            head: 0,
+            tail: 0,
+            assembly: Assembly::new(MAX_CALL_BYTES),
+            begun: None,
+        }
+    }
+
+    /// Reads once; false at the end of the stream, an error when a record has been under way for too long. Cancelling it loses
+    /// nothing.
+    pub(super) async fn receive_within<S: AsyncRead + Unpin>(
+        &mut self,
+        stream: &mut S,
+        patience: Duration,
+    ) -> io::Result<bool> {
+        if self.head == self.tail && !self.assembly.under_way() {
+            self.begun = None;
+            return self.receive(stream).await;
+        }
+        let begun = *self.begun.get_or_insert_with(Instant::now);
+        let late = || io::Error::new(io::ErrorKind::TimedOut, "a call that does not end");
+        timeout_at(begun + patience, self.receive(stream)).await.map_err(|_| late())?
     }
 
     /// Reads once; false at the end of the stream. Cancelling it loses nothing.
@@ -54,6 +80,14 @@ impl Frames {
 
     /// The next whole record; an error when one is longer than a call can be.
     pub(super) fn next(&mut self) -> io::Result<Option<Frame>> {
+        let next = self.take()?;
+        if next.is_some() {
+            self.begun = None;
+        }
+        Ok(next)
+    }
+
+    fn take(&mut self) -> io::Result<Option<Frame>> {
         loop {
             let bytes = &self.buffer[self.head..self.tail];
             if !self.assembly.under_way() {

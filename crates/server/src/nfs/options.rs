@@ -1,5 +1,7 @@
 //! How the NFS front end serves its volume.
 
+use std::time::Duration;
+
 use crate::front_end::ServeError;
 use crate::nfs::PROTOCOL;
 
@@ -17,6 +19,8 @@ pub struct NfsServerOptions {
     pub max_connections: usize,
     /// Calls of one connection worked on at once; more wait in the socket.
     pub max_in_flight: usize,
+    /// How long a call may take to arrive once it has begun, and a reply to be taken: a connection that takes longer is closed.
+    pub patience: Duration,
     /// Threads that serve connections; at least 1.
     pub threads: usize,
     /// Threads that wait for a volume that blocks; at least 1. A volume that never blocks needs none.
@@ -32,6 +36,7 @@ impl Default for NfsServerOptions {
             max_transfer: 1 << 20,
             max_connections: 10_000,
             max_in_flight: 256,
+            patience: Duration::from_secs(60),
             threads: cores.min(8),
             workers: 64,
         }

@@ -88,7 +88,8 @@ impl SmbServerOptions {
             .max_connections(self.max_connections)
             .max_opens_per_connection(OPENS_PER_CONNECTION);
         let users = self.users.iter();
-        let builder = users.fold(builder, |builder, (name, password)| builder.user(name, password.expose()));
+        let builder =
+            users.fold(builder, |builder, (name, password)| builder.user(name, &*password.expose()));
         let refused = |error: smb_server::BuildError| ServeError::Options {
             protocol: PROTOCOL,
             detail: error.to_string(),

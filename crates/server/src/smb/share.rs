@@ -8,6 +8,7 @@ use smb_server::{
     SmbResult, VolumeInfo,
 };
 
+use crate::name::check_portable_name;
 use crate::smb::file_info::is_read_only;
 use crate::smb::open_file::OpenFile;
 use crate::smb::read_buffers::ReadBuffers;
@@ -92,6 +93,7 @@ fn open(
         ) {
             return Err(SmbError::NotFound);
         }
+        smb_result(check_portable_name(&place.name))?;
         let made = if options.directory {
             volume.make_directory(place.directory, &place.name, 0o755)
         } else {
@@ -140,6 +142,7 @@ fn unlink(volume: &dyn Volume, path: &SmbPath) -> SmbResult<()> {
 fn rename(volume: &dyn Volume, from: &SmbPath, to: &SmbPath, replace: bool) -> SmbResult<()> {
     let from = resolve(volume, from)?;
     let new_name = to.file_name().ok_or(SmbError::AccessDenied)?;
+    smb_result(check_portable_name(new_name))?;
     let to = resolve(volume, to)?;
     let moved = from.found.ok_or(SmbError::NotFound)?;
     if let Some(old) = to.found.filter(|old| old.node != moved.node) {

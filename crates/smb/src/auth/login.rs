@@ -57,7 +57,7 @@ impl NtlmLogin {
         let identity = Identity {
             user: utf16(user),
             domain: utf16(domain),
-            password_key: password_key(user, domain, password.expose()),
+            password_key: password_key(user, domain, &password.expose()),
         };
         Self { identity: Some(identity), workstation: utf16(workstation), step: Step::Fresh }
     }

@@ -77,6 +77,10 @@ impl Target for SmbTarget {
         Ok(PolicyTerms { alignment: if unbuffered { SECTOR } else { 1 } })
     }
 
+    fn descriptors(&self) -> u32 {
+        1
+    }
+
     fn connect<'a>(
         &'a self,
         spec: &'a SessionSpec,

@@ -71,3 +71,51 @@ proptest! {
         prop_assert!(out.len() >= 28 && out.len() < (1 << 20) + 4096);
     }
 }
+
+/// A server that waits for nobody long.
+fn impatient() -> crate::NfsServer {
+    let patience = Duration::from_millis(200);
+    let options =
+        crate::NfsServerOptions { patience, max_connections: 4, ..crate::NfsServerOptions::default() };
+    crate::NfsServer::start("127.0.0.1:0".parse().unwrap(), memory(), options).unwrap()
+}
+
+/// The mark of a record and a call of the procedure that does nothing.
+fn null_call() -> Vec<u8> {
+    let mut call = Writer::default();
+    call.u32(0x8000_0000 + 40);
+    CallTemplate::new(NFS_PROGRAM, 3, None).put(&mut call, 5, 0);
+    call.as_slice().to_vec()
+}
+
+#[test]
+fn a_call_that_does_not_end_closes_its_connection_however_it_trickles_in() {
+    let server = impatient();
+    let port = server.addr().port();
+    assert!(closes(port, &null_call()[..43]));
+    // One byte after the other, each in time.
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    let mark = [0x80, 0, 0x10, 0];
+    let trickle = mark.iter().chain(std::iter::repeat(&0)).take(2000);
+    let closed = trickle.into_iter().any(|byte| {
+        std::thread::sleep(Duration::from_millis(10));
+        stream.write_all(&[*byte]).is_err()
+    });
+    assert!(closed, "20 s of one call");
+}
+
+#[test]
+fn a_connection_that_asks_for_nothing_stays_and_more_than_allowed_are_closed() {
+    let server = impatient();
+    let port = server.addr().port();
+    let mut answers = |stream: &mut TcpStream| {
+        stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+        stream.write_all(&null_call()).is_ok() && stream.read_exact(&mut [0; 28]).is_ok()
+    };
+    let mut streams: Vec<TcpStream> =
+        (0..4).map(|_| TcpStream::connect(("127.0.0.1", port)).unwrap()).collect();
+    assert!(streams.iter_mut().all(&mut answers));
+    assert!(!answers(&mut TcpStream::connect(("127.0.0.1", port)).unwrap()));
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(streams.iter_mut().all(&mut answers), "silence is no crime");
+}

@@ -1,0 +1,105 @@
+//! Whether a motor has a session: logging on, resting, losing it and coming back, and users who come and go.
+
+use std::time::Duration;
+
+use sharebench_model::OpError;
+use sharebench_plan::Pace;
+use sharebench_target::Session;
+
+use crate::motor::{Motor, Window};
+
+/// Pause before a lost session is opened again.
+const RECONNECT: Duration = Duration::from_millis(500);
+
+impl Motor<'_> {
+    /// Opens the motor's session, makes its part of the data set and opens the files it keeps open; a failure is
+    /// counted and tried again later.
+    pub async fn connect(&mut self) {
+        match self.crew.target.connect(&self.crew.spec).await {
+            Ok(session) => {
+                self.session = Some(session);
+                let ready = match self.lay_out().await {
+                    Ok(()) => self.open_kept().await,
+                    Err(error) => Err(error),
+                };
+                if let Err(error) = ready {
+                    self.lose_session();
+                    self.book_failure(error);
+                }
+                self.wire = self.session.as_deref().map(Session::wire).unwrap_or_default();
+                self.rest();
+            }
+            Err(error) => self.book_failure(OpError::new(error.class, "connect", error.to_string())),
+        }
+    }
+
+    /// Tries to open a lost session again; the instant at which to try once more if that failed.
+    pub(crate) async fn come_back(&mut self, window: Window) -> u64 {
+        let crew = self.crew;
+        let from = crew.clock.now();
+        self.connect().await;
+        let now = crew.clock.now();
+        let again = now + RECONNECT.as_nanos() as u64;
+        let until = if self.session.is_some() { now } else { again };
+        let (from, until) = (from.max(window.measure), until.min(window.end));
+        if from < until {
+            let mut tally = crew.tally.borrow_mut();
+            tally.detail.without_session_ns += until - from;
+            tally.detail.timeline.without_session(from - window.measure, until - window.measure);
+            if self.session.is_none() {
+                tally.detail.timeline.failed(until.min(now).max(from) - window.measure);
+            }
+        }
+        again
+    }
+
+    /// True when the next start is that of a visit, whose user has no session yet.
+    pub(crate) fn arrives(&self) -> bool {
+        matches!(self.crew.work.pace, Pace::Visits { .. }) && !self.visiting
+    }
+
+    /// A user comes and logs on; false when that failed, which is an end of the visit.
+    pub(crate) async fn log_on(&mut self, intended: u64, window: Window) -> bool {
+        let mut result = self.reconnect(window).await;
+        if result.is_ok() && !self.own.laid_out {
+            // Nobody could lay it out before the window.
+            result = self.lay_out().await;
+        }
+        self.visiting = result.is_ok();
+        if let Err(error) = result {
+            let now = self.crew.clock.now();
+            self.lose_session();
+            if now < window.end {
+                if now >= window.measure {
+                    self.crew.tally.borrow_mut().detail.timeline.failed(now - window.measure);
+                }
+                self.book_failure(error);
+            } else {
+                self.crew.censor(intended, None, window);
+            }
+        }
+        self.visiting
+    }
+
+    /// The user goes.
+    pub(crate) async fn log_off(&mut self) {
+        self.visiting = false;
+        self.close_kept().await;
+        if let Some(session) = self.session.take() {
+            session.close().await;
+        }
+    }
+
+    /// Gives memory back that only operations need.
+    pub(crate) fn rest(&mut self) {
+        if let Some(session) = &mut self.session {
+            session.rest();
+        }
+    }
+
+    /// The session is of no use any more.
+    pub(crate) fn lose_session(&mut self) {
+        self.session = None;
+        self.kept.clear();
+    }
+}

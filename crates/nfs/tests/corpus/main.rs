@@ -1,0 +1,14 @@
+//! The corpus of the fuzz target `nfs_wire` (`fuzz/`), replayed.
+
+mod wire;
+
+#[test]
+fn records_of_every_kind() {
+    let folder = format!("{}/../../fuzz/corpus/nfs_wire", env!("CARGO_MANIFEST_DIR"));
+    let mut count = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        wire::run(&std::fs::read(entry.unwrap().path()).unwrap());
+        count += 1;
+    }
+    assert!(count >= 50, "{count} inputs");
+}

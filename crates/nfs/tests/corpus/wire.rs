@@ -1,0 +1,79 @@
+//! Every decoder on any bytes: no panic, no more than there is, and records cut anywhere are the same records.
+
+use sharebench_nfs::attributes::{FileAttributes, SetFileAttributes, skip_wcc};
+use sharebench_nfs::mount::{get_mounted, get_port};
+use sharebench_nfs::protocol::FileHandle;
+use sharebench_nfs::record::{Assembly, Front, front};
+use sharebench_nfs::results::{
+    Found, FsInfo, FsStat, ReadHead, Written, get_commit, get_listing, get_status,
+};
+use sharebench_nfs::rpc::{CallHeader, get_reply};
+use sharebench_nfs::xdr::{Reader, XdrError};
+
+/// Longest record taken.
+const MOST: usize = 4096;
+
+/// Any bytes as a stream of records, a call, a reply and each result.
+pub fn run(input: &[u8]) {
+    records(input);
+    results(input);
+    if let Ok((_, Ok(()))) = get_reply(&mut Reader::new(input)) {
+        // Behind the head of an accepted reply without verifier.
+        results(input.get(24..).unwrap_or_default());
+    }
+}
+
+fn records(input: &[u8]) {
+    if let Ok(Front::Whole { start, end }) = front(input, MOST) {
+        assert!(start <= end && end <= input.len() && end - start <= MOST);
+    }
+    // In one piece, and byte by byte.
+    let (mut whole, mut cut) = (Assembly::new(MOST), Assembly::new(MOST));
+    let once = whole.push(input);
+    let mut taken = 0;
+    for byte in input {
+        let Ok((count, done)) = cut.push(std::slice::from_ref(byte)) else {
+            assert!(once.is_err(), "cut into bytes it is no record");
+            return;
+        };
+        taken += count;
+        if done {
+            assert_eq!((once.as_ref().ok(), whole.record()), (Some(&(taken, true)), cut.record()));
+            return;
+        }
+    }
+    assert!(!matches!(once, Ok((_, true))), "cut into bytes it does not end");
+}
+
+/// Decodes one kind of result and drops it.
+type Decode = fn(&mut Reader<'_>) -> Result<(), XdrError>;
+
+fn results(input: &[u8]) {
+    let try_each: [Decode; 16] = [
+        |reader| CallHeader::get(reader).map(drop).or(Ok(())),
+        |reader| get_reply(reader).map(drop),
+        |reader| get_status(reader).map(drop),
+        |reader| FileAttributes::get(reader).map(drop),
+        |reader| FileAttributes::get_optional(reader).map(drop),
+        |reader| SetFileAttributes::get(reader).map(drop),
+        |reader| FileHandle::get(reader).map(drop),
+        |reader| FileHandle::get_optional(reader).map(drop),
+        |reader| Found::get_lookup(reader).map(drop),
+        |reader| Found::get_created(reader).map(drop),
+        |reader| FsStat::get(reader).map(drop),
+        |reader| FsInfo::get(reader).map(drop),
+        |reader| ReadHead::get(reader).map(drop),
+        |reader| Written::get(reader).map(drop),
+        |reader| get_commit(reader).map(drop),
+        skip_wcc,
+    ];
+    for decode in try_each {
+        let mut reader = Reader::new(input);
+        let _ = decode(&mut reader);
+        assert!(reader.rest().len() <= input.len());
+    }
+    let _ = (get_mounted(&mut Reader::new(input)), get_port(&mut Reader::new(input)));
+    let mut entries = 0;
+    let _ = get_listing(&mut Reader::new(input), |_| entries += 1);
+    assert!(entries <= input.len(), "{entries} entries in {} bytes", input.len());
+}

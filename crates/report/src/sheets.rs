@@ -1,0 +1,43 @@
+//! The analysis as sheets of a workbook: what was found, then a sheet per test.
+
+use sharebench_analysis::{Analysis, Light};
+
+use crate::csv::{fields, header};
+
+/// A sheet: its name, and rows of texts; those that are numbers are to be written as numbers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SheetRows {
+    /// Such as `random-read`; not unique.
+    pub name: String,
+    /// The rows, headings first.
+    pub rows: Vec<Vec<String>>,
+}
+
+/// Findings and lights, then the columns of the CSV for each test.
+pub fn sheets(analysis: &Analysis) -> Vec<SheetRows> {
+    let mut rows = vec![vec!["part".to_owned(), "what was found".to_owned()]];
+    let parts = [
+        ("answer", &analysis.answer),
+        ("contradiction", &analysis.contradictions),
+        ("finding", &analysis.findings),
+        ("not resolved", &analysis.not_resolved),
+    ];
+    for (part, sentences) in parts {
+        rows.extend(sentences.iter().map(|sentence| vec![part.to_owned(), sentence.text.clone()]));
+    }
+    rows.extend(analysis.trust.iter().map(|line| {
+        let light = match line.light {
+            Light::Green => "trust: green",
+            Light::Amber => "trust: amber",
+            Light::Red => "trust: red",
+        };
+        vec![light.to_owned(), format!("{}: {}", line.subject, line.text)]
+    }));
+    rows.extend(analysis.methods.iter().map(|method| vec!["again".to_owned(), method.command.clone()]));
+    let mut sheets = vec![SheetRows { name: "findings".to_owned(), rows }];
+    sheets.extend(analysis.sections.iter().map(|section| SheetRows {
+        name: section.title.clone(),
+        rows: std::iter::once(header(analysis)).chain(fields(analysis, section)).collect(),
+    }));
+    sheets
+}

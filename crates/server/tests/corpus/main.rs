@@ -1,0 +1,38 @@
+//! The corpus of the fuzz targets of both roles of SMB and NFS (`fuzz/`), replayed.
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+
+mod nfs;
+mod relay;
+mod smb;
+
+use relay::Role;
+
+fn replay(name: &str, run: fn(Role, &[u8]), role: Role) {
+    let folder = format!("{}/../../fuzz/corpus/{name}", env!("CARGO_MANIFEST_DIR"));
+    let mut count = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        run(role, &std::fs::read(entry.unwrap().path()).unwrap());
+        count += 1;
+    }
+    assert!(count >= 10, "{count} inputs");
+}
+
+#[test]
+fn requests_to_the_smb_server() {
+    replay("smb_server", smb::run, Role::Server);
+}
+
+#[test]
+fn replies_to_the_smb_client() {
+    replay("smb_client", smb::run, Role::Client);
+}
+
+#[test]
+fn calls_to_the_nfs_server() {
+    replay("nfs_server", nfs::run, Role::Server);
+}
+
+#[test]
+fn replies_to_the_nfs_client() {
+    replay("nfs_client", nfs::run, Role::Client);
+}

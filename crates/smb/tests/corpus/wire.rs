@@ -1,0 +1,61 @@
+//! Every decoder on any bytes: no panic, and what is decoded is encoded to bytes that decode to the same.
+
+use sharebench_smb::wire::create::{CreateRequest, CreateResponse};
+use sharebench_smb::wire::data::{ReadRequest, ReadResponse, WriteRequest, WriteResponse};
+use sharebench_smb::wire::directory::{QueryDirectoryRequest, entries};
+use sharebench_smb::wire::header::Header;
+use sharebench_smb::wire::info::{InfoResponse, SetInfoRequest};
+use sharebench_smb::wire::ioctl::{IoctlRequest, output};
+use sharebench_smb::wire::negotiate::{NegotiateRequest, NegotiateResponse};
+use sharebench_smb::wire::oplock::OplockBreak;
+use sharebench_smb::wire::session_setup::{SessionSetupRequest, SessionSetupResponse};
+use sharebench_smb::wire::simple::{Empty, ErrorResponse, FlushRequest};
+use sharebench_smb::wire::transform::TransformHeader;
+use sharebench_smb::wire::tree::{TreeConnectRequest, TreeConnectResponse};
+use sharebench_smb::wire::{HEADER_LEN, frame};
+
+/// Decodes a body, and again what it is encoded to.
+macro_rules! same {
+    ($message:expr, $($body:ident),+ $(,)?) => {
+        $(if let Ok(body) = $body::decode($message) {
+            let mut again = $message[..HEADER_LEN].to_vec();
+            body.encode(&mut again);
+            assert_eq!($body::decode(&again), Ok(body), stringify!($body));
+        })+
+    };
+}
+
+/// Any bytes as a message, and as the body of one whose header is right.
+pub fn run(input: &[u8]) {
+    decode(input);
+    let mut message = Vec::new();
+    Header::default().encode(&mut message);
+    message.extend_from_slice(input);
+    decode(&message);
+}
+
+fn decode(message: &[u8]) {
+    if let Some(prefix) = message.first_chunk() {
+        assert!(frame::length(*prefix).is_none_or(|len| len <= frame::MAX_LEN));
+    }
+    let _ = TransformHeader::decode(message);
+    let Ok(header) = Header::decode(message) else { return };
+    let mut again = Vec::new();
+    header.encode(&mut again);
+    assert_eq!(Header::decode(&again), Ok(header));
+    same!(message, ReadRequest, FlushRequest, OplockBreak, Empty, TreeConnectResponse, WriteResponse);
+    same!(message, SessionSetupRequest, TreeConnectRequest, CreateRequest, QueryDirectoryRequest);
+    let _ = (CreateResponse::decode(message), WriteRequest::decode(message), IoctlRequest::decode(message));
+    let _ = (NegotiateRequest::decode(message), NegotiateResponse::decode(message));
+    let _ = (SessionSetupResponse::decode(message), ErrorResponse::decode(message));
+    let _ = (SetInfoRequest::decode(message), output(message));
+    if let Ok(reply) = ReadResponse::decode(message)
+        && let Ok(data) = reply.data(message)
+    {
+        assert!(data.len() <= message.len());
+    }
+    if let Ok(information) = InfoResponse::decode(message) {
+        let listed = entries(information).map_or(0, |entries| entries.len());
+        assert!(listed <= information.len(), "{listed} entries in {} bytes", information.len());
+    }
+}

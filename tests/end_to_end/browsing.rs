@@ -1,0 +1,119 @@
+//! `report` in its other forms: pictures, a workbook, tables in a file, and the lab book in the browser.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use sharebench_tests::{Browser, Program, Sharebench, needs};
+
+fn measured(sharebench: &Sharebench, runs: usize) {
+    for name in ["one", "two"] {
+        fs::create_dir(sharebench.home().join(name)).unwrap();
+    }
+    let line = ["sweep", "./one", "./two", "--file-sizes", "64KiB,256KiB", "--record-sizes", "4KiB,16KiB"];
+    let more = ["--tests", "read", "--repetitions", "6", "--sample", "1ms", "--quiet", "--title", "nas <b>"];
+    for _ in 0..runs {
+        let _ = sharebench.run(&[&line[..], &more[..]].concat()).unwrap().expect_success();
+    }
+}
+
+#[test]
+fn the_ending_of_the_name_says_the_form() {
+    let sharebench = Sharebench::new().unwrap();
+    measured(&sharebench, 1);
+    for (file, begin) in [
+        ("a.html", "<!doctype html>"),
+        ("a.md", "# nas"),
+        ("a.json", "{"),
+        ("a.csv", "section,"),
+        ("a.txt", "nas <b>"),
+        ("a.xlsx", "PK"),
+    ] {
+        let _ = sharebench.run(&["report", "1", "-o", file]).unwrap().expect_success();
+        let bytes = fs::read(sharebench.home().join(file)).unwrap();
+        assert!(bytes.starts_with(begin.as_bytes()), "{file}: {:?}", String::from_utf8_lossy(&bytes[..20]));
+    }
+    let book = fs::read(sharebench.home().join("a.xlsx")).unwrap();
+    let text = String::from_utf8_lossy(&book);
+    assert!(text.contains("name=\"findings\"") && text.contains("name=\"read\""), "two sheets");
+    let printed = sharebench.run(&["report", "1", "--format", "csv"]).unwrap().expect_success();
+    assert_eq!(printed.stdout.lines().count(), 5);
+    let refused = sharebench.run(&["report", "1"]).unwrap();
+    assert!(refused.code == Some(2) && refused.stderr.contains("--output"), "{}", refused.text());
+}
+
+#[test]
+fn every_chart_becomes_a_picture() {
+    needs!(Browser::NEEDS);
+    let sharebench = Sharebench::new().unwrap();
+    measured(&sharebench, 1);
+    let _ = sharebench.run(&["report", "1", "--images", "slides"]).unwrap().expect_success();
+    let mut names: Vec<String> = fs::read_dir(sharebench.home().join("slides"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    for part in
+        ["read-ratio-two-one.svg", "read-throughput-64KiB.png", "read-percentiles.svg", "run-timeline.png"]
+    {
+        assert!(names.iter().any(|name| name.ends_with(part)), "no {part} among {names:?}");
+    }
+    for name in &names {
+        let bytes = fs::read(sharebench.home().join("slides").join(name)).unwrap();
+        let begin: &[u8] = if name.ends_with("svg") { b"<svg" } else { b"\x89PNG" };
+        assert!(bytes.starts_with(begin) && bytes.len() > 2000, "{name}: {} bytes", bytes.len());
+    }
+    let none = sharebench.run(&["report", "1", "--images", "x", "--browser", "/nonexistent"]).unwrap();
+    assert!(none.code == Some(2) && none.stderr.contains("/nonexistent"), "{}", none.text());
+}
+
+/// Status line and body of a GET by hand.
+fn ask(address: &str, request: &str) -> String {
+    let mut connection = TcpStream::connect(address).unwrap();
+    connection.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    connection.write_all(request.as_bytes()).unwrap();
+    let mut answer = Vec::new();
+    // A refusal may come before all was sent.
+    let _ = connection.read_to_end(&mut answer);
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+fn address(program: &mut Program) -> String {
+    program.wait_for_output("Ctrl-C", Duration::from_secs(10)).unwrap();
+    let output = program.output();
+    output.split_once("http://").unwrap().1.split_once('/').unwrap().0.to_owned()
+}
+
+#[test]
+fn the_lab_book_is_browsed_by_this_machine_alone() {
+    let sharebench = Sharebench::new().unwrap();
+    measured(&sharebench, 2);
+    let before = fs::read(sharebench.home().join("sharebench.db")).unwrap();
+    let mut served = sharebench.start(&["report", "--serve"], "serve.log").unwrap();
+    let at = address(&mut served);
+    let get = |target: &str| ask(&at, &format!("GET {target} HTTP/1.1\r\nHost: {at}\r\n\r\n"));
+    let list = get("/");
+    assert!(list.starts_with("HTTP/1.1 200 OK") && list.contains("2 of 2"), "{list}");
+    assert!(list.contains("nas &lt;b&gt;") && !list.contains("<b>nas"), "{list}");
+    assert!(get("/?q=nothing").contains("0 of 2"));
+    let both = get("/report?run=1&run=2");
+    assert!(both.starts_with("HTTP/1.1 200 OK") && both.contains("id=\"answer\""), "{:.300}", both);
+    for (target, status) in [
+        ("/report?run=9", "404"),
+        ("/report", "400"),
+        ("/report?run=-1", "400"),
+        ("/../etc/passwd", "404"),
+        ("/%00", "404"),
+    ] {
+        assert!(get(target).starts_with(&format!("HTTP/1.1 {status}")), "{target}");
+    }
+    assert!(ask(&at, "GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n").contains("421"));
+    assert!(ask(&at, &format!("DELETE / HTTP/1.1\r\nHost: {at}\r\n\r\n")).contains("405"));
+    assert!(
+        ask(&at, &"x".repeat(20_000)).starts_with("HTTP/1.1 400") || ask(&at, "\r\n\r\n").contains("400")
+    );
+    assert_eq!(fs::read(sharebench.home().join("sharebench.db")).unwrap(), before, "nothing is changed");
+    let refused = sharebench.run(&["report", "--serve", "0.0.0.0:0"]).unwrap();
+    assert!(refused.code == Some(2) && refused.stderr.contains("loopback"), "{}", refused.text());
+}

@@ -1,0 +1,104 @@
+//! The live view as a user sees it: in a real terminal that is resized, stopped by a key, and shows errors; in a
+//! pipe; as JSON lines.
+
+use std::fs;
+
+use serde_json::Value;
+use sharebench_tests::{Sharebench, Terminal, needs};
+
+use crate::plans::left_in;
+
+const LOAD: &str = "--steps 2,3 --think 5ms --warm-up 100ms --measure 30s --scale 1MB --block 64KiB";
+
+fn directories(sharebench: &Sharebench) {
+    for name in ["one", "two"] {
+        fs::create_dir(sharebench.home().join(name)).unwrap();
+    }
+}
+
+fn terminal(sharebench: &Sharebench, arguments: &str, size: (u32, u32)) -> Terminal {
+    let home = sharebench.home().display();
+    let line = format!("HOME={home} {} {arguments}", sharebench.binary());
+    Terminal::start(&line, sharebench.home(), size).unwrap()
+}
+
+#[test]
+fn a_load_is_followed_resized_and_stopped_by_a_key() {
+    needs!(Terminal::NEEDS);
+    let sharebench = Sharebench::new().unwrap();
+    directories(&sharebench);
+    let terminal = terminal(&sharebench, &format!("load ./one ./two {LOAD}"), (100, 30));
+    // The first step lasts half a minute: what moves is told while it does.
+    let moving = |screen: &str| {
+        screen.lines().any(|line| line.contains("▶") && line.contains("B/s") && line.contains('▅'))
+    };
+    let wide =
+        terminal.wait_for("rate of the moment", |screen| moving(screen) || screen.contains("ended")).unwrap();
+    for part in ["2 users", "of 4 steps", "self-checks", "q: stop"] {
+        assert!(wide.contains(part), "no {part} in:\n{wide}");
+    }
+    terminal.resize(50, 20).unwrap();
+    let narrow = terminal.wait_for("narrow board", |screen| {
+        screen.lines().filter(|line| line.contains("q: stop")).count() == 1 && screen.contains("▶")
+    });
+    let narrow = narrow.unwrap();
+    assert!(narrow.lines().all(|line| line.chars().count() <= 50), "{narrow}");
+    terminal.keys("q").unwrap();
+    let ended = terminal.wait_for("end", |screen| screen.contains("ended with")).unwrap();
+    assert!(ended.contains("ended with 130"), "{ended}");
+    let all = terminal.screen(200).unwrap();
+    assert!(all.contains("stopping: finished steps are kept"), "{all}");
+    assert!(!ended.contains("q: stop"), "the board is gone:\n{ended}");
+    assert_eq!(left_in(&sharebench.home().join("one")), Vec::<String>::new());
+}
+
+#[test]
+fn a_sweep_ends_with_one_screen_and_the_next_command() {
+    needs!(Terminal::NEEDS);
+    let sharebench = Sharebench::new().unwrap();
+    directories(&sharebench);
+    let sweep = "sweep ./one ./two --file-sizes 64KiB --record-sizes 4KiB,16KiB --tests write,read --repetitions 6 --sample 1ms";
+    let terminal = terminal(&sharebench, sweep, (100, 40));
+    let ended = terminal.wait_for("end", |screen| screen.contains("ended with")).unwrap();
+    assert!(ended.contains("ended with 0"), "{ended}");
+    for part in ["ANSWER", "two/one", "run 1 in", "show it again by: sharebench show 1", "next: sharebench"] {
+        assert!(ended.contains(part), "no {part} on one screen:\n{ended}");
+    }
+}
+
+#[test]
+fn failures_are_told_and_counted() {
+    needs!(Terminal::NEEDS);
+    let sharebench = Sharebench::new().unwrap();
+    directories(&sharebench);
+    let served = sharebench.serve("served").unwrap();
+    let url = served.nfs_url("");
+    let terminal =
+        terminal(&sharebench, &format!("load '{url}' {LOAD} --timeout 1s").replace("30s", "5s"), (110, 30));
+    terminal.wait_for("board", |screen| screen.contains("▶") && screen.contains("B/s")).unwrap();
+    drop(served);
+    let ended = terminal.wait_for("end", |screen| screen.contains("ended with")).unwrap();
+    let all = terminal.screen(200).unwrap();
+    assert!(ended.contains("ended with 3") && all.contains("failure: "), "{all}");
+}
+
+#[test]
+fn events_are_lines_of_json_and_nothing_else() {
+    let sharebench = Sharebench::new().unwrap();
+    directories(&sharebench);
+    let line = ["sweep", "./one", "--file-sizes", "64KiB", "--record-sizes", "4KiB", "--tests", "write,read"];
+    let more = ["--repetitions", "1", "--sample", "1ms", "--json"];
+    let ended = sharebench.run(&[&line[..], &more[..]].concat()).unwrap().expect_success();
+    assert_eq!(ended.stderr, "");
+    let events: Vec<Value> = ended.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let names: Vec<&str> = events.iter().map(|event| event["event"].as_str().unwrap()).collect();
+    assert_eq!(names.iter().filter(|name| **name == "step-finished").count(), 2, "{names:?}");
+    assert!(names.contains(&"target-ready") && names.contains(&"started"), "{names:?}");
+    assert_eq!(names.last(), Some(&"stored"), "{names:?}");
+    let finished = events.iter().find(|event| event["event"] == "step-finished").unwrap();
+    assert!(
+        finished["bytes_per_s"].as_f64().unwrap() > 0.0 && finished["coordinates"]["record_size"] == 4096
+    );
+    let refused = sharebench.run(&["runs", "--json"]).unwrap();
+    assert!(refused.code == Some(2) && refused.stderr.contains("--json"), "{}", refused.text());
+}

@@ -1,0 +1,136 @@
+//! One fault: where it strikes, how, and what is found afterwards.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use sharebench_tests::{Need, need};
+
+use crate::peer::Kind;
+use crate::scene::{MemoryGroup, Scene, Stage};
+
+/// A fault and what it strikes.
+pub struct Case {
+    /// As the table has it.
+    pub fault: &'static str,
+    /// The server of the run.
+    pub at: Kind,
+    /// What stands around the run.
+    pub stage: Stage,
+    /// Nothing answers any more, so that deadlines are short.
+    pub silent: bool,
+    /// Every byte that is read is checked, and not only the stamps.
+    pub verify_full: bool,
+    /// What the machine must have beside the server.
+    pub needs: &'static [Need],
+    /// Lets it happen in the middle of the run.
+    pub strike: fn(&mut Scene),
+    /// Takes it away after the run has ended, so that what is left can be removed.
+    pub heal: fn(&mut Scene),
+    /// What the user does then.
+    pub after: After,
+}
+
+/// What the user does after the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum After {
+    /// Runs the command that the program printed, if it left something.
+    Clean,
+    /// Finishes the run by `run --resume`.
+    Resume,
+}
+
+/// What was found, in the words of the table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outcome {
+    /// Exit code or signal.
+    pub exit: String,
+    /// What the user reads.
+    pub told: String,
+    /// What the lab book has.
+    pub kept: String,
+    /// What is on the target at the end of the run.
+    pub left: String,
+    /// What the user did about it, and what came of it.
+    pub then: String,
+}
+
+/// What became of a case.
+#[derive(Debug)]
+pub enum Row {
+    /// It ran.
+    Ran(Outcome),
+    /// The machine lacks something.
+    Skipped,
+    /// It did not come to its end.
+    Broken(String),
+}
+
+/// What most cases have.
+pub const PLAIN: Case = Case {
+    fault: "",
+    at: Kind::Local,
+    stage: Stage::Plain,
+    silent: false,
+    verify_full: false,
+    needs: &[],
+    strike: nothing,
+    heal: nothing,
+    after: After::Clean,
+};
+
+/// Nothing to take away.
+pub fn nothing(_: &mut Scene) {}
+
+impl Case {
+    /// True unless the environment asks for other faults: a word of their names.
+    pub fn wanted(&self) -> bool {
+        let only = std::env::var("SHAREBENCH_TEST_ONLY").unwrap_or_default();
+        self.name().contains(&only)
+    }
+
+    /// Fault and server.
+    pub fn name(&self) -> String {
+        format!("{}, {}", self.fault, self.at.name())
+    }
+
+    fn run(&self) -> Row {
+        let needs = [self.at.needs(), self.needs, self.stage.needs()].concat();
+        if !need::met(&self.name(), &needs) {
+            return Row::Skipped;
+        }
+        if self.stage == Stage::LittleMemory
+            && let Err(error) = MemoryGroup::make()
+        {
+            need::not_allowed(&self.name(), &format!("no group of processes with little memory: {error}"));
+            return Row::Skipped;
+        }
+        let played = catch_unwind(AssertUnwindSafe(|| Scene::play(self)));
+        let why = match played {
+            Ok(outcome) => return Row::Ran(outcome),
+            Err(panic) => panic,
+        };
+        let text = why.downcast_ref::<String>().cloned();
+        let text = text.or_else(|| why.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+        Row::Broken(text.unwrap_or_else(|| "a panic without words".into()))
+    }
+}
+
+/// Runs cases, some at once; rows in the order of the cases.
+pub fn run_all(cases: &[&Case], at_once: usize) -> Vec<Row> {
+    let next = AtomicUsize::new(0);
+    let rows: Vec<Mutex<Option<Row>>> = cases.iter().map(|_| Mutex::new(None)).collect();
+    std::thread::scope(|scope| {
+        for _ in 0..at_once {
+            scope.spawn(|| {
+                while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let place = cases.iter().position(|other| std::ptr::eq(*other, *case)).unwrap();
+                    let began = std::time::Instant::now();
+                    *rows[place].lock().unwrap() = Some(case.run());
+                    println!("{:>6.1} s  {}", began.elapsed().as_secs_f64(), case.name());
+                }
+            });
+        }
+    });
+    rows.into_iter().map(|row| row.into_inner().unwrap().unwrap()).collect()
+}

@@ -1,0 +1,181 @@
+//! The servers of the suite, real ones and our own, as one thing with signals, ports and a directory.
+
+use std::path::{Path, PathBuf};
+
+use sharebench_tests::{
+    Failing, Ganesha, GaneshaOptions, Need, Served, Sharebench, Signal, Smbd, SmbdOptions,
+};
+
+/// Runs a program as a user whom permissions bind.
+const NOBODY: [&str; 5] = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"];
+
+/// Which server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Samba.
+    Smbd,
+    /// NFS-Ganesha.
+    Ganesha,
+    /// `sharebench serve` over SMB.
+    Smb,
+    /// `sharebench serve` over NFS.
+    Nfs,
+    /// `sharebench serve` over NCP on TCP.
+    Ncp,
+    /// No server: a directory of this machine.
+    Local,
+}
+
+impl Kind {
+    /// As the table has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Smbd => "smbd",
+            Self::Ganesha => "ganesha",
+            Self::Smb => "embedded SMB",
+            Self::Nfs => "embedded NFS",
+            Self::Ncp => "embedded NCP",
+            Self::Local => "local directory",
+        }
+    }
+
+    /// What the machine must have for it.
+    pub fn needs(self) -> &'static [Need] {
+        match self {
+            Self::Smbd => &Smbd::NEEDS,
+            Self::Ganesha => &Ganesha::NEEDS,
+            Self::Smb | Self::Nfs | Self::Ncp | Self::Local => &[],
+        }
+    }
+}
+
+/// A running server.
+pub enum Peer {
+    /// Samba.
+    Smbd(Box<Smbd>),
+    /// NFS-Ganesha.
+    Ganesha(Box<Ganesha>),
+    /// Ours, over one of its protocols.
+    Served(Box<Served>, Kind),
+    /// Only a directory.
+    Local(PathBuf),
+}
+
+impl Peer {
+    /// Starts it, on a file system of so many bytes, with system calls that can fail, or ours as a user without rights.
+    pub fn start(
+        kind: Kind,
+        sharebench: &Sharebench,
+        failing: Option<&Failing>,
+        capacity: Option<u64>,
+        nobody: bool,
+    ) -> Self {
+        let failing = failing.cloned();
+        match kind {
+            Kind::Smbd => {
+                let options = SmbdOptions { failing, capacity, ..SmbdOptions::default() };
+                Self::Smbd(Box::new(Smbd::start(&options).unwrap()))
+            }
+            Kind::Ganesha => {
+                let options = GaneshaOptions { failing, capacity, ..GaneshaOptions::default() };
+                Self::Ganesha(Box::new(Ganesha::start(&options).unwrap()))
+            }
+            Kind::Smb | Kind::Nfs | Kind::Ncp => {
+                let mount = format!(
+                    "mount -t tmpfs -o size={},mode=1777 tmpfs served && exec \"$@\"",
+                    capacity.unwrap_or(0)
+                );
+                let words: &[&str] = match (capacity, nobody) {
+                    (Some(_), _) => &["unshare", "--mount", "sh", "-c", &mount, "sh"],
+                    (None, true) => &NOBODY,
+                    (None, false) => &[],
+                };
+                let served = sharebench.serve_by(words, "served", &[]).unwrap();
+                Self::Served(Box::new(served), kind)
+            }
+            Kind::Local => {
+                let directory = sharebench.home().join("local");
+                std::fs::create_dir(&directory).unwrap();
+                Self::Local(directory)
+            }
+        }
+    }
+
+    /// TCP port of its protocol.
+    pub fn port(&self) -> u16 {
+        match self {
+            Self::Smbd(smbd) => smbd.port(),
+            Self::Ganesha(ganesha) => ganesha.port(),
+            Self::Served(served, Kind::Smb) => served.smb_port,
+            Self::Served(served, Kind::Nfs) => served.nfs_port,
+            Self::Served(served, _) => served.ncp_port,
+            Self::Local(_) => 0,
+        }
+    }
+
+    /// What sharebench is to measure, with its data connection through another port if there is one.
+    pub fn url(&self, through: Option<u16>) -> String {
+        let url = match self {
+            Self::Smbd(smbd) => smbd.url("", ""),
+            Self::Ganesha(ganesha) => ganesha.url("", ""),
+            Self::Served(served, Kind::Smb) => served.smb_url(""),
+            Self::Served(served, Kind::Nfs) => served.nfs_url(""),
+            Self::Served(served, _) => served.ncp_url(""),
+            Self::Local(directory) => directory.display().to_string(),
+        };
+        let Some(port) = through else { return url };
+        url.replacen(&format!("127.0.0.1:{}/", self.port()), &format!("127.0.0.1:{port}/"), 1)
+    }
+
+    /// Where its files are.
+    pub fn directory(&self) -> PathBuf {
+        match self {
+            Self::Smbd(smbd) => smbd.share(),
+            Self::Ganesha(ganesha) => ganesha.directory(),
+            // It may be a mount of the server's own.
+            Self::Served(served, _) => Path::new(&format!("/proc/{}/root", served.program().pid()))
+                .join(served.directory().strip_prefix("/").unwrap()),
+            Self::Local(directory) => directory.clone(),
+        }
+    }
+
+    /// Ends it at once.
+    pub fn kill(&self) {
+        match self {
+            Self::Smbd(smbd) => smbd.kill(),
+            Self::Ganesha(ganesha) => ganesha.kill(),
+            Self::Served(served, _) => served.program().signal_group(Signal::KILL),
+            Self::Local(_) => {}
+        }
+    }
+
+    /// Stops it without ending it.
+    pub fn freeze(&self) {
+        match self {
+            Self::Smbd(smbd) => smbd.freeze(),
+            Self::Ganesha(ganesha) => ganesha.freeze(),
+            Self::Served(served, _) => served.program().signal_group(Signal::STOP),
+            Self::Local(_) => {}
+        }
+    }
+
+    /// Lets it go on.
+    pub fn thaw(&self) {
+        match self {
+            Self::Smbd(smbd) => smbd.thaw(),
+            Self::Ganesha(ganesha) => ganesha.thaw(),
+            Self::Served(served, _) => served.program().signal_group(Signal::CONT),
+            Self::Local(_) => {}
+        }
+    }
+
+    /// Ends it at once and starts it again where it was.
+    pub fn restart(&mut self, sharebench: &Sharebench) {
+        match self {
+            Self::Smbd(smbd) => smbd.restart().unwrap(),
+            Self::Ganesha(ganesha) => ganesha.restart().unwrap(),
+            Self::Served(served, _) => served.restart(sharebench).unwrap(),
+            Self::Local(_) => {}
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! What becomes of a run when its server says what only a protocol can say: no session, no credits, come back later, stale.
+
+use std::collections::HashSet;
+use std::fs;
+
+use sharebench_tests::Way;
+
+use crate::case::{After, Case, PLAIN};
+use crate::peer::Kind::{Ganesha, Local, Ncp, Nfs, Smb, Smbd};
+use crate::peer::{Kind, Peer};
+use crate::scene::{Scene, Stage};
+
+/// Length before a message.
+const PREFIX: usize = 4;
+/// Fields of an SMB2 header (MS-SMB2 2.2.1), behind the prefix.
+const STATUS: std::ops::Range<usize> = PREFIX + 8..PREFIX + 12;
+const COMMAND: std::ops::Range<usize> = PREFIX + 12..PREFIX + 14;
+const CREDITS: std::ops::Range<usize> = PREFIX + 14..PREFIX + 16;
+const FLAGS: std::ops::Range<usize> = PREFIX + 16..PREFIX + 20;
+const SMB_HEADER: usize = PREFIX + 64;
+/// Body of an error response without details (MS-SMB2 2.2.2).
+const NO_DETAILS: [u8; 9] = [9, 0, 0, 0, 0, 0, 0, 0, 0];
+const NETWORK_SESSION_EXPIRED: u32 = 0xC000_035C;
+const OPLOCK_BREAK: u16 = 18;
+const SMB_READ: u16 = 8;
+
+/// Where an accepted reply without verifier has the status of NFS (RFC 5531, RFC 1813).
+const NFS_STATUS: usize = PREFIX + 24;
+const NFS_READ: u32 = 6;
+const JUKEBOX: u32 = 10_008;
+/// Replies in a row that ask to come back later.
+const LATER: usize = 20;
+
+const fn expired(at: Kind) -> Case {
+    Case { fault: "session expired", at, stage: Stage::Proxy, strike: expire, after: After::Resume, ..PLAIN }
+}
+
+const fn unasked(at: Kind) -> Case {
+    Case { fault: "lease broken that was never held", at, stage: Stage::Proxy, strike: break_leases, ..PLAIN }
+}
+
+const fn starved(at: Kind) -> Case {
+    Case { fault: "no credits granted any more", at, stage: Stage::Proxy, strike: starve, heal, ..PLAIN }
+}
+
+const fn later(at: Kind) -> Case {
+    let fault = "20 reads answered with \"come back later\" (NFS3ERR_JUKEBOX)";
+    Case { fault, at, stage: Stage::Proxy, strike: put_off_reads, ..PLAIN }
+}
+
+const fn grace(at: Kind) -> Case {
+    let fault = "grace period: 20 calls of any kind answered with \"come back later\"";
+    Case { fault, at, stage: Stage::Proxy, strike: put_off_names, ..PLAIN }
+}
+
+const fn damaged(at: Kind) -> Case {
+    let fault = "a bit of what is read turned over on the way, `verify = full`";
+    Case { fault, at, stage: Stage::Proxy, verify_full: true, strike: damage, ..PLAIN }
+}
+
+/// What the default does not see: it checks the stamps of every 512 bytes and not what lies between them.
+const fn unseen(at: Kind) -> Case {
+    let fault = "a bit of what is read turned over on the way, `verify = stamps`";
+    Case { fault, at, stage: Stage::Proxy, strike: damage, ..PLAIN }
+}
+
+const fn emptied(at: Kind) -> Case {
+    let fault = "the run's directory removed by somebody else";
+    Case { fault, at, strike: empty, after: After::Resume, ..PLAIN }
+}
+
+/// The rows, in the order of the table.
+pub const CASES: &[Case] = &[
+    expired(Smbd),
+    expired(Smb),
+    unasked(Smbd),
+    unasked(Smb),
+    starved(Smbd),
+    starved(Smb),
+    Case {
+        fault: "share removed",
+        at: Smbd,
+        strike: remove_share,
+        heal: restart,
+        after: After::Resume,
+        ..PLAIN
+    },
+    later(Ganesha),
+    later(Nfs),
+    grace(Ganesha),
+    grace(Nfs),
+    damaged(Smb),
+    damaged(Nfs),
+    unseen(Smb),
+    emptied(Smbd),
+    emptied(Ganesha),
+    emptied(Smb),
+    emptied(Nfs),
+    emptied(Ncp),
+    emptied(Local),
+];
+
+fn heal(scene: &mut Scene) {
+    scene.proxy().heal();
+}
+
+fn restart(scene: &mut Scene) {
+    scene.peer.restart(&scene.sharebench);
+}
+
+fn command(message: &[u8]) -> Option<u16> {
+    let plain = message.get(PREFIX..PREFIX + 4)? == b"\xFESMB";
+    message.get(COMMAND).filter(|_| plain).map(|bytes| u16::from_le_bytes([bytes[0], bytes[1]]))
+}
+
+/// The next reply says that there is no session any more, unsigned, since a server without session has no key.
+fn expire(scene: &mut Scene) {
+    let mut struck = false;
+    scene.proxy().tamper(move |way, mut message| {
+        if way == Way::ToClient && !struck && command(&message).is_some() {
+            struck = true;
+            message[STATUS].copy_from_slice(&NETWORK_SESSION_EXPIRED.to_le_bytes());
+            message[FLAGS.start] &= !8;
+            message.truncate(SMB_HEADER);
+            message.extend_from_slice(&NO_DETAILS);
+            let len = (message.len() - PREFIX) as u32;
+            message[..PREFIX].copy_from_slice(&len.to_be_bytes());
+        }
+        vec![message]
+    });
+}
+
+/// Before every reply the server asks for a lease back (MS-SMB2 2.2.23.1).
+fn break_leases(scene: &mut Scene) {
+    scene.proxy().tamper(|way, message| {
+        if way == Way::ToServer || command(&message).is_none() {
+            return vec![message];
+        }
+        let mut unasked = message[..SMB_HEADER].to_vec();
+        unasked[STATUS].fill(0);
+        unasked[COMMAND].copy_from_slice(&OPLOCK_BREAK.to_le_bytes());
+        unasked[CREDITS].fill(0);
+        unasked[FLAGS].copy_from_slice(&[1, 0, 0, 0]);
+        // Message id, and nothing of session, tree and signature.
+        unasked[PREFIX + 24..PREFIX + 32].fill(0xFF);
+        unasked[PREFIX + 32..].fill(0);
+        unasked.extend_from_slice(&[24, 0, 0, 0]);
+        unasked.resize(SMB_HEADER + 24, 7);
+        let len = (unasked.len() - PREFIX) as u32;
+        unasked[..PREFIX].copy_from_slice(&len.to_be_bytes());
+        vec![unasked, message]
+    });
+}
+
+fn starve(scene: &mut Scene) {
+    scene.proxy().tamper(|way, mut message| {
+        if way == Way::ToClient && command(&message).is_some() {
+            message[CREDITS].fill(0);
+        }
+        vec![message]
+    });
+}
+
+/// Procedure of a call, or none for what is no call.
+fn procedure(message: &[u8]) -> Option<(u32, u32)> {
+    let word = |at: usize| Some(u32::from_be_bytes(*message.get(PREFIX + at..)?.first_chunk()?));
+    (word(4)? == 0).then_some((word(0)?, word(20)?))
+}
+
+/// A failure that says nothing more than this.
+fn refused(message: &[u8], status: u32) -> Vec<u8> {
+    let mut reply = message[..NFS_STATUS].to_vec();
+    reply.resize(NFS_STATUS, 0);
+    reply.extend_from_slice(&status.to_be_bytes());
+    // No attributes, before or after.
+    reply.extend_from_slice(&[0; 8]);
+    let len = (reply.len() - PREFIX) as u32 | 1 << 31;
+    reply[..PREFIX].copy_from_slice(&len.to_be_bytes());
+    reply
+}
+
+/// A call that does nothing in place of another, so that the server does nothing when the client is told so.
+fn null_call(message: &[u8]) -> Vec<u8> {
+    let mut call = message[..PREFIX + 20].to_vec();
+    // Procedure NULL, without credential and verifier.
+    call.extend_from_slice(&[0; 20]);
+    let len = (call.len() - PREFIX) as u32 | 1 << 31;
+    call[..PREFIX].copy_from_slice(&len.to_be_bytes());
+    call
+}
+
+fn put_off(scene: &mut Scene, which: fn(u32) -> bool) {
+    let mut calls = HashSet::new();
+    let mut left = LATER;
+    scene.proxy().tamper(move |way, message| {
+        if way == Way::ToServer {
+            if let Some((xid, asked)) = procedure(&message)
+                && left > 0
+                && which(asked)
+            {
+                left -= 1;
+                calls.insert(xid);
+                return vec![null_call(&message)];
+            }
+            return vec![message];
+        }
+        let xid =
+            message.get(PREFIX..).and_then(|rest| rest.first_chunk()).map(|xid| u32::from_be_bytes(*xid));
+        if xid.is_some_and(|xid| calls.remove(&xid)) {
+            return vec![refused(&message, JUKEBOX)];
+        }
+        vec![message]
+    });
+}
+
+fn put_off_reads(scene: &mut Scene) {
+    put_off(scene, |procedure| procedure == NFS_READ);
+}
+
+/// Those of names and attributes: a client that gave up here would lose its run.
+fn put_off_names(scene: &mut Scene) {
+    put_off(scene, |procedure| !matches!(procedure, 0 | 6 | 7 | 21));
+}
+
+/// The last byte of what one READ yields.
+fn damage(scene: &mut Scene) {
+    let mut struck = false;
+    scene.proxy().tamper(move |way, mut message| {
+        let of_smb = command(&message);
+        let read = of_smb == Some(SMB_READ) || of_smb.is_none();
+        // Larger than any reply but that to a READ of these records.
+        if way == Way::ToClient && !struck && read && message.len() > 4096 {
+            struck = true;
+            let place = message.len() - 7;
+            message[place] ^= 0x10;
+        }
+        vec![message]
+    });
+}
+
+fn remove_share(scene: &mut Scene) {
+    if let Peer::Smbd(smbd) = &scene.peer {
+        smbd.remove_share().unwrap();
+    }
+}
+
+/// As often as it takes: the run goes on making files meanwhile.
+fn empty(scene: &mut Scene) {
+    let directory = scene.peer.directory();
+    for entry in fs::read_dir(directory).unwrap().map(Result::unwrap) {
+        if entry.file_name().to_string_lossy().starts_with(".sharebench-") {
+            while fs::remove_dir_all(entry.path()).is_err() && entry.path().exists() {}
+        }
+    }
+}

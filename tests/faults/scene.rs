@@ -1,0 +1,400 @@
+//! A run of the program under way, what it stands on, and what is found when it has ended.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use sharebench_tests::program::poll;
+use sharebench_tests::{Cut, Failing, FaultProxy, Need, Program, Sharebench};
+
+use crate::case::{After, Case, Outcome};
+use crate::peer::{Kind, Peer};
+use crate::stored::Stored;
+
+/// Steps that are done before the fault strikes.
+const BEFORE: usize = 2;
+/// More than the small file systems of the suite hold.
+const MOST_FILLER: u64 = 16 << 20;
+/// Far more than any run of the suite takes.
+const LIMIT: Duration = Duration::from_secs(120);
+/// Classes of failures as messages have them.
+const CLASSES: [&str; 12] = [
+    "refused",
+    "not found",
+    "exists",
+    "no space",
+    "read-only",
+    "stale handle",
+    "busy",
+    "timeout",
+    "disconnected",
+    "protocol",
+    "unsupported",
+    "i/o",
+];
+
+/// What stands around a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// Only the server.
+    Plain,
+    /// A proxy before the server.
+    Proxy,
+    /// System calls of the server can fail.
+    FailingServer,
+    /// System calls of sharebench can fail.
+    FailingClient,
+    /// The server has a file system of few bytes.
+    SmallServer,
+    /// The lab book is on a file system of few bytes, `book` of the working directory.
+    SmallBook,
+    /// The server is ours, as a user whom permissions bind.
+    NobodyServes,
+    /// Nobody reads sharebench's standard error.
+    Deaf,
+    /// Sharebench may use little memory, and its load wants much.
+    LittleMemory,
+}
+
+impl Stage {
+    /// What the machine must have for it.
+    pub fn needs(self) -> &'static [Need] {
+        match self {
+            Self::FailingServer | Self::FailingClient => &Failing::NEEDS,
+            Self::SmallServer | Self::SmallBook => &[Need::Root, Need::Program("unshare")],
+            Self::Deaf => &[Need::Program("bash")],
+            Self::LittleMemory | Self::NobodyServes | Self::Plain | Self::Proxy => &[],
+        }
+    }
+}
+
+/// A run under way.
+pub struct Scene {
+    pub sharebench: Sharebench,
+    pub peer: Peer,
+    pub proxy: Option<FaultProxy>,
+    pub failing: Option<Failing>,
+    pub running: Program,
+    url: String,
+    stage: Stage,
+    /// Keeps the mount of the lab book when the run has ended.
+    keeper: Option<Program>,
+    _memory: Option<MemoryGroup>,
+}
+
+impl Scene {
+    /// Plays a case from beginning to end.
+    pub fn play(case: &Case) -> Outcome {
+        let mut scene = Self::begin(case);
+        scene.wait_for_steps(BEFORE);
+        let before = scene.steps();
+        if case.stage == Stage::SmallBook {
+            scene.keep_book();
+        }
+        (case.strike)(&mut scene);
+        let status = scene.running.wait(LIMIT).unwrap();
+        let output = scene.running.output();
+        let told = scene.told(&output);
+        if std::env::var_os("SHAREBENCH_TEST_SHOW").is_some() {
+            println!("{}:\n{output}", case.name());
+        }
+        (case.heal)(&mut scene);
+        let kept = scene.kept(before, &output);
+        let left = scene.left();
+        let then = scene.afterwards(case.after, &left, &output);
+        let left = said(&left, &output);
+        Outcome { exit: exit(status), told, kept, left, then }
+    }
+
+    fn begin(case: &Case) -> Self {
+        let sharebench = Sharebench::new().unwrap();
+        let stage = case.stage;
+        let failing = stage_has_failing(stage).then(|| Failing::build().unwrap());
+        let of_server = failing.as_ref().filter(|_| stage == Stage::FailingServer);
+        let capacity = (stage == Stage::SmallServer).then_some(8 << 20);
+        let peer = Peer::start(case.at, &sharebench, of_server, capacity, stage == Stage::NobodyServes);
+        let cut = if case.at == Kind::Ncp { Cut::Bytes } else { Cut::Messages };
+        let proxy = (stage == Stage::Proxy).then(|| FaultProxy::start(peer.port(), cut).unwrap());
+        let url = peer.url(proxy.as_ref().map(FaultProxy::port));
+        sharebench.write("plan.toml", &plan(case, &url)).unwrap();
+        let memory = (stage == Stage::LittleMemory).then(|| MemoryGroup::make().unwrap());
+        let script = match stage {
+            Stage::SmallBook => {
+                fs::create_dir(sharebench.home().join("book")).unwrap();
+                Some("mount -t tmpfs -o size=1m tmpfs book && exec \"$@\"".to_owned())
+            }
+            Stage::LittleMemory => memory.as_ref().map(MemoryGroup::script),
+            Stage::Deaf => Some("exec \"$@\" 2> >(head -c 1 > /dev/null)".to_owned()),
+            _ => None,
+        };
+        let apart: &[&str] = if stage == Stage::SmallBook { &["unshare", "--mount"] } else { &[] };
+        let mut words = apart.to_vec();
+        words.extend(script.iter().flat_map(|script| ["bash", "-c", script, "bash"]));
+        let client = failing.as_ref().filter(|_| stage == Stage::FailingClient);
+        let env = client.map(|failing| [("LD_PRELOAD", failing.library()), failing.switch()]);
+        let env: Vec<(&str, &str)> =
+            env.iter().flatten().map(|(name, value)| (*name, value.as_str())).collect();
+        let line: &[&str] = if stage == Stage::SmallBook {
+            &["run", "plan.toml", "--db", "book/sharebench.db"]
+        } else {
+            &["run", "plan.toml"]
+        };
+        let running = sharebench.start_by(&words, line, &env, "run.log").unwrap();
+        Self { sharebench, peer, proxy, failing, running, url, stage, keeper: None, _memory: memory }
+    }
+
+    /// The proxy of this stage.
+    pub fn proxy(&self) -> &FaultProxy {
+        self.proxy.as_ref().unwrap()
+    }
+
+    /// The switch of this stage.
+    pub fn failing(&self) -> &Failing {
+        self.failing.as_ref().unwrap()
+    }
+
+    /// The lab book as this process sees it while the run lasts.
+    pub fn book(&self) -> std::path::PathBuf {
+        let home = self.sharebench.home();
+        let pid = self.keeper.as_ref().unwrap_or(&self.running).pid();
+        Path::new(&format!("/proc/{pid}/root")).join(home.strip_prefix("/").unwrap()).join("book")
+    }
+
+    /// Waits until so many steps are in the lab book.
+    pub fn wait_for_steps(&mut self, least: usize) {
+        let reached = poll(LIMIT, || self.steps() >= least);
+        assert!(reached, "no steps:\n{}", self.running.output());
+    }
+
+    /// Writes on into a full file system whenever something is freed there, until the run ends.
+    pub fn keep_full(&mut self, filler: &str) {
+        let path = self.peer.directory().join(filler);
+        self.press(&path);
+    }
+
+    /// The same with the lab book's file system.
+    pub fn keep_full_book(&mut self) {
+        let path = self.book().join("filler");
+        self.press(&path);
+    }
+
+    /// The file system is a small one; a mistake must not fill another.
+    fn press(&mut self, path: &Path) {
+        let mut filler = fs::OpenOptions::new().append(true).create(true).open(path).unwrap();
+        let gone = poll(LIMIT, || {
+            for size in [1 << 16, 4096, 512] {
+                while filler.metadata().unwrap().len() < MOST_FILLER
+                    && filler.write_all(&vec![7; size]).is_ok()
+                {}
+            }
+            self.running.has_ended()
+        });
+        assert!(
+            filler.metadata().unwrap().len() < MOST_FILLER,
+            "not a small file system: {}",
+            path.display()
+        );
+        assert!(gone, "it does not end:\n{}", self.running.output());
+    }
+
+    fn steps(&self) -> usize {
+        if self.stage != Stage::SmallBook {
+            return Stored::steps_so_far(&self.sharebench, 1);
+        }
+        self.inside("export 1 --format json").matches("\"started_unix_ms\"").count().saturating_sub(1)
+    }
+
+    /// What a command prints where the lab book is mounted.
+    fn inside(&self, command: &str) -> String {
+        let pid = self.keeper.as_ref().unwrap_or(&self.running).pid().to_string();
+        let home = self.sharebench.home().display();
+        let script = format!("cd {home} && exec \"$0\" {command} --db book/sharebench.db");
+        let words = ["nsenter", "--target", &pid, "--mount", "sh", "-c", &script];
+        self.sharebench.run_by(&words).unwrap().stdout
+    }
+
+    /// Lets the mount of the lab book outlive the run.
+    fn keep_book(&mut self) {
+        let pid = self.running.pid().to_string();
+        let line = ["nsenter", "--target", &pid, "--mount", "sleep", "600"];
+        let log = self.sharebench.home().join("keeper.log");
+        let keeper = Program::start(&line, &[], &log).unwrap();
+        let namespace = |pid: u32| fs::read_link(format!("/proc/{pid}/ns/mnt")).ok();
+        assert!(poll(LIMIT, || namespace(keeper.pid()) == namespace(self.running.pid())));
+        self.keeper = Some(keeper);
+    }
+
+    /// What the user reads, without what differs from run to run.
+    fn told(&self, output: &str) -> String {
+        let lines = || output.lines().filter_map(|line| line.strip_prefix("sharebench: "));
+        if let Some(lost) = lines().find_map(|line| line.strip_prefix("target lost: ")) {
+            let class = CLASSES.iter().find(|class| lost.contains(&format!(": {class} (")));
+            // Which of the two depends on what the run does at that moment.
+            let class = class.map(|class| match *class {
+                "not found" | "stale handle" => "not found, or stale handle",
+                other => other,
+            });
+            return format!("target lost: {}", class.unwrap_or(lost));
+        }
+        if let Some(why) = lines().find(|line| line.starts_with("stopped")) {
+            return why.split(';').next().unwrap_or_default().to_owned();
+        }
+        if let Some(why) =
+            lines().find(|line| !line.starts_with("finish it by") && !line.contains("left on "))
+        {
+            // Where it stands differs from run to run.
+            return why.rsplit(": ").next().unwrap_or(why).to_owned();
+        }
+        if self.stage == Stage::Deaf {
+            return "nothing".to_owned();
+        }
+        let errors = self.errors();
+        if errors.is_empty() {
+            return "nothing".to_owned();
+        }
+        format!("failures in the tables: {}", errors.join(", "))
+    }
+
+    /// Classes of failures in the steps.
+    fn errors(&self) -> Vec<String> {
+        let mut classes: Vec<String> = Stored::read(&self.sharebench, 1)
+            .steps
+            .iter()
+            .filter_map(|step| step["errors"].as_object())
+            .flat_map(|errors| errors.keys().cloned())
+            .collect();
+        classes.sort();
+        classes.dedup();
+        classes
+    }
+
+    /// What the lab book has, which is no less than before the fault.
+    fn kept(&self, before: usize, output: &str) -> String {
+        let (steps, planned, listed) = if self.stage == Stage::SmallBook {
+            // There is room again, as a user would make it.
+            fs::remove_file(self.book().join("filler")).unwrap();
+            (self.steps(), usize::MAX, self.inside("runs"))
+        } else {
+            let stored = Stored::read(&self.sharebench, 1);
+            if self.stage == Stage::FailingClient {
+                assert_calendar_jumped(&stored);
+            }
+            let listed = self.sharebench.run(&["runs"]).unwrap().expect_success().stdout;
+            (stored.steps.len(), stored.planned, listed)
+        };
+        assert!(steps >= before, "{steps} of {before} steps are left:\n{output}");
+        let (head, row) = listed.split_once('\n').unwrap();
+        let state: String = row.chars().skip(head.find("state").unwrap()).take(13).collect();
+        let all = if steps == planned { "every step" } else { "the finished steps" };
+        format!("{all}, \"{}\"", state.trim())
+    }
+
+    /// Names of ours in the target's directory.
+    fn left(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.peer.directory()).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned());
+        names.filter(|name| name.starts_with(".sharebench-")).collect()
+    }
+
+    /// Does what the user is told to do; nothing may be left then.
+    fn afterwards(&self, after: After, left: &[String], output: &str) -> String {
+        let then = match (after, left.first()) {
+            (After::Resume, _) => {
+                let resumed = self.sharebench.run(&["run", "--resume", "1"]).unwrap().expect_success();
+                let stored = Stored::read(&self.sharebench, 1);
+                assert_eq!(stored.steps.len(), stored.planned, "{}", resumed.text());
+                "`run --resume` finished it"
+            }
+            (After::Clean, None) => "nothing to do",
+            (After::Clean, Some(name)) if output.contains(&command(&self.url, name)) => {
+                let line = ["clean", &self.url, "--directory", name];
+                let _ = self.sharebench.run(&line).unwrap().expect_success();
+                "the command removed it"
+            }
+            (After::Clean, Some(_)) => {
+                let _ = self.sharebench.run(&["clean", &self.url]).unwrap().expect_success();
+                "`sharebench clean` removed it"
+            }
+        };
+        assert_eq!(self.left(), Vec::<String>::new(), "{output}");
+        then.to_owned()
+    }
+}
+
+const fn stage_has_failing(stage: Stage) -> bool {
+    matches!(stage, Stage::FailingServer | Stage::FailingClient)
+}
+
+/// The command that the program prints for what it leaves.
+fn command(url: &str, name: &str) -> String {
+    format!("sharebench clean '{url}' --directory {name}")
+}
+
+fn said(left: &[String], output: &str) -> String {
+    match left {
+        [] => "nothing",
+        [name] if output.contains(&format!("--directory {name}")) => "its directory, told with a command",
+        _ => "its directory",
+    }
+    .to_owned()
+}
+
+fn exit(status: ExitStatus) -> String {
+    status.code().map_or_else(|| "killed".to_owned(), |code| code.to_string())
+}
+
+/// A sweep of small cells, long enough for a fault to strike in its middle; or users in steps.
+fn plan(case: &Case, url: &str) -> String {
+    // Only what falls silent is waited for.
+    let timeout = if case.silent { "3s" } else { "30s" };
+    let head = format!(
+        "title = 'fault'\nseed = 7\ntimeout = '{timeout}'\nrepetitions = 3\nverify = '{}'\nsample = '60ms'\n[[target]]\nname = 'server'\nurl = '{url}'\n",
+        if case.verify_full { "full" } else { "stamps" }
+    );
+    match case.stage {
+        Stage::LittleMemory => format!(
+            "{head}[load]\nworkload = 'single-write'\nblock = '1MiB'\nscale = '1MiB'\nsteps = [1, 2, 400]\nwarm_up = '0s'\nmeasure = '200ms'\n"
+        ),
+        _ => format!(
+            "{head}[sweep]\nfile_sizes = ['64KiB', '256KiB']\nrecord_sizes = ['4KiB', '32KiB']\ntests = ['write', 'rewrite', 'read', 'random-read']\n"
+        ),
+    }
+}
+
+/// Where groups of processes get their memory (cgroups(7), version 1).
+const MEMORY_GROUPS: &str = "/sys/fs/cgroup/memory";
+
+/// A group of processes that may use little memory; whoever uses more is killed.
+pub struct MemoryGroup(std::path::PathBuf);
+
+impl MemoryGroup {
+    /// A group without members, where this machine lets us have one.
+    pub fn make() -> std::io::Result<Self> {
+        let path = Path::new(MEMORY_GROUPS).join(format!("sharebench-test-{}", std::process::id()));
+        fs::create_dir(&path)?;
+        let group = Self(path);
+        fs::write(group.0.join("memory.limit_in_bytes"), (96 << 20).to_string())?;
+        Ok(group)
+    }
+
+    /// Joins the group and goes on with the program.
+    fn script(&self) -> String {
+        format!("echo $$ > {}/cgroup.procs && exec \"$@\"", self.0.display())
+    }
+}
+
+impl Drop for MemoryGroup {
+    fn drop(&mut self) {
+        // Its processes end a moment after they were killed.
+        poll(Duration::from_secs(5), || fs::remove_dir(&self.0).is_ok());
+    }
+}
+
+/// Makes sure that the program has seen another day.
+fn assert_calendar_jumped(stored: &Stored) {
+    let began = || stored.steps.iter().map(|step| step["started_unix_ms"].as_u64().unwrap());
+    let span = began().max().unwrap() - began().min().unwrap();
+    assert!(span > 80_000_000, "no jump within {span} ms");
+}

@@ -1,0 +1,45 @@
+//! The outcomes as the table of `docs/faults.md`.
+
+use sharebench_tests::Outcomes;
+
+use crate::case::{Case, Outcome, Row};
+
+const HEADER: [&str; 7] = [
+    "fault in the middle of a run",
+    "target",
+    "exit",
+    "the user reads",
+    "lab book",
+    "left on the target",
+    "afterwards",
+];
+
+/// Holds the rows against the documentation, or writes them.
+///
+/// # Panics
+/// On every difference, and on cases that did not come to their end.
+pub fn write_or_compare(cases: &[&Case], rows: &[Row]) {
+    let mut table = Outcomes::new("faults.md", &HEADER);
+    let mut broken = Vec::new();
+    for (case, row) in cases.iter().zip(rows) {
+        match row {
+            Row::Ran(outcome) => table.add(cells(case, outcome)),
+            Row::Skipped => table.skip(),
+            Row::Broken(why) => {
+                table.skip();
+                broken.push(format!("{}: {why}", case.name()));
+            }
+        }
+    }
+    if std::env::var_os("SHAREBENCH_TEST_ONLY").is_some() {
+        table.skip();
+    }
+    let settled = table.settle();
+    assert!(broken.is_empty(), "{}\n{settled:?}", broken.join("\n"));
+    settled.unwrap_or_else(|difference| panic!("{difference}"));
+}
+
+fn cells(case: &Case, outcome: &Outcome) -> Vec<String> {
+    let Outcome { exit, told, kept, left, then } = outcome.clone();
+    vec![case.fault.to_owned(), case.at.name().to_owned(), exit, told, kept, left, then]
+}

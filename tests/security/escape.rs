@@ -1,0 +1,233 @@
+//! Names that lead out of a served directory, on the wire of every embedded server.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::time::Duration;
+
+use sharebench_model::{DataOp, MetaOp, MetaYield, OpenHow, Slot};
+use sharebench_ncp_target::NcpTarget;
+use sharebench_nfs::NfsTarget;
+use sharebench_smb::SmbTarget;
+use sharebench_target::{Secret, SessionSpec, Target, TargetUrl, call, reply_for};
+use sharebench_tests::{Cut, FaultProxy, Served, Sharebench, Smbd, Way};
+
+use crate::attack::Attack;
+
+/// What must not be read.
+const SECRET: &[u8] = b"what lies outside";
+
+/// Names that lead out: upwards, absolute, by links, and by links in another case. `\` separates for SMB and NCP.
+const OUT: [&str; 12] = [
+    "..",
+    "../outside/secret",
+    "..\\outside\\secret",
+    "here/../../outside/secret",
+    "here\\..\\..\\outside\\secret",
+    "/etc/passwd",
+    "\\etc\\passwd",
+    "door/secret",
+    "door\\secret",
+    "DOOR\\SECRET",
+    "window",
+    "WINDOW",
+];
+
+/// Names that mean devices, streams or other names elsewhere.
+const RESERVED: [&str; 6] = ["CON", "NUL", "COM1.txt", "file::$DATA", "trailing. ", "aux.c"];
+
+/// The rows, in the order of the table.
+pub const ATTACKS: &[Attack] = &[
+    Attack { what: LEAD_OUT, on: "embedded SMB", needs: &[], act: || lead_out(Protocol::Smb) },
+    Attack { what: LEAD_OUT, on: "embedded NFS", needs: &[], act: || lead_out(Protocol::Nfs) },
+    Attack { what: LEAD_OUT, on: "embedded NCP", needs: &[], act: || lead_out(Protocol::Ncp) },
+    Attack { what: MEAN, on: "embedded SMB", needs: &[], act: || reserved(Protocol::Smb) },
+    Attack { what: MEAN, on: "embedded NFS", needs: &[], act: || reserved(Protocol::Nfs) },
+    Attack { what: MEAN, on: "embedded NCP", needs: &[], act: || reserved(Protocol::Ncp) },
+];
+
+const LEAD_OUT: &str = "12 names that lead out (`..`, absolute, links, other case), each opened, made, removed, renamed from and to";
+const MEAN: &str =
+    "6 names of devices, streams and other names (`CON`, `file::$DATA`, `trailing. `), created";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Protocol {
+    Smb,
+    Nfs,
+    Ncp,
+}
+
+/// A served directory with a neighbour and links to it, a client, and somebody between them who puts other names into its
+/// requests.
+struct Stand {
+    sharebench: Sharebench,
+    served: Served,
+    proxy: FaultProxy,
+    protocol: Protocol,
+}
+
+impl Stand {
+    fn new(protocol: Protocol) -> Self {
+        let sharebench = Sharebench::new().unwrap();
+        let served = sharebench.serve("served").unwrap();
+        let outside = sharebench.home().join("outside");
+        fs::create_dir(&outside).unwrap();
+        fs::write(outside.join("secret"), SECRET).unwrap();
+        fs::create_dir(served.directory().join("here")).unwrap();
+        symlink(&outside, served.directory().join("door")).unwrap();
+        symlink(outside.join("secret"), served.directory().join("window")).unwrap();
+        let (port, cut) = match protocol {
+            Protocol::Smb => (served.smb_port, Cut::Messages),
+            Protocol::Nfs => (served.nfs_port, Cut::Messages),
+            Protocol::Ncp => (served.ncp_port, Cut::Bytes),
+        };
+        let proxy = FaultProxy::start(port, cut).unwrap();
+        Self { sharebench, served, proxy, protocol }
+    }
+
+    fn target(&self) -> Box<dyn Target> {
+        let (port, secret) = (self.proxy.port(), Secret::new(Smbd::PASSWORD));
+        let url = |text: String| TargetUrl::parse(&text).unwrap();
+        match self.protocol {
+            Protocol::Smb => {
+                let text = format!("smb://{}@127.0.0.1:{port}/share?sign=off", Served::USER);
+                Box::new(SmbTarget::from_url(url(text), secret).unwrap())
+            }
+            Protocol::Nfs => {
+                let text = format!("nfs://127.0.0.1:{port}/share?mountport={}", self.served.nfs_port);
+                Box::new(NfsTarget::from_url(url(text)).unwrap())
+            }
+            Protocol::Ncp => {
+                let text = format!("ncp://{}@127.0.0.1:{port}/SHARE?sign=0", Served::USER);
+                Box::new(NcpTarget::from_url(url(text), secret).unwrap())
+            }
+        }
+    }
+
+    /// Performs an operation in which a name of as many letters stands for `name`; true when the server did it, or showed
+    /// what lies outside.
+    fn attempt(&self, name: &str, op: impl FnOnce(String) -> MetaOp) -> bool {
+        let target = self.target();
+        let stand_in = "Q".repeat(name.len());
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let done = runtime.block_on(async {
+            self.proxy.heal();
+            let spec = SessionSpec {
+                slots: 1,
+                slot_bytes: 4096,
+                connect_timeout: Duration::from_secs(20),
+                ..SessionSpec::default()
+            };
+            let mut session = target.connect(&spec).await.unwrap();
+            let (from, to) = (self.on_the_wire(&stand_in), self.on_the_wire(name));
+            self.proxy.tamper(move |way, mut message| {
+                if way == Way::ToServer {
+                    replace(&mut message, &from, &to);
+                }
+                vec![message]
+            });
+            let wanted = call(&mut *session, op(stand_in));
+            let Ok(done) = tokio::time::timeout(Duration::from_secs(20), wanted).await else { return false };
+            if let Ok(MetaYield::Opened { file, .. }) = done {
+                let read = DataOp::Read { file, offset: 0, len: SECRET.len() as u32 };
+                let _ = reply_for(&mut *session, Slot(0), read).await;
+                assert_ne!(&session.buffer(Slot(0))[..SECRET.len()], SECRET, "{name} was read");
+                let _ = call(&mut *session, MetaOp::Close { file }).await;
+            }
+            done.is_ok()
+        });
+        self.proxy.heal();
+        done
+    }
+
+    fn on_the_wire(&self, name: &str) -> Vec<u8> {
+        match self.protocol {
+            Protocol::Smb => name.encode_utf16().flat_map(u16::to_le_bytes).collect(),
+            Protocol::Nfs | Protocol::Ncp => name.as_bytes().to_vec(),
+        }
+    }
+
+    /// Nothing outside has changed.
+    fn assert_untouched(&self) {
+        let home = self.sharebench.home();
+        assert_eq!(listed(&home.join("outside")), ["secret"]);
+        assert_eq!(fs::read(home.join("outside/secret")).unwrap(), SECRET);
+        assert_eq!(listed(home), ["outside", "served", "served.log"]);
+        assert_eq!(
+            fs::read_link(self.served.directory().join("window")).unwrap(),
+            home.join("outside/secret")
+        );
+    }
+}
+
+fn listed(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory).unwrap();
+    let mut names: Vec<_> =
+        entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+fn replace(message: &mut [u8], from: &[u8], to: &[u8]) {
+    let mut at = 0;
+    while at + from.len() <= message.len() {
+        if message[at..].starts_with(from) {
+            message[at..at + to.len()].copy_from_slice(to);
+            at += from.len();
+        } else {
+            at += 1;
+        }
+    }
+}
+
+fn lead_out(protocol: Protocol) -> String {
+    let stand = Stand::new(protocol);
+    let mine = || {
+        fs::write(stand.served.directory().join("mine"), b"mine").unwrap();
+        "mine".to_owned()
+    };
+    let mut done = Vec::new();
+    for name in OUT {
+        // In NFS a backslash is a letter like any other.
+        if protocol == Protocol::Nfs && name.contains('\\') {
+            continue;
+        }
+        // On a case-sensitive volume a link's name in another case is nobody's.
+        let free = protocol == Protocol::Nfs && name == "WINDOW";
+        let attempts: [(&str, bool); 6] = [
+            ("opened", stand.attempt(name, |path| MetaOp::open(path, OpenHow::ReadWrite))),
+            ("created", !free && stand.attempt(name, |path| MetaOp::open(path, OpenHow::CreateNew))),
+            ("made", !free && stand.attempt(name, |path| MetaOp::MakeDir { path })),
+            ("removed", stand.attempt(name, |path| MetaOp::Remove { path })),
+            ("renamed from", stand.attempt(name, |from| MetaOp::Rename { from, to: "here/taken".into() })),
+            ("renamed to", !free && stand.attempt(name, |to| MetaOp::Rename { from: mine(), to })),
+        ];
+        stand.assert_untouched();
+        done.extend(attempts.iter().filter(|(_, done)| *done).map(|(what, _)| format!("{name} {what}")));
+    }
+    if done.is_empty() {
+        "all refused; nothing outside was read or changed".to_owned()
+    } else {
+        done.join(", ")
+    }
+}
+
+fn reserved(protocol: Protocol) -> String {
+    let stand = Stand::new(protocol);
+    let mut taken = Vec::new();
+    for name in RESERVED {
+        if stand.attempt(name, |path| MetaOp::open(path, OpenHow::CreateNew)) {
+            taken.push(name);
+            // It is a file of that very name, or of the name that the protocol makes of it.
+            assert!(listed(stand.served.directory()).len() > 3, "{name} is nowhere");
+        }
+        stand.assert_untouched();
+    }
+    match taken.len() {
+        0 => "all refused".to_owned(),
+        len if len == RESERVED.len() => {
+            "plain files of these names inside the volume, as on any Unix file system".to_owned()
+        }
+        _ => format!("plain files inside the volume: `{}`; the others refused", taken.join("`, `")),
+    }
+}

@@ -1,0 +1,254 @@
+//! A TCP proxy on loopback that does to connections what bad networks and bad peers do.
+
+use std::fmt;
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// Most bytes that are passed on at once where the stream is not taken apart.
+const PIECE: usize = 64 << 10;
+
+/// Where a message goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// From the client to the server.
+    ToServer,
+    /// From the server to the client.
+    ToClient,
+}
+
+/// How a stream is cut into what [`FaultProxy::tamper`] sees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cut {
+    /// SMB messages and fragments of NFS records, each with the four bytes of its length before it.
+    Messages,
+    /// As the bytes come.
+    Bytes,
+}
+
+/// Makes the messages that are sent in place of one; it is called by one thread at a time.
+type Tamper = Box<dyn FnMut(Way, Vec<u8>) -> Vec<Vec<u8>> + Send>;
+
+#[derive(Default)]
+struct State {
+    /// Nothing is read any more, and connections are taken only by the system.
+    swallows: bool,
+    bytes_per_s: Option<u64>,
+    delay: Duration,
+    ends: bool,
+    links: Vec<Link>,
+}
+
+/// A client's connection and its continuation.
+struct Link {
+    client: TcpStream,
+    server: TcpStream,
+    /// The client's bytes lead nowhere, and nothing comes.
+    half_open: Arc<AtomicBool>,
+}
+
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+    tamper: Mutex<Option<Tamper>>,
+}
+
+/// Passes connections on to a port of `127.0.0.1`, faithfully until told otherwise. Connections end when it is dropped.
+pub struct FaultProxy {
+    port: u16,
+    shared: Arc<Shared>,
+    accepting: Option<JoinHandle<()>>,
+}
+
+impl fmt::Debug for FaultProxy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FaultProxy").field("port", &self.port).finish_non_exhaustive()
+    }
+}
+
+impl FaultProxy {
+    /// Opens a port before that of a server, which need not be there yet.
+    pub fn start(server_port: u16, cut: Cut) -> io::Result<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        let port = listener.local_addr()?.port();
+        let shared =
+            Arc::new(Shared { state: Mutex::default(), changed: Condvar::new(), tamper: Mutex::new(None) });
+        let theirs = Arc::clone(&shared);
+        let accepting = thread::spawn(move || accept(&listener, server_port, cut, &theirs));
+        Ok(Self { port, shared, accepting: Some(accepting) })
+    }
+
+    /// Where clients connect.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Passes faithfully from now on; what was swallowed in the meantime goes on its way.
+    pub fn heal(&self) {
+        *lock(&self.shared.tamper) = None;
+        let mut state = self.shared.state();
+        (state.swallows, state.bytes_per_s, state.delay) = (false, None, Duration::ZERO);
+        self.shared.changed.notify_all();
+    }
+
+    /// Resets every connection, on both sides. Later ones pass.
+    pub fn reset(&self) {
+        for link in self.shared.state().links.drain(..) {
+            for end in [&link.client, &link.server] {
+                // A close with this option is a reset. The pumps' ends are the same sockets.
+                let _ = rustix::net::sockopt::set_socket_linger(end, Some(Duration::ZERO));
+                let _ = end.shutdown(Shutdown::Read);
+            }
+        }
+    }
+
+    /// Lets every client go on with a connection whose other end is gone: what it sends is acknowledged, and no reply
+    /// comes. Later connections pass.
+    pub fn leave_half_open(&self) {
+        for link in self.shared.state().links.drain(..) {
+            link.half_open.store(true, Ordering::SeqCst);
+            let _ = link.server.shutdown(Shutdown::Both);
+        }
+    }
+
+    /// Reads nothing more of anybody, and answers nobody, until [`Self::heal`].
+    pub fn swallow(&self) {
+        self.shared.state().swallows = true;
+    }
+
+    /// Passes so many bytes per second in each direction of each connection, each piece so much later.
+    pub fn slow_down(&self, bytes_per_s: u64, delay: Duration) {
+        let mut state = self.shared.state();
+        (state.bytes_per_s, state.delay) = (Some(bytes_per_s), delay);
+    }
+
+    /// Sends what `tamper` makes of each message instead of it.
+    pub fn tamper(&self, tamper: impl FnMut(Way, Vec<u8>) -> Vec<Vec<u8>> + Send + 'static) {
+        *lock(&self.shared.tamper) = Some(Box::new(tamper));
+    }
+}
+
+impl Drop for FaultProxy {
+    fn drop(&mut self) {
+        self.heal();
+        self.shared.state().ends = true;
+        // Wakes the thread that accepts.
+        let _ = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port));
+        if let Some(accepting) = self.accepting.take() {
+            let _ = accepting.join();
+        }
+        for link in self.shared.state().links.drain(..) {
+            let _ = (link.client.shutdown(Shutdown::Both), link.server.shutdown(Shutdown::Both));
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        lock(&self.state)
+    }
+
+    /// Waits while everything is swallowed, and as long as the rate and the delay want for so many bytes.
+    fn hold_back(&self, bytes: usize) {
+        let state = self.state();
+        let state = self.changed.wait_while(state, |state| state.swallows && !state.ends);
+        let (rate, delay) = state.map_or((None, Duration::ZERO), |state| (state.bytes_per_s, state.delay));
+        let sending = rate.map_or(Duration::ZERO, |rate| Duration::from_secs_f64(bytes as f64 / rate as f64));
+        if sending + delay > Duration::ZERO {
+            thread::sleep(sending + delay);
+        }
+    }
+
+    fn tampered(&self, way: Way, message: Vec<u8>) -> Vec<Vec<u8>> {
+        match &mut *lock(&self.tamper) {
+            Some(tamper) => tamper(way, message),
+            None => vec![message],
+        }
+    }
+}
+
+fn accept(listener: &TcpListener, server_port: u16, cut: Cut, shared: &Arc<Shared>) {
+    while let Ok((client, _)) = listener.accept() {
+        shared.hold_back(0);
+        if shared.state().ends {
+            return;
+        }
+        // A server that is not there is a connection that closes at once.
+        let Ok(server) = TcpStream::connect((Ipv4Addr::LOCALHOST, server_port)) else { continue };
+        let _ = link(client, server, cut, shared);
+    }
+}
+
+fn link(client: TcpStream, server: TcpStream, cut: Cut, shared: &Arc<Shared>) -> io::Result<()> {
+    let half_open = Arc::new(AtomicBool::new(false));
+    for (from, to, way) in [(&client, &server, Way::ToServer), (&server, &client, Way::ToClient)] {
+        from.set_nodelay(true)?;
+        let (from, to) = (from.try_clone()?, to.try_clone()?);
+        let (shared, half_open) = (Arc::clone(shared), Arc::clone(&half_open));
+        thread::spawn(move || {
+            let _ = pump(from, &to, way, cut, &shared, &half_open);
+            // The other side of a client that is left half open hears nothing of the end.
+            if !half_open.load(Ordering::SeqCst) {
+                let _ = to.shutdown(Shutdown::Write);
+            }
+        });
+    }
+    shared.state().links.push(Link { client, server, half_open });
+    Ok(())
+}
+
+fn pump(
+    mut from: TcpStream,
+    mut to: &TcpStream,
+    way: Way,
+    cut: Cut,
+    shared: &Shared,
+    half_open: &AtomicBool,
+) -> io::Result<()> {
+    loop {
+        let piece = match cut {
+            Cut::Messages => read_message(&mut from)?,
+            Cut::Bytes => read_piece(&mut from)?,
+        };
+        shared.hold_back(piece.len());
+        if half_open.load(Ordering::SeqCst) {
+            continue;
+        }
+        for message in shared.tampered(way, piece) {
+            if let Err(error) = to.write_all(&message)
+                && !half_open.load(Ordering::SeqCst)
+            {
+                return Err(error);
+            }
+        }
+    }
+}
+
+/// The next message with its length before it.
+fn read_message(from: &mut TcpStream) -> io::Result<Vec<u8>> {
+    let mut prefix = [0; 4];
+    from.read_exact(&mut prefix)?;
+    // The first bit of an NFS record's mark says whether it is the last fragment.
+    let len = u32::from_be_bytes(prefix) & 0x7FFF_FFFF;
+    let mut message = vec![0; 4 + len as usize];
+    message[..4].copy_from_slice(&prefix);
+    from.read_exact(&mut message[4..])?;
+    Ok(message)
+}
+
+fn read_piece(from: &mut TcpStream) -> io::Result<Vec<u8>> {
+    let mut piece = vec![0; PIECE];
+    let len = from.read(&mut piece)?;
+    if len == 0 {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    piece.truncate(len);
+    Ok(piece)
+}

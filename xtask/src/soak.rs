@@ -1,0 +1,221 @@
+//! `cargo xtask soak MINUTES PROGRAM`: mixed, verified load on every protocol at once, and what grows meanwhile.
+
+use std::fs;
+use std::io::{self, Write};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// Between two looks at the processes.
+const EVERY: Duration = Duration::from_secs(5);
+/// Users of each load.
+const USERS: &str = "4";
+/// For the soak alone: the servers are on loopback and go with it.
+const PASSWORD: &str = "soak";
+const MIB: f64 = 1_048_576.0;
+
+/// One load: what it is called, and the workload.
+const LOADS: [(&str, &str); 5] = [
+    ("SMB", "office"),
+    ("NFS", "fsct-homefolders"),
+    ("NCP on TCP", "copy-all-bidirectional"),
+    ("NCP on UDP, bursts", "office"),
+    ("NCP on IPX in UDP", "office"),
+];
+
+/// What a process has at an instant.
+#[derive(Debug, Clone, Copy, Default)]
+struct Reading {
+    /// Resident memory in bytes.
+    memory: f64,
+    descriptors: f64,
+    threads: f64,
+}
+
+/// A process under watch. It ends with its owner.
+struct Watched {
+    name: String,
+    child: Child,
+    readings: Vec<Reading>,
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        // One that has ended by itself is killed in vain.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Watched {
+    fn start(name: &str, directory: &Path, program: &str, line: &[&str]) -> io::Result<Self> {
+        let log = fs::File::create(directory.join(format!("{}.log", name.replace([' ', ','], "-"))))?;
+        let child = Command::new(program)
+            .args(line)
+            .current_dir(directory)
+            .env("SHAREBENCH_PASSWORD", PASSWORD)
+            .stdin(Stdio::null())
+            .stdout(log.try_clone()?)
+            .stderr(log)
+            .spawn()?;
+        Ok(Self { name: name.to_owned(), child, readings: Vec::new() })
+    }
+
+    /// Looks at it; nothing to see once it has ended.
+    fn read(&mut self) {
+        let process = PathBuf::from(format!("/proc/{}", self.child.id()));
+        let status = fs::read_to_string(process.join("status")).unwrap_or_default();
+        let field = |name: &str| -> Option<f64> {
+            let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+            line.split_whitespace().next()?.parse().ok()
+        };
+        let descriptors = fs::read_dir(process.join("fd")).map(Iterator::count);
+        if let (Some(memory), Some(threads), Ok(descriptors)) =
+            (field("VmRSS:"), field("Threads:"), descriptors)
+        {
+            self.readings.push(Reading { memory: memory * 1024.0, descriptors: descriptors as f64, threads });
+        }
+    }
+
+    /// Means of the second and of the last quarter: the first one is for settling.
+    fn quarters(&self) -> (Reading, Reading) {
+        let quarter = self.readings.len() / 4;
+        let mean = |readings: &[Reading]| {
+            let count = readings.len().max(1) as f64;
+            let sum = |get: fn(&Reading) -> f64| readings.iter().map(get).sum::<f64>() / count;
+            Reading {
+                memory: sum(|r| r.memory),
+                descriptors: sum(|r| r.descriptors),
+                threads: sum(|r| r.threads),
+            }
+        };
+        (
+            mean(self.readings.get(quarter..2 * quarter).unwrap_or_default()),
+            mean(self.readings.get(3 * quarter..).unwrap_or_default()),
+        )
+    }
+}
+
+/// Runs it and writes the figures as a table.
+pub fn run(minutes: u64, program: &str, out: &mut impl Write) -> io::Result<()> {
+    let program = fs::canonicalize(program)?.display().to_string();
+    let directory = std::env::temp_dir().join(format!("sharebench-soak-{}", std::process::id()));
+    fs::create_dir(&directory)?;
+    let done = soak(minutes, &program, &directory, out);
+    if done.is_ok() {
+        fs::remove_dir_all(&directory)?;
+    } else {
+        writeln!(out, "logs and lab books are in {}", directory.display())?;
+    }
+    done
+}
+
+fn soak(minutes: u64, program: &str, directory: &Path, out: &mut impl Write) -> io::Result<()> {
+    let ports: Vec<String> = (0..4).map(|_| free_port()).collect::<io::Result<_>>()?;
+    let at = |port: usize| format!("127.0.0.1:{}", ports[port]);
+    let (smb, nfs, ncp, ipx) = (at(0), at(1), at(2), at(3));
+    fs::create_dir(directory.join("served"))?;
+    let serve = ["serve", "served", "--smb", &smb, "--nfs", &nfs, "--ncp", &ncp, "--ncp-ipx", &ipx];
+    let serve = [&serve[..], &["--user", "soak"]].concat();
+    let mut watched = vec![Watched::start("serve", directory, program, &serve)?];
+    while !fs::read_to_string(directory.join("serve.log"))?.contains("serving") {
+        if watched[0].child.try_wait()?.is_some() {
+            return Err(io::Error::other("the server did not start"));
+        }
+        sleep(Duration::from_millis(50));
+    }
+    let urls = [
+        format!("smb://soak@{smb}/share"),
+        format!("nfs://{nfs}/share?mountport={}", ports[1]),
+        format!("ncp://soak@{ncp}/SHARE"),
+        format!("ncp://soak@{ncp}/SHARE?transport=udp&burst=on"),
+        format!("ncp://soak@{ipx}/SHARE?transport=ipx"),
+    ];
+    let measure = format!("{}s", minutes * 60);
+    for (number, ((name, preset), url)) in LOADS.iter().zip(&urls).enumerate() {
+        let db = format!("{number}.db");
+        let line =
+            ["load", url, "--preset", preset, "--steps", USERS, "--scale", "2MB", "--think", "exp:20ms"];
+        let line = [&line[..], &["--block", "1KiB", "--verify", "full", "--warm-up", "5s"]].concat();
+        let line = [&line[..], &["--measure", &measure, "--db", &db, "--quiet"]].concat();
+        watched.push(Watched::start(name, directory, program, &line)?);
+    }
+    let end = Instant::now() + Duration::from_secs(minutes * 60);
+    while Instant::now() < end {
+        sleep(EVERY);
+        watched.iter_mut().for_each(Watched::read);
+    }
+    for load in watched.iter_mut().skip(1) {
+        if !load.child.wait()?.success() {
+            return Err(io::Error::other(format!("the load over {} failed", load.name)));
+        }
+    }
+    table(&watched, program, directory, out)
+}
+
+fn table(watched: &[Watched], program: &str, directory: &Path, out: &mut impl Write) -> io::Result<()> {
+    writeln!(
+        out,
+        "| process | workload | memory, 2nd and last quarter | descriptors | threads | transactions | failures | bytes verified |"
+    )?;
+    writeln!(out, "|---|---|---|---|---|---|---|---|")?;
+    for (number, process) in watched.iter().enumerate() {
+        let (early, late) = process.quarters();
+        let work = if number == 0 {
+            ("all of it".to_owned(), ["", "", ""].map(str::to_owned))
+        } else {
+            let (_, preset) = LOADS[number - 1];
+            (preset.to_owned(), outcome(program, directory, number - 1)?)
+        };
+        let (workload, [transactions, failures, verified]) = work;
+        writeln!(
+            out,
+            "| {} | {workload} | {:.1} MiB, {:.1} MiB ({:+.1} %) | {:.1}, {:.1} | {:.1}, {:.1} | {transactions} | {failures} | {verified} |",
+            process.name,
+            early.memory / MIB,
+            late.memory / MIB,
+            (late.memory / early.memory - 1.0) * 100.0,
+            early.descriptors,
+            late.descriptors,
+            early.threads,
+            late.threads,
+        )?;
+    }
+    Ok(())
+}
+
+/// Transactions, failures and verified bytes of a load's only step, as the lab book has them.
+fn outcome(program: &str, directory: &Path, number: usize) -> io::Result<[String; 3]> {
+    let line = ["export", "1", "--format", "json", "--db", &format!("{number}.db")];
+    let json = Command::new(program).args(line).current_dir(directory).output()?.stdout;
+    let json: String = String::from_utf8_lossy(&json).split_whitespace().collect();
+    let steps = json.split_once("\"steps\":[").map_or("", |(_, steps)| steps);
+    let behind = |name: &str| steps.split_once(&format!("\"{name}\":")).map(|(_, rest)| rest);
+    let number = |name: &str| {
+        let digits = behind(name).unwrap_or_default().chars().take_while(char::is_ascii_digit);
+        digits.collect::<String>()
+    };
+    let failures = behind("errors").and_then(|rest| rest.strip_prefix('{')?.split_once('}'));
+    let failures = failures.map_or("unknown", |(inside, _)| if inside.is_empty() { "none" } else { inside });
+    Ok([number("transactions"), failures.replace('"', ""), number("verified_bytes")])
+}
+
+fn free_port() -> io::Result<String> {
+    Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Reading, Watched};
+
+    #[test]
+    fn growth_is_that_between_the_second_and_the_last_quarter() {
+        let child = std::process::Command::new("true").spawn().unwrap();
+        let readings = (0..8).map(|n| Reading { memory: f64::from(n), ..Reading::default() }).collect();
+        let watched = Watched { name: "x".into(), child, readings };
+        let (early, late) = watched.quarters();
+        assert_eq!((early.memory, late.memory), (2.5, 6.5));
+    }
+}
