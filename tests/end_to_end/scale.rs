@@ -68,10 +68,14 @@ pub fn adds_up(step: &Value) -> u64 {
     let hosts: Vec<&str> = ranks.iter().map(|rank| rank["host"].as_str().unwrap()).collect();
     assert_eq!(hosts, ["c0", "c1", "c2", "c3", "c4", "c5"]);
     let mut merged = Histogram::new();
-    ranks.iter().for_each(|rank| merged.merge(&histogram(&rank["response"])));
+    for rank in ranks {
+        merged.merge(&histogram(&rank["response"]));
+    }
     let mut parts = Histogram::new();
     if let Some(transactions) = step["load"]["transactions"].as_array() {
-        transactions.iter().for_each(|part| parts.merge(&histogram(&part["response"])));
+        for part in transactions {
+            parts.merge(&histogram(&part["response"]));
+        }
     } else {
         parts = histogram(&step["response"]);
     }

@@ -1,5 +1,6 @@
 //! The windows of a load's step, one after the other: the next is twice as long, while the load is not steady.
 
+use std::sync::mpsc::RecvError;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -72,10 +73,10 @@ impl Said {
 
 impl Extension<'_> {
     /// The same as [`Self::next`] where this process is alone. Several ranks decide as one: the leader by what all of
-    /// them report, and everybody gets the same window by a clock of its own. `report` is none where motors are gone.
-    pub fn agreed(&mut self, report: Option<Option<Report>>) -> Option<Window> {
-        let Some(ranks) = self.ranks else { return self.next(report?.as_ref()) };
-        let said = Said { broken: report.is_none(), report: report.flatten() };
+    /// them report, and everybody gets the same window by a clock of its own. `report` is an error where motors are gone.
+    pub fn agreed(&mut self, report: Result<Option<Report>, RecvError>) -> Option<Window> {
+        let Some(ranks) = self.ranks else { return self.next(report.ok()?.as_ref()) };
+        let said = Said { broken: report.is_err(), report: report.ok().flatten() };
         let before = self.extensions;
         // A rank that is lost ends the step; why is told when its counts are missed.
         let said = ranks.reduce(said, Said::merge).ok()?;

@@ -64,7 +64,7 @@ impl LoadStep<'_> {
         let schedule = &Schedule::new(work.pace.clone(), self.seed, turns, own);
         let mut extension = Extension { work, clock, stop, schedule, tell, ranks, extensions: 0 };
         if clock.is_virtual() {
-            return Ok(self.crew(0..1, schedule, |report| extension.agreed(Some(report))).await);
+            return Ok(self.crew(0..1, schedule, |report| extension.agreed(Ok(report))).await);
         }
         let threads = threads(self.motors.len() as u32, self.target.capabilities().blocking);
         let joined = std::thread::scope(|scope| {
@@ -85,7 +85,7 @@ impl LoadStep<'_> {
                 }));
             }
             // A thread that failed says nothing more, and tells why when it is joined; other ranks must hear of it.
-            while let Some(window) = extension.agreed(all_of(&reports).ok()) {
+            while let Some(window) = extension.agreed(all_of(&reports)) {
                 for start in &starts {
                     let _ = start.send(window);
                 }

@@ -61,7 +61,9 @@ pub(crate) fn given_back_to_ranks(
     let Some(known) = known.filter(|_| ranks.is_leader()) else { return Ok(true) };
     for (numbers, file) in told {
         let Some(file) = file.map(FileState::of) else { continue };
-        numbers.into_iter().for_each(|number| known.adopt(&file, range(number)));
+        for number in numbers {
+            known.adopt(&file, range(number));
+        }
     }
     Ok(true)
 }
