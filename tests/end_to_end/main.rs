@@ -34,5 +34,7 @@ mod peers;
 mod plans;
 mod policies;
 mod reports;
+mod scale;
+mod scale_faults;
 mod stored;
 mod sweep;

@@ -18,6 +18,8 @@ pub struct GaneshaOptions {
     pub read_only: bool,
     /// Puts the export on a file system of this many bytes.
     pub capacity: Option<u64>,
+    /// Listens on every address, instead of on `127.0.0.1`.
+    pub everywhere: bool,
     /// Lets its system calls fail when told to.
     pub failing: Option<Failing>,
 }
@@ -164,9 +166,10 @@ fn spawn(options: &GaneshaOptions, scratch: &Scratch) -> io::Result<Program> {
 
 fn configuration(options: &GaneshaOptions, scratch: &Path, port: u16, mount_port: u16) -> String {
     let access = if options.read_only { "RO" } else { "RW" };
+    let address = if options.everywhere { "0.0.0.0" } else { "127.0.0.1" };
     let home = scratch.display();
     format!(
-        "NFS_CORE_PARAM {{ Bind_addr = 127.0.0.1; NFS_Port = {port}; MNT_Port = {mount_port};
+        "NFS_CORE_PARAM {{ Bind_addr = {address}; NFS_Port = {port}; MNT_Port = {mount_port};
  Enable_NLM = false; Enable_RQUOTA = false; Enable_UDP = false; Protocols = 3,4;
  mount_path_pseudo = false; RPC_Max_Connections = 10000;
  Plugins_Dir = \"/usr/lib/x86_64-linux-gnu/ganesha/\"; }}

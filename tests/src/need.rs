@@ -18,6 +18,8 @@ pub enum Need {
     Root,
     /// A network of the test's own, with two interfaces and a cable.
     NetworkNamespace,
+    /// A library of clang, with the headers of its compiler, to read MPI's headers with.
+    LibClang,
     /// A temporary directory on a disk, so that there is storage below the page cache.
     Disk,
 }
@@ -38,9 +40,17 @@ impl Need {
                 (!crate::reader::has_module(name)).then(|| format!("Node's {name} is not installed"))
             }
             Self::NetworkNamespace => crate::network::unmet(),
+            Self::LibClang => (!has_lib_clang()).then(|| "libclang-dev is not installed".into()),
             Self::Root => (!rustix::process::geteuid().is_root()).then(|| "it needs root".into()),
         }
     }
+}
+
+fn has_lib_clang() -> bool {
+    let versions = std::fs::read_dir("/usr/lib").into_iter().flatten().flatten();
+    let llvm = versions.filter(|entry| entry.file_name().to_string_lossy().starts_with("llvm-"));
+    llvm.map(|entry| entry.path())
+        .any(|llvm| llvm.join("lib/libclang.so").exists() && llvm.join("lib/clang").is_dir())
 }
 
 /// True when the innermost mount above a directory keeps its files in memory (proc(5)).

@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 use std::{env, fs, io};
 
 use rustix::process::Signal;
 
+use crate::need::Need;
 use crate::program::{Program, free_port, run};
 use crate::scratch::Scratch;
 use crate::smbd::Smbd;
@@ -51,7 +52,20 @@ impl Sharebench {
     /// Builds the program if its source has changed, and makes an empty working directory.
     pub fn new() -> io::Result<Self> {
         static BINARY: OnceLock<Result<String, String>> = OnceLock::new();
-        let built = BINARY.get_or_init(|| build().map_err(|error| error.to_string()));
+        Self::built(&BINARY, "test-program", &[])
+    }
+
+    /// The same with MPI in it; the machine must have [`Self::MPI`].
+    pub fn with_mpi() -> io::Result<Self> {
+        static BINARY: OnceLock<Result<String, String>> = OnceLock::new();
+        Self::built(&BINARY, "test-program-mpi", &["--features", "mpi"])
+    }
+
+    /// What building and starting it with MPI takes.
+    pub const MPI: [Need; 3] = [Need::Program("mpirun"), Need::Program("mpicc"), Need::LibClang];
+
+    fn built(binary: &OnceLock<Result<String, String>>, place: &str, features: &[&str]) -> io::Result<Self> {
+        let built = binary.get_or_init(|| build(place, features).map_err(|error| error.to_string()));
         let binary = built.clone().map_err(io::Error::other)?;
         Ok(Self { binary, home: Scratch::new("home")? })
     }
@@ -121,18 +135,27 @@ impl Sharebench {
         Program::start(&line, &env, &self.home().join(log))
     }
 
-    /// Serves a new directory of the working directory over SMB, NFS and NCP.
+    /// Serves a new directory of the working directory over SMB, NFS and NCP on `127.0.0.1`.
     pub fn serve(&self, name: &str) -> io::Result<Served> {
-        self.serve_by(&[], name, &[])
+        self.serve_on("127.0.0.1", &[], name, &[])
+    }
+
+    /// The same on another address, of which `127.0.0.1` is one; NFS, which has no passwords, stays where it is.
+    pub fn serve_at(&self, name: &str, at: &str) -> io::Result<Served> {
+        self.serve_on(at, &[], name, &[])
     }
 
     /// The same by the words of a command line before it, with more flags.
     pub fn serve_by(&self, words: &[&str], name: &str, flags: &[&str]) -> io::Result<Served> {
+        self.serve_on("127.0.0.1", words, name, flags)
+    }
+
+    fn serve_on(&self, at: &str, words: &[&str], name: &str, flags: &[&str]) -> io::Result<Served> {
         let directory = self.home.directory(name)?;
         let (smb_port, nfs_port, ncp_port) = (free_port()?, free_port()?, free_port()?);
-        let (smb, nfs) = (format!("127.0.0.1:{smb_port}"), format!("127.0.0.1:{nfs_port}"));
+        let (smb, nfs) = (format!("{at}:{smb_port}"), format!("127.0.0.1:{nfs_port}"));
         let ipx_port = free_port()?;
-        let (ncp, ipx) = (format!("127.0.0.1:{ncp_port}"), format!("127.0.0.1:{ipx_port}"));
+        let (ncp, ipx) = (format!("{at}:{ncp_port}"), format!("{at}:{ipx_port}"));
         let line = ["serve", name, "--smb", &smb, "--nfs", &nfs, "--ncp", &ncp, "--ncp-ipx", &ipx];
         let line = [&line[..], &["--user", Served::USER], flags].concat();
         let program = self.start_by(words, &line, &[], &format!("{name}.log"))?;
@@ -228,17 +251,26 @@ impl Served {
     }
 }
 
-/// Builds the program with the profile and into the directory this test was built with.
-fn build() -> io::Result<String> {
+/// Builds the program with the profile and into the directory this test was built with; gives a link to it of its own,
+/// because Cargo puts what was built last, with whatever features, in one place.
+fn build(place: &str, features: &[&str]) -> io::Result<String> {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _one = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let test = env::current_exe()?;
     let profile = test.ancestors().nth(2).ok_or(io::ErrorKind::NotFound)?;
     let target = profile.parent().ok_or(io::ErrorKind::NotFound)?.display().to_string();
     let cargo = env::var("CARGO").unwrap_or_else(|_| "cargo".into());
-    let mut line =
-        vec![cargo.as_str(), "build", "--quiet", "--package", "sharebench", "--target-dir", &target];
+    let usual = [cargo.as_str(), "build", "--quiet", "--package", "sharebench", "--target-dir", &target];
+    let mut line = [&usual[..], features].concat();
     if profile.ends_with("release") {
         line.push("--release");
     }
     run(&line, &[])?;
-    Ok(profile.join("sharebench").display().to_string())
+    let folder = profile.join(place);
+    fs::create_dir_all(&folder)?;
+    let (link, fresh) = (folder.join("sharebench"), folder.join(format!("new-{}", std::process::id())));
+    fs::hard_link(profile.join("sharebench"), &fresh)?;
+    // One that another test program uses stays what it is until its end.
+    fs::rename(fresh, &link)?;
+    Ok(link.display().to_string())
 }

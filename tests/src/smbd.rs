@@ -36,6 +36,8 @@ pub struct SmbdOptions {
     pub read_only: bool,
     /// Puts the share on a file system of this many bytes (needs root).
     pub capacity: Option<u64>,
+    /// Listens on this address with its network too, such as `10.0.0.1/24`.
+    pub address: Option<&'static str>,
     /// Lets its system calls fail when told to.
     pub failing: Option<Failing>,
 }
@@ -181,6 +183,7 @@ fn configuration(options: &SmbdOptions, scratch: &Path, port: u16) -> String {
     };
     let encryption = if options.encrypted { "required" } else { "default" };
     let (lowest, highest) = options.dialects.unwrap_or(("SMB2_02", "SMB3_11"));
+    let address = options.address.unwrap_or_default();
     let writable = if options.read_only { "no" } else { "yes" };
     let home = scratch.display();
     format!(
@@ -188,7 +191,7 @@ fn configuration(options: &SmbdOptions, scratch: &Path, port: u16) -> String {
  workgroup = LAB
  server role = standalone server
  smb ports = {port}
- interfaces = 127.0.0.1/8
+ interfaces = 127.0.0.1/8 {address}
  bind interfaces only = yes
  disable netbios = yes
  disable spoolss = yes

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::{fs, io};
 
 /// Room and the rooms it may depend on. A room that is not listed may depend on nothing of ours.
-const MAY_KNOW: [(&str, &[&str]); 18] = [
+const MAY_KNOW: [(&str, &[&str]); 20] = [
     ("model", &[]),
     ("stats", &["model"]),
     ("plan", &["model"]),
@@ -15,7 +15,10 @@ const MAY_KNOW: [(&str, &[&str]); 18] = [
     // A library of a protocol that knows nothing of benchmarks, and its client as a target.
     ("ncp", &[]),
     ("ncp-target", &["model", "target", "ncp"]),
-    ("engine", &["model", "plan", "stats", "target"]),
+    // What several processes tell each other, whatever carries it; and MPI, which carries it.
+    ("cluster", &["stats"]),
+    ("mpi", &["cluster"]),
+    ("engine", &["model", "plan", "stats", "target", "cluster"]),
     ("results", &["model"]),
     ("exchange", &["model", "results"]),
     ("analysis", &["model", "stats"]),
@@ -28,7 +31,7 @@ const MAY_KNOW: [(&str, &[&str]); 18] = [
     ("tests", &EVERY_ROOM),
 ];
 
-const EVERY_ROOM: [&str; 16] = [
+const EVERY_ROOM: [&str; 18] = [
     "model",
     "stats",
     "plan",
@@ -38,6 +41,8 @@ const EVERY_ROOM: [&str; 16] = [
     "nfs",
     "ncp",
     "ncp-target",
+    "cluster",
+    "mpi",
     "engine",
     "results",
     "exchange",

@@ -16,6 +16,7 @@ use crate::exit::TABLE;
 use crate::load::{LOAD_HELP, LoadArgs, PresetsArgs};
 use crate::outlets::OutletFlags;
 use crate::policies::PolicyFlags;
+use crate::ranks::{CostArgs, RankFlags};
 use crate::repeating::Repeating;
 use crate::report::{REPORT_HELP, ReportArgs};
 use crate::serve::ServeArgs;
@@ -130,6 +131,11 @@ pub enum Command {
   sharebench doctor --prove --quick       # some minutes
   sharebench doctor --prove --only K1,K18 --format json")]
     Doctor(DoctorArgs),
+    /// Measure what it costs to be many: plan, barrier, clocks, reduction and store by number of ranks.
+    #[command(after_help = "Examples:
+  mpirun -np 64 --oversubscribe sharebench ranks
+  sharebench ranks --threads 16 --to 10000      # rehearsed by threads of this process")]
+    Ranks(CostArgs),
     /// Print shell completions.
     Completions(CompletionArgs),
 }
@@ -176,6 +182,8 @@ pub struct Measuring {
     /// Also write an HTML report.
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
+    #[command(flatten)]
+    pub ranks: RankFlags,
 }
 
 #[derive(Debug, Args)]
@@ -272,6 +280,8 @@ pub struct RunArgs {
     /// Also write an HTML report.
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
+    #[command(flatten)]
+    pub ranks: RankFlags,
 }
 
 #[derive(Debug, Args)]

@@ -61,7 +61,15 @@ pub fn show(args: &ShowArgs, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
         }
         return print_out(&run.header.plan);
     }
-    print_out(&render(&analysis(&[run]), args.format)?)
+    let ranks =
+        if args.format == Format::Text { ranks_of(std::slice::from_ref(&run)) } else { String::new() };
+    print_out(&(render(&analysis(&[run]), args.format)? + &ranks))
+}
+
+/// What each rank did, for runs of several.
+pub fn ranks_of(runs: &[StoredRun]) -> String {
+    let lines = runs.iter().flat_map(|run| crate::ranks::lines(&run.steps));
+    lines.map(|line| line + "\n").collect()
 }
 
 /// Writes the HTML report of runs.

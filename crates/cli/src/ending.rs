@@ -8,7 +8,7 @@ use sharebench_model::RunOutcome;
 use sharebench_report::Style;
 use sharebench_results::{RunState, StoredRun};
 
-use crate::book::{analysis, print_out};
+use crate::book::{analysis, print_out, ranks_of};
 use crate::live::{has_colours, print_object, terminal_size};
 use crate::told::line;
 
@@ -38,6 +38,7 @@ impl Ending<'_> {
             };
             // The exit code is the run's; a reader that went away changes nothing in the lab book.
             let _ = print_out(&text);
+            let _ = print_out(&ranks_of(std::slice::from_ref(self.run)));
         }
         if let Some(path) = self.report {
             println!("report: {}", path.display());

@@ -24,6 +24,7 @@ mod outlets;
 mod outlook;
 mod policies;
 mod prometheus;
+mod ranks;
 mod repeating;
 mod report;
 mod series;
@@ -57,7 +58,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         return Err(Failure::usage("--json: for commands that measure; elsewhere see --format json"));
     }
     match &arguments.command {
-        Command::Demo(demo) => demo::run(demo, flags),
+        Command::Demo(demo) => ranks::alone("demo").and_then(|()| demo::run(demo, flags)),
         Command::Sweep(sweep) => measure::plan(&from_flags::sweep(sweep)?, &sweep.measuring, flags),
         Command::Depth(depth) => measure::plan(&from_flags::depth(depth)?, &depth.measuring, flags),
         Command::Load(load) => measure::plan(&load::plan(load)?, &load.measuring, flags),
@@ -71,6 +72,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         Command::Show(show) => book::show(show, flags),
         Command::Compare(compare) => compare::compare(compare, flags),
         Command::Report(report) => report::report(report, flags),
+        Command::Ranks(cost) => ranks::cost(cost),
         Command::Doctor(doctor) => Ok(doctor::run(doctor, flags)),
         Command::Import(import) => exchange::import(import, flags),
         Command::Export(export) => exchange::export(export, flags),

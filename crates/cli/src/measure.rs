@@ -3,12 +3,11 @@
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use sharebench_engine::{Clock, Run, RunEnd, StartError, StopSignal, own_descriptors};
-use sharebench_model::{RepeatRule, RunEvent, RunHeader, RunOutcome, StepResult};
+use sharebench_model::{Facts, RepeatRule, RunEvent, RunHeader, RunOutcome, StepResult};
 use sharebench_plan::{Plan, ResolvedPlan};
 use sharebench_results::{RunId, RunReference, RunSink, Store};
 use sharebench_target::Target;
@@ -18,15 +17,19 @@ use crate::ending::Ending;
 use crate::environment::{self, DIRECTORY_FACT};
 use crate::exit::{self, Failure};
 use crate::follower::Follower;
-use crate::interrupts::catch_interrupts;
+use crate::interrupts::Interrupts;
 use crate::live::LiveView;
 use crate::outlets::{OutletFlags, Outlets};
 use crate::outlook::outlook;
+use crate::ranks::{Party, Source, measure_together};
 use crate::told::say;
 use crate::{book, targets};
 
 /// Runs a plan made from flags.
 pub fn plan(plan: &ResolvedPlan, measuring: &Measuring, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
+    if let Some(ended) = measure_together(&Source::Flags(plan, measuring), flags) {
+        return ended;
+    }
     let targets = targets::open_all(plan, flags.password_file.as_deref())?;
     let measured = Measurement::new(plan, &targets).with(&measuring.outlets).run(flags)?;
     finish(&measured, measuring.report.as_deref(), flags)
@@ -34,15 +37,13 @@ pub fn plan(plan: &ResolvedPlan, measuring: &Measuring, flags: &GlobalFlags) -> 
 
 /// Runs a plan file, or what is missing of an earlier run.
 pub fn file(args: &RunArgs, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
+    if let Some(ended) = measure_together(&Source::File(args), flags) {
+        return ended;
+    }
     let measured = match (&args.plan, &args.resume) {
         (_, Some(reference)) => resume(reference, args, flags)?,
         (Some(path), None) => {
-            let mut plan = read(path)?;
-            if plan.seed.is_none() {
-                plan.seed = Some(environment::new_seed());
-            }
-            let plan = plan.resolve().map_err(|mistakes| in_file(path, mistakes))?;
-            allowed(&plan, args).map_err(|why| in_file(path, why))?;
+            let plan = planned(path, args)?;
             let targets = targets::open_all(&plan, flags.password_file.as_deref())?;
             Measurement::new(&plan, &targets).with(&args.outlets).run(flags)?
         }
@@ -102,12 +103,23 @@ fn read(path: &Path) -> Result<Plan, Failure> {
     Plan::parse(&text).map_err(|mistakes| in_file(path, mistakes))
 }
 
+/// The plan of a file, with a seed.
+pub fn planned(path: &Path, args: &RunArgs) -> Result<ResolvedPlan, Failure> {
+    let mut plan = read(path)?;
+    if plan.seed.is_none() {
+        plan.seed = Some(environment::new_seed());
+    }
+    let plan = plan.resolve().map_err(|mistakes| in_file(path, mistakes))?;
+    allowed(&plan, args).map_err(|why| in_file(path, why))?;
+    Ok(plan)
+}
+
 fn in_file(path: &Path, mistakes: impl std::fmt::Display) -> Failure {
     Failure::usage(format!("{}: {mistakes}", path.display()))
 }
 
 /// A command in a file that somebody else may have written is not run unseen.
-fn allowed(plan: &ResolvedPlan, args: &RunArgs) -> Result<(), String> {
+pub fn allowed(plan: &ResolvedPlan, args: &RunArgs) -> Result<(), String> {
     match &plan.between {
         Some(command) if !args.allow_between => Err(format!(
             "between: the plan runs a command on this machine before each step: {command}\n    \
@@ -118,23 +130,30 @@ fn allowed(plan: &ResolvedPlan, args: &RunArgs) -> Result<(), String> {
 }
 
 fn resume(reference: &RunReference, args: &RunArgs, flags: &GlobalFlags) -> Result<Measured, Failure> {
+    let (plan, done, directory, sink) = resumable(reference, args, flags)?;
+    let targets = targets::open_all(&plan, flags.password_file.as_deref())?;
+    let new = Measurement::new(&plan, &targets).with(&args.outlets);
+    let measurement = Measurement { done, directory, resumed: true, ..new };
+    measurement.into_sink(RunSink::resume(sink.0, sink.1)?, flags)
+}
+
+/// What can be continued: its plan, its finished steps, its directory on the targets, and where it is.
+pub type Resumable = (ResolvedPlan, Vec<StepResult>, String, (Store, RunId));
+
+/// Looks a run up to be continued.
+pub fn resumable(
+    reference: &RunReference,
+    args: &RunArgs,
+    flags: &GlobalFlags,
+) -> Result<Resumable, Failure> {
     let path = reference.path.clone().unwrap_or_else(|| flags.db.clone());
     let store = Store::open(&path)?;
     let run = reference.resolve(&store)?;
     let stored = store.load(run)?;
     let plan = Plan::parse(&stored.header.plan)?.resolve()?;
     allowed(&plan, args).map_err(|why| Failure::usage(format!("run {run}: {why}")))?;
-    let targets = targets::open_all(&plan, flags.password_file.as_deref())?;
     let directory = stored.header.environment.get(DIRECTORY_FACT).cloned();
-    let measurement = Measurement {
-        plan: &plan,
-        targets: &targets,
-        done: stored.steps,
-        directory: directory.unwrap_or_else(environment::new_directory),
-        resumed: true,
-        outlets: args.outlets.clone(),
-    };
-    measurement.into_sink(RunSink::resume(store, run)?, flags)
+    Ok((plan, stored.steps, directory.unwrap_or_else(environment::new_directory), (store, run)))
 }
 
 /// Prints the result of a run, writes its report, and chooses the exit code.
@@ -181,19 +200,21 @@ impl Measured {
 
 /// A plan about to be measured.
 pub struct Measurement<'a> {
-    plan: &'a ResolvedPlan,
-    targets: &'a [Arc<dyn Target>],
-    done: Vec<StepResult>,
-    directory: String,
-    resumed: bool,
-    outlets: OutletFlags,
+    pub plan: &'a ResolvedPlan,
+    pub targets: &'a [Arc<dyn Target>],
+    pub done: Vec<StepResult>,
+    pub directory: String,
+    pub resumed: bool,
+    pub outlets: OutletFlags,
+    /// The other processes that measure it; none for one that is alone.
+    pub party: Option<&'a Party>,
 }
 
 impl<'a> Measurement<'a> {
     /// A new run.
     pub fn new(plan: &'a ResolvedPlan, targets: &'a [Arc<dyn Target>]) -> Self {
         let (done, directory, outlets) = (Vec::new(), environment::new_directory(), OutletFlags::default());
-        Self { plan, targets, done, directory, resumed: false, outlets }
+        Self { plan, targets, done, directory, resumed: false, outlets, party: None }
     }
 
     /// Others look on.
@@ -207,8 +228,8 @@ impl<'a> Measurement<'a> {
         self.into_sink(RunSink::new(store), flags)
     }
 
-    fn into_sink(self, sink: RunSink, flags: &GlobalFlags) -> Result<Measured, Failure> {
-        let interrupts = catch_interrupts()?;
+    pub fn into_sink(self, sink: RunSink, flags: &GlobalFlags) -> Result<Measured, Failure> {
+        let interrupts = Interrupts::catch()?;
         let stop = StopSignal::default();
         let (sender, events) = mpsc::channel();
         let mut view = LiveView::new(self.plan, self.done.len(), flags);
@@ -226,8 +247,9 @@ impl<'a> Measurement<'a> {
             directory: &self.directory,
             resumed: self.resumed,
             stop: &stop,
-            clock: &Clock::start(),
+            clock: &self.party.map_or_else(Clock::start, |party| party.clock.clone()),
             events: &sender,
+            ranks: self.party.map(|party| &party.ranks),
         };
         let end = std::thread::scope(|scope| {
             let engine = scope.spawn(move || {
@@ -242,12 +264,22 @@ impl<'a> Measurement<'a> {
                 }
                 // The key is a first Ctrl-C.
                 if follower.view.wants_stop() && noticed == 0 {
-                    interrupts.fetch_add(1, Ordering::Relaxed);
+                    interrupts.press();
                 }
-                let interrupted = interrupts.load(Ordering::Relaxed);
+                let interrupted = interrupts.count();
                 if interrupted > noticed {
                     noticed = interrupted;
                     self.interrupted(noticed, &stop, &mut follower);
+                    match self.party {
+                        Some(party) if interrupts.by_system() => {
+                            self.call_the_roll(party, &mut follower, &stop)
+                        }
+                        Some(party) => party.stop_all(),
+                        None => {}
+                    }
+                }
+                if let Some(party) = self.party {
+                    party.hear();
                 }
             }
             for event in events.try_iter() {
@@ -315,6 +347,25 @@ impl<'a> Measurement<'a> {
         format!("left on {url}: {directory}; remove it by: sharebench clean '{url}' --directory {directory}")
     }
 
+    /// Of this machine, and of the others that measure with it.
+    fn facts(&self) -> Facts {
+        let mut facts = environment::facts(&self.directory);
+        facts.extend(self.party.map(Party::facts).unwrap_or_default());
+        facts
+    }
+
+    /// What a launcher ends because a rank died is no run that the user stopped: it is noted as failed, at once,
+    /// because the launcher does not wait.
+    fn call_the_roll(&self, party: &Party, follower: &mut Follower, stop: &StopSignal) {
+        let Some(why) = party.missing() else { return };
+        follower.take(&RunEvent::Finished(RunOutcome::EngineFailed(why.clone())), stop);
+        eprintln!("sharebench: {why}; finished steps are kept");
+        for index in 0..self.targets.len() {
+            eprintln!("sharebench: {}", self.left_on(index));
+        }
+        std::process::exit(1);
+    }
+
     /// What decides how many steps there are; none when their number is fixed.
     fn rule(&self) -> Option<RepeatRule> {
         let repeat = self.plan.repeat;
@@ -340,7 +391,7 @@ impl<'a> Measurement<'a> {
             seed: self.plan.seed,
             steps_planned: u32::try_from(self.plan.steps().most).unwrap_or(u32::MAX),
             repeat: self.rule(),
-            environment: environment::facts(&self.directory),
+            environment: self.facts(),
             targets: self.targets.iter().enumerate().map(identity).collect(),
         }
     }

@@ -56,11 +56,33 @@ pub(crate) async fn build(
     growing: Option<&mut Growing>,
     context: &mut PassContext<'_>,
 ) -> Result<(), OpError> {
-    let files: Vec<(usize, &DataFile)> = shared(workload).collect();
-    let wanted: BTreeSet<usize> = files.iter().map(|(index, _)| *index).collect();
+    make_directories(first, workload, directory, context).await?;
+    build_files(site, first, shared(workload).collect(), directory, growing, context).await
+}
+
+/// Makes the directories of a set's files.
+pub(crate) async fn make_directories(
+    first: &mut dyn Session,
+    workload: &Workload,
+    directory: &str,
+    context: &mut PassContext<'_>,
+) -> Result<(), OpError> {
+    let wanted: BTreeSet<usize> = shared(workload).map(|(index, _)| index).collect();
     for below in workload.set.directories(|index| wanted.contains(&index)) {
         context.deadline.call(first, MetaOp::MakeDir { path: format!("{directory}/{below}") }).await?;
     }
+    Ok(())
+}
+
+/// Writes some of a set's files, whose directories are there.
+pub(crate) async fn build_files(
+    site: &Site<'_>,
+    first: &mut dyn Session,
+    files: Vec<(usize, &DataFile)>,
+    directory: &str,
+    growing: Option<&mut Growing>,
+    context: &mut PassContext<'_>,
+) -> Result<(), OpError> {
     // Sessions that block their thread would take turns.
     let builders = if site.target.capabilities().blocking { 1 } else { files.len() / FILES_EACH };
     let builders = builders.clamp(1, MOST_BUILDERS);

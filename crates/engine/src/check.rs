@@ -1,5 +1,6 @@
 //! Self-checks of a step (R9): whether its own numbers belong together. Pure arithmetic over what was read.
 
+use serde::{Deserialize, Serialize};
 use sharebench_model::units::{show_nanos, three_digits};
 use sharebench_model::{Check, ErrorClass, Measure, Verdict};
 use sharebench_plan::{Pace, Think, TransactionWork, Verify, Work};
@@ -36,7 +37,7 @@ pub(crate) struct Evidence<'a> {
 }
 
 /// What motors did in the window, beside the transactions that ended in it; all in nanoseconds.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(clippy::struct_field_names, reason = "the unit comes last")]
 pub(crate) struct Occupancy {
     /// Thinking, as far as it lies in the window.

@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use sharebench_model::CpuTime;
 
@@ -40,6 +40,13 @@ impl Clock {
     /// A real clock that starts now.
     pub fn start() -> Self {
         Self(Kind::Real(Instant::now()))
+    }
+
+    /// A real clock that shows `nanos` now: that of a rank, set by the leader's. On a machine that was started less
+    /// than that long ago it shows less.
+    pub fn showing(nanos: u64) -> Self {
+        let now = Instant::now();
+        Self(Kind::Real(now.checked_sub(Duration::from_nanos(nanos)).unwrap_or(now)))
     }
 
     /// A virtual clock at its origin, where the wall clock shows `unix_ms`. Clones share their time.

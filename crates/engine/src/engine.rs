@@ -3,27 +3,25 @@
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
+use sharebench_cluster::Ranks;
 use sharebench_model::units::ByteSize;
-use sharebench_model::{OpError, Random, RateBase, RunEvent, RunOutcome, Slot, StepResult};
+use sharebench_model::{OpError, RunEvent, RunOutcome, Slot, StepResult};
 use sharebench_plan::{ResolvedPlan, StepPlan, Work};
 use sharebench_target::{ConnectError, SessionSpec, Target};
 
 use crate::between;
 use crate::capable;
-use crate::check::{Evidence, checks};
 use crate::clock::{Clock, ClockError};
 use crate::deadline::Deadline;
-use crate::disk_counter;
 use crate::files::{TargetFiles, directory_on, remove_tree};
 use crate::layout::SharedSet;
 use crate::machine::Machine;
 use crate::parts;
 use crate::pass::{PassContext, PassEnd};
-use crate::record_motor::RecordCrew;
+use crate::ranked::agreed;
 use crate::record_step;
 use crate::rounds::UnderWay;
 use crate::stop::StopSignal;
-use crate::tally::Tally;
 use crate::throughput_step;
 use crate::user_files::Shelf;
 
@@ -65,6 +63,9 @@ pub enum StartError {
         /// What is too much, and what would do.
         problem: String,
     },
+    /// Other ranks cannot go on; each is named.
+    #[error("{0}")]
+    Ranks(String),
     /// The engine's own machinery failed.
     #[error("cannot start the engine: {0}")]
     Runtime(String),
@@ -88,6 +89,8 @@ pub struct Run<'a> {
     pub clock: &'a Clock,
     /// Where events go; a receiver that is gone stops nothing.
     pub events: &'a Sender<RunEvent>,
+    /// The other processes that measure the same plan at the same time; none for one that is alone.
+    pub ranks: Option<&'a Ranks>,
 }
 
 /// How a run went, beside its events.
@@ -120,22 +123,40 @@ impl Run<'_> {
         let deadline = Deadline::new(clock, self.plan.timeout);
         let mut context = PassContext { clock, stop: self.stop, verify, deadline };
         let mut hosts = Vec::new();
-        if let Err(error) = self.prepare(&mut hosts, &mut context).await {
+        let prepared = self.prepare(&mut hosts, &mut context).await;
+        if let Err(error) = self.prepared_together(prepared) {
             for host in hosts {
                 // The first error is the one to tell.
-                let _ = host.files.clean(&mut context).await;
+                let _ = if self.leads() {
+                    host.files.clean(&mut context).await
+                } else {
+                    host.files.leave(&mut context).await
+                };
             }
             return Err(error);
         }
         // In virtual time there is no machine that could disturb it.
         let mut machine = (!clock.is_virtual()).then(|| Machine::start(clock, self.plan, self.targets));
         let under_way = UnderWay { hosts: &mut hosts, machine: &mut machine, context: &mut context };
-        let outcome = self.schedule(under_way).await;
+        let outcome = match self.ranks {
+            Some(ranks) if !ranks.is_leader() => self.follow(ranks, under_way).await,
+            _ => self.schedule(under_way).await,
+        };
         drop(machine);
+        self.finish_together(&outcome);
         // Cleaning up must not be cut short by the request to stop.
         let go_on = StopSignal::default();
         context.stop = &go_on;
         let mut left_behind = Vec::new();
+        if !self.leads() {
+            for host in hosts {
+                // What it leaves open ends with its session; the leader tells what could not be removed.
+                let _ = host.files.leave(&mut context).await;
+            }
+            self.wait_for_all();
+            return Ok(RunEnd { outcome, left_behind });
+        }
+        self.wait_for_all();
         for (index, host) in hosts.into_iter().enumerate() {
             let (mut facts, target) = (host.files.facts.clone(), index as u32);
             if let Err(error) = self.clean(index, host, &mut context).await {
@@ -159,6 +180,12 @@ impl Run<'_> {
             let name = &self.plan.targets[index].name;
             let session = target.connect(&self.spec(target.as_ref())).await?;
             let directory = directory_on(self.directory, index);
+            if let Some(ranks) = self.ranks.filter(|ranks| !ranks.is_leader()) {
+                let ids = ((ranks.rank() & 0x7FF) << 20) + 1;
+                let files = TargetFiles::join(session, directory, self.unit(), ids);
+                hosts.push(Host { files, set: SharedSet::default(), shelf: Shelf::default() });
+                continue;
+            }
             let files = TargetFiles::prepare(session, directory, self.unit(), self.resumed, context).await;
             let files = files.map_err(|error| StartError::Prepare {
                 target: name.clone(),
@@ -188,23 +215,28 @@ impl Run<'_> {
         context: &mut PassContext<'_>,
     ) -> Result<(), PassEnd> {
         let Some(command) = &self.plan.between else { return Ok(()) };
-        let host = &mut hosts[step.target as usize];
-        match &step.work {
+        let (host, ranks) = (&mut hosts[step.target as usize], self.ranks);
+        let made = match &step.work {
             Work::Records(work) if work.motors.is_some() => {
-                throughput_step::prepare(work, &mut host.files, context).await?;
+                throughput_step::prepare(work, ranks, &mut host.files, context).await
             }
-            Work::Records(work) => {
-                record_step::prepare(work, &mut host.files, context).await?;
-                self.lay_reserve(step, work, &mut host.files, context).await?;
-            }
-            Work::Transactions(work) => {
-                self.lay_out(work, step, host, context).await?;
-            }
-        }
-        for host in hosts.iter_mut() {
-            host.files.release(context).await?;
-        }
-        between::run(command, self.stop)?;
+            Work::Records(work) => match record_step::prepare(work, &mut host.files, context).await {
+                Ok(()) => self.lay_reserve(step, work, &mut host.files, context).await,
+                Err(end) => Err(end),
+            },
+            Work::Transactions(work) => self.lay_out(work, step, host, context).await,
+        };
+        let released = match made {
+            Ok(()) => release_all(hosts, context).await,
+            Err(end) => Err(end),
+        };
+        // No rank's command may meet another rank's session.
+        agreed(ranks, released)?;
+        agreed(ranks, between::run(command, self.stop))?;
+        agreed(ranks, self.connect_again(hosts).await)
+    }
+
+    async fn connect_again(&self, hosts: &mut [Host]) -> Result<(), PassEnd> {
         for (host, target) in hosts.iter_mut().zip(self.targets) {
             let session = target.connect(&self.spec(target.as_ref())).await;
             let lost = |error: ConnectError| OpError::new(error.class, "connect", error.to_string());
@@ -230,10 +262,6 @@ impl Run<'_> {
         }
     }
 
-    fn storage_read(&self) -> Option<u64> {
-        disk_counter::read_so_far(self.plan.bands.as_ref()?.disk_counter.as_ref()?)
-    }
-
     /// The greatest piece that divides every request of the plan.
     fn unit(&self) -> u64 {
         let pieces = self.plan.works().flat_map(|work| match work {
@@ -241,75 +269,6 @@ impl Run<'_> {
             Work::Transactions(_) => Vec::new(),
         });
         pieces.reduce(greatest_common_divisor).unwrap_or(512)
-    }
-
-    /// Measures one step.
-    pub(crate) async fn step(
-        &self,
-        step: &StepPlan,
-        host: &mut Host,
-        machine: Option<&Machine>,
-        context: &mut PassContext<'_>,
-    ) -> Result<StepResult, PassEnd> {
-        let started_unix_ms = self.clock.unix_ms();
-        let target = &self.targets[step.target as usize];
-        let mut tally = Tally::default();
-        let (motors, rate_base) = match &step.work {
-            Work::Records(work) if work.motors.is_some() => {
-                let (clock, stop, target) = (context.clock, self.stop, target.as_ref());
-                let (verify, timeout) = (self.plan.verify, self.plan.timeout);
-                let seed = self.plan.seed ^ u64::from(step.index);
-                let crew = RecordCrew { target, work, clock, stop, verify, timeout, seed };
-                let motors = work.motors.unwrap_or(1);
-                tally = throughput_step::measure(&crew, motors, &mut host.files, context).await?;
-                (motors, RateBase::Window)
-            }
-            Work::Records(work) => {
-                let mut random = Random::new(self.plan.seed, 0x10_0000 + u64::from(step.index));
-                // What making its file reads is not the cell's.
-                record_step::prepare(work, &mut host.files, context).await?;
-                let before = self.storage_read();
-                record_step::measure(work, &mut host.files, &mut random, context, &mut tally).await?;
-                let after = self.storage_read();
-                tally.server.storage_read =
-                    after.zip(before).and_then(|(after, before)| after.checked_sub(before));
-                self.look_behind(step, work, host, context, &mut tally).await?;
-                (1, RateBase::Busy)
-            }
-            Work::Transactions(work) => {
-                let motors;
-                (tally, motors) = self.load(work, step, host, context).await?;
-                (motors, RateBase::Window)
-            }
-        };
-        for error in std::mem::take(&mut tally.told) {
-            self.tell(RunEvent::Failure { index: step.index, class: error.class, detail: error.to_string() });
-        }
-        let (blocking, wire_counted) = (target.capabilities().blocking, target.capabilities().wire_counted);
-        let machinery = machine.map(|machine| machine.during(step, blocking, &tally));
-        let (work, verify, occupancy) = (&step.work, self.plan.verify, tally.occupancy);
-        let unfinished = std::mem::take(&mut tally.unfinished);
-        let seconds = std::mem::take(&mut tally.seconds);
-        let mut measure = tally.into_measure(motors, rate_base, wire_counted);
-        // A session with a cache of its own is to the checks what a mount is.
-        let wire_counted = wire_counted && !target.caches();
-        let mut checks = checks(&measure, &Evidence { work, verify, wire_counted, occupancy, machinery });
-        if let Work::Transactions(work) = work {
-            checks.extend(seconds.check(work));
-        }
-        unfinished.count_in(&mut measure);
-        if let Work::Transactions(work) = work {
-            measure.load.objective = self.objective(work, &measure);
-        }
-        Ok(StepResult {
-            index: step.index,
-            target: step.target,
-            repetition: step.repetition,
-            coordinates: step.coordinates.clone(),
-            started_unix_ms,
-            measure,
-            checks,
-        })
     }
 
     /// Removes our directory; with a session of its own when the first one was lost.
@@ -335,6 +294,13 @@ pub(crate) struct Host {
     pub(crate) files: TargetFiles,
     pub(crate) set: SharedSet,
     pub(crate) shelf: Shelf,
+}
+
+async fn release_all(hosts: &mut [Host], context: &mut PassContext<'_>) -> Result<(), PassEnd> {
+    for host in hosts {
+        host.files.release(context).await?;
+    }
+    Ok(())
 }
 
 fn greatest_common_divisor(a: u64, b: u64) -> u64 {

@@ -1,5 +1,10 @@
 //! The windows of a load's step, one after the other: the next is twice as long, while the load is not steady.
 
+use std::sync::mpsc::RecvError;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use sharebench_cluster::Ranks;
 use sharebench_model::Verdict;
 use sharebench_plan::TransactionWork;
 
@@ -12,7 +17,7 @@ use crate::stop::StopSignal;
 use crate::tally::Tally;
 
 /// What one thread's motors say of a window that has ended.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Report {
     seconds: Seconds,
     failed: bool,
@@ -40,11 +45,54 @@ pub(crate) struct Extension<'a> {
     pub schedule: &'a Schedule,
     /// Hears why the step goes on.
     pub tell: &'a dyn Fn(String),
+    /// With whom it decides; none for one that is alone.
+    pub ranks: Option<&'a Ranks>,
     /// How often it has gone on.
     pub extensions: u32,
 }
 
+/// How long before a window ranks hear of it.
+const LEAD: Duration = Duration::from_millis(100);
+
+/// What ranks say of a window: nothing before the first, and that one of them cannot go on.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Said {
+    report: Option<Report>,
+    broken: bool,
+}
+
+impl Said {
+    fn merge(&mut self, other: Self) {
+        self.broken |= other.broken;
+        match (&mut self.report, other.report) {
+            (Some(report), Some(more)) => report.merge(&more),
+            (report, more) => *report = report.take().or(more),
+        }
+    }
+}
+
 impl Extension<'_> {
+    /// The same as [`Self::next`] where this process is alone. Several ranks decide as one: the leader by what all of
+    /// them report, and everybody gets the same window by a clock of its own. `report` is an error where motors are gone.
+    pub fn agreed(&mut self, report: Result<Option<Report>, RecvError>) -> Option<Window> {
+        let Some(ranks) = self.ranks else { return self.next(report.ok()?.as_ref()) };
+        let said = Said { broken: report.is_err(), report: report.ok().flatten() };
+        let before = self.extensions;
+        // A rank that is lost ends the step; why is told when its counts are missed.
+        let said = ranks.reduce(said, Said::merge).ok()?;
+        let decided = said.map(|said| {
+            let window = if said.broken { None } else { self.next(said.report.as_ref()) };
+            window.map(|window| (self.extensions, window.measure - window.start, window.end - window.start))
+        });
+        let (extensions, measure, end) = ranks.broadcast(decided.as_ref()).ok()??;
+        if !ranks.is_leader() && extensions > before {
+            self.schedule.restart();
+        }
+        self.extensions = extensions;
+        let start = ranks.common_instant(self.clock.now(), LEAD.as_nanos() as u64).ok()?;
+        Some(Window { start, measure: start + measure, end: start + end })
+    }
+
     /// The first window, or the one after `report`; none when that was the last.
     pub fn next(&mut self, report: Option<&Report>) -> Option<Window> {
         if let Some(report) = report {

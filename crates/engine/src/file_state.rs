@@ -1,5 +1,6 @@
 //! What a file should hold: the generation of each of its pieces.
 
+use serde::{Deserialize, Serialize};
 use sharebench_model::{FileRef, IoPolicy};
 
 use crate::stamp::Content;
@@ -24,6 +25,19 @@ pub(crate) struct FileState {
     newest: u32,
 }
 
+/// What another process must know of a file to work on it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct KnownFile {
+    path: String,
+    id: u32,
+    size: u64,
+    layout: u32,
+    unit: u64,
+    newest: u32,
+    /// (pieces, generation) from its start.
+    runs: Vec<(u32, u32)>,
+}
+
 /// The generation of pieces whose last write failed: they may hold old or new bytes.
 const UNKNOWN: u32 = 0;
 
@@ -42,6 +56,26 @@ impl FileState {
             generations: vec![UNKNOWN; pieces],
             newest: 0,
         }
+    }
+
+    /// What others must know of it.
+    pub fn known(&self) -> KnownFile {
+        let same = |a: &u32, b: &u32| a == b;
+        let runs = self.generations.chunk_by(same).map(|run| (run.len() as u32, run[0])).collect();
+        let (path, id, size) = (self.path.clone(), self.id, self.size);
+        KnownFile { path, id, size, layout: self.layout, unit: self.unit, newest: self.newest, runs }
+    }
+
+    /// A file of which another process told; not open.
+    pub fn of(known: KnownFile) -> Self {
+        let mut file = Self::new(known.path, known.id, known.size, known.unit.max(1));
+        (file.layout, file.newest) = (known.layout, known.newest);
+        let told = known
+            .runs
+            .into_iter()
+            .flat_map(|(pieces, generation)| std::iter::repeat_n(generation, pieces as usize));
+        file.generations.iter_mut().zip(told).for_each(|(piece, generation)| *piece = generation);
+        file
     }
 
     /// Starts a new pass of writes and gives its content.
@@ -125,6 +159,19 @@ mod tests {
         let runs: Vec<_> = file.expected(0, 4096).map(|(at, len, c)| (at, len, c.generation)).collect();
         assert_eq!(runs, [(0, 1024, 1), (1024, 1024, 2), (2048, 2048, 1)]);
         assert_eq!(file.next_generation().generation, 3);
+    }
+
+    #[test]
+    fn what_others_are_told_of_a_file_is_what_is_known_here() {
+        let mut file = FileState::new("f".into(), 7, 4096, 512);
+        for (offset, len) in [(0, 4096), (512, 1024), (3584, 512)] {
+            let content = file.next_generation();
+            file.written(offset, len, content.generation);
+        }
+        let told = serde_json::to_string(&file.known()).unwrap();
+        let mut other = FileState::of(serde_json::from_str(&told).unwrap());
+        assert!(file.expected(0, 4096).eq(other.expected(0, 4096)));
+        assert_eq!(other.next_generation(), file.next_generation());
     }
 
     #[test]

@@ -62,6 +62,19 @@ impl TargetFiles {
         Ok(files)
     }
 
+    /// Takes over a fresh session, to work in a directory that another process made and will remove; `ids` are
+    /// where this process's numbers of files begin.
+    pub fn join(session: Box<dyn Session>, directory: String, unit: u64, ids: u32) -> Self {
+        let (facts, next_id) = (session.facts(), ids.max(1));
+        let (files, aftermath) = (BTreeMap::new(), Tally::default());
+        Self { session, directory, facts, files, unit, next_id, aftermath }
+    }
+
+    /// Closes what is open and logs off; the directory is somebody else's to remove.
+    pub async fn leave(mut self, context: &mut PassContext<'_>) -> Result<(), OpError> {
+        self.release(context).await
+    }
+
     /// Bytes that this user may still write; none where the target cannot tell.
     pub async fn available(&mut self, context: &mut PassContext<'_>) -> Option<u64> {
         match context.deadline.call(self.session.as_mut(), MetaOp::Space).await {

@@ -107,7 +107,7 @@ impl SharedSet {
     }
 }
 
-async fn make(
+pub(crate) async fn make(
     session: &mut dyn Session,
     directory: &str,
     context: &mut PassContext<'_>,

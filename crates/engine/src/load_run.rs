@@ -11,18 +11,21 @@ use crate::tally::Tally;
 use crate::watch::Watch;
 
 impl Run<'_> {
-    /// Measures a step of users: what they did, and how many of them there were.
+    /// Measures a step of users: what those of this process did.
     pub(crate) async fn load(
         &self,
         work: &TransactionWork,
         step: &StepPlan,
         host: &mut Host,
         context: &mut PassContext<'_>,
-    ) -> Result<(Tally, u32), PassEnd> {
+    ) -> Result<Tally, PassEnd> {
         self.lay_out(work, step, host, context).await?;
+        let motors = self.own_motors(work.motors);
         let load = LoadStep {
             target: self.targets[step.target as usize].as_ref(),
             work,
+            motors: &motors,
+            ranks: self.ranks,
             clock: context.clock,
             stop: self.stop,
             verify: self.plan.verify,
@@ -42,12 +45,7 @@ impl Run<'_> {
         if self.stop.is_stopped() {
             return Err(PassEnd::Stopped);
         }
-        // The motors of an open load are a pool: those that were never needed are not missing.
-        let motors = match work.pace {
-            Pace::Closed(_) => work.motors,
-            Pace::Open { .. } | Pace::Visits { .. } => tally.motors_engaged,
-        };
-        Ok((tally, motors))
+        Ok(tally)
     }
 
     /// Whether a step kept the plan's objective; none where there is none.
@@ -74,6 +72,9 @@ impl Run<'_> {
         };
         let site = Site { target, spec: self.spec(target), tell: &tell };
         let keep = self.plan.typed.load.as_ref().and_then(|load| load.keep_data).unwrap_or(false);
+        if let Some(ranks) = self.ranks {
+            return self.lay_out_together(ranks, work, host, keep, &site, context).await;
+        }
         let said = host.set.prepare(work, &mut host.files, keep, &site, context).await;
         if context.stop.is_stopped() {
             return Err(PassEnd::Stopped);

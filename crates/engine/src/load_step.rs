@@ -7,6 +7,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
+use sharebench_cluster::Ranks;
 use sharebench_model::{LoadDetail, Part, Timeline};
 use sharebench_plan::{Pace, TransactionWork, Verify};
 use sharebench_target::{SessionSpec, Target};
@@ -33,6 +34,10 @@ pub(crate) const LOGINS: usize = 64;
 pub(crate) struct LoadStep<'a> {
     pub target: &'a dyn Target,
     pub work: &'a TransactionWork,
+    /// Numbers of the motors that work here.
+    pub motors: &'a [u32],
+    /// The other processes of the step; none for one that is alone.
+    pub ranks: Option<&'a Ranks>,
     pub clock: &'a Clock,
     pub stop: &'a StopSignal,
     pub verify: Verify,
@@ -53,13 +58,15 @@ impl LoadStep<'_> {
     /// up. Gives the counts of the last window. In real time it blocks the calling thread, because motors have
     /// threads of their own.
     pub async fn measure(&self) -> Result<Tally, String> {
-        let Self { work, clock, stop, tell, .. } = *self;
-        let schedule = &Schedule::new(work.pace.clone(), self.seed);
-        let mut extension = Extension { work, clock, stop, schedule, tell, extensions: 0 };
+        let Self { work, clock, stop, tell, ranks, .. } = *self;
+        let (turns, own) =
+            ranks.map_or((Vec::new(), 0), |ranks| (ranks.division().owners(work.motors), ranks.rank()));
+        let schedule = &Schedule::new(work.pace.clone(), self.seed, turns, own);
+        let mut extension = Extension { work, clock, stop, schedule, tell, ranks, extensions: 0 };
         if clock.is_virtual() {
-            return Ok(self.crew(0..1, schedule, |report| extension.next(report.as_ref())).await);
+            return Ok(self.crew(0..1, schedule, |report| extension.agreed(Ok(report))).await);
         }
-        let threads = threads(work.motors, self.target.capabilities().blocking);
+        let threads = threads(self.motors.len() as u32, self.target.capabilities().blocking);
         let joined = std::thread::scope(|scope| {
             let (mut workers, mut starts, mut reports) = (Vec::new(), Vec::new(), Vec::new());
             for thread in 0..threads {
@@ -77,10 +84,8 @@ impl LoadStep<'_> {
                     }))
                 }));
             }
-            // A thread that failed says nothing more, and tells why when it is joined.
-            while let Ok(report) = all_of(&reports)
-                && let Some(window) = extension.next(report.as_ref())
-            {
+            // A thread that failed says nothing more, and tells why when it is joined; other ranks must hear of it.
+            while let Some(window) = extension.agreed(all_of(&reports)) {
                 for start in &starts {
                     let _ = start.send(window);
                 }
@@ -127,13 +132,11 @@ impl LoadStep<'_> {
             seed: self.seed,
             tally: Rc::clone(&tally),
         };
-        let mut motors: Vec<Motor<'_>> = (thread..self.work.motors)
-            .step_by(threads as usize)
-            .map(|number| Motor::new(&crew, number))
-            .collect();
+        let own = self.motors.iter().skip(thread as usize).step_by(threads.max(1) as usize);
+        let mut motors: Vec<Motor<'_>> = own.map(|number| Motor::new(&crew, *number)).collect();
         let ready = async |motor: &mut Motor<'_>| {
             motor.connect().await;
-            self.watch.ready(self.clock.now(), self.work.motors);
+            self.watch.ready(self.clock.now(), self.motors.len() as u32);
         };
         join_some(motors.iter_mut().map(ready), LOGINS).await;
         let mut report: Option<Report> = None;
@@ -146,7 +149,7 @@ impl LoadStep<'_> {
             let fresh = Tally { seconds: Seconds::over(window), detail, ..before };
             tally.replace(fresh);
             let work = join_all(motors.iter_mut().map(|motor| motor.work(window)));
-            tokio::join!(work, sample_cpu(&crew, window, self.watch));
+            tokio::join!(work, sample_cpu(&crew, window, self.watch), note_start(&crew, window));
             let mut tally = tally.borrow_mut();
             tally.window_ns = window.end - window.measure;
             tally.busiest = tally.cpu;
@@ -188,6 +191,14 @@ fn all_of(reports: &[mpsc::Receiver<Option<Report>>]) -> Result<Option<Report>, 
 pub(crate) fn threads(motors: u32, blocking: bool) -> u32 {
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
     if blocking { motors } else { cores.min(motors) }
+}
+
+/// Notes how late this thread's motors were let go.
+async fn note_start(crew: &Crew<'_>, window: Window) {
+    crew.clock.sleep_until(window.start).await;
+    let late_ns = crew.clock.now().saturating_sub(window.start);
+    let mut tally = crew.tally.borrow_mut();
+    tally.late_ns = tally.late_ns.max(late_ns);
 }
 
 /// Books the thread's CPU time between the ends of the measured window, and says now and then how far it is.

@@ -1,10 +1,11 @@
 //! What the operating system counted on the wire while a mount was measured.
 
+use serde::{Deserialize, Serialize};
 use sharebench_model::WireCount;
 use sharebench_target::Session;
 
 /// Sum over the measured windows of a step.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub(crate) struct MountWire {
     sum: Option<WireCount>,
     /// A window could not be counted: the counter went back (a new mount) or away.
@@ -27,6 +28,14 @@ impl MountWire {
         self.lost |= other.lost;
         if other.sum.map(WireCount::payload) > self.sum.map(WireCount::payload) {
             self.sum = other.sum;
+        }
+    }
+
+    /// Adds what another machine counted on a mount of its own.
+    pub fn add_machine(&mut self, other: Self) {
+        self.lost |= other.lost;
+        if let Some(more) = other.sum {
+            *self.sum.get_or_insert_default() += more;
         }
     }
 

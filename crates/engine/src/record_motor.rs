@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use sharebench_cluster::Ranks;
 use sharebench_model::{ErrorClass, FileRef, MetaOp, MetaYield, MotorShare, OpError, OpenHow, Random};
 use sharebench_plan::{RecordWork, Start, Verify};
 use sharebench_target::{Session, SessionSpec, Target};
@@ -25,6 +26,15 @@ pub(crate) struct RecordCrew<'a> {
     pub verify: Verify,
     pub timeout: Duration,
     pub seed: u64,
+    /// The other processes of the cell; none for one that is alone.
+    pub ranks: Option<&'a Ranks>,
+}
+
+impl RecordCrew<'_> {
+    /// Numbers of the motors that work in this process.
+    pub fn numbers(&self, motors: u32) -> Vec<u32> {
+        self.ranks.map_or_else(|| (0..motors).collect(), |ranks| ranks.motors(motors))
+    }
 }
 
 /// What every motor does before any does the next: who creates a shared file must be done before others
@@ -38,7 +48,11 @@ pub(crate) enum Phase {
     /// Open the file and bring it into the state that the test asks for.
     Prepare { first: bool },
     /// So many measured passes.
-    Run { passes: u64 },
+    Run {
+        passes: u64,
+        /// When to start; 0 for at once.
+        at: u64,
+    },
     /// Give back what preparing took; close a new file.
     Release,
     /// Remove a new file.
@@ -98,7 +112,7 @@ impl<'a> RecordMotor<'a> {
             Phase::Connect => self.connect().await?,
             Phase::Create if self.creates() => self.handle = Some(self.open(OpenHow::CreateNew).await?),
             Phase::Prepare { first } => self.prepare(first).await?,
-            Phase::Run { passes } => return self.run(passes).await.map(Some),
+            Phase::Run { passes, at } => return self.run(passes, at).await.map(Some),
             Phase::Release => self.release().await?,
             Phase::Remove if self.creates() => {
                 let path = self.file.path.clone();
@@ -146,8 +160,12 @@ impl<'a> RecordMotor<'a> {
         Ok(())
     }
 
-    async fn run(&mut self, passes: u64) -> Result<(u64, u64), PassEnd> {
+    async fn run(&mut self, passes: u64, at: u64) -> Result<(u64, u64), PassEnd> {
         let (mut pass, context, random, tally) = self.pass()?;
+        if at > 0 {
+            context.clock.sleep_until(at).await;
+            tally.late_ns = tally.late_ns.max(context.clock.now().saturating_sub(at));
+        }
         let started = context.clock.now();
         for _ in 0..passes {
             pass.run(random, context, tally).await?;

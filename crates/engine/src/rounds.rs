@@ -23,6 +23,9 @@ pub(crate) struct UnderWay<'a, 'b> {
     pub context: &'a mut PassContext<'b>,
 }
 
+/// Exchanges with each clock before a step: those of the run's start have found the offset, these follow its drift.
+const EXCHANGES: u32 = 8;
+
 /// Time for all cells.
 struct Budget {
     ends_ns: u64,
@@ -135,16 +138,11 @@ impl Run<'_> {
         }
         let (target, repetition, coordinates) = (step.target, step.repetition, step.coordinates.clone());
         self.tell(RunEvent::StepStarted { index: step.index, target, repetition, coordinates });
-        if let Some(machine) = under_way.machine {
-            machine.calibrate(self.clock, self.plan, &step.work).await;
-        }
-        let measured = match self.between(step, under_way.hosts, under_way.context).await {
-            Ok(()) => {
-                let host = &mut under_way.hosts[step.target as usize];
-                self.step(step, host, under_way.machine.as_ref(), under_way.context).await
-            }
-            Err(end) => Err(end),
-        };
+        self.order(step)?;
+        let measured = self.perform(step, under_way).await;
+        let measured = measured.and_then(|result| {
+            result.ok_or_else(|| PassEnd::Broken("the leader has no result of a step".into()))
+        });
         match measured {
             Ok(result) => {
                 self.tell(RunEvent::StepFinished(Box::new(result.clone())));
@@ -160,6 +158,26 @@ impl Run<'_> {
                 Err(RunOutcome::TargetLost(format!("{name}: {error}, in step {}", step.coordinates)))
             }
         }
+    }
+}
+
+impl Run<'_> {
+    /// Measures a step with all that goes before it; of several processes, the leader gets its result.
+    pub(crate) async fn perform(
+        &self,
+        step: &StepPlan,
+        under_way: &mut UnderWay<'_, '_>,
+    ) -> Result<Option<StepResult>, PassEnd> {
+        if let Some(ranks) = self.ranks {
+            let clock = self.clock;
+            ranks.align(EXCHANGES, &|| clock.now())?;
+        }
+        if let Some(machine) = under_way.machine {
+            machine.calibrate(self.clock, self.plan, &step.work).await;
+        }
+        self.between(step, under_way.hosts, under_way.context).await?;
+        let host = &mut under_way.hosts[step.target as usize];
+        self.step(step, host, under_way.machine.as_ref(), under_way.context).await
     }
 }
 

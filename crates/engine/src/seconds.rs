@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use sharebench_model::units::show_rate;
 use sharebench_model::{Check, Verdict};
 use sharebench_plan::TransactionWork;
@@ -18,7 +19,7 @@ const OFF: f64 = 0.03;
 
 /// Bytes by the second of the window, or by stretches of a few seconds. Room is made when a window begins, so that
 /// motors do nothing but add.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Seconds {
     window_ns: u64,
     each_s: u64,

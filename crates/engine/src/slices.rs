@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
 use sharebench_model::{Histogram, ResponseWorth};
 use sharebench_stats::{Batch, worth};
 
@@ -19,7 +20,7 @@ const QUANTILES: [f64; 4] = [0.5, 0.95, 0.99, 0.999];
 /// Counts of times in at most [`MOST`] slices of the engine's clock. Slices are cut at multiples of their
 /// length, so that those of several threads are the same stretches of time: what the threads do to each
 /// other (they share a server) shows as well.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Slices {
     shift: u32,
     first: u64,
@@ -33,7 +34,7 @@ impl Default for Slices {
 }
 
 /// Times of one slice: counts from bucket `low` on.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Slice {
     low: usize,
     counts: Vec<u32>,

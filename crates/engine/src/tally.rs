@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use sharebench_model::{
     CpuTime, ErrorClass, Evidence, Histogram, IoBytes, LoadDetail, Measure, MotorShare, OpError, RateBase,
     ServerEvidence, WireCount,
@@ -17,7 +18,7 @@ use crate::mount_wire::MountWire;
 const TOLD_FAILURES: usize = 5;
 
 /// How long transactions had lasted when the window ended before them.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Unfinished {
     pub response: Histogram,
     pub service: Histogram,
@@ -34,7 +35,7 @@ impl Unfinished {
 }
 
 /// Counters and histograms of one motor or of one thread's motors.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Tally {
     pub operations: u64,
     pub transactions: u64,
@@ -43,6 +44,8 @@ pub(crate) struct Tally {
     pub wire: WireCount,
     pub mount_wire: MountWire,
     pub errors: BTreeMap<ErrorClass, u64>,
+    /// In the words of this process alone.
+    #[serde(skip)]
     pub told: Vec<OpError>,
     pub response: Histogram,
     pub service: Histogram,
@@ -73,6 +76,8 @@ pub(crate) struct Tally {
     pub evidence: Evidence,
     /// A load taken apart.
     pub detail: LoadDetail,
+    /// How long after the instant given to it the last motor was let go.
+    pub late_ns: u64,
     /// What was seen of the server's cache and storage.
     pub server: ServerEvidence,
 }
@@ -124,6 +129,7 @@ impl Tally {
         self.censored += other.censored;
         self.evidence.merge(other.evidence);
         self.detail.merge(other.detail);
+        self.late_ns = self.late_ns.max(other.late_ns);
     }
 
     /// Something was measured from `from` to `to`.
@@ -163,6 +169,7 @@ impl Tally {
             client_cpu,
             evidence: self.evidence,
             load: self.detail,
+            ranks: Vec::new(),
             server: self.server,
         }
     }

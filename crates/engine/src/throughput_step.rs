@@ -10,6 +10,7 @@ use std::sync::mpsc;
 
 use futures_util::FutureExt;
 use futures_util::stream::{FuturesUnordered, StreamExt};
+use sharebench_cluster::Ranks;
 use sharebench_model::{CpuTime, MotorShare};
 use sharebench_plan::{RecordWork, Start};
 
@@ -20,6 +21,7 @@ use crate::files::TargetFiles;
 use crate::load_step::threads;
 use crate::order::Part;
 use crate::pass::{PassContext, PassEnd};
+use crate::ranked::{agreed, common_start, given_back_to_ranks, lent_by_ranks, together};
 use crate::record_motor::{Phase, RecordCrew, RecordMotor};
 use crate::record_step::MOST_WALL;
 use crate::tally::Tally;
@@ -38,14 +40,17 @@ pub(crate) async fn measure(
     target: &mut TargetFiles,
     context: &mut PassContext<'_>,
 ) -> Result<Tally, PassEnd> {
-    let files = lend(crew, motors, target, context).await?;
-    target.drain(context).await?;
+    let numbers = crew.numbers(motors);
+    let files = lend(crew, &numbers, target, context).await?;
+    let drained = target.drain(context).await;
+    agreed(crew.ranks, drained)?;
+    let lot: Lot = numbers.iter().copied().zip(files).collect();
     let (window, teams) = if crew.clock.is_virtual() {
-        let mut team = Team::new(crew, (0..motors).zip(files).collect());
+        let mut team = Team::new(crew, lot);
         let window = rounds(crew, async |phase| team.perform(phase).await).await;
         (window, vec![team.end()])
     } else {
-        on_threads(crew, motors, files)?
+        on_threads(crew, lot)?
     };
     let mut total = Tally::default();
     target.own_up(&mut total);
@@ -61,7 +66,7 @@ pub(crate) async fn measure(
         total.shares.push(share);
         back.push(file);
     }
-    take_back(crew, motors, back, target);
+    take_back(crew, motors, &numbers, back, target)?;
     total.window_ns = window?;
     total.busy_ns = 0;
     total.response = total.service.clone();
@@ -69,16 +74,12 @@ pub(crate) async fn measure(
 }
 
 /// Rounds with the motors spread over threads; what the threads gave back, and the sum of the windows.
-fn on_threads(
-    crew: &RecordCrew<'_>,
-    motors: u32,
-    files: Vec<FileState>,
-) -> Result<(Result<u64, PassEnd>, Vec<Returned>), PassEnd> {
+fn on_threads(crew: &RecordCrew<'_>, lot: Lot) -> Result<(Result<u64, PassEnd>, Vec<Returned>), PassEnd> {
     let blocking = crew.target.capabilities().blocking;
-    let threads = threads(motors, blocking);
+    let threads = threads(lot.len() as u32, blocking);
     let mut lots: Vec<Lot> = (0..threads).map(|_| Lot::new()).collect();
-    for (number, file) in (0..motors).zip(files) {
-        lots[(number % threads) as usize].push((number, file));
+    for (place, motor) in lot.into_iter().enumerate() {
+        lots[place % threads.max(1) as usize].push(motor);
     }
     let (window, joined) = std::thread::scope(|scope| {
         let mut channels = Vec::new();
@@ -115,25 +116,26 @@ fn on_threads(
 }
 
 /// Phases in their order until the sample is full; gives the sum of the windows.
-async fn rounds(crew: &RecordCrew<'_>, mut all: impl AsyncFnMut(Phase) -> Span) -> Result<u64, PassEnd> {
+async fn rounds(crew: &RecordCrew<'_>, mut here: impl AsyncFnMut(Phase) -> Span) -> Result<u64, PassEnd> {
+    let mut all = async |phase| together(crew, here(phase).await);
     let (work, start) = (crew.work, crew.work.test.start());
     let fresh = start == Start::Fresh;
     // A pass that needs a new file, an empty cache or a file to be opened again stands alone.
     let cold = start == Start::Cold && crew.target.capabilities().drop_cache;
     let alone = fresh || cold || work.include_close;
     let sample = work.sample.as_nanos() as u64;
-    let begin = crew.clock.now();
     let (mut window, mut done, mut passes, mut first) = (0, 0, 1, true);
-    all(Phase::Connect).await?;
-    while first || (window < sample && crew.clock.now() - begin < sample * MOST_WALL) {
+    let begin = all(Phase::Connect).await?.now;
+    let mut now = begin;
+    while first || (window < sample && now - begin < sample * MOST_WALL) {
         if fresh {
             all(Phase::Create).await?;
         }
         all(Phase::Prepare { first }).await?;
-        let span = all(Phase::Run { passes }).await?;
-        all(Phase::Release).await?;
+        let span = all(Phase::Run { passes, at: common_start(crew)? }).await?.span;
+        now = all(Phase::Release).await?.now;
         if fresh {
-            all(Phase::Remove).await?;
+            now = all(Phase::Remove).await?.now;
         }
         let (from, to) = span.unwrap_or_default();
         (window, done, first) = (window + (to - from), done + passes, false);
@@ -217,14 +219,21 @@ impl<'a> Team<'a> {
     }
 }
 
-/// Makes sure that the files of a cell are there, those that its test does not make itself.
+/// Makes sure that the files of a cell are there, those that its test does not make itself: of this process's motors
+/// only, and a shared one by the leader.
 pub(crate) async fn prepare(
     work: &RecordWork,
+    ranks: Option<&Ranks>,
     target: &mut TargetFiles,
     context: &mut PassContext<'_>,
 ) -> Result<(), PassEnd> {
-    let count = if work.shared_file { 1 } else { work.motors.unwrap_or(1) };
-    for number in (0..count).filter(|_| work.test.start() != Start::Fresh) {
+    let motors = work.motors.unwrap_or(1);
+    let numbers = match ranks {
+        Some(ranks) if work.shared_file => (0..u32::from(ranks.is_leader())).collect(),
+        Some(ranks) => ranks.motors(motors),
+        None => (0..if work.shared_file { 1 } else { motors }).collect::<Vec<_>>(),
+    };
+    for number in numbers.into_iter().filter(|_| work.test.start() != Start::Fresh) {
         target.ensure(&name(work, number), work.file_size, work.record_size, context).await?;
     }
     Ok(())
@@ -234,14 +243,18 @@ pub(crate) async fn prepare(
 /// one file have a copy each of what it should hold, of which each keeps its own part up to date.
 async fn lend(
     crew: &RecordCrew<'_>,
-    motors: u32,
+    numbers: &[u32],
     target: &mut TargetFiles,
     context: &mut PassContext<'_>,
 ) -> Result<Vec<FileState>, PassEnd> {
     let (size, fresh) = (crew.work.file_size, crew.work.test.start() == Start::Fresh);
-    prepare(crew.work, target, context).await?;
+    let prepared = prepare(crew.work, crew.ranks, target, context).await;
+    agreed(crew.ranks, prepared)?;
+    if let Some(lent) = lent_by_ranks(crew, numbers, target)? {
+        return Ok(lent);
+    }
     let mut files = Vec::new();
-    for number in 0..motors {
+    for &number in numbers {
         let name = name(crew.work, number);
         let first = files.first().cloned();
         files.push(match first.filter(|_| crew.work.shared_file) {
@@ -256,7 +269,7 @@ async fn lend(
     Ok(files)
 }
 
-fn name(work: &RecordWork, number: u32) -> String {
+pub(crate) fn name(work: &RecordWork, number: u32) -> String {
     match (work.shared_file, work.test.start() == Start::Fresh) {
         (true, true) => "new".into(),
         (true, false) => format!("data-{}", work.file_size),
@@ -266,15 +279,25 @@ fn name(work: &RecordWork, number: u32) -> String {
 }
 
 /// Notes what the motors left in the files.
-fn take_back(crew: &RecordCrew<'_>, motors: u32, files: Vec<FileState>, target: &mut TargetFiles) {
+fn take_back(
+    crew: &RecordCrew<'_>,
+    motors: u32,
+    numbers: &[u32],
+    files: Vec<FileState>,
+    target: &mut TargetFiles,
+) -> Result<(), PassEnd> {
     if crew.work.test.start() == Start::Fresh {
-        return;
+        return Ok(());
     }
-    for (number, file) in (0..motors).zip(files) {
+    if given_back_to_ranks(crew, motors, numbers, &files, target)? {
+        return Ok(());
+    }
+    for (number, file) in numbers.iter().copied().zip(files) {
         let part = if crew.work.shared_file { Part { index: number, count: motors } } else { Part::WHOLE };
         let range = part.bytes(crew.work);
         if let Some(known) = target.files.get_mut(&name(crew.work, number)) {
             known.adopt(&file, range);
         }
     }
+    Ok(())
 }

@@ -145,6 +145,7 @@ fn measure(nth: u32) -> (Measure, MemoryTarget) {
         stop: &StopSignal::default(),
         clock: &clock,
         events: &sender,
+        ranks: None,
     };
     let end = run.execute().unwrap();
     assert_eq!((end.outcome, end.left_behind), (RunOutcome::Complete, Vec::new()), "{nth}");

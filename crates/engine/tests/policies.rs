@@ -130,6 +130,7 @@ fn run(
         stop: &stop,
         clock: &Clock::start(),
         events: &sender,
+        ranks: None,
     }
     .execute();
     let steps = receiver.try_iter().filter_map(|event| match event {

@@ -41,6 +41,7 @@ fn execute(plan: &ResolvedPlan, done: &[StepResult]) -> Ran {
         stop: &stop,
         clock: &clock,
         events: &sender,
+        ranks: None,
     };
     let outcome = run.execute().unwrap().outcome;
     let (mut steps, mut rounds, mut report) = (Vec::new(), Vec::new(), None);

@@ -40,6 +40,7 @@ fn run_by(plan: &Plan, target: impl Target + 'static, device: Device) -> (Vec<St
         stop: &StopSignal::default(),
         clock: &clock,
         events: &sender,
+        ranks: None,
     };
     let end = run.execute().unwrap();
     assert_eq!((end.outcome, end.left_behind), (RunOutcome::Complete, Vec::new()));

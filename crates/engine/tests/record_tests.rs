@@ -42,6 +42,7 @@ fn run(sweep: &str, verify: &str, target: impl Target + 'static) -> Ran {
         stop: &StopSignal::default(),
         clock: &Clock::start(),
         events: &sender,
+        ranks: None,
     };
     let end = run.execute();
     let (mut steps, mut failures) = (Vec::new(), Vec::new());

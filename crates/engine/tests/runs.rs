@@ -46,6 +46,7 @@ fn execute(text: &str, target: impl Target + 'static, done: &[StepResult], stop:
         stop,
         clock: &Clock::start(),
         events: &sender,
+        ranks: None,
     };
     let end = run.execute();
     let (mut steps, mut failures) = (Vec::new(), Vec::new());
@@ -195,7 +196,8 @@ fn a_step_that_goes_on_can_be_stopped_and_the_run_resumed_with_what_other_steps_
             let running = scope.spawn(move || {
                 let clock = &Clock::start();
                 let (targets, events, directory) = (&targets, &sender, ".sharebench-test");
-                Run { plan, targets, done, directory, resumed: false, stop, clock, events }.execute()
+                Run { plan, targets, done, directory, resumed: false, stop, clock, events, ranks: None }
+                    .execute()
             });
             let events: Vec<RunEvent> = receiver.iter().inspect(|event| hear(event)).collect();
             (running.join().unwrap().unwrap().outcome, events)

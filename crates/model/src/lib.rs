@@ -22,6 +22,7 @@ mod op;
 mod policy;
 mod precision;
 mod random;
+mod rank_share;
 mod run;
 mod server_evidence;
 mod timeline;
@@ -43,6 +44,7 @@ pub use op::{
 pub use policy::{CachePolicy, IoPolicy, SyncPolicy};
 pub use precision::{CellPrecision, PrecisionReport, RepeatRule, Round, Standing};
 pub use random::{Random, mix};
+pub use rank_share::RankShare;
 pub use run::{Facts, IMPORTED, ORIGIN_FACT, RunHeader, RunOutcome, StepResult, TargetIdentity};
 pub use server_evidence::{ProbeTimes, ServerEvidence};
 pub use timeline::{Outage, Timeline};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ErrorClass, Evidence, Histogram, LoadDetail, ServerEvidence};
+use crate::{ErrorClass, Evidence, Histogram, LoadDetail, RankShare, ServerEvidence};
 
 /// What throughput is divided by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -196,6 +196,9 @@ pub struct Measure {
     /// A step of users taken apart; empty for other steps.
     #[serde(default)]
     pub load: LoadDetail,
+    /// Each rank's contribution, where several load machines measured as one.
+    #[serde(default)]
+    pub ranks: Vec<RankShare>,
     /// What was seen of the server's cache and storage; empty where nobody looked.
     #[serde(default)]
     pub server: ServerEvidence,

@@ -105,6 +105,20 @@ pub struct ResolvedPlan {
 }
 
 impl ResolvedPlan {
+    /// The plan as several processes measure it: a cell that names no motors has one for each of `motors` places,
+    /// and says so in its coordinates.
+    #[must_use]
+    pub fn on_ranks(mut self, motors: u32) -> Self {
+        for cell in &mut self.cells {
+            if let Work::Records(work) = &cell.1
+                && work.motors.is_none()
+            {
+                *cell = RecordWork { motors: Some(motors), ..work.clone() }.into_cell();
+            }
+        }
+        self
+    }
+
     /// Most operations in flight of any record step; at least 1.
     pub fn max_depth(&self) -> u32 {
         self.record_works().map(|work| work.queue_depth).max().unwrap_or(1)

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value as Json, json};
-use sharebench_model::{Histogram, LoadDetail, Part, RunOutcome, StepResult};
+use sharebench_model::{Histogram, LoadDetail, Part, RankShare, RunOutcome, StepResult};
 
 use crate::csv::QUANTILES;
 use crate::stored::{RunState, StoredRun};
@@ -80,9 +80,27 @@ fn step_json(step: &StepResult) -> Json {
         "client_cpu": measure.client_cpu,
         "evidence": measure.evidence,
         "load": load_json(&measure.load),
+        "ranks": measure.ranks.iter().map(rank_json).collect::<Vec<_>>(),
+        "start_skew_ns": RankShare::start_skew_ns(&measure.ranks),
         "server": measure.server,
         "verdict": step.verdict(),
         "checks": step.checks,
+    })
+}
+
+fn rank_json(share: &RankShare) -> Json {
+    json!({
+        "rank": share.rank,
+        "host": share.host,
+        "motors": share.motors,
+        "motors_reported": share.motors_reported,
+        "operations": share.operations,
+        "transactions": share.transactions,
+        "bytes": share.bytes,
+        "errors": share.errors,
+        "response": histogram_json(&share.response),
+        "late_ns": share.late_ns,
+        "clock_error_ns": share.clock_error_ns,
     })
 }
 

@@ -24,6 +24,7 @@ mod error;
 mod json;
 mod load_row;
 mod owner;
+mod rank_row;
 mod reference;
 mod schema;
 mod sink;

@@ -43,16 +43,16 @@ struct Row {
 }
 
 /// Times of none take no room.
-fn encoded(times: &Histogram) -> String {
+pub(crate) fn encoded(times: &Histogram) -> String {
     if times.is_empty() { String::new() } else { STANDARD.encode(times.to_v2()) }
 }
 
-fn decoded(text: &str) -> Result<Histogram, Problem> {
+pub(crate) fn decoded(column: &'static str, text: &str) -> Result<Histogram, Problem> {
     if text.is_empty() {
         return Ok(Histogram::new());
     }
-    let bytes = STANDARD.decode(text).map_err(|error| Problem::value("load", error))?;
-    Histogram::from_v2(&bytes).map_err(|error| Problem::value("load", error))
+    let bytes = STANDARD.decode(text).map_err(|error| Problem::value(column, error))?;
+    Histogram::from_v2(&bytes).map_err(|error| Problem::value(column, error))
 }
 
 fn row_of(part: &Part) -> PartRow {
@@ -69,7 +69,8 @@ fn row_of(part: &Part) -> PartRow {
 }
 
 fn part_of(row: PartRow) -> Result<Part, Problem> {
-    let (response, service, lag) = (decoded(&row.response)?, decoded(&row.service)?, decoded(&row.lag)?);
+    let (response, service, lag) =
+        (decoded("load", &row.response)?, decoded("load", &row.service)?, decoded("load", &row.lag)?);
     let PartRow { name, count, bytes, missed, errors, .. } = row;
     Ok(Part { name, count, bytes, missed, errors, response, service, lag })
 }

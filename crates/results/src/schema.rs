@@ -15,6 +15,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("schema_evidence.sql"),
     include_str!("schema_load.sql"),
     include_str!("schema_server.sql"),
+    include_str!("schema_ranks.sql"),
 ];
 
 /// Newest schema this program knows.

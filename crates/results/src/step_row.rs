@@ -10,19 +10,20 @@ use sharebench_model::{
 
 use crate::error::Problem;
 use crate::load_row;
+use crate::rank_row;
 use crate::stored::RunId;
 
 pub(crate) const INSERT: &str = "INSERT INTO step (run, position, target, repetition, coordinates, \
     started_unix_ms, window_ns, busy_ns, rate_base, operations, transactions, bytes_read, bytes_written, \
     bytes_verified, wire_requests, wire_bytes_sent, wire_bytes_received, wire_payload_sent, \
     wire_payload_received, errors, motors_assigned, motors_reported, censored, response, service, lag, \
-    client_cpu_user_ns, client_cpu_kernel_ns, checks, passes, shares, response_worth, evidence, load, server) VALUES (:run, \
+    client_cpu_user_ns, client_cpu_kernel_ns, checks, passes, shares, response_worth, evidence, load, server, ranks) VALUES (:run, \
     :position, :target, :repetition, \
     :coordinates, :started_unix_ms, :window_ns, :busy_ns, :rate_base, :operations, :transactions, :bytes_read, \
     :bytes_written, :bytes_verified, :wire_requests, :wire_bytes_sent, :wire_bytes_received, \
     :wire_payload_sent, :wire_payload_received, :errors, :motors_assigned, :motors_reported, :censored, \
     :response, :service, :lag, :client_cpu_user_ns, :client_cpu_kernel_ns, :checks, :passes, :shares, \
-    :response_worth, :evidence, :load, :server)";
+    :response_worth, :evidence, :load, :server, :ranks)";
 
 pub(crate) fn to_json(column: &'static str, value: &impl Serialize) -> Result<String, Problem> {
     serde_json::to_string(value).map_err(|error| Problem::value(column, error))
@@ -69,6 +70,7 @@ pub(crate) fn insert(statement: &mut Statement<'_>, run: RunId, step: &StepResul
         ":response_worth": worth_json(&measure.response_worth)?,
         ":evidence": to_json("evidence", &measure.evidence)?,
         ":load": load_row::to_column(&measure.load)?,
+        ":ranks": rank_row::to_column(&measure.ranks)?,
         ":server": server_json(&measure.server)?,
         ":passes": measure.passes.cast_signed(),
         ":shares": to_json("shares", &measure.shares)?,
@@ -134,6 +136,7 @@ fn measure(row: &Row<'_>) -> Result<Measure, Problem> {
         },
         evidence: later(row, "evidence", json)?,
         load: later(row, "load", |row, column| load_row::from_column(get(row, column)?))?,
+        ranks: later(row, "ranks", |row, column| rank_row::from_column(get(row, column)?))?,
         server: later(row, "server", server)?,
     })
 }

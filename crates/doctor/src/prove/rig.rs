@@ -166,6 +166,7 @@ pub(crate) fn run(plan: Plan, targets: &[Arc<dyn Target>]) -> Result<Vec<StepRes
         stop: &stop,
         clock: &clock,
         events: &events,
+        ranks: None,
     };
     let end = run.execute()?;
     if end.outcome != RunOutcome::Complete {

@@ -26,6 +26,7 @@ pub fn events(plan: &str, target: impl Target + 'static, clock: &Clock) -> Vec<R
         stop: &StopSignal::default(),
         clock,
         events: &sender,
+        ranks: None,
     };
     assert_eq!(run.execute().unwrap().outcome, RunOutcome::Complete);
     receiver.try_iter().collect()

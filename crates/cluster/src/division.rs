@@ -1,0 +1,175 @@
+//! Which rank runs which motor, and reads whose file.
+
+/// Why motors cannot be divided as asked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DivisionError {
+    /// As many weights as ranks are needed.
+    #[error("--rank-weights: {given} weights for {ranks} ranks; give one for each rank")]
+    Weights {
+        /// How many were given.
+        given: usize,
+        /// How many ranks there are.
+        ranks: u32,
+    },
+    /// A rank of no weight would do nothing, and all weights together are numbers of motors.
+    #[error("--rank-weights: {0} is outside of 1..1024")]
+    Weight(u32),
+    /// No shift at all, or all the way round to oneself.
+    #[error("--shift-ranks: {shift} of {ranks} ranks comes back to where the file was written; use 1 to {}", ranks - 1)]
+    Shift {
+        /// As asked.
+        shift: u32,
+        /// How many ranks there are.
+        ranks: u32,
+    },
+    /// A rank that has more files than its neighbour has motors.
+    #[error(
+        "--shift-ranks: {motors} motors on these ranks are {counts}: every rank must have as many as the next one; \
+         use a multiple of {multiple}"
+    )]
+    Uneven {
+        /// Motors of the step.
+        motors: u32,
+        /// Per rank, as text.
+        counts: String,
+        /// What motors must be a multiple of.
+        multiple: usize,
+    },
+}
+
+/// How motors are divided over ranks: each motor in turn goes to the rank that has the fewest for its weight.
+///
+/// Adding motors moves none that were there before, so that a user finds its files again in every step (Webster's
+/// method; Balinski and Young, Fair Representation, 1982). With equal weights that is taking turns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Division {
+    weights: Vec<u32>,
+    shift: u32,
+}
+
+impl Division {
+    /// Heaviest that a rank can be.
+    const HEAVIEST: u32 = 1024;
+
+    /// Equal weights, and everybody reads what it wrote.
+    pub fn equal(ranks: u32) -> Self {
+        Self { weights: vec![1; ranks as usize], shift: 0 }
+    }
+
+    /// Equal weights, or the given ones; files are read `shift` ranks from where they were written.
+    pub fn new(ranks: u32, weights: &[u32], shift: u32) -> Result<Self, DivisionError> {
+        let weights = if weights.is_empty() { vec![1; ranks as usize] } else { weights.to_vec() };
+        if weights.len() != ranks as usize {
+            return Err(DivisionError::Weights { given: weights.len(), ranks });
+        }
+        if let Some(wrong) = weights.iter().find(|weight| !(1..=Self::HEAVIEST).contains(*weight)) {
+            return Err(DivisionError::Weight(*wrong));
+        }
+        if shift > 0 && shift.is_multiple_of(ranks.max(1)) {
+            return Err(DivisionError::Shift { shift, ranks });
+        }
+        Ok(Self { weights, shift: shift % ranks.max(1) })
+    }
+
+    /// Motors of a cell that names none: one for each unit of weight.
+    pub fn least_motors(&self) -> u32 {
+        self.weights.iter().sum()
+    }
+
+    /// How far reads are shifted, in ranks.
+    pub fn shift(&self) -> u32 {
+        self.shift
+    }
+
+    /// The rank of each motor, by number.
+    pub fn owners(&self, motors: u32) -> Vec<u32> {
+        let mut counts = vec![0_u64; self.weights.len()];
+        (0..motors)
+            .map(|_| {
+                // Fewest for its weight: (2 count + 1) / weight, compared without dividing.
+                let cost = |rank: &usize| (2 * counts[*rank] + 1, u64::from(self.weights[*rank]));
+                let cheaper = |a: &usize, b: &usize| {
+                    let ((a_count, a_weight), (b_count, b_weight)) = (cost(a), cost(b));
+                    (a_count * b_weight).cmp(&(b_count * a_weight)).then(a.cmp(b))
+                };
+                let next = (0..counts.len()).min_by(cheaper).unwrap_or(0);
+                counts[next] += 1;
+                next as u32
+            })
+            .collect()
+    }
+
+    /// The motors of one rank, ascending.
+    pub fn motors_of(&self, rank: u32, motors: u32) -> Vec<u32> {
+        let owners = self.owners(motors);
+        (0..motors).filter(|motor| owners[*motor as usize] == rank).collect()
+    }
+
+    /// Whose file each motor of `rank` reads after it was written: the same place among the motors of the rank
+    /// `shift` further on.
+    pub fn read_from(&self, rank: u32, motors: u32) -> Result<Vec<u32>, DivisionError> {
+        let size = self.weights.len() as u32;
+        let counts: Vec<usize> = (0..size).map(|rank| self.motors_of(rank, motors).len()).collect();
+        let other = (rank + self.shift) % size.max(1);
+        if (0..counts.len()).any(|rank| counts[rank] != counts[(rank + self.shift as usize) % counts.len()]) {
+            let shown = counts.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+            return Err(DivisionError::Uneven { motors, counts: shown, multiple: self.weights.len() });
+        }
+        Ok(self.motors_of(other, motors))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn counts(division: &Division, motors: u32) -> Vec<usize> {
+        (0..division.weights.len() as u32).map(|rank| division.motors_of(rank, motors).len()).collect()
+    }
+
+    #[test]
+    fn six_clients_share_fifty_motors_as_in_1997() {
+        let division = Division::new(6, &[], 0).unwrap();
+        assert_eq!(counts(&division, 50), [9, 9, 8, 8, 8, 8]);
+        assert_eq!(division.motors_of(1, 10), [1, 7]);
+        assert_eq!(counts(&division, 4), [1, 1, 1, 1, 0, 0]);
+        assert_eq!(counts(&Division::new(3, &[2, 1, 1], 0).unwrap(), 40), [20, 10, 10]);
+    }
+
+    #[test]
+    fn readers_sit_on_another_rank_than_writers() {
+        let division = Division::new(6, &[], 1).unwrap();
+        for rank in 0..6 {
+            let (own, read) = (division.motors_of(rank, 18), division.read_from(rank, 18).unwrap());
+            assert_eq!(own.len(), read.len());
+            assert!(own.iter().all(|motor| !read.contains(motor)));
+        }
+        let uneven = division.read_from(0, 50).unwrap_err().to_string();
+        assert!(uneven.contains("9,9,8,8,8,8") && uneven.contains("multiple of 6"), "{uneven}");
+        assert!(Division::new(6, &[], 6).unwrap_err().to_string().contains("use 1 to 5"));
+        assert!(Division::new(6, &[1, 2], 0).unwrap_err().to_string().contains("2 weights for 6 ranks"));
+        assert_eq!(Division::new(2, &[0, 1], 0), Err(DivisionError::Weight(0)));
+    }
+
+    proptest! {
+        #[test]
+        fn shares_follow_the_weights_and_no_motor_ever_moves(
+            weights in proptest::collection::vec(1..9_u32, 1..9),
+            motors in 0..200_u32,
+        ) {
+            let ranks = weights.len() as u32;
+            let division = Division::new(ranks, &weights, 0).unwrap();
+            let (owners, more) = (division.owners(motors), division.owners(motors + 7));
+            prop_assert_eq!(&owners[..], &more[..motors as usize]);
+            let whole = f64::from(division.least_motors());
+            for (rank, weight) in weights.iter().enumerate() {
+                let share = f64::from(motors) * f64::from(*weight) / whole;
+                let found = owners.iter().filter(|owner| **owner == rank as u32).count() as f64;
+                prop_assert!((found - share).abs() < 2.0, "{} has {found} of {share}", rank);
+            }
+            let units = division.least_motors();
+            prop_assert_eq!(counts(&division, units), weights.iter().map(|w| *w as usize).collect::<Vec<_>>());
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Where a run of several processes begins, where its steps become one, and where it ends.
+
+use sharebench_cluster::{Discord, Ranks};
+use sharebench_model::RunOutcome;
+use sharebench_plan::{StepPlan, Work};
+
+use super::Order;
+use super::contribution::Contribution;
+use crate::check_machine;
+use crate::engine::{Run, StartError};
+use crate::machine::Machine;
+use crate::pass::PassEnd;
+use crate::tally::Tally;
+
+impl Run<'_> {
+    /// True for the process that decides and stores: a process that is alone, or rank 0.
+    pub(crate) fn leads(&self) -> bool {
+        self.ranks.is_none_or(Ranks::is_leader)
+    }
+
+    /// Numbers of those of a step's motors that work in this process.
+    pub(crate) fn own_motors(&self, motors: u32) -> Vec<u32> {
+        self.ranks.map_or_else(|| (0..motors).collect(), |ranks| ranks.motors(motors))
+    }
+
+    /// Begins only if all ranks are ready. A process that is alone keeps its own error.
+    pub(crate) fn prepared_together(&self, own: Result<(), StartError>) -> Result<(), StartError> {
+        let Some(ranks) = self.ranks else { return own };
+        let said = own.map_err(|error| error.to_string());
+        ranks.agree(said).map_err(|discord| match discord {
+            Discord::Lost(lost) => StartError::Runtime(lost.to_string()),
+            Discord::Complaints(_) => StartError::Ranks(discord.to_string()),
+        })
+    }
+
+    /// Tells the others that it is over, and how.
+    pub(crate) fn finish_together(&self, outcome: &RunOutcome) {
+        if let Some(ranks) = self.ranks.filter(|ranks| ranks.is_leader()) {
+            // Who is lost cannot be told.
+            let _ = ranks.broadcast(Some(&Order::Finish(outcome.clone())));
+        }
+    }
+
+    /// Waits until all have closed what they had open.
+    pub(crate) fn wait_for_all(&self) {
+        if let Some(ranks) = self.ranks {
+            // Who is lost has nothing open any more.
+            let _ = ranks.barrier();
+        }
+    }
+
+    /// What all ranks counted, on the leader; every rank gets the same end where one of them had to end.
+    pub(crate) fn reduce(
+        &self,
+        ranks: &Ranks,
+        step: &StepPlan,
+        measured: Result<Tally, PassEnd>,
+        machine: Option<&Machine>,
+    ) -> Result<Option<Contribution>, PassEnd> {
+        let own = match measured {
+            Ok(tally) => self.contribution(ranks, step, tally, machine),
+            Err(end) => Contribution::ended(end, ranks),
+        };
+        let all = ranks.reduce(own, Contribution::merge)?;
+        if let Some(end) = ranks.broadcast(all.as_ref().map(|all| &all.end))? {
+            return Err(end.into());
+        }
+        Ok(all.map(|mut all| {
+            all.settle();
+            all
+        }))
+    }
+
+    fn contribution(
+        &self,
+        ranks: &Ranks,
+        step: &StepPlan,
+        tally: Tally,
+        machine: Option<&Machine>,
+    ) -> Contribution {
+        let numbers = self.own_motors(match &step.work {
+            Work::Records(work) => work.motors.unwrap_or(1),
+            Work::Transactions(work) => work.motors,
+        });
+        let blocking = self.targets[step.target as usize].capabilities().blocking;
+        // A rank without motors has nothing to say of its machine.
+        let checks = machine.filter(|_| !numbers.is_empty()).map_or_else(Vec::new, |machine| {
+            let machinery = machine.during(step, blocking, &tally);
+            check_machine::checks(&self.measure_of(step, tally.clone()), &step.work, &machinery)
+        });
+        let motors = numbers.len() as u32;
+        Contribution::of(ranks, tally, &numbers, motors, checks)
+    }
+}

@@ -1,0 +1,122 @@
+//! One step of a run: what its motors do, of this process or of all ranks, and the result with its checks.
+
+use sharebench_model::{Measure, Random, RateBase, RunEvent, StepResult};
+use sharebench_plan::{Pace, StepPlan, Work};
+
+use crate::check::{Evidence, checks};
+use crate::disk_counter;
+use crate::engine::{Host, Run};
+use crate::machine::Machine;
+use crate::pass::{PassContext, PassEnd};
+use crate::record_motor::RecordCrew;
+use crate::tally::Tally;
+use crate::{record_step, throughput_step};
+
+impl Run<'_> {
+    /// Measures one step; of several processes, the leader gets the result of all.
+    pub(crate) async fn step(
+        &self,
+        step: &StepPlan,
+        host: &mut Host,
+        machine: Option<&Machine>,
+        context: &mut PassContext<'_>,
+    ) -> Result<Option<StepResult>, PassEnd> {
+        let started_unix_ms = self.clock.unix_ms();
+        let target = &self.targets[step.target as usize];
+        let measured = self.measure(step, host, context).await;
+        let blocking = target.capabilities().blocking;
+        let (mut tally, mut ranked) = match self.ranks {
+            None => (measured?, None),
+            Some(ranks) => {
+                let Some(all) = self.reduce(ranks, step, measured, machine)? else { return Ok(None) };
+                (all.tally, Some((all.shares, all.checks)))
+            }
+        };
+        for error in std::mem::take(&mut tally.told) {
+            self.tell(RunEvent::Failure { index: step.index, class: error.class, detail: error.to_string() });
+        }
+        let machinery =
+            machine.filter(|_| ranked.is_none()).map(|machine| machine.during(step, blocking, &tally));
+        let (work, verify, occupancy) = (&step.work, self.plan.verify, tally.occupancy);
+        let unfinished = std::mem::take(&mut tally.unfinished);
+        let seconds = std::mem::take(&mut tally.seconds);
+        let mut measure = self.measure_of(step, tally);
+        // A session with a cache of its own is to the checks what a mount is.
+        let wire_counted = target.capabilities().wire_counted && !target.caches();
+        let mut checks = checks(&measure, &Evidence { work, verify, wire_counted, occupancy, machinery });
+        if let Work::Transactions(work) = work {
+            checks.extend(seconds.check(work));
+        }
+        unfinished.count_in(&mut measure);
+        if let Work::Transactions(work) = work {
+            measure.load.objective = self.objective(work, &measure);
+        }
+        if let Some((shares, machines)) = ranked.take() {
+            checks.extend(crate::ranked::checks(&shares, measure.window_ns, &machines));
+            measure.ranks = shares;
+        }
+        Ok(Some(StepResult {
+            index: step.index,
+            target: step.target,
+            repetition: step.repetition,
+            coordinates: step.coordinates.clone(),
+            started_unix_ms,
+            measure,
+            checks,
+        }))
+    }
+
+    /// What the motors of this process did in a step.
+    async fn measure(
+        &self,
+        step: &StepPlan,
+        host: &mut Host,
+        context: &mut PassContext<'_>,
+    ) -> Result<Tally, PassEnd> {
+        match &step.work {
+            Work::Records(work) if work.motors.is_some() => {
+                let target = self.targets[step.target as usize].as_ref();
+                let (clock, stop, ranks) = (context.clock, self.stop, self.ranks);
+                let (verify, timeout) = (self.plan.verify, self.plan.timeout);
+                let seed = self.plan.seed ^ u64::from(step.index);
+                let crew = RecordCrew { target, work, clock, stop, verify, timeout, seed, ranks };
+                throughput_step::measure(&crew, work.motors.unwrap_or(1), &mut host.files, context).await
+            }
+            Work::Records(work) => {
+                let mut random = Random::new(self.plan.seed, 0x10_0000 + u64::from(step.index));
+                let mut tally = Tally::default();
+                // What making its file reads is not the cell's.
+                record_step::prepare(work, &mut host.files, context).await?;
+                let before = self.storage_read();
+                record_step::measure(work, &mut host.files, &mut random, context, &mut tally).await?;
+                let after = self.storage_read();
+                tally.server.storage_read =
+                    after.zip(before).and_then(|(after, before)| after.checked_sub(before));
+                self.look_behind(step, work, host, context, &mut tally).await?;
+                Ok(tally)
+            }
+            Work::Transactions(work) => self.load(work, step, host, context).await,
+        }
+    }
+
+    /// The measure of what was counted by all motors of a step, or by those of one rank.
+    pub(crate) fn measure_of(&self, step: &StepPlan, tally: Tally) -> Measure {
+        let (motors, rate_base) = match &step.work {
+            Work::Records(work) => (
+                work.motors.unwrap_or(1),
+                if work.motors.is_some() { RateBase::Window } else { RateBase::Busy },
+            ),
+            Work::Transactions(work) => match work.pace {
+                Pace::Closed(_) => (work.motors, RateBase::Window),
+                // The motors of an open load are a pool: those that were never needed are not missing.
+                Pace::Open { .. } | Pace::Visits { .. } => (tally.motors_engaged, RateBase::Window),
+            },
+        };
+        let wire_counted = self.targets[step.target as usize].capabilities().wire_counted;
+        tally.into_measure(motors, rate_base, wire_counted)
+    }
+
+    fn storage_read(&self) -> Option<u64> {
+        disk_counter::read_so_far(self.plan.bands.as_ref()?.disk_counter.as_ref()?)
+    }
+}

@@ -1,0 +1,162 @@
+//! Six load machines in networks of their own measure as one: the laboratory of 1997 in small.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use sharebench_model::Histogram;
+use sharebench_tests::{Ended, Ganesha, GaneshaOptions, Lab, Sharebench, Smbd, SmbdOptions, Wiring, needs};
+
+use crate::stored::Stored;
+
+/// The clients' part of the wiring that most tests use.
+pub const WIRING: Wiring = Wiring { clients: 6, rate: "100mbit", last_rate: "100mbit", ahead_s: 0 };
+/// The server as clients reach it.
+pub const SERVER: &str = "10.97.0.100";
+
+/// A URL of a server on loopback, as clients reach it.
+pub fn seen(url: &str) -> String {
+    url.replace("127.0.0.1", SERVER)
+}
+
+/// Runs the program on every client.
+pub fn mpirun(lab: &Lab, sharebench: &Sharebench, arguments: &[&str]) -> Ended {
+    let home = sharebench.home().display().to_string();
+    let mut words = lab.mpirun();
+    words.extend(["--wdir", &home, sharebench.binary()].map(str::to_owned));
+    words.extend(arguments.iter().map(|word| (*word).to_owned()));
+    let env = [("SHAREBENCH_PASSWORD", Smbd::PASSWORD), ("HOME", home.as_str())];
+    let mut program = lab.start(&words, &env, &sharebench.home().join("mpirun.log")).unwrap();
+    let code = program.wait(Duration::from_secs(120)).unwrap().code();
+    Ended { code, stdout: program.output(), stderr: String::new() }
+}
+
+fn number(value: &Value, path: &[&str]) -> u64 {
+    path.iter().fold(value, |value, name| &value[*name]).as_u64().unwrap_or_else(|| panic!("no {path:?}"))
+}
+
+fn histogram(value: &Value) -> Histogram {
+    // The standard encoding in base64, read back without the help of the program that wrote it.
+    let text = value["hdr_v2_base64"].as_str().unwrap();
+    Histogram::from_v2(&from_base64(text)).unwrap()
+}
+
+fn from_base64(text: &str) -> Vec<u8> {
+    let value = |byte: u8| match byte {
+        b'A'..=b'Z' => byte - b'A',
+        b'a'..=b'z' => byte - b'a' + 26,
+        b'0'..=b'9' => byte - b'0' + 52,
+        b'+' => 62,
+        _ => 63,
+    };
+    let digits: Vec<u8> = text.bytes().filter(|byte| *byte != b'=').map(value).collect();
+    let bits = digits.chunks(4).flat_map(|four| {
+        let whole =
+            four.iter().fold(0_u32, |whole, digit| whole << 6 | u32::from(*digit)) << (6 * (4 - four.len()));
+        [(whole >> 16) as u8, (whole >> 8) as u8, whole as u8][..four.len() - 1].to_vec()
+    });
+    bits.collect()
+}
+
+/// What ranks counted is what the step holds, to the byte and the bucket; gives the start skew.
+pub fn adds_up(step: &Value) -> u64 {
+    let ranks = step["ranks"].as_array().unwrap();
+    assert_eq!(ranks.len(), 6);
+    for path in [&["bytes", "read"][..], &["bytes", "written"], &["operations"], &["transactions"]] {
+        let sum: u64 = ranks.iter().map(|rank| number(rank, path)).sum();
+        assert_eq!(sum, number(step, path), "{path:?}");
+    }
+    let hosts: Vec<&str> = ranks.iter().map(|rank| rank["host"].as_str().unwrap()).collect();
+    assert_eq!(hosts, ["c0", "c1", "c2", "c3", "c4", "c5"]);
+    let mut merged = Histogram::new();
+    for rank in ranks {
+        merged.merge(&histogram(&rank["response"]));
+    }
+    let mut parts = Histogram::new();
+    if let Some(transactions) = step["load"]["transactions"].as_array() {
+        for part in transactions {
+            parts.merge(&histogram(&part["response"]));
+        }
+    } else {
+        parts = histogram(&step["response"]);
+    }
+    assert_eq!(merged, parts);
+    number(step, &["start_skew_ns"])
+}
+
+#[test]
+fn six_clients_sweep_samba_and_ganesha_as_one_and_read_what_their_neighbours_wrote() {
+    needs!(Smbd::NEEDS, Ganesha::NEEDS, Lab::NEEDS, Sharebench::MPI);
+    Lab::within(WIRING, |lab| {
+        let sharebench = Sharebench::with_mpi().unwrap();
+        let options = SmbdOptions { address: Some(Lab::SERVER), ..SmbdOptions::default() };
+        let smbd = Smbd::start(&options).unwrap();
+        let ganesha =
+            Ganesha::start(&GaneshaOptions { everywhere: true, ..GaneshaOptions::default() }).unwrap();
+        let (smb, nfs) = (seen(&smbd.url("", "")), seen(&ganesha.url("", "")));
+        let swept = [
+            "sweep",
+            &smb,
+            &nfs,
+            "--file-sizes=256KiB",
+            "--record-sizes=32KiB",
+            "--tests=write,rewrite,read",
+            "--repetitions=1",
+            "--sample=100ms",
+            "--shift-ranks=1",
+        ];
+        let ran = mpirun(lab, &sharebench, &swept).expect_success();
+        println!("{}", ran.text());
+        let stored = Stored::read(&sharebench, 1);
+        assert_eq!(stored.steps.len(), 2 * 3);
+        for step in &stored.steps {
+            let skew = adds_up(step);
+            assert!(skew < 5_000_000, "start skew {skew} ns");
+            assert_eq!(step["coordinates"]["motors"]["count"], 6, "{}", step["coordinates"]);
+            assert_eq!(step["verified_bytes"], step["bytes"]["read"]);
+            assert!(step["errors"].as_object().unwrap().is_empty(), "{}", step["errors"]);
+        }
+        let told = ran.text();
+        for words in ["6 ranks on c0, c1, c2, c3, c4, c5", "start skew: at most", "rank  host"] {
+            assert_eq!(told.matches(words).count(), 1, "'{words}' in {told}");
+        }
+        // Only rank 0 makes and removes directories; nothing is left.
+        assert_eq!(std::fs::read_dir(smbd.share()).unwrap().count(), 0);
+        assert_eq!(std::fs::read_dir(ganesha.directory()).unwrap().count(), 0);
+    });
+}
+
+#[test]
+fn fifty_users_on_six_clients_load_embedded_servers_whatever_their_clocks_say() {
+    needs!(Lab::NEEDS, Sharebench::MPI);
+    Lab::within(Wiring { ahead_s: 5_000, ..WIRING }, |lab| {
+        let sharebench = Sharebench::with_mpi().unwrap();
+        let served = sharebench.serve_at("served", "0.0.0.0").unwrap();
+        let targets = [served.smb_url(""), served.ncp_url("")].map(|url| seen(&url));
+        let [smb, ncp] = targets.each_ref().map(String::as_str);
+        let load = [
+            "load",
+            smb,
+            ncp,
+            "--workload=copy-all-bidirectional",
+            "--steps=50",
+            "--think=200ms",
+            "--warm-up=200ms",
+            "--measure=1s",
+            "--scale=160KB",
+            "--block=8KB",
+        ];
+        let ran = mpirun(lab, &sharebench, &load).expect_success();
+        println!("{}", ran.text());
+        let stored = Stored::read(&sharebench, 1);
+        assert_eq!(stored.steps.len(), 2);
+        for step in &stored.steps {
+            let skew = adds_up(step);
+            assert!(skew < 5_000_000, "start skew {skew} ns");
+            let motors: Vec<u64> =
+                step["ranks"].as_array().unwrap().iter().map(|rank| number(rank, &["motors"])).collect();
+            assert_eq!(motors, [9, 9, 8, 8, 8, 8]);
+            assert!(number(step, &["transactions"]) > 50, "{step}");
+        }
+        assert_eq!(std::fs::read_dir(served.directory()).unwrap().count(), 0);
+    });
+}

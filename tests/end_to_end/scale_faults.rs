@@ -1,0 +1,102 @@
+//! What becomes of a run of several load machines when one of them is slow, unlike the others, or dies.
+
+use std::time::Duration;
+
+use sharebench_tests::{Lab, Sharebench, Smbd, Wiring, needs};
+
+use crate::scale::{WIRING, mpirun, seen};
+use crate::stored::Stored;
+
+#[test]
+fn a_client_on_a_slow_link_is_named() {
+    needs!(Lab::NEEDS, Sharebench::MPI);
+    Lab::within(Wiring { last_rate: "8mbit", ..WIRING }, |lab| {
+        let sharebench = Sharebench::with_mpi().unwrap();
+        let served = sharebench.serve_at("served", "0.0.0.0").unwrap();
+        let load = [
+            "load",
+            &seen(&served.smb_url("")),
+            "--workload=single-read",
+            "--steps=12",
+            "--think=1ms",
+            "--warm-up=200ms",
+            "--measure=1s",
+            "--scale=1MB",
+            "--block=32KB",
+        ];
+        let ran = mpirun(lab, &sharebench, &load).expect_success();
+        println!("{}", ran.text());
+        let step = &Stored::read(&sharebench, 1).steps[0];
+        let checks = step["checks"].as_array().unwrap();
+        let named = checks.iter().find(|check| check["name"] == "ranks").unwrap();
+        let detail = named["detail"].as_str().unwrap();
+        assert!(named["verdict"] == "suspicious" && detail.contains("rank 5 (c5) is slow"), "{detail}");
+    });
+}
+
+#[test]
+fn a_client_that_is_killed_ends_the_run_as_failed_and_finished_steps_are_kept() {
+    needs!(Lab::NEEDS, Sharebench::MPI);
+    Lab::within(WIRING, |lab| {
+        let sharebench = Sharebench::with_mpi().unwrap();
+        let served = sharebench.serve_at("served", "0.0.0.0").unwrap();
+        let (home, url) = (sharebench.home().display().to_string(), seen(&served.smb_url("")));
+        let mut words = lab.mpirun();
+        words.extend(["--wdir", &home, sharebench.binary(), "load", &url].map(str::to_owned));
+        let load = [
+            "--steps=6,12",
+            "--think=10ms",
+            "--warm-up=100ms",
+            "--measure=2s",
+            "--scale=160KB",
+            "--block=8KB",
+        ];
+        words.extend(load.map(str::to_owned));
+        let env = [("SHAREBENCH_PASSWORD", Smbd::PASSWORD), ("HOME", home.as_str())];
+        let mut program = lab.start(&words, &env, &sharebench.home().join("mpirun.log")).unwrap();
+        let stored = || Stored::steps_so_far(&sharebench, 1);
+        assert!(
+            sharebench_tests::program::poll(Duration::from_secs(60), || stored() == 1),
+            "{}",
+            program.output()
+        );
+        assert_eq!(lab.kill(3, "sharebench").unwrap(), 1);
+        let ended = program.wait(Duration::from_secs(30)).unwrap();
+        println!("{}", program.output());
+        assert!(!ended.success());
+        assert_eq!(stored(), 1, "the finished step is kept");
+        let json = sharebench.run(&["export", "1", "--format", "json"]).unwrap().expect_success().stdout;
+        let run: serde_json::Value = serde_json::from_str(&json).unwrap();
+        let (state, reason) = (run["state"].as_str().unwrap(), run["reason"].as_str().unwrap_or_default());
+        assert!(state == "engine failed" && reason.contains("rank 3 (c3)"), "{state}: {reason}");
+        assert!(program.output().contains("remove it by: sharebench clean"), "{}", program.output());
+        let cleaned = sharebench.run(&["clean", &served.smb_url("")]).unwrap().expect_success();
+        assert!(cleaned.stdout.contains("removed .sharebench-"), "{}", cleaned.text());
+    });
+}
+
+#[test]
+fn ranks_with_other_arguments_are_told_so_and_one_process_of_several_needs_mpi() {
+    needs!(Sharebench::MPI);
+    let sharebench = Sharebench::with_mpi().unwrap();
+    std::fs::create_dir(sharebench.home().join("share")).unwrap();
+    let binary = sharebench.binary();
+    let script = format!(
+        "exec mpirun --allow-run-as-root --oversubscribe --mca btl self,vader \
+         -np 1 {binary} load share --measure 10s : -np 1 {binary} load share --measure 5s"
+    );
+    let ended = sharebench.run_by(&["sh", "-c", &script]).unwrap();
+    let told = "its plan says 'measure = \"5s\"' where rank 0 has 'measure = \"10s\"'";
+    assert_eq!(ended.text().matches(told).count(), 2, "on every rank: {}", ended.text());
+    assert_eq!(ended.code, Some(2), "{}", ended.text());
+    let plain = Sharebench::new().unwrap();
+    let started = plain.run_with(&["load", "."], &[("OMPI_COMM_WORLD_SIZE", "6")]).unwrap();
+    assert_eq!(started.code, Some(2));
+    assert!(
+        started.stderr.contains("one of 6 processes") && started.stderr.contains("--features mpi"),
+        "{}",
+        started.stderr
+    );
+    let shifted = plain.run(&["sweep", ".", "--shift-ranks", "1"]).unwrap();
+    assert!(shifted.code == Some(2) && shifted.stderr.contains("--shift-ranks"), "{}", shifted.stderr);
+}
