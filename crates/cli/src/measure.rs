@@ -272,7 +272,7 @@ impl<'a> Measurement<'a> {
                     self.interrupted(noticed, &stop, &mut follower);
                     match self.party {
                         Some(party) if interrupts.by_system() => {
-                            self.call_the_roll(party, &mut follower, &stop)
+                            self.call_the_roll(party, &mut follower, &stop);
                         }
                         Some(party) => party.stop_all(),
                         None => {}

@@ -16,7 +16,7 @@ pub struct OutletFlags {
     /// Serve the run's metrics for Prometheus while it runs, at /metrics; on 127.0.0.1 unless an address is given.
     #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = address)]
     pub prometheus: Option<SocketAddr>,
-    /// Ask a Prometheus exporter on the server (node_exporter, windows_exporter, or one of the server process) once a
+    /// Ask a Prometheus exporter on the server (`node_exporter`, `windows_exporter`, or one of the server process) once a
     /// second how busy its processors are; one for all targets or one for each, in their order.
     #[arg(long, value_name = "URL", value_delimiter = ',')]
     pub server_metrics: Vec<ExporterUrl>,

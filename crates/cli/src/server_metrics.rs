@@ -256,7 +256,8 @@ process_cpu_seconds_total 3
         assert!(busy(&again, 0, 10_000).is_none(), "it was started anew");
         let used = |seconds| Reading { kind: Kind::Used(USED), seconds, cores: 1 };
         let process: Vec<_> = [(0, used(1.0)), (10_000, used(16.0))].into();
-        assert_eq!(busy(&process, 0, 10_000).unwrap().cpu, 1.5, "of one processor");
+        let cpu = busy(&process, 0, 10_000).unwrap().cpu;
+        assert!((cpu - 1.5).abs() < 1e-9, "of one processor: {cpu}");
     }
 
     #[test]

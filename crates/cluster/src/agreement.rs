@@ -98,7 +98,7 @@ mod tests {
     fn the_one_that_is_unlike_is_named() {
         let cards = [card("a", "8"), card("b", "8"), card("c", "2")];
         assert_eq!(unlike(&cards), ["cores: most have 8, but rank 2 (c) 2"]);
-        assert_eq!(unlike(&cards[..2]), [String::new(); 0]);
+        assert_eq!(unlike(&cards[..2]), Vec::<String>::new());
         assert_eq!(unlike(&[card("a", "8"), card("b", "2")]), ["cores: most have 8, but rank 1 (b) 2"]);
     }
 

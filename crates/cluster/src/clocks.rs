@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn clocks_wrong_by_seconds_are_known_within_their_bounds() {
         let origin = Instant::now();
-        let wrong = |rank: u32| i64::from(rank) * 5_000_000_000 * if rank % 2 == 0 { 1 } else { -1 };
+        let wrong = |rank: u32| i64::from(rank) * 5_000_000_000 * if rank.is_multiple_of(2) { 1 } else { -1 };
         let base = 3_600_000_000_000_u64;
         let found: Vec<Aligned> = std::thread::scope(|scope| {
             let started: Vec<_> = threads(6)

@@ -240,8 +240,7 @@ mod tests {
     #[test]
     fn a_reduction_holds_every_rank_once() {
         for size in [1, 2, 5, 6, 32, 33] {
-            let found =
-                on_each(size, |ranks| ranks.all(vec![ranks.rank()], |all, more| all.extend(more)).unwrap());
+            let found = on_each(size, |ranks| ranks.all(vec![ranks.rank()], Extend::extend).unwrap());
             for mut all in found {
                 all.sort_unstable();
                 assert!(all.iter().copied().eq(0..size), "{all:?}");

@@ -1,5 +1,7 @@
 //! Runs of several ranks, which are threads here: one result, from all of them, that is the sum of its parts.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panic")]
+
 use std::sync::{Arc, mpsc};
 
 use sharebench_cluster::{Division, Ranks, threads};
@@ -120,14 +122,18 @@ fn a_shared_file_is_known_to_every_rank_whoever_wrote_its_parts() {
                  tests = ['rewrite', 'read', 'random-mix']\n";
     let steps = complete(on_ranks(3, 0, sweep, memory().1));
     assert_eq!(steps.len(), 9);
-    steps.iter().for_each(|step| adds_up(step, 3));
+    for step in &steps {
+        adds_up(step, 3);
+    }
 }
 
 #[test]
 fn shifted_ranks_read_and_verify_what_their_neighbour_wrote() {
     let sweep = "[sweep]\nfile_sizes = ['64KiB']\nrecord_sizes = ['4KiB']\nmotors = [6]\ntests = ['rewrite', 'read']\n";
     let steps = complete(on_ranks(3, 1, sweep, memory().1));
-    steps.iter().for_each(|step| adds_up(step, 3));
+    for step in &steps {
+        adds_up(step, 3);
+    }
     // What nobody wrote for the reader is not known to be right: with each rank's own memory the names are not there.
     let ran = on_ranks(3, 1, sweep, |_| Arc::new(MemoryTarget::new()));
     assert!(!matches!(&ran[0].end, Ok(RunEnd { outcome: RunOutcome::Complete, .. })));

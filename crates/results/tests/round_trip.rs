@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use sample::{Scratch, header, histogram};
 use sharebench_model::{
     Check, Coordinates, CpuTime, ErrorClass, Evidence, Fairness, Histogram, IoBytes, LoadDetail, Measure,
-    MotorShare, ObjectiveReport, Part, PolicyCount, ProbeTimes, RateBase, Residency, ResponseWorth,
-    ServerEvidence, ServerLoad, SplitBlocks, StepResult, Timeline, Value, Verdict, WireCount,
+    MotorShare, ObjectiveReport, Part, PolicyCount, ProbeTimes, RankShare, RateBase, Residency,
+    ResponseWorth, ServerEvidence, ServerLoad, SplitBlocks, StepResult, Timeline, Value, Verdict, WireCount,
 };
 use sharebench_results::Store;
 
@@ -104,6 +104,7 @@ fn measure() -> impl Strategy<Value = Measure> {
             evidence: evidence(numbers),
             load: load(numbers),
             server: server(numbers),
+            ranks: ranks(numbers),
         },
     )
 }
@@ -137,6 +138,23 @@ fn load(numbers: [u64; 10]) -> LoadDetail {
         think_ns: numbers[9],
         objective: Some(objective),
     }
+}
+
+fn ranks(numbers: [u64; 10]) -> Vec<RankShare> {
+    let share = |rank| RankShare {
+        rank,
+        host: "c1 \"x\"".into(),
+        motors: 3,
+        motors_reported: 2,
+        operations: numbers[0],
+        transactions: numbers[1],
+        bytes: IoBytes { read: numbers[2], written: numbers[3] },
+        errors: numbers[4],
+        response: Histogram::new(),
+        late_ns: numbers[5],
+        clock_error_ns: numbers[6],
+    };
+    (0..(numbers[7] % 3) as u32).map(share).collect()
 }
 
 fn server(numbers: [u64; 10]) -> ServerEvidence {

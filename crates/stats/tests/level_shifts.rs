@@ -1,7 +1,5 @@
 //! Nightly runs with a known truth: a planted change is found at its run, and equal nights show none.
 
-#![expect(clippy::print_stdout, reason = "figures of the experiments")]
-
 use sharebench_model::Random;
 use sharebench_stats::{level_shifts, shift};
 

@@ -81,7 +81,9 @@ mod tests {
     #[test]
     fn a_thread_keeps_no_more_than_it_may() {
         let mut all = vec![Box::default(); 5];
-        all.iter_mut().for_each(|buffer| ensure(buffer, MOST_SPARE / 4));
+        for buffer in &mut all {
+            ensure(buffer, MOST_SPARE / 4);
+        }
         all.iter_mut().for_each(give_back);
         let kept = SPARES.with_borrow(|spares| (spares.bytes, spares.buffers.len()));
         assert_eq!(kept, (MOST_SPARE, 4));

@@ -121,7 +121,7 @@ pub fn told(discord: &Discord) -> Failure {
     }
 }
 
-/// Name of this machine; ranks on one machine in networks of their own are told apart by SHAREBENCH_RANK_HOST.
+/// Name of this machine; ranks on one machine in networks of their own are told apart by `SHAREBENCH_RANK_HOST`.
 fn host() -> String {
     let named = std::env::var("SHAREBENCH_RANK_HOST").ok();
     let kernel = || std::fs::read_to_string("/proc/sys/kernel/hostname").ok();

@@ -314,6 +314,8 @@ fn agree<T>(party: &Party, own: &Result<T, Failure>) -> Result<(), Failure> {
     })
 }
 
+/// For `map_err`, which hands it over.
+#[expect(clippy::needless_pass_by_value)]
 fn lost(lost: sharebench_cluster::Lost) -> Failure {
     Failure::from(StartError::Runtime(lost.to_string()))
 }

@@ -142,7 +142,9 @@ mod tests {
                 serde_json::from_str(&serde_json::to_string(&said).unwrap()).unwrap()
             };
             let mut merged = Contribution::default();
-            ranks.into_iter().for_each(|tally| merged.merge(through(tally)));
+            for tally in ranks {
+                merged.merge(through(tally));
+            }
             merged.settle();
             let of = |tally: Tally| {
                 let unfinished = tally.unfinished.clone();

@@ -2,8 +2,8 @@
 
 use sharebench_model::{
     Check, Coordinates, CpuTime, ErrorClass, Evidence, Facts, Histogram, IoBytes, LoadDetail, Measure,
-    MotorShare, ProbeTimes, RateBase, ResponseWorth, RunHeader, ServerEvidence, StepResult, TargetIdentity,
-    Value, Verdict, WireCount, axis,
+    MotorShare, ProbeTimes, RankShare, RateBase, ResponseWorth, RunHeader, ServerEvidence, StepResult,
+    TargetIdentity, Value, Verdict, WireCount, axis,
 };
 
 /// A file name of this process, removed with its companions when dropped.
@@ -93,6 +93,7 @@ pub fn step(index: u32) -> StepResult {
             cold_passes: 1,
             storage_read: Some(65_536),
         },
+        ranks: vec![RankShare { rank: 1, host: "c2".into(), motors: 3, late_ns: 4, ..RankShare::default() }],
     };
     let check =
         Check { name: "little".into(), verdict: Verdict::Suspicious, detail: "N is 3, X*R is 2".into() };
