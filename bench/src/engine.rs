@@ -31,6 +31,7 @@ pub fn execute(
         stop: &StopSignal::default(),
         clock: &Clock::start(),
         events,
+        ranks: None,
     };
     let end = std::thread::scope(|scope| {
         let engine = scope.spawn(move || {

@@ -119,7 +119,8 @@ impl FileCache {
                 if buffer.store().is_some() {
                     return None;
                 }
-                buffer.known = 0..0;
+                // What was known lies behind, and the file with it.
+                (buffer.known, buffer.ends) = (0..0, false);
                 buffer.take(at, &data[..len]);
             }
             self.touch(number);
@@ -292,6 +293,15 @@ mod tests {
         assert_eq!(&pair.file[100..], b"second");
         pair.cache.forget();
         assert_eq!(pair.read(8, 4), [0; 4]);
+    }
+
+    #[test]
+    fn a_write_apart_from_what_was_known_does_not_end_the_file() {
+        let mut pair = Pair::new(2, 64);
+        assert_eq!(pair.read(0, 1), [], "the end");
+        pair.write(7, &[1; 18]);
+        pair.write(0, &[2]);
+        assert_eq!((pair.read(0, 1), pair.read(1, 24)), (vec![2], [vec![0; 6], vec![1; 18]].concat()));
     }
 
     proptest! {

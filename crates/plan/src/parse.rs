@@ -348,7 +348,7 @@ mod tests {
                 "arrivals = 'constant'\nrates = [5]\nthink = '1s'",
                 "line 6: load.think: with constant arrivals",
             ),
-            ("arrivals = 'bursts'", "known are closed, constant and poisson"),
+            ("arrivals = 'bursts'", "known are closed, constant, poisson and visits"),
             ("think = 'gamma 1s'", "known are constant, exp"),
             ("rate = 5", "did you mean 'rates'?"),
             ("measure = '30s'\nextend = 4", "line 5: load.extend: 4 is outside of 0..3"),

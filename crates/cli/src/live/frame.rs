@@ -198,7 +198,7 @@ mod tests {
     use super::*;
 
     fn board() -> Board {
-        let text = "repetitions = 6\n[[target]]\nname = 'smb'\nurl = '/a'\n[[target]]\nname = 'nfs \u{1b}[31m服务'\n\
+        let text = "repetitions = 6\n[[target]]\nname = 'smb'\nurl = '/a'\n[[target]]\nname = \"nfs \\u001b[31m服务\"\n\
                     url = '/b'\n[sweep]\nfile_sizes = ['64KiB']\nrecord_sizes = ['4KiB']\ntests = ['read']\n";
         Board::new(&Plan::parse(text).unwrap().resolve().unwrap(), 0)
     }
