@@ -252,8 +252,12 @@ impl<'a> Measurement<'a> {
             ranks: self.party.map(|party| &party.ranks),
         };
         let end = std::thread::scope(|scope| {
+            let alone = self.party.is_none();
             let engine = scope.spawn(move || {
-                own_descriptors();
+                // MPI connects when it is first needed, on whichever thread that is: those share one table.
+                if alone {
+                    own_descriptors();
+                }
                 run.execute()
             });
             let mut noticed = 0;
