@@ -85,14 +85,14 @@ impl Sharebench {
         fs::write(self.home().join(name), text)
     }
 
-    /// Runs it to its end, at most five minutes.
+    /// Runs it to its end, at most five minutes; half an hour with `SHAREBENCH_LONG`.
     pub fn run(&self, arguments: &[&str]) -> io::Result<Ended> {
         self.run_with(arguments, &[])
     }
 
     /// Runs the words of a command line that ends with a shell script, whose `$0` is the program.
     pub fn run_by(&self, words: &[&str]) -> io::Result<Ended> {
-        let line = [&["timeout", "--signal=KILL", "300"], words, &[self.binary.as_str()]].concat();
+        let line = [&["timeout", "--signal=KILL", limit()], words, &[self.binary.as_str()]].concat();
         self.end(Command::new(line[0]).args(&line[1..]))
     }
 
@@ -100,7 +100,7 @@ impl Sharebench {
     pub fn run_with(&self, arguments: &[&str], env: &[(&str, &str)]) -> io::Result<Ended> {
         let mut command = Command::new("timeout");
         self.end(
-            command.args(["--signal=KILL", "300", &self.binary]).args(arguments).envs(env.iter().copied()),
+            command.args(["--signal=KILL", limit(), &self.binary]).args(arguments).envs(env.iter().copied()),
         )
     }
 
@@ -190,6 +190,11 @@ impl Ended {
         assert_eq!(self.code, Some(0), "{}", self.text());
         self
     }
+}
+
+/// Seconds after which a program is killed.
+fn limit() -> &'static str {
+    if std::env::var_os("SHAREBENCH_LONG").is_some() { "1800" } else { "300" }
 }
 
 impl Served {
