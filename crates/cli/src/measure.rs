@@ -255,9 +255,7 @@ impl<'a> Measurement<'a> {
             let alone = self.party.is_none();
             let engine = scope.spawn(move || {
                 // MPI connects when it is first needed, on whichever thread that is: those share one table.
-                if alone {
-                    own_descriptors();
-                }
+                let _ = alone && own_descriptors();
                 run.execute()
             });
             let mut noticed = 0;
