@@ -37,6 +37,10 @@ impl Target for BesideTarget {
         self.inner.caches()
     }
 
+    fn descriptors(&self) -> u32 {
+        self.inner.descriptors()
+    }
+
     fn side(&self) -> Option<&dyn Target> {
         Some(self.side.as_ref())
     }
@@ -50,5 +54,41 @@ impl Target for BesideTarget {
         spec: &'a SessionSpec,
     ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
         self.inner.connect(spec)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{MemoryTarget, NullTarget};
+
+    /// Counts as many descriptors as nobody does by itself.
+    struct Greedy(MemoryTarget);
+
+    impl Target for Greedy {
+        fn url(&self) -> String {
+            self.0.url()
+        }
+
+        fn capabilities(&self) -> Capabilities {
+            self.0.capabilities()
+        }
+
+        fn descriptors(&self) -> u32 {
+            77
+        }
+
+        fn connect<'a>(
+            &'a self,
+            spec: &'a SessionSpec,
+        ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
+            self.0.connect(spec)
+        }
+    }
+
+    #[test]
+    fn a_road_beside_it_changes_nothing_of_what_a_target_takes() {
+        let target = BesideTarget::new(Arc::new(Greedy(MemoryTarget::default())), Arc::new(NullTarget));
+        assert_eq!((target.descriptors(), target.side().unwrap().url()), (77, NullTarget.url()));
     }
 }
