@@ -30,7 +30,8 @@ fn a_load_is_followed_resized_and_stopped_by_a_key() {
     let terminal = terminal(&sharebench, &format!("load ./one ./two {LOAD}"), (100, 30));
     // The first step lasts half a minute: what moves is told while it does.
     let moving = |screen: &str| {
-        screen.lines().any(|line| line.contains("▶") && line.contains("B/s") && line.contains('▅'))
+        let trace = |line: &str| line.chars().any(|bar| ('▁'..='█').contains(&bar));
+        screen.lines().any(|line| line.contains("▶") && line.contains("B/s") && trace(line))
     };
     let wide =
         terminal.wait_for("rate of the moment", |screen| moving(screen) || screen.contains("ended")).unwrap();
