@@ -29,10 +29,11 @@ async function accessible(scheme) {
 }
 async function drawn(figure) {
   await figure.scrollIntoViewIfNeeded();
-  await figure.locator('svg, canvas').first().waitFor({ state: 'attached', timeout: 5000 });
+  // Software draws the surfaces here.
+  await figure.locator('svg, canvas').first().waitFor({ state: 'attached', timeout: 20000 });
 }
 async function download(figure, label) {
-  const [file] = await Promise.all([page.waitForEvent('download', { timeout: 5000 }), figure.getByRole('button', { name: label, exact: false }).click()]);
+  const [file] = await Promise.all([page.waitForEvent('download', { timeout: 20000 }), figure.getByRole('button', { name: label, exact: false }).click()]);
   found.downloads++;
   return readFile(await file.path());
 }
@@ -115,7 +116,7 @@ if (found.figures.some(({ kind }) => kind === 'surface')) {
   await plain.goto(url);
   const surface = plain.locator('figure[data-kind="surface"]').first();
   await surface.scrollIntoViewIfNeeded();
-  await surface.getByText('no WebGL').waitFor({ timeout: 5000 }).catch(() => problem('nothing is said of WebGL that is not there'));
+  await surface.getByText('no WebGL').waitFor({ timeout: 20000 }).catch(() => problem('nothing is said of WebGL that is not there'));
   await plain.close();
 }
 

@@ -1,5 +1,5 @@
 // Opens a report in Chromium, uses it as an impatient reader does, and says as one line of JSON which tasks kept the page
-// from answering: the longest of each part, by wall clock and by CPU, and what it was busy with. Argument: the page.
+// from answering: the longest of each part, the most CPU that one took, and what the longest was busy with. Argument: the page.
 import { createRequire } from 'node:module';
 
 const require = createRequire(process.env.SHAREBENCH_NODE_MODULES + '/');
@@ -79,6 +79,6 @@ function within(task) {
 const parts = marks.slice(0, -1).map((mark, index) => {
   const during = tasks.filter((task) => task.ts + task.dur > mark.ts && task.ts < marks[index + 1].ts).sort((a, b) => b.dur - a.dur);
   const [longest] = during;
-  return { part: mark.name.slice(5), longest_ms: ms(longest?.dur), cpu_ms: ms(longest?.tdur), above_50_ms: during.filter((task) => task.dur > 50000).length, within: longest ? within(longest) : [] };
+  return { part: mark.name.slice(5), longest_ms: ms(longest?.dur), cpu_ms: ms(Math.max(0, ...during.map((task) => task.tdur ?? 0))), above_50_ms: during.filter((task) => task.dur > 50000).length, within: longest ? within(longest) : [] };
 });
 console.log(JSON.stringify({ opened_ms: Math.round(opened), charts, parts }));

@@ -36,7 +36,7 @@ pub struct ReportArgs {
     /// How [default: what the ending of the file's name says, or html].
     #[arg(long, value_enum, conflicts_with = "serve")]
     pub format: Option<ReportFormat>,
-    /// Put a surface in three dimensions beside each map of file by record size; the page grows by 0.8 MB.
+    /// Put a surface in three dimensions beside each map of file by record size; the page grows by 0.5 MB.
     #[arg(long, conflicts_with = "serve")]
     pub surfaces: bool,
     /// Also write each chart as SVG and PNG into this directory; needs Chromium.

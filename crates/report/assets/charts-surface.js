@@ -24,7 +24,9 @@
   function surface(data, section, theme, choice) {
     const { xs, ys, cells, pair } = points(data, section, choice), [min, max] = heights(data, section, pair, cells.map((cell) => cell.value[2]).filter((v) => !isNaN(v)));
     const shown = (v) => (pair < 0 ? (v === 0 ? '0' : tick(rate(section, v))) : percent(1 + v / 100));
-    const side = (name, labels) => ({ type: 'category', name: name.replace(/^(file|record)$/, '$1 size'), data: labels, nameGap: 26, nameTextStyle: { color: theme.ink, fontSize: 12 }, axisLabel: { color: theme.soft, textStyle: { color: theme.soft, fontSize: 10 } } });
+    // Lines higher than the library's, which cuts the letters of some fonts.
+    const text = { color: theme.soft, fontSize: 12, lineHeight: 20 };
+    const side = (name, labels) => ({ type: 'category', name: name.replace(/^(file|record)$/, '$1 size'), data: labels, nameGap: 26, nameTextStyle: { ...text, color: theme.ink }, axisLabel: text });
     return {
       backgroundColor: theme.card, animation: false, textStyle: { color: theme.soft },
       tooltip: { backgroundColor: theme.card, borderColor: theme.line, textStyle: { color: theme.ink, fontSize: 13 }, confine: true, formatter: ({ dataIndex }) => {
@@ -32,12 +34,12 @@
         return row ? '<b>' + escape(Charts.where(section, row)) + '</b>' + (pair < 0 ? '' : '<br>' + escape(data.comparisons[pair].name + ' ' + shown(cells[dataIndex].value[2]))) + outcomeTip(data, section, row) : '';
       } },
       visualMap: { type: 'continuous', dimension: 2, min, max, calculable: false, left: 0, top: 0, itemHeight: 90, itemWidth: 12, text: [shown(max), shown(min)], textStyle: { color: theme.ink },
-        inRange: { color: pair < 0 ? [css(mix(theme.parity, theme.faster, 0.15)), css(theme.faster), css(mix(theme.faster, theme.slower, 0.8))] : [css(theme.slower), css(theme.parity), css(theme.faster)] } },
+        inRange: { color: pair < 0 ? [css(mix(theme.parity, theme.faster, 0.15)), css(theme.faster)] : [css(theme.slower), css(theme.parity), css(theme.faster)] } },
       xAxis3D: side(axisName(section.axes[1]), xs), yAxis3D: side(axisName(section.axes[0]), ys),
-      zAxis3D: { type: 'value', name: '', min, max, axisLabel: { formatter: shown, textStyle: { color: theme.soft, fontSize: 10 } } },
+      zAxis3D: { type: 'value', name: '', min, max, axisLabel: { ...text, margin: 24, formatter: shown } },
       grid3D: {
         boxWidth: 110, boxDepth: 110, boxHeight: 70, axisLine: { lineStyle: { color: theme.soft } }, splitLine: { lineStyle: { color: theme.line } }, axisPointer: { lineStyle: { color: theme.ink }, label: { show: false } },
-        light: { main: { intensity: 0.9, alpha: 40, beta: 30 }, ambient: { intensity: 0.5 } },
+        light: { main: { intensity: 0.9, alpha: 40, beta: 30, shadow: false }, ambient: { intensity: 0.5 } }, postEffect: { enable: false }, temporalSuperSampling: { enable: false },
         // The wheel and two fingers belong to the page.
         viewControl: { alpha: 28, beta: 35, distance: 230, zoomSensitivity: 0, panSensitivity: 0, damping: 0 },
       },

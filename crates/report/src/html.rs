@@ -28,6 +28,9 @@ const PAGE: &str = include_str!("../assets/page.js");
 /// The page may run its own inline style and script, and reach nothing.
 const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
+/// ECharts GL writes sizes as expressions, which it makes functions of.
+const POLICY_GL: &str =
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline' 'unsafe-eval'; img-src data:";
 
 /// Answer, trust, users, differences, requests in flight, caches, tails, cost, what was not resolved, method: one
 /// file that needs no network, follows light and dark, and prints.
@@ -43,12 +46,13 @@ pub fn html_with_surfaces(analysis: &Analysis) -> String {
 
 fn page(analysis: &Analysis, surfaces: bool) -> String {
     let title = if analysis.title.is_empty() { "sharebench report" } else { &analysis.title };
-    let (library, surface) = if surfaces { (ECHARTS_GL, SURFACE) } else { (ECHARTS, "") };
+    let (library, surface, policy) =
+        if surfaces { (ECHARTS_GL, SURFACE, POLICY_GL) } else { (ECHARTS, "", POLICY) };
     let mut out = String::with_capacity(library.len() + 500_000);
     let _ = write!(
         out,
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n",
         safe(title)
