@@ -112,7 +112,18 @@ impl Scene {
             &["run", "plan.toml"]
         };
         let running = sharebench.start_by(&words, line, &env, "run.log").unwrap();
-        Self { sharebench, peer, proxy, failing, running, url, stage, keeper: None, _disk: disk, _memory: memory }
+        Self {
+            sharebench,
+            peer,
+            proxy,
+            failing,
+            running,
+            url,
+            stage,
+            keeper: None,
+            _disk: disk,
+            _memory: memory,
+        }
     }
 
     /// The proxy of this stage.

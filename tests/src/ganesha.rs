@@ -156,7 +156,8 @@ fn spawn(options: &GaneshaOptions, scratch: &Scratch) -> io::Result<Program> {
     let line = format!("{preload} exec ganesha.nfsd -F -f {config} -L {log} -p {pid} -N NIV_EVENT");
     // A mount namespace of its own holds the file system, and an empty /run keeps it off a
     // D-Bus or rpcbind of the machine.
-    let disk = options.disk.as_ref().map_or(String::new(), |disk| disk.mount(&scratch.file("export")) + " &&");
+    let disk =
+        options.disk.as_ref().map_or(String::new(), |disk| disk.mount(&scratch.file("export")) + " &&");
     let line = format!("mount -t tmpfs tmpfs /run && {disk} {line}");
     let switch = options.failing.as_ref().map(Failing::switch);
     let env: Vec<(&str, &str)> = switch.iter().map(|(name, value)| (*name, value.as_str())).collect();

@@ -12,7 +12,8 @@ use sharebench_model::units::{ByteSize, parse_duration};
 use sharebench_ncp::security::level::Level;
 use sharebench_server::{
     CacheOptions, CommitPolicy, DeviceOptions, DeviceVolume, DirectoryOptions, DirectoryVolume,
-    EmbeddedServers, MemoryVolume, NcpEther, NcpEtherServer, ServeError, ServeOptions, ServiceTime, Volume, share_arenas,
+    EmbeddedServers, MemoryVolume, NcpEther, NcpEtherServer, ServeError, ServeOptions, ServiceTime, Volume,
+    share_arenas,
 };
 
 use crate::args::GlobalFlags;

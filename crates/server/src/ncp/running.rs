@@ -57,7 +57,8 @@ impl Running {
         let patience = options.patience;
         let watch = options.watchdog.every.clamp(SHORTEST_WATCH, WATCH);
         let server = options.build(volume, carried)?;
-        let state = Arc::new(State { server, blocks, max_connections, patience, watch, awaited: Mutex::default() });
+        let state =
+            Arc::new(State { server, blocks, max_connections, patience, watch, awaited: Mutex::default() });
         let (stop, _) = watch::channel(false);
         let mut started = Self { state, stop, threads: Vec::new() };
         started
