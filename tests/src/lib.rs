@@ -15,6 +15,7 @@
 
 mod browser;
 mod capture;
+mod disk;
 mod failing;
 mod fault_proxy;
 mod ganesha;
@@ -35,6 +36,7 @@ mod terminal;
 
 pub use browser::{Browser, Page};
 pub use capture::{Capture, Captured, Payload};
+pub use disk::Disk;
 pub use failing::Failing;
 pub use fault_proxy::{Cut, FaultProxy, Way};
 pub use ganesha::{Ganesha, GaneshaOptions};

@@ -232,7 +232,8 @@ impl<'a> Measurement<'a> {
         let interrupts = Interrupts::catch()?;
         let stop = StopSignal::default();
         let (sender, events) = mpsc::channel();
-        let mut view = LiveView::new(self.plan, self.done.len(), flags);
+        let ranks = self.party.map_or(1, |party| party.ranks.size());
+        let mut view = LiveView::new(self.plan, self.done.len(), ranks, flags);
         let header = self.header();
         view.show(&RunEvent::Started(Box::new(header.clone())));
         for line in outlook(self.plan) {
