@@ -8,14 +8,14 @@ use super::parse::{Wrong, wrong};
 pub(super) struct Names {
     index: BTreeMap<String, u32>,
     /// Every path, parents before what is in them; the first is the client's directory.
-    pub names: Vec<String>,
+    pub all: Vec<String>,
     /// Index of the directory that each stands in.
     pub parents: Vec<u32>,
 }
 
 impl Default for Names {
     fn default() -> Self {
-        Self { index: BTreeMap::new(), names: vec![String::new()], parents: vec![0] }
+        Self { index: BTreeMap::new(), all: vec![String::new()], parents: vec![0] }
     }
 }
 
@@ -34,9 +34,9 @@ impl Names {
                 let hint = "at most 255 bytes, and wildcards in FIND_FIRST only";
                 return Err(wrong(format!("'{part}' is no name"), hint));
             }
-            let parent = &self.names[at as usize];
+            let parent = &self.all[at as usize];
             let whole = if parent.is_empty() { part.to_owned() } else { format!("{parent}/{part}") };
-            let (next, names, parents) = (self.names.len() as u32, &mut self.names, &mut self.parents);
+            let (next, names, parents) = (self.all.len() as u32, &mut self.all, &mut self.parents);
             at = *self.index.entry(whole.to_lowercase()).or_insert_with(|| {
                 names.push(whole);
                 parents.push(at);

@@ -79,7 +79,7 @@ impl Loadfile {
         }
         if mistakes.is_empty() {
             let mut file = parser.file;
-            file.names = parser.names.names;
+            file.names = parser.names.all;
             settle(&mut file, &parser.names.parents);
             return Ok(file);
         }
@@ -347,8 +347,8 @@ impl<'a> Args<'a> {
 
     /// Every word that the form does not quote is a number.
     fn numbers(&self) -> Result<(), Wrong> {
-        let numbers = self.form.split(' ').enumerate().filter(|(_, word)| !word.starts_with('"'));
-        numbers.map(|(index, _)| self.number(index).map(drop)).collect()
+        let mut numbers = self.form.split(' ').enumerate().filter(|(_, word)| !word.starts_with('"'));
+        numbers.try_for_each(|(index, _)| self.number(index).map(drop))
     }
 }
 
