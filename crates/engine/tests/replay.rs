@@ -13,10 +13,10 @@ use sharebench_plan::{Plan, TypedWorkload};
 use sharebench_target::{MemoryTarget, Target};
 
 /// Measures one step of two users who replay a script; gives it, and what went wrong in words.
-fn replay(script: &str, load: &str) -> (StepResult, Vec<String>) {
+fn replay(script: &str, seconds: u32, load: &str) -> (StepResult, Vec<String>) {
     let text = format!(
         "seed = '3'\nverify = 'full'\n[[target]]\nurl = '/memory'\n[load]\nsteps = [2]\nwarm_up = '500ms'\n\
-         measure = '4s'\n{load}\n"
+         measure = '{seconds}s'\n{load}\n"
     );
     let mut plan = Plan::parse(&text).unwrap();
     plan.workload = Some(TypedWorkload { script: Some(script.to_owned()), ..TypedWorkload::default() });
@@ -79,13 +79,13 @@ QUERY_FS_INFORMATION 1 NT_STATUS_OK
 
 #[test]
 fn lines_that_end_as_the_file_says_are_transactions_whatever_that_is() {
-    let (step, told) = replay(PASS, "");
+    let (step, told) = replay(PASS, 1, "");
     let measure = &step.measure;
     assert!(told.is_empty() && measure.errors.is_empty(), "{told:?}");
     assert_eq!(measure.verified, measure.bytes.read);
     assert_eq!(measure.wire.unwrap().payload(), measure.bytes.total());
     let flushes = count(measure, "Flush");
-    assert!(flushes > 500, "{flushes}");
+    assert!(flushes > 100, "{flushes}");
     // Every line as often as it stands there in each pass of the two users, give or take the passes at the edges.
     for (kind, times) in [("NTCreateX", 5), ("ReadX", 2), ("Close", 2), ("QUERY_FS_INFORMATION", 1)] {
         let (low, high) = ((flushes - 2) * times, (flushes + 2) * times);
@@ -111,11 +111,11 @@ Close 1 NT_STATUS_OK
 NTCreateX "\new" 0x40 0x2 2 NT_STATUS_OK
 Unlink "\lib\big" 0x6 NT_STATUS_OK
 "#;
-    let (step, told) = replay(script, "");
+    let (step, told) = replay(script, 1, "");
     let measure = &step.measure;
     assert!(told.is_empty() && measure.errors.is_empty(), "{told:?}");
     let (restored, made) = (count(measure, "restore"), count(measure, "Unlink"));
-    assert!(restored > 100 && restored.abs_diff(made) <= 2, "{restored} of {made}");
+    assert!(restored > 25 && restored.abs_diff(made) <= 2, "{restored} of {made}");
     assert_eq!((measure.verified, measure.bytes.read % 10_000), (measure.bytes.read, 0));
 }
 
@@ -123,12 +123,12 @@ Unlink "\lib\big" 0x6 NT_STATUS_OK
 fn time_stamps_decide_when_lines_start_and_a_late_line_is_not_hurried() {
     let script = "7.0 QUERY_FS_INFORMATION 1 NT_STATUS_OK\n7.1 QUERY_FS_INFORMATION 1 NT_STATUS_OK\n\
                   7.25 QUERY_FS_INFORMATION 1 NT_STATUS_OK\n";
-    let (step, _) = replay(script, "");
+    let (step, _) = replay(script, 4, "");
     // A pass lasts a quarter of a second and its last line; two users, three lines, four seconds.
     let passes = step.measure.transactions as f64 / 6.0;
     assert!((15.3..=16.4).contains(&passes), "{passes}");
     assert_eq!(step.verdict(), Verdict::Valid, "{:?}", step.checks);
-    let (step, _) = replay(script, "think = '1s'");
+    let (step, _) = replay(script, 4, "think = '1s'");
     assert!((7..=9).contains(&step.measure.transactions), "{}", step.measure.transactions);
 }
 
@@ -144,15 +144,14 @@ Close 2 NT_STATUS_OK
 Mkdir "\c" NT_STATUS_OBJECT_NAME_COLLISION
 Close 1 *
 "#;
-    let (step, told) = replay(script, "think = '10ms'");
+    let (step, told) = replay(script, 1, "think = '10ms'");
     let errors = &step.measure.errors;
     assert!(errors[&ErrorClass::Exists] > 20 && errors[&ErrorClass::Io] > 10, "{errors:?}");
     assert_eq!(errors.len(), 2, "{errors:?}");
     assert_eq!(step.verdict(), Verdict::Invalid);
-    assert!(told[0].contains("line 3 of the loadfile") && told[1].contains("line 5 of"), "{told:?}");
-    assert!(
-        told.iter().any(|why| why.contains("line 8 of") && why.contains("NT_STATUS_OBJECT_NAME_COLLISION"))
-    );
+    let is_told = |line: &str, why: &str| told.iter().any(|t| t.contains(line) && t.contains(why));
+    assert!(is_told("line 3 of the loadfile", "exists") && is_told("line 5 of", "exists"), "{told:?}");
+    assert!(is_told("line 8 of", "NT_STATUS_OBJECT_NAME_COLLISION was expected"), "{told:?}");
     let left: Vec<&str> = step.measure.load.left_out.keys().map(String::as_str).collect();
     assert_eq!(left, ["Close: its file did not open", "WriteX: its file did not open"]);
 }

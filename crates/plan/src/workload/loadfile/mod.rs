@@ -1,5 +1,6 @@
 //! Loadfiles of dbench: what one client does, operation by operation, and what each operation must yield.
 
+mod names;
 mod parse;
 mod start;
 mod status;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use sharebench_model::ErrorClass;
 use sharebench_model::units::ByteSize;
 
+use super::names::Names;
 use super::start::settle;
 use super::status::expected;
 use super::{Call, Disposition, Expected, LeftOut, Loadfile, LoadfileLine};
@@ -78,7 +79,7 @@ impl Loadfile {
         }
         if mistakes.is_empty() {
             let mut file = parser.file;
-            file.names = parser.names.names;
+            file.names = parser.names.all;
             settle(&mut file, &parser.names.parents);
             return Ok(file);
         }
@@ -93,9 +94,9 @@ impl Loadfile {
 }
 
 /// Problem and hint.
-type Wrong = (String, String);
+pub(super) type Wrong = (String, String);
 
-fn wrong(problem: impl Into<String>, hint: impl Into<String>) -> Wrong {
+pub(super) fn wrong(problem: impl Into<String>, hint: impl Into<String>) -> Wrong {
     (problem.into(), hint.into())
 }
 
@@ -346,8 +347,8 @@ impl<'a> Args<'a> {
 
     /// Every word that the form does not quote is a number.
     fn numbers(&self) -> Result<(), Wrong> {
-        let numbers = self.form.split(' ').enumerate().filter(|(_, word)| !word.starts_with('"'));
-        numbers.map(|(index, _)| self.number(index).map(drop)).collect()
+        let mut numbers = self.form.split(' ').enumerate().filter(|(_, word)| !word.starts_with('"'));
+        numbers.try_for_each(|(index, _)| self.number(index).map(drop))
     }
 }
 
@@ -370,46 +371,5 @@ fn words(mut text: &str) -> Result<Vec<Word<'_>>, Wrong> {
             found.push(Word::Plain(&text[..end]));
             text = &text[end..];
         }
-    }
-}
-
-/// Paths, each once.
-struct Names {
-    index: BTreeMap<String, u32>,
-    names: Vec<String>,
-    parents: Vec<u32>,
-}
-
-impl Default for Names {
-    fn default() -> Self {
-        Self { index: BTreeMap::new(), names: vec![String::new()], parents: vec![0] }
-    }
-}
-
-impl Names {
-    /// The index of a path; parents get theirs before it.
-    fn path(&mut self, path: &str) -> Result<u32, Wrong> {
-        let mut at = 0;
-        for part in path.split(['\\', '/']).filter(|part| !part.is_empty()) {
-            if part == "." || part == ".." {
-                return Err(wrong(
-                    format!("\"{path}\" leaves its directory"),
-                    "write the path without . and ..",
-                ));
-            }
-            if part.len() > 255 || part.chars().any(|c| c.is_control() || "*?<>|".contains(c)) {
-                let hint = "at most 255 bytes, and wildcards in FIND_FIRST only";
-                return Err(wrong(format!("'{part}' is no name"), hint));
-            }
-            let parent = &self.names[at as usize];
-            let whole = if parent.is_empty() { part.to_owned() } else { format!("{parent}/{part}") };
-            let (next, names, parents) = (self.names.len() as u32, &mut self.names, &mut self.parents);
-            at = *self.index.entry(whole.to_lowercase()).or_insert_with(|| {
-                names.push(whole);
-                parents.push(at);
-                next
-            });
-        }
-        Ok(at)
     }
 }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use sharebench_model::ErrorClass;
+
 use super::{Call, Disposition, Expected, Given, Loadfile, LoadfileLine};
 
 /// What is known of a name at some line.
@@ -80,16 +82,15 @@ impl World<'_> {
             (Call::QueryPath { name }, true) if self.names[*name as usize] == State::Unknown => {
                 self.need(*name, false);
             }
-            (Call::QueryPath { name } | Call::Create { name, .. }, false) => {
+            (Call::QueryPath { name } | Call::Create { name, .. }, false)
                 if self.names[*name as usize] == State::Unknown
-                    && matches!(line.expected, Expected::Failure(sharebench_model::ErrorClass::NotFound, _))
-                {
-                    self.names[*name as usize] = State::Gone;
-                }
+                    && matches!(line.expected, Expected::Failure(ErrorClass::NotFound, _)) =>
+            {
+                self.names[*name as usize] = State::Gone;
             }
             (Call::Find { directory, .. }, true) => self.need(*directory, true),
             (Call::Read { handle, offset, want, .. }, true) => {
-                self.read(*handle, offset + u64::from(*want), *want)
+                self.read(*handle, offset + u64::from(*want), *want);
             }
             (Call::Write { handle, offset, len }, true) => self.write(*handle, offset + u64::from(*len)),
             _ => {}
