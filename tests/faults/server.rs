@@ -5,7 +5,7 @@ use std::time::Duration;
 use sharebench_tests::program::{poll, run};
 use sharebench_tests::{Need, Signal};
 
-use crate::case::{After, Case, PLAIN, Work, nothing};
+use crate::case::{After, Case, PLAIN, Work};
 use crate::peer::Kind::{Ganesha, Ncp, Nfs, Smb, Smbd};
 use crate::peer::{Kind, Peer};
 use crate::scene::Scene;
@@ -46,10 +46,6 @@ const fn crowded(at: Kind) -> Case {
     Case { fault, at, stage: Stage::Within, work: Work::MoreUsers, ..PLAIN }
 }
 
-const fn watched(fault: &'static str, strike: fn(&mut Scene)) -> Case {
-    Case { fault, at: Ncp, stage: Stage::Within, work: Work::Thinking, strike, ..PLAIN }
-}
-
 /// The rows, in the order of the table.
 pub const CASES: &[Case] = &[
     killed(Smbd),
@@ -81,8 +77,21 @@ pub const CASES: &[Case] = &[
     crowded(Smb),
     crowded(Nfs),
     crowded(Ncp),
-    watched("the watchdog asks clients whose users think (UDP)", nothing),
-    watched("sharebench stopped until the watchdog has given its clients up (UDP)", outwait),
+    Case {
+        fault: "the watchdog asks clients whose users think (UDP)",
+        at: Ncp,
+        stage: Stage::Within,
+        work: Work::Thinking,
+        ..PLAIN
+    },
+    Case {
+        fault: "sharebench stopped until the watchdog has given its clients up (UDP)",
+        at: Ncp,
+        stage: Stage::Within,
+        strike: outwait,
+        after: After::Resume,
+        ..PLAIN
+    },
 ];
 
 fn kill(scene: &mut Scene) {

@@ -9,7 +9,7 @@ use rustix::process::Signal;
 use crate::disk::Disk;
 use crate::failing::Failing;
 use crate::need::Need;
-use crate::program::{Program, free_port, run};
+use crate::program::{Program, free_ports, run};
 use crate::scratch::Scratch;
 
 /// How ganesha is to behave.
@@ -64,7 +64,7 @@ impl Ganesha {
 
     fn attempt(options: &GaneshaOptions) -> io::Result<Self> {
         let scratch = Scratch::new("ganesha")?;
-        let (port, mount_port) = (free_port()?, free_port()?);
+        let [port, mount_port] = free_ports()?;
         scratch.directory("export")?;
         fs::create_dir(scratch.path().join("recovery"))?;
         let config = scratch.file("ganesha.conf");
