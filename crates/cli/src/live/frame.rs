@@ -281,7 +281,8 @@ mod tests {
 
     #[test]
     fn of_several_ranks_what_moves_is_rank_0s_and_what_ended_is_of_all() {
-        let mut board = Board { ranks: 6, ..board() };
+        let mut board = board();
+        board.ranks = 6;
         let (index, target, repetition, coordinates) = (0, 0, 0, Coordinates::new());
         board.take(&RunEvent::StepStarted { index, target, repetition, coordinates });
         for bytes in [1000, 9000] {
