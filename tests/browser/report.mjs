@@ -134,7 +134,10 @@ async function picture(name, height) {
 await picture('light', 1800);
 if (pictures && await page.locator('article:has(figure[data-kind="ratio"])').count()) {
   await page.addStyleTag({ content: 'nav { position: static !important }' });
-  await page.locator('article:has(figure[data-kind="ratio"])').last().screenshot({ path: `${pictures}/${prefix}-map.png` });
+  const last = page.locator('article:has(figure[data-kind="ratio"])').last();
+  await last.scrollIntoViewIfNeeded();
+  await page.waitForTimeout(800);
+  await last.screenshot({ path: `${pictures}/${prefix}-map.png` });
 }
 await page.emulateMedia({ colorScheme: 'dark' });
 await page.waitForTimeout(200);

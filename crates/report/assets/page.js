@@ -53,7 +53,12 @@
     const entry = figures.get(figure), plot = figure.querySelector('.plot'), { width } = entry;
     entry.width = plot.clientWidth;
     stale.delete(figure);
-    if (entry.kind === 'surface' && !hasDepth()) return plot.replaceChildren(element('p', { class: 'absent' }, 'This browser has no WebGL, so that the surface cannot be drawn. The map beside it and the table hold the same numbers.'));
+    if (entry.kind === 'surface' && !hasDepth()) {
+      // A text is no picture.
+      for (const name of ['role', 'aria-label']) plot.removeAttribute(name);
+      plot.replaceChildren(element('p', { class: 'absent' }, 'This browser has no WebGL, so that the surface cannot be drawn. The map beside it and the table hold the same numbers.'));
+      return;
+    }
     if (entry.chart && entry.width !== width) entry.chart.resize();
     if (!entry.chart) {
       entry.chart = echarts.init(plot, null, { renderer: entry.kind === 'surface' ? 'canvas' : 'svg' });
