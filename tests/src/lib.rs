@@ -15,6 +15,8 @@
 
 mod browser;
 mod capture;
+mod control_group;
+mod disk;
 mod failing;
 mod fault_proxy;
 mod ganesha;
@@ -35,6 +37,8 @@ mod terminal;
 
 pub use browser::{Browser, Page};
 pub use capture::{Capture, Captured, Payload};
+pub use control_group::ControlGroup;
+pub use disk::Disk;
 pub use failing::Failing;
 pub use fault_proxy::{Cut, FaultProxy, Way};
 pub use ganesha::{Ganesha, GaneshaOptions};
