@@ -122,7 +122,10 @@ impl Ground {
         let disk = || Disk::make(DISK, read_ahead, Duration::from_micros(delay)).unwrap();
         let disk = (storage != Storage::Memory).then(disk);
         let server = Server::start(smb, disk.as_ref().map(|disk| disk.device().to_owned()));
-        group.take(server.pid()).unwrap();
+        // Files on a tmpfs are memory of the server's.
+        if disk.is_some() {
+            group.take(server.pid()).unwrap();
+        }
         let ground = Self { server, group, disk };
         if let (Storage::Throttled(rate), Some(disk)) = (storage, &ground.disk) {
             ground.group.throttle(&disk.number().unwrap(), rate).unwrap();
