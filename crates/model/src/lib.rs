@@ -23,6 +23,7 @@ mod policy;
 mod precision;
 mod random;
 mod rank_share;
+mod resting;
 mod run;
 mod server_evidence;
 mod timeline;
