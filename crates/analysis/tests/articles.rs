@@ -153,5 +153,5 @@ fn runs_declared_equal_widen_what_is_open() {
         rows.filter_map(single).all(|resolved| !resolved),
         "no packet burst made no difference that this table shows"
     );
-    assert!(texts(&analysis.answer).contains("in 0 of 10 cells"), "{}", texts(&analysis.answer));
+    assert!(texts(&analysis.answer).contains("0 of 10 cells differ"), "{}", texts(&analysis.answer));
 }

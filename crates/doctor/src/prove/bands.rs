@@ -21,8 +21,10 @@ const KNOWN_HOT: u64 = 1 << 20;
 const APART: u64 = 128 << 10;
 /// Files by how many of them the cache holds.
 const SIZES: [f64; 5] = [0.5, 0.9, 1.1, 2.0, 4.0];
-/// Shares of cells that have to be right.
+/// Share of cells that have to be right.
 const RIGHT: f64 = 0.9;
+/// Share of cells that have to be told at all.
+const JUDGED: f64 = 0.25;
 
 /// K16: the share of storage is within 5 points of what the server logged where hot and cold are well apart, within 10 where
 /// they are less so, and refused where they look alike.
@@ -114,6 +116,7 @@ struct Score {
     clear: (usize, usize),
     fair: (usize, usize),
     wrongly_told: usize,
+    cells: usize,
 }
 
 impl Score {
@@ -125,6 +128,7 @@ impl Score {
         truth: f64,
         told: &Result<Attribution, Refused>,
     ) -> Row {
+        self.cells += 1;
         let percent = |share: f64| format!("{:.1} %", share * 100.0);
         let measured = match told {
             Ok(found) => {
@@ -158,10 +162,13 @@ impl Score {
             let holds = right as f64 >= RIGHT * all as f64;
             Row::new(quantity, "all", format!("{right} of {all}"), "90 %", holds)
         };
-        let told = self.wrongly_told;
+        let (told, judged) = (self.wrongly_told, self.clear.1 + self.fair.1);
+        // Refusing everything shows nothing.
+        let enough = judged as f64 >= JUDGED * self.cells as f64;
         vec![
             row("within 5 points, J 0.9 and more", self.clear),
             row("within 10 points, J 0.7 to 0.9", self.fair),
+            Row::new("cells judged", self.cells.to_string(), judged.to_string(), "a quarter", enough),
             Row::new("told although J is below 0.5", "0", told.to_string(), "0", told == 0),
         ]
     }
