@@ -47,5 +47,5 @@ pub use precision::{CellPrecision, PrecisionReport, RepeatRule, Round, Standing}
 pub use random::{Random, mix};
 pub use rank_share::RankShare;
 pub use run::{Facts, IMPORTED, ORIGIN_FACT, RunHeader, RunOutcome, StepResult, TargetIdentity};
-pub use server_evidence::{ProbeTimes, ServerEvidence};
+pub use server_evidence::{ProbeTimes, ServerEvidence, WhileProbed};
 pub use timeline::{Outage, Timeline};

@@ -9,7 +9,7 @@ use sharebench_model::{
     Check, Coordinates, CpuTime, ErrorClass, Evidence, Fairness, Histogram, IoBytes, LoadDetail, Measure,
     MotorShare, ObjectiveReport, Part, PolicyCount, ProbeTimes, RankShare, RateBase, Residency,
     ResponseWorth, ServerEvidence, ServerLoad, SetCheck, SplitBlocks, StepResult, Timeline, Value, Verdict,
-    WireCount,
+    WhileProbed, WireCount,
 };
 use sharebench_results::Store;
 
@@ -166,7 +166,14 @@ fn server(numbers: [u64; 10]) -> ServerEvidence {
         return ServerEvidence::default();
     }
     let probes = ProbeTimes { ahead: numbers.to_vec(), hot: vec![numbers[0]; 3], ..ProbeTimes::default() };
-    ServerEvidence { probes, without_probes: None, cold_passes: numbers[3], storage_read: Some(numbers[4]) }
+    let while_probed = Some(WhileProbed { read: numbers[5], storage_read: numbers[6] });
+    ServerEvidence {
+        probes,
+        without_probes: None,
+        cold_passes: numbers[3],
+        storage_read: Some(numbers[4]),
+        while_probed,
+    }
 }
 
 fn evidence(numbers: [u64; 10]) -> Evidence {
