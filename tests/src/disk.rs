@@ -16,6 +16,8 @@ pub enum Disk {
     Memory(u64),
     /// ext4 in a file, which outlives the server.
     Ext4(Arc<Scratch>),
+    /// The file system of a block device.
+    Device(String),
     /// btrfs in a file, of which so many bytes may be used.
     Quota(Arc<Scratch>, u64),
 }
@@ -58,6 +60,7 @@ impl Disk {
         match self {
             Self::Memory(bytes) => format!("mount -t tmpfs -o size={bytes},mode=1777 tmpfs {at}"),
             Self::Ext4(image) => format!("mount -o loop {} {at} && chmod 1777 {at}", image.file(IMAGE)),
+            Self::Device(device) => format!("mount {device} {at} && chmod 1777 {at}"),
             Self::Quota(image, bytes) => format!(
                 "mount -o loop {} {at} && chmod 1777 {at} && btrfs quota enable {at} \
                  && btrfs qgroup limit {bytes} {at} >/dev/null",

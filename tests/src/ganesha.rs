@@ -110,6 +110,11 @@ impl Ganesha {
         self.scratch.file("export")
     }
 
+    /// The server's process.
+    pub fn pid(&self) -> u32 {
+        self.program.pid()
+    }
+
     /// The export's directory as this process sees it.
     pub fn directory(&self) -> PathBuf {
         let export = self.scratch.path().join("export");

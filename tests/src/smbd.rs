@@ -115,6 +115,11 @@ impl Smbd {
         &self.user
     }
 
+    /// The process that accepts connections; each has a child of it.
+    pub fn pid(&self) -> u32 {
+        self.program.pid()
+    }
+
     /// The share's directory as this process sees it.
     pub fn share(&self) -> PathBuf {
         let share = self.scratch.path().join("share");

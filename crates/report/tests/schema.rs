@@ -6,7 +6,7 @@ mod validator;
 
 use serde_json::{Value as Json, json};
 use sharebench_analysis::{Options, RunData, Weight, Weights, analyse, series};
-use sharebench_model::{ProbeTimes, ServerEvidence, WireCount};
+use sharebench_model::{ProbeTimes, ServerEvidence, WhileProbed, WireCount};
 use sharebench_report::{json as to_json, series_json};
 use synthetic::{Synthetic, depths, everything, grid, load, plausible, plausible_load};
 
@@ -36,9 +36,20 @@ fn looked_behind() -> RunData {
         let probes = ProbeTimes { ahead: times(40), hot: times(1), cold: times(cold), known_hot: times(0) };
         step.measure.server = match step.index % 3 {
             0 => ServerEvidence { without_probes: Some("no road".into()), ..ServerEvidence::default() },
-            _ => ServerEvidence { probes, storage_read: Some(7), ..ServerEvidence::default() },
+            _ => {
+                let while_probed = Some(WhileProbed { read: 8, storage_read: 3 });
+                ServerEvidence { probes, storage_read: Some(7), while_probed, ..ServerEvidence::default() }
+            }
         };
     }
+    run.run
+}
+
+/// Measured by four machines.
+fn ranked() -> RunData {
+    let mut run = Synthetic::new("ranks", &["smb", "nfs"], 9);
+    run.sweep(&load(&[10, 30]), 6, plausible_load);
+    run.ranks(4, 2);
     run.run
 }
 
@@ -59,6 +70,7 @@ fn every_kind_of_run_prints_what_the_schema_says() {
         (vec![two(&["read", "write"])], Options { weights, ..Options::default() }),
         (vec![two(&["read"]), everything(4)], Options { link, ..Options::default() }),
         (vec![looked_behind()], Options::default()),
+        (vec![ranked()], Options::default()),
         (Vec::new(), Options::default()),
     ] {
         holds(COMPARE, &to_json(&analyse(&runs, &options)).expect("JSON"));
