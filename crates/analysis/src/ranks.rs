@@ -123,7 +123,8 @@ fn add(sums: &mut BTreeMap<u32, Sum>, step: &StepResult) {
     let middle = |of: &dyn Fn(&RankShare) -> f64| typical(busy().map(of).collect()).unwrap_or(0.0);
     let (usual_work, usual_wait) = (middle(&per_motor), middle(&half));
     // Of two nobody can say which is the unlike one, and few transactions differ by chance.
-    let told = busy().count() > 2 && busy().all(|share| usual_work * f64::from(share.motors) >= RankShare::FEW);
+    let told =
+        busy().count() > 2 && busy().all(|share| usual_work * f64::from(share.motors) >= RankShare::FEW);
     for share in shares {
         let sum = sums.entry(share.rank).or_default();
         sum.host.clone_from(&share.host);

@@ -31,7 +31,8 @@ pub fn rank_tables(analysis: &Analysis, most: Option<usize>) -> Vec<(String, Tab
 }
 
 fn table(ranks: &RankTable, most: usize) -> Table {
-    let header = ["rank", "host", "motors", "rate", "operations", "p50", "p99", "errors", "latest", "work", "wait"];
+    let header =
+        ["rank", "host", "motors", "rate", "operations", "p50", "p99", "errors", "latest", "work", "wait"];
     let unlike: Vec<&RankLine> = ranks.ranks.iter().filter(|rank| rank.unlike().is_some()).collect();
     // Where not all fit, those that are unlike come first.
     let mut shown: Vec<&RankLine> = ranks.ranks.iter().collect();

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use sharebench_analysis::RunData;
 use sharebench_model::{
-    Check, Coordinates, CpuTime, Histogram, IoBytes, Measure, RankShare, Random, RateBase, RunHeader, RunOutcome,
-    StepResult, TargetIdentity, Value, Verdict, WireCount, axis,
+    Check, Coordinates, CpuTime, Histogram, IoBytes, Measure, Random, RankShare, RateBase, RunHeader,
+    RunOutcome, StepResult, TargetIdentity, Value, Verdict, WireCount, axis,
 };
 use sharebench_stats::normal_quantile;
 

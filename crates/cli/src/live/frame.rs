@@ -27,7 +27,8 @@ pub fn frame(board: &Board, width: usize, colour: bool) -> Vec<String> {
     lines.push(checks(board));
     lines.extend(failures(board));
     if board.ranks > 1 {
-        let whose = format!("{} ranks: steps that ended are of all; what moves now is rank 0's alone", board.ranks);
+        let whose =
+            format!("{} ranks: steps that ended are of all; what moves now is rank 0's alone", board.ranks);
         lines.push(vec![(DIM, whose)]);
     }
     let help = if board.stopping {
@@ -293,7 +294,10 @@ mod tests {
         let shown = frame(&board, 100, false);
         assert!(shown[2].contains("rank 0 now") && shown[2].contains(" -  p50"), "{shown:#?}");
         assert!(board.lanes[0].history.is_empty(), "a part is no point of the trace");
-        assert!(shown.iter().any(|line| line.starts_with("6 ranks: steps that ended are of all")), "{shown:#?}");
+        assert!(
+            shown.iter().any(|line| line.starts_with("6 ranks: steps that ended are of all")),
+            "{shown:#?}"
+        );
         let RunEvent::StepFinished(mut ended) = step(0, 10_000_000, Verdict::Valid) else { unreachable!() };
         ended.measure.errors.insert(ErrorClass::Timeout, 7);
         board.take(&RunEvent::StepFinished(ended));
