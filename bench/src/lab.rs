@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use sharebench_analysis::{Options, RunData, analyse};
 use sharebench_model::{
-    Coordinates, CpuTime, Facts, Histogram, IoBytes, Measure, Random, RateBase, RunHeader, RunOutcome, StepResult,
-    TargetIdentity, Value, axis,
+    Coordinates, CpuTime, Facts, Histogram, IoBytes, Measure, Random, RateBase, RunHeader, RunOutcome,
+    StepResult, TargetIdentity, Value, axis,
 };
 use sharebench_results::{FinishedRun, RunId, Store, StoredRun};
 
@@ -37,8 +37,15 @@ pub fn measure(table: &mut Table, scratch: &std::path::Path, measures: u64) -> R
     let path = scratch.join("large.db");
     let runs = fill(&path, measures)?;
     let bytes = std::fs::metadata(&path)?.len();
-    println!("| {:<60} | {:<24} | {:<12} |", format!("store of {measures} measures in {runs} runs"), format!("{} MB", bytes / 1_000_000), "");
-    for (what, part) in [("list", "list"), ("load one run and analyse it", "show"), ("compare two of its runs", "compare")] {
+    println!(
+        "| {:<60} | {:<24} | {:<12} |",
+        format!("store of {measures} measures in {runs} runs"),
+        format!("{} MB", bytes / 1_000_000),
+        ""
+    );
+    for (what, part) in
+        [("list", "list"), ("load one run and analyse it", "show"), ("compare two of its runs", "compare")]
+    {
         let mut command = Command::new(&program);
         command.args(["client", "store", part]).arg(&path);
         let sample = client::run(&mut command)?;
@@ -77,7 +84,8 @@ pub fn store(words: &[String]) -> Result<Sample, Failure> {
             "show" => vec![store.last_run()?],
             _ => vec![RunId(1), store.last_run()?],
         };
-        let runs = runs.into_iter().map(|run| Ok(data(store.load(run)?))).collect::<Result<Vec<_>, Failure>>()?;
+        let runs =
+            runs.into_iter().map(|run| Ok(data(store.load(run)?))).collect::<Result<Vec<_>, Failure>>()?;
         std::hint::black_box(analyse(&runs, &Options::default()));
         Ok(())
     })
@@ -127,7 +135,15 @@ pub fn surface(title: &str, tests: &[&str], (files, records): (u64, u64), seed: 
                 let index = steps.len() as u32;
                 let coordinates = coordinates.clone();
                 let (started_unix_ms, checks) = (1 + u64::from(index) * 500, Vec::new());
-                steps.push(StepResult { index, target, repetition, coordinates, started_unix_ms, measure, checks });
+                steps.push(StepResult {
+                    index,
+                    target,
+                    repetition,
+                    coordinates,
+                    started_unix_ms,
+                    measure,
+                    checks,
+                });
             }
         }
     }
@@ -144,7 +160,14 @@ pub fn surface(title: &str, tests: &[&str], (files, records): (u64, u64), seed: 
         targets: (0..2).map(identity).collect(),
     };
     let facts = vec![Facts::new(); 2];
-    RunData { label: title.to_owned(), command: String::new(), header, facts, steps, outcome: Some(RunOutcome::Complete) }
+    RunData {
+        label: title.to_owned(),
+        command: String::new(),
+        header,
+        facts,
+        steps,
+        outcome: Some(RunOutcome::Complete),
+    }
 }
 
 fn cell_measure(rate: f64, random: &mut Random) -> Measure {
@@ -155,6 +178,8 @@ fn cell_measure(rate: f64, random: &mut Random) -> Measure {
     for _ in 0..operations {
         times.record((busy_ns as f64 / operations as f64 * (0.2 * random.normal()).exp()) as u64);
     }
+    // At rest, as it comes out of a lab book.
+    let times = Histogram::from_v2(&times.to_v2()).unwrap_or(times);
     Measure {
         window_ns: busy_ns,
         busy_ns,

@@ -49,7 +49,11 @@ pub fn measure(table: &mut Table, scratch: &Path, time: Duration) -> Result<(), 
 }
 
 /// Measures pairs, the first of each in turn, and prints a row: the Hodges-Lehmann ratio with its signed-rank interval.
-fn pairs(table: &mut Table, what: &str, once: &dyn Fn(bool) -> Result<(Sample, f64), Failure>) -> Result<(), Failure> {
+fn pairs(
+    table: &mut Table,
+    what: &str,
+    once: &dyn Fn(bool) -> Result<(Sample, f64), Failure>,
+) -> Result<(), Failure> {
     let (mut logs, mut taken, mut rates) = (Vec::new(), Vec::new(), [Vec::new(), Vec::new()]);
     let ratio = loop {
         let first = logs.len() % 2 == 0;
@@ -65,7 +69,8 @@ fn pairs(table: &mut Table, what: &str, once: &dyn Fn(bool) -> Result<(Sample, f
             break ratio.map(f64::exp);
         }
     };
-    let verdict = table.verdict(&format!("{what}: op/s with the live view"), ratio.value, Some(Bar::AtLeast(BAR)));
+    let verdict =
+        table.verdict(&format!("{what}: op/s with the live view"), ratio.value, Some(Bar::AtLeast(BAR)));
     let [shown, quiet] = rates.map(|rates| Spread::new(rates).median);
     println!(
         "| {what:<30} | {:>5} | {shown:>10.0} | {quiet:>10.0} | {:<24} | {:<22} | {verdict:<12} |",

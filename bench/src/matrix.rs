@@ -1,6 +1,7 @@
 //! IOzone's automatic matrix, cell by cell: sharebench's engine on a directory beside IOzone itself.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, mpsc};
@@ -30,6 +31,9 @@ pub const TESTS: [(&str, Option<&str>); 5] = [
 const COLUMNS: [usize; 5] = [2, 3, 5, 6, 7];
 /// Least time of one of our samples.
 const SAMPLE: &str = "20ms";
+
+/// Files up to this many KiB are measured in every round, larger ones in half as many.
+const MANY: u64 = 4096;
 
 /// IOzone takes the time of a pass once, in whole microseconds: of a pass as short as this, in seconds, that is
 /// 2 %. Shorter ones are judged by fio's psync.
@@ -61,19 +65,30 @@ fn measure_on(
     iozone: &Path,
     largest: &str,
 ) -> Result<(), Failure> {
-    println!("\n### IOzone's matrix on {what} (files to {largest}, medians of {} rounds)\n", table.rounds());
-    let (mut ours, mut its) = (Vec::new(), Vec::new());
-    let mut short = Vec::new();
-    for _ in 0..table.rounds() {
-        ours.push(own(directory, largest)?);
-        let mut surface = theirs(iozone, directory, largest)?;
-        if its.is_empty() {
-            short = too_short(&surface);
+    let (rounds, few) = (table.rounds(), table.rounds().div_ceil(2));
+    println!(
+        "\n### IOzone's matrix on {what} (files to {largest}, medians of {rounds} rounds, above {MANY} KiB {few})\n"
+    );
+    let (mut ours, mut its) = (vec![Surface::new(); rounds], vec![Surface::new(); rounds]);
+    let mut short = 0;
+    // File size by file size, so that both sides meet the same minutes of a machine that others use.
+    let largest = largest.parse::<ByteSize>()?.0 / 1024;
+    for file in std::iter::successors(Some(64), |file| Some(file * 2)).take_while(|file| *file <= largest) {
+        let mut cells = Vec::new();
+        for round in 0..if file > MANY { few } else { rounds } {
+            ours[round].extend(own(directory, &format!("{file}KiB"))?);
+            let surface = theirs(iozone, directory, file..=file)?;
+            if round == 0 {
+                cells = too_short(&surface);
+                short += cells.len();
+            }
+            its[round].extend(surface);
+            if !cells.is_empty() {
+                its[round].extend(matrix_fio::psync(directory, &cells)?);
+            }
         }
-        surface.extend(matrix_fio::psync(directory, &short)?);
-        its.push(surface);
     }
-    println!("{} of the cells are too short for IOzone's clock and judged by fio's psync.\n", short.len());
+    println!("{short} of the cells are too short for IOzone's clock and judged by fio's psync.\n");
     println!(
         "| {:<13} | cells | {:<16} | {:<44} | {:<44} |",
         "test", "geometric mean", "lowest cell", "below 1.0"
@@ -139,7 +154,7 @@ fn ratios(test: usize, ours: &[Surface], its: &[Surface]) -> Vec<(Cell, f64)> {
     };
     let Some(first) = ours.first() else { return Vec::new() };
     let cells =
-        first.keys().filter(|cell| cell.0 == test && its.iter().all(|surface| surface.contains_key(cell)));
+        first.keys().filter(|cell| cell.0 == test && its.iter().any(|surface| surface.contains_key(cell)));
     cells.map(|cell| (*cell, median(ours, cell) / median(its, cell))).collect()
 }
 
@@ -159,12 +174,12 @@ fn file_system(directory: &Path) -> String {
     if name == "ext2/ext3" { "ext4".to_owned() } else { name }
 }
 
-/// IOzone's whole matrix, once.
-pub fn theirs(iozone: &Path, directory: &Path, largest: &str) -> Result<Surface, Failure> {
+/// IOzone's whole matrix for files of so many KiB, once.
+pub fn theirs(iozone: &Path, directory: &Path, sizes: RangeInclusive<u64>) -> Result<Surface, Failure> {
     let file = directory.join("iozone.tmp");
-    let size = largest.trim_end_matches("iB").to_lowercase();
+    let (least, most) = (format!("{}k", sizes.start()), format!("{}k", sizes.end()));
     let mut command = Command::new(iozone);
-    command.args(["-a", "-g", &size, "-i", "0", "-i", "1", "-i", "2", "-f"]).arg(&file);
+    command.args(["-a", "-n", &least, "-g", &most, "-i", "0", "-i", "1", "-i", "2", "-f"]).arg(&file);
     // Its own record of a run would be written into the working directory.
     let output = command.current_dir(directory).output()?;
     if !output.status.success() {
@@ -182,12 +197,12 @@ pub fn theirs(iozone: &Path, directory: &Path, largest: &str) -> Result<Surface,
     if surface.is_empty() { Err("iozone printed no matrix".into()) } else { Ok(surface) }
 }
 
-/// The matrix as a plan of ours on a directory, repeated as `repeat` says.
-pub fn plan(directory: &Path, largest: &str, repeat: &str) -> Result<ResolvedPlan, Failure> {
+/// The matrix as a plan of ours on a directory for files of `sizes`, repeated as `repeat` says.
+pub fn plan(directory: &Path, sizes: &str, repeat: &str) -> Result<ResolvedPlan, Failure> {
     let tests = TESTS.map(|(name, _)| format!("'{name}'")).join(", ");
     resolve(&format!(
         "{repeat}\nseed = 1\nverify = 'off'\nsample = '{SAMPLE}'\n[[target]]\nurl = '{}'\n\
-         [sweep]\nauto = 'full'\nfile_sizes = ['64KiB..{largest} x2']\ntests = [{tests}]\n",
+         [sweep]\nauto = 'full'\nfile_sizes = ['{sizes}']\ntests = [{tests}]\n",
         directory.display()
     ))
 }
@@ -198,9 +213,9 @@ pub fn target(directory: &Path) -> Result<Arc<dyn Target>, Failure> {
     Ok(Arc::new(PosixTarget::from_url(url)?))
 }
 
-fn own(directory: &Path, largest: &str) -> Result<Surface, Failure> {
+fn own(directory: &Path, sizes: &str) -> Result<Surface, Failure> {
     let (events, received) = mpsc::channel();
-    execute(&plan(directory, largest, "repetitions = 1")?, target(directory)?, &events)?;
+    execute(&plan(directory, sizes, "repetitions = 1")?, target(directory)?, &events)?;
     let mut surface = Surface::new();
     for event in received.try_iter() {
         let RunEvent::StepFinished(step) = event else { continue };

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+use sharebench_model::units::ByteSize;
 use sharebench_model::{RunEvent, StepResult, Verdict};
 use sharebench_stats::{Repetition, widest_half_width};
 
@@ -163,7 +164,8 @@ impl Known {
     fn once_more(&mut self, iozone: &Path, directory: &Path, largest: &str) -> Result<(), Failure> {
         let number = self.most_repetitions() as u32;
         let start = Instant::now();
-        let surface = theirs(iozone, directory, largest)?;
+        let most_kib = largest.parse::<ByteSize>()?.0 / 1024;
+        let surface = theirs(iozone, directory, 64..=most_kib)?;
         self.wall += start.elapsed();
         for (cell, kib_per_s) in surface.into_iter().filter(|(_, rate)| *rate > 0.0) {
             let repetition = Repetition { rate: kib_per_s, time: cell.1 as f64 / kib_per_s * 1e9 };
@@ -185,7 +187,7 @@ impl Known {
 
 /// One run of the engine over the matrix.
 fn own(directory: &Path, largest: &str, repeat: &str) -> Result<Known, Failure> {
-    let plan = plan(directory, largest, repeat)?;
+    let plan = plan(directory, &format!("64KiB..{largest} x2"), repeat)?;
     let target = target(directory)?;
     let (events, received) = mpsc::channel();
     let start = Instant::now();

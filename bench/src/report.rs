@@ -16,8 +16,19 @@ use crate::{lab, live};
 
 /// IOzone's tests, each with 13 file sizes by 12 record sizes: 2028 cells.
 const TESTS: [&str; 13] = [
-    "write", "rewrite", "read", "reread", "random-read", "random-write", "backward-read", "rewrite-record",
-    "stride-read", "fwrite", "frewrite", "fread", "freread",
+    "write",
+    "rewrite",
+    "read",
+    "reread",
+    "random-read",
+    "random-write",
+    "backward-read",
+    "rewrite-record",
+    "stride-read",
+    "fwrite",
+    "frewrite",
+    "fread",
+    "freread",
 ];
 const CELLS: (u64, u64) = (13, 12);
 /// Most seconds, bytes, and milliseconds that one task may keep the page from answering.
@@ -29,7 +40,10 @@ const TASK_BAR: f64 = 200.0;
 pub fn measure(table: &mut Table, scratch: &Path) -> Result<(), Failure> {
     let cells = TESTS.len() as u64 * CELLS.0 * CELLS.1;
     println!("\n### A comparison of {cells} cells on two targets, eight sweeps\n");
-    println!("| {:<48} | {:<26} | {:<18} | {:<12} |\n|---|---|---|---|", "what", "seconds (range)", "CPU seconds", "bar");
+    println!(
+        "| {:<48} | {:<26} | {:<18} | {:<12} |\n|---|---|---|---|",
+        "what", "seconds (range)", "CPU seconds", "bar"
+    );
     let book = scratch.join("report.db");
     let RunData { header, facts, steps, .. } = lab::surface("two systems", &TESTS, CELLS, 1);
     Store::open(&book)?.add_finished(&[FinishedRun { header, facts, steps }])?;
@@ -58,7 +72,8 @@ pub fn measure(table: &mut Table, scratch: &Path) -> Result<(), Failure> {
 
     println!("\n| {:<48} | {:>10} | {:<12} |\n|---|---:|---|", "what", "bytes", "bar");
     for (what, page) in [("the page", &page), ("the page with surfaces", &surfaces)] {
-        let verdict = table.verdict(&format!("bytes of {what}"), page.len() as f64, Some(Bar::AtMost(SIZE_BAR)));
+        let verdict =
+            table.verdict(&format!("bytes of {what}"), page.len() as f64, Some(Bar::AtMost(SIZE_BAR)));
         println!("| {what:<48} | {:>10} | {verdict:<12} |", page.len());
     }
     scroll(table, &file)
@@ -94,8 +109,14 @@ fn scroll(table: &mut Table, page: &Path) -> Result<(), Failure> {
     }
     let found = Reader::scroll(page.to_str().ok_or("--dir is no text")?)?;
     println!("\n### The page in Chromium: the longest task of each part\n");
-    println!("opened in {} ms; charts: {} drawn of {}; {} elements\n", found["opened_ms"], found["charts"]["drawn"], found["charts"]["all"], found["charts"]["elements"]);
-    println!("| {:<12} | {:>8} | {:>8} | {:>11} | {:<12} | within |\n|---|---:|---:|---:|---|---|", "part", "ms", "CPU ms", "above 50 ms", "bar");
+    println!(
+        "opened in {} ms; charts: {} drawn of {}; {} elements\n",
+        found["opened_ms"], found["charts"]["drawn"], found["charts"]["all"], found["charts"]["elements"]
+    );
+    println!(
+        "| {:<12} | {:>8} | {:>8} | {:>11} | {:<12} | within |\n|---|---:|---:|---:|---|---|",
+        "part", "ms", "CPU ms", "above 50 ms", "bar"
+    );
     for part in found["parts"].as_array().into_iter().flatten() {
         let name = part["part"].as_str().unwrap_or_default();
         let longest = part["longest_ms"].as_f64().ok_or("a trace without tasks")?;

@@ -15,11 +15,14 @@
 
 mod browser;
 mod capture;
+mod control_group;
+mod disk;
 mod failing;
 mod fault_proxy;
 mod ganesha;
 mod kernel_guest;
 mod lab;
+mod loop_disk;
 pub mod need;
 mod network;
 mod outcomes;
@@ -35,11 +38,14 @@ mod terminal;
 
 pub use browser::{Browser, Page};
 pub use capture::{Capture, Captured, Payload};
+pub use control_group::ControlGroup;
+pub use disk::Disk;
 pub use failing::Failing;
 pub use fault_proxy::{Cut, FaultProxy, Way};
 pub use ganesha::{Ganesha, GaneshaOptions};
 pub use kernel_guest::KernelGuest;
 pub use lab::{Lab, Wiring};
+pub use loop_disk::LoopDisk;
 pub use need::Need;
 pub use network::{CLIENT_END, SERVER_END, in_own_network};
 pub use outcomes::Outcomes;

@@ -6,6 +6,7 @@ use std::{fs, io};
 
 use rustix::process::Signal;
 
+use crate::disk::Disk;
 use crate::failing::Failing;
 use crate::need::{Need, find_program};
 use crate::program::{Program, free_port, run};
@@ -34,8 +35,8 @@ pub struct SmbdOptions {
     pub dialects: Option<(&'static str, &'static str)>,
     /// Refuses every change of the share.
     pub read_only: bool,
-    /// Puts the share on a file system of this many bytes (needs root).
-    pub capacity: Option<u64>,
+    /// Puts the share on a file system of its own (needs root).
+    pub disk: Option<Disk>,
     /// Listens on this address with its network too, such as `10.0.0.1/24`.
     pub address: Option<&'static str>,
     /// Lets its system calls fail when told to.
@@ -114,10 +115,15 @@ impl Smbd {
         &self.user
     }
 
+    /// The process that accepts connections; each has a child of it.
+    pub fn pid(&self) -> u32 {
+        self.program.pid()
+    }
+
     /// The share's directory as this process sees it.
     pub fn share(&self) -> PathBuf {
         let share = self.scratch.path().join("share");
-        if self.options.capacity.is_none() {
+        if self.options.disk.is_none() {
             return share;
         }
         Path::new(&format!("/proc/{}/root", self.program.pid()))
@@ -155,11 +161,11 @@ fn spawn(options: &SmbdOptions, scratch: &Scratch) -> io::Result<Program> {
         .as_ref()
         .map_or(String::new(), |failing| format!("LD_PRELOAD={} ", failing.library()));
     let line = format!("{preload}exec {smbd} -F --no-process-group -s {config}");
-    // The small file system lives in a mount namespace of smbd's own and goes with it.
-    let (shell, line) = match options.capacity {
+    // The file system lives in a mount namespace of smbd's own and goes with it.
+    let (shell, line) = match &options.disk {
         None => (vec!["sh", "-c"], line),
-        Some(bytes) => {
-            let mount = format!("mount -t tmpfs -o size={bytes},mode=1777 tmpfs {}", scratch.file("share"));
+        Some(disk) => {
+            let mount = disk.mount(&scratch.file("share"));
             (vec!["unshare", "--mount", "sh", "-c"], format!("{mount} && {line}"))
         }
     };

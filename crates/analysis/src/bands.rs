@@ -6,11 +6,10 @@
 
 use serde::{Deserialize, Serialize};
 use sharebench_model::units::BitRate;
-use sharebench_model::{CLIENT_CACHED_FROM, Measure, ProbeTimes, StepResult, WireCount};
-use sharebench_stats::{Attribution, Low, Probes, Refused, attribute};
+use sharebench_model::{CLIENT_CACHED_FROM, Measure, StepResult, WhileProbed, WireCount};
+use sharebench_stats::{Attribution, Low, Refused};
 
-/// Most points by which counters and probes may disagree, unless two standard errors are more.
-const AGREEMENT: f64 = 0.10;
+use crate::behind::{Behind, Seen, after_cold, storage_per_byte};
 
 /// A share of the bytes, 0..1: the same twice where it is known exactly.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -72,6 +71,9 @@ pub struct Bands {
     /// True when somebody looked behind the server: with probes, or at its storage's counter.
     #[serde(default)]
     pub looked_behind: bool,
+    /// What was seen there.
+    #[serde(default)]
+    pub seen: Seen,
 }
 
 /// Bytes of one cell's windows, file data only.
@@ -85,6 +87,10 @@ pub struct Counted {
     pub read_ahead: u64,
     /// Read from storage by the server, by its own counters.
     pub storage: Option<u64>,
+    /// What the workload and the storage read afterwards, while probes were made.
+    pub while_probed: Option<WhileProbed>,
+    /// Passes, and how many of them began with the server's cache emptied.
+    pub passes: (u64, u64),
 }
 
 /// The bands of a read. None where nothing was counted.
@@ -96,45 +102,44 @@ pub fn read_bands(counted: &Counted, probes: Option<&Result<Attribution, Refused
     let open = counted.read_ahead as f64 / application;
     let client_band = Band::about(client, open, 1.0);
     let rest = 1.0 - client;
+    let found = probes.and_then(|found| found.as_ref().ok());
+    let timed = counted.storage.filter(|_| wire > 0).map(|storage| storage as f64 / wire as f64);
     let base = Bands {
         client: client_band,
         server: Band { low: 0.0, high: rest },
         storage: Band { low: 0.0, high: rest },
         grade: Grade::C,
-        separation: probes.and_then(|found| found.as_ref().ok()).map(|found| found.separation),
+        separation: found.map(|found| found.separation),
         amplification: Some(ratio).filter(|ratio| *ratio > 1.0),
         note: None,
         looked_behind: probes.is_some() || counted.storage.is_some(),
+        seen: Seen {
+            timed,
+            while_probed: counted.while_probed.and_then(storage_per_byte),
+            probes: found.map(|found| found.storage),
+            error: found.map(|found| found.error),
+            refused: probes.and_then(|found| found.as_ref().err()).map(ToString::to_string),
+        },
     };
     let by_probes = probes.map(|found| match found {
         Ok(found) => {
-            let told = split(&base, rest, found.storage, 1.96 * found.error, Grade::B, low(found));
-            if client < CLIENT_CACHED_FROM { told } else { behind_client(told, client, found) }
+            let found = after_cold(*found, counted.passes);
+            let told = split(&base, rest, found.storage, 1.96 * found.error, Grade::B, low(&found));
+            if client < CLIENT_CACHED_FROM { told } else { behind_client(told, client, &found) }
         }
         Err(refused) => {
             let note = format!("server cache and storage not separable: {refused}");
             Bands { note: Some(note), ..base.clone() }
         }
     });
-    let Some(storage) = counted.storage.filter(|_| wire > 0) else {
-        let none =
-            || Bands { note: Some("server cache and storage not separated: no probes".to_owned()), ..base };
+    let Some(timed) = timed else {
+        let none = || Bands {
+            note: Some("server cache and storage not separated: no probes".to_owned()),
+            ..base.clone()
+        };
         return Some(by_probes.unwrap_or_else(none));
     };
-    // V3: counters of the server against the probes.
-    let told = (storage as f64 / wire as f64).min(1.0);
-    let note = probes.and_then(|found| found.as_ref().ok()).and_then(|found| {
-        let allowed = AGREEMENT.max(2.0 * found.error);
-        ((told - found.storage).abs() > allowed).then(|| {
-            format!(
-                "the server counts {:.0} % from storage while the cell was timed, probes say {:.0} %: its state changed, something \
-                 else reads there, or the probes are wrong",
-                told * 100.0,
-                found.storage * 100.0
-            )
-        })
-    });
-    Some(split(&base, rest, told, 0.0, Grade::A, note))
+    Some(split(&base, rest, timed.min(1.0), 0.0, Grade::A, base.seen.words(client)))
 }
 
 /// Probes look at what the workload will read, the records that the client's cache will serve among them. Whether the
@@ -176,6 +181,7 @@ pub fn write_bands(application: u64, wire: Option<u64>, stable_share: f64) -> Op
         amplification: Some(wire).filter(|ratio| *ratio > 1.0),
         note: (storage > 0.0).then(|| "stable as acknowledged, not as proved".to_owned()),
         looked_behind: false,
+        seen: Seen::default(),
     })
 }
 
@@ -192,7 +198,7 @@ pub(crate) fn bands_of(steps: &[&StepResult], rate: f64, link: Option<BitRate>) 
         (1.., 0) => {
             let wire = wire(|wire| wire.payload_received);
             let behind = Behind::of(steps);
-            let counted = Counted { application: read, wire, read_ahead: 0, storage: behind.storage };
+            let counted = Counted { application: read, wire, ..behind.counted };
             read_bands(&counted, behind.probes.as_ref()).map(|bands| behind.explain(bands))
         }
         (0, 1..) => {
@@ -205,59 +211,6 @@ pub(crate) fn bands_of(steps: &[&StepResult], rate: f64, link: Option<BitRate>) 
         _ => return None,
     };
     bands.or_else(|| Some(bound_bands(rate, link?)))
-}
-
-/// Probes tell what the workload finds as it goes on. What was timed began, so many times, with the server's cache emptied:
-/// those passes came from storage whole, as the cold reserve, emptied with them, shows.
-fn after_cold(found: Attribution, emptied: u64, passes: u64) -> Attribution {
-    if passes == 0 {
-        return found;
-    }
-    let cold = emptied.min(passes) as f64 / passes as f64;
-    Attribution { storage: cold + (1.0 - cold) * found.storage, error: (1.0 - cold) * found.error, ..found }
-}
-
-/// What the steps of one position saw behind the server.
-struct Behind {
-    probes: Option<Result<Attribution, Refused>>,
-    storage: Option<u64>,
-    without: Option<String>,
-}
-
-impl Behind {
-    fn of(steps: &[&StepResult]) -> Self {
-        let seen = || steps.iter().map(|step| &step.measure.server);
-        let times = |of: fn(&ProbeTimes) -> &Vec<u64>| -> Vec<f64> {
-            seen().flat_map(|server| of(&server.probes)).map(|time| *time as f64).collect()
-        };
-        let (ahead, hot) = (times(|probes| &probes.ahead), times(|probes| &probes.hot));
-        let (cold, known_hot) = (times(|probes| &probes.cold), times(|probes| &probes.known_hot));
-        let probes = Probes { ahead: &ahead, hot: &hot, cold: &cold, known_hot: &known_hot };
-        let probes = (!ahead.is_empty()).then(|| attribute(&probes));
-        let passes: u64 = steps.iter().map(|step| step.measure.passes).sum();
-        let emptied: u64 = seen().map(|server| server.cold_passes).sum();
-        Self {
-            probes: probes.map(|found| found.map(|found| after_cold(found, emptied, passes))),
-            // One repetition without a count leaves the others without meaning.
-            storage: seen().map(|server| server.storage_read).sum(),
-            without: seen().find_map(|server| server.without_probes.clone()),
-        }
-    }
-
-    /// Says why there were no probes where some were asked for.
-    fn explain(&self, bands: Bands) -> Bands {
-        match &self.without {
-            Some(why) if self.probes.is_none() => {
-                let note = Some(format!("server cache and storage not separated: {why}"));
-                Bands {
-                    note: bands.note.filter(|_| bands.grade == Grade::A).or(note),
-                    looked_behind: true,
-                    ..bands
-                }
-            }
-            _ => bands,
-        }
-    }
 }
 
 /// What a link leaves open where nothing was counted: no more than its rate crossed it.
@@ -273,6 +226,7 @@ pub fn bound_bands(rate: f64, link: BitRate) -> Bands {
         amplification: None,
         note: Some(format!("bounded by the link of {link} alone")),
         looked_behind: false,
+        seen: Seen::default(),
     }
 }
 
@@ -318,7 +272,7 @@ mod tests {
     }
 
     fn counted(application: u64, wire: u64, storage: Option<u64>) -> Counted {
-        Counted { application, wire: Some(wire), read_ahead: 0, storage }
+        Counted { application, wire: Some(wire), storage, ..Counted::default() }
     }
 
     #[test]
@@ -367,14 +321,6 @@ mod tests {
         let ahead = read_bands(&Counted { read_ahead: 50, ..counted(1000, 1200, None) }, None).unwrap();
         assert_eq!((ahead.client.low, ahead.amplification), (0.0, Some(1.2)));
         assert!((ahead.client.high - 0.05).abs() < 1e-9, "read-ahead may have been delivered from the cache");
-    }
-
-    #[test]
-    fn passes_that_began_with_an_emptied_cache_came_from_storage() {
-        let found = after_cold(attribution(0.2, 0.04, 0.9), 2, 8);
-        assert!((found.storage - 0.4).abs() < 1e-12 && (found.error - 0.03).abs() < 1e-12, "{found:?}");
-        assert!((after_cold(found, 3, 3).storage - 1.0).abs() < 1e-12, "every pass was the first");
-        assert_eq!(after_cold(found, 0, 0), found);
     }
 
     #[test]

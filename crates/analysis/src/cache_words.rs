@@ -73,7 +73,9 @@ impl Shares {
             0 => String::new(),
             more => format!(" and {} elsewhere", counted(more, "cell")),
         };
-        Some(format!("{what} {}{elsewhere}", place_words(&spans)))
+        let place = place_words(&spans);
+        let place = place.strip_prefix("in ").unwrap_or(&place);
+        Some(format!("{what} {place}{elsewhere}"))
     }
 
     /// The rectangle of most cells that all lie in `from..to`.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Differences, SettingChange, Summary, System, ThinnedCell};
+use crate::{Differences, Evidence, SettingChange, Summary, System, ThinnedCell};
 
 /// Above this many systems each is compared with the first only.
 const EACH_WITH_EACH: usize = 4;
@@ -29,6 +29,15 @@ pub struct Comparison {
     /// Settings in which the two systems are known to differ.
     #[serde(default)]
     pub settings: Vec<SettingChange>,
+}
+
+impl Comparison {
+    /// True when a mean of it is one of single runs.
+    pub(crate) fn rests_on_single_runs(&self) -> bool {
+        let overall = self.overall.iter().map(|overall| &overall.summary);
+        let mut all = overall.chain(self.sections.iter().flatten());
+        all.any(|summary| summary.evidence == Evidence::SingleRun)
+    }
 }
 
 /// The overall answer and what it covers.

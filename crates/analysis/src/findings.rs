@@ -7,7 +7,7 @@ use crate::analysis::has_rate;
 use crate::clocks::Clock;
 use crate::contradictions::suspects;
 use crate::load_findings::{load_sentences, refused_forecasts};
-use crate::wording::{basis, claim, counted, single_run_claim};
+use crate::wording::{basis, claim, counted, single_run_caveat, single_run_claim};
 use crate::{
     Analysis, Comparison, Evidence, RateUnit, RunData, Section, Sentence, Standing, Summary, Tone, View,
     answer, band_words, cache_words, curves, effects, where_words,
@@ -57,6 +57,10 @@ pub(crate) fn write(analysis: &mut Analysis, runs: &[RunData], clocks: &[Clock])
             found.extend(where_words::of_section(analysis, comparison, section));
             open.extend(open_cells(analysis, comparison, index, section));
         }
+    }
+    if analysis.comparisons.iter().any(Comparison::rests_on_single_runs) {
+        let caveat = Sentence::new(Tone::Note, single_run_caveat(can_repeat(analysis)));
+        if told.is_empty() { found.push(caveat) } else { told.push(caveat) }
     }
     for (index, section) in analysis.sections.iter().enumerate() {
         let sentences = match section.view {
@@ -163,7 +167,7 @@ fn overall_sentence(
     let (a, b) = names(analysis, comparison);
     if summary.evidence == Evidence::SingleRun {
         let scope = format!("over {} in {}", counted(summary.cells, "cell"), counted(tests, "test"));
-        let text = format!("Over all, {}.", single_run_claim(summary, a, b, &scope, can_repeat(analysis)));
+        let text = format!("Over all, {}.", single_run_claim(summary, a, b, &scope));
         return Sentence::new(single_run_tone(summary), text);
     }
     let text = format!(
@@ -236,7 +240,7 @@ fn section_sentence(
         }
     };
     if summary.evidence == Evidence::SingleRun {
-        let claim = single_run_claim(summary, a, b, &scope, can_repeat(analysis));
+        let claim = single_run_claim(summary, a, b, &scope);
         return Sentence::new(single_run_tone(summary), format!("{}: {claim}.", section.title)).about(index);
     }
     let stalls = if summary.stalls > 0 {

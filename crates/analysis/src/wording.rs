@@ -37,25 +37,30 @@ pub(crate) fn claim(ratio: &Estimate, standing: Standing, a: &str, b: &str) -> S
     }
 }
 
-/// What single runs let one say: a ratio, how many cells stand out of what blurs them, and no claim of chance.
-pub(crate) fn single_run_claim(summary: &Summary, a: &str, b: &str, scope: &str, again: bool) -> String {
+/// What single runs let one say: a ratio, and how many cells stand out of what blurs them.
+pub(crate) fn single_run_claim(summary: &Summary, a: &str, b: &str, scope: &str) -> String {
     let (cells, resolved) = summary.single_runs;
-    let spread = if summary.spread_known { " and the spread of repetitions" } else { "" };
+    let spread = if summary.spread_known { " or the spread of repetitions" } else { "" };
     let equal = summary.equal_share;
     let equal =
-        equal.map_or(String::new(), |share| format!(" and runs declared equal ({:.1} %)", 100.0 * share));
-    let blur = if resolved == cells {
-        format!("more than clocks{spread}{equal} leave open in every cell")
-    } else {
-        format!("in {resolved} of {} more than clocks{spread}{equal} leave open", counted(cells, "cell"))
+        equal.map_or(String::new(), |share| format!(" or runs declared equal ({:.1} %)", 100.0 * share));
+    let differ = match (resolved, cells) {
+        (1, 1) => "it differs".to_owned(),
+        (resolved, cells) if resolved == cells => "every cell differs".to_owned(),
+        (resolved, cells) => format!("{resolved} of {} differ", counted(cells, "cell")),
     };
-    let remedy = if again { "; 6 interleaved repetitions would give it an interval" } else { "" };
     let ratio = summary.typical.value;
     let (ratio, more, less) = if ratio < 1.0 { (1.0 / ratio, b, a) } else { (ratio, a, b) };
     format!(
-        "{more} shows {} times the rate of {less} {scope} ({blur}; single run: no interval, nothing is said of chance){remedy}",
+        "{more} shows {} times the rate of {less} {scope} (single run; {differ} by more than clocks{spread}{equal} can blur)",
         three_digits(ratio)
     )
+}
+
+/// What all ratios of single runs have in common; said once.
+pub(crate) fn single_run_caveat(again: bool) -> String {
+    let remedy = if again { "; 6 interleaved repetitions would give one" } else { "" };
+    format!("Single runs have no interval, and nothing is said of chance{remedy}.")
 }
 
 fn faster(ratio: &Estimate, fast: &str, slow: &str) -> String {

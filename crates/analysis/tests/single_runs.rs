@@ -80,7 +80,7 @@ fn the_spread_of_a_repeated_run_blurs_its_ratio_to_a_single_one() {
     assert_eq!((resolved(&near), resolved(&far)), (0, 4));
     let told = texts(&near.answer);
     assert!(
-        told.contains("in 0 of 4 cells more than clocks and the spread of repetitions leave open"),
+        told.contains("0 of 4 cells differ by more than clocks or the spread of repetitions can blur"),
         "{told}"
     );
     // The mean over all cells is that of the cells' own ratios.

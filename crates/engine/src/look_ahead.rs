@@ -7,10 +7,11 @@
 use std::collections::VecDeque;
 
 use sharebench_model::units::ByteSize;
-use sharebench_model::{CachePolicy, IoPolicy, OpError, ProbeTimes, Random, ServerEvidence, SyncPolicy};
+use sharebench_model::{CachePolicy, IoPolicy, OpError, Random, ServerEvidence, SyncPolicy, WhileProbed};
 use sharebench_plan::{BandPlan, Cold, RecordWork, Start, StepPlan, Verify};
 use sharebench_target::Target;
 
+use crate::disk_counter;
 use crate::engine::{Host, Run};
 use crate::files::TargetFiles;
 use crate::order::{Order, Part, Visit};
@@ -146,10 +147,13 @@ impl Run<'_> {
         let random = Random::new(self.plan.seed, 0x30_0000 + u64::from(step.index));
         let study = Study { bands, work, push: self.push_out(bands), random };
         let mut seen = ServerEvidence::default();
-        let ended = study.run(&mut host.files, &mut side, context, tally, &mut seen.probes).await;
+        let ended = study.run(&mut host.files, &mut side, context, tally, &mut seen).await;
         side.close().await;
         match ended {
-            Ok(()) => tally.server.probes = seen.probes,
+            Ok(()) => {
+                tally.server.probes = seen.probes;
+                tally.server.while_probed = seen.while_probed;
+            }
             Err(Ended::Side(error)) => tally.server.without_probes = Some(error.to_string()),
             Err(Ended::Workload(end)) => return Err(end),
         }
@@ -185,7 +189,7 @@ impl Study<'_> {
         side: &mut SideConnection,
         context: &mut PassContext<'_>,
         tally: &mut Tally,
-        seen: &mut ProbeTimes,
+        seen: &mut ServerEvidence,
     ) -> Result<(), Ended> {
         let name = record_step::data_name(self.work);
         if let Some((length, record)) = self.push {
@@ -215,7 +219,7 @@ impl Study<'_> {
         side: &mut SideConnection,
         context: &mut PassContext<'_>,
         tally: &mut Tally,
-        seen: &mut ProbeTimes,
+        seen: &mut ServerEvidence,
     ) -> Result<(), Ended> {
         let unbuffered = IoPolicy { cache: CachePolicy::Unbuffered, sync: SyncPolicy::Normal };
         let cold = if self.bands.cold == Cold::Unbuffered { unbuffered } else { IoPolicy::default() };
@@ -230,19 +234,23 @@ impl Study<'_> {
         let records = self.work.grid().records;
         // The state in which the workload leaves the server after one pass is the one that is asked for.
         workload.go_on(pass, records, context).await?;
+        let before = self.storage_read();
+        let mut operations = 0;
         let least = BandPlan::RECORDS_AHEAD.max(self.bands.ahead.div_ceil(u64::from(record)));
         let begin = context.clock.now();
         for place in places {
             if context.clock.now() - begin > LONGEST {
                 break;
             }
-            workload.go_on(pass, SPACING.0 + self.random.below(SPACING.1), context).await?;
+            let more = SPACING.0 + self.random.below(SPACING.1);
+            workload.go_on(pass, more, context).await?;
+            operations += more;
             let ahead = workload.upcoming.ahead(least + self.random.below(least / 2 + 1)).offset;
             let cold_first = self.random.below(2) == 0;
             if cold_first {
-                seen.cold.push(side.read(reserve, place, record, context).await?);
+                seen.probes.cold.push(side.read(reserve, place, record, context).await?);
             }
-            seen.ahead.push(side.read(data, ahead, record, context).await?);
+            seen.probes.ahead.push(side.read(data, ahead, record, context).await?);
             // What is checked here is none of the cell's bytes; what is wrong here is wrong.
             let mut unmeasured = Tally::default();
             if context.verify != Verify::Off
@@ -251,15 +259,25 @@ impl Study<'_> {
             {
                 tally.failure(error);
             }
-            seen.hot.push(side.read(data, ahead, record, context).await?);
+            seen.probes.hot.push(side.read(data, ahead, record, context).await?);
             if !cold_first {
-                seen.cold.push(side.read(reserve, place, record, context).await?);
+                seen.probes.cold.push(side.read(reserve, place, record, context).await?);
             }
             let hot = self.random.below(BandPlan::known_hot(record) / u64::from(record)) * u64::from(record);
             side.read(known_hot, hot, record, context).await?;
-            seen.known_hot.push(side.read(known_hot, hot, record, context).await?);
+            seen.probes.known_hot.push(side.read(known_hot, hot, record, context).await?);
         }
+        // What a probe fetched ahead is what the workload would have fetched; cold records are the probes' own.
+        let own = seen.probes.cold.len() as u64 * u64::from(record);
+        seen.while_probed = self.storage_read().zip(before).map(|(after, before)| WhileProbed {
+            read: operations * u64::from(record),
+            storage_read: after.saturating_sub(before).saturating_sub(own),
+        });
         Ok(())
+    }
+
+    fn storage_read(&self) -> Option<u64> {
+        disk_counter::read_so_far(self.bands.disk_counter.as_ref()?)
     }
 }
 

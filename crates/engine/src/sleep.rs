@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::clock::Clock;
-use crate::fine_timer::FineTimer;
+use crate::fine_timer::{FineTimer, NEAR_NS};
 use crate::virtual_time::TimerKey;
 
 /// tokio's timers tick once per millisecond, its wait for them is rounded up to one more, and the thread wakes late on
@@ -77,6 +77,10 @@ impl Sleep {
 
     /// One poll of the timer that suits what is left; true when it fired and should be looked at again.
     fn poll_real(&mut self, cx: &mut Context<'_>, left: u64) -> bool {
+        if self.exact && left <= NEAR_NS {
+            cx.waker().wake_by_ref();
+            return false;
+        }
         match &mut self.timer {
             Timer::Ticking(sleep) => {
                 let fired = sleep.as_mut().poll(cx).is_ready();

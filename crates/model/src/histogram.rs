@@ -3,6 +3,8 @@
 use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
 use serde::{Deserialize, Deserializer as SerdeDeserializer, Serialize, Serializer as SerdeSerializer};
 
+use crate::resting::{Cell, Resting};
+
 /// Largest recordable time: one hour. Longer ones are recorded as one hour.
 pub const MAX_NANOS: u64 = 3_600_000_000_000;
 
@@ -13,24 +15,19 @@ pub struct HistogramError(String);
 
 /// Times in nanoseconds, each within 0.1 % of the truth, from 1 ns to one hour.
 ///
-/// Memory is bounded by the largest time met, never by the number of recordings.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Histogram(hdrhistogram::Histogram<u64>);
-
-impl Default for Histogram {
-    fn default() -> Self {
-        Self::new()
-    }
+/// Memory is bounded by the largest time met, never by the number of recordings; one that was read and not changed
+/// takes no more than its stored bytes.
+#[derive(Debug, Clone, Default)]
+pub struct Histogram {
+    /// What was read; empty as soon as anything is counted.
+    resting: Resting,
+    counting: Option<Box<hdrhistogram::Histogram<u64>>>,
 }
 
 impl Histogram {
     /// An empty histogram.
-    ///
-    /// # Panics
-    /// Never: three digits are within the library's limits.
     pub fn new() -> Self {
-        #[expect(clippy::expect_used, reason = "constant argument within the documented range")]
-        Self(hdrhistogram::Histogram::new(3).expect("3 significant digits are valid"))
+        Self::default()
     }
 
     /// Adds one time. Zero counts as 1 ns, more than an hour as an hour.
@@ -41,71 +38,121 @@ impl Histogram {
     /// Adds one time `count` times.
     pub fn record_n(&mut self, nanos: u64, count: u64) {
         // Auto-resizing within one hour cannot fail.
-        let _ = self.0.record_n(nanos.clamp(1, MAX_NANOS), count);
+        let _ = self.count().record_n(nanos.clamp(1, MAX_NANOS), count);
+    }
+
+    fn count(&mut self) -> &mut hdrhistogram::Histogram<u64> {
+        let resting = &mut self.resting;
+        self.counting.get_or_insert_with(|| Box::new(counted(&std::mem::take(resting))))
     }
 
     /// Adds all of another histogram's recordings, exactly.
     pub fn merge(&mut self, other: &Self) {
-        // Both sides auto-resize and share their precision, so this cannot fail.
-        let _ = self.0.add(&other.0);
+        match &other.counting {
+            // Both sides auto-resize and share their precision, so this cannot fail.
+            Some(other) => {
+                let _ = self.count().add(&**other);
+            }
+            None if self.is_empty() => self.clone_from(other),
+            None => other.resting.cells().for_each(|cell| self.record_n(cell.lowest, cell.count)),
+        }
     }
 
     /// Adds those of another histogram's recordings that are longer than `nanos`.
     pub fn merge_above(&mut self, other: &Self, nanos: u64) {
-        for recorded in other.0.iter_recorded().filter(|recorded| recorded.value_iterated_to() > nanos) {
-            self.record_n(recorded.value_iterated_to(), recorded.count_at_value());
+        other.for_each(|cell| {
+            if cell.highest > nanos {
+                self.record_n(cell.highest, cell.count);
+            }
+        });
+    }
+
+    fn for_each(&self, mut what: impl FnMut(Cell)) {
+        let Some(counting) = &self.counting else { return self.resting.cells().for_each(what) };
+        for recorded in counting.iter_recorded() {
+            let highest = recorded.value_iterated_to();
+            let lowest = counting.lowest_equivalent(highest);
+            what(Cell { lowest, highest, count: recorded.count_at_value() });
         }
     }
 
     /// How many times were recorded.
     pub fn len(&self) -> u64 {
-        self.0.len()
+        self.counting.as_ref().map_or(self.resting.len(), |counting| counting.len())
     }
 
     /// True when nothing was recorded.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.len() == 0
     }
 
     /// Mean in nanoseconds; 0 when empty.
     pub fn mean(&self) -> f64 {
+        let Some(counting) = &self.counting else {
+            let sum: f64 = self.resting.cells().map(|cell| cell.middle() as f64 * cell.count as f64).sum();
+            return sum / self.resting.len().max(1) as f64;
+        };
         // Only the values between the extremes; the library's own iterator walks up to them from zero.
-        let (mut value, mut sum) = (self.0.min(), 0.0);
-        let mut left = self.0.len();
+        let (mut value, mut sum) = (counting.min(), 0.0);
+        let mut left = counting.len();
         while left > 0 {
-            let count = self.0.count_at(value);
-            sum += self.0.median_equivalent(value) as f64 * count as f64;
+            let count = counting.count_at(value);
+            sum += counting.median_equivalent(value) as f64 * count as f64;
             left = left.saturating_sub(count);
-            value = self.0.next_non_equivalent(value);
+            value = counting.next_non_equivalent(value);
         }
-        sum / self.0.len().max(1) as f64
+        sum / counting.len().max(1) as f64
     }
 
     /// Largest time in nanoseconds, to within 0.1 %; 0 when empty.
     pub fn max(&self) -> u64 {
-        self.0.max()
+        self.counting.as_ref().map_or(self.resting.highest(), |counting| counting.max())
     }
 
     /// The time below which `quantile` (0..=1) of the recordings lie, in nanoseconds; 0 when empty.
     pub fn quantile(&self, quantile: f64) -> u64 {
-        self.0.value_at_quantile(quantile)
+        if let Some(counting) = &self.counting {
+            return counting.value_at_quantile(quantile);
+        }
+        // Rounded up to whole recordings, and at least the first, as the library does.
+        let wanted = ((quantile.min(1.0) * self.len() as f64).ceil() as u64).max(1);
+        let mut below = 0;
+        let found = self.resting.cells().find(|cell| {
+            below += cell.count;
+            below >= wanted
+        });
+        found.map_or(0, |cell| if quantile > 0.0 { cell.highest } else { cell.lowest })
     }
 
     /// (nanoseconds, cumulative share) along the distribution, for percentile plots.
     pub fn percentiles(&self, ticks_per_half: u32) -> Vec<(u64, f64)> {
-        self.0.iter_quantiles(ticks_per_half).map(|v| (v.value_iterated_to(), v.quantile())).collect()
+        let along = |counting: &hdrhistogram::Histogram<u64>| {
+            counting.iter_quantiles(ticks_per_half).map(|v| (v.value_iterated_to(), v.quantile())).collect()
+        };
+        self.counting.as_ref().map_or_else(|| along(&counted(&self.resting)), |counting| along(counting))
     }
 
     /// The standard HdrHistogram V2 encoding.
     pub fn to_v2(&self) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        // Writing to a Vec cannot fail.
-        let _ = V2Serializer::new().serialize(&self.0, &mut bytes);
-        bytes
+        let encoded = |counting: &hdrhistogram::Histogram<u64>| {
+            let mut bytes = Vec::new();
+            // Writing to a Vec cannot fail.
+            let _ = V2Serializer::new().serialize(counting, &mut bytes);
+            bytes
+        };
+        match &self.counting {
+            Some(counting) => encoded(counting),
+            None if self.resting.bytes().is_empty() => encoded(&counted(&self.resting)),
+            None => self.resting.bytes().to_vec(),
+        }
     }
 
     /// Reads [`Self::to_v2`]'s bytes.
     pub fn from_v2(bytes: &[u8]) -> Result<Self, HistogramError> {
+        // Other forms, and whatever is broken, are the library's to judge.
+        if let Some(resting) = Resting::of(bytes) {
+            return Ok(Self { resting, counting: None });
+        }
         let mut histogram = Deserializer::new()
             .deserialize::<u64, _>(&mut std::io::Cursor::new(bytes))
             .map_err(|error| HistogramError(format!("{error:?}")))?;
@@ -113,7 +160,31 @@ impl Histogram {
             return Err(HistogramError(format!("{} significant digits instead of 3", histogram.sigfig())));
         }
         histogram.auto(true);
-        Ok(Self(histogram))
+        Ok(Self { resting: Resting::default(), counting: Some(Box::new(histogram)) })
+    }
+}
+
+/// The same, ready to count.
+#[expect(clippy::expect_used, reason = "three digits and an hour are within the documented range")]
+fn counted(resting: &Resting) -> hdrhistogram::Histogram<u64> {
+    let mut counting =
+        hdrhistogram::Histogram::new_with_max(resting.highest().max(2), 3).expect("valid bounds");
+    counting.auto(true);
+    for cell in resting.cells() {
+        // Its room reaches to the highest.
+        let _ = counting.record_n(cell.lowest, cell.count);
+    }
+    counting
+}
+
+impl PartialEq for Histogram {
+    fn eq(&self, other: &Self) -> bool {
+        let cells = |histogram: &Self| {
+            let mut cells = Vec::new();
+            histogram.for_each(|cell| cells.push(cell));
+            cells
+        };
+        self.len() == other.len() && cells(self) == cells(other)
     }
 }
 
@@ -156,7 +227,7 @@ mod tests {
         }
         let mean = times.iter().sum::<u64>() as f64 / times.len() as f64;
         assert!((histogram.mean() / mean - 1.0).abs() < 0.001, "{} {mean}", histogram.mean());
-        assert!((histogram.mean() / histogram.0.mean() - 1.0).abs() < 1e-12, "the library's own");
+        assert!((histogram.mean() / histogram.count().mean() - 1.0).abs() < 1e-12, "the library's own");
     }
 
     #[test]
@@ -168,6 +239,34 @@ mod tests {
         }
         one.merge_above(&other, one.max());
         assert_eq!((one.len(), one.quantile(0.5) / 10_000, one.max() / 100_000), (6, 200, 700));
+    }
+
+    #[test]
+    fn what_was_read_answers_as_what_was_recorded() {
+        let mut random = crate::Random::new(1, 1);
+        for size in [0u32, 1, 2, 7, 100, 5_000] {
+            let mut recorded = Histogram::new();
+            for _ in 0..size {
+                let nanos = (20.0 * random.unit()).exp2() as u64 * (1 + random.below(1 << 12));
+                recorded.record_n(nanos, 1 + random.below(3));
+            }
+            let read = Histogram::from_v2(&recorded.to_v2()).unwrap();
+            assert!(read.counting.is_none());
+            assert_eq!((&read, read.len(), read.max()), (&recorded, recorded.len(), recorded.max()));
+            assert!((read.mean() - recorded.mean()).abs() <= 1e-12 * recorded.mean());
+            assert_eq!((read.to_v2(), read.percentiles(5)), (recorded.to_v2(), recorded.percentiles(5)));
+            for quantile in (0..=1_000).map(|n| f64::from(n) / 1_000.0) {
+                assert_eq!(read.quantile(quantile), recorded.quantile(quantile), "{quantile} of {size}");
+            }
+            let sums = [(&read, &recorded), (&recorded, &read), (&read, &read)].map(|(one, other)| {
+                let mut sum = one.clone();
+                sum.merge(other);
+                let mut above = Histogram::new();
+                above.merge_above(other, other.quantile(0.5));
+                (sum, above)
+            });
+            assert!(sums.windows(2).all(|two| two[0] == two[1]));
+        }
     }
 
     #[test]

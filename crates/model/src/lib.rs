@@ -23,6 +23,7 @@ mod policy;
 mod precision;
 mod random;
 mod rank_share;
+mod resting;
 mod run;
 mod server_evidence;
 mod timeline;
@@ -33,7 +34,7 @@ pub use coordinates::{Coordinates, Value, axis};
 pub use event::RunEvent;
 pub use evidence::{Evidence, PolicyCount, Residency};
 pub use histogram::{Histogram, HistogramError};
-pub use load_detail::{Fairness, LoadDetail, ObjectiveReport, Part, ServerLoad, SplitBlocks};
+pub use load_detail::{Fairness, LoadDetail, ObjectiveReport, Part, ServerLoad, SetCheck, SplitBlocks};
 pub use measure::{
     CLIENT_CACHED_FROM, CpuTime, IoBytes, Measure, MotorShare, RateBase, ResponseWorth, WireCount,
 };
@@ -46,5 +47,5 @@ pub use precision::{CellPrecision, PrecisionReport, RepeatRule, Round, Standing}
 pub use random::{Random, mix};
 pub use rank_share::RankShare;
 pub use run::{Facts, IMPORTED, ORIGIN_FACT, RunHeader, RunOutcome, StepResult, TargetIdentity};
-pub use server_evidence::{ProbeTimes, ServerEvidence};
+pub use server_evidence::{ProbeTimes, ServerEvidence, WhileProbed};
 pub use timeline::{Outage, Timeline};

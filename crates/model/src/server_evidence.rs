@@ -27,6 +27,17 @@ pub struct ServerEvidence {
     pub cold_passes: u64,
     /// Bytes that the server's storage read while the step was measured, as its system counts them.
     pub storage_read: Option<u64>,
+    /// The same for what came after, while probes were made.
+    pub while_probed: Option<WhileProbed>,
+}
+
+/// What a workload read while probes looked ahead of it; none of it is in the step's numbers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WhileProbed {
+    /// Bytes that the workload read.
+    pub read: u64,
+    /// Bytes that the server's storage read meanwhile, as its system counts them, without the cold records of the probes.
+    pub storage_read: u64,
 }
 
 impl ServerEvidence {

@@ -6,7 +6,7 @@ mod validator;
 
 use serde_json::{Value as Json, json};
 use sharebench_analysis::{Options, RunData, Weight, Weights, analyse, series};
-use sharebench_model::{ProbeTimes, ServerEvidence, WireCount};
+use sharebench_model::{ProbeTimes, ServerEvidence, WhileProbed, WireCount};
 use sharebench_report::{json as to_json, series_json};
 use synthetic::{Synthetic, depths, everything, grid, load, plausible, plausible_load};
 
@@ -36,7 +36,10 @@ fn looked_behind() -> RunData {
         let probes = ProbeTimes { ahead: times(40), hot: times(1), cold: times(cold), known_hot: times(0) };
         step.measure.server = match step.index % 3 {
             0 => ServerEvidence { without_probes: Some("no road".into()), ..ServerEvidence::default() },
-            _ => ServerEvidence { probes, storage_read: Some(7), ..ServerEvidence::default() },
+            _ => {
+                let while_probed = Some(WhileProbed { read: 8, storage_read: 3 });
+                ServerEvidence { probes, storage_read: Some(7), while_probed, ..ServerEvidence::default() }
+            }
         };
     }
     run.run

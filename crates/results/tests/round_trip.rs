@@ -8,7 +8,8 @@ use sample::{Scratch, header, histogram};
 use sharebench_model::{
     Check, Coordinates, CpuTime, ErrorClass, Evidence, Fairness, Histogram, IoBytes, LoadDetail, Measure,
     MotorShare, ObjectiveReport, Part, PolicyCount, ProbeTimes, RankShare, RateBase, Residency,
-    ResponseWorth, ServerEvidence, ServerLoad, SplitBlocks, StepResult, Timeline, Value, Verdict, WireCount,
+    ResponseWorth, ServerEvidence, ServerLoad, SetCheck, SplitBlocks, StepResult, Timeline, Value, Verdict,
+    WhileProbed, WireCount,
 };
 use sharebench_results::Store;
 
@@ -137,6 +138,9 @@ fn load(numbers: [u64; 10]) -> LoadDetail {
         without_session_ns: numbers[8],
         think_ns: numbers[9],
         objective: Some(objective),
+        set_check: SetCheck { files: numbers[0], bytes: numbers[1], wrong: numbers[2], unread: numbers[3] },
+        motors_per_session: 4,
+        left_out: [("Deltree: \"x\"".to_owned(), numbers[4])].into(),
     }
 }
 
@@ -162,7 +166,14 @@ fn server(numbers: [u64; 10]) -> ServerEvidence {
         return ServerEvidence::default();
     }
     let probes = ProbeTimes { ahead: numbers.to_vec(), hot: vec![numbers[0]; 3], ..ProbeTimes::default() };
-    ServerEvidence { probes, without_probes: None, cold_passes: numbers[3], storage_read: Some(numbers[4]) }
+    let while_probed = Some(WhileProbed { read: numbers[5], storage_read: numbers[6] });
+    ServerEvidence {
+        probes,
+        without_probes: None,
+        cold_passes: numbers[3],
+        storage_read: Some(numbers[4]),
+        while_probed,
+    }
 }
 
 fn evidence(numbers: [u64; 10]) -> Evidence {

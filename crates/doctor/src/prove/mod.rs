@@ -1,5 +1,6 @@
 //! Proofs: the engine measures what is known already, and has to say the same.
 
+mod bands;
 mod barrier;
 mod censor;
 mod clock_step;
@@ -173,6 +174,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     experiment("K8", "servers that differ by 2 % and by 5 %", 330, Gate::Own, duet::different),
     experiment("K12", "a generator at its limit", 10, Gate::Meter, generator::saturation),
     experiment("K14", "replies of a third of the users are lost", 5, Gate::None, censor::lost_replies),
+    experiment("K16", "a server's cache and its storage told apart", 210, Gate::Own, bands::attribution),
     experiment("K18", "a server that returns wrong blocks", 2, Gate::None, integrity::lies),
     experiment("K19", "three hosts with wrong clocks start together", 4, Gate::Meter, barrier::start),
     experiment("K20", "the wall clock is set back while measuring", 3, Gate::None, clock_step::attack),

@@ -8,13 +8,13 @@ use sharebench_model::{RunEvent, RunOutcome, StepResult};
 use sharebench_nfs::NfsTarget;
 use sharebench_plan::{Mistakes, Plan, PlannedTarget};
 use sharebench_server::{
-    DeviceOptions, DeviceRecord, DeviceRequest, DeviceVolume, MemoryVolume, NfsServer, NfsServerOptions,
-    ServeError, ServiceTime, Volume,
+    CacheOptions, DeviceOptions, DeviceRecord, DeviceRequest, DeviceVolume, MemoryVolume, NfsServer,
+    NfsServerOptions, ServeError, ServiceTime, Volume,
 };
 use sharebench_target::{Target, TargetUrl, UrlError};
 
 /// Bytes of the memory behind a device.
-const MEMORY: u64 = 64 << 20;
+const MEMORY: u64 = 128 << 20;
 
 /// Why an experiment could not be done.
 #[derive(Debug, thiserror::Error)]
@@ -89,6 +89,13 @@ impl Rig {
         let threads = 2 * (users as usize + 1);
         let device = DeviceOptions { service, in_place: true, ..DeviceOptions::default() };
         Self::with(device, NfsServerOptions { threads, ..NfsServerOptions::default() })
+    }
+
+    /// A device of this service time behind a cache of so many bytes.
+    pub fn caching(service: ServiceTime, bytes: u64) -> Result<Self, ProveError> {
+        let cache = CacheOptions { bytes, ..CacheOptions::default() };
+        let device = DeviceOptions { service, cache, in_place: true, ..DeviceOptions::default() };
+        Self::with(device, NfsServerOptions { threads: 8, ..NfsServerOptions::default() })
     }
 
     pub fn target(&self) -> Arc<dyn Target> {

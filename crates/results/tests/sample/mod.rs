@@ -3,7 +3,7 @@
 use sharebench_model::{
     Check, Coordinates, CpuTime, ErrorClass, Evidence, Facts, Histogram, IoBytes, LoadDetail, Measure,
     MotorShare, ProbeTimes, RankShare, RateBase, ResponseWorth, RunHeader, ServerEvidence, StepResult,
-    TargetIdentity, Value, Verdict, WireCount, axis,
+    TargetIdentity, Value, Verdict, WhileProbed, WireCount, axis,
 };
 
 /// A file name of this process, removed with its companions when dropped.
@@ -92,6 +92,7 @@ pub fn step(index: u32) -> StepResult {
             without_probes: index.is_multiple_of(2).then(|| "no road".to_owned()),
             cold_passes: 1,
             storage_read: Some(65_536),
+            while_probed: Some(WhileProbed { read: 4096, storage_read: 512 }),
         },
         ranks: vec![RankShare { rank: 1, host: "c2".into(), motors: 3, late_ns: 4, ..RankShare::default() }],
     };

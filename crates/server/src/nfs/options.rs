@@ -15,7 +15,7 @@ pub struct NfsServerOptions {
     pub expose: bool,
     /// Largest READ and WRITE, in bytes: 4 KiB to 1 MiB.
     pub max_transfer: u32,
-    /// Connections served at once; more are closed at once.
+    /// Connections served at once; more are closed at once. A client that mounts has two for a moment.
     pub max_connections: usize,
     /// Calls of one connection worked on at once; more wait in the socket.
     pub max_in_flight: usize,
@@ -34,7 +34,7 @@ impl Default for NfsServerOptions {
             export: "/export".to_owned(),
             expose: false,
             max_transfer: 1 << 20,
-            max_connections: 10_000,
+            max_connections: 20_000,
             max_in_flight: 256,
             patience: Duration::from_secs(60),
             threads: cores.min(8),

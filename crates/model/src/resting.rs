@@ -1,0 +1,157 @@
+//! A histogram at rest: HdrHistogram V2 bytes, read where they lie.
+//!
+//! Counting needs an array of some 100 KB; the bytes of a stored histogram are some hundreds. A run of thousands of
+//! steps is looked at without the arrays.
+
+/// Header: cookie, length of the payload, normalizing offset, digits (4 bytes each); lowest and highest value,
+/// conversion ratio (8 bytes each).
+const HEADER: usize = 40;
+/// `V2EncodingCookieBase` of HdrHistogram, with the word size of its variable-length counts.
+const COOKIE: u32 = 0x1c84_9303 | 0x10;
+/// Slots of a bucket at three digits: the first bucket has twice as many, each later one covers as much again at half
+/// the grain.
+const SLOTS_BITS: u32 = 10;
+/// More slots are not needed for any time of 64 bits.
+const MOST_SLOTS: u64 = 55 << SLOTS_BITS;
+
+/// Times that share one count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Cell {
+    pub lowest: u64,
+    pub highest: u64,
+    pub count: u64,
+}
+
+impl Cell {
+    /// The time that stands for all of them: the middle, as the library takes it.
+    pub fn middle(self) -> u64 {
+        self.lowest + (self.highest - self.lowest).div_ceil(2)
+    }
+}
+
+/// Bytes that were found right; none for the empty histogram.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Resting {
+    bytes: Box<[u8]>,
+    len: u64,
+    highest: u64,
+}
+
+impl Resting {
+    /// None when the bytes are broken or of a kind that only the library reads.
+    pub fn of(bytes: &[u8]) -> Option<Self> {
+        let word = |at: usize| Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
+        let wide = |at: usize| Some(u64::from_be_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
+        let plain = word(0)? == COOKIE && word(8)? == 0 && word(12)? == 3 && wide(16)? == 1;
+        let whole = bytes.len() == HEADER + word(4)? as usize && wide(32)? == 1f64.to_bits();
+        let most = wide(24)?;
+        if !plain || !whole {
+            return None;
+        }
+        let (mut len, mut highest, mut rest) = (0u64, 0, bytes.get(HEADER..)?);
+        let mut slot = 0;
+        while !rest.is_empty() {
+            let cell = next(&mut rest, &mut slot)?;
+            if cell.count > 0 {
+                (len, highest) = (len.checked_add(cell.count)?, cell.highest);
+                if cell.lowest > most {
+                    return None;
+                }
+            }
+        }
+        Some(Self { bytes: bytes.into(), len, highest })
+    }
+
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Longest time; 0 when empty.
+    pub fn highest(&self) -> u64 {
+        self.highest
+    }
+
+    /// What was counted, from the shortest time to the longest.
+    pub fn cells(&self) -> impl Iterator<Item = Cell> {
+        let (mut rest, mut slot) = (self.bytes.get(HEADER..).unwrap_or_default(), 0);
+        std::iter::from_fn(move || next(&mut rest, &mut slot)).filter(|cell| cell.count > 0)
+    }
+}
+
+/// Takes one number off the payload: a count, or how many slots are empty, told as one that counted nothing. None at
+/// the end, and for a broken payload.
+fn next(rest: &mut &[u8], slot: &mut u64) -> Option<Cell> {
+    let number = number(rest)?;
+    let skipped = if number < 0 { number.unsigned_abs() } else { 1 };
+    let own = *slot;
+    *slot = own.checked_add(skipped).filter(|slot| *slot <= MOST_SLOTS)?;
+    Some(cell(own, u64::try_from(number).unwrap_or(0)))
+}
+
+/// A zigzag number of 1 to 9 bytes, seven bits each, the ninth one whole.
+fn number(rest: &mut &[u8]) -> Option<i64> {
+    let mut value = 0u64;
+    for place in 0..9 {
+        let (byte, left) = rest.split_first()?;
+        *rest = left;
+        let bits = if place == 8 { *byte } else { byte & 0x7f };
+        value |= u64::from(bits) << (7 * place);
+        if place == 8 || byte & 0x80 == 0 {
+            break;
+        }
+    }
+    Some((value >> 1).cast_signed() ^ -(value & 1).cast_signed())
+}
+
+fn cell(slot: u64, count: u64) -> Cell {
+    let bucket = (slot >> SLOTS_BITS).saturating_sub(1);
+    let lowest = (slot - (bucket << SLOTS_BITS)) << bucket;
+    Cell { lowest, highest: lowest + ((1 << bucket) - 1), count }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_read_as_the_format_writes_them() {
+        for (bytes, value) in [
+            (&[0][..], 0),
+            (&[1], -1),
+            (&[2], 1),
+            (&[0x80, 1], 64),
+            (&[0xff; 9], i64::MIN),
+            (&[0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff], i64::MAX),
+        ] {
+            let mut rest = bytes;
+            assert_eq!((number(&mut rest), rest.len()), (Some(value), 0), "{bytes:?}");
+        }
+        assert_eq!(number(&mut &[0x80][..]), None);
+    }
+
+    #[test]
+    fn broken_payloads_are_refused() {
+        let bytes = |payload: &[u8]| {
+            let mut bytes = [COOKIE, payload.len() as u32, 0, 3].map(u32::to_be_bytes).concat();
+            bytes.extend([1, 1 << 20, 1f64.to_bits()].map(u64::to_be_bytes).concat());
+            bytes.extend(payload);
+            bytes
+        };
+        let good = Resting::of(&bytes(&[1, 2, 4])).unwrap();
+        let cells: Vec<Cell> = good.cells().collect();
+        assert_eq!(cells.iter().map(|cell| (cell.lowest, cell.count)).collect::<Vec<_>>(), [(1, 1), (2, 2)]);
+        assert_eq!((good.len(), good.highest()), (3, 2));
+        // Cut within a number; a gap wider than all times; a time beyond the header's highest; sums beyond 64 bits.
+        let most = [0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff];
+        for broken in [&[0x80][..], &[0xff; 9], &[0xff, 0xff, 0x02, 2], &[most, most, most].concat()] {
+            assert!(Resting::of(&bytes(broken)).is_none(), "{broken:?}");
+        }
+        let mut longer = bytes(&[2]);
+        longer.push(2);
+        assert!(Resting::of(&longer).is_none());
+    }
+}

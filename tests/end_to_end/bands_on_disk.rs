@@ -1,0 +1,260 @@
+//! `sweep --bands` at real servers on disks of their own, held against what the kernel counted of those disks.
+//!
+//! Part of each cell's file is read by a program beside the server, so that it stays in memory; the rest is dropped, and the
+//! server's own memory is too small to keep it. The long form prints a table:
+//!
+//!     SHAREBENCH_LONG=1 cargo test -p sharebench-tests --test end_to_end on_disk -- --nocapture
+
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::Value;
+use sharebench_tests::{
+    ControlGroup, Disk, Ganesha, GaneshaOptions, LoopDisk, Need, Sharebench, Smbd, SmbdOptions, need, needs,
+};
+
+/// Bytes of the disks, and of memory for a server and what it reads.
+const DISK: u64 = 1 << 30;
+const MEMORY: u64 = 64 << 20;
+/// The kernel reads ahead no more than a record, so that its counter is the records that were not in memory.
+const RECORD: u64 = 64 << 10;
+
+/// Keeps the first N of each 64 records in memory, and nothing else of the cell's file.
+const WARM: &str = r#"
+for file in DIR/.sharebench-*/data-*; do
+    dd of="$file" oflag=nocache conv=notrunc,fdatasync count=0 status=none
+    records=$(($(stat -c %s "$file") / 65536)) at=0
+    while [ N -gt 0 ] && [ $at -lt $records ]; do
+        dd if="$file" of=/dev/null bs=64k skip=$at count=N status=none
+        at=$((at + 64))
+    done
+done
+"#;
+
+/// A server on loopback.
+enum Server {
+    Smbd(Smbd),
+    Ganesha(Ganesha),
+}
+
+impl Server {
+    fn start(smb: bool, device: Option<String>) -> Self {
+        let disk = Some(device.map_or(Disk::Memory(DISK), Disk::Device));
+        if smb {
+            Self::Smbd(Smbd::start(&SmbdOptions { disk, ..SmbdOptions::default() }).unwrap())
+        } else {
+            let options = GaneshaOptions { disk, ..GaneshaOptions::default() };
+            Self::Ganesha(Ganesha::start(&options).unwrap())
+        }
+    }
+
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Smbd(_) => "smbd",
+            Self::Ganesha(_) => "ganesha",
+        }
+    }
+
+    fn pid(&self) -> u32 {
+        match self {
+            Self::Smbd(smbd) => smbd.pid(),
+            Self::Ganesha(ganesha) => ganesha.pid(),
+        }
+    }
+
+    fn url(&self) -> String {
+        match self {
+            Self::Smbd(smbd) => smbd.url("", ""),
+            Self::Ganesha(ganesha) => ganesha.url("", ""),
+        }
+    }
+
+    fn directory(&self) -> PathBuf {
+        match self {
+            Self::Smbd(smbd) => smbd.share(),
+            Self::Ganesha(ganesha) => ganesha.directory(),
+        }
+    }
+}
+
+/// What a server stands on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Storage {
+    /// A tmpfs: there is no storage below the cache.
+    Memory,
+    Disk,
+    /// The disk with no more than so many bytes per second, by the server's control group.
+    Throttled(u64),
+    /// A disk whose reads take so many microseconds longer.
+    Slow(u64),
+}
+
+impl fmt::Display for Storage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Memory => f.pad("tmpfs"),
+            Self::Disk => f.pad("disk"),
+            Self::Throttled(rate) => f.pad(&format!("disk, {} MB/s", rate / 1_000_000)),
+            Self::Slow(delay) => f.pad(&format!("disk, {delay} us slower")),
+        }
+    }
+}
+
+/// A server with its disk and limits. Fields end in the order in which they stand here.
+struct Ground {
+    server: Server,
+    group: ControlGroup,
+    disk: Option<LoopDisk>,
+}
+
+impl Ground {
+    /// None where this machine does not let it be, which is reported.
+    fn make(smb: bool, storage: Storage, read_ahead: u64) -> Option<Self> {
+        let group = match ControlGroup::make(MEMORY) {
+            Ok(group) => group,
+            Err(error) => {
+                need::not_allowed("bands_on_disk", &error.to_string());
+                return None;
+            }
+        };
+        let delay = if let Storage::Slow(delay) = storage { delay } else { 0 };
+        let disk = || LoopDisk::make(DISK, read_ahead, Duration::from_micros(delay)).unwrap();
+        let disk = (storage != Storage::Memory).then(disk);
+        let server = Server::start(smb, disk.as_ref().map(|disk| disk.device().to_owned()));
+        // Files on a tmpfs are memory of the server's.
+        if disk.is_some() {
+            group.take(server.pid()).unwrap();
+        }
+        let ground = Self { server, group, disk };
+        if let (Storage::Throttled(rate), Some(disk)) = (storage, &ground.disk) {
+            ground.group.throttle(&disk.number().unwrap(), rate).unwrap();
+        }
+        Some(ground)
+    }
+
+    /// Sweeps with so many of each 64 records kept in memory; the bands of each cell by its test.
+    fn look(&self, kept: u32, sweep: &[&str]) -> Vec<(String, Value)> {
+        let sharebench = Sharebench::new().unwrap();
+        let directory = self.server.directory();
+        let warm = WARM.replace('N', &kept.to_string()).replace("DIR", directory.to_str().unwrap());
+        let url = self.server.url();
+        let counter = self.disk.as_ref().map(|disk| disk.counter().display().to_string());
+        let counted = counter.iter().flat_map(|path| ["--server-disk", path]).collect::<Vec<_>>();
+        let usual = ["--quiet", "sweep", &url, "--repetitions", "1", "--sample", "20ms", "--record-sizes"];
+        let line = [&usual[..], &["64KiB", "--between", &warm], &counted, sweep].concat();
+        let _ = sharebench.run(&line).unwrap().expect_success();
+        let shown = sharebench.run(&["show", "last", "--format", "json"]).unwrap().expect_success().stdout;
+        let analysis: Value = serde_json::from_str(&shown).unwrap();
+        let of = |section: &Value| {
+            let title = section["title"].as_str().unwrap().to_owned();
+            (title, section["rows"][0]["outcomes"][0]["bands"].clone())
+        };
+        analysis["sections"].as_array().unwrap().iter().map(of).collect()
+    }
+}
+
+/// Cells by how well hot and cold were told apart, and how many of them were right.
+#[derive(Debug, Default)]
+struct Score {
+    clear: (u32, u32),
+    fair: (u32, u32),
+    low: (u32, u32),
+    refused: u32,
+}
+
+impl Score {
+    /// Prints a cell and counts it.
+    fn enter(&mut self, cell: &str, bands: &Value, truth: Option<f64>) {
+        let percent =
+            |value: &Value| value.as_f64().map_or("-".into(), |share| format!("{:.1}", 100.0 * share));
+        let seen = &bands["seen"];
+        let counted = |when: &str| percent(&seen[when]);
+        let truth = seen["while_probed"].as_f64().map(|share| share.min(1.0)).or(truth);
+        let (told, error) = match (seen["probes"].as_f64(), truth) {
+            (Some(told), Some(truth)) => {
+                let (off, separation) = ((told - truth).abs(), bands["separation"].as_f64().unwrap());
+                let (class, limit) = match separation {
+                    0.9.. => (&mut self.clear, 0.05),
+                    0.7.. => (&mut self.fair, 0.10),
+                    _ => (&mut self.low, 0.10),
+                };
+                class.0 += 1;
+                class.1 += u32::from(off <= limit);
+                let width = 196.0 * seen["error"].as_f64().unwrap();
+                (
+                    format!("{:.1} ±{width:.1} (J {separation:.2})", told * 100.0),
+                    format!("{:.1}", off * 100.0),
+                )
+            }
+            _ => {
+                self.refused += 1;
+                (format!("refused: {}", seen["refused"].as_str().unwrap_or("no probes")), String::new())
+            }
+        };
+        println!("| {cell} | {} | {} | {told} | {error} |", counted("timed"), counted("while_probed"));
+    }
+}
+
+/// Storage, what the kernel may read ahead on it, and how many of 64 records are kept in memory.
+fn grid() -> [(Storage, u64, &'static [u32]); 5] {
+    const SHARES: &[u32] = &[0, 19, 45, 64];
+    [
+        (Storage::Memory, RECORD, &[0]),
+        (Storage::Disk, RECORD, SHARES),
+        // The kernel's usual read-ahead fetches what random reads do not ask for.
+        (Storage::Disk, 128 << 10, &[19]),
+        (Storage::Throttled(40_000_000), RECORD, &[19]),
+        (Storage::Slow(1500), RECORD, SHARES),
+    ]
+}
+
+/// The long form: both servers on memory, on a disk and on a slow one, with chosen shares of the file kept in memory.
+fn every_cell() {
+    needs!(Ganesha::NEEDS, LoopDisk::SLOW);
+    let load = || std::fs::read_to_string("/proc/loadavg").unwrap();
+    println!("load average {}", load());
+    println!(
+        "| server | storage | read-ahead | kept | test | disk, timed % | going on % | probes % | points off |"
+    );
+    println!("|---|---|---:|---:|---|---:|---:|---|---:|");
+    let sweep = ["--file-sizes", "256MiB", "--tests", "read,random-read", "--bands", "128MiB", "--no-verify"];
+    let mut score = Score::default();
+    for smb in [true, false] {
+        for (storage, read_ahead, kept) in grid() {
+            let Some(ground) = Ground::make(smb, storage, read_ahead) else { return };
+            for kept in kept {
+                for (test, bands) in ground.look(*kept, &sweep) {
+                    let (server, share, ahead) = (ground.server.name(), kept * 100 / 64, read_ahead >> 10);
+                    let cell = format!("{server} | {storage} | {ahead} KiB | {share} % | {test}");
+                    score.enter(&cell, &bands, (storage == Storage::Memory).then_some(0.0));
+                }
+            }
+        }
+    }
+    println!("load average {}", load());
+    let Score { clear, fair, low, refused } = score;
+    println!(
+        "J >= 0.9: {} of {} within 5 points; J 0.7..0.9: {} of {} within 10; J 0.5..0.7: {} of {} within 10; {refused} refused",
+        clear.1, clear.0, fair.1, fair.0, low.1, low.0
+    );
+    assert!(10 * clear.1 >= 9 * clear.0 && 10 * fair.1 >= 9 * fair.0, "beyond the limits of the paper");
+}
+
+#[test]
+fn what_a_real_server_s_disk_read_is_what_was_not_in_its_memory() {
+    needs!(Smbd::NEEDS, LoopDisk::NEEDS, [Need::Program("dd")]);
+    if std::env::var_os("SHAREBENCH_LONG").is_some() {
+        return every_cell();
+    }
+    let Some(ground) = Ground::make(true, Storage::Disk, RECORD) else { return };
+    let sweep =
+        ["--file-sizes", "64MiB", "--tests", "random-read", "--bands", "96MiB", "--band-probes", "60"];
+    let (_, bands) = ground.look(32, &sweep).remove(0);
+    let counted = |when: &str| bands["seen"][when].as_f64().unwrap_or_else(|| panic!("{bands}"));
+    assert_eq!(bands["grade"], "A", "{bands}");
+    assert!((counted("timed") - 0.5).abs() < 0.05, "half of the file was in memory: {bands}");
+    // From the second pass on the server's own memory holds some of the other half.
+    assert!((0.0..=0.55).contains(&counted("while_probed")), "{bands}");
+    assert!(bands["seen"]["probes"].is_number() != bands["seen"]["refused"].is_string(), "{bands}");
+}
