@@ -27,12 +27,21 @@ pub(crate) struct Shared {
     wire: WireCount,
 }
 
+/// What a user may do now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    /// Send a request for data, with this slot.
+    Data(Slot),
+    /// Whatever it likes: it has the session to itself.
+    Alone,
+}
+
 /// One of those who share.
 #[derive(Default)]
 struct User {
     waker: Option<Waker>,
-    /// Its turn has come: the slot it was given, or none where it has the session to itself.
-    turn: Option<Option<Slot>>,
+    /// Its turn, once that has come.
+    turn: Option<Turn>,
     queued: bool,
     reply: Option<Reply>,
     wire: WireCount,
@@ -80,13 +89,13 @@ impl Shared {
         while let Some(&(user, alone)) = self.queue.front() {
             let turn = match (alone, self.free.last().copied()) {
                 _ if self.alone || self.lost => return,
-                (true, _) if self.free.len() == self.slots => None,
-                (false, Some(slot)) => Some(slot),
+                (true, _) if self.free.len() == self.slots => Turn::Alone,
+                (false, Some(slot)) => Turn::Data(slot),
                 _ => return,
             };
             self.queue.pop_front();
             let Some(waiting) = self.users.get_mut(&user) else { continue };
-            if turn.is_some() {
+            if let Turn::Data(_) = turn {
                 self.free.pop();
             }
             self.alone = alone;
@@ -98,13 +107,13 @@ impl Shared {
     /// A request has ended, or was never sent.
     fn give_back(&mut self, user: u32) {
         match self.users.get_mut(&user).and_then(|user| user.turn.take()) {
-            Some(Some(slot)) => self.free.push(slot),
-            Some(None) => self.alone = false,
+            Some(Turn::Data(slot)) => self.free.push(slot),
+            Some(Turn::Alone) => self.alone = false,
             None => {}
         }
         self.admit();
         // Whoever asks the session last is told of all replies: somebody who still waits must ask now.
-        self.users.values_mut().filter(|user| matches!(user.turn, Some(Some(_)))).for_each(wake);
+        self.users.values_mut().filter(|user| matches!(user.turn, Some(Turn::Data(_)))).for_each(wake);
     }
 
     /// The session is of no use any more: all who wait hear of it.
@@ -137,7 +146,7 @@ impl Shared {
                 return;
             }
             for reply in arrived.drain(..) {
-                let of = |(_, user): &(&u32, &mut User)| user.turn == Some(Some(reply.slot));
+                let of = |(_, user): &(&u32, &mut User)| user.turn == Some(Turn::Data(reply.slot));
                 if let Some((user, waiting)) = self.users.iter_mut().find(of) {
                     waiting.reply = Some(reply);
                     if *user != own {
@@ -190,8 +199,8 @@ impl SharedSession {
     /// Sends what is wanted: its turn has come.
     fn send(&mut self, op: DataOp) -> Result<(), OpError> {
         let mut state = self.seat.shared.borrow_mut();
-        let turn = state.users.get(&self.seat.user).and_then(|user| user.turn.flatten());
-        let (Some(slot), Some(inner)) = (turn, state.inner.as_mut()) else { return Err(lost()) };
+        let turn = state.users.get(&self.seat.user).and_then(|user| user.turn);
+        let (Some(Turn::Data(slot)), Some(inner)) = (turn, state.inner.as_mut()) else { return Err(lost()) };
         if let DataOp::Write { len, .. } = op {
             inner.buffer(slot)[..len as usize].copy_from_slice(&self.buffer[..len as usize]);
         }
