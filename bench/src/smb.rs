@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use sharebench_smb::SmbTarget;
 use sharebench_target::{Secret, Target, TargetUrl};
-use sharebench_tests::{Signing, Smbd, SmbdOptions};
+use sharebench_tests::{Disk, Signing, Smbd, SmbdOptions};
 
 use crate::Failure;
 use crate::client;
@@ -34,13 +34,13 @@ impl Protection {
     }
 
     fn server(self) -> SmbdOptions {
-        let capacity = Some(4 * FILE_BYTES);
+        let disk = Some(Disk::Memory(4 * FILE_BYTES));
         let signing = match self {
             Self::None => Signing::Disabled,
             Self::Signed => Signing::Mandatory,
             Self::Sealed => Signing::Offered,
         };
-        SmbdOptions { signing, encrypted: self == Self::Sealed, capacity, ..SmbdOptions::default() }
+        SmbdOptions { signing, encrypted: self == Self::Sealed, disk, ..SmbdOptions::default() }
     }
 
     /// The bar against crate `smb2`, if one was set.

@@ -28,7 +28,7 @@ const PAGE: &str = include_str!("../assets/page.js");
 /// The page may run its own inline style and script, and reach nothing.
 const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
-/// ECharts GL writes sizes as expressions, which it makes functions of.
+/// The library of surfaces writes sizes as expressions, which it makes functions of.
 const POLICY_GL: &str =
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline' 'unsafe-eval'; img-src data:";
 

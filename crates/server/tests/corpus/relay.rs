@@ -118,7 +118,7 @@ fn empty(volume: &dyn Volume) {
 }
 
 /// Passes on until one side ends. Both are reset then: otherwise each conversation keeps four pairs of ports for a minute, and
-/// after some thousand of them there are none left, for nobody on the machine.
+/// after some thousand of them the machine may run out of them.
 fn link(mut client: TcpStream, mut server: TcpStream, changes: &Rc<RefCell<Changes>>) {
     if client.set_zero_linger().and_then(|()| server.set_zero_linger()).is_err() {
         return;
