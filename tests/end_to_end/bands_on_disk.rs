@@ -171,26 +171,20 @@ impl Score {
         let seen = &bands["seen"];
         let counted = |when: &str| percent(&seen[when]);
         let truth = seen["while_probed"].as_f64().map(|share| share.min(1.0)).or(truth);
-        let (told, error) = match (seen["probes"].as_f64(), truth) {
-            (Some(told), Some(truth)) => {
-                let (off, separation) = ((told - truth).abs(), bands["separation"].as_f64().unwrap());
-                let (class, limit) = match separation {
-                    0.9.. => (&mut self.clear, 0.05),
-                    0.7.. => (&mut self.fair, 0.10),
-                    _ => (&mut self.low, 0.10),
-                };
-                class.0 += 1;
-                class.1 += u32::from(off <= limit);
-                let width = 196.0 * seen["error"].as_f64().unwrap();
-                (
-                    format!("{:.1} ±{width:.1} (J {separation:.2})", told * 100.0),
-                    format!("{:.1}", off * 100.0),
-                )
-            }
-            _ => {
-                self.refused += 1;
-                (format!("refused: {}", seen["refused"].as_str().unwrap_or("no probes")), String::new())
-            }
+        let (told, error) = if let (Some(told), Some(truth)) = (seen["probes"].as_f64(), truth) {
+            let (off, separation) = ((told - truth).abs(), bands["separation"].as_f64().unwrap());
+            let (class, limit) = match separation {
+                0.9.. => (&mut self.clear, 0.05),
+                0.7.. => (&mut self.fair, 0.10),
+                _ => (&mut self.low, 0.10),
+            };
+            class.0 += 1;
+            class.1 += u32::from(off <= limit);
+            let width = 196.0 * seen["error"].as_f64().unwrap();
+            (format!("{:.1} ±{width:.1} (J {separation:.2})", told * 100.0), format!("{:.1}", off * 100.0))
+        } else {
+            self.refused += 1;
+            (format!("refused: {}", seen["refused"].as_str().unwrap_or("no probes")), String::new())
         };
         println!("| {cell} | {} | {} | {told} | {error} |", counted("timed"), counted("while_probed"));
     }

@@ -34,12 +34,11 @@ fn looked_behind() -> RunData {
         step.measure.wire = Some(WireCount { payload_received, ..WireCount::default() });
         let cold = if step.index.is_multiple_of(5) { 10 } else { 98 };
         let probes = ProbeTimes { ahead: times(40), hot: times(1), cold: times(cold), known_hot: times(0) };
-        step.measure.server = match step.index % 3 {
-            0 => ServerEvidence { without_probes: Some("no road".into()), ..ServerEvidence::default() },
-            _ => {
-                let while_probed = Some(WhileProbed { read: 8, storage_read: 3 });
-                ServerEvidence { probes, storage_read: Some(7), while_probed, ..ServerEvidence::default() }
-            }
+        step.measure.server = if step.index.is_multiple_of(3) {
+            ServerEvidence { without_probes: Some("no road".into()), ..ServerEvidence::default() }
+        } else {
+            let while_probed = Some(WhileProbed { read: 8, storage_read: 3 });
+            ServerEvidence { probes, storage_read: Some(7), while_probed, ..ServerEvidence::default() }
         };
     }
     run.run
