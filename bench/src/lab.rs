@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use sharebench_analysis::{Options, RunData, analyse};
 use sharebench_model::{
-    Coordinates, Facts, Histogram, IoBytes, Measure, Random, RateBase, RunHeader, RunOutcome, StepResult,
-    TargetIdentity, Value, axis,
+    Coordinates, CpuTime, Facts, Histogram, IoBytes, Measure, Random, RateBase, RunHeader, RunOutcome,
+    StepResult, TargetIdentity, Value, axis,
 };
 use sharebench_results::{FinishedRun, RunId, Store, StoredRun};
 
@@ -18,6 +18,7 @@ use crate::table::{Bar, Table};
 
 /// Sweeps of a surface, and its cells: 50 file sizes by 40 record sizes.
 const SWEEPS: u32 = 8;
+const TEST: [&str; 1] = ["read"];
 const SURFACE: (u64, u64) = (50, 40);
 /// Steps per run of the large store: two targets, 25 by 20 cells, eight sweeps.
 const STORED: (u64, u64) = (25, 20);
@@ -63,7 +64,7 @@ fn line(table: &mut Table, what: &str, sample: &Sample, bar: f64) {
 
 /// A client program: one comparison, timed without making its runs.
 pub fn surfaces() -> Result<Sample, Failure> {
-    let runs = [surface("surfaces", 2, SURFACE, 1)];
+    let runs = [surface("surfaces", &TEST, SURFACE, 1)];
     timed(|| {
         std::hint::black_box(analyse(&runs, &Options::default()));
         Ok(())
@@ -104,36 +105,36 @@ fn fill(path: &std::path::Path, measures: u64) -> Result<u64, Failure> {
     let per_run = 2 * STORED.0 * STORED.1 * u64::from(SWEEPS);
     let runs = measures.div_ceil(per_run);
     for run in 0..runs {
-        let RunData { header, facts, steps, .. } = surface(&format!("run {run}"), 2, STORED, run);
+        let RunData { header, facts, steps, .. } = surface(&format!("run {run}"), &TEST, STORED, run);
         store.add_finished(&[FinishedRun { header, facts, steps }])?;
     }
     Ok(runs)
 }
 
-fn data(run: StoredRun) -> RunData {
+pub fn data(run: StoredRun) -> RunData {
     let label = format!("{} #{}", run.header.title, run.id);
     let outcome = Some(RunOutcome::Complete);
     RunData { label, command: String::new(), header: run.header, facts: run.facts, steps: run.steps, outcome }
 }
 
-/// A run of reads, targets taking turns; large records are faster on the second one.
-fn surface(title: &str, targets: u32, (files, records): (u64, u64), seed: u64) -> RunData {
+/// A run of two targets that take turns; large records are faster on the second one.
+pub fn surface(title: &str, tests: &[&str], (files, records): (u64, u64), seed: u64) -> RunData {
     let mut random = Random::new(seed, 1);
     let mut steps = Vec::new();
     for repetition in 0..SWEEPS {
-        for cell in 0..files * records {
-            let (file, record) = (cell / records, cell % records);
+        for cell in 0..tests.len() as u64 * files * records {
+            let (test, file, record) = (cell / files / records, cell / records % files, cell % records);
             let coordinates = Coordinates::new()
-                .with(axis::TEST, Value::text("read"))
+                .with(axis::TEST, Value::text(tests[test as usize]))
                 .with(axis::FILE_SIZE, Value::Bytes((file + 1) << 20))
                 .with(axis::RECORD_SIZE, Value::Bytes((record + 1) << 12))
                 .with(axis::QUEUE_DEPTH, Value::Count(1));
-            for target in 0..targets {
+            for target in 0..2 {
                 let faster = if target == 1 && record > records / 2 { 1.1 } else { 1.0 };
                 let measure = cell_measure(1e8 * faster * (0.03 * random.normal()).exp(), &mut random);
                 let index = steps.len() as u32;
                 let coordinates = coordinates.clone();
-                let (started_unix_ms, checks) = (1, Vec::new());
+                let (started_unix_ms, checks) = (1 + u64::from(index) * 500, Vec::new());
                 steps.push(StepResult {
                     index,
                     target,
@@ -156,9 +157,9 @@ fn surface(title: &str, targets: u32, (files, records): (u64, u64), seed: u64) -
         steps_planned: steps.len() as u32,
         repeat: None,
         environment: Facts::new(),
-        targets: (0..targets).map(identity).collect(),
+        targets: (0..2).map(identity).collect(),
     };
-    let facts = vec![Facts::new(); targets as usize];
+    let facts = vec![Facts::new(); 2];
     RunData {
         label: title.to_owned(),
         command: String::new(),
@@ -189,6 +190,7 @@ fn cell_measure(rate: f64, random: &mut Random) -> Measure {
         passes: 1,
         motors_assigned: 1,
         motors_reported: 1,
+        client_cpu: CpuTime { user_ns: operations * 2_000, kernel_ns: operations * 9_000 },
         response: times.clone(),
         service: times,
         ..Measure::default()

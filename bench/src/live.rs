@@ -2,14 +2,19 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+use sharebench_stats::{Estimate, hodges_lehmann};
 
 use crate::Failure;
-use crate::sample::Sample;
-use crate::table::{Bar, Opponent, Run, Table};
+use crate::sample::{Sample, cpu_of_children};
+use crate::table::{Bar, Spread, Table};
 
 /// A live view may cost this much of the rate.
 const BAR: f64 = 0.99;
+/// Pairs are measured until the ratio is known to this, 95 % of the times, or for so many pairs.
+const HALF_WIDTH: f64 = 0.003;
+const MOST_PAIRS: usize = 40;
 /// Steps of each measurement: repetitions of two cells.
 const REPETITIONS: u32 = 10;
 
@@ -17,27 +22,72 @@ const REPETITIONS: u32 = 10;
 pub fn measure(table: &mut Table, scratch: &Path, time: Duration) -> Result<(), Failure> {
     let program = program()?;
     let sample = time.as_millis().div_ceil(u128::from(REPETITIONS) * 2).max(1);
+    let load = |users: u32, think: &str| {
+        format!(
+            "load null:// --no-verify --steps {users} --think {think} --scale 1MB --block 4KiB --warm-up 100ms --measure {}ms",
+            time.as_millis()
+        )
+    };
     let sweep = format!(
         "sweep null:// --no-verify --file-sizes 1MiB --record-sizes 4KiB,64KiB --tests random-read \
          --repetitions {REPETITIONS} --sample {sample}ms"
     );
-    let load = format!(
-        "load null:// --no-verify --steps 4 --think 100us --scale 1MB --block 4KiB --warm-up 100ms --measure {}ms",
-        time.as_millis()
+    println!("\n### The live view on a terminal, beside none (--quiet)\n");
+    println!(
+        "| {:<30} | {:>5} | {:>10} | {:>10} | {:<24} | {:<22} | {:<12} |\n|---|---:|---:|---:|---|---|---|",
+        "what", "pairs", "shown op/s", "quiet op/s", "ratio [95 %]", "CPU of it, % of one", "bar"
     );
-    Table::head("The live view on a terminal, beside none");
-    for (name, line) in [("sweep of null, live view", &sweep), ("load on null, live view", &load)] {
-        let shown: Run<'_> = Box::new(|| once(&program, scratch, line, true));
-        let silent: Run<'_> = Box::new(|| once(&program, scratch, line, false));
-        let opponent =
-            Opponent { name: "the same with --quiet", rate: Some(Bar::AtLeast(BAR)), cpu: None, run: silent };
-        table.contest(name, &shown, &[opponent])?;
+    for (what, line) in [
+        ("sweep, one motor", sweep),
+        ("load, 4 users who think 100 us", load(4, "100us")),
+        // More users than processors, none of whom waits: what the view takes, they lack.
+        ("load, 4 users who never wait", load(4, "0s")),
+    ] {
+        pairs(table, what, &|shown| once(&program, scratch, &line, shown))?;
     }
     Ok(())
 }
 
+/// Measures pairs, the first of each in turn, and prints a row: the Hodges-Lehmann ratio with its signed-rank interval.
+fn pairs(
+    table: &mut Table,
+    what: &str,
+    once: &dyn Fn(bool) -> Result<(Sample, f64), Failure>,
+) -> Result<(), Failure> {
+    let (mut logs, mut taken, mut rates) = (Vec::new(), Vec::new(), [Vec::new(), Vec::new()]);
+    let ratio = loop {
+        let first = logs.len() % 2 == 0;
+        let (one, other) = (once(first)?, once(!first)?);
+        let (shown, quiet) = if first { (one, other) } else { (other, one) };
+        logs.push((shown.0.rate() / quiet.0.rate()).ln());
+        taken.push((shown.1 - quiet.1) * 100.0);
+        rates[0].push(shown.0.rate());
+        rates[1].push(quiet.0.rate());
+        let ratio = hodges_lehmann(&logs, 0.95).ok_or("nothing was measured")?;
+        let known = ratio.interval.is_some_and(|interval| interval.half_width() <= HALF_WIDTH);
+        if logs.len() >= MOST_PAIRS || known && logs.len() >= table.rounds() {
+            break ratio.map(f64::exp);
+        }
+    };
+    let verdict =
+        table.verdict(&format!("{what}: op/s with the live view"), ratio.value, Some(Bar::AtLeast(BAR)));
+    let [shown, quiet] = rates.map(|rates| Spread::new(rates).median);
+    println!(
+        "| {what:<30} | {:>5} | {shown:>10.0} | {quiet:>10.0} | {:<24} | {:<22} | {verdict:<12} |",
+        logs.len(),
+        told(&ratio),
+        Spread::new(taken).shown()
+    );
+    Ok(())
+}
+
+fn told(ratio: &Estimate) -> String {
+    let interval = ratio.interval.map_or(String::new(), |i| format!(" [{:.4}, {:.4}]", i.low, i.high));
+    format!("{:.4}{interval}", ratio.value)
+}
+
 /// `SHAREBENCH`, or the program built with this profile.
-fn program() -> Result<PathBuf, Failure> {
+pub fn program() -> Result<PathBuf, Failure> {
     if let Some(named) = std::env::var_os("SHAREBENCH") {
         return Ok(named.into());
     }
@@ -64,17 +114,21 @@ fn program() -> Result<PathBuf, Failure> {
     }
 }
 
-/// Operations over busy time of one run; `shown` on a terminal of its own (script of util-linux makes it).
-fn once(program: &Path, scratch: &Path, line: &str, shown: bool) -> Result<Sample, Failure> {
+/// Operations over busy time of one run, `shown` on a terminal of its own (script of util-linux makes it); and the CPU
+/// that it took, script's own included, over its wall time.
+fn once(program: &Path, scratch: &Path, line: &str, shown: bool) -> Result<(Sample, f64), Failure> {
     let book = scratch.join("live.db");
     let _ = std::fs::remove_file(&book);
     let quiet = if shown { "" } else { " --quiet" };
     let line = format!("{} {line} --db {}{quiet}", program.display(), book.display());
+    let (before, started) = (cpu_of_children(), Instant::now());
     let output = Command::new("script")
         .args(["--quiet", "--flush", "--return", "--command", &line, "/dev/null"])
         .env("TERM", "xterm-256color")
         .stdin(Stdio::null())
         .output()?;
+    let cpu = cpu_of_children().saturating_sub(before);
+    let share = cpu.as_secs_f64() / started.elapsed().as_secs_f64();
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     if !output.status.success() || said.contains("q: stop") != shown {
         return Err(format!("{line}: {}: {said}", output.status).into());
@@ -86,10 +140,10 @@ fn once(program: &Path, scratch: &Path, line: &str, shown: bool) -> Result<Sampl
     let column =
         |name: &str| head.iter().position(|column| *column == name).ok_or(format!("no column {name}"));
     let (operations, time) = (column("operations")?, column("rate_base_ns")?);
-    let mut sample = Sample { operations: 0, wall_ns: 0, cpu_ns: 1, peak_kib: 0 };
+    let mut sample = Sample { operations: 0, wall_ns: 0, cpu_ns: cpu.as_nanos() as u64, peak_kib: 0 };
     for row in rows {
         sample.operations += row[operations].parse::<u64>()?;
         sample.wall_ns += row[time].parse::<u64>()?;
     }
-    Ok(sample)
+    Ok((sample, share))
 }

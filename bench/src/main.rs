@@ -17,6 +17,7 @@ mod nfs3;
 mod ours;
 mod precision;
 mod recording;
+mod report;
 mod sample;
 mod shape;
 #[cfg(feature = "smb")]
@@ -34,7 +35,7 @@ use table::Table;
 /// Why the table cannot be made; the words are for a person.
 pub type Failure = Box<dyn std::error::Error>;
 
-const USAGE: &str = "bench/run [local] [nfs] [smb] [ncp] [load] [recording] [matrix] [precision] [lab] [live] [--rounds N] [--seconds S] [--dir DIR] [--largest SIZE] [--half-width PERCENT] [--measures N]
+const USAGE: &str = "bench/run [local] [nfs] [smb] [ncp] [load] [recording] [matrix] [precision] [lab] [live] [report] [--rounds N] [--seconds S] [--dir DIR] [--largest SIZE] [--half-width PERCENT] [--measures N]
   parts      which tables; all when none is named
   --rounds   measurements per median (5)
   --seconds  length of one measurement (1)
@@ -43,8 +44,8 @@ const USAGE: &str = "bench/run [local] [nfs] [smb] [ncp] [load] [recording] [mat
   --half-width  of the intervals, for precision (2)
   --measures how many the store of the lab holds (1000000)";
 
-const PARTS: [&str; 10] =
-    ["local", "nfs", "smb", "ncp", "load", "recording", "matrix", "precision", "lab", "live"];
+const PARTS: [&str; 11] =
+    ["local", "nfs", "smb", "ncp", "load", "recording", "matrix", "precision", "lab", "live", "report"];
 
 /// What was typed.
 struct Options {
@@ -160,6 +161,10 @@ fn print_tables(options: &Options, scratch: &std::path::Path) -> Result<(), Fail
     if options.wants("live") {
         table.under("The live view");
         live::measure(&mut table, scratch, options.time)?;
+    }
+    if options.wants("report") {
+        table.under("The report");
+        report::measure(&mut table, scratch)?;
     }
     table.close();
     machine::tell_load("at the end, this program's own part included");

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use sharebench_tests::{Ganesha, GaneshaOptions};
+use sharebench_tests::{Disk, Ganesha, GaneshaOptions};
 
 use crate::Failure;
 use crate::client;
@@ -63,7 +63,7 @@ pub fn measure(table: &mut Table, directory: &Path, time: Duration) -> Result<()
 }
 
 fn on_ganesha(table: &mut Table, libnfs: &Path, time: Duration) -> Result<(), Failure> {
-    let ganesha = Ganesha::start(&GaneshaOptions { capacity: Some(4 * FILE_BYTES), ..Default::default() })?;
+    let ganesha = Ganesha::start(&GaneshaOptions { disk: Some(Disk::Memory(4 * FILE_BYTES)), ..Default::default() })?;
     std::fs::write(ganesha.directory().join("data"), vec![7; FILE_BYTES as usize])?;
     let export = Export { port: ganesha.port(), mount_port: ganesha.mount_port(), path: ganesha.export() };
     Table::head("NFSv3 on nfs-ganesha (FSAL VFS on tmpfs)");

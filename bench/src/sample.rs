@@ -55,10 +55,19 @@ impl FromStr for Sample {
 
 /// CPU time of this process, user and kernel.
 pub fn cpu() -> Duration {
+    used(libc::RUSAGE_SELF)
+}
+
+/// CPU time of the programs that this process started and waited for.
+pub fn cpu_of_children() -> Duration {
+    used(libc::RUSAGE_CHILDREN)
+}
+
+fn used(whose: libc::c_int) -> Duration {
     // SAFETY: getrusage writes the whole struct it is given; zeroed is a valid rusage.
     let usage = unsafe {
         let mut usage: libc::rusage = std::mem::zeroed();
-        libc::getrusage(libc::RUSAGE_SELF, &raw mut usage);
+        libc::getrusage(whose, &raw mut usage);
         usage
     };
     let time = |time: libc::timeval| Duration::new(time.tv_sec as u64, time.tv_usec as u32 * 1000);

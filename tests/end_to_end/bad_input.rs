@@ -4,7 +4,7 @@
 use std::fs;
 
 use sharebench_tests::program::free_port;
-use sharebench_tests::{Ended, Ganesha, GaneshaOptions, Sharebench, Smbd, SmbdOptions, needs};
+use sharebench_tests::{Disk, Ended, Ganesha, GaneshaOptions, Sharebench, Smbd, SmbdOptions, needs};
 
 use crate::plans::left_in;
 
@@ -167,9 +167,9 @@ fn mistakes_at_ganesha() {
 fn a_full_disk_is_noticed_before_it_is_filled() {
     needs!(Smbd::NEEDS, Ganesha::NEEDS);
     let sharebench = Sharebench::new().unwrap();
-    let capacity = Some(4 << 20);
-    let smbd = Smbd::start(&SmbdOptions { capacity, ..SmbdOptions::default() }).unwrap();
-    let ganesha = Ganesha::start(&GaneshaOptions { capacity, ..GaneshaOptions::default() }).unwrap();
+    let disk = Some(Disk::Memory(4 << 20));
+    let smbd = Smbd::start(&SmbdOptions { disk: disk.clone(), ..SmbdOptions::default() }).unwrap();
+    let ganesha = Ganesha::start(&GaneshaOptions { disk, ..GaneshaOptions::default() }).unwrap();
     for (url, directory) in [(smbd.url("", ""), smbd.share()), (ganesha.url("", ""), ganesha.directory())] {
         let line = ["sweep", &url, "--file-sizes", "64MiB", "--record-sizes", "1MiB", "--repetitions", "1"];
         expect(&sharebench.run(&line).unwrap(), TARGET, &["space", "128MiB"]);

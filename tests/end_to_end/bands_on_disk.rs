@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use sharebench_tests::{
-    ControlGroup, Disk, Ganesha, GaneshaOptions, Need, Sharebench, Smbd, SmbdOptions, need, needs,
+    ControlGroup, Disk, Ganesha, GaneshaOptions, LoopDisk, Need, Sharebench, Smbd, SmbdOptions, need, needs,
 };
 
 /// Bytes of the disks, and of memory for a server and what it reads.
@@ -40,11 +40,11 @@ enum Server {
 
 impl Server {
     fn start(smb: bool, device: Option<String>) -> Self {
-        let capacity = device.is_none().then_some(DISK);
+        let disk = Some(device.map_or(Disk::Memory(DISK), Disk::Device));
         if smb {
-            Self::Smbd(Smbd::start(&SmbdOptions { device, capacity, ..SmbdOptions::default() }).unwrap())
+            Self::Smbd(Smbd::start(&SmbdOptions { disk, ..SmbdOptions::default() }).unwrap())
         } else {
-            let options = GaneshaOptions { device, capacity, ..GaneshaOptions::default() };
+            let options = GaneshaOptions { disk, ..GaneshaOptions::default() };
             Self::Ganesha(Ganesha::start(&options).unwrap())
         }
     }
@@ -105,7 +105,7 @@ impl fmt::Display for Storage {
 struct Ground {
     server: Server,
     group: ControlGroup,
-    disk: Option<Disk>,
+    disk: Option<LoopDisk>,
 }
 
 impl Ground {
@@ -119,7 +119,7 @@ impl Ground {
             }
         };
         let delay = if let Storage::Slow(delay) = storage { delay } else { 0 };
-        let disk = || Disk::make(DISK, read_ahead, Duration::from_micros(delay)).unwrap();
+        let disk = || LoopDisk::make(DISK, read_ahead, Duration::from_micros(delay)).unwrap();
         let disk = (storage != Storage::Memory).then(disk);
         let server = Server::start(smb, disk.as_ref().map(|disk| disk.device().to_owned()));
         // Files on a tmpfs are memory of the server's.
@@ -205,7 +205,7 @@ fn grid() -> [(Storage, u64, &'static [u32]); 5] {
 
 /// The long form: both servers on memory, on a disk and on a slow one, with chosen shares of the file kept in memory.
 fn every_cell() {
-    needs!(Ganesha::NEEDS, Disk::SLOW);
+    needs!(Ganesha::NEEDS, LoopDisk::SLOW);
     let load = || std::fs::read_to_string("/proc/loadavg").unwrap();
     println!("load average {}", load());
     println!(
@@ -237,7 +237,7 @@ fn every_cell() {
 
 #[test]
 fn what_a_real_server_s_disk_read_is_what_was_not_in_its_memory() {
-    needs!(Smbd::NEEDS, Disk::NEEDS, [Need::Program("dd")]);
+    needs!(Smbd::NEEDS, LoopDisk::NEEDS, [Need::Program("dd")]);
     if std::env::var_os("SHAREBENCH_LONG").is_some() {
         return every_cell();
     }

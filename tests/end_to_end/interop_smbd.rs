@@ -6,7 +6,7 @@ use sharebench_model::{DataOp, ErrorClass, MetaOp, MetaYield, OpenHow, Reply, Sl
 use sharebench_smb::SmbTarget;
 use sharebench_target::conformance::Suite;
 use sharebench_target::{ConnectError, Secret, SessionSpec, Target, UrlPart, call, reply_for};
-use sharebench_tests::{Capture, Need, Signing, Smbd, SmbdOptions, needs};
+use sharebench_tests::{Capture, Disk, Need, Signing, Smbd, SmbdOptions, needs};
 
 use crate::adapters::{FLUSHES, READS, WRITES, block_on, conform, url, work};
 
@@ -182,7 +182,8 @@ fn smb_names_what_is_wrong_at_smbd() {
 #[test]
 fn smb_tells_a_full_share_a_killed_server_and_a_silent_one() {
     needs!(Smbd::NEEDS, [Need::Root]);
-    let smbd = Smbd::start(&SmbdOptions { capacity: Some(4 << 20), ..SmbdOptions::default() }).unwrap();
+    let disk = Some(Disk::Memory(4 << 20));
+    let smbd = Smbd::start(&SmbdOptions { disk, ..SmbdOptions::default() }).unwrap();
     let target = target(&smbd.url("", ""));
     block_on(async {
         let spec = SessionSpec { slots: 4, slot_bytes: 1 << 20, ..SessionSpec::default() };

@@ -7,7 +7,7 @@ use std::net::{TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
 use sharebench_tests::program::{free_port, poll};
-use sharebench_tests::{Need, Sharebench, needs};
+use sharebench_tests::{Need, Program, Sharebench, needs};
 
 use crate::plans::left_in;
 use crate::stored::Stored;
@@ -137,6 +137,44 @@ fn a_run_is_seen_by_prometheus_while_it_runs_and_sees_the_server_by_its_exporter
     assert!(wrong.code == Some(2) && wrong.stderr.contains("--server-metrics http://"), "{}", wrong.text());
     let taken = sharebench.run(&["load", "local", "--prometheus", &exporter.to_string()]).unwrap();
     assert!(taken.code == Some(2) && taken.stderr.contains("--prometheus 127.0.0.1:"), "{}", taken.text());
+}
+
+#[test]
+fn the_load_of_a_server_is_read_from_a_real_exporter() {
+    const EXPORTER: &str = "prometheus-node-exporter";
+    needs!([Need::Program(EXPORTER)]);
+    let sharebench = Sharebench::new().unwrap();
+    fs::create_dir(sharebench.home().join("local")).unwrap();
+    let port = free_port().unwrap();
+    let (listen, log) =
+        (format!("--web.listen-address=127.0.0.1:{port}"), sharebench.home().join("exporter.log"));
+    let quiet = ["--collector.disable-defaults", "--collector.cpu"];
+    let mut exporter =
+        Program::start(&[&[EXPORTER, listen.as_str()][..], &quiet].concat(), &[], &log).unwrap();
+    exporter.wait_for_port(port, Duration::from_secs(10)).unwrap();
+    let url = format!("http://127.0.0.1:{port}/metrics");
+    let line = [
+        "load",
+        "local",
+        "--preset",
+        "single-read",
+        "--steps",
+        "2",
+        "--think",
+        "exp:5ms",
+        "--scale",
+        "64KiB",
+    ];
+    let line = [&line[..], &["--warm-up", "0s", "--measure", "3s", "--server-metrics", &url]].concat();
+    let ended = sharebench.run(&line).unwrap().expect_success();
+    assert!(ended.stdout.contains("server CPU"), "{}", ended.text());
+    let server = &Stored::read(&sharebench, 1).steps[0]["load"]["server"];
+    // This machine is the server: something ran on it, and no more than all of it.
+    let cpu = server["cpu"].as_f64().unwrap();
+    assert!(cpu > 0.0 && cpu <= 1.0, "{server}");
+    let cores = std::thread::available_parallelism().unwrap().get() as u64;
+    assert!(server["cores"].as_u64() >= Some(cores), "{server}");
+    assert!(server["source"].to_string().contains("node_cpu_seconds_total"), "{server}");
 }
 
 #[test]

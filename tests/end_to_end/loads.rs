@@ -91,8 +91,9 @@ fn a_mix_with_files_of_its_own_runs_verified_on_every_embedded_server() {
     fs::create_dir(&local).unwrap();
     let urls = [served.smb_url(""), served.nfs_url(""), served.ncp_url(""), "local".to_owned()];
     for preset in ["fsct-homefolders", "dbench", "copy-all-bidirectional"] {
-        let mut line =
-            vec!["load", "--preset", preset, "--steps", "2", "--scale", "600KB", "--think", "exp:5ms"];
+        let mut line = vec!["load", "--preset", preset, "--steps", "2", "--think", "exp:5ms"];
+        // A loadfile has sizes of its own.
+        line.extend(["--scale", "600KB"].iter().filter(|_| preset != "dbench"));
         line.extend(["--warm-up", "100ms", "--measure", "700ms", "--verify", "full", "--block", "32KiB"]);
         line.extend(urls.iter().map(String::as_str));
         let ended = sharebench.run(&line).unwrap().expect_success();
@@ -200,6 +201,16 @@ fn a_server_that_is_killed_and_comes_back_within_a_step_costs_that_step_and_not_
         assert!(step["verified_bytes"].as_u64() > Some(0), "{step}");
     }
     assert!(running.output().contains("nothing ended from"), "{}", running.output());
+    // All of it is read again, also what no transaction came by: each user's 60 documents, and the 20 templates once.
+    let seen = &hit["load"]["set_check"];
+    assert_eq!(
+        (&seen["files"], &seen["wrong"], &seen["unread"]),
+        (&200.into(), &0.into(), &0.into()),
+        "{seen}"
+    );
+    assert!(seen["bytes"].as_u64() > Some(500_000), "{seen}");
+    assert!(running.output().contains("all hold what was last written to them"), "{}", running.output());
+    assert_eq!(after["load"]["set_check"]["files"], 0, "{after}");
     assert_eq!((&hit["motors_reported"], after["errors"].to_string().as_str()), (&3.into(), "{}"), "{after}");
     assert_eq!(left_in(&sharebench.home().join("served")), Vec::<String>::new());
 }

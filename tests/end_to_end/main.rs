@@ -26,6 +26,7 @@ mod kernel_guest_mounts;
 mod kill9;
 mod live;
 mod load_watch;
+mod loadfiles;
 mod loads;
 mod lost_server;
 mod ncp;

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use sharebench_tests::program::{poll, run};
 use sharebench_tests::{
-    Browser, Capture, Ganesha, GaneshaOptions, KernelGuest, Need, Scratch, Signing, Smbd, SmbdOptions, needs,
+    Browser, Capture, Disk, Ganesha, GaneshaOptions, KernelGuest, Need, Scratch, Signing, Smbd, SmbdOptions,
+    needs,
 };
 
 const SMBCLIENT: [Need; 1] = [Need::Program("smbclient")];
@@ -54,7 +55,8 @@ fn smbd_speaks_only_the_dialects_it_is_told() {
 #[test]
 fn a_small_share_is_full_soon() {
     needs!([Need::Root], Smbd::NEEDS, SMBCLIENT);
-    let smbd = Smbd::start(&SmbdOptions { capacity: Some(4 << 20), ..SmbdOptions::default() }).unwrap();
+    let smbd =
+        Smbd::start(&SmbdOptions { disk: Some(Disk::Memory(4 << 20)), ..SmbdOptions::default() }).unwrap();
     let refused = smbclient(&smbd, &[], "put /proc/kallsyms big").unwrap_or_else(|error| error.to_string());
     assert!(refused.contains("NT_STATUS_DISK_FULL"), "{refused}");
     let left = fs::metadata(smbd.share().join("big")).map_or(0, |data| data.len());

@@ -12,7 +12,7 @@ use crate::exchange::{TABLE_OF_1993, place};
 use crate::plans::sweep;
 use crate::stored::Stored;
 
-/// Writes a report of these runs and reads it; `kinds` are the charts it must have.
+/// Writes a report of these runs and reads it; `kinds` are the charts it must have. Runs may be followed by flags.
 fn read(sharebench: &Sharebench, name: &str, runs: &[&str], kinds: &[&str]) -> Value {
     let file = format!("{name}.html");
     let line = [&["report"], runs, &["-o", file.as_str()]].concat();
@@ -84,7 +84,8 @@ fn old_tables_compared() {
     let sharebench = Sharebench::new().unwrap();
     place(&sharebench, "doupnik1993.csv", "doupnik1993.csv");
     let _ = sharebench.run(&TABLE_OF_1993).unwrap().expect_success();
-    let found = read(&sharebench, "tables-of-1993", &["1", "2"], &["ratio", "throughput"]);
+    let kinds = ["ratio", "surface", "throughput"];
+    let found = read(&sharebench, "tables-of-1993", &["1", "2", "--surfaces"], &kinds);
     // Nothing is known of times, caches and the clock of 1993, so nothing is drawn of them.
     assert!(!parts(&found).contains(&"tails"), "{found}");
 }

@@ -8,7 +8,8 @@ use sharebench_tests::{Need, need};
 
 use crate::memory_group::MemoryGroup;
 use crate::peer::Kind;
-use crate::scene::{Scene, Stage};
+use crate::scene::Scene;
+use crate::stage::Stage;
 
 /// A fault and what it strikes.
 pub struct Case {
@@ -22,6 +23,8 @@ pub struct Case {
     pub silent: bool,
     /// Every byte that is read is checked, and not only the stamps.
     pub verify_full: bool,
+    /// What is run meanwhile.
+    pub work: Work,
     /// What the machine must have beside the server.
     pub needs: &'static [Need],
     /// Lets it happen in the middle of the run.
@@ -30,6 +33,19 @@ pub struct Case {
     pub heal: fn(&mut Scene),
     /// What the user does then.
     pub after: After,
+}
+
+/// What is run while the fault strikes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Work {
+    /// A sweep of small cells.
+    Cells,
+    /// Few users, and then more than there is memory for.
+    Crowd,
+    /// Few users, and then more than a small server takes.
+    MoreUsers,
+    /// Users who pause for longer than a watchdog does.
+    Thinking,
 }
 
 /// What the user does after the run.
@@ -74,6 +90,7 @@ pub const PLAIN: Case = Case {
     stage: Stage::Plain,
     silent: false,
     verify_full: false,
+    work: Work::Cells,
     needs: &[],
     strike: nothing,
     heal: nothing,
@@ -104,6 +121,10 @@ impl Case {
             && let Err(error) = MemoryGroup::make()
         {
             need::not_allowed(&self.name(), &format!("no group of processes with little memory: {error}"));
+            return Row::Skipped;
+        }
+        if let Some(Err(error)) = self.stage.disk().map(|disk| disk.try_mount()) {
+            need::not_allowed(&self.name(), &format!("no mount of a file: {error}"));
             return Row::Skipped;
         }
         let played = catch_unwind(AssertUnwindSafe(|| Scene::play(self)));

@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use sharebench_tests::Signal;
 
-use crate::case::{After, Case, PLAIN};
+use crate::case::{After, Case, PLAIN, Work};
 use crate::peer::Kind;
 use crate::peer::Kind::{Local, Ncp, Nfs, Smb};
-use crate::scene::{Scene, Stage};
+use crate::scene::Scene;
+use crate::stage::Stage;
 
 /// A day, in seconds.
 const DAY: i64 = 86_400;
@@ -45,7 +46,7 @@ pub const CASES: &[Case] = &[
     calendar("calendar put forward by a day", |scene| scene.failing().step_calendar(DAY).unwrap()),
     calendar("calendar put back by a day", |scene| scene.failing().step_calendar(-DAY).unwrap()),
     Case { fault: "the lab book's disk full", at: Smb, stage: Stage::SmallBook, strike: fill_book, ..PLAIN },
-    Case { fault: "out of memory (cgroup)", at: Smb, stage: Stage::LittleMemory, ..PLAIN },
+    Case { fault: "out of memory (cgroup)", at: Smb, stage: Stage::LittleMemory, work: Work::Crowd, ..PLAIN },
 ];
 
 /// Long enough to be noticed, and as long as it takes on any machine.

@@ -12,14 +12,17 @@ mod client;
 mod memory_group;
 mod network;
 mod peer;
+mod plan;
 mod protocol;
 mod scene;
 mod server;
+mod stage;
 mod storage;
 #[path = "../end_to_end/stored.rs"]
 #[expect(dead_code, reason = "other suites ask more of it")]
 mod stored;
 mod table;
+mod within;
 
 use case::Case;
 

@@ -5,7 +5,8 @@ use std::time::Duration;
 use crate::case::{After, Case, PLAIN};
 use crate::peer::Kind;
 use crate::peer::Kind::{Ncp, Nfs, Smb};
-use crate::scene::{Scene, Stage};
+use crate::scene::Scene;
+use crate::stage::Stage;
 
 const fn reset(at: Kind) -> Case {
     let fault = "connection reset";

@@ -3,8 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use sharebench_tests::{
-    Failing, Ganesha, GaneshaOptions, Need, Served, Sharebench, Signal, Smbd, SmbdOptions,
+    Disk, Failing, Ganesha, GaneshaOptions, Need, Served, Sharebench, Signal, Smbd, SmbdOptions,
 };
+
+use crate::stage::Stage;
+use crate::within::Within;
 
 /// Runs a program as a user whom permissions bind.
 const NOBODY: [&str; 5] = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"];
@@ -57,38 +60,42 @@ pub enum Peer {
     Ganesha(Box<Ganesha>),
     /// Ours, over one of its protocols.
     Served(Box<Served>, Kind),
+    /// Ours, inside the suite.
+    Within(Within, PathBuf),
     /// Only a directory.
     Local(PathBuf),
 }
 
 impl Peer {
-    /// Starts it, on a file system of so many bytes, with system calls that can fail, or ours as a user without rights.
+    /// Starts it as the stage wants it, on a disk of its own, with system calls that can fail.
     pub fn start(
         kind: Kind,
+        stage: Stage,
         sharebench: &Sharebench,
+        disk: Option<&Disk>,
         failing: Option<&Failing>,
-        capacity: Option<u64>,
-        nobody: bool,
     ) -> Self {
-        let failing = failing.cloned();
+        let (disk, failing) = (disk.cloned(), failing.cloned());
         match kind {
             Kind::Smbd => {
-                let options = SmbdOptions { failing, capacity, ..SmbdOptions::default() };
+                let options = SmbdOptions { failing, disk, ..SmbdOptions::default() };
                 Self::Smbd(Box::new(Smbd::start(&options).unwrap()))
             }
             Kind::Ganesha => {
-                let options = GaneshaOptions { failing, capacity, ..GaneshaOptions::default() };
+                let options = GaneshaOptions { failing, disk, ..GaneshaOptions::default() };
                 Self::Ganesha(Box::new(Ganesha::start(&options).unwrap()))
             }
+            Kind::Smb | Kind::Nfs | Kind::Ncp if stage == Stage::Within => {
+                let directory = sharebench.home().join("within");
+                std::fs::create_dir(&directory).unwrap();
+                Self::Within(Within::start(kind, &directory), directory)
+            }
             Kind::Smb | Kind::Nfs | Kind::Ncp => {
-                let mount = format!(
-                    "mount -t tmpfs -o size={},mode=1777 tmpfs served && exec \"$@\"",
-                    capacity.unwrap_or(0)
-                );
-                let words: &[&str] = match (capacity, nobody) {
-                    (Some(_), _) => &["unshare", "--mount", "sh", "-c", &mount, "sh"],
-                    (None, true) => &NOBODY,
-                    (None, false) => &[],
+                let mount = disk.as_ref().map(|disk| disk.mount("served") + " && exec \"$@\"");
+                let words: &[&str] = match &mount {
+                    Some(mount) => &["unshare", "--mount", "sh", "-c", mount, "sh"],
+                    None if stage == Stage::NobodyServes => &NOBODY,
+                    None => &[],
                 };
                 let served = sharebench.serve_by(words, "served", &[]).unwrap();
                 Self::Served(Box::new(served), kind)
@@ -109,6 +116,7 @@ impl Peer {
             Self::Served(served, Kind::Smb) => served.smb_port,
             Self::Served(served, Kind::Nfs) => served.nfs_port,
             Self::Served(served, _) => served.ncp_port,
+            Self::Within(server, _) => server.port(),
             Self::Local(_) => 0,
         }
     }
@@ -121,6 +129,7 @@ impl Peer {
             Self::Served(served, Kind::Smb) => served.smb_url(""),
             Self::Served(served, Kind::Nfs) => served.nfs_url(""),
             Self::Served(served, _) => served.ncp_url(""),
+            Self::Within(server, _) => server.url(),
             Self::Local(directory) => directory.display().to_string(),
         };
         let Some(port) = through else { return url };
@@ -135,7 +144,15 @@ impl Peer {
             // It may be a mount of the server's own.
             Self::Served(served, _) => Path::new(&format!("/proc/{}/root", served.program().pid()))
                 .join(served.directory().strip_prefix("/").unwrap()),
-            Self::Local(directory) => directory.clone(),
+            Self::Within(_, directory) | Self::Local(directory) => directory.clone(),
+        }
+    }
+
+    /// The process of ours that serves.
+    pub fn pid(&self) -> u32 {
+        match self {
+            Self::Served(served, _) => served.program().pid(),
+            _ => std::process::id(),
         }
     }
 
@@ -145,7 +162,7 @@ impl Peer {
             Self::Smbd(smbd) => smbd.kill(),
             Self::Ganesha(ganesha) => ganesha.kill(),
             Self::Served(served, _) => served.program().signal_group(Signal::KILL),
-            Self::Local(_) => {}
+            Self::Within(..) | Self::Local(_) => {}
         }
     }
 
@@ -155,7 +172,7 @@ impl Peer {
             Self::Smbd(smbd) => smbd.freeze(),
             Self::Ganesha(ganesha) => ganesha.freeze(),
             Self::Served(served, _) => served.program().signal_group(Signal::STOP),
-            Self::Local(_) => {}
+            Self::Within(..) | Self::Local(_) => {}
         }
     }
 
@@ -165,7 +182,7 @@ impl Peer {
             Self::Smbd(smbd) => smbd.thaw(),
             Self::Ganesha(ganesha) => ganesha.thaw(),
             Self::Served(served, _) => served.program().signal_group(Signal::CONT),
-            Self::Local(_) => {}
+            Self::Within(..) | Self::Local(_) => {}
         }
     }
 
@@ -175,7 +192,7 @@ impl Peer {
             Self::Smbd(smbd) => smbd.restart().unwrap(),
             Self::Ganesha(ganesha) => ganesha.restart().unwrap(),
             Self::Served(served, _) => served.restart(sharebench).unwrap(),
-            Self::Local(_) => {}
+            Self::Within(..) | Self::Local(_) => {}
         }
     }
 }

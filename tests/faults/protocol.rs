@@ -8,7 +8,8 @@ use sharebench_tests::Way;
 use crate::case::{After, Case, PLAIN};
 use crate::peer::Kind::{Ganesha, Local, Ncp, Nfs, Smb, Smbd};
 use crate::peer::{Kind, Peer};
-use crate::scene::{Scene, Stage};
+use crate::scene::Scene;
+use crate::stage::Stage;
 
 /// Length before a message.
 const PREFIX: usize = 4;
@@ -41,6 +42,10 @@ const fn unasked(at: Kind) -> Case {
 
 const fn starved(at: Kind) -> Case {
     Case { fault: "no credits granted any more", at, stage: Stage::Proxy, strike: starve, heal, ..PLAIN }
+}
+
+const fn sparing(at: Kind) -> Case {
+    Case { fault: "one credit granted with each reply", at, stage: Stage::Proxy, strike: spare, ..PLAIN }
 }
 
 const fn later(at: Kind) -> Case {
@@ -77,6 +82,8 @@ pub const CASES: &[Case] = &[
     unasked(Smb),
     starved(Smbd),
     starved(Smb),
+    sparing(Smbd),
+    sparing(Smb),
     Case {
         fault: "share removed",
         at: Smbd,
@@ -156,6 +163,15 @@ fn starve(scene: &mut Scene) {
     scene.proxy().tamper(|way, mut message| {
         if way == Way::ToClient && command(&message).is_some() {
             message[CREDITS].fill(0);
+        }
+        vec![message]
+    });
+}
+
+fn spare(scene: &mut Scene) {
+    scene.proxy().tamper(|way, mut message| {
+        if way == Way::ToClient && command(&message).is_some() {
+            message[CREDITS].copy_from_slice(&[1, 0]);
         }
         vec![message]
     });

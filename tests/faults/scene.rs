@@ -7,11 +7,13 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use sharebench_tests::program::poll;
-use sharebench_tests::{Cut, Failing, FaultProxy, Need, Program, Sharebench};
+use sharebench_tests::{Cut, Disk, Failing, FaultProxy, Program, Sharebench};
 
 use crate::case::{After, Case, Outcome};
 use crate::memory_group::MemoryGroup;
 use crate::peer::{Kind, Peer};
+use crate::plan::plan;
+use crate::stage::Stage;
 use crate::stored::Stored;
 
 /// Steps that are done before the fault strikes.
@@ -36,41 +38,6 @@ const CLASSES: [&str; 12] = [
     "i/o",
 ];
 
-/// What stands around a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stage {
-    /// Only the server.
-    Plain,
-    /// A proxy before the server.
-    Proxy,
-    /// System calls of the server can fail.
-    FailingServer,
-    /// System calls of sharebench can fail.
-    FailingClient,
-    /// The server has a file system of few bytes.
-    SmallServer,
-    /// The lab book is on a file system of few bytes, `book` of the working directory.
-    SmallBook,
-    /// The server is ours, as a user whom permissions bind.
-    NobodyServes,
-    /// Nobody reads sharebench's standard error.
-    Deaf,
-    /// Sharebench may use little memory, and its load wants much.
-    LittleMemory,
-}
-
-impl Stage {
-    /// What the machine must have for it.
-    pub fn needs(self) -> &'static [Need] {
-        match self {
-            Self::FailingServer | Self::FailingClient => &Failing::NEEDS,
-            Self::SmallServer | Self::SmallBook => &[Need::Root, Need::Program("unshare")],
-            Self::Deaf => &[Need::Program("bash")],
-            Self::LittleMemory | Self::NobodyServes | Self::Plain | Self::Proxy => &[],
-        }
-    }
-}
-
 /// A run under way.
 pub struct Scene {
     pub sharebench: Sharebench,
@@ -82,6 +49,8 @@ pub struct Scene {
     stage: Stage,
     /// Keeps the mount of the lab book when the run has ended.
     keeper: Option<Program>,
+    /// A file that the server mounts again when it starts again.
+    _disk: Option<Disk>,
     _memory: Option<MemoryGroup>,
 }
 
@@ -114,8 +83,8 @@ impl Scene {
         let stage = case.stage;
         let failing = stage_has_failing(stage).then(|| Failing::build().unwrap());
         let of_server = failing.as_ref().filter(|_| stage == Stage::FailingServer);
-        let capacity = (stage == Stage::SmallServer).then_some(8 << 20);
-        let peer = Peer::start(case.at, &sharebench, of_server, capacity, stage == Stage::NobodyServes);
+        let disk = stage.disk();
+        let peer = Peer::start(case.at, stage, &sharebench, disk.as_ref(), of_server);
         let cut = if case.at == Kind::Ncp { Cut::Bytes } else { Cut::Messages };
         let proxy = (stage == Stage::Proxy).then(|| FaultProxy::start(peer.port(), cut).unwrap());
         let url = peer.url(proxy.as_ref().map(FaultProxy::port));
@@ -143,7 +112,18 @@ impl Scene {
             &["run", "plan.toml"]
         };
         let running = sharebench.start_by(&words, line, &env, "run.log").unwrap();
-        Self { sharebench, peer, proxy, failing, running, url, stage, keeper: None, _memory: memory }
+        Self {
+            sharebench,
+            peer,
+            proxy,
+            failing,
+            running,
+            url,
+            stage,
+            keeper: None,
+            _disk: disk,
+            _memory: memory,
+        }
     }
 
     /// The proxy of this stage.
@@ -235,8 +215,6 @@ impl Scene {
             // Which of the two depends on what the run does at that moment.
             let class = class.map(|class| match *class {
                 "not found" | "stale handle" => "not found, or stale handle",
-                // Where a removal failed that SMB does with the close, the next file of that name exists.
-                "refused" | "exists" if self.stage == Stage::NobodyServes => "refused, or exists",
                 other => other,
             });
             return format!("target lost: {}", class.unwrap_or(lost));
@@ -346,24 +324,6 @@ fn said(left: &[String], output: &str) -> String {
 
 fn exit(status: ExitStatus) -> String {
     status.code().map_or_else(|| "killed".to_owned(), |code| code.to_string())
-}
-
-/// A sweep of small cells, long enough for a fault to strike in its middle; or users in steps.
-fn plan(case: &Case, url: &str) -> String {
-    // Only what falls silent is waited for.
-    let timeout = if case.silent { "3s" } else { "30s" };
-    let head = format!(
-        "title = 'fault'\nseed = 7\ntimeout = '{timeout}'\nrepetitions = 3\nverify = '{}'\nsample = '60ms'\n[[target]]\nname = 'server'\nurl = '{url}'\n",
-        if case.verify_full { "full" } else { "stamps" }
-    );
-    match case.stage {
-        Stage::LittleMemory => format!(
-            "{head}[load]\nworkload = 'single-write'\nblock = '1MiB'\nscale = '1MiB'\nsteps = [1, 2, 400]\nwarm_up = '0s'\nmeasure = '200ms'\n"
-        ),
-        _ => format!(
-            "{head}[sweep]\nfile_sizes = ['64KiB', '256KiB']\nrecord_sizes = ['4KiB', '32KiB']\ntests = ['write', 'rewrite', 'read', 'random-read']\n"
-        ),
-    }
 }
 
 /// Makes sure that the program has seen another day.

@@ -3,12 +3,13 @@
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 
-use sharebench_tests::{Failing, Need};
+use sharebench_tests::{Disk, Failing, Need};
 
 use crate::case::{After, Case, PLAIN};
 use crate::peer::Kind;
 use crate::peer::Kind::{Ganesha, Ncp, Nfs, Smb, Smbd};
-use crate::scene::{Scene, Stage};
+use crate::scene::Scene;
+use crate::stage::Stage;
 
 /// What somebody else put there, beside the run's directory.
 const FILLER: &str = "filler";
@@ -24,6 +25,17 @@ const fn full(at: Kind) -> Case {
         after: After::Resume,
         ..PLAIN
     }
+}
+
+/// The same when the file system would have room, and its quota has none.
+const fn exceeded(at: Kind) -> Case {
+    Case { fault: "quota of the file system used up (btrfs)", stage: Stage::Quota, ..full(at) }
+}
+
+/// What ext4 does when its journal cannot be written.
+const fn broken(at: Kind) -> Case {
+    let fault = "file system made read-only by the system after an error (ext4)";
+    Case { fault, at, stage: Stage::Breakable, strike: break_disk, heal: restart, ..PLAIN }
 }
 
 const fn failing(at: Kind, fault: &'static str, strike: fn(&mut Scene)) -> Case {
@@ -64,8 +76,18 @@ pub const CASES: &[Case] = &[
     full(Ncp),
     quota(Smbd),
     quota(Ganesha),
+    exceeded(Smbd),
+    exceeded(Ganesha),
+    exceeded(Smb),
+    exceeded(Nfs),
+    exceeded(Ncp),
     read_only(Smbd),
     read_only(Ganesha),
+    broken(Smbd),
+    broken(Ganesha),
+    broken(Smb),
+    broken(Nfs),
+    broken(Ncp),
     forbidden(Smbd),
     forbidden(Ganesha),
     locked(Smb),
@@ -80,6 +102,21 @@ fn fill(scene: &mut Scene) {
 
 fn make_room(scene: &mut Scene) {
     std::fs::remove_file(scene.peer.directory().join(FILLER)).unwrap();
+}
+
+/// What was there stays: the journal is written before it breaks.
+fn break_disk(scene: &mut Scene) {
+    let directory = scene.peer.directory();
+    // How the command ends says nothing, since what it mounts anew is broken.
+    let _ = Disk::inside(&directory, "sync -f \"$0\" && mount -o remount,abort \"$0\"");
+    let written = std::fs::write(directory.join("probe"), "");
+    let refused = written.err().and_then(|error| error.raw_os_error());
+    assert_eq!(refused, Some(Failing::EROFS), "the file system did not break");
+}
+
+/// Mounts it again.
+fn restart(scene: &mut Scene) {
+    scene.peer.restart(&scene.sharebench);
 }
 
 /// The share and what is in it, so that whoever has it open may go on, and no more.

@@ -1,97 +1,99 @@
-//! A disk of a test's own: a loop device with a file system, whose reads the kernel counts.
+//! File systems of a server's own: small ones, some with a quota, some that break. They go with the server's mount namespace.
 
-use std::path::{Path, PathBuf};
-use std::time::Duration;
-use std::{fs, io};
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
 
 use crate::need::Need;
-use crate::program::{Program, run};
+use crate::program::run;
 use crate::scratch::Scratch;
 
-/// A loop device over a file, read and written past the page cache of that file. Fields end in the order in which they
-/// stand here.
-#[derive(Debug)]
-pub struct Disk {
-    device: String,
-    _slow: Option<Program>,
-    _image: Scratch,
+/// What a server's directory stands on; clones share it.
+#[derive(Debug, Clone)]
+pub enum Disk {
+    /// Memory of so many bytes.
+    Memory(u64),
+    /// ext4 in a file, which outlives the server.
+    Ext4(Arc<Scratch>),
+    /// The file system of a block device.
+    Device(String),
+    /// btrfs in a file, of which so many bytes may be used.
+    Quota(Arc<Scratch>, u64),
 }
+
+/// The file of a file system.
+const IMAGE: &str = "image";
+/// Bytes of it, none of which are taken before they are used; btrfs wants 109 MiB.
+const IMAGE_BYTES: u64 = 256 << 20;
 
 impl Disk {
-    /// What the machine must have.
-    pub const NEEDS: [Need; 5] = [
+    /// What the machine must have for [`Self::ext4`].
+    pub const EXT4: &[Need] = &[
         Need::Root,
-        Need::Disk,
-        Need::File("/dev/loop-control"),
-        Need::Program("losetup"),
+        Need::Program("unshare"),
+        Need::Program("nsenter"),
         Need::Program("mkfs.ext4"),
+        Need::File("/dev/loop-control"),
+    ];
+    /// What the machine must have for [`Self::with_quota`].
+    pub const QUOTA: &[Need] = &[
+        Need::Root,
+        Need::Program("unshare"),
+        Need::Program("nsenter"),
+        Need::Program("mkfs.btrfs"),
+        Need::File("/dev/loop-control"),
     ];
 
-    /// What a slow one takes beside it.
-    pub const SLOW: [Need; 2] = [Need::File("/dev/fuse"), Need::Program("python3")];
-
-    /// Makes a disk of so many bytes with an empty ext4 on it, of which the kernel reads at most `read_ahead` bytes at once
-    /// beyond what is asked for. Each read of it takes `delay` more than the machine's own disk does.
-    pub fn make(bytes: u64, read_ahead: u64, delay: Duration) -> io::Result<Self> {
-        let image = Scratch::new("disk")?;
-        let path = image.file("image");
-        fs::File::create(&path)?.set_len(bytes)?;
-        run(&["mkfs.ext4", "-q", "-O", "^has_journal", "-m", "0", &path], &[])?;
-        let (device, slow) = if delay.is_zero() {
-            (run(&["losetup", "--find", "--show", "--direct-io=on", &path], &[])?, None)
-        } else {
-            let slow = slow_down(&image, &path, delay)?;
-            (slow.output().split(' ').nth(1).unwrap_or_default().to_owned(), Some(slow))
-        };
-        let disk = Self { device: device.trim().to_owned(), _slow: slow, _image: image };
-        fs::write(disk.kernel("queue/read_ahead_kb"), (read_ahead >> 10).to_string())?;
-        Ok(disk)
+    /// Makes an ext4.
+    pub fn ext4() -> io::Result<Self> {
+        Ok(Self::Ext4(image(&["mkfs.ext4", "-q", "-F"])?))
     }
 
-    /// Its block device, to be mounted.
-    pub fn device(&self) -> &str {
-        &self.device
+    /// Makes a btrfs with a quota of so many bytes.
+    pub fn with_quota(bytes: u64) -> io::Result<Self> {
+        Ok(Self::Quota(image(&["mkfs.btrfs", "-q"])?, bytes))
     }
 
-    /// The file in which the kernel counts what was read.
-    pub fn counter(&self) -> PathBuf {
-        self.kernel("stat")
+    /// What a shell in a mount namespace of its own has to do, so that it is at `at`.
+    pub fn mount(&self, at: &str) -> String {
+        match self {
+            Self::Memory(bytes) => format!("mount -t tmpfs -o size={bytes},mode=1777 tmpfs {at}"),
+            Self::Ext4(image) => format!("mount -o loop {} {at} && chmod 1777 {at}", image.file(IMAGE)),
+            Self::Device(device) => format!("mount {device} {at} && chmod 1777 {at}"),
+            Self::Quota(image, bytes) => format!(
+                "mount -o loop {} {at} && chmod 1777 {at} && btrfs quota enable {at} \
+                 && btrfs qgroup limit {bytes} {at} >/dev/null",
+                image.file(IMAGE)
+            ),
+        }
     }
 
-    /// Its major and minor number, as control groups name it.
-    pub fn number(&self) -> io::Result<String> {
-        Ok(fs::read_to_string(self.kernel("dev"))?.trim().to_owned())
+    /// Tries whether the machine's owner lets us mount it.
+    pub fn try_mount(&self) -> io::Result<()> {
+        let place = Scratch::new("mount")?;
+        let script = self.mount(&place.path().display().to_string());
+        run(&["unshare", "--mount", "sh", "-c", &script], &[]).map(drop)
     }
 
-    /// What the kernel tells of it.
-    fn kernel(&self, what: &str) -> PathBuf {
-        Path::new("/sys/block").join(self.device.trim_start_matches("/dev/")).join(what)
+    /// Runs a shell script where a server sees its disk at `directory`, which is `/proc/PID/root/PATH`; its `$0` is the path.
+    pub fn inside(directory: &Path, script: &str) -> io::Result<String> {
+        let text = directory.display().to_string();
+        let place = text.strip_prefix("/proc/").and_then(|rest| rest.split_once("/root"));
+        let (pid, path) = place.ok_or_else(|| io::Error::other(format!("{text}: no other's directory")))?;
+        run(&["nsenter", "--target", pid, "--mount", "sh", "-c", script, path], &[])
     }
 }
 
-impl Drop for Disk {
-    fn drop(&mut self) {
-        // While a server still has it mounted, the kernel detaches it with the last mount.
-        let _ = run(&["losetup", "--detach", &self.device], &[]);
-    }
+fn image(make: &[&str]) -> io::Result<Arc<Scratch>> {
+    let scratch = Scratch::new("disk")?;
+    let image = scratch.file(IMAGE);
+    File::create(&image)?.set_len(IMAGE_BYTES)?;
+    run(&[make, &[image.as_str()]].concat(), &[("PATH", &search_path())])?;
+    Ok(Arc::new(scratch))
 }
 
-/// Puts a file system between the file and the loop device that waits before each read.
-fn slow_down(image: &Scratch, path: &str, delay: Duration) -> io::Result<Program> {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("slow-disk.py").display().to_string();
-    let folder = image.directory("slow")?.display().to_string();
-    let delay = delay.as_micros().to_string();
-    let line = ["unshare", "--mount", "python3", &script, path, &folder, &delay];
-    let mut slow = Program::start(&line, &[], &image.path().join("slow.log"))?;
-    slow.wait_for_output("device /dev/loop", Duration::from_secs(20))?;
-    Ok(slow)
-}
-
-/// The command that puts a file system of a server's own on its directory; none where it stays on the machine's.
-pub(crate) fn mount_own(capacity: Option<u64>, device: Option<&str>, on: &str) -> Option<String> {
-    match (device, capacity) {
-        (Some(device), _) => Some(format!("mount {device} {on} && chmod 1777 {on}")),
-        (None, Some(bytes)) => Some(format!("mount -t tmpfs -o size={bytes},mode=1777 tmpfs {on}")),
-        (None, None) => None,
-    }
+/// Programs of file systems stand where only root looks.
+fn search_path() -> String {
+    std::env::var("PATH").unwrap_or_default() + ":/usr/sbin:/sbin"
 }

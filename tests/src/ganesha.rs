@@ -6,10 +6,10 @@ use std::{fs, io};
 
 use rustix::process::Signal;
 
-use crate::disk::mount_own;
+use crate::disk::Disk;
 use crate::failing::Failing;
 use crate::need::Need;
-use crate::program::{Program, free_port, run};
+use crate::program::{Program, free_ports, run};
 use crate::scratch::Scratch;
 
 /// How ganesha is to behave.
@@ -17,10 +17,8 @@ use crate::scratch::Scratch;
 pub struct GaneshaOptions {
     /// Refuses every change of the export.
     pub read_only: bool,
-    /// Puts the export on a file system of this many bytes.
-    pub capacity: Option<u64>,
-    /// Puts the export on the file system of this block device.
-    pub device: Option<String>,
+    /// Puts the export on a file system of its own.
+    pub disk: Option<Disk>,
     /// Listens on every address, instead of on `127.0.0.1`.
     pub everywhere: bool,
     /// Lets its system calls fail when told to.
@@ -66,7 +64,7 @@ impl Ganesha {
 
     fn attempt(options: &GaneshaOptions) -> io::Result<Self> {
         let scratch = Scratch::new("ganesha")?;
-        let (port, mount_port) = (free_port()?, free_port()?);
+        let [port, mount_port] = free_ports()?;
         scratch.directory("export")?;
         fs::create_dir(scratch.path().join("recovery"))?;
         let config = scratch.file("ganesha.conf");
@@ -120,7 +118,7 @@ impl Ganesha {
     /// The export's directory as this process sees it.
     pub fn directory(&self) -> PathBuf {
         let export = self.scratch.path().join("export");
-        if self.options.capacity.is_none() && self.options.device.is_none() {
+        if self.options.disk.is_none() {
             return export;
         }
         Path::new(&format!("/proc/{}/root", self.program.pid()))
@@ -161,11 +159,11 @@ fn spawn(options: &GaneshaOptions, scratch: &Scratch) -> io::Result<Program> {
     let failing = options.failing.as_ref().map_or(String::new(), |failing| format!(":{}", failing.library()));
     let preload = format!("LD_PRELOAD={}{failing}", scratch.file(STUB));
     let line = format!("{preload} exec ganesha.nfsd -F -f {config} -L {log} -p {pid} -N NIV_EVENT");
-    // A mount namespace of its own holds the export's file system, and an empty /run keeps it off a
+    // A mount namespace of its own holds the file system, and an empty /run keeps it off a
     // D-Bus or rpcbind of the machine.
-    let own = mount_own(options.capacity, options.device.as_deref(), &scratch.file("export"));
-    let own = own.map_or(String::new(), |mount| format!("{mount} &&"));
-    let line = format!("mount -t tmpfs tmpfs /run && {own} {line}");
+    let disk =
+        options.disk.as_ref().map_or(String::new(), |disk| disk.mount(&scratch.file("export")) + " &&");
+    let line = format!("mount -t tmpfs tmpfs /run && {disk} {line}");
     let switch = options.failing.as_ref().map(Failing::switch);
     let env: Vec<(&str, &str)> = switch.iter().map(|(name, value)| (*name, value.as_str())).collect();
     Program::start(&["unshare", "--mount", "sh", "-c", &line], &env, &scratch.path().join("stdout"))

@@ -56,7 +56,7 @@ impl Outcomes {
             .filter(|row| !written.contains(&row.as_str()))
             .map(|row| format!("observed: {row}"))
             .collect();
-        if !differences.is_empty() || !self.partial {
+        if !self.partial {
             let gone = written.iter().filter(|row| !observed.iter().any(|line| line == *row));
             differences.extend(gone.map(|row| format!("written:  {row}")));
         }

@@ -131,6 +131,18 @@ pub fn free_port() -> io::Result<u16> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
 }
 
+/// The same several times at once: none of them twice.
+pub fn free_ports<const COUNT: usize>() -> io::Result<[u16; COUNT]> {
+    // Each is held until all are found.
+    let held: Vec<TcpListener> =
+        (0..COUNT).map(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0))).collect::<io::Result<_>>()?;
+    let mut ports = [0; COUNT];
+    for (port, listener) in ports.iter_mut().zip(&held) {
+        *port = listener.local_addr()?.port();
+    }
+    Ok(ports)
+}
+
 /// Runs a command to its end and gives what it printed (both outputs); an error unless it succeeded.
 pub fn run(line: &[&str], env: &[(&str, &str)]) -> io::Result<String> {
     let output =

@@ -27,26 +27,33 @@ impl Reader {
     /// With the environment variable `SHAREBENCH_PICTURES` naming a directory, pictures of it are kept there as
     /// `NAME-light.png`, `NAME-dark.png` and `NAME-phone.png`.
     pub fn read(page: &str, name: &str) -> io::Result<Value> {
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("browser/report.mjs");
         let pictures = env::var("SHAREBENCH_PICTURES").unwrap_or_default();
-        let output = Command::new("timeout")
-            .args(["--signal=KILL", "120", "node"])
-            .arg(script)
-            .args([page, &pictures, name])
-            .env("SHAREBENCH_NODE_MODULES", modules())
-            .env("CHROMIUM", find_program("chromium").unwrap_or_default())
-            .stdin(Stdio::null())
-            .output()?;
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        if !output.status.success() {
-            return Err(io::Error::other(format!(
-                "{page}: {}{}",
-                text(&output.stdout),
-                text(&output.stderr)
-            )));
-        }
-        Ok(serde_json::from_slice(&output.stdout)?)
+        drive("report.mjs", &[page, &pictures, name])
     }
+
+    /// Opens a report in a file and scrolls, chooses and filters without patience. Gives what
+    /// `tests/browser/scroll.mjs` says of the tasks that kept the page from answering.
+    pub fn scroll(page: &str) -> io::Result<Value> {
+        drive("scroll.mjs", &[page])
+    }
+}
+
+/// Runs a script of `tests/browser`; it answers by one line of JSON.
+fn drive(script: &str, arguments: &[&str]) -> io::Result<Value> {
+    let output = Command::new("timeout")
+        .args(["--signal=KILL", "120", "node"])
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("browser").join(script))
+        .args(arguments)
+        .env("SHAREBENCH_NODE_MODULES", modules())
+        .env("CHROMIUM", find_program("chromium").unwrap_or_default())
+        .stdin(Stdio::null())
+        .output()?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    if !output.status.success() {
+        let (said, complained) = (text(&output.stdout), text(&output.stderr));
+        return Err(io::Error::other(format!("{arguments:?}: {said}{complained}")));
+    }
+    Ok(serde_json::from_slice(&output.stdout)?)
 }
 
 /// Where modules of Node are.

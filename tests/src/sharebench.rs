@@ -9,7 +9,7 @@ use std::{env, fs, io};
 use rustix::process::Signal;
 
 use crate::need::Need;
-use crate::program::{Program, free_port, run};
+use crate::program::{Program, free_ports, run};
 use crate::scratch::Scratch;
 use crate::smbd::Smbd;
 
@@ -152,9 +152,8 @@ impl Sharebench {
 
     fn serve_on(&self, at: &str, words: &[&str], name: &str, flags: &[&str]) -> io::Result<Served> {
         let directory = self.home.directory(name)?;
-        let (smb_port, nfs_port, ncp_port) = (free_port()?, free_port()?, free_port()?);
+        let [smb_port, nfs_port, ncp_port, ipx_port] = free_ports()?;
         let (smb, nfs) = (format!("{at}:{smb_port}"), format!("127.0.0.1:{nfs_port}"));
-        let ipx_port = free_port()?;
         let (ncp, ipx) = (format!("{at}:{ncp_port}"), format!("{at}:{ipx_port}"));
         let line = ["serve", name, "--smb", &smb, "--nfs", &nfs, "--ncp", &ncp, "--ncp-ipx", &ipx];
         let line = [&line[..], &["--user", Served::USER], flags].concat();

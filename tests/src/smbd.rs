@@ -6,7 +6,7 @@ use std::{fs, io};
 
 use rustix::process::Signal;
 
-use crate::disk::mount_own;
+use crate::disk::Disk;
 use crate::failing::Failing;
 use crate::need::{Need, find_program};
 use crate::program::{Program, free_port, run};
@@ -35,10 +35,8 @@ pub struct SmbdOptions {
     pub dialects: Option<(&'static str, &'static str)>,
     /// Refuses every change of the share.
     pub read_only: bool,
-    /// Puts the share on a file system of this many bytes (needs root).
-    pub capacity: Option<u64>,
-    /// Puts the share on the file system of this block device (needs root).
-    pub device: Option<String>,
+    /// Puts the share on a file system of its own (needs root).
+    pub disk: Option<Disk>,
     /// Listens on this address with its network too, such as `10.0.0.1/24`.
     pub address: Option<&'static str>,
     /// Lets its system calls fail when told to.
@@ -125,7 +123,7 @@ impl Smbd {
     /// The share's directory as this process sees it.
     pub fn share(&self) -> PathBuf {
         let share = self.scratch.path().join("share");
-        if self.options.capacity.is_none() && self.options.device.is_none() {
+        if self.options.disk.is_none() {
             return share;
         }
         Path::new(&format!("/proc/{}/root", self.program.pid()))
@@ -163,11 +161,13 @@ fn spawn(options: &SmbdOptions, scratch: &Scratch) -> io::Result<Program> {
         .as_ref()
         .map_or(String::new(), |failing| format!("LD_PRELOAD={} ", failing.library()));
     let line = format!("{preload}exec {smbd} -F --no-process-group -s {config}");
-    // A file system of its own lives in a mount namespace of smbd's and goes with it.
-    let mount = mount_own(options.capacity, options.device.as_deref(), &scratch.file("share"));
-    let (shell, line) = match mount {
+    // The file system lives in a mount namespace of smbd's own and goes with it.
+    let (shell, line) = match &options.disk {
         None => (vec!["sh", "-c"], line),
-        Some(mount) => (vec!["unshare", "--mount", "sh", "-c"], format!("{mount} && {line}")),
+        Some(disk) => {
+            let mount = disk.mount(&scratch.file("share"));
+            (vec!["unshare", "--mount", "sh", "-c"], format!("{mount} && {line}"))
+        }
     };
     let words: Vec<&str> = shell.into_iter().chain([line.as_str()]).collect();
     let switch = options.failing.as_ref().map(Failing::switch);

@@ -15,6 +15,7 @@ use crate::load_lines::{load_lines, response_limits};
 use crate::outcome::{outcome, rate};
 use crate::pairing::{Pairs, Side, pair, usable};
 use crate::parallel::in_parallel;
+use crate::ranks::RankTable;
 use crate::ratio::ratio;
 use crate::regions::differences;
 use crate::section::{Layout, layouts};
@@ -28,7 +29,7 @@ use crate::{
     Buffering, CheckSummary, Comparison, Options, Outcome, Overall, Row, RunData, Section, Sentence, System,
     TrustLine, View, Weighed,
 };
-use crate::{contradictions, findings, trust};
+use crate::{contradictions, findings, ranks, trust};
 
 /// Fewest pairs from which single cells may be claimed after adjustment for their number.
 pub(crate) const CELL_CLAIMS_FROM: usize = 12;
@@ -120,6 +121,9 @@ pub struct Analysis {
     /// Each system along the clock.
     #[serde(default)]
     pub timelines: Vec<Timeline>,
+    /// What each rank did, of runs that several processes measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ranks: Vec<RankTable>,
     /// How each run was made.
     pub methods: Vec<Method>,
     /// Level of every interval, such as 0.95.
@@ -154,6 +158,7 @@ pub fn analyse(runs: &[RunData], options: &Options) -> Analysis {
         unmatched: Vec::new(),
         unaligned: Vec::new(),
         timelines: Vec::new(),
+        ranks: ranks::tables(runs),
         methods: runs.iter().map(method).collect(),
         level: options.level,
         tolerance: options.tolerance,

@@ -61,15 +61,7 @@ pub fn show(args: &ShowArgs, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
         }
         return print_out(&run.header.plan);
     }
-    let ranks =
-        if args.format == Format::Text { ranks_of(std::slice::from_ref(&run)) } else { String::new() };
-    print_out(&(render(&analysis(&[run]), args.format)? + &ranks))
-}
-
-/// What each rank did, for runs of several.
-pub fn ranks_of(runs: &[StoredRun]) -> String {
-    let lines = runs.iter().flat_map(|run| crate::ranks::lines(&run.steps));
-    lines.map(|line| line + "\n").collect()
+    print_out(&render(&analysis(&[run]), args.format)?)
 }
 
 /// Writes the HTML report of runs.

@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use sharebench_report::{RunLine, html, runs_page};
+use sharebench_report::{RunLine, html, html_with_surfaces, runs_page};
 use sharebench_results::{RunId, Store, StoredRun};
 
 use crate::args::GlobalFlags;
@@ -88,7 +88,9 @@ fn answer(request: &Request, path: &Path) -> Answer {
         "/report" => {
             let ids: Option<Vec<i64>> = of("run").map(|id| id.parse().ok().filter(|id| *id > 0)).collect();
             match ids {
-                Some(ids) if (1..=MOST_RUNS).contains(&ids.len()) => report(&store, &ids),
+                Some(ids) if (1..=MOST_RUNS).contains(&ids.len()) => {
+                    report(&store, &ids, of("surfaces").next().is_some())
+                }
                 _ => Answer::refusal("400 Bad Request", "Choose one to eight runs by their numbers."),
             }
         }
@@ -106,9 +108,10 @@ fn failed(error: &dyn std::fmt::Display) -> Answer {
     Answer::refusal("404 Not Found", &text)
 }
 
-fn report(store: &Store, ids: &[i64]) -> Answer {
+fn report(store: &Store, ids: &[i64], surfaces: bool) -> Answer {
     let runs: Result<Vec<StoredRun>, _> = ids.iter().map(|id| store.load(RunId(*id))).collect();
     match runs {
+        Ok(runs) if surfaces => Answer::page(html_with_surfaces(&analysis(&runs))),
         Ok(runs) => Answer::page(html(&analysis(&runs))),
         Err(error) => failed(&error),
     }

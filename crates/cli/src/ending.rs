@@ -8,7 +8,7 @@ use sharebench_model::RunOutcome;
 use sharebench_report::Style;
 use sharebench_results::{RunState, StoredRun};
 
-use crate::book::{analysis, print_out, ranks_of};
+use crate::book::{analysis, print_out};
 use crate::live::{has_colours, print_object, terminal_size};
 use crate::told::line;
 
@@ -32,13 +32,13 @@ impl Ending<'_> {
                 // The shell's prompt and what follows here take rows too.
                 Some((columns, rows)) => {
                     let style = Style { colour: has_colours(), ..Style::terminal(columns) };
-                    sharebench_report::summary(&analysis, style, rows.saturating_sub(14))
+                    let summary = sharebench_report::summary(&analysis, style, rows.saturating_sub(14));
+                    summary + &sharebench_report::ranks(&analysis, style)
                 }
                 None => sharebench_report::terminal(&analysis, Style::piped()),
             };
             // The exit code is the run's; a reader that went away changes nothing in the lab book.
             let _ = print_out(&text);
-            let _ = print_out(&ranks_of(std::slice::from_ref(self.run)));
         }
         if let Some(path) = self.report {
             println!("report: {}", path.display());

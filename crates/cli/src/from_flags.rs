@@ -70,6 +70,10 @@ pub fn base(title: &str, urls: &[String], measuring: &Measuring) -> Plan {
 pub fn resolve(plan: &Plan) -> Result<ResolvedPlan, Failure> {
     plan.resolve().map_err(|Mistakes(mut mistakes)| {
         for mistake in &mut mistakes {
+            if mistake.field == "workload.loadfile" && mistake.line.is_none() {
+                mistake.field = "--loadfile".into();
+                continue;
+            }
             if mistake.field.starts_with("workload.") {
                 // A workload stands in a file, and says where itself.
                 continue;

@@ -1,5 +1,6 @@
 //! `load` and `presets`: users in steps, from flags, a built-in preset or a file of the user's own.
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -10,12 +11,14 @@ use sharebench_plan::{Arrivals, Find, Load, Plan, Preset, ResolvedPlan, Slo, Thi
 use crate::args::Measuring;
 use crate::exit::Failure;
 use crate::from_flags::{base, flat, resolve};
+use crate::loadfile;
 
 /// Examples of `load --help`.
 pub const LOAD_HELP: &str = "Examples:
   sharebench load smb://alice@nas/share --steps 5,10,20 --think 1s --workload copy-all-bidirectional
   sharebench load smb://alice@nas/share --preset office
   sharebench load smb://alice@nas/share --preset copy-all-bidirectional --until-stress
+  sharebench load smb://alice@nas/share --loadfile /usr/share/dbench/client.txt --steps 1,10,50
   sharebench load smb://alice@nas/share --workload single-read --find knee --slo 'p95<20ms,errors<0.1%'
 
 A preset is a workload with its steps, pauses and windows (sharebench presets lists them); other flags replace
@@ -32,6 +35,9 @@ pub struct LoadArgs {
     /// Virtual users (motors) per step [default: 1,2,5,10; with --arrivals constant or poisson 32].
     #[arg(long, value_delimiter = ',')]
     pub steps: Option<Vec<Values<u32>>>,
+    /// Users who share one session; the others wait where it carries no more requests at a time [default: 1].
+    #[arg(long, value_name = "N")]
+    pub motors_per_session: Option<u32>,
     /// Who decides when the next transaction starts: closed (each user, after thinking), constant or poisson
     /// (a schedule at --rates, whatever the target does), or visits (users come at --rates, log on, perform --visit
     /// transactions with pauses, and log off) [default: closed].
@@ -54,6 +60,10 @@ pub struct LoadArgs {
     /// What users do, by the name of a preset, with the pauses and windows given here.
     #[arg(long)]
     pub workload: Option<String>,
+    /// Replay a loadfile of dbench (client.txt): each user performs its operations in turn, again and again, in a
+    /// directory of its own; at its time stamps, or without pauses where it has none or --think says so.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["preset", "workload", "scale"])]
+    pub loadfile: Option<String>,
     /// Unmeasured start of a step [default: 2s].
     #[arg(long, value_parser = parse_duration)]
     pub warm_up: Option<Duration>,
@@ -94,9 +104,10 @@ pub struct PresetsArgs {
 
 /// The plan of `sharebench load`.
 pub fn plan(args: &LoadArgs) -> Result<ResolvedPlan, Failure> {
-    let preset = match &args.preset {
-        Some(name) => preset(name)?,
-        None => Plan::default(),
+    let preset = match (&args.preset, &args.loadfile) {
+        (Some(name), _) => preset(name)?,
+        (None, Some(path)) => Plan { workload: Some(loadfile::workload(path)?), ..Plan::default() },
+        (None, None) => Plan::default(),
     };
     let usual = preset.load.unwrap_or_default();
     let open = matches!(args.arrivals, Some(Arrivals::Constant | Arrivals::Poisson | Arrivals::Visits));
@@ -105,6 +116,7 @@ pub fn plan(args: &LoadArgs) -> Result<ResolvedPlan, Failure> {
     let load = Load {
         workload: args.workload.clone().or(usual.workload),
         steps: flat(args.steps.as_deref()).or(usual.steps.filter(|_| !own_pace)),
+        motors_per_session: args.motors_per_session.or(usual.motors_per_session),
         arrivals: args.arrivals.or(usual.arrivals),
         rates: flat(args.rates.as_deref()).or(usual.rates),
         think: args.think.clone().or(usual.think.filter(|_| !own_pace)),
@@ -120,7 +132,7 @@ pub fn plan(args: &LoadArgs) -> Result<ResolvedPlan, Failure> {
         slo: args.slo.clone().or(usual.slo),
         keep_data: args.keep_data.then_some(true).or(usual.keep_data),
     };
-    let title = args.preset.as_deref().unwrap_or("load");
+    let title = args.preset.as_deref().or(args.loadfile.as_deref()).unwrap_or("load");
     resolve(&Plan {
         load: Some(load),
         workload: preset.workload,
@@ -144,6 +156,7 @@ fn preset(name: &str) -> Result<Plan, Failure> {
         std::fs::read_to_string(name).map_err(|error| Failure::usage(format!("--preset {name}: {error}")))?;
     let plan =
         Plan::parse(&text).map_err(|mistakes| Failure::usage(format!("--preset {name}: {mistakes}")))?;
+    let plan = loadfile::read_into(plan, Path::new(name))?;
     if !plan.targets.is_empty() || plan.sweep.is_some() || plan.depth.is_some() {
         return Err(Failure::usage(format!(
             "--preset {name}: only [load] and [workload] belong into a preset; run whole plans by `sharebench run`"

@@ -19,6 +19,7 @@ mod images;
 mod interrupts;
 mod live;
 mod load;
+mod loadfile;
 mod measure;
 mod outlets;
 mod outlook;

@@ -23,7 +23,7 @@ use crate::outlets::{OutletFlags, Outlets};
 use crate::outlook::outlook;
 use crate::ranks::{Party, Source, measure_together};
 use crate::told::say;
-use crate::{book, targets};
+use crate::{book, loadfile, targets};
 
 /// Runs a plan made from flags.
 pub fn plan(plan: &ResolvedPlan, measuring: &Measuring, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
@@ -100,7 +100,7 @@ pub fn clean(args: &CleanArgs, flags: &GlobalFlags) -> Result<ExitCode, Failure>
 fn read(path: &Path) -> Result<Plan, Failure> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
-    Plan::parse(&text).map_err(|mistakes| in_file(path, mistakes))
+    loadfile::read_into(Plan::parse(&text).map_err(|mistakes| in_file(path, mistakes))?, path)
 }
 
 /// The plan of a file, with a seed.
@@ -232,8 +232,8 @@ impl<'a> Measurement<'a> {
         let interrupts = Interrupts::catch()?;
         let stop = StopSignal::default();
         let (sender, events) = mpsc::channel();
-        let mut view = LiveView::new(self.plan, self.done.len(), flags);
-        let header = self.header();
+        let (header, ranks) = (self.header(), self.party.map_or(1, |party| party.ranks.size()));
+        let mut view = LiveView::new(self.plan, self.done.len(), ranks, flags);
         view.show(&RunEvent::Started(Box::new(header.clone())));
         for line in outlook(self.plan) {
             view.line(&line);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use sharebench_model::units::ByteSize;
 use sharebench_model::{PrecisionReport, Standing};
-use sharebench_plan::{Bounds, Repeat, ResolvedPlan, Search};
+use sharebench_plan::{Bounds, Repeat, ResolvedPlan, Search, Work};
 
 /// Most cells that are named one by one.
 const NAMED: usize = 5;
@@ -25,6 +25,7 @@ pub fn outlook(plan: &ResolvedPlan) -> Vec<String> {
     if !plan.loads.is_empty() {
         let loads = counted(plan.loads.len() as u64, "step");
         lines.push(format!("{loads} of users on {targets}, once each{}", extension(plan)));
+        lines.extend(replayed(plan));
         lines.extend(plan.search.as_ref().map(|search| {
             let most = Search::MOST_ADDED;
             match search {
@@ -40,6 +41,22 @@ pub fn outlook(plan: &ResolvedPlan) -> Vec<String> {
         lines.push(format!("before each step this machine runs: {command}"));
     }
     lines
+}
+
+/// How much of a loadfile is performed, and what is not.
+fn replayed(plan: &ResolvedPlan) -> Option<String> {
+    let file = plan.works().find_map(|work| match work {
+        Work::Transactions(work) => work.workload.loadfile.as_deref(),
+        Work::Records(_) => None,
+    })?;
+    let left_out = file.left_out();
+    let all = file.lines.len();
+    let performed = all - left_out.iter().map(|(.., count)| count).sum::<usize>();
+    let why = left_out.iter().map(|(why, name, count)| format!("; {count} {name} left out: {}", why.why()));
+    Some(format!(
+        "each user replays {performed} of the {all} operations of the loadfile in turn{}",
+        why.collect::<String>()
+    ))
 }
 
 /// What steps of users may take beyond their windows.

@@ -20,6 +20,7 @@ pub const REPORT_HELP: &str = "Examples:
   sharebench report last -o nas.xlsx                 # the ending of the name says the form
   sharebench report last --format md
   sharebench report last --images slides             # each chart as SVG and PNG
+  sharebench report 1 2 -o nas.html --surfaces       # with surfaces to turn, as IOzone's users know them
   sharebench report --serve                          # all runs of the lab book, in the browser
 
 docs/reports.md shows how to read each chart.";
@@ -35,6 +36,9 @@ pub struct ReportArgs {
     /// How [default: what the ending of the file's name says, or html].
     #[arg(long, value_enum, conflicts_with = "serve")]
     pub format: Option<ReportFormat>,
+    /// Put a surface in three dimensions beside each map of file by record size; the page grows by 0.5 MB.
+    #[arg(long, conflicts_with = "serve")]
+    pub surfaces: bool,
     /// Also write each chart as SVG and PNG into this directory; needs Chromium.
     #[arg(long, value_name = "DIR", conflicts_with = "serve")]
     pub images: Option<PathBuf>,
@@ -75,6 +79,9 @@ pub fn report(args: &ReportArgs, flags: &GlobalFlags) -> Result<ExitCode, Failur
             "--output: name a file for html and xlsx, or take --format text, md, json or csv",
         ));
     }
+    if args.surfaces && format != ReportFormat::Html {
+        return Err(Failure::usage("--surfaces: only the html form has surfaces"));
+    }
     let runs = args.runs.iter().map(|run| load(run, &flags.db)).collect::<Result<Vec<_>, _>>()?;
     let analysis = analysis(&runs);
     let mut said = String::new();
@@ -85,9 +92,9 @@ pub fn report(args: &ReportArgs, flags: &GlobalFlags) -> Result<ExitCode, Failur
     match &args.output {
         None if args.images.is_some() && args.format.is_none() => {}
         None if binary => return Err(Failure::usage("--output: html and xlsx need a file")),
-        None => return print_bytes(&rendered(&analysis, format)?),
+        None => return print_bytes(&rendered(&analysis, format, args.surfaces)?),
         Some(path) => {
-            write(path, &rendered(&analysis, format)?)?;
+            write(path, &rendered(&analysis, format, args.surfaces)?)?;
             said += "report: ";
             said += &path.display().to_string();
             said.push('\n');
@@ -108,8 +115,9 @@ fn by_ending(path: Option<&Path>) -> ReportFormat {
     }
 }
 
-fn rendered(analysis: &Analysis, format: ReportFormat) -> Result<Vec<u8>, Failure> {
+fn rendered(analysis: &Analysis, format: ReportFormat, surfaces: bool) -> Result<Vec<u8>, Failure> {
     let text = match format {
+        ReportFormat::Html if surfaces => sharebench_report::html_with_surfaces(analysis),
         ReportFormat::Html => sharebench_report::html(analysis),
         // A file is no terminal.
         ReportFormat::Text => sharebench_report::terminal(analysis, Style::piped()),

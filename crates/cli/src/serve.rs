@@ -13,6 +13,7 @@ use sharebench_ncp::security::level::Level;
 use sharebench_server::{
     CacheOptions, CommitPolicy, DeviceOptions, DeviceVolume, DirectoryOptions, DirectoryVolume,
     EmbeddedServers, MemoryVolume, NcpEther, NcpEtherServer, ServeError, ServeOptions, ServiceTime, Volume,
+    share_arenas,
 };
 
 use crate::args::GlobalFlags;
@@ -101,6 +102,7 @@ pub fn run(args: &ServeArgs, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
         };
         users.push((user.clone(), password.ok_or_else(missing)?));
     }
+    share_arenas();
     let volume = volume(args)?;
     let options = ServeOptions {
         smb: args.smb,

@@ -23,7 +23,7 @@ pub(crate) fn check(plan: &ResolvedPlan, name: &str, target: &dyn Target) -> Res
             capabilities.protocol, capabilities.max_record
         ));
     }
-    if let Some(motors) = plan.max_motors()
+    if let Some(motors) = plan.max_sessions()
         && let Err(problem) = descriptors::make_room(motors, target.descriptors())
     {
         return beyond(problem);

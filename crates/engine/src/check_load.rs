@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use sharebench_model::units::{ByteSize, show_nanos, three_digits};
-use sharebench_model::{Check, LoadDetail, Measure, Verdict};
+use sharebench_model::{Check, LoadDetail, Measure, SetCheck, Verdict};
 
 use crate::check::{check, percent, unless};
 
@@ -90,6 +90,48 @@ pub(crate) fn requests(detail: &LoadDetail) -> Option<Check> {
             split.blocks, split.requests, split.most
         );
         check("requests", Verdict::Valid, text)
+    })
+}
+
+/// What was read again after an outage; nothing to say where there was none.
+pub(crate) fn set_check(detail: &LoadDetail) -> Option<Check> {
+    let SetCheck { files, bytes, wrong, unread } = detail.set_check;
+    (files + unread > 0).then(|| {
+        let text =
+            format!("after the outage {files} files were read again, {} of them known", ByteSize(bytes));
+        match (wrong, unread) {
+            (0, 0) => {
+                check("data set", Verdict::Valid, format!("{text}: all hold what was last written to them"))
+            }
+            (0, _) => check("data set", Verdict::Suspicious, format!("{text}; {unread} could not be read")),
+            _ => {
+                let text = format!(
+                    "{text}; {wrong} do not hold what was last written to them, {unread} could not be read"
+                );
+                check("data set", Verdict::Invalid, text)
+            }
+        }
+    })
+}
+
+/// That users shared sessions; nothing to say where each had one.
+pub(crate) fn shared(measure: &Measure) -> Option<Check> {
+    let per_session = measure.load.motors_per_session;
+    (per_session > 1).then(|| {
+        let text = format!(
+            "up to {per_session} users shared each session: operations include the wait for their turn on it"
+        );
+        check("shared sessions", Verdict::Valid, text)
+    })
+}
+
+/// Lines of a loadfile that were not performed; nothing to say where all were.
+pub(crate) fn left_out(detail: &LoadDetail) -> Option<Check> {
+    (!detail.left_out.is_empty()).then(|| {
+        let lines = detail.left_out.iter().map(|(what, count)| format!("{count} {what}"));
+        let text =
+            format!("lines of the loadfile that were left out: {}", lines.collect::<Vec<_>>().join("; "));
+        check("left out", Verdict::Valid, text)
     })
 }
 

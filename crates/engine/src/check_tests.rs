@@ -16,7 +16,16 @@ fn users(motors: u32) -> Work {
     let pace = Pace::Closed(Think::Constant(Duration::from_millis(20)));
     let workload = Workload::built_in("copy-all-bidirectional", 100_000, 1000).unwrap().into();
     let (warm_up, measure) = (Duration::ZERO, Duration::from_secs(10));
-    Work::Transactions(TransactionWork { workload, motors, pace, ramp: None, warm_up, measure, extend: 0 })
+    Work::Transactions(TransactionWork {
+        workload,
+        motors,
+        motors_per_session: 1,
+        pace,
+        ramp: None,
+        warm_up,
+        measure,
+        extend: 0,
+    })
 }
 
 fn times(count: u64, nanos: u64) -> Histogram {

@@ -194,6 +194,7 @@ impl Run<'_> {
             })?;
             let mut files = files;
             self.tell_parts(name, &mut files);
+            self.tell_sharing(name, target.as_ref());
             self.tell(RunEvent::TargetReady { target: index as u32, facts: files.facts.clone() });
             hosts.push(Host { files, set: SharedSet::default(), shelf: Shelf::default() });
             let (needed, host) = (self.plan.bytes_needed(), hosts.len() - 1);
@@ -259,6 +260,21 @@ impl Run<'_> {
         if let Some(said) = parts::fact(files.session.as_ref(), self.plan.max_block(), slot_bytes) {
             self.tell(RunEvent::Warning(format!("{name}: a block of {said}")));
             files.facts.insert(parts::FACT.to_owned(), said);
+        }
+    }
+
+    /// Says where users of one session must wait for each other.
+    fn tell_sharing(&self, name: &str, target: &dyn Target) {
+        let carried = target.capabilities().max_queue_depth;
+        let users = self.plan.works().map(|work| match work {
+            Work::Transactions(work) => work.motors_per_session,
+            Work::Records(_) => 1,
+        });
+        if let Some(users) = users.max().filter(|users| *users > carried) {
+            let plural = if carried == 1 { "" } else { "s" };
+            self.tell(RunEvent::Warning(format!(
+                "{name}: {users} users share a session that carries {carried} request{plural} at a time: the others wait"
+            )));
         }
     }
 

@@ -1,5 +1,7 @@
 //! A step of users within a run: its data set, its motors, its objective.
 
+use std::sync::atomic::AtomicU32;
+
 use sharebench_model::{Measure, ObjectiveReport, RunEvent};
 use sharebench_plan::{Pace, StepPlan, TransactionWork};
 
@@ -32,6 +34,7 @@ impl Run<'_> {
             timeout: self.plan.timeout,
             directory: &host.files.directory,
             set_directory: host.set.directory.as_deref().unwrap_or_default(),
+            looked_at: &AtomicU32::new(0),
             shelf: &host.shelf,
             seed: self.plan.seed ^ u64::from(step.index),
             tell: &|why| self.tell(RunEvent::Warning(format!("{} {why}", step.coordinates))),

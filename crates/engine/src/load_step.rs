@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::ops::Range;
 use std::rc::Rc;
+use std::sync::atomic::AtomicU32;
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -13,12 +14,14 @@ use sharebench_plan::{Pace, TransactionWork, Verify};
 use sharebench_target::{SessionSpec, Target};
 
 use crate::clock::Clock;
+use crate::crew::Crew;
 use crate::descriptor_table::own_descriptors;
 use crate::extension::{Extension, Report};
 use crate::kind::Kind;
-use crate::motor::{Crew, Motor, Window};
+use crate::motor::{Motor, Window};
 use crate::schedule::Schedule;
 use crate::seconds::Seconds;
+use crate::shared_login::Groups;
 use crate::stop::StopSignal;
 use crate::tally::Tally;
 use crate::user_files::Shelf;
@@ -44,6 +47,8 @@ pub(crate) struct LoadStep<'a> {
     pub timeout: Duration,
     pub directory: &'a str,
     pub set_directory: &'a str,
+    /// Shared files that were read after an outage.
+    pub looked_at: &'a AtomicU32,
     /// Users' files between steps.
     pub shelf: &'a Shelf,
     pub seed: u64,
@@ -66,7 +71,8 @@ impl LoadStep<'_> {
         if clock.is_virtual() {
             return Ok(self.crew(0..1, schedule, |report| extension.agreed(Ok(report))).await);
         }
-        let threads = threads(self.motors.len() as u32, self.target.capabilities().blocking);
+        let sessions = self.motors.len().div_ceil(work.motors_per_session as usize);
+        let threads = threads(sessions as u32, self.target.capabilities().blocking);
         let joined = std::thread::scope(|scope| {
             let (mut workers, mut starts, mut reports) = (Vec::new(), Vec::new(), Vec::new());
             for thread in 0..threads {
@@ -111,7 +117,7 @@ impl LoadStep<'_> {
     ) -> Tally {
         let most = self.target.capabilities().max_record;
         let spec = SessionSpec {
-            slots: 1,
+            slots: self.work.motors_per_session.min(self.target.capabilities().max_queue_depth).max(1),
             slot_bytes: self.work.workload.largest_request().min(most),
             connect_timeout: self.timeout,
             parts: true,
@@ -131,9 +137,15 @@ impl LoadStep<'_> {
             spec,
             seed: self.seed,
             tally: Rc::clone(&tally),
+            looked_at: self.looked_at,
+            groups: Groups::default(),
         };
-        let own = self.motors.iter().skip(thread as usize).step_by(threads.max(1) as usize);
-        let mut motors: Vec<Motor<'_>> = own.map(|number| Motor::new(&crew, *number)).collect();
+        // Those who share a session share a thread.
+        let groups = (0..).zip(self.motors.chunks(self.work.motors_per_session as usize));
+        let own = groups.skip(thread as usize).step_by(threads.max(1) as usize);
+        let motors = own.flat_map(|(group, numbers)| numbers.iter().map(move |number| (*number, group)));
+        let mut motors: Vec<Motor<'_>> =
+            motors.map(|(number, group)| Motor::new(&crew, number, group)).collect();
         let ready = async |motor: &mut Motor<'_>| {
             motor.connect().await;
             self.watch.ready(self.clock.now(), self.motors.len() as u32);
@@ -172,6 +184,7 @@ fn detail(work: &TransactionWork) -> LoadDetail {
         transactions: work.workload.transactions.iter().map(|t| Part::named(&t.name)).collect(),
         operations: Kind::NAMES.map(Part::named).to_vec(),
         think_ns,
+        motors_per_session: work.motors_per_session,
         ..LoadDetail::default()
     }
 }

@@ -1,31 +1,22 @@
 //! A motor: one simulated user, or one session of an open load, that performs transactions at its pace.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
-use std::rc::Rc;
 use std::time::Duration;
 
 use sharebench_model::{ErrorClass, OpError, Random, WireCount};
-use sharebench_plan::{Owner, Pace, Think, TransactionWork, Verify};
-use sharebench_target::{Session, SessionSpec, Target};
+use sharebench_plan::{Owner, Pace, Think};
+use sharebench_target::Session;
 
-use crate::clock::Clock;
+use crate::crew::Crew;
 use crate::deadline::Deadline;
 use crate::operation::Kept;
-use crate::schedule::Schedule;
+use crate::replay::Replay;
+use crate::shared_session::Seat;
 use crate::sleep::Sleep;
-use crate::stop::StopSignal;
-use crate::tally::Tally;
-use crate::user_files::{Shelf, UserFiles};
+use crate::user_files::UserFiles;
 
-/// Sleep without a look at the stop signal; the last one before a start may be twice as long.
-const NAP: Duration = Duration::from_millis(100);
-/// Motors whose naps are no shorter than that; of more, each naps longer, so that naps cost no more than work.
-const NAPPING: u64 = 500;
-/// Longest sleep without a look at the stop signal.
-const LONGEST_NAP: Duration = Duration::from_secs(1);
 /// Transactions after which a motor gives way.
 const UNBROKEN: u32 = 64;
 /// Pause from which on a session gives its memory back meanwhile.
@@ -47,54 +38,16 @@ pub(crate) struct Window {
     pub end: u64,
 }
 
-/// What all motors of one thread share.
-pub(crate) struct Crew<'a> {
-    pub target: &'a dyn Target,
-    pub work: &'a TransactionWork,
-    pub schedule: &'a Schedule,
-    pub clock: &'a Clock,
-    pub stop: &'a StopSignal,
-    pub verify: Verify,
-    pub timeout: Duration,
-    /// Our directory on the target.
-    pub directory: &'a str,
-    /// The directory of the shared data set.
-    pub set_directory: &'a str,
-    /// Where users' files are kept between steps.
-    pub shelf: &'a Shelf,
-    pub spec: SessionSpec,
-    pub seed: u64,
-    pub tally: Rc<RefCell<Tally>>,
-}
-
-impl Crew<'_> {
-    /// Sleep without a look at the stop signal, nanoseconds.
-    fn nap(&self) -> u64 {
-        let nap = NAP.as_nanos() as u64;
-        (nap * u64::from(self.work.motors) / NAPPING).clamp(nap, LONGEST_NAP.as_nanos() as u64)
-    }
-
-    /// Counts a transaction that was under way, or waiting for a free motor, when the window ended.
-    pub(crate) fn censor(&self, intended: u64, started: Option<u64>, window: Window) {
-        if intended >= window.end {
-            return;
-        }
-        let mut tally = self.tally.borrow_mut();
-        tally.censored += 1;
-        tally.unfinished.response.record(window.end - intended);
-        if let Some(started) = started {
-            tally.unfinished.service.record(window.end.saturating_sub(started));
-        }
-        tally.occupancy.unfinished_ns += window.end - intended.max(window.measure);
-    }
-}
-
 /// One simulated user.
 #[expect(clippy::struct_excessive_bools, reason = "what it has been seen to do, each for itself")]
 pub(crate) struct Motor<'a> {
     pub(crate) crew: &'a Crew<'a>,
     pub(crate) number: u32,
+    /// Which of the thread's motors it shares a session with.
+    pub(crate) group: u32,
     pub(crate) session: Option<Box<dyn Session>>,
+    /// Its place at a session that it shares.
+    pub(crate) seat: Option<Seat>,
     pub(crate) deadline: Deadline,
     /// Decides what it does; pauses are drawn apart, so that they are the same whatever is done.
     pub(crate) random: Random,
@@ -104,6 +57,8 @@ pub(crate) struct Motor<'a> {
     pub(crate) own: UserFiles,
     /// Files of its session that stay open from one transaction to the next.
     pub(crate) kept: BTreeMap<usize, Kept>,
+    /// Where it is in its loadfile, if it has one.
+    pub(crate) replay: Replay,
     /// True when the last operation ended within the measured window.
     pub(crate) last_counted: bool,
     /// What is left of its round of transactions.
@@ -116,21 +71,26 @@ pub(crate) struct Motor<'a> {
     done: u64,
     reported: bool,
     engaged: bool,
+    /// It lost its session in this step.
+    pub(crate) outage: bool,
 }
 
 impl<'a> Motor<'a> {
-    /// Motor `number` of its step, not yet connected.
-    pub fn new(crew: &'a Crew<'a>, number: u32) -> Self {
+    /// Motor `number` of its step, one of a group that may share a session, not yet connected.
+    pub fn new(crew: &'a Crew<'a>, number: u32, group: u32) -> Self {
         Self {
             crew,
             number,
+            group,
             session: None,
+            seat: None,
             deadline: Deadline::new(crew.clock, crew.timeout),
             random: Random::new(crew.seed, 0x1000 + u64::from(number)),
             pauses: Random::new(crew.seed, 0x2000_0000 + u64::from(number)),
             wire: WireCount::default(),
             own: crew.shelf.take(number),
             kept: BTreeMap::new(),
+            replay: Replay::default(),
             last_counted: false,
             round: Vec::new(),
             unbroken: 0,
@@ -138,6 +98,7 @@ impl<'a> Motor<'a> {
             done: 0,
             reported: false,
             engaged: false,
+            outage: false,
         }
     }
 
@@ -181,7 +142,7 @@ impl<'a> Motor<'a> {
                 }
                 started = crew.clock.now();
             }
-            let Some(transaction) = self.next_transaction() else { return };
+            let Some(transaction) = self.next_transaction(window) else { return };
             thought_from = self.transaction(transaction, (intended, started), window, &mut over).await;
             next = self.following_start(intended, thought_from, window).await;
             if next.is_some_and(|next| next > thought_from + REST.as_nanos() as u64) {
@@ -225,6 +186,10 @@ impl<'a> Motor<'a> {
         match &self.crew.work.pace {
             // A pace goes on from where it should be, and not from where it is.
             Pace::Closed(Think::Every(period)) => Some(intended + period.as_nanos() as u64),
+            Pace::Closed(Think::Stamps) => {
+                let file = self.crew.work.workload.loadfile.as_deref();
+                Some(file.map_or(now, |file| self.next_due(file, now)))
+            }
             Pace::Closed(think) => Some(now + think.draw(&mut self.pauses)),
             Pace::Open { .. } => self.crew.schedule.claim(window),
             Pace::Visits { think, .. } => {
@@ -238,8 +203,12 @@ impl<'a> Motor<'a> {
     }
 
     /// The next one of the motor's round, as the workload orders them.
-    fn next_transaction(&mut self) -> Option<usize> {
-        self.crew.work.workload.next(&mut self.round, &mut self.random)
+    fn next_transaction(&mut self, window: Window) -> Option<usize> {
+        let crew = self.crew;
+        match crew.work.workload.loadfile.as_deref() {
+            Some(file) => Some(self.next_line(file, window)),
+            None => crew.work.workload.next(&mut self.round, &mut self.random),
+        }
     }
 
     /// Books the part of a pause that lies in the window.
@@ -251,6 +220,10 @@ impl<'a> Motor<'a> {
     /// Removes the motor's copies of shared files, keeps its own for the next step, and logs off.
     pub async fn clean(mut self) {
         self.close_kept().await;
+        self.look_over().await;
+        if let Some(file) = self.crew.work.workload.loadfile.as_deref() {
+            self.leave_replay(file).await;
+        }
         let set = &self.crew.work.workload.set;
         let copied = |index: &usize| set.files[*index].owner == Owner::Shared;
         let copies: Vec<usize> = self.own.files.keys().copied().filter(copied).collect();

@@ -45,7 +45,11 @@ fn parent(path: &str) -> &str {
 impl Motor<'_> {
     /// Performs one transaction; requests that repeat are given up when the window has ended.
     pub(crate) async fn perform(&mut self, index: usize, window: Window) -> Result<(), OpError> {
-        let transaction = &self.crew.work.workload.transactions[index];
+        let crew = self.crew;
+        if let Some(file) = crew.work.workload.loadfile.as_deref() {
+            return self.replay(file, index, window).await;
+        }
+        let transaction = &crew.work.workload.transactions[index];
         let file = self.pick(transaction);
         let mut scene = Scene { file, handle: None, at: 0, made: None, generation: None };
         if let (true, Some(file)) = (transaction.keeps_open(), file) {
@@ -322,13 +326,15 @@ impl Motor<'_> {
     /// Writes to the file made before, or to the motor's own.
     async fn write_to(&mut self, piece: Piece, scene: &mut Scene, window: Window) -> Result<(), OpError> {
         if let Some(made) = &mut scene.made {
-            return self.write(piece, made.generation, Some(&mut made.own), window).await;
+            let content = self.own_content(piece.file, made.generation);
+            return self.write(piece, content, Some(&mut made.own), window).await;
         }
         let generation = match scene.generation {
             Some(generation) => generation,
             None => *scene.generation.insert(self.own_mut(piece.file).next_generation()),
         };
-        self.write(piece, generation, None, window).await
+        let content = self.own_content(piece.file, generation);
+        self.write(piece, content, None, window).await
     }
 
     /// Reads a whole file into memory.
@@ -361,9 +367,10 @@ impl Motor<'_> {
         }
         let handle = opened?;
         let generation = self.own_mut(file).next_generation();
+        let content = self.own_content(file, generation);
         let mut result = Ok(());
         for (offset, len) in blocks(workload.set.files[file].bytes, workload.block) {
-            result = self.write(Piece { handle, file, offset, len }, generation, None, window).await;
+            result = self.write(Piece { handle, file, offset, len }, content, None, window).await;
             if result.is_err() || self.is_over(window) {
                 break;
             }

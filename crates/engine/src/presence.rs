@@ -15,9 +15,9 @@ impl Motor<'_> {
     /// Opens the motor's session, makes its part of the data set and opens the files it keeps open; a failure is
     /// counted and tried again later.
     pub async fn connect(&mut self) {
-        match self.crew.target.connect(&self.crew.spec).await {
-            Ok(session) => {
-                self.session = Some(session);
+        match self.crew.open(self.group).await {
+            Ok((session, seat)) => {
+                (self.session, self.seat) = (Some(session), seat);
                 let ready = match self.lay_out().await {
                     Ok(()) => self.open_kept().await,
                     Err(error) => Err(error),
@@ -90,6 +90,13 @@ impl Motor<'_> {
         }
     }
 
+    /// Waits for the motor's turn to send a request for data, where others use its session too.
+    pub(crate) async fn turn(&self) {
+        if let Some(seat) = &self.seat {
+            seat.turn().await;
+        }
+    }
+
     /// Gives memory back that only operations need.
     pub(crate) fn rest(&mut self) {
         if let Some(session) = &mut self.session {
@@ -99,7 +106,11 @@ impl Motor<'_> {
 
     /// The session is of no use any more.
     pub(crate) fn lose_session(&mut self) {
-        self.session = None;
+        (self.session, self.seat) = (None, None);
+        self.outage = true;
         self.kept.clear();
+        self.replay.open.clear();
+        self.replay.ready = false;
+        self.replay.at = 0;
     }
 }

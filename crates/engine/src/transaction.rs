@@ -45,6 +45,9 @@ impl Motor<'_> {
     /// Makes the motor's own directories and its part of the data set, where they are not there yet.
     pub(crate) async fn lay_out(&mut self) -> Result<(), OpError> {
         let workload = &self.crew.work.workload;
+        if let Some(file) = workload.loadfile.as_deref() {
+            return if self.replay.ready { Ok(()) } else { self.lay_out_replay(file).await };
+        }
         if !self.own.directories && (0..workload.set.files.len()).any(|index| workload.has_own(index)) {
             let top = self.own_path("").trim_end_matches('/').to_owned();
             let below = workload.set.directories(|index| workload.has_own(index));
@@ -76,6 +79,7 @@ impl Motor<'_> {
             let content = self.own_content(index, generation);
             let mut offset = 0;
             while offset < file.bytes {
+                self.turn().await;
                 let (op, len) = parts::write(self.session_mut()?, handle, offset, file.bytes - offset);
                 stamp::fill(&mut self.session_mut()?.buffer(Slot(0))[..len as usize], content, offset);
                 let written = self.reply(op).await?;
@@ -146,6 +150,7 @@ impl Motor<'_> {
     pub(crate) async fn read(&mut self, piece: Piece, window: Window) -> Result<(), OpError> {
         let (mut left, mut requests) = (piece, 0);
         while left.len > 0 {
+            self.turn().await;
             let op = DataOp::Read { file: left.handle, offset: left.offset, len: left.len };
             let part = left.split_off(self.carried(op)?);
             self.read_part(part, window).await?;
@@ -156,13 +161,13 @@ impl Motor<'_> {
     }
 
     /// Bytes of a request that are asked for at once.
-    fn carried(&mut self, op: DataOp) -> Result<u32, OpError> {
+    pub(crate) fn carried(&mut self, op: DataOp) -> Result<u32, OpError> {
         let slot_bytes = self.crew.spec.slot_bytes;
         Ok(parts::carried(self.session_mut()?, op, slot_bytes))
     }
 
     /// Counts a block that took more than one request, if its last one ended within the measured window.
-    fn count_parts(&mut self, bytes: u32, requests: u32) {
+    pub(crate) fn count_parts(&mut self, bytes: u32, requests: u32) {
         if requests > 1 && self.last_counted {
             self.crew.tally.borrow_mut().detail.split.add(bytes, requests);
         }
@@ -200,18 +205,19 @@ impl Motor<'_> {
         wrong.map_or(Ok(()), Err)
     }
 
-    /// Writes a piece of the motor's own file, as `generation`, by as many requests as it takes; `own` says how much of
-    /// it is known then.
+    /// Writes a piece of the motor's own file, with that content, by as many requests as it takes; `own` says how much
+    /// of it is known then.
     pub(crate) async fn write(
         &mut self,
         piece: Piece,
-        generation: u32,
+        content: Content,
         mut own: Option<&mut OwnFile>,
         window: Window,
     ) -> Result<(), OpError> {
-        let content = self.own_content(piece.file, generation);
+        let generation = content.generation;
         let (mut left, mut requests) = (piece, 0);
         while left.len > 0 {
+            self.turn().await;
             let stability = Stability::Unstable;
             let op = DataOp::Write { file: left.handle, offset: left.offset, len: left.len, stability };
             let Piece { handle, file, offset, len } = left.split_off(self.carried(op)?);
@@ -275,7 +281,7 @@ impl Motor<'_> {
     }
 
     /// The reply of one data operation.
-    async fn reply(&mut self, op: DataOp) -> Result<u32, OpError> {
+    pub(crate) async fn reply(&mut self, op: DataOp) -> Result<u32, OpError> {
         let Self { session, deadline, .. } = self;
         let Some(session) = session.as_deref_mut() else {
             return Err(OpError::new(ErrorClass::Disconnected, "session", "no session"));

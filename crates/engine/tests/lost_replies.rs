@@ -129,7 +129,37 @@ files = 'shared'
 operations = ['copy-to-server']
 ";
 
-fn measure(nth: u32) -> (Measure, MemoryTarget) {
+/// A user who replays a loadfile.
+const REPLAY: &str = r#"
+seed = '5'
+verify = 'full'
+[[target]]
+url = '/memory'
+[load]
+steps = [1]
+warm_up = '0s'
+measure = '3s'
+think = 'exp 10ms'
+[workload]
+name = 'replay'
+script = '''
+Deltree "/clients" NT_STATUS_OK
+Mkdir "/clients" NT_STATUS_OK
+NTCreateX "/clients/a" 0 2 1 NT_STATUS_OK
+WriteX 1 0 8192 8192 NT_STATUS_OK
+Close 1 NT_STATUS_OK
+Rename "/clients/a" "/clients/b" NT_STATUS_OK
+NTCreateX "/clients/b" 0 1 1 NT_STATUS_OK
+ReadX 1 0 8192 8192 NT_STATUS_OK
+NTCreateX "/given/c" 0 1 2 NT_STATUS_OK
+ReadX 2 100 1000 1000 NT_STATUS_OK
+Close 2 NT_STATUS_OK
+Close 1 NT_STATUS_OK
+Unlink "/clients/b" 0x6 NT_STATUS_OK
+'''
+"#;
+
+fn measure(plan: &str, nth: u32) -> (Measure, MemoryTarget) {
     let memory = MemoryTarget::new();
     let clock = Clock::virtual_at(0);
     let device = Device::new(1).station(1, Service::Fixed(Duration::from_micros(200)));
@@ -137,7 +167,7 @@ fn measure(nth: u32) -> (Measure, MemoryTarget) {
     let targets: [Arc<dyn Target>; 1] = [Arc::new(SimulatedTarget::new(losing, &clock, device))];
     let (sender, receiver) = mpsc::channel();
     let run = Run {
-        plan: &Plan::parse(PLAN).unwrap().resolve().unwrap(),
+        plan: &Plan::parse(plan).unwrap().resolve().unwrap(),
         targets: &targets,
         done: &[],
         directory: ".sharebench-lost",
@@ -159,7 +189,7 @@ fn measure(nth: u32) -> (Measure, MemoryTarget) {
 #[test]
 fn a_user_goes_on_after_any_lost_reply() {
     for nth in 1..60 {
-        let (measure, memory) = measure(nth);
+        let (measure, memory) = measure(PLAN, nth);
         let others: Vec<_> =
             measure.errors.iter().filter(|(class, _)| **class != ErrorClass::Disconnected).collect();
         // The copy that was made without anybody being told is met once.
@@ -170,6 +200,21 @@ fn a_user_goes_on_after_any_lost_reply() {
             (Some(&1), 1),
             "{nth}"
         );
+        assert_eq!(memory.names(), Vec::<String>::new(), "{nth}");
+    }
+}
+
+#[test]
+fn a_replay_begins_anew_after_any_lost_reply() {
+    for nth in 1..40 {
+        let (measure, memory) = measure(REPLAY, nth);
+        let lost = [(ErrorClass::Disconnected, 1)];
+        assert_eq!(
+            measure.errors.iter().map(|(class, count)| (*class, *count)).collect::<Vec<_>>(),
+            lost,
+            "{nth}"
+        );
+        assert_eq!((measure.motors_reported, measure.verified), (1, measure.bytes.read), "{nth}");
         assert_eq!(memory.names(), Vec::<String>::new(), "{nth}");
     }
 }

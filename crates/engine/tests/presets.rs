@@ -55,7 +55,10 @@ fn run_by(plan: &Plan, target: impl Target + 'static, device: Device) -> (Vec<St
 /// A preset with two steps of few users, short pauses and small files; every byte that is read is checked.
 fn tiny(plan: Plan) -> Plan {
     let load = plan.load.unwrap();
+    // A loadfile has sizes of its own.
+    let replays = plan.workload.as_ref().is_some_and(|workload| workload.script.is_some());
     let think = match load.think {
+        _ if replays => Think::Constant(Duration::ZERO),
         Some(Think::Every(_)) => Think::Every(Duration::from_millis(50)),
         _ => Think::Exponential(Duration::from_millis(20)),
     };
@@ -64,7 +67,7 @@ fn tiny(plan: Plan) -> Plan {
         think: Some(think),
         warm_up: Some(Duration::from_millis(500)),
         measure: Some(Duration::from_secs(4)),
-        scale: Some(ByteSize(200_000)),
+        scale: Some(ByteSize(200_000)).filter(|_| !replays),
         ..load
     };
     let targets = vec![PlannedTarget { name: "memory".into(), url: "/memory".into() }];

@@ -34,7 +34,7 @@ pub use coordinates::{Coordinates, Value, axis};
 pub use event::RunEvent;
 pub use evidence::{Evidence, PolicyCount, Residency};
 pub use histogram::{Histogram, HistogramError};
-pub use load_detail::{Fairness, LoadDetail, ObjectiveReport, Part, ServerLoad, SplitBlocks};
+pub use load_detail::{Fairness, LoadDetail, ObjectiveReport, Part, ServerLoad, SetCheck, SplitBlocks};
 pub use measure::{
     CLIENT_CACHED_FROM, CpuTime, IoBytes, Measure, MotorShare, RateBase, ResponseWorth, WireCount,
 };

@@ -125,6 +125,29 @@ impl SplitBlocks {
     }
 }
 
+/// Files that were read once more after an outage.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SetCheck {
+    /// How many could be read.
+    pub files: u64,
+    /// Bytes of them of which it was known what they must be, and which they were.
+    pub bytes: u64,
+    /// Files of these that did not hold what was last written to them.
+    pub wrong: u64,
+    /// Files that could not be read.
+    pub unread: u64,
+}
+
+impl SetCheck {
+    /// Adds another thread's.
+    pub fn merge(&mut self, other: Self) {
+        self.files += other.files;
+        self.bytes += other.bytes;
+        self.wrong += other.wrong;
+        self.unread += other.unread;
+    }
+}
+
 /// What a monitoring endpoint said of the server during the window.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ServerLoad {
@@ -171,6 +194,12 @@ pub struct LoadDetail {
     pub timeline: Timeline,
     /// Blocks that took several requests.
     pub split: SplitBlocks,
+    /// What was read again because users had lost their sessions.
+    pub set_check: SetCheck,
+    /// Users who shared a session, at most; 0 in results of old, which had one for each.
+    pub motors_per_session: u32,
+    /// Lines of a loadfile that were not performed, by operation and why.
+    pub left_out: BTreeMap<String, u64>,
     /// The server during the window, where somebody measured it.
     pub server: Option<ServerLoad>,
 }
@@ -188,6 +217,11 @@ impl LoadDetail {
         self.window_unix_ms = self.window_unix_ms.max(other.window_unix_ms);
         self.timeline.merge(&other.timeline);
         self.split.merge(other.split);
+        self.set_check.merge(other.set_check);
+        self.motors_per_session = self.motors_per_session.max(other.motors_per_session);
+        for (what, count) in other.left_out {
+            *self.left_out.entry(what).or_default() += count;
+        }
         self.server = self.server.take().or(other.server);
     }
 

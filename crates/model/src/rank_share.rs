@@ -32,6 +32,13 @@ pub struct RankShare {
 }
 
 impl RankShare {
+    /// A rank whose motors do less than this share of what the middle rank's do is slow.
+    pub const SLOW: f64 = 0.8;
+    /// A rank whose median response time is above that of the middle rank by this factor waits longer.
+    pub const WAITS: f64 = 2.0;
+    /// Where a rank was to do fewer transactions than this, nothing can be said of it.
+    pub const FEW: f64 = 20.0;
+
     /// How far apart ranks with motors started, in nanoseconds; none for a step of one rank.
     pub fn start_skew_ns(ranks: &[Self]) -> Option<u64> {
         let late = || ranks.iter().filter(|rank| rank.motors > 0).map(|rank| rank.late_ns);

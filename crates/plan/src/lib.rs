@@ -46,6 +46,7 @@ pub use schedule::{Cell, Schedule};
 pub use search::{Find, Search, Slo};
 pub use test::{Access, Direction, Pattern, Start, Test};
 pub use workload::{
-    DataFile, DataKind, DataSet, DataType, FileClass, Operation, Owner, Place, Preset, Requests, Sizes,
-    Times, Transaction, TransactionOrder, TypedTransaction, TypedWorkload, WORKLOADS, Workload,
+    Call, DataFile, DataKind, DataSet, DataType, Disposition, Expected, FileClass, Given, LeftOut, Loadfile,
+    LoadfileLine, Operation, Owner, Place, Preset, Requests, Sizes, Times, Transaction, TransactionOrder,
+    TypedTransaction, TypedWorkload, WORKLOADS, Workload, matches_mask,
 };

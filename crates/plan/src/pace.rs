@@ -28,12 +28,15 @@ pub enum Think {
     Burst(u32, Duration, Duration),
     /// No pause but a pace: a start every so often, at once where the last transaction took longer.
     Every(Duration),
+    /// When the time stamps of a loadfile say, at once where the last line took longer.
+    Stamps,
 }
 
 impl Think {
-    /// The mean pause; the period of a pace.
+    /// The mean pause; the period of a pace. Nothing where it is not for the pause to say.
     pub fn mean(&self) -> Duration {
         match self {
+            Self::Stamps => Duration::ZERO,
             Self::Constant(mean) | Self::Exponential(mean) | Self::Every(mean) => *mean,
             Self::Lognormal(median, p95) => {
                 let mean = lognormal_mean(median.as_nanos() as f64, p95.as_nanos() as f64);
@@ -49,6 +52,7 @@ impl Think {
     /// The next pause in nanoseconds; takes from `random` only where there is chance in it.
     pub fn draw(&self, random: &mut Random) -> u64 {
         match self {
+            Self::Stamps => 0,
             Self::Constant(pause) | Self::Every(pause) => pause.as_nanos() as u64,
             Self::Exponential(mean) => (mean.as_nanos() as f64 * random.exponential()).round() as u64,
             Self::Lognormal(median, p95) => {
@@ -81,6 +85,7 @@ impl fmt::Display for Think {
                 write!(f, "burst {count} {} {}", text(*within), text(*between))
             }
             Self::Every(period) => write!(f, "every {}", text(*period)),
+            Self::Stamps => f.write_str("stamps"),
         }
     }
 }
@@ -91,6 +96,7 @@ impl FromStr for Think {
     fn from_str(text: &str) -> Result<Self, String> {
         let words: Vec<&str> = text.split([' ', ':']).filter(|word| !word.is_empty()).collect();
         let (law, pauses) = match words.as_slice() {
+            ["stamps"] => return Ok(Self::Stamps),
             [pause] => ("constant", vec![*pause]),
             [law, pauses @ ..] => (*law, pauses.to_vec()),
             [] => ("constant", Vec::new()),
@@ -104,7 +110,8 @@ impl FromStr for Think {
         let wrong = || {
             format!(
                 "'{text}' is no think time; write 1s, 'exp 1s', 'lognormal 1s 10s' (median and 95th percentile), \
-                 'list 1s 2s 5s', 'burst 10 100ms 5s' (transactions, pause within, pause between) or 'every 1s'"
+                 'list 1s 2s 5s', 'burst 10 100ms 5s' (transactions, pause within, pause between), 'every 1s' or, \
+                 with a loadfile, stamps"
             )
         };
         if let ("burst", [count, within, between]) = (law, pauses.as_slice()) {

@@ -16,6 +16,9 @@ impl Reader<'_> {
         match name {
             "workload" => load.workload = self.string("load.workload", value),
             "steps" => load.steps = self.values("load.steps", value),
+            "motors_per_session" => {
+                load.motors_per_session = self.count("load.motors_per_session", value);
+            }
             "arrivals" => load.arrivals = self.text("load.arrivals", value),
             "rates" => load.rates = self.values("load.rates", value),
             "think" => load.think = self.text("load.think", value),
@@ -35,6 +38,7 @@ impl Reader<'_> {
         &[
             "workload",
             "steps",
+            "motors_per_session",
             "arrivals",
             "rates",
             "think",
@@ -62,6 +66,8 @@ impl Reader<'_> {
             "name" => workload.name = self.string("workload.name", value),
             "source" => workload.source = self.string("workload.source", value),
             "order" => workload.order = self.text("workload.order", value),
+            "loadfile" => workload.loadfile = self.string("workload.loadfile", value),
+            "script" => workload.script = self.string("workload.script", value),
             "files" => {
                 for (index, table) in self.tables("workload.files", value) {
                     let class = self.file_class(index, table);
@@ -76,7 +82,7 @@ impl Reader<'_> {
             }
             _ => {}
         }
-        &["name", "source", "order", "files", "transactions"]
+        &["name", "source", "order", "loadfile", "script", "files", "transactions"]
     }
 
     /// The tables of a list; what is none is blamed.

@@ -95,6 +95,8 @@ pub struct Load {
     pub arrivals: Option<Arrivals>,
     /// Intended starts per second of an open load, per step.
     pub rates: Option<Vec<u32>>,
+    /// Motors that share a session.
+    pub motors_per_session: Option<u32>,
     /// Pause between transactions of a closed load.
     pub think: Option<Think>,
     /// Transactions of a visit on average.

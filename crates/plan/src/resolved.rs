@@ -18,6 +18,8 @@ pub struct TransactionWork {
     pub workload: Arc<Workload>,
     /// How many motors.
     pub motors: u32,
+    /// How many of them share a session; 1 where each has its own.
+    pub motors_per_session: u32,
     /// Who decides when a transaction starts.
     pub pace: Pace,
     /// Time over which users begin, one after another, within the warm-up; nothing where they begin within one pause.
@@ -130,10 +132,10 @@ impl ResolvedPlan {
     }
 
     /// Most sessions of any step of users that the plan names; none without users.
-    pub fn max_motors(&self) -> Option<u32> {
+    pub fn max_sessions(&self) -> Option<u32> {
         let motors = self.loads.iter().map(|(_, work)| match work {
             Work::Records(_) => 0,
-            Work::Transactions(work) => work.motors,
+            Work::Transactions(work) => work.motors.div_ceil(work.motors_per_session),
         });
         motors.max()
     }

@@ -66,6 +66,7 @@ impl Plan {
             let lists = [
                 ("workload", load.workload.as_ref().map(quoted)),
                 ("steps", load.steps.as_deref().map(numbers)),
+                ("motors_per_session", load.motors_per_session.map(|n| n.to_string())),
                 ("arrivals", load.arrivals.map(Arrivals::name).map(quoted)),
                 ("rates", load.rates.as_deref().map(numbers)),
                 ("think", load.think.as_ref().map(quoted)),
@@ -106,6 +107,8 @@ fn workload_text(text: &mut String, workload: &TypedWorkload) {
         ("name", workload.name.as_ref().map(quoted)),
         ("source", workload.source.as_ref().map(quoted)),
         ("order", workload.order.map(quoted)),
+        ("loadfile", workload.loadfile.as_ref().map(quoted)),
+        ("script", workload.script.as_deref().map(lines)),
     ];
     fields(text, &top);
     for class in &workload.files {
@@ -165,6 +168,15 @@ fn quoted(value: impl Display) -> String {
         }
     }
     text + "\""
+}
+
+/// A text of several lines, as it stands where TOML can say that.
+fn lines(text: &str) -> String {
+    let plain = |c: char| c == '\n' || c == '\t' || !c.is_control();
+    if text.contains("'''") || text.ends_with('\'') || !text.chars().all(plain) {
+        return quoted(text);
+    }
+    format!("'''\n{text}'''")
 }
 
 fn quoted_list<T: Display>(list: &[T]) -> String {

@@ -1,8 +1,10 @@
-// The page: draws each chart when it comes into view, follows theme and size, filters, downloads, opens cells.
+// The page: draws each chart when it comes near the view, follows theme and size, filters, downloads, opens cells.
 'use strict';
 (() => {
   const data = JSON.parse(document.getElementById('data').textContent);
   const figures = new Map();
+  // Charts near the view, and those that are not drawn as they should be.
+  const near = new Set(), stale = new Set();
   const element = (tag, attributes, ...children) => { const e = document.createElement(tag); for (const [name, value] of Object.entries(attributes ?? {})) e.setAttribute(name, value); e.append(...children); return e; };
 
   function theme() {
@@ -18,6 +20,7 @@
     ratio: (section) => data.comparisons.map((c, i) => ({ value: i, label: c.name })).filter(({ value }) => section.rows.some((row) => row.ratios[value])),
     throughput: (section) => Charts.distinct(section.rows.map((r) => Charts.parts.at(r, 0))).map((v) => ({ value: v, label: v + ' file' })),
     depth: (section) => Charts.distinct(section.rows.map((r) => Charts.parts.at(r, 0))).map((v) => ({ value: v, label: v + ' records' })),
+    surface: (section) => Charts.surfaces(data, section),
     level: () => data.systems.map((name, i) => ({ value: i, label: name })),
     load: () => [],
     timeline: () => [],
@@ -30,10 +33,35 @@
     return data.sections.flatMap((section, index) => offers[kind](section).map((offer) => ({ ...offer, section: index, group: section.title })));
   }
 
+  // Whether the browser draws in three dimensions.
+  let depth;
+  function hasDepth() {
+    const context = () => document.createElement('canvas').getContext('webgl');
+    if (depth === undefined) { const found = context(); depth = found !== null; found?.getExtension('WEBGL_lose_context')?.loseContext(); }
+    return depth;
+  }
+  // A browser gives a page few contexts of WebGL, so that a surface that left the view gives its own back.
+  function putAway(figure) {
+    const entry = figures.get(figure);
+    if (entry.kind !== 'surface' || !entry.chart) return;
+    entry.chart.dispose();
+    entry.chart = null;
+    stale.add(figure);
+  }
+
   function draw(figure) {
-    const entry = figures.get(figure), plot = figure.querySelector('.plot');
+    const entry = figures.get(figure), plot = figure.querySelector('.plot'), { width } = entry;
+    entry.width = plot.clientWidth;
+    stale.delete(figure);
+    if (entry.kind === 'surface' && !hasDepth()) {
+      // A text is no picture.
+      for (const name of ['role', 'aria-label']) plot.removeAttribute(name);
+      plot.replaceChildren(element('p', { class: 'absent' }, 'This browser has no WebGL, so that the surface cannot be drawn. The map beside it and the table hold the same numbers.'));
+      return;
+    }
+    if (entry.chart && entry.width !== width) entry.chart.resize();
     if (!entry.chart) {
-      entry.chart = echarts.init(plot, null, { renderer: 'svg' });
+      entry.chart = echarts.init(plot, null, { renderer: entry.kind === 'surface' ? 'canvas' : 'svg' });
       entry.chart.on('click', (event) => {
         if (event.data?.row !== undefined) location.hash = 'cell-' + entry.section + '-' + event.data.row;
         if (event.data?.region) goTo('region-' + entry.choice + '-' + event.data.region);
@@ -43,7 +71,24 @@
       const pair = data.comparisons[entry.choice];
       figure.querySelector('.what').textContent = pair.name + ': blue where ' + data.systems[pair.a] + ' is faster, orange where ' + data.systems[pair.b] + ' is';
     }
-    entry.chart.setOption(Charts.draw[entry.kind](data, data.sections[entry.section], theme(), entry.choice, plot.clientWidth - 72), true);
+    entry.chart.setOption(Charts.draw[entry.kind](data, data.sections[entry.section], theme(), entry.choice, entry.width - 72), true);
+  }
+
+  // One chart per frame, the one nearest to the middle of the view first, so that the page answers between them however
+  // fast its reader scrolls. What has left the view meanwhile waits until it comes back.
+  let asked = false;
+  const waiting = () => [...near].filter((figure) => stale.has(figure));
+  function ask() {
+    if (asked || !waiting().length) return;
+    asked = true;
+    requestAnimationFrame(() => setTimeout(drawNext));
+  }
+  function drawNext() {
+    const away = (figure) => { const { top, bottom } = figure.getBoundingClientRect(); return Math.abs(top + bottom - innerHeight); };
+    asked = false;
+    const next = waiting().map((figure) => [away(figure), figure]).sort(([a], [b]) => a - b)[0];
+    if (next) draw(next[1]);
+    ask();
   }
 
   function goTo(id) {
@@ -108,6 +153,10 @@
     setTimeout(() => URL.revokeObjectURL(link.href), 10000);
   }
 
+  function savePicture(name, url) {
+    element('a', { download: name, href: url }).click();
+  }
+
   function selection(figure, offered, first, what) {
     const select = element('select', { 'aria-label': what + ': choose' });
     offered.forEach((offer, i) => select.append(new Option([offer.group, offer.label].filter(Boolean).join(', '), i, i === first, i === first)));
@@ -127,9 +176,13 @@
     const tableOf = { tail: 'times', bands: 'bands', cost: 'cost' }[kind];
     button('Table', 'show the table behind it', () => openTable(tableOf ? tableOf + entry.section : figure.dataset.table));
     button('CSV', 'download the data', () => save(name() + '.csv', 'text/csv', Charts.csv(kind, data, data.sections[entry.section], entry.choice)));
-    button('SVG', 'download the picture', () => { if (!entry.chart) draw(figure); save(name() + '.svg', 'image/svg+xml', decodeURIComponent(entry.chart.getDataURL({ type: 'svg' }).split(',').slice(1).join(','))); });
-    const sized = kind === 'ratio' || kind === 'level';
-    new ResizeObserver(() => { if (entry.chart) { entry.chart.resize(); if (sized) draw(figure); } }).observe(figure.querySelector('.plot'));
+    const plot = figure.querySelector('.plot');
+    if (kind !== 'surface') button('SVG', 'download the picture', () => { if (!entry.chart) draw(figure); save(name() + '.svg', 'image/svg+xml', decodeURIComponent(entry.chart.getDataURL({ type: 'svg' }).split(',').slice(1).join(','))); });
+    else if (hasDepth()) button('PNG', 'download the picture', () => { if (!entry.chart) draw(figure); savePicture(name() + '.png', entry.chart.getDataURL({ type: 'png', pixelRatio: 2 })); });
+    // Turning is by dragging; the wheel scrolls the page.
+    if (kind === 'surface') for (const wheel of ['wheel', 'mousewheel']) plot.addEventListener(wheel, (event) => event.stopPropagation(), { capture: true, passive: true });
+    stale.add(figure);
+    new ResizeObserver(() => { if (entry.chart && plot.clientWidth && plot.clientWidth !== entry.width) { stale.add(figure); ask(); } }).observe(plot);
   }
 
   // Hides the tests that are not asked for.
@@ -169,23 +222,18 @@
   all.forEach(prepare);
   document.querySelectorAll('form.filter').forEach(filter);
   document.querySelectorAll('a.region[data-comparison]').forEach((link) => link.addEventListener('click', (event) => { event.preventDefault(); showRegion(link); }));
-  // One chart per task, so that the page answers between them.
-  const waiting = [];
-  let pending = false;
-  function drawNext() {
-    draw(waiting.shift());
-    pending = waiting.length > 0;
-    if (pending) setTimeout(drawNext);
-  }
   const seen = new IntersectionObserver((entries) => {
-    for (const entry of entries) if (entry.isIntersecting) { seen.unobserve(entry.target); waiting.push(entry.target); }
-    if (!pending && waiting.length) { pending = true; setTimeout(drawNext); }
+    for (const { target, isIntersecting } of entries) {
+      if (isIntersecting) near.add(target);
+      else { near.delete(target); putAway(target); }
+    }
+    ask();
   }, { rootMargin: '400px' });
   all.forEach((figure) => seen.observe(figure));
-  const redraw = () => all.filter((f) => figures.get(f).chart).forEach(draw);
-  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw);
-  addEventListener('beforeprint', () => { seen.disconnect(); all.forEach(draw); });
-  addEventListener('afterprint', redraw);
+  const again = () => { all.forEach((figure) => stale.add(figure)); ask(); };
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', again);
+  addEventListener('beforeprint', () => all.forEach(draw));
+  addEventListener('afterprint', again);
   addEventListener('hashchange', follow);
   follow();
 })();

@@ -34,13 +34,13 @@ impl Figure<'_> {
         let (what, hint) = (safe(what), safe(hint));
         format!(
             "<figure{section} data-kind=\"{kind}\" data-table=\"{table}\"><figcaption><span class=\"what\">{what}</span>\
-             </figcaption><div class=\"plot{height}\"></div><p class=\"hint\">{hint}</p></figure>"
+             </figcaption><div class=\"plot{height}\" role=\"img\" aria-label=\"{what}\"></div><p class=\"hint\">{hint}</p></figure>"
         )
     }
 }
 
-/// Findings, charts and tables of one section.
-pub fn article(analysis: &Analysis, index: usize, section: &Section) -> String {
+/// Findings, charts and tables of one section; with `surfaces` a sweep's surface too.
+pub fn article(analysis: &Analysis, index: usize, section: &Section, surfaces: bool) -> String {
     let about: Vec<&Sentence> =
         analysis.findings.iter().filter(|found| found.section == Some(index)).collect();
     let mut out = format!("<article class=\"card\" id=\"s{index}\"><h3>{}</h3>\n", safe(&section.title));
@@ -49,7 +49,7 @@ pub fn article(analysis: &Analysis, index: usize, section: &Section) -> String {
     }
     out.push_str("<div class=\"charts\">");
     let numbers = format!("t{index}");
-    for figure in figures(index, section, &numbers) {
+    for figure in figures(index, section, &numbers, surfaces) {
         out.push_str(&figure.place());
     }
     out.push_str("</div>\n");
@@ -64,7 +64,7 @@ pub fn article(analysis: &Analysis, index: usize, section: &Section) -> String {
     out + "</article>\n"
 }
 
-fn figures<'a>(index: usize, section: &Section, numbers: &'a str) -> Vec<Figure<'a>> {
+fn figures<'a>(index: usize, section: &Section, numbers: &'a str, surfaces: bool) -> Vec<Figure<'a>> {
     let compared = section.rows.iter().any(|row| row.ratios.iter().any(Option::is_some));
     let figure =
         |kind, what, hint, height| Figure { section: Some(index), kind, what, hint, height, table: numbers };
@@ -86,6 +86,14 @@ fn figures<'a>(index: usize, section: &Section, numbers: &'a str) -> Vec<Figure<
         )),
         View::Sweep => {
             figures.extend(compared.then(ratio));
+            if surfaces && has_area(section) {
+                figures.push(figure(
+                    "surface",
+                    "Surface",
+                    "Height and colour: throughput, the same scale for all systems; or the difference of a pair in percent. Drag to turn it. The map is the reference: a slope hides what lies behind it.",
+                    " tall",
+                ));
+            }
             figures.push(figure(
                 "throughput",
                 "Throughput",
@@ -110,4 +118,14 @@ fn figures<'a>(index: usize, section: &Section, numbers: &'a str) -> Vec<Figure<
         }
     }
     figures
+}
+
+/// True when there are two sizes at least on either axis, without which there is no surface.
+fn has_area(section: &Section) -> bool {
+    let several = |axis: usize| {
+        let mut values = section.rows.iter().map(|row| row.position.get(axis));
+        let first = values.next().flatten();
+        first.is_some() && values.any(|value| value.is_some() && value != first)
+    };
+    several(0) && several(1)
 }

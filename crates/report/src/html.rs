@@ -9,7 +9,9 @@ use crate::chart_data::chart_data;
 use crate::escape::{html as safe, json_in_script};
 use crate::evidence::{cost, tails, why};
 use crate::method::method;
-use crate::page::{sentences, trust};
+use crate::page::{sentences, table, trust};
+use crate::rank_table::rank_tables;
+use crate::table::Table;
 
 pub(crate) const STYLE: &str = include_str!("../assets/report.css");
 pub(crate) const ECHARTS: &str = include_str!("../assets/echarts/echarts-6.1.0.custom.min.js");
@@ -18,27 +20,45 @@ pub(crate) const CHARTS: [&str; 3] = [
     include_str!("../assets/charts-evidence.js"),
     include_str!("../assets/charts-data.js"),
 ];
+/// The same library with what draws surfaces; BSD-3-Clause besides (assets/echarts/README.md).
+const ECHARTS_GL: &str = include_str!("../assets/echarts/echarts-6.1.0-gl-2.1.0.custom.min.js");
+const SURFACE: &str = include_str!("../assets/charts-surface.js");
 const PAGE: &str = include_str!("../assets/page.js");
 
 /// The page may run its own inline style and script, and reach nothing.
 const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
+/// ECharts GL writes sizes as expressions, which it makes functions of.
+const POLICY_GL: &str =
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline' 'unsafe-eval'; img-src data:";
 
 /// Answer, trust, users, differences, requests in flight, caches, tails, cost, what was not resolved, method: one
 /// file that needs no network, follows light and dark, and prints.
 pub fn html(analysis: &Analysis) -> String {
+    page(analysis, false)
+}
+
+/// The same with a surface in three dimensions beside each map, for browsers that have WebGL; larger by the library
+/// that draws it.
+pub fn html_with_surfaces(analysis: &Analysis) -> String {
+    page(analysis, true)
+}
+
+fn page(analysis: &Analysis, surfaces: bool) -> String {
     let title = if analysis.title.is_empty() { "sharebench report" } else { &analysis.title };
-    let mut out = String::with_capacity(ECHARTS.len() + 500_000);
+    let (library, surface, policy) =
+        if surfaces { (ECHARTS_GL, SURFACE, POLICY_GL) } else { (ECHARTS, "", POLICY) };
+    let mut out = String::with_capacity(library.len() + 500_000);
     let _ = write!(
         out,
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n",
         safe(title)
     );
     header(&mut out, analysis, title);
-    let parts = parts(analysis);
+    let parts = parts(analysis, surfaces);
     out.push_str("<nav aria-label=\"Parts of the report\"><ul>");
     for (id, title, _) in &parts {
         let _ = write!(out, "<li><a href=\"#{id}\">{title}</a></li>");
@@ -51,11 +71,11 @@ pub fn html(analysis: &Analysis) -> String {
         );
     }
     out.push_str("</main>\n");
-    footer(&mut out, analysis);
+    footer(&mut out, analysis, surfaces);
     let _ = write!(
         out,
-        "<script type=\"application/json\" id=\"data\">{}</script>\n<script>\n{ECHARTS}</script>\n\
-         <script>\n{}{PAGE}</script>\n</body>\n</html>\n",
+        "<script type=\"application/json\" id=\"data\">{}</script>\n<script>\n{library}</script>\n\
+         <script>\n{}{surface}{PAGE}</script>\n</body>\n</html>\n",
         json_in_script(&chart_data(analysis)),
         CHARTS.concat()
     );
@@ -83,18 +103,19 @@ fn header(out: &mut String, analysis: &Analysis, title: &str) {
     out.push_str("</ul></header>\n");
 }
 
-fn footer(out: &mut String, analysis: &Analysis) {
+fn footer(out: &mut String, analysis: &Analysis, surfaces: bool) {
     let versions: Vec<&str> = analysis.methods.iter().map(|method| method.version.as_str()).collect();
     let _ = writeln!(
         out,
-        "<footer>Made by sharebench {}. Charts by Apache ECharts 6.1.0 (Apache-2.0). \
+        "<footer>Made by sharebench {}. Charts by Apache ECharts 6.1.0 (Apache-2.0){}. \
          This page loads nothing from anywhere.</footer>",
-        safe(versions.first().copied().unwrap_or_default())
+        safe(versions.first().copied().unwrap_or_default()),
+        if surfaces { ", surfaces by ECharts GL 2.1.0 (BSD-3-Clause)" } else { "" }
     );
 }
 
 /// Id, heading and content of each part that has any.
-fn parts(analysis: &Analysis) -> Vec<(&'static str, &'static str, String)> {
+fn parts(analysis: &Analysis, surfaces: bool) -> Vec<(&'static str, &'static str, String)> {
     let answer = format!("<div class=\"card answer\">{}</div>\n", sentences(analysis.answer.iter()));
     let mut parts = vec![("answer", "Answer", answer), ("trust", "Can I trust it?", trust(analysis))];
     if !analysis.contradictions.is_empty() {
@@ -104,12 +125,13 @@ fn parts(analysis: &Analysis) -> Vec<(&'static str, &'static str, String)> {
     let alone = analysis.comparisons.is_empty();
     let differ = if alone { "Each test" } else { "Where they differ" };
     let mut told = vec![
-        ("users", "Users it carries", view_part(analysis, View::Load)),
-        ("differ", differ, view_part(analysis, View::Sweep)),
-        ("depth", "Requests in flight", view_part(analysis, View::Depth)),
+        ("users", "Users it carries", view_part(analysis, View::Load, surfaces)),
+        ("differ", differ, view_part(analysis, View::Sweep, surfaces)),
+        ("depth", "Requests in flight", view_part(analysis, View::Depth, surfaces)),
         ("why", "Why: caches and settings", why(analysis)),
         ("tails", "Tails", tails(analysis)),
         ("cost", "What it costs", cost(analysis)),
+        ("ranks", "The machines that measured", ranks(analysis)),
     ];
     told.retain(|(.., body)| !body.is_empty());
     parts.extend(told);
@@ -120,7 +142,7 @@ fn parts(analysis: &Analysis) -> Vec<(&'static str, &'static str, String)> {
     parts
 }
 
-fn view_part(analysis: &Analysis, view: View) -> String {
+fn view_part(analysis: &Analysis, view: View, surfaces: bool) -> String {
     let sections: Vec<_> =
         analysis.sections.iter().enumerate().filter(|(_, section)| section.view == view).collect();
     let mut out = String::new();
@@ -131,7 +153,7 @@ fn view_part(analysis: &Analysis, view: View) -> String {
         out.push_str(FILTER);
     }
     for (index, section) in sections {
-        out.push_str(&article(analysis, index, section));
+        out.push_str(&article(analysis, index, section, surfaces));
     }
     out
 }
@@ -149,6 +171,21 @@ const FILTER: &str = "<form class=\"filter\" hidden><label>Tests <input type=\"s
 const KEY: &str = "<div class=\"key\"><span>slower</span><span class=\"ramp\"></span><span>faster</span>\
     <span>numbers in percent</span><span>pale: wide interval</span><span class=\"swatch\"></span>\
     <span>? not resolved</span><span>= about the same</span><span class=\"frame\">1</span><span>region, with its sentence</span></div>\n";
+
+/// Each rank's part, of runs of several; who is unlike the others stands above the table.
+fn ranks(analysis: &Analysis) -> String {
+    let mut out = String::new();
+    for (index, (title, ranks)) in rank_tables(analysis, None).into_iter().enumerate() {
+        let _ = write!(out, "<article class=\"card\"><h3>{}</h3>", safe(&title));
+        for note in &ranks.notes {
+            let _ = write!(out, "<p>{}</p>", safe(note));
+        }
+        let behind = Table { notes: Vec::new(), ..ranks };
+        out.push_str(&table(&format!("ranks{index}"), "Each rank", &behind, None));
+        out.push_str("</article>\n");
+    }
+    out
+}
 
 fn open(analysis: &Analysis) -> String {
     let all: Vec<&Sentence> = analysis.not_resolved.iter().collect();

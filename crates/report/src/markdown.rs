@@ -7,6 +7,7 @@ use sharebench_analysis::{Analysis, Light, Sentence, Tone};
 use crate::escape::markdown as safe;
 use crate::evidence_table::bands_table;
 use crate::load_table::load_tables;
+use crate::rank_table::rank_tables;
 use crate::show::counts;
 use crate::study::study_table;
 use crate::table::{Table, cost_table, main_table, times_table};
@@ -56,6 +57,10 @@ pub fn markdown(analysis: &Analysis) -> String {
         for parts in load_tables(analysis, section, false) {
             table(&mut out, &parts);
         }
+    }
+    for (title, ranks) in rank_tables(analysis, None) {
+        let _ = write!(out, "\n## {}\n", safe(&title));
+        table(&mut out, &ranks);
     }
     if !analysis.left_out.is_empty() {
         out.push_str("\n## Left out\n\n");

@@ -32,7 +32,7 @@ impl RunLine {
 }
 
 /// Those of `runs` whose number, title, state or targets hold every word of `filter`, the newest first. Links lead to
-/// `/report?run=N`, with several `run` for a comparison.
+/// `/report?run=N`, with several `run` for a comparison, and `surfaces=yes` for surfaces beside the maps.
 pub fn runs_page(store: &str, runs: &[RunLine], filter: &str) -> String {
     let words: Vec<String> = filter.to_lowercase().split_whitespace().map(str::to_owned).collect();
     let found: Vec<&RunLine> = runs.iter().rev().filter(|run| run.matches(&words)).collect();
@@ -64,7 +64,8 @@ pub fn runs_page(store: &str, runs: &[RunLine], filter: &str) -> String {
             safe(&run.targets.join(", "))
         );
     }
-    out + "</tbody></table></div>\n<p><button>Compare the chosen runs</button> Of two runs the later number is held against the \
+    out + "</tbody></table></div>\n<p><button>Compare the chosen runs</button> \
+           <label><input type=\"checkbox\" name=\"surfaces\" value=\"yes\"> with surfaces</label> Of two runs the later number is held against the \
            earlier one.</p></form></main></body></html>\n"
 }
 

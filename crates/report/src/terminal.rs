@@ -8,6 +8,7 @@ use sharebench_model::Verdict;
 use crate::escape::terminal as safe;
 use crate::layout::{blocks, pad, width, wrap};
 use crate::load_table::load_tables;
+use crate::rank_table::ranks;
 use crate::show::counts;
 use crate::study::study_table;
 use crate::table::{Cell, Table, main_table};
@@ -82,6 +83,7 @@ pub fn terminal(analysis: &Analysis, style: Style) -> String {
         }
         out.push('\n');
     }
+    out.push_str(&ranks(analysis, style));
     left_out(&mut out, style, analysis);
     self_checks(&mut out, style, analysis);
     for method in &analysis.methods {
@@ -91,7 +93,7 @@ pub fn terminal(analysis: &Analysis, style: Style) -> String {
     out
 }
 
-fn heading(out: &mut String, style: Style, text: &str) {
+pub(crate) fn heading(out: &mut String, style: Style, text: &str) {
     let rule = style.mark("─", "-").repeat(width(text).max(8));
     let _ = writeln!(out, "{}\n{}", style.paint(BOLD, text), style.paint(DIM, &rule));
 }

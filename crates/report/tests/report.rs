@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use sharebench_analysis::{Analysis, Options, RunData, analyse};
 use sharebench_model::{ErrorClass, RunOutcome, Value, Verdict, axis};
-use sharebench_report::{Style, csv, html, json, markdown, terminal};
+use sharebench_report::{Style, csv, html, html_with_surfaces, json, markdown, terminal};
 use synthetic::{Synthetic, cell, depths, everything, grid, load, plausible, plausible_load};
 
 /// Keeps a page for looking at it.
@@ -225,4 +225,37 @@ fn cached_cells_are_marked_in_every_format() {
     assert_eq!(lines[1][column("mnt access")], "mounted");
     assert_eq!(lines[1][column("disk buffering")], "Y");
     assert_eq!(lines[1][column("smb asked_time")], "200ms");
+}
+
+#[test]
+fn ranks_have_a_table_in_every_format_and_the_slow_one_is_named() {
+    let mut run = Synthetic::new("together", &["smb", "nfs"], 12);
+    run.sweep(&load(&[10, 30]), 6, plausible_load);
+    let alone = terminal(&analyse(&[run.run.clone()], &Options::default()), Style::piped());
+    run.ranks(4, 2);
+    let analysis = analyse(&[run.run], &Options::default());
+    let page = html(&analysis);
+    keep("ranks.html", &page);
+    for text in [terminal(&analysis, Style::piped()), markdown(&analysis), page.clone()] {
+        for told in ["rank 2 (c2) is slow: each of its motors did 50 %", "start skew: at most"] {
+            assert_eq!(text.matches(told).count(), 1, "'{told}' in {text}");
+        }
+        assert!(text.contains("ranks differ in memory: most have 16 GiB"), "{text}");
+    }
+    assert!(page.contains("<section id=\"ranks\"") && page.contains("id=\"ranks0\""));
+    let text = terminal(&analysis, Style { colour: false, ..Style::terminal(80) });
+    let slow = text.lines().find(|line| line.trim_start().starts_with("2    c2")).unwrap_or_default();
+    assert!(slow.contains("B/s"), "{text}");
+    assert!(text.contains("0.50 !"), "{text}");
+    assert!(!alone.contains("Ranks") && !alone.contains("start skew"), "{alone}");
+}
+
+#[test]
+fn surfaces_are_there_only_where_they_are_asked_for() {
+    let analysis = two_targets();
+    let (plain, with) = (html(&analysis), html_with_surfaces(&analysis));
+    assert!(!plain.contains("data-kind=\"surface\" data-table") && plain.len() < 900_000, "{}", plain.len());
+    assert_eq!(with.matches("<figure data-section=\"0\" data-kind=\"surface\"").count(), 1);
+    assert_eq!(with.matches("data-kind=\"surface\" data-table").count(), 1, "none for a load");
+    assert!(with.contains("ECharts GL") && with.len() < 5_000_000, "{}", with.len());
 }

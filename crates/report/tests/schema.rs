@@ -44,6 +44,14 @@ fn looked_behind() -> RunData {
     run.run
 }
 
+/// Measured by four machines.
+fn ranked() -> RunData {
+    let mut run = Synthetic::new("ranks", &["smb", "nfs"], 9);
+    run.sweep(&load(&[10, 30]), 6, plausible_load);
+    run.ranks(4, 2);
+    run.run
+}
+
 #[test]
 fn every_kind_of_run_prints_what_the_schema_says() {
     let two = |tests: &[&str]| {
@@ -61,6 +69,7 @@ fn every_kind_of_run_prints_what_the_schema_says() {
         (vec![two(&["read", "write"])], Options { weights, ..Options::default() }),
         (vec![two(&["read"]), everything(4)], Options { link, ..Options::default() }),
         (vec![looked_behind()], Options::default()),
+        (vec![ranked()], Options::default()),
         (Vec::new(), Options::default()),
     ] {
         holds(COMPARE, &to_json(&analyse(&runs, &options)).expect("JSON"));

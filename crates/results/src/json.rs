@@ -135,6 +135,9 @@ fn load_json(load: &LoadDetail) -> Json {
         "timeline": load.timeline,
         "split": load.split,
         "server": load.server,
+        "set_check": load.set_check,
+        "motors_per_session": load.motors_per_session,
+        "left_out": load.left_out,
     })
 }
 

@@ -4,7 +4,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use sharebench_model::{
-    ErrorClass, Fairness, Histogram, LoadDetail, ObjectiveReport, Part, ServerLoad, SplitBlocks, Timeline,
+    ErrorClass, Fairness, Histogram, LoadDetail, ObjectiveReport, Part, ServerLoad, SetCheck, SplitBlocks,
+    Timeline,
 };
 use std::collections::BTreeMap;
 
@@ -40,6 +41,12 @@ struct Row {
     split: SplitBlocks,
     #[serde(default)]
     server: Option<ServerLoad>,
+    #[serde(default)]
+    set_check: SetCheck,
+    #[serde(default)]
+    motors_per_session: u32,
+    #[serde(default)]
+    left_out: BTreeMap<String, u64>,
 }
 
 /// Times of none take no room.
@@ -92,6 +99,9 @@ pub(crate) fn to_column(load: &LoadDetail) -> Result<Option<String>, Problem> {
         timeline: load.timeline.clone(),
         split: load.split,
         server: load.server.clone(),
+        set_check: load.set_check,
+        motors_per_session: load.motors_per_session,
+        left_out: load.left_out.clone(),
     };
     serde_json::to_string(&row).map(Some).map_err(|error| Problem::value("load", error))
 }
@@ -113,5 +123,8 @@ pub(crate) fn from_column(text: Option<String>) -> Result<LoadDetail, Problem> {
         timeline: row.timeline,
         split: row.split,
         server: row.server,
+        set_check: row.set_check,
+        motors_per_session: row.motors_per_session,
+        left_out: row.left_out,
     })
 }

@@ -8,7 +8,7 @@ use sample::{Scratch, header, histogram};
 use sharebench_model::{
     Check, Coordinates, CpuTime, ErrorClass, Evidence, Fairness, Histogram, IoBytes, LoadDetail, Measure,
     MotorShare, ObjectiveReport, Part, PolicyCount, ProbeTimes, RankShare, RateBase, Residency,
-    ResponseWorth, ServerEvidence, ServerLoad, SplitBlocks, StepResult, Timeline, Value, Verdict,
+    ResponseWorth, ServerEvidence, ServerLoad, SetCheck, SplitBlocks, StepResult, Timeline, Value, Verdict,
     WhileProbed, WireCount,
 };
 use sharebench_results::Store;
@@ -138,6 +138,9 @@ fn load(numbers: [u64; 10]) -> LoadDetail {
         without_session_ns: numbers[8],
         think_ns: numbers[9],
         objective: Some(objective),
+        set_check: SetCheck { files: numbers[0], bytes: numbers[1], wrong: numbers[2], unread: numbers[3] },
+        motors_per_session: 4,
+        left_out: [("Deltree: \"x\"".to_owned(), numbers[4])].into(),
     }
 }
 

@@ -18,6 +18,7 @@
 //! # }
 //! ```
 
+mod arenas;
 mod device;
 mod directory;
 mod front_end;
@@ -30,6 +31,7 @@ mod servers;
 mod smb;
 mod volume;
 
+pub use arenas::share_arenas;
 pub use device::{
     CacheOptions, DeviceCounters, DeviceLog, DeviceOptions, DeviceRecord, DeviceRequest, DeviceVolume,
     ServiceTime, WritePolicy,

@@ -41,6 +41,10 @@ impl Volume for ReadOnlyVolume {
         Err(VolumeError::ReadOnly)
     }
 
+    fn may_remove(&self, _directory: NodeId) -> VolumeResult<()> {
+        Err(VolumeError::ReadOnly)
+    }
+
     fn remove(&self, _directory: NodeId, _name: &str) -> VolumeResult<()> {
         Err(VolumeError::ReadOnly)
     }

@@ -166,6 +166,12 @@ pub trait Volume: Send + Sync {
     /// Makes a directory; [`VolumeError::Exists`] if the name is taken.
     fn make_directory(&self, directory: NodeId, name: &str, mode: u32) -> VolumeResult<Attributes>;
 
+    /// Whether names can be taken out of a directory, as far as that is known beforehand. Asked by front ends whose protocol
+    /// has no word for a removal that fails later.
+    fn may_remove(&self, _directory: NodeId) -> VolumeResult<()> {
+        Ok(())
+    }
+
     /// Removes a file's name.
     fn remove(&self, directory: NodeId, name: &str) -> VolumeResult<()>;
 

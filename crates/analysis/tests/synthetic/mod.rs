@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use sharebench_analysis::RunData;
 use sharebench_model::{
-    Check, Coordinates, CpuTime, Histogram, IoBytes, Measure, Random, RateBase, RunHeader, RunOutcome,
-    StepResult, TargetIdentity, Value, Verdict, WireCount, axis,
+    Check, Coordinates, CpuTime, Histogram, IoBytes, Measure, Random, RankShare, RateBase, RunHeader,
+    RunOutcome, StepResult, TargetIdentity, Value, Verdict, WireCount, axis,
 };
 use sharebench_stats::normal_quantile;
 
@@ -142,6 +142,33 @@ impl Synthetic {
                 ..WireCount::default()
             });
         }
+    }
+
+    /// Says that machines called `c0`, `c1` and so on measured every step in equal parts, but `slow` did half.
+    pub fn ranks(&mut self, count: u32, slow: u32) {
+        for step in &mut self.run.steps {
+            let measure = &mut step.measure;
+            let part = |rank: u32, of: u64| of / u64::from(count) / if rank == slow { 2 } else { 1 };
+            let share = |rank: u32| RankShare {
+                rank,
+                host: format!("c{rank}"),
+                motors: 2,
+                motors_reported: 2,
+                operations: part(rank, measure.operations),
+                transactions: part(rank, measure.transactions),
+                bytes: IoBytes {
+                    read: part(rank, measure.bytes.read),
+                    written: part(rank, measure.bytes.written),
+                },
+                errors: 0,
+                response: measure.response.clone(),
+                late_ns: 40_000 + u64::from(rank) * 10_000,
+                clock_error_ns: 21_000,
+            };
+            measure.ranks = (0..count).map(share).collect();
+        }
+        let told = "memory: most have 16 GiB, but rank 1 (c1) 8 GiB".to_owned();
+        self.run.header.environment.insert("rank_differences".to_owned(), told);
     }
 
     fn times(&mut self, mean: f64, n: usize) -> Histogram {

@@ -25,6 +25,8 @@ pub struct Lane {
     pub p99_ns: Option<u64>,
     /// Rates so far, the newest last.
     pub history: VecDeque<f64>,
+    /// Bytes per second of rank 0 alone in the step under way, where several measure.
+    pub of_rank_0: Option<f64>,
 }
 
 /// The step under way.
@@ -64,13 +66,16 @@ pub struct Board {
     pub stopping: bool,
     /// What of the step under way is being prepared, such as `40 of 500 files of the data set`.
     pub preparing: Option<String>,
+    /// How many processes measure together. What moves within a step is told by rank 0 of itself; steps that ended are
+    /// of all.
+    pub ranks: u32,
     /// Steps of users, which follow the cells.
     loads: usize,
 }
 
 impl Board {
-    /// A run, `done` of whose steps were measured earlier.
-    pub fn new(plan: &ResolvedPlan, done: usize) -> Self {
+    /// A run of `ranks` processes, `done` of whose steps were measured earlier.
+    pub fn new(plan: &ResolvedPlan, done: usize, ranks: u32) -> Self {
         let lane = |name: &str| Lane { name: name.to_owned(), ..Lane::default() };
         Self {
             lanes: plan.targets.iter().map(|target| lane(&target.name)).collect(),
@@ -87,6 +92,7 @@ impl Board {
             warnings: 0,
             stopping: false,
             preparing: None,
+            ranks,
             loads: plan.loads.len() * plan.targets.len(),
         }
     }
@@ -105,6 +111,8 @@ impl Board {
             }
             RunEvent::Progress { operations, bytes, .. } => self.progress(*operations, *bytes),
             RunEvent::StepFinished(step) => self.finished(step),
+            // Of several ranks the others' are known when the step ends.
+            RunEvent::Failure { .. } if self.ranks > 1 => {}
             RunEvent::Failure { class, .. } => *self.failures.entry(*class).or_default() += 1,
             RunEvent::Warning(_) => self.warnings += 1,
             RunEvent::Finished(_) => self.now = None,
@@ -130,9 +138,10 @@ impl Board {
         if let Some((before, operations_before, bytes_before)) = now.seen.replace((at, operations, bytes)) {
             let seconds = at.duration_since(before).as_secs_f64();
             let per_second = |count: u64, before: u64| count.saturating_sub(before) as f64 / seconds;
-            if seconds > 0.0
-                && let Some(lane) = self.lanes.get_mut(now.target)
-            {
+            let Some(lane) = self.lanes.get_mut(now.target).filter(|_| seconds > 0.0) else { return };
+            if self.ranks > 1 {
+                lane.of_rank_0 = Some(per_second(bytes, bytes_before));
+            } else {
                 lane.operations = Some(per_second(operations, operations_before));
                 lane.note(per_second(bytes, bytes_before));
             }
@@ -148,11 +157,17 @@ impl Board {
             Verdict::Suspicious => 1,
             Verdict::Invalid => 2,
         }] += 1;
+        if self.ranks > 1 {
+            for (class, count) in &step.measure.errors {
+                *self.failures.entry(*class).or_default() += count;
+            }
+        }
         for check in step.checks.iter().filter(|check| check.verdict > Verdict::Valid) {
             *self.complaints.entry(check.name.clone()).or_default() += 1;
         }
         if let Some(lane) = self.lanes.get_mut(step.target as usize) {
             lane.steps += 1;
+            lane.of_rank_0 = None;
             lane.operations = step.measure.operation_rate();
             let told = |quantile| Some(step.measure.response.quantile(quantile)).filter(|ns| *ns > 0);
             (lane.p50_ns, lane.p99_ns) = (told(0.5), told(0.99));

@@ -5,9 +5,14 @@ use std::io::{Write, stdout};
 use serde_json::{Map, Value, json};
 use sharebench_model::{Coordinates, RunEvent, RunOutcome, StepResult};
 
-/// Prints one event; a reader that went away stops nothing.
-pub fn print(event: &RunEvent, targets: &[&str]) {
-    line(&object(event, targets));
+/// Prints one event of a run of `ranks` processes; a reader that went away stops nothing.
+pub fn print(event: &RunEvent, targets: &[&str], ranks: u32) {
+    let mut object = object(event, targets);
+    if ranks > 1 && matches!(event, RunEvent::Progress { .. } | RunEvent::Failure { .. }) {
+        // What is known within a step is the leader's own part.
+        object["rank"] = json!(0);
+    }
+    line(&object);
 }
 
 /// Prints one object as a line.

@@ -26,6 +26,11 @@ pub fn frame(board: &Board, width: usize, colour: bool) -> Vec<String> {
     }));
     lines.push(checks(board));
     lines.extend(failures(board));
+    if board.ranks > 1 {
+        let whose =
+            format!("{} ranks: steps that ended are of all; what moves now is rank 0's alone", board.ranks);
+        lines.push(vec![(DIM, whose)]);
+    }
     let help = if board.stopping {
         "stopping: finished steps are kept, the targets are being cleaned"
     } else {
@@ -96,12 +101,14 @@ fn lane(lane: &Lane, active: bool, names: usize, width: usize) -> Line {
     let mark = if active { "▶ " } else { "  " };
     let numbers = format!(" {rate:>10}  p50 {:>8}  p99 {:>8} ", time(lane.p50_ns), time(lane.p99_ns));
     let steps = format!(" {} steps", lane.steps);
-    let used = columns(mark) + columns(&name) + columns(&numbers) + columns(&steps);
+    let alone = lane.of_rank_0.map_or(String::new(), |rate| format!("rank 0 now {} ", show_rate(rate)));
+    let used = [mark, &name, &numbers, &alone, &steps].map(columns).iter().sum::<usize>();
     let room = width.saturating_sub(used + 1).min(40);
     vec![
         (GREEN, mark.to_owned()),
         (BOLD, name),
         ("", numbers),
+        (DIM, alone),
         (CYAN, sparkline(lane.history.iter().copied(), room)),
         (DIM, steps),
     ]
@@ -200,7 +207,7 @@ mod tests {
     fn board() -> Board {
         let text = "repetitions = 6\n[[target]]\nname = 'smb'\nurl = '/a'\n[[target]]\nname = \"nfs \\u001b[31m服务\"\n\
                     url = '/b'\n[sweep]\nfile_sizes = ['64KiB']\nrecord_sizes = ['4KiB']\ntests = ['read']\n";
-        Board::new(&Plan::parse(text).unwrap().resolve().unwrap(), 0)
+        Board::new(&Plan::parse(text).unwrap().resolve().unwrap(), 0, 1)
     }
 
     fn step(target: u32, rate: u64, verdict: Verdict) -> RunEvent {
@@ -270,5 +277,32 @@ mod tests {
         assert_eq!(board.lanes[0].rate, None, "one report has no rate");
         board.take(&progress(9000));
         assert!(board.lanes[0].rate.is_some_and(|rate| rate > 0.0));
+        assert!(!frame(&board, 100, false).concat().contains("rank"));
+    }
+
+    #[test]
+    fn of_several_ranks_what_moves_is_rank_0s_and_what_ended_is_of_all() {
+        let mut board = board();
+        board.ranks = 6;
+        let (index, target, repetition, coordinates) = (0, 0, 0, Coordinates::new());
+        board.take(&RunEvent::StepStarted { index, target, repetition, coordinates });
+        for bytes in [1000, 9000] {
+            let (operations, transactions, failures, users) = (1, 1, 0, 1);
+            board.take(&RunEvent::Progress { index, operations, bytes, transactions, failures, users });
+        }
+        board.take(&RunEvent::Failure { index, class: ErrorClass::Timeout, detail: String::new() });
+        let shown = frame(&board, 100, false);
+        assert!(shown[2].contains("rank 0 now") && shown[2].contains(" -  p50"), "{shown:#?}");
+        assert!(board.lanes[0].history.is_empty(), "a part is no point of the trace");
+        assert!(
+            shown.iter().any(|line| line.starts_with("6 ranks: steps that ended are of all")),
+            "{shown:#?}"
+        );
+        let RunEvent::StepFinished(mut ended) = step(0, 10_000_000, Verdict::Valid) else { unreachable!() };
+        ended.measure.errors.insert(ErrorClass::Timeout, 7);
+        board.take(&RunEvent::StepFinished(ended));
+        let shown = frame(&board, 100, false);
+        assert!(shown[2].contains("10.0 MB/s") && !shown[2].contains("rank 0"), "{shown:#?}");
+        assert!(shown.iter().any(|line| line.contains("7 timeout")), "of all ranks: {shown:#?}");
     }
 }

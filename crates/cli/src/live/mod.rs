@@ -57,15 +57,15 @@ pub struct LiveView {
 }
 
 impl LiveView {
-    /// A view of a run, `done` of whose steps were measured earlier.
-    pub fn new(plan: &ResolvedPlan, done: usize, flags: &GlobalFlags) -> Self {
+    /// A view of a run of `ranks` processes, `done` of whose steps were measured earlier.
+    pub fn new(plan: &ResolvedPlan, done: usize, ranks: u32, flags: &GlobalFlags) -> Self {
         let shown = match (flags.json, flags.quiet) {
             (true, _) => Shown::Json,
             (false, true) => Shown::Quiet,
             (false, false) if stderr().is_terminal() && !is_dumb() => Shown::Screen(Screen::new()),
             (false, false) => Shown::Plain { last: None },
         };
-        Self { board: Board::new(plan, done), shown, told: 0 }
+        Self { board: Board::new(plan, done, ranks), shown, told: 0 }
     }
 
     /// Shows one event.
@@ -73,7 +73,7 @@ impl LiveView {
         self.board.take(event);
         if let Shown::Json = self.shown {
             let names: Vec<&str> = self.board.lanes.iter().map(|lane| lane.name.as_str()).collect();
-            return events::print(event, &names);
+            return events::print(event, &names, self.board.ranks);
         }
         match event {
             RunEvent::TargetReady { target, facts } => {

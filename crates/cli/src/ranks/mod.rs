@@ -1,8 +1,8 @@
 //! Several processes that measure as one, under `mpirun` or `srun`.
 
 mod cost;
+mod hosts;
 mod party;
-mod table;
 mod together;
 mod world;
 
@@ -13,7 +13,6 @@ use crate::exit::Failure;
 
 pub use cost::{CostArgs, run as cost};
 pub use party::Party;
-pub use table::lines;
 pub use together::{Source, measure_together};
 
 /// Flags that mean something under mpirun or srun (docs/scale.md).

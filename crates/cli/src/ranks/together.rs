@@ -150,7 +150,7 @@ fn tell(party: &Party) {
     eprintln!(
         "{} ranks on {}; longest round trip of their clocks {:.3} ms",
         ranks.size(),
-        super::table::hosts(ranks.hosts()),
+        super::hosts::hosts(ranks.hosts()),
         known.round_trip_ns as f64 / 1e6
     );
     for difference in &party.differences {

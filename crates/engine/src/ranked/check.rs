@@ -12,12 +12,6 @@ use crate::check::{check, percent, unless};
 const SKEW_NS: u64 = 100_000_000;
 /// Or this share of the window.
 const SKEW_SHARE: f64 = 0.01;
-/// A rank whose motors move less than this share of what the middle rank's do is slow.
-const SLOW: f64 = 0.8;
-/// A rank whose median response time is above that of the middle rank by this factor is slow.
-const LATE: f64 = 2.0;
-/// Where a rank was to do fewer transactions than this, nothing can be said of it.
-const FEW: f64 = 20.0;
 
 /// What the ranks say together.
 pub(crate) fn checks(shares: &[RankShare], window_ns: u64, machines: &[(u32, Vec<Check>)]) -> Vec<Check> {
@@ -56,7 +50,7 @@ fn alike(shares: &[RankShare]) -> Option<Check> {
     let per_motor = |share: &RankShare| share.transactions as f64 / f64::from(share.motors);
     let middle = median(busy.iter().map(|share| per_motor(share)));
     let expected = |share: &RankShare| middle * f64::from(share.motors);
-    if busy.len() < 3 || busy.iter().any(|share| expected(share) < FEW) {
+    if busy.len() < 3 || busy.iter().any(|share| expected(share) < RankShare::FEW) {
         return None;
     }
     let slowest = busy.iter().min_by(|a, b| per_motor(a).total_cmp(&per_motor(b)))?;
@@ -67,14 +61,14 @@ fn alike(shares: &[RankShare]) -> Option<Check> {
     let usual = median(busy.iter().map(|share| half(share)));
     let latest = busy.iter().max_by(|a, b| half(a).total_cmp(&half(b)))?;
     let times = half(latest) / usual.max(1.0);
-    if least < SLOW && missing > 4.0 * expected(slowest).sqrt() {
+    if least < RankShare::SLOW && missing > 4.0 * expected(slowest).sqrt() {
         let detail = format!(
             "{named} is slow: each of its motors did {} of what those of the middle rank did; look at its link and load",
             percent(least)
         );
         return Some(check("ranks", Verdict::Suspicious, detail));
     }
-    if times > LATE {
+    if times > RankShare::WAITS {
         let detail = format!(
             "{} waits longer: half of its responses took more than {}, {} times as long as on the middle rank; look \
              at its link",

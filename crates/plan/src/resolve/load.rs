@@ -8,7 +8,7 @@ use sharebench_model::{Coordinates, Value, axis};
 
 use super::{KIB, MAX_FILE, MAX_RECORD, Resolver};
 use crate::schedule::Cell;
-use crate::workload::{Operation, Preset, WORKLOADS};
+use crate::workload::{Loadfile, Operation, Preset, WORKLOADS};
 use crate::{Arrivals, Find, Load, Pace, Search, Think, TransactionWork, Work, Workload};
 
 /// Most starts per second of an open load: beyond it the schedule itself would be what is measured.
@@ -42,8 +42,10 @@ impl Resolver<'_> {
         self.duration_within("load.measure", measure, Duration::from_millis(100), 24 * HOUR);
         self.check_extend(extend, measure);
         let ramp = self.ramp(&load, arrivals, warm_up);
-        let paces = self.paces(&load, arrivals);
         let workload = self.workload(&name, scale, block);
+        let loadfile = workload.as_ref().and_then(|workload| workload.loadfile.clone());
+        let paces = self.paces(&load, arrivals, loadfile.as_deref());
+        let motors_per_session = self.sharing(&load, arrivals, workload.as_ref());
         let search = self.search(&load, arrivals, &motors);
         self.typed.load = Some(Load {
             workload: Some(name),
@@ -69,7 +71,8 @@ impl Resolver<'_> {
         let cells = motors.iter().flat_map(|&motors| paces.iter().map(move |pace| (motors, pace.clone())));
         let cell = |(motors, pace)| {
             let workload = Arc::clone(&workload);
-            TransactionWork { workload, motors, pace, ramp, warm_up, measure, extend }.into_cell()
+            TransactionWork { workload, motors, motors_per_session, pace, ramp, warm_up, measure, extend }
+                .into_cell()
         };
         (cells.map(cell).collect(), search)
     }
@@ -81,6 +84,21 @@ impl Resolver<'_> {
         }
         let plan = Preset::named(name).and_then(|preset| preset.plan().ok());
         plan.and_then(|plan| plan.load).unwrap_or_default()
+    }
+
+    /// How many motors share a session.
+    fn sharing(&mut self, load: &Load, arrivals: Arrivals, workload: Option<&Workload>) -> u32 {
+        let shared = load.motors_per_session.unwrap_or(1);
+        self.within("load.motors_per_session", u64::from(shared), 1, 1024);
+        let logs_on = workload.is_some_and(|workload| {
+            let mut operations = workload.transactions.iter().flat_map(|t| &t.operations);
+            operations.any(|operation| *operation == Operation::Connect)
+        });
+        if shared > 1 && (logs_on || arrivals == Arrivals::Visits) {
+            let hint = "leave it out, or choose a workload without 'connect' and arrivals other than visits";
+            self.blame("load.motors_per_session", "users who log off and on share no session", hint);
+        }
+        shared.max(1)
     }
 
     /// What is added to the steps that are named.
@@ -157,14 +175,31 @@ impl Resolver<'_> {
         rates.iter().map(pace).collect()
     }
 
+    /// What a loadfile asks of a pace.
+    fn check_stamps(&mut self, load: &Load, arrivals: Arrivals, loadfile: Option<&Loadfile>) {
+        if load.think == Some(Think::Stamps) && !loadfile.is_some_and(Loadfile::is_stamped) {
+            let hint = "use a pause, such as '1s', or a loadfile whose lines begin with seconds";
+            self.blame("load.think", "there is no loadfile with time stamps", hint);
+        }
+        if loadfile.is_some() && arrivals == Arrivals::Visits {
+            let hint = "leave arrivals out: each user replays the file over one session";
+            self.blame("load.arrivals", "what a loadfile opens does not outlast a visit", hint);
+        }
+    }
+
     /// One closed pace, or one open pace per rate.
-    fn paces(&mut self, load: &Load, arrivals: Arrivals) -> Vec<Pace> {
+    fn paces(&mut self, load: &Load, arrivals: Arrivals, loadfile: Option<&Loadfile>) -> Vec<Pace> {
         if load.visit.is_some() && arrivals != Arrivals::Visits {
             self.blame("load.visit", "nobody comes and goes", "add arrivals = \"visits\", or leave it out");
         }
+        self.check_stamps(load, arrivals, loadfile);
         if arrivals == Arrivals::Closed {
-            let usual = if load.find.is_some() { Duration::ZERO } else { Duration::from_secs(1) };
-            let think = load.think.clone().unwrap_or(Think::Constant(usual));
+            let usual = match loadfile {
+                Some(file) if load.find.is_none() && file.is_stamped() => Think::Stamps,
+                None if load.find.is_none() => Think::Constant(Duration::from_secs(1)),
+                _ => Think::Constant(Duration::ZERO),
+            };
+            let think = load.think.clone().unwrap_or(usual);
             self.duration_within("load.think", think.mean(), Duration::ZERO, HOUR);
             if load.rates.is_some() {
                 self.blame(

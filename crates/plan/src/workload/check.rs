@@ -26,13 +26,16 @@ impl Workload {
         seed: u64,
     ) -> Result<Self, Vec<Wrong>> {
         let mut checker = Checker { typed, wrong: Vec::new() };
+        if typed.loadfile.is_some() || typed.script.is_some() {
+            return checker.replay(scale, block).ok_or(checker.wrong);
+        }
         checker.files();
         let transactions = checker.transactions();
         if checker.wrong.is_empty() {
             let set = DataSet::lay_out(&typed.files, scale, seed);
             let name = typed.name.clone().unwrap_or_else(|| "workload".into());
             let order = typed.order.unwrap_or_default();
-            let workload = Self { name, order, set, transactions, block };
+            let workload = Self { name, order, set, transactions, block, loadfile: None };
             checker.fits(&workload);
             if checker.wrong.is_empty() {
                 return Ok(workload);
@@ -42,9 +45,9 @@ impl Workload {
     }
 }
 
-struct Checker<'a> {
-    typed: &'a TypedWorkload,
-    wrong: Vec<Wrong>,
+pub(super) struct Checker<'a> {
+    pub(super) typed: &'a TypedWorkload,
+    pub(super) wrong: Vec<Wrong>,
 }
 
 /// What is open while a transaction goes on.
@@ -60,7 +63,7 @@ enum Standing {
 }
 
 impl Checker<'_> {
-    fn blame(&mut self, field: &str, problem: impl Into<String>, hint: impl Into<String>) {
+    pub(super) fn blame(&mut self, field: &str, problem: impl Into<String>, hint: impl Into<String>) {
         let wrong = (format!("workload.{field}"), problem.into(), hint.into());
         if !self.wrong.contains(&wrong) {
             self.wrong.push(wrong);

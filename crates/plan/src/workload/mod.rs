@@ -3,12 +3,15 @@
 mod check;
 mod data_set;
 mod data_type;
+mod loadfile;
 mod operation;
 mod preset;
+mod replay;
 mod sizes;
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use sharebench_model::Random;
@@ -16,6 +19,7 @@ use sharebench_model::units::ByteSize;
 
 pub use data_set::{DataFile, DataSet, FileClass, Owner};
 pub use data_type::{DataKind, DataType};
+pub use loadfile::{Call, Disposition, Expected, Given, LeftOut, Loadfile, LoadfileLine, matches_mask};
 pub use operation::{Operation, Place, Requests, Times};
 pub use preset::{Preset, WORKLOADS};
 pub use sizes::Sizes;
@@ -81,6 +85,10 @@ pub struct TypedWorkload {
     pub files: Vec<FileClass>,
     /// What motors perform.
     pub transactions: Vec<TypedTransaction>,
+    /// Name of a file of operations that each motor replays, instead of files and transactions.
+    pub loadfile: Option<String>,
+    /// The text of that file.
+    pub script: Option<String>,
 }
 
 /// One kind of transaction.
@@ -134,6 +142,8 @@ pub struct Workload {
     pub transactions: Vec<Transaction>,
     /// Bytes per operation where a transaction does not say.
     pub block: u32,
+    /// What motors replay instead; its kinds of lines are the transactions then.
+    pub loadfile: Option<Arc<Loadfile>>,
 }
 
 impl Workload {
@@ -176,12 +186,14 @@ impl Workload {
             Operation::CopyToServer | Operation::CopyFromServer => u64::from(self.block),
             _ => 0,
         });
-        sizes.max().unwrap_or(0).max(512).min(u64::from(u32::MAX)) as u32
+        let replayed = self.loadfile.as_ref().map_or(0, |file| file.largest_request());
+        sizes.max().unwrap_or(0).max(512).min(u64::from(u32::MAX)).max(u64::from(replayed)) as u32
     }
 
     /// True when motors write.
     pub fn writes(&self) -> bool {
         self.transactions.iter().any(Transaction::writes)
+            || self.loadfile.as_ref().is_some_and(|file| file.writes())
     }
 
     /// True when the file of that index must be there, laid out, before motors begin.
@@ -203,7 +215,8 @@ impl Workload {
     /// Bytes of the shared files, and of each motor's own.
     pub fn bytes_on_target(&self, motors: u32) -> u64 {
         let files = self.set.files.iter().enumerate();
-        files.fold(0, |sum: u64, (index, file)| {
+        let replayed = self.loadfile.as_ref().map_or(0, |file| file.most_bytes);
+        files.fold(replayed.saturating_mul(u64::from(motors)), |sum: u64, (index, file)| {
             let shared = u64::from(file.owner == Owner::Shared && self.needs(index));
             let own = if self.has_own(index) { u64::from(motors) } else { 0 };
             sum.saturating_add(file.bytes.saturating_mul(shared + own))

@@ -51,6 +51,10 @@ impl<V: Volume> Volume for DeviceVolume<V> {
         self.inner.make_directory(directory, name, mode)
     }
 
+    fn may_remove(&self, directory: NodeId) -> VolumeResult<()> {
+        self.inner.may_remove(directory)
+    }
+
     fn remove(&self, directory: NodeId, name: &str) -> VolumeResult<()> {
         let removed = self.inner.lookup(directory, name)?.node;
         self.inner.remove(directory, name)?;

@@ -4,8 +4,8 @@ use std::os::fd::BorrowedFd;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{
-    AtFlags, Gid, Mode, OFlags, Timespec, Timestamps, UTIME_OMIT, Uid, fchmod, fchown, fdatasync, fstatvfs,
-    ftruncate, futimens, mkdirat, openat, renameat, unlinkat,
+    Access, AtFlags, Gid, Mode, OFlags, Timespec, Timestamps, UTIME_OMIT, Uid, accessat, fchmod, fchown,
+    fdatasync, fstatvfs, ftruncate, futimens, mkdirat, openat, renameat, unlinkat,
 };
 use rustix::io::{Errno, pread, pwrite, retry_on_intr};
 
@@ -86,6 +86,12 @@ impl Volume for DirectoryVolume {
         let open = self.tree.node(attributes.node)?;
         fchmod(open.fd(), mode).map_err(volume_error)?;
         self.tree.attributes(attributes.node)
+    }
+
+    fn may_remove(&self, directory: NodeId) -> VolumeResult<()> {
+        self.writable()?;
+        let open = self.tree.directory(directory)?;
+        accessat(open.fd(), ".", Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS).map_err(volume_error)
     }
 
     fn remove(&self, directory: NodeId, name: &str) -> VolumeResult<()> {

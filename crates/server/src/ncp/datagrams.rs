@@ -3,7 +3,6 @@
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
-use std::time::Duration;
 
 use sharebench_ncp::security::signature::Transport;
 use sharebench_ncp::server::{Collected, Datagrams, Peer};
@@ -14,8 +13,6 @@ use tokio::sync::Semaphore;
 
 use crate::ncp::State;
 
-/// How often silent clients are looked for.
-pub(super) const WATCH: Duration = Duration::from_secs(5);
 /// Datagrams that wait for a volume at once; the clients of others ask again.
 pub(super) const MAX_WAITING: usize = 1024;
 
@@ -24,7 +21,7 @@ pub(super) async fn serve(socket: UdpSocket, state: Arc<State>) -> io::Result<()
     let socket = Arc::new(tokio::net::UdpSocket::from_std(socket)?);
     let waiting = Arc::new(Semaphore::new(MAX_WAITING));
     let (mut input, mut out) = (vec![0; MAX_MESSAGE], Datagrams::new());
-    let mut watch = tokio::time::interval(WATCH);
+    let mut watch = tokio::time::interval(state.watch);
     loop {
         let (len, client) = tokio::select! {
             received = socket.recv_from(&mut input) => match received {

@@ -20,7 +20,7 @@ use sharebench_ncp::wire::watchdog::Notice;
 use tokio::sync::Semaphore;
 
 use crate::ncp::State;
-use crate::ncp::datagrams::{MAX_WAITING, WATCH};
+use crate::ncp::datagrams::MAX_WAITING;
 use crate::ncp::ipx_link::{Hop, Link};
 use crate::ncp::services::{EVERY, Services};
 
@@ -55,7 +55,7 @@ pub(super) async fn serve(link: Link, state: Arc<State>, services: Option<Servic
     let waiting = Arc::new(Semaphore::new(MAX_WAITING));
     let port = Arc::new(Port { link, state, services, waiting });
     let mut input = vec![0; MAX_MESSAGE];
-    let (mut watch, mut tell) = (tokio::time::interval(WATCH), tokio::time::interval(EVERY));
+    let (mut watch, mut tell) = (tokio::time::interval(port.state.watch), tokio::time::interval(EVERY));
     // Where the clients of connections are; as many as there can be connections.
     let mut routes: HashMap<Address, Hop> = HashMap::new();
     loop {

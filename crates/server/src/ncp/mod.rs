@@ -53,6 +53,8 @@ struct State {
     blocks: bool,
     max_connections: usize,
     patience: Duration,
+    /// How often silent clients are looked for.
+    watch: Duration,
     /// Clients on datagrams whose requests wait for a lock.
     awaited: Mutex<HashSet<Peer>>,
 }

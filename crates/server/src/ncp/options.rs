@@ -63,6 +63,8 @@ pub struct NcpServerOptions {
     pub commit: CommitPolicy,
     /// Connections served at once; more are refused.
     pub max_connections: u16,
+    /// When a client on datagrams is asked whether it is still there, and when it is forgotten with its files and locks.
+    pub watchdog: Watchdog,
     /// How long a message on TCP may take to arrive once it has begun, and an answer to be taken: a connection that takes longer
     /// is closed.
     pub patience: Duration,
@@ -80,6 +82,7 @@ impl Default for NcpServerOptions {
             checksums: Level::IfAsked,
             commit: CommitPolicy::Disk,
             max_connections: 10_000,
+            watchdog: Watchdog::default(),
             patience: Duration::from_secs(60),
             threads: cores.min(8),
         }
@@ -125,7 +128,7 @@ impl NcpServerOptions {
             echo_socket: carried.echo_socket,
             max_packet: carried.max_packet,
             clear_passwords: false,
-            watchdog: Watchdog::default(),
+            watchdog: self.watchdog,
         };
         let served = ServedVolume::new(volume, self.commit);
         Ok(Server::new(options, vec![(name.into_bytes(), served)], Wall::new()))

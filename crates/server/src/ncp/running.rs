@@ -4,6 +4,7 @@ use std::io;
 use std::net::{TcpListener, UdpSocket};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use sharebench_ncp::ether::EtherSocket;
 use tokio::io::unix::AsyncFd;
@@ -16,6 +17,11 @@ use crate::ncp::ipx_link::Link;
 use crate::ncp::options::{Carried, NcpServerOptions};
 use crate::ncp::services::Services;
 use crate::ncp::{State, datagrams, ipx, streams};
+
+/// How often silent clients are looked for, unless they are to be asked more often.
+const WATCH: Duration = Duration::from_secs(5);
+/// A timer has to have some period.
+const SHORTEST_WATCH: Duration = Duration::from_millis(1);
 
 /// What brings packets.
 pub(super) enum Carriers {
@@ -49,8 +55,10 @@ impl Running {
         let threads = options.threads.max(1);
         let max_connections = usize::from(options.max_connections);
         let patience = options.patience;
+        let watch = options.watchdog.every.clamp(SHORTEST_WATCH, WATCH);
         let server = options.build(volume, carried)?;
-        let state = Arc::new(State { server, blocks, max_connections, patience, awaited: Mutex::default() });
+        let state =
+            Arc::new(State { server, blocks, max_connections, patience, watch, awaited: Mutex::default() });
         let (stop, _) = watch::channel(false);
         let mut started = Self { state, stop, threads: Vec::new() };
         started

@@ -37,6 +37,7 @@ pub struct SmbServer {
 
 struct Stop {
     connections: smb_server::ShutdownHandle,
+    config: smb_server::ConfigHandle,
     grace: oneshot::Sender<()>,
     thread: JoinHandle<()>,
 }
@@ -55,7 +56,7 @@ impl SmbServer {
         check_exposure(PROTOCOL, addr, !options.users.is_empty())?;
         let threads = options.threads;
         let server = options.build(addr, volume)?;
-        let connections = server.shutdown_handle();
+        let (connections, config) = (server.shutdown_handle(), server.config_handle());
         let (grace, stopped) = oneshot::channel();
         let (bound, was_bound) = mpsc::sync_channel(1);
         let failed = |source| ServeError::Threads { protocol: PROTOCOL, source };
@@ -74,12 +75,19 @@ impl SmbServer {
             .recv()
             .unwrap_or_else(|gone| Err(std::io::Error::other(gone)))
             .map_err(|source| ServeError::Bind { protocol: PROTOCOL, addr, source })?;
-        Ok(Self { addr, stop: Some(Stop { connections, grace, thread }) })
+        Ok(Self { addr, stop: Some(Stop { connections, config, grace, thread }) })
     }
 
     /// Where it listens.
     pub fn addr(&self) -> SocketAddr {
         self.addr
+    }
+
+    /// From now on a connection may hold so many files open; those that are open stay so.
+    pub fn limit_opens(&self, most: usize) {
+        if let Some(running) = &self.stop {
+            running.config.set_max_opens_per_connection(most);
+        }
     }
 
     /// Closes the listener and every connection, and returns when its threads are gone.

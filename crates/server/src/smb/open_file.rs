@@ -18,8 +18,12 @@ pub(super) struct OpenFile {
     pub(super) volume: VolumeCall,
     pub(super) buffers: ReadBuffers,
     pub(super) node: NodeId,
+    /// Where it was found; the root is its own parent.
+    pub(super) parent: NodeId,
     pub(super) name: String,
     pub(super) directory: bool,
+    /// Opened for writing: what the client wants is not its removal.
+    pub(super) writable: bool,
 }
 
 #[async_trait]
@@ -55,9 +59,16 @@ impl Handle for OpenFile {
         self.volume.run(move |volume| smb_result(volume.commit(node))).await
     }
 
+    /// A file that cannot be removed is read-only: this is asked when a client wants one removed, and what becomes of the
+    /// removal itself, which comes with the close, is never told (MS-SMB2 3.3.4.17).
     async fn stat(&self) -> SmbResult<FileInfo> {
-        let (node, name) = (self.node, self.name.clone());
-        let stat = move |volume: &dyn Volume| Ok(file_info(&name, &smb_result(volume.attributes(node))?));
+        let (node, parent, name, writable) = (self.node, self.parent, self.name.clone(), self.writable);
+        let stat = move |volume: &dyn Volume| {
+            let attributes = smb_result(volume.attributes(node))?;
+            let mut info = file_info(&name, &attributes);
+            info.read_only |= !attributes.directory && !writable && volume.may_remove(parent).is_err();
+            Ok(info)
+        };
         self.volume.run(stat).await
     }
 
@@ -109,9 +120,14 @@ impl Handle for OpenFile {
         self.volume.run(links).await
     }
 
+    /// Asked when a client wants a directory removed; see [`Self::stat`].
     async fn dir_is_empty(&self) -> SmbResult<bool> {
-        let node = self.node;
-        self.volume.run(move |volume| Ok(smb_result(volume.list(node, 0, 1))?.is_empty())).await
+        let (node, parent) = (self.node, self.parent);
+        let empty = move |volume: &dyn Volume| {
+            smb_result(volume.may_remove(parent))?;
+            Ok(smb_result(volume.list(node, 0, 1))?.is_empty())
+        };
+        self.volume.run(empty).await
     }
 }
 

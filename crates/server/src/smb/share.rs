@@ -42,8 +42,10 @@ impl ShareBackend for VolumeShare {
             volume: self.volume.clone(),
             buffers: self.buffers.clone(),
             node: found.node,
+            parent: place.directory,
             name: place.name,
             directory: found.directory,
+            writable: options.write,
         };
         Ok((Box::new(file), action))
     }

@@ -5,6 +5,11 @@ use std::sync::Arc;
 
 use smb_server::{FileTimes, Handle, OpenAction, OpenIntent, OpenOptions, ShareBackend, SmbError, SmbPath};
 
+use sharebench_model::{ErrorClass, MetaOp};
+use sharebench_smb::SmbTarget;
+use sharebench_target::{Secret, SessionSpec, Target, TargetUrl, call};
+
+use crate::read_only::ReadOnlyVolume;
 use crate::smb::share::VolumeShare;
 use crate::{
     DeviceOptions, DeviceVolume, MemoryVolume, Protection, ROOT, ServeError, SmbServer, SmbServerOptions,
@@ -130,6 +135,29 @@ fn read_only_files_and_times_are_kept() {
         assert_eq!(file.stat().await.unwrap().end_of_file, 1 << 40);
         share.unlink(&path("file")).await.unwrap();
         assert_eq!(file.link_count().await.unwrap(), 0);
+    });
+}
+
+#[test]
+fn a_removal_that_the_close_would_fail_in_is_refused_before_it() {
+    let memory = MemoryVolume::new(1 << 20);
+    memory.create(ROOT, "file", 0o644).unwrap();
+    memory.make_directory(ROOT, "directory", 0o755).unwrap();
+    // The protocol layer does not know that nothing can be removed.
+    let volume = Arc::new(ReadOnlyVolume::new(Arc::new(memory)));
+    let server =
+        SmbServer::start("127.0.0.1:0".parse().unwrap(), volume, SmbServerOptions::default()).unwrap();
+    let url = TargetUrl::parse(&format!("smb://{}/share", server.addr())).unwrap();
+    let target = SmbTarget::from_url(url, Secret::default()).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let mut session = target.connect(&SessionSpec::default()).await.unwrap();
+        let file = MetaOp::Remove { path: "file".into() };
+        for op in [file, MetaOp::RemoveDir { path: "directory".into() }] {
+            let refused = call(&mut *session, op).await.unwrap_err();
+            assert_eq!((refused.step, refused.class), ("SET_INFO", ErrorClass::Refused), "{refused}");
+        }
+        session.close().await;
     });
 }
 

@@ -10,7 +10,7 @@ use sharebench_model::{DataOp, FileRef, MetaOp, MetaYield, OpenHow, Slot, Stabil
 use sharebench_server::{ROOT, Volume};
 use sharebench_target::{Session, SessionSpec, Target, call, reply_for};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::tcp::{ReadHalf, WriteHalf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::LocalSet;
 
@@ -117,20 +117,26 @@ fn empty(volume: &dyn Volume) {
     }
 }
 
-fn link(client: TcpStream, server: TcpStream, changes: &Rc<RefCell<Changes>>) {
-    let (from_client, to_client) = client.into_split();
-    let (from_server, to_server) = server.into_split();
-    for (from, to, role) in [(from_client, to_server, Role::Server), (from_server, to_client, Role::Client)] {
-        let changes = Rc::clone(changes);
-        tokio::task::spawn_local(async move {
-            let _ = pass(from, to, role, &changes).await;
-        });
+/// Passes on until one side ends. Both are reset then: otherwise each conversation keeps four pairs of ports for a minute, and
+/// after some thousand of them there are none left, for nobody on the machine.
+fn link(mut client: TcpStream, mut server: TcpStream, changes: &Rc<RefCell<Changes>>) {
+    if client.set_zero_linger().and_then(|()| server.set_zero_linger()).is_err() {
+        return;
     }
+    let changes = Rc::clone(changes);
+    tokio::task::spawn_local(async move {
+        let (from_client, to_client) = client.split();
+        let (from_server, to_server) = server.split();
+        let _ = tokio::select! {
+            ended = pass(from_client, to_server, Role::Server, &changes) => ended,
+            ended = pass(from_server, to_client, Role::Client, &changes) => ended,
+        };
+    });
 }
 
 async fn pass(
-    mut from: OwnedReadHalf,
-    mut to: OwnedWriteHalf,
+    mut from: ReadHalf<'_>,
+    mut to: WriteHalf<'_>,
     role: Role,
     changes: &RefCell<Changes>,
 ) -> io::Result<()> {

@@ -1,0 +1,93 @@
+//! Who opens a session that several motors share: the first of them who needs it, while the others wait for it.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::task::{Poll, Waker};
+
+use sharebench_target::{ConnectError, Session};
+
+use crate::crew::Crew;
+use crate::shared_session::{Seat, Shared};
+
+/// Sessions of a thread's motors, by group.
+#[derive(Default)]
+pub(crate) struct Groups(RefCell<BTreeMap<u32, Group>>);
+
+#[derive(Default)]
+struct Group {
+    shared: Option<Rc<RefCell<Shared>>>,
+    /// Somebody is logging on.
+    opening: bool,
+    waiting: Vec<Waker>,
+    /// What the last one met, for those who waited.
+    failed: Option<ConnectError>,
+}
+
+/// What a motor that logs on gets.
+pub(crate) type Opened = (Box<dyn Session>, Option<Seat>);
+
+impl Crew<'_> {
+    /// A session of the motor's own, or its place at that of its group.
+    pub async fn open(&self, group: u32) -> Result<Opened, ConnectError> {
+        let per_session = self.work.motors_per_session;
+        if per_session == 1 {
+            return Ok((self.target.connect(&self.spec).await?, None));
+        }
+        let waited = self.groups.wait(group).await;
+        let known = self.groups.usable(group);
+        let shared = match (known, waited) {
+            (Some(shared), _) => shared,
+            (None, Some(failed)) => return Err(failed),
+            (None, None) => {
+                self.groups.begin(group);
+                let slots = self.spec.slots;
+                let opened = self.target.connect(&self.spec).await;
+                let opened = opened.map(|session| Shared::new(session, slots));
+                self.groups.end(group, opened.as_ref());
+                opened?
+            }
+        };
+        let session = Shared::share(&shared, self.spec.slot_bytes);
+        let seat = session.seat();
+        Ok((Box::new(session), Some(seat)))
+    }
+}
+
+impl Groups {
+    fn usable(&self, group: u32) -> Option<Rc<RefCell<Shared>>> {
+        let groups = self.0.borrow();
+        let shared = groups.get(&group)?.shared.as_ref()?;
+        (!shared.borrow().is_lost()).then(|| Rc::clone(shared))
+    }
+
+    fn begin(&self, group: u32) {
+        self.0.borrow_mut().entry(group).or_default().opening = true;
+    }
+
+    fn end(&self, group: u32, opened: Result<&Rc<RefCell<Shared>>, &ConnectError>) {
+        let mut groups = self.0.borrow_mut();
+        let group = groups.entry(group).or_default();
+        group.opening = false;
+        group.shared = opened.ok().map(Rc::clone);
+        group.failed = opened.err().cloned();
+        group.waiting.drain(..).for_each(Waker::wake);
+    }
+
+    /// Waits while somebody logs on; gives what that one met, if it failed.
+    async fn wait(&self, group: u32) -> Option<ConnectError> {
+        let mut waited = false;
+        poll_fn(|cx| {
+            let mut groups = self.0.borrow_mut();
+            let group = groups.entry(group).or_default();
+            if group.opening {
+                waited = true;
+                group.waiting.push(cx.waker().clone());
+                return Poll::Pending;
+            }
+            Poll::Ready(group.failed.clone().filter(|_| waited))
+        })
+        .await
+    }
+}

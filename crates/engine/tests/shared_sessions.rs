@@ -1,0 +1,169 @@
+//! Users who share sessions, in virtual time: how many sessions there are, that requests of several users are under way
+//! at once where the session carries them, that each keeps its own data and counts, and that a lost session comes back.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panic")]
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
+
+use sharebench_engine::simulated::{Device, Service, SimulatedTarget};
+use sharebench_engine::{Clock, Run, StopSignal};
+use sharebench_model::{ErrorClass, RunEvent, RunOutcome, StepResult, Verdict};
+use sharebench_plan::Plan;
+use sharebench_target::{
+    Capabilities, ConnectError, FaultyTarget, LocalBoxFuture, MemoryTarget, Session, SessionSpec, Target,
+};
+
+/// Counts sessions; carries so many requests at a time on each.
+struct Counting<T> {
+    inner: T,
+    depth: u32,
+    sessions: Arc<AtomicU32>,
+}
+
+impl<T: Target> Target for Counting<T> {
+    fn url(&self) -> String {
+        self.inner.url()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { max_queue_depth: self.depth, ..self.inner.capabilities() }
+    }
+
+    fn connect<'a>(
+        &'a self,
+        spec: &'a SessionSpec,
+    ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
+        assert!(spec.slots <= self.depth, "{spec:?}");
+        self.sessions.fetch_add(1, Ordering::Relaxed);
+        self.inner.connect(spec)
+    }
+}
+
+/// Reads of one file without pauses, by users who share sessions.
+fn reads(users: u32, per_session: u32) -> String {
+    format!(
+        "seed = '4'\nverify = 'full'\n[[target]]\nurl = '/memory'\n[load]\nworkload = 'single-read'\nsteps = [{users}]\n\
+         motors_per_session = {per_session}\nthink = '0s'\nscale = '256KiB'\nblock = '4KiB'\nwarm_up = '0s'\nmeasure = '2s'\n"
+    )
+}
+
+fn run(plan: &str, inner: impl Target + 'static, depth: u32) -> (StepResult, u32) {
+    let (clock, sessions) = (Clock::virtual_at(0), Arc::new(AtomicU32::new(0)));
+    let device = Device::new(1).station(64, Service::Fixed(Duration::from_millis(1)));
+    let counting = Counting { inner, depth, sessions: Arc::clone(&sessions) };
+    let targets: [Arc<dyn Target>; 1] = [Arc::new(SimulatedTarget::new(counting, &clock, device))];
+    let (sender, receiver) = mpsc::channel();
+    let run = Run {
+        plan: &Plan::parse(plan).unwrap().resolve().unwrap_or_else(|mistakes| panic!("{mistakes}")),
+        targets: &targets,
+        done: &[],
+        directory: ".sharebench-shared",
+        resumed: false,
+        stop: &StopSignal::default(),
+        clock: &clock,
+        events: &sender,
+        ranks: None,
+    };
+    let end = run.execute().unwrap();
+    assert_eq!((end.outcome, end.left_behind), (RunOutcome::Complete, Vec::new()));
+    let step = receiver.try_iter().find_map(|event| match event {
+        RunEvent::StepFinished(step) => Some(*step),
+        _ => None,
+    });
+    (step.unwrap(), sessions.load(Ordering::Relaxed))
+}
+
+#[test]
+fn requests_of_several_users_are_under_way_on_one_session_as_far_as_it_carries_them() {
+    // A request takes a millisecond, wherever it is: 6 users on 2 sessions of 3, then of 1 at a time.
+    for (depth, wanted) in [(3, 12_000), (1024, 12_000), (1, 4_000)] {
+        let memory = MemoryTarget::new();
+        let (step, sessions) = run(&reads(6, 3), memory.clone(), depth);
+        let measure = &step.measure;
+        assert!(measure.errors.is_empty(), "{:?}", measure.errors);
+        assert!(measure.transactions.abs_diff(wanted) <= 12, "depth {depth}: {}", measure.transactions);
+        // The engine's own, one that lays out the data, and two for the users.
+        assert!((3..=4).contains(&sessions), "{sessions}");
+        assert_eq!(measure.verified, measure.bytes.read);
+        let fairness = measure.load.fairness;
+        assert_eq!((fairness.users, measure.motors_reported), (6, 6));
+        assert!(fairness.most - fairness.least <= 2, "first come, first served: {fairness:?}");
+        let check = step.checks.iter().find(|check| check.name == "shared sessions").unwrap();
+        assert!(
+            check.verdict == Verdict::Valid && check.detail.contains("up to 3 users"),
+            "{}",
+            check.detail
+        );
+        assert_eq!(memory.names(), Vec::<String>::new());
+    }
+}
+
+/// Users with files of their own who do all that users do.
+const OWN: &str = "
+seed = '5'
+verify = 'full'
+[[target]]
+url = '/memory'
+[load]
+steps = [7]
+motors_per_session = 4
+think = 'exp 10ms'
+warm_up = '500ms'
+measure = '3s'
+[workload]
+name = 'own'
+[[workload.files]]
+name = 'docs'
+count = 3
+size = '1KiB..20KiB'
+owner = 'user'
+depth = 1
+[[workload.files]]
+name = 'shared'
+count = 2
+size = '4KiB'
+[[workload.transactions]]
+files = 'docs'
+operations = ['open', 'read 4KiB all', 'close', 'stat', 'list']
+[[workload.transactions]]
+files = 'docs'
+operations = ['create', 'write 4KiB all', 'flush', 'close', 'rename']
+[[workload.transactions]]
+files = 'shared'
+operations = ['copy-to-server']
+";
+
+#[test]
+fn each_user_of_a_session_keeps_files_counts_and_bytes_of_its_own() {
+    for depth in [1, 4] {
+        let memory = MemoryTarget::new();
+        let (step, _) = run(OWN, memory.clone(), depth);
+        let measure = &step.measure;
+        assert!(measure.errors.is_empty(), "{:?}", measure.errors);
+        assert!(measure.transactions > 500 && measure.motors_reported == 7, "{}", measure.transactions);
+        assert_eq!(measure.verified, measure.bytes.read);
+        let wrong: Vec<_> = step.checks.iter().filter(|check| check.verdict == Verdict::Invalid).collect();
+        assert!(wrong.is_empty(), "{wrong:?}");
+        assert_eq!(memory.names(), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn a_session_that_is_lost_is_lost_to_all_its_users_and_comes_back_for_all() {
+    let memory = MemoryTarget::new();
+    let faulty = FaultyTarget::new(memory.clone()).disconnect_after(400);
+    let (step, _) = run(OWN, faulty, 4);
+    let measure = &step.measure;
+    let classes: Vec<ErrorClass> = measure.errors.keys().copied().collect();
+    assert!(
+        !classes.contains(&ErrorClass::DataMismatch) && classes.contains(&ErrorClass::Disconnected),
+        "{classes:?}"
+    );
+    assert_eq!(measure.motors_reported, 7);
+    // Seven users with three files each; their copies of the two shared ones, and these, as far as the last session went.
+    let seen = measure.load.set_check;
+    assert!(seen.files + seen.unread >= 21 && seen.wrong == 0, "{seen:?}");
+    assert_eq!(memory.names(), Vec::<String>::new());
+}

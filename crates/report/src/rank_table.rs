@@ -1,0 +1,105 @@
+//! What each of several load machines did: a table for every format, with the ranks that are unlike the others named.
+
+use sharebench_analysis::{Analysis, RankLine, RankTable, Unlike};
+use sharebench_model::units::{show_nanos, show_rate, three_digits};
+
+use crate::show;
+use crate::table::{Cell, Table};
+use crate::terminal::{Style, heading, write_table};
+
+/// Most ranks with a line of their own on a terminal.
+const SHOWN: usize = 64;
+
+/// For the terminal: a table for each run of several ranks; nothing for others.
+pub fn ranks(analysis: &Analysis, style: Style) -> String {
+    let mut out = String::new();
+    for (title, table) in rank_tables(analysis, Some(SHOWN)) {
+        heading(&mut out, style, &title);
+        write_table(&mut out, style, &table);
+        out.push('\n');
+    }
+    out
+}
+
+/// Title and table of each run of several ranks, at most `most` lines each; those that are unlike are among them.
+pub fn rank_tables(analysis: &Analysis, most: Option<usize>) -> Vec<(String, Table)> {
+    let title = |ranks: &RankTable| match analysis.methods.len() {
+        0 | 1 => "Ranks".to_owned(),
+        _ => format!("Ranks of {}", ranks.run),
+    };
+    analysis.ranks.iter().map(|ranks| (title(ranks), table(ranks, most.unwrap_or(usize::MAX)))).collect()
+}
+
+fn table(ranks: &RankTable, most: usize) -> Table {
+    let header =
+        ["rank", "host", "motors", "rate", "operations", "p50", "p99", "errors", "latest", "work", "wait"];
+    let unlike: Vec<&RankLine> = ranks.ranks.iter().filter(|rank| rank.unlike().is_some()).collect();
+    // Where not all fit, those that are unlike come first.
+    let mut shown: Vec<&RankLine> = ranks.ranks.iter().collect();
+    shown.sort_by_key(|rank| (ranks.ranks.len() > most && rank.unlike().is_none(), rank.rank));
+    let left = shown.len().saturating_sub(most);
+    shown.truncate(most);
+    shown.sort_by_key(|rank| rank.rank);
+    let mut notes: Vec<String> = unlike.iter().take(most).filter_map(|rank| named(rank)).collect();
+    notes.extend(ranks.differences.iter().map(|difference| format!("ranks differ in {difference}")));
+    if left > 0 {
+        notes.push(format!("and {left} more ranks; the html and json formats have them all"));
+    }
+    notes.push(format!(
+        "start skew: at most {} over {} steps (clocks known to within {})",
+        show_nanos(ranks.start_skew_ns as f64),
+        ranks.steps,
+        show_nanos(ranks.clock_error_ns as f64)
+    ));
+    Table {
+        caption: "Each rank's part over all steps. Work and wait: what each of its motors did, and how long it waited \
+                  for half of its responses, over the same of the middle rank."
+            .to_owned(),
+        header: header.map(str::to_owned).to_vec(),
+        keys: 2,
+        rows: shown.into_iter().map(row).collect(),
+        notes,
+    }
+}
+
+fn row(rank: &RankLine) -> Vec<Cell> {
+    let mark = if rank.unlike().is_some() { " !" } else { "" };
+    let over = |ratio: Option<f64>, sign: &str| match ratio {
+        Some(ratio) => three_digits(ratio) + sign,
+        None => show::NOTHING.to_owned(),
+    };
+    let (slow, waits) = match rank.unlike() {
+        Some(Unlike::Slow) => (mark, ""),
+        Some(Unlike::Waits) => ("", mark),
+        None => ("", ""),
+    };
+    let texts = [
+        rank.rank.to_string(),
+        rank.host.clone(),
+        rank.motors.to_string(),
+        show_rate(rank.bytes_per_s),
+        rank.operations.to_string(),
+        show::mean(rank.p50_ns as f64),
+        show::mean(rank.p99_ns as f64),
+        rank.errors.to_string(),
+        show_nanos(rank.late_ns as f64),
+        over(rank.work, slow),
+        over(rank.wait, waits),
+    ];
+    texts.map(Cell::from).into()
+}
+
+/// The sentence about a rank that is unlike the others.
+fn named(rank: &RankLine) -> Option<String> {
+    let name = format!("rank {} ({})", rank.rank, rank.host);
+    Some(match rank.unlike()? {
+        Unlike::Slow => format!(
+            "{name} is slow: each of its motors did {:.0} % of what those of the middle rank did; look at its link and load",
+            rank.work? * 100.0
+        ),
+        Unlike::Waits => format!(
+            "{name} waits longer: half of its responses took {} times as long as on the middle rank; look at its link",
+            three_digits(rank.wait?)
+        ),
+    })
+}

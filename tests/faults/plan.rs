@@ -1,0 +1,33 @@
+//! What is run while a fault strikes.
+
+use crate::case::{Case, Work};
+
+/// A sweep of small cells, long enough for a fault to strike in its middle; or users in steps.
+pub fn plan(case: &Case, url: &str) -> String {
+    // Only what falls silent is waited for.
+    let timeout = if case.silent { "3s" } else { "30s" };
+    let verify = if case.verify_full { "full" } else { "stamps" };
+    let head = format!(
+        "title = 'fault'\nseed = 7\ntimeout = '{timeout}'\nrepetitions = 3\nverify = '{verify}'\nsample = '60ms'\n\
+         [[target]]\nname = 'server'\nurl = '{url}'\n"
+    );
+    let rest = match case.work {
+        Work::Cells => {
+            "[sweep]\nfile_sizes = ['64KiB', '256KiB']\nrecord_sizes = ['4KiB', '32KiB']\n\
+             tests = ['write', 'rewrite', 'read', 'random-read']\n"
+        }
+        Work::Crowd => {
+            "[load]\nworkload = 'single-write'\nblock = '1MiB'\nscale = '1MiB'\nsteps = [1, 2, 400]\n\
+             warm_up = '0s'\nmeasure = '200ms'\n"
+        }
+        Work::MoreUsers => {
+            "[load]\nworkload = 'single-write'\nblock = '4KiB'\nscale = '64KiB'\nsteps = [1, 2, 40]\n\
+             warm_up = '0s'\nmeasure = '200ms'\n"
+        }
+        Work::Thinking => {
+            "[load]\nworkload = 'single-read'\nblock = '4KiB'\nscale = '64KiB'\nsteps = [1, 2, 3, 4]\nthink = '600ms'\n\
+             warm_up = '0s'\nmeasure = '1s'\n"
+        }
+    };
+    head + rest
+}

@@ -1,0 +1,77 @@
+//! Servers of ours inside the suite, with limits that the program has no flags for.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use sharebench_ncp::server::Watchdog;
+use sharebench_server::{
+    DirectoryOptions, DirectoryVolume, NcpServer, NcpServerOptions, NfsServer, NfsServerOptions, SmbServer,
+    SmbServerOptions, Volume,
+};
+use sharebench_target::Secret;
+use sharebench_tests::{Served, Smbd};
+
+use crate::peer::Kind;
+
+/// Connections that such a server takes.
+const CONNECTIONS: u16 = 8;
+/// Clients on datagrams are asked after less than a pause of the users, and given up soon.
+const WATCHDOG: Watchdog =
+    Watchdog { after: Duration::from_millis(200), every: Duration::from_millis(200), questions: 8 };
+
+/// A running server.
+pub enum Within {
+    Smb(SmbServer),
+    Nfs(NfsServer),
+    Ncp(NcpServer),
+}
+
+impl Within {
+    /// Serves a directory.
+    pub fn start(kind: Kind, directory: &Path) -> Self {
+        let volume = DirectoryVolume::open(directory, &DirectoryOptions::default()).unwrap();
+        let volume: Arc<dyn Volume> = Arc::new(volume);
+        let any = "127.0.0.1:0".parse().unwrap();
+        let users = vec![(Served::USER.to_owned(), Secret::new(Smbd::PASSWORD))];
+        let max_connections = usize::from(CONNECTIONS);
+        match kind {
+            Kind::Smb => {
+                let options = SmbServerOptions { users, max_connections, ..SmbServerOptions::default() };
+                Self::Smb(SmbServer::start(any, volume, options).unwrap())
+            }
+            Kind::Nfs => {
+                let options = NfsServerOptions { max_connections, ..NfsServerOptions::default() };
+                Self::Nfs(NfsServer::start(any, volume, options).unwrap())
+            }
+            _ => {
+                let options = NcpServerOptions {
+                    users,
+                    max_connections: CONNECTIONS,
+                    watchdog: WATCHDOG,
+                    ..NcpServerOptions::default()
+                };
+                Self::Ncp(NcpServer::start(any, volume, options).unwrap())
+            }
+        }
+    }
+
+    /// Its port.
+    pub fn port(&self) -> u16 {
+        match self {
+            Self::Smb(server) => server.addr().port(),
+            Self::Nfs(server) => server.addr().port(),
+            Self::Ncp(server) => server.addr().port(),
+        }
+    }
+
+    /// What sharebench is to measure; NCP on datagrams, which alone are watched.
+    pub fn url(&self) -> String {
+        let (user, port) = (Served::USER, self.port());
+        match self {
+            Self::Smb(_) => format!("smb://{user}@127.0.0.1:{port}/share/"),
+            Self::Nfs(_) => format!("nfs://127.0.0.1:{port}/export/?mountport={port}"),
+            Self::Ncp(_) => format!("ncp://{user}@127.0.0.1:{port}/SHARE/?transport=udp"),
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! A disk of a test's own: a loop device with a file system, whose reads the kernel counts.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use std::{fs, io};
+
+use crate::need::Need;
+use crate::program::{Program, run};
+use crate::scratch::Scratch;
+
+/// A loop device over a file, read and written past the page cache of that file. Fields end in the order in which they
+/// stand here.
+#[derive(Debug)]
+pub struct LoopDisk {
+    device: String,
+    _slow: Option<Program>,
+    _image: Scratch,
+}
+
+impl LoopDisk {
+    /// What the machine must have.
+    pub const NEEDS: [Need; 5] = [
+        Need::Root,
+        Need::Disk,
+        Need::File("/dev/loop-control"),
+        Need::Program("losetup"),
+        Need::Program("mkfs.ext4"),
+    ];
+
+    /// What a slow one takes beside it.
+    pub const SLOW: [Need; 2] = [Need::File("/dev/fuse"), Need::Program("python3")];
+
+    /// Makes a disk of so many bytes with an empty ext4 on it, of which the kernel reads at most `read_ahead` bytes at once
+    /// beyond what is asked for. Each read of it takes `delay` more than the machine's own disk does.
+    pub fn make(bytes: u64, read_ahead: u64, delay: Duration) -> io::Result<Self> {
+        let image = Scratch::new("disk")?;
+        let path = image.file("image");
+        fs::File::create(&path)?.set_len(bytes)?;
+        run(&["mkfs.ext4", "-q", "-O", "^has_journal", "-m", "0", &path], &[])?;
+        let (device, slow) = if delay.is_zero() {
+            (run(&["losetup", "--find", "--show", "--direct-io=on", &path], &[])?, None)
+        } else {
+            let slow = slow_down(&image, &path, delay)?;
+            (slow.output().split(' ').nth(1).unwrap_or_default().to_owned(), Some(slow))
+        };
+        let disk = Self { device: device.trim().to_owned(), _slow: slow, _image: image };
+        fs::write(disk.kernel("queue/read_ahead_kb"), (read_ahead >> 10).to_string())?;
+        Ok(disk)
+    }
+
+    /// Its block device, to be mounted.
+    pub fn device(&self) -> &str {
+        &self.device
+    }
+
+    /// The file in which the kernel counts what was read.
+    pub fn counter(&self) -> PathBuf {
+        self.kernel("stat")
+    }
+
+    /// Its major and minor number, as control groups name it.
+    pub fn number(&self) -> io::Result<String> {
+        Ok(fs::read_to_string(self.kernel("dev"))?.trim().to_owned())
+    }
+
+    /// What the kernel tells of it.
+    fn kernel(&self, what: &str) -> PathBuf {
+        Path::new("/sys/block").join(self.device.trim_start_matches("/dev/")).join(what)
+    }
+}
+
+impl Drop for LoopDisk {
+    fn drop(&mut self) {
+        // While a server still has it mounted, the kernel detaches it with the last mount.
+        let _ = run(&["losetup", "--detach", &self.device], &[]);
+    }
+}
+
+/// Puts a file system between the file and the loop device that waits before each read.
+fn slow_down(image: &Scratch, path: &str, delay: Duration) -> io::Result<Program> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("slow-disk.py").display().to_string();
+    let folder = image.directory("slow")?.display().to_string();
+    let delay = delay.as_micros().to_string();
+    let line = ["unshare", "--mount", "python3", &script, path, &folder, &delay];
+    let mut slow = Program::start(&line, &[], &image.path().join("slow.log"))?;
+    slow.wait_for_output("device /dev/loop", Duration::from_secs(20))?;
+    Ok(slow)
+}
