@@ -38,7 +38,7 @@ fn a_loadfile_is_replayed_over_every_protocol_and_its_mistakes_are_told_by_line(
     line.extend(["--warm-up", "100ms", "--measure", "700ms"]);
     line.extend(urls.iter().map(String::as_str));
     let ended = sharebench.run(&line).unwrap().expect_success();
-    let told = "each user replays 18 of the 20 operations of the loadfile in turn; 1 LockX left out";
+    let told = "each user replays 17 of the 19 operations of the loadfile in turn; 1 LockX left out";
     assert!(ended.text().contains(told), "{}", ended.text());
     let steps = Stored::read(&sharebench, 1).steps;
     for step in &steps {
@@ -66,7 +66,7 @@ fn a_loadfile_is_replayed_over_every_protocol_and_its_mistakes_are_told_by_line(
     let wrong = sharebench.run(&["load", "local", "--loadfile", "wrong.txt"]).unwrap();
     assert_eq!(wrong.code, Some(2), "{}", wrong.text());
     for said in
-        ["--loadfile: wrong.txt, line 22: 'ReadY' is no operation", "line 23: handle 9 is not open here"]
+        ["--loadfile: wrong.txt, line 21: 'ReadY' is no operation", "line 22: handle 9 is not open here"]
     {
         assert!(wrong.stderr.contains(said), "{}", wrong.text());
     }
