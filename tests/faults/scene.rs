@@ -212,10 +212,11 @@ impl Scene {
         let lines = || output.lines().filter_map(|line| line.strip_prefix("sharebench: "));
         if let Some(lost) = lines().find_map(|line| line.strip_prefix("target lost: ")) {
             let class = CLASSES.iter().find(|class| lost.contains(&format!(": {class} (")));
-            // Which of the two depends on what the run does at that moment.
-            let class = class.map(|class| match *class {
-                "not found" | "stale handle" => "not found, or stale handle",
-                other => other,
+            // Which of them depends on what the run does at that moment.
+            let class = class.map(|class| match (*class, self.stage) {
+                ("not found" | "stale handle", _) => "not found, or stale handle",
+                ("read-only" | "refused" | "i/o", Stage::Breakable) => "read-only, refused or i/o",
+                (other, _) => other,
             });
             return format!("target lost: {}", class.unwrap_or(lost));
         }
