@@ -212,10 +212,11 @@ impl SharedSession {
     /// The reply to what is in flight; its data are the user's own now.
     fn take(&mut self, reply: Reply) -> Reply {
         let mut state = self.seat.shared.borrow_mut();
-        if let (Some((slot, DataOp::Read { .. })), Ok(bytes)) = (self.in_flight.take(), &reply.result)
+        if let (Some((slot, DataOp::Read { len, .. })), Ok(bytes)) = (self.in_flight.take(), &reply.result)
             && let Some(inner) = state.inner.as_mut()
         {
-            let bytes = *bytes as usize;
+            // More than was asked for is for its user to judge, and has no place here.
+            let bytes = (*bytes).min(len) as usize;
             self.buffer[..bytes].copy_from_slice(&inner.buffer(slot)[..bytes]);
         }
         state.give_back(self.seat.user);
