@@ -14,6 +14,7 @@ use sharebench_target::{Target, TargetUrl};
 
 use crate::Failure;
 use crate::engine::{execute, resolve};
+use crate::machine;
 use crate::matrix_fio;
 use crate::table::{Bar, Spread, Table};
 
@@ -50,6 +51,7 @@ pub fn measure(table: &mut Table, directory: &Path, largest: &str) -> Result<(),
         println!("\nIOzone is not on this machine (Debian's non-free iozone3): its matrix is not judged.");
         return Ok(());
     };
+    machine::warm_memory();
     let memory = Path::new("/dev/shm").join(format!("sharebench-bench-{}", std::process::id()));
     std::fs::create_dir(&memory)?;
     let result = measure_on(table, "tmpfs", &memory, &iozone, largest);

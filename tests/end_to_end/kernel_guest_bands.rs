@@ -74,7 +74,7 @@ fn a_kernel_mount_s_bytes_are_those_that_kernel_and_server_counted() {
 fn the_server_was_asked_for_what_the_kernel_counted(device: &DeviceVolume<MemoryVolume>, printed: &str) {
     let kernel = printed.lines().find_map(|line| line.strip_prefix("kernel: ")).unwrap();
     let kernel: u64 = kernel.trim().parse().unwrap();
-    // Of each of two cells: the push-out, and ahead, hot, cold and twice known hot of each triple.
-    let probes = 2 * (PUSH + 5 * PROBES * RECORD);
+    // Of each of two cells: the push-out, and ahead, hot, cold and known hot of each triple, each behind another read.
+    let probes = 2 * (PUSH + 8 * PROBES * RECORD);
     assert_eq!(device.counters().read_bytes, kernel + probes, "bytes that the server was asked for");
 }

@@ -18,7 +18,7 @@ const fn signalled(at: Kind, fault: &'static str, strike: fn(&mut Scene)) -> Cas
 }
 
 const fn calendar(fault: &'static str, strike: fn(&mut Scene)) -> Case {
-    Case { fault, at: Smb, stage: Stage::FailingClient, strike, ..PLAIN }
+    Case { fault, at: Smb, stage: Stage::FailingClient, strike, endures: true, ..PLAIN }
 }
 
 /// The rows, in the order of the table.
@@ -42,7 +42,13 @@ pub const CASES: &[Case] = &[
         strike: |scene| scene.running.signal(Signal::KILL),
         ..PLAIN
     },
-    Case { fault: "sharebench stopped for a second and continued", at: Smb, strike: doze, ..PLAIN },
+    Case {
+        fault: "sharebench stopped for a second and continued",
+        at: Smb,
+        strike: doze,
+        endures: true,
+        ..PLAIN
+    },
     calendar("calendar put forward by a day", |scene| scene.failing().step_calendar(DAY).unwrap()),
     calendar("calendar put back by a day", |scene| scene.failing().step_calendar(-DAY).unwrap()),
     Case { fault: "the lab book's disk full", at: Smb, stage: Stage::SmallBook, strike: fill_book, ..PLAIN },

@@ -36,7 +36,7 @@ const fn swallowed(at: Kind) -> Case {
 const fn slow(at: Kind) -> Case {
     let fault = "link slowed to 4 MB/s and 2 ms";
     let strike = |scene: &mut Scene| scene.proxy().slow_down(4_000_000, Duration::from_millis(2));
-    Case { fault, at, stage: Stage::Proxy, strike, ..PLAIN }
+    Case { fault, at, stage: Stage::Proxy, strike, endures: true, ..PLAIN }
 }
 
 /// The rows, in the order of the table.

@@ -3,12 +3,12 @@
 use crate::case::{Case, Work};
 
 /// A sweep of small cells, long enough for a fault to strike in its middle; or users in steps.
-pub fn plan(case: &Case, url: &str) -> String {
+pub fn plan(case: &Case, url: &str, repetitions: u32) -> String {
     // Only what falls silent is waited for.
     let timeout = if case.silent { "3s" } else { "30s" };
     let verify = if case.verify_full { "full" } else { "stamps" };
     let head = format!(
-        "title = 'fault'\nseed = 7\ntimeout = '{timeout}'\nrepetitions = 3\nverify = '{verify}'\nsample = '60ms'\n\
+        "title = 'fault'\nseed = 7\ntimeout = '{timeout}'\nrepetitions = {repetitions}\nverify = '{verify}'\nsample = '60ms'\n\
          [[target]]\nname = 'server'\nurl = '{url}'\n"
     );
     let rest = match case.work {
@@ -25,8 +25,8 @@ pub fn plan(case: &Case, url: &str) -> String {
              warm_up = '0s'\nmeasure = '200ms'\n"
         }
         Work::Thinking => {
-            "[load]\nworkload = 'single-read'\nblock = '4KiB'\nscale = '64KiB'\nsteps = [1, 2, 3, 4]\nthink = '600ms'\n\
-             warm_up = '0s'\nmeasure = '1s'\n"
+            "[load]\nworkload = 'single-read'\nblock = '4KiB'\nscale = '64KiB'\nsteps = [1, 2, 3]\nthink = '2200ms'\n\
+             warm_up = '0s'\nmeasure = '5s'\n"
         }
     };
     head + rest

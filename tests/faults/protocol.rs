@@ -37,7 +37,14 @@ const fn expired(at: Kind) -> Case {
 }
 
 const fn unasked(at: Kind) -> Case {
-    Case { fault: "lease broken that was never held", at, stage: Stage::Proxy, strike: break_leases, ..PLAIN }
+    Case {
+        fault: "lease broken that was never held",
+        at,
+        stage: Stage::Proxy,
+        strike: break_leases,
+        endures: true,
+        ..PLAIN
+    }
 }
 
 const fn starved(at: Kind) -> Case {
@@ -45,17 +52,24 @@ const fn starved(at: Kind) -> Case {
 }
 
 const fn sparing(at: Kind) -> Case {
-    Case { fault: "one credit granted with each reply", at, stage: Stage::Proxy, strike: spare, ..PLAIN }
+    Case {
+        fault: "one credit granted with each reply",
+        at,
+        stage: Stage::Proxy,
+        strike: spare,
+        endures: true,
+        ..PLAIN
+    }
 }
 
 const fn later(at: Kind) -> Case {
     let fault = "20 reads answered with \"come back later\" (NFS3ERR_JUKEBOX)";
-    Case { fault, at, stage: Stage::Proxy, strike: put_off_reads, ..PLAIN }
+    Case { fault, at, stage: Stage::Proxy, strike: put_off_reads, endures: true, ..PLAIN }
 }
 
 const fn grace(at: Kind) -> Case {
     let fault = "grace period: 20 calls of any kind answered with \"come back later\"";
-    Case { fault, at, stage: Stage::Proxy, strike: put_off_names, ..PLAIN }
+    Case { fault, at, stage: Stage::Proxy, strike: put_off_names, endures: true, ..PLAIN }
 }
 
 const fn damaged(at: Kind) -> Case {
@@ -66,7 +80,7 @@ const fn damaged(at: Kind) -> Case {
 /// What the default does not see: it checks the stamps of every 512 bytes and not what lies between them.
 const fn unseen(at: Kind) -> Case {
     let fault = "a bit of what is read turned over on the way, `verify = stamps`";
-    Case { fault, at, stage: Stage::Proxy, strike: damage, ..PLAIN }
+    Case { fault, at, stage: Stage::Proxy, strike: damage, endures: true, ..PLAIN }
 }
 
 const fn emptied(at: Kind) -> Case {

@@ -16,7 +16,7 @@ use crate::peer::Kind;
 
 /// Connections that such a server takes.
 const CONNECTIONS: u16 = 8;
-/// Clients on datagrams are asked after less than a pause of the users, and given up soon.
+/// Clients on datagrams are asked, and given up, after less than a pause of the users.
 const WATCHDOG: Watchdog =
     Watchdog { after: Duration::from_millis(200), every: Duration::from_millis(200), questions: 8 };
 

@@ -13,6 +13,9 @@ use crate::program::{Program, free_ports, run};
 use crate::scratch::Scratch;
 use crate::smbd::Smbd;
 
+/// How often another program may take a server's port before the server does.
+const PORTS_LOST: usize = 4;
+
 /// A user's working directory; the database and reports land there.
 #[derive(Debug)]
 pub struct Sharebench {
@@ -152,6 +155,27 @@ impl Sharebench {
 
     fn serve_on(&self, at: &str, words: &[&str], name: &str, flags: &[&str]) -> io::Result<Served> {
         let directory = self.home.directory(name)?;
+        let mut served = self.try_serve(at, words, name, flags, &directory);
+        for _ in 0..PORTS_LOST {
+            match served {
+                Err(lost) if lost.to_string().contains("cannot listen") => {
+                    served = self.try_serve(at, words, name, flags, &directory);
+                }
+                done => return done,
+            }
+        }
+        served
+    }
+
+    /// Serves on ports that are free now, which another may take before.
+    fn try_serve(
+        &self,
+        at: &str,
+        words: &[&str],
+        name: &str,
+        flags: &[&str],
+        directory: &Path,
+    ) -> io::Result<Served> {
         let [smb_port, nfs_port, ncp_port, ipx_port] = free_ports()?;
         let (smb, nfs) = (format!("{at}:{smb_port}"), format!("127.0.0.1:{nfs_port}"));
         let (ncp, ipx) = (format!("{at}:{ncp_port}"), format!("{at}:{ipx_port}"));
@@ -160,6 +184,7 @@ impl Sharebench {
         let program = self.start_by(words, &line, &[], &format!("{name}.log"))?;
         let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
         let (words, line) = (owned(words), owned(&line));
+        let directory = directory.to_owned();
         let mut served = Served { program, directory, words, line, smb_port, nfs_port, ncp_port, ipx_port };
         served.wait_until_ready()?;
         Ok(served)

@@ -11,6 +11,7 @@ use sharebench_model::units::{show_nanos, three_digits};
 use sharebench_plan::Verify;
 
 use crate::finding::{Finding, Light};
+use crate::memory::memory;
 
 /// How long the hiccup meter listens.
 const LISTEN: Duration = Duration::from_secs(2);
@@ -44,6 +45,7 @@ pub fn examine() -> Vec<Finding> {
     findings.push(open_files(fs::read_to_string("/proc/self/limits").ok().as_deref()));
     findings.extend([1, 32].map(|depth| ceiling(&clock, depth)));
     findings.extend(listen(&clock));
+    findings.push(memory());
     findings
 }
 

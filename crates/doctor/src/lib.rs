@@ -7,6 +7,7 @@
 mod document;
 mod examine;
 mod finding;
+mod memory;
 mod prove;
 mod text;
 

@@ -7,12 +7,15 @@
 use std::collections::VecDeque;
 
 use sharebench_model::units::ByteSize;
-use sharebench_model::{CachePolicy, IoPolicy, OpError, Random, ServerEvidence, SyncPolicy, WhileProbed};
+use sharebench_model::{
+    CachePolicy, FileRef, IoPolicy, OpError, ProbeTimes, Random, ServerEvidence, SyncPolicy, WhileProbed,
+};
 use sharebench_plan::{BandPlan, Cold, RecordWork, Start, StepPlan, Verify};
 use sharebench_target::Target;
 
 use crate::disk_counter;
 use crate::engine::{Host, Run};
+use crate::file_state::FileState;
 use crate::files::TargetFiles;
 use crate::order::{Order, Part, Visit};
 use crate::pass::{Pass, PassContext, PassEnd, verify};
@@ -223,10 +226,15 @@ impl Study<'_> {
     ) -> Result<(), Ended> {
         let unbuffered = IoPolicy { cache: CachePolicy::Unbuffered, sync: SyncPolicy::Normal };
         let cold = if self.bands.cold == Cold::Unbuffered { unbuffered } else { IoPolicy::default() };
-        let data = side.file(&pass.file.path, self.work.policy, context).await?;
-        let reserve = side.file(reserve, cold, context).await?;
-        let known_hot = side.file(known_hot, IoPolicy::default(), context).await?;
         let record = self.work.record_size;
+        let mut probe = Probe {
+            data: side.file(&pass.file.path, self.work.policy, context).await?,
+            reserve: side.file(reserve, cold, context).await?,
+            known_hot: side.file(known_hot, IoPolicy::default(), context).await?,
+            side,
+            record,
+            random: Random::new(self.random.next(), 0),
+        };
         let mut places: Vec<u64> =
             (0..self.bands.triples(record)).map(|n| n * BandPlan::apart(record)).collect();
         self.random.shuffle(&mut places);
@@ -246,26 +254,7 @@ impl Study<'_> {
             workload.go_on(pass, more, context).await?;
             operations += more;
             let ahead = workload.upcoming.ahead(least + self.random.below(least / 2 + 1)).offset;
-            let cold_first = self.random.below(2) == 0;
-            if cold_first {
-                seen.probes.cold.push(side.read(reserve, place, record, context).await?);
-            }
-            seen.probes.ahead.push(side.read(data, ahead, record, context).await?);
-            // What is checked here is none of the cell's bytes; what is wrong here is wrong.
-            let mut unmeasured = Tally::default();
-            if context.verify != Verify::Off
-                && let Err(error) =
-                    verify(context.verify, pass.file, side.buffer(record), ahead, &mut unmeasured)
-            {
-                tally.failure(error);
-            }
-            seen.probes.hot.push(side.read(data, ahead, record, context).await?);
-            if !cold_first {
-                seen.probes.cold.push(side.read(reserve, place, record, context).await?);
-            }
-            let hot = self.random.below(BandPlan::known_hot(record) / u64::from(record)) * u64::from(record);
-            side.read(known_hot, hot, record, context).await?;
-            seen.probes.known_hot.push(side.read(known_hot, hot, record, context).await?);
+            probe.look(place, ahead, pass.file, context, tally, &mut seen.probes).await?;
         }
         // What a probe fetched ahead is what the workload would have fetched; cold records are the probes' own.
         let own = seen.probes.cold.len() as u64 * u64::from(record);
@@ -278,6 +267,75 @@ impl Study<'_> {
 
     fn storage_read(&self) -> Option<u64> {
         disk_counter::read_so_far(self.bands.disk_counter.as_ref()?)
+    }
+}
+
+/// The connection beside the workload, and the files that are read over it.
+struct Probe<'a> {
+    side: &'a mut SideConnection,
+    data: FileRef,
+    reserve: FileRef,
+    known_hot: FileRef,
+    record: u32,
+    random: Random,
+}
+
+impl Probe<'_> {
+    /// One probe of each kind: a record from `place` of the reserve, the one from `ahead` of the workload's file, the
+    /// same again, and one of the known-hot file.
+    async fn look(
+        &mut self,
+        place: u64,
+        ahead: u64,
+        file: &FileState,
+        context: &mut PassContext<'_>,
+        tally: &mut Tally,
+        seen: &mut ProbeTimes,
+    ) -> Result<(), Ended> {
+        let cold_first = self.random.below(2) == 0;
+        if cold_first {
+            seen.cold.push(self.read(self.reserve, place, context).await?);
+        }
+        seen.ahead.push(self.read(self.data, ahead, context).await?);
+        // What is checked here is none of the cell's bytes; what is wrong here is wrong.
+        let mut unmeasured = Tally::default();
+        if context.verify != Verify::Off
+            && let Err(error) =
+                verify(context.verify, file, self.side.buffer(self.record), ahead, &mut unmeasured)
+        {
+            tally.failure(error);
+        }
+        seen.hot.push(self.read(self.data, ahead, context).await?);
+        if !cold_first {
+            seen.cold.push(self.read(self.reserve, place, context).await?);
+        }
+        let records = BandPlan::known_hot(self.record) / u64::from(self.record);
+        let hot = self.random.below(records) * u64::from(self.record);
+        seen.known_hot.push(self.read_behind(hot, self.known_hot, hot, context).await?);
+        Ok(())
+    }
+
+    /// A timed read behind one that is not, of the known-hot file's first record.
+    async fn read(
+        &mut self,
+        file: FileRef,
+        offset: u64,
+        context: &mut PassContext<'_>,
+    ) -> Result<u64, OpError> {
+        self.read_behind(0, file, offset, context).await
+    }
+
+    /// A server that has nothing to do sleeps, and whichever kind of probe came first would pay for waking it: a read from
+    /// `first` of the known-hot file does.
+    async fn read_behind(
+        &mut self,
+        first: u64,
+        file: FileRef,
+        offset: u64,
+        context: &mut PassContext<'_>,
+    ) -> Result<u64, OpError> {
+        self.side.read(self.known_hot, first, self.record, context).await?;
+        self.side.read(file, offset, self.record, context).await
     }
 }
 

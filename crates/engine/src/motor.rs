@@ -251,7 +251,7 @@ impl<'a> Motor<'a> {
 
     /// Sleeps to `instant`, and gives the one at which it woke; none when the window or the run ended first. Virtual
     /// time needs no naps: nobody waits for it to pass.
-    async fn sleep_until(&self, instant: u64, end: u64) -> Option<u64> {
+    async fn sleep_until(&mut self, instant: u64, end: u64) -> Option<u64> {
         let (clock, nap) = (self.crew.clock, self.crew.nap());
         loop {
             let now = clock.now();
@@ -264,7 +264,7 @@ impl<'a> Motor<'a> {
             let until = instant.min(end);
             // A nap may end some ticks late, which is not to be the start's lateness.
             if until - now > 2 * nap && !clock.is_virtual() {
-                clock.doze_until(now + nap).await;
+                self.nap_until(now + nap).await;
             } else {
                 clock.sleep_until(until).await;
             }

@@ -1,5 +1,7 @@
 //! Whether a motor has a session: logging on, resting, losing it and coming back, and users who come and go.
 
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
 use std::time::Duration;
 
 use sharebench_model::OpError;
@@ -102,6 +104,18 @@ impl Motor<'_> {
         if let Some(session) = &mut self.session {
             session.rest();
         }
+    }
+
+    /// Sleeps to `instant` or some ticks longer, and answers a server that asks meanwhile whether anybody is there.
+    pub(crate) async fn nap_until(&mut self, instant: u64) {
+        let mut nap = self.crew.clock.doze_until(instant);
+        poll_fn(|cx| {
+            if let Some(session) = &mut self.session {
+                session.attend(cx);
+            }
+            Pin::new(&mut nap).poll(cx)
+        })
+        .await;
     }
 
     /// The session is of no use any more.

@@ -304,6 +304,15 @@ impl Session for SharedSession {
         }
     }
 
+    fn attend(&mut self, cx: &mut Context<'_>) {
+        let mut state = self.seat.shared.borrow_mut();
+        if state.free.len() == state.slots
+            && let Some(inner) = state.inner.as_mut()
+        {
+            inner.attend(cx);
+        }
+    }
+
     fn submit(&mut self, _: Slot, op: DataOp) {
         self.buffer.resize(self.slot_bytes as usize, 0);
         self.wanted = Some(op);

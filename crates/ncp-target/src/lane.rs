@@ -187,6 +187,14 @@ impl Lane {
         idle
     }
 
+    /// Answers a watchdog, unless a request is under way.
+    pub(crate) fn attend(&mut self, cx: &mut Context<'_>) {
+        if self.lost.is_none() && self.pending.is_none() && !self.client.is_waiting() {
+            self.client.attend(cx);
+            self.client.carrier_mut().rest();
+        }
+    }
+
     /// Ready when the operation under way has ended; pending for ever when there is none. What was read is put into
     /// the slot's buffer.
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>, buffers: &mut [Box<[u8]>]) -> Poll<Ended> {

@@ -153,6 +153,12 @@ impl Session for NcpSession {
         }
     }
 
+    fn attend(&mut self, cx: &mut Context<'_>) {
+        for lane in &mut self.lanes {
+            lane.attend(cx);
+        }
+    }
+
     fn carried(&self, op: DataOp) -> u32 {
         let (DataOp::Read { offset, len, .. } | DataOp::Write { offset, len, .. }) = op else { return 0 };
         // Who asks for `split=on` wants the adapter to do it.

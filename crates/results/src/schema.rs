@@ -16,6 +16,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("schema_load.sql"),
     include_str!("schema_server.sql"),
     include_str!("schema_ranks.sql"),
+    include_str!("schema_steps_done.sql"),
 ];
 
 /// Newest schema this program knows.
@@ -46,6 +47,16 @@ fn standing(transaction: &Transaction<'_>) -> Result<i64, Problem> {
 /// The column of the table `run` that came with version 3; files opened without writing stay as they are.
 pub(crate) fn repeat_column(connection: &Connection) -> rusqlite::Result<&'static str> {
     Ok(if pragma(connection, "user_version")? >= 3 { "repeat" } else { "NULL" })
+}
+
+/// How many steps the run `?1` has. Runs that ended with version 8 or newer have it written down: counting millions of
+/// steps in a file that is not in memory takes seconds.
+pub(crate) fn steps_done(connection: &Connection) -> rusqlite::Result<&'static str> {
+    Ok(if pragma(connection, "user_version")? >= 8 {
+        "coalesce(steps_done, (SELECT count(*) FROM step WHERE run = ?1))"
+    } else {
+        "(SELECT count(*) FROM step WHERE run = ?1)"
+    })
 }
 
 /// Brings the file to the newest schema; two processes may try at once.

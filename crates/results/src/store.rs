@@ -119,7 +119,7 @@ impl Store {
             |transaction| {
                 check_open(transaction, run)?;
                 let outcome = to_json("outcome", outcome)?;
-                transaction.execute("UPDATE run SET outcome = ?2 WHERE id = ?1", params![run.0, outcome])?;
+                transaction.execute(ENDED, params![run.0, outcome])?;
                 Ok(())
             },
         )
@@ -142,8 +142,8 @@ impl Store {
             |transaction| {
                 check_resumable(transaction, run)?;
                 let this = Owner::this();
-                let sql = "UPDATE run SET outcome = NULL, owner_pid = ?2, owner_started = ?3, owner_boot = ?4 \
-                           WHERE id = ?1";
+                let sql = "UPDATE run SET outcome = NULL, steps_done = NULL, \
+                           owner_pid = ?2, owner_started = ?3, owner_boot = ?4 WHERE id = ?1";
                 transaction.execute(sql, params![run.0, this.pid, this.started, this.boot])?;
                 Ok(())
             },
@@ -195,6 +195,10 @@ impl Store {
     }
 }
 
+/// Ends a run.
+const ENDED: &str = "UPDATE run SET outcome = ?2, steps_done = (SELECT count(*) FROM step WHERE run = ?1) \
+                     WHERE id = ?1";
+
 fn begin(transaction: &Transaction<'_>, header: &RunHeader) -> Result<RunId, Problem> {
     let owner = Owner::this();
     transaction.execute(
@@ -234,7 +238,7 @@ fn add_finished(transaction: &Transaction<'_>, finished: &FinishedRun) -> Result
     let mut insert = transaction.prepare(step_row::INSERT)?;
     finished.steps.iter().try_for_each(|step| step_row::insert(&mut insert, run, step))?;
     let outcome = to_json("outcome", &RunOutcome::Complete)?;
-    transaction.execute("UPDATE run SET outcome = ?2 WHERE id = ?1", params![run.0, outcome])?;
+    transaction.execute(ENDED, params![run.0, outcome])?;
     Ok(run)
 }
 
@@ -281,10 +285,9 @@ fn ids(connection: &Connection) -> Result<Vec<RunId>, Problem> {
 
 fn summary(connection: &Connection, run: RunId) -> Result<RunSummary, Problem> {
     let (state, _) = standing(connection, run)?;
-    let repeat = schema::repeat_column(connection)?;
+    let (repeat, done) = (schema::repeat_column(connection)?, schema::steps_done(connection)?);
     let sql = format!(
-        "SELECT title, started_unix_ms, steps_planned, (SELECT count(*) FROM step WHERE run = ?1), \
-         environment, {repeat} FROM run WHERE id = ?1"
+        "SELECT title, started_unix_ms, steps_planned, {done}, environment, {repeat} FROM run WHERE id = ?1"
     );
     let targets = targets(connection, run)?.into_iter().map(|(target, _)| target.name).collect();
     let (summary, environment, repeat) = connection.prepare(&sql)?.query_row([run.0], |row| {

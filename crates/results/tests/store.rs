@@ -69,6 +69,7 @@ fn a_stopped_run_resumes_with_its_missing_steps() {
     assert_eq!(sink.store().load(run).unwrap().state, RunState::Running);
     sink.record(&RunEvent::Started(Box::new(header()))).unwrap();
     sink.record(&RunEvent::StepFinished(Box::new(step(0)))).unwrap();
+    assert_eq!(sink.store().runs().unwrap()[0].steps_done, 2, "what its first end wrote down holds no more");
     sink.record(&RunEvent::Finished(RunOutcome::Complete)).unwrap();
     let stored = sink.store().load(run).unwrap();
     assert_eq!((stored.steps, stored.state), (vec![step(0), step(1)], RunState::Ended(RunOutcome::Complete)));
@@ -199,13 +200,14 @@ fn a_newer_database_asks_for_a_newer_program() {
 #[test]
 fn a_file_of_an_earlier_version_is_read_as_it_is_and_brought_forward_when_written() {
     // What each version added: to runs, and to steps.
-    let added: [(&[&str], &[&str]); 6] = [
+    let added: [(&[&str], &[&str]); 7] = [
         (&[], &["passes", "shares"]),
         (&["repeat"], &["response_worth"]),
         (&[], &["evidence"]),
         (&[], &["load"]),
         (&[], &["server"]),
         (&[], &["ranks"]),
+        (&["steps_done"], &[]),
     ];
     for version in 1..=added.len() {
         let file = Scratch::new("earlier");
@@ -223,7 +225,9 @@ fn a_file_of_an_earlier_version_is_read_as_it_is_and_brought_forward_when_writte
         other.pragma_update(None, "user_version", i64::try_from(version).unwrap()).unwrap();
         drop(other);
         let mut without = step(0);
-        without.measure.ranks = Vec::new();
+        if version < 7 {
+            without.measure.ranks = Vec::new();
+        }
         if version < 6 {
             without.measure.server = sharebench_model::ServerEvidence::default();
         }

@@ -186,6 +186,10 @@ impl Session for FaultySession {
         self.inner.rest();
     }
 
+    fn attend(&mut self, cx: &mut Context<'_>) {
+        self.inner.attend(cx);
+    }
+
     fn submit(&mut self, slot: Slot, op: DataOp) {
         if !self.alive() {
             return self.answer(slot, Err(disconnected()));

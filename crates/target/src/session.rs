@@ -168,6 +168,10 @@ pub trait Session {
     /// What slots held is void afterwards.
     fn rest(&mut self) {}
 
+    /// Answers what a server asks of a client that is silent: whether it is still there. Polled with nothing in flight,
+    /// while a user thinks; wakes `cx` when there may be more to answer.
+    fn attend(&mut self, _cx: &mut Context<'_>) {}
+
     /// Hands one data operation to the session. The request leaves at the latest when
     /// [`Self::poll_replies`] is next called, so that a burst of submissions can share one write.
     /// Every submission ends in exactly one [`Reply`], also when the connection is lost.

@@ -75,7 +75,8 @@ fn truths(log: &[DeviceRecord], reserve: u64, steps: &[StepResult]) -> Vec<f64> 
         *length = (*length).max(write.offset + write.len);
     }
     let mut cells: Vec<Vec<bool>> = Vec::new();
-    let (mut scanning, mut since) = (false, Vec::new());
+    // How many reads of the known-hot file came just before.
+    let (mut scanning, mut since, mut behind) = (false, Vec::new(), 0);
     for read in log.iter().filter(|record| record.request == DeviceRequest::Read) {
         let length = lengths.get(&read.node).copied().unwrap_or(0);
         // A cell is looked behind from the scan that pushes everything out.
@@ -84,19 +85,18 @@ fn truths(log: &[DeviceRecord], reserve: u64, steps: &[StepResult]) -> Vec<f64> 
             since.clear();
         }
         scanning = length == PUSH;
-        match length {
-            PUSH => {}
-            KNOWN_HOT => {
-                // What a triple ends with; its reads of the cell's file came last: ahead, and the same again.
-                since.truncate(since.len().saturating_sub(2));
-                if let Some(cell) = cells.last_mut() {
-                    cell.append(&mut since);
-                }
-                since.clear();
+        if length == KNOWN_HOT {
+            if let Some(cell) = cells.last_mut() {
+                cell.append(&mut since);
             }
-            other if other == reserve => {}
-            _ => since.push(!read.hit),
+            behind += 1;
+            continue;
         }
+        // Probes come behind one read of that file, the workload behind two.
+        if length != PUSH && length != reserve && behind != 1 {
+            since.push(!read.hit);
+        }
+        behind = 0;
     }
     let share = |(step, missed): (&StepResult, &Vec<bool>)| {
         // The first pass brings the server into the state that the workload makes.

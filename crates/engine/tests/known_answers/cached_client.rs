@@ -1,6 +1,7 @@
 //! A client with a cache above any target: least recently used records, and a count of what they served.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::slice::SliceIndex;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
@@ -21,11 +22,11 @@ impl<T: Target> CachedClient<T> {
         Self { inner, records, served: Arc::default() }
     }
 
-    /// Of the first `reads` reads, those that the cache served, and all.
-    pub fn counted(&self, reads: u64) -> (usize, usize) {
+    /// Of these reads, counted from the first, those that the cache served, and all.
+    pub fn counted(&self, reads: impl SliceIndex<[bool], Output = [bool]>) -> (usize, usize) {
         let served = self.served.lock().unwrap();
-        let first = &served[..reads as usize];
-        (first.iter().filter(|hit| **hit).count(), first.len())
+        let reads = &served[reads];
+        (reads.iter().filter(|hit| **hit).count(), reads.len())
     }
 }
 

@@ -3,7 +3,7 @@
 use sharebench_engine::simulated::{Device, Service};
 use sharebench_model::Verdict;
 
-use crate::lab::{close, load, mean_ms, millis, verdict};
+use crate::lab::{close, load, mean_ms, millis, verdict, window_start};
 
 /// Operations per step.
 const OPERATIONS: f64 = 1e5;
@@ -60,4 +60,26 @@ fn k5b_users_of_two_stations() {
         (40, 250.0, 110.0),
     ];
     measure("K5b", &answers, "exp 50ms", &[1, 4]);
+}
+
+#[test]
+fn the_measured_part_begins_with_what_the_warm_up_left_under_way() {
+    const SECOND: u64 = 1_000_000_000;
+    let device = Device::new(5).station(1, Service::Fixed(millis(2)));
+    let pace = "steps = [30]\nthink = 'exp 20ms'\nwarm_up = '5s'\nmeasure = '10s'";
+    let (step, log) = load(5, pace, device);
+    let begins = window_start(&log) + 5 * SECOND;
+    let reads = || log.iter().filter(|served| !served.write);
+    let ended = |from: u64, to: u64| reads().filter(|read| (from..to).contains(&read.end)).count() as u64;
+    let under_way = reads().filter(|read| read.arrival < begins && read.end >= begins).count();
+    assert!((10..=30).contains(&under_way), "{under_way} under way between warm-up and measuring");
+    // A station that is never idle ends 50 in a tenth of a second, on either side of that instant.
+    let tenth = SECOND / 10;
+    assert_eq!((ended(begins - tenth, begins), ended(begins, begins + tenth)), (50, 50));
+    let counted = step.measure.transactions;
+    assert_eq!(
+        counted,
+        ended(begins, begins + 10 * SECOND),
+        "what began in the warm-up counts where it ends"
+    );
 }

@@ -199,6 +199,21 @@ impl<C: Carrier> Client<C> {
         }
     }
 
+    /// Answers the watchdog while nothing is under way; other messages are late answers, which nobody waits for any more.
+    /// Over TCP no watchdog asks: the connection itself tells.
+    pub fn attend(&mut self, cx: &mut Context<'_>) {
+        if self.is_waiting() || self.carrier.transport() == Transport::Tcp {
+            return;
+        }
+        // A socket that fails does so again at the next request, which tells.
+        while let Poll::Ready(Ok(())) = self.poll_alive(cx) {
+            let until = self.carrier.now() + self.options.timeout;
+            let Poll::Ready(Ok(true)) = self.carrier.poll_receive(cx, until) else { return };
+            self.counts.received += self.carrier.message().len() as u64;
+            self.is_watchdog();
+        }
+    }
+
     /// Answers the watchdog, if it has asked.
     pub(super) fn poll_alive(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         if let Some(alive) = self.alive {
