@@ -12,7 +12,7 @@ const url = file.includes('://') ? file : 'file://' + file;
 const found = { console: [], requests: [], violations: [], figures: [], downloads: 0, problems: [] };
 const problem = (text) => found.problems.push(text);
 
-const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: ['--no-sandbox', '--disable-dev-shm-usage', '--use-angle=swiftshader', '--enable-unsafe-swiftshader'] });
+const browser = await chromium.launch({ timeout: 120000, executablePath: process.env.CHROMIUM, args: ['--no-sandbox', '--disable-dev-shm-usage', '--use-angle=swiftshader', '--enable-unsafe-swiftshader'] });
 const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, acceptDownloads: true, colorScheme: 'light', reducedMotion: 'reduce' });
 const page = await context.newPage();
 page.on('console', (message) => found.console.push(message.text()));
@@ -30,10 +30,10 @@ async function accessible(scheme) {
 async function drawn(figure) {
   await figure.scrollIntoViewIfNeeded();
   // Software draws the surfaces here.
-  await figure.locator('svg, canvas').first().waitFor({ state: 'attached', timeout: 20000 });
+  await figure.locator('svg, canvas').first().waitFor({ state: 'attached', timeout: 60000 });
 }
 async function download(figure, label) {
-  const [file] = await Promise.all([page.waitForEvent('download', { timeout: 20000 }), figure.getByRole('button', { name: label, exact: false }).click()]);
+  const [file] = await Promise.all([page.waitForEvent('download', { timeout: 60000 }), figure.getByRole('button', { name: label, exact: false }).click()]);
   found.downloads++;
   return readFile(await file.path());
 }
@@ -78,7 +78,7 @@ if (await cell.count()) {
   await cell.evaluate((link) => { link.closest('details').open = true; });
   await cell.focus();
   await page.keyboard.press('Enter');
-  await page.locator('section.cell h4:focus').waitFor({ timeout: 3000 }).catch(() => problem('a cell of the table leads nowhere'));
+  await page.locator('section.cell h4:focus').waitFor({ timeout: 60000 }).catch(() => problem('a cell of the table leads nowhere'));
   await page.locator('section.cell').getByRole('button', { name: 'close' }).click();
 }
 const map = page.locator('figure[data-kind="ratio"], figure[data-kind="level"]').first();
@@ -87,7 +87,7 @@ if (await map.count()) {
   const box = await map.locator('.plot').boundingBox();
   // The lowest cell of the first column is there in every map.
   await page.mouse.click(box.x + 84, box.y + box.height - 62);
-  await page.locator('section.cell h4:focus').waitFor({ timeout: 3000 }).catch(() => problem('a click on the map leads nowhere'));
+  await page.locator('section.cell h4:focus').waitFor({ timeout: 60000 }).catch(() => problem('a click on the map leads nowhere'));
 }
 const region = page.locator('a.region[data-comparison]').first();
 found.regions = await page.locator('a.region[data-comparison]').count();
@@ -116,7 +116,7 @@ if (found.figures.some(({ kind }) => kind === 'surface')) {
   await plain.goto(url);
   const surface = plain.locator('figure[data-kind="surface"]').first();
   await surface.scrollIntoViewIfNeeded();
-  await surface.getByText('no WebGL').waitFor({ timeout: 20000 }).catch(() => problem('nothing is said of WebGL that is not there'));
+  await surface.getByText('no WebGL').waitFor({ timeout: 60000 }).catch(() => problem('nothing is said of WebGL that is not there'));
   await plain.close();
 }
 

@@ -6,7 +6,7 @@ const require = createRequire(process.env.SHAREBENCH_NODE_MODULES + '/');
 const { chromium } = require('playwright-core');
 const [file] = process.argv.slice(2);
 
-const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
+const browser = await chromium.launch({ timeout: 120000, executablePath: process.env.CHROMIUM, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
 const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, colorScheme: 'light' });
 const page = await context.newPage();
 const categories = ['toplevel', 'devtools.timeline', 'disabled-by-default-devtools.timeline', 'blink.user_timing', '__metadata'];

@@ -5,6 +5,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
+use sharebench_tests::program::PATIENCE;
 use sharebench_tests::{Browser, Program, Sharebench, needs};
 
 fn measured(sharebench: &Sharebench, runs: usize) {
@@ -80,7 +81,7 @@ fn ask(address: &str, request: &str) -> String {
 }
 
 fn address(program: &mut Program) -> String {
-    program.wait_for_output("Ctrl-C", Duration::from_secs(10)).unwrap();
+    program.wait_for_output("Ctrl-C", PATIENCE).unwrap();
     let output = program.output();
     output.split_once("http://").unwrap().1.split_once('/').unwrap().0.to_owned()
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
-use sharebench_tests::program::poll;
+use sharebench_tests::program::{PATIENCE, poll};
 use sharebench_tests::{Sharebench, Signal, Smbd, SmbdOptions, needs};
 
 use crate::plans::{left_in, sweep};
@@ -28,7 +28,7 @@ fn one_ctrl_c_ends_the_run_keeps_its_steps_and_removes_everything() {
     );
     assert_eq!(left_in(served.directory()).len(), 2, "one directory for each protocol");
     running.signal(Signal::INT);
-    let status = running.wait(Duration::from_secs(20)).unwrap();
+    let status = running.wait(PATIENCE).unwrap();
     assert_eq!(status.code(), Some(STOPPED), "{}", running.output());
     assert!(left_in(&sharebench.home().join("local")).is_empty(), "{}", running.output());
     assert!(left_in(served.directory()).is_empty(), "{}", running.output());
@@ -42,7 +42,9 @@ fn a_second_ctrl_c_leaves_at_once_and_says_what_is_left() {
     needs!(Smbd::NEEDS);
     let sharebench = Sharebench::new().unwrap();
     let smbd = Smbd::start(&SmbdOptions::default()).unwrap();
-    sharebench.write("plan.toml", &sweep(&[("smb", &smbd.url("", ""))], "200ms", 5)).unwrap();
+    let plan = sweep(&[("smb", &smbd.url("", ""))], "200ms", 5);
+    // Whoever waited for the server would wait for ten minutes.
+    sharebench.write("plan.toml", &format!("timeout = '10m'\n{plan}")).unwrap();
     let mut running = sharebench.start(&["run", "plan.toml"], "run.log").unwrap();
     assert!(
         poll(Duration::from_secs(60), || Stored::steps_so_far(&sharebench, 1) >= 2),
@@ -52,9 +54,10 @@ fn a_second_ctrl_c_leaves_at_once_and_says_what_is_left() {
     // A server that no longer answers keeps the clean-up waiting.
     smbd.freeze();
     running.signal(Signal::INT);
-    std::thread::sleep(Duration::from_millis(700));
+    // Two signals at once are one.
+    running.wait_for_output("stopping: ", PATIENCE).unwrap();
     running.signal(Signal::INT);
-    let status = running.wait(Duration::from_secs(2)).unwrap();
+    let status = running.wait(PATIENCE).unwrap();
     assert_eq!(status.code(), Some(STOPPED), "{}", running.output());
     let [left] = &left_in(&smbd.share())[..] else { panic!("{}", running.output()) };
     assert!(running.output().contains(left.as_str()), "{left} is not named:\n{}", running.output());

@@ -45,7 +45,8 @@ impl Field {
             ("nfs", self.ganesha.url("", "")),
             // One request per connection: as many connections as the deepest queue of these tests.
             ("ncp", self.served.ncp_url("ncp?connections=4&split=on")),
-            ("ncp", self.served.ncp_url("ncp-udp?transport=udp&connections=4&split=on")),
+            // Requests are counted: none is sent again because this machine stood still.
+            ("ncp", self.served.ncp_url("ncp-udp?transport=udp&connections=4&split=on&retry=20s")),
         ]
     }
 

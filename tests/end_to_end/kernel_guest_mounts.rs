@@ -1,7 +1,5 @@
 //! What the kernel's client cache does to the numbers of a mount, in a guest whose kernel really mounts.
 
-use std::time::Duration;
-
 use serde_json::Value;
 use sharebench_tests::{Ganesha, GaneshaOptions, KernelGuest, Sharebench, Smbd, SmbdOptions, needs};
 
@@ -53,7 +51,7 @@ fn what_the_kernels_client_cache_served_is_flagged_and_what_went_direct_is_not()
         ("SWEEP", SWEEP),
         ("DEPTH", DEPTH),
     ];
-    let printed = guest.run(script, &env, Duration::from_secs(180)).unwrap();
+    let printed = guest.run(script, &env, KernelGuest::LONG).unwrap();
     println!("{printed}");
     the_sweep_tells_cache_from_server(&Stored::read(&sharebench, 1));
     the_depth_study_counts_each_road(&Stored::read(&sharebench, 2));

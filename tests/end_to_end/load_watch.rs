@@ -4,9 +4,10 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::time::{Duration, Instant};
+use std::path::Path;
+use std::time::Instant;
 
-use sharebench_tests::program::{free_port, poll};
+use sharebench_tests::program::{PATIENCE, free_port, poll};
 use sharebench_tests::{Need, Program, Sharebench, needs};
 
 use crate::plans::left_in;
@@ -37,14 +38,16 @@ fn a_run_leaves_the_data_set_alone_that_another_one_is_making() {
     let url = served.nfs_url("");
     let line = ["load", &url, "--preset", "kept.toml", "--keep-data", "--timeout", "5s"];
     let mut first = sharebench.start(&[&line[..], &["--db", "first.db"]].concat(), "first.log").unwrap();
-    let growing = || {
+    // It is being made, or whole already where this test was held up.
+    let begun = || {
         let made = fs::read_dir(served.directory()).unwrap().filter_map(Result::ok);
-        made.map(|entry| entry.path()).any(|path| path.join("growing").is_file())
+        let signs = |path: &Path| ["growing", "complete"].iter().any(|sign| path.join(sign).is_file());
+        made.map(|entry| entry.path()).any(|path| signs(&path))
     };
-    assert!(poll(Duration::from_secs(30), growing), "{}", first.output());
+    assert!(poll(PATIENCE, begun), "{}", first.output());
     let mut second = sharebench.start(&[&line[..], &["--db", "second.db"]].concat(), "second.log").unwrap();
     for run in [&mut first, &mut second] {
-        let status = run.wait(Duration::from_secs(60)).unwrap();
+        let status = run.wait(2 * PATIENCE).unwrap();
         assert_eq!(status.code(), Some(0), "{}", run.output());
     }
     assert!(first.output().contains("the data set stays in .sharebench-set-"), "{}", first.output());
@@ -118,15 +121,16 @@ fn a_run_is_seen_by_prometheus_while_it_runs_and_sees_the_server_by_its_exporter
         "--scale",
         "64KiB",
     ];
-    let line = [&line[..], &["--warm-up", "0s", "--measure", "4s"]].concat();
+    // The exporter is asked once a second, and its answers must cover half of the window, whatever is late.
+    let line = [&line[..], &["--warm-up", "0s", "--measure", "10s"]].concat();
     let line = [&line[..], &["--prometheus", &own, "--server-metrics", &url]].concat();
     let mut running = sharebench.start(&line, "run.log").unwrap();
     let told = || {
         let seen = metrics(port);
         seen.contains("sharebench_users{target=\"local\"") && transactions(&seen) > 0
     };
-    assert!(poll(Duration::from_secs(30), told), "{}", running.output());
-    assert!(running.wait(Duration::from_secs(60)).unwrap().success(), "{}", running.output());
+    assert!(poll(PATIENCE, told), "{}", running.output());
+    assert!(running.wait(PATIENCE).unwrap().success(), "{}", running.output());
     assert!(TcpStream::connect(("127.0.0.1", port)).is_err(), "it ended with the run");
     let step = &Stored::read(&sharebench, 1).steps[0];
     let cpu = step["load"]["server"]["cpu"].as_f64().unwrap();
@@ -151,7 +155,7 @@ fn the_load_of_a_server_is_read_from_a_real_exporter() {
     let quiet = ["--collector.disable-defaults", "--collector.cpu"];
     let mut exporter =
         Program::start(&[&[EXPORTER, listen.as_str()][..], &quiet].concat(), &[], &log).unwrap();
-    exporter.wait_for_port(port, Duration::from_secs(10)).unwrap();
+    exporter.wait_for_port(port, PATIENCE).unwrap();
     let url = format!("http://127.0.0.1:{port}/metrics");
     let line = [
         "load",
@@ -165,7 +169,7 @@ fn the_load_of_a_server_is_read_from_a_real_exporter() {
         "--scale",
         "64KiB",
     ];
-    let line = [&line[..], &["--warm-up", "0s", "--measure", "3s", "--server-metrics", &url]].concat();
+    let line = [&line[..], &["--warm-up", "0s", "--measure", "10s", "--server-metrics", &url]].concat();
     let ended = sharebench.run(&line).unwrap().expect_success();
     assert!(ended.stdout.contains("server CPU"), "{}", ended.text());
     let server = &Stored::read(&sharebench, 1).steps[0]["load"]["server"];

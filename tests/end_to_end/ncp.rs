@@ -13,16 +13,18 @@ use crate::stored::Stored;
 
 /// Durable writes to files opened without write-through do not exist in this protocol.
 const SKIP: &[&str] = &["flush and durable write"];
+/// Requests are counted: no datagram is sent again because this machine stood still.
+const PATIENT: &str = "&retry=5s";
 
 #[test]
 fn ncp_conforms_at_the_embedded_server_over_a_directory() {
     let sharebench = Sharebench::new().unwrap();
     let served = sharebench.serve("served").unwrap();
-    let ip =
-        ["", "?sign=3", "?transport=udp", "?transport=udp&sign=3&buffer=1024", "?transport=udp&burst=on"];
-    let ipx = ["?transport=ipx", "?transport=ipx&sign=3", "?transport=ipx&burst=on"];
-    let texts = ip.map(|options| served.ncp_url(options)).into_iter();
-    for text in texts.chain(ipx.map(|options| served.ipx_url(options))) {
+    let (udp, ipx) = (["", "&sign=3&buffer=1024", "&burst=on"], ["", "&sign=3", "&burst=on"]);
+    let tcp = ["", "?sign=3"].map(|options| served.ncp_url(options)).into_iter();
+    let udp = udp.map(|options| served.ncp_url(&format!("?transport=udp{PATIENT}{options}")));
+    let ipx = ipx.map(|options| served.ipx_url(&format!("?transport=ipx{PATIENT}{options}")));
+    for text in tcp.chain(udp).chain(ipx) {
         let target = NcpTarget::from_url(url(&text), Secret::new(Smbd::PASSWORD)).unwrap();
         conform(&target, &Suite { skip: SKIP, secret: Some(Smbd::PASSWORD.into()), ..Suite::default() });
     }
@@ -38,7 +40,7 @@ fn one_sweep_over_three_protocols_is_verified_and_tshark_finds_every_request() {
         fs::create_dir(served.directory().join(directory)).unwrap();
     }
     // Unsigned on TCP: there tshark takes a signature that begins with 4C69, 9999 or the like for a packet.
-    let (tcp, udp) = ("tcp?split=on", "udp?transport=udp&buffer=8192&sign=3");
+    let (tcp, udp) = ("tcp?split=on", format!("udp?transport=udp&buffer=8192&sign=3{PATIENT}"));
     let capture = Capture::start_with_datagrams(served.ncp_port).unwrap();
     let run = sharebench
         .run(&[
@@ -46,7 +48,7 @@ fn one_sweep_over_three_protocols_is_verified_and_tshark_finds_every_request() {
             &served.smb_url("smb"),
             &served.nfs_url("nfs"),
             &served.ncp_url(tcp),
-            &served.ncp_url(udp),
+            &served.ncp_url(&udp),
             "--file-sizes=256KiB",
             "--record-sizes=4KiB,8KiB",
             "--tests=write,read,random-read",
@@ -115,10 +117,11 @@ fn a_sweep_by_packet_burst_is_verified_and_tshark_sees_its_packets() {
     let sharebench = Sharebench::new().unwrap();
     let served = sharebench.serve("served").unwrap();
     let capture = Capture::start_with_datagrams(served.ncp_port).unwrap();
-    let stored = burst_sweep(&sharebench, &served.ncp_url("?transport=udp&burst=on&window=32768"), 1);
+    let bursts = format!("{PATIENT}&burst=on&window=32768");
+    let stored = burst_sweep(&sharebench, &served.ncp_url(&format!("?transport=udp{bursts}")), 1);
     seen_as_bursts(&capture.stop().unwrap(), &stored, 1436);
     let capture = Capture::start_with_datagrams(served.ipx_port).unwrap();
-    let stored = burst_sweep(&sharebench, &served.ipx_url("?transport=ipx&burst=on&window=32768"), 2);
+    let stored = burst_sweep(&sharebench, &served.ipx_url(&format!("?transport=ipx{bursts}")), 2);
     seen_as_bursts(&capture.stop().unwrap().of_ipx(), &stored, 1434);
     assert_eq!(left_in(served.directory()), Vec::<String>::new());
 }

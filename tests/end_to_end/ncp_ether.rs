@@ -1,12 +1,12 @@
 //! NCP on IPX in Ethernet frames, in a network of the test's own: conformance in every frame, and what tshark says of it.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use sharebench_ncp_target::NcpTarget;
 use sharebench_server::{MemoryVolume, NcpEtherServer, NcpServerOptions};
 use sharebench_target::Secret;
 use sharebench_target::conformance::Suite;
+use sharebench_tests::program::PATIENCE;
 use sharebench_tests::{
     CLIENT_END, Capture, Need, SERVER_END, Served, Sharebench, Signal, Smbd, in_own_network, needs,
 };
@@ -17,6 +17,8 @@ use crate::stored::Stored;
 const FRAMES: [&str; 4] = ["ii", "raw", "802.2", "snap"];
 /// Durable writes to files opened without write-through do not exist in this protocol.
 const SKIP: &[&str] = &["flush and durable write"];
+/// Requests are counted: none is sent again because this machine stood still.
+const PATIENT: &str = "&retry=5s";
 
 /// A server on its end of the cable.
 fn server(frame: &str) -> NcpEtherServer {
@@ -39,7 +41,8 @@ fn ncp_conforms_in_every_frame_signed_and_unsigned_with_and_without_bursts() {
             let server = server(frame);
             let checked = if frame == "raw" { "&sign=3" } else { "&sign=3&checksum=3" };
             for options in ["", checked, "&profile=vlm-1.20&cache=off"] {
-                let target = NcpTarget::from_url(url(&at(frame, options)), Secret::new(Smbd::PASSWORD));
+                let text = at(frame, &format!("{PATIENT}{options}"));
+                let target = NcpTarget::from_url(url(&text), Secret::new(Smbd::PASSWORD));
                 let suite = Suite { skip: SKIP, secret: Some(Smbd::PASSWORD.into()), ..Suite::default() };
                 conform(&target.unwrap(), &suite);
             }
@@ -116,11 +119,12 @@ fn sweep(frame: &str, options: &str) -> usize {
     let place = format!("{SERVER_END},{frame},{network:x}");
     let line = ["serve", "served", "--ncp-ether", &place, "--user", Served::USER];
     let mut served = sharebench.start(&line, "served.log").unwrap();
-    served.wait_for_output("serving", Duration::from_secs(10)).unwrap();
+    served.wait_for_output("serving", PATIENCE).unwrap();
+    let target = at(frame, &format!("{PATIENT}{options}"));
     let size = if options.contains("burst") { "--record-sizes=8KiB" } else { "--record-sizes=1024" };
     let run = sharebench.run(&[
         "sweep",
-        &at(frame, options),
+        &target,
         "--file-sizes=16KiB",
         size,
         "--tests=write,read",
@@ -129,7 +133,7 @@ fn sweep(frame: &str, options: &str) -> usize {
     ]);
     let run = run.unwrap().expect_success();
     served.signal(Signal::INT);
-    served.wait(Duration::from_secs(10)).unwrap();
+    served.wait(PATIENCE).unwrap();
     let stored = Stored::read(&sharebench, 1);
     assert_eq!(stored.steps.len(), 2, "{}", run.text());
     let read = stored.sum(0, &["bytes", "read"]);
@@ -144,7 +148,8 @@ fn mistakes_on_ethernet_are_told_with_their_option_and_exit_code() {
         let sharebench = Sharebench::new().unwrap();
         let _server = server("802.2");
         let few = ["--file-sizes=64KiB", "--record-sizes=512", "--tests=read", "--repetitions=1"];
-        let nas = at("802.2", "&retry=1ms").replace("SHAREBENCH", "NAS");
+        // The others are given the time to be heard.
+        let nas = at("802.2", "&retry=200ms").replace("SHAREBENCH", "NAS");
         for (target, words) in [
             (nas, "no file server NAS answers in frame=802.2; heard are SHAREBENCH"),
             (at("snap", "&retry=1ms"), "none is heard"),

@@ -11,9 +11,10 @@ use crate::peer::Kind;
 use crate::scene::Scene;
 use crate::stage::Stage;
 
-/// Repetitions of the run: a few seconds of it, and half a minute.
+/// Repetitions of the run: a few seconds of it, and half a minute; less where all of it is run.
 const SHORT: u32 = 3;
 const LONG: u32 = 30;
+const LONG_ENDURED: u32 = 12;
 
 /// A fault and what it strikes.
 pub struct Case {
@@ -29,8 +30,8 @@ pub struct Case {
     pub verify_full: bool,
     /// What is run meanwhile.
     pub work: Work,
-    /// The run goes on to its end all the same.
-    pub endures: bool,
+    /// What becomes of the run.
+    pub run: Course,
     /// What the machine must have beside the server.
     pub needs: &'static [Need],
     /// Lets it happen in the middle of the run.
@@ -39,6 +40,17 @@ pub struct Case {
     pub heal: fn(&mut Scene),
     /// What the user does then.
     pub after: After,
+}
+
+/// How a run takes its fault.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Course {
+    /// It ends.
+    Ends,
+    /// It ends; the server is back at once, so that it may find it there or not when it cleans up.
+    EndsAndMayCleanUp,
+    /// It goes on to its end all the same.
+    Endures,
 }
 
 /// What is run while the fault strikes.
@@ -97,7 +109,7 @@ pub const PLAIN: Case = Case {
     silent: false,
     verify_full: false,
     work: Work::Cells,
-    endures: false,
+    run: Course::Ends,
     needs: &[],
     strike: nothing,
     heal: nothing,
@@ -137,9 +149,11 @@ impl Case {
         // On a busy machine a run may be over before the fault strikes: a longer one then.
         let again = || {
             println!("again, longer: {} struck too late", self.name());
-            Scene::play(self, LONG)
+            Scene::play(self, if self.run == Course::Endures { LONG_ENDURED } else { LONG })
         };
-        let play = || Scene::play(self, SHORT).or_else(again);
+        // Nobody reaches the lab book of a run that is over; a full one ends the longest.
+        let first = if self.stage == Stage::SmallBook { LONG } else { SHORT };
+        let play = || Scene::play(self, first).or_else(again);
         let why = match catch_unwind(AssertUnwindSafe(play)) {
             Ok(Some(outcome)) => return Row::Ran(outcome),
             Ok(None) => return Row::Broken("the run was over before the fault struck".into()),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use sharebench_tests::Signal;
 
-use crate::case::{After, Case, PLAIN, Work};
+use crate::case::{After, Case, Course, PLAIN, Work};
 use crate::peer::Kind;
 use crate::peer::Kind::{Local, Ncp, Nfs, Smb};
 use crate::scene::Scene;
@@ -18,7 +18,7 @@ const fn signalled(at: Kind, fault: &'static str, strike: fn(&mut Scene)) -> Cas
 }
 
 const fn calendar(fault: &'static str, strike: fn(&mut Scene)) -> Case {
-    Case { fault, at: Smb, stage: Stage::FailingClient, strike, endures: true, ..PLAIN }
+    Case { fault, at: Smb, stage: Stage::FailingClient, strike, run: Course::Endures, ..PLAIN }
 }
 
 /// The rows, in the order of the table.
@@ -46,7 +46,7 @@ pub const CASES: &[Case] = &[
         fault: "sharebench stopped for a second and continued",
         at: Smb,
         strike: doze,
-        endures: true,
+        run: Course::Endures,
         ..PLAIN
     },
     calendar("calendar put forward by a day", |scene| scene.failing().step_calendar(DAY).unwrap()),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::case::{After, Case, PLAIN};
+use crate::case::{After, Case, Course, PLAIN};
 use crate::peer::Kind;
 use crate::peer::Kind::{Ncp, Nfs, Smb};
 use crate::scene::Scene;
@@ -36,7 +36,7 @@ const fn swallowed(at: Kind) -> Case {
 const fn slow(at: Kind) -> Case {
     let fault = "link slowed to 4 MB/s and 2 ms";
     let strike = |scene: &mut Scene| scene.proxy().slow_down(4_000_000, Duration::from_millis(2));
-    Case { fault, at, stage: Stage::Proxy, strike, endures: true, ..PLAIN }
+    Case { fault, at, stage: Stage::Proxy, strike, run: Course::Endures, ..PLAIN }
 }
 
 /// The rows, in the order of the table.

@@ -2,6 +2,9 @@
 
 use crate::case::{Case, Work};
 
+/// Steps of one repetition of the cells.
+pub const CELLS: usize = 2 * 2 * 4;
+
 /// A sweep of small cells, long enough for a fault to strike in its middle; or users in steps.
 pub fn plan(case: &Case, url: &str, repetitions: u32) -> String {
     // Only what falls silent is waited for.
@@ -25,8 +28,8 @@ pub fn plan(case: &Case, url: &str, repetitions: u32) -> String {
              warm_up = '0s'\nmeasure = '200ms'\n"
         }
         Work::Thinking => {
-            "[load]\nworkload = 'single-read'\nblock = '4KiB'\nscale = '64KiB'\nsteps = [1, 2, 3]\nthink = '2200ms'\n\
-             warm_up = '0s'\nmeasure = '5s'\n"
+            "[load]\nworkload = 'single-read'\nblock = '4KiB'\nscale = '64KiB'\nsteps = [1, 2, 3]\nthink = '4400ms'\n\
+             warm_up = '0s'\nmeasure = '9s'\n"
         }
     };
     head + rest

@@ -5,7 +5,7 @@ use std::fs;
 
 use sharebench_tests::Way;
 
-use crate::case::{After, Case, PLAIN};
+use crate::case::{After, Case, Course, PLAIN};
 use crate::peer::Kind::{Ganesha, Local, Ncp, Nfs, Smb, Smbd};
 use crate::peer::{Kind, Peer};
 use crate::scene::Scene;
@@ -42,7 +42,7 @@ const fn unasked(at: Kind) -> Case {
         at,
         stage: Stage::Proxy,
         strike: break_leases,
-        endures: true,
+        run: Course::Endures,
         ..PLAIN
     }
 }
@@ -57,19 +57,19 @@ const fn sparing(at: Kind) -> Case {
         at,
         stage: Stage::Proxy,
         strike: spare,
-        endures: true,
+        run: Course::Endures,
         ..PLAIN
     }
 }
 
 const fn later(at: Kind) -> Case {
     let fault = "20 reads answered with \"come back later\" (NFS3ERR_JUKEBOX)";
-    Case { fault, at, stage: Stage::Proxy, strike: put_off_reads, endures: true, ..PLAIN }
+    Case { fault, at, stage: Stage::Proxy, strike: put_off_reads, run: Course::Endures, ..PLAIN }
 }
 
 const fn grace(at: Kind) -> Case {
     let fault = "grace period: 20 calls of any kind answered with \"come back later\"";
-    Case { fault, at, stage: Stage::Proxy, strike: put_off_names, endures: true, ..PLAIN }
+    Case { fault, at, stage: Stage::Proxy, strike: put_off_names, run: Course::Endures, ..PLAIN }
 }
 
 const fn damaged(at: Kind) -> Case {
@@ -80,7 +80,7 @@ const fn damaged(at: Kind) -> Case {
 /// What the default does not see: it checks the stamps of every 512 bytes and not what lies between them.
 const fn unseen(at: Kind) -> Case {
     let fault = "a bit of what is read turned over on the way, `verify = stamps`";
-    Case { fault, at, stage: Stage::Proxy, strike: damage, endures: true, ..PLAIN }
+    Case { fault, at, stage: Stage::Proxy, strike: damage, run: Course::Endures, ..PLAIN }
 }
 
 const fn emptied(at: Kind) -> Case {

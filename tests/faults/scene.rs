@@ -9,10 +9,10 @@ use std::time::Duration;
 use sharebench_tests::program::poll;
 use sharebench_tests::{Cut, Disk, Failing, FaultProxy, Program, Sharebench};
 
-use crate::case::{After, Case, Outcome, Work};
+use crate::case::{After, Case, Course, Outcome, Work};
 use crate::memory_group::MemoryGroup;
 use crate::peer::{Kind, Peer};
-use crate::plan::plan;
+use crate::plan::{CELLS, plan};
 use crate::stage::Stage;
 use crate::stored::Stored;
 
@@ -49,13 +49,14 @@ pub struct Scene {
     stage: Stage,
     /// Keeps the mount of the lab book when the run has ended.
     keeper: Option<Program>,
-    /// A file that the server mounts again when it starts again.
-    _disk: Option<Disk>,
+    /// What the server mounts, again when it starts again.
+    pub disk: Option<Disk>,
     _memory: Option<MemoryGroup>,
 }
 
 impl Scene {
-    /// Plays a case from beginning to end, in a run of so many repetitions; none when that was over too early.
+    /// Plays a case from beginning to end, in a run of so many repetitions; none when that was over too early, or
+    /// before each cell can have met a fault that it endures.
     pub fn play(case: &Case, repetitions: u32) -> Option<Outcome> {
         let mut scene = Self::begin(case, repetitions);
         scene.wait_for_steps(BEFORE);
@@ -64,20 +65,30 @@ impl Scene {
             scene.keep_book();
         }
         (case.strike)(&mut scene);
+        let struck = if case.run == Course::Endures { scene.steps() } else { 0 };
         let status = scene.running.wait(LIMIT).unwrap();
         let output = scene.running.output();
-        let told = scene.told(&output);
         if std::env::var_os("SHAREBENCH_TEST_SHOW").is_some() {
             println!("{}:\n{output}", case.name());
         }
-        if status.success() && case.work == Work::Cells && !case.endures {
+        if status.success()
+            && case.work == Work::Cells
+            && (case.run != Course::Endures || scene.steps() < struck + CELLS)
+        {
             return None;
         }
+        let told = scene.told(&output);
         (case.heal)(&mut scene);
         let kept = scene.kept(before, &output);
         let left = scene.left();
         let then = scene.afterwards(case.after, &left, &output);
-        let left = said(&left, &output);
+        let left = match said(&left, &output) {
+            NOTHING | TOLD if case.run == Course::EndsAndMayCleanUp => {
+                "nothing, or its directory, told with a command"
+            }
+            left => left,
+        };
+        let left = left.to_owned();
         Some(Outcome { exit: exit(status), told, kept, left, then })
     }
 
@@ -115,18 +126,7 @@ impl Scene {
             &["run", "plan.toml"]
         };
         let running = sharebench.start_by(&words, line, &env, "run.log").unwrap();
-        Self {
-            sharebench,
-            peer,
-            proxy,
-            failing,
-            running,
-            url,
-            stage,
-            keeper: None,
-            _disk: disk,
-            _memory: memory,
-        }
+        Self { sharebench, peer, proxy, failing, running, url, stage, keeper: None, disk, _memory: memory }
     }
 
     /// The proxy of this stage.
@@ -323,13 +323,15 @@ fn command(url: &str, name: &str) -> String {
     format!("sharebench clean '{url}' --directory {name}")
 }
 
-fn said(left: &[String], output: &str) -> String {
+const NOTHING: &str = "nothing";
+const TOLD: &str = "its directory, told with a command";
+
+fn said(left: &[String], output: &str) -> &'static str {
     match left {
-        [] => "nothing",
-        [name] if output.contains(&format!("--directory {name}")) => "its directory, told with a command",
+        [] => NOTHING,
+        [name] if output.contains(&format!("--directory {name}")) => TOLD,
         _ => "its directory",
     }
-    .to_owned()
 }
 
 fn exit(status: ExitStatus) -> String {

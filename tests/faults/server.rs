@@ -5,7 +5,7 @@ use std::time::Duration;
 use sharebench_tests::program::{poll, run};
 use sharebench_tests::{Need, Signal};
 
-use crate::case::{After, Case, PLAIN, Work};
+use crate::case::{After, Case, Course, PLAIN, Work};
 use crate::peer::Kind::{Ganesha, Ncp, Nfs, Smb, Smbd};
 use crate::peer::{Kind, Peer};
 use crate::scene::Scene;
@@ -30,7 +30,14 @@ const fn stopped(at: Kind) -> Case {
 }
 
 const fn restarted(at: Kind) -> Case {
-    Case { fault: "server restarted", at, strike: restart, after: After::Resume, ..PLAIN }
+    Case {
+        fault: "server restarted",
+        at,
+        strike: restart,
+        run: Course::EndsAndMayCleanUp,
+        after: After::Resume,
+        ..PLAIN
+    }
 }
 
 const fn out_of_descriptors(at: Kind) -> Case {
@@ -124,7 +131,6 @@ fn limit_opens(scene: &mut Scene, most: usize) {
 /// A client that answers nothing loses its connection.
 fn outwait(scene: &mut Scene) {
     let Peer::Within(Within::Ncp(server), _) = &scene.peer else { return };
-    assert!(server.connections() > 0);
     scene.running.signal(Signal::STOP);
     let given_up = poll(LIMIT, || server.connections() == 0);
     scene.running.signal(Signal::CONT);

@@ -2,7 +2,9 @@
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
+use sharebench_tests::program::{PATIENCE, poll};
 use sharebench_tests::{Disk, Failing, Need};
 
 use crate::case::{After, Case, PLAIN};
@@ -114,9 +116,20 @@ fn break_disk(scene: &mut Scene) {
     assert_eq!(refused, Some(Failing::EROFS), "the file system did not break");
 }
 
-/// Mounts it again.
+/// Mounts it again, once those who were killed have let it go: until then a mount would get the broken one.
 fn restart(scene: &mut Scene) {
+    scene.peer.kill();
+    if let Some(Disk::Ext4(image)) = &scene.disk {
+        poll(PATIENCE, || !is_attached(image.path()));
+    }
     scene.peer.restart(&scene.sharebench);
+}
+
+/// True while a loop device holds a file of this directory.
+fn is_attached(directory: &Path) -> bool {
+    let devices = std::fs::read_dir("/sys/block").into_iter().flatten().flatten();
+    let mut files = devices.map(|device| std::fs::read_to_string(device.path().join("loop/backing_file")));
+    files.any(|file| file.is_ok_and(|file| Path::new(file.trim()).starts_with(directory)))
 }
 
 /// The share and what is in it, so that whoever has it open may go on, and no more.

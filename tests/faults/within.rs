@@ -16,9 +16,10 @@ use crate::peer::Kind;
 
 /// Connections that such a server takes.
 const CONNECTIONS: u16 = 8;
-/// Clients on datagrams are asked, and given up, after less than a pause of the users.
+/// Clients on datagrams are asked, and given up, after less than a pause of the users; a machine that stands still
+/// for a second is not enough.
 const WATCHDOG: Watchdog =
-    Watchdog { after: Duration::from_millis(200), every: Duration::from_millis(200), questions: 8 };
+    Watchdog { after: Duration::from_millis(400), every: Duration::from_millis(400), questions: 8 };
 
 /// A running server.
 pub enum Within {

@@ -99,7 +99,8 @@ fn memory(from_file: bool) -> String {
     let served = sharebench.serve("served").unwrap();
     let (smb, ncp) = (served.smb_url(""), served.ncp_url(""));
     let mut line = vec!["sweep", &smb, &ncp, "--file-sizes=64KiB", "--record-sizes=8KiB"];
-    line.extend(["--tests=write,read", "--repetitions=20", "--sample=200ms"]);
+    // Longer than the search takes anywhere; the run is ended with this test.
+    line.extend(["--tests=write,read", "--repetitions=200", "--sample=200ms"]);
     let mut words = Vec::new();
     if from_file {
         sharebench.write("password", Smbd::PASSWORD).unwrap();

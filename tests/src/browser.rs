@@ -52,7 +52,7 @@ impl Browser {
         let profile = format!("--user-data-dir={}", scratch.file("profile"));
         let log = format!("--log-net-log={net_log}");
         let url = format!("file://{page}");
-        let mut line = vec!["timeout", "60", "chromium"];
+        let mut line = vec!["timeout", "240", "chromium"];
         line.extend(arguments);
         line.extend([profile.as_str(), &log, &url]);
         let printed = run(&line, &[("HOME", &scratch.file("home"))])?;

@@ -7,7 +7,7 @@ use std::{fs, io};
 use rustix::process::Signal;
 
 use crate::need::Need;
-use crate::program::{Program, run};
+use crate::program::{PATIENCE, Program, poll, run};
 use crate::scratch::Scratch;
 
 /// A capture under way of everything to and from one TCP port of the loopback interface.
@@ -65,16 +65,22 @@ impl Capture {
         let file = scratch.file("packets.pcapng");
         let line = ["dumpcap", "-q", "-i", interface, "-f", filter, "-B", "256", "-s", "0", "-w", &file];
         let mut program = Program::start(&line, &[], &scratch.path().join("log"))?;
-        program.wait_for_output("File: ", Duration::from_secs(10))?;
+        program.wait_for_output("File: ", PATIENCE)?;
         Ok(Self { program, scratch, port })
     }
 
     /// Stops it. An error if the kernel had to drop packets, since counts would lie.
     pub fn stop(mut self) -> io::Result<Captured> {
-        // The last packets may still be on their way from the ring to the file.
-        std::thread::sleep(Duration::from_millis(1500));
+        // The last packets may still be on their way from the ring to the file; it grows until it has them.
+        let file = self.scratch.path().join("packets.pcapng");
+        let length = || fs::metadata(&file).map_or(0, |data| data.len());
+        poll(PATIENCE, || {
+            let before = length();
+            std::thread::sleep(Duration::from_millis(1500));
+            length() == before
+        });
         self.program.signal(Signal::INT);
-        self.program.wait(Duration::from_secs(20))?;
+        self.program.wait(PATIENCE)?;
         let said = self.program.output();
         // "Packets received/dropped on interface 'Loopback: lo': 42/0 (pcap:0/dumpcap:0/...) (100.0%)"
         if !said.contains("(100.0%)") {

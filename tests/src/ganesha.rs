@@ -1,7 +1,6 @@
 //! NFS-Ganesha on loopback ports, without rpcbind, D-Bus or systemd.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 use std::{fs, io};
 
 use rustix::process::Signal;
@@ -9,7 +8,7 @@ use rustix::process::Signal;
 use crate::disk::Disk;
 use crate::failing::Failing;
 use crate::need::Need;
-use crate::program::{Program, free_ports, run};
+use crate::program::{PATIENCE, Program, free_ports, run};
 use crate::scratch::Scratch;
 
 /// How ganesha is to behave.
@@ -78,7 +77,7 @@ impl Ganesha {
 
     fn wait_until_ready(&mut self) -> io::Result<()> {
         for port in [self.mount_port, self.port] {
-            let ready = self.program.wait_for_port(port, Duration::from_secs(20));
+            let ready = self.program.wait_for_port(port, PATIENCE);
             ready.map_err(|error| {
                 let log = fs::read_to_string(self.scratch.file("log"));
                 io::Error::other(format!("{error}\n{}", log.unwrap_or_default()))
@@ -90,7 +89,7 @@ impl Ganesha {
     /// Ends it at once and starts it again on the same ports, with the same export.
     pub fn restart(&mut self) -> io::Result<()> {
         self.kill();
-        self.program.wait(Duration::from_secs(10))?;
+        self.program.wait(PATIENCE)?;
         self.program = spawn(&self.options, &self.scratch)?;
         self.wait_until_ready()
     }

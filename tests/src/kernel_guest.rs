@@ -5,7 +5,7 @@ use std::time::Duration;
 use std::{fs, io};
 
 use crate::need::Need;
-use crate::program::{Program, run};
+use crate::program::{PATIENCE, Program, run};
 use crate::relay::Relay;
 use crate::scratch::Scratch;
 
@@ -33,6 +33,8 @@ impl KernelGuest {
     ];
     /// The machine's address as the guest sees it.
     pub const MACHINE: &str = "10.77.0.1";
+    /// What a guest that boots, mounts and measures is given, as an ordinary process among others.
+    pub const LONG: Duration = Duration::from_secs(600);
 
     /// Unpacks the kernel below `.peers` if that has not been done, and makes a namespace from which the
     /// given ports of this machine's loopback can be reached at [`Self::MACHINE`].
@@ -47,7 +49,7 @@ impl KernelGuest {
         );
         let mut holder =
             Program::start(&["unshare", "--net", "sh", "-c", &wire], &[], &scratch.path().join("namespace"))?;
-        holder.wait_for_output("ready", Duration::from_secs(10))?;
+        holder.wait_for_output("ready", PATIENCE)?;
         let doors = ports.iter().map(|port| Relay::open(holder.pid(), *port)).collect::<io::Result<_>>()?;
         Ok(Self { holder, folder, scratch, _doors: doors })
     }
@@ -71,7 +73,7 @@ impl KernelGuest {
     /// it, mounts it afresh and compares; gives what was printed.
     pub fn mount_and_compare(&self, mount: &str, source: &Path) -> io::Result<String> {
         let script = fs::read_to_string(tool("mount-and-compare"))?;
-        self.run(&script, &[("MOUNT", mount), ("SOURCE", &text(source))], Duration::from_secs(180))
+        self.run(&script, &[("MOUNT", mount), ("SOURCE", &text(source))], Self::LONG)
     }
 }
 

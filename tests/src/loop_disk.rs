@@ -5,7 +5,7 @@ use std::time::Duration;
 use std::{fs, io};
 
 use crate::need::Need;
-use crate::program::{Program, run};
+use crate::program::{PATIENCE, Program, run};
 use crate::scratch::Scratch;
 
 /// A loop device over a file, read and written past the page cache of that file. Fields end in the order in which they
@@ -83,6 +83,6 @@ fn slow_down(image: &Scratch, path: &str, delay: Duration) -> io::Result<Program
     let delay = delay.as_micros().to_string();
     let line = ["unshare", "--mount", "python3", &script, path, &folder, &delay];
     let mut slow = Program::start(&line, &[], &image.path().join("slow.log"))?;
-    slow.wait_for_output("device /dev/loop", Duration::from_secs(20))?;
+    slow.wait_for_output("device /dev/loop", PATIENCE)?;
     Ok(slow)
 }

@@ -3,12 +3,21 @@
 use std::fs::File;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{self, Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+
+/// How long a program may take to start, or to be gone, on a slow machine that stands still now and then.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Below the ports that the system deals out by itself (ip(7), `ip_local_port_range`): no connection, and no
+/// server that asks for any port, is given one of these between its choice and its use.
+const PORTS: Range<u16> = 10_000..30_000;
 
 /// A running program in a process group of its own. The group is killed when this is dropped; the
 /// program also dies with the thread that started it, so that an aborted test run leaves nothing.
@@ -126,19 +135,28 @@ pub fn poll(limit: Duration, mut done: impl FnMut() -> bool) -> bool {
     }
 }
 
-/// A TCP port of `127.0.0.1` that is free now. Somebody may take it before its server does: start again then.
+/// A TCP port that is free now, and that this process gives to nobody else. Another process may still take it
+/// before its server does: start again then.
 pub fn free_port() -> io::Result<u16> {
-    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
+    static TURN: AtomicU32 = AtomicU32::new(0);
+    /// Processes that follow each other begin so far apart.
+    const APART: u32 = 211;
+    let width = u32::from(PORTS.end - PORTS.start);
+    for _ in 0..width {
+        let turn = TURN.fetch_add(1, Ordering::Relaxed);
+        let port = PORTS.start + (process::id().wrapping_mul(APART).wrapping_add(turn) % width) as u16;
+        if TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)).is_ok() {
+            return Ok(port);
+        }
+    }
+    Err(io::ErrorKind::AddrInUse.into())
 }
 
-/// The same several times at once: none of them twice.
+/// The same several times: none of them twice.
 pub fn free_ports<const COUNT: usize>() -> io::Result<[u16; COUNT]> {
-    // Each is held until all are found.
-    let held: Vec<TcpListener> =
-        (0..COUNT).map(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0))).collect::<io::Result<_>>()?;
     let mut ports = [0; COUNT];
-    for (port, listener) in ports.iter_mut().zip(&held) {
-        *port = listener.local_addr()?.port();
+    for port in &mut ports {
+        *port = free_port()?;
     }
     Ok(ports)
 }

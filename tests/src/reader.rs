@@ -41,7 +41,7 @@ impl Reader {
 /// Runs a script of `tests/browser`; it answers by one line of JSON.
 fn drive(script: &str, arguments: &[&str]) -> io::Result<Value> {
     let output = Command::new("timeout")
-        .args(["--signal=KILL", "120", "node"])
+        .args(["--signal=KILL", "480", "node"])
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("browser").join(script))
         .args(arguments)
         .env("SHAREBENCH_NODE_MODULES", modules())

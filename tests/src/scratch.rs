@@ -13,11 +13,16 @@ pub struct Scratch(PathBuf);
 impl Scratch {
     /// Makes a directory whose name starts with `sharebench-test-` and is unique on this machine.
     pub fn new(purpose: &str) -> io::Result<Self> {
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("sharebench-test-{}-{number}-{purpose}", process::id());
-        let path = std::env::temp_dir().join(name);
-        fs::create_dir(&path)?;
-        Ok(Self(path))
+        loop {
+            let number = NEXT.fetch_add(1, Ordering::Relaxed);
+            let name = format!("sharebench-test-{}-{number}-{purpose}", process::id());
+            let path = std::env::temp_dir().join(name);
+            match fs::create_dir(&path) {
+                // A process that had this number before was killed and left it.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                made => return made.map(|()| Self(path)),
+            }
+        }
     }
 
     /// The directory.

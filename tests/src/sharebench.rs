@@ -3,13 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, OnceLock, PoisonError};
-use std::time::Duration;
 use std::{env, fs, io};
 
 use rustix::process::Signal;
 
 use crate::need::Need;
-use crate::program::{Program, free_ports, run};
+use crate::program::{PATIENCE, Program, free_ports, run};
 use crate::scratch::Scratch;
 use crate::smbd::Smbd;
 
@@ -61,7 +60,7 @@ impl Sharebench {
     /// The same with MPI in it; the machine must have [`Self::MPI`].
     pub fn with_mpi() -> io::Result<Self> {
         static BINARY: OnceLock<Result<String, String>> = OnceLock::new();
-        Self::built(&BINARY, "test-program-mpi", &["--features", "mpi"])
+        Self::built(&BINARY, "test-program-mpi", &["--features", "sharebench/mpi"])
     }
 
     /// What building and starting it with MPI takes.
@@ -88,7 +87,7 @@ impl Sharebench {
         fs::write(self.home().join(name), text)
     }
 
-    /// Runs it to its end, at most five minutes; half an hour with `SHAREBENCH_LONG`.
+    /// Runs it to its end, at most a quarter of an hour; half an hour with `SHAREBENCH_LONG`.
     pub fn run(&self, arguments: &[&str]) -> io::Result<Ended> {
         self.run_with(arguments, &[])
     }
@@ -218,7 +217,7 @@ impl Ended {
 
 /// Seconds after which a program is killed.
 fn limit() -> &'static str {
-    if std::env::var_os("SHAREBENCH_LONG").is_some() { "1800" } else { "300" }
+    if std::env::var_os("SHAREBENCH_LONG").is_some() { "1800" } else { "900" }
 }
 
 impl Served {
@@ -265,7 +264,7 @@ impl Served {
     /// Ends it at once and starts it again on the same ports, over the same directory.
     pub fn restart(&mut self, sharebench: &Sharebench) -> io::Result<()> {
         self.program.signal_group(Signal::KILL);
-        self.program.wait(Duration::from_secs(10))?;
+        self.program.wait(PATIENCE)?;
         let line: Vec<&str> = self.line.iter().map(String::as_str).collect();
         let words: Vec<&str> = self.words.iter().map(String::as_str).collect();
         self.program = sharebench.start_by(&words, &line, &[], "restarted.log")?;
@@ -274,9 +273,9 @@ impl Served {
 
     fn wait_until_ready(&mut self) -> io::Result<()> {
         for port in [self.smb_port, self.nfs_port, self.ncp_port] {
-            self.program.wait_for_port(port, Duration::from_secs(10))?;
+            self.program.wait_for_port(port, PATIENCE)?;
         }
-        self.program.wait_for_output("serving", Duration::from_secs(10))
+        self.program.wait_for_output("serving", PATIENCE)
     }
 }
 
@@ -289,8 +288,11 @@ fn build(place: &str, features: &[&str]) -> io::Result<String> {
     let profile = test.ancestors().nth(2).ok_or(io::ErrorKind::NotFound)?;
     let target = profile.parent().ok_or(io::ErrorKind::NotFound)?.display().to_string();
     let cargo = env::var("CARGO").unwrap_or_else(|_| "cargo".into());
-    let usual = [cargo.as_str(), "build", "--quiet", "--package", "sharebench", "--target-dir", &target];
-    let mut line = [&usual[..], features].concat();
+    // With the features that tests ask of the libraries, as `--workspace --all-targets` builds them: what that has built
+    // is not built again. `--examples` stands for them; those of the program's packages are few and small.
+    let usual =
+        ["build", "--quiet", "--workspace", "--bin", "sharebench", "--examples", "--target-dir", &target];
+    let mut line = [&[cargo.as_str()], &usual[..], features].concat();
     if profile.ends_with("release") {
         line.push("--release");
     }

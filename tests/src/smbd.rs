@@ -1,7 +1,6 @@
 //! Samba's smbd on a loopback port, with users and state of its own.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 use std::{fs, io};
 
 use rustix::process::Signal;
@@ -9,7 +8,7 @@ use rustix::process::Signal;
 use crate::disk::Disk;
 use crate::failing::Failing;
 use crate::need::{Need, find_program};
-use crate::program::{Program, free_port, run};
+use crate::program::{PATIENCE, Program, free_port, run};
 use crate::scratch::Scratch;
 
 /// What smbd does about signing.
@@ -79,18 +78,18 @@ impl Smbd {
         add_user(&config, &user)?;
         let program = spawn(options, &scratch)?;
         let mut smbd = Self { program, scratch, port, user, options: options.clone() };
-        smbd.program.wait_for_port(port, Duration::from_secs(15))?;
+        smbd.program.wait_for_port(port, PATIENCE)?;
         Ok(smbd)
     }
 
     /// Ends it at once and starts it again on the same port, with the same state.
     pub fn restart(&mut self) -> io::Result<()> {
         self.kill();
-        self.program.wait(Duration::from_secs(10))?;
+        self.program.wait(PATIENCE)?;
         let config = configuration(&self.options, self.scratch.path(), self.port);
         fs::write(self.scratch.file("smb.conf"), config)?;
         self.program = spawn(&self.options, &self.scratch)?;
-        self.program.wait_for_port(self.port, Duration::from_secs(15))
+        self.program.wait_for_port(self.port, PATIENCE)
     }
 
     /// Takes the share away from those who use it and from everybody else.

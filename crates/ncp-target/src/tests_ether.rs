@@ -3,6 +3,7 @@
 
 use std::os::unix::net::UnixDatagram;
 use std::sync::Arc;
+use std::time::Duration;
 
 use sharebench_ncp::client::{Access, Client, LargePackets, Login, Options, Path, Probed};
 use sharebench_ncp::ether::EtherSocket;
@@ -68,6 +69,8 @@ async fn a_server_is_found_by_its_name_and_served_files_in_every_frame() {
             checksums: Level::IfPossible,
             signatures: Level::IfPossible,
             large_packets: LargePackets::Probe,
+            // Nothing is sent again because this machine stood still.
+            retry: Duration::from_secs(5),
             ..Options::default()
         };
         let mut client = Client::connect(socket, behaviour).await.unwrap();

@@ -153,7 +153,7 @@ fn a_wait_ends_with_its_client_and_a_holder_that_breaks_off_leaves_nothing_locke
         assert!(holder.lock(held, RANGE, Lock::Exclusive, Duration::ZERO).await.unwrap());
         // A client that is out of patience before the server is, and leaves.
         let carrier = TcpCarrier::connect(server.addr(), LONG).unwrap();
-        let hasty = Options { timeout: Duration::from_millis(200), ..Options::default() };
+        let hasty = Options { timeout: Duration::from_secs(3), ..Options::default() };
         let mut client = Client::connect(carrier, hasty).await.unwrap();
         client.login(LOGIN).await.unwrap();
         let name = Pstr::new(b"SHARE:FILE").unwrap();
