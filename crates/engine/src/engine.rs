@@ -182,7 +182,8 @@ impl Run<'_> {
             let directory = directory_on(self.directory, index);
             if let Some(ranks) = self.ranks.filter(|ranks| !ranks.is_leader()) {
                 let ids = ((ranks.rank() & 0x7FF) << 20) + 1;
-                let files = TargetFiles::join(session, directory, self.unit(), ids);
+                let mut files = TargetFiles::join(session, directory, self.unit(), ids);
+                files.paged = target.capabilities().blocking;
                 hosts.push(Host { files, set: SharedSet::default(), shelf: Shelf::default() });
                 continue;
             }
@@ -193,6 +194,7 @@ impl Run<'_> {
                 error,
             })?;
             let mut files = files;
+            files.paged = target.capabilities().blocking;
             self.tell_parts(name, &mut files);
             self.tell_sharing(name, target.as_ref());
             self.tell(RunEvent::TargetReady { target: index as u32, facts: files.facts.clone() });

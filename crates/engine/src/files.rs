@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use sharebench_model::{ErrorClass, Facts, FileRef, IoPolicy, MetaOp, MetaYield, OpError, OpenHow};
-use sharebench_plan::Verify;
+use sharebench_model::{
+    CachePolicy, ErrorClass, Facts, FileRef, IoPolicy, MetaOp, MetaYield, OpError, OpenHow,
+};
+use sharebench_plan::{RecordWork, Start, Verify};
 use sharebench_target::Session;
 
 use crate::away::Away;
@@ -27,6 +29,8 @@ pub(crate) struct TargetFiles {
     pub directory: String,
     pub facts: Facts,
     pub files: BTreeMap<String, FileState>,
+    /// The system's page cache stands before the target: it is a path.
+    pub paged: bool,
     /// Smallest piece that any step writes, for the generation maps.
     unit: u64,
     next_id: u32,
@@ -50,6 +54,7 @@ impl TargetFiles {
             directory,
             facts,
             files: BTreeMap::new(),
+            paged: false,
             unit,
             next_id: 1,
             aftermath: Tally::default(),
@@ -67,7 +72,7 @@ impl TargetFiles {
     pub fn join(session: Box<dyn Session>, directory: String, unit: u64, ids: u32) -> Self {
         let (facts, next_id) = (session.facts(), ids.max(1));
         let (files, aftermath) = (BTreeMap::new(), Tally::default());
-        Self { session, directory, facts, files, unit, next_id, aftermath }
+        Self { session, directory, facts, files, paged: false, unit, next_id, aftermath }
     }
 
     /// Closes what is open and logs off; the directory is somebody else's to remove.
@@ -88,52 +93,68 @@ impl TargetFiles {
         format!("{}/{name}", self.directory)
     }
 
-    /// Makes sure that `name` exists with `size` verified bytes, written in records of `record` bytes. How a
-    /// file was written stays in how a server or file system keeps it (docs/sweeps.md): a file of another
-    /// layout is made anew.
+    /// Makes sure that the file of a cell exists. One that is measured as it is was read since it was made, if the page
+    /// cache keeps it: the first use of a page that was only written takes longer than any other (docs/sweeps.md), and
+    /// which cell comes first is chance.
+    pub async fn ensure_for(
+        &mut self,
+        work: &RecordWork,
+        name: &str,
+        context: &mut PassContext<'_>,
+    ) -> Result<(), PassEnd> {
+        let made = self.ensure(name, work.file_size, work.record_size, context).await?;
+        let as_it_is = work.test.start() == Start::AsItIs && work.policy.cache == CachePolicy::Normal;
+        if made && as_it_is && self.paged {
+            return self.read(name, context).await;
+        }
+        Ok(())
+    }
+
+    /// Makes sure that `name` exists with `size` verified bytes, written in records of `record` bytes; true if it had to be
+    /// made. How a file was written stays in how a server or file system keeps it (docs/sweeps.md): a file of another
+    /// layout is made anew, and read before that, so that no write that was acknowledged and lost goes unnoticed.
     pub async fn ensure(
         &mut self,
         name: &str,
         size: u64,
         record: u32,
         context: &mut PassContext<'_>,
-    ) -> Result<(), PassEnd> {
-        if self.files.get(name).is_some_and(|file| file.layout == record) {
-            return Ok(());
+    ) -> Result<bool, PassEnd> {
+        let old = self.files.get(name);
+        if old.is_some_and(|file| file.layout == record) {
+            return Ok(false);
         }
-        if let Some(mut file) = self.files.remove(name) {
-            if context.verify != Verify::Off
-                && file.is_rewritten()
-                && let Err(end) = self.read_back(&mut file, context).await
-            {
-                // Still ours to close: what is open may not be removable.
-                self.files.insert(name.to_owned(), file);
-                return Err(end);
-            }
+        if context.verify != Verify::Off && old.is_some_and(FileState::is_rewritten) {
+            self.reopen(name, context).await?;
+            self.read(name, context).await?;
+        }
+        if let Some(file) = self.files.remove(name) {
             self.discard(file, context).await?;
         }
         let mut file = self.create(name, size, context).await?;
         file.layout = record;
         let result = self.write_all(&mut file, context).await;
         self.files.insert(name.to_owned(), file);
-        result
+        result.map(|()| true)
     }
 
-    /// Reads a file before it is given up, so that no write that was acknowledged and lost goes unnoticed.
-    async fn read_back(
-        &mut self,
-        file: &mut FileState,
-        context: &mut PassContext<'_>,
-    ) -> Result<(), PassEnd> {
-        let session = self.session.as_mut();
+    /// Opens a file afresh with the usual policy.
+    async fn reopen(&mut self, name: &str, context: &mut PassContext<'_>) -> Result<(), PassEnd> {
+        let (Some(file), session) = (self.files.get_mut(name), self.session.as_mut()) else { return Ok(()) };
         if let Some(file) = file.file.take() {
             context.deadline.call(session, MetaOp::Close { file }).await?;
         }
         let open = MetaOp::open(&file.path, OpenHow::ReadWrite);
-        let MetaYield::Opened { file: handle, .. } = context.deadline.call(session, open).await? else {
-            return Ok(());
-        };
-        file.file = Some(handle);
+        if let MetaYield::Opened { file: handle, .. } = context.deadline.call(session, open).await? {
+            file.file = Some(handle);
+        }
+        Ok(())
+    }
+
+    /// Reads an open file from end to end, unmeasured.
+    async fn read(&mut self, name: &str, context: &mut PassContext<'_>) -> Result<(), PassEnd> {
+        let (Some(file), session) = (self.files.get_mut(name), self.session.as_mut()) else { return Ok(()) };
+        let Some(handle) = file.file else { return Ok(()) };
         let slot_bytes = session.buffer(sharebench_model::Slot(0)).len() as u64;
         let record_size = largest_record(file.size, self.unit, slot_bytes);
         let order = Order::scanning(file.size, record_size);

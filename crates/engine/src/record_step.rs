@@ -28,7 +28,7 @@ pub(crate) async fn prepare(
     if work.test.start() == Start::Fresh {
         return Ok(());
     }
-    target.ensure(&data_name(work), work.file_size, work.record_size, context).await
+    target.ensure_for(work, &data_name(work), context).await
 }
 
 /// Measures a cell. The tally holds what was measured also when the target is lost on the way.

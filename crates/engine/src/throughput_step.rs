@@ -234,7 +234,7 @@ pub(crate) async fn prepare(
         None => (0..if work.shared_file { 1 } else { motors }).collect::<Vec<_>>(),
     };
     for number in numbers.into_iter().filter(|_| work.test.start() != Start::Fresh) {
-        target.ensure(&name(work, number), work.file_size, work.record_size, context).await?;
+        target.ensure_for(work, &name(work, number), context).await?;
     }
     Ok(())
 }

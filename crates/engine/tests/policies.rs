@@ -1,6 +1,7 @@
 //! Policies of whole runs on doubles: refused before anything is made, kept, watched, and timed.
 #![expect(clippy::unwrap_used, reason = "a test may panic, its helper functions too")]
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
 use std::task::{Context, Poll};
 
@@ -22,6 +23,10 @@ struct Paged {
     resident: u64,
     dirty: u64,
     alignment: u32,
+    /// Whether it looks like a path of the system.
+    path: bool,
+    /// Reads of all sessions.
+    reads: Arc<AtomicU64>,
 }
 
 struct PagedSession {
@@ -29,11 +34,12 @@ struct PagedSession {
     seen: Residency,
     /// Requests that the target inside never saw.
     looks: u64,
+    reads: Arc<AtomicU64>,
 }
 
 impl Paged {
     fn new(resident: u64, dirty: u64) -> Self {
-        Self { inner: MemoryTarget::new(), resident, dirty, alignment: 1 }
+        Self { inner: MemoryTarget::new(), resident, dirty, alignment: 1, path: false, reads: Arc::default() }
     }
 }
 
@@ -43,7 +49,7 @@ impl Target for Paged {
     }
 
     fn capabilities(&self) -> Capabilities {
-        self.inner.capabilities()
+        Capabilities { blocking: self.path, ..self.inner.capabilities() }
     }
 
     fn policy(&self, wanted: IoPolicy) -> Result<PolicyTerms, PolicyRefusal> {
@@ -58,7 +64,8 @@ impl Target for Paged {
         let seen = Residency { bytes: 65_536, resident: self.resident, dirty: Some(self.dirty) };
         Box::pin(async move {
             let inner = self.inner.connect(spec).await?;
-            Ok(Box::new(PagedSession { inner, seen, looks: 0 }) as Box<dyn Session>)
+            let reads = self.reads.clone();
+            Ok(Box::new(PagedSession { inner, seen, looks: 0, reads }) as Box<dyn Session>)
         })
     }
 }
@@ -73,6 +80,7 @@ impl Session for PagedSession {
     }
 
     fn submit(&mut self, slot: Slot, op: DataOp) {
+        self.reads.fetch_add(u64::from(matches!(op, DataOp::Read { .. })), Ordering::Relaxed);
         self.inner.submit(slot, op);
     }
 
@@ -207,6 +215,25 @@ fn a_cold_read_of_a_file_that_stayed_in_memory_is_suspicious_and_says_how_much()
     }
     let (_, steps) = run("", "tests = ['read']", &[Arc::new(Paged::new(0, 0))]);
     assert!(check(&steps[0], "cold").is_none() && steps[0].measure.evidence.drops > 0);
+}
+
+#[test]
+fn a_new_file_is_read_once_before_a_cell_that_takes_it_as_it_is_out_of_the_page_cache() {
+    for (test, path, more) in [
+        ("random-read", true, 16),
+        ("random-read", false, 0),
+        ("rewrite", true, 16),
+        ("write", true, 0),
+        ("read", true, 0),
+        // This one reads it anyway.
+        ("reread", true, 16),
+    ] {
+        let target = Paged { path, ..Paged::new(0, 0) };
+        let (_, steps) = run("", &format!("tests = ['{test}']"), &[Arc::new(target.clone())]);
+        let [step] = &steps[..] else { panic!("{steps:?}") };
+        let measured = step.measure.bytes.read / 4096;
+        assert_eq!(target.reads.load(Ordering::Relaxed), measured + more, "{test}, {path}");
+    }
 }
 
 #[test]
