@@ -18,7 +18,7 @@ impl MemoryGroup {
         let path = Path::new(MEMORY_GROUPS).join(format!("sharebench-test-{}", std::process::id()));
         fs::create_dir(&path)?;
         let group = Self(path);
-        fs::write(group.0.join("memory.limit_in_bytes"), (96 << 20).to_string())?;
+        fs::write(group.0.join("memory.limit_in_bytes"), (64 << 20).to_string())?;
         Ok(group)
     }
 

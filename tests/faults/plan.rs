@@ -20,8 +20,9 @@ pub fn plan(case: &Case, url: &str, repetitions: u32) -> String {
              tests = ['write', 'rewrite', 'read', 'random-read']\n"
         }
         Work::Crowd => {
+            // Long enough for all of them to have begun, on a slow machine too.
             "[load]\nworkload = 'single-write'\nblock = '1MiB'\nscale = '1MiB'\nsteps = [1, 2, 400]\n\
-             warm_up = '0s'\nmeasure = '200ms'\n"
+             warm_up = '0s'\nmeasure = '3s'\n"
         }
         Work::MoreUsers => {
             "[load]\nworkload = 'single-write'\nblock = '4KiB'\nscale = '64KiB'\nsteps = [1, 2, 40]\n\

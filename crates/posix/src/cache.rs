@@ -9,8 +9,8 @@ use sharebench_model::{ErrorClass, OpError, Residency};
 use crate::errno::Errno;
 use crate::sys;
 
-/// Longest pause between two attempts; the pauses double up to it and are half a second together.
-const LONGEST_PAUSE: Duration = Duration::from_millis(256);
+/// Longest pause between two attempts; the pauses double up to it and are two seconds together.
+const LONGEST_PAUSE: Duration = Duration::from_millis(1024);
 
 /// Writes dirty pages out (they would stay), drops the clean ones and counts what is left. `overlay`
 /// files keep their pages in another file's cache, which only a mapping reaches. Every call is counted.

@@ -12,6 +12,8 @@ use crate::prove::{Attempt, Conditions, ProveError, Row};
 const HOUR_S: i64 = 3600;
 const SERVICE: Duration = Duration::from_millis(20);
 const SAMPLE: Duration = Duration::from_secs(2);
+/// A time that met the step is an hour longer, or nothing. What a slow machine adds is less than this.
+const MINUTE_NS: u64 = 60_000_000_000;
 
 /// K20: the clock of this machine is an hour late for a second of the run.
 pub(super) fn attack(conditions: Conditions) -> Result<Attempt, ProveError> {
@@ -35,6 +37,7 @@ pub(super) fn attack(conditions: Conditions) -> Result<Attempt, ProveError> {
     // The server's log is read from a monotonic clock too; an hour would be seen in any of these.
     let executed = reads.iter().map(executed_ns).sum::<u64>();
     let (busy, longest) = (measure.busy_ns, measure.service.max());
+    let holds = |ns: u64, truth: u64| ns >= truth / 5 * 4 && ns < truth + MINUTE_NS;
     let shown = |ns: u64| show_nanos(ns as f64);
     Ok(vec![
         Row::new(
@@ -44,19 +47,13 @@ pub(super) fn attack(conditions: Conditions) -> Result<Attempt, ProveError> {
             "2 s",
             moved.abs_diff(HOUR_S) <= 2,
         ),
-        Row::new(
-            "measured time",
-            shown(executed),
-            shown(busy),
-            "20 %",
-            busy.abs_diff(executed) * 5 <= executed,
-        ),
+        Row::new("measured time", shown(executed), shown(busy), "-20 %, +1 min", holds(busy, executed)),
         Row::new(
             "longest operation",
             shown(SERVICE.as_nanos() as u64),
             shown(longest),
-            "1 s",
-            longest < 1_000_000_000,
+            "-20 %, +1 min",
+            holds(longest, SERVICE.as_nanos() as u64),
         ),
         Row::new(
             "operations",
