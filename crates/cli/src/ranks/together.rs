@@ -105,17 +105,18 @@ fn start(launched: &Launched, source: &Source<'_>, flags: &GlobalFlags) -> Resul
             follow(&mut party, source, flags)
         }
     });
-    match ended {
+    let Err(failure) = ended else {
+        world.end();
+        return ended;
+    };
+    // Told before anybody is seen to end: a launcher ends all processes when the first one fails.
+    crate::told::say(&failure);
+    if matches!(failure, Failure::Internal(_)) {
         // Others may wait for what this one will never say.
-        Err(failure @ Failure::Internal(_)) => {
-            eprintln!("sharebench: {failure}");
-            world.abort(1)
-        }
-        ended => {
-            world.end();
-            ended
-        }
+        world.abort(1)
     }
+    world.end();
+    Ok(failure.code())
 }
 
 fn lead(party: &mut Party, source: &Source<'_>, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
