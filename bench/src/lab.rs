@@ -178,7 +178,7 @@ fn cell_measure(rate: f64, random: &mut Random) -> Measure {
     for _ in 0..operations {
         times.record((busy_ns as f64 / operations as f64 * (0.2 * random.normal()).exp()) as u64);
     }
-    // At rest, as it comes out of a lab book.
+    // At rest, as it comes out of a results database.
     let times = Histogram::from_v2(&times.to_v2()).unwrap_or(times);
     Measure {
         window_ns: busy_ns,
@@ -188,8 +188,8 @@ fn cell_measure(rate: f64, random: &mut Random) -> Measure {
         transactions: operations,
         bytes: IoBytes { read, written: 0 },
         passes: 1,
-        motors_assigned: 1,
-        motors_reported: 1,
+        users_assigned: 1,
+        users_reported: 1,
         client_cpu: CpuTime { user_ns: operations * 2_000, kernel_ns: operations * 9_000 },
         response: times.clone(),
         service: times,

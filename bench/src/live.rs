@@ -14,7 +14,7 @@ use crate::table::{Bar, Spread, Table};
 const BAR: f64 = 0.99;
 /// Pairs are measured until the ratio is known to this, 95 % of the times, or for so many pairs.
 const HALF_WIDTH: f64 = 0.003;
-const MOST_PAIRS: usize = 40;
+const MAX_PAIRS: usize = 40;
 /// Steps of each measurement: repetitions of two cells.
 const REPETITIONS: u32 = 10;
 
@@ -24,13 +24,13 @@ pub fn measure(table: &mut Table, scratch: &Path, time: Duration) -> Result<(), 
     let sample = time.as_millis().div_ceil(u128::from(REPETITIONS) * 2).max(1);
     let load = |users: u32, think: &str| {
         format!(
-            "load null:// --no-verify --steps {users} --think {think} --scale 1MB --block 4KiB --warm-up 100ms --measure {}ms",
+            "load null:// --no-verify --users {users} --think {think} --scale 1MB --block 4KiB --warm-up 100ms --measure {}ms",
             time.as_millis()
         )
     };
     let sweep = format!(
         "sweep null:// --no-verify --file-sizes 1MiB --record-sizes 4KiB,64KiB --tests random-read \
-         --repetitions {REPETITIONS} --sample {sample}ms"
+         --repetitions {REPETITIONS} --min-sample-time {sample}ms"
     );
     println!("\n### The live view on a terminal, beside none (--quiet)\n");
     println!(
@@ -38,7 +38,7 @@ pub fn measure(table: &mut Table, scratch: &Path, time: Duration) -> Result<(), 
         "what", "pairs", "shown op/s", "quiet op/s", "ratio [95 %]", "CPU of it, % of one", "bar"
     );
     for (what, line) in [
-        ("sweep, one motor", sweep),
+        ("sweep, one user", sweep),
         ("load, 4 users who think 100 us", load(4, "100us")),
         // More users than processors, none of whom waits: what the view takes, they lack.
         ("load, 4 users who never wait", load(4, "0s")),
@@ -65,7 +65,7 @@ fn pairs(
         rates[1].push(quiet.0.rate());
         let ratio = hodges_lehmann(&logs, 0.95).ok_or("nothing was measured")?;
         let known = ratio.interval.is_some_and(|interval| interval.half_width() <= HALF_WIDTH);
-        if logs.len() >= MOST_PAIRS || known && logs.len() >= table.rounds() {
+        if logs.len() >= MAX_PAIRS || known && logs.len() >= table.rounds() {
             break ratio.map(f64::exp);
         }
     };

@@ -189,7 +189,7 @@ pub fn run_reads(words: &[String], by_depth: bool) -> Result<Sample, Failure> {
     let measure = if by_depth {
         let depth = "file_size = '16MiB'\nrecord_sizes = ['4KiB']\ndepths = [1]\ntests = ['random-read']";
         let text = format!(
-            "repetitions = 1\nseed = 1\nverify = 'off'\nsample = '{ms}ms'\n[[target]]\nurl = '/x'\n[depth]\n{depth}\n"
+            "repetitions = 1\nseed = 1\nverify = 'off'\nmin_sample_time = '{ms}ms'\n[[target]]\nurl = '/x'\n[depth]\n{depth}\n"
         );
         step(&text, target)?
     } else {

@@ -155,7 +155,7 @@ fn print_tables(options: &Options, scratch: &std::path::Path) -> Result<(), Fail
         precision::measure(&mut table, options.largest.as_deref().unwrap_or("16MiB"), options.half_width)?;
     }
     if options.wants("lab") {
-        table.under("The lab book");
+        table.under("The results database");
         lab::measure(&mut table, scratch, options.measures)?;
     }
     if options.wants("live") {

@@ -210,7 +210,7 @@ pub fn theirs(iozone: &Path, directory: &Path, sizes: RangeInclusive<u64>) -> Re
 pub fn plan(directory: &Path, sizes: &str, repeat: &str) -> Result<ResolvedPlan, Failure> {
     let tests = TESTS.map(|(name, _)| format!("'{name}'")).join(", ");
     resolve(&format!(
-        "{repeat}\nseed = 1\nverify = 'off'\nsample = '{SAMPLE}'\n[[target]]\nurl = '{}'\n\
+        "{repeat}\nseed = 1\nverify = 'off'\nmin_sample_time = '{SAMPLE}'\n[[target]]\nurl = '{}'\n\
          [sweep]\nauto = 'full'\nfile_sizes = ['{sizes}']\ntests = [{tests}]\n",
         directory.display()
     ))

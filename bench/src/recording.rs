@@ -80,7 +80,7 @@ pub fn client(words: &[String]) -> Result<Sample, Failure> {
 
 fn step(test: &str, depth: &str, sample_ms: u64) -> Result<Measure, Failure> {
     let plan = resolve(&format!(
-        "repetitions = 1\nseed = 1\nverify = 'off'\nsample = '{sample_ms}ms'\n[[target]]\nurl = '/null'\n\
+        "repetitions = 1\nseed = 1\nverify = 'off'\nmin_sample_time = '{sample_ms}ms'\n[[target]]\nurl = '/null'\n\
          [depth]\nfile_size = '64MiB'\nrecord_sizes = [512]\ndepths = [{depth}]\ntests = ['{test}']\n"
     ))?;
     let (events, received) = mpsc::channel();

@@ -7,7 +7,7 @@ use sharebench_model::{DataOp, MetaOp, MetaYield, OpenHow, Slot, Stability, Wire
 use sharebench_target::conformance::{Suite, Summary};
 use sharebench_target::{SessionSpec, Target, TargetUrl, call, reply_for};
 
-/// Runs a future as a motor would: on a runtime that never leaves its thread.
+/// Runs a future as a user would: on a runtime that never leaves its thread.
 pub fn block_on<F: Future>(future: F) -> F::Output {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
 }
@@ -37,7 +37,7 @@ pub fn work(target: &dyn Target) -> WireCount {
             slots: 4,
             slot_bytes: RECORD,
             connect_timeout: Duration::from_secs(10),
-            parts: false,
+            allow_split: false,
         };
         let mut session = target.connect(&spec).await.unwrap();
         let open = MetaOp::open("counted", OpenHow::CreateNew);

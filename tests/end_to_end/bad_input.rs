@@ -61,13 +61,13 @@ fn mistakes_that_need_no_server() {
         (&["sweep", "./here", "--cache", "no-local"], USAGE, &["here: cache=no-local", "use unbuffered"]),
         (&["sweep", "/dev/shm", "--cache", "unbuffered"], USAGE, &["shm: cache=unbuffered", "tmpfs"]),
         (&["sweep", "/dev/shm", "--sync", "write-through"], USAGE, &["shm: sync=write-through", "tmpfs"]),
-        (&["sweep", "./here", "--between", " "], USAGE, &["--between", "empty"]),
+        (&["sweep", "./here", "--pre-step-cmd", " "], USAGE, &["--pre-step-cmd", "empty"]),
         (
-            &["sweep", "./here", "--between", "echo in use >&2; exit 7"],
+            &["sweep", "./here", "--pre-step-cmd", "echo in use >&2; exit 7"],
             USAGE,
-            &["--between 'echo in use", "exit code 7", "in use", "finished steps are kept"],
+            &["--pre-step-cmd 'echo in use", "exit code 7", "in use", "finished steps are kept"],
         ),
-        (&["load", "./here", "--steps", "0"], USAGE, &["steps", "0"]),
+        (&["load", "./here", "--users", "0"], USAGE, &["steps", "0"]),
         (&["load", "./here", "--workload", "no-such"], USAGE, &["workload", "no-such"]),
         (&["show", "12345"], USAGE, &["12345"]),
         (&["run", "no-such-plan.toml"], USAGE, &["no-such-plan.toml"]),
@@ -82,7 +82,7 @@ fn mistakes_that_need_no_server() {
 #[test]
 fn a_plan_with_several_mistakes_shows_all_of_them() {
     let sharebench = Sharebench::new().unwrap();
-    let plan = "repetitons = 3\nsample = 5\n[[target]]\nurl = '/tmp'\n[sweep]\ntests = ['raed']\n";
+    let plan = "repetitons = 3\nmin_sample_time = 5\n[[target]]\nurl = '/tmp'\n[sweep]\ntests = ['raed']\n";
     sharebench.write("plan.toml", plan).unwrap();
     for command in [&["plan", "check", "plan.toml"][..], &["run", "plan.toml"]] {
         let ended = sharebench.run(command).unwrap();
@@ -98,15 +98,15 @@ fn a_plan_with_several_mistakes_shows_all_of_them() {
 fn a_plan_with_a_command_of_its_own_is_shown_and_runs_only_when_that_is_allowed() {
     let sharebench = Sharebench::new().unwrap();
     fs::create_dir(sharebench.home().join("here")).unwrap();
-    let plan = "repetitions = 1\nsample = '1ms'\nbetween = 'echo ran >> ran'\n[[target]]\nurl = './here'\n\
+    let plan = "repetitions = 1\nmin_sample_time = '1ms'\npre_step_cmd = 'echo ran >> ran'\n[[target]]\nurl = './here'\n\
                 [sweep]\nfile_sizes = ['64KiB']\nrecord_sizes = ['64KiB']\ntests = ['write', 'rewrite']\n";
     sharebench.write("plan.toml", plan).unwrap();
     let shown = sharebench.run(&["plan", "check", "plan.toml"]).unwrap().expect_success();
     assert!(shown.stdout.contains("before each step this machine runs: echo ran >> ran"), "{}", shown.stdout);
-    let words = ["plan.toml", "between", "echo ran >> ran", "--allow-between"];
+    let words = ["plan.toml", "between", "echo ran >> ran", "--allow-pre-step-cmd"];
     expect(&sharebench.run(&["run", "plan.toml"]).unwrap(), USAGE, &words);
     assert!(!sharebench.home().join("ran").exists());
-    let _ = sharebench.run(&["run", "plan.toml", "--allow-between"]).unwrap().expect_success();
+    let _ = sharebench.run(&["run", "plan.toml", "--allow-pre-step-cmd"]).unwrap().expect_success();
     assert_eq!(fs::read_to_string(sharebench.home().join("ran")).unwrap(), "ran\nran\n");
 }
 

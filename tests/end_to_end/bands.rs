@@ -1,4 +1,4 @@
-//! `sweep --bands`: where the bytes came from, against servers that know it, and servers that lie about it.
+//! `sweep --cache-probes`: where the bytes came from, against servers that know it, and servers that lie about it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,8 +25,9 @@ fn served(cache: u64) -> EmbeddedServers {
 
 /// Sweeps, and gives the bands of every cell with its file size.
 fn bands(sharebench: &Sharebench, words: &[&str]) -> Vec<(u64, Value)> {
-    let usual = ["--quiet", "sweep", "--repetitions", "1", "--sample", "20ms", "--record-sizes", "64KiB"];
-    let probes = ["--tests", "read", "--band-probes", "60"];
+    let usual =
+        ["--quiet", "sweep", "--repetitions", "1", "--min-sample-time", "20ms", "--record-sizes", "64KiB"];
+    let probes = ["--tests", "read", "--probe-count", "60"];
     let _ = sharebench.run(&[&usual[..], &probes, words].concat()).unwrap().expect_success();
     let shown = sharebench.run(&["show", "last", "--format", "json"]).unwrap().expect_success().stdout;
     let analysis: Value = serde_json::from_str(&shown).unwrap();
@@ -43,8 +44,10 @@ fn a_server_s_cache_and_its_storage_are_told_apart() {
     let (servers, sharebench) = (served(8 << 20), Sharebench::new().unwrap());
     let port = servers.addr("nfs").unwrap().port();
     let url = format!("nfs://127.0.0.1:{port}/share?mountport={port}");
-    let found =
-        bands(&sharebench, &[&url, "--file-sizes", "2MiB,32MiB", "--bands", "24MiB", "--band-ahead", "1MiB"]);
+    let found = bands(
+        &sharebench,
+        &[&url, "--file-sizes", "2MiB,32MiB", "--cache-probes", "24MiB", "--probe-distance", "1MiB"],
+    );
     for (size, bands) in &found {
         // Two of eight MiB stay; of a file four times the cache, read from end to end, nothing is left.
         let truth = if *size == 2 << 20 { 0.0 } else { 1.0 };
@@ -71,11 +74,12 @@ fn servers_that_do_not_heed_unbuffered_reads_are_caught() {
     let (servers, sharebench) = (served(64 << 20), Sharebench::new().unwrap());
     let url = format!("smb://lab@127.0.0.1:{}/share", servers.addr("smb").unwrap().port());
     // The whole reserve fits the cache, from which it is served as ever.
-    let found = bands(&sharebench, &[&url, "--file-sizes", "1MiB", "--bands", "unbuffered"]);
+    let found = bands(&sharebench, &[&url, "--file-sizes", "1MiB", "--cache-probes", "unbuffered"]);
     assert_refused(&found[0].1);
     needs!(Smbd::NEEDS);
     let smbd = Smbd::start(&SmbdOptions::default()).unwrap();
-    let found = bands(&sharebench, &[&smbd.url("", ""), "--file-sizes", "1MiB", "--bands", "unbuffered"]);
+    let found =
+        bands(&sharebench, &[&smbd.url("", ""), "--file-sizes", "1MiB", "--cache-probes", "unbuffered"]);
     assert_refused(&found[0].1);
 }
 
@@ -92,9 +96,9 @@ fn what_cannot_be_looked_behind_says_why() {
         assert_eq!(ended.code, Some(2), "{}", ended.stderr);
         assert!(ended.stderr.contains(word), "{}", ended.stderr);
     };
-    refused(&["--bands", "warm"], "--bands");
-    refused(&["--bands", "between"], "--bands");
-    refused(&["--bands", "1GiB", "--band-probes", "3"], "--band-probes");
-    refused(&["--bands", "1GiB", "--side", "nas=smb://h/s"], "no target 'nas'");
-    refused(&["--band-ahead", "1MiB"], "--bands");
+    refused(&["--cache-probes", "warm"], "--cache-probes");
+    refused(&["--cache-probes", "pre-step-cmd"], "--cache-probes");
+    refused(&["--cache-probes", "1GiB", "--probe-count", "3"], "--probe-count");
+    refused(&["--cache-probes", "1GiB", "--bypass", "nas=smb://h/s"], "no target 'nas'");
+    refused(&["--probe-distance", "1MiB"], "--cache-probes");
 }

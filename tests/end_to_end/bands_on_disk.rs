@@ -1,4 +1,4 @@
-//! `sweep --bands` at real servers on disks of their own, held against what the kernel counted of those disks.
+//! `sweep --cache-probes` at real servers on disks of their own, held against what the kernel counted of those disks.
 //!
 //! Part of each cell's file is read by a program beside the server, so that it stays in memory; the rest is dropped, and the
 //! server's own memory is too small to keep it. The long form prints a table:
@@ -140,9 +140,10 @@ impl Ground {
         let warm = WARM.replace('N', &kept.to_string()).replace("DIR", directory.to_str().unwrap());
         let url = self.server.url();
         let counter = self.disk.as_ref().map(|disk| disk.counter().display().to_string());
-        let counted = counter.iter().flat_map(|path| ["--server-disk", path]).collect::<Vec<_>>();
-        let usual = ["--quiet", "sweep", &url, "--repetitions", "1", "--sample", "20ms", "--record-sizes"];
-        let line = [&usual[..], &["64KiB", "--between", &warm], &counted, sweep].concat();
+        let counted = counter.iter().flat_map(|path| ["--server-disk-stat", path]).collect::<Vec<_>>();
+        let usual =
+            ["--quiet", "sweep", &url, "--repetitions", "1", "--min-sample-time", "20ms", "--record-sizes"];
+        let line = [&usual[..], &["64KiB", "--pre-step-cmd", &warm], &counted, sweep].concat();
         let _ = sharebench.run(&line).unwrap().expect_success();
         let shown = sharebench.run(&["show", "last", "--format", "json"]).unwrap().expect_success().stdout;
         let analysis: Value = serde_json::from_str(&shown).unwrap();
@@ -212,7 +213,8 @@ fn every_cell() {
         "| server | storage | read-ahead | kept | test | disk, timed % | going on % | probes % | points off |"
     );
     println!("|---|---|---:|---:|---|---:|---:|---|---:|");
-    let sweep = ["--file-sizes", "256MiB", "--tests", "read,random-read", "--bands", "128MiB", "--no-verify"];
+    let sweep =
+        ["--file-sizes", "256MiB", "--tests", "read,random-read", "--cache-probes", "128MiB", "--no-verify"];
     let mut score = Score::default();
     for smb in [true, false] {
         for (storage, read_ahead, kept) in grid() {
@@ -243,7 +245,7 @@ fn what_a_real_server_s_disk_read_is_what_was_not_in_its_memory() {
     }
     let Some(ground) = Ground::make(true, Storage::Disk, RECORD) else { return };
     let sweep =
-        ["--file-sizes", "64MiB", "--tests", "random-read", "--bands", "96MiB", "--band-probes", "60"];
+        ["--file-sizes", "64MiB", "--tests", "random-read", "--cache-probes", "96MiB", "--probe-count", "60"];
     let (_, bands) = ground.look(32, &sweep).remove(0);
     let counted = |when: &str| bands["seen"][when].as_f64().unwrap_or_else(|| panic!("{bands}"));
     assert_eq!(bands["grade"], "A", "{bands}");

@@ -1,4 +1,4 @@
-//! `report` in its other forms: pictures, a workbook, tables in a file, and the lab book in the browser.
+//! `report` in its other forms: pictures, a workbook, tables in a file, and the results database in the browser.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -13,7 +13,17 @@ fn measured(sharebench: &Sharebench, runs: usize) {
         fs::create_dir(sharebench.home().join(name)).unwrap();
     }
     let line = ["sweep", "./one", "./two", "--file-sizes", "64KiB,256KiB", "--record-sizes", "4KiB,16KiB"];
-    let more = ["--tests", "read", "--repetitions", "6", "--sample", "1ms", "--quiet", "--title", "nas <b>"];
+    let more = [
+        "--tests",
+        "read",
+        "--repetitions",
+        "6",
+        "--min-sample-time",
+        "1ms",
+        "--quiet",
+        "--title",
+        "nas <b>",
+    ];
     for _ in 0..runs {
         let _ = sharebench.run(&[&line[..], &more[..]].concat()).unwrap().expect_success();
     }

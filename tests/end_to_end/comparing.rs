@@ -79,7 +79,7 @@ fn targets_of_a_run_are_compared_and_mistakes_are_named() {
     }
     let line =
         ["sweep", "./one", "./two", "./three", "--file-sizes", "64KiB", "--record-sizes", "4KiB,16KiB"];
-    let more = ["--tests", "read", "--repetitions", "6", "--sample", "1ms", "--quiet"];
+    let more = ["--tests", "read", "--repetitions", "6", "--min-sample-time", "1ms", "--quiet"];
     let _ = sharebench.run(&[&line[..], &more[..]].concat()).unwrap().expect_success();
     let names = |line: &[&str]| -> Vec<String> {
         let json =
@@ -144,14 +144,18 @@ fn a_survey_weighs_the_cells_for_the_user_s_files() {
     }
     let _ = sharebench.run(&["survey", "mine", "-o", "mine.toml"]).unwrap().expect_success();
     let text =
-        sharebench.run(&["compare", "1", "2", "--weigh", "mine.toml"]).unwrap().expect_success().stdout;
+        sharebench.run(&["compare", "1", "2", "--weights", "mine.toml"]).unwrap().expect_success().stdout;
     assert!(text.contains("For your files (mine.toml): "), "{text}");
-    let json = sharebench.run(&["compare", "1", "2", "--weigh", "mine.toml", "--format", "json"]).unwrap();
+    let json = sharebench.run(&["compare", "1", "2", "--weights", "mine.toml", "--format", "json"]).unwrap();
     let analysis: Value = serde_json::from_str(&json.stdout).unwrap();
     let weighed = &analysis["weighed"][0];
     // Files of 16 MiB (rounded up) in requests of 64 KiB: one cell, and there the nights are alike.
     assert_eq!((&weighed["covered"], &weighed["cells"]), (&1.0.into(), &1.into()), "{weighed}");
     assert!((weighed["ratio"]["value"].as_f64().unwrap() - 1.0).abs() < 0.02, "{weighed}");
-    let refused = sharebench.run(&["compare", "1", "2", "--weigh", "nothing.toml"]).unwrap();
-    assert!(refused.code == Some(2) && refused.stderr.contains("--weigh nothing.toml"), "{}", refused.stderr);
+    let refused = sharebench.run(&["compare", "1", "2", "--weights", "nothing.toml"]).unwrap();
+    assert!(
+        refused.code == Some(2) && refused.stderr.contains("--weights nothing.toml"),
+        "{}",
+        refused.stderr
+    );
 }

@@ -55,7 +55,7 @@ impl Field {
             format!("[[target]]\nname = '{kind}-{number}'\nurl = '{url}'\n")
         };
         let targets: String = targets.iter().enumerate().map(target).collect();
-        let head = "seed = 7\nrepetitions = 1\nsample = '5ms'\nverify = 'full'\n";
+        let head = "seed = 7\nrepetitions = 1\nmin_sample_time = '5ms'\nverify = 'full'\n";
         self.sharebench.write("plan.toml", &format!("{head}{targets}[sweep]\n{sweep}")).unwrap();
         self.sharebench.run(&["run", "plan.toml"]).unwrap()
     }
@@ -153,10 +153,10 @@ fn every_axis_runs_verified_on_every_target() {
     let targets = field.targets();
     let sizes = "file_sizes = ['96KiB']\nrecord_sizes = ['1KiB', '8KiB']\n";
     let positions = "tests = ['requests', 'streams']\ndepths = [1, 4]\nalign = [0, '512', '12KiB']
-stride = [3]\nread_share = [30]\nstream_buffer = '20KiB'\n";
-    let own = "tests = ['requests', 'streams']\nmotors = [1, 3]\n";
-    let shared = "tests = ['requests']\nstride = [2]\nmotors = [3]\nshared_file = true\ndepths = [2]\n";
-    let mapped = "tests = ['mmap']\nmotors = [3]\nshared_file = true\nalign = [0, '1KiB']\n";
+stride = [3]\nread_percent = [30]\nstream_buffer = '20KiB'\n";
+    let own = "tests = ['requests', 'streams']\njobs = [1, 3]\n";
+    let shared = "tests = ['requests']\nstride = [2]\njobs = [3]\nshared_file = true\ndepths = [2]\n";
+    let mapped = "tests = ['mmap']\njobs = [3]\nshared_file = true\nalign = [0, '1KiB']\n";
     for (run, sweep) in [(1, positions), (2, own), (3, shared), (4, mapped)] {
         let targets = if sweep == mapped { &targets[..1] } else { &targets[..] };
         let sizes = if sweep == own {
@@ -169,10 +169,10 @@ stride = [3]\nread_share = [30]\nstream_buffer = '20KiB'\n";
         assert!(!stored.steps.is_empty() && stored.steps.len() == stored.planned);
         for step in &stored.steps {
             is_clean(step);
-            let motors = step["coordinates"]["motors"]["count"].as_u64();
-            assert_eq!(step["motors_reported"].as_u64(), Some(motors.unwrap_or(1)), "{step}");
+            let jobs = step["coordinates"]["jobs"]["count"].as_u64();
+            assert_eq!(step["users_reported"].as_u64(), Some(jobs.unwrap_or(1)), "{step}");
             let shares = step["shares"].as_array().unwrap();
-            assert_eq!(shares.len() as u64, motors.unwrap_or(0), "{step}");
+            assert_eq!(shares.len() as u64, jobs.unwrap_or(0), "{step}");
             assert!(shares.iter().all(|share| share["passes"].as_u64() > Some(0)), "{step}");
         }
         // The wire carried whole buffers of the streams: five requests for 96 KiB in buffers of 20 KiB.
@@ -225,9 +225,9 @@ fn every_policy_runs_every_test_and_axis_verified_or_is_refused_with_its_reason(
     let sizes =
         "file_sizes = ['96KiB']\nrecord_sizes = ['4KiB']\ninclude_flush = true\ninclude_close = true\n";
     let axes = [
-        "tests = ['requests', 'streams']\ndepths = [1, 4]\nalign = [0, '12KiB']\nstride = [3]\nread_share = [30]\nstream_buffer = '20KiB'\n",
-        "tests = ['requests', 'streams']\nmotors = [2]\nstride = [3]\n",
-        "tests = ['requests']\nmotors = [2]\nstride = [3]\nshared_file = true\n",
+        "tests = ['requests', 'streams']\ndepths = [1, 4]\nalign = [0, '12KiB']\nstride = [3]\nread_percent = [30]\nstream_buffer = '20KiB'\n",
+        "tests = ['requests', 'streams']\njobs = [2]\nstride = [3]\n",
+        "tests = ['requests']\njobs = [2]\nstride = [3]\nshared_file = true\n",
     ];
     let mut run = 0;
     let rule = "|---".repeat(names.len() + 2);

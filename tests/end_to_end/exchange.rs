@@ -32,7 +32,7 @@ fn sweep(sharebench: &Sharebench, files: &str, records: &str, tests: &str) {
         tests,
         "--repetitions",
         "6",
-        "--sample",
+        "--min-sample-time",
         "1ms",
     ];
     let _ = sharebench.run(&line).unwrap().expect_success();
@@ -167,7 +167,7 @@ fn the_table_of_1993_compares_with_itself_and_with_a_fresh_run() {
     };
     assert_eq!((resolved(512), resolved(2048)), (false.into(), true.into()));
     // Two configurations that differ by nothing measurable say how far equal results lie apart.
-    let line = ["compare", "1", "2", "--equal", "6", "7", "--format", "json"];
+    let line = ["compare", "1", "2", "--noise-baseline", "6", "7", "--format", "json"];
     let equal = sharebench.run(&line).unwrap().expect_success().stdout;
     assert!(equal.contains("\"equal_share\": 0."), "{equal}");
     assert!(equal.contains("more than clocks or runs declared equal ("), "{equal}");

@@ -67,8 +67,8 @@ fn looked_behind(way: Way) {
         Way::Nfs => (nfs3(port, port, "/share"), format!("nfs://{machine}:{port}/share?mountport={port}")),
     };
     let sweep = format!(
-        "--file-sizes {FILE} --record-sizes {RECORD} --tests read,reread --repetitions 1 --sample 20ms \
-         --bands {PUSH} --band-probes {PROBES} --band-ahead 1MiB"
+        "--file-sizes {FILE} --record-sizes {RECORD} --tests read,reread --repetitions 1 --min-sample-time 20ms \
+         --cache-probes {PUSH} --probe-count {PROBES} --probe-distance 1MiB"
     );
     let env = [
         ("SHAREBENCH", sharebench.binary()),

@@ -12,9 +12,8 @@ const NFS: u64 = 2;
 const NFS_DIRECT: u64 = 3;
 const LOCAL: u64 = 4;
 
-const SWEEP: &str =
-    "--file-sizes 1MiB --record-sizes 64KiB --tests write,rewrite,read,reread --repetitions 2 --sample 20ms";
-const DEPTH: &str = "--file-size 1MiB --record-sizes 16KiB,64KiB --depths 1,4 --tests read,random-read --repetitions 2 --sample 20ms";
+const SWEEP: &str = "--file-sizes 1MiB --record-sizes 64KiB --tests write,rewrite,read,reread --repetitions 2 --min-sample-time 20ms";
+const DEPTH: &str = "--file-size 1MiB --record-sizes 16KiB,64KiB --depths 1,4 --tests read,random-read --repetitions 2 --min-sample-time 20ms";
 
 /// Steps of a target and a test.
 fn steps<'a>(stored: &'a Stored, target: u64, test: &'a str) -> impl Iterator<Item = &'a Value> {

@@ -8,7 +8,7 @@ use sharebench_tests::{Sharebench, Terminal, needs};
 
 use crate::plans::left_in;
 
-const LOAD: &str = "--steps 2,3 --think 5ms --warm-up 100ms --measure 30s --scale 1MB --block 64KiB";
+const LOAD: &str = "--users 2,3 --think 5ms --warm-up 100ms --measure 30s --scale 1MB --block 64KiB";
 
 fn directories(sharebench: &Sharebench) {
     for name in ["one", "two"] {
@@ -61,7 +61,7 @@ fn a_sweep_ends_with_one_screen_and_the_next_command() {
     needs!(Terminal::NEEDS);
     let sharebench = Sharebench::new().unwrap();
     directories(&sharebench);
-    let sweep = "sweep ./one ./two --file-sizes 64KiB --record-sizes 4KiB,16KiB --tests write,read --repetitions 6 --sample 1ms";
+    let sweep = "sweep ./one ./two --file-sizes 64KiB --record-sizes 4KiB,16KiB --tests write,read --repetitions 6 --min-sample-time 1ms";
     // So wide that what a noisy machine's checks complain of wraps into no more lines than the screen has.
     let terminal = terminal(&sharebench, sweep, (160, 40));
     let ended = terminal.wait_for("end", |screen| screen.contains("ended with")).unwrap();
@@ -92,7 +92,7 @@ fn events_are_lines_of_json_and_nothing_else() {
     let sharebench = Sharebench::new().unwrap();
     directories(&sharebench);
     let line = ["sweep", "./one", "--file-sizes", "64KiB", "--record-sizes", "4KiB", "--tests", "write,read"];
-    let more = ["--repetitions", "1", "--sample", "1ms", "--json"];
+    let more = ["--repetitions", "1", "--min-sample-time", "1ms", "--json"];
     let ended = sharebench.run(&[&line[..], &more[..]].concat()).unwrap().expect_success();
     assert_eq!(ended.stderr, "");
     let events: Vec<Value> = ended.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();

@@ -15,7 +15,7 @@ use crate::stored::Stored;
 
 const KEPT: &str = "
 [load]
-steps = [2]
+users = [2]
 think = 'exp 20ms'
 warm_up = '0s'
 measure = '500ms'
@@ -114,7 +114,7 @@ fn a_run_is_seen_by_prometheus_while_it_runs_and_sees_the_server_by_its_exporter
         "local",
         "--preset",
         "single-read",
-        "--steps",
+        "--users",
         "3",
         "--think",
         "exp:5ms",
@@ -162,7 +162,7 @@ fn the_load_of_a_server_is_read_from_a_real_exporter() {
         "local",
         "--preset",
         "single-read",
-        "--steps",
+        "--users",
         "2",
         "--think",
         "exp:5ms",
@@ -188,14 +188,14 @@ fn more_users_than_file_descriptors_are_refused_with_the_way_to_have_them() {
     fs::create_dir(sharebench.home().join("local")).unwrap();
     // Without the right to raise limits, which the superuser would have.
     let few = ["prlimit", "--nofile=300:300", "setpriv", "--bounding-set=-sys_resource"];
-    let script = "exec \"$0\" load local --preset single-read --scale 64KiB --steps 2,5000 --measure 100ms --warm-up 0s";
+    let script = "exec \"$0\" load local --preset single-read --scale 64KiB --users 2,5000 --measure 100ms --warm-up 0s";
     let refused = sharebench.run_by(&[&few[..], &["sh", "-c", script]].concat()).unwrap();
     assert_eq!(refused.code, Some(2), "{}", refused.text());
     assert!(refused.stderr.contains("5000 users need 10"), "{}", refused.text());
     assert!(refused.stderr.contains("this process may have 300") && refused.stderr.contains("ulimit -Hn 10"));
     // The soft limit alone is raised unasked.
     let soft = ["prlimit", "--nofile=300:1000"];
-    let script = "exec \"$0\" load local --preset single-read --scale 64KiB --steps 60 --think exp:5ms --measure 300ms --warm-up 0s";
+    let script = "exec \"$0\" load local --preset single-read --scale 64KiB --users 60 --think exp:5ms --measure 300ms --warm-up 0s";
     let _ = sharebench.run_by(&[&soft[..], &["sh", "-c", script]].concat()).unwrap().expect_success();
     assert_eq!(left_in(&sharebench.home().join("local")), Vec::<String>::new());
 }

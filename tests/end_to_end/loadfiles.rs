@@ -35,7 +35,7 @@ fn a_loadfile_is_replayed_over_every_protocol_and_its_mistakes_are_told_by_line(
         0.05 Unlink \"\\clients\\client1\\a.doc\" 0x6 NT_STATUS_OBJECT_NAME_NOT_FOUND\n";
     sharebench.write("client.txt", script).unwrap();
     let urls = [served.smb_url(""), served.nfs_url(""), served.ncp_url(""), "local".to_owned()];
-    let mut line = vec!["load", "--loadfile", "client.txt", "--steps", "3", "--verify", "full"];
+    let mut line = vec!["load", "--loadfile", "client.txt", "--users", "3", "--verify", "full"];
     line.extend(["--warm-up", "100ms", "--measure", "2s"]);
     line.extend(urls.iter().map(String::as_str));
     let ended = sharebench.run(&line).unwrap().expect_success();
@@ -57,7 +57,7 @@ fn a_loadfile_is_replayed_over_every_protocol_and_its_mistakes_are_told_by_line(
     sharebench
         .write(
             "plan.toml",
-            "[load]\nsteps = [1]\nmeasure = '300ms'\nwarm_up = '0s'\n[workload]\nloadfile = 'client.txt'\n",
+            "[load]\nusers = [1]\nmeasure = '300ms'\nwarm_up = '0s'\n[workload]\nloadfile = 'client.txt'\n",
         )
         .unwrap();
     let _ = sharebench.run(&["load", "local", "--preset", "plan.toml"]).unwrap().expect_success();
@@ -87,8 +87,8 @@ fn users_share_sessions_over_every_protocol() {
     let served = sharebench.serve("served").unwrap();
     let urls = [served.smb_url(""), served.nfs_url(""), served.ncp_url("")];
     let mut line =
-        vec!["load", "--preset", "office", "--steps", "5", "--scale", "200KB", "--think", "exp:5ms"];
-    line.extend(["--warm-up", "100ms", "--measure", "2s", "--verify", "full", "--motors-per-session", "3"]);
+        vec!["load", "--preset", "office", "--users", "5", "--scale", "200KB", "--think", "exp:5ms"];
+    line.extend(["--warm-up", "100ms", "--measure", "2s", "--verify", "full", "--users-per-session", "3"]);
     line.extend(urls.iter().map(String::as_str));
     let ended = sharebench.run(&line).unwrap().expect_success();
     // NCP carries one request of a connection at a time, and the others wait: that is told.
@@ -101,10 +101,10 @@ fn users_share_sessions_over_every_protocol() {
         assert_eq!(step["errors"].to_string(), "{}", "{step}");
         assert_eq!(step["verified_bytes"], step["bytes"]["read"], "{step}");
         let load = &step["load"];
-        assert!(load["motors_per_session"] == 3 && load["fairness"]["users"] == 5, "{step}");
+        assert!(load["users_per_session"] == 3 && load["fairness"]["users"] == 5, "{step}");
         assert!(!step["checks"].to_string().contains("\"verdict\":\"invalid\""), "{}", step["checks"]);
     }
     assert_eq!(left_in(served.directory()), Vec::<String>::new());
-    let wrong = sharebench.run(&["load", &urls[1], "--motors-per-session", "0"]).unwrap();
-    assert!(wrong.code == Some(2) && wrong.stderr.contains("--motors-per-session: 0"), "{}", wrong.text());
+    let wrong = sharebench.run(&["load", &urls[1], "--users-per-session", "0"]).unwrap();
+    assert!(wrong.code == Some(2) && wrong.stderr.contains("--users-per-session: 0"), "{}", wrong.text());
 }

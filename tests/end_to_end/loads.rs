@@ -27,7 +27,7 @@ fn quick(line: &str, url: &str) -> Vec<String> {
     // What two steps are needed for must not lose one of them to a machine that stands still.
     let judged = words.iter().any(|word| word == "--until-stress" || word == "copy-all-bidirectional");
     let measure = if judged { "1500ms" } else { "300ms" };
-    let small = [("--steps", "1,2"), ("--scale", "300KB"), ("--warm-up", "100ms"), ("--measure", measure)];
+    let small = [("--users", "1,2"), ("--scale", "300KB"), ("--warm-up", "100ms"), ("--measure", measure)];
     let think = [("--think", "exp:10ms"), ("--rates", "20")];
     let wanted = small.into_iter().chain(think.into_iter().filter(|(flag, _)| (*flag == "--think") == paced));
     for (flag, value) in wanted {
@@ -94,7 +94,7 @@ fn a_mix_with_files_of_its_own_runs_verified_on_every_embedded_server() {
     fs::create_dir(&local).unwrap();
     let urls = [served.smb_url(""), served.nfs_url(""), served.ncp_url(""), "local".to_owned()];
     for preset in ["fsct-homefolders", "dbench", "copy-all-bidirectional"] {
-        let mut line = vec!["load", "--preset", preset, "--steps", "2", "--think", "exp:5ms"];
+        let mut line = vec!["load", "--preset", preset, "--users", "2", "--think", "exp:5ms"];
         // A loadfile has sizes of its own.
         line.extend(["--scale", "600KB"].iter().filter(|_| preset != "dbench"));
         // Everybody gets something done within the window, also where the machine stands still in it.
@@ -128,7 +128,7 @@ fn the_test_of_1997_runs_as_published_on_every_embedded_server_at_once() {
     }
     // The published command with less of everything but the block, which NCP does not carry in one request.
     let mut line = vec!["load", "--preset", "copy-all-bidirectional", "--block", "100KB", "--scale", "2.4MB"];
-    line.extend(["--think", "exp:10ms", "--steps", "1,2", "--warm-up", "100ms", "--measure", "700ms"]);
+    line.extend(["--think", "exp:10ms", "--users", "1,2", "--warm-up", "100ms", "--measure", "700ms"]);
     line.extend(urls.iter().map(String::as_str));
     let ended = sharebench.run(&line).unwrap().expect_success();
     assert!(
@@ -153,7 +153,7 @@ fn the_test_of_1997_runs_as_published_on_every_embedded_server_at_once() {
 /// A server on that port over the directory `served`.
 fn serve(sharebench: &Sharebench, port: u16, log: &str) -> Program {
     let at = format!("127.0.0.1:{port}");
-    let mut server = sharebench.start(&["serve", "served", "--smb", &at, "--user", "lab"], log).unwrap();
+    let mut server = sharebench.start(&["serve", "served", "--smb", &at, "--account", "lab"], log).unwrap();
     server.wait_for_port(port, PATIENCE).unwrap();
     server
 }
@@ -166,7 +166,7 @@ fn a_server_that_is_killed_and_comes_back_within_a_step_costs_that_step_and_not_
     let server = serve(&sharebench, port, "server-1.log");
     let url = format!("smb://lab@127.0.0.1:{port}/share");
     // How much the documents and the templates each have of the scale hangs on the seed.
-    let line = ["load", &url, "--preset", "office", "--steps", "3,4", "--scale", "200KB", "--seed", "7"];
+    let line = ["load", &url, "--preset", "office", "--users", "3,4", "--scale", "200KB", "--seed", "7"];
     let metrics_port = free_port().unwrap();
     let own = metrics_port.to_string();
     let times = ["--think", "exp:20ms", "--warm-up", "0s", "--measure", "6s", "--timeout", "10s"];
@@ -215,7 +215,7 @@ fn a_server_that_is_killed_and_comes_back_within_a_step_costs_that_step_and_not_
     assert!(seen["bytes"].as_u64() > Some(500_000), "{seen}");
     assert!(running.output().contains("all hold what was last written to them"), "{}", running.output());
     assert_eq!(after["load"]["set_check"]["files"], 0, "{after}");
-    assert_eq!((&hit["motors_reported"], after["errors"].to_string().as_str()), (&3.into(), "{}"), "{after}");
+    assert_eq!((&hit["users_reported"], after["errors"].to_string().as_str()), (&3.into(), "{}"), "{after}");
     assert_eq!(left_in(&sharebench.home().join("served")), Vec::<String>::new());
 }
 
@@ -239,7 +239,7 @@ fn fsct_homefolders_has_the_published_mix_on_the_wire_within_three_points() {
     needs!(Smbd::NEEDS, Capture::NEEDS);
     let (sharebench, smbd) = (Sharebench::new().unwrap(), Smbd::start(&SmbdOptions::default()).unwrap());
     let url = smbd.url("", "");
-    let line = ["load", &url, "--preset", "fsct-homefolders", "--steps", "4", "--scale", "300KB"];
+    let line = ["load", &url, "--preset", "fsct-homefolders", "--users", "4", "--scale", "300KB"];
     let port = free_port().unwrap();
     let (own, times) = (port.to_string(), ["--think", "every:20ms", "--warm-up", "0s", "--measure", "60s"]);
     let line = [&line[..], &times, &["--prometheus", &own]].concat();

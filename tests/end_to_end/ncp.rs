@@ -53,7 +53,7 @@ fn one_sweep_over_three_protocols_is_verified_and_tshark_finds_every_request() {
             "--record-sizes=4KiB,8KiB",
             "--tests=write,read,random-read",
             "--repetitions=1",
-            "--sample=20ms",
+            "--min-sample-time=20ms",
         ])
         .unwrap()
         .expect_success();
@@ -136,7 +136,7 @@ fn burst_sweep(sharebench: &Sharebench, target: &str, number: u32) -> Stored {
             "--record-sizes=32KiB",
             "--tests=write,read",
             "--repetitions=1",
-            "--sample=5ms",
+            "--min-sample-time=5ms",
         ])
         .unwrap()
         .expect_success();

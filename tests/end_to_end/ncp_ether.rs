@@ -117,7 +117,7 @@ fn sweep(frame: &str, options: &str) -> usize {
     // Networks of their own: tshark takes two connections of one number and station for one.
     let network = 16 + FRAMES.iter().position(|known| *known == frame).unwrap();
     let place = format!("{SERVER_END},{frame},{network:x}");
-    let line = ["serve", "served", "--ncp-ether", &place, "--user", Served::USER];
+    let line = ["serve", "served", "--ncp-ether", &place, "--account", Served::USER];
     let mut served = sharebench.start(&line, "served.log").unwrap();
     served.wait_for_output("serving", PATIENCE).unwrap();
     let target = at(frame, &format!("{PATIENT}{options}"));
@@ -129,7 +129,7 @@ fn sweep(frame: &str, options: &str) -> usize {
         size,
         "--tests=write,read",
         "--repetitions=1",
-        "--sample=1ms",
+        "--min-sample-time=1ms",
     ]);
     let run = run.unwrap().expect_success();
     served.signal(Signal::INT);
@@ -169,7 +169,7 @@ fn mistakes_on_ethernet_are_told_with_their_option_and_exit_code() {
                 ),
                 3,
             ),
-            (format!("serve --memory 1MiB --ncp-ether {SERVER_END} --user lab"), 2),
+            (format!("serve --memory 1MiB --ncp-ether {SERVER_END} --account lab"), 2),
         ] {
             let script = format!("exec \"$0\" {arguments}");
             let line = [&without[..], &["sh", "-c", &script]].concat();

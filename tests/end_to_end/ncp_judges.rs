@@ -11,7 +11,7 @@ use crate::stored::Stored;
 /// Work of the server in each operation, in seconds: what a loaded machine adds is small beside it.
 const SERVICE: f64 = 0.02;
 /// So many operations of each kind that one which the machine holds up for a second does not decide.
-const SAMPLE: &str = "--sample=2500ms";
+const SAMPLE: &str = "--min-sample-time=2500ms";
 /// tshark sees packets on the wire, so that its mean is below ours; this much above it is the client's own.
 const BOUND: f64 = 1.5;
 
@@ -23,7 +23,7 @@ fn service_times_agree_with_those_that_tshark_measures() {
     let addr = format!("127.0.0.1:{port}");
     let service = format!("{}ms", SERVICE * 1e3);
     let line =
-        ["serve", "--memory", "16MiB", "--ncp", &addr, "--user", Served::USER, "--service-time", &service];
+        ["serve", "--memory", "16MiB", "--ncp", &addr, "--account", Served::USER, "--service-time", &service];
     let mut served = sharebench.start(&line, "served.log").unwrap();
     served.wait_for_output("serving", program::PATIENCE).unwrap();
     let capture = Capture::start(port).unwrap();
@@ -72,7 +72,7 @@ fn a_report_of_three_protocols_names_what_ncp_agreed_upon() {
         "--record-sizes=1KiB,4KiB",
         "--tests=write,read",
         "--repetitions=1",
-        "--sample=5ms",
+        "--min-sample-time=5ms",
     ]);
     let run = run.unwrap().expect_success();
     let stored = Stored::read(&sharebench, 1);
@@ -120,7 +120,7 @@ fn a_cache_is_seen_in_the_bytes_that_cross_the_wire() {
             "--record-sizes=512",
             "--tests=write,read,reread",
             "--repetitions=1",
-            "--sample=5ms",
+            "--min-sample-time=5ms",
         ]);
         run.unwrap().expect_success()
     };

@@ -8,7 +8,7 @@ pub fn sweep(targets: &[(&str, &str)], sample: &str, repetitions: u32) -> String
     let target = |(name, url): &(&str, &str)| format!("[[target]]\nname = '{name}'\nurl = '{url}'\n");
     let targets: String = targets.iter().map(target).collect();
     format!(
-        "title = 'test'\nseed = 7\nrepetitions = {repetitions}\nsample = '{sample}'\n{targets}
+        "title = 'test'\nseed = 7\nrepetitions = {repetitions}\nmin_sample_time = '{sample}'\n{targets}
 [sweep]\nfile_sizes = ['64KiB', '1MiB']\nrecord_sizes = ['4KiB', '64KiB']
 tests = ['write', 'rewrite', 'read', 'random-read']\n"
     )

@@ -15,7 +15,7 @@ const SMALL: [&str; 10] = [
     "4KiB,64KiB",
     "--repetitions",
     "1",
-    "--sample",
+    "--min-sample-time",
     "5ms",
     "--tests",
     "write,rewrite,read,random-read",
@@ -155,7 +155,7 @@ fn a_share_is_released_before_the_command_between_steps_runs() {
     }
     // A bind mount stands for a share: it cannot be taken away while a file or directory of it is open.
     let script = "mount --bind below share && exec \"$0\" sweep ./share --file-sizes 64KiB --record-sizes 4KiB \
-        --tests write,rewrite,read --repetitions 2 --sample 1ms --between 'umount share && mount --bind below share'";
+        --tests write,rewrite,read --repetitions 2 --min-sample-time 1ms --pre-step-cmd 'umount share && mount --bind below share'";
     let ran = sharebench.run_by(&["unshare", "--mount", "sh", "-c", script]).unwrap().expect_success();
     assert_eq!(Stored::read(&sharebench, 1).steps.len(), 6, "{}", ran.text());
     assert_eq!(left_in(&home.join("below")), Vec::<String>::new());

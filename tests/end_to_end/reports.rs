@@ -53,7 +53,7 @@ fn two_targets_and_their_users() {
     let (served, local) = (sharebench.serve("served").unwrap(), "./local");
     directories(&sharebench, &["local"]);
     let plan = sweep(&[("nfs", &served.nfs_url("")), ("local", local)], "5ms", 6);
-    let load = "[load]\nsteps = [1, 2, 4]\nthink = '20ms'\nwarm_up = '100ms'\nmeasure = '700ms'\nscale = '1MB'\nblock = '64KiB'\nslo = 'p95<200ms'\n";
+    let load = "[load]\nusers = [1, 2, 4]\nthink = '20ms'\nwarm_up = '100ms'\nmeasure = '700ms'\nscale = '1MB'\nblock = '64KiB'\nslo = 'p95<200ms'\n";
     let plan = plan.replace("title = 'test'", "title = 'an export beside a local disk'");
     sharebench.write("plan.toml", &format!("{plan}{load}")).unwrap();
     let _ = sharebench.run(&["run", "plan.toml", "--quiet"]).unwrap().expect_success();
@@ -71,7 +71,8 @@ fn a_depth_study() {
     let sharebench = Sharebench::new().unwrap();
     directories(&sharebench, &["one", "two"]);
     let line = ["depth", "./one", "./two", "--file-size", "256KiB", "--record-sizes", "4KiB,16KiB"];
-    let more = ["--depths", "1,2,4", "--tests", "read", "--repetitions", "6", "--sample", "2ms", "--quiet"];
+    let more =
+        ["--depths", "1,2,4", "--tests", "read", "--repetitions", "6", "--min-sample-time", "2ms", "--quiet"];
     let _ = sharebench.run(&[&line[..], &more[..]].concat()).unwrap().expect_success();
     let found = read(&sharebench, "depth", &["1"], &["depth", "level", "ratio", "tail", "cost"]);
     assert!(parts(&found).contains(&"depth"), "{found}");

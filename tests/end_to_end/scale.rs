@@ -108,7 +108,7 @@ fn six_clients_sweep_samba_and_ganesha_as_one_and_read_what_their_neighbours_wro
             "--record-sizes=32KiB",
             "--tests=write,rewrite,read",
             "--repetitions=1",
-            "--sample=100ms",
+            "--min-sample-time=100ms",
             "--shift-ranks=1",
         ];
         let ran = mpirun(lab, &sharebench, &swept).expect_success();
@@ -118,7 +118,7 @@ fn six_clients_sweep_samba_and_ganesha_as_one_and_read_what_their_neighbours_wro
         for step in &stored.steps {
             adds_up(step);
             told_how_far_apart_they_started(step);
-            assert_eq!(step["coordinates"]["motors"]["count"], 6, "{}", step["coordinates"]);
+            assert_eq!(step["coordinates"]["users"]["count"], 6, "{}", step["coordinates"]);
             assert_eq!(step["verified_bytes"], step["bytes"]["read"]);
             assert!(step["errors"].as_object().unwrap().is_empty(), "{}", step["errors"]);
         }
@@ -145,7 +145,7 @@ fn fifty_users_on_six_clients_load_embedded_servers_whatever_their_clocks_say() 
             smb,
             ncp,
             "--workload=copy-all-bidirectional",
-            "--steps=50",
+            "--users=50",
             "--think=200ms",
             "--warm-up=200ms",
             "--measure=4s",
@@ -159,9 +159,9 @@ fn fifty_users_on_six_clients_load_embedded_servers_whatever_their_clocks_say() 
         for step in &stored.steps {
             adds_up(step);
             told_how_far_apart_they_started(step);
-            let motors: Vec<u64> =
-                step["ranks"].as_array().unwrap().iter().map(|rank| number(rank, &["motors"])).collect();
-            assert_eq!(motors, [9, 9, 8, 8, 8, 8]);
+            let users: Vec<u64> =
+                step["ranks"].as_array().unwrap().iter().map(|rank| number(rank, &["users"])).collect();
+            assert_eq!(users, [9, 9, 8, 8, 8, 8]);
             // One of each user, in a window in which each could do some times as many.
             assert!(number(step, &["transactions"]) > 50, "{step}");
         }

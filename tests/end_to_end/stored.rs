@@ -1,4 +1,4 @@
-//! What the lab book holds of a run, as `export --format json` tells it.
+//! What the results database holds of a run, as `export --format json` tells it.
 
 use serde_json::Value;
 use sharebench_tests::Sharebench;

@@ -1,5 +1,5 @@
 //! The main job on real servers: one sweep over Samba, NFS-Ganesha and a local directory, verified, with the
-//! counts of the lab book held against a packet capture.
+//! counts of the results database held against a packet capture.
 
 use std::fs;
 

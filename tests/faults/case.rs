@@ -82,7 +82,7 @@ pub struct Outcome {
     pub exit: String,
     /// What the user reads.
     pub told: String,
-    /// What the lab book has.
+    /// What the results database has.
     pub kept: String,
     /// What is on the target at the end of the run.
     pub left: String,
@@ -151,7 +151,7 @@ impl Case {
             println!("again, longer: {} struck too late", self.name());
             Scene::play(self, if self.run == Course::Endures { LONG_ENDURED } else { LONG })
         };
-        // Nobody reaches the lab book of a run that is over; a full one ends the longest.
+        // Nobody reaches the results database of a run that is over; a full one ends the longest.
         let first = if self.stage == Stage::SmallBook { LONG } else { SHORT };
         let play = || Scene::play(self, first).or_else(again);
         let why = match catch_unwind(AssertUnwindSafe(play)) {

@@ -51,7 +51,13 @@ pub const CASES: &[Case] = &[
     },
     calendar("calendar put forward by a day", |scene| scene.failing().step_calendar(DAY).unwrap()),
     calendar("calendar put back by a day", |scene| scene.failing().step_calendar(-DAY).unwrap()),
-    Case { fault: "the lab book's disk full", at: Smb, stage: Stage::SmallBook, strike: fill_book, ..PLAIN },
+    Case {
+        fault: "the results database's disk full",
+        at: Smb,
+        stage: Stage::SmallBook,
+        strike: fill_book,
+        ..PLAIN
+    },
     Case { fault: "out of memory (cgroup)", at: Smb, stage: Stage::LittleMemory, work: Work::Crowd, ..PLAIN },
 ];
 

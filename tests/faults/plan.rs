@@ -11,7 +11,7 @@ pub fn plan(case: &Case, url: &str, repetitions: u32) -> String {
     let timeout = if case.silent { "3s" } else { "30s" };
     let verify = if case.verify_full { "full" } else { "stamps" };
     let head = format!(
-        "title = 'fault'\nseed = 7\ntimeout = '{timeout}'\nrepetitions = {repetitions}\nverify = '{verify}'\nsample = '60ms'\n\
+        "title = 'fault'\nseed = 7\ntimeout = '{timeout}'\nrepetitions = {repetitions}\nverify = '{verify}'\nmin_sample_time = '60ms'\n\
          [[target]]\nname = 'server'\nurl = '{url}'\n"
     );
     let rest = match case.work {
@@ -21,15 +21,15 @@ pub fn plan(case: &Case, url: &str, repetitions: u32) -> String {
         }
         Work::Crowd => {
             // Long enough for all of them to have begun, on a slow machine too.
-            "[load]\nworkload = 'single-write'\nblock = '1MiB'\nscale = '1MiB'\nsteps = [1, 2, 400]\n\
+            "[load]\nworkload = 'single-write'\nblock = '1MiB'\nscale = '1MiB'\nusers = [1, 2, 400]\n\
              warm_up = '0s'\nmeasure = '3s'\n"
         }
         Work::MoreUsers => {
-            "[load]\nworkload = 'single-write'\nblock = '4KiB'\nscale = '64KiB'\nsteps = [1, 2, 40]\n\
+            "[load]\nworkload = 'single-write'\nblock = '4KiB'\nscale = '64KiB'\nusers = [1, 2, 40]\n\
              warm_up = '0s'\nmeasure = '200ms'\n"
         }
         Work::Thinking => {
-            "[load]\nworkload = 'single-read'\nblock = '4KiB'\nscale = '64KiB'\nsteps = [1, 2, 3]\nthink = '4400ms'\n\
+            "[load]\nworkload = 'single-read'\nblock = '4KiB'\nscale = '64KiB'\nusers = [1, 2, 3]\nthink = '4400ms'\n\
              warm_up = '0s'\nmeasure = '9s'\n"
         }
     };

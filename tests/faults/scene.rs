@@ -19,7 +19,7 @@ use crate::stored::Stored;
 /// Steps that are done before the fault strikes.
 const BEFORE: usize = 2;
 /// More than the small file systems of the suite hold.
-const MOST_FILLER: u64 = 16 << 20;
+const MAX_FILLER: u64 = 16 << 20;
 /// Far more than any run of the suite takes.
 const LIMIT: Duration = Duration::from_secs(120);
 /// Classes of failures as messages have them.
@@ -47,7 +47,7 @@ pub struct Scene {
     pub running: Program,
     url: String,
     stage: Stage,
-    /// Keeps the mount of the lab book when the run has ended.
+    /// Keeps the mount of the results database when the run has ended.
     keeper: Option<Program>,
     /// What the server mounts, again when it starts again.
     pub disk: Option<Disk>,
@@ -139,14 +139,14 @@ impl Scene {
         self.failing.as_ref().unwrap()
     }
 
-    /// The lab book as this process sees it while the run lasts.
+    /// The results database as this process sees it while the run lasts.
     pub fn book(&self) -> std::path::PathBuf {
         let home = self.sharebench.home();
         let pid = self.keeper.as_ref().unwrap_or(&self.running).pid();
         Path::new(&format!("/proc/{pid}/root")).join(home.strip_prefix("/").unwrap()).join("book")
     }
 
-    /// Waits until so many steps are in the lab book.
+    /// Waits until so many steps are in the results database.
     pub fn wait_for_steps(&mut self, least: usize) {
         let reached = poll(LIMIT, || self.steps() >= least);
         assert!(reached, "no steps:\n{}", self.running.output());
@@ -158,7 +158,7 @@ impl Scene {
         self.press(&path);
     }
 
-    /// The same with the lab book's file system.
+    /// The same with the results database's file system.
     pub fn keep_full_book(&mut self) {
         let path = self.book().join("filler");
         self.press(&path);
@@ -169,17 +169,13 @@ impl Scene {
         let mut filler = fs::OpenOptions::new().append(true).create(true).open(path).unwrap();
         let gone = poll(LIMIT, || {
             for size in [1 << 16, 4096, 512] {
-                while filler.metadata().unwrap().len() < MOST_FILLER
+                while filler.metadata().unwrap().len() < MAX_FILLER
                     && filler.write_all(&vec![7; size]).is_ok()
                 {}
             }
             self.running.has_ended()
         });
-        assert!(
-            filler.metadata().unwrap().len() < MOST_FILLER,
-            "not a small file system: {}",
-            path.display()
-        );
+        assert!(filler.metadata().unwrap().len() < MAX_FILLER, "not a small file system: {}", path.display());
         assert!(gone, "it does not end:\n{}", self.running.output());
     }
 
@@ -190,7 +186,7 @@ impl Scene {
         self.inside("export 1 --format json").matches("\"started_unix_ms\"").count().saturating_sub(1)
     }
 
-    /// What a command prints where the lab book is mounted.
+    /// What a command prints where the results database is mounted.
     fn inside(&self, command: &str) -> String {
         let pid = self.keeper.as_ref().unwrap_or(&self.running).pid().to_string();
         let home = self.sharebench.home().display();
@@ -199,7 +195,7 @@ impl Scene {
         self.sharebench.run_by(&words).unwrap().stdout
     }
 
-    /// Lets the mount of the lab book outlive the run.
+    /// Lets the mount of the results database outlive the run.
     fn keep_book(&mut self) {
         let pid = self.running.pid().to_string();
         let line = ["nsenter", "--target", &pid, "--mount", "sleep", "600"];
@@ -261,7 +257,7 @@ impl Scene {
         classes
     }
 
-    /// What the lab book has, which is no less than before the fault.
+    /// What the results database has, which is no less than before the fault.
     fn kept(&self, before: usize, output: &str) -> String {
         let (steps, planned, listed) = if self.stage == Stage::SmallBook {
             // There is room again, as a user would make it.

@@ -19,7 +19,7 @@ pub enum Stage {
     Quota,
     /// The server has a file system that can break.
     Breakable,
-    /// The lab book is on a file system of few bytes, `book` of the working directory.
+    /// The results database is on a file system of few bytes, `book` of the working directory.
     SmallBook,
     /// The server is ours, as a user whom permissions bind.
     NobodyServes,

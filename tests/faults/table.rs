@@ -9,7 +9,7 @@ const HEADER: [&str; 7] = [
     "target",
     "exit",
     "the user reads",
-    "lab book",
+    "results database",
     "left on the target",
     "afterwards",
 ];

@@ -11,7 +11,7 @@ use crate::attack::{Attack, sweep};
 /// Connections with half a request each.
 const LORISES: usize = 300;
 /// Growth of the server's memory that is allowed for them, in KiB.
-const MOST_GROWTH: u64 = 64 << 10;
+const MAX_GROWTH: u64 = 64 << 10;
 /// Fragments sent before the server is judged to take them without end, in bytes.
 const ENDLESS: usize = 8 << 20;
 
@@ -60,7 +60,7 @@ fn slow(begin: &[u8], place: fn(&Served) -> (u16, String)) -> String {
         .collect();
     let _ = sweep(&sharebench, &url).expect_success();
     let growth = memory(&served).saturating_sub(before);
-    assert!(growth < MOST_GROWTH, "{growth} KiB more");
+    assert!(growth < MAX_GROWTH, "{growth} KiB more");
     drop(lorises);
     "others are served meanwhile, and memory grows by less than 64 MiB; such connections are closed after 60 s"
         .to_owned()

@@ -14,7 +14,7 @@ use crate::attack::Attack;
 pub const ATTACKS: &[Attack] = &[
     Attack {
         what: "a search for the password (also in capitals and in UTF-16)",
-        on: "lab book, logs, report, exports, all that both programs print, arguments of the processes",
+        on: "results database, logs, report, exports, all that both programs print, arguments of the processes",
         needs: &[],
         act: files,
     },
@@ -63,7 +63,7 @@ fn files() -> String {
     assert_nowhere(&arguments, "the arguments of serve");
     let (smb, ncp) = (served.smb_url(""), served.ncp_url(""));
     let line = ["sweep", &smb, &ncp, "--file-sizes=64KiB", "--record-sizes=8KiB", "--tests=write,read"];
-    let line = [&line[..], &["--repetitions=1", "--sample=5ms", "--report", "run.html"]].concat();
+    let line = [&line[..], &["--repetitions=1", "--min-sample-time=5ms", "--report", "run.html"]].concat();
     let ended = sharebench.run(&line).unwrap().expect_success();
     assert_nowhere(ended.text().as_bytes(), "what is printed");
     let wrong = sharebench.run(&["sweep", &smb.replace("/share", "/nothing")]).unwrap();
@@ -100,7 +100,7 @@ fn memory(from_file: bool) -> String {
     let (smb, ncp) = (served.smb_url(""), served.ncp_url(""));
     let mut line = vec!["sweep", &smb, &ncp, "--file-sizes=64KiB", "--record-sizes=8KiB"];
     // Longer than the search takes anywhere; the run is ended with this test.
-    line.extend(["--tests=write,read", "--repetitions=200", "--sample=200ms"]);
+    line.extend(["--tests=write,read", "--repetitions=200", "--min-sample-time=200ms"]);
     let mut words = Vec::new();
     if from_file {
         sharebench.write("password", Smbd::PASSWORD).unwrap();

@@ -179,7 +179,7 @@ impl Sharebench {
         let (smb, nfs) = (format!("{at}:{smb_port}"), format!("127.0.0.1:{nfs_port}"));
         let (ncp, ipx) = (format!("{at}:{ncp_port}"), format!("{at}:{ipx_port}"));
         let line = ["serve", name, "--smb", &smb, "--nfs", &nfs, "--ncp", &ncp, "--ncp-ipx", &ipx];
-        let line = [&line[..], &["--user", Served::USER], flags].concat();
+        let line = [&line[..], &["--account", Served::USER], flags].concat();
         let program = self.start_by(words, &line, &[], &format!("{name}.log"))?;
         let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
         let (words, line) = (owned(words), owned(&line));

@@ -107,7 +107,7 @@ pub fn run(minutes: u64, program: &str, out: &mut impl Write) -> io::Result<()> 
     if done.is_ok() {
         fs::remove_dir_all(&directory)?;
     } else {
-        writeln!(out, "logs and lab books are in {}", directory.display())?;
+        writeln!(out, "logs and results databases are in {}", directory.display())?;
     }
     done
 }
@@ -118,7 +118,7 @@ fn soak(minutes: u64, program: &str, directory: &Path, out: &mut impl Write) -> 
     let (smb, nfs, ncp, ipx) = (at(0), at(1), at(2), at(3));
     fs::create_dir(directory.join("served"))?;
     let serve = ["serve", "served", "--smb", &smb, "--nfs", &nfs, "--ncp", &ncp, "--ncp-ipx", &ipx];
-    let serve = [&serve[..], &["--user", "soak"]].concat();
+    let serve = [&serve[..], &["--account", "soak"]].concat();
     let mut watched = vec![Watched::start("serve", directory, program, &serve)?];
     while !fs::read_to_string(directory.join("serve.log"))?.contains("serving") {
         if watched[0].child.try_wait()?.is_some() {
@@ -137,7 +137,7 @@ fn soak(minutes: u64, program: &str, directory: &Path, out: &mut impl Write) -> 
     for (number, ((name, preset), url)) in LOADS.iter().zip(&urls).enumerate() {
         let db = format!("{number}.db");
         let line =
-            ["load", url, "--preset", preset, "--steps", USERS, "--scale", "2MB", "--think", "exp:20ms"];
+            ["load", url, "--preset", preset, "--users", USERS, "--scale", "2MB", "--think", "exp:20ms"];
         let line = [&line[..], &["--block", "1KiB", "--verify", "full", "--warm-up", "5s"]].concat();
         let line = [&line[..], &["--measure", &measure, "--db", &db, "--quiet"]].concat();
         watched.push(Watched::start(name, directory, program, &line)?);
@@ -192,7 +192,7 @@ fn table(watched: &[Watched], program: &str, directory: &Path, out: &mut impl Wr
     Ok(())
 }
 
-/// Transactions, failures and verified bytes of a load's only step, as the lab book has them.
+/// Transactions, failures and verified bytes of a load's only step, as the results database has them.
 fn outcome(program: &str, directory: &Path, number: usize) -> io::Result<[String; 3]> {
     let line = ["export", "1", "--format", "json", "--db", &format!("{number}.db")];
     let json = Command::new(program).args(line).current_dir(directory).output()?.stdout;

@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn the_time_asked_for_stands_at_the_top_of_the_plan() {
-        assert_eq!(asked_time("seed = 1\nsample = \"200ms\"\n[sweep]\n"), Some("200ms".into()));
-        assert_eq!(asked_time("seed = 1\n[sweep]\nsample = \"1s\"\n"), None);
+        assert_eq!(asked_time("seed = 1\nmin_sample_time = \"200ms\"\n[sweep]\n"), Some("200ms".into()));
+        assert_eq!(asked_time("seed = 1\n[sweep]\nmin_sample_time = \"1s\"\n"), None);
     }
 }

@@ -75,7 +75,7 @@ fn told_times(steps: &[StepResult]) -> Vec<TimeRange> {
     let told: Vec<(f64, u64)> = steps
         .iter()
         .filter_map(|step| match step.measure.rate_base {
-            RateBase::Told { milli } if step.measure.bytes.total() > 0 && milli > 0 => {
+            RateBase::Reported { milli } if step.measure.bytes.total() > 0 && milli > 0 => {
                 Some((step.measure.bytes.total() as f64, milli))
             }
             _ => None,

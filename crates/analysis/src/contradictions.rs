@@ -220,7 +220,7 @@ fn load(analysis: &Analysis, section: &Section, system: usize) -> Vec<String> {
     let steps: Vec<&Outcome> = section.rows.iter().filter_map(|row| row.outcomes[system].as_ref()).collect();
     let mut found = Vec::new();
     for outcome in &steps {
-        let users = f64::from(outcome.motors_assigned);
+        let users = f64::from(outcome.users_assigned);
         let busy = outcome.transactions_per_s * outcome.response_mean_ns / 1e9;
         if users > 0.0 && busy > users * (1.0 + LITTLE) {
             found.push(format!(
@@ -234,16 +234,16 @@ fn load(analysis: &Analysis, section: &Section, system: usize) -> Vec<String> {
     }
     for pair in steps.windows(2) {
         let (few, many) = (pair[0], pair[1]);
-        let silent = many.motors_reported < many.motors_assigned;
+        let silent = many.users_reported < many.users_assigned;
         if silent && many.response_mean_ns > 0.0 && many.response_mean_ns < few.response_mean_ns {
             found.push(format!(
                 "{name}: with {} users the mean response time is better ({}) than with {} ({}), but only {} of them \
                  finished: it is that of the survivors.",
-                many.motors_assigned,
+                many.users_assigned,
                 show_nanos(many.response_mean_ns),
-                few.motors_assigned,
+                few.users_assigned,
                 show_nanos(few.response_mean_ns),
-                many.motors_reported
+                many.users_reported
             ));
         }
     }

@@ -267,7 +267,8 @@ pub(crate) fn position(section: &Section, position: &[Option<sharebench_model::V
         Some(match axis.as_str() {
             axis::FILE_SIZE => format!("{value} file"),
             axis::RECORD_SIZE => format!("{value} records"),
-            axis::MOTORS => format!("{value} users"),
+            axis::USERS => format!("{value} users"),
+            axis::JOBS => format!("{value} jobs"),
             axis::RATE => format!("{value} starts/s"),
             axis::QUEUE_DEPTH => format!("depth {value}"),
             other => format!("{} {value}", other.replace('_', " ")),

@@ -135,11 +135,11 @@ fn capacity(rows: &[Row], system: usize) -> Option<CapacityReport> {
     let mut think = 0.0f64;
     for row in rows.iter().filter(|row| row.coordinates.get(axis::RATE).is_none()) {
         let Some(outcome) = &row.outcomes[system] else { continue };
-        let (Some(load), Some(motors)) = (&outcome.load, row.coordinates.number(axis::MOTORS)) else {
+        let (Some(load), Some(users)) = (&outcome.load, row.coordinates.users_or_jobs()) else {
             continue;
         };
         if outcome.transactions_per_s > 0.0 {
-            points.push(LoadPoint::new(motors as f64, outcome.transactions_per_s));
+            points.push(LoadPoint::new(users as f64, outcome.transactions_per_s));
             think = load.think_ns as f64 / 1e9;
         }
     }
@@ -200,9 +200,9 @@ pub(crate) fn stress_points(rows: &[Row], systems: usize) -> Vec<StressPoint> {
 fn stress_point(rows: &[Row], system: usize) -> Option<StressPoint> {
     let steps: Vec<(u64, Estimate)> = rows
         .iter()
-        // More motors are more load only where each brings its own.
+        // More users are more load only where each brings its own.
         .filter(|row| row.coordinates.get(axis::RATE).is_none())
-        .filter_map(|row| Some((row.coordinates.number(axis::MOTORS)?, row.outcomes[system].as_ref()?.rate)))
+        .filter_map(|row| Some((row.coordinates.users_or_jobs()?, row.outcomes[system].as_ref()?.rate)))
         .collect();
     let peak = steps.iter().max_by(|x, y| x.1.value.total_cmp(&y.1.value))?;
     let falls = steps.windows(2).find(|pair| declines(&pair[0].1, &pair[1].1));

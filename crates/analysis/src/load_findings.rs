@@ -30,7 +30,7 @@ pub(crate) fn load_sentences(analysis: &Analysis, section: &Section) -> Vec<Stri
         for (system, outcome) in row.outcomes.iter().enumerate() {
             let Some(outcome) = outcome else { continue };
             let name = &analysis.systems[system].name;
-            if outcome.motors_reported < outcome.motors_assigned {
+            if outcome.users_reported < outcome.users_assigned {
                 sentences.push(silent_users(&section.title, name, &at, outcome));
             }
             let unfair = outcome.load.as_ref().and_then(|load| unfair_users(&section.title, name, &at, load));
@@ -66,7 +66,7 @@ fn stress_point(analysis: &Analysis, section: &Section, stress: &StressPoint) ->
 /// Loads with an objective: (load, kept, arithmetic), rising.
 fn judged(section: &Section, system: usize) -> Vec<(u64, bool, &LoadOutcome)> {
     let load = |row: &crate::Row| {
-        row.coordinates.number(axis::RATE).or_else(|| row.coordinates.number(axis::MOTORS)).unwrap_or(0)
+        row.coordinates.number(axis::RATE).or_else(|| row.coordinates.users_or_jobs()).unwrap_or(0)
     };
     let mut judged: Vec<_> = section
         .rows
@@ -119,7 +119,7 @@ fn paced(section: &Section, system: usize, name: &str) -> Option<String> {
         .rows
         .iter()
         .filter_map(|row| {
-            Some((row.coordinates.number(axis::MOTORS)?, overloaded(row.outcomes[system].as_ref()?)))
+            Some((row.coordinates.users_or_jobs()?, overloaded(row.outcomes[system].as_ref()?)))
         })
         .collect();
     steps.sort_unstable();
@@ -157,8 +157,8 @@ fn spread(estimate: &Estimate) -> String {
 fn silent_users(title: &str, name: &str, at: &str, outcome: &Outcome) -> String {
     format!(
         "{title}: with {name} at {at} only {} of {} users finished a transaction; its mean response time of {} counts the others, if at all, with the time they had waited so far.",
-        outcome.motors_reported,
-        outcome.motors_assigned,
+        outcome.users_reported,
+        outcome.users_assigned,
         show_nanos(outcome.response_mean_ns)
     )
 }

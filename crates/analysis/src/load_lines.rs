@@ -36,7 +36,7 @@ pub(crate) fn load_lines(rows: &[Row], capacity: &[CapacityReport], systems: usi
         let loads: Vec<(u64, &Outcome)> = rows
             .iter()
             .filter(closed)
-            .filter_map(|row| Some((row.coordinates.number(axis::MOTORS)?, row.outcomes[system].as_ref()?)))
+            .filter_map(|row| Some((row.coordinates.users_or_jobs()?, row.outcomes[system].as_ref()?)))
             .filter(|(users, outcome)| *users > 0 && outcome.transactions_per_s > 0.0)
             .collect();
         let smallest = loads.iter().min_by_key(|(users, _)| *users);

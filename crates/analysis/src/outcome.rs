@@ -45,10 +45,10 @@ pub struct Outcome {
     pub p95: Percentile,
     /// 99th percentile of the response time.
     pub p99: Percentile,
-    /// Motors the step was given.
-    pub motors_assigned: u32,
-    /// Fewest motors that reported in a repetition (MPS).
-    pub motors_reported: u32,
+    /// Users the step was given.
+    pub users_assigned: u32,
+    /// Fewest users that reported in a repetition (MPS).
+    pub users_reported: u32,
     /// Client CPU in user mode per operation, nanoseconds.
     pub cpu_user_ns_per_operation: f64,
     /// Client CPU in the kernel per operation, nanoseconds.
@@ -142,8 +142,8 @@ pub(crate) fn outcome(
         p50: percentile(0.5),
         p95: percentile(0.95),
         p99: percentile(0.99),
-        motors_assigned: total.motors_assigned,
-        motors_reported: total.motors_reported,
+        users_assigned: total.users_assigned,
+        users_reported: total.users_reported,
         cpu_user_ns_per_operation: per_operation(total.client_cpu.user_ns),
         cpu_kernel_ns_per_operation: per_operation(total.client_cpu.kernel_ns),
         cpu_ns_per_byte: per_byte(total.client_cpu.total_ns()),
@@ -169,10 +169,10 @@ fn median_of(steps: &[&StepResult], what: impl Fn(&Measure) -> Option<f64>) -> f
     median(&values).unwrap_or(0.0)
 }
 
-/// The repetitions as one measure; of the motors that reported the fewest count. Service times and lag are
+/// The repetitions as one measure; of the users that reported the fewest count. Service times and lag are
 /// wanted by curves only, and merging histograms is most of the work of a large sweep.
 fn merge(steps: &[&StepResult], curve: bool) -> Measure {
-    let mut total = Measure { motors_reported: u32::MAX, ..Measure::default() };
+    let mut total = Measure { users_reported: u32::MAX, ..Measure::default() };
     let times = |of: fn(&Measure) -> &Histogram| merged(steps.iter().map(|step| of(&step.measure)).collect());
     total.response = times(|measure| &measure.response);
     if curve {
@@ -187,8 +187,8 @@ fn merge(steps: &[&StepResult], curve: bool) -> Measure {
         total.censored += measure.censored;
         total.client_cpu.user_ns += measure.client_cpu.user_ns;
         total.client_cpu.kernel_ns += measure.client_cpu.kernel_ns;
-        total.motors_assigned = total.motors_assigned.max(measure.motors_assigned);
-        total.motors_reported = total.motors_reported.min(measure.motors_reported);
+        total.users_assigned = total.users_assigned.max(measure.users_assigned);
+        total.users_reported = total.users_reported.min(measure.users_reported);
         for (class, count) in &measure.errors {
             *total.errors.entry(*class).or_default() += count;
         }

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use sharebench_model::{Measure, StepResult};
 use sharebench_stats::{
-    Interval, RESOLVED_TAIL, Ranks, SMALLEST_SAMPLE_95, Worth, dependent_quantile_ranks, hodges_lehmann,
-    is_lower_bound, is_resolved, pooled_worth, quantile_ranks,
+    EffectiveSampleSize, Interval, RESOLVED_TAIL, Ranks, SMALLEST_SAMPLE_95, dependent_quantile_ranks,
+    hodges_lehmann, is_lower_bound, is_resolved, pooled_sample_size, quantile_ranks,
 };
 
 /// One percentile of the response time, in nanoseconds.
@@ -25,7 +25,7 @@ pub struct Percentile {
 pub(crate) fn percentile(steps: &[&StepResult], total: &Measure, p: f64, level: f64) -> Percentile {
     let times = &total.response;
     let n = times.len();
-    let worths: Vec<(u64, Worth)> = steps
+    let worths: Vec<(u64, EffectiveSampleSize)> = steps
         .iter()
         .filter(|step| !step.measure.response.is_empty())
         .filter_map(|step| Some((step.measure.response.len(), worth_at(step, p)?)))
@@ -50,7 +50,7 @@ pub(crate) fn percentile(steps: &[&StepResult], total: &Measure, p: f64, level: 
     }
     let at = |rank: u64| times.quantile(rank as f64 / n as f64) as f64;
     let between = |ranks: Ranks| Interval::new(at(ranks.low), at(ranks.high));
-    let (ranks, resolved) = match pooled_worth(&worths).filter(|_| told) {
+    let (ranks, resolved) = match pooled_sample_size(&worths).filter(|_| told) {
         Some(worth) => (dependent_quantile_ranks(n, p, worth, level), is_resolved(p, worth)),
         None => (quantile_ranks(n, p, level), n as f64 * (1.0 - p) >= RESOLVED_TAIL),
     };
@@ -58,14 +58,14 @@ pub(crate) fn percentile(steps: &[&StepResult], total: &Measure, p: f64, level: 
 }
 
 /// What a step's times are worth at a quantile, where it says so.
-fn worth_at(step: &StepResult, p: f64) -> Option<Worth> {
-    let found = step.measure.response_worth.iter().find(|worth| (worth.quantile - p).abs() < 1e-9)?;
-    Some(Worth { n: found.n, freedom: found.freedom })
+fn worth_at(step: &StepResult, p: f64) -> Option<EffectiveSampleSize> {
+    let found = step.measure.response_sample_size.iter().find(|worth| (worth.quantile - p).abs() < 1e-9)?;
+    Some(EffectiveSampleSize { n: found.n, degrees_of_freedom: found.degrees_of_freedom })
 }
 
 #[cfg(test)]
 mod tests {
-    use sharebench_model::{Coordinates, Histogram, ResponseWorth};
+    use sharebench_model::{Coordinates, Histogram, ResponseSampleSize};
 
     use super::*;
 
@@ -74,15 +74,17 @@ mod tests {
         for offset in 0..1_000 {
             response.record(centre + offset * centre / 1_000);
         }
-        let response_worth =
-            worth.map(|n| ResponseWorth { quantile: 0.5, n, freedom: 40.0 }).into_iter().collect();
+        let response_sample_size = worth
+            .map(|n| ResponseSampleSize { quantile: 0.5, n, degrees_of_freedom: 40.0 })
+            .into_iter()
+            .collect();
         StepResult {
             index: repetition,
             target: 0,
             repetition,
             coordinates: Coordinates::new(),
             started_unix_ms: 0,
-            measure: Measure { response, response_worth, ..Measure::default() },
+            measure: Measure { response, response_sample_size, ..Measure::default() },
             checks: Vec::new(),
         }
     }

@@ -35,8 +35,8 @@ pub struct RankLine {
     pub rank: u32,
     /// Name of its machine.
     pub host: String,
-    /// Most motors it had in a step.
-    pub motors: u32,
+    /// Most users it had in a step.
+    pub users: u32,
     /// Its part of the throughput over all steps, bytes per second.
     pub bytes_per_s: f64,
     /// Operations completed, failed ones included.
@@ -49,7 +49,7 @@ pub struct RankLine {
     pub p99_ns: u64,
     /// How long after the common start it began at worst, nanoseconds.
     pub late_ns: u64,
-    /// What each of its motors did over what those of the middle rank did, in the typical step; none where that is too
+    /// What each of its users did over what those of the middle rank did, in the typical step; none where that is too
     /// little to tell.
     pub work: Option<f64>,
     /// Its median response over that of the middle rank, in the typical step.
@@ -70,9 +70,9 @@ impl RankLine {
 /// In what a rank is unlike the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unlike {
-    /// Its motors do less.
+    /// Its users do less.
     Slow,
-    /// Its motors wait longer.
+    /// Its users wait longer.
     Waits,
 }
 
@@ -80,7 +80,7 @@ pub enum Unlike {
 #[derive(Default)]
 struct Sum {
     host: String,
-    motors: u32,
+    users: u32,
     bytes: IoBytes,
     nanos: u64,
     operations: u64,
@@ -117,18 +117,18 @@ fn table(run: &RunData) -> Option<RankTable> {
 
 fn add(sums: &mut BTreeMap<u32, Sum>, step: &StepResult) {
     let shares = &step.measure.ranks;
-    let busy = || shares.iter().filter(|share| share.motors > 0);
-    let per_motor = |share: &RankShare| share.transactions as f64 / f64::from(share.motors);
+    let busy = || shares.iter().filter(|share| share.users > 0);
+    let per_user = |share: &RankShare| share.transactions as f64 / f64::from(share.users);
     let half = |share: &RankShare| share.response.quantile(0.5) as f64;
     let middle = |of: &dyn Fn(&RankShare) -> f64| typical(busy().map(of).collect()).unwrap_or(0.0);
-    let (usual_work, usual_wait) = (middle(&per_motor), middle(&half));
+    let (usual_work, usual_wait) = (middle(&per_user), middle(&half));
     // Of two nobody can say which is the unlike one, and few transactions differ by chance.
     let told =
-        busy().count() > 2 && busy().all(|share| usual_work * f64::from(share.motors) >= RankShare::FEW);
+        busy().count() > 2 && busy().all(|share| usual_work * f64::from(share.users) >= RankShare::FEW);
     for share in shares {
         let sum = sums.entry(share.rank).or_default();
         sum.host.clone_from(&share.host);
-        sum.motors = sum.motors.max(share.motors);
+        sum.users = sum.users.max(share.users);
         sum.bytes.read += share.bytes.read;
         sum.bytes.written += share.bytes.written;
         sum.nanos += step.measure.base_ns();
@@ -136,8 +136,8 @@ fn add(sums: &mut BTreeMap<u32, Sum>, step: &StepResult) {
         sum.errors += share.errors;
         sum.late_ns = sum.late_ns.max(share.late_ns);
         sum.response.merge(&share.response);
-        if told && share.motors > 0 {
-            sum.works.push(per_motor(share) / usual_work);
+        if told && share.users > 0 {
+            sum.works.push(per_user(share) / usual_work);
             sum.waits.extend((usual_wait > 0.0).then(|| half(share) / usual_wait));
         }
     }
@@ -151,7 +151,7 @@ impl Sum {
             rank,
             bytes_per_s,
             host: self.host,
-            motors: self.motors,
+            users: self.users,
             operations: self.operations,
             errors: self.errors,
             p50_ns: self.response.quantile(0.5),
@@ -174,13 +174,13 @@ mod tests {
 
     use super::*;
 
-    /// Ranks of two motors each, with these transactions and median responses.
+    /// Ranks of two users each, with these transactions and median responses.
     fn run(ranks: &[(u64, u64)]) -> RunData {
         let share = |(number, (transactions, half)): (usize, &(u64, u64))| {
             let mut share = RankShare {
                 rank: number as u32,
                 host: format!("c{number}"),
-                motors: 2,
+                users: 2,
                 transactions: *transactions,
                 operations: *transactions,
                 bytes: IoBytes { read: transactions * 1000, written: 0 },

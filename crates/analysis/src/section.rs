@@ -108,13 +108,18 @@ fn values_along<'a>(
 pub(crate) fn layouts<'a>(steps: impl Iterator<Item = &'a StepResult>, options: &Options) -> Vec<Layout> {
     let steps: Vec<&StepResult> = steps.collect();
     let all: BTreeSet<&Coordinates> = steps.iter().map(|step| &step.coordinates).collect();
-    let (motors, depths) = (values_along(&all, axis::MOTORS), values_along(&all, axis::QUEUE_DEPTH));
+    let users = values_along(&all, axis::USERS);
+    let jobs = values_along(&all, axis::JOBS);
+    let depths = values_along(&all, axis::QUEUE_DEPTH);
     let view_of = |coordinates: &Coordinates| {
         let varies = |values: &BTreeMap<Coordinates, BTreeSet<&Value>>, axis: &str| {
             let others = values.get(&without(coordinates, &[axis]));
             coordinates.get(axis).is_some() && others.is_some_and(|found| found.len() > 1)
         };
-        if coordinates.get(axis::WORKLOAD).is_some() || varies(&motors, axis::MOTORS) {
+        if coordinates.get(axis::WORKLOAD).is_some()
+            || varies(&users, axis::USERS)
+            || varies(&jobs, axis::JOBS)
+        {
             View::Load
         } else if varies(&depths, axis::QUEUE_DEPTH) {
             View::Depth
@@ -187,9 +192,10 @@ fn axes_of(view: View, coordinates: &Coordinates, options: &Options) -> Vec<Stri
     let axes = match view {
         View::Sweep | View::Depth if options.axes.len() == 2 => return options.axes.clone(),
         View::Sweep => vec![axis::FILE_SIZE, axis::RECORD_SIZE],
-        // An open load rises by its rate; its motors are connections, not users.
+        // An open load rises by its rate; its users are connections, not users.
         View::Load if coordinates.get(axis::RATE).is_some() => vec![axis::RATE],
-        View::Load => vec![axis::MOTORS],
+        View::Load if coordinates.get(axis::JOBS).is_some() => vec![axis::JOBS],
+        View::Load => vec![axis::USERS],
         View::Depth => vec![axis::RECORD_SIZE, axis::QUEUE_DEPTH],
     };
     axes.into_iter().map(str::to_owned).collect()

@@ -29,7 +29,7 @@ impl CheckSummary {
     pub fn verdict(&self) -> Verdict {
         match (self.invalid, self.suspicious, self.held) {
             (1.., _, _) => Verdict::Invalid,
-            (_, 1.., _) => Verdict::Suspicious,
+            (_, 1.., _) => Verdict::Warning,
             (_, _, 1..) => Verdict::Valid,
             _ => Verdict::NotKnown,
         }
@@ -60,7 +60,7 @@ fn count(summary: &mut CheckSummary, check: &Check) {
     *match check.verdict {
         Verdict::NotKnown => &mut summary.not_known,
         Verdict::Valid => &mut summary.held,
-        Verdict::Suspicious => &mut summary.suspicious,
+        Verdict::Warning => &mut summary.suspicious,
         Verdict::Invalid => &mut summary.invalid,
     } += 1;
 }

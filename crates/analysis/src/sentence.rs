@@ -14,7 +14,7 @@ pub enum Tone {
     Same,
     /// The data cannot say.
     NotResolved,
-    /// Worth knowing.
+    /// EffectiveSampleSize knowing.
     Note,
 }
 

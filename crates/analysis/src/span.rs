@@ -60,7 +60,8 @@ fn noun(axis: &str) -> (&str, &str) {
     match axis {
         axis::FILE_SIZE => ("files", ""),
         axis::RECORD_SIZE => ("records", ""),
-        axis::MOTORS => ("", " users"),
+        axis::USERS => ("", " users"),
+        axis::JOBS => ("", " jobs"),
         axis::RATE => ("", " starts/s"),
         axis::QUEUE_DEPTH => ("depth", ""),
         other => (other, ""),
@@ -97,7 +98,7 @@ mod tests {
         assert_eq!(words(span("record_size", Some(large.clone()), None)), "records of 1MiB and more");
         assert_eq!(words(span("file_size", None, Some(small.clone()))), "files up to 4KiB");
         assert_eq!(words(span("record_size", Some(small.clone()), Some(large))), "records of 4KiB to 1MiB");
-        assert_eq!(words(span("motors", None, Some(Value::Count(8)))), "up to 8 users");
+        assert_eq!(words(span("users", None, Some(Value::Count(8)))), "up to 8 users");
         assert_eq!(words(span("queue_depth", Some(Value::Count(4)), None)), "depth 4 and more");
         let whole = span("file_size", None, None);
         assert_eq!(

@@ -98,7 +98,7 @@ fn stretch(steps: &[&StepResult], relative: impl Fn(&StepResult) -> Option<f64>)
         steps: steps.len(),
         relative: median(&shares).map(|middle| (shares[0], middle, shares[shares.len() - 1])),
         errors: steps.iter().map(|step| step.measure.error_count()).sum(),
-        suspicious: of(Verdict::Suspicious),
+        suspicious: of(Verdict::Warning),
         invalid: of(Verdict::Invalid),
         complaints,
         coordinates: match steps {

@@ -113,7 +113,7 @@ fn ending(run: &RunData, runs: usize) -> TrustLine {
 
 fn self_checks(steps: &[&StepResult], summaries: &[CheckSummary]) -> TrustLine {
     let of = |verdict: Verdict| steps.iter().filter(|step| step.verdict() == verdict).count();
-    let (invalid, suspicious) = (of(Verdict::Invalid), of(Verdict::Suspicious));
+    let (invalid, suspicious) = (of(Verdict::Invalid), of(Verdict::Warning));
     let light = match (invalid, suspicious) {
         (0, 0) => Light::Green,
         (0, _) => Light::Amber,
@@ -190,14 +190,14 @@ fn failures(runs: &[RunData], steps: &[&StepResult]) -> TrustLine {
 
 fn participation(steps: &[&StepResult]) -> Option<TrustLine> {
     let silent: Vec<&&StepResult> =
-        steps.iter().filter(|step| step.measure.motors_reported < step.measure.motors_assigned).collect();
-    let many = steps.iter().any(|step| step.measure.motors_assigned > 1);
+        steps.iter().filter(|step| step.measure.users_reported < step.measure.users_assigned).collect();
+    let many = steps.iter().any(|step| step.measure.users_assigned > 1);
     if silent.is_empty() {
         return many.then(|| line(Light::Green, "users", "every user reported in every step"));
     }
     let worst =
-        silent.iter().min_by_key(|s| s.measure.motors_reported * 100 / s.measure.motors_assigned.max(1))?;
-    let (reported, assigned) = (worst.measure.motors_reported, worst.measure.motors_assigned);
+        silent.iter().min_by_key(|s| s.measure.users_reported * 100 / s.measure.users_assigned.max(1))?;
+    let (reported, assigned) = (worst.measure.users_reported, worst.measure.users_assigned);
     let text = format!(
         "in {} some users never finished ({reported} of {assigned} at worst): response times are mostly those of the others",
         counted(silent.len(), "step")

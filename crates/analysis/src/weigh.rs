@@ -18,7 +18,7 @@ use crate::{Analysis, Evidence, Options, RateUnit, Section, Sentence, Standing, 
 /// A cell stands for sizes up to this factor away.
 const NEAR: f64 = 4.0;
 /// Less than this share of the bytes at cells is no answer.
-const LEAST_COVERED: f64 = 0.5;
+const MIN_COVERED: f64 = 0.5;
 
 /// Bytes that are moved in one way.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -88,7 +88,7 @@ pub(crate) fn weigh(
         }
         let shares: Vec<Share<'_>> = shares.into_values().collect();
         let covered = shares.iter().map(|share| share.bytes).sum::<f64>() / all.max(f64::MIN_POSITIVE);
-        let found = (covered >= LEAST_COVERED).then(|| total(&shares, options)).flatten();
+        let found = (covered >= MIN_COVERED).then(|| total(&shares, options)).flatten();
         let standing =
             found.as_ref().map_or(Standing::NotResolved, |(log, _)| Standing::of(log, options.tolerance));
         let evidence = found.as_ref().map(|(_, evidence)| *evidence);

@@ -115,7 +115,7 @@ fn invalid_steps_are_left_out_and_listed_and_suspicious_ones_marked() {
     let mut run = Synthetic::new("checks", &["a", "b"], 5);
     run.sweep(&grid(&["read"], 2, 2), 7, plausible);
     run.check(0, Verdict::Invalid, "little", "10 users, 3 accounted for");
-    run.check(1, Verdict::Suspicious, "hiccup", "a stall of 31 ms");
+    run.check(1, Verdict::Warning, "hiccup", "a stall of 31 ms");
     let analysis = analyse(&[run.run], &Options::default());
     assert_eq!(analysis.left_out.len(), 1);
     assert_eq!(analysis.left_out[0].reason, "little: 10 users, 3 accounted for");
@@ -126,7 +126,7 @@ fn invalid_steps_are_left_out_and_listed_and_suspicious_ones_marked() {
         "the other six repetitions"
     );
     let outcome =
-        analysis.sections[0].rows[0].outcomes.iter().flatten().find(|o| o.verdict == Verdict::Suspicious);
+        analysis.sections[0].rows[0].outcomes.iter().flatten().find(|o| o.verdict == Verdict::Warning);
     assert_eq!(outcome.unwrap().remarks, ["hiccup: a stall of 31 ms"]);
     assert!(analysis.trust.iter().any(|line| line.light == Light::Red && line.text.contains("1 invalid")));
     let thinned = &analysis.comparisons[0].thinned;
@@ -134,9 +134,7 @@ fn invalid_steps_are_left_out_and_listed_and_suspicious_ones_marked() {
     let told = texts(&analysis.not_resolved);
     assert!(told.contains("b/a: 1 cell lost 1 step to failed self-checks; 0 of these cells"), "{told}");
     let summed: Vec<_> = analysis.self_checks.iter().map(|c| (c.name.as_str(), c.verdict())).collect();
-    assert!(
-        summed.contains(&("little", Verdict::Invalid)) && summed.contains(&("hiccup", Verdict::Suspicious))
-    );
+    assert!(summed.contains(&("little", Verdict::Invalid)) && summed.contains(&("hiccup", Verdict::Warning)));
 }
 
 #[test]
@@ -190,8 +188,8 @@ fn positions_without_counterpart_are_listed() {
 fn loads_name_their_stress_point_and_silent_users() {
     let mut run = Synthetic::new("load", &["nt", "netware"], 8);
     run.sweep(&load(&[10, 20, 30, 40, 50]), 8, plausible_load);
-    for step in run.run.steps.iter_mut().filter(|s| s.target == 1 && s.measure.motors_assigned == 50) {
-        step.measure.motors_reported = 33;
+    for step in run.run.steps.iter_mut().filter(|s| s.target == 1 && s.measure.users_assigned == 50) {
+        step.measure.users_reported = 33;
     }
     let analysis = analyse(&[run.run], &Options::default());
     let section = &analysis.sections[0];

@@ -71,16 +71,16 @@ fn a_title_is_held_against_what_was_negotiated() {
 
 #[test]
 fn survivors_and_users_that_do_not_add_up_are_shown_with_the_arithmetic() {
-    let mut run = Synthetic::new("motors", &["nas"], 5);
+    let mut run = Synthetic::new("users", &["nas"], 5);
     run.sweep(&load(&[25, 50]), 1, |_, _| 1e6);
     for step in &mut run.run.steps {
-        let users = step.coordinates.number(axis::MOTORS).unwrap() as u32;
-        step.measure.motors_assigned = users;
+        let users = step.coordinates.number(axis::USERS).unwrap() as u32;
+        step.measure.users_assigned = users;
         let mut times = sharebench_model::Histogram::new();
         let (n, seconds) = if users == 50 { (33, 90) } else { (25, 120) };
         (0..n).for_each(|_| times.record(seconds * 1_000_000_000));
         step.measure.response = times;
-        step.measure.motors_reported = if users == 50 { 33 } else { 25 };
+        step.measure.users_reported = if users == 50 { 33 } else { 25 };
     }
     let told = texts(&analyse(&[run.run], &Options::default()).contradictions);
     assert!(told.contains("with 50 users the mean response time is better (9"), "{told}");
@@ -100,7 +100,7 @@ fn table(title: &str, tick_s: f64, seed: u64) -> RunData {
         step.measure.bytes.written = 0;
         let rate = (f64::from(1 << 24) / seconds).round();
         step.measure.busy_ns = (f64::from(1 << 24) / rate * 1e9) as u64;
-        step.measure.rate_base = RateBase::Told { milli: rate as u64 * 1000 };
+        step.measure.rate_base = RateBase::Reported { milli: rate as u64 * 1000 };
     }
     let environment = &mut run.run.header.environment;
     environment.insert("origin".to_owned(), "imported".to_owned());

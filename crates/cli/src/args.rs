@@ -8,7 +8,7 @@ use sharebench_model::units::{BitRate, ByteSize, parse_duration};
 use sharebench_plan::{Auto, Test, Values, Verify};
 use sharebench_results::RunReference;
 
-use crate::bands::BandFlags;
+use crate::bands::CacheProbeFlags;
 use crate::compare::{COMPARE_HELP, CompareArgs};
 use crate::doctor::DoctorArgs;
 use crate::exchange::{ExportArgs, IMPORT_HELP, ImportArgs};
@@ -47,7 +47,7 @@ pub struct Arguments {
 /// Flags of every command.
 #[derive(Debug, Args)]
 pub struct GlobalFlags {
-    /// The lab book: one SQLite file of runs.
+    /// The results database: one SQLite file of runs.
     #[arg(long, global = true, default_value = "sharebench.db", value_name = "FILE")]
     pub db: PathBuf,
     /// File with the password of SMB and NCP targets in its first line.
@@ -73,8 +73,8 @@ pub enum Command {
   sharebench sweep /mnt/nas
   sharebench sweep smb://alice@nas/share nfs://nas/export --file-sizes 1MiB,64MiB --record-sizes 4KiB,64KiB
   sharebench sweep /mnt/nas --auto               # IOzone's 126 cells, 13 tests
-  sharebench sweep /mnt/nas --tests random-mix --read-share 30,70 --record-sizes '4KiB..1MiB x4'
-  sharebench sweep smb://alice@nas/share --tests write,read --motors 1,2,4 --shared-file")]
+  sharebench sweep /mnt/nas --tests random-mix --read-percent 30,70 --record-sizes '4KiB..1MiB x4'
+  sharebench sweep smb://alice@nas/share --tests write,read --jobs 1,2,4 --shared-file")]
     Sweep(SweepArgs),
     /// Request sizes x queue depths over direct, mounted and local targets, with CPU per request and per byte.
     #[command(after_help = "Example: the three roads of the Windows 2000 study side by side
@@ -97,8 +97,8 @@ pub enum Command {
     Plan(PlanArgs),
     /// Serve a directory or memory over SMB, NFSv3 and NCP.
     #[command(after_help = "Examples:
-  SHAREBENCH_PASSWORD=... sharebench serve /srv --smb 127.0.0.1:4450 --nfs 127.0.0.1:2049 --user alice
-  SHAREBENCH_PASSWORD=... sharebench serve /srv --ncp 127.0.0.1:5240 --user alice --name sys
+  SHAREBENCH_PASSWORD=... sharebench serve /srv --smb 127.0.0.1:4450 --nfs 127.0.0.1:2049 --account alice
+  SHAREBENCH_PASSWORD=... sharebench serve /srv --ncp 127.0.0.1:5240 --account alice --name sys
   sharebench serve --memory 1GiB --nfs 127.0.0.1:2049 --service-time 2ms --cache 64MiB")]
     Serve(ServeArgs),
     /// Remove what killed runs left on a target.
@@ -106,7 +106,7 @@ pub enum Command {
         after_help = "Example:\n  sharebench clean smb://alice@nas/share --directory .sharebench-1f2e3d4c"
     )]
     Clean(CleanArgs),
-    /// List the runs of the lab book.
+    /// List the runs of the results database.
     Runs,
     /// Show one run: tables, findings, trust.
     #[command(after_help = "Example:\n  sharebench show last")]
@@ -117,7 +117,7 @@ pub enum Command {
     /// Write a report: one HTML page, tables, a workbook, pictures; or show all runs in the browser.
     #[command(after_help = REPORT_HELP)]
     Report(ReportArgs),
-    /// Bring results of IOzone, fio or a table into the lab book.
+    /// Bring results of IOzone, fio or a table into the results database.
     #[command(after_help = IMPORT_HELP)]
     Import(ImportArgs),
     /// Write one run as CSV, JSON, Parquet, IOzone -R text or xlsx.
@@ -160,7 +160,7 @@ pub struct Measuring {
     pub repeating: Repeating,
     /// Least measured time of a cell per repetition [default: 200ms].
     #[arg(long, value_parser = parse_duration)]
-    pub sample: Option<Duration>,
+    pub min_sample_time: Option<Duration>,
     /// How reads are checked: stamps (of every 512 bytes), full, off [default: stamps].
     #[arg(long, value_parser = verify)]
     pub verify: Option<Verify>,
@@ -173,7 +173,7 @@ pub struct Measuring {
     /// Run this command by `sh -c` on this machine before each step is measured, with no file open and no
     /// session on any target: to remount or purge [such as 'umount /mnt && mount /mnt'].
     #[arg(long, value_name = "COMMAND")]
-    pub between: Option<String>,
+    pub pre_step_cmd: Option<String>,
     #[command(flatten)]
     pub outlets: OutletFlags,
     /// Rate of the link to the targets, such as 1Gbit [default: what the route's device says].
@@ -210,14 +210,14 @@ pub struct SweepArgs {
     /// Tests, or groups of them: usual, requests, streams, mmap, all; see docs/sweeps.md [default: usual].
     #[arg(long, value_delimiter = ',', value_parser = Test::named)]
     pub tests: Option<Vec<Vec<Test>>>,
-    /// Operations in flight per motor [default: 1].
+    /// Operations in flight per job [default: 1].
     #[arg(long, value_delimiter = ',')]
     pub depths: Option<Vec<Values<u32>>>,
-    /// Throughput mode: so many motors at once, over one common window.
+    /// Throughput mode: run N jobs at once, over one common window.
     #[arg(long, value_delimiter = ',')]
-    pub motors: Option<Vec<Values<u32>>>,
-    /// The motors share one file, each with a part of its own, instead of having a file each.
-    #[arg(long, requires = "motors")]
+    pub jobs: Option<Vec<Values<u32>>>,
+    /// The jobs share one file, each with a part of its own, instead of having a file each.
+    #[arg(long, requires = "jobs")]
     pub shared_file: bool,
     /// What offsets are multiples of; 0 for the record size [default: 0].
     #[arg(long, value_delimiter = ',', value_name = "SIZE")]
@@ -227,14 +227,14 @@ pub struct SweepArgs {
     pub stride: Option<Vec<Values<u32>>>,
     /// Percent of reads in random-mix [default: 50].
     #[arg(long, value_delimiter = ',', value_name = "PERCENT")]
-    pub read_share: Option<Vec<Values<u32>>>,
+    pub read_percent: Option<Vec<Values<u32>>>,
     /// Buffer of the streams of fwrite, frewrite, fread and freread [default: 64KiB].
     #[arg(long, value_name = "SIZE")]
     pub stream_buffer: Option<ByteSize>,
     #[command(flatten)]
     pub policies: PolicyFlags,
     #[command(flatten)]
-    pub bands: BandFlags,
+    pub cache_probes: CacheProbeFlags,
     #[command(flatten)]
     pub measuring: Measuring,
 }
@@ -259,7 +259,7 @@ pub struct DepthArgs {
     #[command(flatten)]
     pub policies: PolicyFlags,
     #[command(flatten)]
-    pub bands: BandFlags,
+    pub cache_probes: CacheProbeFlags,
     #[command(flatten)]
     pub measuring: Measuring,
 }
@@ -272,9 +272,9 @@ pub struct RunArgs {
     /// Finish this interrupted or stopped run instead.
     #[arg(long, value_name = "RUN")]
     pub resume: Option<RunReference>,
-    /// Let the plan run its own command (`between`) on this machine; `plan check` shows it.
+    /// Let the plan run its own command (`pre_step_cmd`) on this machine; `plan check` shows it.
     #[arg(long)]
-    pub allow_between: bool,
+    pub allow_pre_step_cmd: bool,
     #[command(flatten)]
     pub outlets: OutletFlags,
     /// Also write an HTML report.

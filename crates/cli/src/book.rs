@@ -1,4 +1,4 @@
-//! The lab book's commands: list, show; and what others need of it.
+//! The results database's commands: list, show; and what others need of it.
 
 use std::fmt::Write as _;
 use std::io::{IsTerminal, Write};

@@ -1,4 +1,4 @@
-//! `report --serve`: the runs of a lab book in the browser, for whoever sits at this machine. Nothing is changed.
+//! `report --serve`: the runs of a results database in the browser, for whoever sits at this machine. Nothing is changed.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -17,9 +17,9 @@ use crate::exit::Failure;
 use crate::http::{self, Answer, Request};
 
 /// Connections that are answered at once; more are refused.
-const MOST_CONNECTIONS: usize = 16;
+const MAX_CONNECTIONS: usize = 16;
 /// Runs of one report.
-const MOST_RUNS: usize = 8;
+const MAX_RUNS: usize = 8;
 /// A browser says at once what it wants.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -27,10 +27,10 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub fn serve(address: SocketAddr, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
     if !address.ip().is_loopback() {
         return Err(Failure::usage(format!(
-            "--serve {address}: not a loopback address; the lab book is shown on this machine alone"
+            "--serve {address}: not a loopback address; the results database is shown on this machine alone"
         )));
     }
-    // Whether there is a lab book at all is better said now than to each reader.
+    // Whether there is a results database at all is better said now than to each reader.
     Store::open_read_only(&flags.db)?;
     let refused = |error: io::Error| Failure::usage(format!("--serve {address}: {error}"));
     let listener = TcpListener::bind(address).map_err(refused)?;
@@ -39,7 +39,7 @@ pub fn serve(address: SocketAddr, flags: &GlobalFlags) -> Result<ExitCode, Failu
     let (under_way, one_at_a_time) = (AtomicUsize::new(0), Mutex::new(()));
     std::thread::scope(|scope| {
         for connection in listener.incoming().filter_map(Result::ok) {
-            if under_way.fetch_add(1, Ordering::Relaxed) >= MOST_CONNECTIONS {
+            if under_way.fetch_add(1, Ordering::Relaxed) >= MAX_CONNECTIONS {
                 under_way.fetch_sub(1, Ordering::Relaxed);
                 continue;
             }
@@ -88,7 +88,7 @@ fn answer(request: &Request, path: &Path) -> Answer {
         "/report" => {
             let ids: Option<Vec<i64>> = of("run").map(|id| id.parse().ok().filter(|id| *id > 0)).collect();
             match ids {
-                Some(ids) if (1..=MOST_RUNS).contains(&ids.len()) => {
+                Some(ids) if (1..=MAX_RUNS).contains(&ids.len()) => {
                     report(&store, &ids, of("surfaces").next().is_some())
                 }
                 _ => Answer::refusal("400 Bad Request", "Choose one to eight runs by their numbers."),

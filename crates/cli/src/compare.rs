@@ -18,9 +18,9 @@ pub const COMPARE_HELP: &str = "Examples:
   sharebench compare 1 2
   sharebench compare monday.db:last friday.db:last
   sharebench compare 3/smb 3/nfs                  # two targets of one run
-  sharebench compare 5 6 --equal 13 14 --link 10Mbit
+  sharebench compare 5 6 --noise-baseline 13 14 --link 10Mbit
   sharebench compare 7 8 --fail-if-slower 5%      # for CI: exit code 8 when the second is slower
-  sharebench compare 3/smb 3/nfs --weigh mine.toml     # for your files: a survey, a workload or a preset
+  sharebench compare 3/smb 3/nfs --weights mine.toml     # for your files: a survey, a workload or a preset
   sharebench compare --series 11 12 13 14 15 16 17     # from which night on is something slower?
 
 Two systems are compared where their coordinates are equal; what has no counterpart is listed. The order says which
@@ -160,7 +160,7 @@ pub fn compare(args: &CompareArgs, flags: &GlobalFlags) -> Result<ExitCode, Fail
     let equal: Vec<RunData> = equal.iter().map(|run| run_data(run, false)).collect();
     let mut spreads = Vec::new();
     for pair in equal.chunks_exact(2) {
-        let few = || Failure::usage("--equal: the two runs share fewer than three positions");
+        let few = || Failure::usage("--noise-baseline: the two runs share fewer than three positions");
         spreads.push(declared_equal_spread(&pair[0], &pair[1]).ok_or_else(few)?);
     }
     let options = Options {

@@ -73,7 +73,7 @@ fn plan(targets: Vec<PlannedTarget>) -> Result<ResolvedPlan, Failure> {
         ..Sweep::default()
     };
     let load = Load {
-        steps: Some(vec![2, 8]),
+        users: Some(vec![2, 8]),
         think: Some(Think::Constant(Duration::from_millis(100))),
         warm_up: Some(Duration::from_millis(500)),
         measure: Some(Duration::from_millis(2500)),
@@ -85,7 +85,7 @@ fn plan(targets: Vec<PlannedTarget>) -> Result<ResolvedPlan, Failure> {
         title: Some("demo".into()),
         seed: Some(new_seed()),
         repetitions: Some(6),
-        sample: Some(Duration::from_millis(40)),
+        min_sample_time: Some(Duration::from_millis(40)),
         targets,
         sweep: Some(sweep),
         load: Some(load),

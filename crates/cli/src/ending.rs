@@ -15,7 +15,7 @@ use crate::told::line;
 /// A run that ended.
 pub struct Ending<'a> {
     pub run: &'a StoredRun,
-    /// The lab book.
+    /// The results database.
     pub store: &'a Path,
     /// The report that was written.
     pub report: Option<&'a Path>,
@@ -37,7 +37,7 @@ impl Ending<'_> {
                 }
                 None => sharebench_report::terminal(&analysis, Style::piped()),
             };
-            // The exit code is the run's; a reader that went away changes nothing in the lab book.
+            // The exit code is the run's; a reader that went away changes nothing in the results database.
             let _ = print_out(&text);
         }
         if let Some(path) = self.report {

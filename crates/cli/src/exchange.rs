@@ -29,7 +29,7 @@ pub const IMPORT_HELP: &str = "Examples:
       --map file_size=size:B --map record_size=record:B --clock 10ms
 
 Keys of --map: run (several runs in one file), target, test, file_size, record_size, queue_depth,
-  motors, repetition, response (mean), reported (users), rate, rate.TEST, axis.NAME, fact.NAME.
+  users, repetition, response (mean), reported (users), rate, rate.TEST, axis.NAME, fact.NAME.
 Units: B, KB, MB, GB (thousands), KiB, MiB, GiB (1024) for sizes; the same with /s, or ops/s,
   for rates.";
 
@@ -94,7 +94,7 @@ pub enum ExportFormat {
     Xlsx,
 }
 
-/// Adds the runs of a file to the lab book, all or none.
+/// Adds the runs of a file to the results database, all or none.
 pub fn import(args: &ImportArgs, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
     let name = args.file.display().to_string();
     let blame = |problem: &dyn std::fmt::Display| Failure::usage(format!("{name}: {problem}"));

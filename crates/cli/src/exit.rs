@@ -12,7 +12,7 @@ use sharebench_target::UrlError;
 pub const TABLE: &str = "Exit codes:
   0    done
   1    sharebench itself failed
-  2    a mistake in arguments, plan, run reference or database, or a failed --between command
+  2    a mistake in arguments, plan, run reference or database, or a failed --pre-step-cmd command
   3    a target could not be reached, refused, or was lost on the way; finished steps are kept
   4    data read was not the data written
   5    results could not be stored; finished steps are kept

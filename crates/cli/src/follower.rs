@@ -1,4 +1,4 @@
-//! What becomes of a run's events: the lab book, the live view, and whoever else looks on.
+//! What becomes of a run's events: the results database, the live view, and whoever else looks on.
 
 use sharebench_engine::StopSignal;
 use sharebench_model::{ErrorClass, RunEvent, RunHeader};

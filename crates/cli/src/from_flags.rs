@@ -14,16 +14,16 @@ pub fn sweep(args: &SweepArgs) -> Result<ResolvedPlan, Failure> {
         record_sizes: flat(args.record_sizes.as_deref()),
         tests: args.tests.as_deref().map(<[_]>::concat),
         depths: flat(args.depths.as_deref()),
-        motors: flat(args.motors.as_deref()),
+        jobs: flat(args.jobs.as_deref()),
         shared_file: args.shared_file.then_some(true),
         align: flat(args.align.as_deref()),
         stride: flat(args.stride.as_deref()),
-        read_share: flat(args.read_share.as_deref()),
+        read_percent: flat(args.read_percent.as_deref()),
         stream_buffer: args.stream_buffer,
         policies: args.policies.typed(),
     };
-    let bands = args.bands.typed();
-    resolve(&Plan { sweep: Some(sweep), bands, ..base("sweep", &args.targets, &args.measuring) })
+    let cache_probes = args.cache_probes.typed();
+    resolve(&Plan { sweep: Some(sweep), cache_probes, ..base("sweep", &args.targets, &args.measuring) })
 }
 
 /// The plan of `sharebench depth`.
@@ -35,8 +35,8 @@ pub fn depth(args: &DepthArgs) -> Result<ResolvedPlan, Failure> {
         tests: args.tests.as_deref().map(<[_]>::concat),
         policies: args.policies.typed(),
     };
-    let bands = args.bands.typed();
-    resolve(&Plan { depth: Some(depth), bands, ..base("depth", &args.targets, &args.measuring) })
+    let cache_probes = args.cache_probes.typed();
+    resolve(&Plan { depth: Some(depth), cache_probes, ..base("depth", &args.targets, &args.measuring) })
 }
 
 /// The values of a list in which ranges may stand.
@@ -54,12 +54,12 @@ pub fn base(title: &str, urls: &[String], measuring: &Measuring) -> Plan {
         title: Some(measuring.title.clone().unwrap_or_else(|| title.to_owned())),
         seed: Some(measuring.seed.unwrap_or_else(new_seed)),
         repetitions: measuring.repeating.repetitions(),
-        precision: measuring.repeating.precise,
+        precision: measuring.repeating.precision,
         budget: measuring.repeating.time,
-        sample: measuring.sample,
+        min_sample_time: measuring.min_sample_time,
         verify: if measuring.no_verify { Some(Verify::Off) } else { measuring.verify },
         timeout: measuring.timeout,
-        between: measuring.between.clone(),
+        pre_step_cmd: measuring.pre_step_cmd.clone(),
         link: measuring.link,
         targets,
         ..Plan::default()
@@ -81,12 +81,11 @@ pub fn resolve(plan: &Plan) -> Result<ResolvedPlan, Failure> {
             let name = mistake.field.rsplit('.').next().unwrap_or_default();
             mistake.field = match name {
                 "target" => "TARGET".into(),
-                "precision" => "--precise".into(),
-                "budget" => "--for".into(),
-                "cold" => "--bands".into(),
-                "probes" => "--band-probes".into(),
-                "ahead" => "--band-ahead".into(),
-                "disk_counter" => "--server-disk".into(),
+                "precision" => "--precision".into(),
+                "budget" => "--time-budget".into(),
+                "cold" => "--cache-probes".into(),
+                "count" => "--probe-count".into(),
+                "distance" => "--probe-distance".into(),
                 name => format!("--{}", name.replace('_', "-")),
             };
         }

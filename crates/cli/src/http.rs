@@ -73,7 +73,7 @@ fn parse(bytes: &[u8]) -> Result<Request, Answer> {
     let headers = lines.take_while(|line| !line.is_empty()).filter_map(|line| line.split_once(':'));
     let mut hosts =
         headers.filter(|(name, _)| name.eq_ignore_ascii_case("host")).map(|(_, value)| value.trim());
-    // A page from elsewhere whose name was made to lead here must not read the lab book.
+    // A page from elsewhere whose name was made to lead here must not read the results database.
     if !hosts.next().is_some_and(is_loopback) || hosts.next().is_some() {
         return Err(Answer::refusal(
             "421 Misdirected Request",

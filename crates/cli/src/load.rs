@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 use sharebench_model::units::{ByteSize, parse_duration};
-use sharebench_plan::{Arrivals, Find, Load, Plan, Preset, ResolvedPlan, Slo, Think, Values, WORKLOADS};
+use sharebench_plan::{Arrivals, Load, Plan, Preset, ResolvedPlan, Slo, Think, Values, WORKLOADS};
 
 use crate::args::Measuring;
 use crate::exit::Failure;
@@ -15,11 +15,11 @@ use crate::loadfile;
 
 /// Examples of `load --help`.
 pub const LOAD_HELP: &str = "Examples:
-  sharebench load smb://alice@nas/share --steps 5,10,20 --think 1s --workload copy-all-bidirectional
+  sharebench load smb://alice@nas/share --users 5,10,20 --think 1s --workload copy-all-bidirectional
   sharebench load smb://alice@nas/share --preset office
   sharebench load smb://alice@nas/share --preset copy-all-bidirectional --until-stress
-  sharebench load smb://alice@nas/share --loadfile /usr/share/dbench/client.txt --steps 1,10,50
-  sharebench load smb://alice@nas/share --workload single-read --find knee --slo 'p95<20ms,errors<0.1%'
+  sharebench load smb://alice@nas/share --loadfile /usr/share/dbench/client.txt --users 1,10,50
+  sharebench load smb://alice@nas/share --workload single-read --find-knee --slo 'p95<20ms,errors<0.1%'
 
 A preset is a workload with its steps, pauses and windows (sharebench presets lists them); other flags replace
 its values one by one. docs/loads.md says how to write a workload of your own.";
@@ -32,12 +32,12 @@ pub struct LoadArgs {
     /// A built-in plan of users, or a file with [load] and [workload]; other flags replace its values.
     #[arg(long, value_name = "NAME|FILE.toml", conflicts_with = "workload")]
     pub preset: Option<String>,
-    /// Virtual users (motors) per step [default: 1,2,5,10; with --arrivals constant or poisson 32].
+    /// Virtual users of each step [default: 1,2,5,10; with --arrivals constant or poisson 32].
     #[arg(long, value_delimiter = ',')]
-    pub steps: Option<Vec<Values<u32>>>,
+    pub users: Option<Vec<Values<u32>>>,
     /// Users who share one session; the others wait where it carries no more requests at a time [default: 1].
     #[arg(long, value_name = "N")]
-    pub motors_per_session: Option<u32>,
+    pub users_per_session: Option<u32>,
     /// Who decides when the next transaction starts: closed (each user, after thinking), constant or poisson
     /// (a schedule at --rates, whatever the target does), or visits (users come at --rates, log on, perform --visit
     /// transactions with pauses, and log off) [default: closed].
@@ -72,7 +72,7 @@ pub struct LoadArgs {
     pub measure: Option<Duration>,
     /// A step that is not steady goes on, each time for twice its window, at most this often, 0 to 3 [default: 0].
     #[arg(long)]
-    pub extend: Option<u32>,
+    pub max_extensions: Option<u32>,
     /// Bytes of the data set: of the shared files and one user's [default: the preset's].
     #[arg(long)]
     pub scale: Option<ByteSize>,
@@ -82,9 +82,9 @@ pub struct LoadArgs {
     /// Add steps until throughput falls by 5 %, at most 12.
     #[arg(long)]
     pub until_stress: bool,
-    /// Search for the highest rate of starts that keeps --slo: knee.
-    #[arg(long, value_name = "WHAT", requires = "slo")]
-    pub find: Option<Find>,
+    /// Search for the knee: the highest arrival rate at which the target meets --slo.
+    #[arg(long, requires = "slo")]
+    pub find_knee: bool,
     /// What a step must keep, such as 'p95<20ms,errors<0.1%'; also p50, p99.9, mean.
     #[arg(long, value_name = "OBJECTIVES")]
     pub slo: Option<Slo>,
@@ -112,11 +112,11 @@ pub fn plan(args: &LoadArgs) -> Result<ResolvedPlan, Failure> {
     let usual = preset.load.unwrap_or_default();
     let open = matches!(args.arrivals, Some(Arrivals::Constant | Arrivals::Poisson | Arrivals::Visits));
     // A preset's pauses and users mean nothing to a schedule, nor to a search that finds its own.
-    let own_pace = open || args.find.is_some();
+    let own_pace = open || args.find_knee;
     let load = Load {
         workload: args.workload.clone().or(usual.workload),
-        steps: flat(args.steps.as_deref()).or(usual.steps.filter(|_| !own_pace)),
-        motors_per_session: args.motors_per_session.or(usual.motors_per_session),
+        users: flat(args.users.as_deref()).or(usual.users.filter(|_| !own_pace)),
+        users_per_session: args.users_per_session.or(usual.users_per_session),
         arrivals: args.arrivals.or(usual.arrivals),
         rates: flat(args.rates.as_deref()).or(usual.rates),
         think: args.think.clone().or(usual.think.filter(|_| !own_pace)),
@@ -124,11 +124,11 @@ pub fn plan(args: &LoadArgs) -> Result<ResolvedPlan, Failure> {
         ramp: args.ramp.or(usual.ramp),
         warm_up: args.warm_up.or(usual.warm_up),
         measure: args.measure.or(usual.measure),
-        extend: args.extend.or(usual.extend),
+        max_extensions: args.max_extensions.or(usual.max_extensions),
         scale: args.scale.or(usual.scale),
         block: args.block.or(usual.block),
         until_stress: args.until_stress.then_some(true).or(usual.until_stress),
-        find: args.find.or(usual.find),
+        find_knee: args.find_knee.then_some(true).or(usual.find_knee),
         slo: args.slo.clone().or(usual.slo),
         keep_data: args.keep_data.then_some(true).or(usual.keep_data),
     };

@@ -64,7 +64,7 @@ pub fn check(args: &PlanArgs) -> Result<ExitCode, Failure> {
     for text in outlook(&plan) {
         println!("{text}");
     }
-    if let Some(command) = &plan.between {
+    if let Some(command) = &plan.pre_step_cmd {
         println!("before each step this machine runs: {command}");
     }
     for (coordinates, _) in plan.cells.iter().chain(&plan.loads) {
@@ -120,10 +120,10 @@ fn in_file(path: &Path, mistakes: impl std::fmt::Display) -> Failure {
 
 /// A command in a file that somebody else may have written is not run unseen.
 pub fn allowed(plan: &ResolvedPlan, args: &RunArgs) -> Result<(), String> {
-    match &plan.between {
-        Some(command) if !args.allow_between => Err(format!(
+    match &plan.pre_step_cmd {
+        Some(command) if !args.allow_pre_step_cmd => Err(format!(
             "between: the plan runs a command on this machine before each step: {command}\n    \
-             hint: if that is what you want, add --allow-between"
+             hint: if that is what you want, add --allow-pre-step-cmd"
         )),
         _ => Ok(()),
     }
@@ -222,7 +222,7 @@ impl<'a> Measurement<'a> {
         Self { outlets: outlets.clone(), ..self }
     }
 
-    /// Runs it into the lab book.
+    /// Runs it into the results database.
     pub fn run(self, flags: &GlobalFlags) -> Result<Measured, Failure> {
         let store = Store::open(&flags.db)?;
         self.into_sink(RunSink::new(store), flags)

@@ -1,4 +1,4 @@
-//! Whoever looks on beside the lab book and the live view: a Prometheus server, and what an exporter says of the server.
+//! Whoever looks on beside the results database and the live view: a Prometheus server, and what an exporter says of the server.
 
 use std::net::SocketAddr;
 

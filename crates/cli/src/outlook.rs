@@ -27,7 +27,7 @@ pub fn outlook(plan: &ResolvedPlan) -> Vec<String> {
         lines.push(format!("{loads} of users on {targets}, once each{}", extension(plan)));
         lines.extend(replayed(plan));
         lines.extend(plan.search.as_ref().map(|search| {
-            let most = Search::MOST_ADDED;
+            let most = Search::MAX_ADDED;
             match search {
                 Search::Stress => format!("then at most {most} steps of more users, until throughput falls"),
                 Search::Knee(slo) => {
@@ -37,7 +37,7 @@ pub fn outlook(plan: &ResolvedPlan) -> Vec<String> {
         }));
     }
     lines.push(format!("{}; {}", steps(plan.steps()), time(plan.measured_time())));
-    if let Some(command) = &plan.between {
+    if let Some(command) = &plan.pre_step_cmd {
         lines.push(format!("before each step this machine runs: {command}"));
     }
     lines
@@ -61,7 +61,7 @@ fn replayed(plan: &ResolvedPlan) -> Option<String> {
 
 /// What steps of users may take beyond their windows.
 fn extension(plan: &ResolvedPlan) -> String {
-    match plan.typed.load.as_ref().and_then(|load| load.extend) {
+    match plan.typed.load.as_ref().and_then(|load| load.max_extensions) {
         None | Some(0) => String::new(),
         Some(most) => format!(
             "; one that is not steady goes on for twice its window, {} at most: at most {} in all",
@@ -222,7 +222,7 @@ record_sizes = ['4KiB']\ntests = ['write', 'read', 'reread']\n"
 
     #[test]
     fn a_plan_that_may_go_on_says_for_how_long() {
-        let text = "[[target]]\nurl = '/a'\n[load]\nsteps = [1]\nwarm_up = '2s'\nmeasure = '30s'\nextend = 2";
+        let text = "[[target]]\nurl = '/a'\n[load]\nusers = [1]\nwarm_up = '2s'\nmeasure = '30s'\nmax_extensions = 2";
         let lines = outlook(&Plan::parse(text).unwrap().resolve().unwrap());
         assert_eq!(
             lines,

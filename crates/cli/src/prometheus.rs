@@ -13,7 +13,7 @@ use sharebench_model::{RunEvent, StepResult, Verdict};
 /// Longest time that a client may take to ask.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Most bytes of a request that are read.
-const MOST_ASKED: u64 = 8 << 10;
+const MAX_ASKED: u64 = 8 << 10;
 
 /// `9100` or `0.0.0.0:9100`; a port alone is one of this machine's own.
 pub fn address(text: &str) -> Result<SocketAddr, String> {
@@ -128,7 +128,7 @@ impl State {
         self.ended.failures += measure.error_count();
         (self.step, self.users) = (Sums::default(), 0);
         self.verdicts[match step.verdict() {
-            Verdict::Suspicious => 1,
+            Verdict::Warning => 1,
             Verdict::Invalid => 2,
             _ => 0,
         }] += 1;
@@ -161,7 +161,7 @@ impl State {
         };
         let none = String::new;
         let total = |of: fn(&Sums) -> u64| vec![(none(), (of(&self.ended) + of(&self.step)) as f64)];
-        let verdicts = ["valid", "suspicious", "invalid"].into_iter().zip(self.verdicts);
+        let verdicts = ["valid", "warning", "invalid"].into_iter().zip(self.verdicts);
         let verdicts: Vec<_> = verdicts.map(|(name, n)| (format!("verdict=\"{name}\""), n as f64)).collect();
         metric("steps_total", "counter", "Steps that ended.", &verdicts);
         metric(
@@ -210,7 +210,7 @@ fn quoted(text: &str) -> String {
 fn answer(stream: TcpStream, state: &Mutex<State>) -> io::Result<()> {
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
-    let mut reader = BufReader::new(stream.take(MOST_ASKED));
+    let mut reader = BufReader::new(stream.take(MAX_ASKED));
     let mut first = String::new();
     reader.read_line(&mut first)?;
     let mut line = String::new();
@@ -258,7 +258,7 @@ mod tests {
     #[test]
     fn a_run_under_way_is_told_in_the_text_format() {
         let metrics = Metrics::serve(address("0").unwrap(), vec!["the \"nas\"".into()]).unwrap();
-        let coordinates = Coordinates::new().with(axis::MOTORS, Value::Count(5));
+        let coordinates = Coordinates::new().with(axis::USERS, Value::Count(5));
         let started =
             RunEvent::StepStarted { index: 0, target: 0, repetition: 0, coordinates: coordinates.clone() };
         metrics.show(&started);
@@ -273,10 +273,7 @@ mod tests {
         let text = ask(metrics.at, "GET /metrics HTTP/1.1");
         assert!(text.starts_with("HTTP/1.1 200 OK\r\n"), "{text}");
         assert!(text.contains("\nsharebench_transactions_total 10\n"), "{text}");
-        assert!(
-            text.contains("sharebench_users{target=\"the \\\"nas\\\"\",step=\"motors=5\"} 5\n"),
-            "{text}"
-        );
+        assert!(text.contains("sharebench_users{target=\"the \\\"nas\\\"\",step=\"users=5\"} 5\n"), "{text}");
         let bytes = IoBytes { read: 1_000, written: 0 };
         let measure = Measure { transactions: 30, bytes, window_ns: 1_000_000_000, ..Measure::default() };
         metrics.show(&RunEvent::StepFinished(Box::new(StepResult {

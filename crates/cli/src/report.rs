@@ -1,4 +1,4 @@
-//! `sharebench report`: runs as a page, as tables, as a workbook, as pictures, or all of a lab book in the browser.
+//! `sharebench report`: runs as a page, as tables, as a workbook, as pictures, or all of a results database in the browser.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ pub const REPORT_HELP: &str = "Examples:
   sharebench report last --format md
   sharebench report last --images slides             # each chart as SVG and PNG
   sharebench report 1 2 -o nas.html --surfaces       # with surfaces to turn, as IOzone's users know them
-  sharebench report --serve                          # all runs of the lab book, in the browser
+  sharebench report --serve                          # all runs of the results database, in the browser
 
 docs/reports.md shows how to read each chart.";
 
@@ -45,7 +45,7 @@ pub struct ReportArgs {
     /// The browser that draws them [default: chromium, chromium-browser, google-chrome or chrome in the search path].
     #[arg(long, value_name = "PROGRAM", requires = "images")]
     pub browser: Option<PathBuf>,
-    /// Show all runs of the lab book in the browser: filter, choose, compare, open. Read-only, on a loopback address.
+    /// Show all runs of the results database in the browser: filter, choose, compare, open. Read-only, on a loopback address.
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "127.0.0.1:0", conflicts_with = "output")]
     pub serve: Option<SocketAddr>,
 }

@@ -29,20 +29,20 @@ pub struct ServeArgs {
     /// Serve this much memory instead.
     #[arg(long, value_name = "SIZE")]
     pub memory: Option<ByteSize>,
-    /// Speak SMB here; other than loopback needs --user.
+    /// Speak SMB here; other than loopback needs --account.
     #[arg(long, value_name = "ADDR:PORT")]
     pub smb: Option<SocketAddr>,
     /// Speak `NFSv3` (and MOUNT, on the same port) here.
     #[arg(long, value_name = "ADDR:PORT")]
     pub nfs: Option<SocketAddr>,
-    /// Speak NCP here, on TCP and UDP; other than loopback needs --user.
+    /// Speak NCP here, on TCP and UDP; other than loopback needs --account.
     #[arg(long, value_name = "ADDR:PORT")]
     pub ncp: Option<SocketAddr>,
     /// Speak NCP on IPX here: IPX packets in UDP, as `DOSBox` and RFC 1234 have them.
     #[arg(long, value_name = "ADDR:PORT")]
     pub ncp_ipx: Option<SocketAddr>,
     /// Speak NCP on IPX in the frames of this Ethernet; FRAME is ii, raw, 802.2 (default) or snap, NETWORK the segment's
-    /// number in hex (default 1). Needs the capability `CAP_NET_RAW`, and --user.
+    /// number in hex (default 1). Needs the capability `CAP_NET_RAW`, and --account.
     #[arg(long, value_name = "IFACE[,FRAME[,NETWORK]]")]
     pub ncp_ether: Option<NcpEther>,
     /// When IPX packets on an Ethernet have checksums: levels as for signatures; frame raw has none.
@@ -98,7 +98,9 @@ pub fn run(args: &ServeArgs, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
     if let Some(user) = &args.user {
         let password = credentials::given(flags.password_file.as_deref())?;
         let missing = || {
-            Failure::usage(format!("--user {user} needs a password: set {VARIABLE} or name --password-file"))
+            Failure::usage(format!(
+                "--account {user} needs a password: set {VARIABLE} or name --password-file"
+            ))
         };
         users.push((user.clone(), password.ok_or_else(missing)?));
     }

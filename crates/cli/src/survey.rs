@@ -57,7 +57,7 @@ pub fn run(args: &SurveyArgs, flags: &GlobalFlags) -> Result<ExitCode, Failure> 
 fn workload(found: &Survey, files: u64) -> String {
     let mut text = summary(found);
     text.push_str(
-        "\n[load]\nworkload = \"surveyed\"\nsteps = [1, 5, 10, 20]\nthink = \"lognormal 2s 20s\"\n\n[workload]\n\
+        "\n[load]\nworkload = \"surveyed\"\nusers = [1, 5, 10, 20]\nthink = \"lognormal 2s 20s\"\n\n[workload]\n\
          name = \"surveyed\"\nsource = \"The files: a survey of a share, sizes rounded up to powers of two. What is done with \
          them is a placeholder: look, and read whole files.\"\norder = \"weighted\"\n",
     );

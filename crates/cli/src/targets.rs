@@ -8,20 +8,20 @@ use sharebench_nfs::NfsTarget;
 use sharebench_plan::{PlannedTarget, ResolvedPlan};
 use sharebench_posix::PosixTarget;
 use sharebench_smb::SmbTarget;
-use sharebench_target::{BesideTarget, NullTarget, Secret, Target, TargetUrl};
+use sharebench_target::{NullTarget, Secret, Target, TargetUrl, WithBypass};
 
 use crate::credentials;
 use crate::exit::Failure;
 
 /// Opens every target of a plan, without connecting.
 pub fn open_all(plan: &ResolvedPlan, password_file: Option<&Path>) -> Result<Vec<Arc<dyn Target>>, Failure> {
-    let sides = plan.bands.as_ref().map_or(&[][..], |bands| &bands.side);
+    let sides = plan.cache_probes.as_ref().map_or(&[][..], |probes| &probes.bypass);
     let with_side = |target: &PlannedTarget| {
         let opened = open(&target.url, password_file)?;
         match sides.iter().find(|side| side.target == target.name) {
             Some(side) => {
                 let road = open(&side.url, password_file)?;
-                Ok(Arc::new(BesideTarget::new(opened, road)) as Arc<dyn Target>)
+                Ok(Arc::new(WithBypass::new(opened, road)) as Arc<dyn Target>)
             }
             None => Ok(opened),
         }

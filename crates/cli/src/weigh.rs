@@ -1,4 +1,4 @@
-//! `--weigh`: a survey, a workload file or a preset as weights of cells.
+//! `--weights`: a survey, a workload file or a preset as weights of cells.
 
 use sharebench_analysis::{Weight, Weights};
 use sharebench_plan::{
@@ -13,26 +13,33 @@ pub fn weights(name: &str) -> Result<Weights, Failure> {
         preset.plan()?
     } else {
         let text = std::fs::read_to_string(name)
-            .map_err(|error| Failure::usage(format!("--weigh {name}: {error}")))?;
-        Plan::parse(&text).map_err(|mistakes| Failure::usage(format!("--weigh {name}: {mistakes}")))?
+            .map_err(|error| Failure::usage(format!("--weights {name}: {error}")))?;
+        Plan::parse(&text).map_err(|mistakes| Failure::usage(format!("--weights {name}: {mistakes}")))?
     };
     let target = PlannedTarget { name: "any".into(), url: "null://".into() };
-    let plan = Plan { targets: vec![target], sweep: None, depth: None, bands: None, between: None, ..plan };
-    let plan = plan.resolve().map_err(|mistakes| Failure::usage(format!("--weigh {name}: {mistakes}")))?;
+    let plan = Plan {
+        targets: vec![target],
+        sweep: None,
+        depth: None,
+        cache_probes: None,
+        pre_step_cmd: None,
+        ..plan
+    };
+    let plan = plan.resolve().map_err(|mistakes| Failure::usage(format!("--weights {name}: {mistakes}")))?;
     let workload = plan.loads.iter().find_map(|(_, work)| match work {
         Work::Transactions(work) => Some(work.workload.clone()),
         Work::Records(_) => None,
     });
     let Some(workload) = workload else {
         return Err(Failure::usage(format!(
-            "--weigh {name}: it describes no workload; `sharebench survey` makes one"
+            "--weights {name}: it describes no workload; `sharebench survey` makes one"
         )));
     };
     let parts = workload.transactions.iter().flat_map(|transaction| of(&workload, transaction)).collect();
     let weights = Weights { name: name.to_owned(), parts }.joined();
     if weights.parts.is_empty() {
         return Err(Failure::usage(format!(
-            "--weigh {name}: it moves no bytes, so there is nothing to weigh by"
+            "--weights {name}: it moves no bytes, so there is nothing to weigh by"
         )));
     }
     Ok(weights)
@@ -93,7 +100,7 @@ mod tests {
         };
         assert!(sum(true) > 0.0 && (sum(true) / sum(false) - 1.0).abs() < 1e-9, "{:?}", weights.parts);
         assert!(weights.parts.iter().all(|part| part.record_size <= part.file_size));
-        assert!(weights_error("no-such.toml").contains("--weigh no-such.toml"));
+        assert!(weights_error("no-such.toml").contains("--weights no-such.toml"));
     }
 
     fn weights_error(name: &str) -> String {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::transport::Lost;
 
 /// Most complaints that are told; more of them say the same.
-const MOST_TOLD: usize = 8;
+const MAX_TOLD: usize = 8;
 
 /// What one rank has against going on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,9 +39,9 @@ pub enum Discord {
 }
 
 fn told(complaints: &[Complaint]) -> String {
-    let mut lines: Vec<String> = complaints.iter().take(MOST_TOLD).map(ToString::to_string).collect();
-    if complaints.len() > MOST_TOLD {
-        lines.push(format!("and {} other ranks", complaints.len() - MOST_TOLD));
+    let mut lines: Vec<String> = complaints.iter().take(MAX_TOLD).map(ToString::to_string).collect();
+    if complaints.len() > MAX_TOLD {
+        lines.push(format!("and {} other ranks", complaints.len() - MAX_TOLD));
     }
     lines.join("\n")
 }
@@ -80,7 +80,7 @@ fn differing(name: &str, cards: &[Card]) -> Option<String> {
     let others: Vec<String> = others
         .map(|(rank, card): (u32, &Card)| format!("rank {rank} ({}) {}", card.host, value(card)))
         .collect();
-    let more = others.len().saturating_sub(MOST_TOLD);
+    let more = others.len().saturating_sub(MAX_TOLD);
     let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
     Some(format!("{name}: most have {usual}, but {}{rest}", others[..others.len() - more].join(", ")))
 }
@@ -106,7 +106,7 @@ mod tests {
     fn many_complaints_are_told_in_a_few_lines() {
         let complaint = |rank| Complaint { rank, host: "c".into(), what: "no".into() };
         let told = Discord::Complaints((0..20).map(complaint).collect()).to_string();
-        assert_eq!(told.lines().count(), MOST_TOLD + 1);
+        assert_eq!(told.lines().count(), MAX_TOLD + 1);
         assert!(told.starts_with("rank 0 (c): no\n") && told.ends_with("and 12 other ranks"), "{told}");
     }
 }

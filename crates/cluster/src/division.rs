@@ -1,6 +1,6 @@
-//! Which rank runs which motor, and reads whose file.
+//! Which rank runs which user, and reads whose file.
 
-/// Why motors cannot be divided as asked.
+/// Why users cannot be divided as asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DivisionError {
     /// As many weights as ranks are needed.
@@ -11,7 +11,7 @@ pub enum DivisionError {
         /// How many ranks there are.
         ranks: u32,
     },
-    /// A rank of no weight would do nothing, and all weights together are numbers of motors.
+    /// A rank of no weight would do nothing, and all weights together are numbers of users.
     #[error("--rank-weights: {0} is outside of 1..1024")]
     Weight(u32),
     /// No shift at all, or all the way round to oneself.
@@ -22,24 +22,24 @@ pub enum DivisionError {
         /// How many ranks there are.
         ranks: u32,
     },
-    /// A rank that has more files than its neighbour has motors.
+    /// A rank that has more files than its neighbour has users.
     #[error(
-        "--shift-ranks: {motors} motors on these ranks are {counts}: every rank must have as many as the next one; \
+        "--shift-ranks: {users} users on these ranks are {counts}: every rank must have as many as the next one; \
          use a multiple of {multiple}"
     )]
     Uneven {
-        /// Motors of the step.
-        motors: u32,
+        /// Users of the step.
+        users: u32,
         /// Per rank, as text.
         counts: String,
-        /// What motors must be a multiple of.
+        /// What users must be a multiple of.
         multiple: usize,
     },
 }
 
-/// How motors are divided over ranks: each motor in turn goes to the rank that has the fewest for its weight.
+/// How users are divided over ranks: each user in turn goes to the rank that has the fewest for its weight.
 ///
-/// Adding motors moves none that were there before, so that a user finds its files again in every step (Webster's
+/// Adding users moves none that were there before, so that a user finds its files again in every step (Webster's
 /// method; Balinski and Young, Fair Representation, 1982). With equal weights that is taking turns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Division {
@@ -71,8 +71,8 @@ impl Division {
         Ok(Self { weights, shift: shift % ranks.max(1) })
     }
 
-    /// Motors of a cell that names none: one for each unit of weight.
-    pub fn least_motors(&self) -> u32 {
+    /// Users of a cell that names none: one for each unit of weight.
+    pub fn min_users(&self) -> u32 {
         self.weights.iter().sum()
     }
 
@@ -81,10 +81,10 @@ impl Division {
         self.shift
     }
 
-    /// The rank of each motor, by number.
-    pub fn owners(&self, motors: u32) -> Vec<u32> {
+    /// The rank of each user, by number.
+    pub fn owners(&self, users: u32) -> Vec<u32> {
         let mut counts = vec![0_u64; self.weights.len()];
-        (0..motors)
+        (0..users)
             .map(|_| {
                 // Fewest for its weight: (2 count + 1) / weight, compared without dividing.
                 let cost = |rank: &usize| (2 * counts[*rank] + 1, u64::from(self.weights[*rank]));
@@ -99,23 +99,23 @@ impl Division {
             .collect()
     }
 
-    /// The motors of one rank, ascending.
-    pub fn motors_of(&self, rank: u32, motors: u32) -> Vec<u32> {
-        let owners = self.owners(motors);
-        (0..motors).filter(|motor| owners[*motor as usize] == rank).collect()
+    /// The users of one rank, ascending.
+    pub fn users_of(&self, rank: u32, users: u32) -> Vec<u32> {
+        let owners = self.owners(users);
+        (0..users).filter(|user| owners[*user as usize] == rank).collect()
     }
 
-    /// Whose file each motor of `rank` reads after it was written: the same place among the motors of the rank
+    /// Whose file each user of `rank` reads after it was written: the same place among the users of the rank
     /// `shift` further on.
-    pub fn read_from(&self, rank: u32, motors: u32) -> Result<Vec<u32>, DivisionError> {
+    pub fn read_from(&self, rank: u32, users: u32) -> Result<Vec<u32>, DivisionError> {
         let size = self.weights.len() as u32;
-        let counts: Vec<usize> = (0..size).map(|rank| self.motors_of(rank, motors).len()).collect();
+        let counts: Vec<usize> = (0..size).map(|rank| self.users_of(rank, users).len()).collect();
         let other = (rank + self.shift) % size.max(1);
         if (0..counts.len()).any(|rank| counts[rank] != counts[(rank + self.shift as usize) % counts.len()]) {
             let shown = counts.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
-            return Err(DivisionError::Uneven { motors, counts: shown, multiple: self.weights.len() });
+            return Err(DivisionError::Uneven { users, counts: shown, multiple: self.weights.len() });
         }
-        Ok(self.motors_of(other, motors))
+        Ok(self.users_of(other, users))
     }
 }
 
@@ -124,15 +124,15 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn counts(division: &Division, motors: u32) -> Vec<usize> {
-        (0..division.weights.len() as u32).map(|rank| division.motors_of(rank, motors).len()).collect()
+    fn counts(division: &Division, users: u32) -> Vec<usize> {
+        (0..division.weights.len() as u32).map(|rank| division.users_of(rank, users).len()).collect()
     }
 
     #[test]
     fn six_clients_share_fifty_motors_as_in_1997() {
         let division = Division::new(6, &[], 0).unwrap();
         assert_eq!(counts(&division, 50), [9, 9, 8, 8, 8, 8]);
-        assert_eq!(division.motors_of(1, 10), [1, 7]);
+        assert_eq!(division.users_of(1, 10), [1, 7]);
         assert_eq!(counts(&division, 4), [1, 1, 1, 1, 0, 0]);
         assert_eq!(counts(&Division::new(3, &[2, 1, 1], 0).unwrap(), 40), [20, 10, 10]);
     }
@@ -141,9 +141,9 @@ mod tests {
     fn readers_sit_on_another_rank_than_writers() {
         let division = Division::new(6, &[], 1).unwrap();
         for rank in 0..6 {
-            let (own, read) = (division.motors_of(rank, 18), division.read_from(rank, 18).unwrap());
+            let (own, read) = (division.users_of(rank, 18), division.read_from(rank, 18).unwrap());
             assert_eq!(own.len(), read.len());
-            assert!(own.iter().all(|motor| !read.contains(motor)));
+            assert!(own.iter().all(|user| !read.contains(user)));
         }
         let uneven = division.read_from(0, 50).unwrap_err().to_string();
         assert!(uneven.contains("9,9,8,8,8,8") && uneven.contains("multiple of 6"), "{uneven}");
@@ -156,19 +156,19 @@ mod tests {
         #[test]
         fn shares_follow_the_weights_and_no_motor_ever_moves(
             weights in proptest::collection::vec(1..9_u32, 1..9),
-            motors in 0..200_u32,
+            users in 0..200_u32,
         ) {
             let ranks = weights.len() as u32;
             let division = Division::new(ranks, &weights, 0).unwrap();
-            let (owners, more) = (division.owners(motors), division.owners(motors + 7));
-            prop_assert_eq!(&owners[..], &more[..motors as usize]);
-            let whole = f64::from(division.least_motors());
+            let (owners, more) = (division.owners(users), division.owners(users + 7));
+            prop_assert_eq!(&owners[..], &more[..users as usize]);
+            let whole = f64::from(division.min_users());
             for (rank, weight) in weights.iter().enumerate() {
-                let share = f64::from(motors) * f64::from(*weight) / whole;
+                let share = f64::from(users) * f64::from(*weight) / whole;
                 let found = owners.iter().filter(|owner| **owner == rank as u32).count() as f64;
                 prop_assert!((found - share).abs() < 2.0, "{} has {found} of {share}", rank);
             }
-            let units = division.least_motors();
+            let units = division.min_users();
             prop_assert_eq!(counts(&division, units), weights.iter().map(|w| *w as usize).collect::<Vec<_>>());
         }
     }

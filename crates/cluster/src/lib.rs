@@ -1,7 +1,7 @@
 //! Several processes that measure as one: ranks, as MPI calls them.
 //!
 //! [`Transport`] is what carries bytes between ranks: MPI (crate `sharebench-mpi`), or threads of one process
-//! ([`threads`]). [`Ranks`] says everything else on top of it, and the same on both: agreement, division of motors,
+//! ([`threads`]). [`Ranks`] says everything else on top of it, and the same on both: agreement, division of users,
 //! clocks, reduction along a tree. Rank 0 leads.
 //!
 //! ```

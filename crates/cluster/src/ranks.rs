@@ -62,7 +62,7 @@ impl Ranks {
         Ok((ranks, cards))
     }
 
-    /// Divides motors so from now on.
+    /// Divides users so from now on.
     pub fn divide_by(&mut self, division: Division) {
         self.division = division;
     }
@@ -92,14 +92,14 @@ impl Ranks {
         self.hosts.get(self.rank() as usize).map_or("", String::as_str)
     }
 
-    /// How motors are divided.
+    /// How users are divided.
     pub fn division(&self) -> &Division {
         &self.division
     }
 
-    /// The motors of this rank, ascending.
-    pub fn motors(&self, of: u32) -> Vec<u32> {
-        self.division.motors_of(self.rank(), of)
+    /// The users of this rank, ascending.
+    pub fn users(&self, of: u32) -> Vec<u32> {
+        self.division.users_of(self.rank(), of)
     }
 
     /// What carries the messages; for alerts, which are not collective.

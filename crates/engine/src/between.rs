@@ -13,12 +13,12 @@ const LOOK: Duration = Duration::from_millis(10);
 /// How long the last words of a command that failed are waited for.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 /// Most bytes of them that are told.
-const MOST_WORDS: u64 = 4096;
+const MAX_WORDS: u64 = 4096;
 
 /// Runs a command by `sh -c`, without input and with its output dropped, until it ends. A request to stop
 /// ends it as well. A failure tells its exit code and what it wrote to standard error.
 pub(crate) fn run(command: &str, stop: &StopSignal) -> Result<(), PassEnd> {
-    let failed = |why: String| PassEnd::Hook(format!("--between '{command}' {why}"));
+    let failed = |why: String| PassEnd::Hook(format!("--pre-step-cmd '{command}' {why}"));
     let mut child = Command::new("sh")
         .args(["-c", command])
         .stdin(Stdio::null())
@@ -49,7 +49,7 @@ fn listen(child: &mut Child) -> mpsc::Receiver<String> {
     if let Some(mut stderr) = child.stderr.take() {
         std::thread::spawn(move || {
             let mut words = Vec::new();
-            let _ = stderr.by_ref().take(MOST_WORDS).read_to_end(&mut words);
+            let _ = stderr.by_ref().take(MAX_WORDS).read_to_end(&mut words);
             let _ = sender.send(String::from_utf8_lossy(&words).trim().to_owned());
             let _ = std::io::copy(&mut stderr, &mut std::io::sink());
         });
@@ -84,8 +84,7 @@ mod tests {
     fn a_failing_command_is_told_with_its_code_and_words() {
         assert_eq!(run_now("true"), Ok(()));
         let failed = run_now("echo out; echo target is busy >&2; exit 32").unwrap_err().to_string();
-        let wanted =
-            "--between 'echo out; echo target is busy >&2; exit 32' failed with exit code 32: target is busy";
+        let wanted = "--pre-step-cmd 'echo out; echo target is busy >&2; exit 32' failed with exit code 32: target is busy";
         assert_eq!(failed, wanted);
         let killed = run_now("kill -9 $$").unwrap_err().to_string();
         assert!(killed.contains("signal: 9"), "{killed}");

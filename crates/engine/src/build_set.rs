@@ -16,7 +16,7 @@ use crate::pass::PassContext;
 use crate::stamp::{self, Content};
 
 /// Most sessions that work on a set.
-const MOST_BUILDERS: usize = 8;
+const MAX_BUILDERS: usize = 8;
 /// Files for each of them at least.
 const FILES_EACH: usize = 4;
 /// Between two words of how far it is.
@@ -85,7 +85,7 @@ pub(crate) async fn build_files(
 ) -> Result<(), OpError> {
     // Sessions that block their thread would take turns.
     let builders = if site.target.capabilities().blocking { 1 } else { files.len() / FILES_EACH };
-    let builders = builders.clamp(1, MOST_BUILDERS);
+    let builders = builders.clamp(1, MAX_BUILDERS);
     let building = Building {
         site,
         files,

@@ -23,8 +23,8 @@ pub(crate) fn check(plan: &ResolvedPlan, name: &str, target: &dyn Target) -> Res
             capabilities.protocol, capabilities.max_record
         ));
     }
-    if let Some(motors) = plan.max_sessions()
-        && let Err(problem) = descriptors::make_room(motors, target.descriptors())
+    if let Some(users) = plan.max_sessions()
+        && let Err(problem) = descriptors::make_room(users, target.descriptors())
     {
         return beyond(problem);
     }

@@ -19,7 +19,7 @@ const DEPTH_KEPT: f64 = 0.9;
 const LATE_SHARE: f64 = 0.01;
 /// Lateness that is nobody's fault.
 const LATE_NS: u64 = 1_000_000;
-/// Above this share of motors with a transaction under way, a late start waited for a motor.
+/// Above this share of users with a transaction under way, a late start waited for a user.
 const ALL_BUSY: f64 = 0.9;
 /// Share of what was begun that may be unfinished when the window ends.
 const CENSORED_SHARE: f64 = 0.01;
@@ -30,13 +30,13 @@ pub(crate) struct Evidence<'a> {
     pub verify: Verify,
     /// Whether the target's own sessions counted the wire, and not the operating system for a mount.
     pub wire_counted: bool,
-    /// What the motors of a load did beside the transactions that ended in the window.
+    /// What the users of a load did beside the transactions that ended in the window.
     pub occupancy: Occupancy,
     /// What the machine did; none in virtual time, where there is no machine.
     pub machinery: Option<Machinery<'a>>,
 }
 
-/// What motors did in the window, beside the transactions that ended in it; all in nanoseconds.
+/// What users did in the window, beside the transactions that ended in it; all in nanoseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(clippy::struct_field_names, reason = "the unit comes last")]
 pub(crate) struct Occupancy {
@@ -63,22 +63,22 @@ pub(crate) fn checks(measure: &Measure, evidence: &Evidence<'_>) -> Vec<Check> {
     checks.extend(verified(measure, evidence.verify));
     checks.extend(client_cache(measure));
     match evidence.work {
-        Work::Records(work) if work.motors.is_some() => checks.extend(throughput(measure, work.queue_depth)),
+        Work::Records(work) if work.jobs.is_some() => checks.extend(throughput(measure, work.queue_depth)),
         Work::Records(work) => checks.extend(little(measure, work.queue_depth)),
         Work::Transactions(work) => match &work.pace {
             // Who starts by a pace and comes too late is not late because of us, and thinks not at all.
-            Pace::Closed(Think::Every(period)) => checks.push(paced(measure, work.motors, *period)),
+            Pace::Closed(Think::Every(period)) => checks.push(paced(measure, work.users, *period)),
             Pace::Closed(_) => {
                 checks.push(interactive_law(measure, work, evidence.occupancy));
                 checks.push(lag(measure));
             }
             Pace::Visits { rate, .. } => {
-                checks.push(visited(measure, *rate, work.motors));
+                checks.push(visited(measure, *rate, work.users));
                 checks.push(visit_lag(measure));
             }
             Pace::Open { rate, .. } => {
-                checks.push(offered(measure, *rate, work.motors));
-                checks.push(open_lag(measure, work.motors));
+                checks.push(offered(measure, *rate, work.users));
+                checks.push(open_lag(measure, work.users));
             }
         },
     }
@@ -108,7 +108,7 @@ pub(crate) fn check(name: &str, verdict: Verdict, detail: String) -> Check {
 /// A check that is against the step when `wrong`.
 pub(crate) fn unless(name: &str, wrong: bool, detail: String, remedy: &str) -> Check {
     if wrong {
-        check(name, Verdict::Suspicious, format!("{detail}: {remedy}"))
+        check(name, Verdict::Warning, format!("{detail}: {remedy}"))
     } else {
         check(name, Verdict::Valid, detail)
     }
@@ -121,7 +121,7 @@ pub(crate) fn percent(share: f64) -> String {
 
 fn errors(measure: &Measure) -> Vec<Check> {
     let failed = |(class, count): (&ErrorClass, &u64)| {
-        let verdict = if *class == ErrorClass::Busy { Verdict::Suspicious } else { Verdict::Invalid };
+        let verdict = if *class == ErrorClass::Busy { Verdict::Warning } else { Verdict::Invalid };
         check("errors", verdict, format!("{count} of {} operations failed: {class}", measure.operations))
     };
     let mut checks: Vec<Check> = measure.errors.iter().map(failed).collect();
@@ -143,8 +143,8 @@ fn wire_bytes(measure: &Measure, evidence: &Evidence<'_>) -> Option<Check> {
     );
     // Of several users of a session nobody can tell whose bytes crossed the edge of the window.
     let edge = match evidence.work {
-        Work::Transactions(work) if work.motors_per_session > 1 => {
-            u64::from(work.motors) * u64::from(work.workload.largest_request())
+        Work::Transactions(work) if work.users_per_session > 1 => {
+            u64::from(work.users) * u64::from(work.workload.largest_request())
         }
         _ => 0,
     };
@@ -204,8 +204,8 @@ fn interactive_law(measure: &Measure, work: &TransactionWork, occupancy: Occupan
     let responding = measure.response.mean() * measure.response.len() as f64;
     let edges = occupancy.unfinished_ns as f64 - occupancy.before_ns as f64;
     let users = (responding + occupancy.thinking_ns as f64 + edges) / measure.window_ns as f64;
-    let motors = f64::from(work.motors);
-    let residual = (users / motors - 1.0).abs();
+    let assigned = f64::from(work.users);
+    let residual = (users / assigned - 1.0).abs();
     let think = occupancy.thinking_ns as f64 / measure.transactions as f64;
     let detail = format!(
         "{} transactions/s x ({} response + {} think) account for {} of {} users ({} off)",
@@ -213,7 +213,7 @@ fn interactive_law(measure: &Measure, work: &TransactionWork, occupancy: Occupan
         show_nanos(measure.response.mean()),
         show_nanos(think),
         three_digits(users),
-        work.motors,
+        work.users,
         percent(residual)
     );
     let remedy = "users were lost, reconnecting or failing";
@@ -221,10 +221,10 @@ fn interactive_law(measure: &Measure, work: &TransactionWork, occupancy: Occupan
 }
 
 fn participation(measure: &Measure) -> Check {
-    let (reported, assigned) = (measure.motors_reported, measure.motors_assigned);
-    let detail = format!("{reported} of {assigned} motors reported");
+    let (reported, assigned) = (measure.users_reported, measure.users_assigned);
+    let detail = format!("{reported} of {assigned} users reported");
     let remedy =
-        "censored step: response times are mostly those of the others; measure longer or use fewer motors";
+        "censored step: response times are mostly those of the others; measure longer or use fewer users";
     unless("participation", reported < assigned, detail, remedy)
 }
 
@@ -242,34 +242,34 @@ fn lag(measure: &Measure) -> Check {
         Ok(judged) => judged,
         Err(unknown) => return unknown,
     };
-    unless("lag", late, detail, "this machine, not the target, set the pace; use fewer motors")
+    unless("lag", late, detail, "this machine, not the target, set the pace; use fewer users")
 }
 
 /// The same where users come and go: one who comes may have waited for another to go.
 fn visit_lag(measure: &Measure) -> Check {
     match lateness(measure) {
         Ok((late, detail)) => {
-            let remedy = "users waited for others to go, or this machine was late; use more motors (steps)";
+            let remedy = "users waited for others to go, or this machine was late; use more users (steps)";
             unless("lag", late, detail, remedy)
         }
         Err(unknown) => unknown,
     }
 }
 
-/// The same where a schedule decides: a start that was late although motors were free is our fault, and is
-/// part of every response time; one that waited for a motor is the load's.
-fn open_lag(measure: &Measure, motors: u32) -> Check {
+/// The same where a schedule decides: a start that was late although users were free is our fault, and is
+/// part of every response time; one that waited for a user is the load's.
+fn open_lag(measure: &Measure, users: u32) -> Check {
     let (late, detail) = match lateness(measure) {
         Ok(judged) => judged,
         Err(unknown) => return unknown,
     };
     let busy = measure.transaction_rate().unwrap_or_default() * measure.service.mean() / 1e9;
-    if late && busy < f64::from(motors) * ALL_BUSY {
+    if late && busy < f64::from(users) * ALL_BUSY {
         let busy = three_digits(busy);
-        let why = format!("with {busy} of {motors} motors busy: this machine, not the target, set the pace");
+        let why = format!("with {busy} of {users} users busy: this machine, not the target, set the pace");
         return check("lag", Verdict::Invalid, format!("{detail} {why}; lower the rates"));
     }
-    unless("lag", late, detail, "starts waited for a free motor; use more motors (steps)")
+    unless("lag", late, detail, "starts waited for a free user; use more users (steps)")
 }
 
 /// Whether starts were late, and by how much; or that they are too few to judge.
@@ -285,10 +285,10 @@ fn lateness(measure: &Measure) -> Result<(bool, String), Check> {
 }
 
 /// An open load ends as many transactions as its schedule starts, or the queue grows without end.
-fn offered(measure: &Measure, rate: u32, motors: u32) -> Check {
+fn offered(measure: &Measure, rate: u32, users: u32) -> Check {
     let planned = f64::from(rate) * measure.window_ns as f64 / 1e9;
     // Four standard deviations of a Poisson schedule, and what is always under way at the end.
-    let least = planned * 0.98 - 4.0 * planned.sqrt() - f64::from(motors);
+    let least = planned * 0.98 - 4.0 * planned.sqrt() - f64::from(users);
     let ended = three_digits(measure.transaction_rate().unwrap_or_default());
     let detail = format!("{ended} of {rate} intended transactions/s ended");
     let remedy = "the schedule was not kept up with: response times grow with the window; lower the rates";

@@ -13,20 +13,20 @@ const KEPT: f64 = 0.95;
 const TOLD_OUTAGES: usize = 3;
 
 /// Users who start at a fixed pace end as many transactions as they start, or the server is overloaded.
-pub(crate) fn paced(measure: &Measure, motors: u32, period: Duration) -> Check {
-    let asked = f64::from(motors) / period.as_secs_f64();
+pub(crate) fn paced(measure: &Measure, users: u32, period: Duration) -> Check {
+    let asked = f64::from(users) / period.as_secs_f64();
     let planned = asked * measure.window_ns as f64 / 1e9;
     // What each user has under way at the end of the window.
-    let least = planned * KEPT - f64::from(motors);
+    let least = planned * KEPT - f64::from(users);
     let ended = three_digits(measure.transaction_rate().unwrap_or_default());
     let detail =
-        format!("{ended} of {} transactions/s that {motors} users ask for ended", three_digits(asked));
+        format!("{ended} of {} transactions/s that {users} users ask for ended", three_digits(asked));
     let wrong = (measure.transactions as f64) < least;
     unless("pace", wrong, detail, "overloaded: users cannot keep their pace")
 }
 
 /// As many users log on as come, or those who come wait for others to go.
-pub(crate) fn visited(measure: &Measure, rate: u32, motors: u32) -> Check {
+pub(crate) fn visited(measure: &Measure, rate: u32, users: u32) -> Check {
     let seconds = measure.window_ns as f64 / 1e9;
     let planned = f64::from(rate) * seconds;
     let logged_on =
@@ -37,8 +37,7 @@ pub(crate) fn visited(measure: &Measure, rate: u32, motors: u32) -> Check {
     );
     // Four standard deviations of a Poisson schedule.
     let wrong = (logged_on as f64) < planned * KEPT - 4.0 * planned.sqrt();
-    let remedy =
-        format!("visits last longer than {motors} motors can hold: use more (steps), or lower rates");
+    let remedy = format!("visits last longer than {users} users can hold: use more (steps), or lower rates");
     unless("visits", wrong, detail, &remedy)
 }
 
@@ -49,7 +48,7 @@ pub(crate) fn deadlines(detail: &LoadDetail) -> Option<Check> {
     let share = missed as f64 / all.max(1) as f64;
     (missed > 0).then(|| {
         let text = format!("{missed} of {all} transactions ({}) were behind their deadline", percent(share));
-        check("deadlines", Verdict::Suspicious, text)
+        check("deadlines", Verdict::Warning, text)
     })
 }
 
@@ -62,7 +61,7 @@ pub(crate) fn sessions(detail: &LoadDetail) -> Option<Check> {
             show_nanos(detail.without_session_ns as f64),
             outages(detail)
         );
-        check("sessions", Verdict::Suspicious, text)
+        check("sessions", Verdict::Warning, text)
     })
 }
 
@@ -103,7 +102,7 @@ pub(crate) fn set_check(detail: &LoadDetail) -> Option<Check> {
             (0, 0) => {
                 check("data set", Verdict::Valid, format!("{text}: all hold what was last written to them"))
             }
-            (0, _) => check("data set", Verdict::Suspicious, format!("{text}; {unread} could not be read")),
+            (0, _) => check("data set", Verdict::Warning, format!("{text}; {unread} could not be read")),
             _ => {
                 let text = format!(
                     "{text}; {wrong} do not hold what was last written to them, {unread} could not be read"
@@ -116,7 +115,7 @@ pub(crate) fn set_check(detail: &LoadDetail) -> Option<Check> {
 
 /// That users shared sessions; nothing to say where each had one.
 pub(crate) fn shared(measure: &Measure) -> Option<Check> {
-    let per_session = measure.load.motors_per_session;
+    let per_session = measure.load.users_per_session;
     (per_session > 1).then(|| {
         let text = format!(
             "up to {per_session} users shared each session: operations include the wait for their turn on it"
@@ -144,6 +143,6 @@ mod tests {
         let measure =
             |transactions| Measure { transactions, window_ns: 60_000_000_000, ..Measure::default() };
         let paced = |transactions| paced(&measure(transactions), 10, Duration::from_secs(1)).verdict;
-        assert_eq!((paced(598), paced(500)), (Verdict::Valid, Verdict::Suspicious));
+        assert_eq!((paced(598), paced(500)), (Verdict::Valid, Verdict::Warning));
     }
 }

@@ -115,7 +115,7 @@ fn threads(busiest: Option<f64>, blocking: bool) -> Check {
     let what = if blocking { "in user mode" } else { "on a processor" };
     let detail =
         format!("busiest thread {} of its time {what} (limit {})", percent(share), percent(BUSY_THREAD));
-    let remedy = "the client, not the target, may set this number; try fewer motors or less depth";
+    let remedy = "the client, not the target, may set this number; try fewer users or less depth";
     unless("threads", share > BUSY_THREAD, detail, remedy)
 }
 
@@ -138,7 +138,7 @@ fn clock(measure: &Measure, clock: ClockFacts) -> Check {
     let coarse = time < CLOCK_STEPS * clock.resolution_ns;
     let wrong = coarse || (!measure.service.is_empty() && median < CLOCK_COSTS * clock.cost_ns);
     let remedy = if coarse {
-        "too short for this clock; intervals are widened by its step; use a longer --sample"
+        "too short for this clock; intervals are widened by its step; use a longer --min-sample-time"
     } else {
         "reading the clock is part of these times; only larger operations are timed well"
     };

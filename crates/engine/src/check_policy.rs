@@ -23,7 +23,7 @@ pub(crate) fn policy(work: &RecordWork, measure: &Measure, told: bool) -> Vec<Ch
                 "asked cold, {share} % of the file was resident before a pass: its pages were dropped and stayed, \
                  so something else uses or maps them; the rate is partly that of this machine's memory"
             );
-            push("cold", Verdict::Suspicious, detail);
+            push("cold", Verdict::Warning, detail);
         } else {
             let detail = format!(
                 "{share} % of the file was resident before a pass: this file system cannot drop it, so the rate \
@@ -91,7 +91,7 @@ mod tests {
         let read = work(Test::Read, CachePolicy::Normal, SyncPolicy::Normal);
         let before = |resident| Some(Residency { bytes: 1000, resident, dirty: Some(0) });
         let found = said(&read, Evidence { before: before(370), drops: 1, ..Evidence::default() }, false);
-        assert_eq!(found[0].0, Verdict::Suspicious);
+        assert_eq!(found[0].0, Verdict::Warning);
         assert!(found[0].1.contains("asked cold, 37 % of the file was resident"), "{found:?}");
         assert_eq!(said(&read, Evidence { before: before(0), drops: 1, ..Evidence::default() }, false), []);
         // Where nothing can be dropped nobody was promised a cold cache.

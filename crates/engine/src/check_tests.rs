@@ -12,19 +12,19 @@ fn records(depth: u32) -> Work {
     Work::Records(RecordWork { queue_depth: depth, ..RecordWork::new(Test::Read, 1 << 20, 4096, sample) })
 }
 
-fn users(motors: u32) -> Work {
+fn users(users: u32) -> Work {
     let pace = Pace::Closed(Think::Constant(Duration::from_millis(20)));
     let workload = Workload::built_in("copy-all-bidirectional", 100_000, 1000).unwrap().into();
     let (warm_up, measure) = (Duration::ZERO, Duration::from_secs(10));
     Work::Transactions(TransactionWork {
         workload,
-        motors,
-        motors_per_session: 1,
+        users,
+        users_per_session: 1,
         pace,
         ramp: None,
         warm_up,
         measure,
-        extend: 0,
+        max_extensions: 0,
     })
 }
 
@@ -46,8 +46,8 @@ fn reads(depth: u32) -> Measure {
         service: times(1000, 1_000_000),
         busy_ns: 1_000_000_000 / u64::from(depth),
         window_ns: 1_100_000_000 / u64::from(depth),
-        motors_assigned: 1,
-        motors_reported: 1,
+        users_assigned: 1,
+        users_reported: 1,
         ..Measure::default()
     }
 }
@@ -71,16 +71,16 @@ fn each_fault_trips_its_own_check_and_no_other() {
     type Spoil = fn(&mut Measure);
     let cases: [(&str, Verdict, Spoil); 12] = [
         ("errors", Verdict::Invalid, |m| m.errors.extend([(ErrorClass::Timeout, 1)])),
-        ("errors", Verdict::Suspicious, |m| m.errors.extend([(ErrorClass::Busy, 3)])),
+        ("errors", Verdict::Warning, |m| m.errors.extend([(ErrorClass::Busy, 3)])),
         ("bytes", Verdict::Invalid, |m| m.wire.as_mut().unwrap().payload_received -= 1),
-        ("bytes", Verdict::Suspicious, |m| m.wire.as_mut().unwrap().payload_received += 1),
-        ("bytes", Verdict::Suspicious, |m| m.wire.as_mut().unwrap().payload_sent += 1),
-        ("verified", Verdict::Suspicious, |m| m.verified -= 512),
-        ("little", Verdict::Suspicious, |m| m.busy_ns = m.busy_ns * 97 / 100),
+        ("bytes", Verdict::Warning, |m| m.wire.as_mut().unwrap().payload_received += 1),
+        ("bytes", Verdict::Warning, |m| m.wire.as_mut().unwrap().payload_sent += 1),
+        ("verified", Verdict::Warning, |m| m.verified -= 512),
+        ("little", Verdict::Warning, |m| m.busy_ns = m.busy_ns * 97 / 100),
         ("little", Verdict::NotKnown, |m| m.busy_ns = 0),
-        ("depth", Verdict::Suspicious, |m| m.busy_ns = m.busy_ns * 112 / 100),
-        ("participation", Verdict::Suspicious, |m| m.motors_assigned = 2),
-        ("censored", Verdict::Suspicious, |m| m.censored = 11),
+        ("depth", Verdict::Warning, |m| m.busy_ns = m.busy_ns * 112 / 100),
+        ("participation", Verdict::Warning, |m| m.users_assigned = 2),
+        ("censored", Verdict::Warning, |m| m.censored = 11),
         ("errors", Verdict::Valid, |m| m.censored = 10),
     ];
     for (name, verdict, spoil) in cases {
@@ -104,8 +104,8 @@ fn the_interactive_law_counts_think_time_and_what_is_under_way() {
         response: times(count, 20_075_000),
         service: times(count, 20_075_000),
         lag: times(count, 100_000),
-        motors_assigned: 20,
-        motors_reported: 20,
+        users_assigned: 20,
+        users_reported: 20,
         ..Measure::default()
     };
     let thinking_ns = count * 20_000_000;
@@ -115,15 +115,11 @@ fn the_interactive_law_counts_think_time_and_what_is_under_way() {
     };
     let whole = Occupancy { thinking_ns, ..Occupancy::default() };
     assert_eq!(little(&measure, whole), Verdict::Valid);
-    assert_eq!(
-        little(&measure, Occupancy::default()),
-        Verdict::Suspicious,
-        "measured, not planned, think time"
-    );
+    assert_eq!(little(&measure, Occupancy::default()), Verdict::Warning, "measured, not planned, think time");
     // A second of one user is half a percent of 20 users for 10 s; five are missed.
     let lost = |users: u64| Occupancy { thinking_ns: thinking_ns - users * 1_000_000_000, ..whole };
     assert_eq!(little(&measure, lost(1)), Verdict::Valid);
-    assert_eq!(little(&measure, lost(5)), Verdict::Suspicious);
+    assert_eq!(little(&measure, lost(5)), Verdict::Warning);
     let found = Occupancy { unfinished_ns: 6_000_000_000, before_ns: 1_000_000_000, ..lost(5) };
     assert_eq!(little(&measure, found), Verdict::Valid);
     measure.transactions = 0;
@@ -139,7 +135,7 @@ fn late_starts_are_ours_beyond_a_tenth_of_the_median() {
         super::lag(&measure).verdict
     };
     assert_eq!(lag(5, 3, 5), Verdict::Valid, "half a percent may be late");
-    assert_eq!(lag(5, 3, 20), Verdict::Suspicious);
+    assert_eq!(lag(5, 3, 20), Verdict::Warning);
     assert_eq!(lag(50, 3, 20), Verdict::Valid, "3 ms of 50 ms");
     assert_eq!(super::lag(&Measure::default()).verdict, Verdict::NotKnown);
 }

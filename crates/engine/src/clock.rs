@@ -112,7 +112,7 @@ impl Clock {
         }
     }
 
-    /// True when time is virtual: one executor drives all motors, and nothing costs CPU time.
+    /// True when time is virtual: one executor drives all users, and nothing costs CPU time.
     pub fn is_virtual(&self) -> bool {
         matches!(self.0, Kind::Virtual(_))
     }

@@ -1,4 +1,4 @@
-//! What all motors of one thread share.
+//! What all users of one thread share.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -9,20 +9,20 @@ use sharebench_plan::{TransactionWork, Verify};
 use sharebench_target::{SessionSpec, Target};
 
 use crate::clock::Clock;
-use crate::motor::Window;
 use crate::schedule::Schedule;
 use crate::shared_login::Groups;
 use crate::stop::StopSignal;
 use crate::tally::Tally;
 use crate::user_files::Shelf;
+use crate::virtual_user::Window;
 
 /// Sleep without a look at the stop signal; the last one before a start may be twice as long.
 const NAP: Duration = Duration::from_millis(100);
-/// Motors whose naps are no shorter than that; of more, each naps longer, so that naps cost no more than work.
+/// Users whose naps are no shorter than that; of more, each naps longer, so that naps cost no more than work.
 const NAPPING: u64 = 500;
 /// Longest sleep without a look at the stop signal.
 const LONGEST_NAP: Duration = Duration::from_secs(1);
-/// What all motors of one thread share.
+/// What all users of one thread share.
 pub(crate) struct Crew<'a> {
     pub target: &'a dyn Target,
     pub work: &'a TransactionWork,
@@ -42,7 +42,7 @@ pub(crate) struct Crew<'a> {
     pub tally: Rc<RefCell<Tally>>,
     /// Shared files that were read after an outage, of all threads.
     pub looked_at: &'a AtomicU32,
-    /// Sessions that motors share.
+    /// Sessions that users share.
     pub groups: Groups,
 }
 
@@ -50,10 +50,10 @@ impl Crew<'_> {
     /// Sleep without a look at the stop signal, nanoseconds.
     pub(crate) fn nap(&self) -> u64 {
         let nap = NAP.as_nanos() as u64;
-        (nap * u64::from(self.work.motors) / NAPPING).clamp(nap, LONGEST_NAP.as_nanos() as u64)
+        (nap * u64::from(self.work.users) / NAPPING).clamp(nap, LONGEST_NAP.as_nanos() as u64)
     }
 
-    /// Counts a transaction that was under way, or waiting for a free motor, when the window ended.
+    /// Counts a transaction that was under way, or waiting for a free user, when the window ended.
     pub(crate) fn censor(&self, intended: u64, started: Option<u64>, window: Window) {
         if intended >= window.end {
             return;

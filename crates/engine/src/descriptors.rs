@@ -4,7 +4,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::load_step::LOGINS;
 
-/// What the process has beside its sessions: the lab book, event queues, timers, the engine's own sessions.
+/// What the process has beside its sessions: the results database, event queues, timers, the engine's own sessions.
 const BESIDE: u64 = 128;
 
 /// Makes room for so many sessions of so many descriptors each; raises the process's own limit where it may.

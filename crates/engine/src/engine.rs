@@ -43,7 +43,7 @@ pub enum StartError {
     },
     /// The target has too little room.
     #[error(
-        "{target}: not enough space: the plan needs {}, but only {} are free; use smaller files or fewer motors",
+        "{target}: not enough space: the plan needs {}, but only {} are free; use smaller files or fewer users",
         ByteSize(*needed),
         ByteSize(*available)
     )]
@@ -162,7 +162,7 @@ impl Run<'_> {
             if let Err(error) = self.clean(index, host, &mut context).await {
                 left_behind.push((target, error));
             }
-            let counted = self.targets[index].counted();
+            let counted = self.targets[index].final_facts();
             if !counted.is_empty() {
                 facts.extend(counted);
                 self.tell(RunEvent::TargetDone { target, facts });
@@ -217,10 +217,10 @@ impl Run<'_> {
         hosts: &mut [Host],
         context: &mut PassContext<'_>,
     ) -> Result<(), PassEnd> {
-        let Some(command) = &self.plan.between else { return Ok(()) };
+        let Some(command) = &self.plan.pre_step_cmd else { return Ok(()) };
         let (host, ranks) = (&mut hosts[step.target as usize], self.ranks);
         let made = match &step.work {
-            Work::Records(work) if work.motors.is_some() => {
+            Work::Records(work) if work.jobs.is_some() => {
                 throughput_step::prepare(work, ranks, &mut host.files, context).await
             }
             Work::Records(work) => match record_step::prepare(work, &mut host.files, context).await {
@@ -253,7 +253,7 @@ impl Run<'_> {
         let most = target.capabilities().max_record;
         let slot_bytes = self.plan.max_record().max(self.plan.max_block().min(most));
         let (slots, parts) = (self.plan.max_depth(), self.plan.cells.is_empty());
-        SessionSpec { slots, slot_bytes, connect_timeout: self.plan.timeout, parts }
+        SessionSpec { slots, slot_bytes, connect_timeout: self.plan.timeout, allow_split: parts }
     }
 
     /// Says how blocks of the load are sent that one request does not carry.
@@ -269,7 +269,7 @@ impl Run<'_> {
     fn tell_sharing(&self, name: &str, target: &dyn Target) {
         let carried = target.capabilities().max_queue_depth;
         let users = self.plan.works().map(|work| match work {
-            Work::Transactions(work) => work.motors_per_session,
+            Work::Transactions(work) => work.users_per_session,
             Work::Records(_) => 1,
         });
         if let Some(users) = users.max().filter(|users| *users > carried) {
@@ -294,7 +294,7 @@ impl Run<'_> {
         let Err(first) = host.files.clean(context).await else { return Ok(()) };
         tracing::debug!(error = %first, "cleaning up over a new session");
         let spec =
-            SessionSpec { slots: 1, slot_bytes: 4096, connect_timeout: self.plan.timeout, parts: true };
+            SessionSpec { slots: 1, slot_bytes: 4096, connect_timeout: self.plan.timeout, allow_split: true };
         let mut session = self.targets[index].connect(&spec).await.map_err(|error| error.to_string())?;
         let result = remove_tree(session.as_mut(), &directory_on(self.directory, index), context).await;
         session.close().await;
@@ -337,7 +337,7 @@ pub fn remove_remains(
         let verify = sharebench_plan::Verify::Off;
         let deadline = Deadline::new(&clock, timeout);
         let mut context = PassContext { clock: &clock, stop: &stop, verify, deadline };
-        let spec = SessionSpec { slots: 1, slot_bytes: 4096, connect_timeout: timeout, parts: true };
+        let spec = SessionSpec { slots: 1, slot_bytes: 4096, connect_timeout: timeout, allow_split: true };
         let mut session = target.connect(&spec).await?;
         let directory = only.unwrap_or(crate::DIRECTORY_PREFIX).to_owned();
         let failed = |error| StartError::Prepare { target: target.url(), directory, error };

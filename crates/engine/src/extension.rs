@@ -10,13 +10,13 @@ use sharebench_plan::TransactionWork;
 
 use crate::clock::Clock;
 use crate::load_step::GRACE;
-use crate::motor::Window;
 use crate::schedule::Schedule;
 use crate::seconds::Seconds;
 use crate::stop::StopSignal;
 use crate::tally::Tally;
+use crate::virtual_user::Window;
 
-/// What one thread's motors say of a window that has ended.
+/// What one thread's users say of a window that has ended.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Report {
     seconds: Seconds,
@@ -73,7 +73,7 @@ impl Said {
 
 impl Extension<'_> {
     /// The same as [`Self::next`] where this process is alone. Several ranks decide as one: the leader by what all of
-    /// them report, and everybody gets the same window by a clock of its own. `report` is an error where motors are gone.
+    /// them report, and everybody gets the same window by a clock of its own. `report` is an error where users are gone.
     pub fn agreed(&mut self, report: Result<Option<Report>, RecvError>) -> Option<Window> {
         let Some(ranks) = self.ranks else { return self.next(report.ok()?.as_ref()) };
         let said = Said { broken: report.is_err(), report: report.ok().flatten() };
@@ -97,7 +97,7 @@ impl Extension<'_> {
     pub fn next(&mut self, report: Option<&Report>) -> Option<Window> {
         if let Some(report) = report {
             // A window with failures is never replaced by one without: it would hide them.
-            if report.failed || self.stop.is_stopped() || self.extensions >= self.work.extend {
+            if report.failed || self.stop.is_stopped() || self.extensions >= self.work.max_extensions {
                 return None;
             }
             let check = report.seconds.check(self.work).filter(|check| check.verdict != Verdict::Valid)?;

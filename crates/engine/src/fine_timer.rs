@@ -128,7 +128,7 @@ impl Queue {
         let Some(timer) = &self.watched else { return };
         let alarm = Waker::from(Arc::new(Alarm));
         let mut cx = Context::from_waker(&alarm);
-        // The motor whose turn it is does not pay for this out of its share of the thread.
+        // The user whose turn it is does not pay for this out of its share of the thread.
         let listening = pin!(unconstrained(poll_fn(|cx| {
             while let Poll::Ready(Ok(mut fired)) = timer.poll_read_ready(cx) {
                 fired.clear_ready();

@@ -20,7 +20,7 @@ const STALL_NS: u64 = 1_000_000;
 /// Naps between two readings of the kernel's counters.
 const NAPS_PER_READING: u32 = 100;
 /// Counters tick too coarsely to be read over less than this.
-const LEAST_SPAN_NS: u64 = 1_000_000_000;
+const MIN_SPAN_NS: u64 = 1_000_000_000;
 /// Stalls and readings kept at most: an hour of readings.
 const KEPT: usize = 36_000;
 
@@ -114,10 +114,10 @@ impl HealthMeter {
         let overshoot_ns = (!seen.overshoot.is_empty()).then(|| seen.overshoot.quantile(0.5));
         let latest = (now, Counters::read());
         seen.note(latest.clone());
-        let begin = from.min(to.saturating_sub(LEAST_SPAN_NS));
+        let begin = from.min(to.saturating_sub(MIN_SPAN_NS));
         let first = seen.readings.iter().rev().find(|(at, _)| *at <= begin).or(seen.readings.front());
         let (steal, pressure) = first.map_or((None, None), |(at, counters)| {
-            let whole = now - at >= LEAST_SPAN_NS / 2;
+            let whole = now - at >= MIN_SPAN_NS / 2;
             let shares = latest.1.since(counters, now - at);
             if whole { shares } else { (None, None) }
         });
@@ -142,7 +142,7 @@ impl Shared {
 
     fn sample(&self) {
         precise_timers();
-        // The motor beside it is charged for a shared table.
+        // The user beside it is charged for a shared table.
         no_descriptors();
         let mut before = self.clock.now();
         let mut naps = 0;

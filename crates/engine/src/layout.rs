@@ -200,7 +200,7 @@ async fn holds(
     while offset < bytes.end {
         let slot_bytes = session.buffer(Slot(0)).len() as u32;
         let len = (bytes.end - offset).min(u64::from(slot_bytes)) as u32;
-        let len = parts::carried(session, DataOp::Read { file, offset, len }, slot_bytes);
+        let len = parts::max_transfer(session, DataOp::Read { file, offset, len }, slot_bytes);
         session.submit(Slot(0), DataOp::Read { file, offset, len });
         context.deadline.replies(session, &mut replies).await?;
         let read = replies.swap_remove(0).result?;

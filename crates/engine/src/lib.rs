@@ -1,4 +1,4 @@
-//! The engine: motors, phases and recorders. Knows no protocol, no file format, no terminal.
+//! The engine: users, phases and recorders. Knows no protocol, no file format, no terminal.
 //!
 //! [`Run::execute`] takes a resolved plan and its targets, runs the schedule on the calling thread and
 //! sends what it learns as [`sharebench_model::RunEvent`]s. It works only inside one directory of its
@@ -22,13 +22,13 @@ mod crew;
 mod deadline;
 mod descriptor_table;
 mod descriptors;
-mod disk_counter;
 mod engine;
 mod extension;
 mod file_state;
 mod files;
 mod fine_timer;
 mod health;
+mod job;
 mod kept_set;
 mod kind;
 mod layout;
@@ -38,7 +38,6 @@ mod load_step;
 mod look_ahead;
 mod look_over;
 mod machine;
-mod motor;
 mod mount_wire;
 mod operation;
 mod order;
@@ -47,7 +46,6 @@ mod pass;
 mod policy;
 mod presence;
 mod ranked;
-mod record_motor;
 mod record_pass;
 mod record_step;
 mod replay;
@@ -56,6 +54,7 @@ mod rounds;
 mod schedule;
 mod search;
 mod seconds;
+mod server_disk_stat;
 mod shared_login;
 mod shared_session;
 mod side;
@@ -75,6 +74,7 @@ mod timer;
 mod transaction;
 mod user_files;
 mod virtual_time;
+mod virtual_user;
 mod watch;
 
 pub use ceiling::{CeilingKind, generator_ceiling};

@@ -1,4 +1,4 @@
-//! A step of users within a run: its data set, its motors, its objective.
+//! A step of users within a run: its data set, its users, its objective.
 
 use std::sync::atomic::AtomicU32;
 
@@ -22,11 +22,11 @@ impl Run<'_> {
         context: &mut PassContext<'_>,
     ) -> Result<Tally, PassEnd> {
         self.lay_out(work, step, host, context).await?;
-        let motors = self.own_motors(work.motors);
+        let users = self.own_users(work.users);
         let load = LoadStep {
             target: self.targets[step.target as usize].as_ref(),
             work,
-            motors: &motors,
+            users: &users,
             ranks: self.ranks,
             clock: context.clock,
             stop: self.stop,

@@ -1,4 +1,4 @@
-//! A step of a user load: motors spread over threads, one common window.
+//! A step of a user load: users spread over threads, one common window.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -18,16 +18,16 @@ use crate::crew::Crew;
 use crate::descriptor_table::own_descriptors;
 use crate::extension::{Extension, Report};
 use crate::kind::Kind;
-use crate::motor::{Motor, Window};
 use crate::schedule::Schedule;
 use crate::seconds::Seconds;
 use crate::shared_login::Groups;
 use crate::stop::StopSignal;
 use crate::tally::Tally;
 use crate::user_files::Shelf;
+use crate::virtual_user::{VirtualUser, Window};
 use crate::watch::{Said, Watch};
 
-/// Between the last motor's login and the first transaction.
+/// Between the last user's login and the first transaction.
 pub(crate) const GRACE: Duration = Duration::from_millis(20);
 
 /// Most logins of a thread at once: more would find the server's queue of connections full, and wait for its next try.
@@ -37,8 +37,8 @@ pub(crate) const LOGINS: usize = 64;
 pub(crate) struct LoadStep<'a> {
     pub target: &'a dyn Target,
     pub work: &'a TransactionWork,
-    /// Numbers of the motors that work here.
-    pub motors: &'a [u32],
+    /// Numbers of the users that work here.
+    pub users: &'a [u32],
     /// The other processes of the step; none for one that is alone.
     pub ranks: Option<&'a Ranks>,
     pub clock: &'a Clock,
@@ -59,19 +59,19 @@ pub(crate) struct LoadStep<'a> {
 }
 
 impl LoadStep<'_> {
-    /// Runs all motors through warm-up and measure, again while the load is to go on, until the last has cleaned
-    /// up. Gives the counts of the last window. In real time it blocks the calling thread, because motors have
+    /// Runs all users through warm-up and measure, again while the load is to go on, until the last has cleaned
+    /// up. Gives the counts of the last window. In real time it blocks the calling thread, because users have
     /// threads of their own.
     pub async fn measure(&self) -> Result<Tally, String> {
         let Self { work, clock, stop, tell, ranks, .. } = *self;
         let (turns, own) =
-            ranks.map_or((Vec::new(), 0), |ranks| (ranks.division().owners(work.motors), ranks.rank()));
+            ranks.map_or((Vec::new(), 0), |ranks| (ranks.division().owners(work.users), ranks.rank()));
         let schedule = &Schedule::new(work.pace.clone(), self.seed, turns, own);
         let mut extension = Extension { work, clock, stop, schedule, tell, ranks, extensions: 0 };
         if clock.is_virtual() {
             return Ok(self.crew(0..1, schedule, |report| extension.agreed(Ok(report))).await);
         }
-        let sessions = self.motors.len().div_ceil(work.motors_per_session as usize);
+        let sessions = self.users.len().div_ceil(work.users_per_session as usize);
         let threads = threads(sessions as u32, self.target.capabilities().blocking);
         let joined = std::thread::scope(|scope| {
             let (mut workers, mut starts, mut reports) = (Vec::new(), Vec::new(), Vec::new());
@@ -101,13 +101,13 @@ impl LoadStep<'_> {
         });
         let mut total = Tally::default();
         for tally in joined {
-            let tally = tally.map_err(|_| "a motor thread panicked".to_owned())?;
-            total.merge(tally.map_err(|error| format!("a motor thread could not start: {error}"))?);
+            let tally = tally.map_err(|_| "a user thread panicked".to_owned())?;
+            total.merge(tally.map_err(|error| format!("a user thread could not start: {error}"))?);
         }
         Ok(total)
     }
 
-    /// The motors of the first of these threads, from connecting to logging off; `next` gives the first window
+    /// The users of the first of these threads, from connecting to logging off; `next` gives the first window
     /// once all are connected, and one after what is said of the last; none when there is no more.
     async fn crew(
         &self,
@@ -117,10 +117,10 @@ impl LoadStep<'_> {
     ) -> Tally {
         let most = self.target.capabilities().max_record;
         let spec = SessionSpec {
-            slots: self.work.motors_per_session.min(self.target.capabilities().max_queue_depth).max(1),
+            slots: self.work.users_per_session.min(self.target.capabilities().max_queue_depth).max(1),
             slot_bytes: self.work.workload.largest_request().min(most),
             connect_timeout: self.timeout,
-            parts: true,
+            allow_split: true,
         };
         let tally = Rc::new(RefCell::new(Tally { detail: detail(self.work), ..Tally::default() }));
         let crew = Crew {
@@ -141,16 +141,16 @@ impl LoadStep<'_> {
             groups: Groups::default(),
         };
         // Those who share a session share a thread.
-        let groups = (0..).zip(self.motors.chunks(self.work.motors_per_session as usize));
+        let groups = (0..).zip(self.users.chunks(self.work.users_per_session as usize));
         let own = groups.skip(thread as usize).step_by(threads.max(1) as usize);
-        let motors = own.flat_map(|(group, numbers)| numbers.iter().map(move |number| (*number, group)));
-        let mut motors: Vec<Motor<'_>> =
-            motors.map(|(number, group)| Motor::new(&crew, number, group)).collect();
-        let ready = async |motor: &mut Motor<'_>| {
-            motor.connect().await;
-            self.watch.ready(self.clock.now(), self.motors.len() as u32);
+        let users = own.flat_map(|(group, numbers)| numbers.iter().map(move |number| (*number, group)));
+        let mut users: Vec<VirtualUser<'_>> =
+            users.map(|(number, group)| VirtualUser::new(&crew, number, group)).collect();
+        let ready = async |user: &mut VirtualUser<'_>| {
+            user.connect().await;
+            self.watch.ready(self.clock.now(), self.users.len() as u32);
         };
-        join_some(motors.iter_mut().map(ready), LOGINS).await;
+        join_some(users.iter_mut().map(ready), LOGINS).await;
         let mut report: Option<Report> = None;
         while let Some(window) = next(report.take()) {
             // What failed while connecting belongs to the first window.
@@ -160,7 +160,7 @@ impl LoadStep<'_> {
             let detail = LoadDetail { timeline, ..detail(self.work) };
             let fresh = Tally { seconds: Seconds::over(window), detail, ..before };
             tally.replace(fresh);
-            let work = join_all(motors.iter_mut().map(|motor| motor.work(window)));
+            let work = join_all(users.iter_mut().map(|user| user.work(window)));
             tokio::join!(work, sample_cpu(&crew, window, self.watch), note_start(&crew, window));
             let mut tally = tally.borrow_mut();
             tally.window_ns = window.end - window.measure;
@@ -168,13 +168,13 @@ impl LoadStep<'_> {
             tally.spans(window.measure, window.end);
             report = Some(Report::of(&tally));
         }
-        join_some(motors.into_iter().map(Motor::clean), LOGINS).await;
+        join_some(users.into_iter().map(VirtualUser::clean), LOGINS).await;
         drop(crew);
         Rc::try_unwrap(tally).map_or_else(|_| Tally::default(), RefCell::into_inner)
     }
 }
 
-/// Empty parts for all that a workload's motors can do, in an order that all threads share.
+/// Empty parts for all that a workload's users can do, in an order that all threads share.
 fn detail(work: &TransactionWork) -> LoadDetail {
     let think_ns = match &work.pace {
         Pace::Closed(think) | Pace::Visits { think, .. } => think.mean().as_nanos() as u64,
@@ -184,7 +184,7 @@ fn detail(work: &TransactionWork) -> LoadDetail {
         transactions: work.workload.transactions.iter().map(|t| Part::named(&t.name)).collect(),
         operations: Kind::NAMES.map(Part::named).to_vec(),
         think_ns,
-        motors_per_session: work.motors_per_session,
+        users_per_session: work.users_per_session,
         ..LoadDetail::default()
     }
 }
@@ -200,13 +200,13 @@ fn all_of(reports: &[mpsc::Receiver<Option<Report>>]) -> Result<Option<Report>, 
     Ok(all)
 }
 
-/// Motors that block own a thread; the others share one thread per core.
-pub(crate) fn threads(motors: u32, blocking: bool) -> u32 {
+/// Users that block own a thread; the others share one thread per core.
+pub(crate) fn threads(users: u32, blocking: bool) -> u32 {
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
-    if blocking { motors } else { cores.min(motors) }
+    if blocking { users } else { cores.min(users) }
 }
 
-/// Notes how late this thread's motors were let go.
+/// Notes how late this thread's users were let go.
 async fn note_start(crew: &Crew<'_>, window: Window) {
     crew.clock.sleep_until(window.start).await;
     let late_ns = crew.clock.now().saturating_sub(window.start);

@@ -10,10 +10,9 @@ use sharebench_model::units::ByteSize;
 use sharebench_model::{
     CachePolicy, FileRef, IoPolicy, OpError, ProbeTimes, Random, ServerEvidence, SyncPolicy, WhileProbed,
 };
-use sharebench_plan::{BandPlan, Cold, RecordWork, Start, StepPlan, Verify};
+use sharebench_plan::{CacheProbePlan, Cold, RecordWork, Start, StepPlan, Verify};
 use sharebench_target::Target;
 
-use crate::disk_counter;
 use crate::engine::{Host, Run};
 use crate::file_state::FileState;
 use crate::files::TargetFiles;
@@ -22,6 +21,7 @@ use crate::pass::{Pass, PassContext, PassEnd, verify};
 use crate::policy;
 use crate::record_pass::RecordPass;
 use crate::record_step;
+use crate::server_disk_stat;
 use crate::side::SideConnection;
 use crate::tally::Tally;
 
@@ -85,17 +85,17 @@ impl From<PassEnd> for Ended {
 
 impl Run<'_> {
     /// The plan of the bands of a cell; none in steps that are not looked behind.
-    fn behind(&self, step: &StepPlan, work: &RecordWork) -> Option<&BandPlan> {
+    fn behind(&self, step: &StepPlan, work: &RecordWork) -> Option<&CacheProbePlan> {
         // Once per cell; not at first, when caches are still as the making of the files left them.
         let turn = u32::from(self.plan.repeat.certain() > 1);
-        self.plan.bands.as_ref().filter(|_| step.repetition == turn && BandPlan::covers(work))
+        self.plan.cache_probes.as_ref().filter(|_| step.repetition == turn && CacheProbePlan::covers(work))
     }
 
     /// Timed passes of a step that the user's command between steps makes cold: the first, unless the test reads its file
     /// before.
     fn cold_passes(&self, work: &RecordWork) -> u64 {
-        let emptied = self.plan.bands.as_ref().is_some_and(|bands| bands.cold == Cold::Between);
-        u64::from(emptied && BandPlan::covers(work) && work.test.start() != Start::JustRead)
+        let emptied = self.plan.cache_probes.as_ref().is_some_and(|bands| bands.cold == Cold::PreStepCommand);
+        u64::from(emptied && CacheProbePlan::covers(work) && work.test.start() != Start::JustRead)
     }
 
     /// Makes the files that probes need; before the user's command, where that is what makes them cold.
@@ -109,7 +109,7 @@ impl Run<'_> {
         let Some(bands) = self.behind(step, work) else { return Ok(()) };
         let record = work.record_size;
         files.ensure(RESERVE, bands.reserve(record), record, context).await?;
-        files.ensure(KNOWN_HOT, BandPlan::known_hot(record), record, context).await?;
+        files.ensure(KNOWN_HOT, CacheProbePlan::known_hot(record), record, context).await?;
         if let Cold::PushedOut(size) = bands.cold {
             files.ensure(PUSH_OUT, self.pushed(size), self.plan.max_record(), context).await?;
         }
@@ -133,8 +133,9 @@ impl Run<'_> {
         tally.server.cold_passes = self.cold_passes(work);
         let Some(bands) = self.behind(step, work) else { return Ok(()) };
         let target = self.targets[step.target as usize].as_ref();
-        let Some(road) = target.side().or_else(|| (!has_cache(target)).then_some(target)) else {
-            let why = "its reads go through a cache of this machine, and no road beside it is named (--side)";
+        let Some(road) = target.bypass().or_else(|| (!has_cache(target)).then_some(target)) else {
+            let why =
+                "its reads go through a cache of this machine, and no road beside it is named (--bypass)";
             tally.server.without_probes = Some(why.to_owned());
             return Ok(());
         };
@@ -163,10 +164,10 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn push_out(&self, bands: &BandPlan) -> Option<(u64, u32)> {
+    fn push_out(&self, bands: &CacheProbePlan) -> Option<(u64, u32)> {
         match bands.cold {
             Cold::PushedOut(size) => Some((self.pushed(size), self.plan.max_record())),
-            Cold::Unbuffered | Cold::Between => None,
+            Cold::Unbuffered | Cold::PreStepCommand => None,
         }
     }
 }
@@ -178,7 +179,7 @@ fn has_cache(target: &dyn Target) -> bool {
 
 /// One cell looked behind.
 struct Study<'a> {
-    bands: &'a BandPlan,
+    bands: &'a CacheProbePlan,
     work: &'a RecordWork,
     /// Length and record of what pushes everything else out.
     push: Option<(u64, u32)>,
@@ -236,7 +237,7 @@ impl Study<'_> {
             random: Random::new(self.random.next(), 0),
         };
         let mut places: Vec<u64> =
-            (0..self.bands.triples(record)).map(|n| n * BandPlan::apart(record)).collect();
+            (0..self.bands.triples(record)).map(|n| n * CacheProbePlan::apart(record)).collect();
         self.random.shuffle(&mut places);
         let mut workload = Workload::new(self.work, self.random.next());
         let records = self.work.grid().records;
@@ -244,7 +245,7 @@ impl Study<'_> {
         workload.go_on(pass, records, context).await?;
         let before = self.storage_read();
         let mut operations = 0;
-        let least = BandPlan::RECORDS_AHEAD.max(self.bands.ahead.div_ceil(u64::from(record)));
+        let least = CacheProbePlan::RECORDS_DISTANCE.max(self.bands.distance.div_ceil(u64::from(record)));
         let begin = context.clock.now();
         for place in places {
             if context.clock.now() - begin > LONGEST {
@@ -266,7 +267,7 @@ impl Study<'_> {
     }
 
     fn storage_read(&self) -> Option<u64> {
-        disk_counter::read_so_far(self.bands.disk_counter.as_ref()?)
+        server_disk_stat::read_so_far(self.bands.server_disk_stat.as_ref()?)
     }
 }
 
@@ -309,7 +310,7 @@ impl Probe<'_> {
         if !cold_first {
             seen.cold.push(self.read(self.reserve, place, context).await?);
         }
-        let records = BandPlan::known_hot(self.record) / u64::from(self.record);
+        let records = CacheProbePlan::known_hot(self.record) / u64::from(self.record);
         let hot = self.random.below(records) * u64::from(self.record);
         seen.known_hot.push(self.read_behind(hot, self.known_hot, hot, context).await?);
         Ok(())

@@ -6,9 +6,9 @@ use sharebench_model::{DataOp, ErrorClass, MetaOp, MetaYield, OpError, OpenHow, 
 use sharebench_plan::Verify;
 
 use crate::layout::{set_content, shared};
-use crate::motor::Motor;
 use crate::pass::mismatch_error;
 use crate::stamp::{self, Content};
+use crate::virtual_user::VirtualUser;
 
 /// A file to be read, and what it must hold.
 struct Known {
@@ -19,8 +19,8 @@ struct Known {
     runs: Vec<(u64, u64, Content)>,
 }
 
-impl Motor<'_> {
-    /// Reads the motor's own files, and with the others who lost their sessions every shared one, if it lost its own in
+impl VirtualUser<'_> {
+    /// Reads the user's own files, and with the others who lost their sessions every shared one, if it lost its own in
     /// this step. What is wrong is a failure of the step.
     pub(crate) async fn look_over(&mut self) {
         if !self.outage || self.crew.verify == Verify::Off || self.crew.stop.is_stopped() {
@@ -33,7 +33,7 @@ impl Motor<'_> {
         }
         let workload = &self.crew.work.workload;
         loop {
-            // Each of them is one motor's.
+            // Each of them is one user's.
             let next = self.crew.looked_at.fetch_add(1, Ordering::Relaxed) as usize;
             let Some((index, file)) = shared(workload).nth(next) else { return };
             let runs = vec![(0, file.bytes, set_content(index, file))];
@@ -86,7 +86,7 @@ impl Motor<'_> {
                 let bytes = *bytes;
                 self.turn().await;
                 let len = u32::try_from(end - at).unwrap_or(u32::MAX).min(self.crew.spec.slot_bytes);
-                let len = self.carried(DataOp::Read { file, offset: at, len })?;
+                let len = self.max_transfer(DataOp::Read { file, offset: at, len })?;
                 let read = self.reply(DataOp::Read { file, offset: at, len }).await?;
                 let verify = self.crew.verify;
                 let found = &self.session_mut()?.buffer(Slot(0))[..read.min(len) as usize];

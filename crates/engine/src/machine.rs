@@ -13,7 +13,7 @@ use crate::tally::Tally;
 use crate::{Clock, ClockFacts, HealthMeter, Link};
 
 /// Below this the kernel's ticks tell user from kernel time too coarsely.
-const LEAST_CPU_NS: u64 = 50_000_000;
+const MIN_CPU_NS: u64 = 50_000_000;
 
 /// What is known of this machine.
 pub(crate) struct Machine {
@@ -46,11 +46,11 @@ impl Machine {
     /// The machine during a step.
     pub fn during(&self, step: &StepPlan, blocking: bool, tally: &Tally) -> Machinery<'_> {
         let work = &step.work;
-        let motors = match work {
-            Work::Records(work) => work.motors.unwrap_or(1),
-            Work::Transactions(work) => work.motors,
+        let users = match work {
+            Work::Records(work) => work.jobs.unwrap_or(1),
+            Work::Transactions(work) => work.users,
         };
-        let threads = f64::from(crate::load_step::threads(motors, blocking));
+        let threads = f64::from(crate::load_step::threads(users, blocking));
         let ceiling = self.ceilings.get(&kind(work)).copied().flatten();
         Machinery {
             health: self.meter.as_ref().zip(tally.span).map(|(meter, (from, to))| meter.read(from, to)),
@@ -79,10 +79,10 @@ fn kind(work: &Work) -> CeilingKind {
 /// Where the target's own work is the caller's kernel time, only user time is the generator's.
 fn busiest(work: &Work, blocking: bool, tally: &Tally) -> Option<f64> {
     let (cpu, nanos) = match work {
-        Work::Records(work) if work.motors.is_none() => (tally.operations_cpu(), tally.busy_ns),
-        // Many motors: filling and verifying belong to the window, and to the thread.
+        Work::Records(work) if work.jobs.is_none() => (tally.operations_cpu(), tally.busy_ns),
+        // Many users: filling and verifying belong to the window, and to the thread.
         _ => (tally.busiest, tally.window_ns),
     };
     let used = if blocking { cpu.user_ns } else { cpu.total_ns() };
-    (nanos >= LEAST_CPU_NS).then(|| used as f64 / nanos as f64)
+    (nanos >= MIN_CPU_NS).then(|| used as f64 / nanos as f64)
 }

@@ -1,4 +1,4 @@
-//! Transactions: what a motor does with a file of the data set, operation by operation.
+//! Transactions: what a user does with a file of the data set, operation by operation.
 
 use std::collections::BTreeMap;
 
@@ -7,9 +7,9 @@ use sharebench_plan::{Operation, Owner, Place, Requests, Times, Transaction};
 
 use crate::kind::Kind;
 use crate::layout::blocks;
-use crate::motor::{Motor, Window, loses_session};
 use crate::transaction::Piece;
 use crate::user_files::OwnFile;
+use crate::virtual_user::{VirtualUser, Window, loses_session};
 
 /// A file that stays open from one transaction to the next, and where sequential requests go on.
 #[derive(Debug, Clone, Copy)]
@@ -33,7 +33,7 @@ struct Scene {
     /// Where the next sequential request starts.
     at: u64,
     made: Option<Made>,
-    /// Generation of what this transaction writes to the motor's own file; none before its first write.
+    /// Generation of what this transaction writes to the user's own file; none before its first write.
     generation: Option<u32>,
 }
 
@@ -42,7 +42,7 @@ fn parent(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(directory, _)| directory)
 }
 
-impl Motor<'_> {
+impl VirtualUser<'_> {
     /// Performs one transaction; requests that repeat are given up when the window has ended.
     pub(crate) async fn perform(&mut self, index: usize, window: Window) -> Result<(), OpError> {
         let crew = self.crew;
@@ -83,7 +83,7 @@ impl Motor<'_> {
         }
     }
 
-    /// Which file of its class a transaction works on. Those that stay open are one for each motor.
+    /// Which file of its class a transaction works on. Those that stay open are one for each user.
     fn pick(&mut self, transaction: &Transaction) -> Option<usize> {
         let (_, files) = self.crew.work.workload.set.classes.get(transaction.class?)?;
         let count = files.len() as u64;
@@ -181,7 +181,7 @@ impl Motor<'_> {
         Ok(())
     }
 
-    /// A new file of the motor's own, beside its own file of that index.
+    /// A new file of the user's own, beside its own file of that index.
     async fn create(&mut self, file: usize, scene: &mut Scene, window: Window) -> Result<(), OpError> {
         let set = &self.crew.work.workload.set;
         let beside = match set.files[file].owner {
@@ -202,7 +202,7 @@ impl Motor<'_> {
         Ok(())
     }
 
-    /// Puts a file made before in the place of the motor's own, or gives that another name and back.
+    /// Puts a file made before in the place of the user's own, or gives that another name and back.
     async fn rename(&mut self, file: usize, scene: &mut Scene, window: Window) -> Result<(), OpError> {
         let to = self.own_name(file);
         if let Some(made) = &scene.made {
@@ -323,7 +323,7 @@ impl Motor<'_> {
         }
     }
 
-    /// Writes to the file made before, or to the motor's own.
+    /// Writes to the file made before, or to the user's own.
     async fn write_to(&mut self, piece: Piece, scene: &mut Scene, window: Window) -> Result<(), OpError> {
         if let Some(made) = &mut scene.made {
             let content = self.own_content(piece.file, made.generation);
@@ -356,7 +356,7 @@ impl Motor<'_> {
         self.close_after(handle, result, window).await
     }
 
-    /// Writes a whole file from memory, under a name of this motor.
+    /// Writes a whole file from memory, under a name of this user.
     async fn copy_to_server(&mut self, file: usize, window: Window) -> Result<(), OpError> {
         let workload = &self.crew.work.workload;
         let how = if self.own.files.contains_key(&file) { OpenHow::ReadWrite } else { OpenHow::CreateNew };

@@ -12,7 +12,7 @@ pub(crate) struct Visit {
     pub write: bool,
 }
 
-/// The share of a file's records that one motor works on: part `index` of `count` parts of equal length,
+/// The share of a file's records that one job works on: part `index` of `count` parts of equal length,
 /// give or take one record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Part {
@@ -68,7 +68,7 @@ impl Order {
             Direction::Write => 0,
             // Rounded by lot, so that the share holds on average however few the records are.
             Direction::Mix => {
-                let wanted = u128::from(grid.records) * u128::from(work.read_share);
+                let wanted = u128::from(grid.records) * u128::from(work.read_percent);
                 (wanted / 100) as u64 + u64::from(random.below(100) < (wanted % 100) as u64)
             }
         };
@@ -229,7 +229,7 @@ mod tests {
     #[test]
     fn a_mix_keeps_its_share_exactly_and_on_average_where_it_cannot() {
         let reads = |share, count, random: &mut Random| {
-            let mix = RecordWork { read_share: share, ..work(Test::RandomMix, count) };
+            let mix = RecordWork { read_percent: share, ..work(Test::RandomMix, count) };
             Order::new(&mix, Part::WHOLE, random).filter(|visit| !visit.write).count()
         };
         let mut random = Random::new(1, 1);

@@ -8,8 +8,8 @@ use sharebench_target::Session;
 pub(crate) const FACT: &str = "block";
 
 /// Bytes of a read or write of `len` that are asked for at once: what a request and the slot carry, and at least one.
-pub(crate) fn carried(session: &dyn Session, op: DataOp, slot_bytes: u32) -> u32 {
-    session.carried(op).min(slot_bytes).max(1)
+pub(crate) fn max_transfer(session: &dyn Session, op: DataOp, slot_bytes: u32) -> u32 {
+    session.max_transfer(op).min(slot_bytes).max(1)
 }
 
 /// A write of the data set's or of a user's own, as far as one request carries it.
@@ -18,7 +18,7 @@ pub(crate) fn write(session: &mut dyn Session, file: FileRef, offset: u64, len: 
     let whole = len.min(u64::from(slot_bytes)) as u32;
     let stability = Stability::Unstable;
     let op = DataOp::Write { file, offset, len: whole, stability };
-    let len = carried(session, op, slot_bytes);
+    let len = max_transfer(session, op, slot_bytes);
     (DataOp::Write { file, offset, len, stability }, len)
 }
 
@@ -27,7 +27,7 @@ pub(crate) fn fact(session: &dyn Session, bytes: u32, slot_bytes: u32) -> Option
     let (mut at, mut requests, mut most) = (0, 0u32, 0);
     while at < bytes {
         let op = DataOp::Read { file: FileRef(0), offset: u64::from(at), len: bytes - at };
-        let len = carried(session, op, slot_bytes);
+        let len = max_transfer(session, op, slot_bytes);
         (at, requests, most) = (at + len, requests + 1, len.max(most));
     }
     (requests > 1).then(|| {

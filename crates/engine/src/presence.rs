@@ -1,4 +1,4 @@
-//! Whether a motor has a session: logging on, resting, losing it and coming back, and users who come and go.
+//! Whether a user has a session: logging on, resting, losing it and coming back, and users who come and go.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -8,13 +8,13 @@ use sharebench_model::OpError;
 use sharebench_plan::Pace;
 use sharebench_target::Session;
 
-use crate::motor::{Motor, Window};
+use crate::virtual_user::{VirtualUser, Window};
 
 /// Pause before a lost session is opened again.
 const RECONNECT: Duration = Duration::from_millis(500);
 
-impl Motor<'_> {
-    /// Opens the motor's session, makes its part of the data set and opens the files it keeps open; a failure is
+impl VirtualUser<'_> {
+    /// Opens the user's session, makes its part of the data set and opens the files it keeps open; a failure is
     /// counted and tried again later.
     pub async fn connect(&mut self) {
         match self.crew.open(self.group).await {
@@ -29,7 +29,7 @@ impl Motor<'_> {
                     self.book_failure(error);
                 }
                 self.wire = self.session.as_deref().map(Session::wire).unwrap_or_default();
-                self.rest();
+                self.release_buffers();
             }
             Err(error) => self.book_failure(OpError::new(error.class, "connect", error.to_string())),
         }
@@ -92,7 +92,7 @@ impl Motor<'_> {
         }
     }
 
-    /// Waits for the motor's turn to send a request for data, where others use its session too.
+    /// Waits for the user's turn to send a request for data, where others use its session too.
     pub(crate) async fn turn(&self) {
         if let Some(seat) = &self.seat {
             seat.turn().await;
@@ -100,9 +100,9 @@ impl Motor<'_> {
     }
 
     /// Gives memory back that only operations need.
-    pub(crate) fn rest(&mut self) {
+    pub(crate) fn release_buffers(&mut self) {
         if let Some(session) = &mut self.session {
-            session.rest();
+            session.release_buffers();
         }
     }
 
@@ -111,7 +111,7 @@ impl Motor<'_> {
         let mut nap = self.crew.clock.doze_until(instant);
         poll_fn(|cx| {
             if let Some(session) = &mut self.session {
-                session.attend(cx);
+                session.poll_keepalive(cx);
             }
             Pin::new(&mut nap).poll(cx)
         })

@@ -11,10 +11,10 @@ use crate::policy::{self, Ending, Watch};
 use crate::stream::StreamPass;
 use crate::tally::Tally;
 
-/// A file in the hands of the motor that measures it.
+/// A file in the hands of the job that measures it.
 pub(crate) struct RecordPass<'a> {
     pub work: &'a RecordWork,
-    /// The motor's part of the file.
+    /// The job's part of the file.
     pub part: Part,
     pub session: &'a mut dyn Session,
     pub file: &'a mut FileState,

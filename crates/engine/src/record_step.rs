@@ -1,4 +1,4 @@
-//! A cell: one test on one file by one motor, in whole passes until it has lasted long enough.
+//! A cell: one test on one file by one job, in whole passes until it has lasted long enough.
 
 use sharebench_model::Random;
 use sharebench_plan::{RecordWork, Start};
@@ -12,7 +12,7 @@ use crate::record_pass::RecordPass;
 use crate::tally::Tally;
 
 /// A cell ends after this many times its sample, however little of that was busy.
-pub(crate) const MOST_WALL: u64 = sharebench_plan::MOST_WALL as u64;
+pub(crate) const MAX_WALL: u64 = sharebench_plan::MAX_WALL as u64;
 
 /// Name of the file that a cell works on; tests of new files make theirs.
 pub(crate) fn data_name(work: &RecordWork) -> String {
@@ -43,11 +43,11 @@ pub(crate) async fn measure(
     prepare(work, target, context).await?;
     target.own_up(tally);
     target.drain(context).await?;
-    let sample = work.sample.as_nanos() as u64;
+    let sample = work.min_sample_time.as_nanos() as u64;
     let begin = context.clock.now();
     let mut first = true;
     let mut passing = true;
-    while first || passing && (tally.busy_ns < sample && context.clock.now() - begin < sample * MOST_WALL) {
+    while first || passing && (tally.busy_ns < sample && context.clock.now() - begin < sample * MAX_WALL) {
         if fresh {
             let mut file = target.create_as("new", work.file_size, work.policy, context).await?;
             let result = one_pass(work, target, &mut file, first, random, context, tally).await;
@@ -62,7 +62,7 @@ pub(crate) async fn measure(
         // In virtual time a target may answer at once: no repetition would ever fill the sample.
         passing = context.clock.now() > begin;
     }
-    tally.motors_reported = u32::from(tally.operations > 0);
+    tally.users_reported = u32::from(tally.operations > 0);
     tally.response = tally.service.clone();
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Replaying a loadfile: each of its lines is a transaction of the motor, in a directory of the motor's own.
+//! Replaying a loadfile: each of its lines is a transaction of the user, in a directory of the user's own.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +6,10 @@ use sharebench_model::{DataOp, ErrorClass, FileRef, MetaOp, MetaYield, OpError, 
 use sharebench_plan::{Call, Disposition, Expected, Loadfile, LoadfileLine, matches_mask};
 
 use crate::kind::Kind;
-use crate::motor::{Motor, Window};
 use crate::user_files::OwnFile;
+use crate::virtual_user::{VirtualUser, Window};
 
-/// Where a motor is in its loadfile, and what it knows of its directory.
+/// Where a user is in its loadfile, and what it knows of its directory.
 #[derive(Default)]
 pub(crate) struct Replay {
     /// The next line, counted from 0.
@@ -52,7 +52,7 @@ fn judged(expected: Expected, result: Result<MetaYield, OpError>) -> Result<Opti
         (Expected::Success | Expected::Any, Ok(answer)) => Ok(Some(answer)),
         (Expected::Failure(_, name), Ok(_)) => Err(unexpected(name)),
         (Expected::Failure(class, _), Err(error)) if error.class == class => Ok(None),
-        (Expected::Any, Err(error)) if !crate::motor::loses_session(error.class) => Ok(None),
+        (Expected::Any, Err(error)) if !crate::virtual_user::loses_session(error.class) => Ok(None),
         (_, Err(error)) => Err(error),
     }
 }
@@ -74,7 +74,7 @@ fn handle_of(call: &Call) -> Option<u32> {
     }
 }
 
-impl Motor<'_> {
+impl VirtualUser<'_> {
     /// The kind of the next line, as an index into the workload's transactions; lines that are not performed are
     /// counted and passed over.
     pub(crate) fn next_line(&mut self, file: &Loadfile, window: Window) -> usize {
@@ -140,7 +140,7 @@ impl Motor<'_> {
     }
 
     async fn line(&mut self, file: &Loadfile, line: &LoadfileLine, window: Window) -> Result<(), OpError> {
-        let path = |motor: &Self, name: u32| motor.replayed_path(file, name);
+        let path = |user: &Self, name: u32| user.replayed_path(file, name);
         let held = handle_of(&line.call).and_then(|handle| self.replay.open.get(&handle).copied());
         let (handle, name) = held.map_or((None, 0), |held| (held.file, held.name));
         let op = match &line.call {
@@ -195,7 +195,7 @@ impl Motor<'_> {
         Ok(())
     }
 
-    /// Where a name of the loadfile stands: each motor has them all below its own directory.
+    /// Where a name of the loadfile stands: each user has them all below its own directory.
     pub(crate) fn replayed_path(&self, file: &Loadfile, name: u32) -> String {
         let path = file.names.get(name as usize).map_or("", String::as_str);
         self.own_path(path).trim_end_matches('/').to_owned()
@@ -332,7 +332,8 @@ impl Motor<'_> {
         let mut wrong = None;
         while at < end {
             self.turn().await;
-            let part = self.carried(DataOp::Read { file: handle, offset: at, len: (end - at) as u32 })?;
+            let part =
+                self.max_transfer(DataOp::Read { file: handle, offset: at, len: (end - at) as u32 })?;
             let part = part.min((end - at) as u32);
             let started = self.crew.clock.now();
             let result = self.reply(DataOp::Read { file: handle, offset: at, len: part }).await;

@@ -1,23 +1,23 @@
-//! The directory that a motor replays its loadfile in: laid out before the first line, removed behind the last.
+//! The directory that a user replays its loadfile in: laid out before the first line, removed behind the last.
 
 use sharebench_model::{DataOp, ErrorClass, MetaOp, MetaYield, OpError, OpenHow, Slot};
 use sharebench_plan::{Loadfile, Verify};
 
-use crate::motor::{Motor, Window};
 use crate::parts;
 use crate::pass::{mismatch_error, short};
 use crate::replay::Stored;
 use crate::stamp::{self, Content};
 use crate::user_files::OwnFile;
+use crate::virtual_user::{VirtualUser, Window};
 
-impl Motor<'_> {
-    /// What a file of a client holds; no two motors share one.
+impl VirtualUser<'_> {
+    /// What a file of a client holds; no two users share one.
     pub(crate) fn replayed_content(&self, file: &Loadfile, id: u32, generation: u32) -> Content {
         let number = u64::from(self.number) * file.names.len() as u64 + u64::from(id) + 1;
         Content { file: number as u32 & 0x7FFF_FFFF, generation, kind: None }
     }
 
-    /// Makes the motor's directory what the first line wants; whatever an earlier pass left there goes.
+    /// Makes the user's directory what the first line wants; whatever an earlier pass left there goes.
     pub(crate) async fn lay_out_replay(&mut self, file: &Loadfile) -> Result<(), OpError> {
         self.close_replayed().await?;
         let top = self.replayed_path(file, 0);

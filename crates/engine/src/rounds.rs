@@ -114,7 +114,7 @@ impl Run<'_> {
         Some(Budget { ends_ns: now + whole.saturating_sub(used) })
     }
 
-    /// The result of a step: from the lab book where it is done, measured now where not.
+    /// The result of a step: from the results database where it is done, measured now where not.
     pub(crate) async fn result_of(
         &self,
         step: &StepPlan,

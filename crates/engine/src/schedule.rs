@@ -5,12 +5,12 @@ use std::sync::{Mutex, PoisonError};
 use sharebench_model::Random;
 use sharebench_plan::Pace;
 
-use crate::motor::Window;
+use crate::virtual_user::Window;
 
-/// Intended starts, in order, each given to one motor of the step.
+/// Intended starts, in order, each given to one user of the step.
 ///
-/// A motor that is free claims the next start and waits for it, so that starts are served in order by
-/// whichever motor is free first. The lock is held for one draw, between transactions, never within one.
+/// A user that is free claims the next start and waits for it, so that starts are served in order by
+/// whichever user is free first. The lock is held for one draw, between transactions, never within one.
 #[derive(Debug)]
 pub(crate) struct Schedule {
     pace: Pace,
@@ -99,7 +99,7 @@ mod tests {
             let whole = starts(Schedule::new(pace.clone(), 5, Vec::new(), 0));
             let part = |own| starts(Schedule::new(pace.clone(), 5, vec![0, 1, 2, 0], own));
             let mut parts = [part(0), part(1), part(2)].concat();
-            assert!(part(3).is_empty(), "a rank without motors serves nothing");
+            assert!(part(3).is_empty(), "a rank without users serves nothing");
             parts.sort_unstable();
             assert_eq!(parts, whole);
         }

@@ -16,26 +16,26 @@ const SHARES: [f64; 6] = [0.1, 0.5, 0.7, 0.8, 0.9, 1.0];
 /// The knee is known when kept and missed are this share of the ceiling apart.
 const RESOLUTION: f64 = 0.02;
 /// Fewest transactions per second at the ceiling: rates are whole numbers.
-const LEAST_CEILING: f64 = 10.0;
+const MIN_CEILING: f64 = 10.0;
 /// Fewest sessions of an open load.
-const LEAST_POOL: u32 = 32;
-/// Most motors of a step.
-const MOST_MOTORS: u32 = 100_000;
+const MIN_POOL: u32 = 32;
+/// Most users of a step.
+const MAX_USERS: u32 = 100_000;
 
-/// The next number of motors on the way to the stress point; none when every target has passed it, or when so many
-/// steps were added that there seems to be none. `rates` has a list of (motors, rate) for each target.
-fn next_motors(rates: &[Vec<(u32, f64)>], added: u32) -> Option<u32> {
+/// The next number of users on the way to the stress point; none when every target has passed it, or when so many
+/// steps were added that there seems to be none. `rates` has a list of (users, rate) for each target.
+fn next_users(rates: &[Vec<(u32, f64)>], added: u32) -> Option<u32> {
     let fell = |steps: &Vec<(u32, f64)>| {
         steps.windows(2).any(|pair| pair[1].1 < pair[0].1 * (1.0 - DECLINE)) || steps.is_empty()
     };
-    if added >= Search::MOST_ADDED || rates.iter().all(fell) {
+    if added >= Search::MAX_ADDED || rates.iter().all(fell) {
         return None;
     }
-    let motors: Vec<u32> = rates.first()?.iter().map(|(motors, _)| *motors).collect();
-    let last = *motors.last()?;
-    let before = motors.len().checked_sub(2).map_or(0, |index| motors[index]);
+    let users: Vec<u32> = rates.first()?.iter().map(|(users, _)| *users).collect();
+    let last = *users.last()?;
+    let before = users.len().checked_sub(2).map_or(0, |index| users[index]);
     let next = last.saturating_add((last - before).max(last / 4).max(1));
-    (next <= MOST_MOTORS).then_some(next)
+    (next <= MAX_USERS).then_some(next)
 }
 
 /// The next rate in search of the knee; none when it is known, or cannot be.
@@ -81,30 +81,30 @@ impl Run<'_> {
         under_way: &mut UnderWay<'_, '_>,
     ) -> Result<(), RunOutcome> {
         let mut rates: Vec<Vec<(u32, f64)>> = vec![Vec::new(); self.targets.len()];
-        let mut note = |step: &StepResult, motors: u32| {
+        let mut note = |step: &StepResult, users: u32| {
             let rate = step.measure.throughput().filter(|rate| *rate > 0.0);
             let rate = rate.or(step.measure.transaction_rate()).unwrap_or(0.0);
             if let Some(rates) = rates.get_mut(step.target as usize) {
-                rates.push((motors, rate));
+                rates.push((users, rate));
             }
             rates.clone()
         };
         let mut standing = Vec::new();
         for step in &measured {
-            let motors = step.coordinates.number(sharebench_model::axis::MOTORS).unwrap_or(0);
-            standing = note(step, motors as u32);
+            let users = step.coordinates.number(sharebench_model::axis::USERS).unwrap_or(0);
+            standing = note(step, users as u32);
         }
         let mut added = 0;
-        while let Some(motors) = next_motors(&standing, added) {
+        while let Some(users) = next_users(&standing, added) {
             let each = self.targets.iter().map(|target| target.descriptors()).max().unwrap_or(1);
-            if let Err(why) = descriptors::make_room(motors, each) {
-                self.tell(RunEvent::Warning(format!("no step of {motors} users is added: {why}")));
+            if let Err(why) = descriptors::make_room(users, each) {
+                self.tell(RunEvent::Warning(format!("no step of {users} users is added: {why}")));
                 break;
             }
-            let cell = TransactionWork { motors, ..work.clone() }.into_cell();
+            let cell = TransactionWork { users, ..work.clone() }.into_cell();
             for step in schedule.further(&cell) {
                 let result = self.result_of(&step, done, under_way).await?;
-                standing = note(&result, motors);
+                standing = note(&result, users);
             }
             added += 1;
         }
@@ -123,27 +123,27 @@ impl Run<'_> {
         if let Some(first) = measured.first()
             && let (false, said) = slo.judge(&first.measure)
         {
-            let motors = first.measure.motors_assigned;
+            let users = first.measure.users_assigned;
             self.tell(RunEvent::Warning(format!(
-                "the objective is missed with {motors} users already ({said}): there is no knee to find below"
+                "the objective is missed with {users} users already ({said}): there is no knee to find below"
             )));
             return Ok(());
         }
         let rates = measured.iter().filter_map(|step| step.measure.transaction_rate());
         let ceiling = rates.fold(0.0, f64::max);
-        if ceiling < LEAST_CEILING {
+        if ceiling < MIN_CEILING {
             self.tell(RunEvent::Warning(format!(
                 "the closed load reached {ceiling:.1} transactions/s, and rates are whole numbers: use a smaller \
-                 workload, or more users in --steps, to search for a knee"
+                 workload, or more users in --users, to search for a knee"
             )));
             return Ok(());
         }
-        let motors = measured.iter().map(|step| step.measure.motors_assigned).max().unwrap_or(1);
-        let motors = motors.saturating_mul(2).clamp(LEAST_POOL, MOST_MOTORS);
+        let users = measured.iter().map(|step| step.measure.users_assigned).max().unwrap_or(1);
+        let users = users.saturating_mul(2).clamp(MIN_POOL, MAX_USERS);
         let mut tried: Vec<(u32, bool)> = Vec::new();
         while let Some(rate) = next_rate(ceiling, &tried) {
             let pace = Pace::Open { poisson: true, rate };
-            let cell = TransactionWork { motors, pace, ..work.clone() }.into_cell();
+            let cell = TransactionWork { users, pace, ..work.clone() }.into_cell();
             for step in schedule.further(&cell) {
                 let result = self.result_of(&step, done, under_way).await?;
                 tried.push((rate, slo.judge_open(&result.measure, rate).0));
@@ -164,11 +164,11 @@ mod tests {
             let other = [5, 10, 20].into_iter().zip(second.iter().copied()).collect();
             vec![one, other]
         };
-        assert_eq!(next_motors(&rates(&[1.0, 2.0, 3.0]), 0), Some(30));
-        assert_eq!(next_motors(&rates(&[1.0, 2.0, 1.0]), 0), None);
-        assert_eq!(next_motors(&rates(&[1.0, 2.0, 1.95]), 0), Some(30), "2.5 % are no decline");
-        assert_eq!(next_motors(&rates(&[1.0, 2.0, 3.0]), Search::MOST_ADDED), None);
-        assert_eq!(next_motors(&[vec![(1, 5.0)]], 0), Some(2));
+        assert_eq!(next_users(&rates(&[1.0, 2.0, 3.0]), 0), Some(30));
+        assert_eq!(next_users(&rates(&[1.0, 2.0, 1.0]), 0), None);
+        assert_eq!(next_users(&rates(&[1.0, 2.0, 1.95]), 0), Some(30), "2.5 % are no decline");
+        assert_eq!(next_users(&rates(&[1.0, 2.0, 3.0]), Search::MAX_ADDED), None);
+        assert_eq!(next_users(&[vec![(1, 5.0)]], 0), Some(2));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use sharebench_plan::TransactionWork;
 use sharebench_stats::{SteadyState, Unsteady, steady_state};
 
 use crate::check::{check, percent};
-use crate::motor::Window;
+use crate::virtual_user::Window;
 
 const SECOND_NS: u64 = 1_000_000_000;
 /// Most stretches of a window that are kept: of one longer than this many seconds, each is some seconds long.
@@ -18,7 +18,7 @@ const MOST: u64 = 4096;
 const OFF: f64 = 0.03;
 
 /// Bytes by the second of the window, or by stretches of a few seconds. Room is made when a window begins, so that
-/// motors do nothing but add.
+/// users do nothing but add.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Seconds {
     window_ns: u64,
@@ -86,8 +86,8 @@ impl Seconds {
         if off.abs() <= OFF {
             return (Verdict::Valid, detail);
         }
-        let remedy = format!("a warm-up longer by {}, or --extend", self.span(from));
-        (Verdict::Suspicious, format!("{detail}: {remedy}"))
+        let remedy = format!("a warm-up longer by {}, or --max-extensions", self.span(from));
+        (Verdict::Warning, format!("{detail}: {remedy}"))
     }
 
     fn unsettled(&self, rates: &[f64], why: Unsteady, work: &TransactionWork) -> (Verdict, String) {
@@ -96,7 +96,7 @@ impl Seconds {
             Unsteady::TooShort => (Verdict::NotKnown, self.too_short(work)),
             Unsteady::Sparse => (
                 Verdict::NotKnown,
-                "nothing moved in most seconds: it has no level; more motors, smaller transactions or less think time"
+                "nothing moved in most seconds: it has no level; more users, smaller transactions or less think time"
                     .into(),
             ),
             Unsteady::Noise { change, error, seconds } => (
@@ -109,7 +109,7 @@ impl Seconds {
                 ),
             ),
             Unsteady::Gap { from, to } => (
-                Verdict::Suspicious,
+                Verdict::Warning,
                 format!(
                     "not steady: nothing moved from {} to {} of {all}: a stall decides the mean; find its cause",
                     self.span(from),
@@ -120,20 +120,20 @@ impl Seconds {
                 let (before, now) = (mean(&rates[..second]), mean(&rates[second..]));
                 let (before, now) = (show_rate(before), show_rate(now));
                 (
-                    Verdict::Suspicious,
+                    Verdict::Warning,
                     format!(
                         "not steady: {now} from {} of {all} on, {before} before; that is {} of the window, and 40 % \
-                         and 30 s are needed: --extend, or a longer --warm-up and --measure",
+                         and 30 s are needed: --max-extensions, or a longer --warm-up and --measure",
                         self.span(second),
                         percent(share)
                     ),
                 )
             }
             Unsteady::Drift { second, drift } => (
-                Verdict::Suspicious,
+                Verdict::Warning,
                 format!(
                     "not steady: from {} of {all} on the level changed by {}, {limit} is allowed: the mean is no level; \
-                     --extend, or a longer --warm-up and --measure",
+                     --max-extensions, or a longer --warm-up and --measure",
                     self.span(second),
                     signed(drift)
                 ),
@@ -144,8 +144,8 @@ impl Seconds {
     fn too_short(&self, work: &TransactionWork) -> String {
         let needed = TransactionWork::SHORTEST_JUDGED;
         let window = Duration::from_nanos(self.window_ns);
-        let doublings = (1..=TransactionWork::MOST_EXTENDED).find(|n| work.window(*n) >= needed);
-        let extend = doublings.map_or_else(String::new, |n| format!(" or --extend {n}"));
+        let doublings = (1..=TransactionWork::MAX_EXTENDED).find(|n| work.window(*n) >= needed);
+        let extend = doublings.map_or_else(String::new, |n| format!(" or --max-extensions {n}"));
         format!("a window of {window:?} cannot be judged, {needed:?} can: --measure {needed:?}{extend}")
     }
 

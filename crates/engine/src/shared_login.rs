@@ -1,4 +1,4 @@
-//! Who opens a session that several motors share: the first of them who needs it, while the others wait for it.
+//! Who opens a session that several users share: the first of them who needs it, while the others wait for it.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use sharebench_target::{ConnectError, Session};
 use crate::crew::Crew;
 use crate::shared_session::{Seat, Shared};
 
-/// Sessions of a thread's motors, by group.
+/// Sessions of a thread's users, by group.
 #[derive(Default)]
 pub(crate) struct Groups(RefCell<BTreeMap<u32, Group>>);
 
@@ -25,13 +25,13 @@ struct Group {
     failed: Option<ConnectError>,
 }
 
-/// What a motor that logs on gets.
+/// What a user that logs on gets.
 pub(crate) type Opened = (Box<dyn Session>, Option<Seat>);
 
 impl Crew<'_> {
-    /// A session of the motor's own, or its place at that of its group.
+    /// A session of the user's own, or its place at that of its group.
     pub async fn open(&self, group: u32) -> Result<Opened, ConnectError> {
-        let per_session = self.work.motors_per_session;
+        let per_session = self.work.users_per_session;
         if per_session == 1 {
             return Ok((self.target.connect(&self.spec).await?, None));
         }

@@ -1,4 +1,4 @@
-//! One session that several motors of a thread use: requests for data side by side, operations on names one at a time.
+//! One session that several users of a thread use: requests for data side by side, operations on names one at a time.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -286,30 +286,30 @@ impl Session for SharedSession {
         &mut self.buffer
     }
 
-    fn carried(&self, op: DataOp) -> u32 {
+    fn max_transfer(&self, op: DataOp) -> u32 {
         let whole = match op {
             DataOp::Read { len, .. } | DataOp::Write { len, .. } => len,
             DataOp::Flush { .. } => 0,
         };
-        self.seat.shared.borrow().inner.as_ref().map_or(whole, |inner| inner.carried(op))
+        self.seat.shared.borrow().inner.as_ref().map_or(whole, |inner| inner.max_transfer(op))
     }
 
-    fn rest(&mut self) {
+    fn release_buffers(&mut self) {
         self.buffer = Vec::new();
         let mut state = self.seat.shared.borrow_mut();
         if state.free.len() == state.slots
             && let Some(inner) = state.inner.as_mut()
         {
-            inner.rest();
+            inner.release_buffers();
         }
     }
 
-    fn attend(&mut self, cx: &mut Context<'_>) {
+    fn poll_keepalive(&mut self, cx: &mut Context<'_>) {
         let mut state = self.seat.shared.borrow_mut();
         if state.free.len() == state.slots
             && let Some(inner) = state.inner.as_mut()
         {
-            inner.attend(cx);
+            inner.poll_keepalive(cx);
         }
     }
 

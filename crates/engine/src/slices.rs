@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
-use sharebench_model::{Histogram, ResponseWorth};
+use sharebench_model::{Histogram, ResponseSampleSize};
 use sharebench_stats::{Batch, worth};
 
 /// Slices kept; when time goes beyond, neighbours are joined and slices are twice as long from then on.
@@ -145,7 +145,7 @@ impl Slices {
     }
 
     /// What the recorded times are worth at the usual quantiles of `times`, which holds the same times.
-    pub fn worth(mut self, times: &Histogram) -> Vec<ResponseWorth> {
+    pub fn worth(mut self, times: &Histogram) -> Vec<ResponseSampleSize> {
         let n = times.len() as f64;
         // Batches of 2 sqrt(n) observations are long enough for the dependence of a busy queue.
         let wanted = ((n.sqrt() / 2.0) as usize).max(FEWEST);
@@ -155,7 +155,11 @@ impl Slices {
         let at = |quantile: f64| {
             let threshold = bucket(times.quantile(quantile));
             let batches: Vec<Batch> = self.kept.iter().map(|slice| slice.batch(threshold)).collect();
-            worth(&batches).map(|worth| ResponseWorth { quantile, n: worth.n, freedom: worth.freedom })
+            worth(&batches).map(|worth| ResponseSampleSize {
+                quantile,
+                n: worth.n,
+                degrees_of_freedom: worth.degrees_of_freedom,
+            })
         };
         QUANTILES.into_iter().filter_map(at).collect()
     }
@@ -168,7 +172,7 @@ impl Slices {
 #[cfg(test)]
 mod tests {
     use sharebench_model::Random;
-    use sharebench_stats::{Worth, dependent_quantile_ranks, is_resolved};
+    use sharebench_stats::{EffectiveSampleSize, dependent_quantile_ranks, is_resolved};
 
     use super::*;
 
@@ -226,7 +230,7 @@ mod tests {
             }
             for (index, p) in [0.5f64, 0.95].into_iter().enumerate() {
                 let found = slices.clone().worth(&times)[index];
-                let worth = Worth { n: found.n, freedom: found.freedom };
+                let worth = EffectiveSampleSize { n: found.n, degrees_of_freedom: found.degrees_of_freedom };
                 let truth = -(1.0 - p).ln() * SERVICE / 0.3;
                 let at = |rank: u64| times.quantile(rank as f64 / 1e4) as f64;
                 let ranks = dependent_quantile_ranks(10_000, p, worth, 0.95);

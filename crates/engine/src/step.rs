@@ -1,14 +1,14 @@
-//! One step of a run: what its motors do, of this process or of all ranks, and the result with its checks.
+//! One step of a run: what its users do, of this process or of all ranks, and the result with its checks.
 
 use sharebench_model::{Measure, Random, RateBase, RunEvent, StepResult};
 use sharebench_plan::{Pace, StepPlan, Work};
 
 use crate::check::{Evidence, checks};
-use crate::disk_counter;
 use crate::engine::{Host, Run};
+use crate::job::RecordCrew;
 use crate::machine::Machine;
 use crate::pass::{PassContext, PassEnd};
-use crate::record_motor::RecordCrew;
+use crate::server_disk_stat;
 use crate::tally::Tally;
 use crate::{record_step, throughput_step};
 
@@ -66,7 +66,7 @@ impl Run<'_> {
         }))
     }
 
-    /// What the motors of this process did in a step.
+    /// What the users of this process did in a step.
     async fn measure(
         &self,
         step: &StepPlan,
@@ -74,13 +74,13 @@ impl Run<'_> {
         context: &mut PassContext<'_>,
     ) -> Result<Tally, PassEnd> {
         match &step.work {
-            Work::Records(work) if work.motors.is_some() => {
+            Work::Records(work) if work.jobs.is_some() => {
                 let target = self.targets[step.target as usize].as_ref();
                 let (clock, stop, ranks) = (context.clock, self.stop, self.ranks);
                 let (verify, timeout) = (self.plan.verify, self.plan.timeout);
                 let seed = self.plan.seed ^ u64::from(step.index);
                 let crew = RecordCrew { target, work, clock, stop, verify, timeout, seed, ranks };
-                throughput_step::measure(&crew, work.motors.unwrap_or(1), &mut host.files, context).await
+                throughput_step::measure(&crew, work.jobs.unwrap_or(1), &mut host.files, context).await
             }
             Work::Records(work) => {
                 let mut random = Random::new(self.plan.seed, 0x10_0000 + u64::from(step.index));
@@ -99,24 +99,23 @@ impl Run<'_> {
         }
     }
 
-    /// The measure of what was counted by all motors of a step, or by those of one rank.
+    /// The measure of what was counted by all users of a step, or by those of one rank.
     pub(crate) fn measure_of(&self, step: &StepPlan, tally: Tally) -> Measure {
-        let (motors, rate_base) = match &step.work {
-            Work::Records(work) => (
-                work.motors.unwrap_or(1),
-                if work.motors.is_some() { RateBase::Window } else { RateBase::Busy },
-            ),
+        let (users, rate_base) = match &step.work {
+            Work::Records(work) => {
+                (work.jobs.unwrap_or(1), if work.jobs.is_some() { RateBase::Window } else { RateBase::Busy })
+            }
             Work::Transactions(work) => match work.pace {
-                Pace::Closed(_) => (work.motors, RateBase::Window),
-                // The motors of an open load are a pool: those that were never needed are not missing.
-                Pace::Open { .. } | Pace::Visits { .. } => (tally.motors_engaged, RateBase::Window),
+                Pace::Closed(_) => (work.users, RateBase::Window),
+                // The users of an open load are a pool: those that were never needed are not missing.
+                Pace::Open { .. } | Pace::Visits { .. } => (tally.users_engaged, RateBase::Window),
             },
         };
         let wire_counted = self.targets[step.target as usize].capabilities().wire_counted;
-        tally.into_measure(motors, rate_base, wire_counted)
+        tally.into_measure(users, rate_base, wire_counted)
     }
 
     fn storage_read(&self) -> Option<u64> {
-        disk_counter::read_so_far(self.plan.bands.as_ref()?.disk_counter.as_ref()?)
+        server_disk_stat::read_so_far(self.plan.cache_probes.as_ref()?.server_disk_stat.as_ref()?)
     }
 }

@@ -1,10 +1,10 @@
-//! What a motor counts while it works; merged when its step ends.
+//! What a user counts while it works; merged when its step ends.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use sharebench_model::{
-    CpuTime, ErrorClass, Evidence, Histogram, IoBytes, LoadDetail, Measure, MotorShare, OpError, RateBase,
+    CpuTime, ErrorClass, Evidence, Histogram, IoBytes, JobShare, LoadDetail, Measure, OpError, RateBase,
     ServerEvidence, WireCount,
 };
 
@@ -34,7 +34,7 @@ impl Unfinished {
     }
 }
 
-/// Counters and histograms of one motor or of one thread's motors.
+/// Counters and histograms of one user or of one thread's users.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Tally {
     pub operations: u64,
@@ -67,16 +67,16 @@ pub(crate) struct Tally {
     pub unfinished: Unfinished,
     /// Whole passes over a file.
     pub passes: u64,
-    /// What each motor of throughput mode did.
-    pub shares: Vec<MotorShare>,
-    pub motors_reported: u32,
-    /// Motors of an open load that were given something to do within the window.
-    pub motors_engaged: u32,
+    /// What each user of throughput mode did.
+    pub shares: Vec<JobShare>,
+    pub users_reported: u32,
+    /// Users of an open load that were given something to do within the window.
+    pub users_engaged: u32,
     pub censored: u64,
     pub evidence: Evidence,
     /// A load taken apart.
     pub detail: LoadDetail,
-    /// How long after the instant given to it the last motor was let go.
+    /// How long after the instant given to it the last user was let go.
     pub late_ns: u64,
     /// What was seen of the server's cache and storage.
     pub server: ServerEvidence,
@@ -124,8 +124,8 @@ impl Tally {
         self.unfinished.service.merge(&other.unfinished.service);
         self.passes += other.passes;
         self.shares.extend(other.shares);
-        self.motors_reported += other.motors_reported;
-        self.motors_engaged += other.motors_engaged;
+        self.users_reported += other.users_reported;
+        self.users_engaged += other.users_engaged;
         self.censored += other.censored;
         self.evidence.merge(other.evidence);
         self.detail.merge(other.detail);
@@ -144,8 +144,8 @@ impl Tally {
         CpuTime { user_ns: self.cpu.user_ns.saturating_sub(self.generator_ns), ..self.cpu }
     }
 
-    /// The measure of a step with `motors` motors.
-    pub fn into_measure(self, motors: u32, rate_base: RateBase, wire_counted: bool) -> Measure {
+    /// The measure of a step with `users` users.
+    pub fn into_measure(self, users: u32, rate_base: RateBase, wire_counted: bool) -> Measure {
         let client_cpu = self.operations_cpu();
         Measure {
             window_ns: self.window_ns,
@@ -158,11 +158,11 @@ impl Tally {
             wire: if wire_counted { Some(self.wire) } else { self.mount_wire.total() },
             errors: self.errors,
             passes: self.passes,
-            motors_assigned: motors,
-            motors_reported: self.motors_reported,
+            users_assigned: users,
+            users_reported: self.users_reported,
             shares: self.shares,
             censored: self.censored,
-            response_worth: self.slices.worth(&self.response),
+            response_sample_size: self.slices.worth(&self.response),
             response: self.response,
             service: self.service,
             lag: self.lag,

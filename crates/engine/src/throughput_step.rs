@@ -1,46 +1,46 @@
-//! Throughput mode: several motors at once on files of their own or on parts of one, in rounds over a
+//! Throughput mode: several jobs at once on files of their own or on parts of one, in rounds over a
 //! common window.
 //!
-//! In a round every motor makes the same number of whole passes. The round's window runs from the first
-//! motor's start to the last one's end, and the cell's rate is all bytes by the sum of its windows. IOzone
+//! In a round every job makes the same number of whole passes. The round's window runs from the first
+//! job's start to the last one's end, and the cell's rate is all bytes by the sum of its windows. IOzone
 //! by default stops everybody when the first worker is done (its "stonewall"); here nobody is stopped, the
-//! motors' shares tell how evenly they worked, and a window in which some were idle is marked.
+//! jobs' shares tell how evenly they worked, and a window in which some were idle is marked.
 
 use std::sync::mpsc;
 
 use futures_util::FutureExt;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use sharebench_cluster::Ranks;
-use sharebench_model::{CpuTime, MotorShare};
+use sharebench_model::{CpuTime, JobShare};
 use sharebench_plan::{RecordWork, Start};
 
 use crate::clock::ClockError;
 use crate::descriptor_table::own_descriptors;
 use crate::file_state::FileState;
 use crate::files::TargetFiles;
+use crate::job::{Job, Phase, RecordCrew};
 use crate::load_step::threads;
 use crate::order::Part;
 use crate::pass::{PassContext, PassEnd};
 use crate::ranked::{agreed, common_start, given_back_to_ranks, lent_by_ranks, together};
-use crate::record_motor::{Phase, RecordCrew, RecordMotor};
-use crate::record_step::MOST_WALL;
+use crate::record_step::MAX_WALL;
 use crate::tally::Tally;
 
-/// Most passes of one motor in one round, however short they are.
-const MOST_PASSES: u64 = 1 << 20;
+/// Most passes of one job in one round, however short they are.
+const MAX_PASSES: u64 = 1 << 20;
 
 /// First start and last end of a phase, or why it failed.
 type Span = Result<Option<(u64, u64)>, PassEnd>;
 
-/// Measures a throughput cell. In real time it blocks the calling thread until the last motor has left,
-/// because motors have threads of their own.
+/// Measures a throughput cell. In real time it blocks the calling thread until the last job has left,
+/// because jobs have threads of their own.
 pub(crate) async fn measure(
     crew: &RecordCrew<'_>,
-    motors: u32,
+    jobs: u32,
     target: &mut TargetFiles,
     context: &mut PassContext<'_>,
 ) -> Result<Tally, PassEnd> {
-    let numbers = crew.numbers(motors);
+    let numbers = crew.numbers(jobs);
     let files = lend(crew, &numbers, target, context).await?;
     let drained = target.drain(context).await;
     agreed(crew.ranks, drained)?;
@@ -62,24 +62,24 @@ pub(crate) async fn measure(
     returned.sort_by_key(|(number, ..)| *number);
     let mut back = Vec::new();
     for (_, share, file) in returned {
-        total.motors_reported += u32::from(share.passes > 0);
+        total.users_reported += u32::from(share.passes > 0);
         total.shares.push(share);
         back.push(file);
     }
-    take_back(crew, motors, &numbers, back, target)?;
+    take_back(crew, jobs, &numbers, back, target)?;
     total.window_ns = window?;
     total.busy_ns = 0;
     total.response = total.service.clone();
     Ok(total)
 }
 
-/// Rounds with the motors spread over threads; what the threads gave back, and the sum of the windows.
+/// Rounds with the jobs spread over threads; what the threads gave back, and the sum of the windows.
 fn on_threads(crew: &RecordCrew<'_>, lot: Lot) -> Result<(Result<u64, PassEnd>, Vec<Returned>), PassEnd> {
     let blocking = crew.target.capabilities().blocking;
     let threads = threads(lot.len() as u32, blocking);
     let mut lots: Vec<Lot> = (0..threads).map(|_| Lot::new()).collect();
-    for (place, motor) in lot.into_iter().enumerate() {
-        lots[place % threads.max(1) as usize].push(motor);
+    for (place, job) in lot.into_iter().enumerate() {
+        lots[place % threads.max(1) as usize].push(job);
     }
     let (window, joined) = std::thread::scope(|scope| {
         let mut channels = Vec::new();
@@ -106,7 +106,7 @@ fn on_threads(crew: &RecordCrew<'_>, lot: Lot) -> Result<(Result<u64, PassEnd>, 
         drop(channels);
         (window, workers.into_iter().map(std::thread::ScopedJoinHandle::join).collect::<Vec<_>>())
     });
-    let broken = |why: &str| PassEnd::Broken(format!("a motor thread {why}"));
+    let broken = |why: &str| PassEnd::Broken(format!("a job thread {why}"));
     let team = |thread: std::thread::Result<Result<Returned, ClockError>>| {
         let ended = thread.map_err(|_| broken("panicked"))?;
         ended.map_err(|error| broken(&format!("could not start: {error}")))
@@ -123,11 +123,11 @@ async fn rounds(crew: &RecordCrew<'_>, mut here: impl AsyncFnMut(Phase) -> Span)
     // A pass that needs a new file, an empty cache or a file to be opened again stands alone.
     let cold = start == Start::Cold && crew.target.capabilities().drop_cache;
     let alone = fresh || cold || work.include_close;
-    let sample = work.sample.as_nanos() as u64;
+    let sample = work.min_sample_time.as_nanos() as u64;
     let (mut window, mut done, mut passes, mut first) = (0, 0, 1, true);
     let begin = all(Phase::Connect).await?.now;
     let mut now = begin;
-    while first || (window < sample && now - begin < sample * MOST_WALL) {
+    while first || (window < sample && now - begin < sample * MAX_WALL) {
         if fresh {
             all(Phase::Create).await?;
         }
@@ -141,7 +141,7 @@ async fn rounds(crew: &RecordCrew<'_>, mut here: impl AsyncFnMut(Phase) -> Span)
         (window, done, first) = (window + (to - from), done + passes, false);
         if !alone {
             let left = u128::from(sample.saturating_sub(window)) * u128::from(done);
-            passes = (left.div_ceil(u128::from(window.max(1))) as u64).clamp(1, MOST_PASSES);
+            passes = (left.div_ceil(u128::from(window.max(1))) as u64).clamp(1, MAX_PASSES);
         }
     }
     all(Phase::Leave).await?;
@@ -154,7 +154,7 @@ fn all(channels: &[(mpsc::Sender<Phase>, mpsc::Receiver<Span>)], phase: Phase) -
         // A thread that is gone says why when it is joined.
         let _ = phases.send(phase);
     }
-    let gone = || Err(PassEnd::Broken("a motor thread is gone".into()));
+    let gone = || Err(PassEnd::Broken("a job thread is gone".into()));
     let spans = channels.iter().map(|(_, spans)| spans.recv().unwrap_or_else(|_| gone()));
     spans.collect::<Vec<_>>().into_iter().reduce(joined).unwrap_or(Ok(None))
 }
@@ -166,30 +166,30 @@ fn joined(a: Span, b: Span) -> Span {
     })
 }
 
-/// Numbers of motors, and their files.
+/// Numbers of jobs, and their files.
 type Lot = Vec<(u32, FileState)>;
 
-/// What a team gives back: its tally, and of each motor the number, the share and the file.
-type Returned = (Tally, Vec<(u32, MotorShare, FileState)>);
+/// What a team gives back: its tally, and of each job the number, the share and the file.
+type Returned = (Tally, Vec<(u32, JobShare, FileState)>);
 
-/// The motors of one thread.
+/// The jobs of one thread.
 struct Team<'a> {
     crew: &'a RecordCrew<'a>,
-    motors: Vec<(u32, RecordMotor<'a>)>,
+    jobs: Vec<(u32, Job<'a>)>,
     cpu: CpuTime,
 }
 
 impl<'a> Team<'a> {
     fn new(crew: &'a RecordCrew<'a>, lot: Lot) -> Self {
-        let motor = |(number, file)| (number, RecordMotor::new(crew, number, file));
-        Self { crew, motors: lot.into_iter().map(motor).collect(), cpu: CpuTime::default() }
+        let job = |(number, file)| (number, Job::new(crew, number, file));
+        Self { crew, jobs: lot.into_iter().map(job).collect(), cpu: CpuTime::default() }
     }
 
-    /// Has every motor perform a phase, side by side.
+    /// Has every job perform a phase, side by side.
     async fn perform(&mut self, phase: Phase) -> Span {
         let before = self.crew.clock.thread_cpu();
         let mut tasks: FuturesUnordered<_> =
-            self.motors.iter_mut().map(|(_, motor)| motor.perform(phase)).collect();
+            self.jobs.iter_mut().map(|(_, job)| job.perform(phase)).collect();
         let mut span = Ok(None);
         while let Some(next) = tasks.next().await {
             span = joined(span, next);
@@ -206,20 +206,20 @@ impl<'a> Team<'a> {
     fn end(self) -> Returned {
         let mut total = Tally::default();
         let mut returned = Vec::new();
-        for (number, motor) in self.motors {
-            let share = motor.share();
-            let mut tally = motor.tally;
-            // Motors that share a thread cannot tell their CPU time apart: it is the thread's.
+        for (number, job) in self.jobs {
+            let share = job.share();
+            let mut tally = job.tally;
+            // Jobs that share a thread cannot tell their CPU time apart: it is the thread's.
             tally.cpu = CpuTime::default();
             total.merge(tally);
-            returned.push((number, share, motor.file));
+            returned.push((number, share, job.file));
         }
         (total.cpu, total.busiest) = (self.cpu, self.cpu);
         (total, returned)
     }
 }
 
-/// Makes sure that the files of a cell are there, those that its test does not make itself: of this process's motors
+/// Makes sure that the files of a cell are there, those that its test does not make itself: of this process's jobs
 /// only, and a shared one by the leader.
 pub(crate) async fn prepare(
     work: &RecordWork,
@@ -227,11 +227,11 @@ pub(crate) async fn prepare(
     target: &mut TargetFiles,
     context: &mut PassContext<'_>,
 ) -> Result<(), PassEnd> {
-    let motors = work.motors.unwrap_or(1);
+    let jobs = work.jobs.unwrap_or(1);
     let numbers = match ranks {
         Some(ranks) if work.shared_file => (0..u32::from(ranks.is_leader())).collect(),
-        Some(ranks) => ranks.motors(motors),
-        None => (0..if work.shared_file { 1 } else { motors }).collect::<Vec<_>>(),
+        Some(ranks) => ranks.users(jobs),
+        None => (0..if work.shared_file { 1 } else { jobs }).collect::<Vec<_>>(),
     };
     for number in numbers.into_iter().filter(|_| work.test.start() != Start::Fresh) {
         target.ensure_for(work, &name(work, number), context).await?;
@@ -239,7 +239,7 @@ pub(crate) async fn prepare(
     Ok(())
 }
 
-/// The files that the motors will work on, written where the test needs them complete. Motors that share
+/// The files that the jobs will work on, written where the test needs them complete. Jobs that share
 /// one file have a copy each of what it should hold, of which each keeps its own part up to date.
 async fn lend(
     crew: &RecordCrew<'_>,
@@ -274,14 +274,14 @@ pub(crate) fn name(work: &RecordWork, number: u32) -> String {
         (true, true) => "new".into(),
         (true, false) => format!("data-{}", work.file_size),
         (false, true) => format!("new-{number}"),
-        (false, false) => format!("motor-{number}-{}", work.file_size),
+        (false, false) => format!("job-{number}-{}", work.file_size),
     }
 }
 
-/// Notes what the motors left in the files.
+/// Notes what the jobs left in the files.
 fn take_back(
     crew: &RecordCrew<'_>,
-    motors: u32,
+    jobs: u32,
     numbers: &[u32],
     files: Vec<FileState>,
     target: &mut TargetFiles,
@@ -289,11 +289,11 @@ fn take_back(
     if crew.work.test.start() == Start::Fresh {
         return Ok(());
     }
-    if given_back_to_ranks(crew, motors, numbers, &files, target)? {
+    if given_back_to_ranks(crew, jobs, numbers, &files, target)? {
         return Ok(());
     }
     for (number, file) in numbers.iter().copied().zip(files) {
-        let part = if crew.work.shared_file { Part { index: number, count: motors } } else { Part::WHOLE };
+        let part = if crew.work.shared_file { Part { index: number, count: jobs } } else { Part::WHOLE };
         let range = part.bytes(crew.work);
         if let Some(known) = target.files.get_mut(&name(crew.work, number)) {
             known.adopt(&file, range);

@@ -1,4 +1,4 @@
-//! Requests of a motor: each is timed, counted by kind, and verified.
+//! Requests of a user: each is timed, counted by kind, and verified.
 
 use sharebench_model::{
     DataOp, ErrorClass, FileRef, MetaOp, MetaYield, OpError, OpenHow, Reply, Slot, Stability,
@@ -8,11 +8,11 @@ use sharebench_target::Session;
 
 use crate::kind::Kind;
 use crate::layout::{kind_of, set_content};
-use crate::motor::{Motor, Window};
 use crate::parts;
 use crate::pass::{mismatch_error, short};
 use crate::stamp::{self, Content};
 use crate::user_files::OwnFile;
+use crate::virtual_user::{VirtualUser, Window};
 
 /// Where a request of a file goes.
 #[derive(Debug, Clone, Copy)]
@@ -34,15 +34,15 @@ impl Piece {
     }
 }
 
-impl Motor<'_> {
-    /// File id of a file of this motor's own: no two motors of a run share one, nor do own and shared files.
+impl VirtualUser<'_> {
+    /// File id of a file of this user's own: no two users of a run share one, nor do own and shared files.
     pub(crate) fn own_content(&self, index: usize, generation: u32) -> Content {
         let set = &self.crew.work.workload.set;
         let number = u64::from(self.number) * set.files.len() as u64 + index as u64 + 1;
         Content { file: number as u32 & 0x7FFF_FFFF, generation, kind: kind_of(&set.files[index]) }
     }
 
-    /// Makes the motor's own directories and its part of the data set, where they are not there yet.
+    /// Makes the user's own directories and its part of the data set, where they are not there yet.
     pub(crate) async fn lay_out(&mut self) -> Result<(), OpError> {
         let workload = &self.crew.work.workload;
         if let Some(file) = workload.loadfile.as_deref() {
@@ -96,7 +96,7 @@ impl Motor<'_> {
         Ok(())
     }
 
-    /// Opens a file of the motor's own for writing, whether it is there or not: lost replies leave that open.
+    /// Opens a file of the user's own for writing, whether it is there or not: lost replies leave that open.
     async fn open_own(&mut self, index: usize) -> Result<FileRef, OpError> {
         let path = self.own_name(index);
         let known = self.own.files.contains_key(&index);
@@ -112,8 +112,8 @@ impl Motor<'_> {
         }
     }
 
-    /// Nobody knows any more what a file of the motor's own holds, or which name it has: it is made anew before the
-    /// motor goes on.
+    /// Nobody knows any more what a file of the user's own holds, or which name it has: it is made anew before the
+    /// user goes on.
     pub(crate) fn forget(&mut self, index: usize) {
         let own = self.own_mut(index);
         // Generations go on: what was written before must not pass for what will be.
@@ -125,12 +125,12 @@ impl Motor<'_> {
         self.own.files.entry(index).or_default()
     }
 
-    /// A path below the motor's own directory.
+    /// A path below the user's own directory.
     pub(crate) fn own_path(&self, path: &str) -> String {
         format!("{}/u{}/{path}", self.crew.directory, self.number)
     }
 
-    /// Where file `index` stands for reading: the shared one, or the motor's own under the name it has now.
+    /// Where file `index` stands for reading: the shared one, or the user's own under the name it has now.
     pub(crate) fn path_of(&self, index: usize) -> String {
         let file = &self.crew.work.workload.set.files[index];
         match file.owner {
@@ -139,7 +139,7 @@ impl Motor<'_> {
         }
     }
 
-    /// Where the motor's own file `index` stands.
+    /// Where the user's own file `index` stands.
     pub(crate) fn own_name(&self, index: usize) -> String {
         let path = self.own_path(&self.crew.work.workload.set.files[index].path);
         let renamed = self.own.files.get(&index).is_some_and(|own| own.renamed);
@@ -152,7 +152,7 @@ impl Motor<'_> {
         while left.len > 0 {
             self.turn().await;
             let op = DataOp::Read { file: left.handle, offset: left.offset, len: left.len };
-            let part = left.split_off(self.carried(op)?);
+            let part = left.split_off(self.max_transfer(op)?);
             self.read_part(part, window).await?;
             requests += 1;
         }
@@ -161,9 +161,9 @@ impl Motor<'_> {
     }
 
     /// Bytes of a request that are asked for at once.
-    pub(crate) fn carried(&mut self, op: DataOp) -> Result<u32, OpError> {
+    pub(crate) fn max_transfer(&mut self, op: DataOp) -> Result<u32, OpError> {
         let slot_bytes = self.crew.spec.slot_bytes;
-        Ok(parts::carried(self.session_mut()?, op, slot_bytes))
+        Ok(parts::max_transfer(self.session_mut()?, op, slot_bytes))
     }
 
     /// Counts a block that took more than one request, if its last one ended within the measured window.
@@ -205,7 +205,7 @@ impl Motor<'_> {
         wrong.map_or(Ok(()), Err)
     }
 
-    /// Writes a piece of the motor's own file, with that content, by as many requests as it takes; `own` says how much
+    /// Writes a piece of the user's own file, with that content, by as many requests as it takes; `own` says how much
     /// of it is known then.
     pub(crate) async fn write(
         &mut self,
@@ -220,7 +220,7 @@ impl Motor<'_> {
             self.turn().await;
             let stability = Stability::Unstable;
             let op = DataOp::Write { file: left.handle, offset: left.offset, len: left.len, stability };
-            let Piece { handle, file, offset, len } = left.split_off(self.carried(op)?);
+            let Piece { handle, file, offset, len } = left.split_off(self.max_transfer(op)?);
             stamp::fill(&mut self.session_mut()?.buffer(Slot(0))[..len as usize], content, offset);
             let op = DataOp::Write { file: handle, offset, len, stability };
             if let Some(own) = &mut own {

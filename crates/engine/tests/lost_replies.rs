@@ -97,7 +97,7 @@ verify = 'full'
 [[target]]
 url = '/memory'
 [load]
-steps = [1]
+users = [1]
 think = 'exp 10ms'
 warm_up = '0s'
 measure = '3s'
@@ -136,7 +136,7 @@ verify = 'full'
 [[target]]
 url = '/memory'
 [load]
-steps = [1]
+users = [1]
 warm_up = '0s'
 measure = '3s'
 think = 'exp 10ms'
@@ -196,7 +196,7 @@ fn a_user_goes_on_after_any_lost_reply() {
         let met = others.iter().all(|(class, count)| **class == ErrorClass::Exists && **count == 1);
         assert!(met, "{nth}: {:?}", measure.errors);
         assert_eq!(
-            (measure.errors.get(&ErrorClass::Disconnected), measure.motors_reported),
+            (measure.errors.get(&ErrorClass::Disconnected), measure.users_reported),
             (Some(&1), 1),
             "{nth}"
         );
@@ -214,7 +214,7 @@ fn a_replay_begins_anew_after_any_lost_reply() {
             lost,
             "{nth}"
         );
-        assert_eq!((measure.motors_reported, measure.verified), (1, measure.bytes.read), "{nth}");
+        assert_eq!((measure.users_reported, measure.verified), (1, measure.bytes.read), "{nth}");
         assert_eq!(memory.names(), Vec::<String>::new(), "{nth}");
     }
 }

@@ -123,7 +123,7 @@ fn run(
         named.map(|(name, _)| format!("[[target]]\nname = '{name}'\nurl = '/{name}'\n")).collect();
     let named = named.concat();
     let text = format!(
-        "seed = 7\nrepetitions = 1\nsample = '1ms'\n{head}\n{named}[sweep]\nfile_sizes = ['64KiB']\n\
+        "seed = 7\nrepetitions = 1\nmin_sample_time = '1ms'\n{head}\n{named}[sweep]\nfile_sizes = ['64KiB']\n\
          record_sizes = ['4KiB']\n{sweep}"
     );
     let plan = Plan::parse(&text).unwrap().resolve().unwrap();
@@ -208,7 +208,7 @@ fn a_cold_read_of_a_file_that_stayed_in_memory_is_suspicious_and_says_how_much()
     for step in &steps {
         let read = step.coordinates.text("test") == Some("read");
         assert_eq!(step.measure.evidence.before.map(|seen| seen.resident), read.then_some(16_384));
-        assert_eq!(check(step, "cold").map(|check| check.verdict), read.then_some(Verdict::Suspicious));
+        assert_eq!(check(step, "cold").map(|check| check.verdict), read.then_some(Verdict::Warning));
         if let Some(check) = check(step, "cold") {
             assert!(check.detail.contains("asked cold, 25 %"), "{check:?}");
         }
@@ -276,7 +276,7 @@ fn flushes_and_closes_are_part_of_the_busy_time_and_told_apart() {
 #[test]
 fn a_command_runs_before_each_step_and_the_steps_go_on_behind_it() {
     let log = std::env::temp_dir().join(format!("sharebench-between-{}", std::process::id()));
-    let head = format!("between = 'echo x >> {}'", log.display());
+    let head = format!("pre_step_cmd = 'echo x >> {}'", log.display());
     let (first, second) = (MemoryTarget::new(), MemoryTarget::new());
     let targets: [Arc<dyn Target>; 2] = [Arc::new(first.clone()), Arc::new(second.clone())];
     let (end, steps) = run(&head, "tests = ['write', 'rewrite', 'read']", &targets);
@@ -293,16 +293,16 @@ fn a_command_runs_before_each_step_and_the_steps_go_on_behind_it() {
 #[test]
 fn a_command_that_fails_ends_the_run_names_the_flag_and_leaves_nothing() {
     let target = MemoryTarget::new();
-    let head = "between = 'echo busy >&2; exit 32'";
+    let head = "pre_step_cmd = 'echo busy >&2; exit 32'";
     let (end, steps) = run(head, "", &[Arc::new(target.clone())]);
     let RunOutcome::HookFailed(why) = end.unwrap().outcome else { panic!("it went on") };
-    assert!(why.contains("--between") && why.contains("exit code 32") && why.contains("busy"), "{why}");
+    assert!(why.contains("--pre-step-cmd") && why.contains("exit code 32") && why.contains("busy"), "{why}");
     assert!(steps.is_empty() && target.names().is_empty());
 }
 
 #[test]
 fn motors_keep_policies_and_flush_and_close_within_their_window() {
-    let sweep = "tests = ['write', 'rewrite', 'read', 'reread', 'fwrite', 'fread']\nmotors = [2]\nstream_buffer = '8KiB'\n\
+    let sweep = "tests = ['write', 'rewrite', 'read', 'reread', 'fwrite', 'fread']\njobs = [2]\nstream_buffer = '8KiB'\n\
                  cache = ['normal', 'unbuffered']\nsync = ['write-through']\ninclude_flush = true\ninclude_close = true\n";
     let target = MemoryTarget::new();
     let (end, steps) = run("", sweep, &[Arc::new(target.clone())]);
@@ -328,7 +328,7 @@ fn motors_keep_policies_and_flush_and_close_within_their_window() {
 fn what_motors_leave_in_the_caches_is_seen_also_when_they_closed_their_files() {
     for include in ["", "include_close = true\n"] {
         let sweep = format!(
-            "tests = ['rewrite', 'read']\nmotors = [2]\nshared_file = true\nsync = ['write-through']\n{include}"
+            "tests = ['rewrite', 'read']\njobs = [2]\nshared_file = true\nsync = ['write-through']\n{include}"
         );
         let (_, steps) = run("", &sweep, &[Arc::new(Paged::new(16_384, 4096))]);
         for step in &steps {
@@ -343,8 +343,8 @@ fn what_motors_leave_in_the_caches_is_seen_also_when_they_closed_their_files() {
 #[test]
 fn a_command_runs_before_motors_as_well() {
     let target = MemoryTarget::new();
-    let sweep = "tests = ['write', 'rewrite', 'read']\nmotors = [1, 2]\n";
-    let (end, steps) = run("between = 'true'", sweep, &[Arc::new(target.clone())]);
+    let sweep = "tests = ['write', 'rewrite', 'read']\njobs = [1, 2]\n";
+    let (end, steps) = run("pre_step_cmd = 'true'", sweep, &[Arc::new(target.clone())]);
     assert_eq!((end.unwrap().outcome, steps.len()), (RunOutcome::Complete, 6));
     assert!(steps.iter().all(|step| step.measure.errors.is_empty() && step.measure.operations > 0));
     assert!(target.names().is_empty());

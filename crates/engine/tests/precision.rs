@@ -10,9 +10,9 @@ use sharebench_target::{MemoryTarget, Target};
 #[expect(clippy::unwrap_used, reason = "plans of these tests are right")]
 fn plan(rule: &str) -> ResolvedPlan {
     let text = format!(
-        "{rule}\nseed = 7\nsample = '1ms'\nverify = 'off'\n[[target]]\nname = 'a'\nurl = '/a'\n[[target]]\nname = 'b'\nurl = '/b'\n
+        "{rule}\nseed = 7\nmin_sample_time = '1ms'\nverify = 'off'\n[[target]]\nname = 'a'\nurl = '/a'\n[[target]]\nname = 'b'\nurl = '/b'\n
 [sweep]\nfile_sizes = ['16KiB', '64KiB']\nrecord_sizes = ['4KiB']\ntests = ['read', 'rewrite']\n
-[load]\nsteps = [1]\nthink = '1ms'\nwarm_up = '1ms'\nmeasure = '100ms'\nscale = '10KB'\nblock = '1000'\n"
+[load]\nusers = [1]\nthink = '1ms'\nwarm_up = '1ms'\nmeasure = '100ms'\nscale = '10KB'\nblock = '1000'\n"
     );
     let mut plan = Plan::parse(&text).unwrap().resolve().unwrap();
     // Four rounds beyond the least show all there is to see.

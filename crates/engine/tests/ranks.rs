@@ -10,7 +10,8 @@ use sharebench_model::{ErrorClass, Histogram, RankShare, RunEvent, RunOutcome, S
 use sharebench_plan::{Plan, ResolvedPlan};
 use sharebench_target::{Fault, FaultyTarget, MemoryTarget, Target};
 
-const HEAD: &str = "seed = 7\nrepetitions = 1\nsample = '5ms'\ntimeout = '2s'\n[[target]]\nurl = '/a'\n";
+const HEAD: &str =
+    "seed = 7\nrepetitions = 1\nmin_sample_time = '5ms'\ntimeout = '2s'\n[[target]]\nurl = '/a'\n";
 
 struct Ran {
     end: Result<RunEnd, StartError>,
@@ -83,7 +84,7 @@ fn adds_up(step: &StepResult, size: usize) {
     assert_eq!(sum(shares, |share| share.bytes.written), measure.bytes.written);
     assert_eq!(sum(shares, |share| share.operations), measure.operations);
     assert_eq!(sum(shares, |share| share.transactions), measure.transactions);
-    assert_eq!(sum(shares, |share| u64::from(share.motors)), u64::from(measure.motors_assigned));
+    assert_eq!(sum(shares, |share| u64::from(share.users)), u64::from(measure.users_assigned));
     assert_eq!(measure.verified, measure.bytes.read);
     assert!(measure.errors.is_empty(), "{:?}", measure.errors);
     let start = step.checks.iter().find(|check| check.name == "start").unwrap();
@@ -100,28 +101,28 @@ fn memory() -> (MemoryTarget, impl Fn(u32) -> Arc<dyn Target> + Sync) {
 
 #[test]
 fn cells_of_motors_on_ranks_move_every_byte_once_and_leave_nothing() {
-    let sweep = "[sweep]\nfile_sizes = ['64KiB']\nrecord_sizes = ['4KiB']\nmotors = [2, 7]\n\
+    let sweep = "[sweep]\nfile_sizes = ['64KiB']\nrecord_sizes = ['4KiB']\njobs = [2, 7]\n\
                  tests = ['write', 'rewrite', 'read', 'random-mix', 'random-read']\n";
     let (target, each) = memory();
     let steps = complete(on_ranks(3, 0, sweep, each));
     assert_eq!(steps.len(), 10);
     for step in &steps {
         adds_up(step, 3);
-        let motors = step.coordinates.number("motors").unwrap() as usize;
-        assert_eq!(step.measure.shares.len(), motors);
+        let users = step.coordinates.number("users").unwrap() as usize;
+        assert_eq!(step.measure.shares.len(), users);
         let passes = step.measure.shares[0].passes;
         assert!(passes > 0 && step.measure.shares.iter().all(|share| share.passes == passes));
-        assert_eq!(step.measure.bytes.total(), passes * motors as u64 * (64 << 10), "{}", step.coordinates);
-        let given: Vec<u32> = step.measure.ranks.iter().map(|share| share.motors).collect();
-        assert_eq!(given, if motors == 2 { [1, 1, 0] } else { [3, 2, 2] });
+        assert_eq!(step.measure.bytes.total(), passes * users as u64 * (64 << 10), "{}", step.coordinates);
+        let given: Vec<u32> = step.measure.ranks.iter().map(|share| share.users).collect();
+        assert_eq!(given, if users == 2 { [1, 1, 0] } else { [3, 2, 2] });
     }
     assert!(target.names().is_empty(), "{:?}", target.names());
 }
 
 #[test]
 fn a_shared_file_is_known_to_every_rank_whoever_wrote_its_parts() {
-    // Parts move from rank to rank as the number of motors changes; every read is verified.
-    let sweep = "[sweep]\nfile_sizes = ['64KiB']\nrecord_sizes = ['4KiB']\nmotors = [2, 3, 5]\nshared_file = true\n\
+    // Parts move from rank to rank as the number of users changes; every read is verified.
+    let sweep = "[sweep]\nfile_sizes = ['64KiB']\nrecord_sizes = ['4KiB']\njobs = [2, 3, 5]\nshared_file = true\n\
                  tests = ['rewrite', 'read', 'random-mix']\n";
     let steps = complete(on_ranks(3, 0, sweep, memory().1));
     assert_eq!(steps.len(), 9);
@@ -132,7 +133,8 @@ fn a_shared_file_is_known_to_every_rank_whoever_wrote_its_parts() {
 
 #[test]
 fn shifted_ranks_read_and_verify_what_their_neighbour_wrote() {
-    let sweep = "[sweep]\nfile_sizes = ['64KiB']\nrecord_sizes = ['4KiB']\nmotors = [6]\ntests = ['rewrite', 'read']\n";
+    let sweep =
+        "[sweep]\nfile_sizes = ['64KiB']\nrecord_sizes = ['4KiB']\njobs = [6]\ntests = ['rewrite', 'read']\n";
     let steps = complete(on_ranks(3, 1, sweep, memory().1));
     for step in &steps {
         adds_up(step, 3);
@@ -144,7 +146,7 @@ fn shifted_ranks_read_and_verify_what_their_neighbour_wrote() {
 
 #[test]
 fn users_on_ranks_share_one_window_one_data_set_and_one_histogram() {
-    let load = "[load]\nworkload = 'copy-all-bidirectional'\nsteps = [1, 7]\nthink = '2ms'\nwarm_up = '20ms'\n\
+    let load = "[load]\nworkload = 'copy-all-bidirectional'\nusers = [1, 7]\nthink = '2ms'\nwarm_up = '20ms'\n\
                 measure = '300ms'\nscale = '100KB'\nblock = '1000'\n";
     let (target, each) = memory();
     let steps = complete(on_ranks(3, 0, load, each));
@@ -157,14 +159,14 @@ fn users_on_ranks_share_one_window_one_data_set_and_one_histogram() {
         step.measure.load.transactions.iter().for_each(|part| parts.merge(&part.response));
         assert_eq!(merged, parts, "to the bucket");
         assert_eq!(step.measure.window_ns, 300_000_000);
-        assert_eq!(step.measure.load.fairness.users, u64::from(step.measure.motors_assigned));
+        assert_eq!(step.measure.load.fairness.users, u64::from(step.measure.users_assigned));
     }
     assert!(target.names().is_empty(), "{:?}", target.names());
 }
 
 #[test]
 fn an_open_load_starts_as_often_on_several_ranks_as_on_one() {
-    let load = "[load]\nworkload = 'single-read'\nsteps = [6]\narrivals = 'constant'\nrates = [100]\n\
+    let load = "[load]\nworkload = 'single-read'\nusers = [6]\narrivals = 'constant'\nrates = [100]\n\
                 warm_up = '0s'\nmeasure = '2s'\nscale = '100KB'\n";
     let steps = complete(on_ranks(3, 0, load, memory().1));
     let measure = &steps[0].measure;
@@ -174,7 +176,7 @@ fn an_open_load_starts_as_often_on_several_ranks_as_on_one() {
 }
 
 const READ: &str =
-    "[sweep]\nfile_sizes = ['64KiB']\nrecord_sizes = ['4KiB']\nmotors = [3]\ntests = ['rewrite', 'read']\n";
+    "[sweep]\nfile_sizes = ['64KiB']\nrecord_sizes = ['4KiB']\njobs = [3]\ntests = ['rewrite', 'read']\n";
 
 #[test]
 fn a_leader_that_cannot_begin_is_named_on_every_rank() {

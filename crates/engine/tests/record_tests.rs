@@ -29,7 +29,7 @@ impl Ran {
 
 fn run(sweep: &str, verify: &str, target: impl Target + 'static) -> Ran {
     let text = format!(
-        "seed = 7\nrepetitions = 2\nsample = '1ms'\ntimeout = '500ms'\nverify = '{verify}'\n[[target]]\nurl = '/a'\n[sweep]\n{sweep}"
+        "seed = 7\nrepetitions = 2\nmin_sample_time = '1ms'\ntimeout = '500ms'\nverify = '{verify}'\n[[target]]\nurl = '/a'\n[sweep]\n{sweep}"
     );
     let plan = Plan::parse(&text).unwrap().resolve().unwrap();
     let (sender, receiver) = mpsc::channel();
@@ -116,7 +116,7 @@ fn streams_cut_and_gather_records_into_requests_of_their_buffer() {
 #[test]
 fn what_one_test_writes_every_other_test_can_verify() {
     // All tests share the data file of their size; alignments and buffers leave it in many generations.
-    let sweep = "file_sizes = ['64KiB']\nrecord_sizes = ['1KiB', '4KiB']\ntests = ['all']\nstride = [3]\nalign = [0, '512', '6KiB']\nread_share = [20, 80]\nstream_buffer = '4KiB'\ndepths = [1, 7]\n";
+    let sweep = "file_sizes = ['64KiB']\nrecord_sizes = ['1KiB', '4KiB']\ntests = ['all']\nstride = [3]\nalign = [0, '512', '6KiB']\nread_percent = [20, 80]\nstream_buffer = '4KiB'\ndepths = [1, 7]\n";
     let ran = run(sweep, "full", MemoryTarget::new());
     assert_eq!(
         (ran.end.clone().unwrap().outcome, ran.errors()),
@@ -236,13 +236,13 @@ fn a_mapping_is_refused_where_there_is_none_and_nothing_is_made() {
     assert!(problem.contains("mmap-read") && problem.contains("scripted"), "{problem}");
 }
 
-/// Every request test and mapping that two motors can share.
-const SHAREABLE: &str = "tests = ['requests', 'mmap']\nstride = [3]\nmotors = [1, 3]\n";
+/// Every request test and mapping that two jobs can share.
+const SHAREABLE: &str = "tests = ['requests', 'mmap']\nstride = [3]\njobs = [1, 3]\n";
 
 #[test]
 fn motors_at_once_move_all_bytes_and_report_their_shares() {
     for (sweep, tests) in [
-        (format!("{SIZES}tests = ['all']\nmotors = [1, 3]\ndepths = [1, 2]\n"), 10 * 2 + 10),
+        (format!("{SIZES}tests = ['all']\njobs = [1, 3]\ndepths = [1, 2]\n"), 10 * 2 + 10),
         (
             format!(
                 "file_sizes = ['64KiB']\nrecord_sizes = ['512', '4KiB']\n{SHAREABLE}shared_file = true\n"
@@ -256,14 +256,10 @@ fn motors_at_once_move_all_bytes_and_report_their_shares() {
         assert_eq!((ran.steps.len(), ran.errors()), (tests * 2 * 2 * 2, 0), "{:?}", ran.failures);
         let shared = sweep.contains("shared_file");
         for step in &ran.steps {
-            let (measure, motors) = (&step.measure, step.coordinates.number("motors").unwrap());
-            assert_eq!(u64::from(measure.motors_assigned), motors);
-            assert_eq!(
-                (measure.motors_reported, measure.shares.len() as u64),
-                (measure.motors_assigned, motors)
-            );
-            let sum =
-                |of: fn(&sharebench_model::MotorShare) -> u64| measure.shares.iter().map(of).sum::<u64>();
+            let (measure, jobs) = (&step.measure, step.coordinates.number("jobs").unwrap());
+            assert_eq!(u64::from(measure.users_assigned), jobs);
+            assert_eq!((measure.users_reported, measure.shares.len() as u64), (measure.users_assigned, jobs));
+            let sum = |of: fn(&sharebench_model::JobShare) -> u64| measure.shares.iter().map(of).sum::<u64>();
             assert_eq!(sum(|share| share.bytes), measure.bytes.total());
             assert_eq!(sum(|share| share.operations), measure.operations);
             assert_eq!(sum(|share| share.passes), measure.passes);
@@ -273,13 +269,13 @@ fn motors_at_once_move_all_bytes_and_report_their_shares() {
                 "{}",
                 step.coordinates
             );
-            let files = if shared { 1 } else { motors };
+            let files = if shared { 1 } else { jobs };
             assert_eq!(measure.bytes.total(), rounds * files * 65536, "{}", step.coordinates);
             assert_eq!(measure.verified, measure.bytes.read, "{}", step.coordinates);
             assert!(measure.shares.iter().all(|share| share.worked_ns <= measure.window_ns));
             assert_eq!(measure.base_ns(), measure.window_ns);
             assert_eq!(step.checks.iter().find(|check| check.verdict == Verdict::Invalid), None);
-            assert!(step.checks.iter().any(|check| check.name == "motors"));
+            assert!(step.checks.iter().any(|check| check.name == "jobs"));
         }
         assert_eq!(target.names(), Vec::<String>::new());
     }
@@ -288,7 +284,7 @@ fn motors_at_once_move_all_bytes_and_report_their_shares() {
 #[test]
 fn motors_catch_wrong_data_and_a_lost_one_ends_the_run() {
     let sweep =
-        "file_sizes = ['64KiB']\nrecord_sizes = ['4KiB']\ntests = ['read', 'random-mix']\nmotors = [3]\n";
+        "file_sizes = ['64KiB']\nrecord_sizes = ['4KiB']\ntests = ['read', 'random-mix']\njobs = [3]\n";
     let faulty =
         (2..5000).step_by(5).fold(FaultyTarget::new(MemoryTarget::new()), |t, nth| t.data(nth, Fault::Zero));
     let ran = run(sweep, "stamps", faulty);

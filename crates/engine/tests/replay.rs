@@ -15,7 +15,7 @@ use sharebench_target::{MemoryTarget, Target};
 /// Measures one step of two users who replay a script; gives it, and what went wrong in words.
 fn replay(script: &str, seconds: u32, load: &str) -> (StepResult, Vec<String>) {
     let text = format!(
-        "seed = '3'\nverify = 'full'\n[[target]]\nurl = '/memory'\n[load]\nsteps = [2]\nwarm_up = '500ms'\n\
+        "seed = '3'\nverify = 'full'\n[[target]]\nurl = '/memory'\n[load]\nusers = [2]\nwarm_up = '500ms'\n\
          measure = '{seconds}s'\n{load}\n"
     );
     let mut plan = Plan::parse(&text).unwrap();

@@ -8,13 +8,15 @@ use sharebench_model::{ErrorClass, RunEvent, RunOutcome, StepResult, Value, Verd
 use sharebench_plan::{Plan, ResolvedPlan, Work};
 use sharebench_target::{Fault, FaultyTarget, MemoryTarget, NullTarget, Target};
 
-const SWEEP: &str = "seed = 7\nrepetitions = 2\nsample = '1ms'\ntimeout = '500ms'\n[[target]]\nurl = '/a'\n
+const SWEEP: &str =
+    "seed = 7\nrepetitions = 2\nmin_sample_time = '1ms'\ntimeout = '500ms'\n[[target]]\nurl = '/a'\n
 [sweep]\nfile_sizes = ['8KiB', '64KiB']\nrecord_sizes = ['512', '4KiB']\n";
-const DEPTH: &str = "seed = 7\nrepetitions = 1\nsample = '1ms'\nverify = 'full'\n[[target]]\nurl = '/a'\n
+const DEPTH: &str =
+    "seed = 7\nrepetitions = 1\nmin_sample_time = '1ms'\nverify = 'full'\n[[target]]\nurl = '/a'\n
 [depth]\nfile_size = '1MiB'\nrecord_sizes = ['1000', '4000']\ndepths = [1, 7, 32]\n";
 // Windows in which users get something done also where the machine stands still for a second.
 const LOAD: &str = "seed = 7\ntimeout = '500ms'\n[[target]]\nurl = '/a'\n
-[load]\nsteps = [1, 5]\nthink = '5ms'\nwarm_up = '20ms'\nmeasure = '2s'\nscale = '100KB'\nblock = '1000'\n";
+[load]\nusers = [1, 5]\nthink = '5ms'\nwarm_up = '20ms'\nmeasure = '2s'\nscale = '100KB'\nblock = '1000'\n";
 
 #[expect(clippy::unwrap_used, reason = "plans of these tests are right")]
 fn plan(text: &str) -> ResolvedPlan {
@@ -103,8 +105,8 @@ fn users_copy_report_and_leave_nothing() {
     let target = MemoryTarget::new();
     let ran = all(LOAD, target.clone());
     assert_eq!(ran.end.unwrap().outcome, RunOutcome::Complete, "{:?}", ran.failures);
-    for (step, motors) in ran.steps.iter().zip([1, 5]) {
-        assert_eq!((step.measure.motors_assigned, step.measure.motors_reported), (motors, motors));
+    for (step, users) in ran.steps.iter().zip([1, 5]) {
+        assert_eq!((step.measure.users_assigned, step.measure.users_reported), (users, users));
         assert!(
             step.measure.transactions > 0 && step.measure.bytes.read > 0 && step.measure.bytes.written > 0
         );
@@ -189,7 +191,7 @@ fn a_step_that_goes_on_can_be_stopped_and_the_run_resumed_with_what_other_steps_
     let extend = |plan: &mut ResolvedPlan, most| {
         let Work::Transactions(work) = &mut plan.loads[1].1 else { panic!("no load") };
         // Short, but not for a machine that stands still in the last one.
-        (work.measure, work.extend) = (Duration::from_millis(500), most);
+        (work.measure, work.max_extensions) = (Duration::from_millis(500), most);
     };
     // A plan as typed could not say this: its longest window cannot be judged.
     extend(&mut plan, 3);
@@ -232,7 +234,7 @@ fn a_step_that_goes_on_can_be_stopped_and_the_run_resumed_with_what_other_steps_
     assert_eq!(events.iter().filter(|event| goes_on(event)).count(), 2);
     let [rest] = &finished(&events)[..] else { panic!("one step is missing: {events:?}") };
     assert_eq!((rest.index, rest.measure.window_ns), (1, 2_000_000_000), "the last window, and it alone");
-    assert!(rest.measure.transactions > 0 && rest.measure.motors_reported == 5);
+    assert!(rest.measure.transactions > 0 && rest.measure.users_reported == 5);
     assert_eq!(rest.measure.response.len(), rest.measure.transactions);
     let steady = rest.checks.iter().find(|check| check.name == "steady").unwrap();
     assert!(steady.verdict == Verdict::NotKnown && steady.detail.contains("cannot be judged"), "{steady:?}");

@@ -44,8 +44,8 @@ impl<T: Target> Target for Counting<T> {
 /// Reads of one file without pauses, by users who share sessions.
 fn reads(users: u32, per_session: u32) -> String {
     format!(
-        "seed = '4'\nverify = 'full'\n[[target]]\nurl = '/memory'\n[load]\nworkload = 'single-read'\nsteps = [{users}]\n\
-         motors_per_session = {per_session}\nthink = '0s'\nscale = '256KiB'\nblock = '4KiB'\nwarm_up = '0s'\nmeasure = '2s'\n"
+        "seed = '4'\nverify = 'full'\n[[target]]\nurl = '/memory'\n[load]\nworkload = 'single-read'\nusers = [{users}]\n\
+         users_per_session = {per_session}\nthink = '0s'\nscale = '256KiB'\nblock = '4KiB'\nwarm_up = '0s'\nmeasure = '2s'\n"
     )
 }
 
@@ -88,7 +88,7 @@ fn requests_of_several_users_are_under_way_on_one_session_as_far_as_it_carries_t
         assert!((3..=4).contains(&sessions), "{sessions}");
         assert_eq!(measure.verified, measure.bytes.read);
         let fairness = measure.load.fairness;
-        assert_eq!((fairness.users, measure.motors_reported), (6, 6));
+        assert_eq!((fairness.users, measure.users_reported), (6, 6));
         assert!(fairness.most - fairness.least <= 2, "first come, first served: {fairness:?}");
         let check = step.checks.iter().find(|check| check.name == "shared sessions").unwrap();
         assert!(
@@ -107,8 +107,8 @@ verify = 'full'
 [[target]]
 url = '/memory'
 [load]
-steps = [7]
-motors_per_session = 4
+users = [7]
+users_per_session = 4
 think = 'exp 10ms'
 warm_up = '500ms'
 measure = '3s'
@@ -142,7 +142,7 @@ fn each_user_of_a_session_keeps_files_counts_and_bytes_of_its_own() {
         let (step, _) = run(OWN, memory.clone(), depth);
         let measure = &step.measure;
         assert!(measure.errors.is_empty(), "{:?}", measure.errors);
-        assert!(measure.transactions > 500 && measure.motors_reported == 7, "{}", measure.transactions);
+        assert!(measure.transactions > 500 && measure.users_reported == 7, "{}", measure.transactions);
         assert_eq!(measure.verified, measure.bytes.read);
         let wrong: Vec<_> = step.checks.iter().filter(|check| check.verdict == Verdict::Invalid).collect();
         assert!(wrong.is_empty(), "{wrong:?}");
@@ -161,7 +161,7 @@ fn a_session_that_is_lost_is_lost_to_all_its_users_and_comes_back_for_all() {
         !classes.contains(&ErrorClass::DataMismatch) && classes.contains(&ErrorClass::Disconnected),
         "{classes:?}"
     );
-    assert_eq!(measure.motors_reported, 7);
+    assert_eq!(measure.users_reported, 7);
     // Seven users with three files each; their copies of the two shared ones, and these, as far as the last session went.
     let seen = measure.load.set_check;
     assert!(seen.files + seen.unread >= 21 && seen.wrong == 0, "{seen:?}");

@@ -14,8 +14,10 @@ pub(crate) struct Cell {
     pub file_size: Option<u64>,
     pub record_size: Option<u64>,
     pub queue_depth: u64,
-    /// Simulated users, where the source counts them.
-    pub motors: Option<u64>,
+    /// Jobs at once, where the source counts them.
+    pub jobs: Option<u64>,
+    /// Virtual users, where the source counts them.
+    pub users: Option<u64>,
     /// Thousandths per second of what `unit` counts (its factor is applied already).
     pub milli: u64,
     pub unit: RateUnit,
@@ -53,16 +55,18 @@ impl Cell {
                 coordinates = coordinates.with(axis, Value::Bytes(size));
             }
         }
-        match self.motors {
-            Some(motors) => coordinates.with(axis::MOTORS, Value::Count(motors)),
-            None => coordinates,
+        for (axis, count) in [(axis::JOBS, self.jobs), (axis::USERS, self.users)] {
+            if let Some(count) = count {
+                coordinates = coordinates.with(axis, Value::Count(count));
+            }
         }
+        coordinates
     }
 
-    /// What the source says the cell yielded. Every motor moves its file once; where no file size is told, the
+    /// What the source says the cell yielded. Every job or user moves its file once; where no file size is told, the
     /// measure holds one second's worth.
     pub fn measure(&self) -> Measure {
-        let motors = self.motors.unwrap_or(1);
+        let streams = self.users.or(self.jobs).unwrap_or(1);
         // Tables of operations tell bytes too, once the record size is known.
         let milli = match (self.unit, self.record_size) {
             (RateUnit::Operations, Some(record)) => self.milli.saturating_mul(record),
@@ -70,7 +74,7 @@ impl Cell {
         };
         let of_bytes = matches!(self.unit, RateUnit::Bytes(_)) || self.record_size.is_some();
         let amount = match (self.file_size, of_bytes, self.record_size) {
-            (Some(file), true, _) => u128::from(file) * u128::from(motors),
+            (Some(file), true, _) => u128::from(file) * u128::from(streams),
             _ => u128::from(milli / 1000).max(1),
         };
         let nanos = (amount * 1_000_000_000_000 + u128::from(milli / 2)) / u128::from(milli.max(1));
@@ -84,7 +88,7 @@ impl Cell {
         Measure {
             window_ns: nanos,
             busy_ns: nanos,
-            rate_base: RateBase::Told { milli },
+            rate_base: RateBase::Reported { milli },
             operations,
             transactions: operations,
             bytes: if writes(&self.test) {
@@ -92,8 +96,8 @@ impl Cell {
             } else {
                 IoBytes { read: bytes, written: 0 }
             },
-            motors_assigned: motors.min(u64::from(u32::MAX)) as u32,
-            motors_reported: motors.min(u64::from(u32::MAX)) as u32,
+            users_assigned: streams.min(u64::from(u32::MAX)) as u32,
+            users_reported: streams.min(u64::from(u32::MAX)) as u32,
             ..Measure::default()
         }
     }
@@ -114,7 +118,8 @@ mod tests {
             file_size: Some(64 << 10),
             record_size: Some(4 << 10),
             queue_depth: 1,
-            motors: None,
+            jobs: None,
+            users: None,
             milli: 64_000_000 * 1_024_000,
             unit: RateUnit::Bytes(1024),
         };

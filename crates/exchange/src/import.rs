@@ -14,7 +14,7 @@ pub const CLOCK_FROM_FACT: &str = "clock_known_from";
 /// Fact that the analysis reads the clock's resolution from, in nanoseconds.
 const CLOCK_FACT: &str = "clock_resolution_ns";
 /// Most steps of one file.
-const MOST_STEPS: usize = 1_000_000;
+const MAX_STEPS: usize = 1_000_000;
 
 /// Forms of foreign results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,8 +72,8 @@ pub fn import(name: &str, bytes: &[u8], options: &Options) -> Result<Imported, I
         Format::Csv => csv::read(text, &options.map)?,
     };
     let steps: usize = source.runs.iter().map(|run| run.steps.len()).sum();
-    if steps > MOST_STEPS {
-        return Err(ImportError::whole(format!("{steps} measurements are more than {MOST_STEPS}")));
+    if steps > MAX_STEPS {
+        return Err(ImportError::whole(format!("{steps} measurements are more than {MAX_STEPS}")));
     }
     check_system(&source, options)?;
     let environment = environment(name, bytes, &source, options);

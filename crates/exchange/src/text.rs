@@ -7,7 +7,10 @@ const NO_TEXT: [(&[u8], &str); 4] = [
     (b"\x1f\x8b", "the file is compressed; unpack it with gunzip"),
     (b"PK\x03\x04", "the file is a workbook or an archive; save its sheet as comma-separated values"),
     (b"PAR1", "the file is Parquet, which is written and not read; export the run as csv"),
-    (b"SQLite format 3\0", "the file is a lab book; name its runs as FILE.db:NUMBER, they need no import"),
+    (
+        b"SQLite format 3\0",
+        "the file is a results database; name its runs as FILE.db:NUMBER, they need no import",
+    ),
 ];
 
 /// The text of a file; a byte order mark is dropped, another encoding refused.

@@ -117,10 +117,10 @@ fn operations_per_second_become_bytes_and_options_become_axes() {
 #[test]
 fn throughput_mode_counts_processes_as_motors() {
     let imported = plain("iozone-3.489-throughput.txt");
-    for motors in 1..=2 {
+    for users in 1..=2 {
         for test in ["write", "rewrite", "read", "reread"] {
-            let step = find(&imported, &at(test, 256, 4).with(axis::MOTORS, Value::Count(motors)));
-            assert_eq!(step.measure.bytes.total(), motors * 256 * 1024);
+            let step = find(&imported, &at(test, 256, 4).with(axis::JOBS, Value::Count(users)));
+            assert_eq!(step.measure.bytes.total(), users * 256 * 1024);
         }
     }
     assert_eq!(imported.runs[0].steps.len(), 8);
@@ -144,7 +144,7 @@ fn fio_jobs_become_steps() {
     assert_eq!(mix.measure.bytes.read, told(2, "read", "io_bytes"));
     assert_eq!(mix.measure.bytes.written, told(2, "write", "io_bytes"));
     // Two processes without group reporting are two entries and one step.
-    let two = find(&imported, &at("random-read", 1024, 4).with(axis::MOTORS, Value::Count(2)));
+    let two = find(&imported, &at("random-read", 1024, 4).with(axis::JOBS, Value::Count(2)));
     assert_eq!(two.measure.bytes.read, told(3, "read", "io_bytes") + told(4, "read", "io_bytes"));
     assert!(two.measure.response.is_empty() && imported.notes[0].contains("json+"), "{:?}", imported.notes);
 }
@@ -161,9 +161,9 @@ fn bins_of_json_plus_are_whole_histograms() {
         .with("cache", Value::text("unbuffered"));
     let _ = find(&imported, &deep);
     // psync waits for each operation, whatever the global iodepth says.
-    let pair = find(&imported, &at("read", 2048, 64).with(axis::MOTORS, Value::Count(2)));
+    let pair = find(&imported, &at("read", 2048, 64).with(axis::JOBS, Value::Count(2)));
     assert_eq!(pair.measure.operations, 64);
-    let grouped = find(&imported, &at("random-read", 2048, 4).with(axis::MOTORS, Value::Count(2)));
+    let grouped = find(&imported, &at("random-read", 2048, 4).with(axis::JOBS, Value::Count(2)));
     assert!(grouped.measure.client_cpu.total_ns() > 0);
 }
 
@@ -233,7 +233,7 @@ fn tables_of_users_bring_their_response_times_and_who_reported() {
     let map = [
         "target=server",
         "test==copy-all",
-        "motors=users",
+        "users=users",
         "rate=kBps:kB/s",
         "response=art_s:s",
         "reported=reporting",
@@ -244,7 +244,7 @@ fn tables_of_users_bring_their_response_times_and_who_reported() {
     let told: Vec<_> = steps
         .iter()
         .map(|step| {
-            (step.measure.response.mean() / 1e9, step.measure.motors_reported, step.measure.motors_assigned)
+            (step.measure.response.mean() / 1e9, step.measure.users_reported, step.measure.users_assigned)
         })
         .collect();
     assert!((told[0].0 - 0.5).abs() < 1e-3 && (told[1].0 - 0.9).abs() < 1e-3, "{told:?}");

@@ -12,7 +12,7 @@ pub enum Verdict {
     #[default]
     Valid,
     /// A check failed that widens the doubt; compare with care.
-    Suspicious,
+    Warning,
     /// The number does not mean what it says; left out of comparisons.
     Invalid,
 }
@@ -22,7 +22,7 @@ impl std::fmt::Display for Verdict {
         f.pad(match self {
             Self::NotKnown => "not known",
             Self::Valid => "valid",
-            Self::Suspicious => "suspicious",
+            Self::Warning => "warning",
             Self::Invalid => "invalid",
         })
     }

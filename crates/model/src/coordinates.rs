@@ -16,10 +16,12 @@ pub mod axis {
     pub const FILE_SIZE: &str = "file_size";
     /// Bytes per operation.
     pub const RECORD_SIZE: &str = "record_size";
-    /// Operations in flight per motor.
+    /// Operations in flight per job.
     pub const QUEUE_DEPTH: &str = "queue_depth";
     /// Simulated users.
-    pub const MOTORS: &str = "motors";
+    pub const USERS: &str = "users";
+    /// Jobs of a sweep, which run at once.
+    pub const JOBS: &str = "jobs";
     /// How the starts of an open load are spaced: `constant`, `poisson`.
     pub const ARRIVALS: &str = "arrivals";
     /// Intended starts per second of an open load.
@@ -32,14 +34,14 @@ pub mod axis {
     pub const SYNC: &str = "sync";
     /// What the measured time includes beside the operations: `close`, `flush`, `flush+close`.
     pub const INCLUDED: &str = "included";
-    /// `shared` where the motors of a cell share one file; each has its own where the axis is missing.
+    /// `shared` where the users of a cell share one file; each has its own where the axis is missing.
     pub const FILES: &str = "files";
     /// What offsets are multiples of, where that is not the record size.
     pub const ALIGN: &str = "align";
     /// Distance of the records of a strided read in records, where it is not 17.
     pub const STRIDE: &str = "stride";
     /// Percent of reads in a mix, where it is not 50.
-    pub const READ_SHARE: &str = "read_share";
+    pub const READ_PERCENT: &str = "read_percent";
     /// Buffer of a buffered stream, where it is not 64 KiB.
     pub const STREAM_BUFFER: &str = "stream_buffer";
 }
@@ -82,6 +84,11 @@ impl Coordinates {
     /// No axes yet.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// How many virtual users (of a load) or jobs (of a sweep) the step runs at once, where an axis names their number.
+    pub fn users_or_jobs(&self) -> Option<u64> {
+        self.number(axis::USERS).or_else(|| self.number(axis::JOBS))
     }
 
     /// The same with one more axis, or with that axis replaced.

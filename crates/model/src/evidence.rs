@@ -74,7 +74,7 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// Adds what another pass or motor saw: counts and times add up, of what was found the worst stays.
+    /// Adds what another pass or user saw: counts and times add up, of what was found the worst stays.
     pub fn merge(&mut self, other: Self) {
         let share = |seen: &Option<Residency>| seen.map_or(-1.0, Residency::share);
         if share(&other.before) > share(&self.before) {

@@ -178,7 +178,7 @@ pub struct LoadDetail {
     pub transactions: Vec<Part>,
     /// By kind of operation, in an order of its own; kinds that did not happen are left out of tables.
     pub operations: Vec<Part>,
-    /// By user; nothing for open loads, whose motors are no users.
+    /// By user; nothing for open loads, whose users are no users.
     pub fairness: Fairness,
     /// Sessions that were lost within the window.
     pub sessions_lost: u64,
@@ -197,7 +197,7 @@ pub struct LoadDetail {
     /// What was read again because users had lost their sessions.
     pub set_check: SetCheck,
     /// Users who shared a session, at most; 0 in results of old, which had one for each.
-    pub motors_per_session: u32,
+    pub users_per_session: u32,
     /// Lines of a loadfile that were not performed, by operation and why.
     pub left_out: BTreeMap<String, u64>,
     /// The server during the window, where somebody measured it.
@@ -218,7 +218,7 @@ impl LoadDetail {
         self.timeline.merge(&other.timeline);
         self.split.merge(other.split);
         self.set_check.merge(other.set_check);
-        self.motors_per_session = self.motors_per_session.max(other.motors_per_session);
+        self.users_per_session = self.users_per_session.max(other.users_per_session);
         for (what, count) in other.left_out {
             *self.left_out.entry(what).or_default() += count;
         }

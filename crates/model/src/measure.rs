@@ -18,7 +18,7 @@ pub enum RateBase {
     Window,
     /// Nothing: an imported source told the rate itself, in thousandths per second, of bytes or, where no
     /// bytes were moved, of operations. The times were derived from it, rounded to nanoseconds.
-    Told {
+    Reported {
         /// Thousandths per second.
         milli: u64,
     },
@@ -127,18 +127,18 @@ impl CpuTime {
 /// How much the response times of a step say of one of their quantiles: requests that queue behind each
 /// other are not independent.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct ResponseWorth {
+pub struct ResponseSampleSize {
     /// Which quantile, 0..1.
     pub quantile: f64,
     /// As many independent times would place it as well.
     pub n: f64,
-    /// Degrees of freedom behind that figure.
-    pub freedom: f64,
+    /// Degrees of degrees_of_freedom behind that figure.
+    pub degrees_of_freedom: f64,
 }
 
-/// What one of several motors contributed to a cell.
+/// What one of several users contributed to a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct MotorShare {
+pub struct JobShare {
     /// Application bytes, both directions.
     pub bytes: u64,
     /// Operations completed, failed ones included.
@@ -173,18 +173,18 @@ pub struct Measure {
     pub errors: BTreeMap<ErrorClass, u64>,
     /// Whole passes over a file, where the step makes any: how often a small cell was repeated.
     pub passes: u64,
-    /// Motors the step was given.
-    pub motors_assigned: u32,
-    /// Motors that completed at least one transaction in the window (MPS).
-    pub motors_reported: u32,
-    /// Each motor's contribution, in throughput mode.
-    pub shares: Vec<MotorShare>,
+    /// Users the step was given.
+    pub users_assigned: u32,
+    /// Users that completed at least one transaction in the window (MPS).
+    pub users_reported: u32,
+    /// Each user's contribution, in throughput mode.
+    pub shares: Vec<JobShare>,
     /// Operations or transactions still in flight when the window ended.
     pub censored: u64,
     /// ended - intended per transaction.
     pub response: Histogram,
     /// What the response times are worth at their usual quantiles; empty where nobody looked.
-    pub response_worth: Vec<ResponseWorth>,
+    pub response_sample_size: Vec<ResponseSampleSize>,
     /// ended - started per transaction.
     pub service: Histogram,
     /// started - intended per transaction.
@@ -208,7 +208,7 @@ impl Measure {
     /// The time that rates are divided by.
     pub fn base_ns(&self) -> u64 {
         match self.rate_base {
-            RateBase::Busy | RateBase::Told { .. } => self.busy_ns,
+            RateBase::Busy | RateBase::Reported { .. } => self.busy_ns,
             RateBase::Window => self.window_ns,
         }
     }
@@ -216,7 +216,7 @@ impl Measure {
     /// The rate that an imported source told, per second.
     fn told(&self) -> Option<f64> {
         match self.rate_base {
-            RateBase::Told { milli } => Some(milli as f64 / 1e3),
+            RateBase::Reported { milli } => Some(milli as f64 / 1e3),
             RateBase::Busy | RateBase::Window => None,
         }
     }

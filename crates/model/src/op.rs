@@ -1,4 +1,4 @@
-//! Operations: what a motor asks of a session, and what comes back.
+//! Operations: what a user asks of a session, and what comes back.
 
 use serde::{Deserialize, Serialize};
 

@@ -12,7 +12,7 @@ const COOKIE: u32 = 0x1c84_9303 | 0x10;
 /// the grain.
 const SLOTS_BITS: u32 = 10;
 /// More slots are not needed for any time of 64 bits.
-const MOST_SLOTS: u64 = 55 << SLOTS_BITS;
+const MAX_SLOTS: u64 = 55 << SLOTS_BITS;
 
 /// Times that share one count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,7 +88,7 @@ fn next(rest: &mut &[u8], slot: &mut u64) -> Option<Cell> {
     let number = number(rest)?;
     let skipped = if number < 0 { number.unsigned_abs() } else { 1 };
     let own = *slot;
-    *slot = own.checked_add(skipped).filter(|slot| *slot <= MOST_SLOTS)?;
+    *slot = own.checked_add(skipped).filter(|slot| *slot <= MAX_SLOTS)?;
     Some(cell(own, u64::try_from(number).unwrap_or(0)))
 }
 

@@ -10,7 +10,7 @@ const SHORT_WINDOW_NS: u64 = 60 * SECOND_NS;
 /// Most stretches that are kept.
 const MOST: u64 = 4096;
 
-/// What happened in each stretch of a window. Room is made when the window begins, so that motors do nothing but add.
+/// What happened in each stretch of a window. Room is made when the window begins, so that users do nothing but add.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Timeline {

@@ -10,7 +10,7 @@ use sharebench_ncp::client::Carrier;
 use sharebench_ncp::security::signature::Transport;
 use sharebench_ncp::wire::ipx::socket::NCP;
 use sharebench_ncp::wire::tcp::{Direction, message_len};
-use sharebench_target::lent;
+use sharebench_target::buffer_pool;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UdpSocket};
 use tokio::time::Instant;
@@ -96,10 +96,10 @@ impl Socket {
     }
 
     /// Gives memory back; the message that was shown is void, and what came behind it stays.
-    pub(crate) fn rest(&mut self) {
+    pub(crate) fn release_buffers(&mut self) {
         if self.filled == self.shown {
             (self.filled, self.shown) = (0, 0);
-            lent::give_back(&mut self.input);
+            buffer_pool::give_back(&mut self.input);
         }
     }
 
@@ -120,7 +120,7 @@ impl Socket {
     }
 
     fn poll_input(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<bool>> {
-        lent::ensure(&mut self.input, self.input_bytes);
+        buffer_pool::ensure(&mut self.input, self.input_bytes);
         let mut room = ReadBuf::new(&mut self.input[self.filled..]);
         match &mut self.kind {
             Kind::Tcp(stream) => {
@@ -285,7 +285,7 @@ impl Carrier for Socket {
 
     fn poll_receive_probe(&mut self, cx: &mut Context<'_>, until: Duration) -> Poll<io::Result<bool>> {
         let Kind::Udp(_, Some(probes)) = &mut self.kind else { return self.poll_receive(cx, until) };
-        lent::ensure(&mut self.input, self.input_bytes);
+        buffer_pool::ensure(&mut self.input, self.input_bytes);
         let mut room = ReadBuf::new(&mut self.input);
         if let Poll::Ready(received) = probes.poll_recv(cx, &mut room) {
             (self.shown, self.filled) = (room.filled().len(), room.filled().len());

@@ -178,20 +178,20 @@ impl Lane {
     }
 
     /// Gives memory back that only requests need, unless one is under way: false then.
-    pub(crate) fn rest(&mut self) -> bool {
+    pub(crate) fn release_buffers(&mut self) -> bool {
         let idle = self.pending.is_none() && !self.client.is_waiting();
         if idle {
-            self.client.rest();
-            self.client.carrier_mut().rest();
+            self.client.release_buffers();
+            self.client.carrier_mut().release_buffers();
         }
         idle
     }
 
     /// Answers a watchdog, unless a request is under way.
-    pub(crate) fn attend(&mut self, cx: &mut Context<'_>) {
+    pub(crate) fn poll_keepalive(&mut self, cx: &mut Context<'_>) {
         if self.lost.is_none() && self.pending.is_none() && !self.client.is_waiting() {
-            self.client.attend(cx);
-            self.client.carrier_mut().rest();
+            self.client.poll_keepalive(cx);
+            self.client.carrier_mut().release_buffers();
         }
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-use sharebench_ncp::client::{BurstOptions, LEAST_BUFFER, MOST_BUFFER, Negotiation};
+use sharebench_ncp::client::{BurstOptions, MAX_BUFFER, MIN_BUFFER, Negotiation};
 use sharebench_ncp::security::level::Level;
 use sharebench_target::{Secret, TargetUrl, UrlError};
 
@@ -26,13 +26,13 @@ const PACKET_BUFFER: u16 = 1024;
 /// What a packet in a frame has beside data: headers, and a signature.
 const PACKET_OVERHEAD: u16 = 64 + 8;
 /// Most connections of one session.
-const MOST_CONNECTIONS: u32 = 64;
+const MAX_CONNECTIONS: u32 = 64;
 /// Most buffers of each file in the cache.
-const MOST_CACHE: u32 = 1024;
+const MAX_CACHE: u32 = 1024;
 /// The kernel's first pause.
 const RETRY: Duration = Duration::from_millis(600);
 /// Largest packet of a burst that is not bound to a frame.
-const MOST_PACKET: u32 = 9000;
+const MAX_PACKET: u32 = 9000;
 
 /// What carries the packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,7 +121,7 @@ impl NcpOptions {
         let signatures = signatures(&mut url, profile)?;
         let checksums = checksums(&mut url, ether.as_ref(), profile)?;
         let lip = lip(&mut url, carriage, profile)?;
-        let largest = ether.as_ref().map_or(MOST_PACKET, |ether| ether.framing.max_packet() as u32);
+        let largest = ether.as_ref().map_or(MAX_PACKET, |ether| ether.framing.max_packet() as u32);
         let usual = profile.and_then(Profile::burst);
         let burst = burst(&mut url, (carriage, largest), usual)?;
         let buffer = buffer(&mut url, carriage, ether.as_ref(), profile, burst.is_some())?;
@@ -136,7 +136,7 @@ impl NcpOptions {
                 return Err(url.error(format!("names={other}: the choices are auto, long and dos")));
             }
         };
-        let connections = url.take_number("connections", 1..=MOST_CONNECTIONS)?.unwrap_or(1);
+        let connections = url.take_number("connections", 1..=MAX_CONNECTIONS)?.unwrap_or(1);
         let cache = cache(&mut url, profile, connections)?;
         let commits = switch(&mut url, "commit")?.unwrap_or(false);
         url.refuse_leftovers(KNOWN)?;
@@ -251,7 +251,7 @@ fn cache(url: &mut TargetUrl, profile: Option<&Profile>, connections: u32) -> Re
         url.take("cache");
         return Ok(None);
     }
-    let given = url.take_number("cache", 1..=MOST_CACHE)?;
+    let given = url.take_number("cache", 1..=MAX_CACHE)?;
     let usual = profile.map(|profile| profile.cache).filter(|buffers| *buffers > 0);
     match given.or(usual) {
         Some(_) if connections > 1 => {
@@ -273,13 +273,13 @@ fn buffer(
     let usual = match (profile, carriage) {
         (Some(profile), Carriage::Tcp) => profile.buffers.0,
         (Some(profile), _) => profile.buffers.1,
-        (None, Carriage::Tcp) => MOST_BUFFER,
+        (None, Carriage::Tcp) => MAX_BUFFER,
         // What a packet does not carry is a burst's.
         (None, Carriage::Udp) if !bursts => UDP_BUFFER,
         (None, _) => PACKET_BUFFER,
     };
-    let most = ether.map_or(MOST_BUFFER, |ether| ether.framing.max_packet() as u16 - PACKET_OVERHEAD);
-    Ok(url.take_number("buffer", LEAST_BUFFER..=most)?.unwrap_or(usual.min(most)))
+    let most = ether.map_or(MAX_BUFFER, |ether| ether.framing.max_packet() as u16 - PACKET_OVERHEAD);
+    Ok(url.take_number("buffer", MIN_BUFFER..=most)?.unwrap_or(usual.min(most)))
 }
 
 #[cfg(test)]

@@ -7,14 +7,14 @@ use std::task::{Context, Poll};
 use sharebench_model::{
     DataOp, ErrorClass, Facts, MetaOp, MetaReply, OpError, PolicyCount, Reply, Slot, Stability, WireCount,
 };
-use sharebench_target::{LocalBoxFuture, Session, lent};
+use sharebench_target::{LocalBoxFuture, Session, buffer_pool};
 
 use crate::cache::CacheSize;
 use crate::files::Files;
 use crate::lane::Lane;
 use crate::options::NcpOptions;
 
-/// One motor's connections to a volume: slot `n` is served by connection `n`.
+/// One job's connections to a volume: slot `n` is served by connection `n`.
 #[derive(Debug)]
 pub(crate) struct NcpSession {
     pub(crate) lanes: Vec<Lane>,
@@ -101,7 +101,7 @@ impl NcpSession {
         let (Some(handle), Some(buffer)) = (open.handles.get(index), self.buffers.get_mut(index)) else {
             return Err(OpError::new(ErrorClass::Busy, "submit", "the slot does not exist"));
         };
-        lent::ensure(buffer, self.slot_bytes);
+        buffer_pool::ensure(buffer, self.slot_bytes);
         let Some(data) = buffer.get_mut(..len as usize) else {
             return unfit(format!("record of {len} bytes exceeds its slot"));
         };
@@ -141,25 +141,25 @@ impl Session for NcpSession {
 
     fn buffer(&mut self, slot: Slot) -> &mut [u8] {
         let buffer = &mut self.buffers[slot.0 as usize];
-        lent::ensure(buffer, self.slot_bytes);
+        buffer_pool::ensure(buffer, self.slot_bytes);
         buffer
     }
 
-    fn rest(&mut self) {
+    fn release_buffers(&mut self) {
         for (lane, buffer) in self.lanes.iter_mut().zip(&mut self.buffers) {
-            if lane.rest() {
-                lent::give_back(buffer);
+            if lane.release_buffers() {
+                buffer_pool::give_back(buffer);
             }
         }
     }
 
-    fn attend(&mut self, cx: &mut Context<'_>) {
+    fn poll_keepalive(&mut self, cx: &mut Context<'_>) {
         for lane in &mut self.lanes {
-            lane.attend(cx);
+            lane.poll_keepalive(cx);
         }
     }
 
-    fn carried(&self, op: DataOp) -> u32 {
+    fn max_transfer(&self, op: DataOp) -> u32 {
         let (DataOp::Read { offset, len, .. } | DataOp::Write { offset, len, .. }) = op else { return 0 };
         // Who asks for `split=on` wants the adapter to do it.
         match self.lanes.first() {

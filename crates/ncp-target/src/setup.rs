@@ -24,7 +24,7 @@ use crate::session::NcpSession;
 const GRACE: Duration = Duration::from_millis(1);
 
 /// Room for the largest packet of a burst.
-const LEAST_INPUT: u16 = 9000;
+const MIN_INPUT: u16 = 9000;
 
 /// What to look at when a session cannot be opened, and what happened.
 #[derive(Debug)]
@@ -83,7 +83,7 @@ async fn resolve(options: &NcpOptions) -> Result<SocketAddr, SetupError> {
 
 /// A socket that reaches the server.
 async fn carrier(options: &NcpOptions) -> Result<Socket, SetupError> {
-    let most = options.buffer.max(LEAST_INPUT);
+    let most = options.buffer.max(MIN_INPUT);
     if let Some(ether) = &options.ether {
         let socket = EtherSocket::open(&ether.interface, ether.framing).map_err(|error| {
             let (part, class) = match error.kind() {
@@ -115,7 +115,7 @@ pub(crate) async fn over(
     let station = station.map_err(|error| {
         SetupError::new(UrlPart::Host, class_of(&error), format!("{}: {error}", ether.interface))
     })?;
-    Ok(Socket::on(station, options.buffer.max(LEAST_INPUT)))
+    Ok(Socket::on(station, options.buffer.max(MIN_INPUT)))
 }
 
 fn class_of(error: &io::Error) -> ErrorClass {

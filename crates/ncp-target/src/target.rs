@@ -80,7 +80,7 @@ impl Target for NcpTarget {
         self.options.connections
     }
 
-    fn counted(&self) -> Facts {
+    fn final_facts(&self) -> Facts {
         let resent = self.options.resent.load(Ordering::Relaxed);
         Facts::from([("resent".to_owned(), resent.to_string())])
     }

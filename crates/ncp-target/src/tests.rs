@@ -43,7 +43,8 @@ fn at(server: &NcpServer, rest: &str) -> NcpTarget {
 }
 
 async fn connect(target: &NcpTarget, slots: u32, slot_bytes: u32) -> Result<Box<dyn Session>, ConnectError> {
-    let spec = SessionSpec { slots, slot_bytes, connect_timeout: Duration::from_secs(10), parts: false };
+    let spec =
+        SessionSpec { slots, slot_bytes, connect_timeout: Duration::from_secs(10), allow_split: false };
     target.connect(&spec).await
 }
 

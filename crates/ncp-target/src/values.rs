@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use sharebench_model::units::parse_duration;
-use sharebench_ncp::client::{BurstOptions, MOST_BUFFER};
+use sharebench_ncp::client::{BurstOptions, MAX_BUFFER};
 use sharebench_ncp::security::level::Level;
 use sharebench_target::{TargetUrl, UrlError};
 
@@ -56,7 +56,7 @@ pub(crate) fn burst(
         }
     }
     let usual = usual.unwrap_or_default();
-    let window = url.take_number("window", 1024..=u32::from(MOST_BUFFER))?.unwrap_or(usual.window);
+    let window = url.take_number("window", 1024..=u32::from(MAX_BUFFER))?.unwrap_or(usual.window);
     let packet = url.take_number("packet", 576..=largest)?.unwrap_or(usual.packet.min(largest));
     let gap = match url.take("gap") {
         None => usual.gap,

@@ -7,7 +7,7 @@ use crate::{Cell, ResolvedPlan, Search};
 
 /// A cell ends after this many times its sample, however little of that was busy, so that creating and
 /// removing files between passes does not take for ever.
-pub const MOST_WALL: u32 = 5;
+pub const MAX_WALL: u32 = 5;
 
 /// From what is certain to what is possible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +37,7 @@ impl ResolvedPlan {
     }
 
     /// Measured time: cells at their sample and users at their windows at the least; at the most, cells up
-    /// to [`MOST_WALL`] times their sample, and users with every extension. Preparing files is not counted, and a target on which one pass
+    /// to [`MAX_WALL`] times their sample, and users with every extension. Preparing files is not counted, and a target on which one pass
     /// over a file takes longer than that takes as long as it takes.
     pub fn measured_time(&self) -> Bounds<Duration> {
         let targets = self.targets.len() as u32;
@@ -46,11 +46,11 @@ impl ResolvedPlan {
         if let Some(budget) = self.repeat.budget {
             let least =
                 if self.repeat.precision.is_some() { budget.min(cells * self.repeat.least) } else { budget };
-            return Bounds { least: least.max(cells) + loads, most: budget.max(cells * MOST_WALL) + longest };
+            return Bounds { least: least.max(cells) + loads, most: budget.max(cells * MAX_WALL) + longest };
         }
         Bounds {
             least: cells * self.repeat.least + loads,
-            most: cells * (MOST_WALL * self.repeat.most) + longest,
+            most: cells * (MAX_WALL * self.repeat.most) + longest,
         }
     }
 
@@ -66,7 +66,7 @@ impl ResolvedPlan {
 
     /// Most steps that a search adds on each target.
     fn most_searched(&self) -> u32 {
-        if self.search.is_some() { Search::MOST_ADDED } else { 0 }
+        if self.search.is_some() { Search::MAX_ADDED } else { 0 }
     }
 
     /// File data that is certain to be moved to or from each target: whole passes over each cell's file,
@@ -89,7 +89,7 @@ impl ResolvedPlan {
 
     fn shortest_sample(&self) -> Option<Duration> {
         let samples = self.cells.iter().filter_map(|(_, work)| match work {
-            Work::Records(work) => Some(work.sample),
+            Work::Records(work) => Some(work.min_sample_time),
             Work::Transactions(_) => None,
         });
         samples.min()
@@ -98,7 +98,7 @@ impl ResolvedPlan {
 
 fn time_of(cells: &[Cell]) -> Duration {
     let time = |(_, work): &Cell| match work {
-        Work::Records(work) => work.sample,
+        Work::Records(work) => work.min_sample_time,
         Work::Transactions(work) => work.warm_up + work.measure,
     };
     cells.iter().map(time).sum()
@@ -133,8 +133,7 @@ record_sizes = ['4KiB']\ntests = ['write', 'read', 'reread']\n"
             |least, most| Bounds { least: Duration::from_secs(least), most: Duration::from_secs(most) };
         assert_eq!(plan("").measured_time(), seconds(12, 360));
         assert_eq!(plan("budget = '1m'").measured_time(), seconds(60, 60));
-        let users =
-            "[[target]]\nurl = '/a'\n[load]\nsteps = [1, 2]\nwarm_up = '1s'\nmeasure = '30s'\nextend = 2\n";
+        let users = "[[target]]\nurl = '/a'\n[load]\nusers = [1, 2]\nwarm_up = '1s'\nmeasure = '30s'\nmax_extensions = 2\n";
         let users = Plan::parse(users).unwrap().resolve().unwrap();
         assert_eq!(users.measured_time(), seconds(2 * 31, 2 * (31 + 61 + 121)));
         assert_eq!(plan("repetitions = 1").least_bytes_moved(), 4 * 65536);

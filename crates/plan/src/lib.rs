@@ -10,8 +10,8 @@
 //! ```
 
 mod auto;
-mod bands;
 mod bounds;
+mod cache_probes;
 mod mistake;
 mod pace;
 mod parse;
@@ -32,8 +32,8 @@ mod workload;
 mod write;
 
 pub use auto::Auto;
-pub use bands::{BandPlan, Bands, Cold, Side};
-pub use bounds::{Bounds, MOST_WALL};
+pub use bounds::{Bounds, MAX_WALL};
+pub use cache_probes::{Bypass, CacheProbePlan, CacheProbes, Cold};
 pub use mistake::{Mistake, Mistakes};
 pub use pace::{Arrivals, Pace, Think};
 pub use plan::{Depth, Load, Plan, PlannedTarget, Sweep, Verify};
@@ -43,7 +43,7 @@ pub use record_work::{Grid, RecordWork};
 pub use repeat::{Precision, Repeat};
 pub use resolved::{ResolvedPlan, StepPlan, TransactionWork, Work};
 pub use schedule::{Cell, Schedule};
-pub use search::{Find, Search, Slo};
+pub use search::{Search, Slo};
 pub use test::{Access, Direction, Pattern, Start, Test};
 pub use workload::{
     Call, DataFile, DataKind, DataSet, DataType, Disposition, Expected, FileClass, Given, LeftOut, Loadfile,

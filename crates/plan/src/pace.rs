@@ -10,9 +10,9 @@ use sharebench_model::units::parse_duration;
 use crate::workload::{lognormal, lognormal_mean};
 
 /// Most pauses of a list.
-const MOST_LISTED: usize = 100;
+const MAX_LISTED: usize = 100;
 
-/// Pause of a closed motor between the end of a transaction and the start of the next one.
+/// Pause of a closed user between the end of a transaction and the start of the next one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Think {
     /// Always the same.
@@ -129,7 +129,7 @@ impl FromStr for Think {
             ("lognormal", [median, p95]) if !median.is_zero() && median <= p95 => {
                 Ok(Self::Lognormal(*median, *p95))
             }
-            ("list", pauses) if (1..=MOST_LISTED).contains(&pauses.len()) => Ok(Self::List(pauses.to_vec())),
+            ("list", pauses) if (1..=MAX_LISTED).contains(&pauses.len()) => Ok(Self::List(pauses.to_vec())),
             _ => Err(wrong()),
         }
     }
@@ -138,7 +138,7 @@ impl FromStr for Think {
 /// Who decides when the next transaction starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Arrivals {
-    /// Each motor, when its last one has ended and it has thought (closed load).
+    /// Each user, when its last one has ended and it has thought (closed load).
     #[default]
     Closed,
     /// A schedule of equal gaps, whatever the target does (open load).
@@ -177,16 +177,16 @@ impl FromStr for Arrivals {
 /// The pace of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Pace {
-    /// Motors pause between their transactions.
+    /// Users pause between their transactions.
     Closed(Think),
-    /// Transactions start by a schedule, on whichever motor is free.
+    /// Transactions start by a schedule, on whichever user is free.
     Open {
         /// Exponential gaps instead of equal ones.
         poisson: bool,
-        /// Intended starts per second, of all motors together.
+        /// Intended starts per second, of all users together.
         rate: u32,
     },
-    /// Users come by a schedule of exponential gaps and stay for a while, each on whichever motor is free.
+    /// Users come by a schedule of exponential gaps and stay for a while, each on whichever user is free.
     Visits {
         /// Users that come per second.
         rate: u32,

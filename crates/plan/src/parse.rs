@@ -51,16 +51,16 @@ const TOP: [&str; 16] = [
     "repetitions",
     "precision",
     "budget",
-    "sample",
+    "min_sample_time",
     "verify",
     "timeout",
-    "between",
+    "pre_step_cmd",
     "link",
     "target",
     "sweep",
     "depth",
     "load",
-    "bands",
+    "cache_probes",
     "workload",
 ];
 
@@ -83,16 +83,16 @@ impl Reader<'_> {
                 "repetitions" => self.plan.repetitions = self.count(field, value),
                 "precision" => self.plan.precision = self.parsed(field, value),
                 "budget" => self.plan.budget = self.duration(field, value),
-                "sample" => self.plan.sample = self.duration(field, value),
+                "min_sample_time" => self.plan.min_sample_time = self.duration(field, value),
                 "timeout" => self.plan.timeout = self.duration(field, value),
                 "link" => self.plan.link = self.parsed(field, value),
                 "verify" => self.plan.verify = self.verify(field, value),
-                "between" => self.plan.between = self.string(field, value),
+                "pre_step_cmd" => self.plan.pre_step_cmd = self.string(field, value),
                 "target" => self.targets(value),
                 "sweep" => self.plan.sweep = self.section(field, value, Self::sweep),
                 "depth" => self.plan.depth = self.section(field, value, Self::depth),
                 "load" => self.plan.load = self.section(field, value, Self::load),
-                "bands" => self.plan.bands = self.section(field, value, Self::bands),
+                "cache_probes" => self.plan.cache_probes = self.section(field, value, Self::cache_probes),
                 "workload" => self.plan.workload = self.section(field, value, Self::workload),
                 other => self.unknown("", other, key.span().start, &TOP),
             }
@@ -296,7 +296,7 @@ mod tests {
 
     #[test]
     fn every_mistake_is_shown_with_its_line() {
-        let text = "repetitons = 3\nsample = 5\n[[target]]\nurl = '/tmp'\npassword = 'x'\n[sweep]\nrecord_sizes = ['4KiB', 'huge']\ntests = ['raed']\n";
+        let text = "repetitons = 3\nmin_sample_time = 5\n[[target]]\nurl = '/tmp'\npassword = 'x'\n[sweep]\nrecord_sizes = ['4KiB', 'huge']\ntests = ['raed']\n";
         let mistakes = Plan::parse(text).unwrap_err();
         let lines: Vec<_> = mistakes.0.iter().map(|mistake| mistake.line.unwrap()).collect();
         let shown = mistakes.to_string();
@@ -310,13 +310,13 @@ mod tests {
 
     #[test]
     fn mistakes_between_fields_are_found_too() {
-        let text = "repetitions = 0\n[[target]]\nurl = '/tmp'\n[sweep]\nfile_sizes = ['64KiB', 0]\nrecord_sizes = ['1MiB', '100000']\n[load]\nsteps = [0]\nworkload = 'copy-all'\n";
+        let text = "repetitions = 0\n[[target]]\nurl = '/tmp'\n[sweep]\nfile_sizes = ['64KiB', 0]\nrecord_sizes = ['1MiB', '100000']\n[load]\nusers = [0]\nworkload = 'copy-all'\n";
         let shown = Plan::parse(text).unwrap().resolve().unwrap_err().to_string();
         for word in [
             "repetitions: 0",
             "larger than the file size",
             "0B is outside",
-            "load.steps: 0",
+            "load.users: 0",
             "line 9: load.workload",
         ] {
             assert!(shown.contains(word), "{word} missing in {shown}");
@@ -325,11 +325,11 @@ mod tests {
 
     #[test]
     fn an_open_load_has_a_step_for_each_number_of_motors_and_each_rate() {
-        let text = "[[target]]\nurl = '/tmp'\n[load]\nworkload = 'single-read'\narrivals = 'poisson'\nsteps = [8, 16]\nrates = [100, 500]\n";
+        let text = "[[target]]\nurl = '/tmp'\n[load]\nworkload = 'single-read'\narrivals = 'poisson'\nusers = [8, 16]\nrates = [100, 500]\n";
         let resolved = Plan::parse(text).unwrap().resolve().unwrap();
         let cells: Vec<String> = resolved.loads.iter().map(|load| load.0.to_string()).collect();
         assert_eq!(cells.len(), 4);
-        assert_eq!(cells[1], "arrivals=poisson motors=8 rate=500 workload=single-read");
+        assert_eq!(cells[1], "arrivals=poisson users=8 rate=500 workload=single-read");
         let again = Plan::parse(&resolved.typed.to_toml()).unwrap().resolve().unwrap();
         assert_eq!(again.loads, resolved.loads);
     }
@@ -351,8 +351,11 @@ mod tests {
             ("arrivals = 'bursts'", "known are closed, constant, poisson and visits"),
             ("think = 'gamma 1s'", "known are constant, exp"),
             ("rate = 5", "did you mean 'rates'?"),
-            ("measure = '30s'\nextend = 4", "line 5: load.extend: 4 is outside of 0..3"),
-            ("measure = '10s'\nextend = 1", "load.extend: the longest window is 20s, and 30s are needed"),
+            ("measure = '30s'\nmax_extensions = 4", "line 5: load.max_extensions: 4 is outside of 0..3"),
+            (
+                "measure = '10s'\nmax_extensions = 1",
+                "load.max_extensions: the longest window is 20s, and 30s are needed",
+            ),
             ("workload = 'single-read'\nscale = '8KiB'\nblock = '64KiB'", "64KiB is larger than the file"),
         ] {
             assert!(mistakes(load).contains(said), "{load}: {}", mistakes(load));

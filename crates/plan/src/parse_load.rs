@@ -15,9 +15,9 @@ impl Reader<'_> {
     pub(crate) fn load(&mut self, load: &mut Load, name: &str, value: &Item<'_>) -> &'static [&'static str] {
         match name {
             "workload" => load.workload = self.string("load.workload", value),
-            "steps" => load.steps = self.values("load.steps", value),
-            "motors_per_session" => {
-                load.motors_per_session = self.count("load.motors_per_session", value);
+            "users" => load.users = self.values("load.users", value),
+            "users_per_session" => {
+                load.users_per_session = self.count("load.users_per_session", value);
             }
             "arrivals" => load.arrivals = self.text("load.arrivals", value),
             "rates" => load.rates = self.values("load.rates", value),
@@ -26,19 +26,19 @@ impl Reader<'_> {
             "ramp" => load.ramp = self.duration("load.ramp", value),
             "warm_up" => load.warm_up = self.duration("load.warm_up", value),
             "measure" => load.measure = self.duration("load.measure", value),
-            "extend" => load.extend = self.count("load.extend", value),
+            "max_extensions" => load.max_extensions = self.count("load.max_extensions", value),
             "scale" => load.scale = self.parsed("load.scale", value),
             "block" => load.block = self.parsed("load.block", value),
             "until_stress" => load.until_stress = self.flag("load.until_stress", value),
-            "find" => load.find = self.text("load.find", value),
+            "find_knee" => load.find_knee = self.flag("load.find_knee", value),
             "slo" => load.slo = self.text("load.slo", value),
             "keep_data" => load.keep_data = self.flag("load.keep_data", value),
             _ => {}
         }
         &[
             "workload",
-            "steps",
-            "motors_per_session",
+            "users",
+            "users_per_session",
             "arrivals",
             "rates",
             "think",
@@ -46,11 +46,11 @@ impl Reader<'_> {
             "ramp",
             "warm_up",
             "measure",
-            "extend",
+            "max_extensions",
             "scale",
             "block",
             "until_stress",
-            "find",
+            "find_knee",
             "slo",
             "keep_data",
         ]

@@ -6,7 +6,7 @@ use std::time::Duration;
 use sharebench_model::units::{BitRate, ByteSize};
 
 use crate::workload::TypedWorkload;
-use crate::{Arrivals, Auto, Bands, Find, Policies, Precision, Slo, Test, Think};
+use crate::{Arrivals, Auto, CacheProbes, Policies, Precision, Slo, Test, Think};
 
 /// How thoroughly reads are checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -51,18 +51,18 @@ pub struct Sweep {
     pub record_sizes: Option<Vec<ByteSize>>,
     /// What to do.
     pub tests: Option<Vec<Test>>,
-    /// Operations in flight per motor.
+    /// Operations in flight per job.
     pub depths: Option<Vec<u32>>,
-    /// Throughput mode: motors at work at once, over one common window.
-    pub motors: Option<Vec<u32>>,
-    /// The motors share one file, each working on a part of its own, instead of having a file each.
+    /// Throughput mode: jobs at work at once, over one common window.
+    pub jobs: Option<Vec<u32>>,
+    /// The jobs share one file, each working on a part of its own, instead of having a file each.
     pub shared_file: Option<bool>,
     /// What offsets are multiples of, in bytes; 0 for the record size.
     pub align: Option<Vec<ByteSize>>,
     /// Distance of the records of a strided read, in records.
     pub stride: Option<Vec<u32>>,
     /// Percent of the records that a random mix reads.
-    pub read_share: Option<Vec<u32>>,
+    pub read_percent: Option<Vec<u32>>,
     /// Buffer of the buffered streams, in bytes.
     pub stream_buffer: Option<ByteSize>,
     /// With which caches and which durability.
@@ -89,14 +89,14 @@ pub struct Depth {
 pub struct Load {
     /// Name of a built-in workload, or of the one that the plan defines.
     pub workload: Option<String>,
-    /// Motors per step.
-    pub steps: Option<Vec<u32>>,
+    /// Users per step.
+    pub users: Option<Vec<u32>>,
     /// Who decides when the next transaction starts.
     pub arrivals: Option<Arrivals>,
     /// Intended starts per second of an open load, per step.
     pub rates: Option<Vec<u32>>,
-    /// Motors that share a session.
-    pub motors_per_session: Option<u32>,
+    /// Users that share a session.
+    pub users_per_session: Option<u32>,
     /// Pause between transactions of a closed load.
     pub think: Option<Think>,
     /// Transactions of a visit on average.
@@ -108,7 +108,7 @@ pub struct Load {
     /// Measured part of a step.
     pub measure: Option<Duration>,
     /// How often a step that is not steady goes on, each time for twice its window.
-    pub extend: Option<u32>,
+    pub max_extensions: Option<u32>,
     /// Bytes of the whole data set.
     pub scale: Option<ByteSize>,
     /// Bytes per operation where the workload does not say.
@@ -116,7 +116,7 @@ pub struct Load {
     /// Steps are added until throughput falls.
     pub until_stress: Option<bool>,
     /// What to search for.
-    pub find: Option<Find>,
+    pub find_knee: Option<bool>,
     /// What a step must keep.
     pub slo: Option<Slo>,
     /// The shared data set stays on the target, and is used again where it is found unchanged.
@@ -137,7 +137,7 @@ pub struct Plan {
     /// Time for all cells, spent where the intervals are widest.
     pub budget: Option<Duration>,
     /// Least time a cell is measured per repetition.
-    pub sample: Option<Duration>,
+    pub min_sample_time: Option<Duration>,
     /// How reads are checked.
     pub verify: Option<Verify>,
     /// Deadline of one operation, and of connecting.
@@ -145,7 +145,7 @@ pub struct Plan {
     /// Rate of the link to the targets, where the user knows it.
     pub link: Option<BitRate>,
     /// A command of the user's own that runs on this machine before each step is measured, by `sh -c`.
-    pub between: Option<String>,
+    pub pre_step_cmd: Option<String>,
     /// Systems under test.
     pub targets: Vec<PlannedTarget>,
     /// Cells of file and record sizes.
@@ -155,7 +155,7 @@ pub struct Plan {
     /// Steps of users.
     pub load: Option<Load>,
     /// How server cache and storage are told apart.
-    pub bands: Option<Bands>,
+    pub cache_probes: Option<CacheProbes>,
     /// A workload of the plan's own.
     pub workload: Option<TypedWorkload>,
     /// Line of each field in the plan file, for mistakes found later; empty for plans made from flags.

@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn mistakes_name_their_field() {
-        let text = "between = ''\n[[target]]\nurl = '/tmp'\n[sweep]\ncache = ['direct']\nsync = []\ninclude_flush = 1\n";
+        let text = "pre_step_cmd = ''\n[[target]]\nurl = '/tmp'\n[sweep]\ncache = ['direct']\nsync = []\ninclude_flush = 1\n";
         let shown = Plan::parse(text).unwrap_err().to_string();
         for word in [
             "line 5: sweep.cache",
@@ -114,10 +114,11 @@ mod tests {
         ] {
             assert!(shown.contains(word), "{word} missing in {shown}");
         }
-        let text =
-            "between = ' '\n[[target]]\nurl = '/tmp'\n[depth]\ncache = ['normal', 'normal']\nsync = []\n";
+        let text = "pre_step_cmd = ' '\n[[target]]\nurl = '/tmp'\n[depth]\ncache = ['normal', 'normal']\nsync = []\n";
         let shown = Plan::parse(text).unwrap().resolve().unwrap_err().to_string();
-        for word in ["line 1: between", "depth.cache: normal stands twice", "depth.sync: the list is empty"] {
+        for word in
+            ["line 1: pre_step_cmd", "depth.cache: normal stands twice", "depth.sync: the list is empty"]
+        {
             assert!(shown.contains(word), "{word} missing in {shown}");
         }
     }

@@ -15,21 +15,21 @@ pub struct RecordWork {
     pub file_size: u64,
     /// Bytes per operation.
     pub record_size: u32,
-    /// Operations in flight per motor.
+    /// Operations in flight per job.
     pub queue_depth: u32,
     /// Least measured time; whole passes over the file are repeated until it is reached.
-    pub sample: Duration,
-    /// Motors at work at once, over one common window; none for a single motor that is measured by the
+    pub min_sample_time: Duration,
+    /// Jobs at work at once, over one common window; none for a single job that is measured by the
     /// time it had something in flight.
-    pub motors: Option<u32>,
-    /// The motors share one file, each working on a part of its own, instead of having a file each.
+    pub jobs: Option<u32>,
+    /// The jobs share one file, each working on a part of its own, instead of having a file each.
     pub shared_file: bool,
     /// What offsets are multiples of, in bytes; see [`Self::grid`].
     pub align: u64,
     /// Distance of the records of a strided read, in records.
     pub stride: u32,
     /// Percent of the records that a random mix reads.
-    pub read_share: u32,
+    pub read_percent: u32,
     /// Buffer of a buffered stream, in bytes.
     pub stream_buffer: u32,
     /// Caches and durability of the measured files.
@@ -55,23 +55,23 @@ impl RecordWork {
     /// Distance of a strided read in records, as IOzone's.
     pub const STRIDE: u32 = 17;
     /// Percent of reads in a random mix.
-    pub const READ_SHARE: u32 = 50;
+    pub const READ_PERCENT: u32 = 50;
     /// Buffer of a stream, in bytes.
     pub const STREAM_BUFFER: u32 = 64 << 10;
 
     /// A cell at the usual position of every axis but these.
-    pub fn new(test: Test, file_size: u64, record_size: u32, sample: Duration) -> Self {
+    pub fn new(test: Test, file_size: u64, record_size: u32, min_sample_time: Duration) -> Self {
         Self {
             test,
             file_size,
             record_size,
             queue_depth: 1,
-            sample,
-            motors: None,
+            min_sample_time,
+            jobs: None,
             shared_file: false,
             align: u64::from(record_size),
             stride: Self::STRIDE,
-            read_share: Self::READ_SHARE,
+            read_percent: Self::READ_PERCENT,
             stream_buffer: Self::STREAM_BUFFER,
             policy: IoPolicy::default(),
             include_close: false,
@@ -126,7 +126,7 @@ impl RecordWork {
 
     /// Files of `file_size` that the cell needs on its target.
     pub fn files_at_once(&self) -> u64 {
-        if self.shared_file { 1 } else { u64::from(self.motors.unwrap_or(1)) }
+        if self.shared_file { 1 } else { u64::from(self.jobs.unwrap_or(1)) }
     }
 
     /// What the time includes beside the operations.
@@ -148,7 +148,7 @@ impl RecordWork {
     /// their usual position.
     pub fn coordinates(&self) -> Coordinates {
         let further = [
-            (axis::MOTORS, self.motors.map(|motors| Value::Count(u64::from(motors)))),
+            (axis::JOBS, self.jobs.map(|jobs| Value::Count(u64::from(jobs)))),
             (axis::FILES, self.shared_file.then(|| Value::text("shared"))),
             (axis::ALIGN, (self.align != u64::from(self.record_size)).then_some(Value::Bytes(self.align))),
             (
@@ -157,9 +157,9 @@ impl RecordWork {
                     .then(|| Value::Count(u64::from(self.stride))),
             ),
             (
-                axis::READ_SHARE,
-                (self.test.direction() == Direction::Mix && self.read_share != Self::READ_SHARE)
-                    .then(|| Value::Count(u64::from(self.read_share))),
+                axis::READ_PERCENT,
+                (self.test.direction() == Direction::Mix && self.read_percent != Self::READ_PERCENT)
+                    .then(|| Value::Count(u64::from(self.read_percent))),
             ),
             (
                 axis::STREAM_BUFFER,
@@ -214,11 +214,11 @@ mod tests {
             usual.coordinates().to_string(),
             "file_size=64KiB queue_depth=1 record_size=4KiB test=stride-read"
         );
-        let far = RecordWork { stride: 3, align: 512, motors: Some(4), shared_file: true, ..usual };
+        let far = RecordWork { stride: 3, align: 512, jobs: Some(4), shared_file: true, ..usual };
         let far = far.coordinates().to_string();
-        for part in ["align=512B", "stride=3", "motors=4", "files=shared"] {
+        for part in ["align=512B", "stride=3", "jobs=4", "files=shared"] {
             assert!(far.contains(part), "{far}");
         }
-        assert!(!far.contains("read_share") && !far.contains("stream_buffer"));
+        assert!(!far.contains("read_percent") && !far.contains("stream_buffer"));
     }
 }

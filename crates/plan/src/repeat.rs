@@ -63,7 +63,7 @@ impl Repeat {
     /// Most repetitions of a cell that does not become precise.
     pub const MOST: u32 = 60;
     /// Most repetitions that may be asked for by number, and within a budget.
-    pub const MOST_ASKED: u32 = 10_000;
+    pub const MAX_ASKED: u32 = 10_000;
     /// Repetitions of a quick run: the fewest for which a 95 % interval exists at all.
     pub const QUICK: u32 = 6;
 
@@ -79,7 +79,7 @@ impl Repeat {
 
     /// For that long, or shorter when every cell is that precise.
     pub fn within(budget: Duration, precision: Option<Precision>) -> Self {
-        Self { least: Self::LEAST, most: Self::MOST_ASKED, precision, budget: Some(budget) }
+        Self { least: Self::LEAST, most: Self::MAX_ASKED, precision, budget: Some(budget) }
     }
 
     /// True when the number of steps does not depend on what is measured.

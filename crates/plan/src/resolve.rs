@@ -40,24 +40,32 @@ impl Resolver<'_> {
         self.check_targets();
         let seed = *self.typed.seed.get_or_insert(0);
         let repeat = self.repeat();
-        let sample = *self.typed.sample.get_or_insert(Duration::from_millis(200));
-        self.duration_within("sample", sample, Duration::from_millis(1), Duration::from_secs(3600));
+        let min_sample_time = *self.typed.min_sample_time.get_or_insert(Duration::from_millis(200));
+        self.duration_within(
+            "min_sample_time",
+            min_sample_time,
+            Duration::from_millis(1),
+            Duration::from_secs(3600),
+        );
         let verify = *self.typed.verify.get_or_insert(Verify::Stamps);
         let timeout = *self.typed.timeout.get_or_insert(Duration::from_secs(30));
         self.duration_within("timeout", timeout, Duration::from_millis(10), Duration::from_secs(86_400));
-        let between = self.typed.between.clone();
-        if between.as_ref().is_some_and(|command| command.trim().is_empty()) {
-            self.blame("between", "the command is empty", "such as 'umount /mnt && mount /mnt'");
+        let pre_step_cmd = self.typed.pre_step_cmd.clone();
+        if pre_step_cmd.as_ref().is_some_and(|command| command.trim().is_empty()) {
+            self.blame("pre_step_cmd", "the command is empty", "such as 'umount /mnt && mount /mnt'");
         }
         if self.plan.sweep.is_none() && self.plan.depth.is_none() && self.plan.load.is_none() {
             self.blame("plan", "nothing to do", "add a [sweep], [depth] or [load] section");
         }
 
-        let mut cells = self.plan.sweep.as_ref().map_or(Vec::new(), |sweep| self.sweep_cells(sweep, sample));
-        cells.extend(self.plan.depth.clone().map_or(Vec::new(), |depth| self.depth_cells(depth, sample)));
+        let mut cells =
+            self.plan.sweep.as_ref().map_or(Vec::new(), |sweep| self.sweep_cells(sweep, min_sample_time));
+        cells.extend(
+            self.plan.depth.clone().map_or(Vec::new(), |depth| self.depth_cells(depth, min_sample_time)),
+        );
         let (loads, search) =
             self.plan.load.clone().map_or_else(Default::default, |load| self.load_cells(load));
-        let bands = self.bands();
+        let cache_probes = self.cache_probes();
         if self.plan.workload.is_some() && self.plan.load.is_none() {
             self.blame("workload", "nobody performs it", "add a [load] section");
         }
@@ -69,14 +77,14 @@ impl Resolver<'_> {
             seed,
             verify,
             timeout,
-            between,
+            pre_step_cmd,
             link,
             targets,
             cells,
             loads,
             search,
             repeat,
-            bands,
+            cache_probes,
             typed,
         };
         let steps = plan.steps().most;
@@ -120,7 +128,7 @@ impl Resolver<'_> {
             self.duration_within("budget", budget, Duration::from_secs(1), Duration::from_secs(30 * 86_400));
         }
         if let Some(repetitions) = repetitions {
-            self.within("repetitions", u64::from(repetitions), 1, u64::from(Repeat::MOST_ASKED));
+            self.within("repetitions", u64::from(repetitions), 1, u64::from(Repeat::MAX_ASKED));
             return Repeat::times(repetitions);
         }
         if let Some(budget) = budget {
@@ -159,7 +167,7 @@ impl Resolver<'_> {
         }
     }
 
-    fn depth_cells(&mut self, depth: Depth, sample: Duration) -> Vec<Cell> {
+    fn depth_cells(&mut self, depth: Depth, min_sample_time: Duration) -> Vec<Cell> {
         let file = depth.file_size.unwrap_or(ByteSize(64 * MIB));
         let records =
             depth.record_sizes.unwrap_or_else(|| (1..=10).map(|power| ByteSize(KIB << power)).collect());
@@ -196,7 +204,8 @@ impl Resolver<'_> {
                 self.blame("depth.tests", &why, "use a larger file or leave stride-read out");
             }
             for &queue_depth in &depths {
-                let works = tests.iter().map(|&test| depth_work(test, file, record, queue_depth, sample));
+                let works =
+                    tests.iter().map(|&test| depth_work(test, file, record, queue_depth, min_sample_time));
                 cells.extend(works.flat_map(|work| policies.across(&work)).map(RecordWork::into_cell));
             }
         }
@@ -305,8 +314,8 @@ fn depth_work(
     file: ByteSize,
     record: ByteSize,
     queue_depth: u32,
-    sample: Duration,
+    min_sample_time: Duration,
 ) -> RecordWork {
     let record_size = record.0.min(MAX_RECORD) as u32;
-    RecordWork { queue_depth, ..RecordWork::new(test, file.0, record_size, sample) }
+    RecordWork { queue_depth, ..RecordWork::new(test, file.0, record_size, min_sample_time) }
 }

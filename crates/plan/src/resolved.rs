@@ -8,18 +8,19 @@ use sharebench_model::units::BitRate;
 use sharebench_model::{Coordinates, IoPolicy};
 
 use crate::{
-    Access, BandPlan, Cell, Pace, Plan, PlannedTarget, RecordWork, Repeat, Search, Test, Verify, Workload,
+    Access, CacheProbePlan, Cell, Pace, Plan, PlannedTarget, RecordWork, Repeat, Search, Test, Verify,
+    Workload,
 };
 
-/// Motors that perform transactions at a pace.
+/// Users that perform transactions at a pace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TransactionWork {
     /// What they perform.
     pub workload: Arc<Workload>,
-    /// How many motors.
-    pub motors: u32,
+    /// How many users.
+    pub users: u32,
     /// How many of them share a session; 1 where each has its own.
-    pub motors_per_session: u32,
+    pub users_per_session: u32,
     /// Who decides when a transaction starts.
     pub pace: Pace,
     /// Time over which users begin, one after another, within the warm-up; nothing where they begin within one pause.
@@ -29,23 +30,23 @@ pub struct TransactionWork {
     /// Measured part.
     pub measure: Duration,
     /// How often it goes on, each time for twice its last window, while it is not steady.
-    pub extend: u32,
+    pub max_extensions: u32,
 }
 
 impl TransactionWork {
     /// Most that [`Self::extend`] may be: eight times the window, and fifteen times its time.
-    pub const MOST_EXTENDED: u32 = 3;
+    pub const MAX_EXTENDED: u32 = 3;
     /// Shortest window that can be judged steady (R5: six blocks of five seconds).
     pub const SHORTEST_JUDGED: Duration = Duration::from_secs(30);
 
     /// The measured part after so many extensions.
     pub fn window(&self, extensions: u32) -> Duration {
-        self.measure * (1 << extensions.min(Self::MOST_EXTENDED))
+        self.measure * (1 << extensions.min(Self::MAX_EXTENDED))
     }
 
     /// What a step takes from its first start to the end of its window, if it goes on as often as it may.
     pub fn longest(&self) -> Duration {
-        (0..=self.extend).map(|extensions| self.warm_up + self.window(extensions)).sum()
+        (0..=self.max_extensions).map(|extensions| self.warm_up + self.window(extensions)).sum()
     }
 }
 
@@ -87,7 +88,7 @@ pub struct ResolvedPlan {
     /// Deadline of one operation, and of connecting.
     pub timeout: Duration,
     /// The user's command that runs on this machine before each step is measured.
-    pub between: Option<String>,
+    pub pre_step_cmd: Option<String>,
     /// Rate of the link to the targets, where the user knows it.
     pub link: Option<BitRate>,
     /// Systems under test.
@@ -101,21 +102,21 @@ pub struct ResolvedPlan {
     /// How often the cells are measured.
     pub repeat: Repeat,
     /// How server cache and storage are told apart; none where nobody asked.
-    pub bands: Option<BandPlan>,
+    pub cache_probes: Option<CacheProbePlan>,
     /// The plan with all defaults filled; parsing and resolving it gives this again.
     pub typed: Plan,
 }
 
 impl ResolvedPlan {
-    /// The plan as several processes measure it: a cell that names no motors has one for each of `motors` places,
+    /// The plan as several processes measure it: a cell that names no number of jobs gets `jobs` of them,
     /// and says so in its coordinates.
     #[must_use]
-    pub fn on_ranks(mut self, motors: u32) -> Self {
+    pub fn on_ranks(mut self, jobs: u32) -> Self {
         for cell in &mut self.cells {
             if let Work::Records(work) = &cell.1
-                && work.motors.is_none()
+                && work.jobs.is_none()
             {
-                *cell = RecordWork { motors: Some(motors), ..work.clone() }.into_cell();
+                *cell = RecordWork { jobs: Some(jobs), ..work.clone() }.into_cell();
             }
         }
         self
@@ -133,11 +134,11 @@ impl ResolvedPlan {
 
     /// Most sessions of any step of users that the plan names; none without users.
     pub fn max_sessions(&self) -> Option<u32> {
-        let motors = self.loads.iter().map(|(_, work)| match work {
+        let users = self.loads.iter().map(|(_, work)| match work {
             Work::Records(_) => 0,
-            Work::Transactions(work) => work.motors.div_ceil(work.motors_per_session),
+            Work::Transactions(work) => work.users.div_ceil(work.users_per_session),
         });
-        motors.max()
+        users.max()
     }
 
     /// Largest block of any step of users, in bytes; 0 without users. It may take several requests.
@@ -172,13 +173,13 @@ impl ResolvedPlan {
         files.dedup();
         // The data files of each size, the new ones of a write test beside them, then the users' copies.
         let records = files.iter().map(of).fold(largest, u64::saturating_add);
-        let behind = self.bands.as_ref().map_or(0, |bands| {
-            let needed = |work: &RecordWork| bands.bytes_needed(work.record_size);
-            self.record_works().filter(|work| BandPlan::covers(work)).map(needed).max().unwrap_or(0)
+        let behind = self.cache_probes.as_ref().map_or(0, |probes| {
+            let needed = |work: &RecordWork| probes.bytes_needed(work.record_size);
+            self.record_works().filter(|work| CacheProbePlan::covers(work)).map(needed).max().unwrap_or(0)
         });
         let loads = self.works().map(|work| match work {
             Work::Records(_) => 0,
-            Work::Transactions(work) => work.workload.bytes_on_target(work.motors),
+            Work::Transactions(work) => work.workload.bytes_on_target(work.users),
         });
         records.saturating_add(behind).max(loads.max().unwrap_or(0))
     }

@@ -7,35 +7,10 @@ use std::time::Duration;
 use sharebench_model::Measure;
 use sharebench_model::units::{parse_duration, show_nanos};
 
-/// What a load can search for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Find {
-    /// The highest rate of starts that keeps the objective.
-    Knee,
-}
-
-impl fmt::Display for Find {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("knee")
-    }
-}
-
-impl FromStr for Find {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        if text == "knee" {
-            Ok(Self::Knee)
-        } else {
-            Err(format!("'{text}' is nothing to find; known is knee"))
-        }
-    }
-}
-
 /// How steps go on behind those that a plan names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Search {
-    /// More motors, until they get less.
+    /// More users, until they get less.
     Stress,
     /// Open loads below and at the ceiling that the closed ones found, then halfway between kept and missed.
     Knee(Slo),
@@ -43,7 +18,7 @@ pub enum Search {
 
 impl Search {
     /// Most steps that are added.
-    pub const MOST_ADDED: u32 = 12;
+    pub const MAX_ADDED: u32 = 12;
 }
 
 /// One promise.

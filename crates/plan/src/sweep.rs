@@ -21,11 +21,11 @@ struct Axes {
     records: Vec<ByteSize>,
     tests: Vec<Test>,
     depths: Vec<u32>,
-    motors: Vec<Option<u32>>,
+    jobs: Vec<Option<u32>>,
     shared_file: bool,
     align: Vec<ByteSize>,
     stride: Vec<u32>,
-    read_share: Vec<u32>,
+    read_percent: Vec<u32>,
     stream_buffer: ByteSize,
     policies: Policies,
 }
@@ -44,11 +44,11 @@ impl Axes {
             records: sweep.record_sizes.clone().unwrap_or_else(default_records),
             tests: sweep.tests.clone().unwrap_or_else(default_tests),
             depths: sweep.depths.clone().unwrap_or_else(|| vec![1]),
-            motors: sweep.motors.as_ref().map_or(vec![None], |list| list.iter().copied().map(Some).collect()),
+            jobs: sweep.jobs.as_ref().map_or(vec![None], |list| list.iter().copied().map(Some).collect()),
             shared_file: sweep.shared_file.unwrap_or(false),
             align: sweep.align.clone().unwrap_or_else(|| vec![ByteSize(0)]),
             stride: sweep.stride.clone().unwrap_or_else(|| vec![RecordWork::STRIDE]),
-            read_share: sweep.read_share.clone().unwrap_or_else(|| vec![RecordWork::READ_SHARE]),
+            read_percent: sweep.read_percent.clone().unwrap_or_else(|| vec![RecordWork::READ_PERCENT]),
             stream_buffer: sweep.stream_buffer.unwrap_or(ByteSize(u64::from(RecordWork::STREAM_BUFFER))),
             policies: sweep.policies.clone().complete(),
         }
@@ -63,29 +63,35 @@ impl Axes {
             record_sizes: Some(self.records.clone()),
             tests: Some(self.tests.clone()),
             depths: Some(self.depths.clone()),
-            motors: sweep.motors.clone(),
+            jobs: sweep.jobs.clone(),
             shared_file: sweep.shared_file,
             align: sweep.align.clone(),
             stride: any(strides).then(|| self.stride.clone()),
-            read_share: any(mixes).then(|| self.read_share.clone()),
+            read_percent: any(mixes).then(|| self.read_percent.clone()),
             stream_buffer: any(streams).then_some(self.stream_buffer),
             policies: self.policies.clone(),
         }
     }
 
     /// Every position of one test with this file and record, those without a meaning included.
-    fn positions(&self, test: Test, file: ByteSize, record: ByteSize, sample: Duration) -> Vec<RecordWork> {
+    fn positions(
+        &self,
+        test: Test,
+        file: ByteSize,
+        record: ByteSize,
+        min_sample_time: Duration,
+    ) -> Vec<RecordWork> {
         let record_size = record.0.min(MAX_RECORD) as u32;
         let mut works = vec![RecordWork {
             shared_file: self.shared_file,
             stream_buffer: self.stream_buffer.0.min(MAX_RECORD) as u32,
-            ..RecordWork::new(test, file.0, record_size, sample)
+            ..RecordWork::new(test, file.0, record_size, min_sample_time)
         }];
         // Streams and mappings are served one record after the other, a stream's from its start.
         let depths = if test.access() == Access::Request { &self.depths[..] } else { &[1] };
         let align = if streams(test) { &[ByteSize(0)][..] } else { &self.align };
         vary(&mut works, depths, |work, depth| work.queue_depth = *depth);
-        vary(&mut works, &self.motors, |work, motors| work.motors = *motors);
+        vary(&mut works, &self.jobs, |work, jobs| work.jobs = *jobs);
         vary(&mut works, align, |work, align| {
             work.align = if align.0 == 0 { u64::from(record_size) } else { align.0 };
         });
@@ -93,7 +99,7 @@ impl Axes {
             vary(&mut works, &self.stride, |work, stride| work.stride = *stride);
         }
         if mixes(test) {
-            vary(&mut works, &self.read_share, |work, share| work.read_share = *share);
+            vary(&mut works, &self.read_percent, |work, share| work.read_percent = *share);
         }
         works.iter().flat_map(|work| self.policies.across(work)).collect()
     }
@@ -127,7 +133,7 @@ fn streams(test: Test) -> bool {
 fn meaningless(work: &RecordWork) -> Option<(&'static str, String, &'static str)> {
     let records = work.grid().records;
     let (file, record) = (ByteSize(work.file_size), ByteSize(u64::from(work.record_size)));
-    let motors = work.motors.unwrap_or(1);
+    let jobs = work.jobs.unwrap_or(1);
     if records == 0 {
         let why = format!(
             "no record of {record} fits into a file of {file} at multiples of {}",
@@ -135,14 +141,14 @@ fn meaningless(work: &RecordWork) -> Option<(&'static str, String, &'static str)
         );
         return Some(("sweep.align", why, "use larger files, or 0 for the record size"));
     }
-    let parts = if work.shared_file { u64::from(motors) } else { 1 };
+    let parts = if work.shared_file { u64::from(jobs) } else { 1 };
     if strides(work.test) && records / parts.max(1) <= u64::from(work.stride) {
         let why = format!("{file} files of {record} records hold {records}: no stride of {}", work.stride);
         return Some(("sweep.stride", why, "use larger files, smaller records or a smaller stride"));
     }
-    if work.shared_file && records < u64::from(motors) {
-        let why = format!("{motors} motors cannot share {records} records of {record} in {file}");
-        return Some(("sweep.motors", why, "use larger files, smaller records or fewer motors"));
+    if work.shared_file && records < u64::from(jobs) {
+        let why = format!("{jobs} jobs cannot share {records} records of {record} in {file}");
+        return Some(("sweep.jobs", why, "use larger files, smaller records or fewer jobs"));
     }
     if work.test.access() == Access::Mapping && work.policy.cache != CachePolicy::Normal {
         let why = format!("a mapping is the client's cache itself, which {} passes", work.policy.cache);
@@ -157,7 +163,7 @@ fn meaningless(work: &RecordWork) -> Option<(&'static str, String, &'static str)
 
 impl Resolver<'_> {
     /// Lays out a sweep. Positions without a meaning are left out; a test that has none at all is a mistake.
-    pub(crate) fn sweep_cells(&mut self, sweep: &Sweep, sample: Duration) -> Vec<Cell> {
+    pub(crate) fn sweep_cells(&mut self, sweep: &Sweep, min_sample_time: Duration) -> Vec<Cell> {
         let axes = Axes::of(sweep, &self.typed.targets);
         self.check_axes(&axes, sweep);
         let mut pairs = Vec::new();
@@ -191,7 +197,7 @@ impl Resolver<'_> {
         let mut cells: Vec<Cell> = Vec::new();
         for &test in &axes.tests {
             let positions =
-                pairs.iter().flat_map(|(file, record)| axes.positions(test, *file, *record, sample));
+                pairs.iter().flat_map(|(file, record)| axes.positions(test, *file, *record, min_sample_time));
             let (good, bad): (Vec<_>, Vec<_>) = positions.partition(|work| meaningless(work).is_none());
             if let (true, Some((field, why, hint))) = (good.is_empty(), bad.first().and_then(meaningless)) {
                 self.blame(field, &format!("{test} has no cell: {why}"), hint);
@@ -210,13 +216,13 @@ impl Resolver<'_> {
         self.check_list("sweep.record_sizes", &axes.records, 512, MAX_RECORD);
         self.check_tests("sweep.tests", &axes.tests);
         self.check_counts("sweep.depths", &axes.depths, 1024);
-        if let Some(motors) = &sweep.motors {
-            self.check_counts("sweep.motors", motors, 1024);
+        if let Some(jobs) = &sweep.jobs {
+            self.check_counts("sweep.jobs", jobs, 1024);
         }
         self.check_counts("sweep.stride", &axes.stride, 1 << 20);
-        self.check_distinct("sweep.read_share", &axes.read_share);
-        for share in &axes.read_share {
-            self.within("sweep.read_share", u64::from(*share), 0, 100);
+        self.check_distinct("sweep.read_percent", &axes.read_percent);
+        for share in &axes.read_percent {
+            self.within("sweep.read_percent", u64::from(*share), 0, 100);
         }
         self.check_distinct("sweep.align", &axes.align);
         for align in axes.align.iter().filter(|align| align.0 != 0) {
@@ -232,7 +238,7 @@ impl Resolver<'_> {
         let any = |wanted: Wanted| axes.tests.iter().any(|test| wanted(*test));
         let needs: [(&str, bool, Wanted, &str); 3] = [
             ("sweep.stride", sweep.stride.is_some(), strides, "stride-read"),
-            ("sweep.read_share", sweep.read_share.is_some(), mixes, "random-mix"),
+            ("sweep.read_percent", sweep.read_percent.is_some(), mixes, "random-mix"),
             (
                 "sweep.stream_buffer",
                 sweep.stream_buffer.is_some(),
@@ -245,8 +251,8 @@ impl Resolver<'_> {
                 self.blame(field, "none of the tests has a use for it", &format!("add {names} to the tests"));
             }
         }
-        if axes.shared_file && sweep.motors.is_none() {
-            self.blame("sweep.shared_file", "there is nobody to share it", "say how many motors");
+        if axes.shared_file && sweep.jobs.is_none() {
+            self.blame("sweep.shared_file", "there is nobody to share it", "say how many jobs");
         }
         let named = |wanted: &dyn Fn(Test) -> bool| {
             let tests = axes.tests.iter().filter(|test| wanted(**test));
@@ -313,7 +319,7 @@ mod tests {
     fn axes_multiply_only_where_they_mean_something() {
         let plan = resolve(
             "file_sizes = ['1MiB']\nrecord_sizes = ['4KiB', '8KiB']\ntests = ['read', 'stride-read', 'fread', 'random-mix']
-depths = [1, 4]\nmotors = [1, 2]\nalign = [0, '4KiB', '512']\nstride = [3, 17]\nread_share = [0, 50, 100]",
+depths = [1, 4]\njobs = [1, 2]\nalign = [0, '4KiB', '512']\nstride = [3, 17]\nread_percent = [0, 50, 100]",
         )
         .unwrap();
         let count = |test| plan.cells.iter().filter(|cell| cell.0.text("test") == Some(test)).count();
@@ -328,10 +334,10 @@ depths = [1, 4]\nmotors = [1, 2]\nalign = [0, '4KiB', '512']\nstride = [3, 17]\n
     fn what_has_no_meaning_is_a_mistake_that_names_its_field() {
         for (sweep, words) in [
             ("stride = [3]", ["sweep.stride", "stride-read"]),
-            ("read_share = [101]\ntests = ['random-mix']", ["sweep.read_share", "0..100"]),
-            ("read_share = [30]", ["sweep.read_share", "random-mix"]),
-            ("shared_file = true", ["sweep.shared_file", "motors"]),
-            ("shared_file = true\nmotors = [2]\ntests = ['fread']", ["sweep.shared_file", "fread"]),
+            ("read_percent = [101]\ntests = ['random-mix']", ["sweep.read_percent", "0..100"]),
+            ("read_percent = [30]", ["sweep.read_percent", "random-mix"]),
+            ("shared_file = true", ["sweep.shared_file", "jobs"]),
+            ("shared_file = true\njobs = [2]\ntests = ['fread']", ["sweep.shared_file", "fread"]),
             ("tests = ['mmap-read']\ndepths = [4]", ["sweep.depths", "mmap-read"]),
             ("align = ['100']", ["sweep.align", "512"]),
             ("record_sizes = [0]", ["sweep.record_sizes", "512"]),
@@ -344,8 +350,8 @@ depths = [1, 4]\nmotors = [1, 2]\nalign = [0, '4KiB', '512']\nstride = [3, 17]\n
                 ["sweep.stride", "no cell"],
             ),
             (
-                "file_sizes = ['8KiB']\nrecord_sizes = ['4KiB']\nmotors = [4]\nshared_file = true",
-                ["sweep.motors", "share"],
+                "file_sizes = ['8KiB']\nrecord_sizes = ['4KiB']\njobs = [4]\nshared_file = true",
+                ["sweep.jobs", "share"],
             ),
             ("file_sizes = ['16MiB..4KiB']", ["line 5", "below its start"]),
             ("auto = 'everything'", ["sweep.auto", "1993"]),
@@ -357,7 +363,7 @@ depths = [1, 4]\nmotors = [1, 2]\nalign = [0, '4KiB', '512']\nstride = [3, 17]\n
 
     #[test]
     fn a_zero_is_a_mistake_wherever_it_stands() {
-        for field in ["file_sizes", "record_sizes", "depths", "motors", "stride"] {
+        for field in ["file_sizes", "record_sizes", "depths", "jobs", "stride"] {
             let shown =
                 resolve(&format!("{field} = [0]\ntests = ['read', 'stride-read', 'fread']")).unwrap_err();
             assert!(shown.contains(&format!("sweep.{field}: 0")), "{field}: {shown}");

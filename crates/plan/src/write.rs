@@ -16,10 +16,10 @@ impl Plan {
             ("repetitions", self.repetitions.map(|n| n.to_string())),
             ("precision", self.precision.map(quoted)),
             ("budget", self.budget.map(duration)),
-            ("sample", self.sample.map(duration)),
+            ("min_sample_time", self.min_sample_time.map(duration)),
             ("verify", self.verify.map(Verify::name).map(quoted)),
             ("timeout", self.timeout.map(duration)),
-            ("between", self.between.as_ref().map(quoted)),
+            ("pre_step_cmd", self.pre_step_cmd.as_ref().map(quoted)),
             ("link", self.link.map(quoted)),
         ];
         fields(&mut text, &top);
@@ -40,11 +40,11 @@ impl Plan {
                 ("record_sizes", sweep.record_sizes.as_deref().map(quoted_list)),
                 ("tests", sweep.tests.as_deref().map(quoted_list)),
                 ("depths", sweep.depths.as_deref().map(numbers)),
-                ("motors", sweep.motors.as_deref().map(numbers)),
+                ("jobs", sweep.jobs.as_deref().map(numbers)),
                 ("shared_file", sweep.shared_file.map(|shared| shared.to_string())),
                 ("align", sweep.align.as_deref().map(quoted_list)),
                 ("stride", sweep.stride.as_deref().map(numbers)),
-                ("read_share", sweep.read_share.as_deref().map(numbers)),
+                ("read_percent", sweep.read_percent.as_deref().map(numbers)),
                 ("stream_buffer", sweep.stream_buffer.map(quoted)),
             ];
             fields(text, &lists);
@@ -65,8 +65,8 @@ impl Plan {
             text.push_str("\n[load]\n");
             let lists = [
                 ("workload", load.workload.as_ref().map(quoted)),
-                ("steps", load.steps.as_deref().map(numbers)),
-                ("motors_per_session", load.motors_per_session.map(|n| n.to_string())),
+                ("users", load.users.as_deref().map(numbers)),
+                ("users_per_session", load.users_per_session.map(|n| n.to_string())),
                 ("arrivals", load.arrivals.map(Arrivals::name).map(quoted)),
                 ("rates", load.rates.as_deref().map(numbers)),
                 ("think", load.think.as_ref().map(quoted)),
@@ -74,24 +74,24 @@ impl Plan {
                 ("ramp", load.ramp.map(duration)),
                 ("warm_up", load.warm_up.map(duration)),
                 ("measure", load.measure.map(duration)),
-                ("extend", load.extend.map(|n| n.to_string())),
+                ("max_extensions", load.max_extensions.map(|n| n.to_string())),
                 ("scale", load.scale.map(quoted)),
                 ("block", load.block.map(quoted)),
                 ("until_stress", load.until_stress.map(|on| on.to_string())),
-                ("find", load.find.map(quoted)),
+                ("find_knee", load.find_knee.map(|flag| flag.to_string())),
                 ("slo", load.slo.as_ref().map(quoted)),
                 ("keep_data", load.keep_data.map(|on| on.to_string())),
             ];
             fields(text, &lists);
         }
-        if let Some(bands) = &self.bands {
-            text.push_str("\n[bands]\n");
+        if let Some(probes) = &self.cache_probes {
+            text.push_str("\n[cache_probes]\n");
             let lines = [
-                ("cold", bands.cold.map(quoted)),
-                ("probes", bands.probes.map(|n| n.to_string())),
-                ("ahead", bands.ahead.map(quoted)),
-                ("disk_counter", bands.disk_counter.as_ref().map(quoted)),
-                ("side", bands.side.as_deref().map(quoted_list)),
+                ("cold", probes.cold.map(quoted)),
+                ("count", probes.count.map(|n| n.to_string())),
+                ("distance", probes.distance.map(quoted)),
+                ("server_disk_stat", probes.server_disk_stat.as_ref().map(quoted)),
+                ("bypass", probes.bypass.as_deref().map(quoted_list)),
             ];
             fields(text, &lines);
         }

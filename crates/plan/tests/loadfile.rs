@@ -5,7 +5,7 @@
 use sharebench_plan::{Arrivals, Call, Load, Loadfile, Pace, Plan, Think, TypedWorkload, Work};
 
 fn plan(script: &str) -> Plan {
-    let mut plan = Plan::parse("[[target]]\nurl = '/tmp'\n[load]\nsteps = [2]\n").unwrap();
+    let mut plan = Plan::parse("[[target]]\nurl = '/tmp'\n[load]\nusers = [2]\n").unwrap();
     plan.workload = Some(TypedWorkload { script: Some(script.to_owned()), ..TypedWorkload::default() });
     plan
 }

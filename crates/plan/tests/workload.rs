@@ -7,7 +7,7 @@ const GOOD: &str = "\
 [[target]]
 url = '/tmp'
 [load]
-steps = [1]
+users = [1]
 scale = '1MiB'
 block = '4KiB'
 think = 'lognormal 1s 5s'
@@ -214,10 +214,10 @@ const SPOILT: [(&str, &str, &str); 47] = [
         "think = 'gamma 1s'",
         "line 7: load.think: 'gamma' is no law of think times; known are constant, exp",
     ),
-    ("steps = [1]", "workload = 'yours'", "line 4: load.workload: 'yours' is no workload"),
-    ("steps = [1]", "find = 'knee'", "load.slo: a knee needs an objective\n    hint: such as slo"),
+    ("users = [1]", "workload = 'yours'", "line 4: load.workload: 'yours' is no workload"),
+    ("users = [1]", "find_knee = true", "load.slo: a knee needs an objective\n    hint: such as slo"),
     (
-        "steps = [1]",
+        "users = [1]",
         "find = 'peak'\nslo = 'p95>1s'",
         "line 5: load.slo: 'p95>1s' is no objective; write such as p95<20ms",
     ),
@@ -249,14 +249,14 @@ fn searches_that_cannot_be_are_refused() {
     for (load, said) in [
         (
             "until_stress = true\narrivals = 'poisson'\nrates = [5]",
-            "load.until_stress: it raises the motors of a closed",
+            "load.until_stress: it raises the users of a closed",
         ),
-        ("until_stress = true\nsteps = [10, 5]", "load.steps: steps up to a stress point must rise"),
+        ("until_stress = true\nusers = [10, 5]", "load.users: steps up to a stress point must rise"),
         (
-            "find = 'knee'\nslo = 'p95<1s'\narrivals = 'poisson'\nrates = [5]",
+            "find_knee = true\nslo = 'p95<1s'\narrivals = 'poisson'\nrates = [5]",
             "a knee is searched for from a closed load",
         ),
-        ("find = 'knee'\nslo = 'p95<1s'\n[[target]]\nurl = '/b'", "each target has a knee of its own"),
+        ("find_knee = true\nslo = 'p95<1s'\n[[target]]\nurl = '/b'", "each target has a knee of its own"),
     ] {
         let shown = mistakes(&format!("[[target]]\nurl = '/tmp'\n[load]\n{load}\n"));
         assert!(shown.contains(said), "{load}: {shown}");
@@ -272,7 +272,7 @@ fn users_who_come_and_go_and_ramps_say_what_does_not_fit() {
     };
     let visits = with("arrivals = 'visits'\nrates = [2, 4]\nvisit = 5\nthink = 'exp 100ms'").unwrap();
     for line in
-        ["arrivals = \"visits\"", "visit = 5", "think = \"exp 100ms\"", "rates = [2, 4]", "steps = [32]"]
+        ["arrivals = \"visits\"", "visit = 5", "think = \"exp 100ms\"", "rates = [2, 4]", "users = [32]"]
     {
         assert!(visits.contains(line), "{visits}");
     }

@@ -1,6 +1,6 @@
 //! Local and mounted paths as targets.
 //!
-//! A session with one slot performs `pread`/`pwrite` inside [`Session::submit`] on its motor's own thread;
+//! A session with one slot performs `pread`/`pwrite` inside [`Session::submit`] on its job's own thread;
 //! one with more slots hands bursts to `io_uring`, one system call per burst. Both block their thread.
 //!
 //! ```

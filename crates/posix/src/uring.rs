@@ -54,7 +54,7 @@ impl Flight {
 }
 
 /// The ring belongs to the thread that made it. While nothing has completed, polling blocks in
-/// `io_uring_enter`: a motor with such a session owns its thread.
+/// `io_uring_enter`: a job with such a session owns its thread.
 pub(crate) struct UringSession {
     room: Room,
     ring: ManuallyDrop<IoUring>,

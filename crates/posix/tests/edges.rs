@@ -249,10 +249,10 @@ async fn a_dropped_cache_is_empty_and_a_mapped_page_is_reported() {
     std::fs::remove_dir_all(dir).unwrap();
 }
 
-/// Motors that share a file drop its cache at the same time: each locks pages that the others pass over.
+/// Jobs that share a file drop its cache at the same time: each locks pages that the others pass over.
 #[test]
 fn several_may_drop_the_cache_of_one_file_at_once() {
-    const MOTORS: usize = 4;
+    const JOBS: usize = 4;
     const ROUNDS: usize = 1000;
     let dir = place("together");
     let target = PosixTarget::new(&dir);
@@ -260,8 +260,8 @@ fn several_may_drop_the_cache_of_one_file_at_once() {
         return;
     }
     std::fs::write(dir.join("f"), vec![7; 96 << 10]).unwrap();
-    let start = std::sync::Barrier::new(MOTORS);
-    let motor = || {
+    let start = std::sync::Barrier::new(JOBS);
+    let job = || {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(async {
             let mut session = open(&target, 1).await;
@@ -280,10 +280,10 @@ fn several_may_drop_the_cache_of_one_file_at_once() {
         })
     };
     let mut results: Vec<_> = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..MOTORS).map(|_| scope.spawn(motor)).collect();
+        let threads: Vec<_> = (0..JOBS).map(|_| scope.spawn(job)).collect();
         threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
     });
-    assert_eq!(results.len(), MOTORS * ROUNDS);
+    assert_eq!(results.len(), JOBS * ROUNDS);
     results.retain(|result| *result != Ok(MetaYield::Done));
     assert_eq!(results, []);
     std::fs::remove_dir_all(dir).unwrap();

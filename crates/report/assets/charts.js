@@ -2,7 +2,7 @@
 'use strict';
 const Charts = (() => {
   const SYMBOLS = ['circle', 'rect', 'triangle', 'diamond', 'roundRect', 'pin'];
-  const AXES = { file_size: 'file', record_size: 'record', motors: 'users', queue_depth: 'depth', rate: 'starts/s' };
+  const AXES = { file_size: 'file', record_size: 'record', users: 'users', queue_depth: 'depth', rate: 'starts/s' };
   const three = (v) => (Math.abs(v) >= 99.95 ? v.toFixed(0) : Math.abs(v) >= 9.995 ? v.toFixed(1) : v.toFixed(2));
   const scaled = (v, units) => { for (const [factor, unit] of units) if (Math.abs(v) >= factor) return three(v / factor) + ' ' + unit; return three(v) + ' ' + units[units.length - 1][1]; };
   const tick = (text) => text.replace(/(\.\d*?)0+(?= )/, (_, kept) => (kept === '.' ? '' : kept));

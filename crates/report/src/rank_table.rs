@@ -32,7 +32,7 @@ pub fn rank_tables(analysis: &Analysis, most: Option<usize>) -> Vec<(String, Tab
 
 fn table(ranks: &RankTable, most: usize) -> Table {
     let header =
-        ["rank", "host", "motors", "rate", "operations", "p50", "p99", "errors", "latest", "work", "wait"];
+        ["rank", "host", "users", "rate", "operations", "p50", "p99", "errors", "latest", "work", "wait"];
     let unlike: Vec<&RankLine> = ranks.ranks.iter().filter(|rank| rank.unlike().is_some()).collect();
     // Where not all fit, those that are unlike come first.
     let mut shown: Vec<&RankLine> = ranks.ranks.iter().collect();
@@ -52,7 +52,7 @@ fn table(ranks: &RankTable, most: usize) -> Table {
         show_nanos(ranks.clock_error_ns as f64)
     ));
     Table {
-        caption: "Each rank's part over all steps. Work and wait: what each of its motors did, and how long it waited \
+        caption: "Each rank's part over all steps. Work and wait: what each of its users did, and how long it waited \
                   for half of its responses, over the same of the middle rank."
             .to_owned(),
         header: header.map(str::to_owned).to_vec(),
@@ -76,7 +76,7 @@ fn row(rank: &RankLine) -> Vec<Cell> {
     let texts = [
         rank.rank.to_string(),
         rank.host.clone(),
-        rank.motors.to_string(),
+        rank.users.to_string(),
         show_rate(rank.bytes_per_s),
         rank.operations.to_string(),
         show::mean(rank.p50_ns as f64),
@@ -94,7 +94,7 @@ fn named(rank: &RankLine) -> Option<String> {
     let name = format!("rank {} ({})", rank.rank, rank.host);
     Some(match rank.unlike()? {
         Unlike::Slow => format!(
-            "{name} is slow: each of its motors did {:.0} % of what those of the middle rank did; look at its link and load",
+            "{name} is slow: each of its users did {:.0} % of what those of the middle rank did; look at its link and load",
             rank.work? * 100.0
         ),
         Unlike::Waits => format!(

@@ -9,7 +9,7 @@ use crate::show::instant;
 /// A run in the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunLine {
-    /// Number in its lab book.
+    /// Number in its results database.
     pub id: i64,
     /// What the user calls it.
     pub title: String,

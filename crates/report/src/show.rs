@@ -15,7 +15,7 @@ pub fn server_cpu(outcome: &Outcome) -> String {
 
 /// A rate with half the width of its interval: `812 MB/s ±3 %`; without interval the count of runs.
 pub fn rate(outcome: &Outcome, unit: RateUnit) -> String {
-    let mark = if outcome.verdict == Verdict::Suspicious { " ?" } else { "" };
+    let mark = if outcome.verdict == Verdict::Warning { " ?" } else { "" };
     let cached = if outcome.is_client_cached() { CACHED } else { "" };
     format!("{} {}{mark}{cached}", bare_rate(outcome.rate.value, unit), spread(&outcome.rate))
 }
@@ -134,10 +134,10 @@ pub fn transactions(outcome: &Outcome) -> String {
 
 /// Users that reported of those assigned.
 pub fn participation(outcome: &Outcome) -> String {
-    if outcome.motors_reported == outcome.motors_assigned {
-        outcome.motors_reported.to_string()
+    if outcome.users_reported == outcome.users_assigned {
+        outcome.users_reported.to_string()
     } else {
-        format!("{} of {}", outcome.motors_reported, outcome.motors_assigned)
+        format!("{} of {}", outcome.users_reported, outcome.users_assigned)
     }
 }
 
@@ -145,7 +145,7 @@ pub fn participation(outcome: &Outcome) -> String {
 pub fn counts(check: &CheckSummary) -> String {
     let counts = [
         (check.held, "held"),
-        (check.suspicious, "suspicious"),
+        (check.suspicious, "warning"),
         (check.invalid, "invalid"),
         (check.not_known, "not known"),
     ];

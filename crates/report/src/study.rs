@@ -34,7 +34,7 @@ const COLUMNS: [Column; 14] = [
     column("access", |line| line.system.access.word().to_owned()),
     folding("operation", "operation", |line| line.section.title.clone()),
     folding("buf", "buffering", |line| line.outcome.buffering.letter().to_owned()),
-    folding("motors", "motors", |line| line.outcome.motors_assigned.to_string()),
+    folding("users", "users", |line| line.outcome.users_assigned.to_string()),
     folding("asked", "time asked", |line| {
         line.system.asked_time.clone().unwrap_or_else(|| NOTHING.to_owned())
     }),

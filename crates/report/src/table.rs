@@ -159,7 +159,8 @@ pub fn axis_name(name: &str) -> &str {
     match name {
         axis::FILE_SIZE => "file",
         axis::RECORD_SIZE => "record",
-        axis::MOTORS => "users",
+        axis::USERS => "users",
+        axis::JOBS => "jobs",
         axis::RATE => "starts/s",
         axis::QUEUE_DEPTH => "depth",
         other => other,

@@ -219,7 +219,7 @@ fn self_checks(out: &mut String, style: Style, analysis: &Analysis) {
         let (mark, colour) = match check.verdict() {
             Verdict::Valid => (style.mark("✓", "ok   "), GREEN),
             Verdict::NotKnown => (style.mark("·", "?    "), DIM),
-            Verdict::Suspicious => (style.mark("!", "mind "), YELLOW),
+            Verdict::Warning => (style.mark("!", "mind "), YELLOW),
             Verdict::Invalid => (style.mark("✕", "FAIL "), RED),
         };
         let indent = names + if style.unicode { 4 } else { 8 };

@@ -149,7 +149,7 @@ fn a_broken_run_and_a_lone_system_have_pages_too() {
     run.run.steps.truncate(40);
     run.run.steps[7].measure.errors.insert(ErrorClass::DataMismatch, 3);
     run.check(2, Verdict::Invalid, "little", "10 users, 3 accounted for");
-    run.check(5, Verdict::Suspicious, "hiccup", "a stall of 31 ms");
+    run.check(5, Verdict::Warning, "hiccup", "a stall of 31 ms");
     run.run.outcome = Some(RunOutcome::TargetLost("smb: connection reset".to_owned()));
     let broken = page("broken.html", &[run.run]);
     assert!(broken.contains("returned wrong data") && broken.contains("connection reset"));
@@ -188,7 +188,7 @@ fn three_roads() -> Analysis {
     run.sweep(&cells, 6, plausible);
     run.mount(1, |at| if at.get(axis::TEST) == Some(&Value::text("random-read")) { 1.0 } else { 0.0 });
     run.run.facts[2].insert("access".to_owned(), "local".to_owned());
-    run.run.header.plan = String::from("sample = \"200ms\"\n[depth]\n");
+    run.run.header.plan = String::from("min_sample_time = \"200ms\"\n[depth]\n");
     analyse(&[run.run], &Options::default())
 }
 
@@ -203,7 +203,7 @@ fn a_depth_study_has_the_columns_of_2000_and_fits_120_columns() {
     }
     assert!(terminal(&analysis, Style::piped()).is_ascii());
     let all = markdown(&analysis);
-    let row = "| record | depth | target | access | operation | buf | motors | asked | file | actual | MB/s | IO/s |";
+    let row = "| record | depth | target | access | operation | buf | users | asked | file | actual | MB/s | IO/s |";
     assert!(all.contains(row), "{all}");
 }
 
@@ -237,7 +237,7 @@ fn ranks_have_a_table_in_every_format_and_the_slow_one_is_named() {
     let page = html(&analysis);
     keep("ranks.html", &page);
     for text in [terminal(&analysis, Style::piped()), markdown(&analysis), page.clone()] {
-        for told in ["rank 2 (c2) is slow: each of its motors did 50 %", "start skew: at most"] {
+        for told in ["rank 2 (c2) is slow: each of its users did 50 %", "start skew: at most"] {
             assert_eq!(text.matches(told).count(), 1, "'{told}' in {text}");
         }
         assert!(text.contains("ranks differ in memory: most have 16 GiB"), "{text}");

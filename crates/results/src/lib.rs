@@ -1,4 +1,4 @@
-//! The lab book: one SQLite file of runs, appended step by step, immutable once finished.
+//! The results database: one SQLite file of runs, appended step by step, immutable once finished.
 //!
 //! ```
 //! use sharebench_model::{RunEvent, RunHeader, RunOutcome, StepResult};

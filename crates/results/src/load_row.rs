@@ -44,7 +44,7 @@ struct Row {
     #[serde(default)]
     set_check: SetCheck,
     #[serde(default)]
-    motors_per_session: u32,
+    users_per_session: u32,
     #[serde(default)]
     left_out: BTreeMap<String, u64>,
 }
@@ -100,7 +100,7 @@ pub(crate) fn to_column(load: &LoadDetail) -> Result<Option<String>, Problem> {
         split: load.split,
         server: load.server.clone(),
         set_check: load.set_check,
-        motors_per_session: load.motors_per_session,
+        users_per_session: load.users_per_session,
         left_out: load.left_out.clone(),
     };
     serde_json::to_string(&row).map(Some).map_err(|error| Problem::value("load", error))
@@ -124,7 +124,7 @@ pub(crate) fn from_column(text: Option<String>) -> Result<LoadDetail, Problem> {
         split: row.split,
         server: row.server,
         set_check: row.set_check,
-        motors_per_session: row.motors_per_session,
+        users_per_session: row.users_per_session,
         left_out: row.left_out,
     })
 }

@@ -50,8 +50,8 @@ CREATE TABLE step (
     wire_payload_sent INTEGER,
     wire_payload_received INTEGER,
     errors TEXT NOT NULL,
-    motors_assigned INTEGER NOT NULL,
-    motors_reported INTEGER NOT NULL,
+    users_assigned INTEGER NOT NULL,
+    users_reported INTEGER NOT NULL,
     censored INTEGER NOT NULL,
     -- HdrHistogram V2, nanoseconds.
     response BLOB NOT NULL,

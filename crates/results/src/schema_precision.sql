@@ -2,4 +2,4 @@
 ALTER TABLE run ADD COLUMN repeat TEXT;
 
 -- JSON; what the response times are worth at their usual quantiles, null where nobody looked.
-ALTER TABLE step ADD COLUMN response_worth TEXT;
+ALTER TABLE step ADD COLUMN response_sample_size TEXT;

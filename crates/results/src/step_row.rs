@@ -5,7 +5,7 @@ use rusqlite::{Row, Statement};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sharebench_model::{
-    CpuTime, Histogram, IoBytes, Measure, ResponseWorth, ServerEvidence, StepResult, WireCount,
+    CpuTime, Histogram, IoBytes, Measure, ResponseSampleSize, ServerEvidence, StepResult, WireCount,
 };
 
 use crate::error::Problem;
@@ -16,14 +16,14 @@ use crate::stored::RunId;
 pub(crate) const INSERT: &str = "INSERT INTO step (run, position, target, repetition, coordinates, \
     started_unix_ms, window_ns, busy_ns, rate_base, operations, transactions, bytes_read, bytes_written, \
     bytes_verified, wire_requests, wire_bytes_sent, wire_bytes_received, wire_payload_sent, \
-    wire_payload_received, errors, motors_assigned, motors_reported, censored, response, service, lag, \
-    client_cpu_user_ns, client_cpu_kernel_ns, checks, passes, shares, response_worth, evidence, load, server, ranks) VALUES (:run, \
+    wire_payload_received, errors, users_assigned, users_reported, censored, response, service, lag, \
+    client_cpu_user_ns, client_cpu_kernel_ns, checks, passes, shares, response_sample_size, evidence, load, server, ranks) VALUES (:run, \
     :position, :target, :repetition, \
     :coordinates, :started_unix_ms, :window_ns, :busy_ns, :rate_base, :operations, :transactions, :bytes_read, \
     :bytes_written, :bytes_verified, :wire_requests, :wire_bytes_sent, :wire_bytes_received, \
-    :wire_payload_sent, :wire_payload_received, :errors, :motors_assigned, :motors_reported, :censored, \
+    :wire_payload_sent, :wire_payload_received, :errors, :users_assigned, :users_reported, :censored, \
     :response, :service, :lag, :client_cpu_user_ns, :client_cpu_kernel_ns, :checks, :passes, :shares, \
-    :response_worth, :evidence, :load, :server, :ranks)";
+    :response_sample_size, :evidence, :load, :server, :ranks)";
 
 pub(crate) fn to_json(column: &'static str, value: &impl Serialize) -> Result<String, Problem> {
     serde_json::to_string(value).map_err(|error| Problem::value(column, error))
@@ -58,8 +58,8 @@ pub(crate) fn insert(statement: &mut Statement<'_>, run: RunId, step: &StepResul
         ":wire_payload_sent": wire(|wire| wire.payload_sent),
         ":wire_payload_received": wire(|wire| wire.payload_received),
         ":errors": to_json("errors", &measure.errors)?,
-        ":motors_assigned": measure.motors_assigned,
-        ":motors_reported": measure.motors_reported,
+        ":users_assigned": measure.users_assigned,
+        ":users_reported": measure.users_reported,
         ":censored": measure.censored.cast_signed(),
         ":response": measure.response.to_v2(),
         ":service": measure.service.to_v2(),
@@ -67,7 +67,7 @@ pub(crate) fn insert(statement: &mut Statement<'_>, run: RunId, step: &StepResul
         ":client_cpu_user_ns": measure.client_cpu.user_ns.cast_signed(),
         ":client_cpu_kernel_ns": measure.client_cpu.kernel_ns.cast_signed(),
         ":checks": to_json("checks", &step.checks)?,
-        ":response_worth": worth_json(&measure.response_worth)?,
+        ":response_sample_size": worth_json(&measure.response_sample_size)?,
         ":evidence": to_json("evidence", &measure.evidence)?,
         ":load": load_row::to_column(&measure.load)?,
         ":ranks": rank_row::to_column(&measure.ranks)?,
@@ -122,12 +122,12 @@ fn measure(row: &Row<'_>) -> Result<Measure, Problem> {
         wire: wire(row)?,
         errors: json(row, "errors")?,
         passes: later(row, "passes", number)?,
-        motors_assigned: get(row, "motors_assigned")?,
-        motors_reported: get(row, "motors_reported")?,
+        users_assigned: get(row, "users_assigned")?,
+        users_reported: get(row, "users_reported")?,
         shares: later(row, "shares", json)?,
         censored: number(row, "censored")?,
         response: histogram(row, "response")?,
-        response_worth: later(row, "response_worth", worth)?,
+        response_sample_size: later(row, "response_sample_size", worth)?,
         service: histogram(row, "service")?,
         lag: histogram(row, "lag")?,
         client_cpu: CpuTime {
@@ -141,11 +141,11 @@ fn measure(row: &Row<'_>) -> Result<Measure, Problem> {
     })
 }
 
-fn worth_json(worth: &[ResponseWorth]) -> Result<Option<String>, Problem> {
-    (!worth.is_empty()).then(|| to_json("response_worth", &worth)).transpose()
+fn worth_json(worth: &[ResponseSampleSize]) -> Result<Option<String>, Problem> {
+    (!worth.is_empty()).then(|| to_json("response_sample_size", &worth)).transpose()
 }
 
-fn worth(row: &Row<'_>, column: &'static str) -> Result<Vec<ResponseWorth>, Problem> {
+fn worth(row: &Row<'_>, column: &'static str) -> Result<Vec<ResponseSampleSize>, Problem> {
     get::<Option<String>>(row, column)?.map_or(Ok(Vec::new()), |text| from_json(column, &text))
 }
 

@@ -6,10 +6,10 @@ use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use sample::{Scratch, header, histogram};
 use sharebench_model::{
-    Check, Coordinates, CpuTime, ErrorClass, Evidence, Fairness, Histogram, IoBytes, LoadDetail, Measure,
-    MotorShare, ObjectiveReport, Part, PolicyCount, ProbeTimes, RankShare, RateBase, Residency,
-    ResponseWorth, ServerEvidence, ServerLoad, SetCheck, SplitBlocks, StepResult, Timeline, Value, Verdict,
-    WhileProbed, WireCount,
+    Check, Coordinates, CpuTime, ErrorClass, Evidence, Fairness, Histogram, IoBytes, JobShare, LoadDetail,
+    Measure, ObjectiveReport, Part, PolicyCount, ProbeTimes, RankShare, RateBase, Residency,
+    ResponseSampleSize, ServerEvidence, ServerLoad, SetCheck, SplitBlocks, StepResult, Timeline, Value,
+    Verdict, WhileProbed, WireCount,
 };
 use sharebench_results::Store;
 
@@ -53,7 +53,7 @@ fn class() -> impl Strategy<Value = ErrorClass> {
 }
 
 fn check() -> impl Strategy<Value = Check> {
-    let verdict = proptest::sample::select(vec![Verdict::Valid, Verdict::Suspicious, Verdict::Invalid]);
+    let verdict = proptest::sample::select(vec![Verdict::Valid, Verdict::Warning, Verdict::Invalid]);
     (any::<String>(), verdict, any::<String>()).prop_map(|(name, verdict, detail)| Check {
         name,
         verdict,
@@ -73,8 +73,8 @@ fn wire() -> impl Strategy<Value = Option<WireCount>> {
     ))
 }
 
-fn worth(number: u64) -> ResponseWorth {
-    ResponseWorth { quantile: 0.99, n: number as f64 / 7.0, freedom: 31.0 }
+fn worth(number: u64) -> ResponseSampleSize {
+    ResponseSampleSize { quantile: 0.99, n: number as f64 / 7.0, degrees_of_freedom: 31.0 }
 }
 
 fn measure() -> impl Strategy<Value = Measure> {
@@ -82,7 +82,7 @@ fn measure() -> impl Strategy<Value = Measure> {
     let numbers = proptest::array::uniform10(number());
     let errors = btree_map(class(), number(), 0..4);
     (numbers, base, wire(), errors, any::<(u32, u32)>(), times(), times(), times()).prop_map(
-        |(numbers, rate_base, wire, errors, motors, response, service, lag)| Measure {
+        |(numbers, rate_base, wire, errors, users, response, service, lag)| Measure {
             window_ns: numbers[0],
             busy_ns: numbers[1],
             rate_base,
@@ -93,11 +93,11 @@ fn measure() -> impl Strategy<Value = Measure> {
             wire,
             errors,
             passes: numbers[9],
-            motors_assigned: motors.0,
-            motors_reported: motors.1,
-            shares: vec![MotorShare { bytes: numbers[8], ..MotorShare::default() }; numbers[7] as usize % 3],
+            users_assigned: users.0,
+            users_reported: users.1,
+            shares: vec![JobShare { bytes: numbers[8], ..JobShare::default() }; numbers[7] as usize % 3],
             censored: numbers[7],
-            response_worth: (0..numbers[7] % 3).map(|_| worth(numbers[0])).collect(),
+            response_sample_size: (0..numbers[7] % 3).map(|_| worth(numbers[0])).collect(),
             response,
             service,
             lag,
@@ -139,7 +139,7 @@ fn load(numbers: [u64; 10]) -> LoadDetail {
         think_ns: numbers[9],
         objective: Some(objective),
         set_check: SetCheck { files: numbers[0], bytes: numbers[1], wrong: numbers[2], unread: numbers[3] },
-        motors_per_session: 4,
+        users_per_session: 4,
         left_out: [("Deltree: \"x\"".to_owned(), numbers[4])].into(),
     }
 }
@@ -148,8 +148,8 @@ fn ranks(numbers: [u64; 10]) -> Vec<RankShare> {
     let share = |rank| RankShare {
         rank,
         host: "c1 \"x\"".into(),
-        motors: 3,
-        motors_reported: 2,
+        users: 3,
+        users_reported: 2,
         operations: numbers[0],
         transactions: numbers[1],
         bytes: IoBytes { read: numbers[2], written: numbers[3] },

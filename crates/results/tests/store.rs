@@ -202,7 +202,7 @@ fn a_file_of_an_earlier_version_is_read_as_it_is_and_brought_forward_when_writte
     // What each version added: to runs, and to steps.
     let added: [(&[&str], &[&str]); 7] = [
         (&[], &["passes", "shares"]),
-        (&["repeat"], &["response_worth"]),
+        (&["repeat"], &["response_sample_size"]),
         (&[], &["evidence"]),
         (&[], &["load"]),
         (&[], &["server"]),
@@ -235,7 +235,7 @@ fn a_file_of_an_earlier_version_is_read_as_it_is_and_brought_forward_when_writte
             without.measure.evidence = sharebench_model::Evidence::default();
         }
         if version < 3 {
-            without.measure.response_worth = Vec::new();
+            without.measure.response_sample_size = Vec::new();
         }
         if version < 2 {
             (without.measure.passes, without.measure.shares) = (0, Vec::new());

@@ -16,7 +16,7 @@ const BENT: f64 = 0.9;
 const FEWEST: usize = 5;
 const RESAMPLES: u64 = 200;
 const LEVEL: f64 = 0.95;
-const MOST_SERVERS: u32 = 64;
+const MAX_SERVERS: u32 = 64;
 
 /// A curve of throughput against load.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -215,7 +215,7 @@ fn fit_hinge(points: &[LoadPoint]) -> Option<Capacity> {
 }
 
 fn fit_station(points: &[LoadPoint], think: f64) -> Capacity {
-    let most = points.iter().map(|p| p.load as u32).max().unwrap_or(1).clamp(1, MOST_SERVERS);
+    let most = points.iter().map(|p| p.load as u32).max().unwrap_or(1).clamp(1, MAX_SERVERS);
     let better = |a: Capacity, b: Capacity| if squares(&b, points) < squares(&a, points) { b } else { a };
     (2..=most).map(|servers| fit_demand(points, think, servers)).fold(fit_demand(points, think, 1), better)
 }

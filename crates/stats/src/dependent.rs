@@ -20,18 +20,18 @@ pub struct Batch {
 
 /// What a stream is worth at a quantile.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Worth {
+pub struct EffectiveSampleSize {
     /// As many independent observations would place the quantile as well; at most the stream's own number.
     pub n: f64,
-    /// Degrees of freedom behind that figure.
-    pub freedom: f64,
+    /// Degrees of degrees_of_freedom behind that figure.
+    pub degrees_of_freedom: f64,
 }
 
 /// What a stream in `batches` is worth; none with fewer than two batches that hold anything.
 ///
 /// Batches must be longer than what one observation does to the next. Batches that all agree to the
 /// observation (every one below, say) show no dependence, and the stream counts in full.
-pub fn worth(batches: &[Batch]) -> Option<Worth> {
+pub fn worth(batches: &[Batch]) -> Option<EffectiveSampleSize> {
     let held: Vec<&Batch> = batches.iter().filter(|batch| batch.n > 0).collect();
     if held.len() < 2 {
         return None;
@@ -44,20 +44,21 @@ pub fn worth(batches: &[Batch]) -> Option<Worth> {
     let variance = held.iter().map(deviation).sum::<f64>() * m / (m - 1.0) / (total * total);
     let independent = share * (1.0 - share);
     let worth = if variance > 0.0 { (independent / variance).min(total) } else { total };
-    Some(Worth { n: worth, freedom: m - 1.0 })
+    Some(EffectiveSampleSize { n: worth, degrees_of_freedom: m - 1.0 })
 }
 
 /// What several streams are worth together that have nothing to do with each other, such as the windows of
 /// several repetitions: each given by its number of observations and its worth.
-pub fn pooled_worth(parts: &[(u64, Worth)]) -> Option<Worth> {
+pub fn pooled_sample_size(parts: &[(u64, EffectiveSampleSize)]) -> Option<EffectiveSampleSize> {
     let n: f64 = parts.iter().map(|(n, _)| *n as f64).sum();
     let spread: f64 = parts.iter().map(|(n, worth)| (*n as f64).powi(2) / worth.n.max(1.0)).sum();
-    let freedom = parts.iter().map(|(_, worth)| worth.freedom).sum();
-    (n > 0.0 && freedom > 0.0).then(|| Worth { n: n * n / spread, freedom })
+    let degrees_of_freedom = parts.iter().map(|(_, worth)| worth.degrees_of_freedom).sum();
+    (n > 0.0 && degrees_of_freedom > 0.0)
+        .then(|| EffectiveSampleSize { n: n * n / spread, degrees_of_freedom })
 }
 
 /// True when enough lies beyond quantile `p` on either side to place it.
-pub fn is_resolved(p: f64, worth: Worth) -> bool {
+pub fn is_resolved(p: f64, worth: EffectiveSampleSize) -> bool {
     // A hair below, so that 1000 observations resolve 0.99 although 1 - 0.99 is not quite 0.01.
     worth.n * p.min(1.0 - p) >= RESOLVED_TAIL * (1.0 - 1e-9)
 }
@@ -65,9 +66,9 @@ pub fn is_resolved(p: f64, worth: Worth) -> bool {
 /// The ranks among `n` dependent observations that enclose quantile `p` at `level`: the normal limit of
 /// the binomial with what the observations are worth, and Student's t for not knowing that exactly.
 /// None when a bound would lie outside of the sample.
-pub fn dependent_quantile_ranks(n: u64, p: f64, worth: Worth, level: f64) -> Option<Ranks> {
+pub fn dependent_quantile_ranks(n: u64, p: f64, worth: EffectiveSampleSize, level: f64) -> Option<Ranks> {
     let tail = (1.0 - level) / 2.0;
-    let reach = student_quantile(1.0 - tail, worth.freedom) * (p * (1.0 - p) / worth.n).sqrt();
+    let reach = student_quantile(1.0 - tail, worth.degrees_of_freedom) * (p * (1.0 - p) / worth.n).sqrt();
     let (low, high) = ((n as f64 * (p - reach)).floor(), (n as f64 * (p + reach)).ceil() + 1.0);
     (low >= 1.0 && high <= n as f64).then_some(Ranks { low: low as u64, high: high as u64 })
 }
@@ -103,15 +104,15 @@ mod tests {
 
     #[test]
     fn streams_that_are_all_alike_pool_to_their_sum() {
-        let part = (1_000, Worth { n: 250.0, freedom: 9.0 });
-        let pooled = pooled_worth(&[part; 4]).unwrap();
-        assert!((pooled.n - 1_000.0).abs() < 1e-9 && (pooled.freedom - 36.0).abs() < 1e-9);
-        assert_eq!(pooled_worth(&[]), None);
+        let part = (1_000, EffectiveSampleSize { n: 250.0, degrees_of_freedom: 9.0 });
+        let pooled = pooled_sample_size(&[part; 4]).unwrap();
+        assert!((pooled.n - 1_000.0).abs() < 1e-9 && (pooled.degrees_of_freedom - 36.0).abs() < 1e-9);
+        assert_eq!(pooled_sample_size(&[]), None);
     }
 
     #[test]
     fn a_tail_of_ten_independent_observations_resolves() {
-        let of = |n| Worth { n, freedom: 50.0 };
+        let of = |n| EffectiveSampleSize { n, degrees_of_freedom: 50.0 };
         assert!(is_resolved(0.99, of(1_000.0)) && !is_resolved(0.99, of(990.0)));
         assert!(is_resolved(0.5, of(20.0)));
         assert_eq!(dependent_quantile_ranks(1_000, 0.99, of(100.0), 0.95), None);

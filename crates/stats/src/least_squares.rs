@@ -6,9 +6,9 @@
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Fit<const P: usize> {
     pub parameters: [f64; P],
-    /// Standard errors; none for parameters at their bound, and none at all without degrees of freedom.
+    /// Standard errors; none for parameters at their bound, and none at all without degrees of degrees_of_freedom.
     pub errors: [Option<f64>; P],
-    /// Residual standard error: root of the squared error per degree of freedom.
+    /// Residual standard error: root of the squared error per degree of degrees_of_freedom.
     pub residual: f64,
 }
 
@@ -51,8 +51,8 @@ pub(crate) fn least_squares<const P: usize>(
         }
     }
     let (matrix, _) = normal_equations(&at, &scale, &current, &residuals);
-    let freedom = current.len().saturating_sub(P);
-    let variance = if freedom == 0 { f64::NAN } else { error / freedom as f64 };
+    let degrees_of_freedom = current.len().saturating_sub(P);
+    let variance = if degrees_of_freedom == 0 { f64::NAN } else { error / degrees_of_freedom as f64 };
     let free: [bool; P] = std::array::from_fn(|i| at[i] > least[i]);
     let errors = std::array::from_fn(|i| {
         let unit: [f64; P] = std::array::from_fn(|j| f64::from(u8::from(i == j)));

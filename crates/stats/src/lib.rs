@@ -48,7 +48,8 @@ pub use capacity::{Capacity, Forecast, Refusal, fit_capacity, forecast};
 pub use changes::change_points;
 pub use clock::{clock_allowance, widen_by_clock};
 pub use dependent::{
-    Batch, RESOLVED_TAIL, Worth, dependent_quantile_ranks, is_lower_bound, is_resolved, pooled_worth, worth,
+    Batch, EffectiveSampleSize, RESOLVED_TAIL, dependent_quantile_ranks, is_lower_bound, is_resolved,
+    pooled_sample_size, worth,
 };
 pub use discovery::adjust_p_values;
 pub use estimate::{Estimate, Interval};

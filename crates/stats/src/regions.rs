@@ -14,12 +14,12 @@ pub const SMALLEST_SWEEPS: usize = 6;
 /// Fewest cells of a region.
 const SMALLEST_REGION: usize = 4;
 /// Most regions reported.
-const MOST_REGIONS: usize = 5;
+const MAX_REGIONS: usize = 5;
 /// Up to so many sweeps every pattern of signs is tried, beyond a draw of this many minus one.
 const ALL_FLIPS_UP_TO: usize = 8;
 const DRAWN_FLIPS: usize = 199;
 /// Most rectangles of one surface: on larger ones their edges lie further apart.
-const MOST_RECTANGLES: usize = 20_000;
+const MAX_RECTANGLES: usize = 20_000;
 /// Error allowed over all regions together.
 const ERROR: f64 = 0.05;
 /// Differences below this are significant at most, never worth a word: ln 1.02.
@@ -103,7 +103,7 @@ pub fn differing_regions_among(surfaces: &[Surface], seed: u64) -> Vec<Vec<Regio
     let mut maxima = largest(&data);
     // A region's mean taken off changes nothing here: every cell's mean is.
     let mut centred = None;
-    for _ in 0..MOST_REGIONS {
+    for _ in 0..MAX_REGIONS {
         let joint = joint(&maxima);
         let mut changed = false;
         for (at, scan) in scans.iter().enumerate() {
@@ -195,8 +195,7 @@ impl Scan {
         let exists: Vec<bool> = (0..cells).map(exists).collect();
         let mut scan = Self { columns: surface.columns, exists, regions: Vec::new() };
         let (mut row_step, mut column_step) = (1, 1);
-        while spans(surface.rows, row_step).len() * spans(surface.columns, column_step).len()
-            > MOST_RECTANGLES
+        while spans(surface.rows, row_step).len() * spans(surface.columns, column_step).len() > MAX_RECTANGLES
         {
             if surface.rows / row_step > surface.columns / column_step {
                 row_step += 1;

@@ -99,9 +99,9 @@ impl Usl {
     /// worth the name, and throughput grows for ever or falls from the start.
     pub fn peak(&self) -> Option<(f64, f64)> {
         // Below this the peak lies beyond anything a file server will ever see.
-        const LEAST_BETA: f64 = 1e-12;
+        const MIN_BETA: f64 = 1e-12;
         let load = ((1.0 - self.alpha) / self.beta).sqrt();
-        (self.beta > LEAST_BETA && load.is_finite() && load > 1.0).then(|| (load, self.throughput(load)))
+        (self.beta > MIN_BETA && load.is_finite() && load > 1.0).then(|| (load, self.throughput(load)))
     }
 
     /// Throughput that contention alone would allow, gamma / alpha; none without contention.

@@ -178,16 +178,16 @@ impl Session for FaultySession {
         self.inner.buffer(slot)
     }
 
-    fn carried(&self, op: DataOp) -> u32 {
-        self.inner.carried(op)
+    fn max_transfer(&self, op: DataOp) -> u32 {
+        self.inner.max_transfer(op)
     }
 
-    fn rest(&mut self) {
-        self.inner.rest();
+    fn release_buffers(&mut self) {
+        self.inner.release_buffers();
     }
 
-    fn attend(&mut self, cx: &mut Context<'_>) {
-        self.inner.attend(cx);
+    fn poll_keepalive(&mut self, cx: &mut Context<'_>) {
+        self.inner.poll_keepalive(cx);
     }
 
     fn submit(&mut self, slot: Slot, op: DataOp) {

@@ -6,9 +6,8 @@
 //! Sessions never time themselves, read ahead, cache, split, merge or answer without the wire, but where
 //! [`Target::caches`] says so.
 
-mod beside;
+pub mod buffer_pool;
 mod faulty;
-pub mod lent;
 mod memory;
 mod null;
 mod policy;
@@ -16,10 +15,10 @@ mod scripted;
 mod secret;
 mod session;
 mod url;
+mod with_bypass;
 
 pub mod conformance;
 
-pub use beside::BesideTarget;
 pub use faulty::{Fault, FaultyTarget};
 pub use memory::MemoryTarget;
 pub use null::NullTarget;
@@ -30,3 +29,4 @@ pub use session::{
     Capabilities, ConnectError, LocalBoxFuture, Session, SessionSpec, Target, UrlPart, call, reply_for,
 };
 pub use url::{TargetUrl, UrlError};
+pub use with_bypass::WithBypass;

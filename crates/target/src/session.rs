@@ -12,7 +12,7 @@ use sharebench_model::{
 
 use crate::policy::{PolicyRefusal, PolicyTerms};
 
-/// A future that stays on its motor's thread.
+/// A future that stays on its job's thread.
 pub type LocalBoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
 
 /// What a target can do. Constant for the life of the target.
@@ -32,11 +32,11 @@ pub struct Capabilities {
     pub drop_cache: bool,
     /// True when [`MetaOp::Map`] works.
     pub mapping: bool,
-    /// True when operations block the calling thread, so that each motor needs a thread of its own.
+    /// True when operations block the calling thread, so that each job needs a thread of its own.
     pub blocking: bool,
 }
 
-/// What a motor asks of a new session.
+/// What a job asks of a new session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionSpec {
     /// Number of slots: most data operations in flight.
@@ -45,14 +45,14 @@ pub struct SessionSpec {
     pub slot_bytes: u32,
     /// Deadline for connecting, logging in and mounting together.
     pub connect_timeout: Duration,
-    /// The caller makes several operations of what one request does not carry ([`Session::carried`]), so that
+    /// The caller makes several operations of what one request does not carry ([`Session::max_transfer`]), so that
     /// slots may be larger than what the server takes at once. Otherwise such a session is refused.
-    pub parts: bool,
+    pub allow_split: bool,
 }
 
 impl Default for SessionSpec {
     fn default() -> Self {
-        Self { slots: 1, slot_bytes: 64 << 10, connect_timeout: Duration::from_secs(10), parts: false }
+        Self { slots: 1, slot_bytes: 64 << 10, connect_timeout: Duration::from_secs(10), allow_split: false }
     }
 }
 
@@ -126,12 +126,12 @@ pub trait Target: Send + Sync {
     }
 
     /// Another road to the same directory that knows no client cache, where one is known.
-    fn side(&self) -> Option<&dyn Target> {
+    fn bypass(&self) -> Option<&dyn Target> {
         None
     }
 
     /// What the sessions that have ended counted beside the wire, such as requests sent again: facts of a run at its end.
-    fn counted(&self) -> Facts {
+    fn final_facts(&self) -> Facts {
         Facts::new()
     }
 
@@ -143,7 +143,7 @@ pub trait Target: Send + Sync {
     ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>>;
 }
 
-/// One motor's connection to a target. Lives and dies on one thread.
+/// One job's connection to a target. Lives and dies on one thread.
 pub trait Session {
     /// What was negotiated: dialect, signing, limits, mount options. Never a secret.
     fn facts(&self) -> Facts;
@@ -157,7 +157,7 @@ pub trait Session {
 
     /// Bytes at the front of `op` that leave as one request, by what was negotiated; the rest is the caller's to
     /// ask for by further operations. The whole of it where nothing limits requests.
-    fn carried(&self, op: DataOp) -> u32 {
+    fn max_transfer(&self, op: DataOp) -> u32 {
         match op {
             DataOp::Read { len, .. } | DataOp::Write { len, .. } => len,
             DataOp::Flush { .. } => 0,
@@ -166,11 +166,11 @@ pub trait Session {
 
     /// Gives memory back that only operations need, with nothing in flight: a session whose user thinks has none.
     /// What slots held is void afterwards.
-    fn rest(&mut self) {}
+    fn release_buffers(&mut self) {}
 
     /// Answers what a server asks of a client that is silent: whether it is still there. Polled with nothing in flight,
     /// while a user thinks; wakes `cx` when there may be more to answer.
-    fn attend(&mut self, _cx: &mut Context<'_>) {}
+    fn poll_keepalive(&mut self, _cx: &mut Context<'_>) {}
 
     /// Hands one data operation to the session. The request leaves at the latest when
     /// [`Self::poll_replies`] is next called, so that a burst of submissions can share one write.

@@ -82,13 +82,13 @@ impl Synthetic {
 
     /// One step at `rate` bytes per second.
     pub fn step(&mut self, target: usize, repetition: u32, coordinates: Coordinates, rate: f64) {
-        let motors = coordinates.number(axis::MOTORS).unwrap_or(1);
+        let users = coordinates.number(axis::USERS).unwrap_or(1);
         let depth = coordinates.number(axis::QUEUE_DEPTH).unwrap_or(1);
         let record = coordinates.number(axis::RECORD_SIZE).unwrap_or(100 << 10);
         let (read, window_ns) = (!coordinates.to_string().contains("write"), 500_000_000u64);
         let operations = (rate * 0.5 / record as f64).ceil().max(1.0) as u64;
         let busy_ns = (operations as f64 * record as f64 / rate * 1e9) as u64;
-        let mean = 1e9 * (motors * depth) as f64 * record as f64 / rate;
+        let mean = 1e9 * (users * depth) as f64 * record as f64 / rate;
         let (response, service) = (self.times(mean, 400), self.times(mean * 0.9, 400));
         let bytes = operations * record;
         let measure = Measure {
@@ -103,9 +103,9 @@ impl Synthetic {
                 IoBytes { read: 0, written: bytes }
             },
             verified: if read { bytes } else { 0 },
-            motors_assigned: motors as u32,
-            motors_reported: motors as u32,
-            lag: if motors > 1 { self.times(mean * 0.01, 400) } else { Histogram::new() },
+            users_assigned: users as u32,
+            users_reported: users as u32,
+            lag: if users > 1 { self.times(mean * 0.01, 400) } else { Histogram::new() },
             response,
             service,
             client_cpu: CpuTime {
@@ -152,8 +152,8 @@ impl Synthetic {
             let share = |rank: u32| RankShare {
                 rank,
                 host: format!("c{rank}"),
-                motors: 2,
-                motors_reported: 2,
+                users: 2,
+                users_reported: 2,
                 operations: part(rank, measure.operations),
                 transactions: part(rank, measure.transactions),
                 bytes: IoBytes {
@@ -212,7 +212,7 @@ pub fn load(users: &[u64]) -> Vec<Coordinates> {
     let step = |n: &u64| {
         Coordinates::new()
             .with(axis::WORKLOAD, Value::text("copy-all-bidirectional"))
-            .with(axis::MOTORS, Value::Count(*n))
+            .with(axis::USERS, Value::Count(*n))
     };
     users.iter().map(step).collect()
 }
@@ -244,7 +244,7 @@ pub fn plausible(target: usize, at: &Coordinates) -> f64 {
 
 /// Grows until 30 users; the first target then declines.
 pub fn plausible_load(target: usize, at: &Coordinates) -> f64 {
-    let users = at.number(axis::MOTORS).unwrap_or(1) as f64;
+    let users = at.number(axis::USERS).unwrap_or(1) as f64;
     let grown = 9e6 * users / (1.0 + users / 25.0);
     if target == 0 && users > 30.0 { grown * 0.75 } else { grown * [1.0, 1.1, 1.4][target.min(2)] }
 }

@@ -154,7 +154,7 @@ impl Board {
         self.preparing = None;
         self.verdicts[match step.verdict() {
             Verdict::NotKnown | Verdict::Valid => 0,
-            Verdict::Suspicious => 1,
+            Verdict::Warning => 1,
             Verdict::Invalid => 2,
         }] += 1;
         if self.ranks > 1 {

@@ -74,7 +74,7 @@ fn object(event: &RunEvent, targets: &[&str]) -> Value {
     }
 }
 
-/// A step without its histograms, which the lab book keeps.
+/// A step without its histograms, which the results database keeps.
 fn finished(step: &StepResult, target: &str) -> Value {
     let measure = &step.measure;
     let at = |quantile| measure.response.quantile(quantile);
@@ -87,7 +87,7 @@ fn finished(step: &StepResult, target: &str) -> Value {
         "transactions_per_s": measure.transaction_rate(), "bytes_read": measure.bytes.read,
         "bytes_written": measure.bytes.written, "operations": measure.operations,
         "response_ns": {"mean": measure.response.mean(), "p50": at(0.5), "p95": at(0.95), "p99": at(0.99)},
-        "motors_assigned": measure.motors_assigned, "motors_reported": measure.motors_reported,
+        "users_assigned": measure.users_assigned, "users_reported": measure.users_reported,
         "errors": errors, "verdict": step.verdict(), "checks": step.checks,
     })
 }

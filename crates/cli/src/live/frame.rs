@@ -56,7 +56,8 @@ fn running(board: &Board) -> Line {
             }
             axis::FILE_SIZE => format!("{value} file"),
             axis::RECORD_SIZE => format!("{value} records"),
-            axis::MOTORS => format!("{value} users"),
+            axis::USERS => format!("{value} users"),
+            axis::JOBS => format!("{value} jobs"),
             axis::RATE => format!("{value} starts/s"),
             axis::QUEUE_DEPTH => format!("depth {value}"),
             other => format!("{} {value}", other.replace('_', " ")),
@@ -236,7 +237,7 @@ mod tests {
             .with(axis::RECORD_SIZE, Value::Bytes(4096));
         board.take(&RunEvent::StepStarted { index: 0, target: 1, repetition: 2, coordinates });
         for (rate, verdict) in
-            [(10_000_000, Verdict::Valid), (40_000_000, Verdict::Suspicious), (80_000_000, Verdict::Invalid)]
+            [(10_000_000, Verdict::Valid), (40_000_000, Verdict::Warning), (80_000_000, Verdict::Invalid)]
         {
             board.take(&step(0, rate, verdict));
         }

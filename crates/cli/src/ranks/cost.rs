@@ -88,7 +88,7 @@ fn share(rank: u32) -> RankShare {
     }
 }
 
-/// How long the lab book takes over a step of so many ranks.
+/// How long the results database takes over a step of so many ranks.
 fn stored(ranks: u32) -> Result<u64, Failure> {
     let directory = std::env::temp_dir().join(format!("sharebench-ranks-{}-{ranks}", std::process::id()));
     std::fs::create_dir(&directory)?;

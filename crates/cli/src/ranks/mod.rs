@@ -19,7 +19,7 @@ pub use together::{Source, measure_together};
 #[derive(Debug, Args, Default, Clone)]
 #[command(next_help_heading = "Under mpirun or srun")]
 pub struct RankFlags {
-    /// How many motors each rank gets of all, such as 2,1,1 [default: the same for each].
+    /// How many users each rank gets of all, such as 2,1,1 [default: the same for each].
     #[arg(long, value_delimiter = ',', value_name = "WEIGHTS")]
     pub rank_weights: Vec<u32>,
     /// Read files that another rank wrote, this many ranks further on, so that no client reads what it cached.

@@ -27,7 +27,7 @@ use crate::{environment, targets};
 pub enum Source<'a> {
     /// From flags, which all processes have.
     Flags(&'a ResolvedPlan, &'a Measuring),
-    /// From a file, which the leader must have and others may, or from the leader's lab book.
+    /// From a file, which the leader must have and others may, or from the leader's results database.
     File(&'a RunArgs),
 }
 
@@ -260,7 +260,7 @@ fn difference<'a>(mine: &'a str, theirs: &'a str) -> Option<(&'a str, &'a str)> 
     }
 }
 
-/// Goes on if every rank has the same plan, and motors can be divided so.
+/// Goes on if every rank has the same plan, and users can be divided so.
 fn accept(
     party: &mut Party,
     plan: Result<ResolvedPlan, String>,
@@ -271,7 +271,7 @@ fn accept(
         let size = ranks.size();
         let division =
             Division::new(size, &proposal.weights, proposal.shift).map_err(|error| error.to_string())?;
-        let plan = plan.on_ranks(division.least_motors());
+        let plan = plan.on_ranks(division.min_users());
         shifted(&plan, &division)?;
         Ok((plan, division))
     });
@@ -292,10 +292,10 @@ fn shifted(plan: &ResolvedPlan, division: &Division) -> Result<(), String> {
         let Work::Records(work) = work else { continue };
         if work.test.direction() == Direction::Read && !work.shared_file {
             any = true;
-            division.read_from(0, work.motors.unwrap_or(1)).map_err(|error| error.to_string())?;
+            division.read_from(0, work.jobs.unwrap_or(1)).map_err(|error| error.to_string())?;
         }
     }
-    let none = "--shift-ranks: no test of the plan reads files of motors' own; leave it out";
+    let none = "--shift-ranks: no test of the plan reads files of users' own; leave it out";
     if any { Ok(()) } else { Err(none.into()) }
 }
 
@@ -343,6 +343,6 @@ mod tests {
         let division = Division::new(6, &[], 1).unwrap();
         assert_eq!(shifted(&plan("tests = ['write', 'read']"), &division), Ok(()));
         assert!(shifted(&plan("tests = ['write']"), &division).unwrap_err().contains("no test"));
-        assert!(shifted(&plan("motors = [50]"), &division).unwrap_err().contains("multiple of 6"));
+        assert!(shifted(&plan("users = [50]"), &division).unwrap_err().contains("multiple of 6"));
     }
 }

@@ -53,9 +53,9 @@ fn plan(sizes: &[f64], probes: u64) -> Result<Plan, ProveError> {
     let size = |share: &f64| ((share * CACHE as f64) as u64 / RECORD * RECORD).to_string();
     let sizes = sizes.iter().map(size).collect::<Vec<_>>().join(", ");
     Ok(Plan::parse(&format!(
-        "repetitions = 1\nsample = '1ms'\nverify = 'off'\n\
+        "repetitions = 1\nmin_sample_time = '1ms'\nverify = 'off'\n\
          [sweep]\nfile_sizes = [{sizes}]\nrecord_sizes = [{RECORD}]\ntests = ['read', 'random-read']\n\
-         [bands]\ncold = '{PUSH}'\nprobes = {probes}\nahead = '128KiB'\n"
+         [cache_probes]\ncold = '{PUSH}'\ncount = {probes}\ndistance = '128KiB'\n"
     ))?)
 }
 

@@ -23,7 +23,7 @@ pub(super) fn lost_replies(_: Conditions) -> Result<Attempt, ProveError> {
     // The deadline is longer than the step: the lost users are still waiting when it ends.
     let plan = || {
         Plan::parse(&format!(
-            "timeout = '3s'\n[load]\nworkload = 'copy-all-from-server'\nsteps = [{USERS}]\nthink = '20ms'\n\
+            "timeout = '3s'\n[load]\nworkload = 'copy-all-from-server'\nusers = [{USERS}]\nthink = '20ms'\n\
              warm_up = '200ms'\nmeasure = '1500ms'\nscale = '100KB'\nblock = '10KB'"
         ))
     };
@@ -36,9 +36,9 @@ pub(super) fn lost_replies(_: Conditions) -> Result<Attempt, ProveError> {
         Row::new(
             "users that reported",
             format!("{reported} of {USERS}"),
-            format!("{} of {}", step.measure.motors_reported, step.measure.motors_assigned),
+            format!("{} of {}", step.measure.users_reported, step.measure.users_assigned),
             "0",
-            (step.measure.motors_reported, step.measure.motors_assigned) == (reported, USERS),
+            (step.measure.users_reported, step.measure.users_assigned) == (reported, USERS),
         ),
         Row::new("the step is called", "censored", if censored { "censored" } else { "whole" }, "", censored),
         Row::new(

@@ -24,8 +24,8 @@ use sharebench_model::units::show_nanos;
 pub(crate) use rig::ProveError;
 
 /// Share of the time in which tasks may wait for a processor, and of stolen time, for a failure to count.
-const MOST_PRESSURE: f64 = 0.1;
-const MOST_STEAL: f64 = 0.02;
+const MAX_PRESSURE: f64 = 0.1;
+const MAX_STEAL: f64 = 0.02;
 /// Attempts that an experiment gets.
 const ATTEMPTS: u32 = 3;
 
@@ -246,10 +246,10 @@ fn noise(gate: Gate, health: &Health, holds: bool) -> Option<String> {
     let beyond = |share: Option<f64>, limit| share.filter(|share| !holds && *share > limit);
     let told = |what, share: f64| format!("off, but {what} was {:.1} %", share * 100.0);
     let pressure = match health.pressure {
-        Some(_) => beyond(health.pressure, MOST_PRESSURE).map(|share| told("CPU pressure", share)),
+        Some(_) => beyond(health.pressure, MAX_PRESSURE).map(|share| told("CPU pressure", share)),
         None => (gate == Gate::Meter && !holds).then(|| "off, but CPU pressure is not known".into()),
     };
-    pressure.or(beyond(health.steal, MOST_STEAL).map(|share| told("CPU steal", share)))
+    pressure.or(beyond(health.steal, MAX_STEAL).map(|share| told("CPU steal", share)))
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use crate::prove::{Attempt, Conditions, ProveError, Row};
 
 const SERVICE: Duration = Duration::from_millis(1);
 /// Enough that hardly any start waits for a free one.
-const MOTORS: u32 = 60;
+const USERS: u32 = 60;
 
 /// What K3 allows at the lowest load: 100 us for the way in the mean and 150 us in the median, as the sleep is in the
 /// server's log; 10 % of a median of 1.3 ms for a late start and the way together.
@@ -26,9 +26,9 @@ pub(super) fn random_arrivals(conditions: Conditions) -> Result<Attempt, ProveEr
     let yardstick = Yardstick::start()?;
     for (rate, theory) in [(500, Some(2.0)), (700, Some(1.0 / 0.3)), (900, None)] {
         let service = ServiceTime::Exponential { mean: SERVICE, seed: 3 };
-        let rig = Rig::serving(service, MOTORS)?;
+        let rig = Rig::serving(service, USERS)?;
         let pace = format!(
-            "steps = [{MOTORS}]\narrivals = 'poisson'\nrates = [{rate}]\nwarm_up = '0s'\nmeasure = '{measure:?}'"
+            "steps = [{USERS}]\narrivals = 'poisson'\nrates = [{rate}]\nwarm_up = '0s'\nmeasure = '{measure:?}'"
         );
         let step = run_one(single_reads(&pace)?, &[rig.target()])?;
         let reads = rig.take_reads();

@@ -141,13 +141,13 @@ pub(crate) fn mean_ns(times: impl ExactSizeIterator<Item = u64>) -> f64 {
 /// A plan that reads a file of 64 KiB in records of 4 KiB, one in flight.
 pub(crate) fn reading(sample: Duration, repetitions: u32) -> Result<Plan, ProveError> {
     let sweep = "[sweep]\nfile_sizes = ['64KiB']\nrecord_sizes = ['4KiB']\ntests = ['read']";
-    Ok(Plan::parse(&format!("sample = '{sample:?}'\nrepetitions = {repetitions}\n{sweep}"))?)
+    Ok(Plan::parse(&format!("min_sample_time = '{sample:?}'\nrepetitions = {repetitions}\n{sweep}"))?)
 }
 
 /// A plan that reads a file of 16 MiB in records of 64 KiB with `depth` in flight.
 pub(crate) fn streaming(sample: Duration, depth: u32) -> Result<Plan, ProveError> {
     let study = "[depth]\nfile_size = '16MiB'\nrecord_sizes = ['64KiB']\ntests = ['read']";
-    Ok(Plan::parse(&format!("sample = '{sample:?}'\nrepetitions = 1\n{study}\ndepths = [{depth}]"))?)
+    Ok(Plan::parse(&format!("min_sample_time = '{sample:?}'\nrepetitions = 1\n{study}\ndepths = [{depth}]"))?)
 }
 
 /// A plan of single reads of 4 KiB in a file of 64 KiB; `pace` are the lines of the load that differ.

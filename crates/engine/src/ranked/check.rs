@@ -29,7 +29,7 @@ fn start(shares: &[RankShare], window_ns: u64) -> Option<Check> {
     let limit = SKEW_NS.max((window_ns as f64 * SKEW_SHARE) as u64);
     let detail = format!(
         "{} ranks started within {} of each other (limit {}; clocks are known to ±{})",
-        shares.iter().filter(|share| share.motors > 0).count(),
+        shares.iter().filter(|share| share.users > 0).count(),
         show_nanos(skew as f64),
         show_nanos(limit as f64),
         show_nanos(error as f64)
@@ -46,15 +46,15 @@ fn start(shares: &[RankShare], window_ns: u64) -> Option<Check> {
 
 /// Names the rank that is unlike the others.
 fn alike(shares: &[RankShare]) -> Option<Check> {
-    let busy: Vec<&RankShare> = shares.iter().filter(|share| share.motors > 0).collect();
-    let per_motor = |share: &RankShare| share.transactions as f64 / f64::from(share.motors);
-    let middle = median(busy.iter().map(|share| per_motor(share)));
-    let expected = |share: &RankShare| middle * f64::from(share.motors);
+    let busy: Vec<&RankShare> = shares.iter().filter(|share| share.users > 0).collect();
+    let per_user = |share: &RankShare| share.transactions as f64 / f64::from(share.users);
+    let middle = median(busy.iter().map(|share| per_user(share)));
+    let expected = |share: &RankShare| middle * f64::from(share.users);
     if busy.len() < 3 || busy.iter().any(|share| expected(share) < RankShare::FEW) {
         return None;
     }
-    let slowest = busy.iter().min_by(|a, b| per_motor(a).total_cmp(&per_motor(b)))?;
-    let (least, named) = (per_motor(slowest) / middle, name(slowest));
+    let slowest = busy.iter().min_by(|a, b| per_user(a).total_cmp(&per_user(b)))?;
+    let (least, named) = (per_user(slowest) / middle, name(slowest));
     // Few transactions differ by chance: four standard deviations of a count do not.
     let missing = expected(slowest) - slowest.transactions as f64;
     let half = |share: &RankShare| share.response.quantile(0.5) as f64;
@@ -63,10 +63,10 @@ fn alike(shares: &[RankShare]) -> Option<Check> {
     let times = half(latest) / usual.max(1.0);
     if least < RankShare::SLOW && missing > 4.0 * expected(slowest).sqrt() {
         let detail = format!(
-            "{named} is slow: each of its motors did {} of what those of the middle rank did; look at its link and load",
+            "{named} is slow: each of its users did {} of what those of the middle rank did; look at its link and load",
             percent(least)
         );
-        return Some(check("ranks", Verdict::Suspicious, detail));
+        return Some(check("ranks", Verdict::Warning, detail));
     }
     if times > RankShare::WAITS {
         let detail = format!(
@@ -76,10 +76,10 @@ fn alike(shares: &[RankShare]) -> Option<Check> {
             show_nanos(half(latest)),
             three_digits(times)
         );
-        return Some(check("ranks", Verdict::Suspicious, detail));
+        return Some(check("ranks", Verdict::Warning, detail));
     }
     let detail = format!(
-        "{} ranks are alike: the slowest, {named}, did {} per motor of what the middle one did",
+        "{} ranks are alike: the slowest, {named}, did {} per user of what the middle one did",
         busy.len(),
         percent(least)
     );
@@ -130,7 +130,7 @@ mod tests {
         let mut share = RankShare {
             rank,
             host: format!("c{rank}"),
-            motors: 2,
+            users: 2,
             transactions,
             late_ns,
             clock_error_ns: 40_000,
@@ -148,13 +148,10 @@ mod tests {
         assert!(alike.verdict == Verdict::Valid && alike.detail.contains("rank 0 (c0), did 99"), "{alike:?}");
         shares[4].transactions = 500;
         let slow = super::alike(&shares).unwrap();
-        assert!(
-            slow.verdict == Verdict::Suspicious && slow.detail.contains("rank 4 (c4) is slow"),
-            "{slow:?}"
-        );
+        assert!(slow.verdict == Verdict::Warning && slow.detail.contains("rank 4 (c4) is slow"), "{slow:?}");
         shares[4] = share(4, 1000, 2000, 0);
         let late = super::alike(&shares).unwrap();
-        assert!(late.verdict == Verdict::Suspicious && late.detail.contains("rank 4 (c4) waits"), "{late:?}");
+        assert!(late.verdict == Verdict::Warning && late.detail.contains("rank 4 (c4) waits"), "{late:?}");
         assert_eq!(super::alike(&shares[..2]), None);
         let few: Vec<RankShare> =
             (0..6).map(|rank| share(rank, if rank == 3 { 17 } else { 25 }, 500, 0)).collect();
@@ -177,11 +174,11 @@ mod tests {
         let of = |verdict, detail: &str| vec![check("steal", verdict, detail.into())];
         let machines = [
             (0, of(Verdict::NotKnown, "?")),
-            (1, of(Verdict::Suspicious, "9 %")),
+            (1, of(Verdict::Warning, "9 %")),
             (2, of(Verdict::Valid, "0 %")),
         ];
         let shares: Vec<RankShare> = (0..3).map(|rank| share(rank, 1, 1, 0)).collect();
         let told = worst(&shares, &machines);
-        assert_eq!(told, [check("steal", Verdict::Suspicious, "rank 1 (c1): 9 %".into())]);
+        assert_eq!(told, [check("steal", Verdict::Warning, "rank 1 (c1): 9 %".into())]);
     }
 }

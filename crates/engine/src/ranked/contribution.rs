@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use sharebench_cluster::Ranks;
-use sharebench_model::{Check, ErrorClass, MotorShare, OpError, RankShare};
+use sharebench_model::{Check, ErrorClass, JobShare, OpError, RankShare};
 
 use super::End;
 use crate::mount_wire::MountWire;
@@ -21,8 +21,8 @@ pub(crate) struct Contribution {
     pub tally: Tally,
     /// Of failures, with the rank.
     pub told: Vec<(ErrorClass, String)>,
-    /// By number of the motor.
-    pub motors: Vec<(u32, MotorShare)>,
+    /// By number of the user.
+    pub users: Vec<(u32, JobShare)>,
     pub shares: Vec<RankShare>,
     /// What each machine counted on its mount: for ranks that share one, the most of them.
     mounts: BTreeMap<String, MountWire>,
@@ -32,17 +32,17 @@ pub(crate) struct Contribution {
 
 impl Contribution {
     /// What this rank counted, and what its machine says of it.
-    pub fn of(ranks: &Ranks, mut tally: Tally, numbers: &[u32], motors: u32, checks: Vec<Check>) -> Self {
+    pub fn of(ranks: &Ranks, mut tally: Tally, numbers: &[u32], users: u32, checks: Vec<Check>) -> Self {
         let told = std::mem::take(&mut tally.told);
         let mounts = [(ranks.host().to_owned(), std::mem::take(&mut tally.mount_wire))].into();
         let named =
             |error: OpError| (error.class, format!("rank {} ({}): {error}", ranks.rank(), ranks.host()));
-        let motor_shares = std::mem::take(&mut tally.shares);
+        let job_shares = std::mem::take(&mut tally.shares);
         let share = RankShare {
             rank: ranks.rank(),
             host: ranks.host().to_owned(),
-            motors,
-            motors_reported: tally.motors_reported,
+            users,
+            users_reported: tally.users_reported,
             operations: tally.operations,
             transactions: tally.transactions,
             bytes: tally.bytes,
@@ -54,7 +54,7 @@ impl Contribution {
         Self {
             end: None,
             told: told.into_iter().map(named).collect(),
-            motors: numbers.iter().copied().zip(motor_shares).collect(),
+            users: numbers.iter().copied().zip(job_shares).collect(),
             shares: vec![share],
             mounts,
             checks: vec![(ranks.rank(), checks)],
@@ -73,7 +73,7 @@ impl Contribution {
         self.tally.merge(other.tally);
         self.told.extend(other.told);
         self.told.truncate(TOLD);
-        self.motors.extend(other.motors);
+        self.users.extend(other.users);
         self.shares.extend(other.shares);
         self.checks.extend(other.checks);
         for (host, wire) in other.mounts {
@@ -83,10 +83,10 @@ impl Contribution {
 
     /// Puts everything in order, whatever the tree was.
     pub fn settle(&mut self) {
-        self.motors.sort_by_key(|(number, _)| *number);
+        self.users.sort_by_key(|(number, _)| *number);
         self.shares.sort_by_key(|share| share.rank);
         self.checks.sort_by_key(|(rank, _)| *rank);
-        self.tally.shares = self.motors.drain(..).map(|(_, share)| share).collect();
+        self.tally.shares = self.users.drain(..).map(|(_, share)| share).collect();
         for wire in std::mem::take(&mut self.mounts).into_values() {
             self.tally.mount_wire.add_machine(wire);
         }

@@ -5,12 +5,12 @@ use sharebench_plan::{Direction, RecordWork, Start};
 
 use crate::file_state::{FileState, KnownFile};
 use crate::files::TargetFiles;
+use crate::job::RecordCrew;
 use crate::order::Part;
 use crate::pass::PassEnd;
-use crate::record_motor::RecordCrew;
 use crate::throughput_step::name;
 
-/// The files of this rank's motors where they come from another rank; none where each has its own.
+/// The files of this rank's users where they come from another rank; none where each has its own.
 pub(crate) fn lent_by_ranks(
     crew: &RecordCrew<'_>,
     numbers: &[u32],
@@ -28,21 +28,21 @@ pub(crate) fn lent_by_ranks(
     let (rank, size, shift) = (ranks.rank(), ranks.size(), ranks.division().shift());
     let files: Vec<KnownFile> = ranks.pass_on((rank + size - shift) % size, (rank + shift) % size, &own)?;
     if files.len() != numbers.len() {
-        let why = format!("{} files were given to {} motors", files.len(), numbers.len());
+        let why = format!("{} files were given to {} users", files.len(), numbers.len());
         return Err(PassEnd::Broken(why));
     }
     Ok(Some(files.into_iter().map(FileState::of).collect()))
 }
 
-/// Whether the motors of this test read what another rank wrote.
+/// Whether the users of this test read what another rank wrote.
 fn is_shifted(ranks: &Ranks, work: &RecordWork) -> bool {
     ranks.division().shift() > 0 && work.test.direction() == Direction::Read
 }
 
-/// Brings together what the ranks' motors left in files that are not their own; false where they are.
+/// Brings together what the ranks' users left in files that are not their own; false where they are.
 pub(crate) fn given_back_to_ranks(
     crew: &RecordCrew<'_>,
-    motors: u32,
+    users: u32,
     numbers: &[u32],
     files: &[FileState],
     target: &mut TargetFiles,
@@ -51,7 +51,7 @@ pub(crate) fn given_back_to_ranks(
     if !crew.work.shared_file {
         return Ok(is_shifted(ranks, crew.work));
     }
-    let range = |number: u32| Part { index: number, count: motors }.bytes(crew.work);
+    let range = |number: u32| Part { index: number, count: users }.bytes(crew.work);
     let mut own: Option<FileState> = None;
     for (number, file) in numbers.iter().copied().zip(files) {
         own.get_or_insert_with(|| file.clone()).adopt(file, range(number));

@@ -35,8 +35,8 @@ pub(crate) enum Of {
     Cells,
     /// Among the steps of users.
     Loads,
-    /// Behind them, as the last one with other motors, and as an open load with another rate.
-    Further { motors: u32, open: Option<(bool, u32)> },
+    /// Behind them, as the last one with other users, and as an open load with another rate.
+    Further { users: u32, open: Option<(bool, u32)> },
 }
 
 impl Order {
@@ -50,7 +50,7 @@ impl Order {
                     Pace::Open { poisson, rate } => Some((poisson, rate)),
                     Pace::Closed(_) | Pace::Visits { .. } => None,
                 };
-                Of::Further { motors: work.motors, open }
+                Of::Further { users: work.users, open }
             }
         };
         let StepPlan { index, target, repetition, cell, .. } = *step;
@@ -63,11 +63,11 @@ impl Order {
         let (coordinates, work): Cell = match of {
             Of::Cells => plan.cells.get(*cell)?.clone(),
             Of::Loads => plan.loads.get(*cell)?.clone(),
-            Of::Further { motors, open } => {
+            Of::Further { users, open } => {
                 let Work::Transactions(last) = &plan.loads.last()?.1 else { return None };
                 let pace =
                     open.map_or_else(|| last.pace.clone(), |(poisson, rate)| Pace::Open { poisson, rate });
-                TransactionWork { motors: *motors, pace, ..last.clone() }.into_cell()
+                TransactionWork { users: *users, pace, ..last.clone() }.into_cell()
             }
         };
         let (index, target, repetition, cell) = (*index, *target, *repetition, *cell);
@@ -111,16 +111,16 @@ mod tests {
     #[test]
     fn followers_find_every_step_of_a_schedule_in_their_own_plan() {
         let text = "repetitions = 2\nseed = 3\n[[target]]\nurl = '/a'\n[[target]]\nurl = '/b'\n[sweep]\n\
-                    file_sizes = ['64KiB']\nrecord_sizes = ['4KiB', '8KiB']\nmotors = [2]\n[load]\nsteps = [1, 5]\n";
+                    file_sizes = ['64KiB']\nrecord_sizes = ['4KiB', '8KiB']\njobs = [2]\n[load]\nusers = [1, 5]\n";
         let plan = Plan::parse(text).unwrap().resolve().unwrap();
         let mut schedule = Schedule::new(&plan);
         let cells: Vec<usize> = (0..plan.cells.len()).collect();
         let mut steps = schedule.round(&cells);
         steps.extend(schedule.loads());
         let Work::Transactions(last) = &plan.loads[1].1 else { panic!("users") };
-        let further = TransactionWork { motors: 9, ..last.clone() }.into_cell();
+        let further = TransactionWork { users: 9, ..last.clone() }.into_cell();
         let open =
-            TransactionWork { motors: 64, pace: Pace::Open { poisson: true, rate: 70 }, ..last.clone() };
+            TransactionWork { users: 64, pace: Pace::Open { poisson: true, rate: 70 }, ..last.clone() };
         steps.extend(schedule.further(&further));
         steps.extend(schedule.further(&open.into_cell()));
         for step in steps {

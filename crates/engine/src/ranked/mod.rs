@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use sharebench_cluster::{Lost, Ranks};
 use sharebench_model::{ErrorClass, OpError};
 
+use crate::job::RecordCrew;
 use crate::pass::PassEnd;
-use crate::record_motor::RecordCrew;
 
 pub(crate) use check::checks;
 pub(crate) use files::{given_back_to_ranks, lent_by_ranks};
@@ -81,7 +81,7 @@ pub(crate) fn agreed<T, E: Into<PassEnd>>(ranks: Option<&Ranks>, own: Result<T, 
     }
 }
 
-/// A phase that all motors of all ranks have done.
+/// A phase that all users of all ranks have done.
 pub(crate) struct Done {
     /// First start and last end, by the leader's clock.
     pub span: Option<(u64, u64)>,

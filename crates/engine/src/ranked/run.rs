@@ -18,9 +18,9 @@ impl Run<'_> {
         self.ranks.is_none_or(Ranks::is_leader)
     }
 
-    /// Numbers of those of a step's motors that work in this process.
-    pub(crate) fn own_motors(&self, motors: u32) -> Vec<u32> {
-        self.ranks.map_or_else(|| (0..motors).collect(), |ranks| ranks.motors(motors))
+    /// Numbers of those of a step's users that work in this process.
+    pub(crate) fn own_users(&self, users: u32) -> Vec<u32> {
+        self.ranks.map_or_else(|| (0..users).collect(), |ranks| ranks.users(users))
     }
 
     /// Begins only if all ranks are ready. A process that is alone keeps its own error.
@@ -78,17 +78,17 @@ impl Run<'_> {
         tally: Tally,
         machine: Option<&Machine>,
     ) -> Contribution {
-        let numbers = self.own_motors(match &step.work {
-            Work::Records(work) => work.motors.unwrap_or(1),
-            Work::Transactions(work) => work.motors,
+        let numbers = self.own_users(match &step.work {
+            Work::Records(work) => work.jobs.unwrap_or(1),
+            Work::Transactions(work) => work.users,
         });
         let blocking = self.targets[step.target as usize].capabilities().blocking;
-        // A rank without motors has nothing to say of its machine.
+        // A rank without users has nothing to say of its machine.
         let checks = machine.filter(|_| !numbers.is_empty()).map_or_else(Vec::new, |machine| {
             let machinery = machine.during(step, blocking, &tally);
             check_machine::checks(&self.measure_of(step, tally.clone()), &step.work, &machinery)
         });
-        let motors = numbers.len() as u32;
-        Contribution::of(ranks, tally, &numbers, motors, checks)
+        let users = numbers.len() as u32;
+        Contribution::of(ranks, tally, &numbers, users, checks)
     }
 }

@@ -133,7 +133,7 @@ impl Device {
         self
     }
 
-    /// Every submission costs the motor's thread so much time: a slow generator, not a slow server.
+    /// Every submission costs the user's thread so much time: a slow generator, not a slow server.
     #[must_use]
     pub fn client_cost(mut self, cost: Duration) -> Self {
         self.client_cost = cost.as_nanos() as u64;

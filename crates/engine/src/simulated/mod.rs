@@ -172,8 +172,8 @@ impl Session for SimulatedSession {
         self.inner.buffer(slot)
     }
 
-    fn carried(&self, op: DataOp) -> u32 {
-        self.inner.carried(op)
+    fn max_transfer(&self, op: DataOp) -> u32 {
+        self.inner.max_transfer(op)
     }
 
     fn submit(&mut self, slot: Slot, op: DataOp) {

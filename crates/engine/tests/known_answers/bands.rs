@@ -46,9 +46,9 @@ impl Case {
     fn plan(self, seed: u64, cold: &str) -> String {
         let file = (self.size * CACHE as f64) as u64 * BLOCK;
         format!(
-            "seed = {seed}\nrepetitions = 1\nsample = '1ms'\nverify = 'off'\n[[target]]\nurl = '/simulated'\n\
+            "seed = {seed}\nrepetitions = 1\nmin_sample_time = '1ms'\nverify = 'off'\n[[target]]\nurl = '/simulated'\n\
              [sweep]\nfile_sizes = [{file}]\nrecord_sizes = [{BLOCK}]\ntests = ['{}']\n\
-             [bands]\ncold = '{cold}'\nahead = '128KiB'\n",
+             [cache_probes]\ncold = '{cold}'\ndistance = '128KiB'\n",
             self.test
         )
     }
@@ -167,7 +167,7 @@ fn k16_bytes_of_a_client_s_cache_are_counted_and_its_server_is_looked_behind() {
     let clock = Clock::virtual_at(0);
     let server = SimulatedTarget::new(NullTarget, &clock, case.device(3));
     let client = CachedClient::new(server.clone(), CACHE as usize);
-    let plan = case.plan(3, &PUSH.to_string()).replace("sample = '1ms'", "sample = '20s'");
+    let plan = case.plan(3, &PUSH.to_string()).replace("min_sample_time = '1ms'", "sample = '20s'");
     let plan = format!("{plan}probes = 1000\n");
     let steps: Vec<StepResult> = steps(&plan, client.clone(), &clock);
     let measure = &steps[0].measure;

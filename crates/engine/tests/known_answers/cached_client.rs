@@ -43,7 +43,7 @@ impl<T: Target> Target for CachedClient<T> {
         true
     }
 
-    fn side(&self) -> Option<&dyn Target> {
+    fn bypass(&self) -> Option<&dyn Target> {
         Some(&self.inner)
     }
 

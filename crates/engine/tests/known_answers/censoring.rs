@@ -13,8 +13,8 @@ fn k14_a_third_of_the_users_without_replies_is_a_censored_step_and_no_better_one
     let (whole, _) = load(14, PACE, device());
     let (third, log) = load(14, PACE, device().mute_every(3));
     assert_eq!(whole.verdict(), Verdict::Valid, "{:?}", whole.checks);
-    assert_eq!((whole.measure.motors_reported, third.measure.motors_reported), (30, 20));
-    assert_eq!(verdict(&third, "participation"), Verdict::Suspicious);
+    assert_eq!((whole.measure.users_reported, third.measure.users_reported), (30, 20));
+    assert_eq!(verdict(&third, "participation"), Verdict::Warning);
     assert_eq!(verdict(&third, "little"), Verdict::Valid, "unfinished transactions are counted in");
     assert!(third.measure.errors.is_empty(), "nothing failed within the window");
 

@@ -14,9 +14,9 @@ const UNIX_MS: u64 = 1_700_000_000_000;
 /// A sweep, a depth study, users and an open load: every kind of step.
 fn plan(seed: u64) -> String {
     format!(
-        "seed = {seed}\nrepetitions = 2\nsample = '50ms'\n[[target]]\nurl = '/simulated'\n[sweep]\n\
+        "seed = {seed}\nrepetitions = 2\nmin_sample_time = '50ms'\n[[target]]\nurl = '/simulated'\n[sweep]\n\
          file_sizes = ['16KiB']\nrecord_sizes = ['4KiB']\n[depth]\nfile_size = '64KiB'\nrecord_sizes = ['4KiB']\n\
-         depths = [4]\n[load]\nsteps = [3]\nthink = 'exp 5ms'\nwarm_up = '100ms'\nmeasure = '2s'\nscale = '100KB'\n\
+         depths = [4]\n[load]\nusers = [3]\nthink = 'exp 5ms'\nwarm_up = '100ms'\nmeasure = '2s'\nscale = '100KB'\n\
          block = '1000'\n"
     )
 }
@@ -26,7 +26,7 @@ fn run(seed: u64, clock: &Clock) -> Vec<RunEvent> {
     events(&plan(seed), SimulatedTarget::new(MemoryTarget::new(), clock, device), clock)
 }
 
-/// Events as bytes: everything that a lab book would keep.
+/// Events as bytes: everything that a results database would keep.
 fn bytes(events: &[RunEvent]) -> String {
     let mut text = String::new();
     for event in events {

@@ -7,7 +7,8 @@ use sharebench_target::{MemoryTarget, NullTarget};
 
 use crate::lab::{close, histogram, load, millis, steps};
 
-const SWEEP: &str = "seed = 1\nrepetitions = 2\nsample = '5s'\n[[target]]\nurl = '/simulated'\n[sweep]\n";
+const SWEEP: &str =
+    "seed = 1\nrepetitions = 2\nmin_sample_time = '5s'\n[[target]]\nurl = '/simulated'\n[sweep]\n";
 
 #[test]
 fn k1_a_fixed_service_is_measured_without_error() {
@@ -33,7 +34,7 @@ fn k1_depth_and_servers_multiply() {
         let device = Device::new(1).station(servers, Service::Fixed(millis(10)));
         let target = SimulatedTarget::new(NullTarget, &clock, device);
         let plan = format!(
-            "seed = 1\nrepetitions = 1\nsample = '5s'\nverify = 'off'\n[[target]]\nurl = '/s'\n[depth]\n\
+            "seed = 1\nrepetitions = 1\nmin_sample_time = '5s'\nverify = 'off'\n[[target]]\nurl = '/s'\n[depth]\n\
              file_size = '1MiB'\nrecord_sizes = ['4KiB']\ndepths = [{depth}]\ntests = ['random-read']\n"
         );
         let step = steps(&plan, target, &clock).remove(0);

@@ -7,7 +7,7 @@ use sharebench_target::{Fault, FaultyTarget, MemoryTarget};
 
 use crate::lab::{beside, millis, steps, verdict};
 
-const PLAN: &str = "seed = 18\nverify = 'stamps'\n[[target]]\nurl = '/simulated'\n[load]\nsteps = [6]\n\
+const PLAN: &str = "seed = 18\nverify = 'stamps'\n[[target]]\nurl = '/simulated'\n[load]\nusers = [6]\n\
     workload = 'single-read'\nblock = '4KiB'\nscale = '4MiB'\nthink = '1ms'\nwarm_up = '0s'\nmeasure = '3s'\n";
 
 #[test]
@@ -15,7 +15,7 @@ fn single_operations_are_one_request_each_and_leave_nothing_behind() {
     for (workload, more) in [
         ("single-read", "steps = [4]\nthink = 'exp 2ms'"),
         ("single-write", "steps = [4]\nthink = '0ms'"),
-        ("single-write", "arrivals = 'constant'\nrates = [300]\nsteps = [1000]"),
+        ("single-write", "arrivals = 'constant'\nrates = [300]\nusers = [1000]"),
     ] {
         let clock = Clock::virtual_at(0);
         let memory = MemoryTarget::new();
@@ -30,7 +30,7 @@ fn single_operations_are_one_request_each_and_leave_nothing_behind() {
         assert_eq!(measure.wire.unwrap().requests, measure.operations, "{workload}");
         assert_eq!(measure.bytes.total(), measure.operations * 1000);
         assert_eq!(measure.verified, measure.bytes.read);
-        // Motors of an open load that were not needed are not missing.
+        // Jobs of an open load that were not needed are not missing.
         assert_eq!(verdict(&step, "participation"), Verdict::Valid, "{:?}", step.checks);
         assert_eq!(memory.names(), Vec::<String>::new());
     }

@@ -5,23 +5,23 @@ use sharebench_engine::simulated::{Device, Service};
 use crate::lab::{beside, close, histogram, load, mean_ms, millis, quantile_ms};
 
 /// D/D/1: 1 ms of service, 500 starts per second, one stall of 1 s in 20 s: a tenth of all is affected.
-fn stalled(motors: u32) -> (sharebench_model::StepResult, Vec<sharebench_engine::simulated::Served>) {
+fn stalled(users: u32) -> (sharebench_model::StepResult, Vec<sharebench_engine::simulated::Served>) {
     let device = Device::new(6).station(1, Service::Fixed(millis(1))).stalled(8_000_000_000, millis(1000));
     let pace =
-        format!("steps = [{motors}]\narrivals = 'constant'\nrates = [500]\nwarm_up = '0s'\nmeasure = '20s'");
+        format!("steps = [{users}]\narrivals = 'constant'\nrates = [500]\nwarm_up = '0s'\nmeasure = '20s'");
     load(6, &pace, device)
 }
 
 #[test]
 fn k6_a_stall_is_charged_to_all_who_were_to_start_in_it() {
-    for motors in [1, 700] {
-        let (step, log) = stalled(motors);
+    for users in [1, 700] {
+        let (step, log) = stalled(users);
         let response = &step.measure.response;
-        let name = |what: &str| format!("K6 stall, {motors} motors: {what}");
+        let name = |what: &str| format!("K6 stall, {users} users: {what}");
         close(&name("p95 ms"), quantile_ms(response, 0.95), 500.0, 0.005);
         close(&name("p99 ms"), quantile_ms(response, 0.99), 900.0, 0.005);
         close(&name("mean ms"), mean_ms(response), 51.0, 0.005);
-        if motors == 1 {
+        if users == 1 {
             // One connection that waits for its replies: what it saw itself, and what a later correction by the
             // expected interval (HdrHistogram's) makes of it.
             let naive: Vec<u64> =

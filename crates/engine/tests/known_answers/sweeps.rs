@@ -1,4 +1,4 @@
-//! K1 for the other tests of a sweep: streams, mixes, strides, and several motors at once, all without spread.
+//! K1 for the other tests of a sweep: streams, mixes, strides, and several jobs at once, all without spread.
 
 use sharebench_engine::Clock;
 use sharebench_engine::simulated::{Device, Service, SimulatedTarget};
@@ -15,7 +15,7 @@ fn measured(servers: u32, sweep: &str) -> Vec<StepResult> {
     let device = Device::new(1).station(servers, Service::Fixed(millis(10)));
     let target = SimulatedTarget::new(MemoryTarget::new(), &clock, device);
     let plan = format!(
-        "seed = 1\nrepetitions = 1\nsample = '5s'\nverify = 'full'\n[[target]]\nurl = '/simulated'\n\
+        "seed = 1\nrepetitions = 1\nmin_sample_time = '5s'\nverify = 'full'\n[[target]]\nurl = '/simulated'\n\
          [sweep]\nfile_sizes = ['96KiB']\nrecord_sizes = ['4KiB']\n{sweep}\n"
     );
     steps(&plan, target, &clock)
@@ -39,19 +39,17 @@ fn k1_every_test_is_charged_its_requests_and_nothing_else() {
 
 #[test]
 fn k1_motors_at_once_share_the_servers_there_are() {
-    for (motors, servers, rate) in [(1, 2, 100.0), (2, 2, 200.0), (3, 3, 300.0), (4, 2, 200.0)] {
+    for (jobs, servers, rate) in [(1, 2, 100.0), (2, 2, 200.0), (3, 3, 300.0), (4, 2, 200.0)] {
         for sharing in ["", "shared_file = true\nstride = [3]"] {
-            let sweep = format!("tests = ['requests']\nmotors = [{motors}]\n{sharing}");
+            let sweep = format!("tests = ['requests']\njobs = [{jobs}]\n{sharing}");
             for step in measured(servers, &sweep) {
-                let what = format!(
-                    "K1 {motors} motors, {servers} servers, {}",
-                    step.coordinates.text("test").unwrap()
-                );
+                let what =
+                    format!("K1 {jobs} jobs, {servers} servers, {}", step.coordinates.text("test").unwrap());
                 close(&what, step.measure.operation_rate().unwrap(), rate, 0.0);
-                assert_eq!(step.measure.shares.len(), motors);
+                assert_eq!(step.measure.shares.len(), jobs);
                 let share = step.measure.shares[0];
                 assert!(step.measure.shares.iter().all(|other| other.operations == share.operations));
-                assert_eq!(verdict(&step, "motors"), Verdict::Valid);
+                assert_eq!(verdict(&step, "jobs"), Verdict::Valid);
                 assert_eq!(step.verdict(), Verdict::Valid, "{:?}", step.checks);
             }
         }
@@ -60,7 +58,7 @@ fn k1_motors_at_once_share_the_servers_there_are() {
 
 #[test]
 fn k1_the_same_seed_gives_the_same_nanoseconds() {
-    let sweep = "tests = ['requests', 'streams']\nmotors = [3]";
+    let sweep = "tests = ['requests', 'streams']\njobs = [3]";
     let (first, again) = (measured(2, sweep), measured(2, sweep));
     assert!(first.iter().zip(&again).all(|(a, b)| a.measure == b.measure && a.checks == b.checks));
 }

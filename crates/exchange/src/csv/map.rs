@@ -39,14 +39,14 @@ pub(super) enum Key {
     Fact(String),
     /// Mean response time of the row (ART), so many nanoseconds per unit.
     Response(u64),
-    /// Motors that reported (MPS).
+    /// Users that reported (MPS).
     Reported,
     /// The rate of the row's test, or of the test named.
     Rate(Option<String>, RateUnit),
 }
 
 const HELP: &str = "write KEY=COLUMN, KEY=COLUMN:UNIT or KEY==VALUE, where KEY is run, target, test, file_size, \
-                    record_size, queue_depth, motors, repetition, response, reported, rate, rate.TEST, axis.NAME or fact.NAME";
+                    record_size, queue_depth, jobs, users, repetition, response, reported, rate, rate.TEST, axis.NAME or fact.NAME";
 
 impl FromStr for Mapping {
     type Err = String;
@@ -68,7 +68,8 @@ impl FromStr for Mapping {
             "target" => plain(Key::Target),
             "test" => plain(Key::Test),
             "queue_depth" => plain(Key::Count("queue_depth")),
-            "motors" => plain(Key::Count("motors")),
+            "jobs" => plain(Key::Count("jobs")),
+            "users" => plain(Key::Count("users")),
             "repetition" => plain(Key::Repetition),
             "file_size" => {
                 unit().and_then(|(column, unit)| Ok((Key::Size("file_size", bytes(unit)?), column)))

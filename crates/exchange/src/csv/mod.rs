@@ -177,7 +177,8 @@ impl Mapped {
                 file_size: file,
                 record_size: record,
                 queue_depth: place.counts.get("queue_depth").copied().unwrap_or(1),
-                motors: place.counts.get("motors").copied(),
+                jobs: place.counts.get("jobs").copied(),
+                users: place.counts.get("users").copied(),
                 milli,
                 unit: *unit,
             };
@@ -195,8 +196,8 @@ impl Mapped {
                 measure.response.record(response);
             }
             if let Some(reported) = place.reported {
-                measure.motors_reported = reported as u32;
-                measure.motors_assigned = measure.motors_assigned.max(reported as u32);
+                measure.users_reported = reported as u32;
+                measure.users_assigned = measure.users_assigned.max(reported as u32);
             }
             let step = SourceStep::new(coordinates, measure);
             self.runs[run].steps.push(SourceStep { target, repetition: place.repetition, ..step });
@@ -254,7 +255,7 @@ fn place(row: &Record, bound: &[Bound<'_>]) -> Result<Place, String> {
             Key::Repetition => place.repetition = count("repetition", text, 0)? as u32,
             Key::Fact(name) => drop(place.facts.insert(name.clone(), text.to_owned())),
             Key::Response(unit) => place.response = Some(time(text, *unit)?),
-            Key::Reported => place.reported = Some(count("number of motors that reported", text, 0)?),
+            Key::Reported => place.reported = Some(count("number of users that reported", text, 0)?),
             Key::Rate(..) => {}
         }
     }

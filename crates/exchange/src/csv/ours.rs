@@ -163,7 +163,7 @@ fn position(
 fn checks(row: &Row<'_>) -> Result<Vec<Check>, ImportError> {
     let verdict = match row.text("verdict") {
         "valid" => return Ok(Vec::new()),
-        "suspicious" => Verdict::Suspicious,
+        "warning" => Verdict::Warning,
         "invalid" => Verdict::Invalid,
         _ => return Err(row.wrong("verdict")),
     };
@@ -173,7 +173,7 @@ fn checks(row: &Row<'_>) -> Result<Vec<Check>, ImportError> {
 fn measure(row: &Row<'_>) -> Result<Measure, ImportError> {
     let (window_ns, busy_ns) = (row.number("window_ns")?, row.number("busy_ns")?);
     let rate_base = match row.optional("rate_told_milli")? {
-        Some(milli) => RateBase::Told { milli },
+        Some(milli) => RateBase::Reported { milli },
         None if row.number("rate_base_ns")? == busy_ns => RateBase::Busy,
         None => RateBase::Window,
     };
@@ -195,8 +195,8 @@ fn measure(row: &Row<'_>) -> Result<Measure, ImportError> {
         verified: row.number("verified_bytes")?,
         wire: wire(row)?,
         errors,
-        motors_assigned: row.small("motors_assigned")?,
-        motors_reported: row.small("motors_reported")?,
+        users_assigned: row.small("users_assigned")?,
+        users_reported: row.small("users_reported")?,
         censored: row.number("censored")?,
         response: times(row, "response", transactions)?,
         service: times(row, "service", transactions)?,

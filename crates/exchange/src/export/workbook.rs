@@ -8,14 +8,14 @@ use super::ExportError;
 use super::zip::Archive;
 
 /// Rows of a sheet and letters of a cell.
-const MOST_ROWS: usize = 1_048_576;
-const MOST_LETTERS: usize = 32_767;
+const MAX_ROWS: usize = 1_048_576;
+const MAX_LETTERS: usize = 32_767;
 /// Letters of a sheet's name.
-const MOST_NAME: usize = 31;
+const MAX_NAME: usize = 31;
 /// Whole numbers above this are not exact in a workbook, and are written as text.
 const EXACT: u64 = 1 << 53;
 /// Sheets of tests; a run has a dozen.
-const MOST_SHEETS: usize = 1000;
+const MAX_SHEETS: usize = 1000;
 
 /// A workbook under construction.
 #[derive(Debug, Default)]
@@ -66,10 +66,10 @@ impl Workbook {
     /// More rows, sheets or bytes than a workbook holds.
     pub fn bytes(&self) -> Result<Vec<u8>, ExportError> {
         let too_large = |limit, found| Err(ExportError::TooLarge { form: "a workbook", limit, found });
-        if self.sheets.len() > MOST_SHEETS {
+        if self.sheets.len() > MAX_SHEETS {
             return too_large("1000 sheets", self.sheets.len());
         }
-        if let Some(sheet) = self.sheets.iter().find(|sheet| sheet.next > MOST_ROWS) {
+        if let Some(sheet) = self.sheets.iter().find(|sheet| sheet.next > MAX_ROWS) {
             return too_large("1048576 rows", sheet.next);
         }
         let mut archive = Archive::default();
@@ -106,7 +106,7 @@ impl Sheet {
 }
 
 fn write_text(rows: &mut String, at: &str, text: &str) -> std::fmt::Result {
-    let kept: String = text.chars().take(MOST_LETTERS).collect();
+    let kept: String = text.chars().take(MAX_LETTERS).collect();
     write!(rows, "<c r=\"{at}\" t=\"inlineStr\"><is><t xml:space=\"preserve\">{}</t></is></c>", escape(&kept))
 }
 
@@ -137,7 +137,7 @@ fn escape(text: &str) -> String {
 /// A name without the letters that sheets may not have.
 fn sheet_name(test: &str) -> String {
     let allowed = |letter: char| if "[]:*?/\\'".contains(letter) { '-' } else { letter };
-    let name: String = test.chars().map(allowed).take(MOST_NAME).collect();
+    let name: String = test.chars().map(allowed).take(MAX_NAME).collect();
     if name.is_empty() { "sheet".to_owned() } else { name }
 }
 

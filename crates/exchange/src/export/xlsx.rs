@@ -15,8 +15,14 @@ const FLAT: &str = "all steps";
 /// The run as a workbook.
 pub fn xlsx(run: &StoredRun) -> Result<Vec<u8>, ExportError> {
     let sized = run.steps.iter().any(|step| step.coordinates.get(axis::FILE_SIZE).is_some());
-    let (down, across) =
-        if sized { (axis::FILE_SIZE, axis::RECORD_SIZE) } else { (axis::MOTORS, axis::QUEUE_DEPTH) };
+    let jobs = run.steps.iter().any(|step| step.coordinates.get(axis::JOBS).is_some());
+    let (down, across) = if sized {
+        (axis::FILE_SIZE, axis::RECORD_SIZE)
+    } else if jobs {
+        (axis::JOBS, axis::QUEUE_DEPTH)
+    } else {
+        (axis::USERS, axis::QUEUE_DEPTH)
+    };
     let mut book = Workbook::default();
     for (block, cells) in &blocks(run, down, across) {
         let name = if block.test.eq_ignore_ascii_case(FLAT) { "test" } else { &block.test };

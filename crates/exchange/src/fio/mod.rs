@@ -139,8 +139,8 @@ fn reads_at_random(coordinates: &Coordinates) -> bool {
 fn writes_again(coordinates: &Coordinates, measure: &Measure, files: u64) -> bool {
     let new = matches!(coordinates.text(axis::TEST), Some("write" | "mmap-write"));
     let Some(Value::Bytes(file)) = coordinates.get(axis::FILE_SIZE) else { return false };
-    let motors = u128::from(measure.motors_assigned);
-    new && u128::from(measure.bytes.written) > u128::from(*file) * u128::from(files) * motors
+    let jobs = u128::from(measure.users_assigned);
+    new && u128::from(measure.bytes.written) > u128::from(*file) * u128::from(files) * jobs
 }
 
 fn coordinates(test: &str, options: &Options<'_>, clones: &[Job]) -> Result<Coordinates, String> {
@@ -154,9 +154,9 @@ fn coordinates(test: &str, options: &Options<'_>, clones: &[Job]) -> Result<Coor
     if let Some(file) = file {
         coordinates = coordinates.with(axis::FILE_SIZE, Value::Bytes(file));
     }
-    let motors = options.number("numjobs").unwrap_or(1).max(clones.len() as u64);
-    if motors > 1 {
-        coordinates = coordinates.with(axis::MOTORS, Value::Count(motors));
+    let jobs = options.number("numjobs").unwrap_or(1).max(clones.len() as u64);
+    if jobs > 1 {
+        coordinates = coordinates.with(axis::JOBS, Value::Count(jobs));
     }
     if options.is_set("direct") {
         coordinates = coordinates.with("cache", Value::text("unbuffered"));
@@ -193,7 +193,7 @@ fn measure(
     }
     let times = times.unwrap_or_default();
     let share = |percent: f64, job: &Job| (percent / 100.0 * job.runtime as f64 * CLOCK_NS as f64) as u64;
-    let motors =
+    let jobs =
         options.number("numjobs").unwrap_or(1).max(clones.len() as u64).min(u64::from(u32::MAX)) as u32;
     Ok(Measure {
         window_ns: busy_ns,
@@ -202,8 +202,8 @@ fn measure(
         operations,
         transactions: operations,
         bytes: IoBytes { read: bytes("read"), written: bytes("write").saturating_add(bytes("trim")) },
-        motors_assigned: motors,
-        motors_reported: motors,
+        users_assigned: jobs,
+        users_reported: jobs,
         client_cpu: CpuTime {
             user_ns: clones.iter().map(|job| share(job.usr_cpu, job)).sum(),
             kernel_ns: clones.iter().map(|job| share(job.sys_cpu, job)).sum(),

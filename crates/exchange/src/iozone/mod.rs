@@ -97,7 +97,8 @@ fn source(header: &Header, grid: &Grid) -> Result<Source, ImportError> {
             file_size: Some(file_kib * 1024),
             record_size: Some(record_kib * 1024),
             queue_depth: 1,
-            motors: None,
+            jobs: None,
+            users: None,
             milli: told.milli,
             unit: header.unit,
         };

@@ -79,7 +79,7 @@ fn cell(rest: &str, file: u64, record: u64, header: &Header) -> Result<Cell, Str
     let odd = || format!("'{CHILDREN}{rest}' is not understood");
     let (who, rate) = rest.split_once('=').ok_or_else(odd)?;
     let (count, name) = who.trim().split_once(' ').ok_or_else(odd)?;
-    let motors: u64 = count.parse().ok().filter(|count| (1..=1_000_000).contains(count)).ok_or_else(odd)?;
+    let jobs: u64 = count.parse().ok().filter(|count| (1..=1_000_000).contains(count)).ok_or_else(odd)?;
     let name = name.trim();
     let (_, test) = TESTS
         .iter()
@@ -95,7 +95,8 @@ fn cell(rest: &str, file: u64, record: u64, header: &Header) -> Result<Cell, Str
         file_size: Some(file * 1024),
         record_size: Some(record * 1024),
         queue_depth: 1,
-        motors: Some(motors),
+        jobs: Some(jobs),
+        users: None,
         milli: milli_per_s(rate, header.unit)?,
         unit: header.unit,
     })

@@ -1,6 +1,6 @@
 //! A burst that comes in, in any order, with parts missing or twice.
 
-use super::MOST_HOLES;
+use super::MAX_HOLES;
 use crate::wire::burst::Missing;
 
 /// What has come of a burst.
@@ -58,7 +58,7 @@ impl Assembly {
             offset: start as u32,
             length: u16::try_from(end - start).unwrap_or(u16::MAX),
         });
-        missing.take(MOST_HOLES).collect()
+        missing.take(MAX_HOLES).collect()
     }
 
     /// The burst, when it is complete.

@@ -12,7 +12,7 @@ pub struct Outgoing {
     pub burst: u16,
     /// Number of the burst expected next.
     pub acknowledged: u16,
-    /// What it says, at most [`super::MOST_BURST`] bytes.
+    /// What it says, at most [`super::MAX_BURST`] bytes.
     pub bytes: Vec<u8>,
 }
 

@@ -11,9 +11,9 @@ use crate::security::signature::Transport;
 use crate::wire::burst::HEADER_LEN;
 
 /// Longest burst that is sent or taken: the call and the data of the largest transfer.
-pub const MOST_BURST: usize = 61_440 + 24;
+pub const MAX_BURST: usize = 61_440 + 24;
 /// Most holes that one packet asks for: more are asked for when these are filled.
-pub const MOST_HOLES: usize = 64;
+pub const MAX_HOLES: usize = 64;
 
 /// Bytes of a fragment in packets of `max_packet` bytes, which count the headers of the network but not its frames.
 pub fn fragment_len(max_packet: u32, transport: Transport) -> usize {

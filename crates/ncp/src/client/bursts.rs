@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::ClientError;
 use super::carrier::Carrier;
-use super::exchange::{Client, MOST_PAUSE, wire};
+use super::exchange::{Client, MAX_PAUSE, wire};
 use crate::burst::{Assembly, Line, Outgoing, Piece, fragment_len};
 use crate::security::signature::Transport;
 use crate::wire::burst::{
@@ -217,7 +217,7 @@ impl<C: Carrier> Client<C> {
         if now < self.wait.again || !transfer.queue.is_empty() {
             return;
         }
-        self.wait.pause = (self.wait.pause * 2).min(self.options.retry * MOST_PAUSE);
+        self.wait.pause = (self.wait.pause * 2).min(self.options.retry * MAX_PAUSE);
         self.wait.again = now + self.wait.pause;
         self.counts.resent += 1;
         transfer.queue.extend(match &transfer.answer {

@@ -62,7 +62,7 @@ impl Conversation {
     }
 
     /// Gives the message's memory back, unless its reply is awaited.
-    pub(crate) fn rest(&mut self) {
+    pub(crate) fn release_buffers(&mut self) {
         if self.waiting.is_none() {
             self.message = Vec::new();
         }

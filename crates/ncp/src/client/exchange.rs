@@ -17,9 +17,9 @@ use crate::wire::watchdog::IpWatchdog;
 use crate::wire::{Request, WireError};
 
 /// How often "busy" may prolong a wait.
-const MOST_BUSY: u32 = 10;
+const MAX_BUSY: u32 = 10;
 /// The longest pause before a request is sent again, in first pauses.
-pub(super) const MOST_PAUSE: u32 = 8;
+pub(super) const MAX_PAUSE: u32 = 8;
 
 /// A client of one server. What it calls is in its other modules: connecting, files, names.
 #[derive(Debug)]
@@ -74,7 +74,7 @@ impl<C: Carrier> Client<C> {
             carrier,
             conversation,
             options,
-            buffer: super::options::LEAST_BUFFER,
+            buffer: super::options::MIN_BUFFER,
             signs: false,
             checks: false,
             probed: Probed::No,
@@ -93,8 +93,8 @@ impl<C: Carrier> Client<C> {
     }
 
     /// Gives memory back that only calls need, unless one is under way.
-    pub fn rest(&mut self) {
-        self.conversation.rest();
+    pub fn release_buffers(&mut self) {
+        self.conversation.release_buffers();
     }
 
     /// The same, to be changed.
@@ -130,7 +130,7 @@ impl<C: Carrier> Client<C> {
             pause: self.options.retry,
             again: now + self.options.retry,
             deadline: now + timeout,
-            last: now + timeout * (MOST_BUSY + 1),
+            last: now + timeout * (MAX_BUSY + 1),
             bad_signature: false,
         };
         if self.carrier.transport() == Transport::Tcp {
@@ -191,7 +191,7 @@ impl<C: Carrier> Client<C> {
                 return Poll::Ready(if bad { Err(ClientError::BadSignature { step }) } else { late });
             }
             if now >= self.wait.again {
-                self.wait.pause = (self.wait.pause * 2).min(self.options.retry * MOST_PAUSE);
+                self.wait.pause = (self.wait.pause * 2).min(self.options.retry * MAX_PAUSE);
                 self.wait.again = now + self.wait.pause;
                 self.wait.send = true;
                 self.counts.resent += 1;
@@ -201,7 +201,7 @@ impl<C: Carrier> Client<C> {
 
     /// Answers the watchdog while nothing is under way; other messages are late answers, which nobody waits for any more.
     /// Over TCP no watchdog asks: the connection itself tells.
-    pub fn attend(&mut self, cx: &mut Context<'_>) {
+    pub fn poll_keepalive(&mut self, cx: &mut Context<'_>) {
         if self.is_waiting() || self.carrier.transport() == Transport::Tcp {
             return;
         }

@@ -37,7 +37,5 @@ pub use exchange::Client;
 pub use files::File;
 pub use locks::Lock;
 pub use names::{About, Access, Path, Room};
-pub use options::{
-    BurstOptions, Counts, LEAST_BUFFER, LargePackets, Login, MOST_BUFFER, Negotiation, Options,
-};
+pub use options::{BurstOptions, Counts, LargePackets, Login, MAX_BUFFER, MIN_BUFFER, Negotiation, Options};
 pub use probing::Probed;

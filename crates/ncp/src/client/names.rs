@@ -21,7 +21,7 @@ pub(super) const EVERYTHING: u16 = 0x8006;
 /// Matches every name (ncp.md 3.4).
 const ANY_NAME: &[u8] = b"\xff*";
 /// Most entries asked for at a time; the server sends what its packets hold.
-const MOST_ENTRIES: u16 = 1000;
+const MAX_ENTRIES: u16 = 1000;
 
 /// A volume and names below it, in one name space.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -183,7 +183,7 @@ impl<C: Carrier> Client<C> {
                 search: EVERYTHING,
                 mask: ReturnMask::ALL,
                 extended: 0,
-                max_entries: MOST_ENTRIES,
+                max_entries: MAX_ENTRIES,
                 sequence,
                 pattern: Pstr::new(ANY_NAME).map_err(wire(STEP))?,
             };

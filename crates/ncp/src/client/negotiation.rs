@@ -3,7 +3,7 @@
 use super::ClientError;
 use super::carrier::Carrier;
 use super::exchange::{Client, wire};
-use super::options::{LEAST_BUFFER, LargePackets, MOST_BUFFER, Negotiation};
+use super::options::{LargePackets, MAX_BUFFER, MIN_BUFFER, Negotiation};
 use super::probing::Probed;
 use crate::security::level::Level;
 use crate::security::signature::Transport;
@@ -62,9 +62,9 @@ impl<C: Carrier> Client<C> {
         let most = if self.carrier.is_routed() && self.options.large_packets == LargePackets::Off {
             ROUTED_BUFFER
         } else {
-            MOST_BUFFER
+            MAX_BUFFER
         };
-        self.options.buffer.clamp(LEAST_BUFFER, most)
+        self.options.buffer.clamp(MIN_BUFFER, most)
     }
 
     /// What a packet has beside data. On IPX the size agreed upon is that of a packet with its headers (ncp.md 2.2).
@@ -93,7 +93,7 @@ impl<C: Carrier> Client<C> {
         };
         // 0 keeps what was proposed.
         let size = if accepted.accepted == 0 { proposed } else { accepted.accepted };
-        self.buffer = size.saturating_sub(room).clamp(LEAST_BUFFER, wanted);
+        self.buffer = size.saturating_sub(room).clamp(MIN_BUFFER, wanted);
         Ok(Some(accepted))
     }
 
@@ -102,7 +102,7 @@ impl<C: Carrier> Client<C> {
         let proposed = self.wanted();
         let data = self.call(STEP, &NegotiateBuffer { proposed }.into()).await?;
         let accepted = NegotiatedBuffer::decode(data).map_err(wire(STEP))?.accepted;
-        self.buffer = accepted.clamp(LEAST_BUFFER, proposed);
+        self.buffer = accepted.clamp(MIN_BUFFER, proposed);
         (self.signs, self.checks) = (false, false);
         self.carrier.use_checksums(false);
         Ok(())
@@ -123,7 +123,7 @@ impl<C: Carrier> Client<C> {
             && size < most
         {
             let data = size.saturating_sub(room) as u16;
-            self.ask(asked, data.max(LEAST_BUFFER)).await?;
+            self.ask(asked, data.max(MIN_BUFFER)).await?;
         }
         Ok(())
     }

@@ -5,9 +5,9 @@ use std::time::Duration;
 use crate::security::level::Level;
 
 /// What the kernel's client proposes on TCP (ncp.md 2.2).
-pub const MOST_BUFFER: u16 = 61_440;
+pub const MAX_BUFFER: u16 = 61_440;
 /// The least data per call that is worked with.
-pub const LEAST_BUFFER: u16 = 512;
+pub const MIN_BUFFER: u16 = 512;
 
 /// How a client behaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,7 +67,7 @@ pub struct BurstOptions {
 
 impl Default for BurstOptions {
     fn default() -> Self {
-        Self { packet: 1500, window: u32::from(MOST_BUFFER), gap: Duration::ZERO }
+        Self { packet: 1500, window: u32::from(MAX_BUFFER), gap: Duration::ZERO }
     }
 }
 
@@ -78,7 +78,7 @@ impl Default for Options {
             retry: Duration::from_millis(600),
             signatures: Level::IfAsked,
             checksums: Level::Never,
-            buffer: MOST_BUFFER,
+            buffer: MAX_BUFFER,
             negotiation: Negotiation::Full,
             large_packets: LargePackets::Off,
             burst: None,

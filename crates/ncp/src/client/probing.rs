@@ -13,9 +13,9 @@ use crate::wire::lip::{is_probe, put_probe};
 const STEP: &str = "probe the path";
 /// Packets that are tried when the largest does not come back, with the headers of IPX there: those of common links,
 /// and powers of two between them.
-const SIZES: [usize; 11] = [49_152, 32_768, 16_384, 8192, 4096, 2048, 1500, 1400, 1280, 1088, LEAST_PACKET];
+const SIZES: [usize; 11] = [49_152, 32_768, 16_384, 8192, 4096, 2048, 1500, 1400, 1280, 1088, MIN_PACKET];
 /// The packet that every router passes on.
-const LEAST_PACKET: usize = 576;
+const MIN_PACKET: usize = 576;
 /// Room that a packet on UDP has for headers beside data; on IPX it is counted already.
 const HEADERS: usize = 64;
 /// What IP and UDP add to it.

@@ -19,14 +19,14 @@ pub const MAX_PACKET: u16 = 61_440 + 64 + 8;
 /// What a packet on IPX has beside data: headers and a signature.
 const OVERHEAD: u16 = 64 + 8;
 /// Smallest data of a call that is agreed upon.
-const LEAST_BUFFER: u16 = 512;
+const MIN_BUFFER: u16 = 512;
 /// Rights of a user in the bindery: read and write as a logged in user.
 const USER_LEVEL: u8 = 0x11;
 
 /// 0x21.
 pub fn negotiate<V>(shared: &Shared<V>, connection: &mut Connection, proposed: u16, out: &mut Vec<u8>) {
     let largest = shared.options.max_packet;
-    let accepted = proposed.clamp(LEAST_BUFFER, largest);
+    let accepted = proposed.clamp(MIN_BUFFER, largest);
     connection.buffer = accepted.min(largest - OVERHEAD);
     NegotiatedBuffer::put(&NegotiatedBuffer { accepted }, out);
 }
@@ -40,7 +40,7 @@ pub fn packet_size<V>(
     out: &mut Vec<u8>,
 ) {
     let options = &shared.options;
-    let accepted = size.proposed.clamp(LEAST_BUFFER, options.max_packet);
+    let accepted = size.proposed.clamp(MIN_BUFFER, options.max_packet);
     connection.buffer = data_of(accepted, transport);
     let checksums = if transport == Transport::Ipx { options.checksums } else { Level::Never };
     let levels = [(options.signatures, Security::SIGNATURE), (checksums, Security::CHECKSUM)];

@@ -7,7 +7,7 @@ use super::connection::Connection;
 use super::files;
 use super::volume::{Volume, VolumeResult};
 use super::{Peer, Server, Shared, World, lock};
-use crate::burst::{Assembly, Line, MOST_BURST, Outgoing, Piece, fragment_len};
+use crate::burst::{Assembly, Line, MAX_BURST, Outgoing, Piece, fragment_len};
 use crate::security::signature::Transport;
 use crate::wire::burst::{BurstCall, BurstPacket, BurstReadReply, BurstWriteReply, READ, WRITE, flag};
 use crate::wire::negotiate::{AcceptedBurst, OfferBurst};
@@ -23,9 +23,9 @@ const WRITE_ERROR: u32 = 4;
 const CALL_LEN: usize = 24;
 const REPLY_LEN: usize = 8;
 /// Longest pause between packets that a client may ask for.
-const MOST_GAP: Duration = Duration::from_millis(100);
+const MAX_GAP: Duration = Duration::from_millis(100);
 /// Largest packet of a burst.
-const MOST_PACKET: u32 = 9000;
+const MAX_PACKET: u32 = 9000;
 
 /// Datagrams to one client, in order, and the pause to make between them.
 #[derive(Debug, Clone, Default)]
@@ -89,13 +89,13 @@ pub fn offer(
     if transport == Transport::Tcp || connection.signer.is_some() {
         return Err(Completion::UnknownFunction);
     }
-    let max_packet = offer.max_packet.clamp(256, MOST_PACKET.min(largest));
+    let max_packet = offer.max_packet.clamp(256, MAX_PACKET.min(largest));
     // No client is offered the number of another.
     let own = 0x0100_0000 | u32::from(connection.number);
     let fragment = fragment_len(max_packet, transport);
     let line = Line { own, other: offer.id, fragment, gap: Duration::ZERO, sequence: 0 };
     connection.burst = Some(Burst { line, last: None, incoming: None });
-    let most = |asked: u32| asked.min(MOST_BURST as u32);
+    let most = |asked: u32| asked.min(MAX_BURST as u32);
     let limits = Some((most(offer.max_receive), most(offer.max_send)));
     AcceptedBurst::put(&AcceptedBurst { id: own, max_packet, limits }, out);
     Ok(())
@@ -131,7 +131,7 @@ impl<V: Volume, W: World> Server<V, W> {
         let welcome = connection.user.is_some();
         let ours = |burst: &&mut Burst| welcome && packet.fields.destination == burst.line.own;
         let Some(burst) = connection.burst.as_mut().filter(ours) else { return Collected::Answered };
-        out.gap = Duration::from_micros(u64::from(packet.fields.delay) * 100).min(MOST_GAP);
+        out.gap = Duration::from_micros(u64::from(packet.fields.delay) * 100).min(MAX_GAP);
         burst.line.gap = out.gap;
         if burst.take(&packet, out) { Collected::Burst } else { Collected::Answered }
     }
@@ -192,7 +192,7 @@ impl Burst {
     fn collect(&mut self, packet: &BurstPacket<'_>, out: &mut Datagrams) -> bool {
         let (fields, number) = (packet.fields, packet.fields.burst);
         let total = fields.total as usize;
-        if !(CALL_LEN..=MOST_BURST).contains(&total) {
+        if !(CALL_LEN..=MAX_BURST).contains(&total) {
             return false;
         }
         if !self.incoming.as_ref().is_some_and(|(known, burst)| *known == number && burst.total() == total) {
@@ -227,7 +227,7 @@ fn execute<V: Volume>(shared: &Shared<V>, connection: &Connection, burst: &[u8])
     let Ok(call) = BurstCall::decode(burst) else { return out };
     match call.function {
         READ => {
-            let room = (MOST_BURST - CALL_LEN) as u32;
+            let room = (MAX_BURST - CALL_LEN) as u32;
             BurstReadReply::put(&BurstReadReply { result: DONE, length: 0 }, &mut out);
             let range = (u64::from(call.offset), call.length.min(room) as usize);
             let read = files::read_into(shared, connection, call.file, range, &mut out);

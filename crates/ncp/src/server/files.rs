@@ -13,7 +13,7 @@ use crate::wire::text::padded;
 use crate::wire::{Be16, Be32, Codec, Completion, FileHandle, NamedInfo, Pstr, ReturnMask, ShortHandle};
 
 /// Most bytes that a call copies, and how many of them at a time: a call must come to its end.
-const MOST_COPY: u64 = 16 << 20;
+const MAX_COPY: u64 = 16 << 20;
 const COPY_CHUNK: u64 = 64 << 10;
 
 /// What to do with a name that is there, or not.
@@ -232,7 +232,7 @@ fn may_access(
     records.in_use().may_access(file.place, records.owner(), bytes, write)
 }
 
-/// 0x4A and 87/70: copies up to [`MOST_COPY`] bytes, as far as there are some, and tells how many.
+/// 0x4A and 87/70: copies up to [`MAX_COPY`] bytes, as far as there are some, and tells how many.
 pub fn copy<V: Volume>(
     shared: &Shared<V>,
     connection: &Connection,
@@ -244,7 +244,7 @@ pub fn copy<V: Volume>(
     if !reads.has(access::READ) {
         return Err(Completion::NoReadRights);
     }
-    let count = count.min(MOST_COPY);
+    let count = count.min(MAX_COPY);
     if reads.place == writes.place && from.abs_diff(to) < count {
         // Bytes that are source and target at once have no content to rely on.
         return Err(Completion::Failure);

@@ -16,9 +16,9 @@ use crate::wire::packet::{ClientHeader, ServerHeader};
 use crate::wire::{Codec, Completion, Request, ShortHandle};
 
 /// Longest wait: what 16 bits of ticks can ask for.
-const MOST_TICKS: u32 = u16::MAX as u32;
+const MAX_TICKS: u32 = u16::MAX as u32;
 /// Most requests that wait at a time: all of them are looked at whenever a lock is given up.
-const MOST_WAITING: usize = 1000;
+const MAX_WAITING: usize = 1000;
 /// Ticks of a second (ncp.md 3.3).
 const TICKS: u32 = 18;
 /// Pause before a connection that is at work is looked at again.
@@ -122,8 +122,8 @@ fn lock_or_wait(
     if connection.records.lock(goal, shared)? {
         return Ok(());
     }
-    if ticks > 0 && connection.records.in_use().waiting() < MOST_WAITING {
-        let until = context.world.now() + Duration::from_secs(1) * ticks.min(MOST_TICKS) / TICKS;
+    if ticks > 0 && connection.records.in_use().waiting() < MAX_WAITING {
+        let until = context.world.now() + Duration::from_secs(1) * ticks.min(MAX_TICKS) / TICKS;
         let waiting = Waiting::new(connection.records.in_use());
         connection.wait = Some(Wait { goal, shared, until, late, asked: None, _waiting: waiting });
     }

@@ -10,7 +10,7 @@ use crate::wire::{Completion, HandlePath};
 /// Entries looked through at a time for a short name.
 const PAGE: usize = 256;
 /// Longest path that a reply can tell.
-const MOST_PATH: usize = 255;
+const MAX_PATH: usize = 255;
 
 /// What a path names: something in a directory, or the start of the path itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -119,7 +119,7 @@ impl<V: Volume> Shared<V> {
         let (mut node, mut names) = (directory.node, Vec::new());
         while node != volume.root() {
             // A path does not tell of more levels than there is room for names of one letter.
-            if names.len() > MOST_PATH / 2 {
+            if names.len() > MAX_PATH / 2 {
                 return Err(Completion::InvalidPath);
             }
             let parent = volume.parent(node)?;

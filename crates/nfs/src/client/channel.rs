@@ -64,11 +64,11 @@ impl Channel {
     }
 
     /// Gives buffers back, unless something is in flight: false then.
-    pub(crate) fn rest(&mut self) -> bool {
+    pub(crate) fn release_buffers(&mut self) -> bool {
         let idle = self.calls.in_flight() == 0 && self.sender.is_empty();
         if idle {
             self.sender = Sender::default();
-            self.receiver.rest();
+            self.receiver.release_buffers();
         }
         idle
     }

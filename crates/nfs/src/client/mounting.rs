@@ -136,7 +136,7 @@ async fn open_staged(
     let mut session = NfsSession::new(channel, mounted.handle, FsInfo::default(), spec, Facts::new(), mount);
     let root = walk(&mut session, mounted, &below).await?;
     let limits = fs_info(&mut session).await.map_err(DialError::blame(UrlPart::Share))?;
-    if !spec.parts {
+    if !spec.allow_split {
         check_limits(&limits, spec)?;
     }
     let facts = facts(&session, options, &limits, &ports);

@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use sharebench_model::{ErrorClass, OpError};
-use sharebench_target::lent;
+use sharebench_target::buffer_pool;
 use tokio::io::{AsyncRead, ReadBuf};
 
 use crate::client::arrival::{Arrival, settle};
@@ -75,10 +75,10 @@ impl Receiver {
     }
 
     /// Gives memory back; what came unasked stays.
-    pub(crate) fn rest(&mut self) {
+    pub(crate) fn release_buffers(&mut self) {
         if self.head == self.tail && self.direct.is_none() && !self.assembly.under_way() {
             (self.head, self.tail) = (0, 0);
-            lent::give_back(&mut self.buffer);
+            buffer_pool::give_back(&mut self.buffer);
             self.assembly = Assembly::new(self.max_record);
             self.meta_result = Vec::new();
         }
@@ -94,7 +94,7 @@ impl Receiver {
         arrivals: &mut Vec<Arrival>,
         received: &mut u64,
     ) -> Poll<Result<(), OpError>> {
-        lent::ensure(&mut self.buffer, self.buffer_bytes);
+        buffer_pool::ensure(&mut self.buffer, self.buffer_bytes);
         while arrivals.is_empty() {
             let mut space = ReadBuf::new(self.space(calls, buffers));
             ready!(Pin::new(&mut *stream).poll_read(cx, &mut space))

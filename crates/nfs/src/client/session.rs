@@ -8,7 +8,7 @@ use sharebench_model::{
     DataOp, ErrorClass, Facts, FileRef, MetaOp, MetaReply, OpError, PolicyCount, Reply, Slot, Stability,
     WireCount,
 };
-use sharebench_target::{LocalBoxFuture, Session, SessionSpec, lent};
+use sharebench_target::{LocalBoxFuture, Session, SessionSpec, buffer_pool};
 
 use crate::client::arrival::{Answer, Arrival};
 use crate::client::calls::Expected;
@@ -25,7 +25,7 @@ use crate::xdr::{Reader, Writer};
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
-/// One motor's connection to an export.
+/// One user's connection to an export.
 #[derive(Debug)]
 pub(crate) struct NfsSession {
     pub(crate) channel: Channel,
@@ -126,7 +126,7 @@ impl NfsSession {
         }
         match self.buffers.get_mut(slot.0 as usize) {
             Some(buffer) if len as usize <= self.slot_bytes => {
-                lent::ensure(buffer, self.slot_bytes);
+                buffer_pool::ensure(buffer, self.slot_bytes);
                 Ok(())
             }
             _ => {
@@ -235,17 +235,17 @@ impl Session for NfsSession {
 
     fn buffer(&mut self, slot: Slot) -> &mut [u8] {
         let buffer = &mut self.buffers[slot.0 as usize];
-        lent::ensure(buffer, self.slot_bytes);
+        buffer_pool::ensure(buffer, self.slot_bytes);
         buffer
     }
 
-    fn rest(&mut self) {
-        if self.channel.rest() {
-            self.buffers.iter_mut().for_each(lent::give_back);
+    fn release_buffers(&mut self) {
+        if self.channel.release_buffers() {
+            self.buffers.iter_mut().for_each(buffer_pool::give_back);
         }
     }
 
-    fn carried(&self, op: DataOp) -> u32 {
+    fn max_transfer(&self, op: DataOp) -> u32 {
         match op {
             DataOp::Read { len, .. } => len.min(self.limits.read_max),
             DataOp::Write { len, .. } => len.min(self.limits.write_max),

@@ -9,47 +9,47 @@ use sharebench_model::{Coordinates, Value, axis};
 use super::{KIB, MAX_FILE, MAX_RECORD, Resolver};
 use crate::schedule::Cell;
 use crate::workload::{Loadfile, Operation, Preset, WORKLOADS};
-use crate::{Arrivals, Find, Load, Pace, Search, Think, TransactionWork, Work, Workload};
+use crate::{Arrivals, Load, Pace, Search, Think, TransactionWork, Work, Workload};
 
 /// Most starts per second of an open load: beyond it the schedule itself would be what is measured.
 const MAX_RATE: u64 = 1_000_000;
 const HOUR: Duration = Duration::from_secs(3600);
 
 impl Resolver<'_> {
-    /// Cells of motors, or of motors x rates where transactions arrive by a schedule; and how steps go on.
+    /// Cells of users, or of users x rates where transactions arrive by a schedule; and how steps go on.
     pub(super) fn load_cells(&mut self, load: Load) -> (Vec<Cell>, Option<Search>) {
         let own = self.plan.workload.as_ref();
         let own_name = own.map(|own| own.name.clone().unwrap_or_else(|| "workload".into()));
         let name = load.workload.clone().or(own_name).unwrap_or_else(|| WORKLOADS[0].name.into());
         let usual = self.usual(&name);
         let arrivals = load.arrivals.unwrap_or_default();
-        let motors = load.steps.clone().unwrap_or_else(|| match (arrivals, load.find) {
-            (Arrivals::Closed, Some(Find::Knee)) => vec![1, 2, 4, 8, 16, 32],
-            (Arrivals::Closed, None) => vec![1, 2, 5, 10],
+        let users = load.users.clone().unwrap_or_else(|| match (arrivals, load.find_knee == Some(true)) {
+            (Arrivals::Closed, true) => vec![1, 2, 4, 8, 16, 32],
+            (Arrivals::Closed, false) => vec![1, 2, 5, 10],
             (Arrivals::Constant | Arrivals::Poisson | Arrivals::Visits, _) => vec![32],
         });
         let warm_up = load.warm_up.unwrap_or(Duration::from_secs(2));
         let measure = load.measure.unwrap_or(Duration::from_secs(10));
-        let extend = load.extend.unwrap_or(0);
+        let max_extensions = load.max_extensions.unwrap_or(0);
         let scale = load.scale.or(usual.scale);
         let block = load.block.or(usual.block).unwrap_or(ByteSize(100_000));
-        self.check_counts("load.steps", &motors, 100_000);
+        self.check_counts("load.users", &users, 100_000);
         if let Some(scale) = scale {
             self.check_list("load.scale", &[scale], 8 * KIB, MAX_FILE);
         }
         self.check_list("load.block", &[block], 512, MAX_RECORD);
         self.duration_within("load.warm_up", warm_up, Duration::ZERO, 24 * HOUR);
         self.duration_within("load.measure", measure, Duration::from_millis(100), 24 * HOUR);
-        self.check_extend(extend, measure);
+        self.check_max_extensions(max_extensions, measure);
         let ramp = self.ramp(&load, arrivals, warm_up);
         let workload = self.workload(&name, scale, block);
         let loadfile = workload.as_ref().and_then(|workload| workload.loadfile.clone());
         let paces = self.paces(&load, arrivals, loadfile.as_deref());
-        let motors_per_session = self.sharing(&load, arrivals, workload.as_ref());
-        let search = self.search(&load, arrivals, &motors);
+        let users_per_session = self.sharing(&load, arrivals, workload.as_ref());
+        let search = self.search(&load, arrivals, &users);
         self.typed.load = Some(Load {
             workload: Some(name),
-            steps: Some(motors.clone()),
+            users: Some(users.clone()),
             arrivals: Some(arrivals),
             rates: load.rates,
             think: paces.iter().find_map(|pace| match pace {
@@ -62,17 +62,26 @@ impl Resolver<'_> {
             }),
             warm_up: Some(warm_up),
             measure: Some(measure),
-            extend: Some(extend),
+            max_extensions: Some(max_extensions),
             scale,
             block: Some(block),
             ..load
         });
         let Some(workload) = workload.map(Arc::new) else { return (Vec::new(), None) };
-        let cells = motors.iter().flat_map(|&motors| paces.iter().map(move |pace| (motors, pace.clone())));
-        let cell = |(motors, pace)| {
+        let cells = users.iter().flat_map(|&users| paces.iter().map(move |pace| (users, pace.clone())));
+        let cell = |(users, pace)| {
             let workload = Arc::clone(&workload);
-            TransactionWork { workload, motors, motors_per_session, pace, ramp, warm_up, measure, extend }
-                .into_cell()
+            TransactionWork {
+                workload,
+                users,
+                users_per_session,
+                pace,
+                ramp,
+                warm_up,
+                measure,
+                max_extensions,
+            }
+            .into_cell()
         };
         (cells.map(cell).collect(), search)
     }
@@ -86,65 +95,65 @@ impl Resolver<'_> {
         plan.and_then(|plan| plan.load).unwrap_or_default()
     }
 
-    /// How many motors share a session.
+    /// How many users share a session.
     fn sharing(&mut self, load: &Load, arrivals: Arrivals, workload: Option<&Workload>) -> u32 {
-        let shared = load.motors_per_session.unwrap_or(1);
-        self.within("load.motors_per_session", u64::from(shared), 1, 1024);
+        let shared = load.users_per_session.unwrap_or(1);
+        self.within("load.users_per_session", u64::from(shared), 1, 1024);
         let logs_on = workload.is_some_and(|workload| {
             let mut operations = workload.transactions.iter().flat_map(|t| &t.operations);
             operations.any(|operation| *operation == Operation::Connect)
         });
         if shared > 1 && (logs_on || arrivals == Arrivals::Visits) {
             let hint = "leave it out, or choose a workload without 'connect' and arrivals other than visits";
-            self.blame("load.motors_per_session", "users who log off and on share no session", hint);
+            self.blame("load.users_per_session", "users who log off and on share no session", hint);
         }
         shared.max(1)
     }
 
     /// What is added to the steps that are named.
-    fn search(&mut self, load: &Load, arrivals: Arrivals, motors: &[u32]) -> Option<Search> {
+    fn search(&mut self, load: &Load, arrivals: Arrivals, users: &[u32]) -> Option<Search> {
         let stress = load.until_stress == Some(true);
         let open = arrivals != Arrivals::Closed;
-        if stress && (open || load.find.is_some()) {
+        if stress && (open || load.find_knee == Some(true)) {
             self.blame(
                 "load.until_stress",
-                "it raises the motors of a closed load",
+                "it raises the users of a closed load",
                 "leave it out, or arrivals and find",
             );
         }
-        if stress && motors.windows(2).any(|pair| pair[1] <= pair[0]) {
-            self.blame("load.steps", "steps up to a stress point must rise", "such as [5, 10, 20]");
+        if stress && users.windows(2).any(|pair| pair[1] <= pair[0]) {
+            self.blame("load.users", "steps up to a stress point must rise", "such as [5, 10, 20]");
         }
-        match (load.find, &load.slo) {
-            (Some(Find::Knee), Some(slo)) => {
+        match (load.find_knee == Some(true), &load.slo) {
+            (true, Some(slo)) => {
                 if open {
                     let hint = "leave arrivals and rates out: they are found";
-                    self.blame("load.find", "a knee is searched for from a closed load", hint);
+                    self.blame("load.find_knee", "a knee is searched for from a closed load", hint);
                 }
                 if self.plan.targets.len() > 1 {
                     let hint = "run it once for each, and compare the runs";
-                    self.blame("load.find", "each target has a knee of its own", hint);
+                    self.blame("load.find_knee", "each target has a knee of its own", hint);
                 }
                 Some(Search::Knee(slo.clone()))
             }
-            (Some(Find::Knee), None) => {
+            (true, None) => {
                 self.blame("load.slo", "a knee needs an objective", "such as slo = \"p95<20ms,errors<0.1%\"");
                 None
             }
-            (None, _) => stress.then_some(Search::Stress),
+            (false, _) => stress.then_some(Search::Stress),
         }
     }
 
     /// An extension is for a verdict, so that the longest window must be long enough for one.
-    fn check_extend(&mut self, extend: u32, measure: Duration) {
-        let most = TransactionWork::MOST_EXTENDED;
-        self.within("load.extend", u64::from(extend), 0, u64::from(most));
-        let (longest, needed) = (measure * (1 << extend.min(most)), TransactionWork::SHORTEST_JUDGED);
-        if extend > 0 && longest < needed {
+    fn check_max_extensions(&mut self, max_extensions: u32, measure: Duration) {
+        let most = TransactionWork::MAX_EXTENDED;
+        self.within("load.max_extensions", u64::from(max_extensions), 0, u64::from(most));
+        let (longest, needed) = (measure * (1 << max_extensions.min(most)), TransactionWork::SHORTEST_JUDGED);
+        if max_extensions > 0 && longest < needed {
             let problem = format!(
                 "the longest window is {longest:?}, and {needed:?} are needed to judge whether it is steady"
             );
-            self.blame("load.extend", &problem, "raise measure, such as to 30s");
+            self.blame("load.max_extensions", &problem, "raise measure, such as to 30s");
         }
     }
 
@@ -195,8 +204,8 @@ impl Resolver<'_> {
         self.check_stamps(load, arrivals, loadfile);
         if arrivals == Arrivals::Closed {
             let usual = match loadfile {
-                Some(file) if load.find.is_none() && file.is_stamped() => Think::Stamps,
-                None if load.find.is_none() => Think::Constant(Duration::from_secs(1)),
+                Some(file) if load.find_knee != Some(true) && file.is_stamped() => Think::Stamps,
+                None if load.find_knee != Some(true) => Think::Constant(Duration::from_secs(1)),
                 _ => Think::Constant(Duration::ZERO),
             };
             let think = load.think.clone().unwrap_or(usual);
@@ -204,8 +213,8 @@ impl Resolver<'_> {
             if load.rates.is_some() {
                 self.blame(
                     "load.rates",
-                    "the load is closed: each motor decides when it goes on",
-                    "add arrivals = \"poisson\" (or \"constant\"), or use steps and think",
+                    "the load is closed: each user decides when it goes on",
+                    "add arrivals = \"poisson\" (or \"constant\"), or use users and think",
                 );
             }
             return vec![Pace::Closed(think)];
@@ -221,7 +230,7 @@ impl Resolver<'_> {
             self.blame(
                 "load.rates",
                 &format!("{} arrivals need a rate", arrivals.name()),
-                "such as rates = [100, 200]: intended starts per second of all motors together",
+                "such as rates = [100, 200]: intended starts per second of all users together",
             );
             return Vec::new();
         };
@@ -286,7 +295,7 @@ impl TransactionWork {
     pub fn into_cell(self) -> Cell {
         let coordinates = Coordinates::new()
             .with(axis::WORKLOAD, Value::text(self.workload.name.clone()))
-            .with(axis::MOTORS, Value::Count(u64::from(self.motors)));
+            .with(axis::USERS, Value::Count(u64::from(self.users)));
         let coordinates = match self.pace {
             Pace::Closed(_) => coordinates,
             Pace::Open { rate, .. } | Pace::Visits { rate, .. } => {

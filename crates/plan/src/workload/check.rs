@@ -10,9 +10,9 @@ use crate::mistake::nearest;
 use crate::resolve::{MAX_FILE, MAX_RECORD};
 
 /// Most files of a set: their names and sizes are kept in memory.
-const MOST_FILES: u32 = 1_000_000;
+const MAX_FILES: u32 = 1_000_000;
 /// Most transactions of a round.
-const MOST_ROUND: u64 = 100_000;
+const MAX_ROUND: u64 = 100_000;
 
 /// One thing wrong: field, problem, hint.
 pub(crate) type Wrong = (String, String, String);
@@ -90,15 +90,15 @@ impl Checker<'_> {
             self.class(index, class);
             all += u64::from(class.count.unwrap_or(1));
         }
-        if all > u64::from(MOST_FILES) {
-            self.blame("files", format!("{all} files are more than {MOST_FILES}"), "use smaller counts");
+        if all > u64::from(MAX_FILES) {
+            self.blame("files", format!("{all} files are more than {MAX_FILES}"), "use smaller counts");
         }
     }
 
     fn class(&mut self, index: usize, class: &FileClass) {
         let at = |field: &str| format!("files.{index}.{field}");
         for (field, number, least, most) in [
-            ("count", class.count.unwrap_or(1), 1, MOST_FILES),
+            ("count", class.count.unwrap_or(1), 1, MAX_FILES),
             ("fan_out", class.fan_out.unwrap_or(10), 1, 10_000),
             ("depth", class.depth.unwrap_or(0), 0, 16),
         ] {
@@ -158,9 +158,9 @@ impl Checker<'_> {
             found.push(Transaction { name, weight, class, deadline, operations });
         }
         let round: u64 = found.iter().map(|t| u64::from(t.weight)).sum();
-        if typed.order != Some(TransactionOrder::Weighted) && round > MOST_ROUND {
+        if typed.order != Some(TransactionOrder::Weighted) && round > MAX_ROUND {
             let problem =
-                format!("the weights sum up to a round of {round} transactions, more than {MOST_ROUND}");
+                format!("the weights sum up to a round of {round} transactions, more than {MAX_ROUND}");
             self.blame("order", problem, "use order = \"weighted\", or smaller weights");
         }
         found
@@ -195,7 +195,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Walks through the operations as a motor would.
+    /// Walks through the operations as a user would.
     fn sequence(&mut self, field: &str, operations: &[Operation], owner: Option<Owner>) {
         let opens = operations.iter().any(|op| matches!(op, Operation::Open { .. } | Operation::Create));
         let mut standing = Standing::Nothing;

@@ -25,7 +25,7 @@ pub use preset::{Preset, WORKLOADS};
 pub use sizes::Sizes;
 pub(crate) use sizes::{lognormal, lognormal_mean};
 
-/// Which transaction a motor performs next.
+/// Which transaction a user performs next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TransactionOrder {
     /// Each as often as its weight says, in a random order; then again in another one.
@@ -83,9 +83,9 @@ pub struct TypedWorkload {
     pub order: Option<TransactionOrder>,
     /// Files, each kind of them in one entry.
     pub files: Vec<FileClass>,
-    /// What motors perform.
+    /// What users perform.
     pub transactions: Vec<TypedTransaction>,
-    /// Name of a file of operations that each motor replays, instead of files and transactions.
+    /// Name of a file of operations that each user replays, instead of files and transactions.
     pub loadfile: Option<String>,
     /// The text of that file.
     pub script: Option<String>,
@@ -138,11 +138,11 @@ pub struct Workload {
     pub order: TransactionOrder,
     /// The files.
     pub set: DataSet,
-    /// What motors perform.
+    /// What users perform.
     pub transactions: Vec<Transaction>,
     /// Bytes per operation where a transaction does not say.
     pub block: u32,
-    /// What motors replay instead; its kinds of lines are the transactions then.
+    /// What users replay instead; its kinds of lines are the transactions then.
     pub loadfile: Option<Arc<Loadfile>>,
 }
 
@@ -154,7 +154,7 @@ impl Workload {
         Self::resolved(&typed, Some(scale), block, 0).ok()
     }
 
-    /// The next transaction of a motor; `round` is what is left of its round, and belongs to the motor.
+    /// The next transaction of a user; `round` is what is left of its round, and belongs to the user.
     pub fn next(&self, round: &mut Vec<usize>, random: &mut Random) -> Option<usize> {
         if self.order == TransactionOrder::Weighted {
             let all: u64 = self.transactions.iter().map(|t| u64::from(t.weight)).sum();
@@ -190,19 +190,19 @@ impl Workload {
         sizes.max().unwrap_or(0).max(512).min(u64::from(u32::MAX)).max(u64::from(replayed)) as u32
     }
 
-    /// True when motors write.
+    /// True when users write.
     pub fn writes(&self) -> bool {
         self.transactions.iter().any(Transaction::writes)
             || self.loadfile.as_ref().is_some_and(|file| file.writes())
     }
 
-    /// True when the file of that index must be there, laid out, before motors begin.
+    /// True when the file of that index must be there, laid out, before users begin.
     pub fn needs(&self, file: usize) -> bool {
         let class = self.set.class_of(file);
         self.transactions.iter().any(|t| t.class == class && t.needs_file())
     }
 
-    /// True when each motor has a file of its own for that index: one of its data set, or a copy.
+    /// True when each user has a file of its own for that index: one of its data set, or a copy.
     pub fn has_own(&self, file: usize) -> bool {
         let class = self.set.class_of(file);
         let copied = || {
@@ -212,13 +212,13 @@ impl Workload {
         self.set.files[file].owner == Owner::User || copied()
     }
 
-    /// Bytes of the shared files, and of each motor's own.
-    pub fn bytes_on_target(&self, motors: u32) -> u64 {
+    /// Bytes of the shared files, and of each user's own.
+    pub fn bytes_on_target(&self, users: u32) -> u64 {
         let files = self.set.files.iter().enumerate();
         let replayed = self.loadfile.as_ref().map_or(0, |file| file.most_bytes);
-        files.fold(replayed.saturating_mul(u64::from(motors)), |sum: u64, (index, file)| {
+        files.fold(replayed.saturating_mul(u64::from(users)), |sum: u64, (index, file)| {
             let shared = u64::from(file.owner == Owner::Shared && self.needs(index));
-            let own = if self.has_own(index) { u64::from(motors) } else { 0 };
+            let own = if self.has_own(index) { u64::from(users) } else { 0 };
             sum.saturating_add(file.bytes.saturating_mul(shared + own))
         })
     }

@@ -89,7 +89,7 @@ mod tests {
         let types: std::collections::BTreeSet<_> = workload.set.files.iter().map(|file| file.data).collect();
         assert_eq!((types.len(), workload.scale().0), (8, 24_200_000));
         assert!(workload.set.files.iter().all(|file| file.owner == Owner::Shared));
-        // The shared set, and what each of ten motors copies to the server.
+        // The shared set, and what each of ten users copies to the server.
         assert_eq!(workload.bytes_on_target(10), 11 * 24_200_000);
         let mut random = sharebench_model::Random::new(1, 1);
         let mut round = Vec::new();

@@ -1,8 +1,8 @@
 //! Runs made up for the tests.
 
 use sharebench_model::{
-    Check, Coordinates, CpuTime, ErrorClass, Evidence, Facts, Histogram, IoBytes, LoadDetail, Measure,
-    MotorShare, ProbeTimes, RankShare, RateBase, ResponseWorth, RunHeader, ServerEvidence, StepResult,
+    Check, Coordinates, CpuTime, ErrorClass, Evidence, Facts, Histogram, IoBytes, JobShare, LoadDetail,
+    Measure, ProbeTimes, RankShare, RateBase, ResponseSampleSize, RunHeader, ServerEvidence, StepResult,
     TargetIdentity, Value, Verdict, WhileProbed, WireCount, axis,
 };
 
@@ -76,12 +76,16 @@ pub fn step(index: u32) -> StepResult {
         }),
         errors: [(ErrorClass::Timeout, 2), (ErrorClass::NotFound, 1)].into(),
         passes: 12,
-        motors_assigned: 3,
-        motors_reported: 2,
-        shares: vec![MotorShare { bytes: 9, operations: 8, passes: 7, worked_ns: 6 }],
+        users_assigned: 3,
+        users_reported: 2,
+        shares: vec![JobShare { bytes: 9, operations: 8, passes: 7, worked_ns: 6 }],
         censored: 1,
         response: histogram(&[(1_000_000, 900), (9_000_000, 100)]),
-        response_worth: vec![ResponseWorth { quantile: 0.95, n: 123.25 + f64::from(index), freedom: 49.0 }],
+        response_sample_size: vec![ResponseSampleSize {
+            quantile: 0.95,
+            n: 123.25 + f64::from(index),
+            degrees_of_freedom: 49.0,
+        }],
         service: histogram(&[(900_000, 1000)]),
         lag: Histogram::new(),
         client_cpu: CpuTime { user_ns: 5, kernel_ns: 6 },
@@ -94,10 +98,9 @@ pub fn step(index: u32) -> StepResult {
             storage_read: Some(65_536),
             while_probed: Some(WhileProbed { read: 4096, storage_read: 512 }),
         },
-        ranks: vec![RankShare { rank: 1, host: "c2".into(), motors: 3, late_ns: 4, ..RankShare::default() }],
+        ranks: vec![RankShare { rank: 1, host: "c2".into(), users: 3, late_ns: 4, ..RankShare::default() }],
     };
-    let check =
-        Check { name: "little".into(), verdict: Verdict::Suspicious, detail: "N is 3, X*R is 2".into() };
+    let check = Check { name: "little".into(), verdict: Verdict::Warning, detail: "N is 3, X*R is 2".into() };
     StepResult {
         index,
         target: index % 2,

@@ -1,6 +1,6 @@
 //! The slots' buffers, with room for a request's header in front of each payload.
 
-use sharebench_target::lent;
+use sharebench_target::buffer_pool;
 
 use crate::wire::HEADER_LEN;
 use crate::wire::data::WRITE_DATA_OFFSET;
@@ -29,14 +29,14 @@ impl Buffers {
     }
 
     /// Gives memory back; nothing may be in flight.
-    pub(crate) fn rest(&mut self) {
-        self.slots.iter_mut().for_each(lent::give_back);
+    pub(crate) fn release_buffers(&mut self) {
+        self.slots.iter_mut().for_each(buffer_pool::give_back);
     }
 
     #[inline]
     fn slot(&mut self, index: usize) -> Option<&mut [u8]> {
         let slot = self.slots.get_mut(index)?;
-        lent::ensure(slot, self.bytes);
+        buffer_pool::ensure(slot, self.bytes);
         Some(slot)
     }
 
@@ -47,7 +47,7 @@ impl Buffers {
     /// A slot's payload.
     pub(crate) fn payload(&mut self, index: usize) -> &mut [u8] {
         let slot = &mut self.slots[index];
-        lent::ensure(slot, self.bytes);
+        buffer_pool::ensure(slot, self.bytes);
         &mut slot[HEADROOM..]
     }
 

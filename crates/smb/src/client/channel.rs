@@ -84,12 +84,12 @@ impl Channel {
     }
 
     /// Gives memory back that only requests need, unless one is in flight.
-    pub(crate) fn rest(&mut self) {
+    pub(crate) fn release_buffers(&mut self) {
         if self.calls.in_flight() == 0 && self.waiting.is_empty() && self.outbox.is_empty() {
             self.outbox = Outbox::default();
-            self.receiver.rest();
-            self.buffers.rest();
-            self.exchange.rest();
+            self.receiver.release_buffers();
+            self.buffers.release_buffers();
+            self.exchange.release_buffers();
         }
     }
 

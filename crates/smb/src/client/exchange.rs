@@ -25,7 +25,7 @@ pub(crate) struct Exchange {
 
 impl Exchange {
     /// Gives memory back; nothing may be in flight.
-    pub(crate) fn rest(&mut self) {
+    pub(crate) fn release_buffers(&mut self) {
         (self.body, self.request, self.reply) = (Vec::new(), Vec::new(), Vec::new());
     }
 

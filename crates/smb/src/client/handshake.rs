@@ -32,7 +32,7 @@ pub(crate) async fn open_session(options: &SmbOptions, spec: &SessionSpec) -> Re
     let mut hash = PreauthHash::new();
     channel.exchange.keep = true;
     let mut agreement = negotiate(&mut channel, options, &mut hash).await?;
-    if !spec.parts {
+    if !spec.allow_split {
         check_limits(&agreement, spec)?;
     }
     let seal = login(&mut channel, options, &mut agreement, hash).await?;

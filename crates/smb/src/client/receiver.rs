@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use sharebench_model::{ErrorClass, OpError};
-use sharebench_target::lent;
+use sharebench_target::buffer_pool;
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::net::TcpStream;
 
@@ -75,10 +75,10 @@ impl Receiver {
     }
 
     /// Gives memory back; what came unasked stays.
-    pub(crate) fn rest(&mut self) {
+    pub(crate) fn release_buffers(&mut self) {
         if self.head == self.tail && self.direct.is_none() && self.large_under_way.is_none() {
             (self.head, self.tail) = (0, 0);
-            lent::give_back(&mut self.buffer);
+            buffer_pool::give_back(&mut self.buffer);
             self.large = Vec::new();
         }
     }
@@ -108,7 +108,7 @@ impl Receiver {
         calls: &Calls,
         buffers: &mut Buffers,
     ) -> Poll<io::Result<usize>> {
-        lent::ensure(&mut self.buffer, self.buffer_bytes);
+        buffer_pool::ensure(&mut self.buffer, self.buffer_bytes);
         self.buffer.copy_within(self.head..self.tail, 0);
         (self.head, self.tail) = (0, self.tail - self.head);
         if let Some(Direct { index, filled, len, .. }) = self.direct

@@ -20,7 +20,7 @@ use crate::client::policy::{read_flags, write_flags};
 /// How long a server may take for a log-off.
 const LOG_OFF_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// One motor's connection to a share.
+/// One user's connection to a share.
 #[derive(Debug)]
 pub(crate) struct SmbSession {
     pub(crate) channel: Channel,
@@ -89,11 +89,11 @@ impl Session for SmbSession {
         self.channel.buffers.payload(slot.0 as usize)
     }
 
-    fn rest(&mut self) {
-        self.channel.rest();
+    fn release_buffers(&mut self) {
+        self.channel.release_buffers();
     }
 
-    fn carried(&self, op: DataOp) -> u32 {
+    fn max_transfer(&self, op: DataOp) -> u32 {
         match op {
             DataOp::Read { len, .. } => len.min(self.agreement.max_read),
             DataOp::Write { len, .. } => len.min(self.agreement.max_write),

@@ -13,9 +13,9 @@ use crate::mistake::nearest;
 use crate::resolve::{MAX_FILE, MAX_RECORD};
 
 /// Most mistakes that are told; of a text that is no loadfile every line is one.
-const MOST_TOLD: usize = 20;
+const MAX_TOLD: usize = 20;
 /// Most bytes of a loadfile: it is kept with the results of a run.
-const MOST_BYTES: usize = 64 << 20;
+const MAX_BYTES: usize = 64 << 20;
 /// A directory is opened (MS-SMB2 2.2.13, `FILE_DIRECTORY_FILE`).
 const DIRECTORY_FILE: u64 = 1;
 /// Levels of `SET_FILE_INFORMATION` that ask for deletion (MS-CIFS 2.2.8.4, and MS-FSCC by 1000 + class).
@@ -59,8 +59,8 @@ impl Loadfile {
         let mut parser = Parser::default();
         let mut mistakes = Vec::new();
         let mut wrong = |line, (problem, hint): Wrong| mistakes.push(LoadfileMistake { line, problem, hint });
-        if text.len() > MOST_BYTES {
-            let (bytes, most) = (ByteSize(text.len() as u64), ByteSize(MOST_BYTES as u64));
+        if text.len() > MAX_BYTES {
+            let (bytes, most) = (ByteSize(text.len() as u64), ByteSize(MAX_BYTES as u64));
             wrong(None, (format!("{bytes} are more than {most}"), "cut it behind some Close".into()));
             return Err(mistakes);
         }
@@ -83,8 +83,8 @@ impl Loadfile {
             settle(&mut file, &parser.names.parents);
             return Ok(file);
         }
-        let more = mistakes.len().saturating_sub(MOST_TOLD);
-        mistakes.truncate(MOST_TOLD);
+        let more = mistakes.len().saturating_sub(MAX_TOLD);
+        mistakes.truncate(MAX_TOLD);
         if more > 0 {
             let problem = format!("and {more} mistakes more");
             mistakes.push(LoadfileMistake { line: None, problem, hint: String::new() });

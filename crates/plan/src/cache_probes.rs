@@ -1,4 +1,4 @@
-//! The section `[bands]`: how server cache and storage are to be told apart behind what was read.
+//! The section `[cache_probes]`: how server cache and storage are to be told apart behind what was read.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ pub enum Cold {
     /// They are read unbuffered, which the server may or may not heed.
     Unbuffered,
     /// The user's command between steps empties the server's cache.
-    Between,
+    PreStepCommand,
 }
 
 impl fmt::Display for Cold {
@@ -26,7 +26,7 @@ impl fmt::Display for Cold {
         match self {
             Self::PushedOut(size) => size.fmt(f),
             Self::Unbuffered => f.pad("unbuffered"),
-            Self::Between => f.pad("between"),
+            Self::PreStepCommand => f.pad("pre-step-cmd"),
         }
     }
 }
@@ -37,10 +37,10 @@ impl FromStr for Cold {
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "unbuffered" => Ok(Self::Unbuffered),
-            "between" => Ok(Self::Between),
+            "pre-step-cmd" => Ok(Self::PreStepCommand),
             size => size.parse().map(Self::PushedOut).map_err(|_| {
                 format!(
-                    "'{text}' is neither a size above the server's cache, such as 4GiB, nor unbuffered, nor between"
+                    "'{text}' is neither a size above the server's cache, such as 4GiB, nor unbuffered, nor pre-step-cmd"
                 )
             }),
         }
@@ -49,20 +49,20 @@ impl FromStr for Cold {
 
 /// Another road to a target's directory that knows no client cache: `NAME=URL`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Side {
+pub struct Bypass {
     /// Name of the target.
     pub target: String,
     /// URL of the same directory, straight over a protocol.
     pub url: String,
 }
 
-impl fmt::Display for Side {
+impl fmt::Display for Bypass {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}={}", self.target, self.url)
     }
 }
 
-impl FromStr for Side {
+impl FromStr for Bypass {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -77,43 +77,43 @@ impl FromStr for Side {
 
 /// The section as typed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Bands {
+pub struct CacheProbes {
     /// What makes the reserve cold.
     pub cold: Option<Cold>,
     /// Triples of probes per cell.
-    pub probes: Option<u32>,
+    pub count: Option<u32>,
     /// How far ahead of the workload probes look, in bytes of its plan.
-    pub ahead: Option<ByteSize>,
+    pub distance: Option<ByteSize>,
     /// A file on this machine in which the server's system counts what its storage read.
-    pub disk_counter: Option<String>,
+    pub server_disk_stat: Option<String>,
     /// Roads beside mounts.
-    pub side: Option<Vec<Side>>,
+    pub bypass: Option<Vec<Bypass>>,
 }
 
 /// The section complete and valid.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BandPlan {
+pub struct CacheProbePlan {
     /// What makes the reserve cold.
     pub cold: Cold,
     /// Triples of probes per cell; fewer where records are large, see [`Self::triples`].
-    pub probes: u32,
+    pub count: u32,
     /// How far ahead of the workload probes look at least, in bytes of its plan.
-    pub ahead: u64,
+    pub distance: u64,
     /// Where the server's storage reads are counted.
-    pub disk_counter: Option<PathBuf>,
+    pub server_disk_stat: Option<PathBuf>,
     /// Roads beside mounts.
-    pub side: Vec<Side>,
+    pub bypass: Vec<Bypass>,
 }
 
-impl BandPlan {
+impl CacheProbePlan {
     /// Triples when nothing else is asked.
-    pub const PROBES: u32 = 300;
+    pub const COUNT: u32 = 300;
     /// Fewest that say anything.
     pub const FEWEST: u32 = 60;
     /// Bytes ahead when nothing else is asked: more than servers read ahead.
-    pub const AHEAD: u64 = 8 << 20;
+    pub const DISTANCE: u64 = 8 << 20;
     /// Records ahead at least.
-    pub const RECORDS_AHEAD: u64 = 64;
+    pub const RECORDS_DISTANCE: u64 = 64;
     /// Bytes from one cold record to the next, so that the server does not read it with its neighbour.
     const APART: u64 = 128 << 10;
     /// Most bytes that the cold records of a cell lie in.
@@ -121,11 +121,11 @@ impl BandPlan {
     /// Bytes of a file that is known to be in the server's cache.
     pub const KNOWN_HOT: u64 = 1 << 20;
 
-    /// True for cells whose reads can be followed: requests of one motor that only reads.
+    /// True for cells whose reads can be followed: requests of one user that only reads.
     pub fn covers(work: &RecordWork) -> bool {
         work.test.direction() == Direction::Read
             && work.test.access() == Access::Request
-            && work.motors.is_none()
+            && work.jobs.is_none()
     }
 
     /// Bytes from one cold record of this size to the next.
@@ -135,7 +135,7 @@ impl BandPlan {
 
     /// Triples of a cell with this record size.
     pub fn triples(&self, record: u32) -> u64 {
-        u64::from(self.probes).min((Self::RESERVE / Self::apart(record)).max(u64::from(Self::FEWEST)))
+        u64::from(self.count).min((Self::RESERVE / Self::apart(record)).max(u64::from(Self::FEWEST)))
     }
 
     /// Bytes of the file of cold records.
@@ -156,74 +156,76 @@ impl BandPlan {
 }
 
 impl Reader<'_> {
-    pub(crate) fn bands(
+    pub(crate) fn cache_probes(
         &mut self,
-        bands: &mut Bands,
+        probes: &mut CacheProbes,
         name: &str,
         value: &Item<'_>,
     ) -> &'static [&'static str] {
         match name {
-            "cold" => bands.cold = self.parsed("bands.cold", value),
-            "probes" => bands.probes = self.count("bands.probes", value),
-            "ahead" => bands.ahead = self.parsed("bands.ahead", value),
-            "disk_counter" => bands.disk_counter = self.string("bands.disk_counter", value),
-            "side" => bands.side = self.items("bands.side", value),
+            "cold" => probes.cold = self.parsed("cache_probes.cold", value),
+            "count" => probes.count = self.count("cache_probes.count", value),
+            "distance" => probes.distance = self.parsed("cache_probes.distance", value),
+            "server_disk_stat" => {
+                probes.server_disk_stat = self.string("cache_probes.server_disk_stat", value)
+            }
+            "bypass" => probes.bypass = self.items("cache_probes.bypass", value),
             _ => {}
         }
-        &["cold", "probes", "ahead", "disk_counter", "side"]
+        &["cold", "count", "distance", "server_disk_stat", "bypass"]
     }
 }
 
 impl Resolver<'_> {
     /// Fills and checks the section, if there is one.
-    pub(crate) fn bands(&mut self) -> Option<BandPlan> {
-        let typed = self.plan.bands.clone()?;
+    pub(crate) fn cache_probes(&mut self) -> Option<CacheProbePlan> {
+        let typed = self.plan.cache_probes.clone()?;
         if self.plan.sweep.is_none() && self.plan.depth.is_none() {
             self.blame(
-                "bands.cold",
+                "cache_probes.cold",
                 "there is no cell to look behind",
                 "it needs a [sweep] or a [depth] with tests that read",
             );
         }
         let Some(cold) = typed.cold else {
             self.blame(
-                "bands.cold",
+                "cache_probes.cold",
                 "nothing says what makes records cold",
-                "a size above the server's cache, such as 4GiB, or unbuffered, or between",
+                "a size above the server's cache, such as 4GiB, or unbuffered, or pre-step-cmd",
             );
             return None;
         };
-        if cold == Cold::Between && self.plan.between.is_none() {
-            self.blame("bands.cold", "there is no command between steps", "name one that empties the cache");
+        if cold == Cold::PreStepCommand && self.plan.pre_step_cmd.is_none() {
+            self.blame("cache_probes.cold", "there is no pre_step_cmd", "name one that empties the cache");
         }
         if let Cold::PushedOut(size) = cold {
-            self.within("bands.cold", size.0, 1 << 20, 1 << 44);
+            self.within("cache_probes.cold", size.0, 1 << 20, 1 << 44);
         }
-        let probes = typed.probes.unwrap_or(BandPlan::PROBES);
-        self.within("bands.probes", u64::from(probes), u64::from(BandPlan::FEWEST), 10_000);
-        let ahead = typed.ahead.unwrap_or(ByteSize(BandPlan::AHEAD));
-        self.within("bands.ahead", ahead.0, 512, 1 << 40);
-        let side = typed.side.unwrap_or_default();
-        for side in &side {
-            if !self.plan.targets.iter().any(|target| target.name == side.target) {
+        let count = typed.count.unwrap_or(CacheProbePlan::COUNT);
+        self.within("cache_probes.count", u64::from(count), u64::from(CacheProbePlan::FEWEST), 10_000);
+        let distance = typed.distance.unwrap_or(ByteSize(CacheProbePlan::DISTANCE));
+        self.within("cache_probes.distance", distance.0, 512, 1 << 40);
+        let bypass = typed.bypass.unwrap_or_default();
+        for bypass in &bypass {
+            if !self.plan.targets.iter().any(|target| target.name == bypass.target) {
                 let names: Vec<&str> = self.plan.targets.iter().map(|target| target.name.as_str()).collect();
                 let known = format!("the targets are {}", names.join(", "));
-                self.blame("bands.side", &format!("there is no target '{}'", side.target), &known);
+                self.blame("cache_probes.bypass", &format!("there is no target '{}'", bypass.target), &known);
             }
         }
-        self.typed.bands = Some(Bands {
+        self.typed.cache_probes = Some(CacheProbes {
             cold: Some(cold),
-            probes: Some(probes),
-            ahead: Some(ahead),
-            disk_counter: typed.disk_counter.clone(),
-            side: Some(side.clone()).filter(|side| !side.is_empty()),
+            count: Some(count),
+            distance: Some(distance),
+            server_disk_stat: typed.server_disk_stat.clone(),
+            bypass: Some(bypass.clone()).filter(|bypass| !bypass.is_empty()),
         });
-        Some(BandPlan {
+        Some(CacheProbePlan {
             cold,
-            probes,
-            ahead: ahead.0,
-            disk_counter: typed.disk_counter.map(PathBuf::from),
-            side,
+            count,
+            distance: distance.0,
+            server_disk_stat: typed.server_disk_stat.map(PathBuf::from),
+            bypass,
         })
     }
 }
@@ -233,20 +235,24 @@ mod tests {
     use super::*;
     use crate::Plan;
 
-    fn resolve(bands: &str) -> Result<Option<BandPlan>, String> {
-        let text = format!("[[target]]\nurl = '/mnt/nas'\n[sweep]\ntests = ['read']\n[bands]\n{bands}");
+    fn resolve(probes: &str) -> Result<Option<CacheProbePlan>, String> {
+        let text =
+            format!("[[target]]\nurl = '/mnt/nas'\n[sweep]\ntests = ['read']\n[cache_probes]\n{probes}");
         let plan = Plan::parse(&text).and_then(|plan| plan.resolve()).map_err(|error| error.to_string())?;
         let again = Plan::parse(&plan.typed.to_toml()).unwrap().resolve().unwrap();
-        assert_eq!(again.bands, plan.bands, "what is stored gives the same plan");
-        Ok(plan.bands)
+        assert_eq!(again.cache_probes, plan.cache_probes, "what is stored gives the same plan");
+        Ok(plan.cache_probes)
     }
 
     #[test]
     fn a_section_has_its_defaults_and_is_written_as_it_is_read() {
-        let plan = resolve("cold = '1GiB'\nside = ['nas=smb://a@h/s']").unwrap().unwrap();
-        assert_eq!((plan.cold, plan.probes, plan.ahead), (Cold::PushedOut(ByteSize(1 << 30)), 300, 8 << 20));
-        assert_eq!((plan.side[0].target.as_str(), plan.side[0].url.as_str()), ("nas", "smb://a@h/s"));
-        assert_eq!(resolve("cold = 'unbuffered'\nprobes = 60").unwrap().unwrap().probes, 60);
+        let plan = resolve("cold = '1GiB'\nbypass = ['nas=smb://a@h/s']").unwrap().unwrap();
+        assert_eq!(
+            (plan.cold, plan.count, plan.distance),
+            (Cold::PushedOut(ByteSize(1 << 30)), 300, 8 << 20)
+        );
+        assert_eq!((plan.bypass[0].target.as_str(), plan.bypass[0].url.as_str()), ("nas", "smb://a@h/s"));
+        assert_eq!(resolve("cold = 'unbuffered'\ncount = 60").unwrap().unwrap().count, 60);
     }
 
     #[test]
@@ -255,22 +261,22 @@ mod tests {
         assert_eq!((plan.triples(4096), plan.reserve(4096)), (300, 300 * (128 << 10)));
         assert_eq!((plan.triples(1 << 20), plan.reserve(1 << 20)), (64, 64 << 20));
         assert_eq!(plan.triples(16 << 20), 60);
-        assert_eq!(BandPlan::apart(100_000), 200_000, "records stay whole multiples of themselves");
+        assert_eq!(CacheProbePlan::apart(100_000), 200_000, "records stay whole multiples of themselves");
     }
 
     #[test]
     fn mistakes_name_their_field() {
-        for (bands, words) in [
-            ("", ["bands.cold", "nothing says what makes records cold"]),
-            ("cold = 'warm'", ["line 6: bands.cold", "'warm' is neither a size"]),
-            ("cold = 'between'", ["line 6: bands.cold", "no command between steps"]),
-            ("cold = 'unbuffered'\nprobes = 5", ["line 7: bands.probes", "5 is outside of 60..10000"]),
-            ("cold = 'unbuffered'\nside = ['x=smb://h/s']", ["bands.side", "no target 'x'"]),
-            ("cold = 'unbuffered'\nside = ['smb']", ["bands.side", "NAME=URL"]),
-            ("cold = 'unbuffered'\nprobe = 5", ["bands.probe", "did you mean 'probes'"]),
+        for (probes, words) in [
+            ("", ["cache_probes.cold", "nothing says what makes records cold"]),
+            ("cold = 'warm'", ["line 6: cache_probes.cold", "'warm' is neither a size"]),
+            ("cold = 'pre-step-cmd'", ["line 6: cache_probes.cold", "there is no pre_step_cmd"]),
+            ("cold = 'unbuffered'\ncount = 5", ["line 7: cache_probes.count", "5 is outside of 60..10000"]),
+            ("cold = 'unbuffered'\nbypass = ['x=smb://h/s']", ["cache_probes.bypass", "no target 'x'"]),
+            ("cold = 'unbuffered'\nbypass = ['smb']", ["cache_probes.bypass", "NAME=URL"]),
+            ("cold = 'unbuffered'\ncounts = 5", ["cache_probes.counts", "did you mean 'count'"]),
         ] {
-            let shown = resolve(bands).unwrap_err();
-            assert!(words.iter().all(|word| shown.contains(word)), "{bands}: {shown}");
+            let shown = resolve(probes).unwrap_err();
+            assert!(words.iter().all(|word| shown.contains(word)), "{probes}: {shown}");
         }
     }
 }

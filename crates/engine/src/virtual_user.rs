@@ -1,4 +1,4 @@
-//! A motor: one simulated user, or one session of an open load, that performs transactions at its pace.
+//! A user: one simulated user, or one session of an open load, that performs transactions at its pace.
 
 use std::collections::BTreeMap;
 use std::future::{Future, poll_fn};
@@ -17,7 +17,7 @@ use crate::shared_session::Seat;
 use crate::sleep::Sleep;
 use crate::user_files::UserFiles;
 
-/// Transactions after which a motor gives way.
+/// Transactions after which a user gives way.
 const UNBROKEN: u32 = 64;
 /// Pause from which on a session gives its memory back meanwhile.
 const REST: Duration = Duration::from_millis(10);
@@ -30,7 +30,7 @@ pub(crate) const fn loses_session(class: ErrorClass) -> bool {
 /// The measured part of a step, in nanoseconds of the engine's clock.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Window {
-    /// When motors may begin.
+    /// When users may begin.
     pub start: u64,
     /// When measuring begins.
     pub measure: u64,
@@ -40,10 +40,10 @@ pub(crate) struct Window {
 
 /// One simulated user.
 #[expect(clippy::struct_excessive_bools, reason = "what it has been seen to do, each for itself")]
-pub(crate) struct Motor<'a> {
+pub(crate) struct VirtualUser<'a> {
     pub(crate) crew: &'a Crew<'a>,
     pub(crate) number: u32,
-    /// Which of the thread's motors it shares a session with.
+    /// Which of the thread's users it shares a session with.
     pub(crate) group: u32,
     pub(crate) session: Option<Box<dyn Session>>,
     /// Its place at a session that it shares.
@@ -53,7 +53,7 @@ pub(crate) struct Motor<'a> {
     pub(crate) random: Random,
     pauses: Random,
     pub(crate) wire: WireCount,
-    /// The motor's own files on the target.
+    /// The user's own files on the target.
     pub(crate) own: UserFiles,
     /// Files of its session that stay open from one transaction to the next.
     pub(crate) kept: BTreeMap<usize, Kept>,
@@ -75,8 +75,8 @@ pub(crate) struct Motor<'a> {
     pub(crate) outage: bool,
 }
 
-impl<'a> Motor<'a> {
-    /// Motor `number` of its step, one of a group that may share a session, not yet connected.
+impl<'a> VirtualUser<'a> {
+    /// Virtual user `number` of its step, one of a group that may share a session, not yet connected.
     pub fn new(crew: &'a Crew<'a>, number: u32, group: u32) -> Self {
         Self {
             crew,
@@ -146,11 +146,11 @@ impl<'a> Motor<'a> {
             thought_from = self.transaction(transaction, (intended, started), window, &mut over).await;
             next = self.following_start(intended, thought_from, window).await;
             if next.is_some_and(|next| next > thought_from + REST.as_nanos() as u64) {
-                self.rest();
+                self.release_buffers();
             }
             self.give_way().await;
         }
-        // What the schedule held for this window, and no motor was free to take.
+        // What the schedule held for this window, and no user was free to take.
         while !crew.stop.is_stopped()
             && let Some(intended) = crew.schedule.claim(window)
         {
@@ -170,7 +170,7 @@ impl<'a> Motor<'a> {
                     || self.pauses.below(most.max(1)),
                     |ramp| {
                         ramp.as_nanos() as u64 * u64::from(self.number)
-                            / u64::from(self.crew.work.motors.max(1))
+                            / u64::from(self.crew.work.users.max(1))
                     },
                 );
                 Some(window.start + begins)
@@ -202,7 +202,7 @@ impl<'a> Motor<'a> {
         }
     }
 
-    /// The next one of the motor's round, as the workload orders them.
+    /// The next one of the user's round, as the workload orders them.
     fn next_transaction(&mut self, window: Window) -> Option<usize> {
         let crew = self.crew;
         match crew.work.workload.loadfile.as_deref() {
@@ -217,7 +217,7 @@ impl<'a> Motor<'a> {
         self.crew.tally.borrow_mut().occupancy.thinking_ns += inside;
     }
 
-    /// Removes the motor's copies of shared files, keeps its own for the next step, and logs off.
+    /// Removes the user's copies of shared files, keeps its own for the next step, and logs off.
     pub async fn clean(mut self) {
         self.close_kept().await;
         self.look_over().await;
@@ -239,7 +239,7 @@ impl<'a> Motor<'a> {
         }
     }
 
-    /// Lets the thread's other motors and its timers have their turn now and then, also where every reply is there
+    /// Lets the thread's other users and its timers have their turn now and then, also where every reply is there
     /// at once. Virtual time has turns of its own.
     async fn give_way(&mut self) {
         self.unbroken += 1;
@@ -345,15 +345,15 @@ impl<'a> Motor<'a> {
         let missed = deadline.is_some_and(|deadline| u128::from(ended - intended) > deadline.as_nanos());
         part.missed += u64::from(missed);
         tally.occupancy.before_ns += window.measure.saturating_sub(intended);
-        tally.motors_reported += u32::from(!self.reported);
+        tally.users_reported += u32::from(!self.reported);
         self.reported = true;
     }
 
-    /// Counts the motor once it has had a transaction under way within the measured part.
+    /// Counts the user once it has had a transaction under way within the measured part.
     fn engage(&mut self, ended: u64, window: Window) {
         if !self.engaged && ended >= window.measure {
             self.engaged = true;
-            self.crew.tally.borrow_mut().motors_engaged += 1;
+            self.crew.tally.borrow_mut().users_engaged += 1;
         }
     }
 

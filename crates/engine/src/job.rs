@@ -1,9 +1,9 @@
-//! A motor of a throughput cell: a session of its own, a file or a part of one, and a tally.
+//! A job of a throughput cell: a session of its own, a file or a part of one, and a tally.
 
 use std::time::Duration;
 
 use sharebench_cluster::Ranks;
-use sharebench_model::{ErrorClass, FileRef, MetaOp, MetaYield, MotorShare, OpError, OpenHow, Random};
+use sharebench_model::{ErrorClass, FileRef, JobShare, MetaOp, MetaYield, OpError, OpenHow, Random};
 use sharebench_plan::{RecordWork, Start, Verify};
 use sharebench_target::{Session, SessionSpec, Target};
 
@@ -17,7 +17,7 @@ use crate::record_pass::RecordPass;
 use crate::stop::StopSignal;
 use crate::tally::Tally;
 
-/// What all motors of a cell share.
+/// What all jobs of a cell share.
 pub(crate) struct RecordCrew<'a> {
     pub target: &'a dyn Target,
     pub work: &'a RecordWork,
@@ -31,13 +31,13 @@ pub(crate) struct RecordCrew<'a> {
 }
 
 impl RecordCrew<'_> {
-    /// Numbers of the motors that work in this process.
-    pub fn numbers(&self, motors: u32) -> Vec<u32> {
-        self.ranks.map_or_else(|| (0..motors).collect(), |ranks| ranks.motors(motors))
+    /// Numbers of the jobs that work in this process.
+    pub fn numbers(&self, jobs: u32) -> Vec<u32> {
+        self.ranks.map_or_else(|| (0..jobs).collect(), |ranks| ranks.users(jobs))
     }
 }
 
-/// What every motor does before any does the next: who creates a shared file must be done before others
+/// What every job does before any does the next: who creates a shared file must be done before others
 /// open it, and a measured pass starts when all are prepared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
@@ -61,8 +61,8 @@ pub(crate) enum Phase {
     Leave,
 }
 
-/// One of several motors at work at once.
-pub(crate) struct RecordMotor<'a> {
+/// One of several jobs at work at once.
+pub(crate) struct Job<'a> {
     crew: &'a RecordCrew<'a>,
     number: u32,
     session: Option<Box<dyn Session>>,
@@ -76,8 +76,8 @@ pub(crate) struct RecordMotor<'a> {
     worked_ns: u64,
 }
 
-impl<'a> RecordMotor<'a> {
-    /// Motor `number` of its cell, not yet connected.
+impl<'a> Job<'a> {
+    /// Job `number` of its cell, not yet connected.
     pub fn new(crew: &'a RecordCrew<'a>, number: u32, file: FileState) -> Self {
         let (clock, stop, verify) = (crew.clock, crew.stop, crew.verify);
         let context = PassContext { clock, stop, verify, deadline: Deadline::new(clock, crew.timeout) };
@@ -96,9 +96,9 @@ impl<'a> RecordMotor<'a> {
         }
     }
 
-    /// The motor's contribution so far.
-    pub fn share(&self) -> MotorShare {
-        MotorShare {
+    /// The job's contribution so far.
+    pub fn share(&self) -> JobShare {
+        JobShare {
             bytes: self.tally.bytes.total(),
             operations: self.tally.operations,
             passes: self.tally.passes,
@@ -138,7 +138,7 @@ impl<'a> RecordMotor<'a> {
 
     async fn connect(&mut self) -> Result<(), OpError> {
         let (slots, slot_bytes) = (self.crew.work.queue_depth, self.crew.work.request_size());
-        let spec = SessionSpec { slots, slot_bytes, connect_timeout: self.crew.timeout, parts: false };
+        let spec = SessionSpec { slots, slot_bytes, connect_timeout: self.crew.timeout, allow_split: false };
         let session = self.crew.target.connect(&spec).await;
         let session = session.map_err(|error| OpError::new(error.class, "connect", error.to_string()))?;
         self.session = Some(session);
@@ -200,7 +200,7 @@ impl<'a> RecordMotor<'a> {
         let Self { crew, number, session, file, handle, context, random, tally, .. } = self;
         let Some(session) = session.as_deref_mut() else { return Err(gone()) };
         let work = crew.work;
-        let part = match work.motors {
+        let part = match work.jobs {
             Some(count) if work.shared_file => Part { index: *number, count },
             _ => Part::WHOLE,
         };

@@ -8,19 +8,19 @@ use crate::policy::{PolicyRefusal, PolicyTerms};
 use crate::session::{Capabilities, ConnectError, LocalBoxFuture, Session, SessionSpec, Target};
 
 /// A target whose directory can be reached by another road, one without a client's cache.
-pub struct BesideTarget {
+pub struct WithBypass {
     inner: Arc<dyn Target>,
     side: Arc<dyn Target>,
 }
 
-impl BesideTarget {
+impl WithBypass {
     /// `side` must name the same directory as `inner`.
     pub fn new(inner: Arc<dyn Target>, side: Arc<dyn Target>) -> Self {
         Self { inner, side }
     }
 }
 
-impl Target for BesideTarget {
+impl Target for WithBypass {
     fn url(&self) -> String {
         self.inner.url()
     }
@@ -41,12 +41,12 @@ impl Target for BesideTarget {
         self.inner.descriptors()
     }
 
-    fn side(&self) -> Option<&dyn Target> {
+    fn bypass(&self) -> Option<&dyn Target> {
         Some(self.side.as_ref())
     }
 
-    fn counted(&self) -> Facts {
-        self.inner.counted()
+    fn final_facts(&self) -> Facts {
+        self.inner.final_facts()
     }
 
     fn connect<'a>(
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn a_road_beside_it_changes_nothing_of_what_a_target_takes() {
-        let target = BesideTarget::new(Arc::new(Greedy(MemoryTarget::default())), Arc::new(NullTarget));
-        assert_eq!((target.descriptors(), target.side().unwrap().url()), (77, NullTarget.url()));
+        let target = WithBypass::new(Arc::new(Greedy(MemoryTarget::default())), Arc::new(NullTarget));
+        assert_eq!((target.descriptors(), target.bypass().unwrap().url()), (77, NullTarget.url()));
     }
 }

@@ -5,7 +5,7 @@
 use std::cell::RefCell;
 
 /// Most bytes that a thread keeps for sessions to come.
-const MOST_SPARE: usize = 16 << 20;
+const MAX_SPARE: usize = 16 << 20;
 
 /// Buffers that nobody has, the last one given back first: it is still in the processor's caches.
 #[derive(Debug)]
@@ -50,7 +50,7 @@ pub fn give_back(buffer: &mut Box<[u8]>) {
     // A thread that is ending has no place for spares any more.
     let _ = SPARES.try_with(|spares| {
         let mut spares = spares.borrow_mut();
-        if spares.bytes + spare.len() <= MOST_SPARE {
+        if spares.bytes + spare.len() <= MAX_SPARE {
             spares.bytes += spare.len();
             spares.buffers.push(spare);
         }
@@ -82,10 +82,10 @@ mod tests {
     fn a_thread_keeps_no_more_than_it_may() {
         let mut all = vec![Box::default(); 5];
         for buffer in &mut all {
-            ensure(buffer, MOST_SPARE / 4);
+            ensure(buffer, MAX_SPARE / 4);
         }
         all.iter_mut().for_each(give_back);
         let kept = SPARES.with_borrow(|spares| (spares.bytes, spares.buffers.len()));
-        assert_eq!(kept, (MOST_SPARE, 4));
+        assert_eq!(kept, (MAX_SPARE, 4));
     }
 }
