@@ -76,7 +76,7 @@ fn unknown(url: fn(&Served) -> String) -> String {
     told(&sweep(&sharebench, &url), &["user or password"])
 }
 
-/// Function 0x17, sub-function 0x14: login with the password as it is (ncp.md 2.4).
+/// Function 0x17, sub-function 0x14: login with the password as it is (docs/protocols/ncp.md 2.4).
 fn clear_text() -> String {
     let sharebench = Sharebench::new().unwrap();
     let served = sharebench.serve("served").unwrap();

@@ -1,4 +1,5 @@
-//! Cache bands (R8): where the bytes delivered to the application came from, as far as the evidence goes.
+//! Cache bands (docs/measurement-rules.md R8): where the bytes delivered to the application came from, as far as the
+//! evidence goes.
 //!
 //! Count, then look ahead: what did not cross the wire came from the client's cache; what did came from the
 //! server's cache or from storage, which the server's own counters tell (grade A), or probes that look ahead of

@@ -1,4 +1,4 @@
-//! Which clock a run's times come from: told, or betrayed by the times themselves (K17).
+//! Which clock a run's times come from: told, or betrayed by the times themselves (docs/measurement-rules.md K17).
 
 use sharebench_model::{RateBase, StepResult};
 use sharebench_stats::{Quantum, TimeRange, clock_quanta};

@@ -1,4 +1,5 @@
-//! Contradictions (R11): numbers that cannot be what they are said to be. They are shown, and never corrected.
+//! Contradictions (docs/measurement-rules.md R11): numbers that cannot be what they are said to be. They are shown,
+//! and never corrected.
 
 use sharebench_model::units::{BitRate, show_nanos, show_rate, three_digits};
 

@@ -107,7 +107,7 @@ fn part_outcome(part: &Part, window_ns: u64) -> PartOutcome {
     }
 }
 
-/// How far the load of one system can be predicted (R7).
+/// How far the load of one system can be predicted (docs/measurement-rules.md R7).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CapacityReport {
     /// Index into [`crate::Analysis::systems`].

@@ -1,4 +1,5 @@
-//! Where two systems differ: regions of each test's surface (R3), and where along an axis their ratio changes.
+//! Where two systems differ: regions of each test's surface (docs/measurement-rules.md R3), and where along an axis
+//! their ratio changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 

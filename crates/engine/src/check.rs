@@ -1,4 +1,5 @@
-//! Self-checks of a step (R9): whether its own numbers belong together. Pure arithmetic over what was read.
+//! Self-checks of a step (docs/measurement-rules.md R9): whether its own numbers belong together. Pure arithmetic
+//! over what was read.
 
 use serde::{Deserialize, Serialize};
 use sharebench_model::units::{show_nanos, three_digits};

@@ -1,4 +1,5 @@
-//! Self-checks of the machine that measured (R9): clock, timer, processors, link, and the generator's ceiling.
+//! Self-checks of the machine that measured (docs/measurement-rules.md R9): clock, timer, processors, link, and the
+//! generator's ceiling.
 
 use sharebench_model::units::{show_nanos, show_rate, three_digits};
 use sharebench_model::{Check, Measure, Verdict};

@@ -1,4 +1,5 @@
-//! Looks ahead of a cell's workload over a connection of its own, to tell server cache from storage (R8).
+//! Looks ahead of a cell's workload over a connection of its own, to tell server cache from storage
+//! (docs/measurement-rules.md R8).
 //!
 //! When the cell has been measured, its workload goes on unmeasured. Now and then it pauses for a triple of reads: of a
 //! record that it will need later, of the same record again, and of a record that nobody has read since it was

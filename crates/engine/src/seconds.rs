@@ -1,4 +1,5 @@
-//! R5 of a load: what moved in each second of its window, and whether that had settled.
+//! Steady state of a load (docs/measurement-rules.md R5): what moved in each second of its window, and whether that
+//! had settled.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! Which cells still need to be measured: asked after every round, answered by widths alone (R1).
+//! Which cells still need to be measured: asked after every round, answered by widths alone
+//! (docs/measurement-rules.md R1).
 
 use std::collections::BTreeMap;
 

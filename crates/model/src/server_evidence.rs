@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Times of probes in nanoseconds, in the order in which they were made (R8).
+/// Times of probes in nanoseconds, in the order in which they were made (docs/measurement-rules.md R8).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProbeTimes {
     /// Records that the workload will need later.

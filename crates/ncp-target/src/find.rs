@@ -1,4 +1,5 @@
-//! Finds a server on an Ethernet: SAP tells the address of its name, RIP the way to its network (ncp.md 1.8).
+//! Finds a server on an Ethernet: SAP tells the address of its name, RIP the way to its network
+//! (docs/protocols/ncp.md 1.8).
 
 use std::collections::BTreeSet;
 use std::io::{self, ErrorKind};
@@ -17,7 +18,7 @@ use crate::station::{ASKED, Station, Wire, unfit};
 
 /// Sockets of requests lie this far apart: behind each are those of the watchdog and of messages.
 const STEP: u16 = 4;
-/// Sockets that clients may take (ncp.md 1.7), and how far apart processes begin.
+/// Sockets that clients may take (docs/protocols/ncp.md 1.7), and how far apart processes begin.
 const FIRST: u16 = 0x4000;
 const ALL: u16 = 0x4000;
 const PROCESS: u16 = 0x100;

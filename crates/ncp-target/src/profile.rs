@@ -1,5 +1,5 @@
 //! Requesters of the time, as sets of options: what their documents say of them, and where packets of them were seen,
-//! what those show (ncp.md 5.4).
+//! what those show (docs/protocols/ncp.md 5.4).
 
 use std::time::Duration;
 

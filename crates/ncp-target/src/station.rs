@@ -17,7 +17,7 @@ use tokio::io::ReadBuf;
 use tokio::io::unix::AsyncFd;
 use tokio::net::UdpSocket;
 
-/// The socket of requests in UDP; the watchdog's is one above (ncp.md 1.7).
+/// The socket of requests in UDP; the watchdog's is one above (docs/protocols/ncp.md 1.7).
 const REQUESTS: u16 = 0x4010;
 /// How often a registration or a query is sent before nobody is taken to be there.
 pub(crate) const ASKED: u32 = 5;

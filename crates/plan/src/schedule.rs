@@ -1,4 +1,5 @@
-//! The order of steps: rounds outermost, cells in random order by layout, targets side by side (R1).
+//! The order of steps: rounds outermost, cells in random order by layout, targets side by side
+//! (docs/measurement-rules.md R1).
 
 use std::collections::BTreeMap;
 

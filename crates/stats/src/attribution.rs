@@ -1,4 +1,4 @@
-//! Server cache or storage, told by probes that look ahead of the workload (R8).
+//! Server cache or storage, told by probes that look ahead of the workload (docs/measurement-rules.md R8).
 //!
 //! Every probe is a triple under the same load: a record the workload will need later, the same record again
 //! (surely in the cache by now), and a record that nobody has touched since it was purged (surely not). The share

@@ -1,4 +1,5 @@
-//! R7: how many users a server carries, by the model that predicts best what was left out; or a refusal.
+//! docs/measurement-rules.md R7: how many users a server carries, by the model that predicts best what was left out;
+//! or a refusal.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! K17: which clock times were read from, told by the times themselves.
+//! Known answer K17 (docs/measurement-rules.md K17): which clock times were read from, told by the times themselves.
 //!
 //! A DOS timer ticks 18.2065 times a second, a mains clock 50 or 60 times, Windows 64 times, old Unix 100
 //! times; a program may print what it read in hundredths of a second on top.

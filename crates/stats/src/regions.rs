@@ -1,4 +1,5 @@
-//! R3: where two systems differ on a surface of cells. The finding is a region, the replicate a whole sweep.
+//! docs/measurement-rules.md R3: where two systems differ on a surface of cells. The finding is a region, the
+//! replicate a whole sweep.
 //!
 //! Source: largest statistic over all regions under flips of sign of whole replicates (Winkler et al.,
 //! `NeuroImage` 92 (2014) 381; Westfall and Young: Resampling-Based Multiple Testing): exact when the

@@ -1,4 +1,4 @@
-//! R5: whether a load has settled, and from when on. "Never" is a legal answer.
+//! docs/measurement-rules.md R5: whether a load has settled, and from when on. "Never" is a legal answer.
 //!
 //! Source: change points as in Barrett et al.: Virtual machine warmup blows hot and cold, OOPSLA 2017;
 //! trend by Theil (1950) and Sen, J. Amer. Statist. Assoc. 63 (1968) 1379.

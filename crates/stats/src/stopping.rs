@@ -36,7 +36,7 @@ pub enum Decision {
     Unusable,
 }
 
-/// R1: go on until the interval is narrow, between a least and a most number of repetitions.
+/// docs/measurement-rules.md R1: go on until the interval is narrow, between a least and a most number of repetitions.
 ///
 /// The rule is given a width and nothing else, so that it cannot look at the sign or at a p-value.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,4 +1,5 @@
-//! K16: the share of storage told by probes ahead of the workload, against a simulated server that logs its hits.
+//! Known answer K16 (docs/measurement-rules.md K16): the share of storage told by probes ahead of the workload,
+//! against a simulated server that logs its hits.
 
 use std::collections::VecDeque;
 

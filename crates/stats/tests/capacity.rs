@@ -1,4 +1,5 @@
-//! K10 and K11: the scalability law on published and exact data, the choice of models, and refusals.
+//! Known answers K10 and K11 (docs/measurement-rules.md K10, K11): the scalability law on published and exact data,
+//! the choice of models, and refusals.
 
 use sharebench_model::Random;
 use sharebench_stats::{

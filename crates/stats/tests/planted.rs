@@ -1,4 +1,5 @@
-//! K9: breaks, zones and crossovers planted into surfaces are found exactly where they are.
+//! Known answer K9 (docs/measurement-rules.md K9): breaks, zones and crossovers planted into surfaces are found
+//! exactly where they are.
 
 #![expect(
     clippy::unwrap_used,

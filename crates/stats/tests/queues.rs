@@ -1,4 +1,5 @@
-//! K15: how often intervals of percentiles hold the truth where requests queue.
+//! Known answer K15 (docs/measurement-rules.md K15): how often intervals of percentiles hold the truth where requests
+//! queue.
 
 use sharebench_model::Random;
 use sharebench_stats::{Batch, Ranks, dependent_quantile_ranks, is_resolved, quantile_ranks, worth};

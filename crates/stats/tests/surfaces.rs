@@ -1,4 +1,5 @@
-//! K7, K8 and planted regions: whole surfaces of cells, measured in sweeps that share their shocks.
+//! Known answers K7, K8 (docs/measurement-rules.md K7, K8) and planted regions: whole surfaces of cells, measured in
+//! sweeps that share their shocks.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! K16: server cache and storage told apart by probes ahead of the workload, against a server that logs its hits.
+//! Known answer K16 (docs/measurement-rules.md K16): server cache and storage told apart by probes ahead of the
+//! workload, against a server that logs its hits.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! K19: hosts whose clocks are wrong by seconds start within milliseconds of each other.
+//! Known answer K19 (docs/measurement-rules.md K19): hosts whose clocks are wrong by seconds start within
+//! milliseconds of each other.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};

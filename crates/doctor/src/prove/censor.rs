@@ -1,4 +1,4 @@
-//! K14: users whose replies are lost do not make the others look better.
+//! Known answer K14 (docs/measurement-rules.md K14): users whose replies are lost do not make the others look better.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};

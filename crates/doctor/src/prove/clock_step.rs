@@ -1,4 +1,4 @@
-//! K20: setting the wall clock back does not touch a measured time.
+//! Known answer K20 (docs/measurement-rules.md K20): setting the wall clock back does not touch a measured time.
 
 use std::time::Duration;
 

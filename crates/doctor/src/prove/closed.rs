@@ -1,4 +1,5 @@
-//! K5: users who think, against exact mean value analysis of what was thought and served.
+//! Known answer K5 (docs/measurement-rules.md K5): users who think, against exact mean value analysis of what was
+//! thought and served.
 
 use std::sync::Arc;
 use std::time::Duration;

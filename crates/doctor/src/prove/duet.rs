@@ -1,4 +1,4 @@
-//! K7 and K8: two servers in turns, the same or different by a little.
+//! Known answers K7 and K8 (docs/measurement-rules.md K7, K8): two servers in turns, the same or different by a little.
 
 use std::time::Duration;
 

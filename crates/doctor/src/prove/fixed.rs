@@ -1,4 +1,5 @@
-//! K1 and K2: a device of fixed service time, and a link of fixed rate.
+//! Known answers K1 and K2 (docs/measurement-rules.md K1, K2): a device of fixed service time, and a link of fixed
+//! rate.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! K12: a generator at its limit says so, and one that is not does not.
+//! Known answer K12 (docs/measurement-rules.md K12): a generator at its limit says so, and one that is not does not.
 
 use std::sync::Arc;
 use std::task::{Context, Poll};

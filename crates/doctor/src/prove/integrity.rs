@@ -1,4 +1,4 @@
-//! K18: every wrong block is caught.
+//! Known answer K18 (docs/measurement-rules.md K18): every wrong block is caught.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! K3 and K6: starts that a schedule decides, whatever the server does.
+//! Known answers K3 and K6 (docs/measurement-rules.md K3, K6): starts that a schedule decides, whatever the server
+//! does.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! K16: server cache and storage told apart by the engine's own probes, against a simulated server that knows.
+//! Known answer K16 (docs/measurement-rules.md K16): server cache and storage told apart by the engine's own probes,
+//! against a simulated server that knows.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! K20 and repeatability: a stepped wall clock changes labels only, and a seed decides everything.
+//! Known answer K20 (docs/measurement-rules.md K20) and repeatability: a stepped wall clock changes labels only, and
+//! a seed decides everything.
 
 use std::fmt::Write;
 

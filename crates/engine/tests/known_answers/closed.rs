@@ -1,4 +1,5 @@
-//! K5 and K5b: closed networks of thinking users, against exact mean value analysis.
+//! Known answers K5 and K5b (docs/measurement-rules.md K5, K5b): closed networks of thinking users, against exact
+//! mean value analysis.
 
 use sharebench_engine::simulated::{Device, Service};
 use sharebench_model::Verdict;

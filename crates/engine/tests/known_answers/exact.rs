@@ -1,4 +1,5 @@
-//! K1 and K2: a fixed service and a token bucket, where truth has no spread.
+//! Known answers K1 and K2 (docs/measurement-rules.md K1, K2): a fixed service and a token bucket, where truth has no
+//! spread.
 
 use sharebench_engine::Clock;
 use sharebench_engine::simulated::{Device, Service, SimulatedTarget};

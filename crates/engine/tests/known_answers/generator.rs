@@ -1,4 +1,5 @@
-//! K12: a generator that cannot keep its schedule is found out, one that can is not accused.
+//! Known answer K12 (docs/measurement-rules.md K12): a generator that cannot keep its schedule is found out, one that
+//! can is not accused.
 
 use sharebench_engine::simulated::{Device, Service};
 use sharebench_model::{StepResult, Verdict};

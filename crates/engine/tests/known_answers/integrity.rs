@@ -1,4 +1,5 @@
-//! K18: wrong data is always caught; right data of single operations is moved as asked.
+//! Known answer K18 (docs/measurement-rules.md K18): wrong data is always caught; right data of single operations is
+//! moved as asked.
 
 use sharebench_engine::Clock;
 use sharebench_engine::simulated::{Device, Served, Service, SimulatedTarget};

@@ -1,4 +1,5 @@
-//! K3 and K4: open queues. To the nanosecond against the recursion over the very sequence that was drawn, and
+//! Known answers K3 and K4 (docs/measurement-rules.md K3, K4): open queues. To the nanosecond against the recursion
+//! over the very sequence that was drawn, and
 //! within the spread of that many draws against theory.
 
 use sharebench_engine::simulated::{Device, Served, Service};

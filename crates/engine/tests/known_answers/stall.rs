@@ -1,4 +1,5 @@
-//! K6: one stall, and what is seen of it by those who wait their turn (coordinated omission).
+//! Known answer K6 (docs/measurement-rules.md K6): one stall, and what is seen of it by those who wait their turn
+//! (coordinated omission).
 
 use sharebench_engine::simulated::{Device, Service};
 

@@ -1,4 +1,4 @@
-//! R5 in the engine: what is called steady, what goes on, and what never settles.
+//! Steady state (docs/measurement-rules.md R5) in the engine: what is called steady, what goes on, and what never settles.
 
 use sharebench_engine::simulated::{Device, Service};
 use sharebench_model::{StepResult, Verdict};

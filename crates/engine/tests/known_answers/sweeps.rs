@@ -1,4 +1,5 @@
-//! K1 for the other tests of a sweep: streams, mixes, strides, and several jobs at once, all without spread.
+//! Known answer K1 (docs/measurement-rules.md K1) for the other tests of a sweep: streams, mixes, strides, and
+//! several jobs at once, all without spread.
 
 use sharebench_engine::Clock;
 use sharebench_engine::simulated::{Device, Service, SimulatedTarget};

@@ -122,7 +122,7 @@ mod tests {
     use super::*;
     use crate::wire::tests::hex;
 
-    /// ncp.md 4.4; mars-server-ipx-in-udp-with-burst.pcap, frames 164 to 168: fragments of 1434 bytes.
+    /// docs/protocols/ncp.md 4.4; mars-server-ipx-in-udp-with-burst.pcap, frames 164 to 168: fragments of 1434 bytes.
     #[test]
     fn a_burst_of_7008_bytes_has_five_pieces() {
         let burst = Outgoing { bytes: vec![0; 7008], ..Outgoing::default() };
@@ -137,7 +137,8 @@ mod tests {
         assert_eq!(Outgoing::default().pieces(1434), [Piece { offset: 0, len: 0, last: true }]);
     }
 
-    /// ncp.md 4.2; mars-server-ipx-in-udp-with-burst.pcap, frame 163 but for the numbers of the connection.
+    /// docs/protocols/ncp.md 4.2; mars-server-ipx-in-udp-with-burst.pcap, frame 163 but for the numbers of the
+    /// connection.
     #[test]
     fn packets_carry_numbers_of_connection_packet_and_burst() {
         let gap = Duration::from_micros(500);

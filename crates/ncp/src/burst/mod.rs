@@ -1,5 +1,5 @@
 //! Packet burst without I/O, for both sides: fragments go out, fragments come in, and what is missing is asked for again
-//! (ncp.md 4). Bursts are not signed: connections that sign packets do without.
+//! (docs/protocols/ncp.md 4). Bursts are not signed: connections that sign packets do without.
 
 mod assembly;
 mod line;

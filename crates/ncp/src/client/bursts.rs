@@ -1,5 +1,5 @@
 //! Packet burst at the client: what one packet cannot carry goes in many, and what is lost of them comes again
-//! (ncp.md 4.4).
+//! (docs/protocols/ncp.md 4.4).
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
@@ -21,7 +21,7 @@ use crate::wire::{Codec, Completion, ShortHandle};
 const OWN: u32 = 1;
 /// Bytes in front of the data of a reply to a read.
 const REPLY_LEN: usize = 8;
-/// Results of a read that succeeded (ncp.md 4.3).
+/// Results of a read that succeeded (docs/protocols/ncp.md 4.3).
 const DONE: u32 = 0;
 const NO_DATA: u32 = 3;
 

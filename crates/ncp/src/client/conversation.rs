@@ -1,4 +1,5 @@
-//! One connection as the client sees it: sequence numbers, signatures, and which packet is the reply (ncp.md 1.4).
+//! One connection as the client sees it: sequence numbers, signatures, and which packet is the reply
+//! (docs/protocols/ncp.md 1.4).
 
 use crate::envelope;
 use crate::security::signature::{Signer, Transport};
@@ -113,7 +114,7 @@ impl Conversation {
 
     /// What a message from the server is; a reply is taken once.
     pub fn arrival<'a>(&mut self, message: &'a [u8]) -> Result<Arrival<'a>, WireError> {
-        // Over UDP the reply to a destroy may be unsigned (ncp.md 5.1).
+        // Over UDP the reply to a destroy may be unsigned (docs/protocols/ncp.md 5.1).
         let unsigned = self.waiting == Some(ClientKind::Destroy) && message.len() <= SERVER_HEADER_LEN;
         let signed = self.signer.is_some() && !unsigned;
         let (packet, signature) = match self.transport {

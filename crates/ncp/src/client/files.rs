@@ -102,7 +102,8 @@ impl<C: Carrier> Client<C> {
         self.call("close", &CloseFile { file: FileHandle::of_name_space(file.0) }.into()).await.map(|_| ())
     }
 
-    /// Data bytes of one request at an offset: calls of 32 bits must not cross a multiple of the buffer (ncp.md 2.2).
+    /// Data bytes of one request at an offset: calls of 32 bits must not cross a multiple of the buffer
+    /// (docs/protocols/ncp.md 2.2).
     /// A burst carries its window.
     pub fn share(&self, offset: u64, len: usize) -> usize {
         if self.suits_burst(offset, len) {

@@ -10,7 +10,7 @@ use crate::wire::large::{ClearLarge, LockLarge};
 use crate::wire::lock::{ClearRecord, LockRecord, Range, flag};
 use crate::wire::{Completion, FileHandle, Request};
 
-/// Ticks of a second (ncp.md 3.3).
+/// Ticks of a second (docs/protocols/ncp.md 3.3).
 const TICKS: u128 = 18;
 
 /// What a lock keeps others from.
@@ -47,7 +47,7 @@ impl<C: Carrier> Client<C> {
         self.extend(Duration::from_secs(1) * u32::from(timeout) / TICKS as u32);
         match self.finish().await {
             Ok(_) => Ok(true),
-            // Each call has a code of its own for a lock that another has (ncp.md 3.3).
+            // Each call has a code of its own for a lock that another has (docs/protocols/ncp.md 3.3).
             Err(ClientError::Refused {
                 completion: Completion::LockWait | Completion::LockTimeout | Completion::BadStation,
                 ..

@@ -18,7 +18,7 @@ const FILES: u16 = 0x0006;
 const DIRECTORIES: u16 = 0x0016;
 /// Both.
 pub(super) const EVERYTHING: u16 = 0x8006;
-/// Matches every name (ncp.md 3.4).
+/// Matches every name (docs/protocols/ncp.md 3.4).
 const ANY_NAME: &[u8] = b"\xff*";
 /// Most entries asked for at a time; the server sends what its packets hold.
 const MAX_ENTRIES: u16 = 1000;

@@ -1,4 +1,4 @@
-//! Buffers, signatures and checksums, agreed upon by 0x61 or 0x21 (ncp.md 2.2, 5.2).
+//! Buffers, signatures and checksums, agreed upon by 0x61 or 0x21 (docs/protocols/ncp.md 2.2, 5.2).
 
 use super::ClientError;
 use super::carrier::Carrier;
@@ -67,7 +67,8 @@ impl<C: Carrier> Client<C> {
         self.options.buffer.clamp(MIN_BUFFER, most)
     }
 
-    /// What a packet has beside data. On IPX the size agreed upon is that of a packet with its headers (ncp.md 2.2).
+    /// What a packet has beside data. On IPX the size agreed upon is that of a packet with its headers
+    /// (docs/protocols/ncp.md 2.2).
     fn overhead(&self, security: Security) -> u16 {
         let ipx = self.conversation.transport() == Transport::Ipx;
         let signature = if security.has(Security::SIGNATURE) { SIGNATURE } else { 0 };

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::security::level::Level;
 
-/// What the kernel's client proposes on TCP (ncp.md 2.2).
+/// What the kernel's client proposes on TCP (docs/protocols/ncp.md 2.2).
 pub const MAX_BUFFER: u16 = 61_440;
 /// The least data per call that is worked with.
 pub const MIN_BUFFER: u16 = 512;
@@ -15,7 +15,7 @@ pub struct Options {
     /// How long to wait for a reply. A server that says "busy" is waited for as long again, ten times at most.
     pub timeout: Duration,
     /// On datagrams: how long to wait before a request is sent again; each time twice as long, up to eight times. The
-    /// kernel's client begins with 0.6 s (ncp.md 1.4).
+    /// kernel's client begins with 0.6 s (docs/protocols/ncp.md 1.4).
     pub retry: Duration,
     /// When packets are signed. A server has no way to ask before the login: at [`Level::IfAsked`] a login that is
     /// refused for want of signatures is tried again with them.
@@ -42,7 +42,7 @@ pub enum Negotiation {
     BufferOnly,
 }
 
-/// What a client on datagrams does about packets that the path may not take (ncp.md 2.2).
+/// What a client on datagrams does about packets that the path may not take (docs/protocols/ncp.md 2.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub enum LargePackets {
     /// Packets behind a router have 512 bytes of data.

@@ -1,4 +1,5 @@
-//! The largest packet that a path takes, found by probes that the server sends back (large internet packets, ncp.md 2.2).
+//! The largest packet that a path takes, found by probes that the server sends back (large internet packets,
+//! docs/protocols/ncp.md 2.2).
 
 use std::future::poll_fn;
 use std::io::ErrorKind;

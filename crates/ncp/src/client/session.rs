@@ -1,4 +1,4 @@
-//! The life of a connection: create, negotiate, login, logout, destroy (ncp.md 2).
+//! The life of a connection: create, negotiate, login, logout, destroy (docs/protocols/ncp.md 2).
 
 use super::ClientError;
 use super::carrier::Carrier;

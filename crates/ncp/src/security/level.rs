@@ -1,4 +1,4 @@
-//! Levels of packet signatures and of IPX checksums: when both sides use them (ncp.md 5.2, 1.10).
+//! Levels of packet signatures and of IPX checksums: when both sides use them (docs/protocols/ncp.md 5.2, 1.10).
 
 /// What a side wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -52,7 +52,7 @@ mod tests {
     use super::Agreement::{Off, On, Refused};
     use super::*;
 
-    /// ncp.md 5.2: on when neither is 0 and the sum is 3 or more; 3 against 0 is refused.
+    /// docs/protocols/ncp.md 5.2: on when neither is 0 and the sum is 3 or more; 3 against 0 is refused.
     #[test]
     fn every_pair_of_levels_has_its_outcome() {
         let table = [[Off, Off, Off, Refused], [Off, Off, On, On], [Off, On, On, On], [Refused, On, On, On]];

@@ -1,4 +1,4 @@
-//! The bindery's password hash and the response to a login key (ncp.md 2.5).
+//! The bindery's password hash and the response to a login key (docs/protocols/ncp.md 2.5).
 //!
 //! The algorithm was published by P. Szczerbina in Dr. Dobb's Journal, November 1993, and stated there to be free to use.
 
@@ -96,7 +96,8 @@ mod tests {
     use super::*;
     use crate::wire::tests::hex;
 
-    /// The table of ncp.md 2.5, and the second login of linux-kernel-client-mars-server-ethernet-ipx.pcap (frame 796).
+    /// The table of docs/protocols/ncp.md 2.5, and the second login of
+    /// linux-kernel-client-mars-server-ethernet-ipx.pcap (frame 796).
     const KNOWN: [(u32, &str, &str, &str, &str); 5] = [
         (1, "SECRET", "431acc6aff11a6d53f71189f6e1ca901", "67c6697351ff4aec", "2ced1e4e9303f0d9"),
         (0x0001_0002, "BENCHPW", "0758cdb594eb359384294839b98e1db4", "0011223344556677", "7038ac5f8bcc23d2"),

@@ -1,4 +1,4 @@
-//! Packet signatures of a bindery session (ncp.md 5.1).
+//! Packet signatures of a bindery session (docs/protocols/ncp.md 5.1).
 //!
 //! They cover the first 52 bytes of a packet behind its start: a man in the middle can change most of the file data.
 
@@ -91,13 +91,13 @@ mod tests {
         Signer::new(&password::hash(0x0001_0002, b"BENCHPW"), &key, transport)
     }
 
-    /// ncp.md 5.1, known answers.
+    /// docs/protocols/ncp.md 5.1, known answers.
     #[test]
     fn the_root_key_is_the_known_one() {
         assert_eq!(signer(Transport::Tcp).root, hex("fdc136445980017e")[..]);
     }
 
-    /// ncp.md 5.1, known answers; libncp-client-udp-tcp-signed.pcap, frames 11, 13 and 14.
+    /// docs/protocols/ncp.md 5.1, known answers; libncp-client-udp-tcp-signed.pcap, frames 11, 13 and 14.
     #[test]
     fn datagrams_have_the_known_signatures() {
         let mut signer = signer(Transport::Udp);
@@ -111,7 +111,7 @@ mod tests {
         assert_eq!(signer.reply(&reply, 0), hex("20eba018a0b6d9d1")[..], "a reply does not move the chain");
     }
 
-    /// ncp.md 5.1, known answers; libncp-client-udp-tcp-signed.pcap, frames 78, 80 and 81.
+    /// docs/protocols/ncp.md 5.1, known answers; libncp-client-udp-tcp-signed.pcap, frames 78, 80 and 81.
     #[test]
     fn messages_have_the_known_signatures() {
         let mut signer = signer(Transport::Tcp);

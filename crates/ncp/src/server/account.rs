@@ -57,7 +57,7 @@ pub fn packet_size<V>(
     AcceptedPacketSize::put(&AcceptedPacketSize { accepted, echo_socket, security }, out);
 }
 
-/// Data bytes of a reply in a packet of a size, which counts headers on IPX (ncp.md 2.2).
+/// Data bytes of a reply in a packet of a size, which counts headers on IPX (docs/protocols/ncp.md 2.2).
 const fn data_of(packet: u16, transport: Transport) -> u16 {
     match transport {
         Transport::Ipx => packet - OVERHEAD,

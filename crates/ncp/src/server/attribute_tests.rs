@@ -66,7 +66,7 @@ fn a_read_only_file_is_not_written_renamed_or_erased() {
     assert_eq!(calls.done("44 00 06 05 5359533a41"), 0);
 }
 
-/// ncp.md 3.2, 3.4: time before date in 0x4B, date before time in 87/7.
+/// docs/protocols/ncp.md 3.2, 3.4: time before date in 0x4B, date before time in 87/7.
 #[test]
 fn moments_are_set_and_told_by_every_call() {
     let mut calls = Calls::new();

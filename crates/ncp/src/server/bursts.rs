@@ -1,5 +1,5 @@
 //! Packet burst at the server: bursts are collected, executed once, and answered in fragments that may be asked for
-//! again (ncp.md 4.4).
+//! again (docs/protocols/ncp.md 4.4).
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::wire::negotiate::{AcceptedBurst, OfferBurst};
 use crate::wire::packet::BURST;
 use crate::wire::{Codec, Completion};
 
-/// Result codes of bursts (ncp.md 4.3).
+/// Result codes of bursts (docs/protocols/ncp.md 4.3).
 const DONE: u32 = 0;
 const IO_ERROR: u32 = 2;
 const NO_DATA: u32 = 3;

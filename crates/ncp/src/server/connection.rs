@@ -19,7 +19,7 @@ const MAX_FILES: usize = 1024;
 const MAX_POSITIONS: usize = 256;
 /// Classic searches that a connection has at a time; the oldest goes for a new one.
 const MAX_SEARCHES: usize = 64;
-/// Data bytes per call before negotiation (ncp.md 2.2).
+/// Data bytes per call before negotiation (docs/protocols/ncp.md 2.2).
 const DEFAULT_BUFFER: u16 = 512;
 
 /// A directory on a volume.

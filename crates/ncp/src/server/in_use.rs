@@ -1,4 +1,5 @@
-//! Files that connections have open: what each denies to the others, and who has locked which bytes (ncp.md 3.2, 3.3).
+//! Files that connections have open: what each denies to the others, and who has locked which bytes
+//! (docs/protocols/ncp.md 3.2, 3.3).
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};

@@ -99,7 +99,7 @@ const CLEAR: &str = "1e 00 000001000000 00000000 00000064";
 const READ: &str = "48 00 000001000000 00000063 0001";
 const WRITE: &str = "49 00 000001000000 00000063 0001 41";
 
-/// ncp.md 3.3: each call has a code of its own for a lock that another has.
+/// docs/protocols/ncp.md 3.3: each call has a code of its own for a lock that another has.
 #[test]
 fn every_call_locks_and_says_what_it_says_of_locks_of_others() {
     let server = server();

@@ -1,5 +1,5 @@
 //! Calls that lock ranges of files. One that cannot have its lock at once waits without holding up anything: its answer
-//! comes later, when the lock is there or its time is over (ncp.md 3.3).
+//! comes later, when the lock is there or its time is over (docs/protocols/ncp.md 3.3).
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use crate::wire::{Codec, Completion, Request, ShortHandle};
 const MAX_TICKS: u32 = u16::MAX as u32;
 /// Most requests that wait at a time: all of them are looked at whenever a lock is given up.
 const MAX_WAITING: usize = 1000;
-/// Ticks of a second (ncp.md 3.3).
+/// Ticks of a second (docs/protocols/ncp.md 3.3).
 const TICKS: u32 = 18;
 /// Pause before a connection that is at work is looked at again.
 const BUSY: Duration = Duration::from_millis(10);

@@ -186,7 +186,7 @@ mod tests {
         }
     }
 
-    /// ncp.md 3.2: AA, BF and AE are '*', '?' and '.'; 3.4: FF before a wildcard.
+    /// docs/protocols/ncp.md 3.2: AA, BF and AE are '*', '?' and '.'; docs/protocols/ncp.md 3.4: FF before a wildcard.
     #[test]
     fn patterns_match_in_every_form() {
         let matches = |pattern: &[u8], name: &str| Pattern::new(pattern).matches(name.as_bytes());

@@ -54,7 +54,7 @@ pub struct Watchdog {
 }
 
 impl Default for Watchdog {
-    /// 5 minutes, then every minute, ten times: what NetWare is said to do (ncp.md 1.7).
+    /// 5 minutes, then every minute, ten times: what NetWare is said to do (docs/protocols/ncp.md 1.7).
     fn default() -> Self {
         Self { after: Duration::from_mins(5), every: Duration::from_mins(1), questions: 10 }
     }

@@ -1,4 +1,4 @@
-//! The ranges of files that a connection has logged, and its locks on them (ncp.md 3.3).
+//! The ranges of files that a connection has logged, and its locks on them (docs/protocols/ncp.md 3.3).
 
 use std::sync::Arc;
 

@@ -64,7 +64,8 @@ pub(super) fn login(server: &Server<MemoryVolume, Still>, security: &str) {
     assert_eq!(login, hex("3333040101000000"));
 }
 
-/// ncp.md 5.2: from the description alone. A server at level 2 signs for a client at level 1, which must hear of it.
+/// docs/protocols/ncp.md 5.2: from the description alone. A server at level 2 signs for a client at level 1, which
+/// must hear of it.
 #[test]
 fn what_the_server_prefers_stands_in_its_reply_and_comes_on_when_asked_for() {
     let preferring = Options { signatures: Level::IfPossible, ..options() };

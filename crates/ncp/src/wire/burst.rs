@@ -1,4 +1,5 @@
-//! Packet burst: the header of a fragment, lists of missing fragments, and what a burst says (ncp.md 4.2, 4.3).
+//! Packet burst: the header of a fragment, lists of missing fragments, and what a burst says
+//! (docs/protocols/ncp.md 4.2, 4.3).
 
 use super::bytes::message;
 use super::packet::BURST;
@@ -184,7 +185,7 @@ mod tests {
         missing: 0,
     };
 
-    /// ncp.md 4.2, 4.3; mars-server-ipx-in-udp-with-burst.pcap, frame 163: read 7000 bytes at 4.
+    /// docs/protocols/ncp.md 4.2, 4.3; mars-server-ipx-in-udp-with-burst.pcap, frame 163: read 7000 bytes at 4.
     #[test]
     fn a_read_is_one_fragment_of_24_bytes() {
         let wire = hex("7777 10 00 11223344 0100f90f 00000000 00000000 0000 0000 00000018 00000000 0018 0000
@@ -197,7 +198,7 @@ mod tests {
         assert_eq!((packet.fields, BurstCall::decode(packet.data())), (CLIENT, Ok(call)));
     }
 
-    /// ncp.md 4.4; mars-server-ipx-in-udp-with-burst.pcap, frame 169: the second fragment is missing.
+    /// docs/protocols/ncp.md 4.4; mars-server-ipx-in-udp-with-burst.pcap, frame 169: the second fragment is missing.
     #[test]
     fn missing_parts_are_listed_in_a_packet_of_control() {
         let wire = hex(
@@ -212,7 +213,7 @@ mod tests {
         assert_eq!((packet.missing().collect::<Vec<_>>(), packet.data()), (vec![part], &[][..]));
     }
 
-    /// ncp.md 4.3; mars-server-ipx-in-udp-with-burst.pcap, frames 164 and 172.
+    /// docs/protocols/ncp.md 4.3; mars-server-ipx-in-udp-with-burst.pcap, frames 164 and 172.
     #[test]
     fn replies_begin_with_their_result() {
         let read = BurstReadReply::decode(&hex("00000000 00001b58")).unwrap();

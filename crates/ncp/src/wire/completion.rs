@@ -1,4 +1,4 @@
-//! Completion codes: what a server says became of a request (ncp.md 3.6).
+//! Completion codes: what a server says became of a request (docs/protocols/ncp.md 3.6).
 
 macro_rules! completions {
     ($($(#[$doc:meta])* $variant:ident = $code:literal, $meaning:literal;)*) => {
@@ -133,7 +133,7 @@ mod tests {
         assert!(Completion::ALL.windows(2).all(|pair| pair[0].code() < pair[1].code()));
     }
 
-    /// ncp.md 3.6.
+    /// docs/protocols/ncp.md 3.6.
     #[test]
     fn a_code_says_what_it_means() {
         assert_eq!(Completion::from_code(0x9c), Completion::InvalidPath);

@@ -1,4 +1,4 @@
-//! Directory handles, and directories by handle and path: family 0x16 (ncp.md 2.6, 3.2).
+//! Directory handles, and directories by handle and path: family 0x16 (docs/protocols/ncp.md 2.6, 3.2).
 
 use super::bytes::message;
 use super::{After, Pstr, U8};
@@ -139,7 +139,7 @@ mod tests {
         Pstr::new(text.as_bytes()).unwrap()
     }
 
-    /// ncp.md 2.6; mars-server-ipx-in-udp-with-burst.pcap, frames 31 and 32.
+    /// docs/protocols/ncp.md 2.6; mars-server-ipx-in-udp-with-burst.pcap, frames 31 and 32.
     #[test]
     fn a_handle_is_allocated_from_a_base_and_a_path() {
         let wire = hex("0054045359533a");
@@ -154,7 +154,7 @@ mod tests {
         assert_eq!(bytes::<FreeHandle>(&FreeHandle { handle: 2 }), hex("02"));
     }
 
-    /// ncp.md 2.6.
+    /// docs/protocols/ncp.md 2.6.
     #[test]
     fn a_handle_is_moved_and_asked_where_it_is() {
         let set = SetHandle { target: 2, base: 1, path: path("DIR") };
@@ -166,7 +166,7 @@ mod tests {
         assert_eq!(EffectiveRights::decode(&[0xff]), Ok(EffectiveRights { rights: 0xff }));
     }
 
-    /// ncp.md 3.2; mars-server-ipx-in-udp-with-burst.pcap, frames 103 and 105.
+    /// docs/protocols/ncp.md 3.2; mars-server-ipx-in-udp-with-burst.pcap, frames 103 and 105.
     #[test]
     fn directories_are_made_renamed_and_removed() {
         let make = MakeDirectory { base: 2, rights_mask: 0xff, path: path("DIR1") };

@@ -1,4 +1,4 @@
-//! DOS dates, times and attributes (ncp.md 3.2).
+//! DOS dates, times and attributes (docs/protocols/ncp.md 3.2).
 
 use super::{Codec, Reader, WireError};
 
@@ -101,7 +101,7 @@ orders! {
     LeTimeDate: time, date, to_le_bytes, from_le_bytes;
 }
 
-/// Bits of the attributes of a file (ncp.md 3.2); the byte form has the low eight.
+/// Bits of the attributes of a file (docs/protocols/ncp.md 3.2); the byte form has the low eight.
 #[expect(missing_docs, reason = "the names are the field's")]
 pub mod attribute {
     pub const READ_ONLY: u32 = 0x01;
@@ -118,7 +118,7 @@ pub mod attribute {
     pub const COPY_INHIBIT: u32 = 0x8_0000;
 }
 
-/// Bits of the search attributes: what a search finds beside ordinary files (ncp.md 3.2).
+/// Bits of the search attributes: what a search finds beside ordinary files (docs/protocols/ncp.md 3.2).
 #[expect(missing_docs, reason = "the names are the field's")]
 pub mod search {
     pub const HIDDEN: u8 = 0x02;
@@ -128,7 +128,7 @@ pub mod search {
     pub const ALL_FILES: u8 = 0x06;
 }
 
-/// Bits of the access asked for with an open (ncp.md 3.2); the byte form has the low eight.
+/// Bits of the access asked for with an open (docs/protocols/ncp.md 3.2); the byte form has the low eight.
 #[expect(missing_docs, reason = "the names are the field's")]
 pub mod access {
     pub const READ: u16 = 0x01;

@@ -1,4 +1,4 @@
-//! The four ways IPX stands in an Ethernet frame (ncp.md 1.7).
+//! The four ways IPX stands in an Ethernet frame (docs/protocols/ncp.md 1.7).
 
 use super::{Codec, Raw, Reader, WireError};
 
@@ -131,7 +131,7 @@ mod tests {
         out
     }
 
-    /// ncp.md 1.7.
+    /// docs/protocols/ncp.md 1.7.
     #[test]
     fn each_framing_has_its_own_first_bytes() {
         let starts = ["8137 ffff", "0025 ffff", "0028 e0e003 ffff", "002d aaaa030000008137 ffff"];
@@ -146,7 +146,7 @@ mod tests {
         }
     }
 
-    /// ncp.md 1.7: the longest datagrams.
+    /// docs/protocols/ncp.md 1.7: the longest datagrams.
     #[test]
     fn the_longest_packet_depends_on_the_framing() {
         assert_eq!(Framing::ALL.map(Framing::max_packet), [1500, 1500, 1497, 1492]);

@@ -1,4 +1,4 @@
-//! Classic file calls on open files and on names (ncp.md 3.2).
+//! Classic file calls on open files and on names (docs/protocols/ncp.md 3.2).
 
 use super::bytes::message;
 use super::dos::BeTimeDate;
@@ -230,7 +230,7 @@ mod tests {
         Pstr::new(text.as_bytes()).unwrap()
     }
 
-    /// ncp.md 3.2; mars-server-ipx-in-udp-with-burst.pcap, frames 59, 61, 73, 57 and 58.
+    /// docs/protocols/ncp.md 3.2; mars-server-ipx-in-udp-with-burst.pcap, frames 59, 61, 73, 57 and 58.
     #[test]
     fn calls_on_a_handle_have_a_reserved_byte() {
         let wire = hex("00 000001000000");
@@ -241,7 +241,7 @@ mod tests {
         assert_eq!(FileSize::decode(&hex("00001003")), Ok(FileSize { size: 4099 }));
     }
 
-    /// ncp.md 3.2; mars-server-ipx-in-udp-with-burst.pcap, frames 53 and 67.
+    /// docs/protocols/ncp.md 3.2; mars-server-ipx-in-udp-with-burst.pcap, frames 53 and 67.
     #[test]
     fn data_is_read_and_written_at_an_offset() {
         let read = ReadFile { file: FILE, offset: 0x401, count: 0x1ff };
@@ -252,7 +252,7 @@ mod tests {
         assert_eq!(bytes::<WriteFile>(&write), hex("00 000001000000 00000064 0002 6162"));
     }
 
-    /// ncp.md 3.2: 0x4A and 0x4B, from the description alone.
+    /// docs/protocols/ncp.md 3.2: 0x4A and 0x4B, from the description alone.
     #[test]
     fn files_are_copied_and_dated() {
         let copy = CopyFile { source: FILE, target: FILE, source_offset: 1, target_offset: 2, count: 3 };
@@ -263,7 +263,7 @@ mod tests {
         assert_eq!(bytes::<SetFileTime>(&time), hex("00 000001000000 0e65 5d75"));
     }
 
-    /// ncp.md 3.2; mars-server-ipx-in-udp-with-burst.pcap, frames 33, 34 and 117.
+    /// docs/protocols/ncp.md 3.2; mars-server-ipx-in-udp-with-burst.pcap, frames 33, 34 and 117.
     #[test]
     fn files_are_opened_and_created() {
         let open = OpenFile { directory: 2, search: 6, access: 1, path: path("NOPE.DAT") };
@@ -281,7 +281,8 @@ mod tests {
         assert_eq!((wire.len(), bytes::<OpenedFile>(&opened)), (36, wire));
     }
 
-    /// ncp.md 3.2; mars-server-ipx-in-udp-with-burst.pcap, frame 115; 0x45 and 0x46 from the description alone.
+    /// docs/protocols/ncp.md 3.2; mars-server-ipx-in-udp-with-burst.pcap, frame 115; 0x45 and 0x46 from the
+    /// description alone.
     #[test]
     fn files_are_erased_renamed_and_marked_by_name() {
         let erase = EraseFile { directory: 2, search: 6, path: path("BENCH.DAT") };

@@ -1,4 +1,4 @@
-//! Classic searches: 0x3E with 0x3F, and 0x40 (ncp.md 3.2).
+//! Classic searches: 0x3E with 0x3F, and 0x40 (docs/protocols/ncp.md 3.2).
 
 use super::bytes::message;
 use super::{Be16, FileEntry, Pstr, Raw, U8};
@@ -79,7 +79,7 @@ mod tests {
     use crate::wire::Codec;
     use crate::wire::tests::{bytes, hex};
 
-    /// ncp.md 3.2; mars-server-ipx-in-udp-with-burst.pcap, frames 107 to 110.
+    /// docs/protocols/ncp.md 3.2; mars-server-ipx-in-udp-with-burst.pcap, frames 107 to 110.
     #[test]
     fn a_search_goes_from_entry_to_entry() {
         let begin = BeginSearch { directory: 2, path: Pstr::default() };
@@ -96,7 +96,7 @@ mod tests {
         assert_eq!(bytes::<FoundFile>(&found), wire);
     }
 
-    /// ncp.md 3.2: 0x40, from the description alone.
+    /// docs/protocols/ncp.md 3.2: 0x40, from the description alone.
     #[test]
     fn a_search_in_one_call_names_the_directory_each_time() {
         let pattern = Pstr::new(b"*").unwrap();

@@ -1,4 +1,5 @@
-//! Function codes and how a call is framed: with a length word, with a sub-function, or neither (ncp.md 1.2).
+//! Function codes and how a call is framed: with a length word, with a sub-function, or neither
+//! (docs/protocols/ncp.md 1.2).
 
 use super::{Be16, Reader, U8, WireError};
 
@@ -97,7 +98,7 @@ mod tests {
         out
     }
 
-    /// ncp.md 1.2: the length word counts the sub-function too.
+    /// docs/protocols/ncp.md 1.2: the length word counts the sub-function too.
     #[test]
     fn a_family_with_a_length_word_counts_what_follows_it() {
         let bytes = framed(Function::sub(0x16, 0x05), b"\x03SYS");
@@ -106,7 +107,7 @@ mod tests {
         assert_eq!(Function::split(&signed), Ok((Function::sub(0x16, 0x05), &b"\x03SYS"[..])));
     }
 
-    /// ncp.md 1.2; linux-kernel-client-udp-tcp.pcap, frame 28: name spaces of a volume.
+    /// docs/protocols/ncp.md 1.2; linux-kernel-client-udp-tcp.pcap, frame 28: name spaces of a volume.
     #[test]
     fn family_57_has_no_length_word() {
         assert_eq!(framed(Function::sub(0x57, 24), &[0, 0, 0]), [0x57, 0x18, 0, 0, 0]);

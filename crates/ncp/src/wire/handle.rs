@@ -1,4 +1,4 @@
-//! File handles of four and of six bytes, and counted file data (ncp.md 3.1, 3.2).
+//! File handles of four and of six bytes, and counted file data (docs/protocols/ncp.md 3.1, 3.2).
 
 use super::{Be16, Codec, Raw, Reader, WireError};
 
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
     use crate::wire::tests::hex;
 
-    /// ncp.md 3.1; libncp-client-udp-tcp-unsigned.pcap, frames 22 and 25.
+    /// docs/protocols/ncp.md 3.1; libncp-client-udp-tcp-unsigned.pcap, frames 22 and 25.
     #[test]
     fn the_last_four_bytes_of_a_handle_are_the_file() {
         let short = ShortHandle([1, 0, 0, 0]);
@@ -135,7 +135,7 @@ mod tests {
         assert_eq!(FileHandle::of_name_space(ShortHandle([0xff; 4])).0, [0, 0, 0xff, 0xff, 0xff, 0xff]);
     }
 
-    /// ncp.md 3.2; mars-server-ipx-in-udp-with-burst.pcap, frames 46 and 48: offsets 0 and 1.
+    /// docs/protocols/ncp.md 3.2; mars-server-ipx-in-udp-with-burst.pcap, frames 46 and 48: offsets 0 and 1.
     #[test]
     fn an_odd_offset_puts_a_filler_before_the_data() {
         let even = hex("0010c3c0084e8623fc58e94ed018f88e4796");

@@ -1,4 +1,4 @@
-//! Where a name-space call points: a volume, a base and components below it (ncp.md 3.4, `HandlePath`).
+//! Where a name-space call points: a volume, a base and components below it (docs/protocols/ncp.md 3.4, `HandlePath`).
 
 use super::bytes::message;
 use super::{Codec, Le32, Pstr, Reader, U8, WireError};
@@ -148,7 +148,7 @@ mod tests {
     use super::*;
     use crate::wire::tests::{bytes, hex};
 
-    /// ncp.md 3.4; libncp-client-udp-tcp-unsigned.pcap, frame 21, from byte 22.
+    /// docs/protocols/ncp.md 3.4; libncp-client-udp-tcp-unsigned.pcap, frame 21, from byte 22.
     #[test]
     fn a_path_from_the_root_begins_with_its_volume() {
         let packed = Components::pack([&b"SYS"[..], b"PEER.DAT"]).unwrap();
@@ -159,7 +159,7 @@ mod tests {
         assert_eq!(decoded.components.iter().collect::<Vec<_>>(), [&b"SYS"[..], b"PEER.DAT"]);
     }
 
-    /// ncp.md 3.4; linux-kernel-client-udp-tcp.pcap, frames 30 and 50.
+    /// docs/protocols/ncp.md 3.4; linux-kernel-client-udp-tcp.pcap, frames 30 and 50.
     #[test]
     fn a_path_may_start_at_a_directory_or_a_handle() {
         let root = HandlePath { start: PathStart::directory(0, 1), components: Components::default() };
@@ -168,7 +168,7 @@ mod tests {
         assert_eq!(bytes::<PathStart>(&PathStart::handle(2)), hex("00 02000000 00"));
     }
 
-    /// ncp.md 3.4, sub-function 4; linux-kernel-client-udp-tcp.pcap, frame 755.
+    /// docs/protocols/ncp.md 3.4, sub-function 4; linux-kernel-client-udp-tcp.pcap, frame 755.
     #[test]
     fn a_rename_has_both_starts_before_the_names() {
         let wire = hex("00 01000000 01 01 00 03000000 01 01 0666312e646174 0666322e646174");

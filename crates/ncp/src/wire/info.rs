@@ -1,4 +1,4 @@
-//! What name-space calls tell of a file: the return mask and the information block (ncp.md 3.4).
+//! What name-space calls tell of a file: the return mask and the information block (docs/protocols/ncp.md 3.4).
 
 use super::bytes::message;
 use super::dos::LeTimeDate;
@@ -40,7 +40,7 @@ impl Codec<'_> for ReturnMask {
     }
 }
 
-/// Bits of the second mask that ask for other forms of the answer (ncp.md 3.4).
+/// Bits of the second mask that ask for other forms of the answer (docs/protocols/ncp.md 3.4).
 #[expect(missing_docs, reason = "the names are the field's")]
 pub mod extended {
     pub const LARGE_SIZES: u16 = 0x0400;
@@ -127,7 +127,7 @@ mod tests {
     use super::*;
     use crate::wire::tests::{bytes, hex};
 
-    /// ncp.md 3.4; mars-server-ipx-in-udp-with-burst.pcap, frame 84.
+    /// docs/protocols/ncp.md 3.4; mars-server-ipx-in-udp-with-burst.pcap, frame 84.
     const WIRE: &str = "00000000 20000000 2000 00000000 00000000 0000 650e755d 00000001 650e755d 00000001 755d
         00002 1ec00000000 ff01 08409e00 08409e00 00000000 00000000 00000000 00000000 00000000 074e53312e444154";
 

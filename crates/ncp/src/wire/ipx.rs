@@ -1,4 +1,4 @@
-//! The IPX header, its addresses and its checksum (ncp.md 1.7, 1.10).
+//! The IPX header, its addresses and its checksum (docs/protocols/ncp.md 1.7, 1.10).
 
 use super::bytes::message;
 use super::{Be16, Be32, Codec, Raw, Reader, U8, WireError};
@@ -153,7 +153,7 @@ mod tests {
     use super::*;
     use crate::wire::tests::hex;
 
-    /// ncp.md 1.7; linux-kernel-client-mars-server-ethernet-ipx.pcap, frame 27.
+    /// docs/protocols/ncp.md 1.7; linux-kernel-client-mars-server-ethernet-ipx.pcap, frame 27.
     const CREATE: &str =
         "ffff 0025 00 11 0abc0001 000000000001 0451 00000010 525400000002 4001 111101ff01ff00";
 
@@ -184,7 +184,7 @@ mod tests {
         assert!(IpxPacket::new(0, client(), client(), &vec![0; 65536]).is_err());
     }
 
-    /// ncp.md 1.10, computed by hand: words 0002 + 0011 + 0001 + 0100 for an odd packet.
+    /// docs/protocols/ncp.md 1.10, computed by hand: words 0002 + 0011 + 0001 + 0100 for an odd packet.
     #[test]
     fn the_checksum_skips_its_field_and_the_hop_count_and_pads_an_odd_end() {
         assert_eq!(checksum(&hex("abcd 0002 0011 0001 01")), !0x0114);

@@ -1,4 +1,4 @@
-//! IPX in UDP: nodes of RFC 1234, and how a client of ipxnet registers (ncp.md 1.9).
+//! IPX in UDP: nodes of RFC 1234, and how a client of ipxnet registers (docs/protocols/ncp.md 1.9).
 
 use std::net::Ipv4Addr;
 
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
     use crate::wire::tests::hex;
 
-    /// ncp.md 1.9.
+    /// docs/protocols/ncp.md 1.9.
     #[test]
     fn a_node_holds_the_ipv4_address() {
         let host = Ipv4Addr::new(127, 0, 0, 2);
@@ -58,7 +58,7 @@ mod tests {
         assert_eq!(host_of([0x52, 0x54, 0, 0, 0, 1]), None);
     }
 
-    /// ncp.md 1.9: from the description alone.
+    /// docs/protocols/ncp.md 1.9: from the description alone.
     #[test]
     fn a_client_registers_and_is_told_its_node() {
         let mut out = Vec::new();

@@ -1,4 +1,4 @@
-//! Calls with 64-bit offsets, which a server announces in its information (ncp.md 3.5).
+//! Calls with 64-bit offsets, which a server announces in its information (docs/protocols/ncp.md 3.5).
 
 use super::bytes::message;
 use super::{Be16, Be32, Be64, Codec, FileHandle, Le32, Le64, Payload, Reader, ShortHandle, WireError};
@@ -156,7 +156,7 @@ mod tests {
 
     const FILE: ShortHandle = ShortHandle([1, 0, 0, 0]);
 
-    /// ncp.md 3.5; libncp-client-udp-tcp-signed.pcap, frames 47, 49, 45 and 46: one byte beyond 4 GiB.
+    /// docs/protocols/ncp.md 3.5; libncp-client-udp-tcp-signed.pcap, frames 47, 49, 45 and 46: one byte beyond 4 GiB.
     #[test]
     fn offsets_go_beyond_4_gib() {
         let read = ReadLarge { file: FILE, offset: (1 << 32) + 1, count: 100 };
@@ -167,7 +167,7 @@ mod tests {
         assert_eq!(LargeSize::decode(&hex("8813000000000000")), Ok(LargeSize { size: 5000 }));
     }
 
-    /// ncp.md 3.5; libncp-client-udp-tcp-signed.pcap, frames 51 and 53.
+    /// docs/protocols/ncp.md 3.5; libncp-client-udp-tcp-signed.pcap, frames 51 and 53.
     #[test]
     fn ranges_are_locked_and_given_up() {
         let lock = LockLarge { flag: 1, file: FILE, start: 0, length: 100, timeout: 0 };
@@ -180,7 +180,7 @@ mod tests {
         assert_eq!(bytes::<ReleaseLarge>(&ReleaseLarge { file: FILE, start: 0, length: 100 }), wire);
     }
 
-    /// ncp.md 3.5: 70, 72 and 73, from the description alone.
+    /// docs/protocols/ncp.md 3.5: 70, 72 and 73, from the description alone.
     #[test]
     fn long_calls_have_counts_of_four_and_eight_bytes() {
         let file = FileHandle::of_server(FILE);

@@ -1,4 +1,5 @@
-//! Large internet packets: echoes of decreasing size that find the largest packet of a path (ncp.md 2.2).
+//! Large internet packets: echoes of decreasing size that find the largest packet of a path
+//! (docs/protocols/ncp.md 2.2).
 
 /// Starts of the echoes seen: type 1111 with a text at 4, and type 4C69, which is the text itself.
 const FORMS: [(usize, &[u8]); 2] = [(4, b"LIP Echo Data   "), (0, b"Lip Echo Data")];
@@ -29,7 +30,7 @@ pub fn is_probe(packet: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    /// ncp.md 2.2: from the description alone.
+    /// docs/protocols/ncp.md 2.2: from the description alone.
     #[test]
     fn a_probe_has_the_length_it_probes() {
         let mut probe = Vec::new();

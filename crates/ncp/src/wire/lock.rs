@@ -1,4 +1,4 @@
-//! Locks on ranges of open files, and sets of them (ncp.md 3.3).
+//! Locks on ranges of open files, and sets of them (docs/protocols/ncp.md 3.3).
 
 use super::bytes::message;
 use super::{Be16, Be32, Codec, FileHandle, Reader, U8, WireError};
@@ -38,7 +38,8 @@ record_locks! {
     LockRecordNew;
 }
 
-/// A range of an open file to give up. Its reserved first byte is missing in what libncp sends (ncp.md 3.3), so a call
+/// A range of an open file to give up. Its reserved first byte is missing in what libncp sends
+/// (docs/protocols/ncp.md 3.3), so a call
 /// of 14 bytes is taken as well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Range {
@@ -126,7 +127,7 @@ mod tests {
 
     const FILE: FileHandle = FileHandle([0, 0, 1, 0, 0, 0]);
 
-    /// ncp.md 3.3; mars-server-ipx-in-udp-with-burst.pcap, frame 63.
+    /// docs/protocols/ncp.md 3.3; mars-server-ipx-in-udp-with-burst.pcap, frame 63.
     #[test]
     fn a_range_is_locked_in_both_forms() {
         let wire = hex("01 000001000000 00000000 00000064 0000");
@@ -136,7 +137,8 @@ mod tests {
         assert_eq!(bytes::<LockRecordNew>(&lock), wire);
     }
 
-    /// ncp.md 3.3; mars-server-ipx-in-udp-with-burst.pcap, frame 65; libncp-client-udp-tcp-unsigned.pcap, frame 51.
+    /// docs/protocols/ncp.md 3.3; mars-server-ipx-in-udp-with-burst.pcap, frame 65;
+    /// libncp-client-udp-tcp-unsigned.pcap, frame 51.
     #[test]
     fn a_range_is_cleared_with_and_without_the_reserved_byte() {
         let range = Range { file: FILE, start: 0, length: 100 };
@@ -148,7 +150,7 @@ mod tests {
         assert!(ClearRecord::decode(&wire[2..]).is_err());
     }
 
-    /// ncp.md 3.3: from the description alone.
+    /// docs/protocols/ncp.md 3.3: from the description alone.
     #[test]
     fn sets_are_locked_at_once() {
         let set = LockRecordSet { flag: flag::SHARED, timeout: 18 };

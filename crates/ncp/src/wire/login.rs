@@ -1,4 +1,4 @@
-//! The bindery: login with clear or keyed password, logout, and looking up objects (ncp.md 2.4).
+//! The bindery: login with clear or keyed password, logout, and looking up objects (docs/protocols/ncp.md 2.4).
 
 use super::bytes::message;
 use super::{Be16, Be32, Pstr, Raw, U8};
@@ -155,14 +155,14 @@ mod tests {
         Pstr::new(text.as_bytes()).unwrap()
     }
 
-    /// ncp.md 2.4.
+    /// docs/protocols/ncp.md 2.4.
     #[test]
     fn a_clear_login_holds_name_and_password() {
         let login = ClearLogin { kind: USER, name: name("BENCH"), password: name("PW") };
         assert_eq!(bytes::<ClearLogin>(&login), hex("0001 0542454e4348 025057"));
     }
 
-    /// ncp.md 2.4, 2.5; libncp-client-udp-tcp-signed.pcap, frames 6 to 9.
+    /// docs/protocols/ncp.md 2.4, 2.5; libncp-client-udp-tcp-signed.pcap, frames 6 to 9.
     #[test]
     fn a_keyed_login_holds_the_response() {
         let object = GetObjectId { kind: USER, name: name("BENCH") };
@@ -195,7 +195,7 @@ mod tests {
         assert_eq!(PropertyValue::decode(&[7; 130]).unwrap().flags, 7);
     }
 
-    /// ncp.md 2.4.
+    /// docs/protocols/ncp.md 2.4.
     #[test]
     fn the_access_level_names_the_user() {
         let level = AccessLevel { level: 0x22, id: 1 };

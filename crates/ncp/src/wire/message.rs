@@ -1,4 +1,4 @@
-//! Messages to the user that wait on the server: family 0x15 (ncp.md 1.7).
+//! Messages to the user that wait on the server: family 0x15 (docs/protocols/ncp.md 1.7).
 
 use super::Pstr;
 use super::bytes::message;
@@ -27,7 +27,7 @@ mod tests {
     use crate::wire::Codec;
     use crate::wire::tests::{bytes, hex};
 
-    /// ncp.md 1.7: from the description alone.
+    /// docs/protocols/ncp.md 1.7: from the description alone.
     #[test]
     fn a_message_is_a_string() {
         assert!(

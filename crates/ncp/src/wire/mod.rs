@@ -4,8 +4,7 @@
 //! [`packet`] has the headers of the ordinary conversation and [`request`] the table of calls; each family of calls has
 //! a module of its own, where the replies are, too. Below them lie the transports: [`tcp`], [`ipx`] in [`ethernet`] or
 //! [`ipx_udp`], with [`sap`] and [`rip`]; UDP carries bare packets. [`burst`] is a conversation beside the ordinary one.
-//! "ncp.md" in the comments is the collection of facts this crate was written from; `docs/adr/0017-ncp-own-codec.md`
-//! names its sources.
+//! Comments cite the section of `docs/protocols/ncp.md`, the collection of facts that this crate implements.
 
 pub mod burst;
 mod bytes;

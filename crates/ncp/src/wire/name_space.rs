@@ -1,4 +1,5 @@
-//! Calls of family 0x57 on files and directories by [`HandlePath`]; searches are in [`super::name_space_search`] (ncp.md 3.4).
+//! Calls of family 0x57 on files and directories by [`HandlePath`]; searches are in [`super::name_space_search`]
+//! (docs/protocols/ncp.md 3.4).
 
 use super::bytes::message;
 use super::dos::LeDateTime;
@@ -256,7 +257,7 @@ mod tests {
     const ROOT: HandlePath<'_> =
         HandlePath { start: PathStart::directory(0, 0x9f), components: Components::NONE };
 
-    /// ncp.md 3.4, sub-function 1; libncp-client-udp-tcp-unsigned.pcap, frame 21.
+    /// docs/protocols/ncp.md 3.4, sub-function 1; libncp-client-udp-tcp-unsigned.pcap, frame 21.
     #[test]
     fn open_create_matches_libncp() {
         let wire = hex("00 0a 0680 ff0f 0000 00000000 0300 00 00000000 ff 02 03535953 08504545522e444154");
@@ -266,7 +267,7 @@ mod tests {
         assert_eq!(bytes::<OpenCreate>(&open), wire);
     }
 
-    /// ncp.md 3.4, sub-function 1; mars-server-ipx-in-udp-with-burst.pcap, frame 82.
+    /// docs/protocols/ncp.md 3.4, sub-function 1; mars-server-ipx-in-udp-with-burst.pcap, frame 82.
     #[test]
     fn the_reply_to_an_open_has_handle_action_and_block() {
         let wire =
@@ -281,7 +282,7 @@ mod tests {
         assert_eq!(out, wire);
     }
 
-    /// ncp.md 3.4, sub-function 7; linux-kernel-client-mars-server-ethernet-ipx.pcap, frame 882.
+    /// docs/protocols/ncp.md 3.4, sub-function 7; linux-kernel-client-mars-server-ethernet-ipx.pcap, frame 882.
     #[test]
     fn modify_has_dates_before_times() {
         let wire = hex(
@@ -295,7 +296,7 @@ mod tests {
         assert_eq!(bytes::<ModifyInfo>(&modify), wire);
     }
 
-    /// ncp.md 3.4, sub-functions 4, 6 and 8; linux-kernel-client-udp-tcp.pcap, frames 755, 30 and 789.
+    /// docs/protocols/ncp.md 3.4, sub-functions 4, 6 and 8; linux-kernel-client-udp-tcp.pcap, frames 755, 30 and 789.
     #[test]
     fn files_are_renamed_looked_up_and_deleted() {
         let wire = hex("00 01 0600 00 01000000 01 01 00 03000000 01 01 0666312e646174 0666322e646174");
@@ -313,7 +314,7 @@ mod tests {
         assert_eq!(bytes::<Delete>(&delete), hex("00 00 0680 00 9f000000 01 00"));
     }
 
-    /// ncp.md 3.4, sub-function 12: from the description alone.
+    /// docs/protocols/ncp.md 3.4, sub-function 12: from the description alone.
     #[test]
     fn a_directory_handle_is_made_of_a_path() {
         let allocate = AllocateHandle { space: space::DOS, mode: 1, path: ROOT };
@@ -322,7 +323,7 @@ mod tests {
         assert_eq!(bytes::<NameSpaceHandle>(&handle), hex("03 00 00000000"));
     }
 
-    /// ncp.md 3.4, sub-functions 22 and 24; mars-server-ipx-in-udp-with-burst.pcap, frames 77 to 80.
+    /// docs/protocols/ncp.md 3.4, sub-functions 22 and 24; mars-server-ipx-in-udp-with-burst.pcap, frames 77 to 80.
     #[test]
     fn bases_and_name_spaces_are_asked_for() {
         let packed = Components::pack([&b"SYS"[..]]).unwrap();

@@ -1,4 +1,4 @@
-//! Searches of family 0x57: 87/2 with 87/3 or 87/20 (ncp.md 3.4).
+//! Searches of family 0x57: 87/2 with 87/3 or 87/20 (docs/protocols/ncp.md 3.4).
 
 use super::bytes::message;
 use super::{After, Codec, HandlePath, Le16, Le32, NamedInfo, Pstr, Reader, ReturnMask, U8, WireError};
@@ -140,7 +140,7 @@ mod tests {
 
     const ANY: &[u8] = b"\xff*";
 
-    /// ncp.md 3.4, sub-functions 2 and 3; mars-server-ipx-in-udp-with-burst.pcap, frames 85 to 87.
+    /// docs/protocols/ncp.md 3.4, sub-functions 2 and 3; mars-server-ipx-in-udp-with-burst.pcap, frames 85 to 87.
     #[test]
     fn a_search_begins_and_goes_on() {
         let path = HandlePath { start: PathStart::handle(2), components: Components::NONE };
@@ -154,7 +154,7 @@ mod tests {
         assert_eq!(bytes::<SearchNext>(&next), hex("00 00 0680 0d00 0000 00 e5419e00 ffffffff 02ff2a"));
     }
 
-    /// ncp.md 3.4, sub-function 20; linux-kernel-client-udp-tcp.pcap, frame 36.
+    /// docs/protocols/ncp.md 3.4, sub-function 20; linux-kernel-client-udp-tcp.pcap, frame 36.
     #[test]
     fn a_set_is_asked_for_with_its_size() {
         let set = SearchSet {
@@ -171,7 +171,7 @@ mod tests {
         assert_eq!(bytes::<SearchSet>(&set), wire);
     }
 
-    /// ncp.md 3.4, sub-functions 3 and 20.
+    /// docs/protocols/ncp.md 3.4, sub-functions 3 and 20.
     #[test]
     fn entries_come_one_by_one_and_a_broken_one_ends_them() {
         let sequence = Sequence { volume: 0, directory: 1, entry: 7 };

@@ -1,9 +1,9 @@
-//! Buffer sizes and what may be switched on: 0x21, 0x61 and 0x65 (ncp.md 2.2, 4.1).
+//! Buffer sizes and what may be switched on: 0x21, 0x61 and 0x65 (docs/protocols/ncp.md 2.2, 4.1).
 
 use super::bytes::message;
 use super::{Be16, Be32, Codec, Reader, U8, WireError};
 
-/// Bits of the second byte of 0x61 (ncp.md 2.2).
+/// Bits of the second byte of 0x61 (docs/protocols/ncp.md 2.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub struct Security(pub u8);
 
@@ -91,7 +91,7 @@ message! {
     }
 }
 
-/// Reply to 0x65, with the two limits that some servers add to the eight documented bytes (ncp.md 4.1).
+/// Reply to 0x65, with the two limits that some servers add to the eight documented bytes (docs/protocols/ncp.md 4.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct AcceptedBurst {
     /// The server's number of the burst connection.
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
     use crate::wire::tests::{bytes, hex};
 
-    /// ncp.md 2.2; mars-server-ipx-in-udp-with-burst.pcap, frames 7, 8, 5 and 6.
+    /// docs/protocols/ncp.md 2.2; mars-server-ipx-in-udp-with-burst.pcap, frames 7, 8, 5 and 6.
     #[test]
     fn sizes_are_proposed_and_accepted() {
         assert_eq!(bytes::<NegotiateBuffer>(&NegotiateBuffer { proposed: 1024 }), hex("0400"));
@@ -148,7 +148,7 @@ mod tests {
         assert_eq!(Security(0x83).both(Security::SIGNATURE), Security(0x02));
     }
 
-    /// ncp.md 4.1; mars-server-ipx-in-udp-with-burst.pcap, frames 119 and 120.
+    /// docs/protocols/ncp.md 4.1; mars-server-ipx-in-udp-with-burst.pcap, frames 119 and 120.
     #[test]
     fn a_burst_is_offered_and_accepted_in_either_length() {
         let offer = OfferBurst {

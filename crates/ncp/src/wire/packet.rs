@@ -1,8 +1,9 @@
-//! Packet headers of the ordinary conversation: create, request, destroy; reply and busy (ncp.md 1.1 to 1.4).
+//! Packet headers of the ordinary conversation: create, request, destroy; reply and busy (docs/protocols/ncp.md 1.1
+//! to 1.4).
 
 use super::{Be16, Codec, Completion, Reader, U8, WireError};
 
-/// What a client packet asks for: the first two bytes, the high one first (ncp.md 1.1).
+/// What a client packet asks for: the first two bytes, the high one first (docs/protocols/ncp.md 1.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ClientKind {
     /// 1111: a new connection.
@@ -23,7 +24,7 @@ impl ClientKind {
     }
 }
 
-/// What a server packet is (ncp.md 1.1).
+/// What a server packet is (docs/protocols/ncp.md 1.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ServerKind {
     /// 3333: the reply to a client packet.
@@ -48,7 +49,7 @@ pub const IP_WATCHDOG: u16 = 0x3E3E;
 /// First two bytes of what newer servers send unasked.
 pub const SERVER_INITIATED: u16 = 0xBBBB;
 
-/// The connection number of a client that has none yet (ncp.md 1.4).
+/// The connection number of a client that has none yet (docs/protocols/ncp.md 1.4).
 pub const NO_CONNECTION: u16 = 0xFFFF;
 
 /// Bytes of a client header; the function code follows it.
@@ -56,7 +57,7 @@ pub const CLIENT_HEADER_LEN: usize = 6;
 /// Bytes of a server header; the data of the reply follows it.
 pub const SERVER_HEADER_LEN: usize = 8;
 
-/// The first six bytes of a client packet (ncp.md 1.2).
+/// The first six bytes of a client packet (docs/protocols/ncp.md 1.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ClientHeader {
     /// What is asked for.
@@ -90,7 +91,7 @@ impl Codec<'_> for ClientHeader {
     }
 }
 
-/// The state of a connection that comes with every reply (ncp.md 1.3).
+/// The state of a connection that comes with every reply (docs/protocols/ncp.md 1.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub struct ConnectionStatus(pub u8);
 
@@ -110,7 +111,7 @@ impl ConnectionStatus {
     }
 }
 
-/// The first eight bytes of a server packet (ncp.md 1.3).
+/// The first eight bytes of a server packet (docs/protocols/ncp.md 1.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ServerHeader {
     /// Reply or busy.
@@ -119,7 +120,7 @@ pub struct ServerHeader {
     pub sequence: u8,
     /// The connection's number.
     pub connection: u16,
-    /// That of the request; some servers send 0 in the reply to a destroy (ncp.md 1.4).
+    /// That of the request; some servers send 0 in the reply to a destroy (docs/protocols/ncp.md 1.4).
     pub task: u8,
     /// What became of the request.
     pub completion: Completion,
@@ -180,7 +181,7 @@ mod tests {
         out
     }
 
-    /// ncp.md 1.4; linux-kernel-client-udp-tcp.pcap, frames 14 and 15.
+    /// docs/protocols/ncp.md 1.4; linux-kernel-client-udp-tcp.pcap, frames 14 and 15.
     #[test]
     fn create_has_no_connection_and_its_reply_has() {
         let create =
@@ -190,7 +191,7 @@ mod tests {
         assert_eq!(bytes::<ServerHeader>(&reply), [0x33, 0x33, 0x00, 0x02, 0x02, 0x00, 0x00, 0x00]);
     }
 
-    /// ncp.md 1.2: the halves of the connection number stand apart.
+    /// docs/protocols/ncp.md 1.2: the halves of the connection number stand apart.
     #[test]
     fn a_connection_number_has_its_low_byte_first_and_its_high_byte_last() {
         let request = ClientHeader { kind: ClientKind::Request, sequence: 9, connection: 0x0123, task: 4 };
@@ -206,7 +207,7 @@ mod tests {
         assert!(!reply.status.has(ConnectionStatus::SERVER_DOWN));
     }
 
-    /// ncp.md 1.4: destroy; and busy, an eight-byte header with completion 0.
+    /// docs/protocols/ncp.md 1.4: destroy; and busy, an eight-byte header with completion 0.
     #[test]
     fn destroy_and_busy_have_types_of_their_own() {
         let destroy = ClientHeader { kind: ClientKind::Destroy, sequence: 0x1d, connection: 1, task: 1 };

@@ -161,7 +161,7 @@ mod tests {
         out
     }
 
-    /// ncp.md 1.2; mars-server-ipx-in-udp-with-burst.pcap, frames 25 and 59.
+    /// docs/protocols/ncp.md 1.2; mars-server-ipx-in-udp-with-burst.pcap, frames 25 and 59.
     #[test]
     fn a_call_is_framed_as_its_family_is() {
         let name = Pstr::new(b"SYS").unwrap();

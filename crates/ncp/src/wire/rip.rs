@@ -1,4 +1,4 @@
-//! RIP: finding the way to a network (ncp.md 1.8).
+//! RIP: finding the way to a network (docs/protocols/ncp.md 1.8).
 
 use super::bytes::message;
 use super::{Be16, Be32, Codec, Reader, WireError};
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
     use crate::wire::tests::hex;
 
-    /// ncp.md 1.8; linux-kernel-client-mars-server-ethernet-ipx.pcap, frames 25, 26 and 16.
+    /// docs/protocols/ncp.md 1.8; linux-kernel-client-mars-server-ethernet-ipx.pcap, frames 25, 26 and 16.
     #[test]
     fn a_network_is_asked_for_and_found() {
         let asked = RipEntry { network: 0x0abc_0001, hops: 0, ticks: 0 };

@@ -1,4 +1,4 @@
-//! SAP: finding servers by their service (ncp.md 1.8).
+//! SAP: finding servers by their service (docs/protocols/ncp.md 1.8).
 
 use super::bytes::message;
 use super::ipx::Address;
@@ -94,7 +94,7 @@ mod tests {
         SapEntry { service: FILE_SERVER, name: padded(b"MARSRSV").unwrap(), address, hops: 1 }
     }
 
-    /// ncp.md 1.8; linux-kernel-client-mars-server-ethernet-ipx.pcap, frames 20, 21 and 15.
+    /// docs/protocols/ncp.md 1.8; linux-kernel-client-mars-server-ethernet-ipx.pcap, frames 20, 21 and 15.
     #[test]
     fn a_server_is_asked_for_and_answers_with_one_entry() {
         let mut query = Vec::new();
@@ -110,7 +110,7 @@ mod tests {
         assert_eq!(entries.iter().collect::<Vec<_>>(), [entry()]);
     }
 
-    /// ncp.md 1.8: up to seven entries.
+    /// docs/protocols/ncp.md 1.8: up to seven entries.
     #[test]
     fn a_general_response_has_at_most_seven_entries() {
         let mut response = Vec::new();

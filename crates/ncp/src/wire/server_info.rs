@@ -1,4 +1,4 @@
-//! What the server is, its clock, and who is connected: 0x17/0x11, 0x14, 0x17/0x1C (ncp.md 2.3, 2.4).
+//! What the server is, its clock, and who is connected: 0x17/0x11, 0x14, 0x17/0x1C (docs/protocols/ncp.md 2.3, 2.4).
 
 use super::bytes::message;
 use super::{Be16, Be32, Le32, Raw, U8};
@@ -126,7 +126,7 @@ mod tests {
     use crate::wire::tests::{bytes, hex};
     use crate::wire::text::{padded, unpadded};
 
-    /// ncp.md 2.3; libncp-client-udp-tcp-signed.pcap, frame 12.
+    /// docs/protocols/ncp.md 2.3; libncp-client-udp-tcp-signed.pcap, frame 12.
     #[test]
     fn server_info_is_128_bytes_with_the_flag_of_large_files_at_77() {
         let mut info = ServerInfo::new(padded(b"PYSTUB").unwrap(), 5, 70);
@@ -138,14 +138,14 @@ mod tests {
         assert_eq!(unpadded(&info.name), b"PYSTUB");
     }
 
-    /// ncp.md 2.3; libncp-client-udp-tcp-signed.pcap, frame 14: 21 November 2026, a Saturday.
+    /// docs/protocols/ncp.md 2.3; libncp-client-udp-tcp-signed.pcap, frame 14: 21 November 2026, a Saturday.
     #[test]
     fn the_clock_counts_years_from_1900() {
         let clock = DateAndTime { year: 126, month: 11, day: 21, hour: 1, minute: 2, second: 3, weekday: 6 };
         assert_eq!(bytes::<DateAndTime>(&clock), hex("7e0b1501020306"));
     }
 
-    /// ncp.md 2.4.
+    /// docs/protocols/ncp.md 2.4.
     #[test]
     fn the_connection_is_asked_for_with_the_low_byte_first() {
         assert_eq!(bytes::<GetConnectionUser>(&GetConnectionUser { connection: 5 }), hex("05000000"));

@@ -1,4 +1,4 @@
-//! NCP over TCP, port 524: marker, length and room for a signature before each packet (ncp.md 1.5).
+//! NCP over TCP, port 524: marker, length and room for a signature before each packet (docs/protocols/ncp.md 1.5).
 
 use super::{Be32, Reader, WireError};
 
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
     use crate::wire::tests::hex;
 
-    /// ncp.md 1.5; libncp-client-udp-tcp-unsigned.pcap, frames 68 and 69.
+    /// docs/protocols/ncp.md 1.5; libncp-client-udp-tcp-unsigned.pcap, frames 68 and 69.
     #[test]
     fn a_message_begins_with_marker_and_length() {
         let packet = hex("22220102010061040802");
@@ -151,7 +151,7 @@ mod tests {
         assert_eq!(out, hex("744e6350 00000015 33330102010000000408000000"));
     }
 
-    /// ncp.md 1.5, 5.1; libncp-client-udp-tcp-signed.pcap, frames 78 and 81.
+    /// docs/protocols/ncp.md 1.5, 5.1; libncp-client-udp-tcp-signed.pcap, frames 78 and 81.
     #[test]
     fn a_signature_stands_before_the_packet_and_is_counted() {
         let wire = hex("446d645400000022 00000001 00010000 16357f85362201bd 22220502010017000111");

@@ -4,7 +4,8 @@ use std::ops::Deref;
 
 use super::{Codec, Reader, WireError};
 
-/// A string of at most 255 bytes behind a length byte, without NUL (ncp.md, opening). Names are bytes in the code page
+/// A string of at most 255 bytes behind a length byte, without NUL (docs/protocols/ncp.md 0). Names are bytes in the
+/// code page
 /// of the machine that made them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub struct Pstr<'a>(&'a [u8]);

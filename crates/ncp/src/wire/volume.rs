@@ -1,4 +1,4 @@
-//! Volumes: their numbers, names and space (ncp.md 2.6).
+//! Volumes: their numbers, names and space (docs/protocols/ncp.md 2.6).
 
 use super::bytes::message;
 use super::{Be16, Le32, Pstr, Raw, U8};
@@ -128,7 +128,7 @@ mod tests {
     use crate::wire::tests::{bytes, hex};
     use crate::wire::text::padded;
 
-    /// ncp.md 2.6; mars-server-ipx-in-udp-with-burst.pcap, frames 25 to 28.
+    /// docs/protocols/ncp.md 2.6; mars-server-ipx-in-udp-with-burst.pcap, frames 25 to 28.
     #[test]
     fn volumes_have_numbers_and_names() {
         let name = Pstr::new(b"SYS").unwrap();
@@ -138,7 +138,7 @@ mod tests {
         assert_eq!(VolumeName::decode(&hex("03535953")), Ok(VolumeName { name }));
     }
 
-    /// ncp.md 2.6; libncp-client-udp-tcp-unsigned.pcap, frame 18.
+    /// docs/protocols/ncp.md 2.6; libncp-client-udp-tcp-unsigned.pcap, frame 18.
     #[test]
     fn the_usage_counts_blocks_with_the_low_byte_first() {
         let wire = hex("40420f0020a107000000000000000000e803000084030000000000000803535953");
@@ -148,7 +148,7 @@ mod tests {
         assert_eq!((usage.name.bytes(), bytes::<VolumeUsage>(&usage)), (&b"SYS"[..], wire.clone()));
     }
 
-    /// ncp.md 2.6: 16-bit counts.
+    /// docs/protocols/ncp.md 2.6: 16-bit counts.
     #[test]
     fn clusters_grow_with_the_volume() {
         let name = padded(b"SYS").unwrap();

@@ -1,4 +1,5 @@
-//! Is the client still there? The watchdog on IPX and on IP, and word of a waiting message (ncp.md 1.6, 1.7).
+//! Is the client still there? The watchdog on IPX and on IP, and word of a waiting message
+//! (docs/protocols/ncp.md 1.6, 1.7).
 
 use super::packet::IP_WATCHDOG;
 
@@ -82,7 +83,7 @@ impl IpWatchdog {
 mod tests {
     use super::*;
 
-    /// ncp.md 1.7: from the description alone.
+    /// docs/protocols/ncp.md 1.7: from the description alone.
     #[test]
     fn on_ipx_two_bytes_ask_and_answer() {
         assert_eq!(Notice::Watchdog.packet(0x0105), [5, b'?']);
@@ -91,7 +92,7 @@ mod tests {
         assert_eq!((Notice::decode(&[5, b'x']), Notice::decode(&[5, b'?', 0])), (None, None));
     }
 
-    /// ncp.md 1.6: from the description alone.
+    /// docs/protocols/ncp.md 1.6: from the description alone.
     #[test]
     fn on_ip_ten_bytes_come_back_with_another_end() {
         let ask = IpWatchdog::ask(0x0105);

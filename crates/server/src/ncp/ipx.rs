@@ -28,7 +28,7 @@ use crate::ncp::services::{EVERY, Services};
 pub(super) const NETWORK: u32 = 0x5348_5242;
 /// The socket that sends probes of the path back.
 pub(super) const ECHO: u16 = 0x400A;
-/// The socket that clients register by (ncp.md 1.9).
+/// The socket that clients register by (docs/protocols/ncp.md 1.9).
 const REGISTRATION: u16 = 2;
 /// Pause after a socket failed, which it may do as long as its interface is down.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -123,7 +123,7 @@ impl Port {
             if let Peer::Ipx(station) = peer
                 && let Some(hop) = routes.get(&station)
             {
-                // The watchdog of a client listens one socket above its own (ncp.md 1.7).
+                // The watchdog of a client listens one socket above its own (docs/protocols/ncp.md 1.7).
                 let station = Address { socket: station.socket.wrapping_add(1), ..station };
                 let client = Client { station, hop: *hop, checks: self.state.server.checks(peer) };
                 self.send(packet_type::NCP, socket::NCP, &Notice::Watchdog.packet(connection), client).await;

@@ -1,4 +1,5 @@
-//! How clients on an Ethernet find the server: SAP tells its name and address, RIP the way to its network (ncp.md 1.8).
+//! How clients on an Ethernet find the server: SAP tells its name and address, RIP the way to its network
+//! (docs/protocols/ncp.md 1.8).
 
 use std::time::Duration;
 

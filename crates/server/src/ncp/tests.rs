@@ -102,7 +102,7 @@ fn files_are_served_over_both_transports_signed_and_unsigned() {
     std::fs::remove_dir_all(&directory).unwrap();
 }
 
-/// ncp.md 5.2.
+/// docs/protocols/ncp.md 5.2.
 #[test]
 fn every_pair_of_levels_signs_or_not_over_tcp_and_udp() {
     for (at, server_level) in (0..16).map(|at| (at, Level::from_number(at / 4).unwrap())) {
