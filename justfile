@@ -1,10 +1,10 @@
-# Names for commands; nothing else lives here.
+# Short names for commands.
 
 # All checks and tests, interop included
 test:
     ./test
 
-# The quick tests: unit tests of every room
+# The quick tests: unit tests of every crate
 unit:
     cargo test --workspace --exclude sharebench-tests
 
@@ -13,7 +13,7 @@ interop:
     tests/install-peers
     cargo test -p sharebench-tests
 
-# Formatting, lints, house rules
+# Formatting, lints and the rules of xtask
 check:
     cargo fmt --all --check
     cargo clippy --workspace --all-targets -- -D warnings

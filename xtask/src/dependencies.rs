@@ -1,10 +1,10 @@
-//! The direction of dependencies: which room may know which.
+//! The direction of dependencies: which crate may depend on which.
 
 use std::path::Path;
 use std::{fs, io};
 
-/// Room and the rooms it may depend on. A room that is not listed may depend on nothing of ours.
-const MAY_KNOW: [(&str, &[&str]); 20] = [
+/// Each crate with the crates of the workspace that it may depend on. An unlisted crate may depend on none.
+const ALLOWED: [(&str, &[&str]); 20] = [
     ("model", &[]),
     ("stats", &["model"]),
     ("plan", &["model"]),
@@ -12,10 +12,10 @@ const MAY_KNOW: [(&str, &[&str]); 20] = [
     ("posix", &["model", "target"]),
     ("smb", &["model", "target"]),
     ("nfs", &["model", "target"]),
-    // A library of a protocol that knows nothing of benchmarks, and its client as a target.
+    // The NCP library is independent of benchmarks; `ncp-target` adapts its client.
     ("ncp", &[]),
     ("ncp-target", &["model", "target", "ncp"]),
-    // What several processes tell each other, whatever carries it; and MPI, which carries it.
+    // `cluster` defines the messages between ranks; `mpi` transports them.
     ("cluster", &["stats"]),
     ("mpi", &["cluster"]),
     ("engine", &["model", "plan", "stats", "target", "cluster"]),
@@ -23,15 +23,15 @@ const MAY_KNOW: [(&str, &[&str]); 20] = [
     ("exchange", &["model", "results"]),
     ("analysis", &["model", "stats"]),
     ("report", &["model", "analysis", "stats"]),
-    // The embedded NFS server stands on the RPC core of the NFS client; users' passwords are `Secret`s.
+    // The embedded NFS server uses the RPC core of the NFS client; passwords are `Secret`s of `target`.
     ("server", &["model", "ncp", "nfs", "target"]),
-    // Proofs run the engine against embedded servers, over one protocol.
+    // Known-answer tests run the engine against embedded servers over NFS.
     ("doctor", &["model", "stats", "plan", "target", "nfs", "engine", "server"]),
-    ("cli", &EVERY_ROOM),
-    ("tests", &EVERY_ROOM),
+    ("cli", &EVERY_CRATE),
+    ("tests", &EVERY_CRATE),
 ];
 
-const EVERY_ROOM: [&str; 18] = [
+const EVERY_CRATE: [&str; 18] = [
     "model",
     "stats",
     "plan",
@@ -52,43 +52,44 @@ const EVERY_ROOM: [&str; 18] = [
     "doctor",
 ];
 
-/// Rooms without I/O, and the crates that would bring it in.
+/// Crates without I/O.
 const NO_IO: [&str; 4] = ["model", "stats", "plan", "analysis"];
+/// Dependencies that perform I/O.
 const IO: [&str; 4] = ["libc", "rusqlite", "socket2", "tokio"];
 
-/// One line for every dependency that points the wrong way.
+/// Returns one finding per dependency that is not allowed.
 pub fn check(top: &Path) -> io::Result<Vec<String>> {
     let mut manifests = vec![("tests".to_owned(), "tests/Cargo.toml".to_owned())];
     for entry in fs::read_dir(top.join("crates"))? {
-        let room = entry?.file_name().to_string_lossy().into_owned();
-        let manifest = format!("crates/{room}/Cargo.toml");
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        let manifest = format!("crates/{name}/Cargo.toml");
         if top.join(&manifest).is_file() {
-            manifests.push((room, manifest));
+            manifests.push((name, manifest));
         }
     }
     manifests.sort();
     let mut findings = Vec::new();
-    for (room, manifest) in manifests {
+    for (name, manifest) in manifests {
         let text = fs::read_to_string(top.join(&manifest))?;
-        findings.extend(wrong(&room, &text).into_iter().map(|finding| format!("{manifest}: {finding}")));
+        findings.extend(forbidden(&name, &text).into_iter().map(|finding| format!("{manifest}: {finding}")));
     }
     Ok(findings)
 }
 
-fn wrong(room: &str, manifest: &str) -> Vec<String> {
-    let known = MAY_KNOW.iter().find(|(name, _)| *name == room).map_or(&[][..], |(_, rooms)| *rooms);
+fn forbidden(name: &str, manifest: &str) -> Vec<String> {
+    let allowed = ALLOWED.iter().find(|(known, _)| *known == name).map_or(&[][..], |(_, others)| *others);
     let mut findings = Vec::new();
     for (kind, dependency) in dependencies(manifest) {
-        // The tests of a room may use any room; Cargo itself refuses the cycles that would matter.
+        // The tests of a crate may use any crate; Cargo rejects the cycles that matter.
         if kind == "dev-dependencies" {
             continue;
         }
         match dependency.strip_prefix("sharebench-") {
-            Some(other) if !known.contains(&other) => {
-                findings.push(format!("{room} may not depend on {other} (see xtask/src/dependencies.rs)"));
+            Some(other) if !allowed.contains(&other) => {
+                findings.push(format!("{name} may not depend on {other} (see xtask/src/dependencies.rs)"));
             }
-            None if NO_IO.contains(&room) && IO.contains(&dependency) => {
-                findings.push(format!("{room} does no I/O and may not depend on {dependency}"));
+            None if NO_IO.contains(&name) && IO.contains(&dependency) => {
+                findings.push(format!("{name} does no I/O and may not depend on {dependency}"));
             }
             _ => {}
         }
@@ -96,8 +97,8 @@ fn wrong(room: &str, manifest: &str) -> Vec<String> {
     findings
 }
 
-/// Section and name of each dependency of a manifest: `name = ..`, `name.workspace = true` and
-/// `[dependencies.name]`, below `[target.'cfg(..)'.dependencies]` too.
+/// Returns section and name of each dependency of a manifest: `name = ..`, `name.workspace = true` and
+/// `[dependencies.name]`, also under `[target.'cfg(..)'.dependencies]`.
 fn dependencies(manifest: &str) -> Vec<(&str, &str)> {
     let mut section = "";
     let mut found = Vec::new();
@@ -125,7 +126,7 @@ fn dependencies(manifest: &str) -> Vec<(&str, &str)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{EVERY_ROOM, MAY_KNOW, dependencies, wrong};
+    use super::{ALLOWED, EVERY_CRATE, dependencies, forbidden};
 
     const MANIFEST: &str = "[package]\nname = \"x\"\n[dependencies]\n# why\nsharebench-smb.workspace = true
 tokio = { version = \"1\" }\n[dev-dependencies]\nsharebench-engine = \"1\"\n[dependencies.libc]\nversion = \"1\"
@@ -140,21 +141,21 @@ tokio = { version = \"1\" }\n[dev-dependencies]\nsharebench-engine = \"1\"\n[dep
     }
 
     #[test]
-    fn upward_dependencies_and_io_in_pure_rooms_are_found() {
-        let findings = wrong("stats", MANIFEST).join("\n");
+    fn upward_dependencies_and_io_in_pure_crates_are_found() {
+        let findings = forbidden("stats", MANIFEST).join("\n");
         assert!(findings.contains("stats may not depend on smb"), "{findings}");
         assert!(findings.contains("tokio") && findings.contains("libc") && !findings.contains("engine"));
-        assert!(wrong("cli", MANIFEST).is_empty());
+        assert!(forbidden("cli", MANIFEST).is_empty());
     }
 
     #[test]
     fn the_table_has_no_cycle() {
         let mut settled: Vec<&str> = Vec::new();
-        while settled.len() < EVERY_ROOM.len() {
-            let next = MAY_KNOW.iter().take(EVERY_ROOM.len()).find(|(room, known)| {
-                !settled.contains(room) && known.iter().all(|other| settled.contains(other))
+        while settled.len() < EVERY_CRATE.len() {
+            let next = ALLOWED.iter().take(EVERY_CRATE.len()).find(|(name, allowed)| {
+                !settled.contains(name) && allowed.iter().all(|other| settled.contains(other))
             });
-            settled.push(next.expect("a room that stands on settled ones").0);
+            settled.push(next.expect("a crate that depends on settled ones only").0);
         }
     }
 }

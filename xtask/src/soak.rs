@@ -1,4 +1,4 @@
-//! `cargo xtask soak MINUTES PROGRAM`: mixed, verified load on every protocol at once, and what grows meanwhile.
+//! `cargo xtask soak MINUTES PROGRAM` runs a mixed, verified load on every protocol at once and prints resource growth.
 
 use std::fs;
 use std::io::{self, Write};
@@ -8,15 +8,15 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Between two looks at the processes.
-const EVERY: Duration = Duration::from_secs(5);
+/// Interval between two readings of each process.
+const INTERVAL: Duration = Duration::from_secs(5);
 /// Users of each load.
 const USERS: &str = "4";
-/// For the soak alone: the servers are on loopback and go with it.
+/// Password of the servers, which listen on loopback and exist only during the soak.
 const PASSWORD: &str = "soak";
 const MIB: f64 = 1_048_576.0;
 
-/// One load: what it is called, and the workload.
+/// Name and workload of each load.
 const LOADS: [(&str, &str); 5] = [
     ("SMB", "office"),
     ("NFS", "fsct-homefolders"),
@@ -25,7 +25,7 @@ const LOADS: [(&str, &str); 5] = [
     ("NCP on IPX in UDP", "office"),
 ];
 
-/// What a process has at an instant.
+/// Resources of a process at one instant.
 #[derive(Debug, Clone, Copy, Default)]
 struct Reading {
     /// Resident memory in bytes.
@@ -34,22 +34,22 @@ struct Reading {
     threads: f64,
 }
 
-/// A process under watch. It ends with its owner.
-struct Watched {
+/// A process with its readings; dropping it kills the process.
+struct ObservedProcess {
     name: String,
     child: Child,
     readings: Vec<Reading>,
 }
 
-impl Drop for Watched {
+impl Drop for ObservedProcess {
     fn drop(&mut self) {
-        // One that has ended by itself is killed in vain.
+        // Killing fails if the process has exited, which is fine.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-impl Watched {
+impl ObservedProcess {
     fn start(name: &str, directory: &Path, program: &str, line: &[&str]) -> io::Result<Self> {
         let log = fs::File::create(directory.join(format!("{}.log", name.replace([' ', ','], "-"))))?;
         let child = Command::new(program)
@@ -63,7 +63,7 @@ impl Watched {
         Ok(Self { name: name.to_owned(), child, readings: Vec::new() })
     }
 
-    /// Looks at it; nothing to see once it has ended.
+    /// Adds a reading, unless the process has exited.
     fn read(&mut self) {
         let process = PathBuf::from(format!("/proc/{}", self.child.id()));
         let status = fs::read_to_string(process.join("status")).unwrap_or_default();
@@ -79,7 +79,7 @@ impl Watched {
         }
     }
 
-    /// Means of the second and of the last quarter: the first one is for settling.
+    /// Returns the means of the second and of the last quarter; the first quarter is the warm-up.
     fn quarters(&self) -> (Reading, Reading) {
         let quarter = self.readings.len() / 4;
         let mean = |readings: &[Reading]| {
@@ -98,7 +98,7 @@ impl Watched {
     }
 }
 
-/// Runs it and writes the figures as a table.
+/// Runs the soak and writes the figures as a table.
 pub fn run(minutes: u64, program: &str, out: &mut impl Write) -> io::Result<()> {
     let program = fs::canonicalize(program)?.display().to_string();
     let directory = std::env::temp_dir().join(format!("sharebench-soak-{}", std::process::id()));
@@ -115,13 +115,16 @@ pub fn run(minutes: u64, program: &str, out: &mut impl Write) -> io::Result<()> 
 fn soak(minutes: u64, program: &str, directory: &Path, out: &mut impl Write) -> io::Result<()> {
     let ports: Vec<String> = (0..4).map(|_| free_port()).collect::<io::Result<_>>()?;
     let at = |port: usize| format!("127.0.0.1:{}", ports[port]);
-    let (smb, nfs, ncp, ipx) = (at(0), at(1), at(2), at(3));
+    let smb = at(0);
+    let nfs = at(1);
+    let ncp = at(2);
+    let ipx = at(3);
     fs::create_dir(directory.join("served"))?;
     let serve = ["serve", "served", "--smb", &smb, "--nfs", &nfs, "--ncp", &ncp, "--ncp-ipx", &ipx];
     let serve = [&serve[..], &["--account", "soak"]].concat();
-    let mut watched = vec![Watched::start("serve", directory, program, &serve)?];
+    let mut observed = vec![ObservedProcess::start("serve", directory, program, &serve)?];
     while !fs::read_to_string(directory.join("serve.log"))?.contains("serving") {
-        if watched[0].child.try_wait()?.is_some() {
+        if observed[0].child.try_wait()?.is_some() {
             return Err(io::Error::other("the server did not start"));
         }
         sleep(Duration::from_millis(50));
@@ -140,34 +143,39 @@ fn soak(minutes: u64, program: &str, directory: &Path, out: &mut impl Write) -> 
             ["load", url, "--preset", preset, "--users", USERS, "--scale", "2MB", "--think", "exp:20ms"];
         let line = [&line[..], &["--block", "1KiB", "--verify", "full", "--warm-up", "5s"]].concat();
         let line = [&line[..], &["--measure", &measure, "--db", &db, "--quiet"]].concat();
-        watched.push(Watched::start(name, directory, program, &line)?);
+        observed.push(ObservedProcess::start(name, directory, program, &line)?);
     }
     let end = Instant::now() + Duration::from_secs(minutes * 60);
     while Instant::now() < end {
-        sleep(EVERY);
-        for process in &mut watched {
+        sleep(INTERVAL);
+        for process in &mut observed {
             process.read();
             // Loads measure a little longer than this loop lasts.
             if process.child.try_wait()?.is_some_and(|status| !status.success()) {
-                return Err(io::Error::other(format!("{} ended", process.name)));
+                return Err(io::Error::other(format!("{} exited", process.name)));
             }
         }
     }
-    for load in watched.iter_mut().skip(1) {
+    for load in observed.iter_mut().skip(1) {
         if !load.child.wait()?.success() {
             return Err(io::Error::other(format!("the load over {} failed", load.name)));
         }
     }
-    table(&watched, program, directory, out)
+    table(&observed, program, directory, out)
 }
 
-fn table(watched: &[Watched], program: &str, directory: &Path, out: &mut impl Write) -> io::Result<()> {
+fn table(
+    observed: &[ObservedProcess],
+    program: &str,
+    directory: &Path,
+    out: &mut impl Write,
+) -> io::Result<()> {
     writeln!(
         out,
         "| process | workload | memory, 2nd and last quarter | descriptors | threads | transactions | failures | bytes verified |"
     )?;
     writeln!(out, "|---|---|---|---|---|---|---|---|")?;
-    for (number, process) in watched.iter().enumerate() {
+    for (number, process) in observed.iter().enumerate() {
         let (early, late) = process.quarters();
         let work = if number == 0 {
             ("all of it".to_owned(), ["", "", ""].map(str::to_owned))
@@ -192,20 +200,20 @@ fn table(watched: &[Watched], program: &str, directory: &Path, out: &mut impl Wr
     Ok(())
 }
 
-/// Transactions, failures and verified bytes of a load's only step, as the results database has them.
+/// Returns transactions, failures and verified bytes of a load's only step, from its results database.
 fn outcome(program: &str, directory: &Path, number: usize) -> io::Result<[String; 3]> {
     let line = ["export", "1", "--format", "json", "--db", &format!("{number}.db")];
     let json = Command::new(program).args(line).current_dir(directory).output()?.stdout;
     let json: String = String::from_utf8_lossy(&json).split_whitespace().collect();
     let steps = json.split_once("\"steps\":[").map_or("", |(_, steps)| steps);
-    let behind = |name: &str| steps.split_once(&format!("\"{name}\":")).map(|(_, rest)| rest);
+    let after = |name: &str| steps.split_once(&format!("\"{name}\":")).map(|(_, rest)| rest);
     let number = |name: &str| {
-        // Objects of that name hold no number behind it.
+        // Objects of that name are not followed by a number.
         let field = format!("\"{name}\":");
         let digits = |rest: &str| rest.chars().take_while(char::is_ascii_digit).collect::<String>();
         steps.split(&field).skip(1).map(digits).find(|digits| !digits.is_empty()).unwrap_or_default()
     };
-    let failures = behind("errors").and_then(|rest| rest.strip_prefix('{')?.split_once('}'));
+    let failures = after("errors").and_then(|rest| rest.strip_prefix('{')?.split_once('}'));
     let failures = failures.map_or("unknown", |(inside, _)| if inside.is_empty() { "none" } else { inside });
     Ok([number("transactions"), failures.replace('"', ""), number("verified_bytes")])
 }
@@ -216,14 +224,14 @@ fn free_port() -> io::Result<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Reading, Watched};
+    use super::{ObservedProcess, Reading};
 
     #[test]
-    fn growth_is_that_between_the_second_and_the_last_quarter() {
+    fn growth_compares_the_second_and_the_last_quarter() {
         let child = std::process::Command::new("true").spawn().unwrap();
         let readings = (0..8).map(|n| Reading { memory: f64::from(n), ..Reading::default() }).collect();
-        let watched = Watched { name: "x".into(), child, readings };
-        let (early, late) = watched.quarters();
+        let observed = ObservedProcess { name: "x".into(), child, readings };
+        let (early, late) = observed.quarters();
         assert_eq!((early.memory, late.memory), (2.5, 6.5));
     }
 }

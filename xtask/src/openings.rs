@@ -1,14 +1,14 @@
-//! What a source file must open with, and the words it must not hold.
+//! Every source file opens with a `//!` sentence, contains no marker of unfinished work and declares no empty name.
 
 use crate::source::Source;
 
-/// Left-overs of work in progress.
+/// Macros that mark unfinished code.
 const UNFINISHED: [&str; 3] = ["todo!(", "dbg!(", "unimplemented!("];
 const MARKS: [&str; 2] = ["FIXME", "XXX"];
-/// Endings of type and module names that say nothing of what the thing is.
+/// Suffixes of type and module names that do not describe the thing.
 const EMPTY_NAMES: [&str; 5] = ["Manager", "Helper", "Util", "Utils", "Common"];
 
-/// One line for every missing opening and every unwanted word.
+/// Returns one finding per missing opening, marker and empty name.
 pub fn check(sources: &[Source]) -> Vec<String> {
     sources.iter().flat_map(check_one).collect()
 }
@@ -21,16 +21,18 @@ fn check_one(source: &Source) -> Vec<String> {
     for (number, (code, text)) in source.code.lines().zip(source.text.lines()).enumerate() {
         let at = format!("{}:{}", source.path, number + 1);
         findings.extend(UNFINISHED.iter().filter(|w| code.contains(**w)).map(|w| format!("{at}: {w}..)")));
-        // A mark in a comment only: code and comments are told apart by what was blanked.
+        // Only comments can contain a marker: `code` is shorter where a comment was blanked.
         let comment = text.len() > code.trim_end().len();
         let marked = |mark: &&&str| comment && text.contains(&format!("// {mark}"));
         findings.extend(MARKS.iter().filter(marked).map(|mark| format!("{at}: {mark}")));
-        findings.extend(empty_name(code).map(|name| format!("{at}: the name {name} says nothing")));
+        findings.extend(
+            empty_name(code).map(|name| format!("{at}: the name {name} does not describe the thing")),
+        );
     }
     findings
 }
 
-/// The name that the line declares, if it ends in an empty word.
+/// Returns the name that the line declares, if it ends in an empty word.
 fn empty_name(code: &str) -> Option<&str> {
     let mut words = code.split_whitespace();
     words.find(|word| ["struct", "enum", "trait", "type", "mod"].contains(word))?;
@@ -44,7 +46,7 @@ mod tests {
     use super::{Source, check};
 
     #[test]
-    fn unwanted_words_are_named_with_their_line() {
+    fn finding_names_the_line() {
         let text = "fn a() {\n    todo!()\n}\nstruct ShareManager;\nmod util;\n// FIXME later\n";
         let findings = check(&[Source::new("a.rs", text)]);
         let places: Vec<_> = findings.iter().map(|f| f.split(": ").next().unwrap()).collect();
@@ -52,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_and_comments_may_speak_of_them() {
+    fn strings_and_comments_may_contain_macro_names() {
         let text = "//! On todo!() and dbg!().\nconst A: &str = \"todo!()\";\nmod common_prefix;\n";
         assert_eq!(check(&[Source::new("a.rs", text)]), Vec::<String>::new());
     }

@@ -1,9 +1,9 @@
-//! Files that do not belong into the repository: diaries, status reports, left-overs.
+//! Files that do not belong in the repository: diaries, status reports, backup files.
 
 use std::path::Path;
 use std::process::Command;
 
-/// All that may lie at the root.
+/// Files and folders allowed at the root.
 const ROOT: [&str; 23] = [
     ".cargo",
     ".ci",
@@ -29,29 +29,34 @@ const ROOT: [&str; 23] = [
     "tests",
     "xtask",
 ];
-/// Names of files that tell how the work went instead of what the program is.
+/// File names of diaries: they describe how the work went instead of what the program is.
 const DIARIES: [&str; 9] =
     ["status", "todo", "notes", "diary", "progress", "worklog", "summary", "handoff", "scratchpad"];
-const LEFT_OVERS: [&str; 7] = ["orig", "rej", "bak", "swp", "tmp", "db", "log"];
+const BACKUPS: [&str; 7] = ["orig", "rej", "bak", "swp", "tmp", "db", "log"];
 
-/// One line for every file known to git that should not be; none where there is no git.
+/// Returns one finding per misplaced file that git tracks, and none where git is missing.
 pub fn check(root: &Path) -> Vec<String> {
+    tracked(root).iter().filter_map(|path| finding(path)).collect()
+}
+
+/// Returns the paths of the files that git tracks, and none where git is missing.
+pub fn tracked(root: &Path) -> Vec<String> {
     let listed = Command::new("git").arg("-C").arg(root).args(["ls-files"]).output();
     let Ok(listed) = listed else { return Vec::new() };
-    String::from_utf8_lossy(&listed.stdout).lines().filter_map(finding).collect()
+    String::from_utf8_lossy(&listed.stdout).lines().map(str::to_owned).collect()
 }
 
 fn finding(path: &str) -> Option<String> {
     let first = path.split('/').next().unwrap_or(path);
     if !ROOT.contains(&first) {
-        return Some(format!("{path}: not one of the files at the root (see xtask/src/strays.rs)"));
+        return Some(format!("{path}: not one of the files at the root (see xtask/src/misplaced.rs)"));
     }
     let name = path.rsplit('/').next().unwrap_or(path).to_lowercase();
     let (stem, extension) = name.rsplit_once('.').unwrap_or((&name, ""));
     if ["md", "txt", ""].contains(&extension) && DIARIES.contains(&stem) {
         return Some(format!("{path}: the repository keeps no diary"));
     }
-    LEFT_OVERS.contains(&extension).then(|| format!("{path}: a left-over"))
+    BACKUPS.contains(&extension).then(|| format!("{path}: a backup or output file"))
 }
 
 #[cfg(test)]
@@ -59,7 +64,7 @@ mod tests {
     use super::finding;
 
     #[test]
-    fn strays_are_told_from_what_belongs() {
+    fn misplaced_files_are_found() {
         for path in ["STATUS.md", "docs/notes.md", "crates/x/a.rs.orig", "out.html", "plans/sharebench.db"] {
             assert!(finding(path).is_some(), "{path}");
         }
