@@ -234,7 +234,10 @@ fn every_cell() {
         "J >= 0.9: {} of {} within 5 points; J 0.7..0.9: {} of {} within 10; J 0.5..0.7: {} of {} within 10; {refused} refused",
         clear.1, clear.0, fair.1, fair.0, low.1, low.0
     );
-    assert!(10 * clear.1 >= 9 * clear.0 && 10 * fair.1 >= 9 * fair.0, "outside docs/measurement-rules.md 2.4");
+    assert!(
+        10 * clear.1 >= 9 * clear.0 && 10 * fair.1 >= 9 * fair.0,
+        "outside docs/measurement-rules.md 2.4"
+    );
 }
 
 #[test]
