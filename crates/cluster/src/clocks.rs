@@ -1,50 +1,51 @@
-//! The clocks of all ranks: how far each is from the leader's, and how sure that is.
+//! Clock alignment: the offset of every rank's clock from the leader's, with its maximum error.
 
 use serde::{Deserialize, Serialize};
 use sharebench_stats::{ClockOffset, Exchange, clock_offset};
 
-use crate::transport::{Lost, Patience, Transport};
+use crate::transport::{Lost, Transport, WaitMode};
 use crate::tree;
 
-/// A rank's clock beside the leader's.
+/// Offset of a rank's clock from the leader's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Aligned {
+pub struct ClockAlignment {
     /// Add it to the leader's clock to get this rank's.
     pub offset_ns: i64,
-    /// The truth is at most this far away: half of the shortest round trips on the way to the leader, added up.
+    /// Maximum error of the offset: the sum of half the shortest round trip on each branch to the leader.
     pub error_ns: u64,
     /// The longest of those round trips.
     pub round_trip_ns: u64,
 }
 
-/// How far ahead a common start is announced: ten round trips, but no less than `least_ns`.
+/// Returns how far ahead a common start is announced: ten round trips, but at least `min_ns`.
 ///
-/// A rank that hears of it too late starts late, which every step measures: the announcement need not be safe
-/// against everything, only seldom late.
-pub fn start_lead_ns(round_trip_ns: u64, least_ns: u64) -> u64 {
-    round_trip_ns.saturating_mul(10).max(least_ns)
+/// A rank that receives the announcement too late starts late. Every step measures that, so the announcement need
+/// only be in time nearly always.
+pub fn start_lead_ns(round_trip_ns: u64, min_ns: u64) -> u64 {
+    round_trip_ns.saturating_mul(10).max(min_ns)
 }
 
-/// Compares the clocks of all ranks along the tree, by `exchanges` four-stamp exchanges on each of its branches:
-/// a rank first learns its own offset, then measures those that report to it. Collective.
+/// Aligns the clocks of all ranks along the tree, by `exchanges` exchanges of four timestamps on each branch.
+///
+/// A rank first receives its own offset, then measures the ranks that report to it. Collective.
 pub(crate) fn align(
     transport: &dyn Transport,
     exchanges: u32,
     now: &dyn Fn() -> u64,
-) -> Result<Aligned, Lost> {
-    let mut own = Aligned::default();
+) -> Result<ClockAlignment, Lost> {
+    let mut own = ClockAlignment::default();
     if let Some(parent) = tree::parent(transport.rank()) {
         for _ in 0..exchanges {
-            transport.receive(parent, Patience::Spin)?;
+            transport.receive(parent, WaitMode::Spin)?;
             let received = now();
             transport.send(parent, &stamps(received, now()))?;
         }
-        let told = transport.receive(parent, Patience::Nap)?;
-        own = read(&told).ok_or_else(|| unreadable(parent))?;
+        let result = transport.receive(parent, WaitMode::Sleep)?;
+        own = read(&result).ok_or_else(|| unreadable(parent))?;
     }
     for child in tree::children(transport.rank(), transport.size()) {
         let seen = offset_of(transport, child, exchanges, now)?;
-        let theirs = Aligned {
+        let theirs = ClockAlignment {
             offset_ns: own.offset_ns.saturating_add(seen.offset_ns),
             error_ns: own.error_ns.saturating_add(seen.error_ns),
             round_trip_ns: own.round_trip_ns.max(seen.error_ns.saturating_mul(2)),
@@ -61,22 +62,22 @@ fn offset_of(
     exchanges: u32,
     now: &dyn Fn() -> u64,
 ) -> Result<ClockOffset, Lost> {
-    let mut met = Vec::with_capacity(exchanges as usize);
+    let mut seen = Vec::with_capacity(exchanges as usize);
     for _ in 0..exchanges {
         let asked = now();
         transport.send(child, &[])?;
-        let answer = transport.receive(child, Patience::Spin)?;
+        let answer = transport.receive(child, WaitMode::Spin)?;
         let returned = now();
         let [received, answered] = words(&answer).ok_or_else(|| unreadable(child))?;
         let signed = u64::cast_signed;
-        met.push(Exchange {
+        seen.push(Exchange {
             asked: signed(asked),
             received: signed(received),
             answered: signed(answered),
             returned: signed(returned),
         });
     }
-    Ok(clock_offset(&met).unwrap_or(ClockOffset { offset_ns: 0, error_ns: u64::MAX }))
+    Ok(clock_offset(&seen).unwrap_or(ClockOffset { offset_ns: 0, error_ns: u64::MAX }))
 }
 
 fn stamps(received: u64, answered: u64) -> Vec<u8> {
@@ -95,13 +96,13 @@ fn words<const N: usize>(bytes: &[u8]) -> Option<[u64; N]> {
     Some(words)
 }
 
-fn read(bytes: &[u8]) -> Option<Aligned> {
+fn read(bytes: &[u8]) -> Option<ClockAlignment> {
     let [offset, error_ns, round_trip_ns] = words(bytes)?;
-    Some(Aligned { offset_ns: offset.cast_signed(), error_ns, round_trip_ns })
+    Some(ClockAlignment { offset_ns: offset.cast_signed(), error_ns, round_trip_ns })
 }
 
 fn unreadable(rank: u32) -> Lost {
-    Lost { rank, why: "it sent no stamps of a clock".into() }
+    Lost { rank, why: "it sent no timestamps".into() }
 }
 
 #[cfg(test)]
@@ -112,11 +113,11 @@ mod tests {
     use crate::threads;
 
     #[test]
-    fn clocks_wrong_by_seconds_are_known_within_their_bounds() {
+    fn offset_of_seconds_is_measured_within_its_error() {
         let origin = Instant::now();
         let wrong = |rank: u32| i64::from(rank) * 5_000_000_000 * if rank.is_multiple_of(2) { 1 } else { -1 };
         let base = 3_600_000_000_000_u64;
-        let found: Vec<Aligned> = std::thread::scope(|scope| {
+        let found: Vec<ClockAlignment> = std::thread::scope(|scope| {
             let started: Vec<_> = threads(6)
                 .into_iter()
                 .map(|rank| {
@@ -137,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_stamps_are_refused() {
+    fn bytes_that_are_no_timestamps_are_rejected() {
         assert_eq!(words::<2>(&[0; 15]), None);
         assert_eq!(words::<2>(&[0; 24]), None);
         assert_eq!(words::<2>(&stamps(3, 4)), Some([3, 4]));

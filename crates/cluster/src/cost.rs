@@ -1,4 +1,4 @@
-//! What it costs to be many: broadcast, barrier, clocks, reduction and gathering, measured and modelled.
+//! Cost of coordination: broadcast, barrier, clock alignment, reduction and gathering, measured and modelled.
 
 use std::time::Instant;
 
@@ -9,40 +9,40 @@ use crate::ranks::Ranks;
 use crate::transport::{Lost, Transport};
 use crate::tree;
 
-/// How often each is measured; the median stands.
-const TIMES: usize = 11;
-/// Exchanges of clocks, as before a run.
+/// Measurements of each operation; the result is the median.
+const REPETITIONS: usize = 11;
+/// Exchanges per clock alignment, as many as before a run.
 const EXCHANGES: u32 = 32;
 
-/// What is sent while costs are measured.
+/// Messages of the size that a run sends.
 #[derive(Debug, Clone)]
 pub struct Load<T> {
-    /// A plan.
+    /// The plan, which is broadcast.
     pub plan: String,
-    /// What one rank counted in a step.
+    /// The counts of one rank in a step, which are reduced.
     pub counts: T,
-    /// What is kept of one rank.
+    /// The stored record of one rank, which is gathered.
     pub share: T,
 }
 
-/// What so many ranks cost, in nanoseconds.
+/// Costs of the operations for a number of ranks, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Costs {
-    /// How many ranks.
+    /// Number of ranks.
     pub ranks: u32,
-    /// The plan from rank 0 to all.
+    /// Broadcast of the plan from rank 0.
     pub broadcast_ns: u64,
-    /// Waiting until all are there.
+    /// Barrier over all ranks.
     pub barrier_ns: u64,
-    /// Comparing all clocks.
+    /// Alignment of all clocks.
     pub clocks_ns: u64,
-    /// Merging what all counted.
+    /// Reduction of the counts of all ranks.
     pub reduction_ns: u64,
-    /// Every rank's share to rank 0.
+    /// Transfer of every rank's record to rank 0.
     pub gather_ns: u64,
 }
 
-/// Measures 2, 4, 8, .. and all ranks; the leader gets the rows. Collective.
+/// Measures 2, 4, 8, .. and all ranks. Returns the rows on the leader, and nothing on the others. Collective.
 pub fn measure<T: Clone + Serialize + DeserializeOwned>(
     transport: &dyn Transport,
     load: &Load<T>,
@@ -54,10 +54,10 @@ pub fn measure<T: Clone + Serialize + DeserializeOwned>(
     sizes.push(size);
     let mut rows = Vec::new();
     for few in sizes {
-        if let Some(part) = transport.first(few) {
+        if let Some(part) = transport.subgroup(few) {
             rows.push(measure_one(&Ranks::unnamed(part), load, merge)?);
         }
-        // Those that are not among the first wait, without taking their processors.
+        // The other ranks wait here without using the CPU that the measured ranks need.
         transport.barrier()?;
     }
     Ok(if transport.rank() == 0 { rows } else { Vec::new() })
@@ -72,9 +72,9 @@ fn measure_one<T: Clone + Serialize + DeserializeOwned>(
     let now = || origin.elapsed().as_nanos() as u64;
     let leading = ranks.is_leader();
     let broadcast = || {
-        let told: String = ranks.broadcast(leading.then_some(&load.plan))?;
-        drop(told);
-        // Rank 0 is done when it has sent: what counts is when all have it.
+        let received: String = ranks.broadcast(leading.then_some(&load.plan))?;
+        drop(received);
+        // Rank 0 returns when it has sent; the barrier measures when all have received.
         ranks.barrier()
     };
     let barrier_ns = median(ranks, || ranks.barrier())?;
@@ -89,20 +89,21 @@ fn measure_one<T: Clone + Serialize + DeserializeOwned>(
 }
 
 fn median(ranks: &Ranks, act: impl Fn() -> Result<(), Lost>) -> Result<u64, Lost> {
-    let mut times = Vec::with_capacity(TIMES);
-    for _ in 0..TIMES {
+    let mut times = Vec::with_capacity(REPETITIONS);
+    for _ in 0..REPETITIONS {
         ranks.barrier()?;
         let begin = Instant::now();
         act()?;
         times.push(begin.elapsed().as_nanos() as u64);
     }
     times.sort_unstable();
-    Ok(times[TIMES / 2])
+    Ok(times[REPETITIONS / 2])
 }
 
-/// What `ranks` would cost with a machine for each: the steps of a tree cost what the one step between two ranks
-/// does, and rank 0 takes as long over each share as it did with the most ranks measured. None without a measured
-/// row of two ranks.
+/// Models the costs of `ranks` ranks with one machine each, or returns `None` without a measured row of two ranks.
+///
+/// Each step along the tree costs as much as the step between two ranks, and rank 0 takes as long for each record as
+/// it did with the largest measured number of ranks.
 pub fn modelled(measured: &[Costs], ranks: u32) -> Option<Costs> {
     let pair = measured.iter().find(|row| row.ranks == 2)?;
     let most = measured.iter().max_by_key(|row| row.ranks)?;
@@ -112,7 +113,7 @@ pub fn modelled(measured: &[Costs], ranks: u32) -> Option<Costs> {
         ranks,
         broadcast_ns: pair.broadcast_ns * steps,
         barrier_ns: pair.barrier_ns * steps,
-        // A parent measures its children one after the other; the longest way has 1 + 2 + .. of them at most.
+        // A parent measures its children one after the other; the longest path has at most 1 + 2 + .. of them.
         clocks_ns: pair.clocks_ns * steps * (steps + 1) / 2,
         reduction_ns: pair.reduction_ns * steps,
         gather_ns: each * u64::from(ranks.saturating_sub(1)),
@@ -125,7 +126,7 @@ mod tests {
     use crate::threads;
 
     #[test]
-    fn every_size_is_measured_and_larger_ones_are_modelled_by_steps_of_the_tree() {
+    fn every_size_is_measured_and_larger_sizes_are_modelled() {
         let load = Load { plan: "plan".repeat(100), counts: vec![1_u64; 100], share: vec![1_u64; 10] };
         let rows: Vec<Vec<Costs>> = std::thread::scope(|scope| {
             let load = &load;

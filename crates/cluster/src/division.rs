@@ -1,28 +1,28 @@
-//! Which rank runs which user, and reads whose file.
+//! Division of users over ranks: which rank runs which user and reads whose file.
 
-/// Why users cannot be divided as asked.
+/// Why users cannot be divided as requested.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DivisionError {
-    /// As many weights as ranks are needed.
+    /// The number of weights differs from the number of ranks.
     #[error("--rank-weights: {given} weights for {ranks} ranks; give one for each rank")]
     Weights {
-        /// How many were given.
+        /// Number of weights.
         given: usize,
-        /// How many ranks there are.
+        /// Number of ranks.
         ranks: u32,
     },
-    /// A rank of no weight would do nothing, and all weights together are numbers of users.
+    /// The weight is out of range: a rank of weight 0 would run no user.
     #[error("--rank-weights: {0} is outside of 1..1024")]
     Weight(u32),
-    /// No shift at all, or all the way round to oneself.
+    /// The shift is a multiple of the number of ranks, so that every rank reads its own files.
     #[error("--shift-ranks: {shift} of {ranks} ranks comes back to where the file was written; use 1 to {}", ranks - 1)]
     Shift {
-        /// As asked.
+        /// The requested shift.
         shift: u32,
-        /// How many ranks there are.
+        /// Number of ranks.
         ranks: u32,
     },
-    /// A rank that has more files than its neighbour has users.
+    /// A rank has more files than the rank that reads them has users.
     #[error(
         "--shift-ranks: {users} users on these ranks are {counts}: every rank must have as many as the next one; \
          use a multiple of {multiple}"
@@ -30,17 +30,17 @@ pub enum DivisionError {
     Uneven {
         /// Users of the step.
         users: u32,
-        /// Per rank, as text.
+        /// Users per rank, as text.
         counts: String,
-        /// What users must be a multiple of.
+        /// The number of users must be a multiple of this.
         multiple: usize,
     },
 }
 
-/// How users are divided over ranks: each user in turn goes to the rank that has the fewest for its weight.
+/// Division of users over ranks: each user in turn is assigned to the rank with the fewest users for its weight.
 ///
-/// Adding users moves none that were there before, so that a user finds its files again in every step (Webster's
-/// method; Balinski and Young, Fair Representation, 1982). With equal weights that is taking turns.
+/// Additional users leave all earlier assignments unchanged, so that a user finds its files again in every step
+/// (Webster's method; Balinski and Young, Fair Representation, 1982). Equal weights give round robin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Division {
     weights: Vec<u32>,
@@ -48,21 +48,21 @@ pub struct Division {
 }
 
 impl Division {
-    /// Heaviest that a rank can be.
-    const HEAVIEST: u32 = 1024;
+    /// Largest weight of a rank.
+    const MAX_WEIGHT: u32 = 1024;
 
-    /// Equal weights, and everybody reads what it wrote.
+    /// Assigns equal weights; every rank reads its own files.
     pub fn equal(ranks: u32) -> Self {
         Self { weights: vec![1; ranks as usize], shift: 0 }
     }
 
-    /// Equal weights, or the given ones; files are read `shift` ranks from where they were written.
+    /// Assigns the given weights, or equal ones if there are none; each rank reads the files of the rank `shift` further on.
     pub fn new(ranks: u32, weights: &[u32], shift: u32) -> Result<Self, DivisionError> {
         let weights = if weights.is_empty() { vec![1; ranks as usize] } else { weights.to_vec() };
         if weights.len() != ranks as usize {
             return Err(DivisionError::Weights { given: weights.len(), ranks });
         }
-        if let Some(wrong) = weights.iter().find(|weight| !(1..=Self::HEAVIEST).contains(*weight)) {
+        if let Some(wrong) = weights.iter().find(|weight| !(1..=Self::MAX_WEIGHT).contains(*weight)) {
             return Err(DivisionError::Weight(*wrong));
         }
         if shift > 0 && shift.is_multiple_of(ranks.max(1)) {
@@ -71,25 +71,26 @@ impl Division {
         Ok(Self { weights, shift: shift % ranks.max(1) })
     }
 
-    /// Users of a cell that names none: one for each unit of weight.
+    /// Returns the users of a cell that specifies none: one per unit of weight.
     pub fn min_users(&self) -> u32 {
         self.weights.iter().sum()
     }
 
-    /// How far reads are shifted, in ranks.
+    /// Returns the distance between writing and reading rank.
     pub fn shift(&self) -> u32 {
         self.shift
     }
 
-    /// The rank of each user, by number.
+    /// Returns the rank of each user, by user number.
     pub fn owners(&self, users: u32) -> Vec<u32> {
         let mut counts = vec![0_u64; self.weights.len()];
         (0..users)
             .map(|_| {
-                // Fewest for its weight: (2 count + 1) / weight, compared without dividing.
+                // The cost is (2 count + 1) / weight; cross-multiplication avoids the division.
                 let cost = |rank: &usize| (2 * counts[*rank] + 1, u64::from(self.weights[*rank]));
                 let cheaper = |a: &usize, b: &usize| {
-                    let ((a_count, a_weight), (b_count, b_weight)) = (cost(a), cost(b));
+                    let (a_count, a_weight) = cost(a);
+                    let (b_count, b_weight) = cost(b);
                     (a_count * b_weight).cmp(&(b_count * a_weight)).then(a.cmp(b))
                 };
                 let next = (0..counts.len()).min_by(cheaper).unwrap_or(0);
@@ -99,14 +100,14 @@ impl Division {
             .collect()
     }
 
-    /// The users of one rank, ascending.
+    /// Returns the users of one rank, ascending.
     pub fn users_of(&self, rank: u32, users: u32) -> Vec<u32> {
         let owners = self.owners(users);
         (0..users).filter(|user| owners[*user as usize] == rank).collect()
     }
 
-    /// Whose file each user of `rank` reads after it was written: the same place among the users of the rank
-    /// `shift` further on.
+    /// Returns for each user of `rank` the user whose file it reads: the one at the same index among the users of
+    /// the rank `shift` further on.
     pub fn read_from(&self, rank: u32, users: u32) -> Result<Vec<u32>, DivisionError> {
         let size = self.weights.len() as u32;
         let counts: Vec<usize> = (0..size).map(|rank| self.users_of(rank, users).len()).collect();
@@ -129,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn six_clients_share_fifty_motors_as_in_1997() {
+    fn six_clients_share_fifty_users() {
         let division = Division::new(6, &[], 0).unwrap();
         assert_eq!(counts(&division, 50), [9, 9, 8, 8, 8, 8]);
         assert_eq!(division.users_of(1, 10), [1, 7]);
@@ -138,10 +139,11 @@ mod tests {
     }
 
     #[test]
-    fn readers_sit_on_another_rank_than_writers() {
+    fn files_are_read_on_another_rank_than_written() {
         let division = Division::new(6, &[], 1).unwrap();
         for rank in 0..6 {
-            let (own, read) = (division.users_of(rank, 18), division.read_from(rank, 18).unwrap());
+            let own = division.users_of(rank, 18);
+            let read = division.read_from(rank, 18).unwrap();
             assert_eq!(own.len(), read.len());
             assert!(own.iter().all(|user| !read.contains(user)));
         }
@@ -154,13 +156,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn shares_follow_the_weights_and_no_motor_ever_moves(
+        fn shares_follow_the_weights_and_more_users_move_none(
             weights in proptest::collection::vec(1..9_u32, 1..9),
             users in 0..200_u32,
         ) {
             let ranks = weights.len() as u32;
             let division = Division::new(ranks, &weights, 0).unwrap();
-            let (owners, more) = (division.owners(users), division.owners(users + 7));
+            let owners = division.owners(users);
+            let more = division.owners(users + 7);
             prop_assert_eq!(&owners[..], &more[..users as usize]);
             let whole = f64::from(division.min_users());
             for (rank, weight) in weights.iter().enumerate() {

@@ -1,8 +1,8 @@
-//! Several processes that measure as one: ranks, as MPI calls them.
+//! Coordination of several processes that run one test together: ranks, as in MPI.
 //!
-//! [`Transport`] is what carries bytes between ranks: MPI (crate `sharebench-mpi`), or threads of one process
-//! ([`threads`]). [`Ranks`] says everything else on top of it, and the same on both: agreement, division of users,
-//! clocks, reduction along a tree. Rank 0 leads.
+//! A [`Transport`] exchanges bytes between ranks: over MPI (crate `sharebench-mpi`), or between threads of one
+//! process ([`threads`]). [`Ranks`] builds the collective operations on it: agreement, division of users, clock
+//! alignment, reduction along a tree. Rank 0 is the leader: it decides, shows and stores.
 //!
 //! ```
 //! use sharebench_cluster::{Ranks, threads};
@@ -26,18 +26,18 @@ mod clocks;
 mod cost;
 mod division;
 mod launcher;
+mod liveness;
 mod ranks;
-mod roll_call;
 mod threads;
 mod transport;
 mod tree;
 
-pub use agreement::{Card, Complaint, Discord, unlike};
-pub use clocks::{Aligned, start_lead_ns};
+pub use agreement::{AgreementError, Mismatch, RankInfo, differences};
+pub use clocks::{ClockAlignment, start_lead_ns};
 pub use cost::{Costs, Load, measure as measure_costs, modelled};
 pub use division::{Division, DivisionError};
 pub use launcher::{Launched, launched};
+pub use liveness::LivenessCheck;
 pub use ranks::Ranks;
-pub use roll_call::RollCall;
 pub use threads::{ThreadRank, threads};
-pub use transport::{Alert, Lost, Patience, Transport};
+pub use transport::{Alert, Lost, Transport, WaitMode};

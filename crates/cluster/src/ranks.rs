@@ -1,25 +1,31 @@
-//! All that ranks do together, whatever carries their messages.
+//! The collective operations of ranks, over any transport.
 
 use std::sync::{Mutex, PoisonError};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::agreement::{Card, Complaint, Discord};
-use crate::clocks::{Aligned, align, start_lead_ns};
+use crate::agreement::{AgreementError, Mismatch, RankInfo};
+use crate::clocks::{ClockAlignment, align, start_lead_ns};
 use crate::division::Division;
-use crate::transport::{Lost, Patience, Transport};
+use crate::transport::{Lost, Transport, WaitMode};
 use crate::tree;
 
-/// One rank among the others.
+/// One rank of a group of processes that run one test together.
 ///
-/// Every method that tells or asks others is collective: all ranks call it, in the same order.
+/// It owns the transport to the other ranks, the names of all machines, the division of users, and the last clock
+/// alignment. A process creates it with [`Ranks::join`] and keeps it for the whole run; dropping it ends the
+/// connection to the others, which then get [`Lost`].
+///
+/// Methods that exchange messages are collective: all ranks call them in the same order, otherwise the ranks
+/// wait for each other forever. After [`Lost`] no further collective call succeeds, because the ranks no longer
+/// agree on the next message. Alerts of [`Ranks::transport`] are the exception: they need no counterpart.
 pub struct Ranks {
     transport: Box<dyn Transport>,
     /// By rank.
     hosts: Vec<String>,
     division: Division,
-    clock: Mutex<Aligned>,
+    clock: Mutex<ClockAlignment>,
 }
 
 impl std::fmt::Debug for Ranks {
@@ -32,99 +38,103 @@ impl std::fmt::Debug for Ranks {
 }
 
 impl Ranks {
-    /// Ranks whose machines have no names, sharing equally.
+    /// Creates ranks without names of machines, with an equal division of users.
     pub fn unnamed(transport: Box<dyn Transport>) -> Self {
         let hosts = (0..transport.size()).map(|rank| format!("rank{rank}")).collect();
         let division = Division::equal(transport.size());
         Self { transport, hosts, division, clock: Mutex::default() }
     }
 
-    /// Meets the others: their versions must be one. Gives the ranks, and on the leader the cards of all.
-    pub fn join(transport: Box<dyn Transport>, card: &Card) -> Result<(Self, Vec<Card>), Discord> {
-        // Plain bytes, which every version understands.
-        let leading = transport.broadcast(card.version.as_bytes())?;
+    /// Joins the group. All ranks must have the same version. Returns the ranks, and on the leader the description
+    /// of every rank.
+    pub fn join(
+        transport: Box<dyn Transport>,
+        info: &RankInfo,
+    ) -> Result<(Self, Vec<RankInfo>), AgreementError> {
+        // The version travels as plain bytes, which every version can read.
+        let leading = transport.broadcast(info.version.as_bytes())?;
         let leading = String::from_utf8_lossy(&leading).into_owned();
         let own = transport.rank() as usize;
         let mut ranks = Self::unnamed(transport);
-        ranks.hosts[own].clone_from(&card.host);
-        let same = if leading == card.version {
+        ranks.hosts[own].clone_from(&info.host);
+        let same = if leading == info.version {
             Ok(())
         } else {
             Err(format!(
                 "this is version {}, rank 0 has {leading}: install one version everywhere",
-                card.version
+                info.version
             ))
         };
         ranks.agree(same)?;
-        let cards = ranks.gather(card)?;
-        let hosts = cards.iter().map(|card| card.host.clone()).collect();
+        let infos = ranks.gather(info)?;
+        let hosts = infos.iter().map(|info| info.host.clone()).collect();
         ranks.hosts = ranks.broadcast(ranks.is_leader().then_some(&hosts))?;
-        Ok((ranks, cards))
+        Ok((ranks, infos))
     }
 
-    /// Divides users so from now on.
+    /// Sets the division of users.
     pub fn divide_by(&mut self, division: Division) {
         self.division = division;
     }
 
-    /// This one's number.
+    /// Returns the number of this rank.
     pub fn rank(&self) -> u32 {
         self.transport.rank()
     }
 
-    /// How many there are.
+    /// Returns the number of ranks.
     pub fn size(&self) -> u32 {
         self.transport.size()
     }
 
-    /// True on rank 0, which decides, shows and stores.
+    /// Returns true on rank 0, which decides, shows and stores.
     pub fn is_leader(&self) -> bool {
         self.rank() == 0
     }
 
-    /// Names of the ranks' machines.
+    /// Returns the names of the machines, by rank.
     pub fn hosts(&self) -> &[String] {
         &self.hosts
     }
 
-    /// The machine of this rank.
+    /// Returns the name of this machine.
     pub fn host(&self) -> &str {
         self.hosts.get(self.rank() as usize).map_or("", String::as_str)
     }
 
-    /// How users are divided.
+    /// Returns the division of users.
     pub fn division(&self) -> &Division {
         &self.division
     }
 
-    /// The users of this rank, ascending.
+    /// Returns the users of this rank, ascending.
     pub fn users(&self, of: u32) -> Vec<u32> {
         self.division.users_of(self.rank(), of)
     }
 
-    /// What carries the messages; for alerts, which are not collective.
+    /// Returns the transport, for alerts, which are not collective.
     pub fn transport(&self) -> &dyn Transport {
         self.transport.as_ref()
     }
 
-    /// Waits for all.
+    /// Waits for all ranks.
     pub fn barrier(&self) -> Result<(), Lost> {
         self.transport.barrier()
     }
 
-    /// The leader's value everywhere; others give none.
+    /// Sends the leader's value to all ranks; the others pass `None`.
     pub fn broadcast<T: Serialize + DeserializeOwned>(&self, value: Option<&T>) -> Result<T, Lost> {
         let bytes = value.map_or(Ok(Vec::new()), |value| self.encode(value))?;
         decode(0, &self.transport.broadcast(&bytes)?)
     }
 
-    /// Every rank's value on the leader, by rank; nothing on the others.
+    /// Collects the values of all ranks on the leader, by rank; returns nothing on the others.
     pub fn gather<T: Serialize + DeserializeOwned>(&self, value: &T) -> Result<Vec<T>, Lost> {
         let all = self.transport.gather(&self.encode(value)?)?;
         (0..).zip(all).map(|(rank, bytes)| decode(rank, &bytes)).collect()
     }
 
-    /// All values merged along the tree, in the order of ranks within each branch; some on the leader alone.
+    /// Merges all values along the tree, in the order of ranks within each branch; returns the result on the leader.
     pub fn reduce<T: Serialize + DeserializeOwned>(
         &self,
         value: T,
@@ -132,9 +142,9 @@ impl Ranks {
     ) -> Result<Option<T>, Lost> {
         let mut value = value;
         let children: Vec<u32> = tree::children(self.rank(), self.size()).collect();
-        // Those with the smallest subtrees are done first.
+        // Children with the smallest subtrees finish first.
         for child in children.into_iter().rev() {
-            let bytes = self.transport.receive(child, Patience::Nap)?;
+            let bytes = self.transport.receive(child, WaitMode::Sleep)?;
             merge(&mut value, decode(child, &bytes)?);
         }
         match tree::parent(self.rank()) {
@@ -143,8 +153,8 @@ impl Ranks {
         }
     }
 
-    /// All values merged, on every rank.
-    pub fn all<T: Serialize + DeserializeOwned>(
+    /// Merges all values and returns the result on every rank.
+    pub fn all_reduce<T: Serialize + DeserializeOwned>(
         &self,
         value: T,
         merge: impl Fn(&mut T, T),
@@ -153,72 +163,81 @@ impl Ranks {
         self.broadcast(merged.as_ref())
     }
 
-    /// Gives a value to one rank and takes that of another, where every rank does so and each is given to once.
-    pub fn pass_on<T: Serialize + DeserializeOwned>(&self, to: u32, from: u32, value: &T) -> Result<T, Lost> {
+    /// Sends a value to one rank and receives that of another. Each rank must be the receiver of exactly one.
+    pub fn exchange<T: Serialize + DeserializeOwned>(
+        &self,
+        to: u32,
+        from: u32,
+        value: &T,
+    ) -> Result<T, Lost> {
         let bytes = self.encode(value)?;
-        // A long message waits for its receiver: of every ring of ranks, one at least receives first.
+        // Sending a long message waits for the receiver, so at least one rank of every ring must receive first.
         let theirs = if self.rank() < to {
             self.transport.send(to, &bytes)?;
-            self.transport.receive(from, Patience::Nap)?
+            self.transport.receive(from, WaitMode::Sleep)?
         } else {
-            let theirs = self.transport.receive(from, Patience::Nap)?;
+            let theirs = self.transport.receive(from, WaitMode::Sleep)?;
             self.transport.send(to, &bytes)?;
             theirs
         };
         decode(from, &theirs)
     }
 
-    /// Goes on only if no rank has anything against it; everybody hears every complaint.
-    pub fn agree(&self, mine: Result<(), String>) -> Result<(), Discord> {
-        let (rank, host) = (self.rank(), self.host().to_owned());
-        let own: Vec<Complaint> =
-            mine.err().into_iter().map(|what| Complaint { rank, host: host.clone(), what }).collect();
-        let mut complaints = self.all(own, |all, mut more| all.append(&mut more))?;
+    /// Succeeds only if no rank passes an error; otherwise every rank gets the errors of all.
+    pub fn agree(&self, mine: Result<(), String>) -> Result<(), AgreementError> {
+        let rank = self.rank();
+        let host = self.host().to_owned();
+        let own: Vec<Mismatch> =
+            mine.err().into_iter().map(|reason| Mismatch { rank, host: host.clone(), reason }).collect();
+        let mut complaints = self.all_reduce(own, |all, mut more| all.append(&mut more))?;
         complaints.sort_by_key(|complaint| complaint.rank);
-        if complaints.is_empty() { Ok(()) } else { Err(Discord::Complaints(complaints)) }
+        if complaints.is_empty() { Ok(()) } else { Err(AgreementError::Mismatches(complaints)) }
     }
 
-    /// Compares the clocks of all ranks; what is known from then on of this one's. `now` reads it, in nanoseconds.
-    pub fn align(&self, exchanges: u32, now: &dyn Fn() -> u64) -> Result<Aligned, Lost> {
+    /// Aligns the clocks of all ranks, and returns and keeps the offset of this one. `now` reads the clock in ns.
+    pub fn align(&self, exchanges: u32, now: &dyn Fn() -> u64) -> Result<ClockAlignment, Lost> {
         let own = align(self.transport(), exchanges, now)?;
-        let round_trip_ns = self.all(own.round_trip_ns, |longest, other| *longest = other.max(*longest))?;
-        let known = Aligned { round_trip_ns, ..own };
+        let round_trip_ns =
+            self.all_reduce(own.round_trip_ns, |longest, other| *longest = other.max(*longest))?;
+        let known = ClockAlignment { round_trip_ns, ..own };
         *self.clock.lock().unwrap_or_else(PoisonError::into_inner) = known;
         Ok(known)
     }
 
-    /// What the last comparison of clocks said of this rank's; its round trip is the longest of all ranks'.
-    pub fn aligned(&self) -> Aligned {
+    /// Returns the last alignment of this rank; its round trip is the longest of all ranks.
+    pub fn aligned(&self) -> ClockAlignment {
         *self.clock.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// An instant soon, the same for all, by this rank's clock: at least `least_ns` away for the leader.
-    pub fn common_instant(&self, now: u64, least_ns: u64) -> Result<u64, Lost> {
+    /// Agrees on an instant, at least `min_ns` ahead for the leader, and returns it on this rank's clock.
+    pub fn common_instant(&self, now: u64, min_ns: u64) -> Result<u64, Lost> {
         let known = self.aligned();
-        let instant = now + start_lead_ns(known.round_trip_ns, least_ns);
+        let instant = now + start_lead_ns(known.round_trip_ns, min_ns);
         let instant = self.broadcast(self.is_leader().then_some(&instant))?;
-        Ok(self.own_instant(instant))
+        Ok(self.to_own_clock(instant))
     }
 
-    /// An instant of the leader's clock by this rank's.
-    pub fn own_instant(&self, leaders: u64) -> u64 {
+    /// Converts an instant of the leader's clock to this rank's clock.
+    pub fn to_own_clock(&self, leaders: u64) -> u64 {
         leaders.saturating_add_signed(self.aligned().offset_ns)
     }
 
-    /// An instant of this rank's clock by the leader's.
-    pub fn common(&self, own: u64) -> u64 {
+    /// Converts an instant of this rank's clock to the leader's clock.
+    pub fn to_leader_clock(&self, own: u64) -> u64 {
         own.saturating_add_signed(self.aligned().offset_ns.saturating_neg())
     }
 
     fn encode<T: Serialize>(&self, value: &T) -> Result<Vec<u8>, Lost> {
-        serde_json::to_vec(value)
-            .map_err(|error| Lost { rank: self.rank(), why: format!("it cannot say what it has: {error}") })
+        serde_json::to_vec(value).map_err(|error| Lost {
+            rank: self.rank(),
+            why: format!("it cannot encode its message: {error}"),
+        })
     }
 }
 
 fn decode<T: DeserializeOwned>(from: u32, bytes: &[u8]) -> Result<T, Lost> {
     serde_json::from_slice(bytes)
-        .map_err(|error| Lost { rank: from, why: format!("it sent what cannot be read: {error}") })
+        .map_err(|error| Lost { rank: from, why: format!("it sent an unreadable message: {error}") })
 }
 
 #[cfg(test)]
@@ -238,9 +257,9 @@ mod tests {
     }
 
     #[test]
-    fn a_reduction_holds_every_rank_once() {
+    fn reduction_contains_every_rank_once() {
         for size in [1, 2, 5, 6, 32, 33] {
-            let found = on_each(size, |ranks| ranks.all(vec![ranks.rank()], Extend::extend).unwrap());
+            let found = on_each(size, |ranks| ranks.all_reduce(vec![ranks.rank()], Extend::extend).unwrap());
             for mut all in found {
                 all.sort_unstable();
                 assert!(all.iter().copied().eq(0..size), "{all:?}");
@@ -249,11 +268,11 @@ mod tests {
     }
 
     #[test]
-    fn values_go_round() {
+    fn values_travel_around_the_ring() {
         for shift in 1..5 {
             let found = on_each(5, |ranks| {
                 ranks
-                    .pass_on((ranks.rank() + shift) % 5, (ranks.rank() + 5 - shift) % 5, &ranks.rank())
+                    .exchange((ranks.rank() + shift) % 5, (ranks.rank() + 5 - shift) % 5, &ranks.rank())
                     .unwrap()
             });
             assert!((0..5).all(|rank| found[rank as usize] == (rank + 5 - shift) % 5), "{found:?}");
@@ -261,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn one_complaint_stops_all_and_everybody_hears_it() {
+    fn error_of_one_rank_stops_all_ranks() {
         let found = on_each(5, |ranks| {
             let mine = if ranks.rank() == 3 { Err("no password".to_owned()) } else { Ok(()) };
             ranks.agree(mine).unwrap_err().to_string()
@@ -271,13 +290,13 @@ mod tests {
     }
 
     #[test]
-    fn another_version_is_told_on_every_rank() {
+    fn different_version_is_an_error_on_every_rank() {
         let found: Vec<String> = std::thread::scope(|scope| {
             let join = |rank: crate::ThreadRank| {
                 let version = if rank.rank() == 2 { "0.9" } else { "1.0" }.to_owned();
                 let host = format!("c{}", rank.rank());
-                let card = Card { host, version, facts: std::collections::BTreeMap::new() };
-                Ranks::join(Box::new(rank), &card).unwrap_err().to_string()
+                let info = RankInfo { host, version, facts: std::collections::BTreeMap::new() };
+                Ranks::join(Box::new(rank), &info).unwrap_err().to_string()
             };
             let started: Vec<_> =
                 threads(4).into_iter().map(|rank| scope.spawn(move || join(rank))).collect();
@@ -288,14 +307,14 @@ mod tests {
     }
 
     #[test]
-    fn an_instant_is_the_same_for_all() {
+    fn common_instant_is_equal_on_all_ranks() {
         let origin = std::time::Instant::now();
         let found = on_each(4, |ranks| {
             let ahead = 1_000_000_000 * u64::from(ranks.rank());
             let now = || ahead + origin.elapsed().as_nanos() as u64;
             let known = ranks.align(16, &now).unwrap();
             let instant = ranks.common_instant(now(), 1_000_000).unwrap();
-            assert_eq!(ranks.own_instant(ranks.common(instant)), instant);
+            assert_eq!(ranks.to_own_clock(ranks.to_leader_clock(instant)), instant);
             (instant - ahead, known.error_ns)
         });
         for (instant, error) in &found {

@@ -1,23 +1,23 @@
-//! Ranks that are threads of one process: the double of MPI, for tests and for rehearsals.
+//! Ranks as threads of one process: replaces MPI in tests and in dry runs.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use crate::transport::{Alert, Lost, Patience, Transport};
+use crate::transport::{Alert, Lost, Transport, WaitMode};
 
-/// One rank of [`threads`]; when it is dropped it is lost to the others.
+/// One rank of [`threads`]; dropping it makes it lost to the others.
 #[derive(Debug)]
 pub struct ThreadRank {
     rank: u32,
     size: u32,
-    hall: Arc<Hall>,
-    /// False for a view of the first few ranks, whose end is not the rank's.
+    mailboxes: Arc<Mailboxes>,
+    /// False for a subgroup, whose drop does not end the rank.
     whole: bool,
 }
 
-/// Where all messages lie.
+/// The messages of all ranks in transit.
 #[derive(Debug)]
-struct Hall {
+struct Mailboxes {
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -25,27 +25,28 @@ struct Hall {
 #[derive(Debug)]
 struct State {
     /// By sender and receiver.
-    mail: BTreeMap<(u32, u32), VecDeque<Vec<u8>>>,
+    messages: BTreeMap<(u32, u32), VecDeque<Vec<u8>>>,
     alerts: Vec<Vec<(u32, Alert)>>,
     gone: Vec<bool>,
 }
 
-/// So many ranks, to be handed to one thread each.
+/// Creates `size` ranks, one for each thread.
 pub fn threads(size: u32) -> Vec<ThreadRank> {
     let count = size as usize;
-    let state = State { mail: BTreeMap::new(), alerts: vec![Vec::new(); count], gone: vec![false; count] };
-    let hall = Arc::new(Hall { state: Mutex::new(state), changed: Condvar::new() });
-    (0..size).map(|rank| ThreadRank { rank, size, hall: Arc::clone(&hall), whole: true }).collect()
+    let state =
+        State { messages: BTreeMap::new(), alerts: vec![Vec::new(); count], gone: vec![false; count] };
+    let mailboxes = Arc::new(Mailboxes { state: Mutex::new(state), changed: Condvar::new() });
+    (0..size).map(|rank| ThreadRank { rank, size, mailboxes: Arc::clone(&mailboxes), whole: true }).collect()
 }
 
 impl ThreadRank {
     fn state(&self) -> MutexGuard<'_, State> {
-        self.hall.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.mailboxes.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn ended(rank: u32) -> Lost {
-    Lost { rank, why: "it has ended".into() }
+fn exited(rank: u32) -> Lost {
+    Lost { rank, why: "it has exited".into() }
 }
 
 impl Transport for ThreadRank {
@@ -60,24 +61,24 @@ impl Transport for ThreadRank {
     fn send(&self, to: u32, bytes: &[u8]) -> Result<(), Lost> {
         let mut state = self.state();
         if state.gone[to as usize] {
-            return Err(ended(to));
+            return Err(exited(to));
         }
-        state.mail.entry((self.rank, to)).or_default().push_back(bytes.to_vec());
-        self.hall.changed.notify_all();
+        state.messages.entry((self.rank, to)).or_default().push_back(bytes.to_vec());
+        self.mailboxes.changed.notify_all();
         Ok(())
     }
 
-    fn receive(&self, from: u32, _: Patience) -> Result<Vec<u8>, Lost> {
+    fn receive(&self, from: u32, _: WaitMode) -> Result<Vec<u8>, Lost> {
         let mut state = self.state();
         loop {
-            let message = state.mail.get_mut(&(from, self.rank)).and_then(VecDeque::pop_front);
+            let message = state.messages.get_mut(&(from, self.rank)).and_then(VecDeque::pop_front);
             if let Some(message) = message {
                 return Ok(message);
             }
             if state.gone[from as usize] {
-                return Err(ended(from));
+                return Err(exited(from));
             }
-            state = self.hall.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self.mailboxes.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
@@ -90,9 +91,9 @@ impl Transport for ThreadRank {
         std::mem::take(&mut self.state().alerts[self.rank as usize])
     }
 
-    /// The same mailboxes: while the first ranks use them, the others send nothing.
-    fn first(&self, size: u32) -> Option<Box<dyn Transport>> {
-        let view = || Self { rank: self.rank, size, hall: Arc::clone(&self.hall), whole: false };
+    /// Shares the mailboxes: while the subgroup uses them, the other ranks send nothing.
+    fn subgroup(&self, size: u32) -> Option<Box<dyn Transport>> {
+        let view = || Self { rank: self.rank, size, mailboxes: Arc::clone(&self.mailboxes), whole: false };
         (self.rank < size && size <= self.size).then(|| Box::new(view()) as Box<dyn Transport>)
     }
 }
@@ -102,7 +103,7 @@ impl Drop for ThreadRank {
         if self.whole {
             let rank = self.rank as usize;
             self.state().gone[rank] = true;
-            self.hall.changed.notify_all();
+            self.mailboxes.changed.notify_all();
         }
     }
 }
@@ -111,7 +112,7 @@ impl Drop for ThreadRank {
 mod tests {
     use super::*;
 
-    /// Runs `act` on every rank at once; what each gave.
+    /// Runs `act` on every rank concurrently and returns the results.
     fn on_each<T: Send>(size: u32, act: impl Fn(&ThreadRank) -> T + Sync) -> Vec<T> {
         std::thread::scope(|scope| {
             let act = &act;
@@ -122,16 +123,16 @@ mod tests {
     }
 
     #[test]
-    fn everybody_hears_the_leader_and_the_leader_hears_everybody() {
+    fn broadcast_and_gather_reach_every_rank() {
         for size in [1, 2, 3, 6, 17] {
-            let heard = on_each(size, |rank| {
-                let told = rank.broadcast(format!("from {}", rank.rank()).as_bytes()).unwrap();
+            let results = on_each(size, |rank| {
+                let received = rank.broadcast(format!("from {}", rank.rank()).as_bytes()).unwrap();
                 rank.barrier().unwrap();
                 let all = rank.gather(&rank.rank().to_le_bytes()).unwrap();
-                (told, all)
+                (received, all)
             });
-            for (rank, (told, all)) in heard.into_iter().enumerate() {
-                assert_eq!(told, b"from 0");
+            for (rank, (received, all)) in results.into_iter().enumerate() {
+                assert_eq!(received, b"from 0");
                 let wanted: Vec<Vec<u8>> = (0..size).map(|rank| rank.to_le_bytes().to_vec()).collect();
                 assert_eq!(all, if rank == 0 { wanted } else { Vec::new() });
             }
@@ -139,21 +140,22 @@ mod tests {
     }
 
     #[test]
-    fn a_rank_that_ended_is_told_and_waits_for_nobody() {
+    fn barrier_reports_a_rank_that_exited() {
         let found = on_each(3, |rank| match rank.rank() {
             1 => Ok(()),
             _ => rank.barrier(),
         });
-        assert_eq!(found[0], Err(ended(1)));
+        assert_eq!(found[0], Err(exited(1)));
     }
 
     #[test]
-    fn alerts_pass_by_messages() {
+    fn alerts_overtake_messages() {
         let mut ranks = threads(2);
-        let (one, zero) = (ranks.pop().unwrap(), ranks.pop().unwrap());
+        let one = ranks.pop().unwrap();
+        let zero = ranks.pop().unwrap();
         zero.send(1, b"later").unwrap();
         zero.alert(1, Alert::Stop);
         assert_eq!(one.alerts(), [(0, Alert::Stop)]);
-        assert_eq!((one.alerts(), one.receive(0, Patience::Nap)), (vec![], Ok(b"later".to_vec())));
+        assert_eq!((one.alerts(), one.receive(0, WaitMode::Sleep)), (vec![], Ok(b"later".to_vec())));
     }
 }

@@ -1,68 +1,69 @@
-//! What carries bytes between ranks.
+//! The transport of bytes between ranks.
 
 use crate::tree;
 
-/// Why a message could not be exchanged: the run cannot go on.
+/// A message could not be exchanged, so that the run cannot continue.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("rank {rank} was lost: {why}")]
 pub struct Lost {
     /// The rank at the other end.
     pub rank: u32,
-    /// What was seen of it.
+    /// The symptom.
     pub why: String,
 }
 
 /// How a rank waits for a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Patience {
-    /// With naps of up to a millisecond: waiting must not take processors from ranks that measure.
-    Nap,
-    /// Without a pause, for exchanges of clocks.
+pub enum WaitMode {
+    /// With sleeps of up to a millisecond: waiting must not take CPU time from ranks that measure.
+    Sleep,
+    /// Busy, for exchanges of timestamps.
     Spin,
 }
 
-/// Something small and urgent that is told out of turn.
+/// An urgent message that overtakes the others and needs no matching receive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Alert {
-    /// The run is to stop after what is under way.
+    /// Stop the run after the current operation.
     Stop,
-    /// This rank was asked to stop by its system, and is alive.
+    /// The launcher requested a stop, and this rank is alive.
     Stopping,
 }
 
-/// Carries messages of any length between ranks: in order between any two, none lost.
+/// Exchanges messages of any length between ranks, in order between any two ranks and without loss.
 ///
-/// Calls may come from several threads of a rank, but collective ones only from one at a time, and in the
-/// same order on every rank.
+/// The threads of a rank may share a transport. Collective calls, however, are made by one thread at a time, in the
+/// same order on every rank: the messages have no tags that would match them otherwise. The provided methods
+/// implement the collective operations with `send` and `receive`; a transport with faster ones overrides them.
 pub trait Transport: Send + Sync {
-    /// This one's number, from 0.
+    /// Returns the number of this rank, from 0.
     fn rank(&self) -> u32;
 
-    /// How many there are.
+    /// Returns the number of ranks.
     fn size(&self) -> u32;
 
-    /// Sends to one rank; may wait until it receives.
+    /// Sends to one rank. May wait until it receives.
     fn send(&self, to: u32, bytes: &[u8]) -> Result<(), Lost>;
 
     /// Receives the next message from one rank.
-    fn receive(&self, from: u32, patience: Patience) -> Result<Vec<u8>, Lost>;
+    fn receive(&self, from: u32, patience: WaitMode) -> Result<Vec<u8>, Lost>;
 
-    /// Tells a rank something without waiting for it; one that is gone hears nothing.
+    /// Sends an alert without waiting. An alert to a rank that has exited is dropped.
     fn alert(&self, to: u32, alert: Alert);
 
-    /// What was told out of turn since the last call, with the rank that told it.
+    /// Returns the alerts since the last call, each with its sender.
     fn alerts(&self) -> Vec<(u32, Alert)>;
 
-    /// Waits until all ranks are here.
+    /// Waits until all ranks have called it.
     fn barrier(&self) -> Result<(), Lost> {
         self.gather(&[])?;
         self.broadcast(&[]).map(drop)
     }
 
-    /// Rank 0's bytes, on every rank; what others give is ignored.
+    /// Sends the bytes of rank 0 to every rank; those of the others are ignored.
     fn broadcast(&self, bytes: &[u8]) -> Result<Vec<u8>, Lost> {
         let bytes = match tree::parent(self.rank()) {
-            Some(parent) => self.receive(parent, Patience::Nap)?,
+            Some(parent) => self.receive(parent, WaitMode::Sleep)?,
             None => bytes.to_vec(),
         };
         for child in tree::children(self.rank(), self.size()) {
@@ -71,7 +72,7 @@ pub trait Transport: Send + Sync {
         Ok(bytes)
     }
 
-    /// Every rank's bytes by rank, on rank 0; nothing on the others.
+    /// Collects the bytes of all ranks on rank 0, by rank; returns nothing on the others.
     fn gather(&self, bytes: &[u8]) -> Result<Vec<Vec<u8>>, Lost> {
         if self.rank() != 0 {
             self.send(0, bytes)?;
@@ -79,12 +80,12 @@ pub trait Transport: Send + Sync {
         }
         let mut all = vec![bytes.to_vec()];
         for rank in 1..self.size() {
-            all.push(self.receive(rank, Patience::Nap)?);
+            all.push(self.receive(rank, WaitMode::Sleep)?);
         }
         Ok(all)
     }
 
-    /// A transport of the first `size` ranks alone, made by all ranks together; none on the others, nor where it
-    /// cannot be made.
-    fn first(&self, size: u32) -> Option<Box<dyn Transport>>;
+    /// Creates a transport among the first `size` ranks. Collective over all ranks; returns `None` on the others and
+    /// where it is not possible.
+    fn subgroup(&self, size: u32) -> Option<Box<dyn Transport>>;
 }

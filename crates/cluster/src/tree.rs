@@ -1,18 +1,18 @@
-//! The binomial tree over ranks: every rank at most log2(n) steps from rank 0.
+//! The binomial tree over ranks: every rank is at most log2(n) steps from rank 0.
 
-/// The rank that this one reports to; none for rank 0.
+/// Returns the rank that this one reports to, or `None` for rank 0.
 pub(crate) fn parent(rank: u32) -> Option<u32> {
     (rank != 0).then_some(rank & rank.wrapping_sub(1))
 }
 
-/// The ranks that report to this one, those with the largest subtrees first.
+/// Returns the ranks that report to this one, those with the largest subtrees first.
 pub(crate) fn children(rank: u32, size: u32) -> impl Iterator<Item = u32> {
     let reach = if rank == 0 { 32 } else { rank.trailing_zeros() };
     let child = move |power: u32| 1u32.checked_shl(power).and_then(|step| rank.checked_add(step));
     (0..reach).rev().filter_map(child).filter(move |child| *child < size)
 }
 
-/// Most steps between rank 0 and any of `size` ranks.
+/// Returns the maximum number of steps between rank 0 and any of `size` ranks.
 pub(crate) fn depth(size: u32) -> u32 {
     size.max(1).next_power_of_two().ilog2()
 }
@@ -22,7 +22,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_rank_has_one_parent_that_knows_it() {
+    fn every_rank_is_child_of_its_parent() {
         for size in 1..200 {
             let mut met = vec![0; size as usize];
             for rank in 0..size {

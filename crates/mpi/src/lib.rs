@@ -1,9 +1,9 @@
 //! Ranks over MPI: the transport of `sharebench-cluster` on the crate `mpi`.
 //!
-//! Without the feature `library` the crate is empty: MPI's library and headers are not everywhere.
+//! Without the feature `library` the crate is empty, because not every machine has the MPI library and headers.
 
 #[cfg(feature = "library")]
-mod world;
+mod process;
 
 #[cfg(feature = "library")]
-pub use world::{StartError, World};
+pub use process::{MpiProcess, StartError};

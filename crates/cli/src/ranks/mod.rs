@@ -32,7 +32,7 @@ pub fn alone(command: &str) -> Result<(), Failure> {
     match launched(|name| std::env::var(name).ok()) {
         Some(launched) => Err(Failure::usage(format!(
             "{command} measures one machine, but {} started {} processes: start it without the launcher",
-            launched.by, launched.size
+            launched.variable, launched.size
         ))),
         None => Ok(()),
     }

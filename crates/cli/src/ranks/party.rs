@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use sharebench_cluster::{Alert, Card, Discord, Ranks, RollCall, unlike};
+use sharebench_cluster::{AgreementError, Alert, LivenessCheck, RankInfo, Ranks, differences};
 use sharebench_engine::Clock;
 use sharebench_model::Facts;
 
@@ -38,16 +38,17 @@ impl Party {
     ) -> Result<Self, Failure> {
         let facts = environment::facts("");
         let alike = ALIKE.iter().filter_map(|name| Some(((*name).to_owned(), facts.get(*name)?.clone())));
-        let card =
-            Card { host: host(), version: env!("CARGO_PKG_VERSION").to_owned(), facts: alike.collect() };
-        let (ranks, cards) = Ranks::join(transport, &card).map_err(|discord| told(&discord))?;
+        let own =
+            RankInfo { host: host(), version: env!("CARGO_PKG_VERSION").to_owned(), facts: alike.collect() };
+        let (ranks, descriptions) = Ranks::join(transport, &own).map_err(|error| told(&error))?;
         let clock = Clock::start();
         let lost = |lost| Failure::Internal(anyhow::Error::new(lost));
         ranks.align(EXCHANGES, &|| clock.now()).map_err(lost)?;
-        let clock = if ranks.is_leader() { clock } else { Clock::showing(ranks.common(clock.now())) };
+        let clock =
+            if ranks.is_leader() { clock } else { Clock::showing(ranks.to_leader_clock(clock.now())) };
         ranks.align(EXCHANGES, &|| clock.now()).map_err(lost)?;
         let heard = Mutex::default();
-        Ok(Self { differences: unlike(&cards), ranks, clock, flags: flags.clone(), heard })
+        Ok(Self { differences: differences(&descriptions), ranks, clock, flags: flags.clone(), heard })
     }
 
     /// What the run's header tells of them.
@@ -94,18 +95,19 @@ impl Party {
     /// Waits for all to say that they stop; none when they do, otherwise who does not.
     pub fn missing(&self) -> Option<String> {
         // The launcher has told all of them to stop; a message to one that is gone would end this process too.
-        let (mut call, end) = (RollCall::of(self.ranks.transport()), Instant::now() + PATIENCE);
+        let mut check = LivenessCheck::new(self.ranks.transport());
+        let end = Instant::now() + PATIENCE;
         while Instant::now() < end {
             self.hear();
             let heard = self.heard.lock().map(|heard| heard.clone()).unwrap_or_default();
-            if call.hear(&heard) {
+            if check.record(&heard) {
                 return None;
             }
             std::thread::sleep(Duration::from_millis(5));
         }
         let host = |rank: u32| self.ranks.hosts().get(rank as usize).map_or("", String::as_str);
         let names: Vec<String> =
-            call.missing().into_iter().map(|rank| format!("rank {rank} ({})", host(rank))).collect();
+            check.missing().into_iter().map(|rank| format!("rank {rank} ({})", host(rank))).collect();
         Some(format!(
             "the launcher ended the run and {} did not answer within {PATIENCE:?}: it died, or its machine is stuck",
             names.join(", ")
@@ -114,10 +116,10 @@ impl Party {
 }
 
 /// What ranks could not agree on is a mistake of the user's; a lost one is nobody's.
-pub fn told(discord: &Discord) -> Failure {
-    match discord {
-        Discord::Lost(lost) => Failure::Internal(anyhow::Error::new(lost.clone())),
-        Discord::Complaints(_) => Failure::usage(discord),
+pub fn told(error: &AgreementError) -> Failure {
+    match error {
+        AgreementError::Lost(lost) => Failure::Internal(anyhow::Error::new(lost.clone())),
+        AgreementError::Mismatches(_) => Failure::usage(error),
     }
 }
 

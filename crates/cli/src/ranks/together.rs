@@ -179,7 +179,7 @@ fn job(source: &Source<'_>, flags: &GlobalFlags) -> Result<Job, Failure> {
 }
 
 fn follow(party: &mut Party, source: &Source<'_>, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
-    party.ranks.agree(Ok(())).map_err(|discord| told(&discord))?;
+    party.ranks.agree(Ok(())).map_err(|error| told(&error))?;
     let proposal: Proposal = party.ranks.broadcast(None).map_err(lost)?;
     let plan = accept(party, accepted(source, &proposal), &proposal)?;
     let targets = open(party, &plan, flags)?;
@@ -276,7 +276,7 @@ fn accept(
         Ok((plan, division))
     });
     let said = divided.as_ref().map(drop).map_err(Clone::clone);
-    ranks.agree(said).map_err(|discord| told(&discord))?;
+    ranks.agree(said).map_err(|error| told(&error))?;
     let (plan, division) = divided.map_err(Failure::usage)?;
     ranks.divide_by(division);
     Ok(plan)
@@ -309,9 +309,9 @@ fn open(party: &Party, plan: &ResolvedPlan, flags: &GlobalFlags) -> Result<Vec<A
 /// Goes on only if no rank has failed; all fail alike otherwise.
 fn agree<T>(party: &Party, own: &Result<T, Failure>) -> Result<(), Failure> {
     let said = own.as_ref().map(drop).map_err(ToString::to_string);
-    party.ranks.agree(said).map_err(|discord| match own {
-        Err(Failure::Target(_)) | Ok(_) => Failure::Target(discord.to_string()),
-        Err(_) => told(&discord),
+    party.ranks.agree(said).map_err(|error| match own {
+        Err(Failure::Target(_)) | Ok(_) => Failure::Target(error.to_string()),
+        Err(_) => told(&error),
     })
 }
 

@@ -6,7 +6,7 @@ use crate::exit::Failure;
 
 /// MPI in this process.
 #[cfg(feature = "mpi")]
-pub struct World(sharebench_mpi::World);
+pub struct World(sharebench_mpi::MpiProcess);
 
 /// There is none.
 #[cfg(not(feature = "mpi"))]
@@ -16,7 +16,7 @@ pub enum World {}
 impl World {
     /// Starts it.
     pub fn start(_: &Launched) -> Result<Self, Failure> {
-        sharebench_mpi::World::start().map(Self).map_err(Failure::usage)
+        sharebench_mpi::MpiProcess::start().map(Self).map_err(Failure::usage)
     }
 
     /// All processes.
@@ -43,7 +43,7 @@ impl World {
             "this is one of {} processes ({} is set), but this sharebench was built without MPI, so that each would \
              measure alone: build it by `cargo build --release --features mpi` (on Debian with libopenmpi-dev and \
              libclang-dev), or start it without the launcher",
-            launched.size, launched.by
+            launched.size, launched.variable
         )))
     }
 

@@ -26,7 +26,7 @@ pub(crate) fn lent_by_ranks(
     }
     let own: Vec<KnownFile> = numbers.iter().filter_map(|number| known(crew.work, *number, target)).collect();
     let (rank, size, shift) = (ranks.rank(), ranks.size(), ranks.division().shift());
-    let files: Vec<KnownFile> = ranks.pass_on((rank + size - shift) % size, (rank + shift) % size, &own)?;
+    let files: Vec<KnownFile> = ranks.exchange((rank + size - shift) % size, (rank + shift) % size, &own)?;
     if files.len() != numbers.len() {
         let why = format!("{} files were given to {} users", files.len(), numbers.len());
         return Err(PassEnd::Broken(why));

@@ -74,7 +74,7 @@ pub(crate) fn agreed<T, E: Into<PassEnd>>(ranks: Option<&Ranks>, own: Result<T, 
         Ok(value) => (Some(value), None),
         Err(end) => (None, Some(End::of(end, ranks))),
     };
-    match (ranks.all(end, End::worst)?, value) {
+    match (ranks.all_reduce(end, End::worst)?, value) {
         (None, Some(value)) => Ok(value),
         (Some(end), _) => Err(end.into()),
         (None, None) => Err(PassEnd::Broken("an end was not told".into())),
@@ -97,11 +97,11 @@ pub(crate) fn together(
     let now = crew.clock.now();
     let Some(ranks) = crew.ranks else { return Ok(Done { span: here?, now }) };
     let (span, end) = match here {
-        Ok(span) => (span.map(|(from, to)| (ranks.common(from), ranks.common(to))), None),
+        Ok(span) => (span.map(|(from, to)| (ranks.to_leader_clock(from), ranks.to_leader_clock(to))), None),
         Err(end) => (None, Some(End::of(end, ranks))),
     };
     let now = if ranks.is_leader() { now } else { 0 };
-    let (span, end, now) = ranks.all((span, end, now), |mine, (span, end, now)| {
+    let (span, end, now) = ranks.all_reduce((span, end, now), |mine, (span, end, now)| {
         mine.0 = match (mine.0, span) {
             (Some((from, to)), Some((first, last))) => Some((from.min(first), to.max(last))),
             (mine, other) => mine.or(other),

@@ -1,6 +1,6 @@
 //! Where a run of several processes begins, where its steps become one, and where it ends.
 
-use sharebench_cluster::{Discord, Ranks};
+use sharebench_cluster::{AgreementError, Ranks};
 use sharebench_model::RunOutcome;
 use sharebench_plan::{StepPlan, Work};
 
@@ -27,9 +27,9 @@ impl Run<'_> {
     pub(crate) fn prepared_together(&self, own: Result<(), StartError>) -> Result<(), StartError> {
         let Some(ranks) = self.ranks else { return own };
         let said = own.map_err(|error| error.to_string());
-        ranks.agree(said).map_err(|discord| match discord {
-            Discord::Lost(lost) => StartError::Runtime(lost.to_string()),
-            Discord::Complaints(_) => StartError::Ranks(discord.to_string()),
+        ranks.agree(said).map_err(|error| match error {
+            AgreementError::Lost(lost) => StartError::Runtime(lost.to_string()),
+            AgreementError::Mismatches(_) => StartError::Ranks(error.to_string()),
         })
     }
 

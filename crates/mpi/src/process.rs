@@ -1,4 +1,4 @@
-//! All processes that one launcher started, and what they say to each other by MPI.
+//! MPI in this process, and the transport between all processes that one launcher started.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -9,22 +9,22 @@ use mpi::request::{Request, Scope, StaticScope, scope};
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, CommunicatorCollectives, Destination, Equivalence, Root, Source};
 use mpi::{Count, Tag, Threading};
-use sharebench_cluster::{Alert, Lost, Patience, Transport};
+use sharebench_cluster::{Alert, Lost, Transport, WaitMode};
 
 /// Tag of messages between two ranks.
 const MESSAGE: Tag = 1;
 /// Tag of alerts, of one byte each.
 const ALERT: Tag = 2;
-/// First and longest nap of one that waits.
-const NAPS: (Duration, Duration) = (Duration::from_micros(20), Duration::from_millis(1));
-/// What an alert looks like: a byte that lives for ever, because nobody waits until it is sent.
+/// First and longest pause between two polls.
+const POLL_INTERVALS: (Duration, Duration) = (Duration::from_micros(20), Duration::from_millis(1));
+/// The byte of each alert. It is static because the send may complete after the call returned.
 static STOP: [u8; 1] = [1];
 static STOPPING: [u8; 1] = [2];
 
 /// Why MPI cannot be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StartError {
-    /// It was started before in this process.
+    /// MPI was started before in this process.
     Twice,
     /// The library was built for one thread only.
     Threads,
@@ -41,14 +41,18 @@ impl std::fmt::Display for StartError {
 
 impl std::error::Error for StartError {}
 
-/// MPI in this process, until it is ended.
-pub struct World {
+/// MPI in this process, from its initialisation to its finalisation.
+///
+/// It owns the MPI library's state. A process starts it once, creates transports from it, and ends it after the
+/// last message; MPI cannot be started again afterwards. All calls into the library hold one lock, because the
+/// library is initialised for serialised calls: full thread support costs latency in most implementations.
+pub struct MpiProcess {
     universe: Universe,
     lock: Arc<Mutex<()>>,
 }
 
-impl World {
-    /// Starts MPI; all processes of the launcher do.
+impl MpiProcess {
+    /// Starts MPI. All processes of the launcher must call it.
     pub fn start() -> Result<Self, StartError> {
         let wanted = Threading::Serialized;
         let (universe, given) = mpi::initialize_with_threading(wanted).ok_or(StartError::Twice)?;
@@ -58,31 +62,31 @@ impl World {
         Ok(Self { universe, lock: Arc::default() })
     }
 
-    /// All of them.
+    /// Returns the transport between all processes.
     pub fn transport(&self) -> Box<dyn Transport> {
         Box::new(Group { communicator: self.universe.world(), lock: Arc::clone(&self.lock) })
     }
 
-    /// Ends MPI; waits until all processes do.
+    /// Ends MPI. Waits until all processes have called it.
     pub fn end(self) {
         drop(self.universe);
     }
 
-    /// Ends all processes at once, this one too, with an exit code.
+    /// Ends all processes, including this one, at once with an exit code.
     pub fn abort(&self, code: u8) -> ! {
         self.universe.world().abort(i32::from(code))
     }
 }
 
-/// Some of the processes.
+/// The transport among a group of processes.
 struct Group {
     communicator: SimpleCommunicator,
-    /// Held around each call of MPI, which was told that calls come one at a time.
+    /// Held during each call of MPI, which is initialised for serialised calls.
     lock: Arc<Mutex<()>>,
 }
 
-// SAFETY: the communicator is a handle that MPI allows any thread to use when calls do not overlap, and each call
-// holds the lock; communicators are made and given up by one thread at a time.
+// SAFETY: MPI allows any thread to use the communicator if calls do not overlap, and each call holds the lock. One
+// thread at a time creates and frees communicators.
 unsafe impl Send for Group {}
 // SAFETY: as above.
 unsafe impl Sync for Group {}
@@ -92,9 +96,9 @@ impl Group {
         self.lock.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Asks again until `attempt` gives something; between two attempts the library is free for other threads.
-    fn until<T>(&self, patience: Patience, mut attempt: impl FnMut() -> Option<T>) -> T {
-        let (mut nap, longest) = NAPS;
+    /// Polls until `attempt` returns a value. Between two attempts other threads can use the library.
+    fn until<T>(&self, patience: WaitMode, mut attempt: impl FnMut() -> Option<T>) -> T {
+        let (mut pause, longest) = POLL_INTERVALS;
         loop {
             {
                 let _held = self.locked();
@@ -103,16 +107,16 @@ impl Group {
                 }
             }
             match patience {
-                Patience::Spin => std::thread::yield_now(),
-                Patience::Nap => {
-                    std::thread::sleep(nap);
-                    nap = (nap * 2).min(longest);
+                WaitMode::Spin => std::thread::yield_now(),
+                WaitMode::Sleep => {
+                    std::thread::sleep(pause);
+                    pause = (pause * 2).min(longest);
                 }
             }
         }
     }
 
-    fn complete<'a, D: ?Sized, S: Scope<'a>>(&self, request: Request<'a, D, S>, patience: Patience) {
+    fn complete<'a, D: ?Sized, S: Scope<'a>>(&self, request: Request<'a, D, S>, patience: WaitMode) {
         let mut pending = Some(request);
         self.until(patience, || match pending.take()?.test() {
             Ok(_) => Some(()),
@@ -129,11 +133,11 @@ impl Group {
                 let _held = self.locked();
                 self.communicator.process_at_rank(0).immediate_broadcast_into(scope, buffer)
             };
-            self.complete(request, Patience::Nap);
+            self.complete(request, WaitMode::Sleep);
         });
     }
 
-    /// Number of bytes that each rank is about to give; on rank 0.
+    /// Collects on rank 0 the number of bytes that each rank is about to send.
     fn lengths(&self, own: Count) -> Vec<Count> {
         let mut lengths = vec![0; if self.rank() == 0 { self.size() as usize } else { 0 }];
         let own = [own];
@@ -143,17 +147,17 @@ impl Group {
             if self.rank_held() == 0 {
                 let started = root.immediate_gather_into_root(scope, &own[..], &mut lengths[..]);
                 drop(request);
-                self.complete(started, Patience::Nap);
+                self.complete(started, WaitMode::Sleep);
             } else {
                 let started = root.immediate_gather_into(scope, &own[..]);
                 drop(request);
-                self.complete(started, Patience::Nap);
+                self.complete(started, WaitMode::Sleep);
             }
         });
         lengths
     }
 
-    /// The rank, for callers that hold the lock.
+    /// Returns the rank, for callers that hold the lock.
     fn rank_held(&self) -> u32 {
         self.communicator.rank().cast_unsigned()
     }
@@ -183,12 +187,12 @@ impl Transport for Group {
                 let there = self.communicator.process_at_rank(to.cast_signed());
                 there.immediate_send_with_tag(scope, bytes, MESSAGE)
             };
-            self.complete(request, Patience::Nap);
+            self.complete(request, WaitMode::Sleep);
         });
         Ok(())
     }
 
-    fn receive(&self, from: u32, patience: Patience) -> Result<Vec<u8>, Lost> {
+    fn receive(&self, from: u32, patience: WaitMode) -> Result<Vec<u8>, Lost> {
         let from = from.cast_signed();
         let (message, status) = self.until(patience, || {
             self.communicator.process_at_rank(from).immediate_matched_probe_with_tag(MESSAGE)
@@ -212,23 +216,24 @@ impl Transport for Group {
         let _held = self.locked();
         let there = self.communicator.process_at_rank(to.cast_signed());
         let request: Request<'static, [u8]> = there.immediate_send_with_tag(StaticScope, byte, ALERT);
-        if let Err(under_way) = request.test() {
-            // So small a message is on its way by itself, or its receiver is gone: nobody waits for it.
-            std::mem::forget(under_way);
+        if let Err(pending) = request.test() {
+            // A message of one byte completes by itself, unless its receiver is gone. Dropping the request would
+            // wait for it.
+            std::mem::forget(pending);
         }
     }
 
     fn alerts(&self) -> Vec<(u32, Alert)> {
         let _held = self.locked();
-        let mut heard = Vec::new();
-        let anybody = self.communicator.any_process();
-        while let Some((message, status)) = anybody.immediate_matched_probe_with_tag(ALERT) {
+        let mut received = Vec::new();
+        let any = self.communicator.any_process();
+        while let Some((message, status)) = any.immediate_matched_probe_with_tag(ALERT) {
             let mut byte = [0_u8; 1];
             message.matched_receive_into(&mut byte[..]);
             let alert = if byte == STOP { Alert::Stop } else { Alert::Stopping };
-            heard.push((status.source_rank().cast_unsigned(), alert));
+            received.push((status.source_rank().cast_unsigned(), alert));
         }
-        heard
+        received
     }
 
     fn barrier(&self) -> Result<(), Lost> {
@@ -236,7 +241,7 @@ impl Transport for Group {
             let _held = self.locked();
             self.communicator.immediate_barrier()
         };
-        self.complete(request, Patience::Nap);
+        self.complete(request, WaitMode::Sleep);
         Ok(())
     }
 
@@ -266,12 +271,12 @@ impl Transport for Group {
                 scope(|inner| {
                     let started = root.immediate_gather_varcount_into_root(inner, bytes, &mut places);
                     drop(held);
-                    self.complete(started, Patience::Nap);
+                    self.complete(started, WaitMode::Sleep);
                 });
             } else {
                 let started = root.immediate_gather_varcount_into(outer, bytes);
                 drop(held);
-                self.complete(started, Patience::Nap);
+                self.complete(started, WaitMode::Sleep);
             }
         });
         let mut rest = all.as_slice();
@@ -284,11 +289,11 @@ impl Transport for Group {
         Ok(parts)
     }
 
-    fn first(&self, size: u32) -> Option<Box<dyn Transport>> {
+    fn subgroup(&self, size: u32) -> Option<Box<dyn Transport>> {
         let _held = self.locked();
-        let inside = self.rank_held() < size;
+        let included = self.rank_held() < size;
         let color =
-            if inside { mpi::topology::Color::with_value(0) } else { mpi::topology::Color::undefined() };
+            if included { mpi::topology::Color::with_value(0) } else { mpi::topology::Color::undefined() };
         let communicator = self.communicator.split_by_color(color)?;
         Some(Box::new(Self { communicator, lock: Arc::clone(&self.lock) }))
     }
