@@ -164,10 +164,10 @@ pub fn run_crowd(words: &[String]) -> Result<(), Failure> {
         if url == "null" { Arc::new(NullTarget) } else { Arc::from(crate::ours::target(url)?) };
     let load = match (url.as_str(), users.as_str()) {
         ("null", "open") => {
-            format!("steps = [{POOL}]\narrivals = 'poisson'\nrates = [{RATE}]\nwarm_up = '200ms'")
+            format!("users = [{POOL}]\narrivals = 'poisson'\nrates = [{RATE}]\nwarm_up = '200ms'")
         }
-        ("null", _) => format!("steps = [{POOL}]\nthink = '0s'\nwarm_up = '200ms'"),
-        _ => format!("steps = [{users}]\nthink = '{THINK_S}s'\nwarm_up = '{THINK_S}s'"),
+        ("null", _) => format!("users = [{POOL}]\nthink = '0s'\nwarm_up = '200ms'"),
+        _ => format!("users = [{users}]\nthink = '{THINK_S}s'\nwarm_up = '{THINK_S}s'"),
     };
     let counted = Arc::new(Counted::over(target));
     let (measure, rss_kib) = watched(&load, ms, &counted)?;
@@ -193,7 +193,7 @@ pub fn run_reads(words: &[String], by_depth: bool) -> Result<Sample, Failure> {
         );
         step(&text, target)?
     } else {
-        step(&plan("steps = [1]\nthink = '0s'\nwarm_up = '200ms'", ms), target)?
+        step(&plan("users = [1]\nthink = '0s'\nwarm_up = '200ms'", ms), target)?
     };
     let cpu_ns = measure.client_cpu.total_ns();
     Ok(Sample { operations: measure.operations, wall_ns: measure.window_ns, cpu_ns, peak_kib: 0 })

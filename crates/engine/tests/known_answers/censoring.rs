@@ -5,7 +5,7 @@ use sharebench_model::Verdict;
 
 use crate::lab::{beside, close, load, mean_ms, millis, quantile_ms, verdict};
 
-const PACE: &str = "steps = [30]\nthink = 'exp 50ms'\nwarm_up = '5s'\nmeasure = '60s'";
+const PACE: &str = "users = [30]\nthink = 'exp 50ms'\nwarm_up = '5s'\nmeasure = '60s'";
 
 #[test]
 fn k14_a_third_of_the_users_without_replies_is_a_censored_step_and_no_better_one() {

@@ -19,7 +19,7 @@ fn measure(name: &str, answers: &[Answer], think: &str, demands_ms: &[u64]) {
             .iter()
             .fold(Device::new(u64::from(users)), |device, ms| device.station(1, service(ms)));
         let seconds = OPERATIONS / rate;
-        let pace = format!("steps = [{users}]\nthink = '{think}'\nwarm_up = '5s'\nmeasure = '{seconds:.0}s'");
+        let pace = format!("users = [{users}]\nthink = '{think}'\nwarm_up = '5s'\nmeasure = '{seconds:.0}s'");
         let (step, _) = load(u64::from(users), &pace, device);
         let measure = &step.measure;
         close(&format!("{name} N = {users}: X/s"), measure.transaction_rate().unwrap(), rate, 0.01);
@@ -67,7 +67,7 @@ fn k5b_users_of_two_stations() {
 fn the_measured_part_begins_with_what_the_warm_up_left_under_way() {
     const SECOND: u64 = 1_000_000_000;
     let device = Device::new(5).station(1, Service::Fixed(millis(2)));
-    let pace = "steps = [30]\nthink = 'exp 20ms'\nwarm_up = '5s'\nmeasure = '10s'";
+    let pace = "users = [30]\nthink = 'exp 20ms'\nwarm_up = '5s'\nmeasure = '10s'";
     let (step, log) = load(5, pace, device);
     let begins = window_start(&log) + 5 * SECOND;
     let reads = || log.iter().filter(|served| !served.write);

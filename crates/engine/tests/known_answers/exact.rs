@@ -56,6 +56,6 @@ fn k2_a_link_of_50_megabytes_per_second() {
         close(&format!("K2 link, {}: MB/s", step.coordinates.text("test").unwrap()), rate, 50.0, 0.001);
         assert!(rate <= 50.25);
     }
-    let (step, _) = load(2, "steps = [8]\nthink = '0ms'\nwarm_up = '1s'\nmeasure = '5s'", link());
+    let (step, _) = load(2, "users = [8]\nthink = '0ms'\nwarm_up = '1s'\nmeasure = '5s'", link());
     close("K2 link, 8 users: MB/s", step.measure.throughput().unwrap() / 1e6, 50.0, 0.001);
 }

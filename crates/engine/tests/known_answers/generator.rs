@@ -9,7 +9,7 @@ use crate::lab::{beside, load, millis, quantile_ms, verdict};
 /// A client that needs 100 us of its one thread for each operation, so 10,000 per second at most.
 fn client(rate: u32, users: u32, device: Device) -> StepResult {
     let pace =
-        format!("steps = [{users}]\narrivals = 'poisson'\nrates = [{rate}]\nwarm_up = '1s'\nmeasure = '10s'");
+        format!("users = [{users}]\narrivals = 'poisson'\nrates = [{rate}]\nwarm_up = '1s'\nmeasure = '10s'");
     load(12, &pace, device.client_cost(std::time::Duration::from_micros(100))).0
 }
 

@@ -14,8 +14,8 @@ const PLAN: &str = "seed = 18\nverify = 'stamps'\n[[target]]\nurl = '/simulated'
 #[test]
 fn single_operations_are_one_request_each_and_leave_nothing_behind() {
     for (workload, more) in [
-        ("single-read", "steps = [4]\nthink = 'exp 2ms'"),
-        ("single-write", "steps = [4]\nthink = '0ms'"),
+        ("single-read", "users = [4]\nthink = 'exp 2ms'"),
+        ("single-write", "users = [4]\nthink = '0ms'"),
         ("single-write", "arrivals = 'constant'\nrates = [300]\nusers = [1000]"),
     ] {
         let clock = Clock::virtual_at(0);

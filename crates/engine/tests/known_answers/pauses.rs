@@ -48,38 +48,38 @@ fn holds(what: &str, a2: f64) {
 
 #[test]
 fn exponential_pauses() {
-    let pauses = gaps("steps = [1]\nthink = 'exp 20ms'\nwarm_up = '0s'\nmeasure = '100s'");
+    let pauses = gaps("users = [1]\nthink = 'exp 20ms'\nwarm_up = '0s'\nmeasure = '100s'");
     holds("exp 20ms", anderson_darling(pauses, |x| 1.0 - (-x / 0.020).exp()));
 }
 
 #[test]
 fn lognormal_pauses() {
-    let pauses = gaps("steps = [1]\nthink = 'lognormal 10ms 50ms'\nwarm_up = '0s'\nmeasure = '100s'");
+    let pauses = gaps("users = [1]\nthink = 'lognormal 10ms 50ms'\nwarm_up = '0s'\nmeasure = '100s'");
     let sigma = 5f64.ln() / 1.644_853_626_951_472_7;
     holds("lognormal 10ms 50ms", anderson_darling(pauses, |x| normal((x / 0.010).ln() / sigma)));
 }
 
 #[test]
 fn poisson_arrivals() {
-    let arrivals = gaps("steps = [8]\narrivals = 'poisson'\nrates = [50]\nwarm_up = '0s'\nmeasure = '100s'");
+    let arrivals = gaps("users = [8]\narrivals = 'poisson'\nrates = [50]\nwarm_up = '0s'\nmeasure = '100s'");
     holds("poisson 50/s", anderson_darling(arrivals, |x| 1.0 - (-x * 50.0).exp()));
 }
 
 #[test]
 fn a_wrong_law_is_told_from_the_right_one() {
-    let pauses = gaps("steps = [1]\nthink = 'exp 20ms'\nwarm_up = '0s'\nmeasure = '100s'");
+    let pauses = gaps("users = [1]\nthink = 'exp 20ms'\nwarm_up = '0s'\nmeasure = '100s'");
     let wrong = anderson_darling(pauses, |x| 1.0 - (-x / 0.022).exp());
     assert!(wrong > ONE_PERCENT, "a mean off by a tenth: {wrong}");
 }
 
 #[test]
 fn listed_pauses_and_a_pace() {
-    let pauses = gaps("steps = [1]\nthink = 'list 10ms 20ms 30ms'\nwarm_up = '0s'\nmeasure = '100s'");
+    let pauses = gaps("users = [1]\nthink = 'list 10ms 20ms 30ms'\nwarm_up = '0s'\nmeasure = '100s'");
     for listed in [0.010, 0.020, 0.030] {
         let share = pauses.iter().filter(|pause| (**pause - listed).abs() < 1e-9).count() as f64
             / pauses.len() as f64;
         assert!((share - 1.0 / 3.0).abs() < 0.03, "{listed}: {share}");
     }
-    let pace = gaps("steps = [1]\nthink = 'every 20ms'\nwarm_up = '0s'\nmeasure = '100s'");
+    let pace = gaps("users = [1]\nthink = 'every 20ms'\nwarm_up = '0s'\nmeasure = '100s'");
     assert!(pace.iter().all(|gap| (*gap - 0.020).abs() < 1e-9), "a pace has equal gaps");
 }

@@ -46,7 +46,7 @@ fn measure(queue: &Queue, case: usize) {
     let seed = 10 * queue.seed + case as u64;
     let device = Device::new(seed).station(queue.servers, (queue.service)());
     let pace = format!(
-        "steps = [512]\narrivals = 'poisson'\nrates = [{rate}]\nwarm_up = '0s'\nmeasure = '{seconds:.0}s'"
+        "users = [512]\narrivals = 'poisson'\nrates = [{rate}]\nwarm_up = '0s'\nmeasure = '{seconds:.0}s'"
     );
     let (step, log) = load(seed, &pace, device);
     let start = window_start(&log);

@@ -52,7 +52,7 @@ fn an_objective_missed_by_one_user_has_no_knee() {
 fn users_at_a_pace_are_carried_or_overload_the_server() {
     let device = || Device::new(3).station(1, Service::Fixed(millis(10)));
     let step = |users: u32| {
-        let pace = format!("steps = [{users}]\nthink = 'every 1s'\nwarm_up = '5s'\nmeasure = '60s'");
+        let pace = format!("users = [{users}]\nthink = 'every 1s'\nwarm_up = '5s'\nmeasure = '60s'");
         load(3, &pace, device()).0
     };
     assert_eq!(verdict(&step(90), "pace"), Verdict::Valid);

@@ -9,7 +9,7 @@ use crate::lab::{beside, close, histogram, load, mean_ms, millis, quantile_ms};
 fn stalled(users: u32) -> (sharebench_model::StepResult, Vec<sharebench_engine::simulated::Served>) {
     let device = Device::new(6).station(1, Service::Fixed(millis(1))).stalled(8_000_000_000, millis(1000));
     let pace =
-        format!("steps = [{users}]\narrivals = 'constant'\nrates = [500]\nwarm_up = '0s'\nmeasure = '20s'");
+        format!("users = [{users}]\narrivals = 'constant'\nrates = [500]\nwarm_up = '0s'\nmeasure = '20s'");
     load(6, &pace, device)
 }
 

@@ -8,8 +8,8 @@ use crate::lab::{close, load, millis, quantile_ms, verdict};
 const SECOND: u64 = 1_000_000_000;
 
 /// More users than the station can serve at once, and half of what it can by a schedule.
-const CLOSED: &str = "steps = [20]\nthink = 'exp 20ms'\nwarm_up = '2s'\n";
-const OPEN: &str = "steps = [64]\narrivals = 'constant'\nrates = [250]\nwarm_up = '2s'\n";
+const CLOSED: &str = "users = [20]\nthink = 'exp 20ms'\nwarm_up = '2s'\n";
+const OPEN: &str = "users = [64]\narrivals = 'constant'\nrates = [250]\nwarm_up = '2s'\n";
 
 fn device() -> Device {
     Device::new(13).station(1, Service::Lognormal(millis(2), 0.3))
@@ -39,7 +39,7 @@ fn a_window_too_short_to_judge_says_what_would_do() {
     assert_eq!(verdict(&step, "steady"), Verdict::NotKnown);
     assert_eq!(detail, "a window of 10s cannot be judged, 30s can: --measure 30s or --max-extensions 2");
     // Twenty transactions in a second, give or take four or five: no trend of 5 % could be seen in a minute of that.
-    let few = "steps = [64]\narrivals = 'poisson'\nrates = [20]\nwarm_up = '2s'\n";
+    let few = "users = [64]\narrivals = 'poisson'\nrates = [20]\nwarm_up = '2s'\n";
     let (step, detail) = judged(few, "measure = '60s'", device());
     assert_eq!(verdict(&step, "steady"), Verdict::NotKnown);
     assert!(detail.contains(" can be chance (standard error "), "{detail}");

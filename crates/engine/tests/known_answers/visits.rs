@@ -13,7 +13,7 @@ fn device() -> Device {
 
 #[test]
 fn visitors_come_by_a_schedule_log_on_stay_for_some_transactions_and_go() {
-    let pace = "steps = [64]\narrivals = 'visits'\nrates = [4]\nvisit = 5\nthink = 'exp 200ms'\nwarm_up = '10s'\nmeasure = '1000s'";
+    let pace = "users = [64]\narrivals = 'visits'\nrates = [4]\nvisit = 5\nthink = 'exp 200ms'\nwarm_up = '10s'\nmeasure = '1000s'";
     let (step, log) = load(3, pace, device());
     let measure = &step.measure;
     close("visits: transactions/s", measure.transaction_rate().unwrap(), 4.0 * 5.0, 0.05);
@@ -35,7 +35,7 @@ fn visitors_come_by_a_schedule_log_on_stay_for_some_transactions_and_go() {
 #[test]
 fn visitors_who_find_nobody_gone_are_told() {
     // Four visits of 5 s each second are 20 users at once, and there is room for 4.
-    let pace = "steps = [4]\narrivals = 'visits'\nrates = [4]\nvisit = 5\nthink = 'exp 1s'\nwarm_up = '10s'\nmeasure = '200s'";
+    let pace = "users = [4]\narrivals = 'visits'\nrates = [4]\nvisit = 5\nthink = 'exp 1s'\nwarm_up = '10s'\nmeasure = '200s'";
     let (step, _) = load(3, pace, device());
     assert_eq!(verdict(&step, "visits"), Verdict::Warning, "{:?}", step.checks);
     assert_eq!(verdict(&step, "lag"), Verdict::Warning, "{:?}", step.checks);
@@ -43,7 +43,7 @@ fn visitors_who_find_nobody_gone_are_told() {
 
 #[test]
 fn users_of_a_ramp_begin_one_after_another() {
-    let pace = "steps = [10]\nthink = '100s'\nramp = '20s'\nwarm_up = '20s'\nmeasure = '100s'";
+    let pace = "users = [10]\nthink = '100s'\nramp = '20s'\nwarm_up = '20s'\nmeasure = '100s'";
     let (step, log) = load(3, pace, device());
     let first: Vec<u64> =
         log.iter().filter(|served| !served.write).map(|served| served.arrival).take(10).collect();
@@ -54,7 +54,7 @@ fn users_of_a_ramp_begin_one_after_another() {
 
 #[test]
 fn bursts_are_short_pauses_and_now_and_then_a_long_one() {
-    let pace = "steps = [1]\nthink = 'burst 10 10ms 5s'\nwarm_up = '0s'\nmeasure = '5000s'";
+    let pace = "users = [1]\nthink = 'burst 10 10ms 5s'\nwarm_up = '0s'\nmeasure = '5000s'";
     let (_, log) = load(3, pace, device());
     let asked: Vec<u64> = log.iter().filter(|served| !served.write).map(|served| served.arrival).collect();
     let gaps: Vec<u64> = asked.windows(2).map(|pair| (pair[1] - pair[0]) / 1_000_000).collect();
