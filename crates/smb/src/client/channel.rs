@@ -4,16 +4,16 @@ use std::collections::VecDeque;
 use std::task::{Context, Poll};
 
 use sharebench_model::{ErrorClass, OpError, PolicyCount, WireCount};
+use sharebench_stream_client::{SendQueue, connection_error};
 use tokio::net::TcpStream;
 
-use crate::client::arrival::{Arrival, Ledger};
-use crate::client::buffers::Buffers;
-use crate::client::calls::{Calls, Order, Sent};
 use crate::client::credits::Credits;
-use crate::client::exchange::Exchange;
-use crate::client::guard::Guard;
-use crate::client::outbox::Outbox;
-use crate::client::receiver::{Receiver, lost};
+use crate::client::message_security::MessageSecurity;
+use crate::client::metadata_exchange::MetadataExchange;
+use crate::client::pending_replies::{Completion, PendingReplies};
+use crate::client::receiver::Receiver;
+use crate::client::requests::{InFlight, Request, Requests};
+use crate::client::slot_buffers::SlotBuffers;
 use crate::wire::data::{READ_DATA_OFFSET, WRITE_DATA_OFFSET};
 use crate::wire::data::{ReadRequest, WriteRequest};
 use crate::wire::frame::{self, PREFIX_LEN};
@@ -21,29 +21,41 @@ use crate::wire::header::{Header, command, flags};
 use crate::wire::simple::FlushRequest;
 use crate::wire::transform;
 
-/// Largest buffer for bursts of small replies: more would leave the processor's nearest caches between
-/// the two copies.
-const MAX_BURST_BYTES: usize = 64 << 10;
-/// What a message can hold beside the payload of a slot.
+/// What a message can hold in addition to the payload of a slot.
 const FRAME_ALLOWANCE: usize = 64 << 10;
-/// Most credits to strive for, as servers grant them.
+/// Most credits to request. Servers grant at most 8192 per connection by default.
 const MAX_CREDITS: u32 = 8192;
 
-/// A connection, what waits to be sent on it, what is awaited, and what was counted.
+/// One TCP connection to a server, and every request on it.
+///
+/// The channel owns the socket, the requests that wait for credits, the requests in flight, the slots' buffers and the
+/// counters of the wire. [`Self::submit`] queues a request; [`Self::poll`] sends what credits allow, receives, and
+/// returns completions in the order in which replies arrive. It never spawns a task and never waits on its own: whoever
+/// polls it drives both directions, so that an idle session costs nothing.
+///
+/// Life cycle: the handshake performs its requests one at a time ([`Self::exchange`]) and sets session id, tree id,
+/// security and credit rules as it learns them. From then on data operations use one index per slot, and one more index
+/// serves metadata. The first error of the connection is final: the channel fails every request once, keeps the
+/// error, and answers each later request with it ([`Self::failure`]). There is no reconnect, because a new connection would
+/// be a new session with other open files; the engine decides about that.
+///
+/// Invariants: an index has at most one request; every submitted request completes exactly once; a message id is used once
+/// and in ascending order; a credit is paid before its message enters the send queue.
 #[derive(Debug)]
 pub(crate) struct Channel {
     stream: TcpStream,
-    outbox: Outbox,
+    send_queue: SendQueue<Vec<u8>>,
     receiver: Receiver,
-    calls: Calls,
-    /// Requests that were not sent, by index, in order.
-    waiting: VecDeque<usize>,
+    requests: Requests,
+    /// Requests that wait for credits, in the order of their submission.
+    waiting: VecDeque<(usize, Request)>,
     pub(crate) credits: Credits,
-    pub(crate) guard: Guard,
-    pub(crate) buffers: Buffers,
-    pub(crate) exchange: Exchange,
+    pub(crate) security: MessageSecurity,
+    pub(crate) buffers: SlotBuffers,
+    pub(crate) exchange: MetadataExchange,
     pub(crate) session_id: u64,
     pub(crate) tree_id: u32,
+    /// Header and fixed fields of the WRITE that is being sent.
     scratch: Vec<u8>,
     wire: WireCount,
     policy: PolicyCount,
@@ -51,21 +63,21 @@ pub(crate) struct Channel {
 }
 
 impl Channel {
-    /// Takes a connected stream; `slots` of `slot_bytes` bound what can be in flight.
+    /// Takes a connected stream; `slots` of `slot_bytes` limit what can be in flight.
     pub(crate) fn new(stream: TcpStream, slots: usize, slot_bytes: usize) -> Self {
-        let burst = (slots * (slot_bytes.min(8 << 10) + 256)).min(MAX_BURST_BYTES);
-        let per_slot = slot_bytes.div_ceil(64 << 10).max(1);
-        let credits = u32::try_from(slots * per_slot + 2).unwrap_or(MAX_CREDITS).min(MAX_CREDITS);
+        // Enough credits for every slot at once, and two for metadata.
+        let credits_per_slot = slot_bytes.div_ceil(64 << 10).max(1);
+        let credits = u32::try_from(slots * credits_per_slot + 2).unwrap_or(MAX_CREDITS).min(MAX_CREDITS);
         Self {
             stream,
-            outbox: Outbox::default(),
-            receiver: Receiver::new(burst, slot_bytes.max(FRAME_ALLOWANCE) + FRAME_ALLOWANCE),
-            calls: Calls::new(slots),
+            send_queue: SendQueue::default(),
+            receiver: Receiver::new(slots, slot_bytes, slot_bytes.max(FRAME_ALLOWANCE) + FRAME_ALLOWANCE),
+            requests: Requests::new(slots),
             waiting: VecDeque::with_capacity(slots + 1),
             credits: Credits::new(credits),
-            guard: Guard::default(),
-            buffers: Buffers::new(slots, slot_bytes),
-            exchange: Exchange::default(),
+            security: MessageSecurity::default(),
+            buffers: SlotBuffers::new(slots, slot_bytes),
+            exchange: MetadataExchange::default(),
             session_id: 0,
             tree_id: 0,
             scratch: Vec::new(),
@@ -83,10 +95,10 @@ impl Channel {
         self.policy
     }
 
-    /// Gives memory back that only requests need, unless one is in flight.
+    /// Returns the memory that only requests need, unless one is in flight.
     pub(crate) fn release_buffers(&mut self) {
-        if self.calls.in_flight() == 0 && self.waiting.is_empty() && self.outbox.is_empty() {
-            self.outbox = Outbox::default();
+        if self.requests.in_flight() == 0 && self.waiting.is_empty() && self.send_queue.is_empty() {
+            self.send_queue = SendQueue::default();
             self.receiver.release_buffers();
             self.buffers.release_buffers();
             self.exchange.release_buffers();
@@ -94,217 +106,221 @@ impl Channel {
     }
 
     pub(crate) fn is_idle(&self, index: usize) -> bool {
-        self.calls.is_idle(index)
+        self.requests.is_idle(index)
     }
 
-    pub(crate) fn meta_index(&self) -> usize {
-        self.calls.meta()
+    pub(crate) fn metadata_index(&self) -> usize {
+        self.requests.metadata_index()
     }
 
-    /// Why the connection is lost, if it is.
+    /// The error of a request on this connection, if the connection is lost.
     pub(crate) fn failure(&self) -> Option<OpError> {
-        self.lost.as_ref().map(|error| lost(ErrorClass::Disconnected, error.detail.clone()))
+        self.lost.as_ref().map(connection_error::already_lost)
     }
 
-    /// Gives the connection up; every request in flight fails.
+    /// Marks the connection as lost; every request in flight fails with the first such error.
     #[cold]
     pub(crate) fn give_up(&mut self, error: OpError) {
-        self.outbox.clear();
+        self.send_queue.clear();
         self.lost.get_or_insert(error);
     }
 
-    /// Queues a request.
+    /// Queues a request at an idle index.
     #[inline]
-    pub(crate) fn submit(&mut self, index: usize, order: Order) {
-        self.calls.wait(index, order);
-        self.waiting.push_back(index);
+    pub(crate) fn submit(&mut self, index: usize, request: Request) {
+        self.requests.reserve(index);
+        self.waiting.push_back((index, request));
     }
 
-    /// Sends what credits allow, then receives: ready when `arrivals` holds something.
-    pub(crate) fn poll(&mut self, cx: &mut Context<'_>, arrivals: &mut Vec<Arrival>) -> Poll<()> {
-        while self.lost.is_none() && arrivals.is_empty() {
-            match self.send_and_receive(cx, arrivals) {
+    /// Sends what credits allow, then receives. It is ready when `completions` has an entry.
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>, completions: &mut Vec<Completion>) -> Poll<()> {
+        while self.lost.is_none() && completions.is_empty() {
+            match self.send_and_receive(cx, completions) {
                 Ok(true) => {}
                 Ok(false) => break,
                 Err(error) => self.give_up(error),
             }
         }
-        for arrival in arrivals.iter() {
-            if let (Order::Read { .. }, Ok(count)) = (arrival.order, &arrival.result) {
+        for completion in completions.iter() {
+            if let (Request::Read { .. }, Ok(count)) = (completion.request, &completion.result) {
                 self.wire.payload_received += u64::from(*count);
             }
         }
         if self.lost.is_some() {
-            self.fail_all(arrivals);
+            self.fail_all(completions);
         }
-        if arrivals.is_empty() { Poll::Pending } else { Poll::Ready(()) }
+        if completions.is_empty() { Poll::Pending } else { Poll::Ready(()) }
     }
 
-    /// True when something has moved that may allow more.
+    /// True if bytes arrived, so that another round may make progress.
     fn send_and_receive(
         &mut self,
         cx: &mut Context<'_>,
-        arrivals: &mut Vec<Arrival>,
+        completions: &mut Vec<Completion>,
     ) -> Result<bool, OpError> {
+        // The send queue accepts a limited number of bytes, so dispatching and sending alternate.
         loop {
             self.dispatch();
-            if self.outbox.is_empty() {
+            if self.send_queue.is_empty() {
                 break;
             }
             let sent = &mut self.wire.sent;
-            match self.outbox.poll_send(&mut self.stream, cx, &self.buffers, sent) {
+            match self.send_queue.poll_send(&mut self.stream, cx, &self.buffers, sent) {
                 Poll::Ready(Ok(())) => {}
-                Poll::Ready(Err(error)) => return Err(lost(ErrorClass::Disconnected, error.to_string())),
+                Poll::Ready(Err(error)) => return Err(connection_error::disconnected(error.to_string())),
                 Poll::Pending => break,
             }
         }
-        if self.calls.in_flight() == 0 {
-            self.refuse_unaffordable(arrivals);
+        if self.requests.in_flight() == 0 {
+            self.reject_unaffordable(completions);
             return Ok(false);
         }
-        let mut ledger = Ledger {
-            calls: &mut self.calls,
+        let mut pending = PendingReplies {
+            requests: &mut self.requests,
             buffers: &mut self.buffers,
             credits: &mut self.credits,
-            guard: &self.guard,
-            meta_reply: &mut self.exchange.reply,
-            arrivals,
+            security: &self.security,
+            metadata_reply: &mut self.exchange.reply,
+            completions,
         };
-        match self.receiver.poll_receive(&mut self.stream, cx, &mut ledger, &mut self.wire.received) {
+        match self.receiver.poll_receive(&mut self.stream, cx, &mut pending, &mut self.wire.received) {
             Poll::Ready(Err(error)) => Err(error),
             Poll::Ready(Ok(())) => Ok(true),
             Poll::Pending => Ok(false),
         }
     }
 
-    /// Moves waiting requests into the outbox while credits last.
+    /// Moves waiting requests into the send queue while credits last. A request that cannot be paid for blocks the later ones,
+    /// so that a large one is not starved by small ones.
     fn dispatch(&mut self) {
-        while let Some(&index) = self.waiting.front() {
-            let Some(order) = self.calls.waiting(index) else {
-                self.waiting.pop_front();
-                continue;
-            };
-            let charge = self.credits.charge(order.payload());
-            if self.outbox.is_full() {
+        while let Some(&(index, request)) = self.waiting.front() {
+            if self.send_queue.is_full() {
                 return;
             }
+            let charge = self.credits.charge(request.payload());
             let Some(message_id) = self.credits.pay(charge) else { return };
             self.waiting.pop_front();
-            self.send(index, order, charge, message_id);
+            self.send(index, request, charge, message_id);
         }
     }
 
     #[inline]
-    fn send(&mut self, index: usize, order: Order, charge: u16, message_id: u64) {
-        let always = matches!(order, Order::Meta { .. }) && self.exchange.always_sign;
-        let signed = self.guard.signs(always);
+    fn send(&mut self, index: usize, request: Request, charge: u16, message_id: u64) {
+        let always_sign = matches!(request, Request::Metadata { .. }) && self.exchange.always_sign;
+        let signed = self.security.signs(always_sign);
         let header = Header {
             credit_charge: if self.credits.by_size { charge } else { 0 },
-            command: order.command(),
-            credits: self.credits.wish(charge),
+            command: request.command(),
+            credits: self.credits.request(charge),
             flags: if signed { flags::SIGNED } else { 0 },
             message_id,
             tree_id: self.tree_id,
             session_id: self.session_id,
             ..Header::default()
         };
-        match order {
-            Order::Write { len, .. } if self.guard.seal.is_none() => {
-                self.send_from_slot(index, &header, order, len as usize);
+        match request {
+            // Encryption works in place, and the slot's payload must stay readable: only plain payload leaves from its slot.
+            Request::Write { len, .. } if self.security.encryption.is_none() => {
+                self.send_from_slot(index, &header, request, len as usize);
             }
-            _ => self.send_gathered(index, &header, order),
+            _ => self.send_gathered(index, &header, request),
         }
-        if let Order::Write { len, .. } = order {
+        if let Request::Write { len, .. } = request {
             self.wire.payload_sent += u64::from(len);
         }
-        self.policy += order.policy_count();
+        self.policy += request.policy_count();
         self.wire.requests += 1;
-        self.calls.sent(index, message_id, Sent { order, charge, signed });
+        self.requests.start(index, message_id, InFlight { request, charge, signed });
     }
 
-    /// Puts a WRITE's header in front of its payload, so that both leave from where they are.
-    fn send_from_slot(&mut self, index: usize, header: &Header, order: Order, len: usize) {
+    /// Puts the header of a WRITE in front of its payload, so that both are sent from where they are.
+    fn send_from_slot(&mut self, index: usize, header: &Header, request: Request, len: usize) {
         self.scratch.clear();
         header.encode(&mut self.scratch);
-        encode_data(order, &mut self.scratch);
+        encode_data(request, &mut self.scratch);
         let message = self.buffers.write_message(index, len);
         message[..WRITE_DATA_OFFSET].copy_from_slice(&self.scratch);
         if header.is(flags::SIGNED) {
-            self.guard.sign(message);
+            self.security.sign(message);
         }
-        self.buffers.put_prefix(index, frame::prefix(WRITE_DATA_OFFSET + len).unwrap_or_default());
-        self.outbox.push_slot(index, len);
+        let prefix = frame::prefix(WRITE_DATA_OFFSET + len).unwrap_or_default();
+        let frame_len = self.buffers.frame_write(index, len, prefix);
+        self.send_queue.push_slot(index, frame_len);
     }
 
-    fn send_gathered(&mut self, index: usize, header: &Header, order: Order) {
-        let Self { outbox, guard, exchange, buffers, .. } = self;
-        outbox.gather(|bytes, start| {
-            let front = if guard.seal.is_some() { transform::LEN } else { 0 };
-            let at = start + PREFIX_LEN + front;
+    fn send_gathered(&mut self, index: usize, header: &Header, request: Request) {
+        let Self { send_queue, security, exchange, buffers, .. } = self;
+        send_queue.gather(|bytes, start| {
+            let transform_len = if security.encryption.is_some() { transform::LEN } else { 0 };
+            let at = start + PREFIX_LEN + transform_len;
             bytes.resize(at, 0);
             header.encode(bytes);
-            match order {
-                Order::Meta { .. } => bytes.extend_from_slice(&exchange.body),
-                Order::Write { len, .. } => {
-                    encode_data(order, bytes);
-                    bytes.extend_from_slice(buffers.place(index, len as usize).unwrap_or_default());
+            match request {
+                Request::Metadata { .. } => bytes.extend_from_slice(&exchange.body),
+                Request::Write { len, .. } => {
+                    encode_data(request, bytes);
+                    bytes.extend_from_slice(buffers.payload_of(index, len as usize).unwrap_or_default());
                 }
-                _ => encode_data(order, bytes),
+                _ => encode_data(request, bytes),
             }
             if header.is(flags::SIGNED) {
-                guard.sign(&mut bytes[at..]);
+                security.sign(&mut bytes[at..]);
             }
-            if matches!(order, Order::Meta { .. }) {
-                exchange.sent(&bytes[at..]);
+            if matches!(request, Request::Metadata { .. }) {
+                exchange.keep_request(&bytes[at..]);
             }
-            if let Some(seal) = &guard.seal {
-                seal.close(&mut bytes[start + PREFIX_LEN..]);
+            if let Some(encryption) = &security.encryption {
+                encryption.encrypt(&mut bytes[start + PREFIX_LEN..]);
             }
             let prefix = frame::prefix(bytes.len() - start - PREFIX_LEN).unwrap_or_default();
             bytes[start..start + PREFIX_LEN].copy_from_slice(&prefix);
         });
     }
 
-    /// Fails what waits for credits that nothing in flight can bring.
+    /// Rejects a request that waits for credits while nothing in flight can bring any.
     #[cold]
-    fn refuse_unaffordable(&mut self, arrivals: &mut Vec<Arrival>) {
-        if !self.outbox.is_empty() {
+    fn reject_unaffordable(&mut self, completions: &mut Vec<Completion>) {
+        if !self.send_queue.is_empty() {
             return;
         }
-        let Some(index) = self.waiting.pop_front() else { return };
-        let Some((order, requests)) = self.calls.end(index) else { return };
-        let (costs, has) = (self.credits.charge(order.payload()), self.credits.available());
-        let detail = format!("the request costs {costs} credits, the server grants {has}");
-        let result = Err(OpError::new(ErrorClass::Unsupported, command::name(order.command()), detail));
-        arrivals.push(Arrival { index, order, result, requests });
+        let Some((index, request)) = self.waiting.pop_front() else { return };
+        self.requests.finish(index);
+        let charge = self.credits.charge(request.payload());
+        let available = self.credits.available();
+        let detail = format!("the request costs {charge} credits, the server grants {available}");
+        let error = OpError::new(ErrorClass::Unsupported, command::name(request.command()), detail);
+        completions.push(Completion { index, request, result: Err(error), requests: 0 });
     }
 
     #[cold]
-    fn fail_all(&mut self, arrivals: &mut Vec<Arrival>) {
+    fn fail_all(&mut self, completions: &mut Vec<Completion>) {
         let Some(error) = self.lost.clone() else { return };
-        self.waiting.clear();
-        for index in 0..=self.calls.meta() {
-            if let Some((order, requests)) = self.calls.end(index) {
-                arrivals.push(Arrival { index, order, result: Err(error.clone()), requests });
+        for (index, request) in self.waiting.drain(..) {
+            self.requests.finish(index);
+            completions.push(Completion { index, request, result: Err(error.clone()), requests: 0 });
+        }
+        for index in 0..=self.requests.metadata_index() {
+            if let Some(InFlight { request, .. }) = self.requests.finish(index) {
+                completions.push(Completion { index, request, result: Err(error.clone()), requests: 1 });
             }
         }
     }
 }
 
-/// Appends the body of a data operation, a WRITE's without its payload.
+/// Appends the body of a data operation, that of a WRITE without its payload.
 #[inline]
-fn encode_data(order: Order, out: &mut Vec<u8>) {
-    match order {
-        Order::Read { file, offset, len, flags } => {
+fn encode_data(request: Request, out: &mut Vec<u8>) {
+    match request {
+        Request::Read { file, offset, len, flags } => {
             let padding = READ_DATA_OFFSET as u8;
             ReadRequest { padding, flags, len, offset, file: file.id, ..ReadRequest::default() }.encode(out);
         }
-        Order::Write { file, offset, len, flags } => {
+        Request::Write { file, offset, len, flags } => {
             let data_offset = WRITE_DATA_OFFSET as u16;
             let file = file.id;
             WriteRequest { data_offset, len, offset, file, flags, ..WriteRequest::default() }.encode(out);
         }
-        Order::Flush { file } => FlushRequest { file, ..FlushRequest::default() }.encode(out),
-        Order::Meta { .. } => {}
+        Request::Flush { file } => FlushRequest { file, ..FlushRequest::default() }.encode(out),
+        Request::Metadata { .. } => {}
     }
 }

@@ -3,25 +3,29 @@
 /// One credit pays for this many bytes of payload.
 const BYTES_PER_CREDIT: u32 = 64 << 10;
 
-/// What the client may send, and under which number.
+/// The credits of a connection, and the next message id.
+///
+/// The server limits how much a client has in flight by granting credits. Each request costs credits by its size and takes
+/// as many message ids; each response grants new ones. Every request also requests credits, so that the connection
+/// reaches its target and stays there.
 #[derive(Debug, Clone)]
 pub(crate) struct Credits {
     next_id: u64,
     available: u32,
-    /// Credits paid for requests that were not answered.
+    /// Credits paid for requests that are in flight.
     spent: u32,
     target: u32,
-    /// Requests are charged by their size (`SMB2_GLOBAL_CAP_LARGE_MTU`).
+    /// Requests cost credits by their size (`SMB2_GLOBAL_CAP_LARGE_MTU`); otherwise each costs one.
     pub(crate) by_size: bool,
 }
 
 impl Credits {
-    /// A new connection has one credit; `target` is how many to strive for.
+    /// A new connection has one credit; `target` is the number to request.
     pub(crate) fn new(target: u32) -> Self {
         Self { next_id: 0, available: 1, spent: 0, target, by_size: false }
     }
 
-    /// What a request that moves `bytes` of payload costs.
+    /// The credits that a request with `bytes` of payload costs.
     #[inline]
     pub(crate) fn charge(&self, bytes: u32) -> u16 {
         if !self.by_size {
@@ -30,7 +34,7 @@ impl Credits {
         u16::try_from(bytes.div_ceil(BYTES_PER_CREDIT).max(1)).unwrap_or(u16::MAX)
     }
 
-    /// Pays for a request and gives its message id; none while credits are short.
+    /// Pays for a request and returns its message id; none if too few credits are available.
     #[inline]
     pub(crate) fn pay(&mut self, charge: u16) -> Option<u64> {
         let charge = u32::from(charge);
@@ -41,20 +45,20 @@ impl Credits {
         Some(id)
     }
 
-    /// How many credits the request being sent should ask for.
+    /// The number of credits that the request being sent should request.
     #[inline]
-    pub(crate) fn wish(&self, charge: u16) -> u16 {
+    pub(crate) fn request(&self, charge: u16) -> u16 {
         let missing = self.target.saturating_sub(self.available.saturating_add(self.spent));
         u16::try_from(missing.saturating_add(u32::from(charge))).unwrap_or(u16::MAX)
     }
 
-    /// Takes what a response grants.
+    /// Adds what a response grants.
     #[inline]
     pub(crate) fn granted(&mut self, credits: u16) {
         self.available = self.available.saturating_add(u32::from(credits));
     }
 
-    /// Notes that a request of this charge has been answered.
+    /// Records that a request that cost `charge` was answered.
     #[inline]
     pub(crate) fn answered(&mut self, charge: u16) {
         self.spent = self.spent.saturating_sub(u32::from(charge));
@@ -64,8 +68,8 @@ impl Credits {
         self.available
     }
 
-    /// True when more credits than there are would be of use.
-    pub(crate) fn short(&self) -> bool {
+    /// True if fewer credits are available than the connection can use.
+    pub(crate) fn below_target(&self) -> bool {
         self.available < self.target
     }
 }
@@ -75,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_is_charged_by_its_size_and_takes_as_many_message_ids() {
+    fn a_request_costs_credits_by_its_size_and_takes_as_many_message_ids() {
         let mut credits = Credits::new(64);
         assert_eq!((credits.charge(1 << 20), credits.pay(1)), (1, Some(0)));
         credits.by_size = true;
@@ -89,13 +93,13 @@ mod tests {
     }
 
     #[test]
-    fn requests_ask_for_what_is_missing_and_for_what_they_cost() {
+    fn a_request_asks_for_the_missing_credits_and_for_its_own_cost() {
         let mut credits = Credits::new(10);
         credits.pay(1).unwrap();
-        assert_eq!(credits.wish(1), 10);
+        assert_eq!(credits.request(1), 10);
         credits.granted(10);
         credits.answered(1);
         credits.pay(4).unwrap();
-        assert_eq!(credits.wish(4), 4);
+        assert_eq!(credits.request(4), 4);
     }
 }

@@ -1,17 +1,18 @@
-//! From a URL to a session: dial, negotiate, log in, connect to the share, find the directory.
+//! The steps from a URL to a session: connect, negotiate, log in, connect to the share, find the directory.
 
 use sharebench_model::ErrorClass;
+use sharebench_stream_client::DialError;
 use sharebench_target::{SessionSpec, UrlPart};
 
-use crate::client::agreement::Agreement;
 use crate::client::channel::Channel;
-use crate::client::dial::{DialError, dial};
-use crate::client::guard::Seal;
+use crate::client::dial::{blame, dial};
 use crate::client::login::{encrypt, login};
-use crate::client::names::Names;
+use crate::client::message_security::MessageEncryption;
+use crate::client::negotiated::Negotiated;
 use crate::client::negotiation::negotiate;
 use crate::client::options::SmbOptions;
 use crate::client::session::SmbSession;
+use crate::client::share_paths::SharePaths;
 use crate::crypto::PreauthHash;
 use crate::status::NtStatus;
 use crate::wire::header::{Header, command};
@@ -22,7 +23,7 @@ use crate::wire::{Field, Reader, WireError};
 
 /// Share type of a disk.
 const DISK: u8 = 1;
-/// Most requests made only to be granted more credits.
+/// Maximum number of requests that are sent only to be granted more credits.
 const MAX_ECHOES: u32 = 16;
 
 /// Opens a session within the caller's deadline.
@@ -30,28 +31,28 @@ pub(crate) async fn open_session(options: &SmbOptions, spec: &SessionSpec) -> Re
     let stream = dial(&options.host, options.port).await?;
     let mut channel = Channel::new(stream, spec.slots as usize, spec.slot_bytes as usize);
     let mut hash = PreauthHash::new();
-    channel.exchange.keep = true;
-    let mut agreement = negotiate(&mut channel, options, &mut hash).await?;
+    channel.exchange.keep_requests = true;
+    let mut negotiated = negotiate(&mut channel, options, &mut hash).await?;
     if !spec.allow_split {
-        check_limits(&agreement, spec)?;
+        check_limits(&negotiated, spec)?;
     }
-    let seal = login(&mut channel, options, &mut agreement, hash).await?;
-    channel.exchange.keep = false;
-    connect_tree(&mut channel, options, &mut agreement, seal).await?;
-    validate(&mut channel, &agreement).await?;
+    let encryption = login(&mut channel, options, &mut negotiated, hash).await?;
+    channel.exchange.keep_requests = false;
+    connect_tree(&mut channel, options, &mut negotiated, encryption).await?;
+    validate(&mut channel, &negotiated).await?;
     gather_credits(&mut channel).await?;
-    let names = Names::new(&options.directory);
-    let mut session = SmbSession::new(channel, names, agreement);
-    session.check_directory().await.map_err(DialError::blame(UrlPart::Path))?;
+    let paths = SharePaths::new(&options.directory);
+    let mut session = SmbSession::new(channel, paths, negotiated);
+    session.check_directory().await.map_err(blame(UrlPart::Path))?;
     Ok(session)
 }
 
-/// Records are never split, so that each must fit into one request.
-fn check_limits(agreement: &Agreement, spec: &SessionSpec) -> Result<(), DialError> {
-    for (name, most) in [("MaxReadSize", agreement.max_read), ("MaxWriteSize", agreement.max_write)] {
-        if spec.slot_bytes > most {
+/// Checks that a record of the session's slots fits into one request, because records are never split.
+fn check_limits(negotiated: &Negotiated, spec: &SessionSpec) -> Result<(), DialError> {
+    for (limit, max) in [("MaxReadSize", negotiated.max_read), ("MaxWriteSize", negotiated.max_write)] {
+        if spec.slot_bytes > max {
             let detail = format!(
-                "a record of {} bytes is beyond the server's {name} {most}; records are never split",
+                "a record of {} bytes exceeds the server's {limit} {max}; records are never split",
                 spec.slot_bytes
             );
             return Err(DialError::new(UrlPart::Share, ErrorClass::Unsupported, detail));
@@ -63,39 +64,39 @@ fn check_limits(agreement: &Agreement, spec: &SessionSpec) -> Result<(), DialErr
 async fn connect_tree(
     channel: &mut Channel,
     options: &SmbOptions,
-    agreement: &mut Agreement,
-    seal: Option<Seal>,
+    negotiated: &mut Negotiated,
+    encryption: Option<MessageEncryption>,
 ) -> Result<(), DialError> {
     let request = TreeConnectRequest { path: format!("\\\\{}\\{}", options.host, options.share) };
-    // Protects the negotiation on 3.1.1 (MS-SMB2 3.2.4.1.1).
-    channel.exchange.always_sign = agreement.dialect == 0x0311;
+    // In dialect 3.1.1 this signature protects the negotiation (MS-SMB2 3.2.4.1.1).
+    channel.exchange.always_sign = negotiated.dialect == 0x0311;
     let header = channel.exchange(command::TREE_CONNECT, |body| request.encode(body)).await;
     channel.exchange.always_sign = false;
-    let header = header.map_err(DialError::blame(UrlPart::Share))?;
+    let header = header.map_err(blame(UrlPart::Share))?;
     let status = NtStatus(header.status);
     if status != NtStatus::SUCCESS {
-        return Err(DialError::blame(UrlPart::Share)(status.failure("TREE_CONNECT")));
+        return Err(blame(UrlPart::Share)(status.failure("TREE_CONNECT")));
     }
-    let response = TreeConnectResponse::decode(&channel.exchange.reply).map_err(DialError::broken)?;
+    let response =
+        TreeConnectResponse::decode(&channel.exchange.reply).map_err(DialError::protocol_violation)?;
     if response.share_type != DISK {
-        let detail = format!("'{}' is no disk share (type {})", options.share, response.share_type);
+        let detail = format!("'{}' is not a disk share (type {})", options.share, response.share_type);
         return Err(DialError::new(UrlPart::Share, ErrorClass::Unsupported, detail));
     }
     channel.tree_id = header.tree_id;
-    if response.flags & SHARE_ENCRYPT_DATA != 0 && !agreement.sealed {
-        encrypt(channel, options, agreement, seal)?;
+    if response.flags & SHARE_ENCRYPT_DATA != 0 && !negotiated.encrypted {
+        encrypt(channel, options, negotiated, encryption)?;
     }
     Ok(())
 }
 
-/// Makes sure that nobody changed the negotiation below 3.1.1, which knows no other protection
-/// (MS-SMB2 3.2.5.5).
-async fn validate(channel: &mut Channel, agreement: &Agreement) -> Result<(), DialError> {
-    let offered_more = agreement.offer.dialects.iter().any(|dialect| *dialect >= 0x0300);
-    if agreement.dialect == 0x0311 || !offered_more || channel.guard.signing.is_none() {
+/// Verifies that nobody changed the negotiation. Dialects below 3.1.1 have no other protection (MS-SMB2 3.2.5.5).
+async fn validate(channel: &mut Channel, negotiated: &Negotiated) -> Result<(), DialError> {
+    let offered_more = negotiated.offer.dialects.iter().any(|dialect| *dialect >= 0x0300);
+    if negotiated.dialect == 0x0311 || !offered_more || channel.security.signing.is_none() {
         return Ok(());
     }
-    let offer = &agreement.offer;
+    let offer = &negotiated.offer;
     let mut input = Vec::new();
     offer.capabilities.put(&mut input);
     offer.guid.put(&mut input);
@@ -106,41 +107,40 @@ async fn validate(channel: &mut Channel, agreement: &Agreement) -> Result<(), Di
     channel.exchange.always_sign = true;
     let header = channel.exchange(command::IOCTL, |body| request.encode(body)).await;
     channel.exchange.always_sign = false;
-    let header = header.map_err(DialError::blame(UrlPart::Port))?;
-    check_validation(agreement, &header, &channel.exchange.reply)
+    let header = header.map_err(blame(UrlPart::Port))?;
+    check_validation(negotiated, &header, &channel.exchange.reply)
 }
 
-fn check_validation(agreement: &Agreement, header: &Header, reply: &[u8]) -> Result<(), DialError> {
+fn check_validation(negotiated: &Negotiated, header: &Header, reply: &[u8]) -> Result<(), DialError> {
     let changed = |detail: &str| {
         DialError::new(UrlPart::Option("dialect"), ErrorClass::Protocol, format!("downgrade: {detail}"))
     };
     match NtStatus(header.status) {
         NtStatus::SUCCESS => {}
-        NtStatus::ACCESS_DENIED => return Err(changed("the server denies the negotiation")),
-        // A server that knows no such request says so, signed or sealed (MS-SMB2 3.2.5.14.12).
+        NtStatus::ACCESS_DENIED => return Err(changed("the server rejects the negotiation")),
+        // A server that does not implement the request returns an error, which is signed or encrypted and
+        // therefore genuine (MS-SMB2 3.2.5.14.12).
         _ => return Ok(()),
     }
     let read = || -> Result<_, WireError> {
         let mut reader = Reader::new(output(reply)?, "VALIDATE_NEGOTIATE_INFO");
         Ok((reader.get::<u32>()?, reader.get::<[u8; 16]>()?, reader.get::<u16>()?, reader.get::<u16>()?))
     };
-    let said = read().map_err(DialError::broken)?;
-    let seen = (agreement.capabilities, agreement.server_guid, agreement.security_mode, agreement.dialect);
-    if said == seen { Ok(()) } else { Err(changed("the server negotiated something else")) }
+    let validated = read().map_err(DialError::protocol_violation)?;
+    let received =
+        (negotiated.capabilities, negotiated.server_guid, negotiated.security_mode, negotiated.dialect);
+    if validated == received { Ok(()) } else { Err(changed("the server negotiated other parameters")) }
 }
 
-/// Asks for credits until they suffice for every slot or the server grants no more.
+/// Sends ECHO requests until the credits suffice for every slot, or until the server grants no more.
 async fn gather_credits(channel: &mut Channel) -> Result<(), DialError> {
     for _ in 0..MAX_ECHOES {
         let before = channel.credits.available();
-        if !channel.credits.short() {
+        if !channel.credits.below_target() {
             break;
         }
         let echo = Empty::default();
-        channel
-            .ask(command::ECHO, |body| echo.encode(body))
-            .await
-            .map_err(DialError::blame(UrlPart::Share))?;
+        channel.request(command::ECHO, |body| echo.encode(body)).await.map_err(blame(UrlPart::Share))?;
         if channel.credits.available() <= before {
             break;
         }
@@ -148,7 +148,7 @@ async fn gather_credits(channel: &mut Channel) -> Result<(), DialError> {
     Ok(())
 }
 
-/// Ends the session; errors are of no interest.
+/// Ends the session. An error is ignored: the connection is closed next.
 pub(crate) async fn log_off(channel: &mut Channel) {
-    let _ = channel.ask(command::LOGOFF, |body| Empty::default().encode(body)).await;
+    let _ = channel.request(command::LOGOFF, |body| Empty::default().encode(body)).await;
 }

@@ -1,25 +1,29 @@
 //! The client adapter: one TCP connection per session, many requests in flight.
+//!
+//! [`session`] is what the engine drives. It checks an operation and hands it to the [`channel`], which owns the connection:
+//! it pays for the request with [`credits`], applies [`message_security`], sends it, and lets the [`receiver`] and
+//! [`pending_replies`] match each reply with its request. [`handshake`] opens a session: [`dial`], [`negotiation`],
+//! [`login`], then the share.
 
-mod agreement;
-mod arrival;
-mod buffers;
-mod calls;
 mod channel;
 mod credits;
 mod dial;
-mod exchange;
-mod files;
-mod guard;
 mod handshake;
 mod login;
-mod meta;
-mod names;
+mod message_security;
+mod metadata;
+mod metadata_exchange;
+mod negotiated;
 mod negotiation;
+mod open_file;
 mod options;
-mod outbox;
+mod pending_replies;
 mod policy;
 mod receiver;
+mod requests;
 mod session;
+mod share_paths;
+mod slot_buffers;
 mod target;
 
 #[cfg(test)]

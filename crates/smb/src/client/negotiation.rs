@@ -1,33 +1,36 @@
 //! NEGOTIATE: dialect, limits and algorithms (MS-SMB2 3.2.4.2.2, 3.2.5.2).
 
 use sharebench_model::ErrorClass;
+use sharebench_stream_client::DialError;
 use sharebench_target::UrlPart;
 
-use crate::client::agreement::{Agreement, ENCRYPTION, LARGE_MTU, Offer, SIGNING_ENABLED, SIGNING_REQUIRED};
 use crate::client::channel::Channel;
-use crate::client::dial::DialError;
-use crate::client::options::{SmbOptions, Wish};
+use crate::client::dial::blame;
+use crate::client::negotiated::{
+    ENCRYPTION, LARGE_MTU, Negotiated, Offer, SIGNING_ENABLED, SIGNING_REQUIRED,
+};
+use crate::client::options::{Protection, SmbOptions};
 use crate::crypto::{Cipher, PreauthHash, SigningAlgorithm};
 use crate::status::NtStatus;
 use crate::wire::header::command;
 use crate::wire::negotiate::{self as context, Context, NegotiateRequest, NegotiateResponse};
 use crate::wire::{Field, WireError};
 
-/// Ciphers in the order of their speed.
+/// Ciphers, the fastest first.
 const CIPHERS: [Cipher; 4] = [Cipher::Aes128Gcm, Cipher::Aes256Gcm, Cipher::Aes128Ccm, Cipher::Aes256Ccm];
-/// Signing algorithms in the order of their speed.
+/// Signing algorithms, the fastest first.
 const SIGNING: [SigningAlgorithm; 3] =
     [SigningAlgorithm::AesGmac, SigningAlgorithm::AesCmac, SigningAlgorithm::HmacSha256];
-/// `HashAlgorithms`: SHA-512, the only one.
+/// `HashAlgorithms`: SHA-512, the only one that is defined (MS-SMB2 2.2.3.1.1).
 const SHA_512: u16 = 1;
 const SALT_LEN: usize = 32;
 
-/// Agrees with the server; `hash` takes in both messages.
+/// Negotiates dialect, limits and algorithms; both messages are added to `hash`.
 pub(crate) async fn negotiate(
     channel: &mut Channel,
     options: &SmbOptions,
     hash: &mut PreauthHash,
-) -> Result<Agreement, DialError> {
+) -> Result<Negotiated, DialError> {
     let offer = offer(options);
     let request = NegotiateRequest {
         security_mode: offer.security_mode,
@@ -39,7 +42,7 @@ pub(crate) async fn negotiate(
     let header = channel
         .exchange(command::NEGOTIATE, |body| request.encode(body))
         .await
-        .map_err(DialError::blame(UrlPart::Port))?;
+        .map_err(blame(UrlPart::Port))?;
     hash.update(&channel.exchange.request);
     hash.update(&channel.exchange.reply);
     match NtStatus(header.status) {
@@ -51,35 +54,38 @@ pub(crate) async fn negotiate(
                 status.to_string(),
             ));
         }
-        status => return Err(DialError::blame(UrlPart::Port)(status.failure("NEGOTIATE"))),
+        status => return Err(blame(UrlPart::Port)(status.failure("NEGOTIATE"))),
     }
-    let response = NegotiateResponse::decode(&channel.exchange.reply).map_err(DialError::broken)?;
-    let mut agreement = Agreement::new(offer, &response);
-    if !agreement.offer.dialects.contains(&response.dialect) {
-        let detail = format!("the server answers with dialect {}", agreement.dialect_name());
+    let response =
+        NegotiateResponse::decode(&channel.exchange.reply).map_err(DialError::protocol_violation)?;
+    let mut negotiated = Negotiated::new(offer, &response);
+    if !negotiated.offer.dialects.contains(&response.dialect) {
+        let detail = format!("the server answers with dialect {}", negotiated.dialect_name());
         return Err(DialError::new(UrlPart::Option("dialect"), ErrorClass::Protocol, detail));
     }
     if response.dialect == 0x0311 {
-        take_contexts(&response.contexts, &mut agreement).map_err(DialError::broken)?;
+        apply_contexts(&response.contexts, &mut negotiated).map_err(DialError::protocol_violation)?;
     }
-    check(options, &agreement)?;
-    channel.credits.by_size = agreement.multi_credit();
-    Ok(agreement)
+    check(options, &negotiated)?;
+    channel.credits.by_size = negotiated.multi_credit();
+    Ok(negotiated)
 }
 
-/// Refuses what the user does not want before a password is used.
-fn check(options: &SmbOptions, agreement: &Agreement) -> Result<(), DialError> {
-    let demanded = agreement.security_mode & SIGNING_REQUIRED != 0;
-    if options.sign == Wish::Off && demanded {
+/// Rejects parameters that contradict the user's options, before a password is used.
+fn check(options: &SmbOptions, negotiated: &Negotiated) -> Result<(), DialError> {
+    let required = negotiated.security_mode & SIGNING_REQUIRED != 0;
+    if options.sign == Protection::Off && required {
         let detail = "the server requires signing";
         return Err(DialError::new(UrlPart::Option("sign"), ErrorClass::Refused, detail));
     }
-    if options.sign == Wish::Required && agreement.security_mode & (SIGNING_ENABLED | SIGNING_REQUIRED) == 0 {
+    if options.sign == Protection::Required
+        && negotiated.security_mode & (SIGNING_ENABLED | SIGNING_REQUIRED) == 0
+    {
         let detail = "the server cannot sign";
         return Err(DialError::new(UrlPart::Option("sign"), ErrorClass::Unsupported, detail));
     }
-    if options.encrypt == Wish::Required && agreement.cipher.is_none() {
-        let detail = format!("the server agrees on no cipher in dialect {}", agreement.dialect_name());
+    if options.encrypt == Protection::Required && negotiated.cipher.is_none() {
+        let detail = format!("the server negotiated no cipher in dialect {}", negotiated.dialect_name());
         return Err(DialError::new(UrlPart::Option("encrypt"), ErrorClass::Unsupported, detail));
     }
     Ok(())
@@ -88,19 +94,20 @@ fn check(options: &SmbOptions, agreement: &Agreement) -> Result<(), DialError> {
 fn offer(options: &SmbOptions) -> Offer {
     let newest = options.dialects.iter().max().copied().unwrap_or_default();
     let mut capabilities = if newest > 0x0202 { LARGE_MTU } else { 0 };
-    if newest >= 0x0300 && options.encrypt != Wish::Off {
+    if newest >= 0x0300 && options.encrypt != Protection::Off {
         capabilities |= ENCRYPTION;
     }
-    let required = if options.sign == Wish::Required { SIGNING_REQUIRED } else { 0 };
+    let signing_required = if options.sign == Protection::Required { SIGNING_REQUIRED } else { 0 };
     Offer {
         guid: random(),
         capabilities,
-        security_mode: SIGNING_ENABLED | required,
+        security_mode: SIGNING_ENABLED | signing_required,
         dialects: options.dialects.clone(),
     }
 }
 
-/// Bytes nobody can guess; zeros where the system has none, which costs no secret here.
+/// Random bytes. They are zeros if the system has no randomness, which reveals nothing: the GUID and the salt are no
+/// secrets.
 fn random<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     if aws_lc_rs::rand::fill(&mut bytes).is_err() {
@@ -119,7 +126,7 @@ fn contexts(options: &SmbOptions) -> Vec<Context> {
         Context { kind: context::PREAUTH_INTEGRITY, data: preauth },
         Context { kind: context::SIGNING, data: list(&SIGNING.map(SigningAlgorithm::id)) },
     ];
-    if options.encrypt != Wish::Off {
+    if options.encrypt != Protection::Off {
         contexts.push(Context { kind: context::ENCRYPTION, data: list(&CIPHERS.map(Cipher::id)) });
     }
     contexts
@@ -134,8 +141,8 @@ fn list(ids: &[u16]) -> Vec<u8> {
     data
 }
 
-/// Reads the server's choices; each context may come once.
-fn take_contexts(contexts: &[Context], agreement: &mut Agreement) -> Result<(), WireError> {
+/// Applies the server's choices. Each context may occur once.
+fn apply_contexts(contexts: &[Context], negotiated: &mut Negotiated) -> Result<(), WireError> {
     let bad = |field, value: u64| WireError::Field { what: "negotiate contexts", field, value };
     let one = |kind: u16| {
         let mut found = contexts.iter().filter(|context| context.kind == kind);
@@ -154,11 +161,11 @@ fn take_contexts(contexts: &[Context], agreement: &mut Agreement) -> Result<(), 
     }
     if let Some(data) = one(context::SIGNING)? {
         let id = word(data, 2)?;
-        agreement.signing = SigningAlgorithm::from_id(id).ok_or(bad("SigningAlgorithm", u64::from(id)))?;
+        negotiated.signing = SigningAlgorithm::from_id(id).ok_or(bad("SigningAlgorithm", u64::from(id)))?;
     }
-    agreement.cipher = match one(context::ENCRYPTION)? {
+    negotiated.cipher = match one(context::ENCRYPTION)? {
         None => None,
-        // 0: the server knows none of those offered.
+        // 0: the server supports none of the offered ciphers.
         Some(data) => match word(data, 2)? {
             0 => None,
             id => Some(Cipher::from_id(id).ok_or(bad("Cipher", u64::from(id)))?),

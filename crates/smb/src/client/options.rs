@@ -1,4 +1,4 @@
-//! What an `smb://` URL says, checked.
+//! The checked options of an `smb://` URL.
 
 use sharebench_target::{Secret, TargetUrl, UrlError};
 
@@ -6,18 +6,18 @@ const KNOWN: &str = "dialect, sign, encrypt, domain";
 const DEFAULT_PORT: u16 = 445;
 const CHOICES: &str = "auto, required and off";
 
-/// Every dialect spoken, as on the wire and as people write it.
+/// Every supported dialect: its value on the wire and its name.
 pub(crate) const DIALECTS: [(u16, &str); 5] =
     [(0x0202, "2.0.2"), (0x0210, "2.1"), (0x0300, "3.0"), (0x0302, "3.0.2"), (0x0311, "3.1.1")];
 
-/// What the user wants of a protection.
+/// Whether messages are to be signed, or encrypted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wish {
-    /// When the server demands it.
+pub(crate) enum Protection {
+    /// If the server requires it.
     Auto,
-    /// Always, or there is no session.
+    /// Always; a session without it is rejected.
     Required,
-    /// Never, or there is no session.
+    /// Never; a session that requires it is rejected.
     Off,
 }
 
@@ -26,17 +26,17 @@ pub(crate) enum Wish {
 pub(crate) struct SmbOptions {
     pub(crate) host: String,
     pub(crate) port: u16,
-    /// None for an anonymous session.
+    /// Name of the account; none for an anonymous session.
     pub(crate) user: Option<String>,
     pub(crate) domain: String,
     pub(crate) password: Secret,
     pub(crate) share: String,
-    /// Below the share, `/` separates; may be empty.
+    /// Path below the share with `/` between names; may be empty.
     pub(crate) directory: String,
-    /// Offered to the server.
+    /// Dialects offered to the server.
     pub(crate) dialects: Vec<u16>,
-    pub(crate) sign: Wish,
-    pub(crate) encrypt: Wish,
+    pub(crate) sign: Protection,
+    pub(crate) encrypt: Protection,
 }
 
 impl SmbOptions {
@@ -46,11 +46,11 @@ impl SmbOptions {
         }
         let (share, directory) = split_path(&url)?;
         let dialects = dialects(&mut url)?;
-        let sign = wish(&mut url, "sign")?;
-        let encrypt = wish(&mut url, "encrypt")?;
+        let sign = protection(&mut url, "sign")?;
+        let encrypt = protection(&mut url, "encrypt")?;
         let domain = url.take("domain").unwrap_or_default();
         url.refuse_leftovers(KNOWN)?;
-        if encrypt == Wish::Required && dialects.iter().all(|dialect| *dialect < 0x0300) {
+        if encrypt == Protection::Required && dialects.iter().all(|dialect| *dialect < 0x0300) {
             return Err(url.error("encrypt=required takes dialect 3.0 or later"));
         }
         Ok(Self {
@@ -92,11 +92,11 @@ fn dialects(url: &mut TargetUrl) -> Result<Vec<u16>, UrlError> {
     Ok(vec![*code])
 }
 
-fn wish(url: &mut TargetUrl, key: &str) -> Result<Wish, UrlError> {
+fn protection(url: &mut TargetUrl, key: &str) -> Result<Protection, UrlError> {
     match url.take(key).as_deref() {
-        None | Some("auto") => Ok(Wish::Auto),
-        Some("required") => Ok(Wish::Required),
-        Some("off") => Ok(Wish::Off),
+        None | Some("auto") => Ok(Protection::Auto),
+        Some("required") => Ok(Protection::Required),
+        Some("off") => Ok(Protection::Off),
         Some(other) => Err(url.error(format!("{key}={other}: the choices are {CHOICES}"))),
     }
 }
@@ -117,7 +117,7 @@ mod tests {
         assert_eq!((options.share.as_str(), options.directory.as_str()), ("share", "a/b"));
         assert_eq!((options.user.as_deref(), options.domain.as_str()), (Some("alice"), "LAB"));
         assert_eq!(options.dialects, [0x0302]);
-        assert_eq!((options.sign, options.encrypt), (Wish::Required, Wish::Off));
+        assert_eq!((options.sign, options.encrypt), (Protection::Required, Protection::Off));
         assert!(!format!("{options:?}").contains("hunter2"));
     }
 
@@ -125,7 +125,7 @@ mod tests {
     fn a_short_url_means_every_dialect_and_the_usual_port() {
         let options = options("smb://nas/share").unwrap();
         assert_eq!((options.port, options.dialects.len(), options.directory.as_str()), (445, 5, ""));
-        assert_eq!((options.sign, options.encrypt, options.user), (Wish::Auto, Wish::Auto, None));
+        assert_eq!((options.sign, options.encrypt, options.user), (Protection::Auto, Protection::Auto, None));
     }
 
     #[test]

@@ -1,15 +1,15 @@
-//! Policies as requests say them: create options of an open file, flags of its reads and writes.
+//! How requests express policies: create options of an open file, flags of its reads and writes.
 
 use sharebench_model::{CachePolicy, ErrorClass, IoPolicy, OpError, Stability};
 
 use crate::wire::create::options;
 use crate::wire::data::{READ_UNBUFFERED, WRITE_THROUGH, WRITE_UNBUFFERED};
 
-/// Least unit of unbuffered transfers: a sector (MS-FSA 2.1.5.3). A server with larger ones refuses by itself.
+/// Smallest unit of unbuffered transfers: a sector (MS-FSA 2.1.5.3). A server with larger sectors rejects the request itself.
 pub(crate) const SECTOR: u32 = 512;
 
-/// Bits of `CreateOptions` (MS-SMB2 2.2.13). This client caches nothing and asks for no lease or oplock, so
-/// that without a local cache is as ever.
+/// Bits of `CreateOptions` (MS-SMB2 2.2.13). This client caches nothing and requests no lease or oplock, so
+/// that the policy without a local cache needs no option.
 pub(crate) const fn create_options(policy: IoPolicy) -> u32 {
     let cache = match policy.cache {
         CachePolicy::Unbuffered => options::NO_INTERMEDIATE_BUFFERING,
@@ -22,24 +22,24 @@ pub(crate) const fn create_options(policy: IoPolicy) -> u32 {
     cache | sync
 }
 
-/// Dialects from 3.0.2 on say it with each transfer too.
-fn says_unbuffered(policy: IoPolicy, dialect: u16) -> bool {
+/// Since dialect 3.0.2 each transfer states that it is unbuffered, too.
+fn flags_unbuffered(policy: IoPolicy, dialect: u16) -> bool {
     policy.cache == CachePolicy::Unbuffered && dialect >= 0x0302
 }
 
 /// Flags of a READ of a file opened with `policy`.
 pub(crate) fn read_flags(policy: IoPolicy, dialect: u16) -> u8 {
-    if says_unbuffered(policy, dialect) { READ_UNBUFFERED } else { 0 }
+    if flags_unbuffered(policy, dialect) { READ_UNBUFFERED } else { 0 }
 }
 
 /// Flags of a WRITE to a file opened with `policy`.
 ///
-/// Write-through on a handle that is buffered is an error unless the write itself is unbuffered, which dialects
-/// know since 3.0.2 (MS-SMB2 3.3.5.13). So a file that is cached and written through says so when it is opened,
-/// and only there; a durable write to a file opened plainly is unbuffered as well, and servers of older dialects
-/// that mind answer `INVALID_PARAMETER`.
+/// Write-through on a buffered handle is an error unless the write itself is unbuffered, which dialects can express
+/// since 3.0.2 (MS-SMB2 3.3.5.13). A file that is cached and written through therefore states this only when it is
+/// opened. A durable write to a file opened without a policy is unbuffered as well; a server of an older dialect may
+/// answer it with `INVALID_PARAMETER`.
 pub(crate) fn write_flags(policy: IoPolicy, stability: Stability, dialect: u16) -> Result<u32, OpError> {
-    let unbuffered = if says_unbuffered(policy, dialect) { WRITE_UNBUFFERED } else { 0 };
+    let unbuffered = if flags_unbuffered(policy, dialect) { WRITE_UNBUFFERED } else { 0 };
     let opened_unbuffered = policy.cache == CachePolicy::Unbuffered;
     match (stability, dialect) {
         _ if policy.writes_through() && opened_unbuffered && dialect > 0x0202 => {
@@ -62,22 +62,23 @@ mod tests {
     use sharebench_model::SyncPolicy;
 
     #[test]
-    fn open_files_say_their_policy_in_create_options() {
+    fn create_options_state_the_policy_of_an_open_file() {
         let options: Vec<_> = IoPolicy::all().map(create_options).collect();
         // Normal, no-local, unbuffered; each without and with write-through.
         assert_eq!(options, [0, 0x2, 0, 0x2, 0x8, 0xA]);
     }
 
     #[test]
-    fn flags_of_transfers_depend_on_the_dialect() {
+    fn transfer_flags_depend_on_the_dialect() {
         let flags = |cache, sync, dialect| {
             let policy = IoPolicy { cache, sync };
             let write = write_flags(policy, Stability::Unstable, dialect).unwrap();
             (read_flags(policy, dialect), write)
         };
-        let (plain, through) = (SyncPolicy::Normal, SyncPolicy::WriteThrough);
+        let plain = SyncPolicy::Normal;
+        let through = SyncPolicy::WriteThrough;
         for dialect in [0x0202, 0x0210, 0x0300, 0x0302, 0x0311] {
-            // Cached write-through is said by the open file: the flag would be INVALID_PARAMETER.
+            // The open file states cached write-through: the flag would be answered with INVALID_PARAMETER.
             for cache in [CachePolicy::Normal, CachePolicy::NoLocal] {
                 assert_eq!(flags(cache, plain, dialect), (0, 0));
                 assert_eq!(flags(cache, through, dialect), (0, 0));
@@ -91,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_durable_write_to_a_plain_file_is_unbuffered_too_where_the_dialect_knows_it() {
+    fn a_durable_write_to_a_plain_file_is_unbuffered_if_the_dialect_supports_it() {
         let write = |dialect| write_flags(IoPolicy::default(), Stability::Durable, dialect);
         assert_eq!((write(0x0210), write(0x0311)), (Ok(1), Ok(3)));
         assert!(write(0x0202).is_err());

@@ -1,17 +1,18 @@
-//! The receiving half of a connection: bursts of replies taken apart, large payload received in place.
+//! The receiving half of a connection: bursts of small replies, and large payload received in place.
 
 use std::io::{self, IoSliceMut};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use sharebench_model::{ErrorClass, OpError};
-use sharebench_target::buffer_pool;
+use sharebench_model::OpError;
+use sharebench_stream_client::connection_error::{closed_by_server, disconnected, protocol_violation};
+use sharebench_stream_client::{MIN_DIRECT_BYTES, ReceiveBuffer};
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::net::TcpStream;
 
-use crate::client::arrival::Ledger;
-use crate::client::buffers::Buffers;
-use crate::client::calls::{Calls, DIRECT_BYTES, Order, Sent};
+use crate::client::pending_replies::PendingReplies;
+use crate::client::requests::{InFlight, Request, Requests};
+use crate::client::slot_buffers::SlotBuffers;
 use crate::status::NtStatus;
 use crate::wire::WireError;
 use crate::wire::data::{READ_DATA_OFFSET, ReadResponse};
@@ -19,85 +20,81 @@ use crate::wire::frame::{self, PREFIX_LEN};
 use crate::wire::header::{Header, command, flags};
 use crate::wire::transform;
 
-/// Enough to see where a READ's data belong, and for other small replies.
+/// Bytes that suffice to locate the data of a READ response, and to hold most other small replies.
 const HEAD_BYTES: usize = 128;
+/// Smallest buffer for bursts.
+const MIN_BUFFER_BYTES: usize = 4 << 10;
 
-/// A READ's data on their way into their slot.
+/// A READ response whose data are being received into their slot.
 #[derive(Debug, Clone, Copy)]
-struct Direct {
+struct DirectRead {
     index: usize,
-    sent: Sent,
+    sent: InFlight,
     header: Header,
+    /// Bytes of the message before its data.
     head: usize,
     filled: usize,
     len: usize,
 }
 
-/// Bytes received and not yet given away.
+/// A frame that does not fit into the receive buffer.
+#[derive(Debug, Clone, Copy)]
+struct LargeFrame {
+    filled: usize,
+    len: usize,
+}
+
+/// Receives frames and passes them to [`PendingReplies`].
+///
+/// A frame takes one of three ways. Small frames arrive in bursts in `buffer` and are decoded there. The data of a large
+/// READ response go from the socket straight into their slot, which saves one copy of each byte on the path that the
+/// benchmark measures. Any other frame larger than the buffer (an encrypted READ, a listing) is collected in `large`. While
+/// a large READ is in flight, the receiver reads no more ahead than it needs to see where the data belong.
 #[derive(Debug)]
 pub(crate) struct Receiver {
-    /// Empty while the session rests.
-    buffer: Box<[u8]>,
-    buffer_bytes: usize,
-    head: usize,
-    tail: usize,
-    direct: Option<Direct>,
-    /// A frame too large for the buffer; its place is kept for the next one.
+    buffer: ReceiveBuffer,
+    direct: Option<DirectRead>,
+    /// Memory for frames larger than the buffer; it is kept for the next one.
     large: Vec<u8>,
-    /// Length of the large frame under way and how much of it has arrived.
-    large_under_way: Option<(usize, usize)>,
+    large_frame: Option<LargeFrame>,
     max_frame: usize,
 }
 
-/// Why the stream cannot be used any longer.
-#[cold]
-pub(crate) fn lost(class: ErrorClass, detail: impl Into<String>) -> OpError {
-    OpError::new(class, "connection", detail)
-}
-
-fn broken(error: impl std::fmt::Display) -> OpError {
-    lost(ErrorClass::Protocol, error.to_string())
-}
-
 impl Receiver {
-    /// `buffer_bytes` for bursts of small replies; frames above `max_frame` break the connection.
-    pub(crate) fn new(buffer_bytes: usize, max_frame: usize) -> Self {
+    /// Makes a receiver for the bursts of `slots`; a frame above `max_frame` is an error of the connection.
+    pub(crate) fn new(slots: usize, slot_bytes: usize, max_frame: usize) -> Self {
         Self {
-            buffer: Box::default(),
-            buffer_bytes: buffer_bytes.max(4 << 10),
-            head: 0,
-            tail: 0,
+            buffer: ReceiveBuffer::for_slots(slots, slot_bytes, MIN_BUFFER_BYTES),
             direct: None,
             large: Vec::new(),
-            large_under_way: None,
+            large_frame: None,
             max_frame,
         }
     }
 
-    /// Gives memory back; what came unasked stays.
+    /// Returns the memory, unless it holds part of an unsolicited message.
     pub(crate) fn release_buffers(&mut self) {
-        if self.head == self.tail && self.direct.is_none() && self.large_under_way.is_none() {
-            (self.head, self.tail) = (0, 0);
-            buffer_pool::give_back(&mut self.buffer);
+        if self.buffer.is_empty() && self.direct.is_none() && self.large_frame.is_none() {
+            self.buffer.release();
             self.large = Vec::new();
         }
     }
 
-    /// Reads until at least one reply is complete or nothing more has arrived.
+    /// Reads once and processes each complete frame.
     pub(crate) fn poll_receive(
         &mut self,
         stream: &mut TcpStream,
         cx: &mut Context<'_>,
-        ledger: &mut Ledger<'_>,
+        pending: &mut PendingReplies<'_>,
         received: &mut u64,
     ) -> Poll<Result<(), OpError>> {
-        let count = ready!(self.poll_read(stream, cx, ledger.calls, ledger.buffers))
-            .map_err(|error| lost(ErrorClass::Disconnected, error.to_string()))?;
+        let count = ready!(self.poll_read(stream, cx, pending.requests, pending.buffers))
+            .map_err(|error| disconnected(error.to_string()))?;
         if count == 0 {
-            return Poll::Ready(Err(lost(ErrorClass::Disconnected, "the server closed the connection")));
+            return Poll::Ready(Err(closed_by_server()));
         }
         *received += count as u64;
-        self.parse(ledger)?;
+        self.parse(pending)?;
         Poll::Ready(Ok(()))
     }
 
@@ -105,88 +102,87 @@ impl Receiver {
         &mut self,
         stream: &mut TcpStream,
         cx: &mut Context<'_>,
-        calls: &Calls,
-        buffers: &mut Buffers,
+        requests: &Requests,
+        buffers: &mut SlotBuffers,
     ) -> Poll<io::Result<usize>> {
-        buffer_pool::ensure(&mut self.buffer, self.buffer_bytes);
-        self.buffer.copy_within(self.head..self.tail, 0);
-        (self.head, self.tail) = (0, self.tail - self.head);
-        if let Some(Direct { index, filled, len, .. }) = self.direct
-            && let Some(space) = buffers.place(index, len).and_then(|place| place.get_mut(filled..))
+        if let Some(DirectRead { index, filled, len, .. }) = self.direct
+            && let Some(rest) = buffers.payload_of(index, len).and_then(|payload| payload.get_mut(filled..))
         {
-            let next = self.buffer.get_mut(..HEAD_BYTES).unwrap_or_default();
-            let count = ready!(poll_read_both(stream, cx, space, next))?;
-            self.tail = count.saturating_sub(space.len());
+            // The buffer is empty here: what it held of the data is already in the slot.
+            let next = self.buffer.space(HEAD_BYTES, 0);
+            let count = ready!(poll_read_both(stream, cx, rest, next))?;
+            let beyond = count.saturating_sub(rest.len());
+            self.buffer.received(beyond);
             if let Some(direct) = &mut self.direct {
-                direct.filled += count - self.tail;
+                direct.filled += count - beyond;
             }
             return Poll::Ready(Ok(count));
         }
-        if let Some((len, filled)) = self.large_under_way
-            && let Some(space) = self.large.get_mut(filled..len)
+        if let Some(LargeFrame { filled, len }) = self.large_frame
+            && let Some(rest) = self.large.get_mut(filled..len)
         {
-            let count = ready!(poll_read_both(stream, cx, space, &mut self.buffer))?;
-            self.tail = count.saturating_sub(space.len());
-            self.large_under_way = Some((len, filled + count - self.tail));
+            let next = self.buffer.space(usize::MAX, 0);
+            let count = ready!(poll_read_both(stream, cx, rest, next))?;
+            let beyond = count.saturating_sub(rest.len());
+            self.buffer.received(beyond);
+            self.large_frame = Some(LargeFrame { filled: filled + count - beyond, len });
             return Poll::Ready(Ok(count));
         }
-        // Take no more of large data than it takes to see where they belong.
-        let wanted = if calls.expects_direct() { HEAD_BYTES } else { self.buffer.len() };
-        let end = wanted.max(self.tail + HEAD_BYTES).min(self.buffer.len());
-        let mut space = ReadBuf::new(self.buffer.get_mut(self.tail..end).unwrap_or_default());
+        // While a large READ is in flight, read only as much as shows where its data belong.
+        let wanted = if requests.expects_direct_read() { HEAD_BYTES } else { usize::MAX };
+        let mut space = ReadBuf::new(self.buffer.space(wanted, HEAD_BYTES));
         ready!(Pin::new(stream).poll_read(cx, &mut space))?;
         let count = space.filled().len();
-        self.tail += count;
+        self.buffer.received(count);
         Poll::Ready(Ok(count))
     }
 
-    fn parse(&mut self, ledger: &mut Ledger<'_>) -> Result<(), OpError> {
+    fn parse(&mut self, pending: &mut PendingReplies<'_>) -> Result<(), OpError> {
         loop {
             if let Some(direct) = self.direct {
                 if direct.filled < direct.len {
                     return Ok(());
                 }
                 self.direct = None;
-                finish_direct(direct, ledger)?;
+                finish_direct(direct, pending)?;
             }
-            if let Some((len, filled)) = self.large_under_way {
+            if let Some(LargeFrame { filled, len }) = self.large_frame {
                 if filled < len {
                     return Ok(());
                 }
-                self.large_under_way = None;
-                settle_frame(self.large.get_mut(..len).unwrap_or_default(), ledger)?;
+                self.large_frame = None;
+                accept_frame(self.large.get_mut(..len).unwrap_or_default(), pending)?;
             }
-            let bytes = self.buffer.get_mut(self.head..self.tail).unwrap_or_default();
+            let bytes = self.buffer.bytes_mut();
             let Some((prefix, rest)) = bytes.split_first_chunk_mut::<PREFIX_LEN>() else { return Ok(()) };
-            let len = frame::length(*prefix)
-                .filter(|len| *len <= self.max_frame)
-                .ok_or_else(|| broken(format!("{prefix:02x?} is no frame of at most {}", self.max_frame)))?;
+            let len = frame::length(*prefix).filter(|len| *len <= self.max_frame).ok_or_else(|| {
+                protocol_violation(format!("{prefix:02x?} is no frame of at most {} bytes", self.max_frame))
+            })?;
             if let Some(message) = rest.get_mut(..len) {
-                settle_frame(message, ledger)?;
-                self.head += PREFIX_LEN + len;
-            } else if rest.len() < READ_DATA_OFFSET || !self.begin_large(len, ledger)? {
+                accept_frame(message, pending)?;
+                self.buffer.consume(PREFIX_LEN + len);
+            } else if rest.len() < READ_DATA_OFFSET || !self.begin_large(len, pending)? {
                 return Ok(());
             }
         }
     }
 
-    /// Decides what becomes of a frame that is not whole: false when it just has to arrive.
-    fn begin_large(&mut self, len: usize, ledger: &mut Ledger<'_>) -> Result<bool, OpError> {
-        let start = self.head + PREFIX_LEN;
-        let here = self.buffer.get(start..self.tail).unwrap_or_default();
-        if len >= DIRECT_BYTES as usize
-            && let Some(mut direct) = direct(here, len, ledger).map_err(broken)?
+    /// Decides how to receive the remainder of an incomplete frame; false if it fits into the buffer.
+    fn begin_large(&mut self, len: usize, pending: &mut PendingReplies<'_>) -> Result<bool, OpError> {
+        let here = self.buffer.bytes().get(PREFIX_LEN..).unwrap_or_default();
+        if len >= MIN_DIRECT_BYTES as usize
+            && let Some(mut direct) = direct_read(here, len, pending).map_err(protocol_violation)?
         {
             let data = &here[direct.head..];
-            if let Some(place) = ledger.buffers.place(direct.index, data.len()) {
+            if let Some(place) = pending.buffers.payload_of(direct.index, data.len()) {
                 place.copy_from_slice(data);
                 direct.filled = data.len();
                 self.direct = Some(direct);
-                self.head = self.tail;
+                self.buffer.consume_all();
                 return Ok(true);
             }
         }
-        if PREFIX_LEN + len <= self.buffer.len() {
+        if PREFIX_LEN + len <= self.buffer.capacity() {
             return Ok(false);
         }
         if self.large.len() < len {
@@ -195,8 +191,8 @@ impl Receiver {
         if let Some(place) = self.large.get_mut(..here.len()) {
             place.copy_from_slice(here);
         }
-        self.large_under_way = Some((len, here.len()));
-        self.head = self.tail;
+        self.large_frame = Some(LargeFrame { filled: here.len(), len });
+        self.buffer.consume_all();
         Ok(true)
     }
 }
@@ -217,8 +213,13 @@ fn poll_read_both(
     }
 }
 
-/// Sees whether the frame that starts with `here` is a READ reply whose data can go straight into its slot.
-fn direct(here: &[u8], frame: usize, ledger: &mut Ledger<'_>) -> Result<Option<Direct>, WireError> {
+/// Checks whether the frame that starts with `here` is a READ response whose data can go straight into their slot.
+fn direct_read(
+    here: &[u8],
+    frame: usize,
+    pending: &mut PendingReplies<'_>,
+) -> Result<Option<DirectRead>, WireError> {
+    // An encrypted message is decrypted as a whole.
     if here.first_chunk() == Some(&transform::PROTOCOL_ID) {
         return Ok(None);
     }
@@ -227,34 +228,36 @@ fn direct(here: &[u8], frame: usize, ledger: &mut Ledger<'_>) -> Result<Option<D
     if !plain || NtStatus(header.status) != NtStatus::SUCCESS {
         return Ok(None);
     }
-    let Some((index, sent)) = ledger.calls.find(header.message_id) else { return Ok(None) };
-    let Order::Read { len: asked, .. } = sent.order else { return Ok(None) };
+    let Some((index, sent)) = pending.requests.find(header.message_id) else { return Ok(None) };
+    let Request::Read { len: requested, .. } = sent.request else { return Ok(None) };
     let reply = ReadResponse::decode(here)?;
-    let (head, len) = (usize::from(reply.data_offset), reply.len as usize);
-    if reply.len > asked {
+    let head = usize::from(reply.data_offset);
+    let len = reply.len as usize;
+    if reply.len > requested {
         return Err(WireError::Field { what: "ReadResponse", field: "DataLength", value: len as u64 });
     }
     let Some(bytes) = here.get(..head).filter(|_| head >= READ_DATA_OFFSET && head + len == frame) else {
         return Ok(None);
     };
-    let fits = ledger.buffers.put_reply_head(index, bytes);
-    Ok(fits.then_some(Direct { index, sent, header, head, filled: 0, len }))
+    let fits = pending.buffers.put_reply_head(index, bytes);
+    Ok(fits.then_some(DirectRead { index, sent, header, head, filled: 0, len }))
 }
 
-fn finish_direct(direct: Direct, ledger: &mut Ledger<'_>) -> Result<(), OpError> {
-    let Direct { index, sent, header, head, len, .. } = direct;
-    if let Some(message) = ledger.buffers.reply_message(index, head, len) {
-        ledger.guard.admit(&header, sent.signed, message)?;
+fn finish_direct(direct: DirectRead, pending: &mut PendingReplies<'_>) -> Result<(), OpError> {
+    let DirectRead { index, sent, header, head, len, .. } = direct;
+    // The head was placed in front of the data, so the signature covers one contiguous message.
+    if let Some(message) = pending.buffers.reply_message(index, head, len) {
+        pending.security.verify(&header, sent.signed, message)?;
     }
-    ledger.credits.granted(header.credits);
-    ledger.end(index, sent, Ok(len as u32));
+    pending.credits.granted(header.credits);
+    pending.complete(index, sent, Ok(len as u32));
     Ok(())
 }
 
-fn settle_frame(frame: &mut [u8], ledger: &mut Ledger<'_>) -> Result<(), OpError> {
+fn accept_frame(frame: &mut [u8], pending: &mut PendingReplies<'_>) -> Result<(), OpError> {
     if frame.first_chunk() != Some(&transform::PROTOCOL_ID) {
-        return ledger.settle(frame, false);
+        return pending.accept(frame, false);
     }
-    ledger.guard.open(frame)?;
-    ledger.settle(frame.get_mut(transform::LEN..).unwrap_or_default(), true)
+    pending.security.decrypt(frame)?;
+    pending.accept(frame.get_mut(transform::LEN..).unwrap_or_default(), true)
 }

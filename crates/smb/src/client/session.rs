@@ -1,52 +1,73 @@
-//! A share's directory over one connection, as the engine drives it.
+//! A directory of a share over one connection, as the engine drives it.
 
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use sharebench_model::{
-    DataOp, ErrorClass, Facts, MetaOp, MetaReply, OpError, PolicyCount, Reply, Slot, WireCount,
-};
+use sharebench_model::{DataOp, Facts, MetaOp, MetaReply, OpError, PolicyCount, Reply, Slot, WireCount};
+use sharebench_stream_client::{OpenFileTable, submit_error};
 use sharebench_target::{LocalBoxFuture, Session};
 
-use crate::client::agreement::Agreement;
-use crate::client::arrival::Arrival;
-use crate::client::calls::Order;
 use crate::client::channel::Channel;
-use crate::client::files::Files;
 use crate::client::handshake::log_off;
-use crate::client::names::Names;
+use crate::client::negotiated::Negotiated;
+use crate::client::open_file::OpenFile;
+use crate::client::pending_replies::Completion;
 use crate::client::policy::{read_flags, write_flags};
+use crate::client::requests::Request;
+use crate::client::share_paths::SharePaths;
 
-/// How long a server may take for a log-off.
+/// How long to wait for the response to a log-off.
 const LOG_OFF_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// One user's connection to a share.
+/// One user's logged-in connection to a share: the SMB implementation of [`Session`].
+///
+/// It owns the [`Channel`] and what the protocol remembers between requests: the open files, the directory of the URL below
+/// the share, and what was negotiated. The handshake creates it after the directory was found to exist. The engine then
+/// submits data operations, one per slot, and polls for their replies; operations on names and attributes run one at a
+/// time through [`Session::call`]. Closing it logs off, which also closes every file on the server.
+///
+/// Each data operation is one request of exactly the length that the engine requested. An operation that cannot be sent
+/// (a record above the server's limit, a slot in use) is rejected with a reply that counts 0 requests. The session caches
+/// no data and no attributes, and requests no lease or oplock, so that every operation is measured at the server.
 #[derive(Debug)]
 pub(crate) struct SmbSession {
     pub(crate) channel: Channel,
-    pub(crate) files: Files,
-    pub(crate) names: Names,
-    pub(crate) agreement: Agreement,
-    arrivals: Vec<Arrival>,
-    /// Replies of submissions that never left.
-    refused: Vec<Reply>,
+    pub(crate) files: OpenFileTable<OpenFile>,
+    pub(crate) paths: SharePaths,
+    pub(crate) negotiated: Negotiated,
+    completions: Vec<Completion>,
+    /// Replies to operations that were rejected before they were sent.
+    rejected: Vec<Reply>,
 }
 
 impl SmbSession {
-    pub(crate) fn new(channel: Channel, names: Names, agreement: Agreement) -> Self {
-        let arrivals = Vec::with_capacity(channel.buffers.count() + 1);
-        Self { channel, files: Files::default(), names, agreement, arrivals, refused: Vec::new() }
+    pub(crate) fn new(channel: Channel, paths: SharePaths, negotiated: Negotiated) -> Self {
+        let completions = Vec::with_capacity(channel.buffers.count() + 1);
+        Self {
+            channel,
+            files: OpenFileTable::default(),
+            paths,
+            negotiated,
+            completions,
+            rejected: Vec::new(),
+        }
     }
 
-    fn check_record(&mut self, slot: Slot, len: u32, step: &'static str, most: u32) -> Result<(), OpError> {
-        let detail = if len > most {
-            format!("a record of {len} bytes is beyond the server's limit {most}; records are never split")
-        } else if self.channel.buffers.place(slot.0 as usize, len as usize).is_none() {
-            format!("a record of {len} bytes is beyond its slot")
-        } else {
-            return Ok(());
-        };
-        Err(OpError::new(ErrorClass::Unsupported, step, detail))
+    fn check_record(
+        &mut self,
+        slot: Slot,
+        len: u32,
+        step: &'static str,
+        limit: &str,
+        max: u32,
+    ) -> Result<(), OpError> {
+        if len > max {
+            return Err(submit_error::record_above_limit(step, len, limit, max));
+        }
+        match self.channel.buffers.payload_of(slot.0 as usize, len as usize) {
+            Some(_) => Ok(()),
+            None => Err(submit_error::record_above_slot(step, len)),
+        }
     }
 
     fn try_submit(&mut self, slot: Slot, op: DataOp) -> Result<(), OpError> {
@@ -55,32 +76,32 @@ impl SmbSession {
         }
         let index = slot.0 as usize;
         if index >= self.channel.buffers.count() || !self.channel.is_idle(index) {
-            return Err(OpError::new(ErrorClass::Busy, "submit", "the slot is in flight or does not exist"));
+            return Err(submit_error::slot_not_idle());
         }
-        let order = match op {
+        let request = match op {
             DataOp::Read { file, offset, len } => {
-                self.check_record(slot, len, "READ", self.agreement.max_read)?;
-                let file = self.files.get(file)?;
-                let flags = read_flags(file.policy, self.agreement.dialect);
-                Order::Read { file, offset, len, flags }
+                self.check_record(slot, len, "READ", "MaxReadSize", self.negotiated.max_read)?;
+                let file = *self.files.get(file)?;
+                let flags = read_flags(file.policy, self.negotiated.dialect);
+                Request::Read { file, offset, len, flags }
             }
             DataOp::Write { file, offset, len, stability } => {
-                self.check_record(slot, len, "WRITE", self.agreement.max_write)?;
-                let file = self.files.get(file)?;
-                let flags = write_flags(file.policy, stability, self.agreement.dialect)?;
-                Order::Write { file, offset, len, flags }
+                self.check_record(slot, len, "WRITE", "MaxWriteSize", self.negotiated.max_write)?;
+                let file = *self.files.get(file)?;
+                let flags = write_flags(file.policy, stability, self.negotiated.dialect)?;
+                Request::Write { file, offset, len, flags }
             }
-            DataOp::Flush { file } => Order::Flush { file: self.files.get(file)?.id },
+            DataOp::Flush { file } => Request::Flush { file: self.files.get(file)?.id },
         };
-        self.channel.submit(index, order);
+        self.channel.submit(index, request);
         Ok(())
     }
 }
 
 impl Session for SmbSession {
     fn facts(&self) -> Facts {
-        let mut facts = self.agreement.facts();
-        facts.insert("client_cache".into(), "none (no lease or oplock is asked for)".into());
+        let mut facts = self.negotiated.facts();
+        facts.insert("client_cache".into(), "none (no lease or oplock is requested)".into());
         facts.insert("credits".into(), self.channel.credits.available().to_string());
         facts
     }
@@ -95,8 +116,8 @@ impl Session for SmbSession {
 
     fn max_transfer(&self, op: DataOp) -> u32 {
         match op {
-            DataOp::Read { len, .. } => len.min(self.agreement.max_read),
-            DataOp::Write { len, .. } => len.min(self.agreement.max_write),
+            DataOp::Read { len, .. } => len.min(self.negotiated.max_read),
+            DataOp::Write { len, .. } => len.min(self.negotiated.max_write),
             DataOp::Flush { .. } => 0,
         }
     }
@@ -104,22 +125,22 @@ impl Session for SmbSession {
     #[inline]
     fn submit(&mut self, slot: Slot, op: DataOp) {
         if let Err(error) = self.try_submit(slot, op) {
-            self.refused.push(Reply { slot, result: Err(error), requests: 0 });
+            self.rejected.push(Reply { slot, result: Err(error), requests: 0 });
         }
     }
 
     fn poll_replies(&mut self, cx: &mut Context<'_>, replies: &mut Vec<Reply>) -> Poll<()> {
         let before = replies.len();
-        replies.append(&mut self.refused);
-        let mut arrivals = std::mem::take(&mut self.arrivals);
-        let _ = self.channel.poll(cx, &mut arrivals);
-        for Arrival { index, order, result, requests } in arrivals.drain(..) {
-            // A request about names that somebody abandoned has no slot.
-            if !matches!(order, Order::Meta { .. }) {
+        replies.append(&mut self.rejected);
+        let mut completions = std::mem::take(&mut self.completions);
+        let _ = self.channel.poll(cx, &mut completions);
+        for Completion { index, request, result, requests } in completions.drain(..) {
+            // The caller of a metadata request may have dropped its future: its reply belongs to no slot.
+            if !matches!(request, Request::Metadata { .. }) {
                 replies.push(Reply { slot: Slot(index as u32), result, requests });
             }
         }
-        self.arrivals = arrivals;
+        self.completions = completions;
         if replies.len() > before { Poll::Ready(()) } else { Poll::Pending }
     }
 
@@ -141,7 +162,7 @@ impl Session for SmbSession {
 
     fn close(mut self: Box<Self>) -> LocalBoxFuture<'static, ()> {
         Box::pin(async move {
-            // Closes every open file as well (MS-SMB2 3.3.5.6).
+            // A log-off closes every open file of the session (MS-SMB2 3.3.5.6).
             let _ = tokio::time::timeout(LOG_OFF_TIMEOUT, log_off(&mut self.channel)).await;
         })
     }

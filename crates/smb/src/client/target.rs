@@ -1,26 +1,29 @@
 //! An SMB share as a target.
 
 use sharebench_model::{CachePolicy, ErrorClass, IoPolicy};
+use sharebench_stream_client::{DialError, check_session_size};
 use sharebench_target::{
     Capabilities, ConnectError, LocalBoxFuture, PolicyRefusal, PolicyTerms, Secret, Session, SessionSpec,
     Target, TargetUrl, UrlError, UrlPart,
 };
 
-use crate::client::dial::DialError;
 use crate::client::handshake::open_session;
 use crate::client::options::SmbOptions;
 use crate::client::policy::SECTOR;
 
-/// Most data operations in flight per session.
+/// Maximum number of data operations in flight per session.
 const MAX_QUEUE_DEPTH: u32 = 1024;
 /// Largest record before the server's limits are known.
 const MAX_RECORD: u32 = 8 << 20;
 
 /// A directory of an SMB share: `smb://user@host[:port]/share/dir?option=value`.
 ///
-/// Without a user the session is anonymous. Options: `dialect=` (exactly this one: `2.0.2`, `2.1`, `3.0`,
-/// `3.0.2`, `3.1.1`), `sign=` and `encrypt=` (`auto`: when the server demands it, `required`, `off`),
-/// `domain=`.
+/// Without a user name the session is anonymous. Options: `dialect=` (exactly this one: `2.0.2`, `2.1`, `3.0`, `3.0.2` or
+/// `3.1.1`; default: the highest that the server supports), `sign=` and `encrypt=` (`auto`: if the server requires it,
+/// `required`, `off`), and `domain=`.
+///
+/// The target holds the checked URL and the password, and no connection: each [`Target::connect`] opens one TCP
+/// connection with its own login. Targets are cheap to clone, so that every job or user may have one.
 #[derive(Debug, Clone)]
 pub struct SmbTarget {
     url: String,
@@ -28,23 +31,13 @@ pub struct SmbTarget {
 }
 
 impl SmbTarget {
-    /// Checks a URL; an option this adapter does not know is an error.
+    /// Checks a URL. An unknown option is an error.
     pub fn from_url(url: TargetUrl, password: Secret) -> Result<Self, UrlError> {
         Ok(Self { url: url.to_string(), options: SmbOptions::from_url(url, password)? })
     }
 
-    fn failure(&self, error: DialError) -> ConnectError {
-        ConnectError { url: self.url.clone(), part: error.part, class: error.class, detail: error.detail }
-    }
-
     async fn open(&self, spec: &SessionSpec) -> Result<Box<dyn Session>, DialError> {
-        if spec.slots > MAX_QUEUE_DEPTH || spec.slot_bytes > MAX_RECORD {
-            let detail = format!(
-                "{} slots of {} bytes; at most {MAX_QUEUE_DEPTH} of {MAX_RECORD}",
-                spec.slots, spec.slot_bytes
-            );
-            return Err(DialError::new(UrlPart::Share, ErrorClass::Unsupported, detail));
-        }
+        check_session_size(spec, MAX_QUEUE_DEPTH, MAX_RECORD)?;
         let session = tokio::time::timeout(spec.connect_timeout, open_session(&self.options, spec)).await;
         let session = session.unwrap_or_else(|_| {
             let detail = format!("no session within {:?}", spec.connect_timeout);
@@ -71,7 +64,7 @@ impl Target for SmbTarget {
         }
     }
 
-    /// Every policy can be said in every dialect; what a server makes of it is its own affair.
+    /// Every dialect can express every policy. Whether a server honours it is for the engine's checks to find out.
     fn policy(&self, wanted: IoPolicy) -> Result<PolicyTerms, PolicyRefusal> {
         let unbuffered = wanted.cache == CachePolicy::Unbuffered;
         Ok(PolicyTerms { alignment: if unbuffered { SECTOR } else { 1 } })
@@ -85,6 +78,6 @@ impl Target for SmbTarget {
         &'a self,
         spec: &'a SessionSpec,
     ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
-        Box::pin(async move { self.open(spec).await.map_err(|error| self.failure(error)) })
+        Box::pin(async move { self.open(spec).await.map_err(|error| error.at_url(&self.url)) })
     }
 }

@@ -1,9 +1,9 @@
 //! Sessions at a scripted server.
 
 mod broken;
-mod order;
 mod policies;
 mod protection;
+mod replies;
 
 use std::future::poll_fn;
 use std::time::Duration;
@@ -14,11 +14,12 @@ use sharebench_target::Session;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::client::agreement::{Agreement, Offer};
 use crate::client::channel::Channel;
-use crate::client::guard::Seal;
-use crate::client::names::Names;
+use crate::client::message_security::MessageEncryption;
+use crate::client::negotiated::{Negotiated, Offer};
+use crate::client::open_file::OpenFile;
 use crate::client::session::SmbSession;
+use crate::client::share_paths::SharePaths;
 use crate::crypto::{Cipher, SealingKey, SigningAlgorithm, SigningKey};
 use crate::status::NtStatus;
 use crate::wire::data::{ReadResponse, WriteRequest, WriteResponse};
@@ -119,8 +120,12 @@ async fn pair(slots: usize, credits: u16, piece: usize) -> (SmbSession, FileRef,
         max_write: 1 << 20,
         ..NegotiateResponse::default()
     };
-    let mut session = SmbSession::new(channel, Names::new(""), Agreement::new(Offer::default(), &response));
-    let file = session.files.open(FileId { persistent: 1, volatile: 2 }, IoPolicy::default()).unwrap();
+    let mut session =
+        SmbSession::new(channel, SharePaths::new(""), Negotiated::new(Offer::default(), &response));
+    let file = session
+        .files
+        .open(OpenFile { id: FileId { persistent: 1, volatile: 2 }, policy: IoPolicy::default() })
+        .unwrap();
     (session, file, Server { stream: server, piece })
 }
 

@@ -10,7 +10,7 @@ use crate::wire::data::ReadRequest;
 fn said(policy: IoPolicy, dialect: u16) -> ((u32, u8, u8, u32), PolicyCount) {
     run(async {
         let (mut session, _, mut server) = pair(2, 16, 1 << 20).await;
-        session.agreement.dialect = dialect;
+        session.negotiated.dialect = dialect;
         let client = async {
             let open = MetaOp::Open { path: "f".into(), how: OpenHow::ReadWrite, policy };
             let opened = session.call(open).await.result.unwrap();

@@ -7,8 +7,8 @@ fn signatures_are_made_and_verified() {
     for algorithm in [SigningAlgorithm::HmacSha256, SigningAlgorithm::AesCmac, SigningAlgorithm::AesGmac] {
         let key = || SigningKey::new(algorithm, &KEY).unwrap();
         let protect = |session: &mut SmbSession| {
-            session.channel.guard.signing = Some(key());
-            session.channel.guard.sign_all = true;
+            session.channel.security.signing = Some(key());
+            session.channel.security.sign_all = true;
         };
         for len in [10, 50_000] {
             let good = |header: Header, mut request: Vec<u8>| {
@@ -50,8 +50,8 @@ fn encrypted_messages_are_opened_and_nothing_else_is_taken() {
         let key = |byte: u8| SealingKey::new(cipher, &vec![byte; cipher.key_len()]).unwrap();
         let protect = |session: &mut SmbSession| {
             session.channel.session_id = 77;
-            let seal = Seal { session_id: 77, to_server: key(1), to_client: key(2) };
-            session.channel.guard.seal = Some(seal);
+            let encryption = MessageEncryption { session_id: 77, to_server: key(1), to_client: key(2) };
+            session.channel.security.encryption = Some(encryption);
         };
         let opened = |mut request: Vec<u8>| {
             let (head, message) = request.split_first_chunk_mut().unwrap();

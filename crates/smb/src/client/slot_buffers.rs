@@ -1,5 +1,6 @@
-//! The slots' buffers, with room for a request's header in front of each payload.
+//! The slots' buffers, with space for a request's header in front of each payload.
 
+use sharebench_stream_client::SlotBytes;
 use sharebench_target::buffer_pool;
 
 use crate::wire::HEADER_LEN;
@@ -12,23 +13,24 @@ const MESSAGE_AT: usize = HEADROOM - WRITE_DATA_OFFSET;
 const FRAME_AT: usize = MESSAGE_AT - PREFIX_LEN;
 const _: () = assert!(MESSAGE_AT >= PREFIX_LEN && WRITE_DATA_OFFSET > HEADER_LEN);
 
-/// One allocation per slot.
+/// One buffer per slot: the headroom, then the payload that the engine fills or verifies.
+///
+/// The headers of a WRITE are placed directly in front of its payload, and those of a large READ response directly in front
+/// of its data. So a request leaves, and a signature is computed or verified, over contiguous bytes without copying the
+/// payload. The memory comes from the thread's pool on first use and goes back when the session pauses.
 #[derive(Debug)]
-pub(crate) struct Buffers {
-    /// Empty while the session rests.
+pub(crate) struct SlotBuffers {
+    /// Empty while the session is idle.
     slots: Vec<Box<[u8]>>,
     bytes: usize,
 }
 
-impl Buffers {
-    /// Bytes of a WRITE frame before its payload.
-    pub(crate) const FRAME_HEAD: usize = PREFIX_LEN + WRITE_DATA_OFFSET;
-
+impl SlotBuffers {
     pub(crate) fn new(slots: usize, slot_bytes: usize) -> Self {
         Self { slots: vec![Box::default(); slots], bytes: HEADROOM + slot_bytes }
     }
 
-    /// Gives memory back; nothing may be in flight.
+    /// Returns the memory; nothing may be in flight.
     pub(crate) fn release_buffers(&mut self) {
         self.slots.iter_mut().for_each(buffer_pool::give_back);
     }
@@ -44,38 +46,33 @@ impl Buffers {
         self.slots.len()
     }
 
-    /// A slot's payload.
+    /// The payload of a slot.
     pub(crate) fn payload(&mut self, index: usize) -> &mut [u8] {
         let slot = &mut self.slots[index];
         buffer_pool::ensure(slot, self.bytes);
         &mut slot[HEADROOM..]
     }
 
-    /// A slot's payload, when it holds at least `len` bytes.
+    /// The first `len` bytes of a slot's payload, if the slot exists and is that large.
     #[inline]
-    pub(crate) fn place(&mut self, index: usize, len: usize) -> Option<&mut [u8]> {
+    pub(crate) fn payload_of(&mut self, index: usize, len: usize) -> Option<&mut [u8]> {
         self.slot(index)?.get_mut(HEADROOM..HEADROOM.checked_add(len)?)
     }
 
-    /// A WRITE message whose payload of `len` bytes is the slot's.
+    /// The WRITE message whose payload is the first `len` bytes of the slot.
     #[inline]
     pub(crate) fn write_message(&mut self, index: usize, len: usize) -> &mut [u8] {
         &mut self.slots[index][MESSAGE_AT..HEADROOM + len]
     }
 
-    /// Puts the frame's prefix in front of a WRITE message.
+    /// Puts the frame's prefix in front of a WRITE message and returns the length of the frame.
     #[inline]
-    pub(crate) fn put_prefix(&mut self, index: usize, prefix: [u8; PREFIX_LEN]) {
+    pub(crate) fn frame_write(&mut self, index: usize, len: usize, prefix: [u8; PREFIX_LEN]) -> usize {
         self.slots[index][FRAME_AT..MESSAGE_AT].copy_from_slice(&prefix);
+        HEADROOM - FRAME_AT + len
     }
 
-    /// A WRITE message with its prefix.
-    #[inline]
-    pub(crate) fn write_frame(&self, index: usize, len: usize) -> &[u8] {
-        &self.slots[index][FRAME_AT..HEADROOM + len]
-    }
-
-    /// Puts the head of a READ reply directly in front of where its data go; false when it has no room.
+    /// Puts the head of a READ response directly in front of where its data go; false if it does not fit.
     pub(crate) fn put_reply_head(&mut self, index: usize, head: &[u8]) -> bool {
         let Some(start) = HEADROOM.checked_sub(head.len()) else { return false };
         let Some(place) = self.slots.get_mut(index).and_then(|slot| slot.get_mut(start..HEADROOM)) else {
@@ -85,8 +82,31 @@ impl Buffers {
         true
     }
 
-    /// A READ reply whose head of `head` bytes and data of `len` bytes are in place.
+    /// A READ response whose head of `head` bytes and data of `len` bytes are in place.
     pub(crate) fn reply_message(&mut self, index: usize, head: usize, len: usize) -> Option<&mut [u8]> {
         self.slots.get_mut(index)?.get_mut(HEADROOM.checked_sub(head)?..HEADROOM.checked_add(len)?)
+    }
+}
+
+impl SlotBytes for SlotBuffers {
+    /// A WRITE frame: prefix, header and payload.
+    #[inline]
+    fn outgoing(&self, index: usize, len: usize) -> &[u8] {
+        &self.slots[index][FRAME_AT..FRAME_AT + len]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_write_frame_is_prefix_header_and_payload_without_gaps() {
+        let mut buffers = SlotBuffers::new(2, 100);
+        buffers.payload(1).fill(1);
+        buffers.write_message(1, 50)[..WRITE_DATA_OFFSET].fill(11);
+        let len = buffers.frame_write(1, 50, [21; PREFIX_LEN]);
+        let frame = [&[21; PREFIX_LEN][..], &[11; WRITE_DATA_OFFSET], &[1; 50]].concat();
+        assert_eq!(buffers.outgoing(1, len), frame);
     }
 }

@@ -1,4 +1,4 @@
-//! What a client and a server agreed on.
+//! The parameters that client and server negotiated.
 
 use sharebench_model::Facts;
 
@@ -7,16 +7,16 @@ use crate::crypto::{Cipher, SigningAlgorithm};
 use crate::wire::negotiate::NegotiateResponse;
 use crate::wire::session_setup::flags;
 
-/// Server capability: requests may be charged by their size.
+/// Server capability `SMB2_GLOBAL_CAP_LARGE_MTU`: a request may cost several credits (MS-SMB2 2.2.4).
 pub(crate) const LARGE_MTU: u32 = 0x04;
-/// Capability: encryption as of dialect 3.0.
+/// Capability `SMB2_GLOBAL_CAP_ENCRYPTION`: encryption in dialects 3.0 and 3.0.2 (MS-SMB2 2.2.4).
 pub(crate) const ENCRYPTION: u32 = 0x40;
-/// Security mode: signing is possible.
+/// Security mode: signing is supported.
 pub(crate) const SIGNING_ENABLED: u16 = 1;
-/// Security mode: signing is demanded.
+/// Security mode: signing is required.
 pub(crate) const SIGNING_REQUIRED: u16 = 2;
 
-/// What this client offered, as `FSCTL_VALIDATE_NEGOTIATE_INFO` repeats it.
+/// What this client offered. `FSCTL_VALIDATE_NEGOTIATE_INFO` repeats it after the login (MS-SMB2 2.2.31.4).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Offer {
     pub(crate) guid: [u8; 16],
@@ -25,9 +25,13 @@ pub(crate) struct Offer {
     pub(crate) dialects: Vec<u16>,
 }
 
-/// What stands for the life of a session.
+/// The parameters that hold for the life of a session.
+///
+/// NEGOTIATE sets the dialect, the limits and the algorithms. `SESSION_SETUP` and `TREE_CONNECT` add the session's flags and
+/// decide whether messages are signed or encrypted. Afterwards nothing changes, so that the facts of a stored run describe
+/// every request of the session.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Agreement {
+pub(crate) struct Negotiated {
     pub(crate) offer: Offer,
     pub(crate) dialect: u16,
     pub(crate) capabilities: u32,
@@ -43,13 +47,13 @@ pub(crate) struct Agreement {
     /// Every message is signed.
     pub(crate) signed: bool,
     /// Every message is encrypted.
-    pub(crate) sealed: bool,
+    pub(crate) encrypted: bool,
 }
 
-impl Agreement {
+impl Negotiated {
     pub(crate) fn new(offer: Offer, response: &NegotiateResponse) -> Self {
-        // Without multi-credit requests one credit's worth is all that a message can carry.
-        let most = if response.capabilities & LARGE_MTU == 0 { 64 << 10 } else { u32::MAX };
+        // Without multi-credit requests a message carries at most what one credit pays for.
+        let max = if response.capabilities & LARGE_MTU == 0 { 64 << 10 } else { u32::MAX };
         let signing =
             if response.dialect < 0x0300 { SigningAlgorithm::HmacSha256 } else { SigningAlgorithm::AesCmac };
         let encrypts =
@@ -60,18 +64,18 @@ impl Agreement {
             capabilities: response.capabilities,
             security_mode: response.security_mode,
             server_guid: response.server_guid,
-            max_transact: response.max_transact.min(most),
-            max_read: response.max_read.min(most),
-            max_write: response.max_write.min(most),
+            max_transact: response.max_transact.min(max),
+            max_read: response.max_read.min(max),
+            max_write: response.max_write.min(max),
             signing,
             cipher: encrypts.then_some(Cipher::Aes128Ccm),
             session_flags: 0,
             signed: false,
-            sealed: false,
+            encrypted: false,
         }
     }
 
-    /// True when a request can cost more than one credit.
+    /// True if a request can cost more than one credit.
     pub(crate) fn multi_credit(&self) -> bool {
         self.dialect > 0x0202 && self.capabilities & LARGE_MTU != 0
     }
@@ -81,7 +85,7 @@ impl Agreement {
         known.map_or_else(|| format!("{:#06x}", self.dialect), |(_, name)| (*name).to_owned())
     }
 
-    /// What reports show.
+    /// The facts that reports show.
     pub(crate) fn facts(&self) -> Facts {
         let session = match self.session_flags {
             bits if bits & flags::IS_NULL != 0 => "anonymous",
@@ -93,7 +97,7 @@ impl Agreement {
             ("signing".into(), if self.signed { self.signing.name() } else { "off" }.into()),
             (
                 "encryption".into(),
-                self.cipher.filter(|_| self.sealed).map_or("off", crate::crypto::Cipher::name).into(),
+                self.cipher.filter(|_| self.encrypted).map_or("off", crate::crypto::Cipher::name).into(),
             ),
             ("max_read".into(), self.max_read.to_string()),
             ("max_write".into(), self.max_write.to_string()),
@@ -103,7 +107,7 @@ impl Agreement {
     }
 }
 
-/// A GUID as people write it: its first three fields are little-endian on the wire.
+/// A GUID in its usual notation. Its first three fields are little-endian on the wire.
 fn guid_text(guid: &[u8; 16]) -> String {
     const ORDER: [usize; 16] = [3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15];
     let dash = |place| if matches!(place, 4 | 6 | 8 | 10) { "-" } else { "" };
@@ -116,7 +120,7 @@ mod tests {
     use super::guid_text;
 
     #[test]
-    fn a_guid_is_shown_in_the_usual_order() {
+    fn guid_text_uses_the_usual_byte_order() {
         let guid =
             [0x33, 0x22, 0x11, 0x00, 0x55, 0x44, 0x77, 0x66, 0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xee, 0xff];
         assert_eq!(guid_text(&guid), "00112233-4455-6677-8899-aabbccddeeff");

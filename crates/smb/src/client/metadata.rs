@@ -1,7 +1,8 @@
-//! Operations on names and attributes: each is the shortest honest sequence of requests.
+//! Operations on names and attributes: each is the shortest sequence of requests that performs it.
 
 use sharebench_model::{Entry, ErrorClass, IoPolicy, MetaOp, MetaYield, OpError, OpenHow, Space, Stat};
 
+use crate::client::open_file::OpenFile;
 use crate::client::policy::create_options;
 use crate::client::session::SmbSession;
 use crate::status::NtStatus;
@@ -17,12 +18,12 @@ use crate::wire::info::{
 use crate::wire::simple::CloseRequest;
 use crate::wire::{FileId, WireError};
 
-/// Most entries taken from one directory.
+/// Maximum number of entries read from one directory.
 const MAX_ENTRIES: usize = 4 << 20;
-/// Size of a listing's messages: what one credit pays for.
+/// Size of a listing's responses: what one credit pays for.
 const LISTING_BYTES: u32 = 64 << 10;
-/// Ask for nothing but attributes.
-const LOOK: u32 = access::READ_ATTRIBUTES | access::SYNCHRONIZE;
+/// Access rights that allow nothing but to read attributes.
+const ATTRIBUTE_ACCESS: u32 = access::READ_ATTRIBUTES | access::SYNCHRONIZE;
 
 fn unreadable(step: &'static str) -> impl Fn(WireError) -> OpError {
     move |error| OpError::new(ErrorClass::Protocol, step, error.to_string())
@@ -35,7 +36,7 @@ impl SmbSession {
             MetaOp::Open { path, how, policy } => self.open(path, *how, *policy).await,
             MetaOp::Close { file } => {
                 let file = self.files.close(*file)?;
-                self.close_file(file).await?;
+                self.close_file(file.id).await?;
                 Ok(MetaYield::Done)
             }
             MetaOp::SetSize { file, size } => {
@@ -55,15 +56,16 @@ impl SmbSession {
                 Err(OpError::new(ErrorClass::Unsupported, "client cache", detail))
             }
             MetaOp::Map { .. } => {
-                let detail = "this client has no memory of the file to map";
+                let detail = "this client cannot map a remote file into memory";
                 Err(OpError::new(ErrorClass::Unsupported, "map", detail))
             }
         }
     }
 
-    /// Makes sure that the target's directory exists.
+    /// Fails if the target's directory does not exist.
     pub(crate) async fn check_directory(&mut self) -> Result<(), OpError> {
-        let (directory, _) = self.create("", LOOK, disposition::OPEN, options::DIRECTORY_FILE).await?;
+        let (directory, _) =
+            self.create("", ATTRIBUTE_ACCESS, disposition::OPEN, options::DIRECTORY_FILE).await?;
         self.close_file(directory).await
     }
 
@@ -74,21 +76,21 @@ impl SmbSession {
         disposition: u32,
         options: u32,
     ) -> Result<(FileId, CreateResponse), OpError> {
-        let name = self.names.name(path)?;
+        let name = self.paths.name(path)?;
         let request = CreateRequest { access, attributes: 0, share: SHARE_ALL, disposition, options, name };
-        let reply = self.channel.ask(command::CREATE, |body| request.encode(body)).await?;
+        let reply = self.channel.request(command::CREATE, |body| request.encode(body)).await?;
         let response = CreateResponse::decode(reply).map_err(unreadable("CREATE"))?;
         Ok((response.file, response))
     }
 
     async fn close_file(&mut self, file: FileId) -> Result<(), OpError> {
         let request = CloseRequest { file, ..CloseRequest::default() };
-        self.channel.ask(command::CLOSE, |body| request.encode(body)).await.map(drop)
+        self.channel.request(command::CLOSE, |body| request.encode(body)).await.map(drop)
     }
 
     async fn set_info(&mut self, file: FileId, class: u8, information: Vec<u8>) -> Result<(), OpError> {
         let request = SetInfoRequest { class, file, information };
-        self.channel.ask(command::SET_INFO, |body| request.encode(body)).await.map(drop)
+        self.channel.request(command::SET_INFO, |body| request.encode(body)).await.map(drop)
     }
 
     async fn open(&mut self, path: &str, how: OpenHow, policy: IoPolicy) -> Result<MetaYield, OpError> {
@@ -98,10 +100,10 @@ impl SmbSession {
             OpenHow::ReadWrite => (write, disposition::OPEN),
             OpenHow::CreateNew => (write, disposition::CREATE),
         };
-        let rights = rights | access::READ_DATA | LOOK;
+        let rights = rights | access::READ_DATA | ATTRIBUTE_ACCESS;
         let options = options::NON_DIRECTORY_FILE | create_options(policy);
         let (file, response) = self.create(path, rights, disposition, options).await?;
-        match self.files.open(file, policy) {
+        match self.files.open(OpenFile { id: file, policy }) {
             Ok(file) => Ok(MetaYield::Opened { file, size: response.end_of_file }),
             Err(error) => {
                 self.close_file(file).await?;
@@ -111,7 +113,7 @@ impl SmbSession {
     }
 
     async fn stat(&mut self, path: &str) -> Result<MetaYield, OpError> {
-        let (file, response) = self.create(path, LOOK, disposition::OPEN, 0).await?;
+        let (file, response) = self.create(path, ATTRIBUTE_ACCESS, disposition::OPEN, 0).await?;
         self.close_file(file).await?;
         let directory = response.attributes & ATTRIBUTE_DIRECTORY != 0;
         let size = if directory { 0 } else { response.end_of_file };
@@ -120,24 +122,27 @@ impl SmbSession {
 
     async fn remove(&mut self, path: &str, kind: u32) -> Result<MetaYield, OpError> {
         let options = kind | options::OPEN_REPARSE_POINT;
-        let (file, _) = self.create(path, access::DELETE | LOOK, disposition::OPEN, options).await?;
+        let (file, _) =
+            self.create(path, access::DELETE | ATTRIBUTE_ACCESS, disposition::OPEN, options).await?;
         self.change_and_close(file, DISPOSITION, vec![1]).await
     }
 
     async fn make_directory(&mut self, path: &str) -> Result<MetaYield, OpError> {
-        let (file, _) = self.create(path, LOOK, disposition::CREATE, options::DIRECTORY_FILE).await?;
+        let (file, _) =
+            self.create(path, ATTRIBUTE_ACCESS, disposition::CREATE, options::DIRECTORY_FILE).await?;
         self.close_file(file).await?;
         Ok(MetaYield::Done)
     }
 
     async fn rename(&mut self, from: &str, to: &str) -> Result<MetaYield, OpError> {
-        let new = self.names.name(to)?;
+        let new = self.paths.name(to)?;
         let options = options::OPEN_REPARSE_POINT;
-        let (file, _) = self.create(from, access::DELETE | LOOK, disposition::OPEN, options).await?;
+        let (file, _) =
+            self.create(from, access::DELETE | ATTRIBUTE_ACCESS, disposition::OPEN, options).await?;
         self.change_and_close(file, RENAME, rename(&new)).await
     }
 
-    /// Closes the file whatever became of the change; the change's error counts first.
+    /// Changes a file and closes it, even if the change fails; then the error of the change is reported.
     async fn change_and_close(
         &mut self,
         file: FileId,
@@ -151,7 +156,7 @@ impl SmbSession {
     }
 
     async fn list(&mut self, path: &str) -> Result<MetaYield, OpError> {
-        let rights = access::READ_DATA | LOOK;
+        let rights = access::READ_DATA | ATTRIBUTE_ACCESS;
         let (directory, _) = self.create(path, rights, disposition::OPEN, options::DIRECTORY_FILE).await?;
         let listed = self.read_directory(directory).await;
         let closed = self.close_file(directory).await;
@@ -162,25 +167,25 @@ impl SmbSession {
 
     async fn read_directory(&mut self, file: FileId) -> Result<Vec<Entry>, OpError> {
         let step = "QUERY_DIRECTORY";
-        let output_len = LISTING_BYTES.min(self.agreement.max_transact);
+        let output_len = LISTING_BYTES.min(self.negotiated.max_transact);
         let request = QueryDirectoryRequest { file, pattern: "*".into(), output_len };
         let mut found = Vec::new();
         loop {
             let header = self.channel.exchange(command::QUERY_DIRECTORY, |body| request.encode(body)).await?;
             match NtStatus(header.status) {
                 NtStatus::SUCCESS => {}
-                // A directory without any entry, not even itself, is NO_SUCH_FILE to some servers.
+                // Some servers answer NO_SUCH_FILE if a directory has no entries, not even its own.
                 NtStatus::NO_MORE_FILES | NtStatus::NO_SUCH_FILE => return Ok(found),
                 status => return Err(status.failure(step)),
             }
             let page = InfoResponse::decode(&self.channel.exchange.reply).and_then(entries);
             let page = page.map_err(unreadable(step))?;
             if page.is_empty() {
-                let detail = "a page without entries that is not the last";
+                let detail = "a page without entries that is not the last page";
                 return Err(OpError::new(ErrorClass::Protocol, step, detail));
             }
-            let seen = page.into_iter().filter(|entry| !matches!(entry.name.as_str(), "." | ".."));
-            found.extend(seen.map(|entry| Entry {
+            let named = page.into_iter().filter(|entry| !matches!(entry.name.as_str(), "." | ".."));
+            found.extend(named.map(|entry| Entry {
                 directory: entry.attributes & ATTRIBUTE_DIRECTORY != 0,
                 name: entry.name,
             }));
@@ -191,7 +196,7 @@ impl SmbSession {
     }
 
     async fn space(&mut self) -> Result<MetaYield, OpError> {
-        let (file, _) = self.create("", LOOK, disposition::OPEN, options::DIRECTORY_FILE).await?;
+        let (file, _) = self.create("", ATTRIBUTE_ACCESS, disposition::OPEN, options::DIRECTORY_FILE).await?;
         let request = QueryInfoRequest {
             info_type: TYPE_FILE_SYSTEM,
             class: FS_FULL_SIZE,
@@ -199,8 +204,8 @@ impl SmbSession {
             file,
             ..QueryInfoRequest::default()
         };
-        let asked = self.channel.ask(command::QUERY_INFO, |body| request.encode(body)).await;
-        let read = asked.and_then(|reply| {
+        let answered = self.channel.request(command::QUERY_INFO, |body| request.encode(body)).await;
+        let read = answered.and_then(|reply| {
             InfoResponse::decode(reply).and_then(full_size).map_err(unreadable("QUERY_INFO"))
         });
         let closed = self.close_file(file).await;

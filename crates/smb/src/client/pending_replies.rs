@@ -1,0 +1,131 @@
+//! Replies matched with the requests that await them.
+
+use sharebench_model::OpError;
+use sharebench_stream_client::connection_error::protocol_violation;
+use sharebench_stream_client::submit_error;
+
+use crate::client::credits::Credits;
+use crate::client::message_security::MessageSecurity;
+use crate::client::requests::{InFlight, Request, Requests};
+use crate::client::slot_buffers::SlotBuffers;
+use crate::status::NtStatus;
+use crate::wire::WireError;
+use crate::wire::data::{ReadResponse, WriteResponse};
+use crate::wire::header::{Header, UNSOLICITED, command, flags};
+use crate::wire::simple::{Empty, ErrorResponse};
+
+/// The outcome of a request.
+#[derive(Debug)]
+pub(crate) struct Completion {
+    pub(crate) index: usize,
+    pub(crate) request: Request,
+    /// Bytes read or written.
+    pub(crate) result: Result<u32, OpError>,
+    /// Requests that were sent for it: 0 if it never left.
+    pub(crate) requests: u32,
+}
+
+/// Everything that a reply changes.
+///
+/// The channel lends its parts for the duration of one receive. A reply is verified before anything else is believed; then
+/// its credits are added, its data move into the slot, and its request is completed. Each request is completed once.
+/// Any error that a method returns is about the connection, which cannot be used afterwards; the failure of one request is
+/// part of its [`Completion`].
+pub(crate) struct PendingReplies<'a> {
+    pub(crate) requests: &'a mut Requests,
+    pub(crate) buffers: &'a mut SlotBuffers,
+    pub(crate) credits: &'a mut Credits,
+    pub(crate) security: &'a MessageSecurity,
+    /// The complete reply to the last metadata request.
+    pub(crate) metadata_reply: &'a mut Vec<u8>,
+    pub(crate) completions: &'a mut Vec<Completion>,
+}
+
+/// Finds the request that a message answers; none if the message is a notification.
+fn matching(header: &Header, requests: &Requests) -> Result<Option<(usize, InFlight)>, OpError> {
+    let name = command::name(header.command);
+    if header.next != 0 {
+        return Err(protocol_violation(format!("a compound reply to {name}, which was not compounded")));
+    }
+    if header.message_id == UNSOLICITED && header.command == command::OPLOCK_BREAK {
+        // This client never requests an oplock, so there is none to acknowledge.
+        return Ok(None);
+    }
+    match requests.find(header.message_id) {
+        Some((index, sent)) if sent.request.command() == header.command && header.is(flags::RESPONSE) => {
+            Ok(Some((index, sent)))
+        }
+        _ => {
+            let id = header.message_id;
+            Err(protocol_violation(format!("{name} with message id {id}, which is not in flight")))
+        }
+    }
+}
+
+impl PendingReplies<'_> {
+    /// Processes a complete message. `encrypted` states that it was decrypted, which authenticates it.
+    #[inline]
+    pub(crate) fn accept(&mut self, message: &mut [u8], encrypted: bool) -> Result<(), OpError> {
+        let header = Header::decode(message).map_err(protocol_violation)?;
+        let Some((index, sent)) = matching(&header, self.requests)? else { return Ok(()) };
+        if !encrypted {
+            self.security.verify(&header, sent.signed, message)?;
+        }
+        self.credits.granted(header.credits);
+        let status = NtStatus(header.status);
+        // An interim response: the final one follows under the same message id (MS-SMB2 3.2.5.1.5).
+        if status == NtStatus::PENDING && header.is(flags::ASYNC) {
+            return Ok(());
+        }
+        let result = self.read(index, sent.request, status, message).map_err(protocol_violation)?;
+        self.complete(index, sent, result);
+        Ok(())
+    }
+
+    /// Completes a request.
+    #[inline]
+    pub(crate) fn complete(&mut self, index: usize, sent: InFlight, result: Result<u32, OpError>) {
+        self.credits.answered(sent.charge);
+        self.requests.finish(index);
+        self.completions.push(Completion { index, request: sent.request, result, requests: 1 });
+    }
+
+    /// Decodes the reply to `request`: the outer result is about the message, the inner one about the operation.
+    #[inline]
+    fn read(
+        &mut self,
+        index: usize,
+        request: Request,
+        status: NtStatus,
+        message: &[u8],
+    ) -> Result<Result<u32, OpError>, WireError> {
+        if let Request::Metadata { .. } = request {
+            self.metadata_reply.clear();
+            self.metadata_reply.extend_from_slice(message);
+            return Ok(Ok(0));
+        }
+        if status != NtStatus::SUCCESS {
+            ErrorResponse::decode(message)?;
+            // A READ at or past the end of file is a read of 0 bytes, as in every other client.
+            if status == NtStatus::END_OF_FILE && matches!(request, Request::Read { .. }) {
+                return Ok(Ok(0));
+            }
+            return Ok(Err(status.failure(command::name(request.command()))));
+        }
+        match request {
+            Request::Read { len, .. } => {
+                let data = ReadResponse::decode(message)?.data(message)?;
+                let too_long =
+                    WireError::Field { what: "ReadResponse", field: "DataLength", value: data.len() as u64 };
+                let place = self.buffers.payload_of(index, data.len());
+                place.filter(|_| data.len() <= len as usize).ok_or(too_long)?.copy_from_slice(data);
+                Ok(Ok(data.len() as u32))
+            }
+            Request::Write { len, .. } => {
+                let count = WriteResponse::decode(message)?.count;
+                Ok(if count == len { Ok(len) } else { Err(submit_error::short_write(count, len)) })
+            }
+            Request::Flush { .. } | Request::Metadata { .. } => Empty::decode(message).map(|_| Ok(0)),
+        }
+    }
+}

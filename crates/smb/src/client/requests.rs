@@ -1,0 +1,178 @@
+//! Requests in flight: one per slot, and one for metadata; found again by their message id.
+
+use sharebench_model::{CachePolicy, PolicyCount};
+use sharebench_stream_client::{MIN_DIRECT_BYTES, RequestTable, TrackedRequest};
+
+use crate::client::open_file::OpenFile;
+use crate::wire::FileId;
+use crate::wire::data::WRITE_THROUGH;
+use crate::wire::header::command;
+
+/// A request to the server, before it has a message id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Request {
+    /// READ into the slot's buffer, with the message's flags.
+    Read { file: OpenFile, offset: u64, len: u32, flags: u8 },
+    /// WRITE from the slot's buffer, with the message's flags.
+    Write { file: OpenFile, offset: u64, len: u32, flags: u32 },
+    /// FLUSH.
+    Flush { file: FileId },
+    /// Any other command. Its body waits in the channel's [`MetadataExchange`].
+    ///
+    /// [`MetadataExchange`]: crate::client::metadata_exchange::MetadataExchange
+    Metadata { command: u16 },
+}
+
+impl Request {
+    pub(crate) const fn command(self) -> u16 {
+        match self {
+            Self::Read { .. } => command::READ,
+            Self::Write { .. } => command::WRITE,
+            Self::Flush { .. } => command::FLUSH,
+            Self::Metadata { command } => command,
+        }
+    }
+
+    /// Bytes of payload that it moves, which determine its credit charge.
+    pub(crate) const fn payload(self) -> u32 {
+        match self {
+            Self::Read { len, .. } | Self::Write { len, .. } => len,
+            Self::Flush { .. } | Self::Metadata { .. } => 0,
+        }
+    }
+
+    /// The policies that the request applies, by its own flags or by those of its open file.
+    pub(crate) fn policy_count(self) -> PolicyCount {
+        let unbuffered = |file: OpenFile| u64::from(file.policy.cache == CachePolicy::Unbuffered);
+        match self {
+            Self::Read { file, .. } => PolicyCount { unbuffered: unbuffered(file), ..PolicyCount::default() },
+            Self::Write { file, flags, .. } => {
+                let through = file.policy.writes_through() || flags & WRITE_THROUGH != 0;
+                PolicyCount {
+                    through: u64::from(through),
+                    unbuffered: unbuffered(file),
+                    ..PolicyCount::default()
+                }
+            }
+            Self::Flush { .. } | Self::Metadata { .. } => PolicyCount::default(),
+        }
+    }
+}
+
+/// A request that was sent and has no final response yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct InFlight {
+    pub(crate) request: Request,
+    /// Credits that were paid for it.
+    pub(crate) charge: u16,
+    /// The request was signed, so its response must be signed too.
+    pub(crate) signed: bool,
+}
+
+impl TrackedRequest for InFlight {
+    #[inline]
+    fn is_direct_read(&self) -> bool {
+        matches!(self.request, Request::Read { len, .. } if len >= MIN_DIRECT_BYTES)
+    }
+}
+
+/// The requests of a connection, found by message id.
+///
+/// The client assigns message ids in ascending order, so a ring indexed by the low bits of the id finds almost every
+/// request in one step. A request whose place in the ring was taken by a later one, because it is still unanswered after
+/// a whole ring of others, is found by a search of the table.
+#[derive(Debug)]
+pub(crate) struct Requests {
+    table: RequestTable<u64, InFlight>,
+    /// Index of the request that used this place last.
+    ring: Vec<u32>,
+}
+
+impl Requests {
+    /// Makes a table for `slots` data operations and one metadata request.
+    pub(crate) fn new(slots: usize) -> Self {
+        // Requests that cost several credits take several ids, so the ring is larger than the table.
+        let ring = (4 * (slots + 1)).next_power_of_two();
+        Self { table: RequestTable::new(slots), ring: vec![0; ring] }
+    }
+
+    pub(crate) fn metadata_index(&self) -> usize {
+        self.table.metadata_index()
+    }
+
+    pub(crate) fn in_flight(&self) -> usize {
+        self.table.in_flight()
+    }
+
+    pub(crate) fn is_idle(&self, index: usize) -> bool {
+        self.table.is_idle(index)
+    }
+
+    pub(crate) fn expects_direct_read(&self) -> bool {
+        self.table.expects_direct_read()
+    }
+
+    /// Reserves `index` for a request that waits for credits.
+    #[inline]
+    pub(crate) fn reserve(&mut self, index: usize) {
+        self.table.reserve(index);
+    }
+
+    /// Records that a request is sent.
+    #[inline]
+    pub(crate) fn start(&mut self, index: usize, message_id: u64, request: InFlight) {
+        self.table.start(index, message_id, request);
+        let mask = self.ring.len() - 1;
+        self.ring[message_id as usize & mask] = index as u32;
+    }
+
+    /// The request in flight with this message id.
+    #[inline]
+    pub(crate) fn find(&self, message_id: u64) -> Option<(usize, InFlight)> {
+        let likely = self.ring[message_id as usize & (self.ring.len() - 1)] as usize;
+        match self.table.get(likely, message_id) {
+            Some(request) => Some((likely, request)),
+            None => self.table.search(message_id),
+        }
+    }
+
+    /// Makes `index` idle and returns its request if that was in flight.
+    #[inline]
+    pub(crate) fn finish(&mut self, index: usize) -> Option<InFlight> {
+        self.table.finish(index)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_that_share_a_place_of_the_ring_are_all_found() {
+        let read = |len: u32| {
+            let file = OpenFile { id: FileId::default(), policy: sharebench_model::IoPolicy::default() };
+            InFlight { request: Request::Read { file, offset: 0, len, flags: 0 }, charge: 1, signed: false }
+        };
+        let mut requests = Requests::new(3);
+        // The ring has 16 places: these ids meet in place 5.
+        for (index, id) in [(0, 5), (1, 5 + 16), (2, 5 + 32)] {
+            requests.start(index, id, read(index as u32));
+        }
+        for (index, id) in [(0, 5), (1, 5 + 16), (2, 5 + 32)] {
+            assert_eq!(requests.find(id), Some((index, read(index as u32))));
+            assert!(requests.finish(index).is_some() && requests.finish(index).is_none());
+            assert_eq!(requests.find(id), None);
+        }
+        assert_eq!(requests.in_flight(), 0);
+    }
+
+    #[test]
+    fn only_reads_of_at_least_the_direct_size_are_direct() {
+        let file = OpenFile { id: FileId::default(), policy: sharebench_model::IoPolicy::default() };
+        let direct = |request| InFlight { request, charge: 1, signed: false }.is_direct_read();
+        let read = |len| Request::Read { file, offset: 0, len, flags: 0 };
+        assert!(direct(read(MIN_DIRECT_BYTES)));
+        assert!(!direct(read(MIN_DIRECT_BYTES - 1)));
+        assert!(!direct(Request::Write { file, offset: 0, len: MIN_DIRECT_BYTES, flags: 0 }));
+    }
+}
