@@ -1,26 +1,26 @@
 //! What the user may type.
 
-use std::path::PathBuf;
-use std::time::Duration;
+use clap::{Args, Parser, Subcommand};
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
-use sharebench_model::units::{BitRate, ByteSize, parse_duration};
-use sharebench_plan::{Auto, Test, Values, Verify};
-use sharebench_results::RunReference;
-
-use crate::bands::CacheProbeFlags;
-use crate::compare::{COMPARE_HELP, CompareArgs};
-use crate::doctor::DoctorArgs;
-use crate::exchange::{ExportArgs, IMPORT_HELP, ImportArgs};
+use crate::commands::clean::CleanArgs;
+use crate::commands::compare::{COMPARE_HELP, CompareArgs};
+use crate::commands::demo::DemoArgs;
+use crate::commands::depth::DepthArgs;
+use crate::commands::doctor::DoctorArgs;
+use crate::commands::export::ExportArgs;
+use crate::commands::import::{IMPORT_HELP, ImportArgs};
+use crate::commands::load::{LOAD_HELP, LoadArgs};
+use crate::commands::plan::PlanArgs;
+use crate::commands::presets::PresetsArgs;
+use crate::commands::ranks::CostArgs;
+use crate::commands::report::{REPORT_HELP, ReportArgs};
+use crate::commands::serve::ServeArgs;
+use crate::commands::show::ShowArgs;
+use crate::commands::survey::SurveyArgs;
+use crate::commands::sweep::SweepArgs;
 use crate::exit::TABLE;
-use crate::load::{LOAD_HELP, LoadArgs, PresetsArgs};
-use crate::outlets::OutletFlags;
-use crate::policies::PolicyFlags;
-use crate::ranks::{CostArgs, RankFlags};
-use crate::repeating::Repeating;
-use crate::report::{REPORT_HELP, ReportArgs};
-use crate::serve::ServeArgs;
-use crate::survey::SurveyArgs;
+use crate::flags::GlobalFlags;
+use crate::flags::plan_file::RunArgs;
 
 const TARGETS: &str = "Targets:
   /path or file:///path                   a local directory or a mounted share
@@ -42,23 +42,6 @@ pub struct Arguments {
     pub flags: GlobalFlags,
     #[command(subcommand)]
     pub command: Command,
-}
-
-/// Flags of every command.
-#[derive(Debug, Args)]
-pub struct GlobalFlags {
-    /// The results database: one SQLite file of runs.
-    #[arg(long, global = true, default_value = "sharebench.db", value_name = "FILE")]
-    pub db: PathBuf,
-    /// File with the password of SMB and NCP targets in its first line.
-    #[arg(long, global = true, value_name = "FILE")]
-    pub password_file: Option<PathBuf>,
-    /// Print no progress.
-    #[arg(long, short, global = true)]
-    pub quiet: bool,
-    /// Commands that measure: print what happens as JSON lines on standard output, and nothing else there.
-    #[arg(long, global = true, conflicts_with = "quiet")]
-    pub json: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -147,201 +130,9 @@ impl Command {
     }
 }
 
-/// Flags of every command that measures; a missing one means the plan's default.
-#[derive(Debug, Args, Default)]
-pub struct Measuring {
-    /// What to call the run.
-    #[arg(long)]
-    pub title: Option<String>,
-    /// Seed of every random choice [default: a new one].
-    #[arg(long)]
-    pub seed: Option<u64>,
-    #[command(flatten)]
-    pub repeating: Repeating,
-    /// Least measured time of a cell per repetition [default: 200ms].
-    #[arg(long, value_parser = parse_duration)]
-    pub min_sample_time: Option<Duration>,
-    /// How reads are checked: stamps (of every 512 bytes), full, off [default: stamps].
-    #[arg(long, value_parser = verify)]
-    pub verify: Option<Verify>,
-    /// Check no data.
-    #[arg(long, conflicts_with = "verify")]
-    pub no_verify: bool,
-    /// Deadline of one operation and of connecting [default: 30s].
-    #[arg(long, value_parser = parse_duration)]
-    pub timeout: Option<Duration>,
-    /// Run this command by `sh -c` on this machine before each step is measured, with no file open and no
-    /// session on any target: to remount or purge [such as 'umount /mnt && mount /mnt'].
-    #[arg(long, value_name = "COMMAND")]
-    pub pre_step_cmd: Option<String>,
-    #[command(flatten)]
-    pub outlets: OutletFlags,
-    /// Rate of the link to the targets, such as 1Gbit [default: what the route's device says].
-    #[arg(long, value_name = "RATE")]
-    pub link: Option<BitRate>,
-    /// Also write an HTML report.
-    #[arg(long, value_name = "FILE")]
-    pub report: Option<PathBuf>,
-    #[command(flatten)]
-    pub ranks: RankFlags,
-}
-
-#[derive(Debug, Args)]
-pub struct DemoArgs {
-    /// Where to write the report.
-    #[arg(long, short, default_value = "sharebench-demo.html")]
-    pub output: PathBuf,
-}
-
-#[derive(Debug, Args)]
-pub struct SweepArgs {
-    /// Systems under test.
-    #[arg(required = true, value_name = "TARGET")]
-    pub targets: Vec<String>,
-    /// IOzone's matrix of file and record sizes: 126 cells ("full"), or its form of 1993.
-    #[arg(long, value_name = "MATRIX", num_args = 0..=1, default_missing_value = "full")]
-    pub auto: Option<Auto>,
-    /// Bytes per file; lists and ranges such as 64KiB..512MiB x2 [default: 64KiB,1MiB,16MiB].
-    #[arg(long, value_delimiter = ',')]
-    pub file_sizes: Option<Vec<Values<ByteSize>>>,
-    /// Bytes per operation [default: 4KiB,64KiB,1MiB].
-    #[arg(long, value_delimiter = ',')]
-    pub record_sizes: Option<Vec<Values<ByteSize>>>,
-    /// Tests, or groups of them: usual, requests, streams, mmap, all; see docs/sweeps.md [default: usual].
-    #[arg(long, value_delimiter = ',', value_parser = Test::named)]
-    pub tests: Option<Vec<Vec<Test>>>,
-    /// Operations in flight per job [default: 1].
-    #[arg(long, value_delimiter = ',')]
-    pub depths: Option<Vec<Values<u32>>>,
-    /// Throughput mode: run N jobs at once, over one common window.
-    #[arg(long, value_delimiter = ',')]
-    pub jobs: Option<Vec<Values<u32>>>,
-    /// The jobs share one file, each with a part of its own, instead of having a file each.
-    #[arg(long, requires = "jobs")]
-    pub shared_file: bool,
-    /// What offsets are multiples of; 0 for the record size [default: 0].
-    #[arg(long, value_delimiter = ',', value_name = "SIZE")]
-    pub align: Option<Vec<Values<ByteSize>>>,
-    /// Distance of stride-read in records [default: 17].
-    #[arg(long, value_delimiter = ',', value_name = "RECORDS")]
-    pub stride: Option<Vec<Values<u32>>>,
-    /// Percent of reads in random-mix [default: 50].
-    #[arg(long, value_delimiter = ',', value_name = "PERCENT")]
-    pub read_percent: Option<Vec<Values<u32>>>,
-    /// Buffer of the streams of fwrite, frewrite, fread and freread [default: 64KiB].
-    #[arg(long, value_name = "SIZE")]
-    pub stream_buffer: Option<ByteSize>,
-    #[command(flatten)]
-    pub policies: PolicyFlags,
-    #[command(flatten)]
-    pub cache_probes: CacheProbeFlags,
-    #[command(flatten)]
-    pub measuring: Measuring,
-}
-
-#[derive(Debug, Args)]
-pub struct DepthArgs {
-    /// Systems under test.
-    #[arg(required = true, value_name = "TARGET")]
-    pub targets: Vec<String>,
-    /// Bytes of the file [default: 64MiB].
-    #[arg(long)]
-    pub file_size: Option<ByteSize>,
-    /// Bytes per operation [default: 2KiB to 1MiB by doubling].
-    #[arg(long, value_delimiter = ',')]
-    pub record_sizes: Option<Vec<Values<ByteSize>>>,
-    /// Operations in flight [default: 1,2,4,8].
-    #[arg(long, value_delimiter = ',')]
-    pub depths: Option<Vec<Values<u32>>>,
-    /// Tests [default: read,rewrite,random-read,random-write].
-    #[arg(long, value_delimiter = ',', value_parser = Test::named)]
-    pub tests: Option<Vec<Vec<Test>>>,
-    #[command(flatten)]
-    pub policies: PolicyFlags,
-    #[command(flatten)]
-    pub cache_probes: CacheProbeFlags,
-    #[command(flatten)]
-    pub measuring: Measuring,
-}
-
-#[derive(Debug, Args)]
-pub struct RunArgs {
-    /// The plan.
-    #[arg(value_name = "PLAN.toml", required_unless_present = "resume", conflicts_with = "resume")]
-    pub plan: Option<PathBuf>,
-    /// Finish this interrupted or stopped run instead.
-    #[arg(long, value_name = "RUN")]
-    pub resume: Option<RunReference>,
-    /// Let the plan run its own command (`pre_step_cmd`) on this machine; `plan check` shows it.
-    #[arg(long)]
-    pub allow_pre_step_cmd: bool,
-    #[command(flatten)]
-    pub outlets: OutletFlags,
-    /// Also write an HTML report.
-    #[arg(long, value_name = "FILE")]
-    pub report: Option<PathBuf>,
-    #[command(flatten)]
-    pub ranks: RankFlags,
-}
-
-#[derive(Debug, Args)]
-pub struct PlanArgs {
-    #[command(subcommand)]
-    pub command: PlanCommand,
-}
-
-#[derive(Debug, Subcommand)]
-pub enum PlanCommand {
-    /// Check a plan and say what would run and for how long.
-    Check {
-        /// The plan.
-        #[arg(value_name = "PLAN.toml")]
-        plan: PathBuf,
-    },
-}
-
-#[derive(Debug, Args)]
-pub struct CleanArgs {
-    /// Where to look.
-    pub target: String,
-    /// Only this directory [default: every .sharebench-* directory].
-    #[arg(long, value_name = ".sharebench-ID")]
-    pub directory: Option<String>,
-}
-
-#[derive(Debug, Args)]
-pub struct ShowArgs {
-    /// Number, `last`, or FILE.db:NUMBER.
-    pub run: RunReference,
-    /// How.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    pub format: Format,
-    /// Print the run's plan instead; `sharebench run` repeats it.
-    #[arg(long)]
-    pub plan: bool,
-}
-
 #[derive(Debug, Args)]
 pub struct CompletionArgs {
     /// For which shell.
     #[arg(value_enum)]
     pub shell: clap_complete::Shell,
-}
-
-/// Forms of an analysis.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// Tables for the terminal.
-    Text,
-    /// Markdown.
-    Md,
-    /// The whole analysis as JSON.
-    Json,
-    /// One row per cell.
-    Csv,
-}
-
-fn verify(text: &str) -> Result<Verify, String> {
-    let found = Verify::NAMES.iter().find(|(name, _)| *name == text);
-    found.map(|(_, verify)| *verify).ok_or_else(|| "stamps, full or off".to_owned())
 }

@@ -1,40 +1,14 @@
 //! The file-sharing performance lab: arguments, wiring, what the user sees, exit codes.
 
 mod args;
-mod bands;
-mod book;
-mod browse;
-mod compare;
-mod credentials;
-mod demo;
-mod doctor;
-mod ending;
-mod environment;
-mod exchange;
+mod commands;
 mod exit;
-mod follower;
-mod from_flags;
+mod flags;
 mod http;
-mod images;
-mod interrupts;
 mod live;
-mod load;
-mod loadfile;
-mod measure;
-mod outlets;
-mod outlook;
-mod policies;
-mod prometheus;
-mod ranks;
-mod repeating;
-mod report;
-mod series;
-mod serve;
-mod server_metrics;
-mod survey;
-mod targets;
-mod told;
-mod weigh;
+mod monitoring;
+mod output;
+mod run;
 
 use std::process::ExitCode;
 
@@ -47,7 +21,7 @@ fn main() -> ExitCode {
     match run(&arguments) {
         Ok(code) => code,
         Err(failure) => {
-            told::say(&failure);
+            output::say(&failure);
             failure.code()
         }
     }
@@ -59,24 +33,24 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         return Err(Failure::usage("--json: for commands that measure; elsewhere see --format json"));
     }
     match &arguments.command {
-        Command::Demo(demo) => ranks::alone("demo").and_then(|()| demo::run(demo, flags)),
-        Command::Sweep(sweep) => measure::plan(&from_flags::sweep(sweep)?, &sweep.measuring, flags),
-        Command::Depth(depth) => measure::plan(&from_flags::depth(depth)?, &depth.measuring, flags),
-        Command::Load(load) => measure::plan(&load::plan(load)?, &load.measuring, flags),
-        Command::Presets(presets) => load::presets(presets),
-        Command::Survey(survey) => survey::run(survey, flags),
-        Command::Run(run) => measure::file(run, flags),
-        Command::Plan(plan) => measure::check(plan),
-        Command::Serve(serve) => serve::run(serve, flags),
-        Command::Clean(clean) => measure::clean(clean, flags),
-        Command::Runs => book::runs(flags),
-        Command::Show(show) => book::show(show, flags),
-        Command::Compare(compare) => compare::compare(compare, flags),
-        Command::Report(report) => report::report(report, flags),
-        Command::Ranks(cost) => ranks::cost(cost),
-        Command::Doctor(doctor) => Ok(doctor::run(doctor, flags)),
-        Command::Import(import) => exchange::import(import, flags),
-        Command::Export(export) => exchange::export(export, flags),
+        Command::Demo(demo) => run::ranks::alone("demo").and_then(|()| commands::demo::run(demo, flags)),
+        Command::Sweep(sweep) => commands::run::plan(&commands::sweep::plan(sweep)?, &sweep.measuring, flags),
+        Command::Depth(depth) => commands::run::plan(&commands::depth::plan(depth)?, &depth.measuring, flags),
+        Command::Load(load) => commands::run::plan(&commands::load::plan(load)?, &load.measuring, flags),
+        Command::Presets(presets) => commands::presets::presets(presets),
+        Command::Survey(survey) => commands::survey::run(survey, flags),
+        Command::Run(run) => commands::run::file(run, flags),
+        Command::Plan(plan) => commands::plan::check(plan),
+        Command::Serve(serve) => commands::serve::run(serve, flags),
+        Command::Clean(clean) => commands::clean::clean(clean, flags),
+        Command::Runs => commands::runs::runs(flags),
+        Command::Show(show) => commands::show::show(show, flags),
+        Command::Compare(compare) => commands::compare::compare(compare, flags),
+        Command::Report(report) => commands::report::report(report, flags),
+        Command::Ranks(cost) => commands::ranks::run(cost),
+        Command::Doctor(doctor) => Ok(commands::doctor::run(doctor, flags)),
+        Command::Import(import) => commands::import::import(import, flags),
+        Command::Export(export) => commands::export::export(export, flags),
         Command::Completions(completions) => {
             clap_complete::generate(
                 completions.shell,

@@ -1,4 +1,4 @@
-//! The board as lines of a terminal of a given width. Pure: no terminal, no clock but the board's.
+//! The progress as lines of a terminal of a given width. Pure: no terminal, no clock but the progress's.
 
 use std::fmt::Write;
 
@@ -6,8 +6,8 @@ use sharebench_model::axis;
 use sharebench_model::units::{show_nanos, show_rate, three_digits};
 use sharebench_report::{columns, plain};
 
-use super::board::{Board, Lane};
-use crate::outlook::span;
+use super::plan_preview::span;
+use super::progress::{RunProgress, TargetProgress};
 
 const BOLD: &str = "1";
 const DIM: &str = "2";
@@ -17,21 +17,24 @@ const YELLOW: &str = "33";
 const CYAN: &str = "36";
 
 /// Lines of at most `width` columns; with `colour`, escape sequences that take no column stand between.
-pub fn frame(board: &Board, width: usize, colour: bool) -> Vec<String> {
-    let mut lines = vec![running(board), bar(board, width)];
-    let names = board.lanes.iter().map(|lane| columns(&plain(&lane.name))).max().unwrap_or(0).min(24);
-    lines.extend(board.lanes.iter().enumerate().map(|(index, lane)| {
-        let active = board.now.as_ref().is_some_and(|now| now.target == index);
-        self::lane(lane, active, names, width)
+pub fn frame(progress: &RunProgress, width: usize, colour: bool) -> Vec<String> {
+    let mut lines = vec![running(progress), bar(progress, width)];
+    let names =
+        progress.targets.iter().map(|target| columns(&plain(&target.name))).max().unwrap_or(0).min(24);
+    lines.extend(progress.targets.iter().enumerate().map(|(index, target)| {
+        let active = progress.now.as_ref().is_some_and(|now| now.target == index);
+        self::target(target, active, names, width)
     }));
-    lines.push(checks(board));
-    lines.extend(failures(board));
-    if board.ranks > 1 {
-        let whose =
-            format!("{} ranks: steps that ended are of all; what moves now is rank 0's alone", board.ranks);
+    lines.push(checks(progress));
+    lines.extend(failures(progress));
+    if progress.ranks > 1 {
+        let whose = format!(
+            "{} ranks: steps that ended are of all; what moves now is rank 0's alone",
+            progress.ranks
+        );
         lines.push(vec![(DIM, whose)]);
     }
-    let help = if board.stopping {
+    let help = if progress.stopping {
         "stopping: finished steps are kept, the targets are being cleaned"
     } else {
         "q: stop; finished steps are kept"
@@ -44,9 +47,9 @@ pub fn frame(board: &Board, width: usize, colour: bool) -> Vec<String> {
 type Line = Vec<(&'static str, String)>;
 
 /// What runs now.
-fn running(board: &Board) -> Line {
-    let Some(now) = &board.now else { return vec![(DIM, "waiting for the next step".to_owned())] };
-    let name = board.lanes.get(now.target).map_or("?", |lane| lane.name.as_str());
+fn running(progress: &RunProgress) -> Line {
+    let Some(now) = &progress.now else { return vec![(DIM, "waiting for the next step".to_owned())] };
+    let name = progress.targets.get(now.target).map_or("?", |target| target.name.as_str());
     let mut words: Vec<String> = Vec::new();
     for (axis, value) in now.coordinates.iter() {
         words.push(match axis {
@@ -69,40 +72,40 @@ fn running(board: &Board) -> Line {
         (BOLD, plain(name)),
         ("", format!("  {}", plain(&words.join(", ")))),
         (DIM, format!("  repetition {}{long}", now.repetition + 1)),
-        (YELLOW, board.preparing.as_ref().map_or(String::new(), |what| format!("  preparing: {what}"))),
+        (YELLOW, progress.preparing.as_ref().map_or(String::new(), |what| format!("  preparing: {what}"))),
     ]
 }
 
 /// How much is done, and how long the rest takes.
-fn bar(board: &Board, width: usize) -> Line {
+fn bar(progress: &RunProgress, width: usize) -> Line {
     let room = (width / 4).clamp(8, 32);
-    let full = (board.share() * room as f64).round() as usize;
-    let steps = match (board.fixed, board.budget_ends) {
-        (true, _) => format!("{} of {} steps", board.done, board.expected),
-        (false, None) => format!("{} of about {} steps", board.done, board.expected.max(board.done)),
-        (false, Some(_)) => format!("{} steps", board.done),
+    let full = (progress.share() * room as f64).round() as usize;
+    let steps = match (progress.fixed, progress.budget_ends) {
+        (true, _) => format!("{} of {} steps", progress.done, progress.expected),
+        (false, None) => format!("{} of about {} steps", progress.done, progress.expected.max(progress.done)),
+        (false, Some(_)) => format!("{} steps", progress.done),
     };
-    let left = board.seconds_left().map_or(String::new(), |seconds| format!(", {} left", span(seconds)));
+    let left = progress.seconds_left().map_or(String::new(), |seconds| format!(", {} left", span(seconds)));
     vec![
         (CYAN, "█".repeat(full)),
         (DIM, "░".repeat(room - full)),
-        ("", format!(" {steps}, {} spent{left}", span(board.started.elapsed().as_secs_f64()))),
+        ("", format!(" {steps}, {} spent{left}", span(progress.started.elapsed().as_secs_f64()))),
     ]
 }
 
 /// A target: rate, response, sparkline, steps; what does not fit is left out from the right.
-fn lane(lane: &Lane, active: bool, names: usize, width: usize) -> Line {
-    let name = fitted(&plain(&lane.name), names);
-    let rate = match (lane.rate, lane.operations) {
+fn target(target: &TargetProgress, active: bool, names: usize, width: usize) -> Line {
+    let name = fitted(&plain(&target.name), names);
+    let rate = match (target.rate, target.operations) {
         (Some(rate), _) => show_rate(rate),
         (None, Some(rate)) => format!("{} ops/s", three_digits(rate)),
         (None, None) => "-".to_owned(),
     };
     let time = |ns: Option<u64>| ns.map_or_else(|| "-".to_owned(), |ns| show_nanos(ns as f64));
     let mark = if active { "▶ " } else { "  " };
-    let numbers = format!(" {rate:>10}  p50 {:>8}  p99 {:>8} ", time(lane.p50_ns), time(lane.p99_ns));
-    let steps = format!(" {} steps", lane.steps);
-    let alone = lane.of_rank_0.map_or(String::new(), |rate| format!("rank 0 now {} ", show_rate(rate)));
+    let numbers = format!(" {rate:>10}  p50 {:>8}  p99 {:>8} ", time(target.p50_ns), time(target.p99_ns));
+    let steps = format!(" {} steps", target.steps);
+    let alone = target.of_rank_0.map_or(String::new(), |rate| format!("rank 0 now {} ", show_rate(rate)));
     let used = [mark, &name, &numbers, &alone, &steps].map(columns).iter().sum::<usize>();
     let room = width.saturating_sub(used + 1).min(40);
     vec![
@@ -110,7 +113,7 @@ fn lane(lane: &Lane, active: bool, names: usize, width: usize) -> Line {
         (BOLD, name),
         ("", numbers),
         (DIM, alone),
-        (CYAN, sparkline(lane.history.iter().copied(), room)),
+        (CYAN, sparkline(target.history.iter().copied(), room)),
         (DIM, steps),
     ]
 }
@@ -126,8 +129,8 @@ fn sparkline(values: impl DoubleEndedIterator<Item = f64>, room: usize) -> Strin
 }
 
 /// The lights of the self-checks.
-fn checks(board: &Board) -> Line {
-    let [held, suspicious, invalid] = board.verdicts;
+fn checks(progress: &RunProgress) -> Line {
+    let [held, suspicious, invalid] = progress.verdicts;
     let mut line = vec![("", "self-checks  ".to_owned()), (GREEN, format!("✓ {held}"))];
     if suspicious > 0 {
         line.push((YELLOW, format!("  ! {suspicious} doubted")));
@@ -135,7 +138,7 @@ fn checks(board: &Board) -> Line {
     if invalid > 0 {
         line.push((RED, format!("  ✕ {invalid} left out")));
     }
-    let mut worst: Vec<(&String, &usize)> = board.complaints.iter().collect();
+    let mut worst: Vec<(&String, &usize)> = progress.complaints.iter().collect();
     worst.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
     let named: Vec<String> = worst.iter().take(4).map(|(name, count)| format!("{name} {count}")).collect();
     if !named.is_empty() {
@@ -145,10 +148,10 @@ fn checks(board: &Board) -> Line {
 }
 
 /// Failures by class and warnings; nothing without any.
-fn failures(board: &Board) -> Option<Line> {
+fn failures(progress: &RunProgress) -> Option<Line> {
     let classes: Vec<String> =
-        board.failures.iter().map(|(class, count)| format!("{count} {class}")).collect();
-    let warnings = match board.warnings {
+        progress.failures.iter().map(|(class, count)| format!("{count} {class}")).collect();
+    let warnings = match progress.warnings {
         0 => String::new(),
         1 => "1 warning".to_owned(),
         n => format!("{n} warnings"),
@@ -205,10 +208,10 @@ mod tests {
 
     use super::*;
 
-    fn board() -> Board {
+    fn progress() -> RunProgress {
         let text = "repetitions = 6\n[[target]]\nname = 'smb'\nurl = '/a'\n[[target]]\nname = \"nfs \\u001b[31m服务\"\n\
                     url = '/b'\n[sweep]\nfile_sizes = ['64KiB']\nrecord_sizes = ['4KiB']\ntests = ['read']\n";
-        Board::new(&Plan::parse(text).unwrap().resolve().unwrap(), 0, 1)
+        RunProgress::new(&Plan::parse(text).unwrap().resolve().unwrap(), 0, 1)
     }
 
     fn step(target: u32, rate: u64, verdict: Verdict) -> RunEvent {
@@ -230,19 +233,19 @@ mod tests {
 
     #[test]
     fn a_frame_says_what_runs_and_fits_every_width() {
-        let mut board = board();
+        let mut progress = progress();
         let coordinates = Coordinates::new()
             .with(axis::TEST, Value::text("read"))
             .with(axis::FILE_SIZE, Value::Bytes(65_536))
             .with(axis::RECORD_SIZE, Value::Bytes(4096));
-        board.take(&RunEvent::StepStarted { index: 0, target: 1, repetition: 2, coordinates });
+        progress.take(&RunEvent::StepStarted { index: 0, target: 1, repetition: 2, coordinates });
         for (rate, verdict) in
             [(10_000_000, Verdict::Valid), (40_000_000, Verdict::Warning), (80_000_000, Verdict::Invalid)]
         {
-            board.take(&step(0, rate, verdict));
+            progress.take(&step(0, rate, verdict));
         }
-        board.take(&RunEvent::Failure { index: 0, class: ErrorClass::Timeout, detail: String::new() });
-        let shown = frame(&board, 100, false);
+        progress.take(&RunEvent::Failure { index: 0, class: ErrorClass::Timeout, detail: String::new() });
+        let shown = frame(&progress, 100, false);
         assert!(shown[0].contains("read, 64KiB file, 4KiB records  repetition 3"), "{shown:#?}");
         assert!(shown[1].contains(" 3 of 12 steps"), "{shown:#?}");
         assert!(
@@ -254,19 +257,19 @@ mod tests {
         assert!(shown[5].contains("1 timeout"), "{shown:#?}");
         assert!(!shown.concat().contains('\u{1b}'), "names of others are plain: {shown:#?}");
         for width in [20, 40, 80, 120, 200] {
-            let widest = frame(&board, width, false).iter().map(|line| columns(line)).max();
+            let widest = frame(&progress, width, false).iter().map(|line| columns(line)).max();
             assert!(widest <= Some(width), "{widest:?} > {width}");
         }
-        assert!(frame(&board, 80, true).concat().contains("\u{1b}[1m"));
+        assert!(frame(&progress, 80, true).concat().contains("\u{1b}[1m"));
     }
 
     #[test]
     fn progress_is_the_rate_of_the_moment() {
-        let mut board = board();
+        let mut progress = progress();
         let started =
             RunEvent::StepStarted { index: 0, target: 0, repetition: 0, coordinates: Coordinates::new() };
-        board.take(&started);
-        let progress = |bytes| RunEvent::Progress {
+        progress.take(&started);
+        let moved = |bytes| RunEvent::Progress {
             index: 0,
             operations: 1,
             bytes,
@@ -274,35 +277,35 @@ mod tests {
             failures: 0,
             users: 1,
         };
-        board.take(&progress(1000));
-        assert_eq!(board.lanes[0].rate, None, "one report has no rate");
-        board.take(&progress(9000));
-        assert!(board.lanes[0].rate.is_some_and(|rate| rate > 0.0));
-        assert!(!frame(&board, 100, false).concat().contains("rank"));
+        progress.take(&moved(1000));
+        assert_eq!(progress.targets[0].rate, None, "one report has no rate");
+        progress.take(&moved(9000));
+        assert!(progress.targets[0].rate.is_some_and(|rate| rate > 0.0));
+        assert!(!frame(&progress, 100, false).concat().contains("rank"));
     }
 
     #[test]
     fn of_several_ranks_what_moves_is_rank_0s_and_what_ended_is_of_all() {
-        let mut board = board();
-        board.ranks = 6;
+        let mut progress = progress();
+        progress.ranks = 6;
         let (index, target, repetition, coordinates) = (0, 0, 0, Coordinates::new());
-        board.take(&RunEvent::StepStarted { index, target, repetition, coordinates });
+        progress.take(&RunEvent::StepStarted { index, target, repetition, coordinates });
         for bytes in [1000, 9000] {
             let (operations, transactions, failures, users) = (1, 1, 0, 1);
-            board.take(&RunEvent::Progress { index, operations, bytes, transactions, failures, users });
+            progress.take(&RunEvent::Progress { index, operations, bytes, transactions, failures, users });
         }
-        board.take(&RunEvent::Failure { index, class: ErrorClass::Timeout, detail: String::new() });
-        let shown = frame(&board, 100, false);
+        progress.take(&RunEvent::Failure { index, class: ErrorClass::Timeout, detail: String::new() });
+        let shown = frame(&progress, 100, false);
         assert!(shown[2].contains("rank 0 now") && shown[2].contains(" -  p50"), "{shown:#?}");
-        assert!(board.lanes[0].history.is_empty(), "a part is no point of the trace");
+        assert!(progress.targets[0].history.is_empty(), "a part is no point of the trace");
         assert!(
             shown.iter().any(|line| line.starts_with("6 ranks: steps that ended are of all")),
             "{shown:#?}"
         );
         let RunEvent::StepFinished(mut ended) = step(0, 10_000_000, Verdict::Valid) else { unreachable!() };
         ended.measure.errors.insert(ErrorClass::Timeout, 7);
-        board.take(&RunEvent::StepFinished(ended));
-        let shown = frame(&board, 100, false);
+        progress.take(&RunEvent::StepFinished(ended));
+        let shown = frame(&progress, 100, false);
         assert!(shown[2].contains("10.0 MB/s") && !shown[2].contains("rank 0"), "{shown:#?}");
         assert!(shown.iter().any(|line| line.contains("7 timeout")), "of all ranks: {shown:#?}");
     }

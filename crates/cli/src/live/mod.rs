@@ -1,8 +1,9 @@
-//! What the user sees while a run is under way: a board on a terminal, plain lines in a pipe, or JSON lines.
+//! What the user sees while a run is under way: a progress on a terminal, plain lines in a pipe, or JSON lines.
 
-mod board;
-mod events;
 mod frame;
+mod json_events;
+pub mod plan_preview;
+mod progress;
 mod screen;
 
 use std::io::{IsTerminal, Write, stderr};
@@ -12,12 +13,11 @@ use sharebench_model::units::{show_nanos, show_rate};
 use sharebench_model::{Round, RunEvent, StepResult};
 use sharebench_plan::ResolvedPlan;
 
-use crate::args::GlobalFlags;
-use crate::outlook::{reached, span};
-use board::Board;
+use crate::flags::GlobalFlags;
+use crate::output::{has_colours, terminal_width};
+use plan_preview::{reached, span};
+use progress::RunProgress;
 use screen::Screen;
-
-pub use events::line as print_object;
 
 /// Least time between two plain lines.
 const PLAIN_EVERY: Duration = Duration::from_secs(5);
@@ -45,13 +45,13 @@ enum Shown {
     Json,
     /// A line now and then on standard error.
     Plain { last: Option<Instant> },
-    /// The board at the bottom of the terminal on standard error.
+    /// The progress at the bottom of the terminal on standard error.
     Screen(Screen),
 }
 
 /// Shows a run's events.
 pub struct LiveView {
-    board: Board,
+    progress: RunProgress,
     shown: Shown,
     told: usize,
 }
@@ -65,15 +65,15 @@ impl LiveView {
             (false, false) if stderr().is_terminal() && !is_dumb() => Shown::Screen(Screen::new()),
             (false, false) => Shown::Plain { last: None },
         };
-        Self { board: Board::new(plan, done, ranks), shown, told: 0 }
+        Self { progress: RunProgress::new(plan, done, ranks), shown, told: 0 }
     }
 
     /// Shows one event.
     pub fn show(&mut self, event: &RunEvent) {
-        self.board.take(event);
+        self.progress.take(event);
         if let Shown::Json = self.shown {
-            let names: Vec<&str> = self.board.lanes.iter().map(|lane| lane.name.as_str()).collect();
-            return events::print(event, &names, self.board.ranks);
+            let names: Vec<&str> = self.progress.targets.iter().map(|target| target.name.as_str()).collect();
+            return json_events::print(event, &names, self.progress.ranks);
         }
         match event {
             RunEvent::TargetReady { target, facts } => {
@@ -107,15 +107,15 @@ impl LiveView {
         if let Shown::Screen(screen) = &mut self.shown
             && screen.is_due()
         {
-            screen.draw(&frame::frame(&self.board, terminal_width().saturating_sub(1), has_colours()));
+            screen.draw(&frame::frame(&self.progress, terminal_width().saturating_sub(1), has_colours()));
         }
     }
 
-    /// True when the user asked to stop by a key; the board says that it is being done.
+    /// True when the user asked to stop by a key; the progress says that it is being done.
     pub fn wants_stop(&mut self) -> bool {
         let wanted = matches!(&self.shown, Shown::Screen(screen) if screen.wants_stop());
-        let first = wanted && !self.board.stopping;
-        self.board.stopping |= wanted;
+        let first = wanted && !self.progress.stopping;
+        self.progress.stopping |= wanted;
         first
     }
 
@@ -139,10 +139,10 @@ impl LiveView {
     }
 
     fn ended(&mut self) {
-        let spent = self.board.started.elapsed();
-        let doubtful = self.board.verdicts[1] + self.board.verdicts[2];
+        let spent = self.progress.started.elapsed();
+        let doubtful = self.progress.verdicts[1] + self.progress.verdicts[2];
         let doubt = if doubtful == 0 { String::new() } else { format!(", {doubtful} doubtful") };
-        let measured = self.board.measured;
+        let measured = self.progress.measured;
         self.close();
         if let Shown::Screen(_) = self.shown {
             self.shown = Shown::Plain { last: None };
@@ -152,7 +152,7 @@ impl LiveView {
 
     /// Rounds in which every cell takes part are no news; those that only some need say how many.
     fn round(&mut self, round: Round) {
-        if !self.board.fixed && round.cells < round.of {
+        if !self.progress.fixed && round.cells < round.of {
             self.status(&format!("round {}: {} of {} cells", round.number + 1, round.cells, round.of));
         }
     }
@@ -163,22 +163,22 @@ impl LiveView {
         self.status(&format!("{} {}: {rate}, p50 {response}", self.name(step.target), step.coordinates));
     }
 
-    /// A plain line now and then; a board says it anyway.
+    /// A plain line now and then; a progress says it anyway.
     fn status(&mut self, text: &str) {
         let Shown::Plain { last } = &mut self.shown else { return };
         if last.is_some_and(|last| last.elapsed() < PLAIN_EVERY) {
             return;
         }
         *last = Some(Instant::now());
-        let board = &self.board;
-        let of = match (board.fixed, board.budget_ends) {
-            (true, _) => format!("/{}", board.expected),
-            (false, None) => format!(" of about {}", board.expected.max(board.done)),
+        let progress = &self.progress;
+        let of = match (progress.fixed, progress.budget_ends) {
+            (true, _) => format!("/{}", progress.expected),
+            (false, None) => format!(" of about {}", progress.expected.max(progress.done)),
             (false, Some(_)) => String::new(),
         };
-        let left = board.seconds_left().filter(|_| board.measured >= 3);
+        let left = progress.seconds_left().filter(|_| progress.measured >= 3);
         let left = left.map_or(String::new(), |seconds| format!(", {} left", span(seconds)));
-        let _ = writeln!(stderr(), "[{}{of}{left}] {}", board.done, sharebench_report::plain(text));
+        let _ = writeln!(stderr(), "[{}{of}{left}] {}", progress.done, sharebench_report::plain(text));
     }
 
     fn tell(&mut self, text: &str) {
@@ -191,33 +191,11 @@ impl LiveView {
     }
 
     fn name(&self, target: u32) -> &str {
-        self.board.lanes.get(target as usize).map_or("?", |lane| lane.name.as_str())
+        self.progress.targets.get(target as usize).map_or("?", |target| target.name.as_str())
     }
 }
 
 /// A terminal that cannot move its cursor.
 fn is_dumb() -> bool {
     std::env::var_os("TERM").is_none_or(|term| term == "dumb" || term.is_empty())
-}
-
-/// Colours, unless `NO_COLOR` asks for none (no-color.org).
-pub fn has_colours() -> bool {
-    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
-}
-
-/// Columns of the terminal on standard output or error; 100 where there is none.
-pub fn terminal_width() -> usize {
-    terminal_size().map_or(100, |(columns, _)| columns)
-}
-
-/// Columns and rows of the terminal on standard output or error; none where there is none.
-pub fn terminal_size() -> Option<(usize, usize)> {
-    // SAFETY: TIOCGWINSZ fills the struct it is given; zeroed is a valid winsize.
-    let size = unsafe {
-        let mut size: libc::winsize = std::mem::zeroed();
-        let found = libc::ioctl(libc::STDOUT_FILENO, libc::TIOCGWINSZ, &raw mut size) == 0
-            || libc::ioctl(libc::STDERR_FILENO, libc::TIOCGWINSZ, &raw mut size) == 0;
-        found.then_some(size)
-    };
-    size.filter(|size| size.ws_col > 0).map(|size| (size.ws_col as usize, size.ws_row as usize))
 }

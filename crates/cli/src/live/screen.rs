@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use sharebench_report::columns;
 
-use super::terminal_width;
+use crate::output::terminal_width;
 
 /// Least time between two drawings.
 const DRAW_EVERY: Duration = Duration::from_millis(100);

@@ -1,0 +1,40 @@
+//! `compare --series`: many runs of one plan, and where their level changes.
+
+use std::process::ExitCode;
+
+use sharebench_analysis::{Options, RunData, Series, Standing, series as find};
+use sharebench_report::{series_csv, series_json, series_markdown, series_text};
+
+use crate::commands::compare::CompareArgs;
+use crate::exit::{Failure, SLOWER};
+use crate::flags::format::Format;
+use crate::output::print_out;
+
+/// Says from which run on something is different.
+pub fn series(runs: &[RunData], args: &CompareArgs) -> Result<ExitCode, Failure> {
+    let series =
+        find(runs, &Options::default()).map_err(|error| Failure::usage(format!("--series: {error}")))?;
+    let text = match args.format {
+        Format::Text => series_text(&series),
+        Format::Md => series_markdown(&series),
+        Format::Json => series_json(&series).map_err(|error| Failure::Internal(error.into()))?,
+        Format::Csv => series_csv(&series),
+    };
+    let code = print_out(&text)?;
+    match args.fail_if_slower {
+        Some(limit) if is_slower_now(&series, limit) => Ok(ExitCode::from(SLOWER)),
+        _ => Ok(code),
+    }
+}
+
+/// True when the level of the last run is slower than the one before it by more than `limit` for sure.
+fn is_slower_now(series: &Series, limit: f64) -> bool {
+    let last = |line: usize| {
+        let changes = series.changes.iter().rev();
+        changes.flat_map(|change| &change.lines).find(|change| change.line == line)
+    };
+    (0..series.lines.len()).filter_map(last).any(|change| {
+        let high = change.ratio.interval.map(|interval| interval.high);
+        change.standing == Standing::Slower && high.is_some_and(|high| high < 1.0 - limit)
+    })
+}

@@ -1,0 +1,121 @@
+//! `sharebench demo`: the main job on embedded servers, in about a minute.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args;
+use sharebench_model::units::ByteSize;
+use sharebench_ncp_target::NcpTarget;
+use sharebench_nfs::NfsTarget;
+use sharebench_plan::{Load, Plan, PlannedTarget, ResolvedPlan, Sweep, Test, Think};
+use sharebench_posix::PosixTarget;
+use sharebench_server::{EmbeddedServers, MemoryVolume, ServeOptions, Volume};
+use sharebench_smb::SmbTarget;
+use sharebench_target::{Secret, Target, TargetUrl};
+
+use crate::exit::Failure;
+use crate::flags::GlobalFlags;
+use crate::run::environment::new_seed;
+use crate::run::measure::{Measurement, finish};
+
+const ACCOUNT: &str = "demo";
+
+#[derive(Debug, Args)]
+pub struct DemoArgs {
+    /// Where to write the report.
+    #[arg(long, short, default_value = "sharebench-demo.html")]
+    pub output: PathBuf,
+}
+
+/// Runs the demo.
+pub fn run(args: &DemoArgs, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
+    let password = Secret::new(format!("{:016x}", new_seed()));
+    let volume: Arc<dyn Volume> = Arc::new(MemoryVolume::new(1 << 30));
+    let any_port = Some(([127, 0, 0, 1], 0).into());
+    let users = vec![(ACCOUNT.to_owned(), password.clone())];
+    let options =
+        ServeOptions { smb: any_port, nfs: any_port, ncp: any_port, users, ..ServeOptions::default() };
+    let servers = EmbeddedServers::start(&volume, &options).map_err(Failure::usage)?;
+    let scratch = Scratch::new()?;
+
+    let port = |protocol| servers.addr(protocol).map_or(0, |addr| addr.port());
+    let planned = vec![
+        target("smb", format!("smb://{ACCOUNT}@127.0.0.1:{}/share", port("smb"))),
+        target("nfs", format!("nfs://127.0.0.1:{0}/share?mountport={0}", port("nfs"))),
+        // Requesters made several requests of what one does not carry.
+        target("ncp", format!("ncp://{ACCOUNT}@127.0.0.1:{}/SHARE?split=on", port("ncp"))),
+        target("local", scratch.0.display().to_string()),
+    ];
+    let targets: Vec<Arc<dyn Target>> = vec![
+        Arc::new(SmbTarget::from_url(TargetUrl::parse(&planned[0].url)?, password.clone())?),
+        Arc::new(NfsTarget::from_url(TargetUrl::parse(&planned[1].url)?)?),
+        Arc::new(NcpTarget::from_url(TargetUrl::parse(&planned[2].url)?, password)?),
+        Arc::new(PosixTarget::from_url(TargetUrl::parse(&planned[3].url)?)?),
+    ];
+    let plan = plan(planned)?;
+    if !flags.quiet {
+        eprintln!(
+            "embedded SMB, NFSv3 and NCP servers over memory, and {}: about {:.0} s",
+            scratch.0.display(),
+            plan.measured_time().least.as_secs_f64() * 1.5
+        );
+    }
+    let measured = Measurement::new(&plan, &targets).run(flags)?;
+    let code = finish(&measured, Some(&args.output), flags)?;
+    servers.stop();
+    Ok(code)
+}
+
+fn target(name: &str, url: String) -> PlannedTarget {
+    PlannedTarget { name: name.to_owned(), url }
+}
+
+fn plan(targets: Vec<PlannedTarget>) -> Result<ResolvedPlan, Failure> {
+    let sizes = |list: &[u64]| Some(list.iter().copied().map(ByteSize).collect());
+    let sweep = Sweep {
+        file_sizes: sizes(&[256 << 10, 4 << 20]),
+        record_sizes: sizes(&[4 << 10, 64 << 10]),
+        tests: Some(Test::USUAL.to_vec()),
+        ..Sweep::default()
+    };
+    let load = Load {
+        users: Some(vec![2, 8]),
+        think: Some(Think::Constant(Duration::from_millis(100))),
+        warm_up: Some(Duration::from_millis(500)),
+        measure: Some(Duration::from_millis(2500)),
+        scale: Some(ByteSize(5_600_000)),
+        block: Some(ByteSize(100_000)),
+        ..Load::default()
+    };
+    let plan = Plan {
+        title: Some("demo".into()),
+        seed: Some(new_seed()),
+        repetitions: Some(6),
+        min_sample_time: Some(Duration::from_millis(40)),
+        targets,
+        sweep: Some(sweep),
+        load: Some(load),
+        ..Plan::default()
+    };
+    Ok(plan.resolve()?)
+}
+
+/// A local directory for the demo, removed with it.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new() -> Result<Self, Failure> {
+        let path = std::env::temp_dir().join(format!("sharebench-demo-{:08x}", new_seed() as u32));
+        std::fs::create_dir(&path).map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // The engine emptied it; if it did not, it has said so and what it left stays for the user to see.
+        let _ = std::fs::remove_dir(&self.0);
+    }
+}

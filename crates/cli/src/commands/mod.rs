@@ -1,0 +1,23 @@
+//! One file per command: its options and what it does.
+
+pub mod clean;
+pub mod compare;
+mod compare_series;
+pub mod demo;
+pub mod depth;
+pub mod doctor;
+pub mod export;
+mod from_flags;
+pub mod import;
+pub mod load;
+pub mod plan;
+pub mod presets;
+pub mod ranks;
+pub mod report;
+pub mod run;
+pub mod runs;
+pub mod serve;
+pub mod show;
+pub mod survey;
+pub mod sweep;
+mod workload_weights;

@@ -1,0 +1,158 @@
+//! `ranks`: what it costs to be many, measured on this network and modelled beyond.
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+use clap::Args;
+use sharebench_cluster::{Costs, Load, Transport, launched, measure_costs, modelled, threads};
+use sharebench_model::units::show_nanos;
+use sharebench_model::{
+    Coordinates, Facts, Histogram, Measure, RankShare, RunHeader, StepResult, TargetIdentity,
+};
+use sharebench_results::Store;
+
+use crate::exit::Failure;
+use crate::run::ranks::world::World;
+
+/// Histograms that one rank of a load of eight transactions sends: three of each kind of transaction and operation.
+const HISTOGRAMS: usize = 3 * (8 + 13);
+/// Recordings of each, spread over three decades as response times are.
+const RECORDED: u64 = 2_000;
+
+#[derive(Debug, Args)]
+pub struct CostArgs {
+    /// Ranks that are threads of this process, where no launcher started others.
+    #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(2..=256))]
+    pub threads: u32,
+    /// Model up to so many ranks.
+    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
+    pub to: u32,
+}
+
+/// Measures, and prints a table on rank 0.
+pub fn run(args: &CostArgs) -> Result<ExitCode, Failure> {
+    let rows = match launched(|name| std::env::var(name).ok()) {
+        Some(launched) => {
+            let world = World::start(&launched)?;
+            let rows = measured(world.transport().as_ref());
+            world.end();
+            rows?
+        }
+        None => rehearsed(args.threads)?,
+    };
+    if rows.is_empty() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    print(&rows, args.to)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn measured(transport: &dyn Transport) -> Result<Vec<Costs>, Failure> {
+    let load = Load { plan: "x".repeat(4096), counts: counts(), share: vec![share(0).response] };
+    let merge = |all: &mut Vec<Histogram>, more: Vec<Histogram>| {
+        all.iter_mut().zip(more).for_each(|(all, more)| all.merge(&more));
+    };
+    measure_costs(transport, &load, merge).map_err(|lost| Failure::Internal(anyhow::Error::new(lost)))
+}
+
+fn rehearsed(size: u32) -> Result<Vec<Costs>, Failure> {
+    std::thread::scope(|scope| {
+        let started: Vec<_> =
+            threads(size).into_iter().map(|rank| scope.spawn(move || measured(&rank))).collect();
+        let joined = started.into_iter().map(|thread| {
+            thread.join().unwrap_or_else(|_| Err(Failure::Internal(anyhow::anyhow!("a rank panicked"))))
+        });
+        let mut rows = joined.collect::<Result<Vec<_>, _>>()?;
+        Ok(rows.swap_remove(0))
+    })
+}
+
+fn times(seed: u64) -> Histogram {
+    let mut histogram = Histogram::new();
+    for number in 0..RECORDED {
+        histogram.record(20_000 + (number * number * (seed + 7)) % 20_000_000);
+    }
+    histogram
+}
+
+fn counts() -> Vec<Histogram> {
+    (0..HISTOGRAMS).map(|number| times(number as u64)).collect()
+}
+
+fn share(rank: u32) -> RankShare {
+    RankShare {
+        rank,
+        host: format!("client{rank}"),
+        response: times(u64::from(rank % 97)),
+        ..RankShare::default()
+    }
+}
+
+/// How long the results database takes over a step of so many ranks.
+fn stored(ranks: u32) -> Result<u64, Failure> {
+    let directory = std::env::temp_dir().join(format!("sharebench-ranks-{}-{ranks}", std::process::id()));
+    std::fs::create_dir(&directory)?;
+    let taken = store_in(&directory.join("cost.db"), ranks);
+    std::fs::remove_dir_all(&directory)?;
+    taken
+}
+
+fn store_in(path: &std::path::Path, ranks: u32) -> Result<u64, Failure> {
+    let mut store = Store::open(path)?;
+    let header = RunHeader {
+        title: "cost".into(),
+        started_unix_ms: 0,
+        version: env!("CARGO_PKG_VERSION").into(),
+        plan: String::new(),
+        seed: 0,
+        steps_planned: 1,
+        repeat: None,
+        environment: Facts::new(),
+        targets: vec![TargetIdentity { name: "none".into(), url: "null://".into() }],
+    };
+    let run = store.begin_run(&header)?;
+    let measure = Measure { ranks: (0..ranks).map(share).collect(), ..Measure::default() };
+    let step = StepResult {
+        index: 0,
+        target: 0,
+        repetition: 0,
+        coordinates: Coordinates::new(),
+        started_unix_ms: 0,
+        measure,
+        checks: Vec::new(),
+    };
+    let begin = Instant::now();
+    store.record_step(run, &step)?;
+    Ok(begin.elapsed().as_nanos() as u64)
+}
+
+fn print(rows: &[Costs], to: u32) -> Result<(), Failure> {
+    let bytes = |value: &Vec<Histogram>| value.iter().map(|times| times.to_v2().len()).sum::<usize>();
+    println!(
+        "a plan of 4096 bytes; counts of a rank in {HISTOGRAMS} histograms ({} KiB of counts); a share of {} KiB kept",
+        bytes(&counts()) / 1024,
+        bytes(&vec![share(0).response]) / 1024
+    );
+    println!("ranks   how        broadcast    barrier      clocks       reduction    gathering    store");
+    let most = rows.iter().map(|row| row.ranks).max().unwrap_or(0);
+    let further =
+        std::iter::successors(Some(most.next_power_of_two().max(2) * 2), |ranks| ranks.checked_mul(4));
+    let further = further.take_while(|ranks| *ranks < to).chain((to > most).then_some(to));
+    let models = further.filter_map(|ranks| modelled(rows, ranks)).map(|row| ("modelled", row));
+    for (how, row) in rows.iter().map(|row| ("measured", *row)).chain(models) {
+        let shown = [
+            row.broadcast_ns,
+            row.barrier_ns,
+            row.clocks_ns,
+            row.reduction_ns,
+            row.gather_ns,
+            stored(row.ranks)?,
+        ];
+        let shown = shown.map(|nanos| format!("{:<11}", show_nanos(nanos as f64))).join("  ");
+        println!("{:<6}  {how:<9}  {}", row.ranks, shown.trim_end());
+    }
+    println!(
+        "modelled: one tree step as between two ranks, log2(n) of them; the store is measured for every row"
+    );
+    Ok(())
+}

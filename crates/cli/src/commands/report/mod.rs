@@ -1,0 +1,155 @@
+//! `sharebench report`: runs as a page, as tables, as a workbook, as pictures, or all of a results database in the browser.
+
+mod images;
+mod pages;
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+use sharebench_analysis::Analysis;
+use sharebench_exchange::{SheetCell, Workbook};
+use sharebench_report::Style;
+use sharebench_results::RunReference;
+
+use crate::exit::Failure;
+use crate::flags::GlobalFlags;
+use crate::flags::format::Format;
+use crate::output::print_bytes;
+use crate::run::run_store::{analysis, load, render};
+
+pub const REPORT_HELP: &str = "Examples:
+  sharebench report 1 2 -o nas.html
+  sharebench report last -o nas.xlsx                 # the ending of the name says the form
+  sharebench report last --format md
+  sharebench report last --images slides             # each chart as SVG and PNG
+  sharebench report 1 2 -o nas.html --surfaces       # with surfaces to turn, as IOzone's users know them
+  sharebench report --serve                          # all runs of the results database, in the browser
+
+docs/reports.md shows how to read each chart.";
+
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// Runs: numbers, `last`, or FILE.db:NUMBER.
+    #[arg(required_unless_present = "serve", conflicts_with = "serve", value_name = "RUN")]
+    pub runs: Vec<RunReference>,
+    /// Where to write it; text, md, json and csv go to standard output without it.
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// How [default: what the ending of the file's name says, or html].
+    #[arg(long, value_enum, conflicts_with = "serve")]
+    pub format: Option<ReportFormat>,
+    /// Put a surface in three dimensions beside each map of file by record size; the page grows by 0.5 MB.
+    #[arg(long, conflicts_with = "serve")]
+    pub surfaces: bool,
+    /// Also write each chart as SVG and PNG into this directory; needs Chromium.
+    #[arg(long, value_name = "DIR", conflicts_with = "serve")]
+    pub images: Option<PathBuf>,
+    /// The browser that draws them [default: chromium, chromium-browser, google-chrome or chrome in the search path].
+    #[arg(long, value_name = "PROGRAM", requires = "images")]
+    pub browser: Option<PathBuf>,
+    /// Show all runs of the results database in the browser: filter, choose, compare, open. Read-only, on a loopback address.
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "127.0.0.1:0", conflicts_with = "output")]
+    pub serve: Option<SocketAddr>,
+}
+
+/// Forms of a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ReportFormat {
+    /// One self-contained page with charts.
+    Html,
+    /// Tables for the terminal.
+    Text,
+    /// Markdown.
+    Md,
+    /// The whole analysis as JSON.
+    Json,
+    /// One row per cell.
+    Csv,
+    /// A workbook: what was found, and a sheet per test.
+    Xlsx,
+}
+
+/// Writes a report, or serves all of them.
+pub fn report(args: &ReportArgs, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
+    if let Some(address) = args.serve {
+        return pages::serve(address, flags);
+    }
+    let format = args.format.unwrap_or_else(|| by_ending(args.output.as_deref()));
+    let binary = matches!(format, ReportFormat::Html | ReportFormat::Xlsx);
+    if args.output.is_none() && binary && args.images.is_none() {
+        return Err(Failure::usage(
+            "--output: name a file for html and xlsx, or take --format text, md, json or csv",
+        ));
+    }
+    if args.surfaces && format != ReportFormat::Html {
+        return Err(Failure::usage("--surfaces: only the html form has surfaces"));
+    }
+    let runs = args.runs.iter().map(|run| load(run, &flags.db)).collect::<Result<Vec<_>, _>>()?;
+    let analysis = analysis(&runs);
+    let mut said = String::new();
+    if let Some(directory) = &args.images {
+        let count = images::write(&analysis, directory, args.browser.as_deref())?;
+        said = format!("images: {count} files in {}\n", directory.display());
+    }
+    match &args.output {
+        None if args.images.is_some() && args.format.is_none() => {}
+        None if binary => return Err(Failure::usage("--output: html and xlsx need a file")),
+        None => return print_bytes(&rendered(&analysis, format, args.surfaces)?),
+        Some(path) => {
+            write(path, &rendered(&analysis, format, args.surfaces)?)?;
+            said += "report: ";
+            said += &path.display().to_string();
+            said.push('\n');
+        }
+    }
+    print_bytes(said.as_bytes())
+}
+
+fn by_ending(path: Option<&Path>) -> ReportFormat {
+    let ending = path.and_then(Path::extension).and_then(|ending| ending.to_str()).unwrap_or_default();
+    match ending.to_ascii_lowercase().as_str() {
+        "txt" => ReportFormat::Text,
+        "md" => ReportFormat::Md,
+        "json" => ReportFormat::Json,
+        "csv" => ReportFormat::Csv,
+        "xlsx" => ReportFormat::Xlsx,
+        _ => ReportFormat::Html,
+    }
+}
+
+fn rendered(analysis: &Analysis, format: ReportFormat, surfaces: bool) -> Result<Vec<u8>, Failure> {
+    let text = match format {
+        ReportFormat::Html if surfaces => sharebench_report::html_with_surfaces(analysis),
+        ReportFormat::Html => sharebench_report::html(analysis),
+        // A file is no terminal.
+        ReportFormat::Text => sharebench_report::terminal(analysis, Style::piped()),
+        ReportFormat::Md => render(analysis, Format::Md)?,
+        ReportFormat::Json => render(analysis, Format::Json)?,
+        ReportFormat::Csv => render(analysis, Format::Csv)?,
+        ReportFormat::Xlsx => return workbook(analysis),
+    };
+    Ok(text.into_bytes())
+}
+
+fn workbook(analysis: &Analysis) -> Result<Vec<u8>, Failure> {
+    let mut book = Workbook::default();
+    for sheet in sharebench_report::sheets(analysis) {
+        let into = book.sheet(&sheet.name);
+        for row in sheet.rows {
+            into.row(row.into_iter().map(|text| match text.parse::<f64>() {
+                Ok(number) if number.is_finite() => SheetCell::Number(number),
+                _ if text.is_empty() => SheetCell::Nothing,
+                _ => SheetCell::Text(text),
+            }));
+        }
+    }
+    book.bytes().map_err(Failure::usage)
+}
+
+/// Writes a file that the user named.
+fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    std::fs::write(path, bytes)
+        .map_err(|error| Failure::usage(format!("--output {}: {error}", path.display())))
+}

@@ -1,0 +1,260 @@
+//! What a plan will do, said before it is done: cells, steps, bytes, time.
+
+use std::time::Duration;
+
+use sharebench_model::units::ByteSize;
+use sharebench_model::{PrecisionReport, Standing};
+use sharebench_plan::{Bounds, Repeat, ResolvedPlan, Search, Work};
+
+/// Most cells that are named one by one.
+const NAMED: usize = 5;
+
+/// Cells and how often, steps, bytes per target, time: one line each.
+pub fn plan_preview(plan: &ResolvedPlan) -> Vec<String> {
+    let mut lines = Vec::new();
+    let targets = counted(plan.targets.len() as u64, "target");
+    if !plan.cells.is_empty() {
+        let cells = counted(plan.cells.len() as u64, "cell");
+        lines.push(format!("{cells} on {targets}, {}", repetition(plan.repeat)));
+        lines.push(format!(
+            "at least {} of file data to or from each target (fast targets move more), {} of room needed on each",
+            round_size(plan.least_bytes_moved()),
+            ByteSize(plan.bytes_needed())
+        ));
+    }
+    if !plan.loads.is_empty() {
+        let loads = counted(plan.loads.len() as u64, "step");
+        lines.push(format!("{loads} of users on {targets}, once each{}", extension(plan)));
+        lines.extend(replayed(plan));
+        lines.extend(plan.search.as_ref().map(|search| {
+            let most = Search::MAX_ADDED;
+            match search {
+                Search::Stress => format!("then at most {most} steps of more users, until throughput falls"),
+                Search::Knee(slo) => {
+                    format!("then at most {most} open loads, to find the highest rate that keeps {slo}")
+                }
+            }
+        }));
+    }
+    lines.push(format!("{}; {}", steps(plan.steps()), time(plan.measured_time())));
+    if let Some(command) = &plan.pre_step_cmd {
+        lines.push(format!("before each step this machine runs: {command}"));
+    }
+    lines
+}
+
+/// How much of a loadfile is performed, and what is not.
+fn replayed(plan: &ResolvedPlan) -> Option<String> {
+    let file = plan.works().find_map(|work| match work {
+        Work::Transactions(work) => work.workload.loadfile.as_deref(),
+        Work::Records(_) => None,
+    })?;
+    let left_out = file.left_out();
+    let all = file.lines.len();
+    let performed = all - left_out.iter().map(|(.., count)| count).sum::<usize>();
+    let why = left_out.iter().map(|(why, name, count)| format!("; {count} {name} left out: {}", why.why()));
+    Some(format!(
+        "each user replays {performed} of the {all} operations of the loadfile in turn{}",
+        why.collect::<String>()
+    ))
+}
+
+/// What steps of users may take beyond their windows.
+fn extension(plan: &ResolvedPlan) -> String {
+    match plan.typed.load.as_ref().and_then(|load| load.max_extensions) {
+        None | Some(0) => String::new(),
+        Some(most) => format!(
+            "; one that is not steady goes on for twice its window, {} at most: at most {} in all",
+            times(most),
+            span(plan.extended_time().as_secs_f64())
+        ),
+    }
+}
+
+/// The steps of a plan: a number, or a range.
+pub fn steps(steps: Bounds<u64>) -> String {
+    if steps.least == steps.most {
+        counted(steps.most, "step")
+    } else {
+        format!("at least {}, at most {}", counted(steps.least, "step"), steps.most)
+    }
+}
+
+fn repetition(repeat: Repeat) -> String {
+    let range = format!("{} to {} times", repeat.least, repeat.most);
+    let shown = |time: Duration| span(time.as_secs_f64());
+    match (repeat.precision, repeat.budget) {
+        (None, None) if repeat.most < 6 => {
+            format!("{} each: too few for an interval, which takes 6", times(repeat.most))
+        }
+        (None, None) => format!("{} each", times(repeat.most)),
+        (Some(precision), None) => format!("{range} each, until each interval is ±{precision}"),
+        (None, Some(budget)) => {
+            format!("for {}: once each at least, then where intervals are widest", shown(budget))
+        }
+        (Some(precision), Some(budget)) => format!(
+            "for {} at most: once each at least, until each interval is ±{precision}, widest first",
+            shown(budget)
+        ),
+    }
+}
+
+fn time(time: Bounds<Duration>) -> String {
+    let (least, most) = (span(time.least.as_secs_f64()), span(time.most.as_secs_f64()));
+    if least == most {
+        format!("about {most}, preparing files not counted")
+    } else {
+        format!("{least} to {most}, preparing files not counted")
+    }
+}
+
+/// Cells that reached the precision, and those that did not, by name while they are few.
+pub fn reached(report: &PrecisionReport) -> Vec<String> {
+    let cells = report.cells.len();
+    let mut widths: Vec<f64> = report.cells.iter().filter_map(|cell| cell.half_width).collect();
+    widths.sort_unstable_by(f64::total_cmp);
+    let percent = |width: f64| format!("±{:.1} %", width.exp_m1() * 100.0);
+    let mut lines = Vec::new();
+    match (report.asked, widths.last(), widths.get(widths.len() / 2)) {
+        (Some(asked), ..) => {
+            let share = asked * 100.0;
+            let precise = report.count(Standing::Precise);
+            lines.push(format!("resolved to {share} %: {precise} of {}", counted(cells as u64, "cell")));
+            let wide = report.count(Standing::Wide);
+            if wide > 0 {
+                lines.push(format!("not resolved to {share} %: {wide} of {}", counted(cells as u64, "cell")));
+            }
+        }
+        (None, Some(widest), Some(middle)) => lines.push(format!(
+            "intervals of {}: half are {} or narrower, the widest is {}",
+            counted(cells as u64, "cell"),
+            percent(*middle),
+            percent(*widest)
+        )),
+        (None, ..) => {}
+    }
+    let mut wide: Vec<_> = report.cells.iter().filter(|cell| cell.standing == Standing::Wide).collect();
+    wide.sort_by(|a, b| b.half_width.unwrap_or(0.0).total_cmp(&a.half_width.unwrap_or(0.0)));
+    let named = if report.asked.is_some() { NAMED } else { 1 };
+    lines.extend(wide.iter().take(named).filter_map(|cell| {
+        let width = percent(cell.half_width?);
+        Some(format!("  {}: {width} after {}", cell.coordinates, times(cell.repetitions)))
+    }));
+    if report.asked.is_some() && wide.len() > named {
+        lines.push(format!("  and {} more", wide.len() - named));
+    }
+    let unusable = report.count(Standing::Unusable);
+    if unusable > 0 {
+        lines.push(format!(
+            "no interval: {unusable} of {}, with fewer than 6 usable repetitions on every target",
+            counted(cells as u64, "cell")
+        ));
+    }
+    lines
+}
+
+/// `1 cell`, `14 cells`.
+fn counted(n: u64, noun: &str) -> String {
+    if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
+}
+
+fn times(n: u32) -> String {
+    if n == 1 { "once".to_owned() } else { format!("{n} times") }
+}
+
+/// A size with three digits: sums of many files are rarely a whole number of anything.
+fn round_size(bytes: u64) -> String {
+    let units = [("TiB", 1u64 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
+    let unit = units.into_iter().find(|(_, size)| bytes >= *size);
+    unit.map_or_else(
+        || format!("{bytes} B"),
+        |(unit, size)| {
+            let number = bytes as f64 / size as f64;
+            let digits = if number < 10.0 { 2 } else { usize::from(number < 100.0) };
+            format!("{number:.digits$} {unit}")
+        },
+    )
+}
+
+/// Seconds in the unit that suits: `12 s`, `3.5 min`, `2.1 h`.
+pub fn span(seconds: f64) -> String {
+    match seconds {
+        s if s < 90.0 => format!("{s:.0} s"),
+        s if s < 5400.0 => format!("{:.1} min", s / 60.0),
+        s => format!("{:.1} h", s / 3600.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sharebench_model::{CellPrecision, Coordinates, PrecisionReport, Standing, Value};
+    use sharebench_plan::Plan;
+
+    use super::{plan_preview, reached};
+
+    fn of(repeat: &str) -> Vec<String> {
+        let text = format!(
+            "{repeat}\n[[target]]\nurl = '/a'\n[[target]]\nurl = '/b'\n[sweep]\nfile_sizes = ['64KiB']
+record_sizes = ['4KiB']\ntests = ['write', 'read', 'reread']\n"
+        );
+        plan_preview(&Plan::parse(&text).unwrap().resolve().unwrap())
+    }
+
+    #[test]
+    fn a_plan_says_what_it_will_do() {
+        assert_eq!(
+            of(""),
+            [
+                "3 cells on 2 targets, 10 to 60 times each, until each interval is ±2%",
+                "at least 1.94 MiB of file data to or from each target (fast targets move more), 128KiB of room needed on each",
+                "at least 60 steps, at most 360; 12 s to 6.0 min, preparing files not counted",
+            ]
+        );
+        assert_eq!(
+            of("repetitions = 2")[0],
+            "3 cells on 2 targets, 2 times each: too few for an interval, which takes 6"
+        );
+        assert_eq!(
+            of("budget = '10m'")[0],
+            "3 cells on 2 targets, for 10.0 min: once each at least, then where intervals are widest"
+        );
+    }
+
+    #[test]
+    fn a_plan_that_may_go_on_says_for_how_long() {
+        let text = "[[target]]\nurl = '/a'\n[load]\nusers = [1]\nwarm_up = '2s'\nmeasure = '30s'\nmax_extensions = 2";
+        let lines = plan_preview(&Plan::parse(text).unwrap().resolve().unwrap());
+        assert_eq!(
+            lines,
+            [
+                "1 step of users on 1 target, once each; one that is not steady goes on for twice its window, \
+                 2 times at most: at most 3.6 min in all",
+                "1 step; 32 s to 3.6 min, preparing files not counted",
+            ]
+        );
+    }
+
+    #[test]
+    fn the_end_names_the_widest_cells() {
+        let cell = |n: u64, half_width, standing| CellPrecision {
+            coordinates: Coordinates::new().with("file_size", Value::Bytes(n * 1024)),
+            repetitions: 60,
+            half_width,
+            standing,
+        };
+        let cells = vec![
+            cell(4, Some(0.01), Standing::Precise),
+            cell(8, Some(0.05), Standing::Wide),
+            cell(16, None, Standing::Unusable),
+        ];
+        assert_eq!(
+            reached(&PrecisionReport { asked: Some(0.02), cells }),
+            [
+                "resolved to 2 %: 1 of 3 cells",
+                "not resolved to 2 %: 1 of 3 cells",
+                "  file_size=8KiB: ±5.1 % after 60 times",
+                "no interval: 1 of 3 cells, with fewer than 6 usable repetitions on every target",
+            ]
+        );
+    }
+}

@@ -1,0 +1,13 @@
+//! One run: its plan and targets opened, the engine started, its events stored, its end summarised.
+
+pub mod credentials;
+pub mod environment;
+mod event_sink;
+mod interrupts;
+pub mod loadfile;
+pub mod measure;
+pub mod plan_file;
+pub mod ranks;
+pub mod run_store;
+mod run_summary;
+pub mod targets;

@@ -1,0 +1,54 @@
+//! Runs of the results database: loaded, analysed, rendered.
+
+use std::path::Path;
+
+use sharebench_analysis::{Analysis, Options, RunData, analyse};
+use sharebench_results::{RunReference, RunState, StoredRun};
+
+use crate::exit::Failure;
+use crate::flags::format::Format;
+use crate::output::style;
+use crate::run::environment::COMMAND_FACT;
+
+/// Writes the HTML report of runs.
+pub fn write_report(runs: &[StoredRun], path: &Path) -> Result<(), Failure> {
+    let html = sharebench_report::html(&analysis(runs));
+    std::fs::write(path, html)
+        .map_err(|error| Failure::usage(format!("--report {}: {error}", path.display())))
+}
+
+/// Loads the run that was named.
+pub fn load(reference: &RunReference, default: &Path) -> Result<StoredRun, Failure> {
+    let store = reference.open(default)?;
+    let run = reference.resolve(&store)?;
+    Ok(store.load(run)?)
+}
+
+/// What is to be said of runs.
+pub fn analysis(runs: &[StoredRun]) -> Analysis {
+    let several = runs.len() > 1;
+    let data: Vec<RunData> = runs.iter().map(|run| run_data(run, several)).collect();
+    analyse(&data, &Options::default())
+}
+
+/// A stored run as the analysis wants it; beside others its label tells it from them.
+pub fn run_data(run: &StoredRun, several: bool) -> RunData {
+    let label = if several { format!("{} #{}", run.header.title, run.id) } else { run.header.title.clone() };
+    let command = run.header.environment.get(COMMAND_FACT).cloned().unwrap_or_default();
+    let outcome = match &run.state {
+        RunState::Ended(outcome) => Some(outcome.clone()),
+        RunState::Running | RunState::Interrupted => None,
+    };
+    let (header, facts, steps) = (run.header.clone(), run.facts.clone(), run.steps.clone());
+    RunData { label, command, header, facts, steps, outcome }
+}
+
+/// An analysis in one of its forms.
+pub fn render(analysis: &Analysis, format: Format) -> Result<String, Failure> {
+    Ok(match format {
+        Format::Text => sharebench_report::terminal(analysis, style()),
+        Format::Md => sharebench_report::markdown(analysis),
+        Format::Json => sharebench_report::json(analysis).map_err(|error| Failure::Internal(error.into()))?,
+        Format::Csv => sharebench_report::csv(analysis),
+    })
+}
