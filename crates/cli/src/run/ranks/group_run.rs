@@ -351,6 +351,6 @@ mod tests {
         let division = Division::new(6, &[], 1).unwrap();
         assert_eq!(shifted(&plan("tests = ['write', 'read']"), &division), Ok(()));
         assert!(shifted(&plan("tests = ['write']"), &division).unwrap_err().contains("no test"));
-        assert!(shifted(&plan("users = [50]"), &division).unwrap_err().contains("multiple of 6"));
+        assert!(shifted(&plan("jobs = [50]"), &division).unwrap_err().contains("multiple of 6"));
     }
 }
