@@ -2,93 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::{Deserialize, Serialize};
 use sharebench_model::{Coordinates, Value, axis};
-use sharebench_stats::{Estimate, level_shifts, median, shift};
+use sharebench_stats::{level_shifts, median, shift};
 
-use crate::outcome::rate;
-use crate::pairing::usable;
-use crate::wording::{counted, show_ratio};
-use crate::{Options, RateUnit, RunData, Sentence, Standing, Tone};
+use crate::align::rates::{rate, usable};
+use crate::text::series::series_sentences;
+use crate::types::{
+    LineChange, Options, RateUnit, RunData, Series, SeriesChange, SeriesError, SeriesLine, SeriesRun,
+    Standing,
+};
 
 /// Fewest runs that make a series.
 const FEWEST: usize = 6;
-
-/// One run of a series.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SeriesRun {
-    /// What tells it from the others.
-    pub label: String,
-    /// Start, milliseconds since 1970 (UTC); 0 where it is not told.
-    pub started_unix_ms: u64,
-}
-
-/// One test or workload of one target through all runs.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct SeriesLine {
-    /// Name of the target.
-    pub target: String,
-    /// Test or workload.
-    pub test: String,
-    /// Per run the geometric mean of its cells' median rates, bytes (or operations) per second.
-    pub rates: Vec<f64>,
-    /// Cells that every run has.
-    pub cells: usize,
-    /// Cells that only some runs have: they take no part.
-    pub incomplete_cells: usize,
-    /// Change from one run to the next that is usual in it, as a share: the robust deviation of its rates.
-    pub spread: f64,
-}
-
-/// What changed in one line.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct LineChange {
-    /// Index into [`Series::lines`].
-    pub line: usize,
-    /// Rate from the change to the next one over that from the one before to it.
-    pub ratio: Estimate,
-    /// What may be said of it.
-    pub standing: Standing,
-}
-
-/// A run from which on something is different.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct SeriesChange {
-    /// Index into [`Series::runs`]: the first run of the new level.
-    pub at: usize,
-    /// How likely so large a change is anywhere if there is none.
-    pub p_value: f64,
-    /// Runs at the level before it, and at the new one.
-    pub runs: (usize, usize),
-    /// Where.
-    pub lines: Vec<LineChange>,
-}
-
-/// Runs of one plan, and where their level changes.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Series {
-    /// The runs, in the order given.
-    pub runs: Vec<SeriesRun>,
-    /// Targets and tests.
-    pub lines: Vec<SeriesLine>,
-    /// Changes, the first one first.
-    pub changes: Vec<SeriesChange>,
-    /// All of it in words.
-    pub sentences: Vec<Sentence>,
-    /// A false change anywhere in the table has at most this probability.
-    pub error: f64,
-}
-
-/// Why runs are no series.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum SeriesError {
-    /// Too few runs.
-    #[error("{0} runs are too few to tell a change from chance; 6 are the fewest")]
-    TooFew(usize),
-    /// Nothing in common.
-    #[error("no position was measured in every run: a series is of runs of one plan")]
-    NothingInCommon,
-}
 
 /// Target, and test or workload.
 type Key = (String, String);
@@ -129,7 +54,7 @@ pub fn series(runs: &[RunData], options: &Options) -> Result<Series, SeriesError
         .map(|run| SeriesRun { label: run.label.clone(), started_unix_ms: run.header.started_unix_ms })
         .collect();
     let mut series = Series { runs, lines, changes, sentences: Vec::new(), error };
-    series.sentences = sentences(&series);
+    series.sentences = series_sentences(&series);
     Ok(series)
 }
 
@@ -194,71 +119,4 @@ fn spread(logs: &[f64]) -> f64 {
     let mut steps: Vec<f64> = logs.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
     steps.sort_unstable_by(f64::total_cmp);
     (1.4826 * median(&steps).unwrap_or(0.0) / std::f64::consts::SQRT_2).exp_m1()
-}
-
-/// `5.1 % slower [3.9, 6.2]`.
-fn moved(ratio: &Estimate, standing: Standing) -> String {
-    let percent = |ratio: f64| format!("{:.1}", 100.0 * (ratio - 1.0).abs());
-    let word = if ratio.value < 1.0 { "slower" } else { "faster" };
-    let bounds = ratio.interval.map_or_else(
-        || " [too few runs for an interval]".to_owned(),
-        |i| {
-            let (near, far) = if ratio.value < 1.0 { (i.high, i.low) } else { (i.low, i.high) };
-            format!(" [{}, {}]", percent(near), percent(far))
-        },
-    );
-    match standing {
-        Standing::NotResolved => format!("not resolved by how much: ratio {}", show_ratio(ratio)),
-        _ => format!("{} % {word}{bounds}", percent(ratio.value)),
-    }
-}
-
-fn sentences(series: &Series) -> Vec<Sentence> {
-    let mut sentences = Vec::new();
-    for change in &series.changes {
-        for found in &change.lines {
-            let line = &series.lines[found.line];
-            let tone = match found.standing {
-                Standing::Faster | Standing::Slower => Tone::Difference,
-                Standing::AboutTheSame => Tone::Same,
-                Standing::NotResolved => Tone::NotResolved,
-            };
-            let text = format!(
-                "{} {}: from {} on {} ({} before, {} from there on, {}; p = {:.3}).",
-                line.target,
-                line.test,
-                series.runs[change.at].label,
-                moved(&found.ratio, found.standing),
-                counted(change.runs.0, "run"),
-                change.runs.1,
-                counted(line.cells, "cell"),
-                change.p_value
-            );
-            sentences.push(Sentence::new(tone, text));
-        }
-    }
-    if series.changes.is_empty() {
-        let widest = series.lines.iter().map(|line| line.spread).fold(0.0, f64::max);
-        let text = format!(
-            "No change in {} over {} that chance would not make in one of {:.0} such tables (runs differ by {:.1} % at \
-             most as a rule).",
-            counted(series.lines.len(), "test"),
-            counted(series.runs.len(), "run"),
-            1.0 / series.error,
-            100.0 * widest
-        );
-        sentences.push(Sentence::new(Tone::Same, text));
-    }
-    let incomplete: usize = series.lines.iter().map(|line| line.incomplete_cells).sum();
-    if incomplete > 0 {
-        let text = format!("{} not measured in every run: left out.", counted(incomplete, "cell"));
-        sentences.push(Sentence::new(Tone::Note, text));
-    }
-    let told: Vec<u64> =
-        series.runs.iter().map(|run| run.started_unix_ms).filter(|started| *started > 0).collect();
-    if !told.is_sorted() {
-        let text = "The runs are not named in the order in which they were made.".to_owned();
-        sentences.push(Sentence::new(Tone::Alarm, text));
-    }
-    sentences
 }

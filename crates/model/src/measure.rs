@@ -132,7 +132,7 @@ pub struct ResponseSampleSize {
     pub quantile: f64,
     /// As many independent times would place it as well.
     pub n: f64,
-    /// Degrees of degrees_of_freedom behind that figure.
+    /// Degrees of freedom of that figure.
     pub degrees_of_freedom: f64,
 }
 

@@ -184,6 +184,11 @@ pub fn show_rate(bytes_per_second: f64) -> String {
     format!("{} {unit}", three_digits(value))
 }
 
+/// A number with its noun: `1 cell`, `14 cells`.
+pub fn counted(n: usize, noun: &str) -> String {
+    if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
+}
+
 /// Three significant digits without exponent.
 pub fn three_digits(value: f64) -> String {
     match value.abs() {

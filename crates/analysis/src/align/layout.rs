@@ -1,0 +1,152 @@
+//! Sections before anything is computed: their positions, axes and titles.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sharebench_model::{Coordinates, StepResult, Value, axis};
+
+use crate::types::{Options, RateUnit, View};
+
+/// A section before anything is computed.
+pub(crate) struct Layout {
+    pub title: String,
+    pub view: View,
+    pub unit: RateUnit,
+    pub axes: Vec<String>,
+    pub positions: Vec<Coordinates>,
+}
+
+impl Layout {
+    pub(crate) fn position(&self, coordinates: &Coordinates) -> Vec<Option<Value>> {
+        self.axes.iter().map(|axis| coordinates.get(axis).cloned()).collect()
+    }
+}
+
+fn without(coordinates: &Coordinates, axes: &[impl AsRef<str>]) -> Coordinates {
+    let kept = coordinates.iter().filter(|(axis, _)| !axes.iter().any(|left| left.as_ref() == *axis));
+    kept.fold(Coordinates::new(), |rest, (axis, value)| rest.with(axis.to_owned(), value.clone()))
+}
+
+/// For each position without one axis: which values that axis takes.
+fn values_along<'a>(
+    all: &BTreeSet<&'a Coordinates>,
+    axis: &str,
+) -> BTreeMap<Coordinates, BTreeSet<&'a Value>> {
+    let mut values: BTreeMap<Coordinates, BTreeSet<&Value>> = BTreeMap::new();
+    for coordinates in all {
+        if let Some(value) = coordinates.get(axis) {
+            values.entry(without(coordinates, &[axis])).or_default().insert(value);
+        }
+    }
+    values
+}
+
+/// Groups every position of every run into sections: sweeps, loads, depth studies, each in the usual order of tests.
+pub(crate) fn layouts<'a>(steps: impl Iterator<Item = &'a StepResult>, options: &Options) -> Vec<Layout> {
+    let steps: Vec<&StepResult> = steps.collect();
+    let all: BTreeSet<&Coordinates> = steps.iter().map(|step| &step.coordinates).collect();
+    let users = values_along(&all, axis::USERS);
+    let jobs = values_along(&all, axis::JOBS);
+    let depths = values_along(&all, axis::QUEUE_DEPTH);
+    let view_of = |coordinates: &Coordinates| {
+        let varies = |values: &BTreeMap<Coordinates, BTreeSet<&Value>>, axis: &str| {
+            let others = values.get(&without(coordinates, &[axis]));
+            coordinates.get(axis).is_some() && others.is_some_and(|found| found.len() > 1)
+        };
+        if coordinates.get(axis::WORKLOAD).is_some()
+            || varies(&users, axis::USERS)
+            || varies(&jobs, axis::JOBS)
+        {
+            View::Load
+        } else if varies(&depths, axis::QUEUE_DEPTH) {
+            View::Depth
+        } else {
+            View::Sweep
+        }
+    };
+    let mut keys: Vec<(View, Coordinates)> = Vec::new();
+    let mut sections: Vec<Layout> = Vec::new();
+    let mut known: BTreeMap<&Coordinates, usize> = BTreeMap::new();
+    for step in steps {
+        // Targets and repetitions share their positions.
+        let index = *known.entry(&step.coordinates).or_insert_with(|| {
+            let view = view_of(&step.coordinates);
+            let axes = axes_of(view, &step.coordinates, options);
+            let key = (view, without(&step.coordinates, &axes));
+            let index = keys.iter().position(|known| *known == key).unwrap_or_else(|| {
+                keys.push(key);
+                let (title, positions) = (String::new(), Vec::new());
+                sections.push(Layout { title, view, unit: RateUnit::OperationsPerSecond, axes, positions });
+                sections.len() - 1
+            });
+            sections[index].positions.push(step.coordinates.clone());
+            index
+        });
+        if step.measure.bytes.total() > 0 {
+            sections[index].unit = RateUnit::BytesPerSecond;
+        }
+    }
+    for section in &mut sections {
+        section
+            .positions
+            .sort_by_cached_key(|c| section.axes.iter().map(|a| c.get(a).cloned()).collect::<Vec<_>>());
+    }
+    name(&mut sections, &keys);
+    // Cells run in random order; readers know the tests in IOzone's. What is not among them keeps its place.
+    sections.sort_by_key(|section| (section.view, rank(section)));
+    sections
+}
+
+/// Position of a section's test in the order in which users know them.
+fn rank(section: &Layout) -> usize {
+    const USUAL: [&str; 20] = [
+        "write",
+        "rewrite",
+        "read",
+        "reread",
+        "random-read",
+        "random-write",
+        "random-mix",
+        "backward-read",
+        "record-rewrite",
+        "stride-read",
+        "fwrite",
+        "frewrite",
+        "fread",
+        "freread",
+        "mmap-write",
+        "mmap-rewrite",
+        "mmap-read",
+        "mmap-reread",
+        "mmap-random-read",
+        "mmap-random-write",
+    ];
+    let test = section.positions.first().and_then(|position| position.text(axis::TEST));
+    USUAL.iter().position(|usual| Some(*usual) == test).unwrap_or(USUAL.len())
+}
+
+fn axes_of(view: View, coordinates: &Coordinates, options: &Options) -> Vec<String> {
+    let axes = match view {
+        View::Sweep | View::Depth if options.axes.len() == 2 => return options.axes.clone(),
+        View::Sweep => vec![axis::FILE_SIZE, axis::RECORD_SIZE],
+        // An open load rises by its rate; its users are connections, not users.
+        View::Load if coordinates.get(axis::RATE).is_some() => vec![axis::RATE],
+        View::Load if coordinates.get(axis::JOBS).is_some() => vec![axis::JOBS],
+        View::Load => vec![axis::USERS],
+        View::Depth => vec![axis::RECORD_SIZE, axis::QUEUE_DEPTH],
+    };
+    axes.into_iter().map(str::to_owned).collect()
+}
+
+/// Titles: the test or workload, and whatever else tells two sections apart.
+fn name(sections: &mut [Layout], keys: &[(View, Coordinates)]) {
+    for (section, (_, key)) in sections.iter_mut().zip(keys) {
+        let mut words: Vec<String> =
+            [axis::TEST, axis::WORKLOAD].iter().filter_map(|a| key.get(a)).map(ToString::to_string).collect();
+        for (axis, value) in key.iter().filter(|(axis, _)| ![axis::TEST, axis::WORKLOAD].contains(axis)) {
+            if keys.iter().any(|(_, other)| other.get(axis) != Some(value)) {
+                words.push(format!("{} {value}", axis.replace('_', " ")));
+            }
+        }
+        section.title = if words.is_empty() { "all steps".to_owned() } else { words.join(", ") };
+    }
+}

@@ -1,0 +1,136 @@
+//! The settings of a system, read from what it negotiated, and in which of them two systems differ.
+
+use std::collections::BTreeMap;
+
+use crate::types::{SettingChange, System};
+
+/// Facts that say where or when, or that follow from others, but not how a system is set.
+const NO_SETTINGS: [&str; 16] = [
+    "access",
+    "block_size",
+    "boot",
+    "client_cache",
+    "credits",
+    "direct_io_unit",
+    "mount_point",
+    "mount_source",
+    "peer",
+    "resent",
+    "retry",
+    "server_guid",
+    "session",
+    "wire_counter",
+    "write_verifier",
+    "server_time",
+];
+
+/// Words of prose that stand between a setting and its value.
+const FILLING: [&str; 10] =
+    ["line", "lines", "level", "windows", "shown", "shows", "net.cfg", "says", "show", "is"];
+
+/// Every setting that is told of a system.
+pub(crate) fn settings(system: &System) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    if let Some((scheme, _)) = system.url.split_once("://") {
+        found.insert("protocol".to_owned(), scheme.to_owned());
+    }
+    for (name, value) in &system.facts {
+        if NO_SETTINGS.contains(&name.as_str()) {
+            continue;
+        }
+        let parts = clauses(value);
+        if parts.len() > 1 {
+            // What a description says of titles is a doubt of the source's, not a setting.
+            let settings = parts.iter().filter(|clause| !clause.to_lowercase().contains("title"));
+            found.extend(settings.map(|clause| setting_of(clause)));
+        } else {
+            found.insert(name.replace('_', " "), value.clone());
+        }
+    }
+    found
+}
+
+/// Where two systems differ. What one alone tells counts: the other's is not known.
+pub(crate) fn changes(a: &System, b: &System) -> Vec<SettingChange> {
+    let (a, b) = (settings(a), settings(b));
+    let names: std::collections::BTreeSet<&String> = a.keys().chain(b.keys()).collect();
+    let change = |name: &String| SettingChange {
+        name: name.clone(),
+        a: a.get(name).cloned(),
+        b: b.get(name).cloned(),
+    };
+    names.into_iter().map(change).filter(|change| change.a != change.b).collect()
+}
+
+/// The clauses of a description, cut at commas and semicolons outside of brackets.
+fn clauses(text: &str) -> Vec<String> {
+    let (mut parts, mut depth) = (vec![String::new()], 0usize);
+    for c in text.chars() {
+        match c {
+            '(' | '[' => depth += 1,
+            ')' | ']' => depth = depth.saturating_sub(1),
+            ',' | ';' if depth == 0 => {
+                parts.push(String::new());
+                continue;
+            }
+            _ => {}
+        }
+        if let Some(part) = parts.last_mut() {
+            part.push(c);
+        }
+    }
+    parts.iter().map(|part| part.trim().to_owned()).filter(|part| !part.is_empty()).collect()
+}
+
+/// `cache buffers=0`, `signature level=2`, `checksum off`, `true commit line commented out`: name and value.
+fn setting_of(clause: &str) -> (String, String) {
+    let lower = clause.to_lowercase();
+    let (plain, bracket) = match lower.split_once('(') {
+        Some((before, inside)) => (before.trim(), Some(inside.trim_end_matches(')').trim())),
+        None => (lower.trim(), None),
+    };
+    let named = |name: &str| -> String {
+        name.split_whitespace().filter(|word| !FILLING.contains(word)).collect::<Vec<_>>().join(" ")
+    };
+    if let Some(name) = plain.strip_suffix("commented out") {
+        // What a file leaves out has its default, whatever the bracket adds to that.
+        let default = bracket.is_some_and(|inside| inside.contains("default"));
+        return (named(name), if default { "default" } else { "commented out" }.to_owned());
+    }
+    if let Some((name, value)) = plain.rsplit_once('=') {
+        return (named(name), value.trim().to_owned());
+    }
+    match plain.rsplit_once(' ') {
+        Some((name, value)) if is_value(value) => (named(name), value.to_owned()),
+        _ => (named(plain), STATED.to_owned()),
+    }
+}
+
+/// The value of what a description only mentions.
+pub(crate) const STATED: &str = "stated";
+
+fn is_value(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_ascii_digit())
+        || ["on", "off", "yes", "no", "high", "low", "default", "required", "none"].contains(&word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prose_of_1993_becomes_settings() {
+        let of = |clause| setting_of(clause);
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        assert_eq!(of("cache buffers=0"), pair("cache buffers", "0"));
+        assert_eq!(of("signature level=2"), pair("signature", "2"));
+        assert_eq!(of("net.cfg shows signature level=2"), pair("signature", "2"));
+        assert_eq!(of("signature 0"), pair("signature", "0"));
+        assert_eq!(of("checksum off"), pair("checksum", "off"));
+        assert_eq!(of("cache buffers default"), pair("cache buffers", "default"));
+        assert_eq!(of("cache buffers line commented out (=default, ON)"), pair("cache buffers", "default"));
+        assert_eq!(of("true commit line commented out"), pair("true commit", "commented out"));
+        assert_eq!(of("VLM"), pair("vlm", STATED));
+        assert_eq!(clauses("a, b (=c, d); e"), ["a", "b (=c, d)", "e"]);
+    }
+}

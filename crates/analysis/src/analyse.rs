@@ -1,0 +1,59 @@
+//! The stages of an analysis, one after the other.
+
+use crate::align::align;
+use crate::estimate::estimate;
+use crate::judge::judge;
+use crate::text::stages::Stages;
+use crate::text::write;
+use crate::types::{Analysis, Method, Options, RunData};
+
+/// Compares the systems of one or more finished runs.
+pub fn analyse(runs: &[RunData], options: &Options) -> Analysis {
+    let aligned = align(runs, options);
+    let estimated = estimate(&aligned, options);
+    let judged = judge(&aligned, &estimated, options);
+    let text = write(&Stages { aligned: &aligned, estimated: &estimated, judged: &judged, options });
+    Analysis {
+        title: title(runs),
+        answer: text.answer,
+        trust: judged.trust,
+        self_checks: judged.self_checks,
+        systems: aligned.systems,
+        comparisons: judged.comparisons,
+        weighed: judged.weighed,
+        sections: estimated.sections,
+        findings: text.findings,
+        not_resolved: text.not_resolved,
+        contradictions: judged.contradictions,
+        left_out: aligned.left_out,
+        unaligned: aligned.unaligned,
+        unmatched: judged.unmatched,
+        timelines: judged.timelines,
+        ranks: estimated.ranks,
+        methods: runs.iter().map(method).collect(),
+        level: options.level,
+        tolerance: options.tolerance,
+    }
+}
+
+fn title(runs: &[RunData]) -> String {
+    let mut titles: Vec<&str> = runs.iter().map(|run| run.header.title.as_str()).collect();
+    titles.dedup();
+    titles.join(" against ")
+}
+
+fn method(run: &RunData) -> Method {
+    Method {
+        label: run.label.clone(),
+        title: run.header.title.clone(),
+        command: run.command.clone(),
+        plan: run.header.plan.clone(),
+        seed: run.header.seed,
+        version: run.header.version.clone(),
+        started_unix_ms: run.header.started_unix_ms,
+        imported: run.header.is_imported(),
+        outcome: run.outcome.clone(),
+        steps: (run.steps.len(), run.header.steps_planned),
+        environment: run.header.environment.clone(),
+    }
+}

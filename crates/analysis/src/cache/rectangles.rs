@@ -1,0 +1,107 @@
+//! Cache shares on the grid of a section: the largest rectangle of cells with a share in a range.
+
+use std::collections::BTreeSet;
+
+use sharebench_model::Value;
+use sharebench_model::units::counted;
+
+use crate::types::span::{place_words, spans_of};
+use crate::types::{Bands, Section};
+
+/// How many cells a rectangle has, its rows and its columns, ends excluded.
+type Block = (usize, (usize, usize), (usize, usize));
+
+/// Shares on the grid of a section's two axes; none where nothing is known.
+pub(crate) struct Shares {
+    pub rows: Vec<Option<Value>>,
+    pub columns: Vec<Option<Value>>,
+    pub cells: Vec<Option<f64>>,
+}
+
+impl Shares {
+    /// The shares that `share` finds in a system's cells.
+    pub(crate) fn of(section: &Section, system: usize, share: impl Fn(&Bands) -> Option<f64>) -> Self {
+        let at = |row: &crate::types::Row, axis: usize| row.position.get(axis).cloned().flatten();
+        let values = |axis: usize| -> Vec<Option<Value>> {
+            section.rows.iter().map(|row| at(row, axis)).collect::<BTreeSet<_>>().into_iter().collect()
+        };
+        let (rows, columns) = (values(0), values(1));
+        let mut shares = Self { cells: vec![None; rows.len() * columns.len()], rows, columns };
+        for row in &section.rows {
+            let found = row.outcomes[system].as_ref().and_then(|outcome| share(outcome.bands.as_ref()?));
+            let place =
+                |values: &[Option<Value>], axis: usize| values.iter().position(|v| *v == at(row, axis));
+            if let (Some(i), Some(j), Some(found)) =
+                (place(&shares.rows, 0), place(&shares.columns, 1), found)
+            {
+                shares.cells[i * shares.columns.len() + j] = Some(found);
+            }
+        }
+        shares
+    }
+
+    /// Cells whose share lies in `from..to`.
+    pub(crate) fn count(&self, from: f64, to: f64) -> usize {
+        self.cells.iter().flatten().filter(|share| from <= **share && **share < to).count()
+    }
+
+    /// `what` of the largest rectangle of cells in `from..to`, and how many others there are; none without any.
+    pub(crate) fn part(&self, section: &Section, from: f64, to: f64, what: &str) -> Option<String> {
+        let (n, rows, columns) = self.largest(from, to)?;
+        let spans =
+            spans_of(&section.axes, [(self.rows.as_slice(), rows), (self.columns.as_slice(), columns)]);
+        let elsewhere = match self.count(from, to) - n {
+            0 => String::new(),
+            more => format!(" and {} elsewhere", counted(more, "cell")),
+        };
+        let place = place_words(&spans);
+        let place = place.strip_prefix("in ").unwrap_or(&place);
+        Some(format!("{what} {place}{elsewhere}"))
+    }
+
+    /// The rectangle of most cells that all lie in `from..to`.
+    fn largest(&self, from: f64, to: f64) -> Option<Block> {
+        let known = self.sums(|_| true);
+        let inside = self.sums(|share| from <= share && share < to);
+        let spans = |len: usize| (0..len).flat_map(move |low| (low + 1..=len).map(move |high| (low, high)));
+        let mut best: Option<Block> = None;
+        for rows in spans(self.rows.len()) {
+            for columns in spans(self.columns.len()) {
+                let n = self.within(&inside, rows, columns);
+                if n == 0 || n != self.within(&known, rows, columns) {
+                    continue;
+                }
+                // Of equal counts the smallest, which is the tightest around its cells.
+                let better =
+                    best.is_none_or(|(most, r, c)| n > most || n == most && area(rows, columns) < area(r, c));
+                if better {
+                    best = Some((n, rows, columns));
+                }
+            }
+        }
+        best
+    }
+
+    /// How many cells of the first rows and columns `holds` is true of.
+    fn sums(&self, holds: impl Fn(f64) -> bool) -> Vec<usize> {
+        let (height, width) = (self.rows.len(), self.columns.len());
+        let mut sums = vec![0; (height + 1) * (width + 1)];
+        for row in 0..height {
+            for column in 0..width {
+                let own = usize::from(self.cells[row * width + column].is_some_and(&holds));
+                let at = row * (width + 1) + column;
+                sums[at + width + 2] = own + sums[at + width + 1] + sums[at + 1] - sums[at];
+            }
+        }
+        sums
+    }
+
+    fn within(&self, sums: &[usize], rows: (usize, usize), columns: (usize, usize)) -> usize {
+        let at = |row: usize, column: usize| sums[row * (self.columns.len() + 1) + column];
+        at(rows.1, columns.1) + at(rows.0, columns.0) - at(rows.0, columns.1) - at(rows.1, columns.0)
+    }
+}
+
+fn area(rows: (usize, usize), columns: (usize, usize)) -> usize {
+    (rows.1 - rows.0) * (columns.1 - columns.0)
+}

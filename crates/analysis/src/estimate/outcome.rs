@@ -1,0 +1,120 @@
+//! The repetitions of one system at one position, as one outcome.
+
+use sharebench_model::{Histogram, Measure, StepResult, Verdict};
+use sharebench_stats::{RESOLVED_TAIL, median, sample_median};
+
+use crate::align::rates::rate;
+use crate::estimate::percentile::percentile;
+use crate::load::outcome::load_outcome;
+use crate::types::{Buffering, Crossing, Curve, Options, Outcome, Percentile, RateUnit};
+
+/// Sums up the usable repetitions of one system at one position; none when there is none.
+pub(crate) fn outcome(
+    steps: &[&StepResult],
+    unit: RateUnit,
+    options: &Options,
+    curve: bool,
+) -> Option<Outcome> {
+    let rates: Vec<f64> = steps.iter().filter_map(|step| rate(&step.measure, unit)).collect();
+    let rate = sample_median(&rates, options.level)?;
+    let total = merge(steps, curve);
+    let per_operation = |nanos: u64| nanos as f64 / total.operations.max(1) as f64;
+    let per_byte = |nanos: u64| (total.bytes.total() > 0).then(|| nanos as f64 / total.bytes.total() as f64);
+    let percentile = |p| percentile(steps, &total, p, options.level);
+    let mut remarks: Vec<String> = steps
+        .iter()
+        .flat_map(|step| &step.checks)
+        .filter(|c| c.verdict > Verdict::Valid)
+        .map(|c| format!("{}: {}", c.name, c.detail))
+        .collect();
+    remarks.sort();
+    remarks.dedup();
+    Some(Outcome {
+        rate,
+        operations_per_s: median_of(steps, Measure::operation_rate),
+        transactions_per_s: median_of(steps, Measure::transaction_rate),
+        acknowledged_per_s: Some(median_of(steps, Measure::acknowledged)).filter(|rate| *rate > 0.0),
+        durable_per_s: Some(median_of(steps, Measure::durable)).filter(|rate| *rate > 0.0),
+        response_mean_ns: total.response.mean(),
+        p50: percentile(0.5),
+        p95: percentile(0.95),
+        p99: percentile(0.99),
+        users_assigned: total.users_assigned,
+        users_reported: total.users_reported,
+        cpu_user_ns_per_operation: per_operation(total.client_cpu.user_ns),
+        cpu_kernel_ns_per_operation: per_operation(total.client_cpu.kernel_ns),
+        cpu_ns_per_byte: per_byte(total.client_cpu.total_ns()),
+        cpu_user_ns_per_byte: per_byte(total.client_cpu.user_ns),
+        cpu_kernel_ns_per_byte: per_byte(total.client_cpu.kernel_ns),
+        measured_ns: steps.iter().map(|step| step.measure.base_ns() as f64).sum::<f64>() / steps.len() as f64,
+        buffering: Buffering::default(),
+        wire: Crossing::of(steps),
+        bands: None,
+        operations: total.operations,
+        bytes: total.bytes.total(),
+        verdict: steps.iter().map(|step| step.verdict()).max().unwrap_or_default(),
+        remarks,
+        curve: curve.then(|| curves(&total, [percentile(0.5), percentile(0.95), percentile(0.99)])),
+        load: load_outcome(steps),
+        errors: total.errors,
+    })
+}
+
+fn median_of(steps: &[&StepResult], what: impl Fn(&Measure) -> Option<f64>) -> f64 {
+    let mut values: Vec<f64> = steps.iter().filter_map(|step| what(&step.measure)).collect();
+    values.sort_unstable_by(f64::total_cmp);
+    median(&values).unwrap_or(0.0)
+}
+
+/// The repetitions as one measure; of the users that reported the fewest count. Service times and lag are
+/// wanted by curves only, and merging histograms is most of the work of a large sweep.
+fn merge(steps: &[&StepResult], curve: bool) -> Measure {
+    let mut total = Measure { users_reported: u32::MAX, ..Measure::default() };
+    let times = |of: fn(&Measure) -> &Histogram| merged(steps.iter().map(|step| of(&step.measure)).collect());
+    total.response = times(|measure| &measure.response);
+    if curve {
+        total.service = times(|measure| &measure.service);
+        total.lag = times(|measure| &measure.lag);
+    }
+    for measure in steps.iter().map(|step| &step.measure) {
+        total.operations += measure.operations;
+        total.transactions += measure.transactions;
+        total.bytes.read += measure.bytes.read;
+        total.bytes.written += measure.bytes.written;
+        total.censored += measure.censored;
+        total.client_cpu.user_ns += measure.client_cpu.user_ns;
+        total.client_cpu.kernel_ns += measure.client_cpu.kernel_ns;
+        total.users_assigned = total.users_assigned.max(measure.users_assigned);
+        total.users_reported = total.users_reported.min(measure.users_reported);
+        for (class, count) in &measure.errors {
+            *total.errors.entry(*class).or_default() += count;
+        }
+    }
+    total
+}
+
+/// All times in one, the widest histogram first: its room is allocated once and none has to grow.
+fn merged(mut parts: Vec<&Histogram>) -> Histogram {
+    parts.sort_by_key(|times| std::cmp::Reverse(times.max()));
+    let mut parts = parts.into_iter();
+    let mut total = parts.next().cloned().unwrap_or_default();
+    parts.for_each(|times| total.merge(times));
+    total
+}
+
+/// Quantiles at even steps of nines: 0, 0.44, 0.68, 0.82, 0.9, .. up to what the counts can show.
+fn curves(total: &Measure, told: [Percentile; 3]) -> Curve {
+    let along = |times: &Histogram| -> Vec<(f64, u64)> {
+        let steps = (times.len() as f64).max(1.0).log10() * 4.0;
+        (0..=steps as u32)
+            .map(|k| 1.0 - 10f64.powf(-f64::from(k) / 4.0))
+            .map(|q| (q, times.quantile(q)))
+            .collect()
+    };
+    let lag = if total.lag.max() > 1 { along(&total.lag) } else { Vec::new() };
+    let independent = 1.0 - RESOLVED_TAIL / (total.response.len() as f64).max(RESOLVED_TAIL);
+    // What queues says less than its number.
+    let open = told.iter().zip([0.5, 0.95, 0.99]).find(|(told, _)| !told.resolved);
+    let resolved_to = independent.min(open.map_or(1.0, |(_, quantile)| quantile));
+    Curve { response: along(&total.response), service: along(&total.service), lag, resolved_to }
+}

@@ -1,0 +1,168 @@
+//! Pairing the repetitions of two systems.
+
+use std::collections::BTreeMap;
+
+use sharebench_model::StepResult;
+use sharebench_stats::{Estimate, Work, clock_allowance, total_work_log_ratio};
+
+use crate::align::rates::{rate, usable};
+use crate::cache::shares::bands_of;
+use crate::types::{Bands, Crossing, Evidence, Grade, Options, RateUnit};
+
+/// Shares of the client's cache this close make cells of equal bands.
+const EQUAL_BAND: f64 = 0.05;
+
+/// Shares of storage this close do, where they are known: probes leave more open.
+const EQUAL_STORAGE: f64 = 0.10;
+
+impl Pairs {
+    /// True when the client's cache served one side at least.
+    pub(crate) fn is_cached(&self) -> bool {
+        self.cached.0 || self.cached.1
+    }
+
+    /// True when the client's cache served about the same share of both sides.
+    pub(crate) fn is_equal_band(&self) -> bool {
+        // What nobody counts passed no cache that could be told.
+        let (a, b) = self.client_shares;
+        (a.unwrap_or(0.0) - b.unwrap_or(0.0)).abs() <= EQUAL_BAND && !self.is_storage_apart()
+    }
+
+    /// True when storage is known to have given one side more of its bytes than the other.
+    pub(crate) fn is_storage_apart(&self) -> bool {
+        matches!(self.storage_shares, (Some(a), Some(b)) if (a - b).abs() > EQUAL_STORAGE)
+    }
+
+    /// Rates of both sides by sweep: the repetition where they took turns, the order of measuring elsewhere.
+    pub(crate) fn by_sweep(&self) -> BTreeMap<u32, (f64, f64)> {
+        let rates = self.rates_a.iter().copied().zip(self.rates_b.iter().copied());
+        match self.evidence {
+            Evidence::Interleaved => self.repetitions.iter().copied().zip(rates).collect(),
+            _ => (0..).zip(rates).collect(),
+        }
+    }
+}
+
+/// The repetitions of two systems at one position, ready to compare.
+pub(crate) struct Pairs {
+    pub evidence: Evidence,
+    /// Repetition of each pair; empty unless interleaved.
+    pub repetitions: Vec<u32>,
+    pub rates_a: Vec<f64>,
+    pub rates_b: Vec<f64>,
+    pub work: Vec<(Work, Work)>,
+    /// Resolution of either clock; none where an imported result does not tell it.
+    pub clocks_ns: (Option<f64>, Option<f64>),
+    /// Whether the client's cache served either side.
+    pub cached: (bool, bool),
+    /// Share of the bytes that the client's cache served on either side; none where nobody counted.
+    pub client_shares: (Option<f64>, Option<f64>),
+    /// Share of the bytes that storage gave on either side; none where it is not known.
+    pub storage_shares: (Option<f64>, Option<f64>),
+    /// Shortest measured time on either side.
+    pub shortest_ns: (f64, f64),
+}
+
+/// The pairs of one section: per comparison, then per row.
+pub(crate) type SectionPairs = Vec<Vec<Option<Pairs>>>;
+
+/// All steps of one system at one position, unusable ones included: they still show the order.
+pub(crate) struct Side<'a> {
+    pub run: usize,
+    pub steps: &'a [&'a StepResult],
+    pub clock_ns: Option<f64>,
+}
+
+impl<'a> Side<'a> {
+    fn usable(&self, unit: RateUnit) -> Vec<&'a StepResult> {
+        self.steps.iter().copied().filter(|step| usable(step, unit)).collect()
+    }
+}
+
+/// True when one run finished each repetition of both systems before it began the next.
+fn interleaved(a: &Side<'_>, b: &Side<'_>) -> bool {
+    if a.run != b.run || a.steps.len() < 2 || b.steps.len() < 2 {
+        return false;
+    }
+    let mut order: Vec<(u32, u32)> = a.steps.iter().chain(b.steps).map(|s| (s.index, s.repetition)).collect();
+    order.sort_unstable();
+    order.is_sorted_by_key(|(_, repetition)| *repetition)
+}
+
+/// Pairs by repetition when interleaved, side by side otherwise; none when a side has nothing usable.
+pub(crate) fn pair(a: &Side<'_>, b: &Side<'_>, unit: RateUnit) -> Option<Pairs> {
+    let good = |side: &Side<'_>| -> BTreeMap<u32, (f64, Work)> {
+        let usable = side.steps.iter().filter(|step| usable(step, unit));
+        usable.filter_map(|s| Some((s.repetition, (rate(&s.measure, unit)?, work(s))))).collect()
+    };
+    let (mut left, mut right) = (good(a), good(b));
+    let evidence = if interleaved(a, b) {
+        left.retain(|repetition, _| right.contains_key(repetition));
+        right.retain(|repetition, _| left.contains_key(repetition));
+        if left.len() > 1 { Evidence::Interleaved } else { Evidence::SingleRun }
+    } else if left.len() > 1 && right.len() > 1 {
+        Evidence::NotInterleaved
+    } else {
+        Evidence::SingleRun
+    };
+    if left.is_empty() || right.is_empty() {
+        return None;
+    }
+    let (steps_a, steps_b) = (a.usable(unit), b.usable(unit));
+    let crossings = (Crossing::of(&steps_a), Crossing::of(&steps_b));
+    let storage = |steps: &[&StepResult]| {
+        let known = |bands: &Bands| bands.looked_behind && bands.grade < Grade::C;
+        bands_of(steps, 1.0, None).filter(known).map(|bands| bands.storage.middle())
+    };
+    let cached = |wire: Option<Crossing>| wire.is_some_and(|wire| wire.is_cached());
+    let share = |wire: Option<Crossing>| wire.map(|wire| wire.client_cache_share);
+    let shortest =
+        |side: &BTreeMap<u32, (f64, Work)>| side.values().map(|(_, w)| w.time).fold(f64::INFINITY, f64::min);
+    Some(Pairs {
+        evidence,
+        repetitions: if evidence == Evidence::Interleaved {
+            left.keys().copied().collect()
+        } else {
+            Vec::new()
+        },
+        work: left.values().zip(right.values()).map(|((_, x), (_, y))| (*x, *y)).collect(),
+        clocks_ns: (a.clock_ns, b.clock_ns),
+        cached: (cached(crossings.0), cached(crossings.1)),
+        client_shares: (share(crossings.0), share(crossings.1)),
+        storage_shares: (storage(&steps_a), storage(&steps_b)),
+        shortest_ns: (shortest(&left), shortest(&right)),
+        rates_a: left.into_values().map(|(rate, _)| rate).collect(),
+        rates_b: right.into_values().map(|(rate, _)| rate).collect(),
+    })
+}
+
+impl Pairs {
+    /// ln(a/b) of each pair.
+    pub(crate) fn log_ratios(&self) -> Vec<f64> {
+        self.rates_a.iter().zip(&self.rates_b).map(|(a, b)| (a / b).ln()).collect()
+    }
+
+    /// q/T of both sides at their shortest.
+    pub(crate) fn clock_allowance(&self) -> f64 {
+        let share =
+            |clock: Option<f64>, time: f64| clock_allowance(clock.unwrap_or(0.0), time, f64::INFINITY);
+        share(self.clocks_ns.0, self.shortest_ns.0) + share(self.clocks_ns.1, self.shortest_ns.1)
+    }
+
+    pub(crate) fn total_work(&self, options: &Options) -> Option<Estimate> {
+        if self.evidence != Evidence::Interleaved {
+            return None;
+        }
+        total_work_log_ratio(&self.work, options.level, options.resamples, options.seed)
+    }
+}
+
+/// What a step did, for the ratio of sums.
+pub(crate) fn work(step: &StepResult) -> Work {
+    let measure = &step.measure;
+    let amount = match measure.bytes.total() {
+        0 => measure.operations,
+        bytes => bytes,
+    };
+    Work { amount: amount as f64, time: measure.base_ns() as f64 }
+}

@@ -1,0 +1,131 @@
+//! Many cells in one number: the geometric mean over cells, with whole repetitions as replicates.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sharebench_stats::{Estimate, hodges_lehmann, separate_log_ratio};
+
+use crate::estimate::pairing::Pairs;
+use crate::estimate::ratio::{log_ratio, repetitions};
+use crate::types::{CachedCells, Counts, Evidence, Felt, Options, Ratio, Standing, StorageApart, Summary};
+
+/// Sums up the cells of one comparison; none without a cell.
+///
+/// Cells that a client's cache served say nothing of a server, so they stay out where there are others; what
+/// all cells give together is told beside.
+pub(crate) fn summary<'a>(
+    cells: &[&Pairs],
+    ratios: impl Iterator<Item = &'a Ratio>,
+    options: &Options,
+) -> Option<Summary> {
+    let (cached, crossed): (Vec<&Pairs>, Vec<&Pairs>) = cells.iter().partition(|cell| cell.is_cached());
+    let ratios: Vec<&Ratio> = ratios.collect();
+    let all = || over(cells, &ratios, options);
+    let of = |summary: Summary| Felt {
+        typical: summary.typical,
+        standing: summary.standing,
+        cells: summary.cells,
+    };
+    let apart = cells.iter().filter(|cell| cell.is_storage_apart() && !cell.is_cached()).count();
+    let storage_apart = (apart > 0).then(|| {
+        let alike: Vec<&Pairs> = crossed.iter().copied().filter(|cell| !cell.is_storage_apart()).collect();
+        StorageApart { cells: apart, alike: over(&alike, &[], options).map(of) }
+    });
+    if cached.is_empty() {
+        return all().map(|summary| Summary { storage_apart, ..summary });
+    }
+    let one_sided = cached.iter().filter(|cell| cell.cached.0 != cell.cached.1).count();
+    let alike: Vec<&Pairs> = cells.iter().copied().filter(|cell| cell.is_equal_band()).collect();
+    let equal_bands = over(&alike, &[], options).map(of);
+    let told = |as_felt| Some(CachedCells { cells: cached.len(), one_sided, as_felt, equal_bands });
+    if crossed.is_empty() {
+        return all().map(|summary| Summary { cached: told(None), ..summary });
+    }
+    let felt = all().map(of);
+    let ratios: Vec<&Ratio> = ratios.iter().copied().filter(|ratio| !ratio.client_cached).collect();
+    over(&crossed, &ratios, options).map(|summary| Summary { cached: told(felt), storage_apart, ..summary })
+}
+
+/// The mean over all the cells given.
+///
+/// Cells of one repetition share its weather, so they are averaged first and only repetitions count as
+/// independent.
+fn over(cells: &[&Pairs], ratios: &[&Ratio], options: &Options) -> Option<Summary> {
+    let (complete, repetitions_shared) = complete(cells)?;
+    let evidence = complete.iter().map(|cell| cell.evidence).max()?;
+    let log = match evidence {
+        Evidence::Interleaved => {
+            hodges_lehmann(&by_repetition(&complete, &repetitions_shared), options.level)?
+        }
+        // What a reader of the cells would find: their ratios' geometric mean.
+        Evidence::SingleRun => {
+            let ratios = complete.iter().map(|cell| Some(log_ratio(cell, options.level)?.value));
+            let sum: f64 = ratios.sum::<Option<f64>>()?;
+            Estimate { value: sum / complete.len() as f64, interval: None, n: 1 }
+        }
+        Evidence::NotInterleaved => separate_log_ratio(
+            &geometric_means(&complete, |cell| &cell.rates_a),
+            &geometric_means(&complete, |cell| &cell.rates_b),
+            options.level,
+        )?,
+    };
+    let allowance = complete.iter().map(|cell| cell.clock_allowance()).sum::<f64>() / complete.len() as f64;
+    let log = log.widened(allowance);
+    let standing = Standing::of(&log, options.tolerance);
+    let single = || ratios.iter().filter_map(|ratio| ratio.single_run);
+    Some(Summary {
+        typical: log.map(f64::exp),
+        standing,
+        evidence,
+        cells: complete.len(),
+        incomplete_cells: cells.len() - complete.len(),
+        cached: None,
+        storage_apart: None,
+        counts: Counts::of(ratios.iter().copied()),
+        stalls: ratios.iter().filter(|ratio| ratio.stalls_decide).count(),
+        repetitions_needed: repetitions(&log, standing, options.tolerance),
+        single_runs: (single().count(), single().filter(|single| single.resolved).count()),
+        equal_share: single().find_map(|single| single.equal_share),
+        spread_known: single().any(|single| single.spread_share.is_some()),
+    })
+}
+
+/// The cells to average, and the repetitions they share: of all cuts by number of repetitions the one that
+/// keeps most pairs, so that neither a lost repetition nor a lost cell throws the rest away.
+fn complete<'a>(cells: &[&'a Pairs]) -> Option<(Vec<&'a Pairs>, BTreeSet<u32>)> {
+    let replicates = |cell: &Pairs| cell.rates_a.len().min(cell.rates_b.len());
+    let cuts: BTreeSet<usize> = cells.iter().map(|cell| replicates(cell)).collect();
+    let cut = |least: usize| {
+        let kept: Vec<&Pairs> = cells.iter().copied().filter(|cell| replicates(cell) >= least).collect();
+        let mut shared: BTreeSet<u32> =
+            kept.first().map(|c| c.repetitions.iter().copied().collect()).unwrap_or_default();
+        for cell in &kept {
+            shared.retain(|repetition| cell.repetitions.contains(repetition));
+        }
+        let paired = kept.iter().all(|cell| cell.evidence == Evidence::Interleaved);
+        let depth = if paired { shared.len() } else { least };
+        (kept.len() * depth, kept, shared)
+    };
+    let best = cuts.into_iter().map(cut).max_by_key(|(pairs, ..)| *pairs)?;
+    Some((best.1, best.2))
+}
+
+/// Mean log ratio over cells, per repetition.
+fn by_repetition(cells: &[&Pairs], shared: &BTreeSet<u32>) -> Vec<f64> {
+    let mut sums: BTreeMap<u32, f64> = shared.iter().map(|repetition| (*repetition, 0.0)).collect();
+    for cell in cells {
+        for (repetition, d) in cell.repetitions.iter().zip(cell.log_ratios()) {
+            if let Some(sum) = sums.get_mut(repetition) {
+                *sum += d;
+            }
+        }
+    }
+    sums.into_values().map(|sum| sum / cells.len() as f64).collect()
+}
+
+/// Geometric mean over cells of the k-th repetition's rate.
+fn geometric_means(cells: &[&Pairs], rates: impl Fn(&Pairs) -> &Vec<f64>) -> Vec<f64> {
+    let fewest = cells.iter().map(|cell| rates(cell).len()).min().unwrap_or(0);
+    (0..fewest)
+        .map(|k| (cells.iter().map(|cell| rates(cell)[k].ln()).sum::<f64>() / cells.len() as f64).exp())
+        .collect()
+}

@@ -1,0 +1,269 @@
+//! Contradictions (docs/measurement-rules.md R11): numbers that cannot be what they are said to be. They are shown, and
+//! never corrected.
+
+use sharebench_model::units::{BitRate, counted, show_nanos, show_rate, three_digits};
+
+use crate::align::Aligned;
+use crate::align::settings::{STATED, changes, settings};
+use crate::estimate::Estimated;
+use crate::judge::effects::median_effect;
+use crate::types::{Options, Outcome, RateUnit, Section, Sentence, Tone, View};
+
+/// Share of the cells that must be equal to a tick, and how many cells are too few to say so. Repeated runs of one
+/// system differ by more than that here and there; systems that differ by a tenth are equal in half at most.
+const EQUAL: f64 = 0.75;
+
+const FEWEST_EQUAL: usize = 8;
+
+/// An effect below this share is none that another system would have to show.
+const EFFECT: f64 = 0.05;
+
+/// Most that users and what they account for may differ by.
+const LITTLE: f64 = 0.10;
+
+/// Everything that contradicts itself or something else.
+pub(crate) fn find(aligned: &Aligned<'_>, estimated: &Estimated, options: &Options) -> Vec<Sentence> {
+    let mut found = Vec::new();
+    for (run, clock) in aligned.runs.iter().zip(&aligned.clocks).filter(|(_, clock)| clock.is_contradicted())
+    {
+        let words = clock.words().unwrap_or_default();
+        found.push(Sentence::new(Tone::Note, format!("{}: {words}.", run.label)));
+    }
+    found.extend(titles(aligned));
+    found.extend(equal_systems(aligned, estimated));
+    found.extend(options.link.and_then(|link| above_the_link(aligned, estimated, link)));
+    for (index, section) in estimated.sections.iter().enumerate().filter(|(_, s)| s.view == View::Load) {
+        for system in 0..aligned.systems.len() {
+            found.extend(
+                load(&aligned.systems[system].name, section, system)
+                    .into_iter()
+                    .map(|text| Sentence::new(Tone::Note, format!("{}: {text}", section.title)).about(index)),
+            );
+        }
+    }
+    found
+}
+
+/// Systems that are equal in nearly every cell, although they are told to be set otherwise.
+fn equal_systems(aligned: &Aligned<'_>, estimated: &Estimated) -> Vec<Sentence> {
+    let mut found = Vec::new();
+    let n = aligned.systems.len();
+    for (a, b) in (0..n).flat_map(|a| (a + 1..n).map(move |b| (a, b))) {
+        let differing = changes(&aligned.systems[a], &aligned.systems[b]);
+        let Some((equal, all)) = equal_cells(aligned, estimated, a, b).filter(|_| !differing.is_empty())
+        else {
+            continue;
+        };
+        let (one, other) = (&aligned.systems[a].name, &aligned.systems[b].name);
+        let told: Vec<String> = differing.iter().map(crate::types::SettingChange::words).collect();
+        let mut text = format!(
+            "{other} equals {one} to one tick of the clock in {equal} of {}, although they are told to differ ({}): \
+             settings without effect here, or not set as told",
+            counted(all, "cell"),
+            told.join("; ")
+        );
+        let suspect =
+            [(a, b), (b, a)].into_iter().find_map(|(a, b)| shows_no_effect(aligned, estimated, a, b));
+        if let Some(suspect) = suspect {
+            text = format!("{text}. {suspect}; it takes no part in what settings cost");
+        }
+        found.push(Sentence::new(Tone::Note, text + "."));
+    }
+    found
+}
+
+/// Systems that tell a setting whose effect they do not show.
+pub(crate) fn suspects(aligned: &Aligned<'_>, estimated: &Estimated) -> Vec<usize> {
+    let n = aligned.systems.len();
+    let suspect = |b: usize| {
+        (0..n).any(|a| {
+            a != b
+                && equal_cells(aligned, estimated, a, b).is_some()
+                && shows_no_effect(aligned, estimated, a, b).is_some()
+        })
+    };
+    (0..n).filter(|b| suspect(*b)).collect()
+}
+
+/// Cells equal to one tick, of all that two systems measured once; none unless nearly all are.
+fn equal_cells(aligned: &Aligned<'_>, estimated: &Estimated, a: usize, b: usize) -> Option<(usize, usize)> {
+    let tick = |system: usize| aligned.clocks[aligned.systems[system].run].resolution_ns;
+    let tick = tick(a)?.max(tick(b)?);
+    let (mut equal, mut all) = (0, 0);
+    for row in estimated.sections.iter().flat_map(|section| &section.rows) {
+        let (Some(one), Some(other)) = (&row.outcomes[a], &row.outcomes[b]) else { continue };
+        if one.rate.n > 1 || other.rate.n > 1 || one.bytes != other.bytes {
+            continue;
+        }
+        all += 1;
+        // A time that is cut to ticks on both ends may read one tick more or less.
+        equal += usize::from((one.measured_ns - other.measured_ns).abs() <= 1.05 * tick);
+    }
+    (all >= FEWEST_EQUAL && equal as f64 >= EQUAL * all as f64).then_some((equal, all))
+}
+
+/// `b` equals `a` and tells a setting that makes a third system, otherwise like `a`, slower or faster.
+fn shows_no_effect(aligned: &Aligned<'_>, estimated: &Estimated, a: usize, b: usize) -> Option<String> {
+    let told = settings(&aligned.systems[b]);
+    let third = (0..aligned.systems.len()).filter(|c| *c != a && *c != b);
+    third.into_iter().find_map(|c| {
+        let changed = changes(&aligned.systems[a], &aligned.systems[c]);
+        let [change] = changed.as_slice() else { return None };
+        let value = change.b.as_ref().filter(|value| told.get(&change.name) == Some(*value))?;
+        let effect = median_effect(&estimated.sections, a, c)?.value.exp_m1();
+        let word = if effect < 0.0 { "slower" } else { "faster" };
+        (effect.abs() > EFFECT).then(|| {
+            format!(
+                "{} tells {} {value}, which makes {} {:.0} % {word} than {} (median of its cells), but shows none of it",
+                aligned.systems[b].name,
+                change.name,
+                aligned.systems[c].name,
+                effect.abs() * 100.0,
+                aligned.systems[a].name
+            )
+        })
+    })
+}
+
+/// Titles that contradict what was negotiated or told.
+fn titles(aligned: &Aligned<'_>) -> Vec<Sentence> {
+    let mut found = Vec::new();
+    for system in &aligned.systems {
+        let header = &aligned.runs[system.run].header;
+        // The title of several targets speaks of all of them.
+        let title = if header.targets.len() == 1 { header.title.as_str() } else { "" };
+        let title = format!("{title} {}", system.name);
+        for (name, value) in settings(system).into_iter().filter(|(_, value)| value != STATED) {
+            if let Some(said) = said_of(&title, &name).filter(|said| contradict(said, &value)) {
+                let text =
+                    format!("{}: its title says {name} {said}, but it was {name} {value}.", system.name);
+                found.push(Sentence::new(Tone::Note, text));
+            }
+        }
+        // What a table itself tells of its titles.
+        for told in system.facts.values().filter(|told| told.to_lowercase().contains("title says")) {
+            let text = format!("{}: the source contradicts itself: {told}.", system.name);
+            found.push(Sentence::new(Tone::Note, text));
+        }
+    }
+    found
+}
+
+/// The word that follows the name of a setting in a title.
+fn said_of(title: &str, name: &str) -> Option<String> {
+    let words: Vec<String> = title
+        .split(|c: char| c.is_whitespace() || "=_:,;()".contains(c))
+        .filter(|word| !word.is_empty())
+        .map(str::to_lowercase)
+        .collect();
+    let name: Vec<String> = name.to_lowercase().split_whitespace().map(str::to_owned).collect();
+    let at = words.windows(name.len() + 1).position(|window| window[..name.len()] == name[..])?;
+    let said = words[at + name.len()].clone();
+    (switch(&said).is_some() || said.starts_with(|c: char| c.is_ascii_digit())).then_some(said)
+}
+
+/// True where both are clear and not the same.
+fn contradict(said: &str, value: &str) -> bool {
+    let value = value.to_lowercase();
+    match (switch(said), switch(&value)) {
+        (Some(said), Some(value)) => said != value,
+        // "signing off" against "AES-CMAC": a named kind is on.
+        (Some(said), None) => !said && !value.starts_with(|c: char| c.is_ascii_digit()),
+        _ if said.starts_with(|c: char| c.is_ascii_digit()) => {
+            let number: String = value.chars().skip_while(|c| !c.is_ascii_digit()).collect();
+            !number.is_empty() && !number.starts_with(said)
+        }
+        _ => false,
+    }
+}
+
+fn switch(word: &str) -> Option<bool> {
+    match word {
+        "on" | "yes" | "required" | "enabled" | "high" => Some(true),
+        "off" | "no" | "none" | "disabled" | "low" => Some(false),
+        _ => None,
+    }
+}
+
+/// Speeds that the link cannot have carried.
+fn above_the_link(aligned: &Aligned<'_>, estimated: &Estimated, link: BitRate) -> Option<Sentence> {
+    let mut cells: Vec<(&Section, &crate::types::Row, &str, f64)> = Vec::new();
+    for section in estimated.sections.iter().filter(|section| section.unit == RateUnit::BytesPerSecond) {
+        for row in &section.rows {
+            for (system, outcome) in row.outcomes.iter().enumerate() {
+                let system = &aligned.systems[system];
+                let above = outcome.as_ref().filter(|o| o.rate.value > link.bytes_per_s());
+                if let Some(outcome) = above.filter(|_| system.is_behind_link()) {
+                    cells.push((section, row, &system.name, outcome.rate.value));
+                }
+            }
+        }
+    }
+    let (section, row, name, rate) = cells.iter().max_by(|x, y| x.3.total_cmp(&y.3))?;
+    let text = format!(
+        "{} above the {link} of the link ({}): their bytes cannot all have crossed it. Fastest: {name}, {} {}, {}, so \
+         that a client's cache gave at least {:.1} % of it.",
+        match cells.len() {
+            1 => "1 cell is".to_owned(),
+            n => format!("{n} cells are"),
+        },
+        show_rate(link.bytes_per_s()),
+        section.title,
+        row.coordinates,
+        show_rate(*rate),
+        (1.0 - link.bytes_per_s() / rate) * 100.0
+    );
+    Some(Sentence::new(Tone::Note, text))
+}
+
+/// Users that do not add up, and survivors that look fast.
+fn load(name: &str, section: &Section, system: usize) -> Vec<String> {
+    let steps: Vec<&Outcome> = section.rows.iter().filter_map(|row| row.outcomes[system].as_ref()).collect();
+    let mut found = Vec::new();
+    for outcome in &steps {
+        let users = f64::from(outcome.users_assigned);
+        let busy = outcome.transactions_per_s * outcome.response_mean_ns / 1e9;
+        if users > 0.0 && busy > users * (1.0 + LITTLE) {
+            found.push(format!(
+                "{name}: {} transactions/s of {} each would take {} users at least, but there were {users:.0}: rate and \
+                 times do not belong together (Little's law, R11).",
+                three_digits(outcome.transactions_per_s),
+                show_nanos(outcome.response_mean_ns),
+                three_digits(busy)
+            ));
+        }
+    }
+    for pair in steps.windows(2) {
+        let (few, many) = (pair[0], pair[1]);
+        let silent = many.users_reported < many.users_assigned;
+        if silent && many.response_mean_ns > 0.0 && many.response_mean_ns < few.response_mean_ns {
+            found.push(format!(
+                "{name}: with {} users the mean response time is better ({}) than with {} ({}), but only {} of them \
+                 finished: it is that of the survivors.",
+                many.users_assigned,
+                show_nanos(many.response_mean_ns),
+                few.users_assigned,
+                show_nanos(few.response_mean_ns),
+                many.users_reported
+            ));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn titles_are_held_against_what_was_negotiated() {
+        assert_eq!(said_of("nas, signing off", "signing"), Some("off".into()));
+        assert_eq!(said_of("vlm_true_commit=on", "true commit"), Some("on".into()));
+        assert_eq!(said_of("the signing of contracts", "signing"), None);
+        assert!(
+            contradict("off", "AES-CMAC") && contradict("off", "required") && contradict("2.1", "SMB 3.1.1")
+        );
+        assert!(!contradict("on", "AES-CMAC") && !contradict("off", "off") && !contradict("3", "3.1.1"));
+        assert!(!contradict("3.1.1", "smb 3.1.1"));
+    }
+}

@@ -1,0 +1,116 @@
+//! Third stage: what the numbers mean. Comparisons, differences, contradictions and trust.
+
+pub(crate) mod best;
+mod contradictions;
+pub(crate) mod curves;
+pub(crate) mod effects;
+mod regions;
+mod self_checks;
+mod timelines;
+mod trust;
+mod unmatched;
+mod workload_weights;
+
+use std::collections::BTreeMap;
+
+use sharebench_model::Coordinates;
+
+use crate::align::Aligned;
+use crate::align::compared::ComparedSystems;
+use crate::align::settings::changes;
+use crate::estimate::Estimated;
+use crate::estimate::pairing::Pairs;
+use crate::estimate::summary::summary;
+use crate::judge::regions::differences;
+use crate::judge::self_checks::{summaries, thinned};
+use crate::judge::timelines::timelines;
+use crate::judge::unmatched::unmatched;
+use crate::judge::workload_weights::weighed;
+use crate::types::{
+    CheckSummary, Comparison, Options, Overall, Row, Sentence, Timeline, TrustLine, Unmatched, View, Weighed,
+};
+
+/// What the numbers mean.
+///
+/// A verdict here is data: which word a ratio gets, where two systems differ, which numbers contradict each other and
+/// which must not be trusted. The next stage turns it into sentences and decides nothing.
+pub(crate) struct Judged {
+    /// In the order of [`Aligned::compared`].
+    pub comparisons: Vec<Comparison>,
+    /// The same comparisons weighted by a workload; empty without weights.
+    pub weighed: Vec<Weighed>,
+    /// Positions without counterpart, in groups.
+    pub unmatched: Vec<Unmatched>,
+    /// Numbers that cannot be what they are said to be.
+    pub contradictions: Vec<Sentence>,
+    /// Systems whose settings show no effect: they take no part in the effects of settings.
+    pub suspects: Vec<usize>,
+    /// Each system over time.
+    pub timelines: Vec<Timeline>,
+    /// Every self-check over all steps.
+    pub self_checks: Vec<CheckSummary>,
+    /// One status each for what could invalidate the numbers.
+    pub trust: Vec<TrustLine>,
+}
+
+/// Judges what was estimated.
+pub(crate) fn judge(aligned: &Aligned<'_>, estimated: &Estimated, options: &Options) -> Judged {
+    let comparisons: Vec<Comparison> =
+        (0..aligned.compared.len()).map(|index| compare(aligned, estimated, index, options)).collect();
+    let self_checks = summaries(aligned.runs.iter().flat_map(|run| &run.steps));
+    let contradictions = contradictions::find(aligned, estimated, options);
+    Judged {
+        weighed: options
+            .weights
+            .as_ref()
+            .map_or_else(Vec::new, |w| weighed(estimated, &comparisons, w, options)),
+        unmatched: if aligned.systems.len() > 1 { unmatched(aligned, estimated) } else { Vec::new() },
+        suspects: contradictions::suspects(aligned, estimated),
+        timelines: timelines(aligned, estimated),
+        trust: trust::lines(aligned, estimated, &comparisons, &self_checks, contradictions.len(), options),
+        comparisons,
+        contradictions,
+        self_checks,
+    }
+}
+
+/// Summarises one comparison: over all sweeps, per section, by regions.
+fn compare(aligned: &Aligned<'_>, estimated: &Estimated, index: usize, options: &Options) -> Comparison {
+    let ComparedSystems { name, a, b } = aligned.compared[index].clone();
+    let sections = &estimated.sections;
+    let own: Vec<&Vec<Option<Pairs>>> = estimated.pairs.iter().map(|pairs| &pairs[index]).collect();
+    let rows: BTreeMap<&Coordinates, &Row> =
+        sections.iter().flat_map(|section| &section.rows).map(|row| (&row.coordinates, row)).collect();
+    let compared = |at: &Coordinates| rows.get(at).is_some_and(|row| row.ratios[index].is_some());
+    let summaries = sections.iter().zip(&own).map(|(section, pairs)| {
+        let cells: Vec<&Pairs> = pairs.iter().flatten().collect();
+        summary(&cells, section.rows.iter().filter_map(|row| row.ratios[index].as_ref()), options)
+    });
+    Comparison {
+        sections: summaries.collect(),
+        overall: overall(estimated, index, options),
+        thinned: thinned([a, b], &aligned.left_out, compared),
+        differences: differences(sections, &own, options),
+        settings: changes(&aligned.systems[a], &aligned.systems[b]),
+        name,
+        a,
+        b,
+    }
+}
+
+/// The mean over the cells of all sweeps; none without a sweep.
+fn overall(estimated: &Estimated, comparison: usize, options: &Options) -> Option<Overall> {
+    let sweeps = || {
+        let sections = estimated.sections.iter().zip(&estimated.pairs);
+        sections.filter(|(section, _)| section.view == View::Sweep)
+    };
+    let cells: Vec<&Pairs> = sweeps().flat_map(|(_, pairs)| pairs[comparison].iter().flatten()).collect();
+    let ratios =
+        sweeps().flat_map(|(section, _)| &section.rows).filter_map(|row| row.ratios[comparison].as_ref());
+    let summary = summary(&cells, ratios, options)?;
+    // A test whose every cell is left out is not part of the mean.
+    let split = summary.cached.is_some_and(|cached| cached.as_felt.is_some());
+    let counts = |cell: &Pairs| !(split && cell.is_cached());
+    let tests = sweeps().filter(|(_, pairs)| pairs[comparison].iter().flatten().any(counts)).count();
+    Some(Overall { summary, tests })
+}

@@ -1,0 +1,77 @@
+//! When each system was fast, slow, failing or suspect.
+
+use std::collections::BTreeMap;
+
+use sharebench_model::{Coordinates, StepResult, Verdict};
+use sharebench_stats::median;
+
+use crate::align::Aligned;
+use crate::align::rates::rate;
+use crate::estimate::Estimated;
+use crate::types::{Section, Stretch, Timeline};
+
+/// Most stretches of one system; of longer runs each is several steps.
+const MOST: usize = 300;
+
+/// The timelines of all systems whose steps tell when they were measured.
+pub(crate) fn timelines(aligned: &Aligned<'_>, estimated: &Estimated) -> Vec<Timeline> {
+    let medians: BTreeMap<&Coordinates, (&Section, usize)> = estimated
+        .sections
+        .iter()
+        .flat_map(|section| {
+            section.rows.iter().enumerate().map(move |(at, row)| (&row.coordinates, (section, at)))
+        })
+        .collect();
+    let of = |system: usize| {
+        let described = &aligned.systems[system];
+        let run = &aligned.runs[described.run];
+        let mut steps: Vec<&StepResult> =
+            run.steps.iter().filter(|step| described.owns(described.run, step)).collect();
+        steps.sort_by_key(|step| (step.started_unix_ms, step.index));
+        let told = steps.first().zip(steps.last());
+        let moves = told.is_some_and(|(first, last)| first.started_unix_ms < last.started_unix_ms);
+        if run.header.is_imported() || !moves {
+            return None;
+        }
+        let relative = |step: &StepResult| {
+            let (section, row) = medians.get(&step.coordinates)?;
+            let usual = section.rows[*row].outcomes[system].as_ref()?.rate.value;
+            Some(rate(&step.measure, section.unit)? / usual).filter(|share| share.is_finite())
+        };
+        let each = steps.len().div_ceil(MOST);
+        Some(Timeline {
+            system,
+            stretches: steps.chunks(each).map(|steps| stretch(steps, relative)).collect(),
+        })
+    };
+    (0..aligned.systems.len()).filter_map(of).collect()
+}
+
+fn stretch(steps: &[&StepResult], relative: impl Fn(&StepResult) -> Option<f64>) -> Stretch {
+    let mut shares: Vec<f64> = steps.iter().filter_map(|step| relative(step)).collect();
+    shares.sort_unstable_by(f64::total_cmp);
+    let end = |step: &&StepResult| step.started_unix_ms + step.measure.window_ns / 1_000_000;
+    let of = |verdict: Verdict| steps.iter().filter(|step| step.verdict() == verdict).count();
+    let mut complaints: Vec<String> = steps
+        .iter()
+        .flat_map(|step| &step.checks)
+        .filter(|check| check.verdict > Verdict::Valid)
+        .map(|check| check.name.clone())
+        .collect();
+    complaints.sort_unstable();
+    complaints.dedup();
+    Stretch {
+        from_unix_ms: steps.iter().map(|step| step.started_unix_ms).min().unwrap_or(0),
+        to_unix_ms: steps.iter().map(end).max().unwrap_or(0),
+        steps: steps.len(),
+        relative: median(&shares).map(|middle| (shares[0], middle, shares[shares.len() - 1])),
+        errors: steps.iter().map(|step| step.measure.error_count()).sum(),
+        suspicious: of(Verdict::Warning),
+        invalid: of(Verdict::Invalid),
+        complaints,
+        coordinates: match steps {
+            [one] => Some(one.coordinates.clone()),
+            _ => None,
+        },
+    }
+}

@@ -1,0 +1,341 @@
+//! Trust lines: one status each for what could invalidate the numbers.
+
+use std::collections::BTreeMap;
+
+use sharebench_model::units::counted;
+use sharebench_model::{ErrorClass, RunOutcome, StepResult, Verdict};
+use sharebench_stats::median;
+
+use crate::align::Aligned;
+use crate::align::clocks::Clock;
+use crate::align::rates::error_count;
+use crate::estimate::Estimated;
+use crate::estimate::precision::cell_widths;
+use crate::types::{Access, CheckSummary, Comparison, Evidence, Light, Options, Outcome, RunData, TrustLine};
+
+fn line(light: Light, subject: &str, text: impl Into<String>) -> TrustLine {
+    TrustLine { light, subject: subject.to_owned(), text: text.into() }
+}
+
+/// All lights, in a fixed order.
+pub(crate) fn lines(
+    aligned: &Aligned<'_>,
+    estimated: &Estimated,
+    comparisons: &[Comparison],
+    checks: &[CheckSummary],
+    contradictions: usize,
+    options: &Options,
+) -> Vec<TrustLine> {
+    let runs = aligned.runs;
+    let line_of = |run: &RunData| {
+        if run.header.is_imported() { origin(run, runs.len()) } else { ending(run, runs.len()) }
+    };
+    let mut lines: Vec<TrustLine> = runs.iter().map(line_of).collect();
+    let steps: Vec<&StepResult> = runs.iter().flat_map(|run| &run.steps).collect();
+    let ours = runs.iter().filter(|run| !run.header.is_imported()).flat_map(|run| &run.steps);
+    let ours: Vec<&StepResult> = ours.collect();
+    let imported = runs.iter().any(|run| run.header.is_imported());
+    // Of imported steps nobody can say that their checks held or that their bytes were right.
+    if !imported || !ours.is_empty() {
+        lines.push(self_checks(&ours, checks));
+        lines.push(integrity(&ours));
+        lines.push(failures(runs, &ours));
+    }
+    lines.extend(remarks(checks));
+    lines.extend(participation(&steps));
+    lines.extend(client_caches(aligned, estimated));
+    lines.extend(order(comparisons));
+    lines.extend(smallest_difference(estimated, options.tolerance));
+    lines.extend(runs.iter().filter_map(precision));
+    lines.extend(clock(runs, &aligned.clocks));
+    if contradictions > 0 {
+        let text = format!(
+            "{} below: numbers that cannot be what they are said to be",
+            counted(contradictions, "entry").replace("entrys", "entries")
+        );
+        lines.push(line(Light::Red, "contradictions", text));
+    }
+    lines
+}
+
+/// What is known of a run that another program measured.
+fn origin(run: &RunData, runs: usize) -> TrustLine {
+    let fact = |name: &str| run.header.environment.get(name).map_or("", String::as_str);
+    let program = Some(fact("program")).filter(|program| !program.is_empty());
+    let subject = if runs == 1 { "origin".to_owned() } else { format!("origin {}", run.label) };
+    let text = format!(
+        "imported from {} ({}, SHA-256 {:.12}), measured by {}: {}, nothing of which could be checked here",
+        fact("file"),
+        counted(fact("file_bytes").parse().unwrap_or(0), "byte"),
+        fact("file_sha256"),
+        program.unwrap_or("a program that is not told"),
+        counted(run.steps.len(), "step"),
+    );
+    line(Light::Amber, &subject, text)
+}
+
+fn ending(run: &RunData, runs: usize) -> TrustLine {
+    let subject = if runs == 1 { "run".to_owned() } else { format!("run {}", run.label) };
+    let (steps, most) = (run.steps.len(), run.header.steps_planned);
+    let done = match run.header.repeat {
+        None => format!("{steps} of {most} planned steps were measured"),
+        Some(rule) => format!(
+            "{steps} steps were measured (planned: at least {}, at most {most}, as precision or a search asks)",
+            rule.steps_least
+        ),
+    };
+    let (light, text) = match &run.outcome {
+        Some(RunOutcome::Complete) => (Light::Green, done),
+        Some(RunOutcome::Stopped) => (Light::Amber, format!("stopped by the user: {done}")),
+        Some(RunOutcome::TargetLost(reason)) => (Light::Red, format!("a target was lost ({reason}): {done}")),
+        Some(RunOutcome::HookFailed(reason)) => (Light::Amber, format!("ended early ({reason}): {done}")),
+        Some(RunOutcome::EngineFailed(reason)) => {
+            (Light::Red, format!("the engine failed ({reason}): none of these numbers may be used; {done}"))
+        }
+        None => (Light::Amber, format!("the end of the run was never recorded: {done}")),
+    };
+    line(light, &subject, text)
+}
+
+fn self_checks(steps: &[&StepResult], summaries: &[CheckSummary]) -> TrustLine {
+    let of = |verdict: Verdict| steps.iter().filter(|step| step.verdict() == verdict).count();
+    let (invalid, suspicious) = (of(Verdict::Invalid), of(Verdict::Warning));
+    let light = match (invalid, suspicious) {
+        (0, 0) => Light::Green,
+        (0, _) => Light::Amber,
+        _ => Light::Red,
+    };
+    let text = if light == Light::Green {
+        format!("all {} held in every check", counted(steps.len(), "step"))
+    } else {
+        format!(
+            "of {}, {invalid} invalid (left out) and {suspicious} suspicious (marked)",
+            counted(steps.len(), "step")
+        )
+    };
+    let unknown = |summary: &&CheckSummary| summary.verdict() == Verdict::NotKnown;
+    let unknown: Vec<&str> = summaries.iter().filter(unknown).map(|summary| summary.name.as_str()).collect();
+    let unknown = if unknown.is_empty() {
+        String::new()
+    } else {
+        format!("; could not be checked: {}", unknown.join(", "))
+    };
+    line(light, "self-checks", text + &unknown)
+}
+
+/// One line per check that complained; its arithmetic stands with the self-checks.
+fn remarks(summaries: &[CheckSummary]) -> Vec<TrustLine> {
+    let complaints = summaries.iter().filter(|summary| summary.verdict() > Verdict::Valid);
+    let remark = |summary: &CheckSummary| {
+        let light = if summary.invalid > 0 { Light::Red } else { Light::Amber };
+        let steps = summary.held + summary.not_known + summary.suspicious + summary.invalid;
+        let text = format!("against {} of {}", summary.suspicious + summary.invalid, counted(steps, "step"));
+        line(light, &format!("check {}", summary.name), text)
+    };
+    complaints.map(remark).collect()
+}
+
+fn integrity(steps: &[&StepResult]) -> TrustLine {
+    let wrong: u64 = steps.iter().filter_map(|step| step.measure.errors.get(&ErrorClass::DataMismatch)).sum();
+    let read: u64 = steps.iter().map(|step| step.measure.bytes.read).sum();
+    let verified: u64 = steps.iter().map(|step| step.measure.verified).sum();
+    if wrong > 0 {
+        return line(
+            Light::Red,
+            "data",
+            format!("{wrong} operations returned other bytes than were written"),
+        );
+    }
+    let share = if read == 0 { 1.0 } else { (verified as f64 / read as f64).min(1.0) };
+    let light = if share >= 1.0 { Light::Green } else { Light::Amber };
+    let text = if read == 0 {
+        "nothing was read back".to_owned()
+    } else {
+        format!("{:.0} % of the bytes read were checked, all right", (share * 100.0).floor())
+    };
+    line(light, "data", text)
+}
+
+fn failures(runs: &[RunData], steps: &[&StepResult]) -> TrustLine {
+    let errors: u64 = runs.iter().map(error_count).sum();
+    let operations: u64 = steps.iter().map(|step| step.measure.operations).sum();
+    if errors == 0 {
+        return line(Light::Green, "failures", "no operation failed");
+    }
+    let mut classes: BTreeMap<ErrorClass, u64> = BTreeMap::new();
+    for (class, count) in steps.iter().flat_map(|step| &step.measure.errors) {
+        *classes.entry(*class).or_default() += count;
+    }
+    let named: Vec<String> = classes.iter().map(|(class, count)| format!("{count} {class}")).collect();
+    line(
+        Light::Amber,
+        "failures",
+        format!("{errors} of {operations} operations failed: {}", named.join(", ")),
+    )
+}
+
+fn participation(steps: &[&StepResult]) -> Option<TrustLine> {
+    let silent: Vec<&&StepResult> =
+        steps.iter().filter(|step| step.measure.users_reported < step.measure.users_assigned).collect();
+    let many = steps.iter().any(|step| step.measure.users_assigned > 1);
+    if silent.is_empty() {
+        return many.then(|| line(Light::Green, "users", "every user reported in every step"));
+    }
+    let worst =
+        silent.iter().min_by_key(|s| s.measure.users_reported * 100 / s.measure.users_assigned.max(1))?;
+    let (reported, assigned) = (worst.measure.users_reported, worst.measure.users_assigned);
+    let text = format!(
+        "in {} some users never finished ({reported} of {assigned} at worst): response times are mostly those of the others",
+        counted(silent.len(), "step")
+    );
+    Some(line(Light::Red, "users", text))
+}
+
+/// Per mounted system: how many of its cells the client's cache served.
+fn client_caches(aligned: &Aligned<'_>, estimated: &Estimated) -> Vec<TrustLine> {
+    let mut lines = Vec::new();
+    for (index, system) in aligned.systems.iter().enumerate() {
+        let rows = estimated.sections.iter().flat_map(|section| &section.rows);
+        let outcomes: Vec<&Outcome> = rows.filter_map(|row| row.outcomes[index].as_ref()).collect();
+        let shares: Vec<f64> = outcomes
+            .iter()
+            .filter(|outcome| outcome.is_client_cached())
+            .filter_map(|outcome| Some(outcome.wire?.client_cache_share))
+            .collect();
+        let counted_cells = outcomes.iter().filter(|outcome| outcome.wire.is_some()).count();
+        let name = &system.name;
+        let (light, text) = match (shares.as_slice(), counted_cells) {
+            ([], _) if system.access != Access::Mounted || outcomes.is_empty() => continue,
+            ([], 0) => (
+                Light::Amber,
+                format!("{name}: nobody counted the wire of this mount, so a cache may have served any cell"),
+            ),
+            ([], n) => (
+                Light::Green,
+                format!(
+                    "{name}: at least 98 % of the bytes of each of {} crossed the wire",
+                    counted(n, "cell")
+                ),
+            ),
+            (shares, n) => {
+                let (least, most) = shares.iter().fold((1.0f64, 0.0f64), |(l, m), s| (l.min(*s), m.max(*s)));
+                let (least, most) = (percent(least), percent(most));
+                let range = if least == most { most } else { format!("{least} to {most}") };
+                let cells = counted(n, "cell");
+                let text = format!(
+                    "{name}: the client's cache served {} of {cells} ({range} % of their bytes did not cross the wire): what users feel, not what the server does",
+                    shares.len()
+                );
+                (Light::Amber, text)
+            }
+        };
+        lines.push(line(light, "client cache", text));
+    }
+    lines
+}
+
+/// Whole percents, 100 only for all.
+fn percent(share: f64) -> String {
+    if share >= 1.0 { "100".to_owned() } else { format!("{:.0}", (share * 100.0).min(99.0)) }
+}
+
+fn order(comparisons: &[Comparison]) -> Option<TrustLine> {
+    let evidence = comparisons.iter().flat_map(|c| c.sections.iter().flatten()).map(|s| s.evidence);
+    Some(match evidence.max()? {
+        Evidence::Interleaved => {
+            line(Light::Green, "order", "systems took turns within each repetition: drift met them alike")
+        }
+        Evidence::NotInterleaved => line(
+            Light::Amber,
+            "order",
+            "some systems were not measured in turns: what changed between the series cannot be told from a difference",
+        ),
+        Evidence::SingleRun => line(
+            Light::Amber,
+            "order",
+            "some positions were measured once: nothing can be said of chance there",
+        ),
+    })
+}
+
+/// What difference the intervals would have shown, from their median half-width.
+fn smallest_difference(estimated: &Estimated, tolerance: f64) -> Option<TrustLine> {
+    let rows = estimated.sections.iter().flat_map(|section| &section.rows);
+    let ratios: Vec<_> = rows.flat_map(|row| row.ratios.iter().flatten()).collect();
+    if ratios.is_empty() {
+        return None;
+    }
+    let mut widths: Vec<f64> =
+        ratios.iter().filter_map(|r| Some(r.typical.interval?.map(f64::ln).half_width())).collect();
+    widths.sort_unstable_by(f64::total_cmp);
+    let Some(half_width) = median(&widths) else {
+        return Some(line(Light::Amber, "sharpness", "fewer than 6 repetitions: no intervals, so no claims"));
+    };
+    let visible = half_width.exp_m1() + tolerance;
+    let light = if visible <= 0.1 { Light::Green } else { Light::Amber };
+    let text =
+        format!("a difference of {:.1} % in one cell would typically have been called", visible * 100.0);
+    Some(line(light, "sharpness", text))
+}
+
+/// Which cells became as precise as the run was asked for, where repetition stopped on precision.
+fn precision(run: &RunData) -> Option<TrustLine> {
+    // A search for loads says nothing of the cells.
+    let rule = run.header.repeat.filter(|rule| rule.half_width.is_some() || rule.budget_ns.is_some())?;
+    let widths = cell_widths(run);
+    let mut known: Vec<f64> = widths.iter().filter_map(|width| *width).collect();
+    known.sort_unstable_by(f64::total_cmp);
+    let (widest, middle) = (known.last()?.exp_m1() * 100.0, median(&known)?.exp_m1() * 100.0);
+    let cells = counted(widths.len(), "cell");
+    let Some(asked) = rule.half_width else {
+        let text = format!(
+            "the time given brought half of {cells} to ±{middle:.1} % or better, the widest to ±{widest:.1} %"
+        );
+        return Some(line(Light::Green, "precision", text));
+    };
+    let reached = known.iter().filter(|width| **width <= asked.ln_1p()).count();
+    let share = asked * 100.0;
+    Some(if reached == widths.len() {
+        line(Light::Green, "precision", format!("all {cells} were repeated until ±{share} %"))
+    } else {
+        let open = widths.len() - reached;
+        let text = format!("{open} of {cells} did not reach ±{share} %: the widest is ±{widest:.1} %");
+        line(Light::Amber, "precision", text)
+    })
+}
+
+/// One line for the clocks that are known, and one for each that is not, or that the times themselves tell.
+fn clock(runs: &[RunData], clocks: &[Clock]) -> Vec<TrustLine> {
+    let mut lines = Vec::new();
+    let known = || runs.iter().zip(clocks).filter_map(|(run, clock)| Some((run, clock.resolution_ns?)));
+    let shortest = |run: &RunData| {
+        let times = run.steps.iter().map(|s| s.measure.base_ns()).filter(|ns| *ns > 0);
+        times.min().unwrap_or(u64::MAX) as f64
+    };
+    if known().next().is_some() {
+        let coarsest = known().map(|(_, clock)| clock).fold(0.0, f64::max);
+        let fine = known().all(|(run, clock)| shortest(run) >= 200.0 * clock);
+        let least = known().map(|(run, _)| shortest(run)).fold(f64::INFINITY, f64::min);
+        let measured = known().any(|(run, _)| !run.steps.is_empty());
+        let text = format!(
+            "resolution {}, shortest measured time {}",
+            sharebench_model::units::show_nanos(coarsest),
+            if measured { sharebench_model::units::show_nanos(least) } else { "none".to_owned() }
+        );
+        lines.push(line(if fine { Light::Green } else { Light::Amber }, "clock", text));
+    }
+    for (run, clock) in runs.iter().zip(clocks) {
+        let text = match (clock.words(), clock.told_ns) {
+            (Some(words), _) => format!("{}: {words}", run.label),
+            (None, Some(_)) => continue,
+            (None, None) => {
+                format!(
+                    "{} does not tell its resolution (import --clock): no ratio with it is resolved",
+                    run.label
+                )
+            }
+        };
+        lines.push(line(Light::Amber, "clock", text));
+    }
+    lines
+}

@@ -1,0 +1,50 @@
+//! The repetitions of a load, as one outcome.
+
+use sharebench_model::{LoadDetail, Part, StepResult};
+
+use crate::types::{LoadOutcome, PartOutcome};
+
+/// Puts the repetitions of a load together; none for steps that are no load's.
+pub(crate) fn load_outcome(steps: &[&StepResult]) -> Option<LoadOutcome> {
+    let mut total = LoadDetail::default();
+    let mut window_ns = 0;
+    for measure in steps.iter().map(|step| &step.measure) {
+        window_ns += measure.window_ns;
+        let objective = measure.load.objective.clone();
+        total.merge(measure.load.clone());
+        total.objective = objective.or(total.objective);
+    }
+    if total.is_empty() {
+        return None;
+    }
+    let parts = |parts: &[Part]| parts.iter().map(|part| part_outcome(part, window_ns)).collect::<Vec<_>>();
+    let mut operations = parts(&total.operations);
+    operations.retain(|part| part.count > 0 || !part.errors.is_empty());
+    Some(LoadOutcome {
+        transactions: parts(&total.transactions),
+        operations,
+        fairness: total.fairness,
+        sessions_lost: total.sessions_lost,
+        without_session_ns: total.without_session_ns,
+        think_ns: total.think_ns,
+        objective: total.objective,
+        server: total.server,
+    })
+}
+
+fn part_outcome(part: &Part, window_ns: u64) -> PartOutcome {
+    let at = |times: &sharebench_model::Histogram| [0.5, 0.95, 0.99].map(|q| times.quantile(q));
+    let times = if part.response.is_empty() { &part.service } else { &part.response };
+    PartOutcome {
+        name: part.name.clone(),
+        count: part.count,
+        per_s: part.count as f64 * 1e9 / window_ns.max(1) as f64,
+        bytes: part.bytes,
+        missed: part.missed,
+        errors: part.errors.clone(),
+        mean_ns: times.mean(),
+        response_ns: at(&part.response),
+        service_ns: at(&part.service),
+        lag_ns: part.lag.quantile(0.99),
+    }
+}

@@ -1,0 +1,99 @@
+//! Ratios in words.
+
+use sharebench_model::units::{counted, three_digits};
+use sharebench_stats::Estimate;
+
+use crate::types::{Evidence, Standing, Summary, Tone};
+
+/// A ratio as signed percent, such as `+12 %` or `-3.4 %`.
+pub fn show_percent(ratio: f64) -> String {
+    let percent = (ratio - 1.0) * 100.0;
+    if percent.abs() < 9.95 { format!("{percent:+.1} %") } else { format!("{percent:+.0} %") }
+}
+
+/// How far above one, in percent, with its bounds; as many decimals as the value deserves.
+fn percents(ratio: &Estimate) -> (String, String) {
+    let digits = usize::from(ratio.value < 1.2);
+    let percent = |ratio: f64| format!("{:.digits$}", (ratio - 1.0) * 100.0);
+    let bounds = ratio.interval.map(|i| format!(" [{}, {}]", percent(i.low), percent(i.high)));
+    (percent(ratio.value), bounds.unwrap_or_default())
+}
+
+/// The same ratio seen from the other side.
+fn inverse(ratio: &Estimate) -> Estimate {
+    let interval = ratio.interval.map(|i| sharebench_stats::Interval::new(1.0 / i.high, 1.0 / i.low));
+    Estimate { value: 1.0 / ratio.value, interval, n: ratio.n }
+}
+
+/// `nfs is 12 % faster than smb [9.1, 15]`, the faster one first; `2.4 times as fast` from a factor of two on.
+pub(crate) fn claim(ratio: &Estimate, standing: Standing, a: &str, b: &str) -> String {
+    match standing {
+        Standing::Faster => faster(ratio, a, b),
+        Standing::Slower => faster(&inverse(ratio), b, a),
+        Standing::AboutTheSame => format!("{a} and {b} are about the same: ratio {}", show_ratio(ratio)),
+        Standing::NotResolved => {
+            format!("{a} against {b} is not resolved: ratio {}", show_ratio(ratio))
+        }
+    }
+}
+
+/// What single runs let one say: a ratio, and how many cells stand out of what blurs them.
+pub(crate) fn single_run_claim(summary: &Summary, a: &str, b: &str, scope: &str) -> String {
+    let (cells, resolved) = summary.single_runs;
+    let spread = if summary.spread_known { " or the spread of repetitions" } else { "" };
+    let equal = summary.equal_share;
+    let equal =
+        equal.map_or(String::new(), |share| format!(" or runs declared equal ({:.1} %)", 100.0 * share));
+    let differ = match (resolved, cells) {
+        (1, 1) => "it differs".to_owned(),
+        (resolved, cells) if resolved == cells => "every cell differs".to_owned(),
+        (resolved, cells) => format!("{resolved} of {} differ", counted(cells, "cell")),
+    };
+    let ratio = summary.typical.value;
+    let (ratio, more, less) = if ratio < 1.0 { (1.0 / ratio, b, a) } else { (ratio, a, b) };
+    format!(
+        "{more} shows {} times the rate of {less} {scope} (single run; {differ} by more than clocks{spread}{equal} can blur)",
+        three_digits(ratio)
+    )
+}
+
+/// What all ratios of single runs have in common; said once.
+pub(crate) fn single_run_caveat(again: bool) -> String {
+    let remedy = if again { "; 6 interleaved repetitions would give one" } else { "" };
+    format!("Single runs have no interval, and nothing is said of chance{remedy}.")
+}
+
+fn faster(ratio: &Estimate, fast: &str, slow: &str) -> String {
+    if ratio.value >= 2.0 {
+        let bounds = ratio.interval.map_or(String::new(), |i| format!(" [{:.2}, {:.2}]", i.low, i.high));
+        return format!("{fast} is {:.2} times as fast as {slow}{bounds}", ratio.value);
+    }
+    let (percent, bounds) = percents(ratio);
+    format!("{fast} is {percent} % faster than {slow}{bounds}")
+}
+
+/// `1.12 [1.09, 1.15]`, three decimals where it is close to one.
+pub(crate) fn show_ratio(ratio: &Estimate) -> String {
+    let digits = if (ratio.value - 1.0).abs() < 0.095 { 3 } else { 2 };
+    match ratio.interval {
+        Some(i) => format!("{:.digits$} [{:.digits$}, {:.digits$}]", ratio.value, i.low, i.high),
+        None => format!("{:.digits$} [no interval]", ratio.value),
+    }
+}
+
+/// `10 interleaved repetitions`, or what must be confessed instead.
+pub(crate) fn basis(evidence: Evidence, n: usize) -> String {
+    let plural = if n == 1 { "" } else { "s" };
+    match evidence {
+        Evidence::Interleaved => format!("{n} interleaved repetition{plural}"),
+        other => format!("{n} repetition{plural}, {}", other.caveat()),
+    }
+}
+
+pub(crate) fn tone(standing: Standing) -> Tone {
+    match standing {
+        Standing::Faster | Standing::Slower => Tone::Difference,
+        Standing::AboutTheSame => Tone::Same,
+        Standing::NotResolved => Tone::NotResolved,
+    }
+}

@@ -1,0 +1,190 @@
+//! Sentences on two systems: over all, and per section.
+
+use sharebench_model::units::counted;
+
+use crate::text::claims::{basis, claim, single_run_claim, tone};
+use crate::text::position::position;
+use crate::text::stages::Stages;
+use crate::types::{Comparison, Evidence, Sentence, SettingChange, Standing, Summary, Tone, View};
+
+/// More repetitions than this are not worth recommending.
+const REPETITIONS_WORTH: usize = 500;
+
+pub(crate) fn names<'a>(stages: &'a Stages<'_>, comparison: &Comparison) -> (&'a str, &'a str) {
+    (&stages.aligned.systems[comparison.a].name, &stages.aligned.systems[comparison.b].name)
+}
+
+/// Single runs are worth a note at most: never a difference.
+fn single_run_tone(summary: &Summary) -> Tone {
+    let (cells, resolved) = summary.single_runs;
+    if resolved > 0 && resolved == cells { Tone::Note } else { Tone::NotResolved }
+}
+
+/// What it would take, when it is not resolved.
+fn remedy(summary: &Summary) -> String {
+    if summary.standing != Standing::NotResolved {
+        return String::new();
+    }
+    match summary.repetitions_needed {
+        Some(n) if n <= REPETITIONS_WORTH => {
+            format!("; about {n} repetitions would probably resolve it")
+        }
+        _ => "; it sits on the edge of the tolerance, and no sensible number of repetitions will move it"
+            .to_owned(),
+    }
+}
+
+pub(crate) fn overall_sentence(
+    stages: &Stages<'_>,
+    comparison: &Comparison,
+    summary: &Summary,
+    tests: usize,
+) -> Sentence {
+    let (a, b) = names(stages, comparison);
+    if summary.evidence == Evidence::SingleRun {
+        let scope = format!("over {} in {}", counted(summary.cells, "cell"), counted(tests, "test"));
+        let text = format!("Over all, {}.", single_run_claim(summary, a, b, &scope));
+        return Sentence::new(single_run_tone(summary), text);
+    }
+    let text = format!(
+        "Over {} in {}, {} (geometric mean, {}){}.",
+        counted(summary.cells, "cell"),
+        counted(tests, "test"),
+        claim(&summary.typical, summary.standing, a, b),
+        basis(summary.evidence, summary.typical.n),
+        remedy(summary)
+    ) + &cached_note(summary, a, b);
+    Sentence::new(tone(summary.standing), text)
+}
+
+/// What caches did to a mean; empty where they did nothing.
+fn cached_note(summary: &Summary, a: &str, b: &str) -> String {
+    let apart = summary.storage_apart.as_ref().map_or_else(String::new, |apart| {
+        let alike = apart.alike.as_ref().map_or_else(String::new, |alike| {
+            let claim = claim(&alike.typical, alike.standing, a, b);
+            format!("; over {} where storage gave both alike: {claim}", counted(alike.cells, "cell"))
+        });
+        format!(
+            " In {} storage gave one side more of the bytes, the server's cache the other{alike}.",
+            counted(apart.cells, "cell")
+        )
+    });
+    apart + &client_cached_note(summary, a, b)
+}
+
+/// What client caches did to a mean; empty where they did nothing.
+fn client_cached_note(summary: &Summary, a: &str, b: &str) -> String {
+    let Some(cached) = &summary.cached else { return String::new() };
+    let one_sided = match (cached.one_sided, cached.cells) {
+        (0, _) => String::new(),
+        (some, all) if some == all => " on one side alone".to_owned(),
+        (some, _) => format!(", {some} of them on one side alone"),
+    };
+    let alike = match &cached.equal_bands {
+        // Without cells that are cached alike this is the mean over uncached ones again.
+        Some(alike) if cached.one_sided < cached.cells => format!(
+            " Over {} that it served alike on both sides: {}.",
+            counted(alike.cells, "cell"),
+            claim(&alike.typical, alike.standing, a, b)
+        ),
+        _ => String::new(),
+    };
+    let Some(felt) = &cached.as_felt else {
+        return format!(
+            " The client's cache served every one of these cells{one_sided}: this is what users feel, and says nothing of a server.{alike}"
+        );
+    };
+    format!(
+        " Left out: {} that the client's cache served{one_sided}; with them, as users feel it: {}.{alike}",
+        counted(cached.cells, "cell"),
+        claim(&felt.typical, felt.standing, a, b)
+    )
+}
+
+pub(crate) fn section_sentence(
+    stages: &Stages<'_>,
+    comparison: &Comparison,
+    index: usize,
+    summary: &Summary,
+) -> Sentence {
+    let section = &stages.estimated.sections[index];
+    let (a, b) = names(stages, comparison);
+    let scope = match (summary.cells, section.rows.as_slice()) {
+        (1, [only]) => format!("at {}", position(section, &only.position)),
+        (n, _) => {
+            format!("over {}", counted(n, if section.view == View::Load { "load step" } else { "cell" }))
+        }
+    };
+    if summary.evidence == Evidence::SingleRun {
+        let claim = single_run_claim(summary, a, b, &scope);
+        return Sentence::new(single_run_tone(summary), format!("{}: {claim}.", section.title)).about(index);
+    }
+    let stalls = if summary.stalls > 0 {
+        format!(
+            "; in {} stalls decide, so total work differs from the typical ratio",
+            counted(summary.stalls, "cell")
+        )
+    } else {
+        String::new()
+    };
+    let text = format!(
+        "{}: {} {scope} ({}){stalls}{}.",
+        section.title,
+        claim(&summary.typical, summary.standing, a, b),
+        basis(summary.evidence, summary.typical.n),
+        remedy(summary)
+    ) + &cached_note(summary, a, b);
+    Sentence::new(tone(summary.standing), text).about(index)
+}
+
+/// Cells of one section that stay open, in one sentence.
+pub(crate) fn open_cells(
+    stages: &Stages<'_>,
+    comparison: &Comparison,
+    index: usize,
+    section: usize,
+) -> Option<Sentence> {
+    let rows = &stages.estimated.sections[section].rows;
+    let judged: Vec<_> = rows.iter().filter_map(|row| row.ratios[index].as_ref()).collect();
+    let blurred = |r: &crate::types::Ratio| r.single_run.is_none_or(|single| !single.resolved);
+    let open: Vec<_> = judged.iter().filter(|r| r.standing == Standing::NotResolved && blurred(r)).collect();
+    if open.is_empty() || judged.len() < 2 {
+        return None;
+    }
+    let again = open.iter().filter(|ratio| ratio.single_run.is_none());
+    let mut needed: Vec<usize> = again.filter_map(|ratio| ratio.repetitions_needed).collect();
+    needed.sort_unstable();
+    let help = match needed.get(needed.len() / 2) {
+        Some(n) if *n <= REPETITIONS_WORTH => format!("; about {n} repetitions would settle half of them"),
+        _ => String::new(),
+    };
+    let text = format!(
+        "{}: {} of {} taken alone are not resolved between {}{help}.",
+        stages.estimated.sections[section].title,
+        open.len(),
+        counted(judged.len(), "cell"),
+        comparison.name
+    );
+    Some(Sentence::new(Tone::NotResolved, text).about(section))
+}
+
+/// More settings than this are counted, not listed.
+const LISTED: usize = 6;
+
+/// In which settings the two systems are known to differ; none where they have too little in common to list it.
+pub(crate) fn settings_sentence(stages: &Stages<'_>, comparison: &Comparison) -> Option<Sentence> {
+    let changes = &comparison.settings;
+    let known = |system: usize| crate::align::settings::settings(&stages.aligned.systems[system]);
+    let (a, b) = (known(comparison.a), known(comparison.b));
+    let common = a.keys().filter(|name| b.contains_key(*name)).count();
+    if changes.is_empty() || common * 2 < a.len().min(b.len()) {
+        return None;
+    }
+    let listed: Vec<String> = changes.iter().take(LISTED).map(SettingChange::words).collect();
+    let more = match changes.len().saturating_sub(LISTED) {
+        0 => String::new(),
+        n => format!("; and {n} more"),
+    };
+    let text = format!("{}: settings told to differ: {}{more}.", comparison.name, listed.join("; "));
+    Some(Sentence::new(Tone::Note, text))
+}

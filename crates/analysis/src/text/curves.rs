@@ -1,0 +1,116 @@
+//! Sentences on curves: falls, levels, saturation.
+
+use std::collections::BTreeMap;
+
+use sharebench_model::axis;
+use sharebench_model::units::{show_rate, three_digits};
+use sharebench_stats::Shape;
+
+use crate::judge::curves::{Kind, Line, grouped, lines};
+use crate::text::stages::Stages;
+use crate::types::span::position_words;
+use crate::types::{RateUnit, Section, Sentence, Tone, View};
+
+/// The sentences of one section.
+pub(crate) fn sentences(stages: &Stages<'_>, index: usize) -> Vec<Sentence> {
+    let section = &stages.estimated.sections[index];
+    let mut found = Vec::new();
+    for (along, axis) in section.axes.iter().enumerate() {
+        // Users and depths have sentences of their own.
+        if section.view == View::Load || axis == axis::QUEUE_DEPTH {
+            continue;
+        }
+        let systems: Vec<Vec<Line>> = (0..stages.aligned.systems.len())
+            .map(|system| lines(stages.aligned, section, along, system))
+            .collect();
+        found.extend(
+            systems.iter().enumerate().flat_map(|(system, lines)| {
+                falls(section, axis, &stages.aligned.systems[system].name, lines)
+            }),
+        );
+        // Where growth ends matters along records; files have no growth of their own.
+        if axis == axis::RECORD_SIZE {
+            found.extend(levels(stages, section, axis, &systems));
+        }
+    }
+    found
+        .into_iter()
+        .map(|text| Sentence::new(Tone::Note, format!("{}: {text}", section.title)).about(index))
+        .collect()
+}
+
+/// `22.0 to 2.10 MB/s`, in one unit.
+fn rates(unit: RateUnit, from: f64, to: f64) -> String {
+    if unit == RateUnit::OperationsPerSecond {
+        return format!("{} to {} ops/s", three_digits(from), three_digits(to));
+    }
+    let (one, other) = (show_rate(from), show_rate(to));
+    match (one.split_once(' '), other.split_once(' ')) {
+        (Some((number, unit)), Some((_, same))) if unit == same => format!("{number} to {other}"),
+        _ => format!("{one} to {other}"),
+    }
+}
+
+/// `at 2 of 3 file sizes`, nothing where there is only one line.
+fn share(section: &Section, axis: &str, some: usize, all: usize) -> String {
+    let other = section.axes.iter().find(|other| *other != axis);
+    match other {
+        Some(other) if all > 1 => format!(" (at {some} of {all} {}s)", other.replace('_', " ")),
+        _ => String::new(),
+    }
+}
+
+fn falls(section: &Section, axis: &str, name: &str, lines: &[Line]) -> Vec<String> {
+    let groups = grouped(lines, |line, shape| match shape {
+        Shape::Fall { at, .. } => Some((0, line.positions[*at].clone())),
+        _ => None,
+    });
+    let sentence = |((_, at), group): (Kind, Vec<(&Line, Shape)>)| {
+        let (line, shape) = group[group.len() / 2];
+        let Shape::Fall { from, to, until, .. } = shape else { return String::new() };
+        let stays = line.shapes.iter().find_map(|shape| match shape {
+            Shape::Stays { first, range } if *first >= until => Some(format!(
+                ", then stays at {} from {} on",
+                rates(section.unit, range.0, range.1),
+                position_words(axis, line.positions[*first].as_ref())
+            )),
+            _ => None,
+        });
+        let single = if line.single { "; single run" } else { "" };
+        format!(
+            "{name} falls from {} at {}{}{}{single}.",
+            rates(section.unit, from, to),
+            position_words(axis, at.as_ref()),
+            stays.unwrap_or_default(),
+            share(section, axis, group.len(), lines.len())
+        )
+    };
+    groups.into_iter().map(sentence).collect()
+}
+
+/// Where growth ends, systems that agree in one sentence.
+fn levels(stages: &Stages<'_>, section: &Section, axis: &str, systems: &[Vec<Line>]) -> Vec<String> {
+    let mut together: BTreeMap<Kind, Vec<String>> = BTreeMap::new();
+    for (system, lines) in systems.iter().enumerate() {
+        let groups = grouped(lines, |line, shape| match shape {
+            Shape::Saturates { first, .. } => Some((0, line.positions[*first].clone())),
+            Shape::Flat { .. } => Some((1, None)),
+            _ => None,
+        });
+        for (kind, group) in groups {
+            if let (_, Shape::Saturates { range, .. } | Shape::Flat { range }) = group[group.len() / 2] {
+                let name = &stages.aligned.systems[system].name;
+                let at = share(section, axis, group.len(), lines.len());
+                together
+                    .entry(kind)
+                    .or_default()
+                    .push(format!("{name} {}{at}", rates(section.unit, range.0, range.1)));
+            }
+        }
+    }
+    let sentence = |((kind, at), names): (Kind, Vec<String>)| match kind {
+        0 => format!("no more growth from {} on: {}.", position_words(axis, at.as_ref()), names.join("; ")),
+        _ => format!("the {} makes no difference: {}.", axis.replace('_', " "), names.join("; ")),
+    };
+    together.into_iter().map(sentence).collect()
+}

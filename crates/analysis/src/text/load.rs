@@ -1,0 +1,176 @@
+//! Sentences on loads: stress point, knee, objective, capacity, users that were served badly or not at all.
+
+use sharebench_model::axis;
+use sharebench_model::units::{show_nanos, three_digits};
+use sharebench_stats::Estimate;
+
+use crate::text::position::{position, show};
+use crate::text::stages::Stages;
+use crate::types::{CapacityReport, LoadOutcome, Outcome, Section, StressPoint};
+
+/// Below this share of even service users were treated differently (Jain's index; 0.9 is one of ten users left out).
+const FAIR: f64 = 0.9;
+
+/// What was found of a load.
+pub(crate) fn load_sentences(stages: &Stages<'_>, section: &Section) -> Vec<String> {
+    let mut sentences = Vec::new();
+    for stress in &section.stress {
+        sentences.push(stress_point(stages, section, stress));
+    }
+    for system in 0..stages.aligned.systems.len() {
+        let name = &stages.aligned.systems[system].name;
+        sentences.extend(kept(section, system, name));
+        sentences.extend(paced(section, system, name));
+    }
+    for report in &section.capacity {
+        sentences.extend(predicted(section, report, &stages.aligned.systems[report.system].name));
+    }
+    for row in &section.rows {
+        let at = position(section, &row.position);
+        for (system, outcome) in row.outcomes.iter().enumerate() {
+            let Some(outcome) = outcome else { continue };
+            let name = &stages.aligned.systems[system].name;
+            if outcome.users_reported < outcome.users_assigned {
+                sentences.push(silent_users(&section.title, name, &at, outcome));
+            }
+            let unfair = outcome.load.as_ref().and_then(|load| unfair_users(&section.title, name, &at, load));
+            sentences.extend(unfair);
+        }
+    }
+    sentences
+}
+
+/// What is not predicted, and why.
+pub(crate) fn refused_forecasts(stages: &Stages<'_>, section: &Section) -> Vec<String> {
+    let refused = |report: &CapacityReport| {
+        let name = &stages.aligned.systems[report.system].name;
+        Some(format!("{}: no forecast for {name}: {}.", section.title, report.refused.as_ref()?))
+    };
+    section.capacity.iter().filter_map(refused).collect()
+}
+
+fn stress_point(stages: &Stages<'_>, section: &Section, stress: &StressPoint) -> String {
+    let (title, name) = (&section.title, &stages.aligned.systems[stress.system].name);
+    let most = format!("{} at {} users", show(section.unit, stress.peak.1), stress.peak.0);
+    match stress.after {
+        Some(users) => format!(
+            "{title}: {name} passes its stress point after {users} users: the next step gives {:.0} % less. Most was {most}.",
+            stress.decline * 100.0
+        ),
+        None => {
+            format!("{title}: {name} reached no stress point up to {} users. Most was {most}.", stress.tried)
+        }
+    }
+}
+
+/// Loads with an objective: (load, kept, arithmetic), rising.
+fn judged(section: &Section, system: usize) -> Vec<(u64, bool, &LoadOutcome)> {
+    let load = |row: &crate::types::Row| {
+        row.coordinates.number(axis::RATE).or_else(|| row.coordinates.users_or_jobs()).unwrap_or(0)
+    };
+    let mut judged: Vec<_> = section
+        .rows
+        .iter()
+        .filter_map(|row| {
+            let outcome = row.outcomes[system].as_ref()?.load.as_ref()?;
+            Some((load(row), outcome.objective.as_ref()?.kept, outcome))
+        })
+        .collect();
+    judged.sort_by_key(|(load, ..)| *load);
+    judged
+}
+
+/// Up to which load an objective was kept, and where it was missed first.
+fn kept(section: &Section, system: usize, name: &str) -> Option<String> {
+    let judged = judged(section, system);
+    let wanted = &judged.first()?.2.objective.as_ref()?.wanted;
+    let open = section.rows.iter().any(|row| row.coordinates.get(axis::RATE).is_some());
+    let unit = if open { "starts/s" } else { "users" };
+    let title = &section.title;
+    let missed = judged.iter().find(|(_, kept, _)| !kept);
+    let highest = judged.iter().take_while(|(_, kept, _)| *kept).last();
+    let detail =
+        |load: &LoadOutcome| load.objective.as_ref().map_or("", |objective| &objective.detail).to_owned();
+    Some(match (highest, missed) {
+        (Some((most, _, load)), None) => {
+            format!(
+                "{title}: {name} keeps {wanted} up to {most} {unit}, the most that was tried ({}).",
+                detail(load)
+            )
+        }
+        (Some((most, ..)), Some((least, _, load))) => {
+            let knee = if open { "its knee: " } else { "" };
+            format!(
+                "{title}: {knee}{name} keeps {wanted} up to {most} {unit} and misses it at {least} ({}).",
+                detail(load)
+            )
+        }
+        (None, Some((least, _, load))) => {
+            format!("{title}: {name} misses {wanted} at {least} {unit} already ({}).", detail(load))
+        }
+        (None, None) => return None,
+    })
+}
+
+/// Users at a fixed pace: how many are carried without overload.
+fn paced(section: &Section, system: usize, name: &str) -> Option<String> {
+    let overloaded = |outcome: &Outcome| outcome.remarks.iter().any(|remark| remark.starts_with("pace: "));
+    let mut steps: Vec<(u64, bool)> = section
+        .rows
+        .iter()
+        .filter_map(|row| {
+            Some((row.coordinates.users_or_jobs()?, overloaded(row.outcomes[system].as_ref()?)))
+        })
+        .collect();
+    steps.sort_unstable();
+    let (least, _) = steps.iter().find(|(_, overloaded)| *overloaded)?;
+    let carried = steps.iter().take_while(|(_, overloaded)| !overloaded).last();
+    let carried = carried.map_or_else(|| "no step".to_owned(), |(users, _)| format!("{users} users"));
+    Some(format!("{}: {name} carries {carried} at their pace and is overloaded with {least}.", section.title))
+}
+
+fn predicted(section: &Section, report: &CapacityReport, name: &str) -> Option<String> {
+    let (users, estimate) = report.forecast.as_ref()?;
+    let model = report.model.as_deref().unwrap_or("model");
+    let knee = report
+        .knee
+        .map_or_else(String::new, |knee| format!("its knee is at {} users, and ", three_digits(knee)));
+    Some(format!(
+        "{}: by the {model} that predicted the last steps best, {knee}{name} would give {} transactions/s to {users:.0} users.",
+        section.title,
+        spread(estimate)
+    ))
+}
+
+fn spread(estimate: &Estimate) -> String {
+    match estimate.interval {
+        Some(interval) => format!(
+            "{} [{}, {}]",
+            three_digits(estimate.value),
+            three_digits(interval.low),
+            three_digits(interval.high)
+        ),
+        None => three_digits(estimate.value),
+    }
+}
+
+fn silent_users(title: &str, name: &str, at: &str, outcome: &Outcome) -> String {
+    format!(
+        "{title}: with {name} at {at} only {} of {} users finished a transaction; its mean response time of {} counts the others, if at all, with the time they had waited so far.",
+        outcome.users_reported,
+        outcome.users_assigned,
+        show_nanos(outcome.response_mean_ns)
+    )
+}
+
+fn unfair_users(title: &str, name: &str, at: &str, load: &LoadOutcome) -> Option<String> {
+    let index = load.fairness.index().filter(|index| *index < FAIR)?;
+    // Few transactions differ by chance: a Poisson count of k has an index of about 1 / (1 + 1/k).
+    let each = load.fairness.sum as f64 / load.fairness.users.max(1) as f64;
+    (index < FAIR * each / (each + 1.0)).then(|| {
+        format!(
+            "{title}: with {name} at {at} users were served unevenly: from {} to {} transactions each (fairness {index:.2} of 1).",
+            load.fairness.least, load.fairness.most
+        )
+    })
+}

@@ -1,0 +1,203 @@
+//! Last stage: the sentences of a report. Nothing is decided here.
+
+pub(crate) mod claims;
+mod client_cache;
+mod comparisons;
+mod curves;
+mod depth;
+mod effects;
+mod load;
+mod position;
+mod regions;
+pub(crate) mod series;
+mod server_cache;
+pub(crate) mod stages;
+mod unmatched;
+mod weights;
+
+use sharebench_model::units::counted;
+use sharebench_model::{ErrorClass, RunOutcome};
+
+use crate::align::rates::has_rate;
+use crate::judge::best::{spoken_of, widest};
+use crate::text::claims::single_run_caveat;
+use crate::text::comparisons::{open_cells, overall_sentence, section_sentence, settings_sentence};
+use crate::text::depth::depth_sentences;
+use crate::text::load::{load_sentences, refused_forecasts};
+use crate::text::stages::Stages;
+use crate::text::weights::weights_sentence;
+use crate::types::{Comparison, RunData, Sentence, Tone, View};
+
+/// The sentences of a report.
+#[derive(Default)]
+pub(crate) struct Text {
+    /// The answer, alarms first.
+    pub answer: Vec<Sentence>,
+    /// What was found, per section.
+    pub findings: Vec<Sentence>,
+    /// What was not, and what it would take.
+    pub not_resolved: Vec<Sentence>,
+}
+
+/// Writes the answer, the findings and what was not resolved.
+pub(crate) fn write(stages: &Stages<'_>) -> Text {
+    let mut told = alarms(stages, stages.aligned.runs);
+    let mut found = Vec::new();
+    let mut open = Vec::new();
+    let spoken_of = spoken_of(stages.aligned.systems.len(), &stages.judged.comparisons);
+    // Of several pairs the answer says who wins; where it does stands among the findings.
+    let alone = stages.judged.comparisons.len() == 1;
+    for (index, comparison) in stages.judged.comparisons.iter().enumerate() {
+        if let Some(overall) = &comparison.overall {
+            let sentence = overall_sentence(stages, comparison, &overall.summary, overall.tests);
+            match (spoken_of[index], sentence.tone) {
+                (true, _) => told.push(sentence),
+                (false, Tone::NotResolved) => open.push(sentence),
+                (false, _) => found.push(sentence),
+            }
+            told.extend(
+                stages
+                    .judged
+                    .weighed
+                    .iter()
+                    .filter(|w| w.comparison == index)
+                    .map(|w| weights_sentence(stages, w)),
+            );
+            if alone {
+                told.extend(regions::answer(stages, comparison));
+            }
+        }
+        found.extend(settings_sentence(stages, comparison));
+        for (section, summary) in comparison.sections.iter().enumerate() {
+            let Some(summary) = summary else { continue };
+            let sentence = section_sentence(stages, comparison, section, summary);
+            let view = stages.estimated.sections[section].view;
+            let counts = view == View::Load || (view == View::Depth && comparison.overall.is_none());
+            if counts && spoken_of[index] && (alone || widest(comparison) == Some(section)) {
+                told.push(sentence.clone());
+            }
+            if sentence.tone == Tone::NotResolved {
+                open.push(sentence);
+            } else {
+                found.push(sentence);
+            }
+            found.extend(regions::of_section(stages, comparison, section));
+            open.extend(open_cells(stages, comparison, index, section));
+        }
+    }
+    if stages.judged.comparisons.iter().any(Comparison::rests_on_single_runs) {
+        let caveat = Sentence::new(Tone::Note, single_run_caveat(can_repeat(stages)));
+        if told.is_empty() { found.push(caveat) } else { told.push(caveat) }
+    }
+    for (index, section) in stages.estimated.sections.iter().enumerate() {
+        let sentences = match section.view {
+            View::Load => load_sentences(stages, section),
+            View::Depth => depth_sentences(stages, section),
+            View::Sweep => Vec::new(),
+        };
+        found.extend(sentences.into_iter().map(|text| Sentence::new(Tone::Note, text).about(index)));
+        found.extend(client_cache::sentences(stages, index));
+        let behind = server_cache::sentences(stages, index);
+        let (unclear, clear): (Vec<_>, Vec<_>) =
+            behind.into_iter().partition(|sentence| sentence.tone == Tone::NotResolved);
+        found.extend(clear);
+        open.extend(unclear);
+        found.extend(curves::sentences(stages, index));
+        let refused = refused_forecasts(stages, section);
+        open.extend(refused.into_iter().map(|text| Sentence::new(Tone::NotResolved, text).about(index)));
+    }
+    found.extend(effects::sentences(stages));
+    if told.is_empty() {
+        told.push(lone_system(stages));
+    }
+    open.extend(absences(stages));
+    Text { answer: told, findings: found, not_resolved: open }
+}
+
+/// What makes numbers unusable, before any number.
+fn alarms(stages: &Stages<'_>, runs: &[RunData]) -> Vec<Sentence> {
+    let mut alarms = Vec::new();
+    for (index, system) in stages.aligned.systems.iter().enumerate() {
+        let steps = || runs[system.run].steps.iter().filter(|step| step.target == system.target);
+        let wrong: u64 = steps().filter_map(|step| step.measure.errors.get(&ErrorClass::DataMismatch)).sum();
+        if wrong > 0 {
+            alarms.push(format!(
+                "{} returned wrong data: {} read other bytes than were written. Do not trust this server with files.",
+                system.name,
+                counted(wrong as usize, "operation")
+            ));
+        }
+        if steps().next().is_none() || !steps().any(has_rate) {
+            alarms.push(format!(
+                "{} yielded nothing that could be measured.",
+                stages.aligned.systems[index].name
+            ));
+        }
+    }
+    for run in runs {
+        match &run.outcome {
+            Some(RunOutcome::EngineFailed(reason)) => alarms.push(format!(
+                "The engine failed in run {} ({reason}): its numbers must not be used.",
+                run.label
+            )),
+            Some(RunOutcome::TargetLost(reason)) => {
+                alarms.push(format!("Run {} lost a target: {reason}. What follows is partial.", run.label));
+            }
+            _ => {}
+        }
+    }
+    alarms.into_iter().map(|text| Sentence::new(Tone::Alarm, text)).collect()
+}
+
+/// True when every run was measured here, so that it can be measured again.
+fn can_repeat(stages: &Stages<'_>) -> bool {
+    !stages.aligned.runs.iter().any(|run| run.header.is_imported())
+}
+
+/// One system alone: what was measured, without comparison.
+fn lone_system(stages: &Stages<'_>) -> Sentence {
+    let sections: Vec<&str> =
+        stages.estimated.sections.iter().map(|section| section.title.as_str()).collect();
+    let name = stages.aligned.systems.first().map_or("nothing", |system| system.name.as_str());
+    let rows = stages.estimated.sections.iter().map(|section| section.rows.len()).sum();
+    let text = format!(
+        "{name} alone: {} of {} measured; there is nothing to compare it with.",
+        counted(rows, "position"),
+        sections.join(", ")
+    );
+    Sentence::new(Tone::Note, text)
+}
+
+/// Positions without counterpart and steps left out, counted; the lists stand behind.
+fn absences(stages: &Stages<'_>) -> Vec<Sentence> {
+    let mut sentences = Vec::new();
+    if !stages.aligned.unaligned.is_empty() && stages.aligned.systems.len() > 1 {
+        let text = format!(
+            "{} not measured (or not usable) on every system; listed, and not part of any comparison.",
+            match stages.aligned.unaligned.len() {
+                1 => "1 position was".to_owned(),
+                n => format!("{n} positions were"),
+            }
+        );
+        sentences.push(Sentence::new(Tone::Note, text));
+    }
+    if !stages.aligned.left_out.is_empty() {
+        let text = format!(
+            "{} took no part in any number; the reasons are listed.",
+            counted(stages.aligned.left_out.len(), "step")
+        );
+        sentences.push(Sentence::new(Tone::Note, text));
+    }
+    for comparison in stages.judged.comparisons.iter().filter(|comparison| !comparison.thinned.is_empty()) {
+        let steps: usize = comparison.thinned.iter().map(|cell| cell.steps).sum();
+        let whole = comparison.thinned.iter().filter(|cell| cell.whole).count();
+        let text = format!(
+            "{}: {} lost {} to failed self-checks; {whole} of these cells could not be compared at all.",
+            comparison.name,
+            counted(comparison.thinned.len(), "cell"),
+            counted(steps, "step"),
+        );
+        sentences.push(Sentence::new(Tone::Note, text));
+    }
+    sentences
+}

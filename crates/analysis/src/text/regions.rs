@@ -1,0 +1,156 @@
+//! Where two systems differ, in words.
+
+use sharebench_model::units::counted;
+use sharebench_stats::Estimate;
+
+use crate::text::claims::{basis, claim, show_ratio};
+use crate::text::stages::Stages;
+use crate::types::span::{place_words, position_words};
+use crate::types::{Comparison, DifferingRegion, RatioBreak, RegionReference, Sentence, Standing, Tone};
+
+/// Ratios of typical and total work further apart than this are both told.
+const APART: f64 = 0.03;
+
+/// Regions and breaks of one comparison that speak of one section.
+pub(crate) fn of_section(stages: &Stages<'_>, comparison: &Comparison, section: usize) -> Vec<Sentence> {
+    let differences = &comparison.differences;
+    let whole = comparison.sections[section].as_ref();
+    // One of every cell says what the section's own sentence says.
+    let repeats = |region: &DifferingRegion| {
+        !region.refines
+            && whole.is_some_and(|all| region.rows.len() >= all.cells && region.standing == all.standing)
+    };
+    let regions = differences.regions.iter().filter(|region| region.section == section && !repeats(region));
+    let mut found: Vec<Sentence> = regions
+        .map(|region| {
+            let tone = match region.standing {
+                Standing::NotResolved => Tone::NotResolved,
+                Standing::AboutTheSame => Tone::Same,
+                Standing::Faster | Standing::Slower => Tone::Difference,
+            };
+            Sentence::new(tone, format!("{}.", region_words(stages, comparison, region)))
+                .about(section)
+                .about_region(reference(stages, comparison, region))
+        })
+        .collect();
+    let breaks = differences.breaks.iter().filter(|found| found.section == section);
+    found.extend(
+        breaks.map(|found| Sentence::new(Tone::Note, break_words(stages, comparison, found)).about(section)),
+    );
+    found
+}
+
+/// The second and third sentence of an answer: where most of the difference is, and where it is the other way round.
+pub(crate) fn answer(stages: &Stages<'_>, comparison: &Comparison) -> Vec<Sentence> {
+    let differences = &comparison.differences;
+    let Some(scanned) = &differences.scanned else { return Vec::new() };
+    let mut told: Vec<&DifferingRegion> =
+        differences.regions.iter().filter(|region| is_difference(region)).collect();
+    // A region of everything says what the first sentence says.
+    if told.iter().any(|region| region.rows.len() == scanned.cells) {
+        return Vec::new();
+    }
+    told.sort_by(|x, y| importance(y).total_cmp(&importance(x)));
+    let Some(first) = told.first() else {
+        let text = format!(
+            "{}: no region of 4 cells or more differs by more than {:.0} % for sure ({} in {}, {}).",
+            comparison.name,
+            stages.options.tolerance * 100.0,
+            counted(scanned.cells, "cell"),
+            counted(scanned.sections, "test"),
+            basis(scanned.evidence, scanned.sweeps),
+        );
+        return vec![Sentence::new(Tone::Note, text)];
+    };
+    let say = |lead: &str, region: &DifferingRegion| {
+        let text = format!("{lead}{}.", region_words(stages, comparison, region));
+        Sentence::new(Tone::Difference, text)
+            .about(region.section)
+            .about_region(reference(stages, comparison, region))
+    };
+    let mut found = vec![say("Most of all in ", first)];
+    let winner = |region: &DifferingRegion| region.typical.value > 1.0;
+    let opposite = told.iter().find(|region| winner(region) != winner(first));
+    let more = told.iter().filter(|region| !region.refines && region.section != first.section).count();
+    match (opposite, more) {
+        (Some(region), _) => found.push(say("The other way round in ", region)),
+        (None, 1..) => {
+            found.push(Sentence::new(
+                Tone::Note,
+                format!(
+                    "{} in other tests with the same winner; none the other way round.",
+                    counted(more, "region")
+                ),
+            ));
+        }
+        _ => {}
+    }
+    found
+}
+
+/// Where a region stands in the analysis.
+fn reference(
+    stages: &Stages<'_>,
+    comparison: &Comparison,
+    region: &DifferingRegion,
+) -> Option<RegionReference> {
+    let at = stages.judged.comparisons.iter().position(|other| std::ptr::eq(other, comparison))?;
+    let region = comparison.differences.regions.iter().position(|other| std::ptr::eq(other, region))?;
+    Some(RegionReference { comparison: at, region })
+}
+
+fn is_difference(region: &DifferingRegion) -> bool {
+    matches!(region.standing, Standing::Faster | Standing::Slower)
+}
+
+fn importance(region: &DifferingRegion) -> f64 {
+    region.typical.value.ln().abs() * (region.rows.len() as f64).sqrt()
+}
+
+/// `read, records of 128KiB and more: nfs is 12 % faster than smb [9.2, 15] (15 cells, 10 interleaved repetitions)`.
+fn region_words(stages: &Stages<'_>, comparison: &Comparison, region: &DifferingRegion) -> String {
+    let (a, b) = (&stages.aligned.systems[comparison.a].name, &stages.aligned.systems[comparison.b].name);
+    let what = if region.standing == Standing::NotResolved && !region.refines {
+        format!(
+            "{a} and {b} differ (p = {:.3}), by how much is not resolved: ratio {}",
+            region.p_value,
+            show_ratio(&region.typical)
+        )
+    } else {
+        claim(&region.typical, region.standing, a, b)
+    };
+    let apart = |total: &Estimate| (total.value / region.typical.value).ln().abs() > APART.ln_1p();
+    let total = region.total_work.filter(apart).map_or(String::new(), |total| {
+        let standing = Standing::of(&total.map(f64::ln), stages.options.tolerance);
+        format!("; over the work of all of them {}", claim(&total, standing, a, b))
+    });
+    let part = if region.refines { "part of the above, where it is another: " } else { "" };
+    let evidence =
+        comparison.differences.scanned.map_or(crate::types::Evidence::SingleRun, |scanned| scanned.evidence);
+    format!(
+        "{}, {}: {part}{what} ({}, {}{total})",
+        stages.estimated.sections[region.section].title,
+        place_words(&region.place),
+        counted(region.rows.len(), "cell"),
+        basis(evidence, region.typical.n)
+    )
+}
+
+fn break_words(stages: &Stages<'_>, comparison: &Comparison, found: &RatioBreak) -> String {
+    let (low, high) = (&found.between.0, &found.between.1);
+    let place = if low == high {
+        String::new()
+    } else {
+        let (from, to) =
+            (position_words(&found.axis, low.as_ref()), position_words(&found.axis, high.as_ref()));
+        format!(" (95 %: {from} to {to})")
+    };
+    format!(
+        "{}: the ratio {} changes with {}{place}: from {} to {}.",
+        stages.estimated.sections[found.section].title,
+        comparison.name,
+        position_words(&found.axis, found.at.as_ref()),
+        show_ratio(&found.before),
+        show_ratio(&found.after)
+    )
+}

@@ -1,0 +1,74 @@
+//! Sentences on a series of runs.
+
+use sharebench_model::units::counted;
+use sharebench_stats::Estimate;
+
+use crate::text::claims::show_ratio;
+use crate::types::{Sentence, Series, Standing, Tone};
+
+/// `5.1 % slower [3.9, 6.2]`.
+fn moved(ratio: &Estimate, standing: Standing) -> String {
+    let percent = |ratio: f64| format!("{:.1}", 100.0 * (ratio - 1.0).abs());
+    let word = if ratio.value < 1.0 { "slower" } else { "faster" };
+    let bounds = ratio.interval.map_or_else(
+        || " [too few runs for an interval]".to_owned(),
+        |i| {
+            let (near, far) = if ratio.value < 1.0 { (i.high, i.low) } else { (i.low, i.high) };
+            format!(" [{}, {}]", percent(near), percent(far))
+        },
+    );
+    match standing {
+        Standing::NotResolved => format!("not resolved by how much: ratio {}", show_ratio(ratio)),
+        _ => format!("{} % {word}{bounds}", percent(ratio.value)),
+    }
+}
+
+pub(crate) fn series_sentences(series: &Series) -> Vec<Sentence> {
+    let mut sentences = Vec::new();
+    for change in &series.changes {
+        for found in &change.lines {
+            let line = &series.lines[found.line];
+            let tone = match found.standing {
+                Standing::Faster | Standing::Slower => Tone::Difference,
+                Standing::AboutTheSame => Tone::Same,
+                Standing::NotResolved => Tone::NotResolved,
+            };
+            let text = format!(
+                "{} {}: from {} on {} ({} before, {} from there on, {}; p = {:.3}).",
+                line.target,
+                line.test,
+                series.runs[change.at].label,
+                moved(&found.ratio, found.standing),
+                counted(change.runs.0, "run"),
+                change.runs.1,
+                counted(line.cells, "cell"),
+                change.p_value
+            );
+            sentences.push(Sentence::new(tone, text));
+        }
+    }
+    if series.changes.is_empty() {
+        let widest = series.lines.iter().map(|line| line.spread).fold(0.0, f64::max);
+        let text = format!(
+            "No change in {} over {} that chance would not make in one of {:.0} such tables (runs differ by {:.1} % at \
+             most as a rule).",
+            counted(series.lines.len(), "test"),
+            counted(series.runs.len(), "run"),
+            1.0 / series.error,
+            100.0 * widest
+        );
+        sentences.push(Sentence::new(Tone::Same, text));
+    }
+    let incomplete: usize = series.lines.iter().map(|line| line.incomplete_cells).sum();
+    if incomplete > 0 {
+        let text = format!("{} not measured in every run: left out.", counted(incomplete, "cell"));
+        sentences.push(Sentence::new(Tone::Note, text));
+    }
+    let told: Vec<u64> =
+        series.runs.iter().map(|run| run.started_unix_ms).filter(|started| *started > 0).collect();
+    if !told.is_sorted() {
+        let text = "The runs are not named in the order in which they were made.".to_owned();
+        sentences.push(Sentence::new(Tone::Alarm, text));
+    }
+    sentences
+}

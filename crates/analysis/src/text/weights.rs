@@ -1,0 +1,45 @@
+//! Sentences on cells weighted by a workload.
+
+use sharebench_model::units::counted;
+
+use crate::text::claims::{basis, claim};
+use crate::text::stages::Stages;
+use crate::types::{Sentence, Standing, Tone, Weighed};
+
+pub(crate) fn weights_sentence(stages: &Stages<'_>, weighed: &Weighed) -> Sentence {
+    let comparison = &stages.judged.comparisons[weighed.comparison];
+    let (a, b) = (&stages.aligned.systems[comparison.a].name, &stages.aligned.systems[comparison.b].name);
+    let (Some(ratio), Some(evidence)) = (&weighed.ratio, weighed.evidence) else {
+        let text = format!(
+            "For your files ({}): {:.0} % of their bytes were measured between {b} and {a}, too little for an answer; measure \
+             files and records of their sizes.",
+            weighed.name,
+            100.0 * weighed.covered
+        );
+        return Sentence::new(Tone::NotResolved, text);
+    };
+    let tone = match weighed.standing {
+        Standing::Faster | Standing::Slower => Tone::Difference,
+        Standing::AboutTheSame => Tone::Same,
+        Standing::NotResolved => Tone::NotResolved,
+    };
+    let rest = match 1.0 - weighed.covered {
+        open if open < 0.005 => String::new(),
+        open => format!("; {:.0} % of the bytes have no cell near and are left out", 100.0 * open),
+    };
+    let cached = match weighed.cached_on_one_side {
+        share if share < 0.005 => String::new(),
+        share => format!(
+            "; {:.0} % of the time is in cells that a client's cache served on one side alone, as users feel it",
+            100.0 * share
+        ),
+    };
+    let text = format!(
+        "For your files ({}): {} (time for all of their bytes, {}, {}{rest}{cached}).",
+        weighed.name,
+        claim(ratio, weighed.standing, a, b),
+        counted(weighed.cells, "cell"),
+        basis(evidence, ratio.n)
+    );
+    Sentence::new(tone, text)
+}

@@ -1,0 +1,123 @@
+//! The whole analysis: what a report shows, in its order.
+
+use serde::{Deserialize, Serialize};
+use sharebench_model::{Coordinates, Facts, RunOutcome};
+
+use crate::types::{
+    CheckSummary, Comparison, RankTable, Section, Sentence, System, Timeline, TrustLine, Weighed,
+};
+
+/// A step that took no part in any number, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOut {
+    /// Index into [`Analysis::systems`].
+    pub system: usize,
+    /// Where it stood.
+    pub coordinates: Coordinates,
+    /// Which repetition.
+    pub repetition: u32,
+    /// The failed checks, or the errors.
+    pub reason: String,
+}
+
+/// A position that not every system has.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unaligned {
+    /// Where it stands.
+    pub coordinates: Coordinates,
+    /// Systems that have no usable step there.
+    pub missing: Vec<usize>,
+}
+
+/// How one run was made, and how to make it again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Method {
+    /// What tells the run from others.
+    pub label: String,
+    /// What the user calls it.
+    pub title: String,
+    /// Repeats it.
+    pub command: String,
+    /// The resolved plan.
+    pub plan: String,
+    /// Seed of every random choice.
+    pub seed: u64,
+    /// Version of sharebench.
+    pub version: String,
+    /// Start, milliseconds since 1970 (UTC).
+    pub started_unix_ms: u64,
+    /// True when another program measured it.
+    pub imported: bool,
+    /// How it ended.
+    pub outcome: Option<RunOutcome>,
+    /// Steps measured and steps planned.
+    pub steps: (usize, u32),
+    /// Machine, kernel, CPU, clock.
+    pub environment: Facts,
+}
+
+/// Everything a report shows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Analysis {
+    /// What the runs are called.
+    pub title: String,
+    /// The answer, alarms first.
+    pub answer: Vec<Sentence>,
+    /// Why to believe it, or not.
+    pub trust: Vec<TrustLine>,
+    /// Every self-check over all steps.
+    #[serde(default)]
+    pub self_checks: Vec<CheckSummary>,
+    /// Systems under comparison.
+    pub systems: Vec<System>,
+    /// Which were compared, and how they stand.
+    pub comparisons: Vec<Comparison>,
+    /// The same comparisons weighed by what the user does; empty where nobody asked.
+    #[serde(default)]
+    pub weighed: Vec<Weighed>,
+    /// Tests and workloads with their numbers.
+    pub sections: Vec<Section>,
+    /// What was found, per section.
+    pub findings: Vec<Sentence>,
+    /// What was not, and what it would take.
+    pub not_resolved: Vec<Sentence>,
+    /// What contradicts itself, or something else that is told.
+    #[serde(default)]
+    pub contradictions: Vec<Sentence>,
+    /// Steps that took no part.
+    pub left_out: Vec<LeftOut>,
+    /// Positions that not every system has.
+    pub unaligned: Vec<Unaligned>,
+    /// The same in groups, with the reasons.
+    #[serde(default)]
+    pub unmatched: Vec<Unmatched>,
+    /// Each system along the clock.
+    #[serde(default)]
+    pub timelines: Vec<Timeline>,
+    /// What each rank did, of runs that several processes measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ranks: Vec<RankTable>,
+    /// How each run was made.
+    pub methods: Vec<Method>,
+    /// Level of every interval, such as 0.95.
+    pub level: f64,
+    /// Differences up to this share count as none.
+    pub tolerance: f64,
+}
+
+/// Positions of one test that one or more systems lack.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unmatched {
+    /// Index into [`Analysis::sections`].
+    pub section: usize,
+    /// Systems that have no usable step there.
+    pub missing: Vec<usize>,
+    /// How many positions.
+    pub positions: usize,
+    /// How many positions the test has in all.
+    pub of: usize,
+    /// The first of them.
+    pub example: Coordinates,
+    /// Why, or what would bring them together.
+    pub why: String,
+}

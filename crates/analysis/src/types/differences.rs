@@ -1,0 +1,71 @@
+//! Where two systems differ: regions of a test, and positions where the ratio changes.
+
+use serde::{Deserialize, Serialize};
+use sharebench_model::Value;
+use sharebench_stats::Estimate;
+
+use crate::types::{Evidence, Span, Standing};
+
+/// A region of one test in which two systems differ. Its interval holds for all regions of all tests together.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DifferingRegion {
+    /// Index into [`crate::Analysis::sections`].
+    pub section: usize,
+    /// What it covers of each of the section's axes.
+    pub place: Vec<Span>,
+    /// Cells in it: indices into the section's rows.
+    pub rows: Vec<usize>,
+    /// Ratio of the rates, mean over its cells; `n` counts sweeps.
+    pub typical: Estimate,
+    /// Ratio of the times that it takes to do the same work in all its cells once, interval of its own (bootstrap).
+    pub total_work: Option<Estimate>,
+    /// What may be said.
+    pub standing: Standing,
+    /// True when it is part of a region told before, in which the difference is another than in the rest of it.
+    #[serde(default)]
+    pub refines: bool,
+    /// Chance that two equal systems would show one as clear anywhere; of a part, that it does not differ from
+    /// the rest.
+    pub p_value: f64,
+}
+
+/// Where along an axis the ratio of two systems changes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RatioBreak {
+    /// Index into [`crate::Analysis::sections`].
+    pub section: usize,
+    /// Which axis.
+    pub axis: String,
+    /// First position with the new ratio.
+    pub at: Option<Value>,
+    /// First positions between which the break lies at 95 %.
+    pub between: (Option<Value>, Option<Value>),
+    /// Ratio before it, from the break before or the axis's begin.
+    pub before: Estimate,
+    /// Ratio from it on.
+    pub after: Estimate,
+}
+
+/// What a scan has looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Scanned {
+    /// Tests, workloads.
+    pub sections: usize,
+    /// Cells.
+    pub cells: usize,
+    /// Whole sweeps: the replicates.
+    pub sweeps: usize,
+    /// How the sweeps were brought together.
+    pub evidence: Evidence,
+}
+
+/// What the scan of one comparison yields.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Differences {
+    /// What was looked at; none with fewer than six common sweeps.
+    pub scanned: Option<Scanned>,
+    /// By section, the most important first.
+    pub regions: Vec<DifferingRegion>,
+    /// By section and axis.
+    pub breaks: Vec<RatioBreak>,
+}

@@ -1,0 +1,98 @@
+//! What the analysis reads: finished runs, and options.
+
+use sharebench_model::units::BitRate;
+use sharebench_model::{Facts, RunHeader, RunOutcome, StepResult};
+
+use crate::types::Weights;
+
+/// Name of the environment fact with the resolution of the engine's clock, a whole number of nanoseconds.
+pub const CLOCK_RESOLUTION_FACT: &str = "clock_resolution_ns";
+
+/// A finished run.
+#[derive(Debug, Clone)]
+pub struct RunData {
+    /// What tells this run from others, such as its number in the store.
+    pub label: String,
+    /// The command that repeats it, as the user would type it.
+    pub command: String,
+    /// First event.
+    pub header: RunHeader,
+    /// What each target negotiated, in the order of [`RunHeader::targets`].
+    pub facts: Vec<Facts>,
+    /// Measured steps, in any order.
+    pub steps: Vec<StepResult>,
+    /// How it ended; none when its end was never recorded.
+    pub outcome: Option<RunOutcome>,
+}
+
+impl RunData {
+    /// Resolution of the clock in nanoseconds; 1 when the environment does not say.
+    pub fn clock_resolution_ns(&self) -> f64 {
+        self.clock_told_ns().unwrap_or(1.0)
+    }
+
+    /// Resolution of the clock in nanoseconds; none for imported results that do not tell it.
+    pub fn clock_told_ns(&self) -> Option<f64> {
+        let fact = self.header.environment.get(CLOCK_RESOLUTION_FACT);
+        let told =
+            fact.and_then(|text| text.trim().parse().ok()).filter(|q: &f64| q.is_finite() && *q >= 0.0);
+        told.or_else(|| (!self.header.is_imported()).then_some(1.0))
+    }
+
+    /// The same run with some of its targets only, in their order; what each step's place in the schedule says
+    /// about turns stays as it was.
+    #[must_use]
+    pub fn only(mut self, wanted: impl Fn(&str) -> bool) -> Self {
+        let kept: Vec<usize> = (0..self.header.targets.len())
+            .filter(|target| wanted(&self.header.targets[*target].name))
+            .collect();
+        let place = |target: u32| kept.iter().position(|kept| *kept == target as usize);
+        self.steps.retain_mut(|step| {
+            let place = place(step.target);
+            step.target = place.unwrap_or(0) as u32;
+            place.is_some()
+        });
+        self.facts = kept.iter().map(|target| self.facts.get(*target).cloned().unwrap_or_default()).collect();
+        self.header.targets = kept.iter().map(|target| self.header.targets[*target].clone()).collect();
+        self
+    }
+}
+
+/// How sure, and how different, is sure and different enough.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Options {
+    /// Level of every interval.
+    pub level: f64,
+    /// Differences up to this share count as none: 0.02 is 2 %.
+    pub tolerance: f64,
+    /// Resamples of the total-work bootstrap.
+    pub resamples: usize,
+    /// Seed of the bootstrap.
+    pub seed: u64,
+    /// Percentile curves are kept while there are at most this many results.
+    pub curves: usize,
+    /// Robust standard deviation of the log ratios of results that are declared to be equal; none where none are.
+    pub equal_spread: Option<f64>,
+    /// Rate of the link between clients and servers: what is faster did not cross it.
+    pub link: Option<BitRate>,
+    /// What the answer is to be weighed by; none for all cells alike.
+    pub weights: Option<Weights>,
+    /// The two axes that tests are laid out and scanned on; empty for the usual ones.
+    pub axes: Vec<String>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            level: 0.95,
+            tolerance: 0.02,
+            resamples: 2000,
+            seed: 1,
+            curves: 400,
+            equal_spread: None,
+            link: None,
+            weights: None,
+            axes: Vec::new(),
+        }
+    }
+}

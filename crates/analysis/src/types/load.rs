@@ -1,0 +1,108 @@
+//! Loads: response times by kind of transaction, stress points, forecasts and objectives.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use sharebench_model::{ErrorClass, Fairness, ObjectiveReport, ServerLoad};
+use sharebench_stats::Estimate;
+
+/// One kind of transaction or operation of one system at one position, over all repetitions; times in nanoseconds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PartOutcome {
+    /// Such as `text-to-server`, or `open`.
+    pub name: String,
+    /// How many ended well.
+    pub count: u64,
+    /// How many of them per second.
+    pub per_s: f64,
+    /// Application bytes they moved.
+    pub bytes: u64,
+    /// Those behind their deadline.
+    pub missed: u64,
+    /// How many failed, by class.
+    pub errors: BTreeMap<ErrorClass, u64>,
+    /// Mean response time; of operations, mean service time.
+    pub mean_ns: f64,
+    /// Response times at 50, 95 and 99 %; nothing for operations.
+    pub response_ns: [u64; 3],
+    /// Service times at 50, 95 and 99 %.
+    pub service_ns: [u64; 3],
+    /// Lag at 99 %; nothing for operations.
+    pub lag_ns: u64,
+}
+
+/// A load of one system at one position, taken apart.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LoadOutcome {
+    /// By kind of transaction.
+    pub transactions: Vec<PartOutcome>,
+    /// By kind of operation; those that happened.
+    pub operations: Vec<PartOutcome>,
+    /// How evenly users were served.
+    pub fairness: Fairness,
+    /// Sessions lost.
+    pub sessions_lost: u64,
+    /// Time users were without a session, summed, nanoseconds.
+    pub without_session_ns: u64,
+    /// Mean of the pauses asked for, nanoseconds.
+    pub think_ns: u64,
+    /// The objective of the last repetition.
+    pub objective: Option<ObjectiveReport>,
+    /// The server during the last window in which somebody measured it.
+    #[serde(default)]
+    pub server: Option<ServerLoad>,
+}
+
+/// How far the load of one system can be predicted (docs/measurement-rules.md R7).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CapacityReport {
+    /// Index into [`crate::Analysis::systems`].
+    pub system: usize,
+    /// Largest number of users that was tried.
+    pub tried: u64,
+    /// The model that predicted the last steps best from the others: `hinge`, `queue` or `scalability law`; none where
+    /// there are too few steps to choose.
+    pub model: Option<String>,
+    /// Users from which more only wait, or get less, by that model; none where it knows none, or a forecast is refused.
+    pub knee: Option<f64>,
+    /// Users and transactions per second that are predicted.
+    pub forecast: Option<(f64, Estimate)>,
+    /// Why nothing is predicted.
+    pub refused: Option<String>,
+}
+
+/// Where one system began to yield less.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StressPoint {
+    /// Index into [`crate::Analysis::systems`].
+    pub system: usize,
+    /// Users of the step after which more users gave less; none when no step did.
+    pub after: Option<u64>,
+    /// Decline of the next step, as a share.
+    pub decline: f64,
+    /// Users of the step with the highest rate, and that rate.
+    pub peak: (u64, f64),
+    /// Largest number of users that was tried.
+    pub tried: u64,
+}
+
+/// Lines of one system in a section of users.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LoadLines {
+    /// Index into [`crate::Analysis::systems`].
+    pub system: usize,
+    /// Rate per user as long as none waits for another, in the section's unit: the interactive law `N/(R + Z)`
+    /// with the response time of the smallest load. More than this per user is not to be had.
+    pub unhindered_per_user: Option<f64>,
+    /// Users, and the rate that is predicted for them, in the section's unit.
+    pub forecast: Option<(f64, Estimate)>,
+}
+
+/// A response time that an objective promises.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ResponseLimit {
+    /// Which quantile, 0..1; none for the mean.
+    pub quantile: Option<f64>,
+    /// Less than this, nanoseconds.
+    pub ns: f64,
+}

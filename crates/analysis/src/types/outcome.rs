@@ -1,0 +1,101 @@
+//! What one system reached at one position, over all its repetitions.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use sharebench_model::{ErrorClass, Verdict};
+use sharebench_stats::Estimate;
+
+use crate::types::{Bands, Buffering, Crossing, LoadOutcome, Percentile};
+
+/// Times at growing quantiles, in nanoseconds, for percentile plots: (quantile, time).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Curve {
+    /// ended - intended.
+    pub response: Vec<(f64, u64)>,
+    /// ended - started.
+    pub service: Vec<(f64, u64)>,
+    /// started - intended; empty when nothing started late.
+    pub lag: Vec<(f64, u64)>,
+    /// Quantile up to which the response times are resolved: too few lie beyond it to place it.
+    #[serde(default)]
+    pub resolved_to: f64,
+}
+
+/// What one system yielded at one position.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// Median rate over the repetitions, in the section's unit per second, with its interval.
+    pub rate: Estimate,
+    /// Median of operations per second.
+    pub operations_per_s: f64,
+    /// Median of transactions per second.
+    pub transactions_per_s: f64,
+    /// Median of written bytes per second until they were acknowledged; none where no flush was measured.
+    pub acknowledged_per_s: Option<f64>,
+    /// Median of written bytes per second until they were durable; none where no flush was measured.
+    pub durable_per_s: Option<f64>,
+    /// Mean response time over all transactions (ART), nanoseconds.
+    pub response_mean_ns: f64,
+    /// Median response time.
+    pub p50: Percentile,
+    /// 95th percentile of the response time.
+    pub p95: Percentile,
+    /// 99th percentile of the response time.
+    pub p99: Percentile,
+    /// Users the step was given.
+    pub users_assigned: u32,
+    /// Fewest users that reported in a repetition (MPS).
+    pub users_reported: u32,
+    /// Client CPU in user mode per operation, nanoseconds.
+    pub cpu_user_ns_per_operation: f64,
+    /// Client CPU in the kernel per operation, nanoseconds.
+    pub cpu_kernel_ns_per_operation: f64,
+    /// Client CPU per application byte, nanoseconds; none when no bytes moved.
+    pub cpu_ns_per_byte: Option<f64>,
+    /// The part of it in user mode.
+    pub cpu_user_ns_per_byte: Option<f64>,
+    /// The part of it in the kernel.
+    pub cpu_kernel_ns_per_byte: Option<f64>,
+    /// Time that rates are divided by, mean of the repetitions, nanoseconds.
+    pub measured_ns: f64,
+    /// Who may buffer on the way.
+    pub buffering: Buffering,
+    /// Bytes on the wire against bytes of the application; none where nobody counts them.
+    pub wire: Option<Crossing>,
+    /// Where the bytes came from, or went to; none where nothing is known.
+    #[serde(default)]
+    pub bands: Option<Bands>,
+    /// Operations of all repetitions, failed ones included.
+    pub operations: u64,
+    /// Application bytes of all repetitions.
+    pub bytes: u64,
+    /// Failures of all repetitions.
+    pub errors: BTreeMap<ErrorClass, u64>,
+    /// Worst verdict of the repetitions.
+    pub verdict: Verdict,
+    /// What the self-checks said, each once.
+    pub remarks: Vec<String>,
+    /// Percentile curves, where kept.
+    pub curve: Option<Curve>,
+    /// A load taken apart; none for other steps.
+    #[serde(default)]
+    pub load: Option<LoadOutcome>,
+}
+
+impl Outcome {
+    /// How many repetitions it rests on.
+    pub fn repetitions(&self) -> usize {
+        self.rate.n
+    }
+
+    /// All failures.
+    pub fn error_count(&self) -> u64 {
+        self.errors.values().sum()
+    }
+
+    /// True when the client's cache served it, so that its rate is what users feel but not the server's.
+    pub fn is_client_cached(&self) -> bool {
+        self.wire.is_some_and(|wire| wire.is_cached())
+    }
+}

@@ -1,0 +1,103 @@
+//! The ratio of two systems at one position, and its verdict.
+
+use serde::{Deserialize, Serialize};
+use sharebench_stats::{Estimate, Interval};
+
+/// What may be said of a ratio.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Standing {
+    /// The whole interval is above the tolerance.
+    Faster,
+    /// The whole interval is below the tolerance.
+    Slower,
+    /// The whole interval is within the tolerance.
+    AboutTheSame,
+    /// Anything else.
+    NotResolved,
+}
+
+impl Standing {
+    /// What a log ratio may be called, with `tolerance` as a share (0.02).
+    pub fn of(log_ratio: &Estimate, tolerance: f64) -> Self {
+        let edge = tolerance.ln_1p();
+        match log_ratio.interval {
+            Some(interval) if interval.low > edge => Self::Faster,
+            Some(interval) if interval.high < -edge => Self::Slower,
+            Some(interval) if interval.lies_within(Interval::new(-edge, edge)) => Self::AboutTheSame,
+            _ => Self::NotResolved,
+        }
+    }
+
+    /// The word itself.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Faster => "faster",
+            Self::Slower => "slower",
+            Self::AboutTheSame => "about the same",
+            Self::NotResolved => "not resolved",
+        }
+    }
+}
+
+/// How two systems were brought together, strongest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Evidence {
+    /// Paired repetitions of one interleaved run: drift met both.
+    Interleaved,
+    /// Several repetitions each, but one after the other or in different runs: drift is not excluded.
+    NotInterleaved,
+    /// One repetition at least on one side: no interval at all.
+    SingleRun,
+}
+
+impl Evidence {
+    /// What a sentence must add; empty for the strongest.
+    pub fn caveat(self) -> &'static str {
+        match self {
+            Self::Interleaved => "",
+            Self::NotInterleaved => "not interleaved: what changed between the series is not excluded",
+            Self::SingleRun => "single run",
+        }
+    }
+}
+
+/// Two systems at one position: the first's rate over the second's.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Ratio {
+    /// Hodges-Lehmann of the pairs' ratios, or the ratio of medians when not interleaved.
+    pub typical: Estimate,
+    /// All work over all time; it differs from the typical ratio when stalls decide.
+    pub total_work: Option<Estimate>,
+    /// True when the two ratios differ by more than 3 %.
+    pub stalls_decide: bool,
+    /// What may be said.
+    pub standing: Standing,
+    /// How the systems were brought together.
+    pub evidence: Evidence,
+    /// True when the client's cache served one side at least: it compares what users feel, not servers.
+    pub client_cached: bool,
+    /// Two-sided signed-rank p-value against no difference; interleaved pairs only.
+    pub p_value: Option<f64>,
+    /// Benjamini-Hochberg adjusted over the comparison's positions; only from 12 pairs on.
+    pub q_value: Option<f64>,
+    /// Repetitions that would probably resolve it; none when it is resolved or none would.
+    pub repetitions_needed: Option<usize>,
+    /// What can be said where a side was measured once; none elsewhere.
+    pub single_run: Option<SingleRun>,
+}
+
+/// A ratio of single measurements against what would blur it. Nothing here speaks of chance.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct SingleRun {
+    /// What the clocks leave open, as a share; none where a clock's resolution is not known.
+    pub clock_share: Option<f64>,
+    /// Three robust standard deviations of results declared to be equal, as a share; none where none are.
+    pub equal_share: Option<f64>,
+    /// Three robust standard deviations of the side that was repeated, as a share; none where none was, or
+    /// less than three times.
+    pub spread_share: Option<f64>,
+    /// True when the ratio is further from one than each of them, and clock or equal results are known.
+    pub resolved: bool,
+}

@@ -1,0 +1,67 @@
+//! Sections: the steps of one test or workload, laid out along the axes that vary within it.
+
+use serde::{Deserialize, Serialize};
+use sharebench_model::{Coordinates, Value};
+
+use crate::types::{CapacityReport, LoadLines, Outcome, Ratio, ResponseLimit, StressPoint};
+
+/// How a section wants to be drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum View {
+    /// File sizes against record sizes.
+    Sweep,
+    /// Against users.
+    Load,
+    /// Record sizes against operations in flight.
+    Depth,
+}
+
+/// What a section's rates count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RateUnit {
+    /// Application bytes.
+    BytesPerSecond,
+    /// Operations: tests that move no file data.
+    OperationsPerSecond,
+}
+
+/// One position of a section.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// All coordinates.
+    pub coordinates: Coordinates,
+    /// Positions on the section's axes, in their order; none where an imported step lacks the axis.
+    pub position: Vec<Option<Value>>,
+    /// Per system, in the order of [`crate::Analysis::systems`].
+    pub outcomes: Vec<Option<Outcome>>,
+    /// Per comparison, in the order of [`crate::Analysis::comparisons`].
+    pub ratios: Vec<Option<Ratio>>,
+}
+
+/// The steps of one test or workload.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Section {
+    /// Such as `random-read`.
+    pub title: String,
+    /// How to draw it.
+    pub view: View,
+    /// What the rates count.
+    pub unit: RateUnit,
+    /// The axes its rows vary on, slowest first.
+    pub axes: Vec<String>,
+    /// In the order of the axes.
+    pub rows: Vec<Row>,
+    /// Per system, for loads.
+    pub stress: Vec<StressPoint>,
+    /// Per system, for loads of users: how far they can be predicted.
+    #[serde(default)]
+    pub capacity: Vec<CapacityReport>,
+    /// Per system, for loads of users: what to draw beside what was measured.
+    #[serde(default)]
+    pub lines: Vec<LoadLines>,
+    /// Response times that the objective of a load promises.
+    #[serde(default)]
+    pub limits: Vec<ResponseLimit>,
+}

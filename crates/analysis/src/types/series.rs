@@ -1,0 +1,82 @@
+//! Many runs of one plan in a row.
+
+use serde::{Deserialize, Serialize};
+use sharebench_stats::Estimate;
+
+use crate::types::{Sentence, Standing};
+
+/// One run of a series.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SeriesRun {
+    /// What tells it from the others.
+    pub label: String,
+    /// Start, milliseconds since 1970 (UTC); 0 where it is not told.
+    pub started_unix_ms: u64,
+}
+
+/// One test or workload of one target through all runs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SeriesLine {
+    /// Name of the target.
+    pub target: String,
+    /// Test or workload.
+    pub test: String,
+    /// Per run the geometric mean of its cells' median rates, bytes (or operations) per second.
+    pub rates: Vec<f64>,
+    /// Cells that every run has.
+    pub cells: usize,
+    /// Cells that only some runs have: they take no part.
+    pub incomplete_cells: usize,
+    /// Change from one run to the next that is usual in it, as a share: the robust deviation of its rates.
+    pub spread: f64,
+}
+
+/// What changed in one line.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LineChange {
+    /// Index into [`Series::lines`].
+    pub line: usize,
+    /// Rate from the change to the next one over that from the one before to it.
+    pub ratio: Estimate,
+    /// What may be said of it.
+    pub standing: Standing,
+}
+
+/// A run from which on something is different.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SeriesChange {
+    /// Index into [`Series::runs`]: the first run of the new level.
+    pub at: usize,
+    /// How likely so large a change is anywhere if there is none.
+    pub p_value: f64,
+    /// Runs at the level before it, and at the new one.
+    pub runs: (usize, usize),
+    /// Where.
+    pub lines: Vec<LineChange>,
+}
+
+/// Runs of one plan, and where their level changes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Series {
+    /// The runs, in the order given.
+    pub runs: Vec<SeriesRun>,
+    /// Targets and tests.
+    pub lines: Vec<SeriesLine>,
+    /// Changes, the first one first.
+    pub changes: Vec<SeriesChange>,
+    /// All of it in words.
+    pub sentences: Vec<Sentence>,
+    /// A false change anywhere in the table has at most this probability.
+    pub error: f64,
+}
+
+/// Why runs are no series.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SeriesError {
+    /// Too few runs.
+    #[error("{0} runs are too few to tell a change from chance; 6 are the fewest")]
+    TooFew(usize),
+    /// Nothing in common.
+    #[error("no position was measured in every run: a series is of runs of one plan")]
+    NothingInCommon,
+}

@@ -1,0 +1,100 @@
+//! Many cells in one number.
+
+use serde::{Deserialize, Serialize};
+use sharebench_stats::Estimate;
+
+use crate::types::{Evidence, Ratio, Standing};
+
+/// How many cells got which word, each judged alone.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Above the tolerance.
+    pub faster: usize,
+    /// Below the tolerance.
+    pub slower: usize,
+    /// Within the tolerance.
+    pub same: usize,
+    /// Neither.
+    pub not_resolved: usize,
+}
+
+impl Counts {
+    pub(crate) fn of<'a>(ratios: impl Iterator<Item = &'a Ratio>) -> Self {
+        let mut counts = Self::default();
+        for ratio in ratios {
+            *match ratio.standing {
+                Standing::Faster => &mut counts.faster,
+                Standing::Slower => &mut counts.slower,
+                Standing::AboutTheSame => &mut counts.same,
+                Standing::NotResolved => &mut counts.not_resolved,
+            } += 1;
+        }
+        counts
+    }
+}
+
+/// Cells that a client's cache served on one side at least.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct CachedCells {
+    /// How many.
+    pub cells: usize,
+    /// Those among them that it served on one side alone.
+    pub one_sided: usize,
+    /// All cells together; none where no other cell is left, so that the mean itself is over these.
+    pub as_felt: Option<Felt>,
+    /// Only cells in which it served about the same share of both sides; none where there is none.
+    #[serde(default)]
+    pub equal_bands: Option<Felt>,
+}
+
+/// The mean over all cells, cached or not: as users feel it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Felt {
+    /// Geometric mean of the cells' ratios.
+    pub typical: Estimate,
+    /// What may be said.
+    pub standing: Standing,
+    /// Cells it covers.
+    pub cells: usize,
+}
+
+/// Cells in which storage gave one side more of the bytes than the other, no client's cache taking part.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct StorageApart {
+    /// How many.
+    pub cells: usize,
+    /// The mean over the others; none where there is none.
+    pub alike: Option<Felt>,
+}
+
+/// Two systems over many cells.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// Geometric mean of the cells' ratios; `n` counts whole repetitions.
+    pub typical: Estimate,
+    /// What may be said.
+    pub standing: Standing,
+    /// The weakest evidence among the cells.
+    pub evidence: Evidence,
+    /// Cells it covers.
+    pub cells: usize,
+    /// Cells both systems have that lack too many repetitions to be in the mean.
+    pub incomplete_cells: usize,
+    /// Cells that a client's cache served, which are left out of everything here unless there are no others.
+    pub cached: Option<CachedCells>,
+    /// Cells in which the two systems' storage had unlike shares; none where there is none, or nobody looked.
+    #[serde(default)]
+    pub storage_apart: Option<StorageApart>,
+    /// Cells judged alone.
+    pub counts: Counts,
+    /// Cells in which stalls decide.
+    pub stalls: usize,
+    /// Repetitions that would probably resolve it.
+    pub repetitions_needed: Option<usize>,
+    /// Cells measured once on a side, and how many of them differ by more than would blur them.
+    pub single_runs: (usize, usize),
+    /// What results declared to be equal leave open in them, as a share; none where none are declared.
+    pub equal_share: Option<f64>,
+    /// True when one side of a cell measured once was repeated on the other, so that its spread blurs too.
+    pub spread_known: bool,
+}

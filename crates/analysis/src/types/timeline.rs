@@ -1,0 +1,37 @@
+//! A run over time: when each system was fast, slow or failing.
+
+use serde::{Deserialize, Serialize};
+use sharebench_model::Coordinates;
+
+/// One system along the clock.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Timeline {
+    /// Index into [`Analysis::systems`].
+    pub system: usize,
+    /// In the order of the clock.
+    pub stretches: Vec<Stretch>,
+}
+
+/// Steps that followed each other on one system: one, or several where a run has many.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Stretch {
+    /// Start of the first, milliseconds since 1970 (UTC).
+    pub from_unix_ms: u64,
+    /// End of the last one's window.
+    pub to_unix_ms: u64,
+    /// How many.
+    pub steps: usize,
+    /// Lowest, middle and highest rate, each as a multiple of the median rate of its own cell; none where
+    /// nothing was moved.
+    pub relative: Option<(f64, f64, f64)>,
+    /// Failed operations.
+    pub errors: u64,
+    /// Steps that a self-check doubts.
+    pub suspicious: usize,
+    /// Steps that are left out.
+    pub invalid: usize,
+    /// Names of the checks that did not hold, each once.
+    pub complaints: Vec<String>,
+    /// Where it stood, when it is one step.
+    pub coordinates: Option<Coordinates>,
+}

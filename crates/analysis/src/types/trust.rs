@@ -1,0 +1,26 @@
+//! Trust lines: one status each for what could invalidate the numbers.
+
+use serde::{Deserialize, Serialize};
+
+/// A traffic light.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Light {
+    /// Nothing against it.
+    Green,
+    /// Compare with care.
+    Amber,
+    /// Something is invalid; the text says what.
+    Red,
+}
+
+/// One reason to believe the numbers, or not to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TrustLine {
+    /// How it stands.
+    pub light: Light,
+    /// What was looked at, in two or three words.
+    pub subject: String,
+    /// What was seen, and what it invalidates.
+    pub text: String,
+}
