@@ -23,7 +23,7 @@ pub struct Batch {
 pub struct EffectiveSampleSize {
     /// As many independent observations would place the quantile as well; at most the stream's own number.
     pub n: f64,
-    /// Degrees of degrees_of_freedom behind that figure.
+    /// Degrees of freedom of that figure.
     pub degrees_of_freedom: f64,
 }
 

@@ -6,9 +6,9 @@
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Fit<const P: usize> {
     pub parameters: [f64; P],
-    /// Standard errors; none for parameters at their bound, and none at all without degrees of degrees_of_freedom.
+    /// Standard errors; none for parameters at their bound, and none at all without degrees of freedom.
     pub errors: [Option<f64>; P],
-    /// Residual standard error: root of the squared error per degree of degrees_of_freedom.
+    /// Residual standard error: root of the squared error per degree of freedom.
     pub residual: f64,
 }
 

@@ -14,7 +14,7 @@ pub enum Tone {
     Same,
     /// The data cannot say.
     NotResolved,
-    /// EffectiveSampleSize knowing.
+    /// Good to know; no verdict.
     Note,
 }
 
