@@ -16,9 +16,9 @@ use crate::shape::{FILE_BYTES, Shape};
 
 /// Files of 1 MiB beside the large one.
 pub const FILES: u64 = 8;
-/// Bytes of a read of 4 KiB by NCP on TCP, unsigned, with 64-bit offsets: headers of carrier and packet, and the call.
+/// Bytes of a read of 4 KiB by NCP on TCP, unsigned, with 64-bit offsets: headers of transport and packet, and the call.
 const REQUEST: usize = 16 + 6 + 16;
-/// Its reply: headers of carrier and packet, count and data.
+/// Its reply: headers of transport and packet, count and data.
 const REPLY: usize = 8 + 8 + 2 + 4096;
 
 /// What the process has used.

@@ -4,7 +4,7 @@ use std::fs;
 use std::time::Duration;
 
 use sharebench_ncp::client::{
-    Access, Client, Lock, Login, Modification, Options, Path, TcpCarrier, block_on,
+    Access, Client, Lock, Login, Modification, Options, Path, TcpTransport, block_on,
 };
 use sharebench_ncp::wire::DosTime;
 use sharebench_ncp::wire::dos::access;
@@ -14,10 +14,10 @@ use sharebench_tests::{Capture, Served, Sharebench, Smbd, needs};
 const TIMEOUT: Duration = Duration::from_secs(10);
 const RANGE: (u64, u64) = (1 << 32, 4096);
 
-async fn client(served: &Served) -> Client<TcpCarrier> {
+async fn client(served: &Served) -> Client<TcpTransport> {
     let addr = format!("127.0.0.1:{}", served.ncp_port).parse().unwrap();
-    let carrier = TcpCarrier::connect(addr, TIMEOUT).unwrap();
-    let mut client = Client::connect(carrier, Options::default()).await.unwrap();
+    let transport = TcpTransport::connect(addr, TIMEOUT).unwrap();
+    let mut client = Client::connect(transport, Options::default()).await.unwrap();
     client.login(Login { user: Served::USER, password: Smbd::PASSWORD }).await.unwrap();
     client
 }

@@ -19,7 +19,7 @@ const CONNECTIONS: u16 = 8;
 /// Clients on datagrams are asked, and given up, after less than a pause of the users; a machine that stands still
 /// for a second is not enough.
 const WATCHDOG: Watchdog =
-    Watchdog { after: Duration::from_millis(400), every: Duration::from_millis(400), questions: 8 };
+    Watchdog { idle: Duration::from_millis(400), interval: Duration::from_millis(400), attempts: 8 };
 
 /// A running server.
 pub enum Within {

@@ -28,7 +28,7 @@ struct Buffer {
 
 /// What is to be stored: where, and how many bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Store {
+pub(crate) struct DirtyRange {
     pub(crate) offset: u64,
     pub(crate) len: usize,
 }
@@ -41,9 +41,9 @@ pub(crate) struct FileCache {
 }
 
 impl Buffer {
-    fn store(&self) -> Option<Store> {
+    fn store(&self) -> Option<DirtyRange> {
         let Range { start, end } = self.dirty;
-        (start < end).then_some(Store { offset: self.start + start as u64, len: end - start })
+        (start < end).then_some(DirtyRange { offset: self.start + start as u64, len: end - start })
     }
 
     /// Takes data at `at`, when it touches what is known: a buffer has one known part.
@@ -69,7 +69,7 @@ impl FileCache {
     }
 
     /// True for a transfer that goes by the cache: it is smaller than a buffer.
-    pub(crate) const fn suits(&self, len: usize) -> bool {
+    pub(crate) const fn caches(&self, len: usize) -> bool {
         len < self.size.bytes
     }
 
@@ -79,8 +79,8 @@ impl FileCache {
         let number = self.place(offset)?;
         let buffer = &self.buffers[number];
         let at = (offset - buffer.start) as usize;
-        let behind = buffer.ends && at >= buffer.known.end;
-        if !buffer.known.contains(&at) && !behind {
+        let deferred_errors = buffer.ends && at >= buffer.known.end;
+        if !buffer.known.contains(&at) && !deferred_errors {
             return None;
         }
         let len = buffer.known.end.saturating_sub(at).min(into.len());
@@ -135,36 +135,36 @@ impl FileCache {
     }
 
     /// What is to be stored at once: a buffer that is full.
-    pub(crate) fn full(&self) -> Option<Store> {
+    pub(crate) fn full(&self) -> Option<DirtyRange> {
         let full = |buffer: &&Buffer| buffer.dirty.end == self.size.bytes;
         self.buffers.iter().filter(full).find_map(Buffer::store)
     }
 
     /// What is to be stored first.
-    pub(crate) fn first_store(&self) -> Option<Store> {
+    pub(crate) fn first_store(&self) -> Option<DirtyRange> {
         self.buffers.iter().find_map(Buffer::store)
     }
 
     /// The bytes of a store.
-    pub(crate) fn bytes(&self, store: Store) -> &[u8] {
+    pub(crate) fn bytes(&self, store: DirtyRange) -> &[u8] {
         let found = self.buffers.iter().find(|buffer| buffer.store() == Some(store));
         found.and_then(|buffer| buffer.data.get(buffer.dirty.clone())).unwrap_or_default()
     }
 
     /// A store is done: the server has these bytes.
-    pub(crate) fn stored(&mut self, store: Store) {
+    pub(crate) fn stored(&mut self, store: DirtyRange) {
         for buffer in self.buffers.iter_mut().filter(|buffer| buffer.store() == Some(store)) {
             buffer.dirty = 0..0;
         }
     }
 
     /// A store has failed: what it held is gone, and the server has what it had.
-    pub(crate) fn lose(&mut self, store: Store) {
+    pub(crate) fn lose(&mut self, store: DirtyRange) {
         self.buffers.retain(|buffer| buffer.store() != Some(store));
     }
 
     /// Forgets everything that the server has.
-    pub(crate) fn forget(&mut self) {
+    pub(crate) fn invalidate(&mut self) {
         self.buffers.retain(|buffer| buffer.store().is_some());
     }
 
@@ -210,7 +210,7 @@ mod tests {
             Self { file: Vec::new(), cache, requests: 0 }
         }
 
-        fn store(&mut self, store: Store) {
+        fn store(&mut self, store: DirtyRange) {
             let (at, data) = (store.offset as usize, self.cache.bytes(store).to_vec());
             assert_eq!(data.len(), store.len);
             self.file.resize(self.file.len().max(at + data.len()), 0);
@@ -219,7 +219,7 @@ mod tests {
             self.requests += 1;
         }
 
-        fn settle(&mut self) {
+        fn write_back(&mut self) {
             while let Some(store) = self.cache.first_store() {
                 self.store(store);
             }
@@ -232,7 +232,7 @@ mod tests {
                     Some(0) => break,
                     Some(came) => done += came,
                     None => {
-                        self.settle();
+                        self.write_back();
                         let (start, bytes) = self.cache.whole(offset + done as u64);
                         let start = (start as usize).min(self.file.len());
                         let end = (start + bytes).min(self.file.len());
@@ -269,7 +269,7 @@ mod tests {
             pair.write(at * 128, &[at as u8; 128]);
         }
         assert_eq!((pair.file.len(), pair.requests), (4096, 4), "eight writes of 128 bytes are one");
-        pair.cache.forget();
+        pair.cache.invalidate();
         for at in 0..32 {
             assert_eq!(pair.read(at * 128, 128), [at as u8; 128]);
         }
@@ -283,15 +283,15 @@ mod tests {
         let mut pair = Pair::new(2, 64);
         pair.write(10, b"first");
         pair.write(100, b"second");
-        pair.cache.forget();
+        pair.cache.invalidate();
         let store = pair.cache.first_store().unwrap();
-        assert_eq!((store, pair.cache.bytes(store)), (Store { offset: 10, len: 5 }, &b"first"[..]));
+        assert_eq!((store, pair.cache.bytes(store)), (DirtyRange { offset: 10, len: 5 }, &b"first"[..]));
         pair.cache.lose(store);
-        assert_eq!(pair.cache.first_store(), Some(Store { offset: 100, len: 6 }));
-        pair.settle();
+        assert_eq!(pair.cache.first_store(), Some(DirtyRange { offset: 100, len: 6 }));
+        pair.write_back();
         assert_eq!(pair.cache.first_store(), None);
         assert_eq!(&pair.file[100..], b"second");
-        pair.cache.forget();
+        pair.cache.invalidate();
         assert_eq!(pair.read(8, 4), [0; 4]);
     }
 
@@ -327,14 +327,14 @@ mod tests {
                         prop_assert_eq!(pair.read(offset, len), expected);
                     }
                     _ => {
-                        pair.settle();
-                        pair.cache.forget();
+                        pair.write_back();
+                        pair.cache.invalidate();
                         prop_assert_eq!(&pair.file, &plain);
                     }
                 }
                 prop_assert!(pair.cache.buffers.len() <= buffers as usize);
             }
-            pair.settle();
+            pair.write_back();
             prop_assert_eq!(&pair.file, &plain);
         }
     }

@@ -3,7 +3,7 @@
 use sharebench_ncp::wire::ethernet::Framing;
 use sharebench_target::{TargetUrl, UrlError};
 
-use crate::options::Carriage;
+use sharebench_ncp::wire::TransportKind;
 
 /// A place on an Ethernet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,8 +18,8 @@ pub(crate) struct EtherOptions {
 
 impl EtherOptions {
     /// Takes the options; none for other transports, which have no use for them.
-    pub(crate) fn take(url: &mut TargetUrl, carriage: Carriage) -> Result<Option<Self>, UrlError> {
-        if carriage != Carriage::Ether {
+    pub(crate) fn take(url: &mut TargetUrl, transport: TransportKind) -> Result<Option<Self>, UrlError> {
+        if transport != TransportKind::IpxOnEthernet {
             for key in ["iface", "frame", "network"] {
                 if url.options.contains_key(key) {
                     return Err(url.error(format!("{key}= is for transport=ether")));

@@ -1,28 +1,28 @@
 //! What was agreed upon with a server, as facts of a run.
 
 use sharebench_model::Facts;
-use sharebench_ncp::client::{Client, Probed};
+use sharebench_ncp::client::{Client, ProbeResult};
 use sharebench_ncp::wire::server_info::ServerInfo;
 
-use crate::carrier::Socket;
-use crate::options::{Carriage, NcpOptions};
+use crate::options::NcpOptions;
+use crate::transport::SocketTransport;
 
 /// Facts of a session, by its first connection; `long` names or those of DOS.
 pub(crate) fn negotiated(
     options: &NcpOptions,
-    client: &Client<Socket>,
+    client: &Client<SocketTransport>,
     info: &ServerInfo,
     long: bool,
 ) -> Facts {
     let name = String::from_utf8_lossy(&info.name).trim_end_matches('\0').to_owned();
-    let local = client.carrier().local_addr();
+    let local = client.transport().local_addr();
     let cache = match options.cache {
         None => "none".to_owned(),
         Some(buffers) => format!("{buffers} buffers of {} bytes for each file", client.buffer()),
     };
     let switch = |on| if on { "on" } else { "off" }.to_owned();
     let mut facts: Facts = [
-        ("transport", options.carriage.name().to_owned()),
+        ("transport", options.transport.name().to_owned()),
         ("server", format!("{name} {}.{:02}", info.major, info.minor)),
         ("buffer", client.buffer().to_string()),
         ("split", switch(options.splits)),
@@ -39,7 +39,7 @@ pub(crate) fn negotiated(
     ]
     .map(|(fact, value)| (fact.to_owned(), value))
     .into();
-    if options.carriage != Carriage::Tcp {
+    if options.transport.is_datagram() {
         datagrams(options, client, &mut facts);
     }
     let mut tell = |fact: &str, value: &str| facts.insert(fact.to_owned(), value.to_owned());
@@ -54,13 +54,13 @@ pub(crate) fn negotiated(
 }
 
 /// Facts of connections whose packets may get lost.
-fn datagrams(options: &NcpOptions, client: &Client<Socket>, facts: &mut Facts) {
+fn datagrams(options: &NcpOptions, client: &Client<SocketTransport>, facts: &mut Facts) {
     let mut tell = |fact: &str, value: String| facts.insert(fact.to_owned(), value);
     let lip = match client.probed() {
-        Probed::No if options.lip => "not offered by the server".to_owned(),
-        Probed::No => "off".to_owned(),
-        Probed::Unanswered => "no probe came back".to_owned(),
-        Probed::Packet(size) => format!("packets of {size} pass"),
+        ProbeResult::NotProbed if options.lip => "not offered by the server".to_owned(),
+        ProbeResult::NotProbed => "off".to_owned(),
+        ProbeResult::Unanswered => "no probe came back".to_owned(),
+        ProbeResult::Packet(size) => format!("packets of {size} pass"),
     };
     tell("lip", lip);
     tell("retry", format!("{:?}", options.retry));

@@ -15,8 +15,10 @@ pub(crate) fn failure(error: &ClientError) -> OpError {
         ClientError::ConnectionLost { step } | ClientError::BurstAborted { step } => {
             (ErrorClass::Disconnected, *step)
         }
-        ClientError::NotSigned { step } | ClientError::NotChecked { step } => (ErrorClass::Refused, *step),
-        ClientError::TooFar { step, .. } => (ErrorClass::Unsupported, *step),
+        ClientError::SignaturesUnavailable { step } | ClientError::ChecksumsUnavailable { step } => {
+            (ErrorClass::Refused, *step)
+        }
+        ClientError::OffsetTooLarge { step, .. } => (ErrorClass::Unsupported, *step),
     };
     let detail = match error {
         ClientError::Io { source, .. } => source.to_string(),
@@ -32,9 +34,9 @@ pub(crate) const fn is_harmless(error: &ClientError) -> bool {
     matches!(
         error,
         ClientError::Refused { .. }
-            | ClientError::TooFar { .. }
-            | ClientError::NotSigned { .. }
-            | ClientError::NotChecked { .. }
+            | ClientError::OffsetTooLarge { .. }
+            | ClientError::SignaturesUnavailable { .. }
+            | ClientError::ChecksumsUnavailable { .. }
     )
 }
 

@@ -19,7 +19,7 @@ pub(crate) struct OpenFile {
 }
 
 #[derive(Debug, Default)]
-struct Place {
+struct FileSlot {
     reuses: u32,
     file: Option<OpenFile>,
 }
@@ -27,7 +27,7 @@ struct Place {
 /// The table of open files.
 #[derive(Debug, Default)]
 pub(crate) struct Files {
-    places: Vec<Place>,
+    places: Vec<FileSlot>,
     free: Vec<u32>,
 }
 
@@ -39,7 +39,7 @@ impl Files {
             return Err(OpError::new(ErrorClass::Unsupported, "open", "too many open files"));
         }
         if index as usize == self.places.len() {
-            self.places.push(Place::default());
+            self.places.push(FileSlot::default());
         }
         let place = &mut self.places[index as usize];
         place.file = Some(file);

@@ -14,7 +14,7 @@ use tokio::io::unix::AsyncFd;
 use tokio::time::Instant;
 
 use crate::ether_options::EtherOptions;
-use crate::station::{ASKED, Station, Wire, unfit};
+use crate::ipx_socket::{ASKED, IpxLink, IpxSocket, unfit};
 
 /// Sockets of requests lie this far apart: behind each are those of the watchdog and of messages.
 const STEP: u16 = 4;
@@ -32,7 +32,7 @@ fn own_socket() -> u16 {
 }
 
 /// Where packets to a network go, and what is known of the way.
-struct Way {
+struct Route {
     next: [u8; 6],
     /// The network of this segment.
     segment: u32,
@@ -45,7 +45,7 @@ pub(crate) async fn find(
     socket: EtherSocket,
     name: &str,
     retry: Duration,
-) -> io::Result<Station> {
+) -> io::Result<IpxSocket> {
     let own = Address { network: ether.network.unwrap_or(0), node: socket.mac(), socket: own_socket() };
     // On a station that is no packet socket there is nothing to keep away.
     let _ = socket.hear_only(own.socket);
@@ -55,7 +55,7 @@ pub(crate) async fn find(
     let server = search.server(name).await?;
     let way = search.way(server.network).await?;
     let own = Address { network: if own.network == 0 { way.segment } else { own.network }, ..own };
-    Ok(Station::new(Wire::Ether(frames, way.next), own, server, way.routers))
+    Ok(IpxSocket::new(IpxLink::Ether(frames, way.next), own, server, way.routers))
 }
 
 /// Questions to everyone on the segment.
@@ -107,7 +107,7 @@ impl Search<'_> {
     }
 
     /// Asks for the way to a network.
-    async fn way(&self, network: u32) -> io::Result<Way> {
+    async fn way(&self, network: u32) -> io::Result<Route> {
         let mut request = Vec::new();
         RipPacket::put(false, &[RipEntry { network, hops: 0, ticks: 0 }], &mut request);
         let mut pause = self.retry;
@@ -118,7 +118,7 @@ impl Search<'_> {
                 let response = RipPacket::decode(packet.payload).ok().filter(|packet| packet.response)?;
                 let entry = response.entries().find(|entry| entry.network == network && entry.hops < DOWN)?;
                 let segment = packet.header.source.network;
-                Some(Way { next, segment, routers: entry.hops.saturating_sub(1) })
+                Some(Route { next, segment, routers: entry.hops.saturating_sub(1) })
             });
             if let Some(way) = found.await? {
                 return Ok(way);

@@ -12,20 +12,19 @@
 //! ```
 
 mod cache;
-mod cached;
-mod carrier;
+mod connection;
+mod connection_cache;
 mod ether_options;
 mod facts;
 mod failure;
 mod files;
 mod find;
-mod lane;
+mod ipx_socket;
 mod names;
 mod options;
 mod profile;
 mod session;
 mod setup;
-mod station;
 mod target;
 #[cfg(test)]
 mod tests;
@@ -34,6 +33,7 @@ mod tests_cache;
 #[cfg(test)]
 mod tests_ether;
 mod timer;
+mod transport;
 mod values;
 
 pub use target::NcpTarget;

@@ -3,20 +3,20 @@
 use sharebench_model::{
     Entry, ErrorClass, FileRef, IoPolicy, MetaOp, MetaYield, OpError, OpenHow, Space, Stat,
 };
-use sharebench_ncp::client::{About, Access, Client, ClientError, Path};
+use sharebench_ncp::client::{Access, Client, ClientError, EntryInfo, Path};
 use sharebench_ncp::wire::Completion;
 
-use crate::carrier::Socket;
 use crate::files::OpenFile;
 use crate::session::NcpSession;
 use crate::target::check_policy;
+use crate::transport::SocketTransport;
 
 /// Most entries taken from one directory.
 const MAX_ENTRIES: usize = 4 << 20;
 
 impl NcpSession {
     pub(crate) async fn perform(&mut self, op: &MetaOp) -> Result<MetaYield, OpError> {
-        self.settle_caches().await;
+        self.write_back_caches().await;
         match op {
             MetaOp::Open { path, how, policy } => self.open(path, *how, *policy).await,
             MetaOp::Close { file } => self.close_file(*file).await,
@@ -43,7 +43,7 @@ impl NcpSession {
             MetaOp::Rename { from, to } => self.rename(from, to).await,
             MetaOp::Space => {
                 let volume = self.volume.clone();
-                let room = self.ask(async |client| client.room(&volume).await).await?;
+                let room = self.ask(async |client| client.volume_space(&volume).await).await?;
                 Ok(MetaYield::Space(Space { total: room.total, available: room.free }))
             }
             MetaOp::DropCache { file } if self.cache.is_some() => {
@@ -75,16 +75,16 @@ impl NcpSession {
     /// Makes calls on the first connection.
     async fn ask<T>(
         &mut self,
-        calls: impl AsyncFnOnce(&mut Client<Socket>) -> Result<T, ClientError>,
+        calls: impl AsyncFnOnce(&mut Client<SocketTransport>) -> Result<T, ClientError>,
     ) -> Result<T, OpError> {
-        let lane = self.lanes.first_mut().ok_or_else(|| no_connection("call"))?;
-        let done = calls(lane.client()?).await;
-        done.map_err(|error| lane.failed(&error))
+        let connection = self.connections.first_mut().ok_or_else(|| no_connection("call"))?;
+        let done = calls(connection.client()?).await;
+        done.map_err(|error| connection.record_failure(&error))
     }
 
     async fn done(
         &mut self,
-        calls: impl AsyncFnOnce(&mut Client<Socket>) -> Result<(), ClientError>,
+        calls: impl AsyncFnOnce(&mut Client<SocketTransport>) -> Result<(), ClientError>,
     ) -> Result<MetaYield, OpError> {
         self.ask(calls).await.map(|()| MetaYield::Done)
     }
@@ -99,15 +99,15 @@ impl NcpSession {
             OpenHow::ReadWrite => Access::ReadWrite,
             OpenHow::CreateNew => Access::CreateNew,
         };
-        let (mut handles, mut size) = (Vec::with_capacity(self.lanes.len()), 0);
-        for index in 0..self.lanes.len() {
-            let lane = &mut self.lanes[index];
-            let opened = lane.client()?.open(&path, access, through).await;
+        let (mut handles, mut size) = (Vec::with_capacity(self.connections.len()), 0);
+        for index in 0..self.connections.len() {
+            let connection = &mut self.connections[index];
+            let opened = connection.client()?.open(&path, access, through).await;
             let (handle, about) = match opened {
                 Ok(opened) => opened,
                 Err(error) => {
-                    let failed = lane.failed(&error);
-                    self.let_go(handles).await;
+                    let failed = connection.record_failure(&error);
+                    self.close_handles(handles).await;
                     return Err(failed);
                 }
             };
@@ -115,12 +115,12 @@ impl NcpSession {
             if access == Access::CreateNew {
                 access = Access::ReadWrite;
             } else if index == 0 {
-                let lane = &mut self.lanes[index];
+                let connection = &mut self.connections[index];
                 size = match about.size {
                     // More than 32 bits can tell.
-                    u32::MAX if lane.peek().is_large() => {
-                        let told = lane.client()?.size(handle).await;
-                        told.map_err(|error| lane.failed(&error))?
+                    u32::MAX if connection.inner().is_large() => {
+                        let told = connection.client()?.size(handle).await;
+                        told.map_err(|error| connection.record_failure(&error))?
                     }
                     size => u64::from(size),
                 };
@@ -129,8 +129,9 @@ impl NcpSession {
         let writable = how != OpenHow::Read;
         let file = self.files.open(OpenFile { handles, through, writable })?;
         // What is written through is kept nowhere.
-        if let (Some(size), [lane]) = (self.cache.filter(|_| !through), self.lanes.as_mut_slice()) {
-            lane.keep_cache(file, size);
+        if let (Some(size), [connection]) = (self.cache.filter(|_| !through), self.connections.as_mut_slice())
+        {
+            connection.add_cache(file, size);
         }
         Ok(MetaYield::Opened { file, size })
     }
@@ -139,43 +140,43 @@ impl NcpSession {
     async fn close_file(&mut self, file: FileRef) -> Result<MetaYield, OpError> {
         let open = self.files.close(file)?;
         let mut first = Ok(());
-        for (number, (lane, handle)) in self.lanes.iter_mut().zip(open.handles).enumerate() {
-            first = first.and(lane.settle(file, handle).await);
-            lane.end_cache(file);
+        for (number, (connection, handle)) in self.connections.iter_mut().zip(open.handles).enumerate() {
+            first = first.and(connection.write_back(file, handle).await);
+            connection.remove_cache(file);
             if self.commits && open.writable && number == 0 {
-                let committed = lane.client()?.commit(handle).await;
-                first = first.and(committed.map_err(|error| lane.failed(&error)));
+                let committed = connection.client()?.commit(handle).await;
+                first = first.and(committed.map_err(|error| connection.record_failure(&error)));
             }
-            let closed = lane.client()?.close(handle).await;
-            first = first.and(closed.map_err(|error| lane.failed(&error)));
+            let closed = connection.client()?.close(handle).await;
+            first = first.and(closed.map_err(|error| connection.record_failure(&error)));
         }
         first.map(|()| MetaYield::Done)
     }
 
     /// Stores what caches keep back, before an operation that would see that it is missing.
-    async fn settle_caches(&mut self) {
-        for lane in &mut self.lanes {
-            let names: Vec<FileRef> = lane.caches.keys().copied().collect();
+    async fn write_back_caches(&mut self) {
+        for connection in &mut self.connections {
+            let names: Vec<FileRef> = connection.caches.keys().copied().collect();
             let handle = |name: FileRef| Some((name, *self.files.get(name).ok()?.handles.first()?));
             let open: Vec<_> = names.into_iter().filter_map(handle).collect();
-            lane.settle_all(&open).await;
+            connection.write_back_all(&open).await;
         }
     }
 
     /// Stores what the cache of a file keeps back, and forgets the rest.
     async fn drop_cache(&mut self, file: FileRef) -> Result<(), OpError> {
         let handles = self.files.get(file)?.handles.clone();
-        for (lane, handle) in self.lanes.iter_mut().zip(handles) {
-            lane.settle(file, handle).await?;
-            lane.forget(file);
+        for (connection, handle) in self.connections.iter_mut().zip(handles) {
+            connection.write_back(file, handle).await?;
+            connection.invalidate(file);
         }
         Ok(())
     }
 
     /// Closes what was opened of a file that could not be opened everywhere.
-    async fn let_go(&mut self, handles: Vec<sharebench_ncp::client::File>) {
-        for (lane, handle) in self.lanes.iter_mut().zip(handles) {
-            if let Ok(client) = lane.client() {
+    async fn close_handles(&mut self, handles: Vec<sharebench_ncp::client::File>) {
+        for (connection, handle) in self.connections.iter_mut().zip(handles) {
+            if let Ok(client) = connection.client() {
                 // The open has failed already; this may as well.
                 let _ = client.close(handle).await;
             }
@@ -184,13 +185,14 @@ impl NcpSession {
 
     async fn stat(&mut self, path: &str) -> Result<Stat, OpError> {
         let path = self.path(path)?;
-        let about: About = self.ask(async |client| client.about(&path).await).await?;
-        let far = about.size == u32::MAX && self.lanes.first().is_some_and(|lane| lane.peek().is_large());
+        let about: EntryInfo = self.ask(async |client| client.entry_info(&path).await).await?;
+        let far = about.size == u32::MAX
+            && self.connections.first().is_some_and(|connection| connection.inner().is_large());
         if !far {
             return Ok(Stat { size: u64::from(about.size), directory: about.directory });
         }
         // More than 32 bits can tell: only an open file has a size of 64.
-        let size = async |client: &mut Client<Socket>| {
+        let size = async |client: &mut Client<SocketTransport>| {
             let (file, _) = client.open(&path, Access::Read, false).await?;
             let size = client.size(file).await?;
             client.close(file).await.map(|()| size)
@@ -201,7 +203,7 @@ impl NcpSession {
     async fn list(&mut self, path: &str) -> Result<MetaYield, OpError> {
         let path = self.path(path)?;
         let (mut entries, mut strange) = (Vec::new(), false);
-        let each = |name: &[u8], about: About| match std::str::from_utf8(name) {
+        let each = |name: &[u8], about: EntryInfo| match std::str::from_utf8(name) {
             Ok(name) => entries.push(Entry { name: name.to_owned(), directory: about.directory }),
             Err(_) => strange = true,
         };

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use sharebench_ncp::client::{BurstOptions, MAX_BUFFER, MIN_BUFFER, Negotiation};
 use sharebench_ncp::security::level::Level;
+use sharebench_ncp::wire::TransportKind;
 use sharebench_target::{Secret, TargetUrl, UrlError};
 
 use crate::ether_options::EtherOptions;
@@ -34,39 +35,9 @@ const RETRY: Duration = Duration::from_millis(600);
 /// Largest packet of a burst that is not bound to a frame.
 const MAX_PACKET: u32 = 9000;
 
-/// What carries the packets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Carriage {
-    Tcp,
-    Udp,
-    /// IPX in UDP.
-    Ipx,
-    /// IPX in the frames of an Ethernet.
-    Ether,
-}
-
-impl Carriage {
-    const ALL: [Self; 4] = [Self::Tcp, Self::Udp, Self::Ipx, Self::Ether];
-
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Tcp => "tcp",
-            Self::Udp => "udp",
-            Self::Ipx => "ipx",
-            Self::Ether => "ether",
-        }
-    }
-
-    fn take(url: &mut TargetUrl) -> Result<Self, UrlError> {
-        let Some(name) = url.take("transport") else { return Ok(Self::Tcp) };
-        let known = Self::ALL.into_iter().find(|carriage| carriage.name() == name);
-        known.ok_or_else(|| url.error(format!("transport={name}: the choices are tcp, udp, ipx and ether")))
-    }
-}
-
 /// Which names are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Names {
+pub(crate) enum NameChoice {
     /// Long ones, on volumes that have them.
     Auto,
     Long,
@@ -84,7 +55,7 @@ pub(crate) struct NcpOptions {
     pub(crate) volume: String,
     /// Components below the volume.
     pub(crate) directory: Vec<String>,
-    pub(crate) carriage: Carriage,
+    pub(crate) transport: TransportKind,
     /// Where the client stands with `transport=ether`.
     pub(crate) ether: Option<EtherOptions>,
     pub(crate) profile: Option<&'static Profile>,
@@ -98,7 +69,7 @@ pub(crate) struct NcpOptions {
     pub(crate) splits: bool,
     pub(crate) retry: Duration,
     pub(crate) burst: Option<BurstOptions>,
-    pub(crate) names: Names,
+    pub(crate) names: NameChoice,
     pub(crate) connections: u32,
     /// Buffers of each file in the requester's cache.
     pub(crate) cache: Option<u32>,
@@ -114,24 +85,24 @@ impl NcpOptions {
             return Err(url.error("not an ncp:// URL"));
         }
         let (volume, directory) = split_path(&url)?;
-        let carriage = Carriage::take(&mut url)?;
-        let ether = EtherOptions::take(&mut url, carriage)?;
-        let profile = profile(&mut url, carriage)?;
+        let transport = transport(&mut url)?;
+        let ether = EtherOptions::take(&mut url, transport)?;
+        let profile = profile(&mut url, transport)?;
         let negotiation = profile.map_or(Negotiation::Full, |profile| profile.negotiation);
         let signatures = signatures(&mut url, profile)?;
         let checksums = checksums(&mut url, ether.as_ref(), profile)?;
-        let lip = lip(&mut url, carriage, profile)?;
+        let lip = lip(&mut url, transport, profile)?;
         let largest = ether.as_ref().map_or(MAX_PACKET, |ether| ether.framing.max_packet() as u32);
         let usual = profile.and_then(Profile::burst);
-        let burst = burst(&mut url, (carriage, largest), usual)?;
-        let buffer = buffer(&mut url, carriage, ether.as_ref(), profile, burst.is_some())?;
+        let burst = burst(&mut url, (transport, largest), usual)?;
+        let buffer = buffer(&mut url, transport, ether.as_ref(), profile, burst.is_some())?;
         let splits = switch(&mut url, "split")?.unwrap_or(false);
         let pause = profile.map_or(RETRY, |profile| profile.retry);
-        let retry = retry(&mut url, carriage, pause)?;
+        let retry = retry(&mut url, transport, pause)?;
         let names = match url.take("names").as_deref() {
-            None | Some("auto") => Names::Auto,
-            Some("long") => Names::Long,
-            Some("dos") => Names::Dos,
+            None | Some("auto") => NameChoice::Auto,
+            Some("long") => NameChoice::Long,
+            Some("dos") => NameChoice::Dos,
             Some(other) => {
                 return Err(url.error(format!("names={other}: the choices are auto, long and dos")));
             }
@@ -142,12 +113,16 @@ impl NcpOptions {
         url.refuse_leftovers(KNOWN)?;
         Ok(Self {
             host: url.host,
-            port: url.port.unwrap_or(if carriage == Carriage::Ipx { IPX_PORT } else { DEFAULT_PORT }),
+            port: url.port.unwrap_or(if transport == TransportKind::IpxInUdp {
+                IPX_PORT
+            } else {
+                DEFAULT_PORT
+            }),
             user: url.user.unwrap_or_else(|| GUEST.to_owned()),
             password,
             volume,
             directory,
-            carriage,
+            transport,
             ether,
             profile,
             negotiation,
@@ -172,16 +147,22 @@ impl NcpOptions {
     }
 }
 
-fn profile(url: &mut TargetUrl, carriage: Carriage) -> Result<Option<&'static Profile>, UrlError> {
+fn transport(url: &mut TargetUrl) -> Result<TransportKind, UrlError> {
+    let Some(name) = url.take("transport") else { return Ok(TransportKind::Tcp) };
+    let known = TransportKind::ALL.into_iter().find(|kind| kind.name() == name);
+    known.ok_or_else(|| url.error(format!("transport={name}: the choices are tcp, udp, ipx and ether")))
+}
+
+fn profile(url: &mut TargetUrl, transport: TransportKind) -> Result<Option<&'static Profile>, UrlError> {
     let Some(name) = url.take("profile") else { return Ok(None) };
     let Some(profile) = Profile::of(&name) else {
         return Err(url.error(format!("profile={name}: the choices are {}", Profile::names())));
     };
-    if !profile.carriages.contains(&carriage) {
-        let names: Vec<_> = profile.carriages.iter().map(|carriage| carriage.name()).collect();
+    if !profile.transports.contains(&transport) {
+        let names: Vec<_> = profile.transports.iter().map(|transport| transport.name()).collect();
         let detail = format!(
             "profile={name} never spoke over transport={}: give transport= {}",
-            carriage.name(),
+            transport.name(),
             names.join(" or ")
         );
         return Err(url.error(detail));
@@ -200,10 +181,10 @@ fn full(url: &TargetUrl, profile: Option<&Profile>, option: &str) -> Result<(), 
 
 fn signatures(url: &mut TargetUrl, profile: Option<&Profile>) -> Result<Level, UrlError> {
     let given = level(url, "sign")?;
-    if given.is_some_and(|given| given > Level::IfAsked) {
+    if given.is_some_and(|given| given > Level::IfRequested) {
         full(url, profile, "sign=")?;
     }
-    Ok(given.or(profile.map(|profile| profile.signatures)).unwrap_or(Level::IfAsked))
+    Ok(given.or(profile.map(|profile| profile.signatures)).unwrap_or(Level::IfRequested))
 }
 
 /// Level of checksums, for which there is room in three of the four frames alone.
@@ -233,8 +214,8 @@ fn checksums(
     }
 }
 
-fn lip(url: &mut TargetUrl, carriage: Carriage, profile: Option<&Profile>) -> Result<bool, UrlError> {
-    let datagrams = carriage != Carriage::Tcp;
+fn lip(url: &mut TargetUrl, transport: TransportKind, profile: Option<&Profile>) -> Result<bool, UrlError> {
+    let datagrams = transport.is_datagram();
     match switch(url, "lip")? {
         Some(_) if !datagrams => {
             Err(url.error("lip= is for transport=udp, ipx and ether: TCP finds the path's packets itself"))
@@ -265,17 +246,17 @@ fn cache(url: &mut TargetUrl, profile: Option<&Profile>, connections: u32) -> Re
 
 fn buffer(
     url: &mut TargetUrl,
-    carriage: Carriage,
+    transport: TransportKind,
     ether: Option<&EtherOptions>,
     profile: Option<&Profile>,
     bursts: bool,
 ) -> Result<u16, UrlError> {
-    let usual = match (profile, carriage) {
-        (Some(profile), Carriage::Tcp) => profile.buffers.0,
+    let usual = match (profile, transport) {
+        (Some(profile), TransportKind::Tcp) => profile.buffers.0,
         (Some(profile), _) => profile.buffers.1,
-        (None, Carriage::Tcp) => MAX_BUFFER,
+        (None, TransportKind::Tcp) => MAX_BUFFER,
         // What a packet does not carry is a burst's.
-        (None, Carriage::Udp) if !bursts => UDP_BUFFER,
+        (None, TransportKind::Udp) if !bursts => UDP_BUFFER,
         (None, _) => PACKET_BUFFER,
     };
     let most = ether.map_or(MAX_BUFFER, |ether| ether.framing.max_packet() as u16 - PACKET_OVERHEAD);
@@ -298,9 +279,9 @@ mod tests {
         let options = options(text).unwrap();
         assert_eq!((options.host.as_str(), options.port, options.user.as_str()), ("nas", 5240, "alice"));
         assert_eq!((options.volume.as_str(), options.directory.join("/")), ("SYS", "a/b".to_owned()));
-        assert_eq!((options.carriage, options.signatures), (Carriage::Udp, Level::Always));
+        assert_eq!((options.transport, options.signatures), (TransportKind::Udp, Level::Always));
         assert_eq!((options.buffer, options.retry), (1024, Duration::from_millis(50)));
-        assert_eq!((options.names, options.connections), (Names::Dos, 4));
+        assert_eq!((options.names, options.connections), (NameChoice::Dos, 4));
         assert!(!format!("{options:?}").contains("hunter2"));
         let text = "ncp://nas/SYS?transport=udp&burst=on&window=24576&gap=2ms&packet=1024";
         let bursts = self::options(text).unwrap();
@@ -313,8 +294,8 @@ mod tests {
     fn a_short_url_means_tcp_the_largest_buffer_and_a_guest() {
         let options = options("ncp://nas/SYS").unwrap();
         assert_eq!((options.port, options.user.as_str(), options.buffer), (524, "GUEST", 61_440));
-        assert_eq!((options.carriage, options.signatures), (Carriage::Tcp, Level::IfAsked));
-        assert_eq!((options.names, options.connections), (Names::Auto, 1));
+        assert_eq!((options.transport, options.signatures), (TransportKind::Tcp, Level::IfRequested));
+        assert_eq!((options.names, options.connections), (NameChoice::Auto, 1));
     }
 
     #[test]
@@ -330,14 +311,14 @@ mod tests {
     #[test]
     fn a_profile_sets_what_the_url_does_not() {
         let vlm = options("ncp://nas/SYS?transport=ipx&profile=vlm-1.20").unwrap();
-        assert_eq!((vlm.buffer, vlm.lip, vlm.signatures), (1420, true, Level::IfAsked));
+        assert_eq!((vlm.buffer, vlm.lip, vlm.signatures), (1420, true, Level::IfRequested));
         assert_eq!((vlm.checksums, vlm.burst.unwrap().window), (Level::Never, 16 * 1434));
         assert_eq!((vlm.cache, vlm.commits), (Some(5), false));
         let vlm = options(
             "ncp://NAS/SYS?transport=ether&iface=e&frame=ii&profile=vlm-1.20&burst=off&buffer=1024&cache=off&commit=on",
         );
         let vlm = vlm.unwrap();
-        assert_eq!((vlm.buffer, vlm.burst, vlm.checksums), (1024, None, Level::IfAsked));
+        assert_eq!((vlm.buffer, vlm.burst, vlm.checksums), (1024, None, Level::IfRequested));
         assert_eq!((vlm.cache, vlm.commits), (None, true));
         let netx = options("ncp://nas/SYS?transport=ipx&profile=netx&sign=0").unwrap();
         assert_eq!((netx.negotiation, netx.lip, netx.buffer), (Negotiation::BufferOnly, false, 1024));

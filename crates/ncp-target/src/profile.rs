@@ -6,7 +6,7 @@ use std::time::Duration;
 use sharebench_ncp::client::{BurstOptions, Negotiation};
 use sharebench_ncp::security::level::Level;
 
-use crate::options::Carriage;
+use sharebench_ncp::wire::TransportKind;
 
 /// What a requester does unless its options say otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub(crate) struct Profile {
     pub(crate) name: &'static str,
     /// What a run made with it is called.
     pub(crate) shown: &'static str,
-    pub(crate) carriages: &'static [Carriage],
+    pub(crate) transports: &'static [TransportKind],
     pub(crate) negotiation: Negotiation,
     /// Data bytes proposed on TCP, and on datagrams.
     pub(crate) buffers: (u16, u16),
@@ -29,8 +29,9 @@ pub(crate) struct Profile {
     pub(crate) retry: Duration,
 }
 
-const IPX: &[Carriage] = &[Carriage::Ipx, Carriage::Ether];
-const ALL: &[Carriage] = &[Carriage::Tcp, Carriage::Udp, Carriage::Ipx, Carriage::Ether];
+const IPX: &[TransportKind] = &[TransportKind::IpxInUdp, TransportKind::IpxOnEthernet];
+const ALL: &[TransportKind] =
+    &[TransportKind::Tcp, TransportKind::Udp, TransportKind::IpxInUdp, TransportKind::IpxOnEthernet];
 const RETRY: Duration = Duration::from_millis(600);
 /// Data of the fragments of a burst in packets of 1500 bytes.
 const FRAGMENT: u32 = 1434;
@@ -40,7 +41,7 @@ const FRAME: u16 = 1420;
 const NETX: Profile = Profile {
     name: "netx",
     shown: "NETX-like (3.1x, from documents)",
-    carriages: IPX,
+    transports: IPX,
     negotiation: Negotiation::BufferOnly,
     buffers: (1024, 1024),
     lip: false,
@@ -57,8 +58,8 @@ const VLM: Profile = Profile {
     negotiation: Negotiation::Full,
     buffers: (FRAME, FRAME),
     lip: true,
-    signatures: Level::IfAsked,
-    checksums: Level::IfAsked,
+    signatures: Level::IfRequested,
+    checksums: Level::IfRequested,
     cache: 5,
     ..NETX
 };
@@ -71,7 +72,7 @@ static PROFILES: [Profile; 8] = [
         shown: "NETX-like (3.32, from documents)",
         negotiation: Negotiation::Full,
         lip: true,
-        signatures: Level::IfAsked,
+        signatures: Level::IfRequested,
         ..NETX
     },
     Profile {
@@ -92,7 +93,7 @@ static PROFILES: [Profile; 8] = [
     Profile {
         name: "ncpfs",
         shown: "ncpfs 2.2.6 (from packets of libncp)",
-        carriages: ALL,
+        transports: ALL,
         negotiation: Negotiation::Full,
         buffers: (61_440, 1024),
         retry: Duration::from_secs(3),
@@ -101,16 +102,16 @@ static PROFILES: [Profile; 8] = [
     Profile {
         name: "ncpfs-kernel",
         shown: "ncpfs of Linux, without its page cache (from packets of the kernel)",
-        carriages: ALL,
+        transports: ALL,
         negotiation: Negotiation::Full,
         buffers: (61_440, 1024),
-        signatures: Level::IfAsked,
+        signatures: Level::IfRequested,
         ..NETX
     },
     Profile {
         name: "client32",
         shown: "Client32-like (from documents)",
-        carriages: ALL,
+        transports: ALL,
         buffers: (61_440, FRAME),
         checksums: Level::Never,
         burst_packets: Some(16),

@@ -10,14 +10,14 @@ use sharebench_model::{
 use sharebench_target::{LocalBoxFuture, Session, buffer_pool};
 
 use crate::cache::CacheSize;
+use crate::connection::Connection;
 use crate::files::Files;
-use crate::lane::Lane;
 use crate::options::NcpOptions;
 
 /// One job's connections to a volume: slot `n` is served by connection `n`.
 #[derive(Debug)]
 pub(crate) struct NcpSession {
-    pub(crate) lanes: Vec<Lane>,
+    pub(crate) connections: Vec<Connection>,
     pub(crate) files: Files,
     pub(crate) volume: String,
     /// Components of the target's directory, the volume first.
@@ -43,7 +43,7 @@ pub(crate) struct NcpSession {
 
 impl NcpSession {
     pub(crate) fn new(
-        lanes: Vec<Lane>,
+        connections: Vec<Connection>,
         base: Vec<String>,
         space: u8,
         facts: Facts,
@@ -51,15 +51,15 @@ impl NcpSession {
         options: &NcpOptions,
     ) -> Self {
         let volume = base.first().cloned().unwrap_or_default();
-        let bytes = lanes.first().map_or(0, |lane| lane.peek().buffer());
+        let bytes = connections.first().map_or(0, |connection| connection.inner().buffer());
         Self {
             files: Files::default(),
             volume,
             base,
             space,
             facts,
-            buffers: vec![Box::default(); lanes.len()],
-            lanes,
+            buffers: vec![Box::default(); connections.len()],
+            connections,
             slot_bytes,
             splits: options.splits,
             refused: Vec::new(),
@@ -79,10 +79,10 @@ impl NcpSession {
         };
         let unfit = |detail: String| Err(OpError::new(ErrorClass::Unsupported, step, detail));
         let open = self.files.get(file)?;
-        let Some(lane) = self.lanes.get_mut(index) else {
+        let Some(connection) = self.connections.get_mut(index) else {
             return Err(OpError::new(ErrorClass::Busy, "submit", "the slot does not exist"));
         };
-        let carried = lane.peek().share(offset, len as usize);
+        let carried = connection.inner().max_transfer(offset, len as usize);
         if len as usize > carried && !self.splits {
             return unfit(format!(
                 "record of {len} bytes: one request carries {carried} here; split=on makes several of it"
@@ -106,7 +106,7 @@ impl NcpSession {
             return unfit(format!("record of {len} bytes exceeds its slot"));
         };
         let (through, handle) = (open.through && matches!(op, DataOp::Write { .. }), *handle);
-        lane.begin(slot, op, handle, data)?;
+        connection.begin(slot, op, handle, data)?;
         self.policy.through += u64::from(through);
         Ok(())
     }
@@ -114,28 +114,28 @@ impl NcpSession {
 
 impl NcpSession {
     /// Gives the connections away, and what they counted to the target.
-    fn take_lanes(&mut self) -> Vec<Lane> {
-        let lanes = std::mem::take(&mut self.lanes);
-        self.resent.fetch_add(resent(&lanes), Ordering::Relaxed);
-        lanes
+    fn take_connections(&mut self) -> Vec<Connection> {
+        let connections = std::mem::take(&mut self.connections);
+        self.resent.fetch_add(resent(&connections), Ordering::Relaxed);
+        connections
     }
 }
 
 /// A session that is not closed has counted as well.
 impl Drop for NcpSession {
     fn drop(&mut self) {
-        self.take_lanes();
+        self.take_connections();
     }
 }
 
-fn resent(lanes: &[Lane]) -> u64 {
-    lanes.iter().map(|lane| lane.peek().counts().resent).sum()
+fn resent(connections: &[Connection]) -> u64 {
+    connections.iter().map(|connection| connection.inner().counts().resent).sum()
 }
 
 impl Session for NcpSession {
     fn facts(&self) -> Facts {
         let mut facts = self.facts.clone();
-        facts.insert("resent".into(), resent(&self.lanes).to_string());
+        facts.insert("resent".into(), resent(&self.connections).to_string());
         facts
     }
 
@@ -146,24 +146,24 @@ impl Session for NcpSession {
     }
 
     fn release_buffers(&mut self) {
-        for (lane, buffer) in self.lanes.iter_mut().zip(&mut self.buffers) {
-            if lane.release_buffers() {
+        for (connection, buffer) in self.connections.iter_mut().zip(&mut self.buffers) {
+            if connection.release_buffers() {
                 buffer_pool::give_back(buffer);
             }
         }
     }
 
     fn poll_keepalive(&mut self, cx: &mut Context<'_>) {
-        for lane in &mut self.lanes {
-            lane.poll_keepalive(cx);
+        for connection in &mut self.connections {
+            connection.poll_keepalive(cx);
         }
     }
 
     fn max_transfer(&self, op: DataOp) -> u32 {
         let (DataOp::Read { offset, len, .. } | DataOp::Write { offset, len, .. }) = op else { return 0 };
         // Who asks for `split=on` wants the adapter to do it.
-        match self.lanes.first() {
-            Some(lane) if !self.splits => lane.peek().share(offset, len as usize) as u32,
+        match self.connections.first() {
+            Some(connection) if !self.splits => connection.inner().max_transfer(offset, len as usize) as u32,
             _ => len,
         }
     }
@@ -177,8 +177,8 @@ impl Session for NcpSession {
     fn poll_replies(&mut self, cx: &mut Context<'_>, replies: &mut Vec<Reply>) -> Poll<()> {
         let before = replies.len();
         replies.append(&mut self.refused);
-        for index in 0..self.lanes.len() {
-            if let Poll::Ready(ended) = self.lanes[index].poll(cx, &mut self.buffers) {
+        for index in 0..self.connections.len() {
+            if let Poll::Ready(ended) = self.connections[index].poll(cx, &mut self.buffers) {
                 replies.push(Reply { slot: ended.slot, result: ended.result, requests: ended.requests });
             }
         }
@@ -195,12 +195,12 @@ impl Session for NcpSession {
 
     fn wire(&self) -> WireCount {
         let mut wire = WireCount::default();
-        for lane in &self.lanes {
-            let counts = lane.peek().counts();
-            let (sent, received) = lane.payload();
+        for connection in &self.connections {
+            let counts = connection.inner().counts();
+            let (sent, received) = connection.payload();
             wire.payload_sent += sent;
             wire.payload_received += received;
-            wire.requests += lane.sent();
+            wire.requests += connection.sent();
             wire.sent += counts.sent;
             wire.received += counts.received;
         }
@@ -214,8 +214,8 @@ impl Session for NcpSession {
     fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
         let mut session = self;
         Box::pin(async move {
-            for lane in session.take_lanes() {
-                lane.end().await;
+            for connection in session.take_connections() {
+                connection.end().await;
             }
         })
     }

@@ -11,19 +11,19 @@ use sharebench_ncp::wire::Completion;
 use sharebench_ncp::wire::name_space::space;
 use sharebench_target::{SessionSpec, UrlPart};
 
-use crate::carrier::Socket;
+use crate::connection::Connection;
 use crate::ether_options::EtherOptions;
 use crate::facts::negotiated;
 use crate::failure::failure;
 use crate::find::find;
-use crate::lane::Lane;
-use crate::options::{Names, NcpOptions};
+use crate::options::{NameChoice, NcpOptions};
 use crate::session::NcpSession;
+use crate::transport::SocketTransport;
 
 /// Connections are ended this long after the deadline of a session that is being opened.
 const GRACE: Duration = Duration::from_millis(1);
 
-/// Room for the largest packet of a burst.
+/// VolumeSpace for the largest packet of a burst.
 const MIN_INPUT: u16 = 9000;
 
 /// What to look at when a session cannot be opened, and what happened.
@@ -58,20 +58,20 @@ pub(crate) async fn open_session(options: &NcpOptions, spec: &SessionSpec) -> Re
 }
 
 async fn open(options: &NcpOptions, spec: &SessionSpec) -> Result<NcpSession, SetupError> {
-    let mut lanes: Vec<Lane> = Vec::new();
+    let mut connections: Vec<Connection> = Vec::new();
     for _ in 0..options.connections {
-        let client = connect(options, spec, lanes.first().map(Lane::peek)).await?;
-        lanes.push(Lane::new(client));
+        let client = connect(options, spec, connections.first().map(Connection::inner)).await?;
+        connections.push(Connection::new(client));
     }
     let mut facts = Facts::new();
-    let space = match lanes.first_mut().map(Lane::client) {
-        Some(Ok(client)) => survey(options, client, &mut facts).await?,
+    let space = match connections.first_mut().map(Connection::client) {
+        Some(Ok(client)) => inspect_target(options, client, &mut facts).await?,
         _ => space::DOS,
     };
-    let slots = lanes.len().min(spec.slots.max(1) as usize);
+    let slots = connections.len().min(spec.slots.max(1) as usize);
     let base = std::iter::once(options.volume.clone()).chain(options.directory.iter().cloned()).collect();
-    lanes.truncate(slots);
-    Ok(NcpSession::new(lanes, base, space, facts, spec.slot_bytes as usize, options))
+    connections.truncate(slots);
+    Ok(NcpSession::new(connections, base, space, facts, spec.slot_bytes as usize, options))
 }
 
 async fn resolve(options: &NcpOptions) -> Result<SocketAddr, SetupError> {
@@ -82,7 +82,7 @@ async fn resolve(options: &NcpOptions) -> Result<SocketAddr, SetupError> {
 }
 
 /// A socket that reaches the server.
-async fn carrier(options: &NcpOptions) -> Result<Socket, SetupError> {
+async fn transport(options: &NcpOptions) -> Result<SocketTransport, SetupError> {
     let most = options.buffer.max(MIN_INPUT);
     if let Some(ether) = &options.ether {
         let socket = EtherSocket::open(&ether.interface, ether.framing).map_err(|error| {
@@ -95,8 +95,8 @@ async fn carrier(options: &NcpOptions) -> Result<Socket, SetupError> {
         return over(options, ether, socket).await;
     }
     let server = resolve(options).await?;
-    let carrier = Socket::connect(options.carriage, server, most, options.retry).await;
-    carrier.map_err(|error| {
+    let transport = SocketTransport::connect(options.transport, server, most, options.retry).await;
+    transport.map_err(|error| {
         let part = match error.kind() {
             io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable => UrlPart::Host,
             _ => UrlPart::Port,
@@ -105,17 +105,17 @@ async fn carrier(options: &NcpOptions) -> Result<Socket, SetupError> {
     })
 }
 
-/// A station on an Ethernet that has found its server.
+/// A ipx on an Ethernet that has found its server.
 pub(crate) async fn over(
     options: &NcpOptions,
     ether: &EtherOptions,
     socket: EtherSocket,
-) -> Result<Socket, SetupError> {
-    let station = find(ether, socket, &options.host, options.retry).await;
-    let station = station.map_err(|error| {
+) -> Result<SocketTransport, SetupError> {
+    let ipx = find(ether, socket, &options.host, options.retry).await;
+    let ipx = ipx.map_err(|error| {
         SetupError::new(UrlPart::Host, class_of(&error), format!("{}: {error}", ether.interface))
     })?;
-    Ok(Socket::on(station, options.buffer.max(MIN_INPUT)))
+    Ok(SocketTransport::on(ipx, options.buffer.max(MIN_INPUT)))
 }
 
 fn class_of(error: &io::Error) -> ErrorClass {
@@ -126,9 +126,9 @@ fn class_of(error: &io::Error) -> ErrorClass {
 async fn connect(
     options: &NcpOptions,
     spec: &SessionSpec,
-    first: Option<&Client<Socket>>,
-) -> Result<Client<Socket>, SetupError> {
-    let carrier = carrier(options).await?;
+    first: Option<&Client<SocketTransport>>,
+) -> Result<Client<SocketTransport>, SetupError> {
+    let transport = transport(options).await?;
     let large_packets = match first {
         _ if !options.lip => LargePackets::Off,
         None => LargePackets::Probe,
@@ -148,7 +148,7 @@ async fn connect(
         large_packets,
         burst,
     };
-    let client = Client::connect(carrier, behaviour).await;
+    let client = Client::connect(transport, behaviour).await;
     let mut client = client.map_err(|error| SetupError::of(UrlPart::Host, &error))?;
     let password = options.password.expose();
     let login = Login { user: &options.user, password: &password };
@@ -160,12 +160,12 @@ async fn connect(
 
 fn login_failure(error: &ClientError) -> SetupError {
     let (part, class) = match error {
-        ClientError::NotSigned { .. }
+        ClientError::SignaturesUnavailable { .. }
         | ClientError::Refused { completion: Completion::SignatureRequired, .. } => {
             (UrlPart::Option("sign"), ErrorClass::Refused)
         }
-        ClientError::NotChecked { .. }
-        | ClientError::Refused { completion: Completion::StationRestriction, .. } => {
+        ClientError::ChecksumsUnavailable { .. }
+        | ClientError::Refused { completion: Completion::AddressRestriction, .. } => {
             (UrlPart::Option("checksum"), ErrorClass::Refused)
         }
         // A bindery says "failure" to a wrong password, and "no such object" to a wrong name.
@@ -177,16 +177,16 @@ fn login_failure(error: &ClientError) -> SetupError {
 }
 
 /// Looks at server, volume and directory; the name space to use.
-async fn survey(
+async fn inspect_target(
     options: &NcpOptions,
-    client: &mut Client<Socket>,
+    client: &mut Client<SocketTransport>,
     facts: &mut Facts,
 ) -> Result<u8, SetupError> {
     let of_share = |error| SetupError::of(UrlPart::Share, &error);
     let info = client.server_info().await.map_err(of_share)?;
-    let long = options.names != Names::Dos
+    let long = options.names != NameChoice::Dos
         && client.has_name_space(&options.volume, space::LONG).await.map_err(of_share)?;
-    if options.names == Names::Long && !long {
+    if options.names == NameChoice::Long && !long {
         let detail = format!("volume {} has no long names", options.volume);
         return Err(SetupError::new(UrlPart::Option("names"), ErrorClass::Unsupported, detail));
     }
@@ -194,7 +194,7 @@ async fn survey(
     let names = std::iter::once(&options.volume).chain(&options.directory).map(String::as_bytes);
     let unfit = |detail: String| SetupError::new(UrlPart::Path, ErrorClass::Unsupported, detail);
     let path = Path::new(space, names).map_err(|error| unfit(error.to_string()))?;
-    let about = client.about(&path).await.map_err(|error| SetupError::of(UrlPart::Path, &error))?;
+    let about = client.entry_info(&path).await.map_err(|error| SetupError::of(UrlPart::Path, &error))?;
     if !about.directory {
         return Err(SetupError::new(UrlPart::Path, ErrorClass::NotFound, "not a directory"));
     }

@@ -54,7 +54,7 @@ fn refused(connected: Result<Box<dyn Session>, ConnectError>) -> ConnectError {
 
 #[tokio::test]
 async fn it_conforms_over_every_transport_signed_and_unsigned() {
-    let (server, ipx) = (server(Level::IfAsked), ipx_server());
+    let (server, ipx) = (server(Level::IfRequested), ipx_server());
     // Durable writes to files opened without write-through do not exist in this protocol.
     let skip = &["flush and durable write"][..];
     for options in [
@@ -82,7 +82,7 @@ async fn it_conforms_over_every_transport_signed_and_unsigned() {
 
 #[tokio::test]
 async fn it_conforms_through_a_cache_but_for_what_others_write_meanwhile() {
-    let server = server(Level::IfAsked);
+    let server = server(Level::IfRequested);
     let skip = &["flush and durable write", "two sessions"][..];
     for options in
         ["?cache=1", "?cache=5&commit=on", "?cache=3&buffer=1000&sign=3", "?transport=udp&burst=on&cache=4"]
@@ -118,7 +118,7 @@ async fn facts_say_what_was_negotiated() {
 
 #[tokio::test]
 async fn files_opened_for_write_through_say_so_and_single_writes_cannot() {
-    let server = server(Level::IfAsked);
+    let server = server(Level::IfRequested);
     let target = at(&server, "SHARE");
     let mut session = connect(&target, 1, 512).await.unwrap();
     let through = IoPolicy { sync: SyncPolicy::WriteThrough, ..IoPolicy::default() };
@@ -170,7 +170,7 @@ async fn mistakes_point_at_their_part_of_the_url() {
 
 #[tokio::test]
 async fn records_beyond_a_request_are_split_only_where_asked_and_every_request_is_counted() {
-    let server = server(Level::IfAsked);
+    let server = server(Level::IfRequested);
     let whole = at(&server, "SHARE?transport=udp&buffer=4096");
     let split = at(&server, "SHARE?buffer=4096&split=on");
     assert_eq!((whole.capabilities().max_record, split.capabilities().max_record), (4096, 16 << 20));
@@ -228,7 +228,7 @@ async fn a_server_that_says_nothing_ends_the_wait() {
 #[tokio::test]
 async fn a_server_that_is_gone_is_told() {
     for options in ["", "?transport=udp&retry=1ms"] {
-        let server = server(Level::IfAsked);
+        let server = server(Level::IfRequested);
         let target = at(&server, &format!("SHARE{options}"));
         let mut session = connect(&target, 1, 512).await.unwrap();
         server.stop();

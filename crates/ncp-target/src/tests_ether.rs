@@ -5,17 +5,17 @@ use std::os::unix::net::UnixDatagram;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sharebench_ncp::client::{Access, Client, LargePackets, Login, Options, Path, Probed};
+use sharebench_ncp::client::{Access, Client, LargePackets, Login, Options, Path, ProbeResult};
 use sharebench_ncp::ether::EtherSocket;
-use sharebench_ncp::security::level::{Agreement, Level};
+use sharebench_ncp::security::level::{Level, Negotiated};
 use sharebench_ncp::wire::ethernet::Framing;
 use sharebench_ncp::wire::name_space::space;
 use sharebench_server::{MemoryVolume, NcpEtherServer, NcpServerOptions};
 use sharebench_target::{Secret, TargetUrl, UrlPart};
 
-use crate::carrier::Socket;
 use crate::options::NcpOptions;
 use crate::setup::{SetupError, over};
+use crate::transport::SocketTransport;
 
 const LOGIN: Login<'_> = Login { user: "lab", password: "Pass word" };
 
@@ -38,12 +38,12 @@ fn options(rest: &str) -> NcpOptions {
     NcpOptions::from_url(TargetUrl::parse(&text).unwrap(), Secret::new(LOGIN.password)).unwrap()
 }
 
-async fn find(options: &NcpOptions, cable: EtherSocket) -> Result<Socket, SetupError> {
+async fn find(options: &NcpOptions, cable: EtherSocket) -> Result<SocketTransport, SetupError> {
     over(options, options.ether.as_ref().unwrap(), cable).await
 }
 
 /// Writes and reads a file by calls of whatever size was agreed upon.
-async fn work(client: &mut Client<Socket>) {
+async fn work(client: &mut Client<SocketTransport>) {
     let path = Path::new(space::LONG, ["SHARE", "file"].map(str::as_bytes)).unwrap();
     let (file, _) = client.open(&path, Access::Create, false).await.unwrap();
     let data: Vec<u8> = (0..10_000).map(|at| (at * 31 + at / 251) as u8).collect();
@@ -61,7 +61,7 @@ async fn work(client: &mut Client<Socket>) {
 #[tokio::test]
 async fn a_server_is_found_by_its_name_and_served_files_in_every_frame() {
     for framing in Framing::ALL {
-        let (server, cable) = served(framing, Level::IfAsked);
+        let (server, cable) = served(framing, Level::IfRequested);
         let rest = format!("sharebench/SHARE?transport=ether&iface=x&frame={}", framing.name());
         let socket = find(&options(&rest), cable).await.unwrap();
         let behaviour = Options {
@@ -76,8 +76,8 @@ async fn a_server_is_found_by_its_name_and_served_files_in_every_frame() {
         let mut client = Client::connect(socket, behaviour).await.unwrap();
         client.login(LOGIN).await.unwrap();
         assert_eq!((client.signs(), client.checks()), (true, framing.has_checksums()), "{framing:?}");
-        assert_eq!((client.buffer(), client.probed()), (1420, Probed::Packet(1492)), "{framing:?}");
-        let local = client.carrier().local_addr().unwrap();
+        assert_eq!((client.buffer(), client.probed()), (1420, ProbeResult::Packet(1492)), "{framing:?}");
+        let local = client.transport().local_addr().unwrap();
         assert!(local.starts_with("00000010:020000000002:"), "{local}");
         work(&mut client).await;
         assert_eq!(client.counts().resent, 0, "{framing:?}");
@@ -95,10 +95,10 @@ async fn packets_have_checksums_as_the_levels_of_both_sides_say() {
             find(&options("SHAREBENCH/SHARE?transport=ether&iface=x&frame=ii"), cable).await.unwrap();
         let behaviour = Options { buffer: 1400, checksums: level, ..Options::default() };
         let mut client = Client::connect(socket, behaviour).await.unwrap();
-        match (level.agree(served_level), client.login(LOGIN).await) {
-            (Agreement::Refused, Err(_)) => {}
+        match (level.negotiate(served_level), client.login(LOGIN).await) {
+            (Negotiated::Refused, Err(_)) => {}
             (agreement, Ok(())) => {
-                assert_eq!(client.checks(), agreement == Agreement::On, "{level:?} {served_level:?}");
+                assert_eq!(client.checks(), agreement == Negotiated::On, "{level:?} {served_level:?}");
                 work(&mut client).await;
             }
             (agreement, done) => panic!("{level:?} {served_level:?}: {agreement:?}, {done:?}"),

@@ -8,7 +8,7 @@ use sharebench_ncp::client::{BurstOptions, MAX_BUFFER};
 use sharebench_ncp::security::level::Level;
 use sharebench_target::{TargetUrl, UrlError};
 
-use crate::options::Carriage;
+use sharebench_ncp::wire::TransportKind;
 
 /// Volume and the directories below it.
 pub(crate) fn split_path(url: &TargetUrl) -> Result<(String, Vec<String>), UrlError> {
@@ -42,14 +42,14 @@ pub(crate) fn switch(url: &mut TargetUrl, key: &str) -> Result<Option<bool>, Url
 /// Packet burst and what it is sent by, each of which means nothing without it. `usual` is what a profile brings.
 pub(crate) fn burst(
     url: &mut TargetUrl,
-    (carriage, largest): (Carriage, u32),
+    (transport, largest): (TransportKind, u32),
     usual: Option<BurstOptions>,
 ) -> Result<Option<BurstOptions>, UrlError> {
     let on = switch(url, "burst")?;
-    if on == Some(true) && carriage == Carriage::Tcp {
+    if on == Some(true) && transport == TransportKind::Tcp {
         return Err(url.error("burst=on is for transport=udp, ipx and ether: TCP has windows of its own"));
     }
-    let on = on.unwrap_or(usual.is_some() && carriage != Carriage::Tcp);
+    let on = on.unwrap_or(usual.is_some() && transport.is_datagram());
     for key in ["window", "gap", "packet"] {
         if !on && url.options.contains_key(key) {
             return Err(url.error(format!("{key}= means nothing without burst=on")));
@@ -69,11 +69,15 @@ pub(crate) fn burst(
 }
 
 /// The first pause before a datagram is sent again.
-pub(crate) fn retry(url: &mut TargetUrl, carriage: Carriage, usual: Duration) -> Result<Duration, UrlError> {
+pub(crate) fn retry(
+    url: &mut TargetUrl,
+    transport: TransportKind,
+    usual: Duration,
+) -> Result<Duration, UrlError> {
     const RANGE: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_secs(60);
     match url.take("retry") {
         None => Ok(usual),
-        Some(_) if carriage == Carriage::Tcp => {
+        Some(_) if transport == TransportKind::Tcp => {
             Err(url.error("retry= is for transport=udp, ipx and ether: TCP repeats nothing"))
         }
         Some(text) => match parse_duration(&text) {

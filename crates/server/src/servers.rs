@@ -9,7 +9,7 @@ use sharebench_target::Secret;
 use crate::front_end::{FrontEnd, ServeError};
 use crate::read_only::ReadOnlyVolume;
 use crate::{
-    CommitPolicy, NcpEther, NcpEtherServer, NcpServer, NcpServerOptions, NfsServer, NfsServerOptions,
+    CommitPolicy, NcpEtherOptions, NcpEtherServer, NcpServer, NcpServerOptions, NfsServer, NfsServerOptions,
     SmbServer, SmbServerOptions, Volume,
 };
 
@@ -25,7 +25,7 @@ pub struct ServeOptions {
     /// Where to speak NCP on IPX in UDP, if at all.
     pub ncp_ipx: Option<SocketAddr>,
     /// Where to speak NCP on IPX in the frames of an Ethernet, if at all.
-    pub ncp_ether: Option<NcpEther>,
+    pub ncp_ether: Option<NcpEtherOptions>,
     /// When NCP packets are signed.
     pub ncp_signatures: Level,
     /// When IPX packets on an Ethernet have checksums.
@@ -50,8 +50,8 @@ impl Default for ServeOptions {
             ncp: None,
             ncp_ipx: None,
             ncp_ether: None,
-            ncp_signatures: Level::IfAsked,
-            ncp_checksums: Level::IfAsked,
+            ncp_signatures: Level::IfRequested,
+            ncp_checksums: Level::IfRequested,
             ncp_commit: CommitPolicy::Disk,
             users: Vec::new(),
             read_only: false,

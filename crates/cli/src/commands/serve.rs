@@ -12,7 +12,7 @@ use sharebench_model::units::{ByteSize, parse_duration};
 use sharebench_ncp::security::level::Level;
 use sharebench_server::{
     CacheOptions, CommitPolicy, DeviceOptions, DeviceVolume, DirectoryOptions, DirectoryVolume,
-    EmbeddedServers, MemoryVolume, NcpEther, NcpEtherServer, ServeError, ServeOptions, ServiceTime, Volume,
+    EmbeddedServers, MemoryVolume, NcpEtherOptions, NcpEtherServer, ServeError, ServeOptions, ServiceTime, Volume,
     share_arenas,
 };
 
@@ -44,7 +44,7 @@ pub struct ServeArgs {
     /// Speak NCP on IPX in the frames of this Ethernet; FRAME is ii, raw, 802.2 (default) or snap, NETWORK the segment's
     /// number in hex (default 1). Needs the capability `CAP_NET_RAW`, and --account.
     #[arg(long, value_name = "IFACE[,FRAME[,NETWORK]]")]
-    pub ncp_ether: Option<NcpEther>,
+    pub ncp_ether: Option<NcpEtherOptions>,
     /// When IPX packets on an Ethernet have checksums: levels as for signatures; frame raw has none.
     #[arg(long, value_name = "LEVEL", default_value_t = 1, value_parser = clap::value_parser!(u8).range(0..=3))]
     pub ncp_checksum: u8,

@@ -1,8 +1,8 @@
 //! What is known of a file: attributes and moments, asked for and changed; and copies on the server.
 
-use super::carrier::Carrier;
 use super::exchange::{Client, wire};
 use super::files::near;
+use super::transport::Transport;
 use super::{ClientError, File, Path};
 use crate::wire::dos::attribute;
 use crate::wire::file::{CopiedBytes, CopyFile};
@@ -21,7 +21,7 @@ pub struct Modification {
     pub accessed: Option<u16>,
 }
 
-impl<C: Carrier> Client<C> {
+impl<C: Transport> Client<C> {
     /// All that the server tells of a name.
     pub async fn info(&mut self, path: &Path) -> Result<Info, ClientError> {
         const STEP: &str = "obtain information";

@@ -7,22 +7,22 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use super::carrier::Carrier;
-use crate::security::signature::Transport;
+use super::transport::Transport;
+use crate::wire::TransportKind;
 use crate::wire::tcp::{Direction, MAX_MESSAGE, message_len};
 
 const CHUNK: usize = 64 << 10;
 
-/// Waits on this thread for what a [`super::Client`] over a blocking carrier does.
+/// Waits on this thread for what a [`super::Client`] over a blocking transport does.
 ///
 /// ```no_run
-/// use sharebench_ncp::client::{Access, Client, Login, Options, Path, TcpCarrier, block_on};
+/// use sharebench_ncp::client::{Access, Client, Login, Options, Path, TcpTransport, block_on};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// block_on(async {
 ///     let options = Options::default();
-///     let carrier = TcpCarrier::connect("127.0.0.1:524".parse()?, options.timeout)?;
-///     let mut client = Client::connect(carrier, options).await?;
+///     let transport = TcpTransport::connect("127.0.0.1:524".parse()?, options.timeout)?;
+///     let mut client = Client::connect(transport, options).await?;
 ///     client.login(Login { user: "guest", password: "" }).await?;
 ///     let (file, about) = client.open(&Path::dos("SYS:README.TXT")?, Access::Read, false).await?;
 ///     let mut text = vec![0; about.size as usize];
@@ -35,7 +35,7 @@ const CHUNK: usize = 64 << 10;
 pub fn block_on<F: Future>(future: F) -> F::Output {
     let (mut future, mut context) = (pin!(future), Context::from_waker(Waker::noop()));
     loop {
-        // A carrier that blocks is always ready, so that this goes round once.
+        // A transport that blocks is always ready, so that this goes round once.
         if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
             return output;
         }
@@ -45,14 +45,14 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
 
 /// TCP.
 #[derive(Debug)]
-pub struct TcpCarrier {
+pub struct TcpTransport {
     stream: TcpStream,
     start: Instant,
     input: Vec<u8>,
     taken: usize,
 }
 
-impl TcpCarrier {
+impl TcpTransport {
     /// Connects.
     pub fn connect(server: SocketAddr, timeout: Duration) -> io::Result<Self> {
         let stream = TcpStream::connect_timeout(&server, timeout)?;
@@ -93,9 +93,9 @@ fn is_timeout(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
 }
 
-impl Carrier for TcpCarrier {
-    fn transport(&self) -> Transport {
-        Transport::Tcp
+impl Transport for TcpTransport {
+    fn kind(&self) -> TransportKind {
+        TransportKind::Tcp
     }
 
     fn now(&self) -> Duration {
@@ -127,14 +127,14 @@ impl Carrier for TcpCarrier {
 
 /// UDP.
 #[derive(Debug)]
-pub struct UdpCarrier {
+pub struct UdpTransport {
     socket: UdpSocket,
     start: Instant,
     input: Vec<u8>,
     taken: usize,
 }
 
-impl UdpCarrier {
+impl UdpTransport {
     /// A socket that hears this server alone.
     pub fn connect(server: SocketAddr, timeout: Duration) -> io::Result<Self> {
         let any = match server {
@@ -148,9 +148,9 @@ impl UdpCarrier {
     }
 }
 
-impl Carrier for UdpCarrier {
-    fn transport(&self) -> Transport {
-        Transport::Udp
+impl Transport for UdpTransport {
+    fn kind(&self) -> TransportKind {
+        TransportKind::Udp
     }
 
     fn now(&self) -> Duration {

@@ -7,17 +7,16 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use super::ClientError;
-use super::carrier::Carrier;
 use super::exchange::{Client, MAX_PAUSE, wire};
-use crate::burst::{Assembly, Line, Outgoing, Piece, fragment_len};
-use crate::security::signature::Transport;
+use super::transport::Transport;
+use crate::burst::{BurstConnection, Fragment, OutgoingBurst, Reassembly, fragment_len};
 use crate::wire::burst::{
     BurstCall, BurstPacket, BurstReadReply, BurstWriteReply, Missing, READ, WRITE, flag,
 };
 use crate::wire::negotiate::{AcceptedBurst, OfferBurst};
 use crate::wire::{Codec, Completion, ShortHandle};
 
-/// The client's number of its burst connection: one is enough, for the carrier tells clients apart.
+/// The client's number of its burst connection: one is enough, for the transport tells clients apart.
 const OWN: u32 = 1;
 /// Bytes in front of the data of a reply to a read.
 const REPLY_LEN: usize = 8;
@@ -27,8 +26,8 @@ const NO_DATA: u32 = 3;
 
 /// The burst connection, and what is under way on it.
 #[derive(Debug)]
-pub(super) struct Bursts {
-    line: Line,
+pub(super) struct ClientBurst {
+    connection: BurstConnection,
     window: usize,
     next: u16,
     transfer: Option<Transfer>,
@@ -39,11 +38,11 @@ pub(super) struct Bursts {
 /// A burst that goes out, and its answer.
 #[derive(Debug)]
 struct Transfer {
-    out: Outgoing,
+    out: OutgoingBurst,
     /// Data bytes of the answer at most; none for a write.
     expected: Option<usize>,
-    answer: Option<Assembly>,
-    queue: VecDeque<Parcel>,
+    answer: Option<Reassembly>,
+    queue: VecDeque<OutgoingPacket>,
     /// The packet being sent.
     packet: Vec<u8>,
     /// When the next packet may go.
@@ -51,18 +50,18 @@ struct Transfer {
 }
 
 #[derive(Debug)]
-enum Parcel {
-    Piece(Piece),
-    Missing(Vec<Missing>),
+enum OutgoingPacket {
+    Fragment(Fragment),
+    MissingList(Vec<Missing>),
 }
 
-impl<C: Carrier> Client<C> {
+impl<C: Transport> Client<C> {
     /// 0x65, where bursts are wanted and can be.
     pub(super) async fn offer_burst(&mut self) -> Result<(), ClientError> {
         const STEP: &str = "offer burst";
         self.burst = None;
-        let transport = self.conversation.transport();
-        let Some(options) = self.options.burst.filter(|_| transport != Transport::Tcp && !self.signs) else {
+        let transport = self.connection.transport_kind();
+        let Some(options) = self.options.burst.filter(|_| transport.is_datagram() && !self.signs) else {
             return Ok(());
         };
         let packet = self.burst_packet(options.packet);
@@ -76,9 +75,15 @@ impl<C: Carrier> Client<C> {
         };
         let (send, receive) = accepted.limits.unwrap_or((most, most));
         let window = options.window.min(send.min(receive).saturating_sub(24)) as usize;
-        let fragment = fragment_len(accepted.max_packet.min(packet), transport);
-        let line = Line { own: OWN, other: accepted.id, fragment, gap: options.gap, sequence: 0 };
-        self.burst = Some(Bursts { line, window, next: 0, transfer: None, data: None });
+        let fragment_len = fragment_len(accepted.max_packet.min(packet), transport);
+        let connection = BurstConnection {
+            local_id: OWN,
+            remote_id: accepted.id,
+            fragment_len,
+            gap: options.gap,
+            sequence: 0,
+        };
+        self.burst = Some(ClientBurst { connection, window, next: 0, transfer: None, data: None });
         Ok(())
     }
 
@@ -91,16 +96,16 @@ impl<C: Carrier> Client<C> {
     /// offsets.
     pub(super) fn suits_burst(&self, offset: u64, len: usize) -> bool {
         let near = offset.checked_add(len as u64).is_some_and(|end| u32::try_from(end).is_ok());
-        let alone = |burst: &Bursts| burst.line.fragment.min(usize::from(self.buffer));
+        let alone = |burst: &ClientBurst| burst.connection.fragment_len.min(usize::from(self.buffer));
         self.burst.as_ref().is_some_and(|burst| near && len > alone(burst))
     }
 
-    pub(super) fn is_bursting(&self) -> bool {
+    pub(super) fn has_burst(&self) -> bool {
         self.burst.as_ref().is_some_and(|burst| burst.transfer.is_some())
     }
 
     /// What an ordinary call brings is no burst's.
-    pub(super) fn forget_burst(&mut self) {
+    pub(super) fn discard_burst_data(&mut self) {
         if let Some(burst) = &mut self.burst {
             burst.data = None;
         }
@@ -135,15 +140,16 @@ impl<C: Carrier> Client<C> {
 
     fn begin_burst(&mut self, step: &'static str, call: &BurstCall, data: &[u8], expected: Option<usize>) {
         self.begin_wait(step);
-        let now = self.carrier.now();
+        let now = self.transport.now();
         let Some(burst) = &mut self.burst else { return };
         let number = burst.next;
         burst.next = number.wrapping_add(1);
         // What is acknowledged is the answer before.
-        let mut out = Outgoing { burst: number, acknowledged: number, bytes: Vec::new() };
+        let mut out = OutgoingBurst { burst: number, acknowledged: number, bytes: Vec::new() };
         BurstCall::put(call, &mut out.bytes);
         out.bytes.extend_from_slice(data);
-        let queue = out.pieces(burst.line.fragment).into_iter().map(Parcel::Piece).collect();
+        let queue =
+            out.fragments(burst.connection.fragment_len).into_iter().map(OutgoingPacket::Fragment).collect();
         burst.data = None;
         burst.transfer = Some(Transfer { out, expected, answer: None, queue, packet: Vec::new(), next: now });
     }
@@ -153,27 +159,27 @@ impl<C: Carrier> Client<C> {
         let step = self.wait.step;
         let io = |source| ClientError::Io { step, source };
         let ended = loop {
-            if let Err(error) = ready!(self.poll_alive(cx)) {
+            if let Err(error) = ready!(self.poll_watchdog_reply(cx)) {
                 break Err(io(error));
             }
-            let until = match ready!(self.poll_parcels(cx)) {
+            let until = match ready!(self.poll_send_packets(cx)) {
                 Ok(until) => until,
                 Err(error) => break Err(io(error)),
             };
-            match ready!(self.carrier.poll_receive(cx, until)) {
+            match ready!(self.transport.poll_receive(cx, until)) {
                 Ok(true) => {
-                    self.counts.received += self.carrier.message().len() as u64;
-                    if let Some(done) = self.burst_arrived() {
+                    self.counts.received += self.transport.message().len() as u64;
+                    if let Some(done) = self.handle_burst_packet() {
                         break done;
                     }
                 }
                 Ok(false) => {}
                 Err(error) => break Err(io(error)),
             }
-            if self.carrier.now() >= self.wait.deadline {
+            if self.transport.now() >= self.wait.deadline {
                 break Err(io(ErrorKind::TimedOut.into()));
             }
-            self.ask_again();
+            self.request_missing();
         };
         if let Some(burst) = &mut self.burst {
             burst.transfer = None;
@@ -182,38 +188,42 @@ impl<C: Carrier> Client<C> {
     }
 
     /// Sends what may be sent now; when to look again.
-    fn poll_parcels(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Duration>> {
+    fn poll_send_packets(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Duration>> {
         let quiet = self.wait.again.min(self.wait.deadline);
-        let Some(Bursts { line, transfer: Some(transfer), .. }) = &mut self.burst else {
+        let Some(ClientBurst { connection, transfer: Some(transfer), .. }) = &mut self.burst else {
             return Poll::Ready(Ok(quiet));
         };
-        while let Some(parcel) = transfer.queue.front() {
-            if self.carrier.now() < transfer.next {
+        while let Some(packet) = transfer.queue.front() {
+            if self.transport.now() < transfer.next {
                 return Poll::Ready(Ok(transfer.next.min(self.wait.deadline)));
             }
             if transfer.packet.is_empty() {
                 let (number, out) = (transfer.out.burst, &mut transfer.packet);
-                let put = match parcel {
-                    Parcel::Piece(piece) => line.put_piece(&transfer.out, *piece, out),
-                    Parcel::Missing(missing) => line.put_control((0, number, number), missing, out),
+                let put = match packet {
+                    OutgoingPacket::Fragment(fragment) => {
+                        connection.put_fragment(&transfer.out, *fragment, out)
+                    }
+                    OutgoingPacket::MissingList(missing) => {
+                        connection.put_control((0, number, number), missing, out)
+                    }
                 };
                 put.map_err(|error| io::Error::new(ErrorKind::InvalidData, error))?;
             }
-            ready!(self.carrier.poll_send(cx, &transfer.packet, self.wait.deadline))?;
+            ready!(self.transport.poll_send(cx, &transfer.packet, self.wait.deadline))?;
             self.counts.sent += transfer.packet.len() as u64;
             transfer.packet.clear();
             transfer.queue.pop_front();
-            let now = self.carrier.now();
-            transfer.next = now + line.gap;
+            let now = self.transport.now();
+            transfer.next = now + connection.gap;
             self.wait.again = now + self.wait.pause;
         }
         Poll::Ready(Ok(self.wait.again.min(self.wait.deadline)))
     }
 
     /// After a silence asks for what is missing, or sends the end of what the server has not answered.
-    fn ask_again(&mut self) {
-        let now = self.carrier.now();
-        let Some(Bursts { line, transfer: Some(transfer), .. }) = &mut self.burst else { return };
+    fn request_missing(&mut self) {
+        let now = self.transport.now();
+        let Some(ClientBurst { connection, transfer: Some(transfer), .. }) = &mut self.burst else { return };
         if now < self.wait.again || !transfer.queue.is_empty() {
             return;
         }
@@ -221,38 +231,42 @@ impl<C: Carrier> Client<C> {
         self.wait.again = now + self.wait.pause;
         self.counts.resent += 1;
         transfer.queue.extend(match &transfer.answer {
-            Some(answer) => Some(Parcel::Missing(answer.holes())),
+            Some(answer) => Some(OutgoingPacket::MissingList(answer.holes())),
             // The server tells what else it lacks.
-            None => transfer.out.pieces(line.fragment).pop().map(Parcel::Piece),
+            None => transfer.out.fragments(connection.fragment_len).pop().map(OutgoingPacket::Fragment),
         });
     }
 
     /// What a packet means for the transfer: its end, or nothing.
-    fn burst_arrived(&mut self) -> Option<Result<(), ClientError>> {
+    fn handle_burst_packet(&mut self) -> Option<Result<(), ClientError>> {
         let step = self.wait.step;
-        if self.is_watchdog() {
+        if self.take_watchdog() {
             return None;
         }
-        let packet = BurstPacket::decode(self.carrier.message()).ok()?;
-        let Some(Bursts { line, transfer: Some(transfer), data, .. }) = &mut self.burst else { return None };
+        let packet = BurstPacket::decode(self.transport.message()).ok()?;
+        let Some(ClientBurst { connection, transfer: Some(transfer), data, .. }) = &mut self.burst else {
+            return None;
+        };
         let fields = packet.fields;
         // Packets of an older burst hung some clients.
-        if (fields.destination, fields.source, fields.burst) != (line.own, line.other, transfer.out.burst) {
+        if (fields.destination, fields.source, fields.burst)
+            != (connection.local_id, connection.remote_id, transfer.out.burst)
+        {
             return None;
         }
         if fields.flags & flag::ABORT != 0 {
             return Some(Err(ClientError::BurstAborted { step }));
         }
         if fields.flags & flag::BUSY != 0 {
-            self.prolong();
+            self.extend_for_busy();
             return None;
         }
         self.wait.pause = self.options.retry;
-        self.wait.again = self.carrier.now() + self.wait.pause;
+        self.wait.again = self.transport.now() + self.wait.pause;
         if fields.flags & flag::SYSTEM != 0 {
-            let again = transfer.out.again(packet.missing(), line.fragment);
+            let again = transfer.out.missing_fragments(packet.missing(), connection.fragment_len);
             self.counts.resent += u64::from(!again.is_empty());
-            transfer.queue.extend(again.into_iter().map(Parcel::Piece));
+            transfer.queue.extend(again.into_iter().map(OutgoingPacket::Fragment));
             return None;
         }
         let most = REPLY_LEN + transfer.expected.unwrap_or(0);
@@ -260,24 +274,24 @@ impl<C: Carrier> Client<C> {
         if transfer.answer.is_none() && total > most {
             return None;
         }
-        let answer = transfer.answer.get_or_insert_with(|| Assembly::new(total));
+        let answer = transfer.answer.get_or_insert_with(|| Reassembly::new(total));
         answer.add(fields.offset as usize, packet.data());
         if !answer.is_complete() {
             // A list that is under way already is not sent twice.
             if fields.flags & flag::END_OF_BURST != 0 && transfer.queue.is_empty() {
                 self.counts.resent += 1;
-                transfer.queue.push_back(Parcel::Missing(answer.holes()));
+                transfer.queue.push_back(OutgoingPacket::MissingList(answer.holes()));
             }
             return None;
         }
-        let (done, found) = concluded(step, transfer.expected, answer.bytes());
+        let (done, found) = result_of(step, transfer.expected, answer.bytes());
         *data = found;
         Some(done)
     }
 }
 
 /// What an answer that is whole says.
-fn concluded(
+fn result_of(
     step: &'static str,
     expected: Option<usize>,
     answer: &[u8],

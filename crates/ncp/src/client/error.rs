@@ -5,7 +5,7 @@ use crate::wire::{Completion, WireError};
 /// A failure, with the step that failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// The carrier failed, or nothing came before the deadline.
+    /// The transport failed, or nothing came before the deadline.
     #[error("{step}: {source}")]
     Io {
         /// What was being done.
@@ -51,19 +51,19 @@ pub enum ClientError {
     },
     /// Signatures are required here and not offered there.
     #[error("{step}: the server does not sign packets")]
-    NotSigned {
+    SignaturesUnavailable {
         /// What was being done.
         step: &'static str,
     },
-    /// Checksums are required here and not had there, or impossible on this carrier.
+    /// Checksums are required here and not had there, or impossible on this transport.
     #[error("{step}: packets would have no checksums")]
-    NotChecked {
+    ChecksumsUnavailable {
         /// What was being done.
         step: &'static str,
     },
     /// An offset that the calls of this server cannot express.
     #[error("{step}: offset {offset} is beyond the 32 bits that this server takes")]
-    TooFar {
+    OffsetTooLarge {
         /// What was being done.
         step: &'static str,
         /// The offset in bytes.

@@ -1,8 +1,8 @@
 //! Calls on open files: a read or write is one request.
 
 use super::ClientError;
-use super::carrier::Carrier;
 use super::exchange::{Client, wire};
+use super::transport::Transport;
 use crate::wire::file::{CloseFile, CommitFile, ReadFile, WriteFile};
 use crate::wire::large::{GetLargeSize, LargeSize, ReadLarge, WriteLarge};
 use crate::wire::{Codec, FileHandle, Payload, ReadReply, ShortHandle, WireError};
@@ -14,10 +14,10 @@ pub struct File(pub(super) ShortHandle);
 const READ: &str = "read";
 const WRITE: &str = "write";
 
-impl<C: Carrier> Client<C> {
+impl<C: Transport> Client<C> {
     /// Reads with one request; fewer bytes than asked for are the end of the file, or what one request can carry.
     pub async fn read(&mut self, file: File, offset: u64, buffer: &mut [u8]) -> Result<usize, ClientError> {
-        let count = self.share(offset, buffer.len());
+        let count = self.max_transfer(offset, buffer.len());
         self.begin_read(file, offset, count)?;
         self.finish().await?;
         let data = self.read_data(offset, count)?;
@@ -54,7 +54,7 @@ impl<C: Carrier> Client<C> {
 
     /// Writes with one request and tells how much it could carry.
     pub async fn write(&mut self, file: File, offset: u64, data: &[u8]) -> Result<usize, ClientError> {
-        let count = self.share(offset, data.len());
+        let count = self.max_transfer(offset, data.len());
         // A write of nothing would set the size.
         if count > 0 {
             self.begin_write(file, offset, &data[..count])?;
@@ -105,7 +105,7 @@ impl<C: Carrier> Client<C> {
     /// Data bytes of one request at an offset: calls of 32 bits must not cross a multiple of the buffer
     /// (docs/protocols/ncp.md 2.2).
     /// A burst carries its window.
-    pub fn share(&self, offset: u64, len: usize) -> usize {
+    pub fn max_transfer(&self, offset: u64, len: usize) -> usize {
         if self.suits_burst(offset, len) {
             return len.min(self.window());
         }
@@ -115,7 +115,7 @@ impl<C: Carrier> Client<C> {
     }
 
     fn checked(&self, step: &'static str, offset: u64, count: usize) -> Result<u16, ClientError> {
-        let max = self.share(offset, count);
+        let max = self.max_transfer(offset, count);
         let too_long = WireError::TooLong { field: "data", len: count, max };
         if count > max { Err(wire(step)(too_long)) } else { Ok(count as u16) }
     }
@@ -140,5 +140,5 @@ impl<C: Carrier> Client<C> {
 }
 
 pub(super) fn near(step: &'static str, offset: u64) -> Result<u32, ClientError> {
-    u32::try_from(offset).map_err(|_| ClientError::TooFar { step, offset })
+    u32::try_from(offset).map_err(|_| ClientError::OffsetTooLarge { step, offset })
 }

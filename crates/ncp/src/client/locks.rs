@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use super::carrier::Carrier;
 use super::exchange::Client;
 use super::files::near;
+use super::transport::Transport;
 use super::{ClientError, File};
 use crate::wire::large::{ClearLarge, LockLarge};
 use crate::wire::lock::{ClearRecord, LockRecord, Range, flag};
@@ -22,7 +22,7 @@ pub enum Lock {
     Shared,
 }
 
-impl<C: Carrier> Client<C> {
+impl<C: Transport> Client<C> {
     /// Locks `length` bytes, at least one, from `start` on; false when another connection has locked some of them and
     /// does not give them up within `patience`. The server counts in ticks of 1/18 s, an hour of them at most.
     pub async fn lock(
@@ -49,7 +49,7 @@ impl<C: Carrier> Client<C> {
             Ok(_) => Ok(true),
             // Each call has a code of its own for a lock that another has (docs/protocols/ncp.md 3.3).
             Err(ClientError::Refused {
-                completion: Completion::LockWait | Completion::LockTimeout | Completion::BadStation,
+                completion: Completion::LockWait | Completion::LockTimeout | Completion::BadConnectionNumber,
                 ..
             }) => Ok(false),
             Err(error) => Err(error),

@@ -1,41 +1,41 @@
-//! A client: [`Conversation`] makes packets and matches replies without I/O; a [`Client`] drives it over a
-//! [`Carrier`], which may be a blocking socket, one of a runtime, or a simulation with a clock of its own.
+//! A client: [`ConnectionState`] makes packets and matches replies without I/O; a [`Client`] drives it over a
+//! [`Transport`], which may be a blocking socket, one of a runtime, or a simulation with a clock of its own.
 
 mod attributes;
 mod blocking;
+#[cfg(test)]
+mod burst_tests;
 mod bursts;
-mod carrier;
-mod conversation;
+mod connection;
 mod error;
 mod exchange;
 mod files;
 #[cfg(test)]
-mod link;
+mod lock_tests;
 mod locks;
 mod names;
-#[cfg(test)]
-mod negotiated;
 mod negotiation;
+#[cfg(test)]
+mod negotiation_tests;
 mod options;
 mod probing;
 mod session;
 #[cfg(test)]
-mod simulated;
+mod simulated_link;
 #[cfg(test)]
-mod simulated_bursts;
-#[cfg(test)]
-mod simulated_locks;
+mod simulation_tests;
 #[cfg(test)]
 mod tests;
+mod transport;
 
 pub use attributes::Modification;
-pub use blocking::{TcpCarrier, UdpCarrier, block_on};
-pub use carrier::Carrier;
-pub use conversation::{Arrival, Conversation, Reply};
+pub use blocking::{TcpTransport, UdpTransport, block_on};
+pub use connection::{ConnectionState, Received, Reply};
 pub use error::ClientError;
 pub use exchange::Client;
 pub use files::File;
 pub use locks::Lock;
-pub use names::{About, Access, Path, Room};
+pub use names::{Access, EntryInfo, Path, VolumeSpace};
 pub use options::{BurstOptions, Counts, LargePackets, Login, MAX_BUFFER, MIN_BUFFER, Negotiation, Options};
-pub use probing::Probed;
+pub use probing::ProbeResult;
+pub use transport::Transport;

@@ -1,7 +1,7 @@
 //! Calls on names: opening, creating, deleting, renaming, listing, and room on a volume.
 
-use super::carrier::Carrier;
 use super::exchange::{Client, wire};
+use super::transport::Transport;
 use super::{ClientError, File};
 use crate::wire::dos::{access, attribute};
 use crate::wire::handle_path::{Components, PathStart};
@@ -63,14 +63,14 @@ pub enum Access {
 
 /// What is known of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct About {
+pub struct EntryInfo {
     /// True for a directory.
     pub directory: bool,
     /// Bytes of a file; [`u32::MAX`] stands for all that 32 bits cannot tell.
     pub size: u32,
 }
 
-impl From<&NamedInfo<'_>> for About {
+impl From<&NamedInfo<'_>> for EntryInfo {
     fn from(named: &NamedInfo<'_>) -> Self {
         let directory = named.info.attributes & attribute::DIRECTORY != 0;
         Self { directory, size: if directory { 0 } else { named.info.size } }
@@ -79,21 +79,21 @@ impl From<&NamedInfo<'_>> for About {
 
 /// Bytes of a volume.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Room {
+pub struct VolumeSpace {
     /// All of them.
     pub total: u64,
     /// Those that are free.
     pub free: u64,
 }
 
-impl<C: Carrier> Client<C> {
+impl<C: Transport> Client<C> {
     /// Opens or creates a file; `through` asks the server to have written data on disk when it replies.
     pub async fn open(
         &mut self,
         path: &Path,
         how: Access,
         through: bool,
-    ) -> Result<(File, About), ClientError> {
+    ) -> Result<(File, EntryInfo), ClientError> {
         self.open_denying(path, how, if through { access::WRITE_THROUGH } else { 0 }).await
     }
 
@@ -103,7 +103,7 @@ impl<C: Carrier> Client<C> {
         path: &Path,
         how: Access,
         denied: u16,
-    ) -> Result<(File, About), ClientError> {
+    ) -> Result<(File, EntryInfo), ClientError> {
         const STEP: &str = "open";
         let read_only = how == Access::Read;
         let rights = if read_only { access::READ } else { access::READ | access::WRITE };
@@ -115,7 +115,7 @@ impl<C: Carrier> Client<C> {
         let call = open_create(path, mode, 0, rights | denied).map_err(wire(STEP))?;
         let data = self.call(STEP, &call.into()).await?;
         let opened = Opened::get(call.mask, &mut Reader::new(data)).map_err(wire(STEP))?;
-        Ok((File(opened.file), About::from(&opened.entry)))
+        Ok((File(opened.file), EntryInfo::from(&opened.entry)))
     }
 
     /// Makes a directory.
@@ -126,7 +126,7 @@ impl<C: Carrier> Client<C> {
     }
 
     /// What a name stands for.
-    pub async fn about(&mut self, path: &Path) -> Result<About, ClientError> {
+    pub async fn entry_info(&mut self, path: &Path) -> Result<EntryInfo, ClientError> {
         const STEP: &str = "obtain information";
         let call = ObtainInfo {
             space: path.space,
@@ -138,7 +138,7 @@ impl<C: Carrier> Client<C> {
         };
         let data = self.call(STEP, &call.into()).await?;
         let named = NamedInfo::get(call.mask, &mut Reader::new(data)).map_err(wire(STEP))?;
-        Ok(About::from(&named))
+        Ok(EntryInfo::from(&named))
     }
 
     /// Deletes a file.
@@ -170,7 +170,7 @@ impl<C: Carrier> Client<C> {
         &mut self,
         path: &Path,
         most: usize,
-        mut each: impl FnMut(&[u8], About),
+        mut each: impl FnMut(&[u8], EntryInfo),
     ) -> Result<(), ClientError> {
         const STEP: &str = "search";
         let init = InitSearch { space: path.space, path: path.absolute().map_err(wire(STEP))? };
@@ -200,7 +200,7 @@ impl<C: Carrier> Client<C> {
                 if seen > most {
                     return Err(wire(STEP)(WireError::TooLong { field: "directory", len: seen, max: most }));
                 }
-                each(&name, About::from(&named));
+                each(&name, EntryInfo::from(&named));
             }
             if found.more == 0 {
                 return Ok(());
@@ -227,14 +227,14 @@ impl<C: Carrier> Client<C> {
         VolumeNumber::decode(data).map(|reply| reply.volume).map_err(wire(STEP))
     }
 
-    /// Room on a volume.
-    pub async fn room(&mut self, volume: &str) -> Result<Room, ClientError> {
+    /// VolumeSpace on a volume.
+    pub async fn volume_space(&mut self, volume: &str) -> Result<VolumeSpace, ClientError> {
         const STEP: &str = "volume usage";
         let volume = self.volume_number(volume).await?;
         let data = self.call(STEP, &GetVolumeUsage { volume }.into()).await?;
         let usage = VolumeUsage::decode(data).map_err(wire(STEP))?;
         let bytes = |blocks: u32| u64::from(blocks) * u64::from(usage.sectors_per_block) * 512;
-        Ok(Room { total: bytes(usage.total_blocks), free: bytes(usage.free_blocks) })
+        Ok(VolumeSpace { total: bytes(usage.total_blocks), free: bytes(usage.free_blocks) })
     }
 }
 

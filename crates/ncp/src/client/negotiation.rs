@@ -1,12 +1,11 @@
 //! Buffers, signatures and checksums, agreed upon by 0x61 or 0x21 (docs/protocols/ncp.md 2.2, 5.2).
 
 use super::ClientError;
-use super::carrier::Carrier;
 use super::exchange::{Client, wire};
 use super::options::{LargePackets, MAX_BUFFER, MIN_BUFFER, Negotiation};
-use super::probing::Probed;
+use super::probing::ProbeResult;
+use super::transport::Transport;
 use crate::security::level::Level;
-use crate::security::signature::Transport;
 use crate::wire::negotiate::{AcceptedPacketSize, NegotiateBuffer, NegotiatedBuffer, PacketSize, Security};
 use crate::wire::{Codec, Completion};
 
@@ -18,7 +17,7 @@ const SIGNATURE: u16 = 8;
 /// Data of a packet that every router passes on, and so all that is sent past one without probing.
 const ROUTED_BUFFER: u16 = 512;
 
-impl<C: Carrier> Client<C> {
+impl<C: Transport> Client<C> {
     /// Agrees upon all of it.
     pub(super) async fn negotiate(&mut self) -> Result<(), ClientError> {
         let levels = self.levels();
@@ -38,7 +37,7 @@ impl<C: Carrier> Client<C> {
             return self.negotiate_buffer().await;
         };
         let waiting = self.levels().into_iter().filter(|(level, bit)| {
-            *level == Level::IfAsked && Security(accepted.security).has(*bit) && !asked.has(*bit)
+            *level == Level::IfRequested && Security(accepted.security).has(*bit) && !asked.has(*bit)
         });
         let more = waiting.fold(asked, |all, (_, bit)| all.with(bit));
         if more != asked {
@@ -48,18 +47,18 @@ impl<C: Carrier> Client<C> {
         self.probe(more, accepted.echo_socket).await?;
         self.signs = agreed.has(Security::SIGNATURE);
         self.checks = agreed.has(Security::CHECKSUM);
-        self.carrier.use_checksums(self.checks);
+        self.transport.use_checksums(self.checks);
         Ok(())
     }
 
     /// Levels and bits of what can be switched on here.
     fn levels(&self) -> [(Level, Security); 2] {
-        let checksums = if self.carrier.has_checksums() { self.options.checksums } else { Level::Never };
+        let checksums = if self.transport.has_checksums() { self.options.checksums } else { Level::Never };
         [(self.options.signatures, Security::SIGNATURE), (checksums, Security::CHECKSUM)]
     }
 
     fn wanted(&self) -> u16 {
-        let most = if self.carrier.is_routed() && self.options.large_packets == LargePackets::Off {
+        let most = if self.transport.is_routed() && self.options.large_packets == LargePackets::Off {
             ROUTED_BUFFER
         } else {
             MAX_BUFFER
@@ -70,7 +69,7 @@ impl<C: Carrier> Client<C> {
     /// What a packet has beside data. On IPX the size agreed upon is that of a packet with its headers
     /// (docs/protocols/ncp.md 2.2).
     fn overhead(&self, security: Security) -> u16 {
-        let ipx = self.conversation.transport() == Transport::Ipx;
+        let ipx = self.connection.transport_kind().is_ipx();
         let signature = if security.has(Security::SIGNATURE) { SIGNATURE } else { 0 };
         signature + if ipx { IPX_HEADERS } else { 0 }
     }
@@ -105,22 +104,22 @@ impl<C: Carrier> Client<C> {
         let accepted = NegotiatedBuffer::decode(data).map_err(wire(STEP))?.accepted;
         self.buffer = accepted.clamp(MIN_BUFFER, proposed);
         (self.signs, self.checks) = (false, false);
-        self.carrier.use_checksums(false);
+        self.transport.use_checksums(false);
         Ok(())
     }
 
     /// Large internet packets: where the path takes less than was agreed upon, less is agreed upon.
     async fn probe(&mut self, asked: Security, socket: u16) -> Result<(), ClientError> {
-        let datagrams = self.conversation.transport() != Transport::Tcp;
+        let datagrams = self.connection.transport_kind().is_datagram();
         let probes = self.options.large_packets == LargePackets::Probe && datagrams;
-        if !probes || socket == 0 || self.probed != Probed::No {
+        if !probes || socket == 0 || self.probed != ProbeResult::NotProbed {
             return Ok(());
         }
         let room = usize::from(self.overhead(asked));
         let most = usize::from(self.buffer) + room;
         let burst = self.options.burst.map_or(0, |burst| self.burst_size(burst.packet));
         self.probed = self.find_packet(socket, most.max(burst)).await?;
-        if let Probed::Packet(size) = self.probed
+        if let ProbeResult::Packet(size) = self.probed
             && size < most
         {
             let data = size.saturating_sub(room) as u16;

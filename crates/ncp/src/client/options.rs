@@ -17,7 +17,7 @@ pub struct Options {
     /// On datagrams: how long to wait before a request is sent again; each time twice as long, up to eight times. The
     /// kernel's client begins with 0.6 s (docs/protocols/ncp.md 1.4).
     pub retry: Duration,
-    /// When packets are signed. A server has no way to ask before the login: at [`Level::IfAsked`] a login that is
+    /// When packets are signed. A server has no way to ask before the login: at [`Level::IfRequested`] a login that is
     /// refused for want of signatures is tried again with them.
     pub signatures: Level,
     /// When packets on IPX have checksums, where their frames let them: agreed upon as signatures are.
@@ -76,7 +76,7 @@ impl Default for Options {
         Self {
             timeout: Duration::from_secs(30),
             retry: Duration::from_millis(600),
-            signatures: Level::IfAsked,
+            signatures: Level::IfRequested,
             checksums: Level::Never,
             buffer: MAX_BUFFER,
             negotiation: Negotiation::Full,

@@ -5,9 +5,9 @@ use std::future::poll_fn;
 use std::io::ErrorKind;
 
 use super::ClientError;
-use super::carrier::Carrier;
 use super::exchange::Client;
-use crate::security::signature::Transport;
+use super::transport::Transport;
+use crate::wire::TransportKind;
 use crate::wire::ipx::HEADER_LEN;
 use crate::wire::lip::{is_probe, put_probe};
 
@@ -17,25 +17,25 @@ const STEP: &str = "probe the path";
 const SIZES: [usize; 11] = [49_152, 32_768, 16_384, 8192, 4096, 2048, 1500, 1400, 1280, 1088, MIN_PACKET];
 /// The packet that every router passes on.
 const MIN_PACKET: usize = 576;
-/// Room that a packet on UDP has for headers beside data; on IPX it is counted already.
+/// VolumeSpace that a packet on UDP has for headers beside data; on IPX it is counted already.
 const HEADERS: usize = 64;
 /// What IP and UDP add to it.
 const IP_HEADERS: usize = 28;
 
 /// What is known of the path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Probed {
+pub enum ProbeResult {
     /// It was not probed.
-    No,
+    NotProbed,
     /// No probe came back: what was agreed upon is kept.
     Unanswered,
     /// Bytes of the largest packet that came back, as 0x61 counts them.
     Packet(usize),
 }
 
-impl<C: Carrier> Client<C> {
+impl<C: Transport> Client<C> {
     /// Finds the largest packet of at most `most` bytes: it alone is tried first, then all sizes, twice.
-    pub(super) async fn find_packet(&mut self, socket: u16, most: usize) -> Result<Probed, ClientError> {
+    pub(super) async fn find_packet(&mut self, socket: u16, most: usize) -> Result<ProbeResult, ClientError> {
         let smaller = SIZES.into_iter().filter(|size| *size < most);
         let all: Vec<usize> = std::iter::once(most).chain(smaller).collect();
         let mut best = None;
@@ -48,13 +48,13 @@ impl<C: Carrier> Client<C> {
                         if matches!(source.kind(), ErrorKind::InvalidInput | ErrorKind::Other)
                             || source.raw_os_error() == Some(libc::EMSGSIZE) => {}
                     Err(ClientError::Io { source, .. }) if source.kind() == ErrorKind::Unsupported => {
-                        return Ok(Probed::No);
+                        return Ok(ProbeResult::NotProbed);
                     }
                     Err(ClientError::Io { source, .. }) if source.kind() == ErrorKind::ConnectionRefused => {}
                     sent => sent?,
                 }
             }
-            let until = self.carrier.now() + self.options.retry;
+            let until = self.transport.now() + self.options.retry;
             while best < better.first().copied() {
                 match self.receive_probe(until).await? {
                     Some(len) => {
@@ -67,38 +67,38 @@ impl<C: Carrier> Client<C> {
                 break;
             }
         }
-        Ok(best.map_or(Probed::Unanswered, Probed::Packet))
+        Ok(best.map_or(ProbeResult::Unanswered, ProbeResult::Packet))
     }
 
     /// Bytes of a packet of a burst as 0x61 counts them, and back: `packet` has the headers of IP and UDP on UDP.
     pub(super) fn burst_size(&self, packet: u32) -> usize {
-        match self.conversation.transport() {
-            Transport::Ipx => packet as usize,
-            Transport::Udp | Transport::Tcp => (packet as usize).saturating_sub(IP_HEADERS + HEADERS),
+        match self.connection.transport_kind() {
+            TransportKind::IpxInUdp | TransportKind::IpxOnEthernet => packet as usize,
+            TransportKind::Udp | TransportKind::Tcp => (packet as usize).saturating_sub(IP_HEADERS + HEADERS),
         }
     }
 
     /// The largest packet of a burst of at most `packet` bytes that the path takes.
     pub fn burst_packet(&self, packet: u32) -> u32 {
-        let Probed::Packet(size) = self.probed else { return packet };
+        let ProbeResult::Packet(size) = self.probed else { return packet };
         let headers = packet as usize - self.burst_size(packet);
         packet.min((size + headers) as u32)
     }
 
     /// Bytes of the probe in a packet of a size.
     fn probe_len(&self, size: usize) -> usize {
-        match self.conversation.transport() {
-            Transport::Ipx => size - HEADER_LEN,
+        match self.connection.transport_kind() {
+            TransportKind::IpxInUdp | TransportKind::IpxOnEthernet => size - HEADER_LEN,
             // No longer than a datagram can be.
-            Transport::Udp | Transport::Tcp => size + HEADERS,
+            TransportKind::Udp | TransportKind::Tcp => size + HEADERS,
         }
     }
 
     async fn send_probe(&mut self, socket: u16, len: usize) -> Result<(), ClientError> {
         let mut probe = Vec::with_capacity(len);
         put_probe(len, &mut probe);
-        let deadline = self.carrier.now() + self.options.timeout;
-        let sent = poll_fn(|cx| self.carrier.poll_send_probe(cx, socket, &probe, deadline)).await;
+        let deadline = self.transport.now() + self.options.timeout;
+        let sent = poll_fn(|cx| self.transport.poll_send_probe(cx, socket, &probe, deadline)).await;
         sent.map_err(|source| ClientError::Io { step: STEP, source })?;
         self.counts.sent += len as u64;
         Ok(())
@@ -106,16 +106,16 @@ impl<C: Carrier> Client<C> {
 
     /// Length of the next probe that comes back; none when none does.
     async fn receive_probe(&mut self, until: std::time::Duration) -> Result<Option<usize>, ClientError> {
-        // A peer may fill the carrier with what is no probe: the time counts whatever came.
-        while self.carrier.now() < until {
-            match poll_fn(|cx| self.carrier.poll_receive_probe(cx, until)).await {
+        // A peer may fill the transport with what is no probe: the time counts whatever came.
+        while self.transport.now() < until {
+            match poll_fn(|cx| self.transport.poll_receive_probe(cx, until)).await {
                 Ok(true) => {}
                 Ok(false) => return Ok(None),
                 // Nobody is at that socket.
                 Err(error) if error.kind() == ErrorKind::ConnectionRefused => return Ok(None),
                 Err(source) => return Err(ClientError::Io { step: STEP, source }),
             }
-            let message = self.carrier.message();
+            let message = self.transport.message();
             self.counts.received += message.len() as u64;
             if is_probe(message) {
                 return Ok(Some(message.len()));

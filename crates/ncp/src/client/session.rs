@@ -1,10 +1,10 @@
 //! The life of a connection: create, negotiate, login, logout, destroy (docs/protocols/ncp.md 2).
 
 use super::ClientError;
-use super::carrier::Carrier;
 use super::exchange::{Client, wire};
 use super::options::{Login, Options};
-use super::probing::Probed;
+use super::probing::ProbeResult;
+use super::transport::Transport;
 use crate::security::level::Level;
 use crate::security::password;
 use crate::security::signature::Signer;
@@ -13,11 +13,11 @@ use crate::wire::negotiate::Security;
 use crate::wire::server_info::{GetServerInfo, ServerInfo};
 use crate::wire::{Codec, Completion, Pstr};
 
-impl<C: Carrier> Client<C> {
-    /// Creates a connection over a carrier that reaches the server, and negotiates.
-    pub async fn connect(carrier: C, options: Options) -> Result<Self, ClientError> {
-        let mut client = Self::new(carrier, options);
-        client.conversation.create();
+impl<C: Transport> Client<C> {
+    /// Creates a connection over a transport that reaches the server, and negotiates.
+    pub async fn connect(transport: C, options: Options) -> Result<Self, ClientError> {
+        let mut client = Self::new(transport, options);
+        client.connection.create();
         client.begin_wait("create connection");
         client.finish().await?;
         client.negotiate().await?;
@@ -41,7 +41,7 @@ impl<C: Carrier> Client<C> {
     }
 
     /// What probing found of the path.
-    pub const fn probed(&self) -> Probed {
+    pub const fn probed(&self) -> ProbeResult {
         self.probed
     }
 
@@ -60,14 +60,14 @@ impl<C: Carrier> Client<C> {
     pub async fn login(&mut self, login: Login<'_>) -> Result<(), ClientError> {
         const STEP: &str = "login";
         if self.options.signatures == Level::Always && !self.signs {
-            return Err(ClientError::NotSigned { step: STEP });
+            return Err(ClientError::SignaturesUnavailable { step: STEP });
         }
         if self.options.checksums == Level::Always && !self.checks {
-            return Err(ClientError::NotChecked { step: STEP });
+            return Err(ClientError::ChecksumsUnavailable { step: STEP });
         }
         match self.login_once(login).await {
             Err(ClientError::Refused { completion: Completion::SignatureRequired, .. })
-                if self.options.signatures == Level::IfAsked && !self.signs =>
+                if self.options.signatures == Level::IfRequested && !self.signs =>
             {
                 self.negotiate_with(Security::SIGNATURE).await?;
                 self.login_once(login).await
@@ -79,7 +79,7 @@ impl<C: Carrier> Client<C> {
     /// Logs out and ends the connection.
     pub async fn disconnect(mut self) -> Result<(), ClientError> {
         self.call("logout", &Logout {}.into()).await?;
-        self.conversation.destroy();
+        self.connection.destroy();
         self.begin_wait("destroy connection");
         match self.finish().await {
             // The reply to the first destroy was lost: the connection is gone all the same.
@@ -103,8 +103,8 @@ impl<C: Carrier> Client<C> {
             Err(error) => return Err(error),
         }
         if self.signs {
-            let transport = self.conversation.transport();
-            self.conversation.sign(Signer::new(&hash, &key, transport));
+            let transport = self.connection.transport_kind();
+            self.connection.sign(Signer::new(&hash, &key, transport));
         }
         self.offer_burst().await
     }

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use super::*;
 use crate::security::level::Level;
-use crate::security::signature::Transport;
-use crate::server::{self, MemoryVolume, Peer, Server, User, Watchdog, World};
+use crate::server::{self, Environment, MemoryVolume, Peer, Server, User, Watchdog};
 use crate::wire::Completion;
+use crate::wire::TransportKind;
 use crate::wire::server_info::DateAndTime;
 use crate::wire::tcp::{Direction, message_len};
 use crate::wire::text::padded;
@@ -18,7 +18,7 @@ use crate::wire::text::padded;
 /// One key for all logins, one moment.
 pub(super) struct Still;
 
-impl World for Still {
+impl Environment for Still {
     fn login_key(&self) -> [u8; 8] {
         *b"unlikely"
     }
@@ -41,7 +41,7 @@ pub(super) fn server_options(signatures: Level) -> server::Options {
         max_connections: 10,
         users: vec![User::new("bench", 7, "secret")],
         signatures,
-        checksums: Level::IfAsked,
+        checksums: Level::IfRequested,
         echo_socket: 0x400A,
         max_packet: server::MAX_PACKET,
         clear_passwords: false,
@@ -72,7 +72,7 @@ fn serve(signatures: Level) -> (SocketAddr, JoinHandle<usize>) {
             {
                 let message: Vec<u8> = input.drain(..len).collect();
                 let mut out = Vec::new();
-                server.receive(Peer::Stream(1), Transport::Tcp, &message, &mut out);
+                server.receive(Peer::Stream(1), TransportKind::Tcp, &message, &mut out);
                 stream.write_all(&out).unwrap();
             }
         }
@@ -84,9 +84,9 @@ fn options(signatures: Level) -> Options {
     Options { signatures, ..Options::default() }
 }
 
-fn over_tcp(address: SocketAddr, options: Options) -> Result<Client<TcpCarrier>, ClientError> {
-    let carrier = TcpCarrier::connect(address, Duration::from_secs(10)).unwrap();
-    block_on(Client::connect(carrier, options))
+fn over_tcp(address: SocketAddr, options: Options) -> Result<Client<TcpTransport>, ClientError> {
+    let transport = TcpTransport::connect(address, Duration::from_secs(10)).unwrap();
+    block_on(Client::connect(transport, options))
 }
 
 pub(super) fn pattern(len: usize) -> Vec<u8> {
@@ -98,10 +98,10 @@ pub(super) fn path(text: &str) -> Path {
 }
 
 /// Writes, commits and reads a file at even, odd and far offsets.
-pub(super) async fn files_are_written_and_read<C: Carrier>(client: &mut Client<C>, len: usize) {
+pub(super) async fn files_are_written_and_read<C: Transport>(client: &mut Client<C>, len: usize) {
     let name = path("SYS:BENCH.DAT");
     let (file, about) = client.open(&name, Access::Create, false).await.unwrap();
-    assert_eq!(about, About { directory: false, size: 0 });
+    assert_eq!(about, EntryInfo { directory: false, size: 0 });
     let data = pattern(len);
     for offset in [0, 1, 4095, (1 << 32) - 3, (1 << 32) + 1] {
         let mut sent = 0;
@@ -120,7 +120,7 @@ pub(super) async fn files_are_written_and_read<C: Carrier>(client: &mut Client<C
     client.resize(file, 5).await.unwrap();
     assert_eq!(client.size(file).await.unwrap(), 5);
     client.close(file).await.unwrap();
-    assert_eq!(client.about(&name).await.unwrap().size, 5);
+    assert_eq!(client.entry_info(&name).await.unwrap().size, 5);
     client.delete(&name).await.unwrap();
 }
 
@@ -128,9 +128,9 @@ pub(super) async fn files_are_written_and_read<C: Carrier>(client: &mut Client<C
 fn files_are_written_and_read_over_tcp_signed_and_unsigned() {
     for (client, server, signed) in [
         (Level::Never, Level::IfPossible, false),
-        (Level::IfAsked, Level::IfPossible, true),
-        (Level::IfAsked, Level::Always, true),
-        (Level::Always, Level::IfAsked, true),
+        (Level::IfRequested, Level::IfPossible, true),
+        (Level::IfRequested, Level::Always, true),
+        (Level::Always, Level::IfRequested, true),
     ] {
         let (address, serving) = serve(server);
         let mut client = over_tcp(address, options(client)).unwrap();
@@ -156,17 +156,17 @@ fn files_are_written_and_read_over_udp() {
         let mut input = vec![0; 65536];
         while let Ok((len, client)) = socket.recv_from(&mut input) {
             let mut out = Vec::new();
-            served.receive(Peer::Ip(client), Transport::Udp, &input[..len], &mut out);
+            served.receive(Peer::Ip(client), TransportKind::Udp, &input[..len], &mut out);
             socket.send_to(&out, client).unwrap();
             if served.connections() == 0 {
                 return;
             }
         }
     });
-    let carrier = UdpCarrier::connect(address, Duration::from_secs(10)).unwrap();
+    let transport = UdpTransport::connect(address, Duration::from_secs(10)).unwrap();
     let options = Options { signatures: Level::Always, buffer: 8192, ..Options::default() };
     block_on(async {
-        let mut client = Client::connect(carrier, options).await.unwrap();
+        let mut client = Client::connect(transport, options).await.unwrap();
         client.login(LOGIN).await.unwrap();
         assert_eq!((client.signs(), client.buffer()), (true, 8192));
         files_are_written_and_read(&mut client, 30_000).await;
@@ -215,7 +215,7 @@ fn refusals_carry_the_step_and_the_servers_word() {
     let (address, _serving) = serve(Level::Never);
     let mut client = over_tcp(address, options(Level::Always)).unwrap();
     let unsigned = block_on(client.login(LOGIN));
-    assert!(matches!(unsigned, Err(ClientError::NotSigned { step: "login" })));
+    assert!(matches!(unsigned, Err(ClientError::SignaturesUnavailable { step: "login" })));
 }
 
 #[test]
@@ -233,7 +233,7 @@ fn names_of_both_name_spaces_lead_to_the_same_files() {
             client.open(&long(&["SYS", "a directory", &name]), Access::CreateNew, false).await.unwrap();
         }
         let mut names = Vec::new();
-        let each = |name: &[u8], _: About| names.push(String::from_utf8(name.to_vec()).unwrap());
+        let each = |name: &[u8], _: EntryInfo| names.push(String::from_utf8(name.to_vec()).unwrap());
         client.list(&long(&["SYS", "a directory"]), 1000, each).await.unwrap();
         assert_eq!((names.len(), &names[199][..]), (200, "a file with number 199.data"));
         let mut short = Vec::new();
@@ -247,12 +247,12 @@ fn names_of_both_name_spaces_lead_to_the_same_files() {
         let first = String::from_utf8(first.unwrap()).unwrap();
         let from = path(&format!("SYS:{directory}\\{first}"));
         client.rename(&from, &path("SYS:SHORT.DAT")).await.unwrap();
-        assert_eq!(client.about(&long(&["sys", "short.dat"])).await.unwrap().size, 0);
-        let gone = client.about(&long(&["SYS", "a directory", "a file with number 000.data"])).await;
+        assert_eq!(client.entry_info(&long(&["sys", "short.dat"])).await.unwrap().size, 0);
+        let gone = client.entry_info(&long(&["SYS", "a directory", "a file with number 000.data"])).await;
         assert_eq!(refusal(gone), ("obtain information", Completion::Failure));
         let full = client.remove_directory(&long(&["SYS", "a directory"])).await;
         assert_eq!(refusal(full), ("remove directory", Completion::DirectoryNotEmpty));
-        let room = client.room("SYS").await.unwrap();
+        let room = client.volume_space("SYS").await.unwrap();
         assert_eq!((room.total, room.free), (8 << 20, 8 << 20));
     });
 }

@@ -7,7 +7,7 @@ pub enum Level {
     Never,
     /// 1: if the other side asks for it.
     #[default]
-    IfAsked,
+    IfRequested,
     /// 2: if the other side can.
     IfPossible,
     /// 3: always.
@@ -16,7 +16,7 @@ pub enum Level {
 
 /// What comes of the levels of both sides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Agreement {
+pub enum Negotiated {
     /// Both go without.
     Off,
     /// Both use it.
@@ -30,7 +30,7 @@ impl Level {
     pub const fn from_number(number: u8) -> Option<Self> {
         match number {
             0 => Some(Self::Never),
-            1 => Some(Self::IfAsked),
+            1 => Some(Self::IfRequested),
             2 => Some(Self::IfPossible),
             3 => Some(Self::Always),
             _ => None,
@@ -38,18 +38,18 @@ impl Level {
     }
 
     /// What a client and a server with these levels do.
-    pub const fn agree(self, other: Self) -> Agreement {
+    pub const fn negotiate(self, other: Self) -> Negotiated {
         match (self as u8, other as u8) {
-            (0, 3) | (3, 0) => Agreement::Refused,
-            (0, _) | (_, 0) | (1, 1) => Agreement::Off,
-            _ => Agreement::On,
+            (0, 3) | (3, 0) => Negotiated::Refused,
+            (0, _) | (_, 0) | (1, 1) => Negotiated::Off,
+            _ => Negotiated::On,
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Agreement::{Off, On, Refused};
+    use super::Negotiated::{Off, On, Refused};
     use super::*;
 
     /// docs/protocols/ncp.md 5.2: on when neither is 0 and the sum is 3 or more; 3 against 0 is refused.
@@ -59,10 +59,10 @@ mod tests {
         for (client, row) in (0..4).zip(table) {
             for (server, outcome) in (0..4).zip(row) {
                 let agreement =
-                    Level::from_number(client).unwrap().agree(Level::from_number(server).unwrap());
+                    Level::from_number(client).unwrap().negotiate(Level::from_number(server).unwrap());
                 assert_eq!(agreement, outcome, "client {client}, server {server}");
             }
         }
-        assert_eq!((Level::from_number(4), Level::default()), (None, Level::IfAsked));
+        assert_eq!((Level::from_number(4), Level::default()), (None, Level::IfRequested));
     }
 }

@@ -4,6 +4,7 @@
 
 use super::compression::{INITIAL, compress};
 use super::password::PasswordHash;
+use crate::wire::TransportKind;
 
 /// A signature as it goes on the wire.
 pub type Signature = [u8; 8];
@@ -12,23 +13,12 @@ pub type Signature = [u8; 8];
 const COVERED: usize = 52;
 const PURPOSE: &[u8; 25] = b"Authorized NetWare Client";
 
-/// What carries the packets, for it decides what is covered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Transport {
-    /// Signatures follow the packet.
-    Ipx,
-    /// Signatures follow the packet; replies are covered from their data on.
-    Udp,
-    /// Signatures stand before the packet; the total is that of the message.
-    Tcp,
-}
-
 /// The chain of signatures of one session: both sides keep the same one.
 #[derive(Clone)]
 pub struct Signer {
     root: [u8; 8],
     last: [u8; 16],
-    transport: Transport,
+    transport: TransportKind,
 }
 
 impl std::fmt::Debug for Signer {
@@ -40,7 +30,7 @@ impl std::fmt::Debug for Signer {
 
 impl Signer {
     /// A chain that begins behind a login with this key and password.
-    pub fn new(hash: &PasswordHash, key: &[u8; 8], transport: Transport) -> Self {
+    pub fn new(hash: &PasswordHash, key: &[u8; 8], transport: TransportKind) -> Self {
         let mut block = [0; 64];
         for (place, byte) in block.iter_mut().zip(hash.0.iter().chain(key).chain(PURPOSE)) {
             *place = *byte;
@@ -57,14 +47,14 @@ impl Signer {
 
     /// The signature of the reply to the last request; the chain stays where it is.
     pub fn reply(&self, packet: &[u8], wire_len: usize) -> Signature {
-        let start = if self.transport == Transport::Udp { 8 } else { 6 };
+        let start = if self.transport == TransportKind::Udp { 8 } else { 6 };
         first_half(self.step(packet, wire_len, start))
     }
 
     fn step(&self, packet: &[u8], wire_len: usize, start: usize) -> [u8; 16] {
         let total = match self.transport {
-            Transport::Tcp => (wire_len as u32).to_be_bytes(),
-            Transport::Ipx | Transport::Udp => (packet.len() as u32).to_le_bytes(),
+            TransportKind::Tcp => (wire_len as u32).to_be_bytes(),
+            _ => (packet.len() as u32).to_le_bytes(),
         };
         let covered = packet.iter().skip(start).take(COVERED);
         let mut block = [0; 64];
@@ -86,7 +76,7 @@ mod tests {
     use crate::wire::tcp::{TcpReply, TcpRequest};
     use crate::wire::tests::hex;
 
-    fn signer(transport: Transport) -> Signer {
+    fn signer(transport: TransportKind) -> Signer {
         let key = hex("0011223344556677").try_into().unwrap();
         Signer::new(&password::hash(0x0001_0002, b"BENCHPW"), &key, transport)
     }
@@ -94,13 +84,13 @@ mod tests {
     /// docs/protocols/ncp.md 5.1, known answers.
     #[test]
     fn the_root_key_is_the_known_one() {
-        assert_eq!(signer(Transport::Tcp).root, hex("fdc136445980017e")[..]);
+        assert_eq!(signer(TransportKind::Tcp).root, hex("fdc136445980017e")[..]);
     }
 
     /// docs/protocols/ncp.md 5.1, known answers; libncp-client-udp-tcp-signed.pcap, frames 11, 13 and 14.
     #[test]
     fn datagrams_have_the_known_signatures() {
-        let mut signer = signer(Transport::Udp);
+        let mut signer = signer(TransportKind::Udp);
         let first = hex("22220501010017000111");
         assert_eq!(signer.request(&first, 0), hex("79829049e0b9ecef")[..]);
         assert_eq!(signer.last[8..], hex("c7291d85b8344fea")[..]);
@@ -114,7 +104,7 @@ mod tests {
     /// docs/protocols/ncp.md 5.1, known answers; libncp-client-udp-tcp-signed.pcap, frames 78, 80 and 81.
     #[test]
     fn messages_have_the_known_signatures() {
-        let mut signer = signer(Transport::Tcp);
+        let mut signer = signer(TransportKind::Tcp);
         let mut sign = |packet: &str, expected: &str| {
             let packet = hex(packet);
             let message = TcpRequest { reply_buffer: 0x1_0000, signature: Some([0; 8]), packet: &packet };
@@ -130,15 +120,18 @@ mod tests {
     #[test]
     fn what_comes_behind_52_bytes_is_not_covered() {
         let mut packet = vec![7; 100];
-        let signature = signer(Transport::Ipx).request(&packet, 0);
+        let signature = signer(TransportKind::IpxInUdp).request(&packet, 0);
         packet[58] = 8;
-        assert_eq!(signer(Transport::Ipx).request(&packet, 0), signature);
+        assert_eq!(signer(TransportKind::IpxInUdp).request(&packet, 0), signature);
         packet[57] = 8;
-        assert_ne!(signer(Transport::Ipx).request(&packet, 0), signature);
+        assert_ne!(signer(TransportKind::IpxInUdp).request(&packet, 0), signature);
     }
 
     #[test]
     fn short_and_empty_packets_can_be_signed() {
-        assert_ne!(signer(Transport::Udp).request(&[], 0), signer(Transport::Udp).request(&[0; 7], 0));
+        assert_ne!(
+            signer(TransportKind::Udp).request(&[], 0),
+            signer(TransportKind::Udp).request(&[0; 7], 0)
+        );
     }
 }

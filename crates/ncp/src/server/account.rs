@@ -1,10 +1,11 @@
 //! Negotiation, server information and logins.
 
 use super::connection::Connection;
-use super::{Shared, World};
+use super::{Environment, Shared};
 use crate::security::level::Level;
 use crate::security::password;
-use crate::security::signature::{Signer, Transport};
+use crate::security::signature::Signer;
+use crate::wire::TransportKind;
 use crate::wire::login::{
     AccessLevel, ClearLogin, FILE_SERVER, GetObjectId, KeyedLogin, LoginKey, ObjectId, USER,
 };
@@ -36,21 +37,21 @@ pub fn negotiate<V>(shared: &Shared<V>, connection: &mut Connection, proposed: u
 pub fn packet_size<V>(
     shared: &Shared<V>,
     connection: &mut Connection,
-    (size, transport): (PacketSize, Transport),
+    (size, transport): (PacketSize, TransportKind),
     out: &mut Vec<u8>,
 ) {
     let options = &shared.options;
     let accepted = size.proposed.clamp(MIN_BUFFER, options.max_packet);
     connection.buffer = data_of(accepted, transport);
-    let checksums = if transport == Transport::Ipx { options.checksums } else { Level::Never };
+    let checksums = if transport.is_ipx() { options.checksums } else { Level::Never };
     let levels = [(options.signatures, Security::SIGNATURE), (checksums, Security::CHECKSUM)];
     let at_least = |least: Level| {
         let bits = levels.iter().filter(|(level, _)| *level >= least);
         bits.fold(Security(0), |all, (_, bit)| all.with(*bit))
     };
     let asked = Security(size.security);
-    connection.security = asked.both(at_least(Level::IfAsked));
-    let probes = transport != Transport::Tcp && !asked.has(Security::NO_LARGE_PACKETS);
+    connection.security = asked.both(at_least(Level::IfRequested));
+    let probes = transport.is_datagram() && !asked.has(Security::NO_LARGE_PACKETS);
     let lip = asked.both(Security::NO_LARGE_PACKETS);
     let security = connection.security.with(at_least(Level::IfPossible)).with(lip).0;
     let echo_socket = if probes { options.echo_socket } else { 0 };
@@ -58,10 +59,10 @@ pub fn packet_size<V>(
 }
 
 /// Data bytes of a reply in a packet of a size, which counts headers on IPX (docs/protocols/ncp.md 2.2).
-const fn data_of(packet: u16, transport: Transport) -> u16 {
+const fn data_of(packet: u16, transport: TransportKind) -> u16 {
     match transport {
-        Transport::Ipx => packet - OVERHEAD,
-        Transport::Tcp | Transport::Udp => packet,
+        TransportKind::IpxInUdp | TransportKind::IpxOnEthernet => packet - OVERHEAD,
+        TransportKind::Tcp | TransportKind::Udp => packet,
     }
 }
 
@@ -77,8 +78,8 @@ pub fn server_info<V>(shared: &Shared<V>, connections: usize, out: &mut Vec<u8>)
 }
 
 /// 0x17/0x17.
-pub fn login_key(connection: &mut Connection, world: &dyn World, out: &mut Vec<u8>) {
-    let key = world.login_key();
+pub fn login_key(connection: &mut Connection, environment: &dyn Environment, out: &mut Vec<u8>) {
+    let key = environment.login_key();
     connection.key = Some(key);
     LoginKey::put(&LoginKey { key }, out);
 }
@@ -107,7 +108,7 @@ pub fn keyed_login<V>(
     shared: &Shared<V>,
     connection: &mut Connection,
     login: &KeyedLogin<'_>,
-    transport: Transport,
+    transport: TransportKind,
 ) -> Result<(), Completion> {
     let key = connection.key.take().ok_or(Completion::Failure)?;
     let user = shared.user(&login.name).filter(|_| login.kind == USER).ok_or(Completion::Failure)?;
@@ -116,8 +117,8 @@ pub fn keyed_login<V>(
         return Err(Completion::Failure);
     }
     let checks = connection.security.has(Security::CHECKSUM);
-    if !checks && transport == Transport::Ipx && shared.options.checksums == Level::Always {
-        return Err(Completion::StationRestriction);
+    if !checks && transport.is_ipx() && shared.options.checksums == Level::Always {
+        return Err(Completion::AddressRestriction);
     }
     let signs = connection.security.has(Security::SIGNATURE);
     if !signs && shared.options.signatures == Level::Always {
@@ -167,7 +168,7 @@ pub fn connection_user<V>(
     out: &mut Vec<u8>,
 ) -> Result<(), Completion> {
     if asked != u32::from(connection.number) {
-        return Err(Completion::BadStation);
+        return Err(Completion::BadConnectionNumber);
     }
     let mut user = ConnectionUser { id: 0, kind: 0, name: [0; 48], login: [0; 7], reserved: 0 };
     if let Some(known) = connection.user.map(|user| &shared.options.users[user]) {

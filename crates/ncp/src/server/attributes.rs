@@ -2,9 +2,9 @@
 //! clients set it along with the rest, passed over.
 
 use super::Shared;
-use super::connection::{Connection, Directory};
+use super::connection::{Connection, VolumeNode};
+use super::directories::for_each_file;
 use super::names::NameSpace;
-use super::trees::for_each_file;
 use super::volume::{Change, Entry, Volume, VolumeResult};
 use crate::wire::dos::attribute;
 use crate::wire::file::{SetFileAttributes, SetFileTime};
@@ -33,7 +33,7 @@ pub fn set<V: Volume>(
     connection: &Connection,
     call: &SetFileAttributes<'_>,
 ) -> VolumeResult<()> {
-    let files: (Directory, &[u8]) = shared.split(connection, call.directory, &call.path)?;
+    let files: (VolumeNode, &[u8]) = shared.split_path(connection, call.directory, &call.path)?;
     for_each_file(shared, files, |volume, entry| {
         let read_only = kept(entry, u32::from(call.attributes))?;
         volume.change(entry.node, &Change { read_only, ..Change::default() })
@@ -57,7 +57,7 @@ pub fn modify<V: Volume>(
     connection: &Connection,
     call: &ModifyInfo<'_>,
 ) -> VolumeResult<()> {
-    let place = shared.place_of(connection, NameSpace::of(call.space)?, &call.path)?;
+    let place = shared.resolve_handle_path(connection, NameSpace::of(call.space)?, &call.path)?;
     let entry = shared.entry(&place)?;
     let has = |bits: u32| call.change & bits != 0;
     if has(change::RIGHTS | change::MAX_SPACE) {

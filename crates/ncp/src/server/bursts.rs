@@ -6,9 +6,9 @@ use std::time::Duration;
 use super::connection::Connection;
 use super::files;
 use super::volume::{Volume, VolumeResult};
-use super::{Peer, Server, Shared, World, lock};
-use crate::burst::{Assembly, Line, MAX_BURST, Outgoing, Piece, fragment_len};
-use crate::security::signature::Transport;
+use super::{Environment, Peer, Server, Shared, lock};
+use crate::burst::{BurstConnection, Fragment, MAX_BURST, OutgoingBurst, Reassembly, fragment_len};
+use crate::wire::TransportKind;
 use crate::wire::burst::{BurstCall, BurstPacket, BurstReadReply, BurstWriteReply, READ, WRITE, flag};
 use crate::wire::negotiate::{AcceptedBurst, OfferBurst};
 use crate::wire::packet::BURST;
@@ -71,83 +71,102 @@ impl Datagrams {
 
 /// The burst side of a connection.
 #[derive(Debug)]
-pub struct Burst {
-    line: Line,
+pub struct ServerBurst {
+    connection: BurstConnection,
     /// The answer to the last burst, which tells its number as well.
-    last: Option<Outgoing>,
+    last: Option<OutgoingBurst>,
     /// A burst that is not complete, and its number.
-    incoming: Option<(u16, Assembly)>,
+    incoming: Option<(u16, Reassembly)>,
 }
 
 /// 0x65: bursts are for datagrams that are not signed.
 pub fn offer(
     connection: &mut Connection,
-    (transport, largest): (Transport, u32),
+    (transport, largest): (TransportKind, u32),
     offer: OfferBurst,
     out: &mut Vec<u8>,
 ) -> VolumeResult<()> {
-    if transport == Transport::Tcp || connection.signer.is_some() {
+    if transport == TransportKind::Tcp || connection.signer.is_some() {
         return Err(Completion::UnknownFunction);
     }
     let max_packet = offer.max_packet.clamp(256, MAX_PACKET.min(largest));
     // No client is offered the number of another.
     let own = 0x0100_0000 | u32::from(connection.number);
-    let fragment = fragment_len(max_packet, transport);
-    let line = Line { own, other: offer.id, fragment, gap: Duration::ZERO, sequence: 0 };
-    connection.burst = Some(Burst { line, last: None, incoming: None });
+    let fragment_len = fragment_len(max_packet, transport);
+    let burst = BurstConnection {
+        local_id: own,
+        remote_id: offer.id,
+        fragment_len,
+        gap: Duration::ZERO,
+        sequence: 0,
+    };
+    connection.burst = Some(ServerBurst { connection: burst, last: None, incoming: None });
     let most = |asked: u32| asked.min(MAX_BURST as u32);
     let limits = Some((most(offer.max_receive), most(offer.max_send)));
     AcceptedBurst::put(&AcceptedBurst { id: own, max_packet, limits }, out);
     Ok(())
 }
 
-impl<V: Volume, W: World> Server<V, W> {
+impl<V: Volume, W: Environment> Server<V, W> {
     /// Takes a datagram of a client, a burst's or another, and gives those that answer it.
-    pub fn receive_datagram(&self, peer: Peer, transport: Transport, datagram: &[u8], out: &mut Datagrams) {
+    pub fn receive_datagram(
+        &self,
+        peer: Peer,
+        transport: TransportKind,
+        datagram: &[u8],
+        out: &mut Datagrams,
+    ) {
         match self.collect(peer, datagram, out) {
-            Collected::Answered => {}
-            Collected::Call => out.push(|out| self.receive(peer, transport, datagram, out)),
-            Collected::Burst => self.execute_burst(peer, out),
+            PendingWork::Done => {}
+            PendingWork::Call => out.push(|out| self.receive(peer, transport, datagram, out)),
+            PendingWork::Burst => self.execute_burst(peer, out),
         }
     }
 
     /// The part of [`Self::receive_datagram`] that never waits for a volume, and so keeps the order of datagrams where
     /// volumes are called elsewhere: what is left to do is said.
-    pub fn collect(&self, peer: Peer, datagram: &[u8], out: &mut Datagrams) -> Collected {
+    pub fn collect(&self, peer: Peer, datagram: &[u8], out: &mut Datagrams) -> PendingWork {
         if !datagram.starts_with(&BURST.to_be_bytes()) {
-            return Collected::Call;
+            return PendingWork::Call;
         }
-        let Ok(packet) = BurstPacket::decode(datagram) else { return Collected::Answered };
-        let Some(known) = lock(&self.table).get(peer) else { return Collected::Answered };
-        known.heard(self.world.now());
+        let Ok(packet) = BurstPacket::decode(datagram) else { return PendingWork::Done };
+        let Some(known) = lock(&self.connections).get(peer) else { return PendingWork::Done };
+        known.note_activity(self.environment.now());
         let Ok(mut connection) = known.connection.try_lock() else {
             let (own, other) = (packet.fields.destination, packet.fields.source);
-            let mut line = Line { own, other, fragment: 0, gap: Duration::ZERO, sequence: 0 };
+            let mut connection = BurstConnection {
+                local_id: own,
+                remote_id: other,
+                fragment_len: 0,
+                gap: Duration::ZERO,
+                sequence: 0,
+            };
             let busy = (flag::BUSY, packet.fields.burst, packet.fields.burst);
             // A list of nothing fits.
-            out.push(|out| line.put_control(busy, &[], out).unwrap_or_default());
-            return Collected::Answered;
+            out.push(|out| connection.put_control(busy, &[], out).unwrap_or_default());
+            return PendingWork::Done;
         };
         let welcome = connection.user.is_some();
-        let ours = |burst: &&mut Burst| welcome && packet.fields.destination == burst.line.own;
-        let Some(burst) = connection.burst.as_mut().filter(ours) else { return Collected::Answered };
+        let ours =
+            |burst: &&mut ServerBurst| welcome && packet.fields.destination == burst.connection.local_id;
+        let Some(burst) = connection.burst.as_mut().filter(ours) else { return PendingWork::Done };
         out.gap = Duration::from_micros(u64::from(packet.fields.delay) * 100).min(MAX_GAP);
-        burst.line.gap = out.gap;
-        if burst.take(&packet, out) { Collected::Burst } else { Collected::Answered }
+        burst.connection.gap = out.gap;
+        if burst.take(&packet, out) { PendingWork::Burst } else { PendingWork::Done }
     }
 
     /// Executes the burst of a client that is complete, if there is one.
     pub fn execute_burst(&self, peer: Peer, out: &mut Datagrams) {
-        let Some(known) = lock(&self.table).get(peer) else { return };
+        let Some(known) = lock(&self.connections).get(peer) else { return };
         let mut connection = lock(&known.connection);
         let Some(mut burst) = connection.burst.take() else { return };
         if let Some((number, whole)) = burst.incoming.take_if(|(_, incoming)| incoming.is_complete()) {
             let bytes = execute(&self.shared, &connection, whole.bytes());
-            let reply = Outgoing { burst: number, acknowledged: number.wrapping_add(1), bytes };
-            let pieces = reply.pieces(burst.line.fragment);
+            let reply = OutgoingBurst { burst: number, acknowledged: number.wrapping_add(1), bytes };
+            let fragments = reply.fragments(burst.connection.fragment_len);
             burst.last = Some(reply);
-            out.gap = burst.line.gap;
-            burst.send(&pieces, out);
+            out.gap = burst.connection.gap;
+            burst.send(&fragments, out);
         }
         connection.burst = Some(burst);
     }
@@ -155,16 +174,16 @@ impl<V: Volume, W: World> Server<V, W> {
 
 /// What is left to do for a datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Collected {
+pub enum PendingWork {
     /// Nothing.
-    Answered,
+    Done,
     /// It is a call: [`Server::receive`].
     Call,
     /// A burst is complete: [`Server::execute_burst`].
     Burst,
 }
 
-impl Burst {
+impl ServerBurst {
     /// Takes a packet; true when a burst is complete now.
     fn take(&mut self, packet: &BurstPacket<'_>, out: &mut Datagrams) -> bool {
         let (fields, number) = (packet.fields, packet.fields.burst);
@@ -173,14 +192,14 @@ impl Burst {
             self.incoming = None;
         } else if fields.flags & flag::SYSTEM != 0 {
             if let Some(last) = self.last.as_ref().filter(|_| answered) {
-                let pieces = last.again(packet.missing(), self.line.fragment);
-                self.send(&pieces, out);
+                let fragments = last.missing_fragments(packet.missing(), self.connection.fragment_len);
+                self.send(&fragments, out);
             }
         } else if answered {
             // Sent again, because the answer was lost; parts that were late tell nothing.
             if let Some(last) = self.last.as_ref().filter(|_| fields.flags & flag::END_OF_BURST != 0) {
-                let pieces = last.pieces(self.line.fragment);
-                self.send(&pieces, out);
+                let fragments = last.fragments(self.connection.fragment_len);
+                self.send(&fragments, out);
             }
         } else if self.last.as_ref().is_none_or(|last| last.burst.wrapping_add(1) == number) {
             return self.collect(packet, out);
@@ -196,7 +215,7 @@ impl Burst {
             return false;
         }
         if !self.incoming.as_ref().is_some_and(|(known, burst)| *known == number && burst.total() == total) {
-            self.incoming = Some((number, Assembly::new(total)));
+            self.incoming = Some((number, Reassembly::new(total)));
         }
         let Some((_, burst)) = &mut self.incoming else { return false };
         burst.add(fields.offset as usize, packet.data());
@@ -207,16 +226,16 @@ impl Burst {
             let holes = burst.holes();
             let about = (0, number, number);
             // At most as many holes as a packet lists.
-            out.push(|out| self.line.put_control(about, &holes, out).unwrap_or_default());
+            out.push(|out| self.connection.put_control(about, &holes, out).unwrap_or_default());
         }
         false
     }
 
-    fn send(&mut self, pieces: &[Piece], out: &mut Datagrams) {
+    fn send(&mut self, fragments: &[Fragment], out: &mut Datagrams) {
         let Some(last) = &self.last else { return };
-        for piece in pieces {
-            // A piece is no longer than a packet holds.
-            out.push(|out| self.line.put_piece(last, *piece, out).unwrap_or_default());
+        for fragment in fragments {
+            // A fragment is no longer than a packet holds.
+            out.push(|out| self.connection.put_fragment(last, *fragment, out).unwrap_or_default());
         }
     }
 }

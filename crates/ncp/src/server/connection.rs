@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use super::bursts::Burst;
-use super::in_use::InUse;
-use super::locks::Wait;
-use super::records::Records;
+use super::bursts::ServerBurst;
+use super::locks::PendingLock;
+use super::open_files::OpenFileTable;
+use super::record_log::RecordLog;
 use super::volume::Node;
 use crate::security::signature::Signer;
 use crate::wire::dos::access;
@@ -24,7 +24,7 @@ const DEFAULT_BUFFER: u16 = 512;
 
 /// A directory on a volume.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Directory {
+pub struct VolumeNode {
     /// Number of the volume.
     pub volume: u8,
     /// The directory.
@@ -35,7 +35,7 @@ pub struct Directory {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OpenFile {
     /// Where it is.
-    pub place: Directory,
+    pub place: VolumeNode,
     /// What it was opened for: see [`access`].
     pub access: u16,
     /// The task that opened it.
@@ -72,7 +72,7 @@ pub struct Connection {
     /// Index of the user who logged in.
     pub user: Option<usize>,
     /// Packet burst, when it was agreed upon.
-    pub burst: Option<Burst>,
+    pub burst: Option<ServerBurst>,
     /// Packets must have checksums.
     pub checks: bool,
     /// The client has ended it.
@@ -80,30 +80,30 @@ pub struct Connection {
     /// Signs and checks packets, from the request behind the login on.
     pub signer: Option<Signer>,
     /// The lock that its last request waits for.
-    pub wait: Option<Wait>,
+    pub wait: Option<PendingLock>,
     /// Its ranges of open files.
-    pub records: Records,
+    pub records: RecordLog,
     files: BTreeMap<u32, OpenFile>,
     next_file: u32,
-    handles: BTreeMap<u8, (Directory, Option<u8>)>,
-    searches: Vec<Directory>,
+    handles: BTreeMap<u8, (VolumeNode, Option<u8>)>,
+    searches: Vec<VolumeNode>,
     next_search: usize,
-    positions: VecDeque<(u16, Position)>,
+    positions: VecDeque<(u16, SearchPosition)>,
     next_position: u16,
 }
 
 /// How far a search has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Position {
+pub struct SearchPosition {
     /// The directory.
-    pub directory: Directory,
+    pub directory: VolumeNode,
     /// The volume's cookie.
     pub cookie: u64,
 }
 
 impl Connection {
     /// A new connection.
-    pub fn new(number: u16, in_use: Arc<InUse>) -> Self {
+    pub fn new(number: u16, open_files: Arc<OpenFileTable>) -> Self {
         Self {
             number,
             last: None,
@@ -117,7 +117,7 @@ impl Connection {
             ended: false,
             signer: None,
             wait: None,
-            records: Records::new(in_use),
+            records: RecordLog::new(open_files),
             files: BTreeMap::new(),
             next_file: 0,
             handles: BTreeMap::new(),
@@ -137,7 +137,7 @@ impl Connection {
     /// with that of another open.
     pub fn add_file(&mut self, file: OpenFile) -> Result<ShortHandle, Completion> {
         self.room_for_file()?;
-        self.records.in_use().open(file.place, self.records.owner(), file.access)?;
+        self.records.open_files().open(file.place, self.records.owner(), file.access)?;
         loop {
             self.next_file = self.next_file.wrapping_add(1).max(1);
             if let std::collections::btree_map::Entry::Vacant(slot) = self.files.entry(self.next_file) {
@@ -164,7 +164,7 @@ impl Connection {
     /// Gives up what an open file had locked and denied to others.
     fn closed(&mut self, number: u32, file: OpenFile) {
         self.records.close(number);
-        self.records.in_use().close(file.place, self.records.owner(), file.access);
+        self.records.open_files().close(file.place, self.records.owner(), file.access);
     }
 
     /// Closes the files that are of no use any more.
@@ -179,7 +179,7 @@ impl Connection {
     }
 
     /// Makes a directory handle, for one task or until it is freed.
-    pub fn add_handle(&mut self, directory: Directory, task: Option<u8>) -> Result<u8, Completion> {
+    pub fn add_handle(&mut self, directory: VolumeNode, task: Option<u8>) -> Result<u8, Completion> {
         let free = (1..=u8::MAX).find(|handle| !self.handles.contains_key(handle));
         let handle = free.ok_or(Completion::NoDirectoryHandles)?;
         self.handles.insert(handle, (directory, task));
@@ -187,13 +187,13 @@ impl Connection {
     }
 
     /// Where a directory handle points.
-    pub fn handle(&self, handle: u8) -> Result<Directory, Completion> {
+    pub fn handle(&self, handle: u8) -> Result<VolumeNode, Completion> {
         let found = self.handles.get(&handle);
         found.map(|(directory, _)| *directory).ok_or(Completion::BadDirectoryHandle)
     }
 
     /// Points a directory handle elsewhere.
-    pub fn set_handle(&mut self, handle: u8, directory: Directory) -> Result<(), Completion> {
+    pub fn set_handle(&mut self, handle: u8, directory: VolumeNode) -> Result<(), Completion> {
         let (place, _) = self.handles.get_mut(&handle).ok_or(Completion::BadDirectoryHandle)?;
         *place = directory;
         Ok(())
@@ -205,7 +205,7 @@ impl Connection {
     }
 
     /// Keeps the directory of a search by 0x3E and gives it an id of two bytes.
-    pub fn add_search(&mut self, directory: Directory) -> [u8; 2] {
+    pub fn add_search(&mut self, directory: VolumeNode) -> [u8; 2] {
         let id = self.next_search % MAX_SEARCHES;
         self.next_search = id + 1;
         if let Some(place) = self.searches.get_mut(id) {
@@ -217,13 +217,13 @@ impl Connection {
     }
 
     /// The directory of a search.
-    pub fn search(&self, id: [u8; 2]) -> Result<Directory, Completion> {
+    pub fn search(&self, id: [u8; 2]) -> Result<VolumeNode, Completion> {
         let found = self.searches.get(usize::from(u16::from_be_bytes(id)));
         found.copied().ok_or(Completion::BadDirectoryHandle)
     }
 
     /// Keeps how far a search has come and gives it a number, never 0 and never FFFF.
-    pub fn add_position(&mut self, position: Position) -> u16 {
+    pub fn add_position(&mut self, position: SearchPosition) -> u16 {
         self.next_position = self.next_position % (u16::MAX - 1) + 1;
         if self.positions.len() >= MAX_POSITIONS {
             self.positions.pop_front();
@@ -233,7 +233,7 @@ impl Connection {
     }
 
     /// Where a search goes on; an error where that is forgotten, for it must not look like the end.
-    pub fn position(&self, number: u16, directory: Directory) -> Result<u64, Completion> {
+    pub fn position(&self, number: u16, directory: VolumeNode) -> Result<u64, Completion> {
         let mut kept = self.positions.iter().rev();
         let found = kept.find(|(known, position)| *known == number && position.directory == directory);
         found.map(|(_, position)| position.cookie).ok_or(Completion::DirectoryIoError)
@@ -270,12 +270,12 @@ impl Drop for Connection {
 mod tests {
     use super::*;
 
-    const ROOT: Directory = Directory { volume: 0, node: 1 };
+    const ROOT: VolumeNode = VolumeNode { volume: 0, node: 1 };
 
     #[test]
     fn tables_are_bounded_and_a_task_takes_its_own_along() {
-        let in_use = Arc::new(InUse::default());
-        let mut connection = Connection::new(1, Arc::clone(&in_use));
+        let open_files = Arc::new(OpenFileTable::default());
+        let mut connection = Connection::new(1, Arc::clone(&open_files));
         let file = OpenFile { place: ROOT, access: access::READ, task: 1 };
         for _ in 0..MAX_FILES {
             assert_ne!(connection.add_file(file).unwrap().0, [0; 4]);
@@ -293,13 +293,13 @@ mod tests {
         assert_eq!((ids[64], connection.search(ids[63])), ([0, 0], Ok(ROOT)));
         assert!(connection.search([0, 64]).is_err());
         let mut numbers =
-            (0..70_000).map(|cookie| connection.add_position(Position { directory: ROOT, cookie }));
+            (0..70_000).map(|cookie| connection.add_position(SearchPosition { directory: ROOT, cookie }));
         assert!(numbers.all(|number| (1..u16::MAX).contains(&number)));
-        let last = connection.add_position(Position { directory: ROOT, cookie: 7 });
+        let last = connection.add_position(SearchPosition { directory: ROOT, cookie: 7 });
         assert_eq!(connection.position(last, ROOT), Ok(7));
         assert!(connection.position(last.wrapping_sub(300), ROOT).is_err(), "forgotten");
-        assert!(connection.position(last, Directory { node: 2, ..ROOT }).is_err(), "of another directory");
+        assert!(connection.position(last, VolumeNode { node: 2, ..ROOT }).is_err(), "of another directory");
         drop(connection);
-        assert!(in_use.is_empty());
+        assert!(open_files.is_empty());
     }
 }

@@ -3,14 +3,14 @@
 use std::sync::Mutex;
 
 use super::connection::Connection;
-use super::files::{self, Wish};
+use super::connection_table::ConnectionTable;
+use super::directories::EntryFilter;
+use super::files::{self, OpenRequest};
 use super::names::NameSpace;
-use super::paths::Place;
-use super::table::Table;
-use super::trees::Wanted;
+use super::paths::ResolvedPath;
 use super::volume::{Volume, VolumeResult};
-use super::{Shared, World, account, attributes, bursts, lock, locks, trees, volumes};
-use crate::security::signature::Transport;
+use super::{Environment, Shared, account, attributes, bursts, directories, lock, locks, volumes};
+use crate::wire::TransportKind;
 use crate::wire::directory::{EffectiveRights, HandlePathText};
 use crate::wire::file::CopiedBytes;
 use crate::wire::info::extended;
@@ -21,13 +21,13 @@ use crate::wire::server_info::DateAndTime;
 use crate::wire::{Codec, Completion, Pstr, Request};
 
 /// What a call may look at beside the connection.
-pub struct Context<'s> {
+pub struct CallContext<'s> {
     /// Clock and randomness.
-    pub world: &'s dyn World,
+    pub environment: &'s dyn Environment,
     /// All connections.
-    pub table: &'s Mutex<Table>,
+    pub connections: &'s Mutex<ConnectionTable>,
     /// What carries the packets.
-    pub transport: Transport,
+    pub transport: TransportKind,
     /// The task that asks.
     pub task: u8,
 }
@@ -36,7 +36,7 @@ pub struct Context<'s> {
 pub fn execute<V: Volume>(
     shared: &Shared<V>,
     connection: &mut Connection,
-    context: &Context<'_>,
+    context: &CallContext<'_>,
     request: &Request<'_>,
     out: &mut Vec<u8>,
 ) -> VolumeResult<()> {
@@ -49,9 +49,9 @@ pub fn execute<V: Volume>(
             let largest = u32::from(shared.options.max_packet);
             return bursts::offer(connection, (context.transport, largest), *call, out);
         }
-        Request::GetServerInfo(_) => account::server_info(shared, lock(context.table).len(), out),
-        Request::GetDateAndTime(_) => DateAndTime::put(&context.world.date_and_time(), out),
-        Request::GetLoginKey(_) => account::login_key(connection, context.world, out),
+        Request::GetServerInfo(_) => account::server_info(shared, lock(context.connections).len(), out),
+        Request::GetDateAndTime(_) => DateAndTime::put(&context.environment.date_and_time(), out),
+        Request::GetLoginKey(_) => account::login_key(connection, context.environment, out),
         Request::GetObjectId(call) => return account::object_id(shared, call, out),
         Request::KeyedLogin(call) => {
             return account::keyed_login(shared, connection, call, context.transport);
@@ -82,7 +82,7 @@ pub fn execute<V: Volume>(
 fn on_files<V: Volume>(
     shared: &Shared<V>,
     connection: &mut Connection,
-    context: &Context<'_>,
+    context: &CallContext<'_>,
     request: &Request<'_>,
     out: &mut Vec<u8>,
 ) -> VolumeResult<()> {
@@ -144,7 +144,7 @@ fn on_files<V: Volume>(
 fn on_handles<V: Volume>(
     shared: &Shared<V>,
     connection: &mut Connection,
-    context: &Context<'_>,
+    context: &CallContext<'_>,
     request: &Request<'_>,
     out: &mut Vec<u8>,
 ) -> VolumeResult<()> {
@@ -160,7 +160,7 @@ fn on_handles<V: Volume>(
             volumes::allocate(shared, connection, (call.base, &call.path), temporary, out)
         }
         Request::SetHandle(call) => {
-            let directory = shared.directory(&shared.place(connection, call.base, &call.path)?)?;
+            let directory = shared.directory(&shared.resolve_path(connection, call.base, &call.path)?)?;
             connection.set_handle(call.target, directory)
         }
         Request::GetHandlePath(call) => {
@@ -174,26 +174,26 @@ fn on_handles<V: Volume>(
             volumes::info(shared, connection.handle(call.handle)?.volume, out)
         }
         Request::GetEffectiveRights(call) => {
-            let directory = shared.directory(&shared.place(connection, call.base, &call.path)?)?;
+            let directory = shared.directory(&shared.resolve_path(connection, call.base, &call.path)?)?;
             let rights = volumes::rights(shared, directory.volume)?;
             EffectiveRights::put(&EffectiveRights { rights }, out);
             Ok(())
         }
         Request::MakeDirectory(call) => {
-            let place = shared.place(connection, call.base, &call.path)?;
+            let place = shared.resolve_path(connection, call.base, &call.path)?;
             files::make_directory(shared, &place).map(|_| ())
         }
         Request::RemoveDirectory(call) => {
-            let place = shared.place(connection, call.base, &call.path)?;
-            trees::remove(shared, connection, &place, Wanted::DIRECTORIES)
+            let place = shared.resolve_path(connection, call.base, &call.path)?;
+            directories::remove(shared, connection, &place, EntryFilter::DIRECTORIES)
         }
         Request::RenameDirectory(call) => {
-            let from = shared.place(connection, call.base, &call.path)?;
+            let from = shared.resolve_path(connection, call.base, &call.path)?;
             if !shared.entry(&from)?.directory {
                 return Err(Completion::InvalidPath);
             }
             let name = Some(from.space.checked(&call.name)?);
-            trees::rename(shared, &from, &Place { name, ..from.clone() })
+            directories::rename(shared, &from, &ResolvedPath { name, ..from.clone() })
         }
         _ => on_paths(shared, connection, context, request, out),
     }
@@ -203,13 +203,19 @@ fn on_handles<V: Volume>(
 fn on_paths<V: Volume>(
     shared: &Shared<V>,
     connection: &mut Connection,
-    context: &Context<'_>,
+    context: &CallContext<'_>,
     request: &Request<'_>,
     out: &mut Vec<u8>,
 ) -> VolumeResult<()> {
     let both = crate::wire::dos::access::READ | crate::wire::dos::access::WRITE;
     let mut open = |at: u8, path: &[u8], mode: u8, access: u16| {
-        files::open_classic(shared, connection, (at, path), Wish { mode, access, task: context.task }, out)
+        files::open_classic(
+            shared,
+            connection,
+            (at, path),
+            OpenRequest { mode, access, task: context.task },
+            out,
+        )
     };
     match request {
         Request::OpenFile(call) => open(call.directory, &call.path, mode::OPEN, u16::from(call.access)),
@@ -218,18 +224,18 @@ fn on_paths<V: Volume>(
         Request::OpenOrCreateFile(call) => {
             open(call.directory, &call.path, call.action, u16::from(call.access))
         }
-        Request::BeginSearch(call) => trees::begin(shared, connection, call, out),
-        Request::ContinueSearch(call) => trees::go_on(shared, connection, call, out),
-        Request::SearchFile(call) => trees::search_file(shared, connection, call, out),
+        Request::BeginSearch(call) => directories::begin(shared, connection, call, out),
+        Request::ContinueSearch(call) => directories::go_on(shared, connection, call, out),
+        Request::SearchFile(call) => directories::search_file(shared, connection, call, out),
         Request::SetFileAttributes(call) => attributes::set(shared, connection, call),
         Request::EraseFile(call) => {
-            let files = shared.split(connection, call.directory, &call.path)?;
-            trees::erase(shared, connection, files)
+            let files = shared.split_path(connection, call.directory, &call.path)?;
+            directories::erase(shared, connection, files)
         }
         Request::RenameFile(call) => {
-            let from = shared.place(connection, call.directory, &call.path)?;
-            let to = shared.place(connection, call.new_directory, &call.new_path)?;
-            trees::rename(shared, &from, &to)
+            let from = shared.resolve_path(connection, call.directory, &call.path)?;
+            let to = shared.resolve_path(connection, call.new_directory, &call.new_path)?;
+            directories::rename(shared, &from, &to)
         }
         _ => in_name_spaces(shared, connection, context, request, out),
     }
@@ -239,7 +245,7 @@ fn on_paths<V: Volume>(
 fn in_name_spaces<V: Volume>(
     shared: &Shared<V>,
     connection: &mut Connection,
-    context: &Context<'_>,
+    context: &CallContext<'_>,
     request: &Request<'_>,
     out: &mut Vec<u8>,
 ) -> VolumeResult<()> {
@@ -250,30 +256,30 @@ fn in_name_spaces<V: Volume>(
         }
         Request::ObtainInfo(call) => {
             old_style(call.extended)?;
-            trees::obtain(shared, connection, call, out)
+            directories::obtain(shared, connection, call, out)
         }
-        Request::InitSearch(call) => trees::init(shared, connection, call, out),
+        Request::InitSearch(call) => directories::init(shared, connection, call, out),
         Request::SearchNext(call) => {
             old_style(call.extended)?;
-            trees::search_next(shared, connection, call, out)
+            directories::search_next(shared, connection, call, out)
         }
         Request::SearchSet(call) => {
             old_style(call.extended)?;
-            trees::search_set(shared, connection, call, out)
+            directories::search_set(shared, connection, call, out)
         }
         Request::Rename(call) => {
             let space = NameSpace::of(call.space)?;
-            let from = shared.place_of(connection, space, &call.paths.from)?;
-            let to = shared.place_of(connection, space, &call.paths.to)?;
-            trees::rename(shared, &from, &to)
+            let from = shared.resolve_handle_path(connection, space, &call.paths.from)?;
+            let to = shared.resolve_handle_path(connection, space, &call.paths.to)?;
+            directories::rename(shared, &from, &to)
         }
         Request::ModifyInfo(call) => attributes::modify(shared, connection, call),
         Request::Delete(call) => {
-            let place = shared.place_of(connection, NameSpace::of(call.space)?, &call.path)?;
-            trees::remove(shared, connection, &place, Wanted::of_name_space(call.search))
+            let place = shared.resolve_handle_path(connection, NameSpace::of(call.space)?, &call.path)?;
+            directories::remove(shared, connection, &place, EntryFilter::of_name_space(call.search))
         }
         Request::AllocateHandle(call) => {
-            let place = shared.place_of(connection, NameSpace::of(call.space)?, &call.path)?;
+            let place = shared.resolve_handle_path(connection, NameSpace::of(call.space)?, &call.path)?;
             let directory = shared.directory(&place)?;
             let handle = connection.add_handle(directory, (call.mode != 0).then_some(context.task))?;
             NameSpaceHandle::put(&NameSpaceHandle { handle, volume: directory.volume, reserved: 0 }, out);
@@ -281,7 +287,7 @@ fn in_name_spaces<V: Volume>(
         }
         Request::GetDirectoryBase(call) => {
             NameSpace::of(call.answer_space)?;
-            let place = shared.place_of(connection, NameSpace::of(call.space)?, &call.path)?;
+            let place = shared.resolve_handle_path(connection, NameSpace::of(call.space)?, &call.path)?;
             let (base, volume) = (shared.entry(&place)?.node, place.directory.volume);
             DirectoryBase::put(&DirectoryBase { base, dos_base: base, volume }, out);
             Ok(())

@@ -1,10 +1,10 @@
 //! Opening, creating, reading and writing files.
 
 use super::Shared;
-use super::connection::{Connection, Directory, OpenFile};
-use super::in_use::Bytes;
+use super::connection::{Connection, OpenFile, VolumeNode};
 use super::names::{NameSpace, dos_name};
-use super::paths::Place;
+use super::open_files::ByteRange;
+use super::paths::ResolvedPath;
 use super::volume::{Entry, Volume, VolumeResult};
 use crate::wire::dos::{access, attribute};
 use crate::wire::file::{FileEntry, FileSize, OpenedFile};
@@ -18,7 +18,7 @@ const COPY_CHUNK: u64 = 64 << 10;
 
 /// What to do with a name that is there, or not.
 #[derive(Debug, Clone, Copy)]
-pub struct Wish {
+pub struct OpenRequest {
     /// See [`mode`].
     pub mode: u8,
     /// See [`access`].
@@ -27,7 +27,7 @@ pub struct Wish {
     pub task: u8,
 }
 
-impl Wish {
+impl OpenRequest {
     /// True when a file that is there could be another afterwards.
     const fn writes(self) -> bool {
         self.access & access::WRITE != 0 || self.mode & mode::REPLACE != 0
@@ -38,8 +38,8 @@ impl Wish {
 fn open<V: Volume>(
     shared: &Shared<V>,
     connection: &mut Connection,
-    place: &Place,
-    wish: Wish,
+    place: &ResolvedPath,
+    wish: OpenRequest,
 ) -> VolumeResult<(ShortHandle, u8, Entry)> {
     // Before anything is created or emptied.
     connection.room_for_file()?;
@@ -55,10 +55,10 @@ fn open<V: Volume>(
         }
         Err(completion) => return Err(completion),
     };
-    let opened = Directory { volume, node: entry.node };
+    let opened = VolumeNode { volume, node: entry.node };
     let replaces = done & action::REPLACED != 0;
     if replaces {
-        shared.in_use.may_discard(opened, connection.records.owner())?;
+        shared.open_files.may_discard(opened, connection.records.owner())?;
     }
     let file = connection.add_file(OpenFile { place: opened, access: wish.access, task: wish.task })?;
     if replaces {
@@ -71,13 +71,13 @@ fn open<V: Volume>(
     Ok((file, done, entry))
 }
 
-fn create<V: Volume>(shared: &Shared<V>, place: &Place, directory: bool) -> VolumeResult<Entry> {
+fn create<V: Volume>(shared: &Shared<V>, place: &ResolvedPath, directory: bool) -> VolumeResult<Entry> {
     let name = place.name()?;
     shared.volume(place.directory.volume)?.create(place.directory.node, name, directory)
 }
 
 /// Makes a directory.
-pub fn make_directory<V: Volume>(shared: &Shared<V>, place: &Place) -> VolumeResult<Entry> {
+pub fn make_directory<V: Volume>(shared: &Shared<V>, place: &ResolvedPath) -> VolumeResult<Entry> {
     match shared.entry(place) {
         Ok(_) => Err(Completion::FileExists),
         Err(Completion::Failure) => create(shared, place, true),
@@ -91,10 +91,10 @@ pub fn open_classic<V: Volume>(
     shared: &Shared<V>,
     connection: &mut Connection,
     (directory, path): (u8, &[u8]),
-    wish: Wish,
+    wish: OpenRequest,
     out: &mut Vec<u8>,
 ) -> VolumeResult<()> {
-    let place = shared.place(connection, directory, path)?;
+    let place = shared.resolve_path(connection, directory, path)?;
     let (handle, _, mut entry) = open(shared, connection, &place, wish)?;
     entry.name = dos_name(&entry.name);
     OpenedFile::put(&OpenedFile { file: FileHandle::of_server(handle), entry: classic(&entry)? }, out);
@@ -129,9 +129,9 @@ pub fn open_create<V: Volume>(
     out: &mut Vec<u8>,
 ) -> VolumeResult<()> {
     let space = NameSpace::of(call.space)?;
-    let place = shared.place_of(connection, space, &call.path)?;
+    let place = shared.resolve_handle_path(connection, space, &call.path)?;
     let (file, done, mut entry) = if call.attributes & attribute::DIRECTORY == 0 {
-        open(shared, connection, &place, Wish { mode: call.mode, access: call.access, task })?
+        open(shared, connection, &place, OpenRequest { mode: call.mode, access: call.access, task })?
     } else {
         (ShortHandle([0; 4]), action::CREATED, make_directory(shared, &place)?)
     };
@@ -227,9 +227,9 @@ fn may_access(
     (offset, length): (u64, u64),
     write: bool,
 ) -> VolumeResult<()> {
-    let Some(bytes) = Bytes::new(offset, length) else { return Ok(()) };
+    let Some(bytes) = ByteRange::new(offset, length) else { return Ok(()) };
     let records = &connection.records;
-    records.in_use().may_access(file.place, records.owner(), bytes, write)
+    records.open_files().may_access(file.place, records.owner(), bytes, write)
 }
 
 /// 0x4A and 87/70: copies up to [`MAX_COPY`] bytes, as far as there are some, and tells how many.

@@ -8,14 +8,14 @@ use super::*;
 use crate::wire::server_info::DateAndTime;
 use crate::wire::tests::hex;
 
-/// A world whose time is set, and that counts how often it was told of a lock given up.
+/// A environment whose time is set, and that counts how often it was told of a lock given up.
 #[derive(Default)]
 struct Set {
     now_ms: AtomicU64,
     released: AtomicU64,
 }
 
-impl World for Set {
+impl Environment for Set {
     fn login_key(&self) -> [u8; 8] {
         [0, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77]
     }
@@ -36,14 +36,14 @@ impl World for Set {
 type Tested = Server<MemoryVolume, Set>;
 
 /// A client that has logged in and opened SYS:F, as the handle 000001000000.
-struct Station<'s> {
+struct LockClient<'s> {
     server: &'s Tested,
     number: u8,
     sequence: u8,
     task: u8,
 }
 
-impl<'s> Station<'s> {
+impl<'s> LockClient<'s> {
     fn new(server: &'s Tested, number: u8) -> Self {
         let mut station = Self { server, number, sequence: 0, task: 1 };
         station.send("1111", "00");
@@ -65,7 +65,7 @@ impl<'s> Station<'s> {
         packet.extend([self.sequence, connection, self.task, high]);
         packet.extend(hex(call));
         let mut out = Vec::new();
-        self.server.receive(self.peer(), Transport::Udp, &packet, &mut out);
+        self.server.receive(self.peer(), TransportKind::Udp, &packet, &mut out);
         out
     }
 
@@ -103,7 +103,7 @@ const WRITE: &str = "49 00 000001000000 00000063 0001 41";
 #[test]
 fn every_call_locks_and_says_what_it_says_of_locks_of_others() {
     let server = server();
-    let (mut one, mut two) = (Station::new(&server, 1), Station::new(&server, 2));
+    let (mut one, mut two) = (LockClient::new(&server, 1), LockClient::new(&server, 2));
     let calls = [
         (lock_near("1a", 1, 0), 0xFE, CLEAR.to_owned()),
         (lock_near("6d", 1, 0), 0x7F, "1e 000001000000 00000000 00000064".to_owned()),
@@ -133,7 +133,7 @@ fn every_call_locks_and_says_what_it_says_of_locks_of_others() {
 #[test]
 fn what_was_logged_is_locked_at_once_or_not_at_all() {
     let server = server();
-    let (mut one, mut two) = (Station::new(&server, 1), Station::new(&server, 2));
+    let (mut one, mut two) = (LockClient::new(&server, 1), LockClient::new(&server, 2));
     for start in ["00000000", "00000100"] {
         assert_eq!(one.done(&format!("1a 00 000001000000 {start} 00000010 0000")), 0);
     }
@@ -153,14 +153,14 @@ fn what_was_logged_is_locked_at_once_or_not_at_all() {
     assert_eq!((two.done("49 00 000001000000 00000000 0001 41"), one.done("1b 01 0000")), (0, 0));
     assert_eq!((one.done("1f"), one.done("1b 01 0000")), (0, 0));
     assert_eq!(two.done("48 00 000001000000 00000000 0001"), 0);
-    assert!(!server.shared.in_use.is_empty());
+    assert!(!server.shared.open_files.is_empty());
 }
 
 #[test]
 fn a_request_waits_is_busy_meanwhile_and_is_answered_once() {
     let server = server();
-    let (mut one, mut two) = (Station::new(&server, 1), Station::new(&server, 2));
-    let set_ms = |now_ms: u64| server.world().now_ms.store(now_ms, Ordering::Relaxed);
+    let (mut one, mut two) = (LockClient::new(&server, 1), LockClient::new(&server, 2));
+    let set_ms = |now_ms: u64| server.environment().now_ms.store(now_ms, Ordering::Relaxed);
     let resume = |peer: u64| {
         let mut out = Vec::new();
         let until = server.resume(Peer::Stream(peer), &mut out);
@@ -179,9 +179,9 @@ fn a_request_waits_is_busy_meanwhile_and_is_answered_once() {
     assert_eq!(resume(2), (None, late.to_vec()));
     assert_eq!((two.send("2222", &lock), server.waiting()), (late.to_vec(), 0));
     assert!(two.call(&lock).is_empty());
-    let told = server.world().released.load(Ordering::Relaxed);
+    let told = server.environment().released.load(Ordering::Relaxed);
     assert_eq!(one.done(CLEAR), 0);
-    assert_eq!(server.world().released.load(Ordering::Relaxed), told + 1);
+    assert_eq!(server.environment().released.load(Ordering::Relaxed), told + 1);
     let had = [0x33, 0x33, two.sequence, 2, 1, 0, 0, 0];
     assert_eq!(resume(2), (None, had.to_vec()));
     assert_eq!((resume(2), two.send("2222", &lock)), ((None, vec![]), had.to_vec()));
@@ -196,7 +196,7 @@ fn a_request_waits_is_busy_meanwhile_and_is_answered_once() {
 #[test]
 fn on_tcp_the_answer_to_a_wait_that_is_given_up_comes_first() {
     let server = server();
-    let (mut one, mut two) = (Station::new(&server, 1), Station::new(&server, 2));
+    let (mut one, mut two) = (LockClient::new(&server, 1), LockClient::new(&server, 2));
     assert_eq!(one.done(&lock_far(1, 0)), 0);
     let mut out = Vec::new();
     for call in [&lock_far(1, u32::MAX)[..], "14"] {
@@ -204,7 +204,7 @@ fn on_tcp_the_answer_to_a_wait_that_is_given_up_comes_first() {
         let packet = [&hex("2222")[..], &[two.sequence, 2, 1, 0], &hex(call)].concat();
         let head =
             [&b"DmdT"[..], &(16 + packet.len() as u32).to_be_bytes(), &[0, 0, 0, 1, 0, 1, 0, 0]].concat();
-        server.receive(two.peer(), Transport::Tcp, &[head, packet].concat(), &mut out);
+        server.receive(two.peer(), TransportKind::Tcp, &[head, packet].concat(), &mut out);
     }
     let late = [&hex("744e6350 00000010 3333")[..], &[two.sequence - 1, 2, 1, 0, 0xFD, 0]].concat();
     assert_eq!(out[..16], late);
@@ -212,7 +212,7 @@ fn on_tcp_the_answer_to_a_wait_that_is_given_up_comes_first() {
 }
 
 /// What a connection ends by.
-type Ending = (&'static str, fn(&mut Station<'_>));
+type Ending = (&'static str, fn(&mut LockClient<'_>));
 
 #[test]
 fn nothing_stays_locked_or_denied_however_its_owner_ends() {
@@ -232,25 +232,25 @@ fn nothing_stays_locked_or_denied_however_its_owner_ends() {
             station.sequence = 0;
             station.send("1111", "00");
         }),
-        ("end of the carrier", |station| station.server.disconnect(station.peer())),
+        ("end of the transport", |station| station.server.disconnect(station.peer())),
         ("watchdog", |station| {
             for minute in 1..30 {
-                station.server.world().now_ms.store(minute * 60_000, Ordering::Relaxed);
-                station.server.heard(Peer::Stream(2));
-                station.server.watch();
+                station.server.environment().now_ms.store(minute * 60_000, Ordering::Relaxed);
+                station.server.note_activity(Peer::Stream(2));
+                station.server.idle_clients();
             }
         }),
     ];
     for (name, end) in endings {
         let server = server();
-        let (mut one, mut two) = (Station::new(&server, 1), Station::new(&server, 2));
+        let (mut one, mut two) = (LockClient::new(&server, 1), LockClient::new(&server, 2));
         assert_eq!(one.done("4c 00 06 0d 05 5359533a46"), 0x80, "another has it open for writing");
         assert_eq!(two.done("42 00 000001000000"), 0);
         assert_eq!(one.done("4c 00 06 09 05 5359533a46"), 0x80, "it has itself");
         assert_eq!(one.done(&lock_near("1a", 1, 0)), 0);
         assert_eq!(two.done("4c 00 06 0b 05 5359533a46"), 0x80);
         end(&mut one);
-        assert!(server.shared.in_use.is_empty(), "{name}");
+        assert!(server.shared.open_files.is_empty(), "{name}");
         assert_eq!(two.done("4c 00 06 0f 05 5359533a46"), 0, "{name}");
     }
 }
@@ -258,7 +258,7 @@ fn nothing_stays_locked_or_denied_however_its_owner_ends() {
 #[test]
 fn nobody_opens_empties_or_erases_what_another_denies() {
     let server = server();
-    let (mut one, mut two) = (Station::new(&server, 1), Station::new(&server, 2));
+    let (mut one, mut two) = (LockClient::new(&server, 1), LockClient::new(&server, 2));
     assert_eq!((one.done("42 00 000001000000"), two.done("42 00 000001000000")), (0, 0));
     assert_eq!(one.done(WRITE), 0x88);
     assert_eq!(one.done("4c 00 06 0b 05 5359533a66"), 0, "whatever the case of its name");
@@ -280,5 +280,5 @@ fn nobody_opens_empties_or_erases_what_another_denies() {
     assert_eq!(two.done("4c 00 06 01 05 5359533a46"), 0, "reading is not denied");
     assert_eq!((one.done("42 00 000002000000"), two.done("42 00 000003000000")), (0, 0));
     assert_eq!(two.done("44 00 06 05 5359533aaa"), 0);
-    assert!(server.shared.in_use.is_empty());
+    assert!(server.shared.open_files.is_empty());
 }

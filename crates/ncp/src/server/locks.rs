@@ -4,13 +4,13 @@
 use std::time::Duration;
 
 use super::connection::Connection;
-use super::execute::Context;
-use super::in_use::{Bytes, Waiting};
+use super::execute::CallContext;
+use super::open_files::{ByteRange, WaiterGuard};
 use super::packet::Packet;
-use super::records::{Goal, Logged};
+use super::record_log::{LockTarget, LoggedRange};
 use super::volume::{Volume, VolumeResult};
-use super::{Peer, Server, World, answer, lock};
-use crate::security::signature::Transport;
+use super::{Environment, Peer, Server, answer, lock};
+use crate::wire::TransportKind;
 use crate::wire::lock::{Range, flag};
 use crate::wire::packet::{ClientHeader, ServerHeader};
 use crate::wire::{Codec, Completion, Request, ShortHandle};
@@ -26,19 +26,19 @@ const BUSY: Duration = Duration::from_millis(10);
 
 /// A request that waits for a lock.
 #[derive(Debug)]
-pub struct Wait {
-    goal: Goal,
+pub struct PendingLock {
+    goal: LockTarget,
     shared: bool,
     until: Duration,
     /// What the client gets when that has passed.
     late: Completion,
     /// The request, once the server has put it aside.
-    asked: Option<(ClientHeader, Transport)>,
-    _waiting: Waiting,
+    asked: Option<(ClientHeader, TransportKind)>,
+    _waiting: WaiterGuard,
 }
 
 /// A range to be locked, as all calls for that ask for it.
-struct Ask {
+struct LockRequest {
     file: ShortHandle,
     flag: u32,
     range: (u64, u64),
@@ -49,26 +49,27 @@ struct Ask {
 /// Locks, unlocks and sets of them; other calls are not known here.
 pub fn execute(
     connection: &mut Connection,
-    context: &Context<'_>,
+    context: &CallContext<'_>,
     request: &Request<'_>,
 ) -> VolumeResult<()> {
     // The calls differ in what they say of a lock that another has.
-    let (classic, newer, large) = (Completion::LockTimeout, Completion::LockWait, Completion::BadStation);
+    let (classic, newer, large) =
+        (Completion::LockTimeout, Completion::LockWait, Completion::BadConnectionNumber);
     match request {
         Request::LockRecord(call) => {
             let range = (u64::from(call.start), u64::from(call.length));
             let (file, flag, ticks) = (call.file.short(), u32::from(call.flag), u32::from(call.timeout));
-            lock_range(connection, context, &Ask { file, flag, range, ticks, late: classic })
+            lock_range(connection, context, &LockRequest { file, flag, range, ticks, late: classic })
         }
         Request::LockRecordNew(call) => {
             let range = (u64::from(call.start), u64::from(call.length));
             let (file, flag, ticks) = (call.file.short(), u32::from(call.flag), u32::from(call.timeout));
-            lock_range(connection, context, &Ask { file, flag, range, ticks, late: newer })
+            lock_range(connection, context, &LockRequest { file, flag, range, ticks, late: newer })
         }
         Request::LockLarge(call) => {
             let (file, flag, ticks) = (call.file, call.flag, call.timeout);
             let range = (call.start, call.length);
-            lock_range(connection, context, &Ask { file, flag, range, ticks, late: large })
+            lock_range(connection, context, &LockRequest { file, flag, range, ticks, late: large })
         }
         Request::LockRecordSet(call) => {
             lock_or_wait(connection, context, set(context, call.flag), u32::from(call.timeout), classic)
@@ -93,39 +94,40 @@ pub fn execute(
 }
 
 /// All that the task has logged, shared if the flag says so and against all others if not.
-const fn set(context: &Context<'_>, flag: u8) -> (Goal, bool) {
-    (Goal::Set(context.task), flag == flag::SHARED)
+const fn set(context: &CallContext<'_>, flag: u8) -> (LockTarget, bool) {
+    (LockTarget::Set(context.task), flag == flag::SHARED)
 }
 
-fn lock_range(connection: &mut Connection, context: &Context<'_>, ask: &Ask) -> VolumeResult<()> {
+fn lock_range(connection: &mut Connection, context: &CallContext<'_>, ask: &LockRequest) -> VolumeResult<()> {
     let place = connection.file(ask.file)?.place;
     let (start, length) = ask.range;
-    let bytes = Bytes::new(start, length).ok_or(Completion::Failure)?;
-    let range = Logged { place, file: u32::from_le_bytes(ask.file.0), bytes, task: context.task, held: None };
+    let bytes = ByteRange::new(start, length).ok_or(Completion::Failure)?;
+    let range =
+        LoggedRange { place, file: u32::from_le_bytes(ask.file.0), bytes, task: context.task, held: None };
     let shared = match u8::try_from(ask.flag) {
         Ok(flag::LOG_ONLY) => return connection.records.log(range),
         Ok(flag::EXCLUSIVE) => false,
         Ok(flag::SHARED) => true,
         _ => return Err(Completion::Failure),
     };
-    lock_or_wait(connection, context, (Goal::Range(range), shared), ask.ticks, ask.late)
+    lock_or_wait(connection, context, (LockTarget::Range(range), shared), ask.ticks, ask.late)
 }
 
 /// Locks at once, or notes that the request waits.
 fn lock_or_wait(
     connection: &mut Connection,
-    context: &Context<'_>,
-    (goal, shared): (Goal, bool),
+    context: &CallContext<'_>,
+    (goal, shared): (LockTarget, bool),
     ticks: u32,
     late: Completion,
 ) -> VolumeResult<()> {
     if connection.records.lock(goal, shared)? {
         return Ok(());
     }
-    if ticks > 0 && connection.records.in_use().waiting() < MAX_WAITING {
-        let until = context.world.now() + Duration::from_secs(1) * ticks.min(MAX_TICKS) / TICKS;
-        let waiting = Waiting::new(connection.records.in_use());
-        connection.wait = Some(Wait { goal, shared, until, late, asked: None, _waiting: waiting });
+    if ticks > 0 && connection.records.open_files().waiting() < MAX_WAITING {
+        let until = context.environment.now() + Duration::from_secs(1) * ticks.min(MAX_TICKS) / TICKS;
+        let waiting = WaiterGuard::new(connection.records.open_files());
+        connection.wait = Some(PendingLock { goal, shared, until, late, asked: None, _waiting: waiting });
     }
     Err(late)
 }
@@ -142,19 +144,19 @@ fn give_up(
     forget: bool,
 ) -> VolumeResult<()> {
     connection.file(file)?;
-    let bytes = Bytes::new(start, length).ok_or(Completion::Failure)?;
+    let bytes = ByteRange::new(start, length).ok_or(Completion::Failure)?;
     connection.records.release(u32::from_le_bytes(file.0), bytes, forget)
 }
 
-impl<V: Volume, W: World> Server<V, W> {
+impl<V: Volume, W: Environment> Server<V, W> {
     /// The answer to a request that waited for a lock, when the lock is there or its time is over; else until when to
-    /// wait for [`World::released`] before asking again. Nothing at all of a client that does not wait.
+    /// wait for [`Environment::released`] before asking again. Nothing at all of a client that does not wait.
     pub fn resume(&self, peer: Peer, out: &mut Vec<u8>) -> Option<Duration> {
-        if self.shared.in_use.waiting() == 0 {
+        if self.shared.open_files.waiting() == 0 {
             return None;
         }
-        let known = lock(&self.table).get(peer)?;
-        let now = self.world.now();
+        let known = lock(&self.connections).get(peer)?;
+        let now = self.environment.now();
         // At work on another request, which may have ended the wait.
         let Ok(mut connection) = known.connection.try_lock() else { return Some(now + BUSY) };
         let wait = connection.wait.take()?;
@@ -174,7 +176,7 @@ impl<V: Volume, W: World> Server<V, W> {
     }
 
     /// Puts a request aside that waits for a lock.
-    pub(super) fn put_aside(connection: &mut Connection, packet: &Packet<'_>) -> bool {
+    pub(super) fn defer_reply(connection: &mut Connection, packet: &Packet<'_>) -> bool {
         let Some(wait) = &mut connection.wait else { return false };
         wait.asked = Some((packet.header, packet.transport));
         true
@@ -182,22 +184,22 @@ impl<V: Volume, W: World> Server<V, W> {
 
     /// Ends a wait, because the client has begun something else. On TCP, where each request has its answer in turn, that
     /// of the wait comes first.
-    pub(super) fn end_wait(connection: &mut Connection, out: &mut Vec<u8>) {
+    pub(super) fn cancel_wait(connection: &mut Connection, out: &mut Vec<u8>) {
         let Some(wait) = connection.wait.take() else { return };
-        if let Some(asked @ (_, Transport::Tcp)) = wait.asked {
+        if let Some(asked @ (_, TransportKind::Tcp)) = wait.asked {
             Self::answer_late(connection, asked, wait.late, out);
         }
     }
 
     fn answer_late(
         connection: &mut Connection,
-        (header, transport): (ClientHeader, Transport),
+        (header, transport): (ClientHeader, TransportKind),
         completion: Completion,
         out: &mut Vec<u8>,
     ) {
         let start = out.len();
         let header = ServerHeader::reply(&header, completion);
         answer(transport, connection.signer.as_ref(), out, |out| ServerHeader::put(&header, out));
-        Self::remember(connection, transport, &out[start..]);
+        Self::store_reply(connection, transport, &out[start..]);
     }
 }

@@ -10,22 +10,22 @@ mod attribute_tests;
 mod attributes;
 mod bursts;
 pub mod connection;
+mod connection_table;
+mod directories;
 mod execute;
 mod files;
-mod in_use;
 #[cfg(test)]
 mod lock_tests;
 mod locks;
 mod memory;
 pub mod names;
+mod open_files;
 mod options;
 mod packet;
 mod paths;
-mod records;
-mod table;
+mod record_log;
 #[cfg(test)]
 mod tests;
-mod trees;
 pub mod volume;
 mod volumes;
 
@@ -33,19 +33,20 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use connection::Connection;
-use execute::{Context, execute};
-use in_use::InUse;
+use connection_table::ConnectionTable;
+use execute::{CallContext, execute};
+use open_files::OpenFileTable;
 use packet::Packet;
-use table::Table;
 use volume::{Volume, VolumeResult};
 
 pub use account::MAX_PACKET;
-pub use bursts::{Collected, Datagrams};
+pub use bursts::{Datagrams, PendingWork};
 pub use memory::MemoryVolume;
-pub use options::{Options, Peer, User, Watchdog, World};
+pub use options::{Environment, Options, Peer, User, Watchdog};
 
 use crate::envelope;
-use crate::security::signature::{Signer, Transport};
+use crate::security::signature::Signer;
+use crate::wire::TransportKind;
 use crate::wire::packet::{ClientHeader, ClientKind, ConnectionStatus, SERVER_HEADER_LEN, ServerHeader};
 use crate::wire::watchdog::IpWatchdog;
 use crate::wire::{Codec, Completion, Request};
@@ -58,7 +59,7 @@ const COMPLETION: usize = 6;
 pub(crate) struct Shared<V> {
     options: Options,
     volumes: Vec<(Vec<u8>, V)>,
-    in_use: Arc<InUse>,
+    open_files: Arc<OpenFileTable>,
 }
 
 impl<V> Shared<V> {
@@ -76,8 +77,8 @@ impl<V> Shared<V> {
 #[derive(Debug)]
 pub struct Server<V, W> {
     shared: Shared<V>,
-    world: Arc<W>,
-    table: Mutex<Table>,
+    environment: Arc<W>,
+    connections: Mutex<ConnectionTable>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -85,47 +86,47 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl<V: Volume, W: World> Server<V, W> {
+impl<V: Volume, W: Environment> Server<V, W> {
     /// A server without connections; the first volume has number 0. At most 255 volumes are served.
-    pub fn new(options: Options, volumes: Vec<(Vec<u8>, V)>, world: W) -> Self {
+    pub fn new(options: Options, volumes: Vec<(Vec<u8>, V)>, environment: W) -> Self {
         let mut volumes = volumes;
         volumes.truncate(255);
-        let world = Arc::new(world);
-        let told: Arc<dyn World> = Arc::<W>::clone(&world);
-        let in_use = Arc::new(InUse::new(told));
-        let table = Mutex::new(Table::new(options.max_connections, Arc::clone(&in_use)));
-        Self { shared: Shared { options, volumes, in_use }, world, table }
+        let environment = Arc::new(environment);
+        let told: Arc<dyn Environment> = Arc::<W>::clone(&environment);
+        let open_files = Arc::new(OpenFileTable::new(told));
+        let connections = Mutex::new(ConnectionTable::new(options.max_connections, Arc::clone(&open_files)));
+        Self { shared: Shared { options, volumes, open_files }, environment, connections }
     }
 
-    /// The world it was made for.
-    pub fn world(&self) -> &W {
-        &self.world
+    /// The environment it was made for.
+    pub fn environment(&self) -> &W {
+        &self.environment
     }
 
     /// Connections whose last request waits for a lock.
     pub fn waiting(&self) -> usize {
-        self.shared.in_use.waiting()
+        self.shared.open_files.waiting()
     }
 
     /// Connections there are.
     pub fn connections(&self) -> usize {
-        lock(&self.table).len()
+        lock(&self.connections).len()
     }
 
     /// Takes a whole message of a client and appends the answer; nothing is appended to what is no request, is signed
     /// wrongly, or is older than the last one. On TCP a message is what [`crate::wire::tcp::message_len`] says. A
     /// datagram that comes while the connection works on another is answered with "busy".
-    pub fn receive(&self, peer: Peer, transport: Transport, message: &[u8], out: &mut Vec<u8>) {
-        let known = lock(&self.table).get(peer);
-        let Some(known) = known else { return self.unknown(peer, transport, message, out) };
-        known.heard(self.world.now());
-        if transport != Transport::Tcp && IpWatchdog::decode(message).is_some() {
+    pub fn receive(&self, peer: Peer, transport: TransportKind, message: &[u8], out: &mut Vec<u8>) {
+        let known = lock(&self.connections).get(peer);
+        let Some(known) = known else { return self.receive_unknown(peer, transport, message, out) };
+        known.note_activity(self.environment.now());
+        if transport.is_datagram() && IpWatchdog::decode(message).is_some() {
             return;
         }
         let mut connection = match known.connection.try_lock() {
             Ok(connection) => connection,
             Err(TryLockError::Poisoned(left)) => left.into_inner(),
-            Err(TryLockError::WouldBlock) if transport != Transport::Tcp => {
+            Err(TryLockError::WouldBlock) if transport.is_datagram() => {
                 // The header stands in front whether the packet is signed or not.
                 if let Ok(header) = ClientHeader::decode(message) {
                     ServerHeader::put(&ServerHeader::busy(&header), out);
@@ -140,9 +141,9 @@ impl<V: Volume, W: World> Server<V, W> {
                 drop(connection);
                 self.create(peer, &packet, out);
             }
-            _ if packet.header.connection != connection.number => stranger(&packet, out),
+            _ if packet.header.connection != connection.number => reply_no_connection(&packet, out),
             kind => {
-                self.known(&mut connection, &packet, out);
+                self.receive_known(&mut connection, &packet, out);
                 known.checks.store(connection.checks, Ordering::Relaxed);
                 if kind == ClientKind::Destroy && connection.ended {
                     drop(connection);
@@ -152,17 +153,17 @@ impl<V: Volume, W: World> Server<V, W> {
         }
     }
 
-    /// Forgets a client whose carrier is gone.
+    /// Forgets a client whose transport is gone.
     pub fn disconnect(&self, peer: Peer) {
-        lock(&self.table).remove(peer);
+        lock(&self.connections).remove(peer);
     }
 
     /// Clients on datagrams that have been silent, with the numbers of their connections: they are to be asked whether
     /// they are there. Those that stay silent are forgotten. To be called every few seconds.
-    pub fn watch(&self) -> Vec<(Peer, u16)> {
-        let now = self.world.now();
+    pub fn idle_clients(&self) -> Vec<(Peer, u16)> {
+        let now = self.environment.now();
         let watchdog = self.shared.options.watchdog;
-        let (asked, gone) = lock(&self.table).silent(now, watchdog);
+        let (asked, gone) = lock(&self.connections).idle_clients(now, watchdog);
         for peer in gone {
             self.disconnect(peer);
         }
@@ -170,30 +171,30 @@ impl<V: Volume, W: World> Server<V, W> {
     }
 
     /// A client has shown that it is there by other means than a packet of its connection.
-    pub fn heard(&self, peer: Peer) {
-        if let Some(known) = lock(&self.table).get(peer) {
-            known.heard(self.world.now());
+    pub fn note_activity(&self, peer: Peer) {
+        if let Some(known) = lock(&self.connections).get(peer) {
+            known.note_activity(self.environment.now());
         }
     }
 
     /// True when the packets of a client must have checksums of IPX: others are to be passed over.
-    pub fn checks(&self, peer: Peer) -> bool {
-        lock(&self.table).get(peer).is_some_and(|known| known.checks.load(Ordering::Relaxed))
+    pub fn requires_checksums(&self, peer: Peer) -> bool {
+        lock(&self.connections).get(peer).is_some_and(|known| known.checks.load(Ordering::Relaxed))
     }
 
-    fn unknown(&self, peer: Peer, transport: Transport, message: &[u8], out: &mut Vec<u8>) {
+    fn receive_unknown(&self, peer: Peer, transport: TransportKind, message: &[u8], out: &mut Vec<u8>) {
         let Some(packet) = Packet::new(transport, message, false) else { return };
         if packet.header.kind == ClientKind::Create {
             self.create(peer, &packet, out);
         } else {
-            stranger(&packet, out);
+            reply_no_connection(&packet, out);
         }
     }
 
     /// A new connection; that of the same client from before is gone with its files. The duplicate memory is empty
     /// afterwards: libncp gives its first request the sequence number of the create.
     fn create(&self, peer: Peer, packet: &Packet<'_>, out: &mut Vec<u8>) {
-        let number = lock(&self.table).create(peer, packet.transport, self.world.now());
+        let number = lock(&self.connections).create(peer, packet.transport, self.environment.now());
         let header = ServerHeader::reply(&packet.header, Completion::Success);
         let header = match number {
             Some(number) => ServerHeader { connection: number, ..header },
@@ -207,10 +208,10 @@ impl<V: Volume, W: World> Server<V, W> {
     }
 
     /// A request or destroy of a connection that there is.
-    fn known(&self, connection: &mut Connection, packet: &Packet<'_>, out: &mut Vec<u8>) {
+    fn receive_known(&self, connection: &mut Connection, packet: &Packet<'_>, out: &mut Vec<u8>) {
         match connection.last {
             Some(last) if last == packet.header.sequence => {
-                if connection.wait.is_some() && packet.transport != Transport::Tcp {
+                if connection.wait.is_some() && packet.transport.is_datagram() {
                     return ServerHeader::put(&ServerHeader::busy(&packet.header), out);
                 }
                 return out.extend_from_slice(&connection.last_answer);
@@ -219,7 +220,7 @@ impl<V: Volume, W: World> Server<V, W> {
             _ => {}
         }
         if let Some(signer) = &mut connection.signer {
-            // A destroy may come unsigned; it takes nothing that the end of the carrier would not take.
+            // A destroy may come unsigned; it takes nothing that the end of the transport would not take.
             let mut next = signer.clone();
             let right = packet.signature == Some(next.request(packet.ncp, packet.wire_len));
             if !right && packet.header.kind == ClientKind::Request {
@@ -227,21 +228,21 @@ impl<V: Volume, W: World> Server<V, W> {
             }
             *signer = next;
         }
-        Self::end_wait(connection, out);
+        Self::cancel_wait(connection, out);
         let start = out.len();
         // The reply to the login itself is not signed.
         let signer = connection.signer.clone();
         answer(packet.transport, signer.as_ref(), out, |out| self.reply(connection, packet, out));
         connection.last = Some(packet.header.sequence);
-        if Self::put_aside(connection, packet) {
+        if Self::defer_reply(connection, packet) {
             out.truncate(start);
         }
-        Self::remember(connection, packet.transport, &out[start..]);
+        Self::store_reply(connection, packet.transport, &out[start..]);
     }
 
     /// Keeps an answer, to give it again. TCP loses nothing, so that nothing comes twice and no copy need be kept.
-    fn remember(connection: &mut Connection, transport: Transport, answer: &[u8]) {
-        if transport != Transport::Tcp {
+    fn store_reply(connection: &mut Connection, transport: TransportKind, answer: &[u8]) {
+        if transport.is_datagram() {
             connection.last_answer.clear();
             connection.last_answer.extend_from_slice(answer);
         }
@@ -256,9 +257,9 @@ impl<V: Volume, W: World> Server<V, W> {
             connection.ended = true;
             return;
         }
-        let context = Context {
-            world: &*self.world,
-            table: &self.table,
+        let context = CallContext {
+            environment: &*self.environment,
+            connections: &self.connections,
             transport: packet.transport,
             task: packet.header.task,
         };
@@ -273,8 +274,13 @@ impl<V: Volume, W: World> Server<V, W> {
     }
 }
 
-/// Appends a reply in its carrier, signed if there is a signer.
-fn answer(transport: Transport, signer: Option<&Signer>, out: &mut Vec<u8>, put: impl FnOnce(&mut Vec<u8>)) {
+/// Appends a reply in its transport, signed if there is a signer.
+fn answer(
+    transport: TransportKind,
+    signer: Option<&Signer>,
+    out: &mut Vec<u8>,
+    put: impl FnOnce(&mut Vec<u8>),
+) {
     let begin = out.len();
     let start = envelope::open_reply(out, transport, signer.is_some());
     put(out);
@@ -282,7 +288,7 @@ fn answer(transport: Transport, signer: Option<&Signer>, out: &mut Vec<u8>, put:
 }
 
 /// Tells a client that it has no connection.
-fn stranger(packet: &Packet<'_>, out: &mut Vec<u8>) {
+fn reply_no_connection(packet: &Packet<'_>, out: &mut Vec<u8>) {
     let header = ServerHeader::reply(&packet.header, Completion::Success);
     let header = ServerHeader { status: ConnectionStatus::BAD_CONNECTION, ..header };
     answer(packet.transport, None, out, |out| ServerHeader::put(&header, out));

@@ -1,4 +1,4 @@
-//! How a server behaves, who may log in, and what it needs of the world.
+//! How a server behaves, who may log in, and what it needs of the environment.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -8,8 +8,8 @@ use crate::security::password::{self, PasswordHash};
 use crate::wire::ipx::Address;
 use crate::wire::server_info::DateAndTime;
 
-/// What a server needs of the world around it.
-pub trait World: Send + Sync + 'static {
+/// What a server needs of the environment around it.
+pub trait Environment: Send + Sync + 'static {
     /// A key for a login that no one can foresee.
     fn login_key(&self) -> [u8; 8];
 
@@ -46,17 +46,17 @@ impl User {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Watchdog {
     /// Silence after which it is asked first.
-    pub after: Duration,
+    pub idle: Duration,
     /// Pause between questions.
-    pub every: Duration,
+    pub interval: Duration,
     /// Questions without answer after which it is gone.
-    pub questions: u32,
+    pub attempts: u32,
 }
 
 impl Default for Watchdog {
     /// 5 minutes, then every minute, ten times: what NetWare is said to do (docs/protocols/ncp.md 1.7).
     fn default() -> Self {
-        Self { after: Duration::from_mins(5), every: Duration::from_mins(1), questions: 10 }
+        Self { idle: Duration::from_mins(5), interval: Duration::from_mins(1), attempts: 10 }
     }
 }
 
@@ -88,7 +88,7 @@ pub struct Options {
 /// Where a packet comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Peer {
-    /// A connection of the carrier, by a number that the carrier gives it.
+    /// A connection of the transport, by a number that the transport gives it.
     Stream(u64),
     /// An address on IP.
     Ip(SocketAddr),

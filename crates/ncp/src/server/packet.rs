@@ -1,16 +1,17 @@
-//! A client packet out of its carrier.
+//! A client packet out of its transport.
 
-use crate::security::signature::{Signature, Transport};
+use crate::security::signature::Signature;
 use crate::wire::Codec;
+use crate::wire::TransportKind;
 use crate::wire::packet::{CLIENT_HEADER_LEN, ClientHeader};
 use crate::wire::tcp::TcpRequest;
 
 /// A packet of a client.
 #[derive(Debug)]
 pub struct Packet<'a> {
-    pub transport: Transport,
+    pub transport: TransportKind,
     pub header: ClientHeader,
-    /// The packet without carrier and signature.
+    /// The packet without transport and signature.
     pub ncp: &'a [u8],
     /// Length of the whole message.
     pub wire_len: usize,
@@ -19,8 +20,8 @@ pub struct Packet<'a> {
 
 impl<'a> Packet<'a> {
     /// None for what is no packet of a client; whether it is signed only the connection knows.
-    pub fn new(transport: Transport, message: &'a [u8], signed: bool) -> Option<Self> {
-        let (ncp, signature) = if transport == Transport::Tcp {
+    pub fn new(transport: TransportKind, message: &'a [u8], signed: bool) -> Option<Self> {
+        let (ncp, signature) = if transport == TransportKind::Tcp {
             let message = TcpRequest::decode(message, signed).ok()?;
             (message.packet, message.signature)
         } else {

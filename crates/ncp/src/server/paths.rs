@@ -1,6 +1,6 @@
 //! Paths of both kinds become a directory and a name below it; no path leads out of its volume.
 
-use super::connection::{Connection, Directory};
+use super::connection::{Connection, VolumeNode};
 use super::names::{NameSpace, dos_name, is_made};
 use super::volume::{Entry, Node, Volume, VolumeResult};
 use super::{Shared, volumes};
@@ -14,16 +14,16 @@ const MAX_PATH: usize = 255;
 
 /// What a path names: something in a directory, or the start of the path itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct ResolvedPath {
     /// The directory.
-    pub directory: Directory,
+    pub directory: VolumeNode,
     /// The name in it; none for the start itself.
     pub name: Option<Vec<u8>>,
     /// The name space of the name.
     pub space: NameSpace,
 }
 
-impl Place {
+impl ResolvedPath {
     /// The name, where there must be one.
     pub fn name(&self) -> VolumeResult<&[u8]> {
         self.name.as_deref().ok_or(Completion::InvalidPath)
@@ -44,12 +44,12 @@ fn child<V: Volume>(volume: &V, directory: Node, node: Node) -> VolumeResult<Vec
 
 impl<V: Volume> Shared<V> {
     /// The directory of a classic path, and its last component as it was sent, which may be a pattern.
-    pub fn split<'p>(
+    pub fn split_path<'p>(
         &self,
         connection: &Connection,
         handle: u8,
         path: &'p [u8],
-    ) -> VolumeResult<(Directory, &'p [u8])> {
+    ) -> VolumeResult<(VolumeNode, &'p [u8])> {
         let (start, rest) = match path.iter().position(|byte| *byte == b':') {
             Some(colon) => (volumes::root(self, &path[..colon])?, &path[colon + 1..]),
             None => (connection.handle(handle)?, path),
@@ -64,20 +64,25 @@ impl<V: Volume> Shared<V> {
     }
 
     /// What a classic path names.
-    pub fn place(&self, connection: &Connection, handle: u8, path: &[u8]) -> VolumeResult<Place> {
-        let (directory, last) = self.split(connection, handle, path)?;
+    pub fn resolve_path(
+        &self,
+        connection: &Connection,
+        handle: u8,
+        path: &[u8],
+    ) -> VolumeResult<ResolvedPath> {
+        let (directory, last) = self.split_path(connection, handle, path)?;
         let space = NameSpace::Dos;
         let name = if last.is_empty() { None } else { Some(space.checked(last)?) };
-        Ok(Place { directory, name, space })
+        Ok(ResolvedPath { directory, name, space })
     }
 
     /// What a path of the name-space calls names.
-    pub fn place_of(
+    pub fn resolve_handle_path(
         &self,
         connection: &Connection,
         space: NameSpace,
         path: &HandlePath<'_>,
-    ) -> VolumeResult<Place> {
+    ) -> VolumeResult<ResolvedPath> {
         let mut names = path.components.iter();
         let start = match path.start.flag {
             base::NONE => {
@@ -88,18 +93,18 @@ impl<V: Volume> Shared<V> {
                 .handle(u8::try_from(path.start.base).map_err(|_| Completion::BadDirectoryHandle)?)?,
             base::DIRECTORY => {
                 self.volume(path.start.volume)?.entry(path.start.base)?;
-                Directory { volume: path.start.volume, node: path.start.base }
+                VolumeNode { volume: path.start.volume, node: path.start.base }
             }
             _ => return Err(Completion::InvalidPath),
         };
         let mut names: Vec<&[u8]> = names.collect();
         let last = names.pop();
         let directory = self.walk(start, space, names.into_iter())?;
-        Ok(Place { directory, name: last.map(|name| space.checked(name)).transpose()?, space })
+        Ok(ResolvedPath { directory, name: last.map(|name| space.checked(name)).transpose()?, space })
     }
 
     /// The file or directory that a place names.
-    pub fn entry(&self, place: &Place) -> VolumeResult<Entry> {
+    pub fn entry(&self, place: &ResolvedPath) -> VolumeResult<Entry> {
         match &place.name {
             Some(name) => self.find(place.directory, place.space, name),
             None => self.volume(place.directory.volume)?.entry(place.directory.node),
@@ -107,14 +112,14 @@ impl<V: Volume> Shared<V> {
     }
 
     /// The directory that a place names.
-    pub fn directory(&self, place: &Place) -> VolumeResult<Directory> {
+    pub fn directory(&self, place: &ResolvedPath) -> VolumeResult<VolumeNode> {
         let entry = self.entry(place).map_err(|_| Completion::InvalidPath)?;
-        let found = Directory { volume: place.directory.volume, node: entry.node };
+        let found = VolumeNode { volume: place.directory.volume, node: entry.node };
         if entry.directory { Ok(found) } else { Err(Completion::InvalidPath) }
     }
 
     /// Volume and path of a directory in the name space of DOS, as it is called now.
-    pub fn text(&self, directory: Directory) -> VolumeResult<Vec<u8>> {
+    pub fn text(&self, directory: VolumeNode) -> VolumeResult<Vec<u8>> {
         let volume = self.volume(directory.volume)?;
         let (mut node, mut names) = (directory.node, Vec::new());
         while node != volume.root() {
@@ -133,10 +138,10 @@ impl<V: Volume> Shared<V> {
 
     fn walk<'n>(
         &self,
-        start: Directory,
+        start: VolumeNode,
         space: NameSpace,
         names: impl Iterator<Item = &'n [u8]>,
-    ) -> VolumeResult<Directory> {
+    ) -> VolumeResult<VolumeNode> {
         let mut directory = start;
         for name in names {
             let name = space.checked(name).map_err(|_| Completion::InvalidPath)?;
@@ -147,7 +152,7 @@ impl<V: Volume> Shared<V> {
     }
 
     /// What a checked name stands for; a short name that was made of a long one is looked for among all.
-    fn find(&self, directory: Directory, space: NameSpace, name: &[u8]) -> VolumeResult<Entry> {
+    fn find(&self, directory: VolumeNode, space: NameSpace, name: &[u8]) -> VolumeResult<Entry> {
         let volume = self.volume(directory.volume)?;
         match volume.lookup(directory.node, name) {
             Err(Completion::Failure) if space == NameSpace::Dos && is_made(name) => {

@@ -10,10 +10,10 @@ use crate::wire::server_info::DateAndTime;
 use crate::wire::tests::hex;
 use crate::wire::text::padded;
 
-/// A world in which every login key is that of the captures.
+/// A environment in which every login key is that of the captures.
 pub(super) struct Still;
 
-impl World for Still {
+impl Environment for Still {
     fn login_key(&self) -> [u8; 8] {
         [0, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77]
     }
@@ -33,7 +33,7 @@ pub(super) fn options() -> Options {
         version: (3, 11),
         max_connections: 2,
         users: vec![User::new("bench", 0x0001_0002, "benchpw")],
-        signatures: Level::IfAsked,
+        signatures: Level::IfRequested,
         checksums: Level::Never,
         echo_socket: 0,
         max_packet: MAX_PACKET,
@@ -48,7 +48,7 @@ pub(super) fn server() -> Server<MemoryVolume, Still> {
 
 pub(super) fn ask(server: &Server<MemoryVolume, Still>, peer: u64, packet: &str) -> Vec<u8> {
     let mut out = Vec::new();
-    server.receive(Peer::Stream(peer), Transport::Udp, &hex(packet), &mut out);
+    server.receive(Peer::Stream(peer), TransportKind::Udp, &hex(packet), &mut out);
     out
 }
 
@@ -210,7 +210,7 @@ fn no_path_leads_out_of_its_volume() {
         let mut packet = vec![0x22, 0x22, sequence, 1, 1, 0, 0x43, 0, 0, path.len() as u8];
         packet.extend_from_slice(path.as_bytes());
         let mut out = Vec::new();
-        server.receive(Peer::Stream(1), Transport::Udp, &packet, &mut out);
+        server.receive(Peer::Stream(1), TransportKind::Udp, &packet, &mut out);
         assert!([0x98, 0x9b, 0x9c, 0x9e].contains(&out[6]), "{path}: {out:02x?}");
     }
 }
@@ -233,7 +233,7 @@ proptest! {
             sequence = sequence.wrapping_add(1);
             let packet = [&[0x22, 0x22, sequence, 1, 1, 0], &call[..]].concat();
             let mut out = Vec::new();
-            server.receive(Peer::Stream(1), Transport::Udp, &packet, &mut out);
+            server.receive(Peer::Stream(1), TransportKind::Udp, &packet, &mut out);
             prop_assert!(out.starts_with(&[0x33, 0x33, sequence]), "{packet:02x?}");
         }
     }
@@ -242,7 +242,7 @@ proptest! {
     fn garbage_is_dropped_or_answered(bytes in prop::collection::vec(any::<u8>(), 0..80), tcp: bool) {
         let server = server();
         let mut out = Vec::new();
-        let transport = if tcp { Transport::Tcp } else { Transport::Ipx };
+        let transport = if tcp { TransportKind::Tcp } else { TransportKind::IpxInUdp };
         server.receive(Peer::Stream(1), transport, &bytes, &mut out);
         prop_assert!(server.connections() <= 1);
     }

@@ -80,7 +80,7 @@ pub struct Change {
     pub accessed: Option<i64>,
 }
 
-/// Room on a volume, in bytes.
+/// VolumeSpace on a volume, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Space {
     /// All of it.
@@ -136,6 +136,6 @@ pub trait Volume: Send + Sync {
     /// Returns when what was written to the file is on disk.
     fn commit(&self, node: Node) -> VolumeResult<()>;
 
-    /// Room on the volume.
+    /// VolumeSpace on the volume.
     fn space(&self) -> VolumeResult<Space>;
 }

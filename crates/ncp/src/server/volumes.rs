@@ -1,7 +1,7 @@
 //! Calls on volumes and directory handles.
 
 use super::Shared;
-use super::connection::{Connection, Directory};
+use super::connection::{Connection, VolumeNode};
 use super::volume::{Volume, VolumeResult};
 use crate::wire::directory::AllocatedHandle;
 use crate::wire::text::padded;
@@ -17,10 +17,10 @@ const RIGHTS: u8 = 0xDF;
 const READ_ONLY_RIGHTS: u8 = 0x45;
 
 /// The root of a volume by name.
-pub fn root<V: Volume>(shared: &Shared<V>, name: &[u8]) -> VolumeResult<Directory> {
+pub fn root<V: Volume>(shared: &Shared<V>, name: &[u8]) -> VolumeResult<VolumeNode> {
     let number = shared.volumes.iter().position(|(known, _)| known.eq_ignore_ascii_case(name));
     let volume = number.and_then(|number| u8::try_from(number).ok()).ok_or(Completion::NoSuchVolume)?;
-    Ok(Directory { volume, node: shared.volume(volume)?.root() })
+    Ok(VolumeNode { volume, node: shared.volume(volume)?.root() })
 }
 
 /// What a user may do on a volume: the same in all of its directories, as far as the protocol's rights go.
@@ -78,7 +78,7 @@ pub fn allocate<V: Volume>(
     task: Option<u8>,
     out: &mut Vec<u8>,
 ) -> VolumeResult<()> {
-    let directory = shared.directory(&shared.place(connection, base, path)?)?;
+    let directory = shared.directory(&shared.resolve_path(connection, base, path)?)?;
     let handle = connection.add_handle(directory, task)?;
     AllocatedHandle::put(&AllocatedHandle { handle, rights: rights(shared, directory.volume)? }, out);
     Ok(())

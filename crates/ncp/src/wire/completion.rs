@@ -85,7 +85,7 @@ completions! {
     EncryptedLoginRequired = 0xD6, "login with a clear password refused";
     ConnectionLimit = 0xD9, "too many connections of this user";
     TimeRestriction = 0xDA, "login not allowed at this time";
-    StationRestriction = 0xDB, "login not allowed from this station";
+    AddressRestriction = 0xDB, "login not allowed from this address";
     AccountDisabled = 0xDC, "account disabled or expired";
     BadPassword = 0xDE, "bad password, or expired without grace";
     /// The login succeeded all the same.
@@ -102,7 +102,7 @@ completions! {
     /// In the bindery also: no such property.
     UnknownFunction = 0xFB, "unknown function, or no such property";
     NoSuchObject = 0xFC, "no such object";
-    BadStation = 0xFD, "bad station number, or lock collision";
+    BadConnectionNumber = 0xFD, "bad connection number, or lock collision";
     LockTimeout = 0xFE, "lock timed out, or bindery locked";
     /// Also the regular end of every search.
     Failure = 0xFF, "failure, or none found";

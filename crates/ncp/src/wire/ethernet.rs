@@ -67,9 +67,9 @@ impl Framing {
 pub struct Frame<'a> {
     /// How.
     pub framing: Framing,
-    /// Station it goes to.
+    /// IpxSocket it goes to.
     pub destination: [u8; 6],
-    /// Station it comes from.
+    /// IpxSocket it comes from.
     pub source: [u8; 6],
     /// The IPX packet; in a received frame with the padding behind it.
     pub packet: &'a [u8],

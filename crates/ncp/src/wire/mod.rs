@@ -37,6 +37,7 @@ pub mod tcp;
 #[cfg(test)]
 pub(crate) mod tests;
 pub mod text;
+mod transport;
 pub mod volume;
 pub mod watchdog;
 
@@ -50,3 +51,4 @@ pub use handle_path::{HandlePath, PathPair};
 pub use info::{Info, NamedInfo, ReturnMask};
 pub use request::Request;
 pub use text::Pstr;
+pub use transport::TransportKind;

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use sharebench_ncp::security::password;
-use sharebench_ncp::security::signature::{Signer, Transport};
+use sharebench_ncp::security::signature::Signer;
+use sharebench_ncp::wire::TransportKind;
 use sharebench_ncp::wire::login::{LoginKey, ObjectId};
 use sharebench_ncp::wire::negotiate::{AcceptedPacketSize, Security};
 use sharebench_ncp::wire::packet::{
@@ -12,7 +13,7 @@ use sharebench_ncp::wire::packet::{
 use sharebench_ncp::wire::tcp::{REQUEST_HEADER_LEN, TcpReply, TcpRequest};
 use sharebench_ncp::wire::{Codec, Function, Request};
 
-use crate::pcap::{Carrier, Packet};
+use crate::pcap::{Packet, Transport};
 use crate::replies;
 
 /// What a capture was found to hold; every number is asserted.
@@ -34,7 +35,7 @@ pub struct Counts {
 
 /// State between the packets of one client.
 #[derive(Debug, Default)]
-pub struct Conversation {
+pub struct ConnectionState {
     pending: Option<(ClientHeader, Vec<u8>)>,
     key: [u8; 8],
     id: u32,
@@ -42,21 +43,21 @@ pub struct Conversation {
     signer: Option<Signer>,
 }
 
-impl Conversation {
+impl ConnectionState {
     /// Takes the next packet of this client or its server.
     pub fn take(&mut self, packet: &Packet, bytes: &[u8], from_client: bool, counts: &mut Counts) {
         if from_client { self.request(packet, bytes, counts) } else { self.reply(packet, bytes, counts) }
     }
 
     fn request(&mut self, packet: &Packet, bytes: &[u8], counts: &mut Counts) {
-        let start = if packet.carrier == Carrier::Tcp { REQUEST_HEADER_LEN } else { 0 };
+        let start = if packet.transport == Transport::Tcp { REQUEST_HEADER_LEN } else { 0 };
         if bytes[start..].starts_with(&[0x11, 0x11]) {
             *self = Self::default();
         }
-        let (ncp, wire_len, signature) = unwrapped(packet.carrier, bytes, self.signer.is_some(), true);
+        let (ncp, wire_len, signature) = unwrapped(packet.transport, bytes, self.signer.is_some(), true);
         if let (Some(signer), Some(signature)) = (&mut self.signer, signature) {
             let computed = signer.request(&ncp, wire_len);
-            if packet.whole || packet.carrier == Carrier::Tcp {
+            if packet.whole || packet.transport == Transport::Tcp {
                 assert_eq!(computed, signature, "frame {}", packet.frame);
                 counts.signatures += 1;
             }
@@ -91,14 +92,14 @@ impl Conversation {
     fn reply(&mut self, packet: &Packet, bytes: &[u8], counts: &mut Counts) {
         // Over UDP the reply to a destroy may be unsigned.
         let signed =
-            self.signer.is_some() && (packet.carrier == Carrier::Tcp || bytes.len() > SERVER_HEADER_LEN);
-        let (ncp, wire_len, signature) = unwrapped(packet.carrier, bytes, signed, false);
+            self.signer.is_some() && (packet.transport == Transport::Tcp || bytes.len() > SERVER_HEADER_LEN);
+        let (ncp, wire_len, signature) = unwrapped(packet.transport, bytes, signed, false);
         let header = ServerHeader::decode(&ncp).unwrap();
         let (request_header, body) = self.pending.take().expect("a reply without request");
         assert_eq!(header.sequence, request_header.sequence, "frame {}", packet.frame);
         if let (Some(signer), Some(signature)) = (&self.signer, signature) {
             let destroyed = request_header.kind == ClientKind::Destroy;
-            if !destroyed && (packet.whole || packet.carrier == Carrier::Tcp) {
+            if !destroyed && (packet.whole || packet.transport == Transport::Tcp) {
                 assert_eq!(signer.reply(&ncp, wire_len), signature, "frame {}", packet.frame);
                 counts.signatures += 1;
             }
@@ -116,13 +117,13 @@ impl Conversation {
                 return;
             }
             again.extend(replies::encode_again(&request, data).unwrap());
-            self.learn(&request, packet.carrier, data);
+            self.learn(&request, packet.transport, data);
         }
         assert!(again == ncp, "frame {}:\n{again:02x?}\n{ncp:02x?}", packet.frame);
         counts.replies += 1;
     }
 
-    fn learn(&mut self, request: &Request<'_>, carrier: Carrier, data: &[u8]) {
+    fn learn(&mut self, request: &Request<'_>, transport: Transport, data: &[u8]) {
         match request {
             Request::GetLoginKey(_) => self.key = LoginKey::decode(data).unwrap().key,
             Request::GetObjectId(_) => self.id = ObjectId::decode(data).unwrap().id,
@@ -131,7 +132,8 @@ impl Conversation {
                 self.signs = Security(accepted.security).has(Security::SIGNATURE);
             }
             Request::KeyedLogin(_) if self.signs => {
-                let transport = if carrier == Carrier::Tcp { Transport::Tcp } else { Transport::Udp };
+                let transport =
+                    if transport == Transport::Tcp { TransportKind::Tcp } else { TransportKind::Udp };
                 self.signer = Some(Signer::new(&password::hash(self.id, b"BENCHPW"), &self.key, transport));
             }
             _ => {}
@@ -141,18 +143,18 @@ impl Conversation {
 
 /// The NCP packet, the length of the whole message, and the signature if there is one.
 fn unwrapped(
-    carrier: Carrier,
+    transport: Transport,
     bytes: &[u8],
     signed: bool,
     request: bool,
 ) -> (Vec<u8>, usize, Option<[u8; 8]>) {
-    match carrier {
-        Carrier::Tcp if request => {
+    match transport {
+        Transport::Tcp if request => {
             let message = TcpRequest::decode(bytes, signed).unwrap();
             assert_eq!(message.wire_len(), bytes.len());
             (message.packet.to_vec(), bytes.len(), message.signature)
         }
-        Carrier::Tcp => {
+        Transport::Tcp => {
             let message = TcpReply::decode(bytes, signed).unwrap();
             assert_eq!(message.wire_len(), bytes.len());
             (message.packet.to_vec(), bytes.len(), message.signature)

@@ -10,8 +10,8 @@ mod served;
 
 use std::collections::HashMap;
 
-use conversation::{Conversation, Counts};
-use pcap::{Carrier, Packet};
+use conversation::{ConnectionState, Counts};
+use pcap::{Packet, Transport};
 
 fn capture(name: &str) -> Vec<Packet> {
     let path = format!("{}/tests/data/{name}.pcap", env!("CARGO_MANIFEST_DIR"));
@@ -21,7 +21,8 @@ fn capture(name: &str) -> Vec<Packet> {
 fn on_ip(name: &str) -> Counts {
     let (mut counts, mut conversations) = (Counts::default(), HashMap::new());
     for packet in capture(name) {
-        let conversation: &mut Conversation = conversations.entry((packet.carrier, packet.port)).or_default();
+        let conversation: &mut ConnectionState =
+            conversations.entry((packet.transport, packet.port)).or_default();
         conversation.take(&packet, &packet.bytes, packet.from_client, &mut counts);
     }
     counts
@@ -30,9 +31,9 @@ fn on_ip(name: &str) -> Counts {
 fn on_ipx(name: &str) -> Counts {
     let (mut counts, mut conversations) = (Counts::default(), HashMap::new());
     for packet in capture(name) {
-        assert_eq!(packet.carrier, Carrier::Ipx);
+        assert_eq!(packet.transport, Transport::Ipx);
         let Some((client, from_client, ncp)) = datagrams::conversation(&packet) else { continue };
-        let conversation: &mut Conversation = conversations.entry(client).or_default();
+        let conversation: &mut ConnectionState = conversations.entry(client).or_default();
         conversation.take(&packet, &ncp, from_client, &mut counts);
     }
     counts

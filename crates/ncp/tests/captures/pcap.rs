@@ -7,7 +7,7 @@ use sharebench_ncp::wire::tcp::{self, Direction};
 
 /// What carried a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Carrier {
+pub enum Transport {
     Udp,
     Tcp,
     Ipx,
@@ -18,7 +18,7 @@ pub enum Carrier {
 pub struct Packet {
     /// Number of the frame that ends it, as Wireshark counts.
     pub frame: usize,
-    pub carrier: Carrier,
+    pub transport: Transport,
     /// The client's port; 0 for IPX, which has addresses of its own.
     pub port: u16,
     /// Towards the server; not meaningful for IPX.
@@ -34,7 +34,7 @@ pub fn packets(file: &[u8]) -> Vec<Packet> {
     let mut found = Vec::new();
     for (number, frame, whole) in frames(file) {
         match carried(&frame) {
-            Some((Carrier::Tcp, source, destination, payload)) => {
+            Some((Transport::Tcp, source, destination, payload)) => {
                 let stream: &mut Stream = streams.entry((source, destination)).or_default();
                 stream.bytes.extend_from_slice(payload);
                 stream.cut |= !whole;
@@ -42,7 +42,7 @@ pub fn packets(file: &[u8]) -> Vec<Packet> {
                 stream.take_messages(from_client, |bytes, whole| {
                     found.push(Packet {
                         frame: number,
-                        carrier: Carrier::Tcp,
+                        transport: Transport::Tcp,
                         port,
                         from_client,
                         bytes,
@@ -50,11 +50,11 @@ pub fn packets(file: &[u8]) -> Vec<Packet> {
                     });
                 });
             }
-            Some((carrier, source, destination, payload)) => {
+            Some((transport, source, destination, payload)) => {
                 let (from_client, port) = side(source, destination);
                 found.push(Packet {
                     frame: number,
-                    carrier,
+                    transport,
                     port,
                     from_client,
                     bytes: payload.to_vec(),
@@ -90,21 +90,21 @@ fn frames(file: &[u8]) -> Vec<(usize, Vec<u8>, bool)> {
     frames
 }
 
-/// Carrier, ports and payload; none for what these tests are not about.
-fn carried(frame: &[u8]) -> Option<(Carrier, u16, u16, &[u8])> {
+/// Transport, ports and payload; none for what these tests are not about.
+fn carried(frame: &[u8]) -> Option<(Transport, u16, u16, &[u8])> {
     if let Some(frame) = Frame::decode(frame).unwrap() {
-        return Some((Carrier::Ipx, 0, 0, frame.packet));
+        return Some((Transport::Ipx, 0, 0, frame.packet));
     }
     let word = |bytes: &[u8], at: usize| u16::from_be_bytes([bytes[at], bytes[at + 1]]);
     let ip = frame.get(14..).filter(|_| word(frame, 12) == 0x0800)?;
     let segment = &ip[usize::from(ip[0] & 15) * 4..usize::from(word(ip, 2))];
     let (source, destination) = (word(segment, 0), word(segment, 2));
     match ip[9] {
-        6 => Some((Carrier::Tcp, source, destination, &segment[usize::from(segment[12] >> 4) * 4..])),
+        6 => Some((Transport::Tcp, source, destination, &segment[usize::from(segment[12] >> 4) * 4..])),
         17 if [source, destination].contains(&tcp::PORT) => {
-            Some((Carrier::Udp, source, destination, &segment[8..]))
+            Some((Transport::Udp, source, destination, &segment[8..]))
         }
-        17 => Some((Carrier::Ipx, 0, 0, &segment[8..])),
+        17 => Some((Transport::Ipx, 0, 0, &segment[8..])),
         _ => None,
     }
 }

@@ -3,18 +3,18 @@
 use std::time::Duration;
 
 use sharebench_ncp::security::level::Level;
-use sharebench_ncp::security::signature::Transport;
-use sharebench_ncp::server::{MAX_PACKET, MemoryVolume, Options, Peer, Server, User, Watchdog, World};
+use sharebench_ncp::server::{Environment, MAX_PACKET, MemoryVolume, Options, Peer, Server, User, Watchdog};
+use sharebench_ncp::wire::TransportKind;
 use sharebench_ncp::wire::server_info::DateAndTime;
 use sharebench_ncp::wire::tcp::REQUEST_HEADER_LEN;
 use sharebench_ncp::wire::text::padded;
 
-use crate::pcap::{Carrier, Packet};
+use crate::pcap::{Packet, Transport};
 
-/// The world of the captures: one key for all logins, one moment.
+/// The environment of the captures: one key for all logins, one moment.
 struct Still;
 
-impl World for Still {
+impl Environment for Still {
     fn login_key(&self) -> [u8; 8] {
         [0, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77]
     }
@@ -44,7 +44,7 @@ fn server(signatures: Level) -> Server<MemoryVolume, Still> {
     Server::new(options, vec![(b"SYS".to_vec(), MemoryVolume::new(16 << 20))], Still)
 }
 
-/// The reply of a capture without its carrier, and ours to the same request.
+/// The reply of a capture without its transport, and ours to the same request.
 struct Pair {
     call: Vec<u8>,
     theirs: Vec<u8>,
@@ -56,12 +56,13 @@ fn pairs(name: &str, signatures: Level) -> Vec<Pair> {
     let (server, mut pairs, mut answer) = (server(signatures), Vec::new(), Vec::new());
     let mut call = Vec::new();
     for packet in crate::capture(name) {
-        let transport = if packet.carrier == Carrier::Tcp { Transport::Tcp } else { Transport::Udp };
+        let transport =
+            if packet.transport == Transport::Tcp { TransportKind::Tcp } else { TransportKind::Udp };
         if packet.from_client {
-            if packet.carrier == Carrier::Tcp && server.connections() == 0 {
+            if packet.transport == Transport::Tcp && server.connections() == 0 {
                 server.receive(
                     Peer::Stream(99),
-                    Transport::Udp,
+                    TransportKind::Udp,
                     &[0x11, 0x11, 0, 0xff, 1, 0xff, 0],
                     &mut Vec::new(),
                 );
@@ -77,10 +78,13 @@ fn pairs(name: &str, signatures: Level) -> Vec<Pair> {
     pairs
 }
 
-/// What stands behind the carrier of a client packet, and behind its signature on TCP.
+/// What stands behind the transport of a client packet, and behind its signature on TCP.
 fn ncp(packet: &Packet) -> &[u8] {
-    let starts =
-        if packet.carrier == Carrier::Tcp { [REQUEST_HEADER_LEN, REQUEST_HEADER_LEN + 8] } else { [0, 0] };
+    let starts = if packet.transport == Transport::Tcp {
+        [REQUEST_HEADER_LEN, REQUEST_HEADER_LEN + 8]
+    } else {
+        [0, 0]
+    };
     let kinds = [[0x11; 2], [0x22; 2], [0x55; 2]];
     let found =
         starts.iter().map(|start| &packet.bytes[*start..]).find(|ncp| kinds.contains(&[ncp[0], ncp[1]]));

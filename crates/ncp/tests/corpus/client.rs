@@ -5,14 +5,14 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use sharebench_ncp::client::{
-    Access, BurstOptions, Carrier, Client, ClientError, Lock, Login, Options, Path, block_on,
+    Access, BurstOptions, Client, ClientError, Lock, Login, Options, Path, Transport, block_on,
 };
 use sharebench_ncp::security::level::Level;
-use sharebench_ncp::security::signature::Transport;
+use sharebench_ncp::wire::TransportKind;
 
 /// Gives the input for replies. Each is a byte that says what, a length, and so many bytes.
 struct Scripted<'i> {
-    transport: Transport,
+    transport: TransportKind,
     now: Duration,
     sent: Vec<u8>,
     rest: &'i [u8],
@@ -25,7 +25,7 @@ impl Scripted<'_> {
         let [what, len, behind @ ..] = self.rest else { return None };
         let (bytes, rest) = behind.split_at(usize::from(*len).min(behind.len()));
         self.rest = rest;
-        let tcp = self.transport == Transport::Tcp;
+        let tcp = self.transport == TransportKind::Tcp;
         let start = if tcp { 16 } else { 0 };
         let header: [u8; 6] = *self.sent.get(start..)?.first_chunk()?;
         self.message.clear();
@@ -66,8 +66,8 @@ impl Scripted<'_> {
     }
 }
 
-impl Carrier for Scripted<'_> {
-    fn transport(&self) -> Transport {
+impl Transport for Scripted<'_> {
+    fn kind(&self) -> TransportKind {
         self.transport
     }
 
@@ -95,20 +95,20 @@ impl Carrier for Scripted<'_> {
 /// The first byte chooses transport, signatures and bursts.
 pub fn run(input: &[u8]) {
     let Some((form, rest)) = input.split_first() else { return };
-    let transport = [Transport::Udp, Transport::Tcp, Transport::Ipx][usize::from(form % 3)];
-    let carrier = Scripted { transport, now: Duration::ZERO, sent: Vec::new(), rest, message: Vec::new() };
+    let transport = [TransportKind::Udp, TransportKind::Tcp, TransportKind::IpxInUdp][usize::from(form % 3)];
+    let transport = Scripted { transport, now: Duration::ZERO, sent: Vec::new(), rest, message: Vec::new() };
     let options = Options {
         timeout: Duration::from_secs(2),
-        signatures: if form & 0x40 == 0 { Level::IfAsked } else { Level::IfPossible },
+        signatures: if form & 0x40 == 0 { Level::IfRequested } else { Level::IfPossible },
         burst: (form & 0x80 != 0).then(BurstOptions::default),
         ..Options::default()
     };
     // Each way to fail is one to fail well.
-    let _ = block_on(converse(carrier, options));
+    let _ = block_on(converse(transport, options));
 }
 
-async fn converse(carrier: Scripted<'_>, options: Options) -> Result<(), ClientError> {
-    let mut client = Client::connect(carrier, options).await?;
+async fn converse(transport: Scripted<'_>, options: Options) -> Result<(), ClientError> {
+    let mut client = Client::connect(transport, options).await?;
     // A refusal ends a step, not the conversation.
     let _ = client.login(Login { user: "bench", password: "secret" }).await;
     let Ok(name) = Path::dos("SYS:DIR\\FILE") else { return Ok(()) };
@@ -124,8 +124,8 @@ async fn converse(carrier: Scripted<'_>, options: Options) -> Result<(), ClientE
         let _ = (client.size(file).await, client.commit(file).await, client.resize(file, 7).await);
         let _ = client.close(file).await;
     }
-    let _ = client.about(&name).await;
-    let _ = client.room("SYS").await;
+    let _ = client.entry_info(&name).await;
+    let _ = client.volume_space("SYS").await;
     let _ = client.has_name_space("SYS", 4).await;
     let _ = client.list(&name, 100, |_, _| {}).await;
     let _ = (client.make_directory(&name).await, client.rename(&name, &name).await);

@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use sharebench_ncp::security::level::Level;
-use sharebench_ncp::security::signature::Transport;
 use sharebench_ncp::server::{
-    Datagrams, MAX_PACKET, MemoryVolume, Options, Peer, Server, User, Watchdog, World,
+    Datagrams, Environment, MAX_PACKET, MemoryVolume, Options, Peer, Server, User, Watchdog,
 };
+use sharebench_ncp::wire::TransportKind;
 use sharebench_ncp::wire::server_info::DateAndTime;
 use sharebench_ncp::wire::tcp::{REPLY_HEADER_LEN, request_header};
 use sharebench_ncp::wire::text::padded;
@@ -18,7 +18,7 @@ use sharebench_ncp::wire::text::padded;
 #[derive(Default)]
 struct Turned(Arc<AtomicU64>);
 
-impl World for Turned {
+impl Environment for Turned {
     fn login_key(&self) -> [u8; 8] {
         [0, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77]
     }
@@ -38,9 +38,9 @@ const LOGIN: [&[u8]; 2] =
 const OPEN: &[u8] = b"\x54\x00\x00\x03\x09\x05SYS:F";
 
 /// A client, of which the server knows where its packets come from.
-struct Station {
+struct IpxSocket {
     number: u64,
-    transport: Transport,
+    transport: TransportKind,
     connection: u16,
     sequence: u8,
     last: Vec<u8>,
@@ -48,10 +48,11 @@ struct Station {
     loose: bool,
 }
 
-impl Station {
+impl IpxSocket {
     /// The client, with the three transports in turn.
     fn new(number: u64) -> Self {
-        let transport = [Transport::Udp, Transport::Tcp, Transport::Ipx][number as usize % 3];
+        let transport =
+            [TransportKind::Udp, TransportKind::Tcp, TransportKind::IpxInUdp][number as usize % 3];
         Self { number, transport, connection: 0xFFFF, sequence: 0, last: Vec::new(), loose: false }
     }
 
@@ -59,10 +60,10 @@ impl Station {
         Peer::Stream(self.number)
     }
 
-    /// Sends a packet in its carrier; the answer without it.
+    /// Sends a packet in its transport; the answer without it.
     fn send(&self, server: &Server<MemoryVolume, Turned>, packet: &[u8]) -> Vec<u8> {
         let mut out = Vec::new();
-        if self.transport == Transport::Tcp {
+        if self.transport == TransportKind::Tcp {
             let message = [&request_header(16 + packet.len(), 0x1_0000)[..], packet].concat();
             server.receive(self.peer(), self.transport, &message, &mut out);
             return out.get(REPLY_HEADER_LEN..).unwrap_or_default().to_vec();
@@ -103,7 +104,7 @@ pub fn run(input: &[u8]) {
         max_connections: 3,
         users: vec![User::new("BENCH", 0x0001_0002, "BENCHPW")],
         signatures: Level::Never,
-        checksums: Level::IfAsked,
+        checksums: Level::IfRequested,
         echo_socket: 0x400A,
         max_packet: MAX_PACKET,
         clear_passwords: false,
@@ -111,7 +112,7 @@ pub fn run(input: &[u8]) {
     };
     let volumes = vec![(b"SYS".to_vec(), MemoryVolume::new(1 << 18))];
     let server = Server::new(options, volumes, Turned(Arc::clone(&clock)));
-    let mut stations: Vec<Station> = (0..4).map(Station::new).collect();
+    let mut stations: Vec<IpxSocket> = (0..4).map(IpxSocket::new).collect();
     for station in stations.iter_mut().take(2) {
         station.create(&server);
         for call in LOGIN.iter().chain([&OPEN]) {
@@ -129,7 +130,7 @@ pub fn run(input: &[u8]) {
     }
     assert_eq!((server.connections(), server.waiting()), (0, 0));
     // Nothing is locked or denied any more.
-    let mut last = Station::new(0);
+    let mut last = IpxSocket::new(0);
     last.create(&server);
     for call in LOGIN {
         last.request(&server, 1, call);
@@ -142,7 +143,7 @@ pub fn run(input: &[u8]) {
 fn step(
     server: &Server<MemoryVolume, Turned>,
     clock: &AtomicU64,
-    station: &mut Station,
+    station: &mut IpxSocket,
     what: u8,
     bytes: &[u8],
 ) {
@@ -165,7 +166,7 @@ fn step(
         }
         5 => {
             clock.fetch_add(400_000, Ordering::Relaxed);
-            server.watch();
+            server.idle_clients();
         }
         6 => {
             let mut burst = vec![0x77, 0x77];

@@ -4,20 +4,20 @@ use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
 
-use sharebench_ncp::security::signature::Transport;
-use sharebench_ncp::server::{Collected, Datagrams, Peer};
+use sharebench_ncp::server::{Datagrams, Peer, PendingWork};
+use sharebench_ncp::wire::TransportKind;
 use sharebench_ncp::wire::lip::is_probe;
 use sharebench_ncp::wire::tcp::MAX_MESSAGE;
 use sharebench_ncp::wire::watchdog::IpWatchdog;
 use tokio::sync::Semaphore;
 
-use crate::ncp::State;
+use crate::ncp::ServerState;
 
 /// Datagrams that wait for a volume at once; the clients of others ask again.
 pub(super) const MAX_WAITING: usize = 1024;
 
 /// Serves for as long as its runtime lives.
-pub(super) async fn serve(socket: UdpSocket, state: Arc<State>) -> io::Result<()> {
+pub(super) async fn serve(socket: UdpSocket, state: Arc<ServerState>) -> io::Result<()> {
     let socket = Arc::new(tokio::net::UdpSocket::from_std(socket)?);
     let waiting = Arc::new(Semaphore::new(MAX_WAITING));
     let (mut input, mut out) = (vec![0; MAX_MESSAGE], Datagrams::new());
@@ -33,7 +33,7 @@ pub(super) async fn serve(socket: UdpSocket, state: Arc<State>) -> io::Result<()
                 }
             },
             _ = watch.tick() => {
-                for (peer, connection) in state.server.watch() {
+                for (peer, connection) in state.server.idle_clients() {
                     if let Peer::Ip(client) = peer {
                         send(&socket, &IpWatchdog::ask(connection).packet(), client).await;
                     }
@@ -43,7 +43,7 @@ pub(super) async fn serve(socket: UdpSocket, state: Arc<State>) -> io::Result<()
         };
         out.clear();
         if !state.blocks {
-            state.server.receive_datagram(Peer::Ip(client), Transport::Udp, &input[..len], &mut out);
+            state.server.receive_datagram(Peer::Ip(client), TransportKind::Udp, &input[..len], &mut out);
             if out.is_empty() && state.server.waiting() > 0 {
                 let (state, socket) = (Arc::clone(&state), Arc::clone(&socket));
                 tokio::spawn(async move {
@@ -60,7 +60,7 @@ pub(super) async fn serve(socket: UdpSocket, state: Arc<State>) -> io::Result<()
         }
         // Parts of bursts in the order they come.
         let left = state.server.collect(Peer::Ip(client), &input[..len], &mut out);
-        if left == Collected::Answered {
+        if left == PendingWork::Done {
             let (socket, paced) = (Arc::clone(&socket), std::mem::take(&mut out));
             tokio::spawn(async move { send_all(&socket, &paced, client).await });
             continue;
@@ -70,7 +70,7 @@ pub(super) async fn serve(socket: UdpSocket, state: Arc<State>) -> io::Result<()
         tokio::spawn(async move {
             let working = Arc::clone(&state);
             let answered = tokio::task::spawn_blocking(move || {
-                working.work(left, Peer::Ip(client), Transport::Udp, &message)
+                working.work(left, Peer::Ip(client), TransportKind::Udp, &message)
             });
             let answered = answered.await;
             drop(permit);

@@ -11,9 +11,9 @@ use sharebench_ncp::wire::ipx::Address;
 use crate::Volume;
 use crate::front_end::ServeError;
 use crate::ncp::ipx::{ECHO, NETWORK};
-use crate::ncp::options::{Carried, NcpServerOptions, server_name};
-use crate::ncp::running::{Carriers, Running};
-use crate::ncp::services::Services;
+use crate::ncp::options::{NcpServerOptions, TransportLimits, server_name};
+use crate::ncp::services::ServiceAdvertiser;
+use crate::ncp::threads::{ServerThreads, Sockets};
 
 /// What errors call it.
 const ON_ETHER: &str = "ncp-ether";
@@ -22,7 +22,7 @@ const SEGMENT: u32 = 1;
 
 /// Where a server stands on an Ethernet: `IFACE[,FRAME[,NETWORK]]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NcpEther {
+pub struct NcpEtherOptions {
     /// The interface.
     pub interface: String,
     /// How its frames carry IPX.
@@ -31,7 +31,7 @@ pub struct NcpEther {
     pub network: u32,
 }
 
-impl FromStr for NcpEther {
+impl FromStr for NcpEtherOptions {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -56,7 +56,7 @@ impl FromStr for NcpEther {
     }
 }
 
-impl fmt::Display for NcpEther {
+impl fmt::Display for NcpEtherOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{},{},{:X}", self.interface, self.framing.name(), self.network)
     }
@@ -64,9 +64,9 @@ impl fmt::Display for NcpEther {
 
 /// A server that runs on an Ethernet. Dropping it stops it, and tells the clients.
 pub struct NcpEtherServer {
-    running: Running,
+    threads: ServerThreads,
     socket: Arc<EtherSocket>,
-    services: Services,
+    services: ServiceAdvertiser,
 }
 
 impl NcpEtherServer {
@@ -76,7 +76,7 @@ impl NcpEtherServer {
     /// No users, since everyone on an Ethernet reaches it; no capability for frames, no such interface; options that the
     /// protocol does not take, or no threads.
     pub fn start(
-        ether: &NcpEther,
+        ether: &NcpEtherOptions,
         volume: Arc<dyn Volume>,
         options: NcpServerOptions,
     ) -> Result<Self, ServeError> {
@@ -103,13 +103,13 @@ impl NcpEtherServer {
     ) -> Result<Self, ServeError> {
         let framing = socket.framing();
         let max_packet = framing.max_packet() as u16;
-        let carried = Carried { checksums: framing.has_checksums(), echo_socket: ECHO, max_packet };
+        let limits = TransportLimits { checksums: framing.has_checksums(), echo_socket: ECHO, max_packet };
         let services =
-            Services { name: server_name(), internal: NETWORK, segment: network, mac: socket.mac() };
+            ServiceAdvertiser { name: server_name(), internal: NETWORK, segment: network, mac: socket.mac() };
         let socket = Arc::new(socket);
-        let carriers = Carriers::Ether(Arc::clone(&socket), services);
-        let running = Running::start(ON_ETHER, volume, options, carried, carriers)?;
-        Ok(Self { running, socket, services })
+        let transports = Sockets::Ether(Arc::clone(&socket), services);
+        let threads = ServerThreads::start(ON_ETHER, volume, options, limits, transports)?;
+        Ok(Self { threads, socket, services })
     }
 
     /// The name by which clients find it.
@@ -119,7 +119,7 @@ impl NcpEtherServer {
 
     /// Clients there are.
     pub fn connections(&self) -> usize {
-        self.running.state.server.connections()
+        self.threads.state.server.connections()
     }
 
     /// Tells the clients that it ends, and returns when its threads are gone.
@@ -130,7 +130,7 @@ impl NcpEtherServer {
 
 impl Drop for NcpEtherServer {
     fn drop(&mut self) {
-        self.running.halt();
+        self.threads.halt();
         for packet in self.services.announcements(false) {
             // Whoever does not hear it finds out.
             let _ = self.socket.send(Address::BROADCAST, &packet);
@@ -150,7 +150,7 @@ mod tests {
             ("veth1,snap,00c0ffee", "veth1,snap,C0FFEE"),
             ("br0,raw,10", "br0,raw,10"),
         ] {
-            assert_eq!(text.parse::<NcpEther>().unwrap().to_string(), shown);
+            assert_eq!(text.parse::<NcpEtherOptions>().unwrap().to_string(), shown);
         }
         for (text, word) in [
             ("", "interface"),
@@ -161,7 +161,7 @@ mod tests {
             ("eth0,ii,123456789", "network number"),
             ("eth0,ii,1,2", "too many"),
         ] {
-            let mistake = text.parse::<NcpEther>().unwrap_err();
+            let mistake = text.parse::<NcpEtherOptions>().unwrap_err();
             assert!(mistake.contains(word), "{text}: {mistake}");
         }
     }

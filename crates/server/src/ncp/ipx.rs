@@ -6,8 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use sharebench_ncp::security::signature::Transport;
-use sharebench_ncp::server::{Collected, Datagrams, Peer};
+use sharebench_ncp::server::{Datagrams, Peer, PendingWork};
 use sharebench_ncp::wire::Codec;
 use sharebench_ncp::wire::ipx::{
     Address, HEADER_LEN, IpxPacket, NO_CHECKSUM, is_intact, packet_type, socket,
@@ -19,10 +18,10 @@ use sharebench_ncp::wire::tcp::MAX_MESSAGE;
 use sharebench_ncp::wire::watchdog::Notice;
 use tokio::sync::Semaphore;
 
-use crate::ncp::State;
+use crate::ncp::ServerState;
 use crate::ncp::datagrams::MAX_WAITING;
-use crate::ncp::ipx_link::{Hop, Link};
-use crate::ncp::services::{EVERY, Services};
+use crate::ncp::ipx_link::{IpxLink, LinkAddress};
+use crate::ncp::services::{EVERY, ServiceAdvertiser};
 
 /// The internal network of the server, by which its clients know it.
 pub(super) const NETWORK: u32 = 0x5348_5242;
@@ -35,29 +34,33 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 /// A client: its address, where its packets come from, and whether they have checksums.
 #[derive(Debug, Clone, Copy)]
-struct Client {
-    station: Address,
-    hop: Hop,
+struct IpxClient {
+    address: Address,
+    hop: LinkAddress,
     checks: bool,
 }
 
 /// What serves packets.
-struct Port {
-    link: Link,
-    state: Arc<State>,
+struct IpxServer {
+    link: IpxLink,
+    state: Arc<ServerState>,
     /// How clients find the server, where they can look for it.
-    services: Option<Services>,
+    services: Option<ServiceAdvertiser>,
     waiting: Arc<Semaphore>,
 }
 
 /// Serves for as long as its runtime lives.
-pub(super) async fn serve(link: Link, state: Arc<State>, services: Option<Services>) -> io::Result<()> {
+pub(super) async fn serve(
+    link: IpxLink,
+    state: Arc<ServerState>,
+    services: Option<ServiceAdvertiser>,
+) -> io::Result<()> {
     let waiting = Arc::new(Semaphore::new(MAX_WAITING));
-    let port = Arc::new(Port { link, state, services, waiting });
+    let port = Arc::new(IpxServer { link, state, services, waiting });
     let mut input = vec![0; MAX_MESSAGE];
     let (mut watch, mut tell) = (tokio::time::interval(port.state.watch), tokio::time::interval(EVERY));
     // Where the clients of connections are; as many as there can be connections.
-    let mut routes: HashMap<Address, Hop> = HashMap::new();
+    let mut routes: HashMap<Address, LinkAddress> = HashMap::new();
     loop {
         tokio::select! {
             received = port.link.receive(&mut input) => match received {
@@ -70,22 +73,27 @@ pub(super) async fn serve(link: Link, state: Arc<State>, services: Option<Servic
             _ = watch.tick() => port.watch(&routes).await,
             _ = tell.tick() => if let Some(services) = &port.services {
                 for packet in services.announcements(true) {
-                    port.link.send(&packet, Hop::Ether(Address::BROADCAST)).await;
+                    port.link.send(&packet, LinkAddress::Ether(Address::BROADCAST)).await;
                 }
             },
         }
     }
 }
 
-impl Port {
+impl IpxServer {
     /// Takes a packet, which may have padding behind it.
-    async fn take(self: &Arc<Self>, bytes: &[u8], hop: Hop, routes: &mut HashMap<Address, Hop>) {
+    async fn take(
+        self: &Arc<Self>,
+        bytes: &[u8],
+        hop: LinkAddress,
+        routes: &mut HashMap<Address, LinkAddress>,
+    ) {
         let Ok(packet) = IpxPacket::decode(bytes) else { return };
         let (source, to) = (packet.header.source, packet.header.destination);
         if !is_intact(&bytes[..usize::from(packet.header.length)]) {
             return;
         }
-        let client = Client { station: source, hop, checks: packet.header.checksum != NO_CHECKSUM };
+        let client = IpxClient { address: source, hop, checks: packet.header.checksum != NO_CHECKSUM };
         if let Some(services) = &self.services {
             if let Some(answer) = services.answer(&packet) {
                 return self.link.send(&answer, hop).await;
@@ -98,13 +106,13 @@ impl Port {
         }
         if let Some((_, Notice::Alive)) = Notice::decode(packet.payload) {
             let station = Address { socket: source.socket.wrapping_sub(1), ..source };
-            self.state.server.heard(Peer::Ipx(station));
+            self.state.server.note_activity(Peer::Ipx(station));
         } else if to.socket == ECHO && is_probe(packet.payload) {
             self.send(packet_type::NCP, ECHO, packet.payload, client).await;
         } else if to.socket == socket::NCP {
             let kind = ClientHeader::decode(packet.payload).map(|header| header.kind);
             let begins = kind == Ok(ClientKind::Create);
-            if !client.checks && !begins && self.state.server.checks(Peer::Ipx(source)) {
+            if !client.checks && !begins && self.state.server.requires_checksums(Peer::Ipx(source)) {
                 return;
             }
             if routes.len() < self.state.max_connections || routes.contains_key(&source) {
@@ -118,40 +126,45 @@ impl Port {
     }
 
     /// Asks clients that have been silent.
-    async fn watch(&self, routes: &HashMap<Address, Hop>) {
-        for (peer, connection) in self.state.server.watch() {
+    async fn watch(&self, routes: &HashMap<Address, LinkAddress>) {
+        for (peer, connection) in self.state.server.idle_clients() {
             if let Peer::Ipx(station) = peer
                 && let Some(hop) = routes.get(&station)
             {
                 // The watchdog of a client listens one socket above its own (docs/protocols/ncp.md 1.7).
                 let station = Address { socket: station.socket.wrapping_add(1), ..station };
-                let client = Client { station, hop: *hop, checks: self.state.server.checks(peer) };
+                let client = IpxClient {
+                    address: station,
+                    hop: *hop,
+                    checks: self.state.server.requires_checksums(peer),
+                };
                 self.send(packet_type::NCP, socket::NCP, &Notice::Watchdog.packet(connection), client).await;
             }
         }
     }
 
     /// Gives a client on UDP its node.
-    async fn register(&self, hop: Hop) {
-        if let Hop::Udp(client) = hop {
-            let client = Client { station: assigned(client), hop, checks: false };
+    async fn register(&self, hop: LinkAddress) {
+        if let LinkAddress::Udp(client) = hop {
+            let client = IpxClient { address: assigned(client), hop, checks: false };
             // The answer to a registration is no packet of NCP.
             self.send(packet_type::UNKNOWN, REGISTRATION, &[], client).await;
         }
     }
 
     /// Answers a call, off this thread where the volume may keep it waiting.
-    async fn answer(self: &Arc<Self>, call: Vec<u8>, client: Client) {
-        let (state, peer) = (&self.state, Peer::Ipx(client.station));
+    async fn answer(self: &Arc<Self>, call: Vec<u8>, client: IpxClient) {
+        let state = &self.state;
+        let peer = Peer::Ipx(client.address);
         let mut out = Datagrams::new();
         if state.blocks {
             // Parts of bursts in the order they come.
             let left = state.server.collect(peer, &call, &mut out);
-            if left != Collected::Answered {
+            if left != PendingWork::Done {
                 return self.work(left, call, client);
             }
         } else {
-            state.server.receive_datagram(peer, Transport::Ipx, &call, &mut out);
+            state.server.receive_datagram(peer, self.link.kind(), &call, &mut out);
             if out.is_empty() && state.server.waiting() > 0 {
                 let port = Arc::clone(self);
                 tokio::spawn(async move { port.send_waited(client).await });
@@ -166,13 +179,15 @@ impl Port {
     }
 
     /// Answers where waiting for the volume holds up nobody else.
-    fn work(self: &Arc<Self>, left: Collected, call: Vec<u8>, client: Client) {
+    fn work(self: &Arc<Self>, left: PendingWork, call: Vec<u8>, client: IpxClient) {
         // The clients of what is too much ask again.
         let Ok(permit) = Arc::clone(&self.waiting).try_acquire_owned() else { return };
         let port = Arc::clone(self);
         tokio::spawn(async move {
-            let (state, peer) = (Arc::clone(&port.state), Peer::Ipx(client.station));
-            let work = move || state.work(left, peer, Transport::Ipx, &call);
+            let state = Arc::clone(&port.state);
+            let peer = Peer::Ipx(client.address);
+            let transport = port.link.kind();
+            let work = move || state.work(left, peer, transport, &call);
             let answered = tokio::task::spawn_blocking(work).await;
             drop(permit);
             match answered {
@@ -184,14 +199,14 @@ impl Port {
     }
 
     /// Sends the answer to a request that waits for a lock, when it is there.
-    async fn send_waited(&self, client: Client) {
-        let answer = self.state.waited_alone(Peer::Ipx(client.station)).await;
+    async fn send_waited(&self, client: IpxClient) {
+        let answer = self.state.waited_alone(Peer::Ipx(client.address)).await;
         if !answer.is_empty() {
             self.send(packet_type::NCP, socket::NCP, &answer, client).await;
         }
     }
 
-    async fn send_all(&self, out: &Datagrams, client: Client) {
+    async fn send_all(&self, out: &Datagrams, client: IpxClient) {
         for (number, datagram) in out.iter().enumerate() {
             if number > 0 && !out.gap.is_zero() {
                 tokio::time::sleep(out.gap).await;
@@ -201,10 +216,10 @@ impl Port {
     }
 
     /// Sends a packet from a socket of the server, with a checksum to those that send one.
-    async fn send(&self, kind: u8, from: u16, payload: &[u8], client: Client) {
+    async fn send(&self, kind: u8, from: u16, payload: &[u8], client: IpxClient) {
         let source = Address { socket: from, ..Address::of_server(NETWORK) };
         let station =
-            self.services.as_ref().map_or(client.station, |services| services.on_segment(client.station));
+            self.services.as_ref().map_or(client.address, |services| services.on_segment(client.address));
         let Ok(packet) = IpxPacket::new(kind, source, station, payload) else { return };
         let mut out = Vec::with_capacity(payload.len() + HEADER_LEN);
         if client.checks && self.link.has_checksums() {

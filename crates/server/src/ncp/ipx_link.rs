@@ -6,36 +6,37 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use sharebench_ncp::ether::EtherSocket;
+use sharebench_ncp::wire::TransportKind;
 use tokio::io::unix::AsyncFd;
 use tokio::net::UdpSocket;
 
 /// Where a packet comes from, and the answer goes: the client itself, or the router in front of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Hop {
+pub(super) enum LinkAddress {
     Udp(SocketAddr),
     Ether([u8; 6]),
 }
 
 /// A socket that packets come from.
 #[derive(Debug)]
-pub(super) enum Link {
+pub(super) enum IpxLink {
     /// RFC 1234 and `DOSBox`'s ipxnet.
     Udp(UdpSocket),
     Ether(AsyncFd<Arc<EtherSocket>>),
 }
 
-impl Link {
+impl IpxLink {
     /// The next packet: where in `input` it is, maybe with padding behind it, and whence.
-    pub(super) async fn receive(&self, input: &mut [u8]) -> io::Result<(Range<usize>, Hop)> {
+    pub(super) async fn receive(&self, input: &mut [u8]) -> io::Result<(Range<usize>, LinkAddress)> {
         match self {
             Self::Udp(udp) => {
                 let (len, client) = udp.recv_from(input).await?;
-                Ok((0..len, Hop::Udp(client)))
+                Ok((0..len, LinkAddress::Udp(client)))
             }
             Self::Ether(socket) => loop {
                 let mut ready = socket.readable().await?;
                 match ready.try_io(|socket| socket.get_ref().receive(input)) {
-                    Ok(Ok(Some((from, at)))) => return Ok((at, Hop::Ether(from))),
+                    Ok(Ok(Some((from, at)))) => return Ok((at, LinkAddress::Ether(from))),
                     // A frame of others, or none any more.
                     Ok(Ok(None)) | Err(_) => {}
                     Ok(Err(error)) => return Err(error),
@@ -45,15 +46,23 @@ impl Link {
     }
 
     /// Sends a packet; whether it arrives is the protocol's business.
-    pub(super) async fn send(&self, packet: &[u8], hop: Hop) {
+    pub(super) async fn send(&self, packet: &[u8], hop: LinkAddress) {
         let sent = match (self, hop) {
-            (Self::Udp(udp), Hop::Udp(client)) => udp.send_to(packet, client).await.map(|_| ()),
-            (Self::Ether(socket), Hop::Ether(mac)) => send_frame(socket, packet, mac).await,
+            (Self::Udp(udp), LinkAddress::Udp(client)) => udp.send_to(packet, client).await.map(|_| ()),
+            (Self::Ether(socket), LinkAddress::Ether(mac)) => send_frame(socket, packet, mac).await,
             // A link gives hops of its own kind.
             _ => Ok(()),
         };
         if let Err(error) = sent {
             tracing::debug!(%error, ?hop, "IPX packet not sent");
+        }
+    }
+
+    /// What carries the packets.
+    pub(super) const fn kind(&self) -> TransportKind {
+        match self {
+            Self::Udp(_) => TransportKind::IpxInUdp,
+            Self::Ether(_) => TransportKind::IpxOnEthernet,
         }
     }
 

@@ -4,10 +4,10 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use sharebench_ncp::client::{
-    Access, Carrier, Client, File, Lock, Options, TcpCarrier, UdpCarrier, block_on,
+    Access, Client, File, Lock, Options, TcpTransport, Transport, UdpTransport, block_on,
 };
 use sharebench_ncp::security::level::Level;
-use sharebench_ncp::security::signature::Transport;
+use sharebench_ncp::wire::TransportKind;
 use sharebench_ncp::wire::file::{OpenFile, OpenedFile};
 use sharebench_ncp::wire::ipx::{Address, IpxPacket, packet_type};
 use sharebench_ncp::wire::lock::{LockRecord, flag};
@@ -21,15 +21,15 @@ const RANGE: (u64, u64) = (1 << 33, 100);
 const LONG: Duration = Duration::from_secs(60);
 
 /// IPX in UDP: each datagram is one packet.
-struct IpxCarrier {
-    udp: UdpCarrier,
+struct IpxTransport {
+    udp: UdpTransport,
     own: Address,
     packet: Vec<u8>,
 }
 
-impl Carrier for IpxCarrier {
-    fn transport(&self) -> Transport {
-        Transport::Ipx
+impl Transport for IpxTransport {
+    fn kind(&self) -> TransportKind {
+        TransportKind::IpxInUdp
     }
 
     fn now(&self) -> Duration {
@@ -52,11 +52,11 @@ impl Carrier for IpxCarrier {
     }
 }
 
-async fn ipx(server: &NcpServer, last: u8) -> Client<IpxCarrier> {
-    let udp = UdpCarrier::connect(server.addr(), LONG).unwrap();
+async fn ipx(server: &NcpServer, last: u8) -> Client<IpxTransport> {
+    let udp = UdpTransport::connect(server.addr(), LONG).unwrap();
     let own = Address { network: 0, node: [2, 0, 0, 0, 0, last], socket: 0x4010 };
-    let carrier = IpxCarrier { udp, own, packet: Vec::new() };
-    Client::connect(carrier, Options { buffer: 1024, ..Options::default() }).await.unwrap()
+    let transport = IpxTransport { udp, own, packet: Vec::new() };
+    Client::connect(transport, Options { buffer: 1024, ..Options::default() }).await.unwrap()
 }
 
 #[test]
@@ -76,13 +76,13 @@ fn a_wait_for_a_lock_ends_over_ipx_as_well() {
     }
 }
 
-async fn opened<C: Carrier>(client: &mut Client<C>, name: &str) -> File {
+async fn opened<C: Transport>(client: &mut Client<C>, name: &str) -> File {
     client.login(LOGIN).await.unwrap();
     client.open(&path(&["SHARE", name]), Access::ReadWrite, false).await.unwrap().0
 }
 
 /// One client waits for what another has locked; it is told when that closes its file, and others are served meanwhile.
-async fn contend<C: Carrier + Send + 'static, D: Carrier>(
+async fn contend<C: Transport + Send + 'static, D: Transport>(
     mut holder: Client<D>,
     mut waiter: Client<C>,
     server: &NcpServer,
@@ -98,7 +98,7 @@ async fn contend<C: Carrier + Send + 'static, D: Carrier>(
             (got, waiter)
         })
     });
-    while server.running.state.server.waiting() == 0 {
+    while server.threads.state.server.waiting() == 0 {
         holder.size(held).await.unwrap();
     }
     holder.write(held, RANGE.0, b"own").await.unwrap();
@@ -113,10 +113,10 @@ async fn contend<C: Carrier + Send + 'static, D: Carrier>(
     assert_eq!(holder.read(again, RANGE.0, &mut back).await.unwrap(), 4);
     assert_eq!(&back, b"mine");
     holder.disconnect().await.unwrap();
-    assert_eq!((server.connections(), server.running.state.server.waiting()), (0, 0));
+    assert_eq!((server.connections(), server.threads.state.server.waiting()), (0, 0));
 }
 
-async fn opened_again<C: Carrier>(client: &mut Client<C>) -> File {
+async fn opened_again<C: Transport>(client: &mut Client<C>) -> File {
     client.open(&path(&["SHARE", "FILE"]), Access::ReadWrite, false).await.unwrap().0
 }
 
@@ -152,9 +152,9 @@ fn a_wait_ends_with_its_client_and_a_holder_that_breaks_off_leaves_nothing_locke
         let held = opened(&mut holder, "FILE").await;
         assert!(holder.lock(held, RANGE, Lock::Exclusive, Duration::ZERO).await.unwrap());
         // A client that is out of patience before the server is, and leaves.
-        let carrier = TcpCarrier::connect(server.addr(), LONG).unwrap();
+        let transport = TcpTransport::connect(server.addr(), LONG).unwrap();
         let hasty = Options { timeout: Duration::from_secs(3), ..Options::default() };
-        let mut client = Client::connect(carrier, hasty).await.unwrap();
+        let mut client = Client::connect(transport, hasty).await.unwrap();
         client.login(LOGIN).await.unwrap();
         let name = Pstr::new(b"SHARE:FILE").unwrap();
         let open = OpenFile { directory: 0, search: 6, access: 3, path: name };
@@ -166,7 +166,7 @@ fn a_wait_ends_with_its_client_and_a_holder_that_breaks_off_leaves_nothing_locke
         while server.connections() > 1 {
             holder.size(held).await.unwrap();
         }
-        assert_eq!(server.running.state.server.waiting(), 0);
+        assert_eq!(server.threads.state.server.waiting(), 0);
         drop(holder);
         let mut next = tcp(server.addr(), Level::Never).await;
         let file = opened(&mut next, "FILE").await;

@@ -3,19 +3,19 @@
 #[cfg(test)]
 mod attribute_tests;
 mod datagrams;
+mod environment;
 mod ether;
 mod ipx;
 mod ipx_link;
 #[cfg(test)]
 mod lock_tests;
 mod options;
-mod running;
 mod services;
 mod streams;
 #[cfg(test)]
 mod tests;
+mod threads;
 mod volume;
-mod world;
 
 use std::collections::HashSet;
 use std::io;
@@ -23,17 +23,17 @@ use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use sharebench_ncp::security::signature::Transport;
-use sharebench_ncp::server::{Collected, Datagrams, MAX_PACKET, Peer, Server, World};
+use sharebench_ncp::server::{Datagrams, Environment, MAX_PACKET, Peer, PendingWork, Server};
+use sharebench_ncp::wire::TransportKind;
 
 use crate::Volume;
 use crate::front_end::{FrontEnd, ServeError, check_exposure};
-use crate::ncp::options::Carried;
-use crate::ncp::running::{Carriers, Running};
+use crate::ncp::environment::SystemEnvironment;
+use crate::ncp::options::TransportLimits;
+use crate::ncp::threads::{ServerThreads, Sockets};
 use crate::ncp::volume::ServedVolume;
-use crate::ncp::world::Wall;
 
-pub use ether::{NcpEther, NcpEtherServer};
+pub use ether::{NcpEtherOptions, NcpEtherServer};
 pub use options::{CommitPolicy, NcpServerOptions};
 
 const PROTOCOL: &str = "ncp";
@@ -47,8 +47,8 @@ const PORT_TRIES: usize = 20;
 const LOOK: Duration = Duration::from_secs(1);
 
 /// What all tasks share.
-struct State {
-    server: Server<ServedVolume, Wall>,
+struct ServerState {
+    server: Server<ServedVolume, SystemEnvironment>,
     /// Calls may wait for the volume, and are made off the threads that serve connections.
     blocks: bool,
     max_connections: usize,
@@ -59,14 +59,14 @@ struct State {
     awaited: Mutex<HashSet<Peer>>,
 }
 
-impl State {
+impl ServerState {
     /// What is left to do for a datagram of a client, on a thread that may wait for the volume.
-    fn work(&self, left: Collected, peer: Peer, transport: Transport, datagram: &[u8]) -> Datagrams {
+    fn work(&self, left: PendingWork, peer: Peer, transport: TransportKind, datagram: &[u8]) -> Datagrams {
         let mut out = Datagrams::new();
         match left {
-            Collected::Answered => {}
-            Collected::Call => self.server.receive_datagram(peer, transport, datagram, &mut out),
-            Collected::Burst => self.server.execute_burst(peer, &mut out),
+            PendingWork::Done => {}
+            PendingWork::Call => self.server.receive_datagram(peer, transport, datagram, &mut out),
+            PendingWork::Burst => self.server.execute_burst(peer, &mut out),
         }
         out
     }
@@ -76,9 +76,9 @@ impl State {
         let mut out = Vec::new();
         loop {
             // What is given up between the question and the wait ends the wait.
-            let released = self.server.world().released();
+            let released = self.server.environment().released();
             let Some(until) = self.server.resume(peer, &mut out) else { return out };
-            let pause = until.saturating_sub(self.server.world().now());
+            let pause = until.saturating_sub(self.server.environment().now());
             // Late, released, or perhaps another wait by now: it is asked again.
             let _ = tokio::time::timeout(pause.min(LOOK), released).await;
         }
@@ -105,7 +105,7 @@ impl State {
 pub struct NcpServer {
     protocol: &'static str,
     addr: SocketAddr,
-    running: Running,
+    threads: ServerThreads,
 }
 
 impl NcpServer {
@@ -125,10 +125,10 @@ impl NcpServer {
         let bound = listener.local_addr().map_err(bind)?;
         let echo = bind_udp((addr.ip(), 0).into()).map_err(bind)?;
         let echo_socket = echo.local_addr().map_err(bind)?.port();
-        let carried = Carried { checksums: false, echo_socket, max_packet: MAX_PACKET };
-        let carriers = Carriers::Ip { listener, socket, echo };
-        let running = Running::start(PROTOCOL, volume, options, carried, carriers)?;
-        Ok(Self { protocol: PROTOCOL, addr: bound, running })
+        let limits = TransportLimits { checksums: false, echo_socket, max_packet: MAX_PACKET };
+        let transports = Sockets::Ip { listener, socket, echo };
+        let threads = ServerThreads::start(PROTOCOL, volume, options, limits, transports)?;
+        Ok(Self { protocol: PROTOCOL, addr: bound, threads })
     }
 
     /// Serves `volume` on IPX packets in UDP at `addr`, as `DOSBox` and RFC 1234 have them.
@@ -144,9 +144,9 @@ impl NcpServer {
         check_exposure(ON_IPX, addr, !options.users.is_empty())?;
         let socket = bind_udp(addr).map_err(bind)?;
         let bound = socket.local_addr().map_err(bind)?;
-        let carried = Carried { checksums: false, echo_socket: ipx::ECHO, max_packet: MAX_PACKET };
-        let running = Running::start(ON_IPX, volume, options, carried, Carriers::IpxInUdp(socket))?;
-        Ok(Self { protocol: ON_IPX, addr: bound, running })
+        let limits = TransportLimits { checksums: false, echo_socket: ipx::ECHO, max_packet: MAX_PACKET };
+        let threads = ServerThreads::start(ON_IPX, volume, options, limits, Sockets::IpxInUdp(socket))?;
+        Ok(Self { protocol: ON_IPX, addr: bound, threads })
     }
 
     /// Where it listens.
@@ -156,12 +156,12 @@ impl NcpServer {
 
     /// Clients there are.
     pub fn connections(&self) -> usize {
-        self.running.state.server.connections()
+        self.threads.state.server.connections()
     }
 
     /// Closes the listener and every connection, and returns when its threads are gone.
     pub fn stop(mut self) {
-        self.running.halt();
+        self.threads.halt();
     }
 }
 

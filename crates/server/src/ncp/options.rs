@@ -11,8 +11,8 @@ use sharebench_target::Secret;
 use crate::Volume;
 use crate::front_end::ServeError;
 use crate::ncp::PROTOCOL;
+use crate::ncp::environment::SystemEnvironment;
 use crate::ncp::volume::ServedVolume;
-use crate::ncp::world::Wall;
 
 /// Longest volume name; and longest user name, which is sent with a NUL behind it.
 const MAX_VOLUME_NAME: usize = 15;
@@ -32,9 +32,9 @@ pub enum CommitPolicy {
     None,
 }
 
-/// What the carrier of packets brings to what clients are told.
+/// What the transport of packets brings to what clients are told.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Carried {
+pub(super) struct TransportLimits {
     /// Packets can have checksums.
     pub(super) checksums: bool,
     /// Where probes of the path go.
@@ -78,8 +78,8 @@ impl Default for NcpServerOptions {
         Self {
             volume: "share".to_owned(),
             users: Vec::new(),
-            signatures: Level::IfAsked,
-            checksums: Level::IfAsked,
+            signatures: Level::IfRequested,
+            checksums: Level::IfRequested,
             commit: CommitPolicy::Disk,
             max_connections: 10_000,
             watchdog: Watchdog::default(),
@@ -90,12 +90,12 @@ impl Default for NcpServerOptions {
 }
 
 impl NcpServerOptions {
-    /// A server without carrier.
+    /// A server without transport.
     pub(super) fn build(
         self,
         volume: Arc<dyn Volume>,
-        carried: Carried,
-    ) -> Result<Server<ServedVolume, Wall>, ServeError> {
+        limits: TransportLimits,
+    ) -> Result<Server<ServedVolume, SystemEnvironment>, ServeError> {
         let wrong = |detail: String| ServeError::Options { protocol: PROTOCOL, detail };
         let name = self.volume.to_uppercase();
         let plain = |byte: u8| byte.is_ascii_graphic() && !br#"*?:\/;,"<>|[]=+."#.contains(&byte);
@@ -124,13 +124,13 @@ impl NcpServerOptions {
             max_connections: self.max_connections,
             users,
             signatures: self.signatures,
-            checksums: if carried.checksums { self.checksums } else { Level::Never },
-            echo_socket: carried.echo_socket,
-            max_packet: carried.max_packet,
+            checksums: if limits.checksums { self.checksums } else { Level::Never },
+            echo_socket: limits.echo_socket,
+            max_packet: limits.max_packet,
             clear_passwords: false,
             watchdog: self.watchdog,
         };
         let served = ServedVolume::new(volume, self.commit);
-        Ok(Server::new(options, vec![(name.into_bytes(), served)], Wall::new()))
+        Ok(Server::new(options, vec![(name.into_bytes(), served)], SystemEnvironment::new()))
     }
 }

@@ -17,7 +17,7 @@ const TICKS: u16 = 2;
 
 /// What is told of a server.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Services {
+pub(super) struct ServiceAdvertiser {
     /// Its name, padded with NUL.
     pub(super) name: [u8; 48],
     /// Its internal network.
@@ -27,7 +27,7 @@ pub(super) struct Services {
     pub(super) mac: [u8; 6],
 }
 
-impl Services {
+impl ServiceAdvertiser {
     /// The answer to a query of SAP or RIP, whole; none when it is not for this server.
     pub(super) fn answer(&self, packet: &IpxPacket<'_>) -> Option<Vec<u8>> {
         let mut payload = Vec::new();
@@ -105,8 +105,8 @@ impl Services {
 mod tests {
     use super::*;
 
-    const SERVICES: Services =
-        Services { name: [b'S'; 48], internal: 0x5348_5242, segment: 0x10, mac: [2, 0, 0, 0, 0, 1] };
+    const SERVICES: ServiceAdvertiser =
+        ServiceAdvertiser { name: [b'S'; 48], internal: 0x5348_5242, segment: 0x10, mac: [2, 0, 0, 0, 0, 1] };
     const CLIENT: Address = Address { network: 0, node: [2, 0, 0, 0, 0, 2], socket: 0x4000 };
 
     fn ask(socket: u16, payload: &[u8]) -> Option<(Address, Vec<u8>)> {

@@ -7,14 +7,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use sharebench_ncp::security::signature::Transport;
 use sharebench_ncp::server::Peer;
+use sharebench_ncp::wire::TransportKind;
 use sharebench_ncp::wire::tcp::{Direction, MAX_MESSAGE, message_len};
 use tokio::net::TcpStream;
 use tokio::runtime::Handle;
 use tokio::time::{Instant, timeout_at};
 
-use crate::ncp::State;
+use crate::ncp::ServerState;
 
 /// Pause after an accept that failed, for want of descriptors mostly.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
@@ -27,7 +27,11 @@ thread_local! {
 }
 
 /// Accepts connections and deals them out to the threads in turn.
-pub(super) async fn accept(listener: TcpListener, state: Arc<State>, handles: Vec<Handle>) -> io::Result<()> {
+pub(super) async fn accept(
+    listener: TcpListener,
+    state: Arc<ServerState>,
+    handles: Vec<Handle>,
+) -> io::Result<()> {
     let listener = tokio::net::TcpListener::from_std(listener)?;
     let open = Arc::new(AtomicUsize::new(0));
     for (number, handle) in (0..).zip(handles.iter().cycle()) {
@@ -40,7 +44,11 @@ pub(super) async fn accept(listener: TcpListener, state: Arc<State>, handles: Ve
                 }
             }
         };
-        let slot = Slot { peer: Peer::Stream(number), state: Arc::clone(&state), open: Arc::clone(&open) };
+        let slot = StreamConnection {
+            peer: Peer::Stream(number),
+            state: Arc::clone(&state),
+            open: Arc::clone(&open),
+        };
         let before = open.fetch_add(1, Ordering::Relaxed);
         let Ok(stream) = stream.into_std() else { continue };
         if before >= state.max_connections + SPARE_STREAMS {
@@ -59,20 +67,20 @@ pub(super) async fn accept(listener: TcpListener, state: Arc<State>, handles: Ve
 }
 
 /// An open stream; its connection ends with it.
-struct Slot {
+struct StreamConnection {
     peer: Peer,
-    state: Arc<State>,
+    state: Arc<ServerState>,
     open: Arc<AtomicUsize>,
 }
 
-impl Drop for Slot {
+impl Drop for StreamConnection {
     fn drop(&mut self) {
         self.open.fetch_sub(1, Ordering::Relaxed);
         self.state.server.disconnect(self.peer);
     }
 }
 
-impl Slot {
+impl StreamConnection {
     async fn serve(&self, stream: TcpStream) -> io::Result<()> {
         stream.set_nodelay(true)?;
         let patience = self.state.patience;
@@ -191,11 +199,11 @@ fn rest_of(partial: &[u8]) -> io::Result<usize> {
 }
 
 /// Answers whole messages in turn.
-fn answer(state: &State, peer: Peer, messages: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
+fn answer(state: &ServerState, peer: Peer, messages: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
     let mut rest = messages;
     while let Some(len) = message_len(Direction::Request, rest).map_err(garbage)? {
         let Some((message, behind)) = rest.split_at_checked(len) else { break };
-        state.server.receive(peer, Transport::Tcp, message, out);
+        state.server.receive(peer, TransportKind::Tcp, message, out);
         rest = behind;
     }
     Ok(())

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sharebench_ncp::client::{
-    Access, Carrier, Client, ClientError, Login, Options, Path, TcpCarrier, UdpCarrier, block_on,
+    Access, Client, ClientError, Login, Options, Path, TcpTransport, Transport, UdpTransport, block_on,
 };
-use sharebench_ncp::security::level::{Agreement, Level};
+use sharebench_ncp::security::level::{Level, Negotiated};
 use sharebench_ncp::wire::name_space::space;
 use sharebench_ncp::wire::{Completion, Function, Request};
 use sharebench_target::Secret;
@@ -36,14 +36,14 @@ fn with(signatures: Level) -> Options {
     Options { signatures, buffer: 8192, ..Options::default() }
 }
 
-pub(super) async fn tcp(addr: SocketAddr, signatures: Level) -> Client<TcpCarrier> {
-    let carrier = TcpCarrier::connect(addr, TIMEOUT).unwrap();
-    Client::connect(carrier, with(signatures)).await.unwrap()
+pub(super) async fn tcp(addr: SocketAddr, signatures: Level) -> Client<TcpTransport> {
+    let transport = TcpTransport::connect(addr, TIMEOUT).unwrap();
+    Client::connect(transport, with(signatures)).await.unwrap()
 }
 
-pub(super) async fn udp(addr: SocketAddr, signatures: Level) -> Client<UdpCarrier> {
-    let carrier = UdpCarrier::connect(addr, TIMEOUT).unwrap();
-    Client::connect(carrier, with(signatures)).await.unwrap()
+pub(super) async fn udp(addr: SocketAddr, signatures: Level) -> Client<UdpTransport> {
+    let transport = UdpTransport::connect(addr, TIMEOUT).unwrap();
+    Client::connect(transport, with(signatures)).await.unwrap()
 }
 
 pub(super) fn path(names: &[&str]) -> Path {
@@ -58,7 +58,7 @@ pub(super) fn refusal<T: std::fmt::Debug>(result: Result<T, ClientError>) -> Com
 }
 
 /// Logs in, writes a file, reads it back, lists it and leaves.
-async fn work<C: Carrier>(mut client: Client<C>, name: &str) {
+async fn work<C: Transport>(mut client: Client<C>, name: &str) {
     client.login(LOGIN).await.unwrap();
     let directory = format!("of {name}");
     client.make_directory(&path(&["SHARE", &directory])).await.unwrap();
@@ -109,21 +109,21 @@ fn every_pair_of_levels_signs_or_not_over_tcp_and_udp() {
         let level = Level::from_number(at % 4).unwrap();
         let server = start(memory(), NcpServerOptions { signatures: server_level, ..options() });
         block_on(async {
-            signed_as_agreed(tcp(server.addr(), level).await, level.agree(server_level)).await;
-            signed_as_agreed(udp(server.addr(), level).await, level.agree(server_level)).await;
+            signed_as_agreed(tcp(server.addr(), level).await, level.negotiate(server_level)).await;
+            signed_as_agreed(udp(server.addr(), level).await, level.negotiate(server_level)).await;
         });
     }
 }
 
-async fn signed_as_agreed<C: Carrier>(mut client: Client<C>, agreement: Agreement) {
+async fn signed_as_agreed<C: Transport>(mut client: Client<C>, agreement: Negotiated) {
     match (agreement, client.login(LOGIN).await) {
-        (Agreement::Refused, Err(ClientError::NotSigned { .. })) => {}
-        (Agreement::Refused, Err(ClientError::Refused { completion, .. })) => {
+        (Negotiated::Refused, Err(ClientError::SignaturesUnavailable { .. })) => {}
+        (Negotiated::Refused, Err(ClientError::Refused { completion, .. })) => {
             assert_eq!(completion, Completion::SignatureRequired);
         }
         (agreement, Ok(())) => {
-            assert_eq!(client.signs(), agreement == Agreement::On);
-            assert!(client.about(&path(&["SHARE"])).await.unwrap().directory);
+            assert_eq!(client.signs(), agreement == Negotiated::On);
+            assert!(client.entry_info(&path(&["SHARE"])).await.unwrap().directory);
         }
         (agreement, done) => panic!("{agreement:?}, {done:?}"),
     }
@@ -157,14 +157,14 @@ fn nobody_without_the_password_sees_a_file_and_guests_need_no_users() {
     block_on(async {
         let mut client = tcp(server.addr(), Level::Never).await;
         let root = path(&["SHARE"]);
-        assert_eq!(refusal(client.about(&root).await), Completion::NoOpenRights);
+        assert_eq!(refusal(client.entry_info(&root).await), Completion::NoOpenRights);
         assert_eq!(refusal(client.login(Login { password: "pass", ..LOGIN }).await), Completion::Failure);
         assert_eq!(
             refusal(client.login(Login { user: "guest", password: "" }).await),
             Completion::NoSuchObject
         );
         client.login(Login { password: "PASS WORD", ..LOGIN }).await.unwrap();
-        assert!(client.about(&root).await.unwrap().directory);
+        assert!(client.entry_info(&root).await.unwrap().directory);
     });
     let open = start(memory(), NcpServerOptions { users: Vec::new(), ..options() });
     block_on(async {
@@ -209,8 +209,8 @@ fn a_full_table_and_streams_of_garbage_are_refused_and_others_served_on() {
     block_on(async {
         let mut first = tcp(server.addr(), Level::Never).await;
         let second = udp(server.addr(), Level::Never).await;
-        let carrier = TcpCarrier::connect(server.addr(), TIMEOUT).unwrap();
-        let third = Client::connect(carrier, Options::default()).await;
+        let transport = TcpTransport::connect(server.addr(), TIMEOUT).unwrap();
+        let third = Client::connect(transport, Options::default()).await;
         assert_eq!(refusal(third), Completion::NoConnectionSlot);
         for garbage in [&b"GET / HTTP/1.1\r\n\r\n"[..], b"DmdT\xff\xff\xff\xff", b"DmdT\0\0\0\x01"] {
             let mut stream = TcpStream::connect(server.addr()).unwrap();
@@ -224,7 +224,7 @@ fn a_full_table_and_streams_of_garbage_are_refused_and_others_served_on() {
             socket.send_to(garbage, server.addr()).unwrap();
         }
         first.login(LOGIN).await.unwrap();
-        assert!(first.about(&path(&["SHARE"])).await.unwrap().directory);
+        assert!(first.entry_info(&path(&["SHARE"])).await.unwrap().directory);
         second.disconnect().await.unwrap();
         work(first, "the first").await;
     });
@@ -273,6 +273,6 @@ fn a_message_that_does_not_end_closes_its_stream_and_silence_does_not() {
         stream.write_all(b"DmdT\0\0\x01\0\0\0\0\x01").unwrap();
         stream.set_read_timeout(Some(TIMEOUT)).unwrap();
         assert!(matches!(stream.read(&mut [0; 8]), Ok(0)), "closed");
-        assert!(silent.about(&path(&["SHARE"])).await.unwrap().directory);
+        assert!(silent.entry_info(&path(&["SHARE"])).await.unwrap().directory);
     });
 }

@@ -7,8 +7,8 @@ use sharebench_ncp::server::volume::{self, Change, Entry, Node, Space};
 use sharebench_ncp::wire::{Completion, DosTime};
 
 use crate::name::check_portable_name;
+use crate::ncp::environment::unix_seconds;
 use crate::ncp::options::CommitPolicy;
-use crate::ncp::world::unix_seconds;
 use crate::{Attributes, NodeId, ROOT, SetAttributes, Volume, VolumeError};
 
 /// A volume, and what a commit of it means.

@@ -6,17 +6,17 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::connection::Connection;
-use super::in_use::InUse;
+use super::open_files::OpenFileTable;
 use super::options::{Peer, Watchdog};
-use crate::security::signature::Transport;
+use crate::wire::TransportKind;
 use crate::wire::packet::NO_CONNECTION;
 
 /// A connection and when its client was heard last.
 #[derive(Debug)]
-pub struct Known {
+pub struct ConnectionSlot {
     pub connection: Mutex<Connection>,
     number: u16,
-    transport: Transport,
+    transport: TransportKind,
     heard_ms: AtomicU64,
     /// Questions of the watchdog since then.
     asked: AtomicU64,
@@ -24,9 +24,9 @@ pub struct Known {
     pub checks: AtomicBool,
 }
 
-impl Known {
+impl ConnectionSlot {
     /// The client is alive.
-    pub fn heard(&self, now: Duration) {
+    pub fn note_activity(&self, now: Duration) {
         self.heard_ms.store(now.as_millis() as u64, Ordering::Relaxed);
         self.asked.store(0, Ordering::Relaxed);
     }
@@ -34,17 +34,22 @@ impl Known {
 
 /// Clients, connections and the numbers taken.
 #[derive(Debug)]
-pub struct Table {
+pub struct ConnectionTable {
     most: u16,
-    peers: HashMap<Peer, Arc<Known>>,
+    peers: HashMap<Peer, Arc<ConnectionSlot>>,
     numbers: BTreeSet<u16>,
-    in_use: Arc<InUse>,
+    open_files: Arc<OpenFileTable>,
 }
 
-impl Table {
-    /// An empty table that holds up to `most` connections, which share the files of `in_use`.
-    pub fn new(most: u16, in_use: Arc<InUse>) -> Self {
-        Self { most: most.min(NO_CONNECTION - 1), peers: HashMap::new(), numbers: BTreeSet::new(), in_use }
+impl ConnectionTable {
+    /// An empty table that holds up to `most` connections, which share the files of `open_files`.
+    pub fn new(most: u16, open_files: Arc<OpenFileTable>) -> Self {
+        Self {
+            most: most.min(NO_CONNECTION - 1),
+            peers: HashMap::new(),
+            numbers: BTreeSet::new(),
+            open_files,
+        }
     }
 
     /// Connections there are.
@@ -53,7 +58,7 @@ impl Table {
     }
 
     /// The connection of a client.
-    pub fn get(&self, peer: Peer) -> Option<Arc<Known>> {
+    pub fn get(&self, peer: Peer) -> Option<Arc<ConnectionSlot>> {
         self.peers.get(&peer).map(Arc::clone)
     }
 
@@ -65,33 +70,33 @@ impl Table {
     }
 
     /// A new connection for a client, in place of its old one; none when the table is full.
-    pub fn create(&mut self, peer: Peer, transport: Transport, now: Duration) -> Option<u16> {
+    pub fn create(&mut self, peer: Peer, transport: TransportKind, now: Duration) -> Option<u16> {
         self.remove(peer);
         let number = (1..=self.most).find(|number| !self.numbers.contains(number))?;
-        let known = Known {
-            connection: Mutex::new(Connection::new(number, Arc::clone(&self.in_use))),
+        let known = ConnectionSlot {
+            connection: Mutex::new(Connection::new(number, Arc::clone(&self.open_files))),
             number,
             transport,
             heard_ms: AtomicU64::new(0),
             asked: AtomicU64::new(0),
             checks: AtomicBool::new(false),
         };
-        known.heard(now);
+        known.note_activity(now);
         self.numbers.insert(number);
         self.peers.insert(peer, Arc::new(known));
         Some(number)
     }
 
     /// Clients on datagrams that are to be asked whether they are there, with their connections, and those that are gone.
-    pub fn silent(&self, now: Duration, watchdog: Watchdog) -> (Vec<(Peer, u16)>, Vec<Peer>) {
+    pub fn idle_clients(&self, now: Duration, watchdog: Watchdog) -> (Vec<(Peer, u16)>, Vec<Peer>) {
         let (mut asked, mut gone) = (Vec::new(), Vec::new());
-        for (peer, known) in self.peers.iter().filter(|(_, known)| known.transport != Transport::Tcp) {
+        for (peer, known) in self.peers.iter().filter(|(_, known)| known.transport.is_datagram()) {
             let heard = Duration::from_millis(known.heard_ms.load(Ordering::Relaxed));
             let questions = known.asked.load(Ordering::Relaxed) as u32;
-            if now < heard + watchdog.after + watchdog.every * questions {
+            if now < heard + watchdog.idle + watchdog.interval * questions {
                 continue;
             }
-            if questions >= watchdog.questions {
+            if questions >= watchdog.attempts {
                 gone.push(*peer);
             } else {
                 known.asked.store(u64::from(questions) + 1, Ordering::Relaxed);

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::connection::Directory;
-use super::in_use::{Bytes, InUse, Owner, Record};
+use super::connection::VolumeNode;
+use super::open_files::{ByteRange, OpenFileTable, OwnerId, RecordLock};
 use super::volume::VolumeResult;
 use crate::wire::Completion;
 
@@ -12,59 +12,59 @@ const MAX_LOGGED: usize = 256;
 
 /// A range that a connection has logged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Logged {
+pub struct LoggedRange {
     /// The file.
-    pub place: Directory,
+    pub place: VolumeNode,
     /// Number of the handle.
     pub file: u32,
     /// The range.
-    pub bytes: Bytes,
+    pub bytes: ByteRange,
     /// The task that logged it.
     pub task: u8,
     /// How it is locked, if it is.
-    pub held: Option<Record>,
+    pub held: Option<RecordLock>,
 }
 
 /// What is to be locked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Goal {
+pub enum LockTarget {
     /// One range.
-    Range(Logged),
+    Range(LoggedRange),
     /// All that a task has logged.
     Set(u8),
 }
 
 /// The ranges of a connection, at most 256.
 #[derive(Debug)]
-pub struct Records {
-    in_use: Arc<InUse>,
-    owner: Owner,
-    logged: Vec<Logged>,
+pub struct RecordLog {
+    open_files: Arc<OpenFileTable>,
+    owner: OwnerId,
+    logged: Vec<LoggedRange>,
 }
 
-impl Records {
+impl RecordLog {
     /// None, of a new connection.
-    pub fn new(in_use: Arc<InUse>) -> Self {
-        Self { owner: in_use.owner(), in_use, logged: Vec::new() }
+    pub fn new(open_files: Arc<OpenFileTable>) -> Self {
+        Self { owner: open_files.owner(), open_files, logged: Vec::new() }
     }
 
     /// All open files of the server.
-    pub const fn in_use(&self) -> &Arc<InUse> {
-        &self.in_use
+    pub const fn open_files(&self) -> &Arc<OpenFileTable> {
+        &self.open_files
     }
 
     /// Whose they are.
-    pub const fn owner(&self) -> Owner {
+    pub const fn owner(&self) -> OwnerId {
         self.owner
     }
 
     /// Logs a range.
-    pub fn log(&mut self, range: Logged) -> VolumeResult<()> {
+    pub fn log(&mut self, range: LoggedRange) -> VolumeResult<()> {
         self.index_of(range).map(|_| ())
     }
 
     /// Where a range stands that is logged, if need be now.
-    fn index_of(&mut self, range: Logged) -> VolumeResult<usize> {
+    fn index_of(&mut self, range: LoggedRange) -> VolumeResult<usize> {
         if let Some(at) = self.find(range.file, range.bytes) {
             return Ok(at);
         }
@@ -75,34 +75,34 @@ impl Records {
         Ok(self.logged.len() - 1)
     }
 
-    fn find(&self, file: u32, bytes: Bytes) -> Option<usize> {
+    fn find(&self, file: u32, bytes: ByteRange) -> Option<usize> {
         self.logged.iter().position(|known| known.file == file && known.bytes == bytes)
     }
 
     /// Locks; false when another connection is in the way. What was locked before stays so, and a range that cannot be
     /// locked is not logged for it.
-    pub fn lock(&mut self, goal: Goal, shared: bool) -> VolumeResult<bool> {
+    pub fn lock(&mut self, goal: LockTarget, shared: bool) -> VolumeResult<bool> {
         let before = self.logged.len();
         let places = match goal {
-            Goal::Range(range) => {
+            LockTarget::Range(range) => {
                 let at = self.index_of(range)?;
                 at..at + 1
             }
-            Goal::Set(_) => 0..before,
+            LockTarget::Set(_) => 0..before,
         };
-        let wants = |logged: &Logged| match goal {
-            Goal::Range(_) => true,
-            Goal::Set(task) => logged.task == task,
+        let wants = |logged: &LoggedRange| match goal {
+            LockTarget::Range(_) => true,
+            LockTarget::Set(task) => logged.task == task,
         };
         let owner = self.owner;
-        let record = |of: &Logged| Record { owner, file: of.file, bytes: of.bytes, shared };
-        let changed = |of: &Logged| wants(of) && of.held != Some(record(of));
+        let record = |of: &LoggedRange| RecordLock { owner, file: of.file, bytes: of.bytes, shared };
+        let changed = |of: &LoggedRange| wants(of) && of.held != Some(record(of));
         let wanted: Vec<_> = self.logged[places.clone()]
             .iter()
             .filter(|of| changed(of))
             .map(|of| (of.place, record(of)))
             .collect();
-        let done = self.in_use.lock(&wanted);
+        let done = self.open_files.lock(&wanted);
         if done != Ok(true) {
             self.logged.truncate(before);
             return done;
@@ -110,14 +110,14 @@ impl Records {
         for logged in self.logged[places].iter_mut().filter(|of| changed(of)) {
             let new = record(logged);
             if let Some(old) = logged.held.replace(new) {
-                self.in_use.unlock(logged.place, &old);
+                self.open_files.unlock(logged.place, &old);
             }
         }
         Ok(true)
     }
 
     /// Unlocks a range; `forget` takes it from the log, too. [`Completion::Failure`] when it is not there.
-    pub fn release(&mut self, file: u32, bytes: Bytes, forget: bool) -> VolumeResult<()> {
+    pub fn release(&mut self, file: u32, bytes: ByteRange, forget: bool) -> VolumeResult<()> {
         let at = self.find(file, bytes).ok_or(Completion::Failure)?;
         self.unlock(at);
         if forget {
@@ -141,7 +141,7 @@ impl Records {
         self.release_those(|_| true, true);
     }
 
-    fn release_those(&mut self, those: impl Fn(&Logged) -> bool, forget: bool) {
+    fn release_those(&mut self, those: impl Fn(&LoggedRange) -> bool, forget: bool) {
         for at in 0..self.logged.len() {
             if those(&self.logged[at]) {
                 self.unlock(at);
@@ -154,7 +154,7 @@ impl Records {
 
     fn unlock(&mut self, at: usize) {
         if let Some(held) = self.logged[at].held.take() {
-            self.in_use.unlock(self.logged[at].place, &held);
+            self.open_files.unlock(self.logged[at].place, &held);
         }
     }
 }
@@ -163,60 +163,64 @@ impl Records {
 mod tests {
     use super::*;
 
-    const FILE: Directory = Directory { volume: 0, node: 7 };
+    const FILE: VolumeNode = VolumeNode { volume: 0, node: 7 };
 
-    fn range(file: u32, start: u64, length: u64, task: u8) -> Logged {
-        Logged { place: FILE, file, bytes: Bytes::new(start, length).unwrap(), task, held: None }
+    fn range(file: u32, start: u64, length: u64, task: u8) -> LoggedRange {
+        LoggedRange { place: FILE, file, bytes: ByteRange::new(start, length).unwrap(), task, held: None }
     }
 
     #[test]
     fn a_range_is_logged_locked_changed_released_and_forgotten() {
-        let in_use = Arc::new(InUse::default());
-        let (mut one, mut other) = (Records::new(Arc::clone(&in_use)), Records::new(Arc::clone(&in_use)));
+        let open_files = Arc::new(OpenFileTable::default());
+        let (mut one, mut other) =
+            (RecordLog::new(Arc::clone(&open_files)), RecordLog::new(Arc::clone(&open_files)));
         let bytes = range(1, 0, 100, 1).bytes;
         one.log(range(1, 0, 100, 1)).unwrap();
-        assert!(in_use.is_empty());
-        assert_eq!(one.lock(Goal::Range(range(1, 0, 100, 1)), false), Ok(true));
-        assert_eq!(other.lock(Goal::Range(range(1, 99, 1, 1)), true), Ok(false));
+        assert!(open_files.is_empty());
+        assert_eq!(one.lock(LockTarget::Range(range(1, 0, 100, 1)), false), Ok(true));
+        assert_eq!(other.lock(LockTarget::Range(range(1, 99, 1, 1)), true), Ok(false));
         assert!(other.logged.is_empty());
-        assert_eq!(one.lock(Goal::Range(range(1, 0, 100, 1)), true), Ok(true), "made shared");
-        assert_eq!(other.lock(Goal::Range(range(1, 99, 1, 1)), true), Ok(true));
-        assert_eq!(one.lock(Goal::Set(1), false), Ok(false));
+        assert_eq!(one.lock(LockTarget::Range(range(1, 0, 100, 1)), true), Ok(true), "made shared");
+        assert_eq!(other.lock(LockTarget::Range(range(1, 99, 1, 1)), true), Ok(true));
+        assert_eq!(one.lock(LockTarget::Set(1), false), Ok(false));
         assert_eq!(one.logged[0].held.map(|held| held.shared), Some(true), "and still is");
         one.release(1, bytes, false).unwrap();
         one.release(1, bytes, true).unwrap();
         assert_eq!(one.release(1, bytes, true), Err(Completion::Failure));
         other.clear();
-        assert!(in_use.is_empty() && one.logged.is_empty() && other.logged.is_empty());
+        assert!(open_files.is_empty() && one.logged.is_empty() && other.logged.is_empty());
     }
 
     #[test]
     fn a_set_is_that_of_its_task_and_a_closed_file_takes_its_own_along() {
-        let in_use = Arc::new(InUse::default());
-        let mut one = Records::new(Arc::clone(&in_use));
+        let open_files = Arc::new(OpenFileTable::default());
+        let mut one = RecordLog::new(Arc::clone(&open_files));
         for (file, start, task) in [(1, 0, 1), (1, 10, 2), (2, 20, 1)] {
             one.log(range(file, start, 10, task)).unwrap();
         }
-        assert_eq!(one.lock(Goal::Set(1), false), Ok(true));
+        assert_eq!(one.lock(LockTarget::Set(1), false), Ok(true));
         assert_eq!(
             one.logged.iter().map(|logged| logged.held.is_some()).collect::<Vec<_>>(),
             [true, false, true]
         );
         one.close(2);
         one.release_set(1, false);
-        assert!(in_use.is_empty());
+        assert!(open_files.is_empty());
         one.release_set(2, true);
         assert_eq!(one.logged.len(), 1);
     }
 
     #[test]
     fn the_log_has_an_end() {
-        let mut one = Records::new(Arc::default());
+        let mut one = RecordLog::new(Arc::default());
         for start in 0..MAX_LOGGED as u64 {
             one.log(range(1, start, 1, 1)).unwrap();
         }
         assert_eq!(one.log(range(1, 9999, 1, 1)), Err(Completion::ServerOutOfMemory));
-        assert_eq!(one.lock(Goal::Range(range(1, 9999, 1, 1)), false), Err(Completion::ServerOutOfMemory));
-        assert_eq!(one.lock(Goal::Range(range(1, 9, 1, 1)), false), Ok(true));
+        assert_eq!(
+            one.lock(LockTarget::Range(range(1, 9999, 1, 1)), false),
+            Err(Completion::ServerOutOfMemory)
+        );
+        assert_eq!(one.lock(LockTarget::Range(range(1, 9, 1, 1)), false), Ok(true));
     }
 }

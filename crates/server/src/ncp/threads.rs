@@ -1,4 +1,4 @@
-//! The threads of an NCP server: they serve their carriers until they are told to stop.
+//! The threads of an NCP server: they serve their transports until they are told to stop.
 
 use std::io;
 use std::net::{TcpListener, UdpSocket};
@@ -13,10 +13,10 @@ use tokio::sync::watch;
 
 use crate::Volume;
 use crate::front_end::ServeError;
-use crate::ncp::ipx_link::Link;
-use crate::ncp::options::{Carried, NcpServerOptions};
-use crate::ncp::services::Services;
-use crate::ncp::{State, datagrams, ipx, streams};
+use crate::ncp::ipx_link::IpxLink;
+use crate::ncp::options::{NcpServerOptions, TransportLimits};
+use crate::ncp::services::ServiceAdvertiser;
+use crate::ncp::{ServerState, datagrams, ipx, streams};
 
 /// How often silent clients are looked for, unless they are to be asked more often.
 const WATCH: Duration = Duration::from_secs(5);
@@ -24,7 +24,7 @@ const WATCH: Duration = Duration::from_secs(5);
 const SHORTEST_WATCH: Duration = Duration::from_millis(1);
 
 /// What brings packets.
-pub(super) enum Carriers {
+pub(super) enum Sockets {
     /// TCP and UDP, and the socket that sends probes back.
     Ip {
         listener: TcpListener,
@@ -32,65 +32,71 @@ pub(super) enum Carriers {
         echo: UdpSocket,
     },
     IpxInUdp(UdpSocket),
-    Ether(Arc<EtherSocket>, Services),
+    Ether(Arc<EtherSocket>, ServiceAdvertiser),
 }
 
 /// A server that runs. Dropping it stops it.
-pub(super) struct Running {
-    pub(super) state: Arc<State>,
+pub(super) struct ServerThreads {
+    pub(super) state: Arc<ServerState>,
     stop: watch::Sender<bool>,
     threads: Vec<JoinHandle<()>>,
 }
 
-impl Running {
+impl ServerThreads {
     /// Starts as many threads as the options say.
     pub(super) fn start(
         protocol: &'static str,
         volume: Arc<dyn Volume>,
         options: NcpServerOptions,
-        carried: Carried,
-        carriers: Carriers,
+        limits: TransportLimits,
+        transports: Sockets,
     ) -> Result<Self, ServeError> {
         let blocks = !volume.never_blocks();
         let threads = options.threads.max(1);
         let max_connections = usize::from(options.max_connections);
         let patience = options.patience;
-        let watch = options.watchdog.every.clamp(SHORTEST_WATCH, WATCH);
-        let server = options.build(volume, carried)?;
-        let state =
-            Arc::new(State { server, blocks, max_connections, patience, watch, awaited: Mutex::default() });
+        let watch = options.watchdog.interval.clamp(SHORTEST_WATCH, WATCH);
+        let server = options.build(volume, limits)?;
+        let state = Arc::new(ServerState {
+            server,
+            blocks,
+            max_connections,
+            patience,
+            watch,
+            awaited: Mutex::default(),
+        });
         let (stop, _) = watch::channel(false);
         let mut started = Self { state, stop, threads: Vec::new() };
         started
-            .start_threads(carriers, threads)
+            .start_threads(transports, threads)
             .map_err(|source| ServeError::Threads { protocol, source })?;
         Ok(started)
     }
 
-    fn start_threads(&mut self, carriers: Carriers, threads: usize) -> io::Result<()> {
+    fn start_threads(&mut self, transports: Sockets, threads: usize) -> io::Result<()> {
         let runtimes: io::Result<Vec<Runtime>> =
             (0..threads).map(|_| Builder::new_current_thread().enable_all().build()).collect();
         let runtimes = runtimes?;
         let handles = runtimes.iter().map(|runtime| runtime.handle().clone()).collect();
         let state = Arc::clone(&self.state);
         if let (Some(first), Some(last)) = (runtimes.first(), runtimes.last()) {
-            match carriers {
-                Carriers::Ip { listener, socket, echo } => {
+            match transports {
+                Sockets::Ip { listener, socket, echo } => {
                     first.spawn(streams::accept(listener, Arc::clone(&state), handles));
                     last.spawn(datagrams::serve(socket, state));
                     last.spawn(datagrams::echo(echo));
                 }
-                Carriers::IpxInUdp(socket) => {
+                Sockets::IpxInUdp(socket) => {
                     last.spawn(async move {
-                        let link = Link::Udp(tokio::net::UdpSocket::from_std(socket)?);
+                        let link = IpxLink::Udp(tokio::net::UdpSocket::from_std(socket)?);
                         ipx::serve(link, state, None).await
                     });
                 }
-                Carriers::Ether(socket, services) => {
+                Sockets::Ether(socket, services) => {
                     last.spawn(async move {
                         // SAFETY: the socket keeps its descriptor until it is dropped, and the `AsyncFd` holds the socket.
                         let watched = unsafe { AsyncFd::register(socket) };
-                        let link = Link::Ether(watched?);
+                        let link = IpxLink::Ether(watched?);
                         ipx::serve(link, state, Some(services)).await
                     });
                 }
@@ -117,7 +123,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for ServerThreads {
     fn drop(&mut self) {
         self.halt();
     }

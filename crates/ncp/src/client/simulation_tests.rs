@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
-use super::link::{Link, PEER, Troubles, login, options};
+use super::simulated_link::{Link, LinkFaults, PEER, login, options};
 use super::tests::{LOGIN, files_are_written_and_read, path, pattern};
 use super::*;
-use crate::security::level::{Agreement, Level};
-use crate::security::signature::Transport;
+use crate::security::level::{Level, Negotiated};
+use crate::wire::TransportKind;
 use crate::wire::server_info::GetDateAndTime;
 use crate::wire::watchdog::IpWatchdog;
 use crate::wire::{Completion, Request};
@@ -21,12 +21,12 @@ fn a_lossy_link_executes_nothing_twice_and_loses_nothing() {
     let mut resent = 0;
     for seed in 0..1000 {
         let signatures = if seed % 2 == 0 { Level::Always } else { Level::Never };
-        let transport = if seed % 3 == 0 { Transport::Ipx } else { Transport::Udp };
+        let transport = if seed % 3 == 0 { TransportKind::IpxInUdp } else { TransportKind::Udp };
         // A create that comes late would end what it has begun: the protocol has no way to tell.
-        let mut client = login(Link::new(Level::IfAsked, transport, seed), signatures);
+        let mut client = login(Link::new(Level::IfRequested, transport, seed), signatures);
         let delay = Duration::from_millis(if seed % 5 == 0 { 2000 } else { 50 });
-        let troubles = Troubles { lost: 20, repeated: 20, delay, ..Troubles::default() };
-        client.carrier_mut().troubles = troubles;
+        let faults = LinkFaults { lost: 20, repeated: 20, delay, ..LinkFaults::default() };
+        client.transport_mut().faults = faults;
         let data = pattern(2000);
         block_on(async {
             for number in 0..3 {
@@ -41,7 +41,7 @@ fn a_lossy_link_executes_nothing_twice_and_loses_nothing() {
             assert!(back[..] == data[976..], "seed {seed}");
             client.close(file).await.unwrap();
             resent += client.counts().resent;
-            let server = Arc::clone(&client.carrier().server);
+            let server = Arc::clone(&client.transport().server);
             client.disconnect().await.unwrap();
             assert_eq!(server.connections(), 0, "seed {seed}");
         });
@@ -51,20 +51,20 @@ fn a_lossy_link_executes_nothing_twice_and_loses_nothing() {
 
 #[test]
 fn every_pair_of_levels_signs_or_not_on_every_transport() {
-    for transport in [Transport::Tcp, Transport::Udp, Transport::Ipx] {
+    for transport in [TransportKind::Tcp, TransportKind::Udp, TransportKind::IpxInUdp] {
         for (at, server) in (0..16).map(|at| (at, Level::from_number(at / 4).unwrap())) {
             let level = Level::from_number(at % 4).unwrap();
             let link = Link::new(server, transport, 1);
             block_on(async {
                 let mut client = Client::connect(link, options(level)).await.unwrap();
                 let done = client.login(LOGIN).await;
-                match (level.agree(server), done) {
-                    (Agreement::Refused, Err(ClientError::NotSigned { .. })) => {}
-                    (Agreement::Refused, Err(ClientError::Refused { completion, .. })) => {
+                match (level.negotiate(server), done) {
+                    (Negotiated::Refused, Err(ClientError::SignaturesUnavailable { .. })) => {}
+                    (Negotiated::Refused, Err(ClientError::Refused { completion, .. })) => {
                         assert_eq!(completion, Completion::SignatureRequired);
                     }
                     (agreement, Ok(())) => {
-                        assert_eq!(client.signs(), agreement == Agreement::On, "{level:?} {server:?}");
+                        assert_eq!(client.signs(), agreement == Negotiated::On, "{level:?} {server:?}");
                         files_are_written_and_read(&mut client, 3000).await;
                     }
                     (agreement, done) => panic!("{level:?} {server:?}: {agreement:?}, {done:?}"),
@@ -76,76 +76,79 @@ fn every_pair_of_levels_signs_or_not_on_every_transport() {
 
 #[test]
 fn a_silent_server_is_asked_with_growing_pauses_until_the_deadline() {
-    let mut client = login(Link::new(Level::Never, Transport::Udp, 1), Level::Never);
-    let start = client.carrier().now();
-    client.carrier_mut().troubles.lost = 100;
-    client.carrier_mut().sends.clear();
+    let mut client = login(Link::new(Level::Never, TransportKind::Udp, 1), Level::Never);
+    let start = client.transport().now();
+    client.transport_mut().faults.lost = 100;
+    client.transport_mut().sends.clear();
     match block_on(client.call("time", &GetDateAndTime {}.into())) {
         Err(ClientError::Io { step: "time", source }) => assert_eq!(source.kind(), ErrorKind::TimedOut),
         other => panic!("{other:?}"),
     }
     let sends: Vec<_> =
-        client.carrier().sends.iter().map(|at| at.saturating_sub(start).as_millis()).collect();
+        client.transport().sends.iter().map(|at| at.saturating_sub(start).as_millis()).collect();
     assert_eq!(sends, [0, 600, 1800, 4200, 9000, 13_800, 18_600, 23_400, 28_200]);
     assert_eq!(
-        (client.carrier().now().saturating_sub(start), client.counts().resent),
+        (client.transport().now().saturating_sub(start), client.counts().resent),
         (Duration::from_secs(30), 8)
     );
 }
 
 #[test]
 fn a_server_that_is_busy_for_long_is_waited_for_and_executes_once() {
-    let mut client = login(Link::new(Level::Never, Transport::Udp, 1), Level::Never);
-    client.carrier_mut().troubles.work = Duration::from_secs(100);
+    let mut client = login(Link::new(Level::Never, TransportKind::Udp, 1), Level::Never);
+    client.transport_mut().faults.work = Duration::from_secs(100);
     block_on(client.make_directory(&path("SYS:A"))).unwrap();
     assert!(client.counts().busy > 100, "{:?}", client.counts());
     // Longer than any patience: eleven times the timeout.
-    client.carrier_mut().troubles.work = Duration::from_secs(1000);
-    let start = client.carrier().now();
+    client.transport_mut().faults.work = Duration::from_secs(1000);
+    let start = client.transport().now();
     let late = block_on(client.make_directory(&path("SYS:B")));
     assert!(matches!(late, Err(ClientError::Io { .. })), "{late:?}");
-    assert_eq!(client.carrier().now().saturating_sub(start), Duration::from_secs(330));
+    assert_eq!(client.transport().now().saturating_sub(start), Duration::from_secs(330));
 }
 
 #[test]
 fn forged_replies_are_passed_over_and_nothing_but_forged_ones_is_told() {
-    let mut client = login(Link::new(Level::Always, Transport::Udp, 1), Level::Always);
-    client.carrier_mut().troubles.forged = true;
+    let mut client = login(Link::new(Level::Always, TransportKind::Udp, 1), Level::Always);
+    client.transport_mut().faults.forged = true;
     block_on(client.make_directory(&path("SYS:A"))).unwrap();
-    client.carrier_mut().troubles.lost = 50;
+    client.transport_mut().faults.lost = 50;
     for number in 0..20 {
         block_on(client.make_directory(&path(&format!("SYS:A\\{number}")))).unwrap();
     }
     let mut reply = Vec::new();
     client.begin("time", &GetDateAndTime {}.into());
-    client.carrier_mut().troubles = Troubles { lost: 100, ..Troubles::default() };
-    let server = Arc::clone(&client.carrier().server);
-    server.receive(PEER, Transport::Udp, client.conversation.again(), &mut reply);
+    client.transport_mut().faults = LinkFaults { lost: 100, ..LinkFaults::default() };
+    let server = Arc::clone(&client.transport().server);
+    server.receive(PEER, TransportKind::Udp, client.connection.last_message(), &mut reply);
     reply[9] ^= 1;
-    let at = client.carrier().now();
-    client.carrier_mut().queue.insert((at, u64::MAX), (false, reply));
+    let at = client.transport().now();
+    client.transport_mut().queue.insert((at, u64::MAX), (false, reply));
     assert!(matches!(block_on(client.finish()), Err(ClientError::BadSignature { step: "time" })));
 }
 
 #[test]
 fn the_watchdog_keeps_clients_that_answer_and_forgets_the_silent() {
-    let mut client = login(Link::new(Level::Never, Transport::Udp, 1), Level::Never);
-    let (server, clock) = (Arc::clone(&client.carrier().server), client.carrier().clock.clone());
+    let mut client = login(Link::new(Level::Never, TransportKind::Udp, 1), Level::Never);
+    let (server, clock) = (Arc::clone(&client.transport().server), client.transport().clock.clone());
     let pass = |minutes: u64| clock.0.fetch_add(minutes * 60_000_000_000, Ordering::Relaxed);
     pass(4);
-    assert_eq!(server.watch(), []);
+    assert_eq!(server.idle_clients(), []);
     pass(2);
-    let asked = server.watch();
+    let asked = server.idle_clients();
     assert_eq!(asked, [(PEER, 1)]);
     // The question is there when the client asks something the next time: it answers, and is served.
-    let at = client.carrier().now();
-    client.carrier_mut().queue.insert((at, u64::MAX), (false, IpWatchdog::ask(asked[0].1).packet().to_vec()));
-    client.carrier_mut().troubles.delay = Duration::from_millis(1);
+    let at = client.transport().now();
+    client
+        .transport_mut()
+        .queue
+        .insert((at, u64::MAX), (false, IpWatchdog::ask(asked[0].1).packet().to_vec()));
+    client.transport_mut().faults.delay = Duration::from_millis(1);
     block_on(client.make_directory(&path("SYS:A"))).unwrap();
-    assert!(client.carrier().sends.len() > client.counts().requests as usize);
+    assert!(client.transport().sends.len() > client.counts().requests as usize);
     let minutes = (0..20).take_while(|_| {
         pass(1);
-        server.watch();
+        server.idle_clients();
         server.connections() == 1
     });
     assert_eq!(minutes.count(), 14, "five minutes, then ten questions");
@@ -154,47 +157,47 @@ fn the_watchdog_keeps_clients_that_answer_and_forgets_the_silent() {
 }
 
 proptest! {
-    /// What is no reply leaves the conversation as it was.
+    /// What is no reply leaves the connection as it was.
     #[test]
     fn hostile_replies_are_told_from_the_reply(
         bytes in prop::collection::vec(prop_oneof![Just(0x33u8), Just(0), Just(1), any::<u8>()], 0..60),
         start in 0..12usize,
     ) {
-        let mut client = login(Link::new(Level::Always, Transport::Udp, 1), Level::Always);
+        let mut client = login(Link::new(Level::Always, TransportKind::Udp, 1), Level::Always);
         let (message, reply) = asked(&mut client, &GetDateAndTime {}.into());
         prop_assert!(!message.is_empty());
         let mixed = [&reply[..start], &bytes[..]].concat();
-        let conversation = &mut client.conversation;
+        let connection = &mut client.connection;
         if mixed != reply {
-            let taken = matches!(conversation.arrival(&mixed), Ok(Arrival::Reply(_)));
+            let taken = matches!(connection.receive(&mixed), Ok(Received::Reply(_)));
             prop_assert!(!taken);
         }
-        let taken = matches!(conversation.arrival(&reply), Ok(Arrival::Reply(_)));
+        let taken = matches!(connection.receive(&reply), Ok(Received::Reply(_)));
         prop_assert!(taken);
     }
 }
 
 /// A request and the server's reply to it, which the client has not seen yet.
 fn asked(client: &mut Client<Link>, request: &Request<'_>) -> (Vec<u8>, Vec<u8>) {
-    let message = client.conversation.request(request).to_vec();
+    let message = client.connection.request(request).to_vec();
     let mut reply = Vec::new();
-    client.carrier().server.receive(PEER, Transport::Udp, &message, &mut reply);
+    client.transport().server.receive(PEER, TransportKind::Udp, &message, &mut reply);
     (message, reply)
 }
 
 #[test]
 fn busy_strangers_and_forgers_are_told_from_the_reply() {
-    let mut client = login(Link::new(Level::Always, Transport::Udp, 1), Level::Always);
+    let mut client = login(Link::new(Level::Always, TransportKind::Udp, 1), Level::Always);
     let (_, reply) = asked(&mut client, &GetDateAndTime {}.into());
-    let conversation = &mut client.conversation;
+    let connection = &mut client.connection;
     let mut changed = |at: usize, to: u8| {
         let mut packet = reply.clone();
         packet[at] = to;
-        match conversation.arrival(&packet) {
-            Ok(Arrival::Reply(_)) => panic!("taken"),
-            Ok(Arrival::Busy) => "busy",
-            Ok(Arrival::Foreign) => "foreign",
-            Ok(Arrival::BadSignature) => "bad signature",
+        match connection.receive(&packet) {
+            Ok(Received::Reply(_)) => panic!("taken"),
+            Ok(Received::Busy) => "busy",
+            Ok(Received::Unrelated) => "foreign",
+            Ok(Received::BadSignature) => "bad signature",
             Err(_) => "no packet",
         }
     };
@@ -203,7 +206,7 @@ fn busy_strangers_and_forgers_are_told_from_the_reply() {
     assert_eq!(changed(3, 99), "foreign");
     assert_eq!(changed(9, 99), "bad signature");
     let busy = [&[0x99, 0x99][..], &reply[2..6], &[0, 0]].concat();
-    assert_eq!(conversation.arrival(&busy), Ok(Arrival::Busy));
-    assert!(matches!(conversation.arrival(&reply), Ok(Arrival::Reply(found)) if found.data.len() == 7));
-    assert_eq!(conversation.arrival(&reply), Ok(Arrival::Foreign), "taken once");
+    assert_eq!(connection.receive(&busy), Ok(Received::Busy));
+    assert!(matches!(connection.receive(&reply), Ok(Received::Reply(found)) if found.data.len() == 7));
+    assert_eq!(connection.receive(&reply), Ok(Received::Unrelated), "taken once");
 }

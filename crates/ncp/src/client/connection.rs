@@ -2,7 +2,8 @@
 //! (docs/protocols/ncp.md 1.4).
 
 use crate::envelope;
-use crate::security::signature::{Signer, Transport};
+use crate::security::signature::Signer;
+use crate::wire::TransportKind;
 use crate::wire::packet::{
     ClientHeader, ClientKind, ConnectionStatus, NO_CONNECTION, SERVER_HEADER_LEN, ServerHeader, ServerKind,
 };
@@ -27,34 +28,34 @@ pub struct Reply<'a> {
 
 /// What a message from the server is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Arrival<'a> {
+pub enum Received<'a> {
     /// The reply that was waited for.
     Reply(Reply<'a>),
     /// The server works on the request: wait as long again.
     Busy,
     /// Something else, such as a reply that came twice: wait on.
-    Foreign,
+    Unrelated,
     /// The reply with a wrong signature.
     BadSignature,
 }
 
 /// Client side of a connection: at most one request is under way.
 #[derive(Debug)]
-pub struct Conversation {
-    transport: Transport,
-    connection: u16,
+pub struct ConnectionState {
+    transport: TransportKind,
+    number: u16,
     sequence: u8,
     waiting: Option<ClientKind>,
     signer: Option<Signer>,
     message: Vec<u8>,
 }
 
-impl Conversation {
-    /// A conversation that has not begun.
-    pub const fn new(transport: Transport) -> Self {
+impl ConnectionState {
+    /// A connection that has not begun.
+    pub const fn new(transport: TransportKind) -> Self {
         Self {
             transport,
-            connection: NO_CONNECTION,
+            number: NO_CONNECTION,
             sequence: 0,
             waiting: None,
             signer: None,
@@ -71,7 +72,9 @@ impl Conversation {
 
     /// The message that asks for a connection; sequence number 0, as the kernel's client has it.
     pub fn create(&mut self) -> &[u8] {
-        (self.connection, self.sequence, self.signer) = (NO_CONNECTION, 0, None);
+        self.number = NO_CONNECTION;
+        self.sequence = 0;
+        self.signer = None;
         self.send(ClientKind::Create, |out| out.push(0))
     }
 
@@ -88,18 +91,18 @@ impl Conversation {
     }
 
     /// The last message, to be sent again as it was: on its way it may have been lost, or its reply.
-    pub fn again(&self) -> &[u8] {
+    pub fn last_message(&self) -> &[u8] {
         &self.message
     }
 
     /// What carries it.
-    pub const fn transport(&self) -> Transport {
+    pub const fn transport_kind(&self) -> TransportKind {
         self.transport
     }
 
     /// The connection's number; [`NO_CONNECTION`] before there is one.
-    pub const fn connection(&self) -> u16 {
-        self.connection
+    pub const fn number(&self) -> u16 {
+        self.number
     }
 
     /// True while a reply is waited for.
@@ -113,12 +116,12 @@ impl Conversation {
     }
 
     /// What a message from the server is; a reply is taken once.
-    pub fn arrival<'a>(&mut self, message: &'a [u8]) -> Result<Arrival<'a>, WireError> {
+    pub fn receive<'a>(&mut self, message: &'a [u8]) -> Result<Received<'a>, WireError> {
         // Over UDP the reply to a destroy may be unsigned (docs/protocols/ncp.md 5.1).
         let unsigned = self.waiting == Some(ClientKind::Destroy) && message.len() <= SERVER_HEADER_LEN;
         let signed = self.signer.is_some() && !unsigned;
         let (packet, signature) = match self.transport {
-            Transport::Tcp => {
+            TransportKind::Tcp => {
                 let message = TcpReply::decode(message, signed)?;
                 (message.packet, message.signature)
             }
@@ -131,30 +134,30 @@ impl Conversation {
             },
         };
         let header = ServerHeader::decode(packet)?;
-        let Some(kind) = self.waiting else { return Ok(Arrival::Foreign) };
+        let Some(kind) = self.waiting else { return Ok(Received::Unrelated) };
         let created = kind == ClientKind::Create;
-        if header.sequence != self.sequence || !created && header.connection != self.connection {
-            return Ok(Arrival::Foreign);
+        if header.sequence != self.sequence || !created && header.connection != self.number {
+            return Ok(Received::Unrelated);
         }
         if header.kind == ServerKind::Busy {
-            return Ok(Arrival::Busy);
+            return Ok(Received::Busy);
         }
         if let Some(signer) = self.signer.as_ref().filter(|_| kind == ClientKind::Request)
             && signature != Some(signer.reply(packet, message.len()))
         {
-            return Ok(Arrival::BadSignature);
+            return Ok(Received::BadSignature);
         }
         self.waiting = None;
         if created && header.completion.is_success() {
-            self.connection = header.connection;
+            self.number = header.connection;
         }
         let data =
             packet.get(SERVER_HEADER_LEN..).filter(|_| header.completion.is_success()).unwrap_or_default();
-        Ok(Arrival::Reply(Reply { completion: header.completion, status: header.status, data }))
+        Ok(Received::Reply(Reply { completion: header.completion, status: header.status, data }))
     }
 
     fn send(&mut self, kind: ClientKind, put: impl FnOnce(&mut Vec<u8>)) -> &[u8] {
-        let header = ClientHeader { kind, sequence: self.sequence, connection: self.connection, task: TASK };
+        let header = ClientHeader { kind, sequence: self.sequence, connection: self.number, task: TASK };
         self.waiting = Some(kind);
         let message = &mut self.message;
         message.clear();

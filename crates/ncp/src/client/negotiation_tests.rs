@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
-use super::link::{Link, Troubles};
+use super::simulated_link::{Link, LinkFaults};
 use super::tests::{LOGIN, files_are_written_and_read, server_options};
 use super::*;
-use crate::security::level::{Agreement, Level};
-use crate::security::signature::Transport;
+use crate::security::level::{Level, Negotiated};
 use crate::server;
 use crate::wire::Completion;
+use crate::wire::TransportKind;
 
 fn options() -> Options {
     Options { buffer: 1400, large_packets: LargePackets::Probe, ..Options::default() }
@@ -21,21 +21,25 @@ fn every_pair_of_levels_has_checksums_or_not() {
     for (at, server) in (0..16).map(|at| (at, Level::from_number(at / 4).unwrap())) {
         let level = Level::from_number(at % 4).unwrap();
         let served = server::Options { checksums: server, ..server_options(Level::Never) };
-        let link = Link::to(served, Transport::Ipx, 1);
+        let link = Link::to(served, TransportKind::IpxInUdp, 1);
         block_on(async {
             let options = Options { checksums: level, ..options() };
             let mut client = Client::connect(link, options).await.unwrap();
-            match (level.agree(server), client.login(LOGIN).await) {
-                (Agreement::Refused, Err(ClientError::NotChecked { .. })) => {
+            match (level.negotiate(server), client.login(LOGIN).await) {
+                (Negotiated::Refused, Err(ClientError::ChecksumsUnavailable { .. })) => {
                     assert_eq!(level, Level::Always);
                 }
-                (Agreement::Refused, Err(ClientError::Refused { completion, .. })) => {
-                    assert_eq!(completion, Completion::StationRestriction);
+                (Negotiated::Refused, Err(ClientError::Refused { completion, .. })) => {
+                    assert_eq!(completion, Completion::AddressRestriction);
                 }
                 (agreement, Ok(())) => {
-                    let on = agreement == Agreement::On;
-                    assert_eq!((client.checks(), client.carrier().checks), (on, on), "{level:?} {server:?}");
-                    assert_eq!(client.carrier().server.checks(super::link::PEER), on);
+                    let on = agreement == Negotiated::On;
+                    assert_eq!(
+                        (client.checks(), client.transport().checks),
+                        (on, on),
+                        "{level:?} {server:?}"
+                    );
+                    assert_eq!(client.transport().server.requires_checksums(super::simulated_link::PEER), on);
                     files_are_written_and_read(&mut client, 3000).await;
                 }
                 (agreement, done) => panic!("{level:?} {server:?}: {agreement:?}, {done:?}"),
@@ -48,18 +52,18 @@ fn every_pair_of_levels_has_checksums_or_not() {
 fn checksums_are_not_asked_for_where_packets_have_none() {
     let served = server::Options { checksums: Level::IfPossible, ..server_options(Level::Never) };
     block_on(async {
-        let link = Link::to(served, Transport::Udp, 1);
+        let link = Link::to(served, TransportKind::Udp, 1);
         let options = Options { checksums: Level::Always, ..options() };
         let mut client = Client::connect(link, options).await.unwrap();
         let refused = client.login(LOGIN).await;
-        assert!(matches!(refused, Err(ClientError::NotChecked { .. })), "{refused:?}");
+        assert!(matches!(refused, Err(ClientError::ChecksumsUnavailable { .. })), "{refused:?}");
     });
 }
 
 /// Connects over a path that takes `longest` bytes; buffer and what probing found.
-fn probed(transport: Transport, longest: usize, options: Options) -> (usize, Probed) {
-    let mut link = Link::new(Level::IfAsked, transport, 1);
-    link.troubles = Troubles { longest, latency: Duration::from_millis(2), ..Troubles::default() };
+fn probed(transport: TransportKind, longest: usize, options: Options) -> (usize, ProbeResult) {
+    let mut link = Link::new(Level::IfRequested, transport, 1);
+    link.faults = LinkFaults { longest, latency: Duration::from_millis(2), ..LinkFaults::default() };
     block_on(async {
         let mut client = Client::connect(link, options).await.unwrap();
         client.login(LOGIN).await.unwrap();
@@ -73,34 +77,36 @@ fn the_largest_packet_that_comes_back_decides() {
     let far = Options { buffer: 61_440, ..options() };
     // The probe is the packet without the 30 bytes of its header on IPX, and has 64 more than the data on UDP.
     for (transport, longest, options, buffer, size) in [
-        (Transport::Ipx, 1434, options(), 1400, 1464),
-        (Transport::Ipx, 1433, options(), 1336, 1400),
-        (Transport::Ipx, 1000, options(), 512, 576),
-        (Transport::Ipx, 1433, Options { signatures: Level::Always, ..options() }, 1328, 1400),
-        (Transport::Udp, 61_504, far, 61_440, 61_440),
-        (Transport::Udp, 10_000, far, 8192, 8192),
-        (Transport::Udp, 1564, far, 1500, 1500),
+        (TransportKind::IpxInUdp, 1434, options(), 1400, 1464),
+        (TransportKind::IpxInUdp, 1433, options(), 1336, 1400),
+        (TransportKind::IpxInUdp, 1000, options(), 512, 576),
+        (TransportKind::IpxInUdp, 1433, Options { signatures: Level::Always, ..options() }, 1328, 1400),
+        (TransportKind::Udp, 61_504, far, 61_440, 61_440),
+        (TransportKind::Udp, 10_000, far, 8192, 8192),
+        (TransportKind::Udp, 1564, far, 1500, 1500),
     ] {
-        assert_eq!(probed(transport, longest, options), (buffer, Probed::Packet(size)), "{longest}");
+        assert_eq!(probed(transport, longest, options), (buffer, ProbeResult::Packet(size)), "{longest}");
     }
     // Nothing comes back at all: what was agreed upon is kept, though it cannot be used here.
-    let mut link = Link::new(Level::IfAsked, Transport::Ipx, 1);
-    link.troubles.longest = 500;
+    let mut link = Link::new(Level::IfRequested, TransportKind::IpxInUdp, 1);
+    link.faults.longest = 500;
     let client = block_on(Client::connect(link, options())).unwrap();
-    assert_eq!((client.buffer(), client.probed()), (1400, Probed::Unanswered));
+    assert_eq!((client.buffer(), client.probed()), (1400, ProbeResult::Unanswered));
     // Unless it is asked for, nothing is probed.
     let off = Options { large_packets: LargePackets::Off, ..options() };
-    assert_eq!(probed(Transport::Ipx, 0, off), (1400, Probed::No));
+    assert_eq!(probed(TransportKind::IpxInUdp, 0, off), (1400, ProbeResult::NotProbed));
 }
 
 #[test]
 fn bursts_go_in_packets_that_the_path_takes() {
     let bursts = Options { burst: Some(BurstOptions::default()), buffer: 1024, ..options() };
-    for (transport, longest, packet) in
-        [(Transport::Udp, 1472, 1500), (Transport::Udp, 1380, 1372), (Transport::Ipx, 1370, 1400)]
-    {
-        let mut link = Link::new(Level::IfAsked, transport, 1);
-        link.troubles.longest = longest;
+    for (transport, longest, packet) in [
+        (TransportKind::Udp, 1472, 1500),
+        (TransportKind::Udp, 1380, 1372),
+        (TransportKind::IpxInUdp, 1370, 1400),
+    ] {
+        let mut link = Link::new(Level::IfRequested, transport, 1);
+        link.faults.longest = longest;
         block_on(async {
             let mut client = Client::connect(link, bursts).await.unwrap();
             client.login(LOGIN).await.unwrap();
@@ -115,7 +121,7 @@ fn behind_a_router_packets_are_small_unless_the_path_is_probed() {
     for (large_packets, buffer) in
         [(LargePackets::Off, 512), (LargePackets::Probe, 1400), (LargePackets::Known, 1400)]
     {
-        let mut link = Link::new(Level::IfAsked, Transport::Ipx, 1);
+        let mut link = Link::new(Level::IfRequested, TransportKind::IpxInUdp, 1);
         link.routed = true;
         let client = block_on(Client::connect(link, Options { large_packets, ..options() })).unwrap();
         assert_eq!(client.buffer(), buffer);
@@ -126,11 +132,11 @@ fn behind_a_router_packets_are_small_unless_the_path_is_probed() {
 fn a_client_of_buffers_alone_asks_for_nothing_else() {
     let old = Options { negotiation: Negotiation::BufferOnly, ..options() };
     block_on(async {
-        let link = Link::new(Level::IfPossible, Transport::Ipx, 1);
+        let link = Link::new(Level::IfPossible, TransportKind::IpxInUdp, 1);
         let mut client = Client::connect(link, Options { buffer: 1024, ..old }).await.unwrap();
         client.login(LOGIN).await.unwrap();
-        assert_eq!((client.buffer(), client.signs(), client.probed()), (1024, false, Probed::No));
-        let strict = Link::new(Level::Always, Transport::Ipx, 1);
+        assert_eq!((client.buffer(), client.signs(), client.probed()), (1024, false, ProbeResult::NotProbed));
+        let strict = Link::new(Level::Always, TransportKind::IpxInUdp, 1);
         let mut client = Client::connect(strict, old).await.unwrap();
         let refused = client.login(LOGIN).await;
         assert!(
@@ -144,11 +150,11 @@ proptest! {
     /// Whatever gets lost, what is found passes the path, and the client ends its search.
     #[test]
     fn probes_may_get_lost(seed in 0..u64::MAX, lost in 0..30_u64, longest in 620..1500_usize) {
-        let mut link = Link::new(Level::IfAsked, Transport::Ipx, seed);
-        link.troubles = Troubles { lost, repeated: 20, longest, ..Troubles::default() };
+        let mut link = Link::new(Level::IfRequested, TransportKind::IpxInUdp, seed);
+        link.faults = LinkFaults { lost, repeated: 20, longest, ..LinkFaults::default() };
         // A request may be lost as often as it is sent.
         let Ok(client) = block_on(Client::connect(link, options())) else { return Ok(()) };
-        if let Probed::Packet(size) = client.probed() {
+        if let ProbeResult::Packet(size) = client.probed() {
             prop_assert!(size - 30 <= longest, "{size} of {longest}");
         }
     }

@@ -10,9 +10,9 @@ use std::time::Duration;
 use super::tests::{LOGIN, server_options, volumes};
 use super::*;
 use crate::security::level::Level;
-use crate::security::signature::Transport;
-use crate::server::{self, Datagrams, MemoryVolume, Peer, Server, World};
+use crate::server::{self, Datagrams, Environment, MemoryVolume, Peer, Server};
 use crate::wire::Codec;
+use crate::wire::TransportKind;
 use crate::wire::lip::is_probe;
 use crate::wire::packet::{ClientHeader, ServerHeader};
 use crate::wire::server_info::DateAndTime;
@@ -25,7 +25,7 @@ pub const HEADERS: u64 = 46;
 #[derive(Debug, Clone, Default)]
 pub struct Clock(pub Arc<AtomicU64>);
 
-impl World for Clock {
+impl Environment for Clock {
     fn login_key(&self) -> [u8; 8] {
         *b"unlikely"
     }
@@ -41,7 +41,7 @@ impl World for Clock {
 
 /// What happens to packets; of each hundred.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Troubles {
+pub struct LinkFaults {
     pub lost: u64,
     pub repeated: u64,
     /// Longest delay.
@@ -63,8 +63,8 @@ pub struct Troubles {
 pub struct Link {
     pub clock: Clock,
     pub server: Arc<Server<MemoryVolume, Clock>>,
-    pub transport: Transport,
-    pub troubles: Troubles,
+    pub transport: TransportKind,
+    pub faults: LinkFaults,
     random: u64,
     pub queue: BTreeMap<(Duration, u64), (bool, Vec<u8>)>,
     pub peer: Peer,
@@ -84,12 +84,12 @@ pub struct Link {
 }
 
 impl Link {
-    pub fn new(signatures: Level, transport: Transport, seed: u64) -> Self {
+    pub fn new(signatures: Level, transport: TransportKind, seed: u64) -> Self {
         Self::to(server_options(signatures), transport, seed)
     }
 
     /// To a server with other options.
-    pub fn to(options: server::Options, transport: Transport, seed: u64) -> Self {
+    pub fn to(options: server::Options, transport: TransportKind, seed: u64) -> Self {
         let clock = Clock::default();
         let server = Arc::new(Server::new(options, volumes(), clock.clone()));
         Self::over(server, clock, (PEER, transport), seed)
@@ -103,7 +103,7 @@ impl Link {
     fn over(
         server: Arc<Server<MemoryVolume, Clock>>,
         clock: Clock,
-        (peer, transport): (Peer, Transport),
+        (peer, transport): (Peer, TransportKind),
         seed: u64,
     ) -> Self {
         Self {
@@ -113,7 +113,7 @@ impl Link {
             others: BTreeMap::new(),
             resume: None,
             transport,
-            troubles: Troubles::default(),
+            faults: LinkFaults::default(),
             random: seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1,
             queue: BTreeMap::new(),
             queued: 0,
@@ -135,23 +135,23 @@ impl Link {
 
     /// Puts a packet under way, which the link may lose or repeat.
     fn send(&mut self, to_server: bool, packet: &[u8], after: Duration) {
-        let troubles = self.troubles;
-        if troubles.longest > 0 && packet.len() > troubles.longest {
+        let faults = self.faults;
+        if faults.longest > 0 && packet.len() > faults.longest {
             return;
         }
-        let mut copies = u64::from(self.below(100) >= troubles.lost);
-        copies += u64::from(self.below(100) < troubles.repeated);
+        let mut copies = u64::from(self.below(100) >= faults.lost);
+        copies += u64::from(self.below(100) < faults.repeated);
         for _ in 0..copies {
-            let mut delay = Duration::from_nanos(self.below(troubles.delay.as_nanos() as u64 + 1));
+            let mut delay = Duration::from_nanos(self.below(faults.delay.as_nanos() as u64 + 1));
             if let Some(took) =
-                (HEADERS + packet.len() as u64).saturating_mul(1_000_000_000).checked_div(troubles.rate)
+                (HEADERS + packet.len() as u64).saturating_mul(1_000_000_000).checked_div(faults.rate)
             {
                 let free = &mut self.free[usize::from(to_server)];
                 *free = (*free).max(self.clock.now() + after) + Duration::from_nanos(took);
                 delay += free.saturating_sub(self.clock.now() + after);
             }
             self.queued += 1;
-            let at = self.clock.now() + after + troubles.latency + delay;
+            let at = self.clock.now() + after + faults.latency + delay;
             self.queue.insert((at, self.queued), (to_server, packet.to_vec()));
         }
     }
@@ -171,7 +171,7 @@ impl Link {
         }
         let mut answers = Datagrams::new();
         self.server.receive_datagram(self.peer, self.transport, packet, &mut answers);
-        let work = self.troubles.work;
+        let work = self.faults.work;
         let mut after = work;
         for answer in answers.iter().skip(1) {
             after += answers.gap;
@@ -180,7 +180,7 @@ impl Link {
         let Some(first) = answers.iter().next() else { return self.resume() };
         out.extend_from_slice(first);
         self.working = Some(now + work);
-        if self.troubles.forged {
+        if self.faults.forged {
             let mut forged = out.clone();
             let at = forged.len() - 1;
             forged[at] ^= 1;
@@ -217,8 +217,8 @@ impl Link {
     }
 }
 
-impl Carrier for Link {
-    fn transport(&self) -> Transport {
+impl Transport for Link {
+    fn kind(&self) -> TransportKind {
         self.transport
     }
 
@@ -257,7 +257,7 @@ impl Carrier for Link {
     }
 
     fn has_checksums(&self) -> bool {
-        self.transport == Transport::Ipx
+        self.transport == TransportKind::IpxInUdp
     }
 
     fn use_checksums(&mut self, on: bool) {

@@ -1,16 +1,16 @@
-//! What a client needs of the world: something that carries packets, and a clock.
+//! What a client needs of the environment: something that carries packets, and a clock.
 
 use std::io;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use crate::security::signature::Transport;
+use crate::wire::TransportKind;
 
 /// Carries packets to one server and back. It may block and always be ready, belong to a runtime, or be a simulation
 /// with a clock of its own.
-pub trait Carrier {
+pub trait Transport {
     /// What the packets travel on.
-    fn transport(&self) -> Transport;
+    fn kind(&self) -> TransportKind;
 
     /// Time since a moment of its own.
     fn now(&self) -> Duration;

@@ -2,19 +2,19 @@
 
 use std::time::Duration;
 
-use super::link::{HEADERS, Link, Troubles, options};
+use super::simulated_link::{HEADERS, Link, LinkFaults, options};
 use super::tests::{LOGIN, files_are_written_and_read, path, pattern};
 use super::*;
 use crate::security::level::Level;
-use crate::security::signature::Transport;
 use crate::wire::Completion;
+use crate::wire::TransportKind;
 
 fn bursting(link: Link, burst: BurstOptions) -> Client<Link> {
     let options = Options { retry: Duration::from_millis(50), burst: Some(burst), ..options(Level::Never) };
     block_on(async {
         let mut client = Client::connect(link, options).await.unwrap();
         client.login(LOGIN).await.unwrap();
-        assert_eq!(client.window() > 0, client.conversation.transport() != Transport::Tcp);
+        assert_eq!(client.window() > 0, client.connection.transport_kind().is_datagram());
         client
     })
 }
@@ -23,15 +23,15 @@ fn bursting(link: Link, burst: BurstOptions) -> Client<Link> {
 fn bursts_arrive_whole_over_a_lossy_link_and_writes_are_executed_once() {
     let (mut resent, data) = (0, pattern(50_000));
     for seed in 0..300 {
-        let transport = if seed % 2 == 0 { Transport::Udp } else { Transport::Ipx };
+        let transport = if seed % 2 == 0 { TransportKind::Udp } else { TransportKind::IpxInUdp };
         let gap = Duration::from_micros(if seed % 3 == 0 { 500 } else { 0 });
         let window = if seed % 5 == 0 { 5000 } else { 61_440 };
         let mut client = bursting(
-            Link::new(Level::IfAsked, transport, seed),
+            Link::new(Level::IfRequested, transport, seed),
             BurstOptions { window, gap, ..BurstOptions::default() },
         );
         let delay = Duration::from_millis(if seed % 7 == 0 { 200 } else { 2 });
-        client.carrier_mut().troubles = Troubles { lost: 10, repeated: 10, delay, ..Troubles::default() };
+        client.transport_mut().faults = LinkFaults { lost: 10, repeated: 10, delay, ..LinkFaults::default() };
         block_on(async {
             let (file, _) = client.open(&path("SYS:A"), Access::CreateNew, false).await.unwrap();
             for (offset, len) in [(0, 50_000), (1, 49_999), (17, 3000)] {
@@ -60,7 +60,7 @@ fn bursts_arrive_whole_over_a_lossy_link_and_writes_are_executed_once() {
 
 #[test]
 fn a_burst_that_cannot_be_is_refused_and_a_server_without_it_is_asked_in_the_ordinary_way() {
-    let mut client = bursting(Link::new(Level::Never, Transport::Udp, 1), BurstOptions::default());
+    let mut client = bursting(Link::new(Level::Never, TransportKind::Udp, 1), BurstOptions::default());
     block_on(async {
         let (file, _) = client.open(&path("SYS:A"), Access::Create, false).await.unwrap();
         client.close(file).await.unwrap();
@@ -74,7 +74,7 @@ fn a_burst_that_cannot_be_is_refused_and_a_server_without_it_is_asked_in_the_ord
         client.make_directory(&path("SYS:D")).await.unwrap();
     });
     let signing = Options { burst: Some(BurstOptions::default()), ..options(Level::Always) };
-    let link = Link::new(Level::Always, Transport::Udp, 1);
+    let link = Link::new(Level::Always, TransportKind::Udp, 1);
     let signed = block_on(async {
         let mut client = Client::connect(link, signing).await.unwrap();
         client.login(LOGIN).await.unwrap();
@@ -86,36 +86,36 @@ fn a_burst_that_cannot_be_is_refused_and_a_server_without_it_is_asked_in_the_ord
 
 /// Bytes per second of reading or writing a megabyte over 10 Mbit/s with 2 ms of latency, and of that link's payload.
 fn throughput(lost: u64, burst: bool, writes: bool) -> f64 {
-    let link = Link::new(Level::Never, Transport::Udp, 3);
+    let link = Link::new(Level::Never, TransportKind::Udp, 3);
     let mut client = bursting(link, BurstOptions::default());
     if !burst {
         client.burst = None;
     }
-    let troubles =
-        Troubles { lost, latency: Duration::from_millis(2), rate: 1_250_000, ..Troubles::default() };
+    let faults =
+        LinkFaults { lost, latency: Duration::from_millis(2), rate: 1_250_000, ..LinkFaults::default() };
     let data = pattern(1 << 20);
     block_on(async {
         let (file, _) = client.open(&path("SYS:A"), Access::Create, false).await.unwrap();
-        client.carrier_mut().troubles = troubles;
-        let start = client.carrier().now();
+        client.transport_mut().faults = faults;
+        let start = client.transport().now();
         let (mut at, mut back) = (0, vec![0; 61_440]);
         while at < data.len() {
             at += if writes {
                 client.write(file, at as u64, &data[at..]).await.unwrap()
-            } else if at == 0 && client.about(&path("SYS:A")).await.unwrap().size == 0 {
-                client.carrier_mut().troubles = Troubles::default();
+            } else if at == 0 && client.entry_info(&path("SYS:A")).await.unwrap().size == 0 {
+                client.transport_mut().faults = LinkFaults::default();
                 let mut sent = 0;
                 while sent < data.len() {
                     sent += client.write(file, sent as u64, &data[sent..]).await.unwrap();
                 }
-                client.carrier_mut().troubles = troubles;
+                client.transport_mut().faults = faults;
                 0
             } else {
                 client.read(file, at as u64, &mut back).await.unwrap()
             };
         }
         // Filling before reading took no time on the link without troubles.
-        data.len() as f64 / client.carrier().now().saturating_sub(start).as_secs_f64()
+        data.len() as f64 / client.transport().now().saturating_sub(start).as_secs_f64()
     })
 }
 

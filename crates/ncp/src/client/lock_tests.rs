@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::link::{Link, login};
+use super::simulated_link::{Link, login};
 use super::tests::{path, pattern};
 use super::*;
 use crate::security::level::Level;
-use crate::security::signature::Transport;
 use crate::server::Peer;
+use crate::wire::TransportKind;
 use crate::wire::large::ClearLarge;
 use crate::wire::{Completion, ShortHandle};
 
@@ -24,11 +24,11 @@ fn refusal<T: std::fmt::Debug>(done: Result<T, ClientError>) -> Completion {
 
 /// Two clients with one file open: on a good link, and on another to the same server.
 async fn two(
-    transport: Transport,
+    transport: TransportKind,
     signatures: Level,
     seed: u64,
 ) -> ((Client<Link>, File), (Client<Link>, File)) {
-    let link = Link::new(Level::IfAsked, transport, seed);
+    let link = Link::new(Level::IfRequested, transport, seed);
     let beside = link.beside(OTHER, seed + 1);
     let (mut one, mut other) = (login(link, signatures), login(beside, signatures));
     let name = path("SYS:SHARED");
@@ -43,17 +43,17 @@ fn a_lock_is_had_when_the_other_gives_it_up_in_time_and_never_twice() {
     let (mut had, mut late, mut busy) = (0, 0, 0);
     for seed in 0..1000 {
         let signatures = if seed % 2 == 0 { Level::Always } else { Level::Never };
-        let transport = if seed % 3 == 0 { Transport::Ipx } else { Transport::Udp };
+        let transport = if seed % 3 == 0 { TransportKind::IpxInUdp } else { TransportKind::Udp };
         block_on(async {
             let ((mut one, mine), (mut other, theirs)) = two(transport, signatures, seed).await;
             assert!(one.lock(mine, RANGE, Lock::Exclusive, Duration::ZERO).await.unwrap());
             let (start, length) = RANGE;
             let release = ClearLarge { file: ShortHandle(mine.0.0), start, length };
-            let release = one.conversation.request(&release.into()).to_vec();
-            let link = other.carrier_mut();
-            link.troubles.lost = 20;
-            link.troubles.repeated = 20;
-            link.troubles.delay = Duration::from_millis(50);
+            let release = one.connection.request(&release.into()).to_vec();
+            let link = other.transport_mut();
+            link.faults.lost = 20;
+            link.faults.repeated = 20;
+            link.faults.delay = Duration::from_millis(50);
             let in_time = seed % 4 != 0;
             let pause = Duration::from_millis(if in_time { 3 * seed } else { 60_000 + seed });
             link.others.insert(link.now() + pause, (Peer::Stream(1), release));
@@ -76,7 +76,7 @@ fn a_lock_is_had_when_the_other_gives_it_up_in_time_and_never_twice() {
                 let refused = refusal(other.write(theirs, 149, &[7]).await);
                 assert_eq!(refused, Completion::IoOnLockedRegion, "seed {seed}");
             }
-            let server = Arc::clone(&one.carrier().server);
+            let server = Arc::clone(&one.transport().server);
             assert_eq!(server.waiting(), 0);
             server.disconnect(Peer::Stream(1));
             other.write(theirs, 149, &[7]).await.unwrap();
@@ -88,7 +88,7 @@ fn a_lock_is_had_when_the_other_gives_it_up_in_time_and_never_twice() {
 #[test]
 fn a_shared_lock_lets_others_read_and_lock_as_well() {
     block_on(async {
-        let ((mut one, mine), (mut other, theirs)) = two(Transport::Udp, Level::Never, 1).await;
+        let ((mut one, mine), (mut other, theirs)) = two(TransportKind::Udp, Level::Never, 1).await;
         assert!(one.lock(mine, RANGE, Lock::Shared, Duration::ZERO).await.unwrap());
         assert!(other.lock(theirs, (149, 100), Lock::Shared, Duration::ZERO).await.unwrap());
         assert!(!other.lock(theirs, RANGE, Lock::Exclusive, Duration::ZERO).await.unwrap());

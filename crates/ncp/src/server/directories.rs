@@ -1,10 +1,10 @@
 //! Searching, erasing and renaming.
 
 use super::Shared;
-use super::connection::{Connection, Directory, Position};
+use super::connection::{Connection, SearchPosition, VolumeNode};
 use super::files::{classic, named};
 use super::names::{NameSpace, Pattern};
-use super::paths::Place;
+use super::paths::ResolvedPath;
 use super::volume::{Entry, Volume, VolumeResult};
 use super::volumes::rights;
 use crate::wire::dos::search;
@@ -23,12 +23,12 @@ const PAGE: usize = 64;
 
 /// What search attributes ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Wanted {
+pub struct EntryFilter {
     files: bool,
     directories: bool,
 }
 
-impl Wanted {
+impl EntryFilter {
     /// Directories alone.
     pub const DIRECTORIES: Self = Self { files: false, directories: true };
 
@@ -52,9 +52,9 @@ impl Wanted {
 
 /// A search: where, for what, and in which name space.
 struct Search<'p> {
-    directory: Directory,
+    directory: VolumeNode,
     pattern: &'p Pattern,
-    wanted: Wanted,
+    wanted: EntryFilter,
     space: NameSpace,
 }
 
@@ -105,7 +105,7 @@ pub fn begin<V: Volume>(
     call: &BeginSearch<'_>,
     out: &mut Vec<u8>,
 ) -> VolumeResult<()> {
-    let place = shared.place(connection, call.directory, &call.path)?;
+    let place = shared.resolve_path(connection, call.directory, &call.path)?;
     let found = shared.directory(&place)?;
     let directory = connection.add_search(found);
     let place = SearchPlace { volume: found.volume, directory, sequence: CLASSIC_START };
@@ -125,11 +125,11 @@ pub fn go_on<V: Volume>(
         CLASSIC_START => 0,
         number => connection.position(number, directory)?,
     };
-    let (pattern, wanted) = (&Pattern::new(&call.pattern), Wanted::of_classic(call.search));
+    let (pattern, wanted) = (&Pattern::new(&call.pattern), EntryFilter::of_classic(call.search));
     let search = Search { directory, pattern, wanted, space: NameSpace::Dos };
     let (cookie, entry) = search.next(shared, cookie)?;
     let entry = classic(&entry)?;
-    let sequence = connection.add_position(Position { directory, cookie });
+    let sequence = connection.add_position(SearchPosition { directory, cookie });
     FoundFile::put(&FoundFile { sequence, directory: call.place.directory, entry }, out);
     Ok(())
 }
@@ -141,16 +141,16 @@ pub fn search_file<V: Volume>(
     call: &SearchFile<'_>,
     out: &mut Vec<u8>,
 ) -> VolumeResult<()> {
-    let (directory, pattern) = shared.split(connection, call.directory, &call.pattern)?;
+    let (directory, pattern) = shared.split_path(connection, call.directory, &call.pattern)?;
     let cookie = match call.sequence {
         CLASSIC_START => 0,
         number => connection.position(number, directory)?,
     };
-    let (pattern, wanted) = (&Pattern::new(pattern), Wanted::of_classic(call.search));
+    let (pattern, wanted) = (&Pattern::new(pattern), EntryFilter::of_classic(call.search));
     let search = Search { directory, pattern, wanted, space: NameSpace::Dos };
     let (cookie, entry) = search.next(shared, cookie)?;
     let entry = classic(&entry)?;
-    let sequence = connection.add_position(Position { directory, cookie });
+    let sequence = connection.add_position(SearchPosition { directory, cookie });
     FoundFile::put(&FoundFile { sequence, directory: [0; 2], entry }, out);
     Ok(())
 }
@@ -162,14 +162,18 @@ pub fn init<V: Volume>(
     call: &InitSearch<'_>,
     out: &mut Vec<u8>,
 ) -> VolumeResult<()> {
-    let found = shared.directory(&shared.place_of(connection, NameSpace::of(call.space)?, &call.path)?)?;
+    let found = shared.directory(&shared.resolve_handle_path(
+        connection,
+        NameSpace::of(call.space)?,
+        &call.path,
+    )?)?;
     Sequence::put(&Sequence { volume: found.volume, directory: found.node, entry: START }, out);
     Ok(())
 }
 
 /// Directory and cookie of a sequence.
-fn resumed(connection: &Connection, sequence: Sequence) -> VolumeResult<(Directory, u64)> {
-    let directory = Directory { volume: sequence.volume, node: sequence.directory };
+fn resumed(connection: &Connection, sequence: Sequence) -> VolumeResult<(VolumeNode, u64)> {
+    let directory = VolumeNode { volume: sequence.volume, node: sequence.directory };
     let cookie = match sequence.entry {
         START => 0,
         entry => {
@@ -188,10 +192,10 @@ pub fn search_next<V: Volume>(
     out: &mut Vec<u8>,
 ) -> VolumeResult<()> {
     let (directory, cookie) = resumed(connection, call.sequence)?;
-    let (pattern, wanted) = (&Pattern::new(&call.pattern), Wanted::of_name_space(call.search));
+    let (pattern, wanted) = (&Pattern::new(&call.pattern), EntryFilter::of_name_space(call.search));
     let search = Search { directory, pattern, wanted, space: NameSpace::of(call.space)? };
     let (cookie, entry) = search.next(shared, cookie)?;
-    let number = connection.add_position(Position { directory, cookie });
+    let number = connection.add_position(SearchPosition { directory, cookie });
     let sequence = Sequence { entry: u32::from(number), ..call.sequence };
     FoundNext { sequence, entry: named(&entry, directory.volume, call.mask) }.put(out);
     Ok(())
@@ -205,7 +209,7 @@ pub fn search_set<V: Volume>(
     out: &mut Vec<u8>,
 ) -> VolumeResult<()> {
     let (directory, cookie) = resumed(connection, call.sequence)?;
-    let (pattern, wanted) = (&Pattern::new(&call.pattern), Wanted::of_name_space(call.search));
+    let (pattern, wanted) = (&Pattern::new(&call.pattern), EntryFilter::of_name_space(call.search));
     let search = Search { directory, pattern, wanted, space: NameSpace::of(call.space)? };
     let (room, most) = (usize::from(connection.buffer), call.max_entries);
     let (mut taken, mut count) = (SET_HEAD, 0);
@@ -215,7 +219,7 @@ pub fn search_set<V: Volume>(
         count > 1 && (taken > room || count > most)
     })?;
     let (cookie, _) = found.last().ok_or(Completion::Failure)?;
-    let number = connection.add_position(Position { directory, cookie: *cookie });
+    let number = connection.add_position(SearchPosition { directory, cookie: *cookie });
     let sequence = Sequence { entry: u32::from(number), ..call.sequence };
     FoundSet::put_head(&sequence, if more { 0xFF } else { 0 }, found.len() as u16, out);
     for (_, entry) in &found {
@@ -226,18 +230,18 @@ pub fn search_set<V: Volume>(
 
 /// What a call on several files came to: how many were done, and why others were not.
 #[derive(Debug, Default)]
-struct Tally {
+struct MultiFileResult {
     done: usize,
-    in_use: usize,
+    open_files: usize,
     read_only: usize,
 }
 
-impl Tally {
+impl MultiFileResult {
     /// Counts one; an error that is not of its own file ends the call.
     fn count(&mut self, done: VolumeResult<()>) -> VolumeResult<()> {
         match done {
             Ok(()) => self.done += 1,
-            Err(Completion::AllFilesInUse) => self.in_use += 1,
+            Err(Completion::AllFilesInUse) => self.open_files += 1,
             Err(Completion::AllReadOnly) => self.read_only += 1,
             Err(completion) => return Err(completion),
         }
@@ -246,7 +250,7 @@ impl Tally {
 
     /// What the client gets.
     const fn result(&self) -> VolumeResult<()> {
-        match (self.in_use, self.read_only, self.done) {
+        match (self.open_files, self.read_only, self.done) {
             (0, 0, 0) => Err(Completion::Failure),
             (0, 0, _) => Ok(()),
             (0, _, 0) => Err(Completion::AllReadOnly),
@@ -260,12 +264,12 @@ impl Tally {
 /// Does something with every file that matches the last component of a path, which may be a pattern.
 pub fn for_each_file<V: Volume>(
     shared: &Shared<V>,
-    (directory, last): (Directory, &[u8]),
+    (directory, last): (VolumeNode, &[u8]),
     mut each: impl FnMut(&V, &Entry) -> VolumeResult<()>,
 ) -> VolumeResult<()> {
     let volume = shared.volume(directory.volume)?;
     let pattern = &Pattern::new(last);
-    let (mut cookie, mut tally) = (0, Tally::default());
+    let (mut cookie, mut tally) = (0, MultiFileResult::default());
     loop {
         let page = volume.list(directory.node, cookie, PAGE)?;
         let Some((last, _)) = page.last() else { return tally.result() };
@@ -282,7 +286,7 @@ pub fn for_each_file<V: Volume>(
 pub fn erase<V: Volume>(
     shared: &Shared<V>,
     connection: &Connection,
-    (directory, last): (Directory, &[u8]),
+    (directory, last): (VolumeNode, &[u8]),
 ) -> VolumeResult<()> {
     for_each_file(shared, (directory, last), |_, entry| erase_one(shared, connection, directory, entry))
 }
@@ -291,14 +295,14 @@ pub fn erase<V: Volume>(
 fn erase_one<V: Volume>(
     shared: &Shared<V>,
     connection: &Connection,
-    directory: Directory,
+    directory: VolumeNode,
     entry: &Entry,
 ) -> VolumeResult<()> {
     if entry.read_only {
         return Err(Completion::AllReadOnly);
     }
-    let place = Directory { node: entry.node, ..directory };
-    let may = shared.in_use.may_discard(place, connection.records.owner());
+    let place = VolumeNode { node: entry.node, ..directory };
+    let may = shared.open_files.may_discard(place, connection.records.owner());
     may.map_err(|_| Completion::AllFilesInUse)?;
     shared.volume(directory.volume)?.remove(directory.node, &entry.name, false)
 }
@@ -307,8 +311,8 @@ fn erase_one<V: Volume>(
 pub fn remove<V: Volume>(
     shared: &Shared<V>,
     connection: &Connection,
-    place: &Place,
-    wanted: Wanted,
+    place: &ResolvedPath,
+    wanted: EntryFilter,
 ) -> VolumeResult<()> {
     place.name()?;
     let entry = shared.entry(place)?;
@@ -322,7 +326,7 @@ pub fn remove<V: Volume>(
 }
 
 /// 0x45 and 87/4.
-pub fn rename<V: Volume>(shared: &Shared<V>, from: &Place, to: &Place) -> VolumeResult<()> {
+pub fn rename<V: Volume>(shared: &Shared<V>, from: &ResolvedPath, to: &ResolvedPath) -> VolumeResult<()> {
     from.name()?;
     let (entry, name) = (shared.entry(from)?, to.name()?);
     if entry.read_only {
@@ -348,7 +352,7 @@ pub fn obtain<V: Volume>(
     call: &ObtainInfo<'_>,
     out: &mut Vec<u8>,
 ) -> VolumeResult<()> {
-    let place = shared.place_of(connection, NameSpace::of(call.space)?, &call.path)?;
+    let place = shared.resolve_handle_path(connection, NameSpace::of(call.space)?, &call.path)?;
     let mut entry = shared.entry(&place)?;
     entry.name = NameSpace::of(call.answer_space)?.shown(&entry.name);
     named(&entry, place.directory.volume, call.mask).put(out);

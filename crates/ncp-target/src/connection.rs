@@ -6,39 +6,39 @@ use std::task::{Context, Poll, ready};
 use sharebench_model::{DataOp, ErrorClass, FileRef, OpError, Slot};
 use sharebench_ncp::client::{Client, ClientError, File};
 
-use crate::cache::{FileCache, Store};
-use crate::carrier::Socket;
+use crate::cache::{DirtyRange, FileCache};
 use crate::failure::{failure, is_harmless};
+use crate::transport::SocketTransport;
 
 /// A data operation under way.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Pending {
+pub(super) struct PendingOperation {
     slot: Slot,
     pub(super) op: DataOp,
     pub(super) file: File,
     /// Bytes transferred.
     pub(super) done: u32,
     /// What the request under way is for.
-    pub(super) request: Errand,
+    pub(super) request: RequestPurpose,
     /// Requests sent before it.
     before: u64,
 }
 
 /// What a request is for.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Errand {
+pub(super) enum RequestPurpose {
     /// There is none: the operation has ended without.
-    Nothing,
+    NoRequest,
     /// A part of the operation itself, of so many bytes.
     Part(u32),
     /// A whole buffer for the cache, from there on.
     Fetch(u64),
     /// Bytes that the cache kept back.
-    Store(Store),
+    Store(DirtyRange),
 }
 
 /// The end of a data operation.
-pub(crate) struct Ended {
+pub(crate) struct CompletedOperation {
     pub(crate) slot: Slot,
     pub(crate) result: Result<u32, OpError>,
     pub(crate) requests: u32,
@@ -53,26 +53,26 @@ pub(super) const fn file_of(op: DataOp) -> FileRef {
 
 /// A connection, and what is under way on it.
 #[derive(Debug)]
-pub(crate) struct Lane {
-    pub(super) client: Client<Socket>,
-    pending: Option<Pending>,
+pub(crate) struct Connection {
+    pub(super) client: Client<SocketTransport>,
+    pending: Option<PendingOperation>,
     lost: Option<OpError>,
     /// Files that go by the requester's cache.
     pub(super) caches: BTreeMap<FileRef, FileCache>,
     /// Failures of what was kept back, for the next operation on its file.
-    pub(super) behind: BTreeMap<FileRef, OpError>,
+    pub(super) deferred_errors: BTreeMap<FileRef, OpError>,
     /// Bytes of files that were sent and received.
     pub(super) payload: (u64, u64),
 }
 
-impl Lane {
-    pub(crate) const fn new(client: Client<Socket>) -> Self {
+impl Connection {
+    pub(crate) const fn new(client: Client<SocketTransport>) -> Self {
         Self {
             client,
             pending: None,
             lost: None,
             caches: BTreeMap::new(),
-            behind: BTreeMap::new(),
+            deferred_errors: BTreeMap::new(),
             payload: (0, 0),
         }
     }
@@ -81,7 +81,7 @@ impl Lane {
     ///
     /// # Errors
     /// The connection is lost, or a call on it was abandoned.
-    pub(crate) fn client(&mut self) -> Result<&mut Client<Socket>, OpError> {
+    pub(crate) fn client(&mut self) -> Result<&mut Client<SocketTransport>, OpError> {
         if self.client.is_waiting() && self.lost.is_none() {
             let detail = "an earlier call was abandoned";
             self.lost = Some(OpError::new(ErrorClass::Disconnected, "call", detail));
@@ -94,12 +94,12 @@ impl Lane {
     }
 
     /// What the client is, whatever became of the connection.
-    pub(crate) const fn peek(&self) -> &Client<Socket> {
+    pub(crate) const fn inner(&self) -> &Client<SocketTransport> {
         &self.client
     }
 
     /// The engine's word for a failure, which may end the connection.
-    pub(crate) fn failed(&mut self, error: &ClientError) -> OpError {
+    pub(crate) fn record_failure(&mut self, error: &ClientError) -> OpError {
         let failed = failure(error);
         if !is_harmless(error) {
             self.lost.get_or_insert(failed.clone());
@@ -132,18 +132,29 @@ impl Lane {
             return Err(OpError::new(ErrorClass::Busy, "submit", detail));
         }
         self.client()?;
-        if let Some(error) = self.behind.remove(&file_of(op)) {
+        if let Some(error) = self.deferred_errors.remove(&file_of(op)) {
             return Err(error);
         }
-        let mut pending = Pending { slot, op, file, done: 0, request: Errand::Nothing, before: self.sent() };
-        self.go_on(&mut pending, buffer)?;
+        let mut pending = PendingOperation {
+            slot,
+            op,
+            file,
+            done: 0,
+            request: RequestPurpose::NoRequest,
+            before: self.sent(),
+        };
+        self.begin_next_request(&mut pending, buffer)?;
         self.pending = Some(pending);
         Ok(())
     }
 
     /// Begins the next request of an operation, if it needs one more.
-    fn go_on(&mut self, pending: &mut Pending, buffer: &mut [u8]) -> Result<(), OpError> {
-        pending.request = match self.by_cache(pending, buffer)? {
+    fn begin_next_request(
+        &mut self,
+        pending: &mut PendingOperation,
+        buffer: &mut [u8],
+    ) -> Result<(), OpError> {
+        pending.request = match self.begin_from_cache(pending, buffer)? {
             Some(request) => request,
             None => self.begin_part(*pending, buffer)?,
         };
@@ -151,12 +162,12 @@ impl Lane {
     }
 
     /// Begins the next part of an operation.
-    fn begin_part(&mut self, pending: Pending, buffer: &[u8]) -> Result<Errand, OpError> {
+    fn begin_part(&mut self, pending: PendingOperation, buffer: &[u8]) -> Result<RequestPurpose, OpError> {
         let (file, done) = (pending.file, pending.done);
         let client = self.client()?;
         let part = |offset: u64, len: u32| {
             let at = offset.saturating_add(u64::from(done));
-            (at, client.share(at, (len - done) as usize) as u32)
+            (at, client.max_transfer(at, (len - done) as usize) as u32)
         };
         let (begun, part) = match pending.op {
             DataOp::Read { offset, len, .. } => {
@@ -174,7 +185,7 @@ impl Lane {
             }
         };
         begun.map_err(|error| failure(&error))?;
-        Ok(Errand::Part(part))
+        Ok(RequestPurpose::Part(part))
     }
 
     /// Gives memory back that only requests need, unless one is under way: false then.
@@ -182,7 +193,7 @@ impl Lane {
         let idle = self.pending.is_none() && !self.client.is_waiting();
         if idle {
             self.client.release_buffers();
-            self.client.carrier_mut().release_buffers();
+            self.client.transport_mut().release_buffers();
         }
         idle
     }
@@ -191,17 +202,21 @@ impl Lane {
     pub(crate) fn poll_keepalive(&mut self, cx: &mut Context<'_>) {
         if self.lost.is_none() && self.pending.is_none() && !self.client.is_waiting() {
             self.client.poll_keepalive(cx);
-            self.client.carrier_mut().release_buffers();
+            self.client.transport_mut().release_buffers();
         }
     }
 
     /// Ready when the operation under way has ended; pending for ever when there is none. What was read is put into
     /// the slot's buffer.
-    pub(crate) fn poll(&mut self, cx: &mut Context<'_>, buffers: &mut [Box<[u8]>]) -> Poll<Ended> {
+    pub(crate) fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+        buffers: &mut [Box<[u8]>],
+    ) -> Poll<CompletedOperation> {
         let Some(mut pending) = self.pending else { return Poll::Pending };
         let buffer: &mut [u8] = buffers.get_mut(pending.slot.0 as usize).map_or(&mut [], |buffer| buffer);
         let result = loop {
-            if let Errand::Nothing = pending.request {
+            if let RequestPurpose::NoRequest = pending.request {
                 break Ok(pending.done);
             }
             if let Err(error) = ready!(self.client.poll(cx)) {
@@ -212,23 +227,23 @@ impl Lane {
                 Ok(true) => break Ok(pending.done),
                 Err(error) => break Err(error),
             }
-            match self.go_on(&mut pending, buffer) {
+            match self.begin_next_request(&mut pending, buffer) {
                 Ok(()) => self.pending = Some(pending),
                 Err(error) => break Err(error),
             }
         };
         self.pending = None;
         let requests = (self.sent() - pending.before) as u32;
-        Poll::Ready(Ended { slot: pending.slot, result, requests })
+        Poll::Ready(CompletedOperation { slot: pending.slot, result, requests })
     }
 
     /// Takes what a request brought; true when it was the last of its operation.
-    fn end_request(&mut self, pending: &mut Pending, buffer: &mut [u8]) -> Result<bool, OpError> {
+    fn end_request(&mut self, pending: &mut PendingOperation, buffer: &mut [u8]) -> Result<bool, OpError> {
         match pending.request {
-            Errand::Nothing => Ok(true),
-            Errand::Part(part) => self.end_part(pending, part, buffer),
-            Errand::Fetch(start) => self.fetched(file_of(pending.op), start).map(|()| false),
-            Errand::Store(store) => {
+            RequestPurpose::NoRequest => Ok(true),
+            RequestPurpose::Part(part) => self.end_part(pending, part, buffer),
+            RequestPurpose::Fetch(start) => self.fetched(file_of(pending.op), start).map(|()| false),
+            RequestPurpose::Store(store) => {
                 self.stored(file_of(pending.op), store);
                 Ok(false)
             }
@@ -236,13 +251,18 @@ impl Lane {
     }
 
     /// Takes what a part of the operation brought.
-    fn end_part(&mut self, pending: &mut Pending, part: u32, buffer: &mut [u8]) -> Result<bool, OpError> {
+    fn end_part(
+        &mut self,
+        pending: &mut PendingOperation,
+        part: u32,
+        buffer: &mut [u8],
+    ) -> Result<bool, OpError> {
         let done = pending.done;
         match pending.op {
             DataOp::Read { offset, len, .. } => {
                 let data = match self.client.read_data(offset + u64::from(done), part as usize) {
                     Ok(data) => data,
-                    Err(error) => return Err(self.failed(&error)),
+                    Err(error) => return Err(self.record_failure(&error)),
                 };
                 if let Some(place) = buffer.get_mut(done as usize..done as usize + data.len()) {
                     place.copy_from_slice(data);

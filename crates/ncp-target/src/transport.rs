@@ -1,4 +1,4 @@
-//! Sockets of tokio as carriers: TCP, UDP, and stations on IPX.
+//! Sockets of tokio as transports: TCP, UDP, and stations on IPX.
 
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -6,8 +6,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use sharebench_ncp::client::Carrier;
-use sharebench_ncp::security::signature::Transport;
+use sharebench_ncp::client::Transport;
 use sharebench_ncp::wire::ipx::socket::NCP;
 use sharebench_ncp::wire::tcp::{Direction, message_len};
 use sharebench_target::buffer_pool;
@@ -15,17 +14,17 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UdpSocket};
 use tokio::time::Instant;
 
-use crate::options::Carriage;
-use crate::station::Station;
+use crate::ipx_socket::IpxSocket;
 use crate::timer::Timer;
+use sharebench_ncp::wire::TransportKind;
 
 /// What a reply may have beside file data: headers, signature, and names in replies without data.
 const OVERHEAD: usize = 1024;
 
 /// A socket, and what it received.
 #[derive(Debug)]
-pub(crate) struct Socket {
-    kind: Kind,
+pub(crate) struct SocketTransport {
+    socket: Socket,
     start: Instant,
     timer: Timer,
     /// Empty while the session rests.
@@ -39,44 +38,44 @@ pub(crate) struct Socket {
 }
 
 #[derive(Debug)]
-enum Kind {
+enum Socket {
     Tcp(TcpStream),
     /// The server's, and that for probes of the path once it is known.
     Udp(UdpSocket, Option<UdpSocket>),
-    Ipx(Station),
+    Ipx(IpxSocket),
 }
 
-impl Socket {
+impl SocketTransport {
     /// Connects; replies carry up to `buffer` bytes of data.
     pub(crate) async fn connect(
-        carriage: Carriage,
+        transport: TransportKind,
         server: SocketAddr,
         buffer: u16,
         retry: Duration,
     ) -> io::Result<Self> {
-        let kind = match carriage {
-            Carriage::Tcp => {
+        let socket = match transport {
+            TransportKind::Tcp => {
                 let stream = TcpStream::connect(server).await?;
                 stream.set_nodelay(true)?;
-                Kind::Tcp(stream)
+                Socket::Tcp(stream)
             }
-            Carriage::Udp => Kind::Udp(datagrams(server).await?, None),
+            TransportKind::Udp => Socket::Udp(datagrams(server).await?, None),
             // An Ethernet has no addresses of IP.
-            Carriage::Ipx | Carriage::Ether => {
-                Kind::Ipx(Station::register(datagrams(server).await?, retry).await?)
+            TransportKind::IpxInUdp | TransportKind::IpxOnEthernet => {
+                Socket::Ipx(IpxSocket::register(datagrams(server).await?, retry).await?)
             }
         };
-        Ok(Self::of(kind, buffer))
+        Ok(Self::of(socket, buffer))
     }
 
-    /// A station that knows its server.
-    pub(crate) fn on(station: Station, buffer: u16) -> Self {
-        Self::of(Kind::Ipx(station), buffer)
+    /// A ipx that knows its server.
+    pub(crate) fn on(socket: IpxSocket, buffer: u16) -> Self {
+        Self::of(Socket::Ipx(socket), buffer)
     }
 
-    fn of(kind: Kind, buffer: u16) -> Self {
+    fn of(socket: Socket, buffer: u16) -> Self {
         Self {
-            kind,
+            socket,
             start: Instant::now(),
             timer: Timer::new(),
             input: Box::default(),
@@ -88,10 +87,10 @@ impl Socket {
     }
 
     pub(crate) fn local_addr(&self) -> Option<String> {
-        match &self.kind {
-            Kind::Tcp(stream) => stream.local_addr().ok().map(|addr| addr.to_string()),
-            Kind::Udp(socket, _) => socket.local_addr().ok().map(|addr| addr.to_string()),
-            Kind::Ipx(station) => station.local_addr(),
+        match &self.socket {
+            Socket::Tcp(stream) => stream.local_addr().ok().map(|addr| addr.to_string()),
+            Socket::Udp(socket, _) => socket.local_addr().ok().map(|addr| addr.to_string()),
+            Socket::Ipx(ipx) => ipx.local_addr(),
         }
     }
 
@@ -122,8 +121,8 @@ impl Socket {
     fn poll_input(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<bool>> {
         buffer_pool::ensure(&mut self.input, self.input_bytes);
         let mut room = ReadBuf::new(&mut self.input[self.filled..]);
-        match &mut self.kind {
-            Kind::Tcp(stream) => {
+        match &mut self.socket {
+            Socket::Tcp(stream) => {
                 ready!(Pin::new(stream).poll_read(cx, &mut room))?;
                 let came = room.filled().len();
                 if came == 0 {
@@ -132,14 +131,14 @@ impl Socket {
                 self.filled += came;
                 Poll::Ready(self.is_whole())
             }
-            Kind::Udp(socket, _) => {
+            Socket::Udp(socket, _) => {
                 ready!(socket.poll_recv(cx, &mut room))?;
                 self.filled = room.filled().len();
                 self.shown = self.filled;
                 Poll::Ready(Ok(true))
             }
-            Kind::Ipx(station) => {
-                self.shown = ready!(station.poll_receive(cx, &mut self.input))?.unwrap_or(0);
+            Socket::Ipx(ipx) => {
+                self.shown = ready!(ipx.poll_receive(cx, &mut self.input))?.unwrap_or(0);
                 self.filled = self.shown;
                 Poll::Ready(Ok(self.shown > 0))
             }
@@ -172,12 +171,12 @@ fn any(server: SocketAddr) -> SocketAddr {
     }
 }
 
-impl Carrier for Socket {
-    fn transport(&self) -> Transport {
-        match self.kind {
-            Kind::Tcp(_) => Transport::Tcp,
-            Kind::Udp(..) => Transport::Udp,
-            Kind::Ipx(_) => Transport::Ipx,
+impl Transport for SocketTransport {
+    fn kind(&self) -> TransportKind {
+        match &self.socket {
+            Socket::Tcp(_) => TransportKind::Tcp,
+            Socket::Udp(..) => TransportKind::Udp,
+            Socket::Ipx(ipx) => ipx.kind(),
         }
     }
 
@@ -193,10 +192,10 @@ impl Carrier for Socket {
     ) -> Poll<io::Result<()>> {
         while self.sent < message.len() {
             let rest = &message[self.sent..];
-            let sending = match &mut self.kind {
-                Kind::Tcp(stream) => Pin::new(stream).poll_write(cx, rest),
-                Kind::Udp(socket, _) => socket.poll_send(cx, rest),
-                Kind::Ipx(station) => station.poll_send(cx, NCP, rest),
+            let sending = match &mut self.socket {
+                Socket::Tcp(stream) => Pin::new(stream).poll_write(cx, rest),
+                Socket::Udp(socket, _) => socket.poll_send(cx, rest),
+                Socket::Ipx(ipx) => ipx.poll_send(cx, NCP, rest),
             };
             match sending {
                 Poll::Ready(Ok(sent)) => self.sent += sent,
@@ -217,7 +216,7 @@ impl Carrier for Socket {
 
     fn poll_receive(&mut self, cx: &mut Context<'_>, until: Duration) -> Poll<io::Result<bool>> {
         // The path has been probed.
-        if let Kind::Udp(_, probes) = &mut self.kind {
+        if let Socket::Udp(_, probes) = &mut self.socket {
             *probes = None;
         }
         if self.shown > 0 {
@@ -245,17 +244,17 @@ impl Carrier for Socket {
     }
 
     fn has_checksums(&self) -> bool {
-        matches!(&self.kind, Kind::Ipx(station) if station.has_checksums())
+        matches!(&self.socket, Socket::Ipx(ipx) if ipx.has_checksums())
     }
 
     fn use_checksums(&mut self, on: bool) {
-        if let Kind::Ipx(station) = &mut self.kind {
-            station.use_checksums(on);
+        if let Socket::Ipx(ipx) = &mut self.socket {
+            ipx.use_checksums(on);
         }
     }
 
     fn is_routed(&self) -> bool {
-        matches!(&self.kind, Kind::Ipx(station) if station.is_routed())
+        matches!(&self.socket, Socket::Ipx(ipx) if ipx.is_routed())
     }
 
     fn poll_send_probe(
@@ -265,16 +264,16 @@ impl Carrier for Socket {
         probe: &[u8],
         deadline: Duration,
     ) -> Poll<io::Result<()>> {
-        let sending = match &mut self.kind {
-            Kind::Tcp(_) => return Poll::Ready(Err(ErrorKind::Unsupported.into())),
-            Kind::Udp(server, probes) => {
+        let sending = match &mut self.socket {
+            Socket::Tcp(_) => return Poll::Ready(Err(ErrorKind::Unsupported.into())),
+            Socket::Udp(server, probes) => {
                 let probes = match probes {
                     Some(probes) => probes,
                     none => none.insert(beside(server, socket)?),
                 };
                 probes.poll_send(cx, probe)
             }
-            Kind::Ipx(station) => station.poll_send(cx, socket, probe),
+            Socket::Ipx(ipx) => ipx.poll_send(cx, socket, probe),
         };
         if let Poll::Ready(sent) = sending {
             return Poll::Ready(sent.map(|_| ()));
@@ -284,7 +283,7 @@ impl Carrier for Socket {
     }
 
     fn poll_receive_probe(&mut self, cx: &mut Context<'_>, until: Duration) -> Poll<io::Result<bool>> {
-        let Kind::Udp(_, Some(probes)) = &mut self.kind else { return self.poll_receive(cx, until) };
+        let Socket::Udp(_, Some(probes)) = &mut self.socket else { return self.poll_receive(cx, until) };
         buffer_pool::ensure(&mut self.input, self.input_bytes);
         let mut room = ReadBuf::new(&mut self.input);
         if let Poll::Ready(received) = probes.poll_recv(cx, &mut room) {

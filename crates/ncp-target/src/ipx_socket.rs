@@ -7,12 +7,12 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use sharebench_ncp::ether::EtherSocket;
-use sharebench_ncp::wire::WireError;
 use sharebench_ncp::wire::ipx::{
     Address, HEADER_LEN, IpxPacket, NO_CHECKSUM, is_intact, packet_type, socket,
 };
 use sharebench_ncp::wire::ipx_udp::{assigned, put_registration};
 use sharebench_ncp::wire::watchdog::Notice;
+use sharebench_ncp::wire::{TransportKind, WireError};
 use tokio::io::ReadBuf;
 use tokio::io::unix::AsyncFd;
 use tokio::net::UdpSocket;
@@ -24,7 +24,7 @@ pub(crate) const ASKED: u32 = 5;
 
 /// What carries IPX packets.
 #[derive(Debug)]
-pub(crate) enum Wire {
+pub(crate) enum IpxLink {
     Udp(UdpSocket),
     /// Frames, and the station they go to: the server itself, or a router.
     Ether(AsyncFd<EtherSocket>, [u8; 6]),
@@ -32,8 +32,8 @@ pub(crate) enum Wire {
 
 /// Addresses of both ends, and what is between them.
 #[derive(Debug)]
-pub(crate) struct Station {
-    wire: Wire,
+pub(crate) struct IpxSocket {
+    link: IpxLink,
     own: Address,
     server: Address,
     /// Routers on the way.
@@ -48,10 +48,10 @@ pub(crate) fn unfit(error: WireError) -> io::Error {
     io::Error::new(ErrorKind::InvalidData, error)
 }
 
-impl Station {
+impl IpxSocket {
     /// A station whose server is known, with the routers on the way there.
-    pub(crate) const fn new(wire: Wire, own: Address, server: Address, routers: u16) -> Self {
-        Self { wire, own, server, routers, checks: false, packet: Vec::new() }
+    pub(crate) const fn new(link: IpxLink, own: Address, server: Address, routers: u16) -> Self {
+        Self { link, own, server, routers, checks: false, packet: Vec::new() }
     }
 
     /// Asks in UDP for a node until one is given; the server's own address is that of its answer.
@@ -66,7 +66,7 @@ impl Station {
                 if let Some(node) = assigned(&packet) {
                     let own = Address { network: packet.header.destination.network, node, socket: REQUESTS };
                     let server = Address { socket: socket::NCP, ..packet.header.source };
-                    return Ok(Self::new(Wire::Udp(udp), own, server, 0));
+                    return Ok(Self::new(IpxLink::Udp(udp), own, server, 0));
                 }
             }
             pause *= 2;
@@ -76,13 +76,21 @@ impl Station {
 
     /// The address of this end: that of UDP, or that of IPX on an Ethernet.
     pub(crate) fn local_addr(&self) -> Option<String> {
-        match &self.wire {
-            Wire::Udp(udp) => udp.local_addr().ok().map(|addr: SocketAddr| addr.to_string()),
-            Wire::Ether(..) => {
+        match &self.link {
+            IpxLink::Udp(udp) => udp.local_addr().ok().map(|addr: SocketAddr| addr.to_string()),
+            IpxLink::Ether(..) => {
                 let Address { network, node, socket } = self.own;
                 let node = node.into_iter().fold(0, |node, byte| node << 8 | u64::from(byte));
                 Some(format!("{network:08X}:{node:012X}:{socket:04X}"))
             }
+        }
+    }
+
+    /// IPX in UDP, or on an Ethernet.
+    pub(crate) const fn kind(&self) -> TransportKind {
+        match self.link {
+            IpxLink::Udp(_) => TransportKind::IpxInUdp,
+            IpxLink::Ether(..) => TransportKind::IpxOnEthernet,
         }
     }
 
@@ -91,9 +99,9 @@ impl Station {
     }
 
     pub(crate) fn has_checksums(&self) -> bool {
-        match &self.wire {
-            Wire::Udp(_) => false,
-            Wire::Ether(socket, _) => socket.get_ref().framing().has_checksums(),
+        match &self.link {
+            IpxLink::Udp(_) => false,
+            IpxLink::Ether(socket, _) => socket.get_ref().framing().has_checksums(),
         }
     }
 
@@ -116,11 +124,11 @@ impl Station {
         } else {
             packet.put(&mut self.packet);
         }
-        match &self.wire {
-            Wire::Udp(udp) => {
+        match &self.link {
+            IpxLink::Udp(udp) => {
                 ready!(udp.poll_send(cx, &self.packet))?;
             }
-            Wire::Ether(frames, next) => loop {
+            IpxLink::Ether(frames, next) => loop {
                 let mut writable = ready!(frames.poll_write_ready(cx))?;
                 if let Ok(sent) = writable.try_io(|frames| frames.get_ref().send(*next, &self.packet)) {
                     sent?;
@@ -161,13 +169,13 @@ impl Station {
 
     /// Where in `input` the next packet is, maybe with padding behind it; none for a frame of others.
     fn poll_packet(&self, cx: &mut Context<'_>, input: &mut [u8]) -> Poll<io::Result<Option<Range<usize>>>> {
-        match &self.wire {
-            Wire::Udp(udp) => {
+        match &self.link {
+            IpxLink::Udp(udp) => {
                 let mut room = ReadBuf::new(input);
                 ready!(udp.poll_recv(cx, &mut room))?;
                 Poll::Ready(Ok(Some(0..room.filled().len())))
             }
-            Wire::Ether(frames, _) => loop {
+            IpxLink::Ether(frames, _) => loop {
                 let mut readable = ready!(frames.poll_read_ready(cx))?;
                 if let Ok(received) = readable.try_io(|frames| frames.get_ref().receive(input)) {
                     return Poll::Ready(received.map(|came| came.map(|(_, at)| at)));
@@ -183,9 +191,9 @@ impl Station {
         let mut out = Vec::new();
         if let Ok(packet) = IpxPacket::new(packet_type::NCP, own, self.server, &alive) {
             packet.put(&mut out);
-            let _ = match &self.wire {
-                Wire::Udp(udp) => udp.try_send(&out).map(|_| ()),
-                Wire::Ether(frames, next) => frames.get_ref().send(*next, &out),
+            let _ = match &self.link {
+                IpxLink::Udp(udp) => udp.try_send(&out).map(|_| ()),
+                IpxLink::Ether(frames, next) => frames.get_ref().send(*next, &out),
             };
         }
     }

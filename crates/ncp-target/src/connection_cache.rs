@@ -4,28 +4,28 @@
 use sharebench_model::{DataOp, FileRef, OpError};
 use sharebench_ncp::client::{ClientError, File};
 
-use crate::cache::{CacheSize, FileCache, Store};
+use crate::cache::{CacheSize, DirtyRange, FileCache};
+use crate::connection::{Connection, PendingOperation, RequestPurpose, file_of};
 use crate::failure::failure;
-use crate::lane::{Errand, Lane, Pending, file_of};
 
-impl Lane {
+impl Connection {
     /// From now on a file goes by a cache.
-    pub(crate) fn keep_cache(&mut self, file: FileRef, size: CacheSize) {
+    pub(crate) fn add_cache(&mut self, file: FileRef, size: CacheSize) {
         self.caches.insert(file, FileCache::new(size));
     }
 
     /// What an operation needs next: a request that was begun, or nothing more. None when it does not go by the cache, or
     /// not any more.
-    pub(super) fn by_cache(
+    pub(super) fn begin_from_cache(
         &mut self,
-        pending: &mut Pending,
+        pending: &mut PendingOperation,
         buffer: &mut [u8],
-    ) -> Result<Option<Errand>, OpError> {
+    ) -> Result<Option<RequestPurpose>, OpError> {
         let name = file_of(pending.op);
         let Some(cache) = self.caches.get_mut(&name) else { return Ok(None) };
         let done = pending.done as usize;
         match pending.op {
-            DataOp::Read { offset, len, .. } if cache.suits(len as usize) => {
+            DataOp::Read { offset, len, .. } if cache.caches(len as usize) => {
                 let mut done = done;
                 while done < len as usize {
                     let at = offset + done as u64;
@@ -39,9 +39,9 @@ impl Lane {
                     }
                 }
                 pending.done = done as u32;
-                Ok(Some(Errand::Nothing))
+                Ok(Some(RequestPurpose::NoRequest))
             }
-            DataOp::Write { offset, len, .. } if cache.suits(len as usize) => {
+            DataOp::Write { offset, len, .. } if cache.caches(len as usize) => {
                 let mut done = done;
                 while done < len as usize {
                     let data = buffer.get(done..len as usize).unwrap_or_default();
@@ -60,7 +60,7 @@ impl Lane {
                     }
                 }
                 pending.done = done as u32;
-                Ok(Some(Errand::Nothing))
+                Ok(Some(RequestPurpose::NoRequest))
             }
             // Past the cache, which keeps nothing that would differ, and a commit keeps nothing at all.
             _ => {
@@ -68,7 +68,7 @@ impl Lane {
                     return self.store(name, pending.file, Some(store)).map(Some);
                 }
                 if !matches!(pending.op, DataOp::Read { .. }) {
-                    cache.forget();
+                    cache.invalidate();
                 }
                 Ok(None)
             }
@@ -76,23 +76,30 @@ impl Lane {
     }
 
     /// Begins to fetch the buffer around `offset`; what was kept back goes first.
-    fn fetch(&mut self, name: FileRef, file: File, offset: u64) -> Result<Errand, OpError> {
-        let Some(cache) = self.caches.get(&name) else { return Ok(Errand::Nothing) };
+    fn fetch(&mut self, name: FileRef, file: File, offset: u64) -> Result<RequestPurpose, OpError> {
+        let Some(cache) = self.caches.get(&name) else { return Ok(RequestPurpose::NoRequest) };
         if let Some(store) = cache.first_store() {
             return self.store(name, file, Some(store));
         }
         let (start, bytes) = cache.whole(offset);
         self.client()?.begin_read(file, start, bytes).map_err(|error| failure(&error))?;
-        Ok(Errand::Fetch(start))
+        Ok(RequestPurpose::Fetch(start))
     }
 
     /// Begins to store what was kept back.
-    fn store(&mut self, name: FileRef, file: File, store: Option<Store>) -> Result<Errand, OpError> {
+    fn store(
+        &mut self,
+        name: FileRef,
+        file: File,
+        store: Option<DirtyRange>,
+    ) -> Result<RequestPurpose, OpError> {
         self.client()?;
-        let (Some(store), Some(cache)) = (store, self.caches.get(&name)) else { return Ok(Errand::Nothing) };
+        let (Some(store), Some(cache)) = (store, self.caches.get(&name)) else {
+            return Ok(RequestPurpose::NoRequest);
+        };
         let begun = self.client.begin_write(file, store.offset, cache.bytes(store));
         begun.map_err(|error| failure(&error))?;
-        Ok(Errand::Store(store))
+        Ok(RequestPurpose::Store(store))
     }
 
     /// Keeps a buffer that came.
@@ -104,11 +111,11 @@ impl Lane {
                 self.payload.1 += data.len() as u64;
                 Ok(())
             }
-            Err(error) => Err(self.failed(&error)),
+            Err(error) => Err(self.record_failure(&error)),
         }
     }
 
-    pub(super) fn stored(&mut self, name: FileRef, store: Store) {
+    pub(super) fn stored(&mut self, name: FileRef, store: DirtyRange) {
         self.payload.0 += store.len as u64;
         if let Some(cache) = self.caches.get_mut(&name) {
             cache.stored(store);
@@ -116,26 +123,26 @@ impl Lane {
     }
 
     /// The failure of a request. What could not be stored is gone, and whoever comes next is told.
-    pub(super) fn request_failed(&mut self, pending: &Pending, error: &ClientError) -> OpError {
-        let failed = self.failed(error);
-        let Errand::Store(store) = pending.request else { return failed };
+    pub(super) fn request_failed(&mut self, pending: &PendingOperation, error: &ClientError) -> OpError {
+        let failed = self.record_failure(error);
+        let RequestPurpose::Store(store) = pending.request else { return failed };
         self.lose(file_of(pending.op), store, &failed)
     }
 
-    fn lose(&mut self, name: FileRef, store: Store, failed: &OpError) -> OpError {
+    fn lose(&mut self, name: FileRef, store: DirtyRange, failed: &OpError) -> OpError {
         if let Some(cache) = self.caches.get_mut(&name) {
             cache.lose(store);
         }
-        let Store { offset, len } = store;
+        let DirtyRange { offset, len } = store;
         let detail = format!("{len} bytes at {offset}, kept back until now: {}", failed.detail);
         OpError::new(failed.class, "write behind", detail)
     }
 
     /// Stores everything that is kept back of all files; what fails is told by the next operation on its file.
-    pub(crate) async fn settle_all(&mut self, handles: &[(FileRef, File)]) {
+    pub(crate) async fn write_back_all(&mut self, handles: &[(FileRef, File)]) {
         for (name, file) in handles {
-            if let Err(error) = self.settle(*name, *file).await {
-                self.behind.entry(*name).or_insert(error);
+            if let Err(error) = self.write_back(*name, *file).await {
+                self.deferred_errors.entry(*name).or_insert(error);
             }
         }
     }
@@ -144,8 +151,8 @@ impl Lane {
     ///
     /// # Errors
     /// The first that could not be stored, now or since the last operation on it.
-    pub(crate) async fn settle(&mut self, name: FileRef, file: File) -> Result<(), OpError> {
-        let mut first = self.behind.remove(&name);
+    pub(crate) async fn write_back(&mut self, name: FileRef, file: File) -> Result<(), OpError> {
+        let mut first = self.deferred_errors.remove(&name);
         while let Some((store, data)) = self
             .caches
             .get(&name)
@@ -162,7 +169,7 @@ impl Lane {
             match written {
                 Ok(_) => self.stored(name, store),
                 Err(error) => {
-                    let failed = self.failed(&error);
+                    let failed = self.record_failure(&error);
                     let lost = self.lose(name, store, &failed);
                     first.get_or_insert(lost);
                 }
@@ -172,15 +179,15 @@ impl Lane {
     }
 
     /// Forgets what the server has of a file.
-    pub(crate) fn forget(&mut self, name: FileRef) {
+    pub(crate) fn invalidate(&mut self, name: FileRef) {
         if let Some(cache) = self.caches.get_mut(&name) {
-            cache.forget();
+            cache.invalidate();
         }
     }
 
     /// The file is closed.
-    pub(crate) fn end_cache(&mut self, name: FileRef) {
+    pub(crate) fn remove_cache(&mut self, name: FileRef) {
         self.caches.remove(&name);
-        self.behind.remove(&name);
+        self.deferred_errors.remove(&name);
     }
 }

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use super::connection::Directory;
+use super::connection::VolumeNode;
 use super::lock;
-use super::options::World;
+use super::options::Environment;
 use super::volume::VolumeResult;
 use crate::wire::Completion;
 use crate::wire::dos::access;
@@ -16,16 +16,16 @@ use crate::wire::dos::access;
 const MAX_RECORDS: usize = 2048;
 
 /// A connection, by a number that no other one has had.
-pub type Owner = u64;
+pub type OwnerId = u64;
 
 /// Bytes of a file, from the first to the last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bytes {
+pub struct ByteRange {
     first: u64,
     last: u64,
 }
 
-impl Bytes {
+impl ByteRange {
     /// A range that is not empty; beyond the last byte that 64 bits reach it ends there.
     pub const fn new(start: u64, length: u64) -> Option<Self> {
         if length == 0 {
@@ -41,13 +41,13 @@ impl Bytes {
 
 /// A lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Record {
+pub struct RecordLock {
     /// Whose it is.
-    pub owner: Owner,
+    pub owner: OwnerId,
     /// The handle it was locked through.
     pub file: u32,
     /// What is locked.
-    pub bytes: Bytes,
+    pub bytes: ByteRange,
     /// Others may read, and lock so too; nobody else may write.
     pub shared: bool,
 }
@@ -72,22 +72,22 @@ fn ways(bits: u16) -> [bool; 6] {
 
 /// What is known of one file.
 #[derive(Debug, Default)]
-struct Uses {
+struct FileUse {
     total: Counts,
     /// The same of each connection, in the order of their numbers.
-    owners: Vec<(Owner, Counts)>,
-    records: Vec<Record>,
+    owners: Vec<(OwnerId, Counts)>,
+    records: Vec<RecordLock>,
 }
 
-impl Uses {
-    fn place_of(&self, owner: Owner) -> Result<usize, usize> {
+impl FileUse {
+    fn owner_index(&self, owner: OwnerId) -> Result<usize, usize> {
         self.owners.binary_search_by_key(&owner, |(known, _)| *known)
     }
 
     /// How often others than `owner` have it open.
-    fn foreign(&self, owner: Owner) -> Counts {
+    fn foreign(&self, owner: OwnerId) -> Counts {
         let mut foreign = self.total;
-        if let Ok(at) = self.place_of(owner) {
+        if let Ok(at) = self.owner_index(owner) {
             for (count, own) in foreign.iter_mut().zip(self.owners[at].1) {
                 *count -= own;
             }
@@ -98,7 +98,7 @@ impl Uses {
     /// True when an open with this access would be denied something, or deny something that is under way. What is denied
     /// is denied to every other handle; compatibility mode denies to other connections alone: writing, and reading too
     /// when it writes itself.
-    fn clashes(&self, owner: Owner, bits: u16) -> bool {
+    fn clashes(&self, owner: OwnerId, bits: u16) -> bool {
         let [reads, writes, denies_reading, denies_writing, compatible, compatible_writes] = ways(bits);
         let [readers, writers, denying_reading, denying_writing, ..] = self.total;
         let [others_read, others_write, _, _, others_compatible, others_compatible_write] =
@@ -111,8 +111,8 @@ impl Uses {
             || compatible_writes && others_read > 0
     }
 
-    fn add(&mut self, owner: Owner, bits: u16) {
-        let at = self.place_of(owner).unwrap_or_else(|at| {
+    fn add(&mut self, owner: OwnerId, bits: u16) {
+        let at = self.owner_index(owner).unwrap_or_else(|at| {
             self.owners.insert(at, (owner, Counts::default()));
             at
         });
@@ -122,8 +122,8 @@ impl Uses {
         }
     }
 
-    fn subtract(&mut self, owner: Owner, bits: u16) {
-        let Ok(at) = self.place_of(owner) else { return };
+    fn subtract(&mut self, owner: OwnerId, bits: u16) {
+        let Ok(at) = self.owner_index(owner) else { return };
         for (way, is) in ways(bits).into_iter().enumerate() {
             self.total[way] = self.total[way].saturating_sub(u32::from(is));
             let own = &mut self.owners[at].1[way];
@@ -141,17 +141,17 @@ impl Uses {
 
 /// The files that are open on a server.
 #[derive(Default)]
-pub struct InUse {
-    files: Mutex<HashMap<Directory, Uses>>,
+pub struct OpenFileTable {
+    files: Mutex<HashMap<VolumeNode, FileUse>>,
     /// Locked ranges there are: without any, no access needs to look.
     records: AtomicUsize,
     waiting: AtomicUsize,
     owners: AtomicU64,
     /// Told when a lock is given up that another may wait for.
-    world: Option<Arc<dyn World>>,
+    environment: Option<Arc<dyn Environment>>,
 }
 
-impl std::fmt::Debug for InUse {
+impl std::fmt::Debug for OpenFileTable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("InUse").field("files", &self.files).finish_non_exhaustive()
     }
@@ -159,26 +159,26 @@ impl std::fmt::Debug for InUse {
 
 /// A connection that waits for a lock, for as long as it does.
 #[derive(Debug)]
-pub struct Waiting(Arc<InUse>);
+pub struct WaiterGuard(Arc<OpenFileTable>);
 
-impl Waiting {
+impl WaiterGuard {
     /// One more.
-    pub fn new(in_use: &Arc<InUse>) -> Self {
-        in_use.waiting.fetch_add(1, Ordering::AcqRel);
-        Self(Arc::clone(in_use))
+    pub fn new(open_files: &Arc<OpenFileTable>) -> Self {
+        open_files.waiting.fetch_add(1, Ordering::AcqRel);
+        Self(Arc::clone(open_files))
     }
 }
 
-impl Drop for Waiting {
+impl Drop for WaiterGuard {
     fn drop(&mut self) {
         self.0.waiting.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
-impl InUse {
-    /// Nothing open; `world` hears of locks that are given up.
-    pub fn new(world: Arc<dyn World>) -> Self {
-        Self { world: Some(world), ..Self::default() }
+impl OpenFileTable {
+    /// Nothing open; `environment` hears of locks that are given up.
+    pub fn new(environment: Arc<dyn Environment>) -> Self {
+        Self { environment: Some(environment), ..Self::default() }
     }
 
     /// Connections that wait for a lock.
@@ -187,12 +187,12 @@ impl InUse {
     }
 
     /// The number of a new connection.
-    pub fn owner(&self) -> Owner {
+    pub fn owner(&self) -> OwnerId {
         self.owners.fetch_add(1, Ordering::Relaxed)
     }
 
     /// Notes that a file is open with an access; [`Completion::FileInUse`] when that clashes with another.
-    pub fn open(&self, place: Directory, owner: Owner, bits: u16) -> VolumeResult<()> {
+    pub fn open(&self, place: VolumeNode, owner: OwnerId, bits: u16) -> VolumeResult<()> {
         let mut files = lock(&self.files);
         let uses = files.entry(place).or_default();
         if uses.clashes(owner, bits) {
@@ -203,11 +203,11 @@ impl InUse {
     }
 
     /// Undoes [`Self::open`].
-    pub fn close(&self, place: Directory, owner: Owner, bits: u16) {
+    pub fn close(&self, place: VolumeNode, owner: OwnerId, bits: u16) {
         self.change(place, |uses| uses.subtract(owner, bits));
     }
 
-    fn change(&self, place: Directory, change: impl FnOnce(&mut Uses)) {
+    fn change(&self, place: VolumeNode, change: impl FnOnce(&mut FileUse)) {
         let mut files = lock(&self.files);
         if let Some(uses) = files.get_mut(&place) {
             change(uses);
@@ -218,7 +218,7 @@ impl InUse {
     }
 
     /// An error when the content of a file cannot be thrown away: another denies writing, or has locked part of it.
-    pub fn may_discard(&self, place: Directory, owner: Owner) -> VolumeResult<()> {
+    pub fn may_discard(&self, place: VolumeNode, owner: OwnerId) -> VolumeResult<()> {
         let files = lock(&self.files);
         let Some(uses) = files.get(&place) else { return Ok(()) };
         let locked = uses.records.iter().any(|record| record.owner != owner);
@@ -228,23 +228,30 @@ impl InUse {
 
     /// [`Completion::IoOnLockedRegion`] when another connection has locked some of these bytes: against all, or, for a
     /// write, in any way.
-    pub fn may_access(&self, place: Directory, owner: Owner, bytes: Bytes, write: bool) -> VolumeResult<()> {
+    pub fn may_access(
+        &self,
+        place: VolumeNode,
+        owner: OwnerId,
+        bytes: ByteRange,
+        write: bool,
+    ) -> VolumeResult<()> {
         if self.records.load(Ordering::Acquire) == 0 {
             return Ok(());
         }
         let files = lock(&self.files);
-        let bars =
-            |record: &Record| record.owner != owner && (write || !record.shared) && record.bytes.meets(bytes);
+        let bars = |record: &RecordLock| {
+            record.owner != owner && (write || !record.shared) && record.bytes.meets(bytes)
+        };
         let barred = files.get(&place).is_some_and(|uses| uses.records.iter().any(bars));
         if barred { Err(Completion::IoOnLockedRegion) } else { Ok(()) }
     }
 
     /// Locks all of these, or none when another connection is in the way of one: then false.
-    pub fn lock(&self, wanted: &[(Directory, Record)]) -> VolumeResult<bool> {
+    pub fn lock(&self, wanted: &[(VolumeNode, RecordLock)]) -> VolumeResult<bool> {
         let mut files = lock(&self.files);
         for (place, record) in wanted {
             let Some(uses) = files.get(place) else { continue };
-            let bars = |other: &Record| {
+            let bars = |other: &RecordLock| {
                 other.owner != record.owner
                     && !(other.shared && record.shared)
                     && other.bytes.meets(record.bytes)
@@ -264,15 +271,15 @@ impl InUse {
     }
 
     /// Gives locks up, each once.
-    pub fn unlock(&self, place: Directory, record: &Record) {
+    pub fn unlock(&self, place: VolumeNode, record: &RecordLock) {
         self.change(place, |uses| {
             if let Some(at) = uses.records.iter().position(|known| known == record) {
                 uses.records.swap_remove(at);
                 self.records.fetch_sub(1, Ordering::Release);
             }
         });
-        if let Some(world) = self.world.as_ref().filter(|_| self.waiting() > 0) {
-            world.released();
+        if let Some(environment) = self.environment.as_ref().filter(|_| self.waiting() > 0) {
+            environment.released();
         }
     }
 
@@ -287,25 +294,25 @@ impl InUse {
 mod tests {
     use super::*;
 
-    const FILE: Directory = Directory { volume: 0, node: 7 };
+    const FILE: VolumeNode = VolumeNode { volume: 0, node: 7 };
     const READ: u16 = access::READ;
     const BOTH: u16 = access::READ | access::WRITE;
 
-    fn record(owner: Owner, start: u64, length: u64, shared: bool) -> (Directory, Record) {
-        (FILE, Record { owner, file: 1, bytes: Bytes::new(start, length).unwrap(), shared })
+    fn record(owner: OwnerId, start: u64, length: u64, shared: bool) -> (VolumeNode, RecordLock) {
+        (FILE, RecordLock { owner, file: 1, bytes: ByteRange::new(start, length).unwrap(), shared })
     }
 
     #[test]
     fn what_one_denies_no_other_gets() {
-        let in_use = InUse::default();
-        let clashes = |first: u16, (owner, second): (Owner, u16)| {
-            in_use.open(FILE, 1, first).unwrap();
-            let clashes = in_use.open(FILE, owner, second) == Err(Completion::FileInUse);
+        let open_files = OpenFileTable::default();
+        let clashes = |first: u16, (owner, second): (OwnerId, u16)| {
+            open_files.open(FILE, 1, first).unwrap();
+            let clashes = open_files.open(FILE, owner, second) == Err(Completion::FileInUse);
             if !clashes {
-                in_use.close(FILE, owner, second);
+                open_files.close(FILE, owner, second);
             }
-            in_use.close(FILE, 1, first);
-            assert!(in_use.is_empty() || clashes);
+            open_files.close(FILE, 1, first);
+            assert!(open_files.is_empty() || clashes);
             clashes
         };
         for owner in [1, 2] {
@@ -325,41 +332,41 @@ mod tests {
 
     #[test]
     fn a_refused_open_leaves_nothing_behind() {
-        let in_use = InUse::default();
-        in_use.open(FILE, 1, READ | access::DENY_READ).unwrap();
-        assert!(in_use.open(FILE, 2, READ).is_err());
-        assert!(in_use.may_discard(FILE, 2).is_ok(), "writing is not denied");
-        in_use.close(FILE, 1, READ | access::DENY_READ);
-        assert!(in_use.is_empty());
+        let open_files = OpenFileTable::default();
+        open_files.open(FILE, 1, READ | access::DENY_READ).unwrap();
+        assert!(open_files.open(FILE, 2, READ).is_err());
+        assert!(open_files.may_discard(FILE, 2).is_ok(), "writing is not denied");
+        open_files.close(FILE, 1, READ | access::DENY_READ);
+        assert!(open_files.is_empty());
     }
 
     #[test]
     fn locks_bar_others_and_all_of_a_set_are_locked_or_none() {
-        let in_use = InUse::default();
-        let bytes = |start, length| Bytes::new(start, length).unwrap();
-        assert_eq!(in_use.lock(&[record(1, 10, 10, false)]), Ok(true));
-        assert_eq!(in_use.lock(&[record(1, 15, 10, false)]), Ok(true), "its own");
-        assert_eq!(in_use.lock(&[record(2, 0, 10, false), record(2, 24, 1, true)]), Ok(false));
-        assert_eq!(in_use.lock(&[record(2, 0, 10, true)]), Ok(true));
-        assert_eq!(in_use.lock(&[record(3, 5, 1, true)]), Ok(true));
+        let open_files = OpenFileTable::default();
+        let bytes = |start, length| ByteRange::new(start, length).unwrap();
+        assert_eq!(open_files.lock(&[record(1, 10, 10, false)]), Ok(true));
+        assert_eq!(open_files.lock(&[record(1, 15, 10, false)]), Ok(true), "its own");
+        assert_eq!(open_files.lock(&[record(2, 0, 10, false), record(2, 24, 1, true)]), Ok(false));
+        assert_eq!(open_files.lock(&[record(2, 0, 10, true)]), Ok(true));
+        assert_eq!(open_files.lock(&[record(3, 5, 1, true)]), Ok(true));
         let barred = Err(Completion::IoOnLockedRegion);
-        assert_eq!(in_use.may_access(FILE, 2, bytes(9, 2), false), barred);
-        assert_eq!(in_use.may_access(FILE, 1, bytes(9, 20), false), Ok(()));
-        assert_eq!(in_use.may_access(FILE, 1, bytes(9, 20), true), barred);
-        assert_eq!(in_use.may_access(FILE, 1, bytes(u64::MAX, u64::MAX), true), Ok(()));
-        assert_eq!(in_use.may_discard(FILE, 1), Err(Completion::FileInUse));
+        assert_eq!(open_files.may_access(FILE, 2, bytes(9, 2), false), barred);
+        assert_eq!(open_files.may_access(FILE, 1, bytes(9, 20), false), Ok(()));
+        assert_eq!(open_files.may_access(FILE, 1, bytes(9, 20), true), barred);
+        assert_eq!(open_files.may_access(FILE, 1, bytes(u64::MAX, u64::MAX), true), Ok(()));
+        assert_eq!(open_files.may_discard(FILE, 1), Err(Completion::FileInUse));
         for (place, record) in [
             record(1, 10, 10, false),
             record(1, 15, 10, false),
             record(2, 0, 10, true),
             record(3, 5, 1, true),
         ] {
-            in_use.unlock(place, &record);
-            in_use.unlock(place, &record);
+            open_files.unlock(place, &record);
+            open_files.unlock(place, &record);
         }
-        assert!(in_use.is_empty());
+        assert!(open_files.is_empty());
         let many: Vec<_> = (0..=MAX_RECORDS as u64).map(|start| record(1, start, 1, true)).collect();
-        assert_eq!(in_use.lock(&many[1..]), Ok(true));
-        assert_eq!(in_use.lock(&many[..1]), Err(Completion::ServerOutOfMemory));
+        assert_eq!(open_files.lock(&many[1..]), Ok(true));
+        assert_eq!(open_files.lock(&many[..1]), Err(Completion::ServerOutOfMemory));
     }
 }

@@ -4,7 +4,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
-use sharebench_ncp::server::World;
+use sharebench_ncp::server::Environment;
 use sharebench_ncp::wire::DosTime;
 use sharebench_ncp::wire::server_info::DateAndTime;
 use tokio::sync::Notify;
@@ -12,14 +12,14 @@ use tokio::sync::futures::Notified;
 
 /// The machine's clocks, and randomness nobody can foresee.
 #[derive(Debug)]
-pub(super) struct Wall {
+pub(super) struct SystemEnvironment {
     start: Instant,
     random: RandomState,
     keys: AtomicU64,
     released: Notify,
 }
 
-impl Wall {
+impl SystemEnvironment {
     pub(super) fn new() -> Self {
         let released = Notify::new();
         Self { start: Instant::now(), random: RandomState::new(), keys: AtomicU64::new(0), released }
@@ -39,7 +39,7 @@ pub(super) fn unix_seconds(time: SystemTime) -> i64 {
     }
 }
 
-impl World for Wall {
+impl Environment for SystemEnvironment {
     fn login_key(&self) -> [u8; 8] {
         // A keyed hash of a counter: no key comes twice or tells the next.
         self.random.hash_one(self.keys.fetch_add(1, Ordering::Relaxed)).to_be_bytes()

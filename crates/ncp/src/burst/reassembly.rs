@@ -5,13 +5,13 @@ use crate::wire::burst::Missing;
 
 /// What has come of a burst.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Assembly {
+pub struct Reassembly {
     bytes: Vec<u8>,
     /// Parts that are there: in order, apart from each other.
     parts: Vec<(usize, usize)>,
 }
 
-impl Assembly {
+impl Reassembly {
     /// Nothing yet of a burst of `total` bytes, which the caller has bounded.
     pub fn new(total: usize) -> Self {
         Self { bytes: vec![0; total], parts: Vec::new() }
@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn holes_are_told_from_the_front_until_none_is_left() {
-        let mut burst = Assembly::new(10);
+        let mut burst = Reassembly::new(10);
         assert_eq!(burst.holes(), [Missing { offset: 0, length: 10 }]);
         burst.add(8, b"ij");
         burst.add(2, b"cd");
@@ -93,7 +93,7 @@ mod tests {
         /// Parts and holes are the bytes that came and those that did not.
         #[test]
         fn any_parts_in_any_order(parts in prop::collection::vec((0..80usize, 0..20usize), 0..20)) {
-            let mut burst = Assembly::new(60);
+            let mut burst = Reassembly::new(60);
             let mut there = [false; 60];
             for (offset, len) in parts {
                 burst.add(offset, &vec![1; len]);
