@@ -1,19 +1,19 @@
-//! Self-checks: what a step says against itself.
+//! Self-checks: evidence of a step against its own numbers.
 
 use serde::{Deserialize, Serialize};
 
-/// How far a step may be believed.
+/// The verdict of self-checks about a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// Nothing could be read to check with: neither for nor against the step.
+    /// The data for the check is not available: neither for nor against the step.
     NotKnown,
-    /// Every check held.
+    /// Every check passed.
     #[default]
     Valid,
-    /// A check failed that widens the doubt; compare with care.
+    /// A check found a disturbance: the number stays, marked in every table.
     Warning,
-    /// The number does not mean what it says; left out of comparisons.
+    /// The number does not measure what it claims; comparisons leave it out.
     Invalid,
 }
 
@@ -28,13 +28,13 @@ impl std::fmt::Display for Verdict {
     }
 }
 
-/// One self-check of a step, whether it held or not.
+/// One self-check of a step, whether it passed or not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Check {
     /// Short name, such as `little` or `bytes`.
     pub name: String,
     /// What it means for the step.
     pub verdict: Verdict,
-    /// The arithmetic and the remedy, in a sentence.
+    /// The calculation and the remedy, in one sentence.
     pub detail: String,
 }

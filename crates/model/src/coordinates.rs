@@ -1,4 +1,4 @@
-//! Coordinates: what tells one step from the others.
+//! Coordinates: the values that identify a step among the others.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ pub mod axis {
     pub const RECORD_SIZE: &str = "record_size";
     /// Operations in flight per job.
     pub const QUEUE_DEPTH: &str = "queue_depth";
-    /// Simulated users.
+    /// Virtual users of a load.
     pub const USERS: &str = "users";
     /// Jobs of a sweep, which run at once.
     pub const JOBS: &str = "jobs";
@@ -32,9 +32,9 @@ pub mod axis {
     pub const CACHE: &str = "cache";
     /// Sync policy, where it is not the usual one.
     pub const SYNC: &str = "sync";
-    /// What the measured time includes beside the operations: `close`, `flush`, `flush+close`.
+    /// What the measured time includes in addition to the operations: `close`, `flush`, `flush+close`.
     pub const INCLUDED: &str = "included";
-    /// `shared` where the users of a cell share one file; each has its own where the axis is missing.
+    /// `shared` where the jobs of a cell share one file; without this axis each job has its own file.
     pub const FILES: &str = "files";
     /// What offsets are multiples of, where that is not the record size.
     pub const ALIGN: &str = "align";

@@ -11,14 +11,14 @@ pub enum RunEvent {
     TargetReady {
         /// Index into [`RunHeader::targets`].
         target: u32,
-        /// What was negotiated and what the server says of itself.
+        /// What was negotiated, and what the server reports about itself.
         facts: Facts,
     },
-    /// The work on a target is over.
+    /// All steps of a target are done.
     TargetDone {
         /// Index into [`RunHeader::targets`].
         target: u32,
-        /// What was told when it was ready, and what its sessions counted since.
+        /// The facts reported when it was ready, and the counts of its sessions since then.
         facts: Facts,
     },
     /// A round over the cells begins.
@@ -31,7 +31,7 @@ pub enum RunEvent {
         target: u32,
         /// Which repetition.
         repetition: u32,
-        /// Where it stands.
+        /// Its coordinates.
         coordinates: Coordinates,
     },
     /// What the step under way has done so far; a few per second at most.

@@ -1,4 +1,4 @@
-//! Evidence of a step: what was seen of caches and durability, counted or timed, never assumed.
+//! Evidence of a step about caches and durability: counted or timed, never assumed.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ pub struct Residency {
     pub bytes: u64,
     /// Bytes of it in the page cache, in whole pages; at most `bytes`.
     pub resident: u64,
-    /// Bytes of it that are in the page cache only, or on their way out; none where the system cannot tell.
+    /// Dirty bytes: in the page cache only, or being written back; none where the system does not report them.
     pub dirty: Option<u64>,
 }
 
@@ -23,11 +23,11 @@ impl Residency {
 /// Requests that carried a policy, as the adapter counted them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct PolicyCount {
-    /// Writes that asked for stable storage: by a flag of the write, or of its open file.
+    /// Writes that requested stable storage, by a flag of the write or of its open file.
     pub through: u64,
-    /// Writes that the server said are on stable storage (NFS `committed` = `FILE_SYNC`).
+    /// Writes that the server reported as stable (NFS `committed` = `FILE_SYNC`).
     pub stable: u64,
-    /// Reads and writes that asked the server to pass its cache, by a flag of their own or of their open file.
+    /// Reads and writes that requested to bypass the server's cache, by their own flag or that of their open file.
     pub unbuffered: u64,
 }
 
@@ -51,17 +51,17 @@ impl std::ops::AddAssign for PolicyCount {
     }
 }
 
-/// What a step proves about caches and durability.
+/// What a step shows about caches and durability.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Evidence {
-    /// The page cache before the pass that found most of the file there; none where nobody looked.
+    /// The page cache before the pass that found the largest part of the file there; none if it was not examined.
     pub before: Option<Residency>,
-    /// Most bytes by which one pass made the file's part of the page cache grow; none where nobody looked.
+    /// Largest growth in bytes of the file's page cache during one pass; none if it was not examined.
     pub grown: Option<u64>,
-    /// Most bytes found in the page cache only after a pass; none where nobody looked.
+    /// Largest number of dirty bytes after a pass; none if they were not examined.
     pub dirty: Option<u64>,
-    /// Passes before which this machine was told to drop what it caches of the file.
+    /// Number of passes before which this machine dropped its cached pages of the file.
     pub drops: u64,
     /// Requests that carried the policy.
     pub sent: PolicyCount,
@@ -74,7 +74,7 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// Adds what another pass or user saw: counts and times add up, of what was found the worst stays.
+    /// Adds the evidence of another pass or job: counts and times add up; of the findings the worst remains.
     pub fn merge(&mut self, other: Self) {
         let share = |seen: &Option<Residency>| seen.map_or(-1.0, Residency::share);
         if share(&other.before) > share(&self.before) {
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_several_passes_the_worst_stays_and_times_add_up() {
+    fn merging_passes_keeps_the_worst_finding_and_adds_times() {
         let seen = |resident| Some(Residency { bytes: 100, resident, dirty: None });
         let mut all = Evidence::default();
         for (resident, grown) in [(0, None), (40, Some(3)), (10, Some(1))] {

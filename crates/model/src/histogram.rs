@@ -8,18 +8,18 @@ use crate::resting::{Cell, Resting};
 /// Largest recordable time: one hour. Longer ones are recorded as one hour.
 pub const MAX_NANOS: u64 = 3_600_000_000_000;
 
-/// Why bytes are no histogram.
+/// Why bytes cannot be decoded as a histogram.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("not a usable HdrHistogram V2 blob: {0}")]
 pub struct HistogramError(String);
 
 /// Times in nanoseconds, each within 0.1 % of the truth, from 1 ns to one hour.
 ///
-/// Memory is bounded by the largest time met, never by the number of recordings; one that was read and not changed
-/// takes no more than its stored bytes.
+/// Memory depends on the largest recorded time, not on the number of recordings. A histogram that was decoded and not
+/// changed takes only its stored bytes.
 #[derive(Debug, Clone, Default)]
 pub struct Histogram {
-    /// What was read; empty as soon as anything is counted.
+    /// The decoded bytes; empty once anything is recorded.
     resting: Resting,
     counting: Option<Box<hdrhistogram::Histogram<u64>>>,
 }
@@ -93,7 +93,8 @@ impl Histogram {
             return sum / self.resting.len().max(1) as f64;
         };
         // Only the values between the extremes; the library's own iterator walks up to them from zero.
-        let (mut value, mut sum) = (counting.min(), 0.0);
+        let mut value = counting.min();
+        let mut sum = 0.0;
         let mut left = counting.len();
         while left > 0 {
             let count = counting.count_at(value);
@@ -149,7 +150,7 @@ impl Histogram {
 
     /// Reads [`Self::to_v2`]'s bytes.
     pub fn from_v2(bytes: &[u8]) -> Result<Self, HistogramError> {
-        // Other forms, and whatever is broken, are the library's to judge.
+        // The library decodes other forms and reports what is wrong with invalid bytes.
         if let Some(resting) = Resting::of(bytes) {
             return Ok(Self { resting, counting: None });
         }
@@ -164,14 +165,14 @@ impl Histogram {
     }
 }
 
-/// The same, ready to count.
+/// The same histogram in the form that can record.
 #[expect(clippy::expect_used, reason = "three digits and an hour are within the documented range")]
 fn counted(resting: &Resting) -> hdrhistogram::Histogram<u64> {
     let mut counting =
         hdrhistogram::Histogram::new_with_max(resting.highest().max(2), 3).expect("valid bounds");
     counting.auto(true);
     for cell in resting.cells() {
-        // Its room reaches to the highest.
+        // The array of counts reaches to the highest value.
         let _ = counting.record_n(cell.lowest, cell.count);
     }
     counting
@@ -207,7 +208,9 @@ mod tests {
 
     #[test]
     fn merged_equals_one_recorder() {
-        let (mut one, mut left, mut right) = (Histogram::new(), Histogram::new(), Histogram::new());
+        let mut one = Histogram::new();
+        let mut left = Histogram::new();
+        let mut right = Histogram::new();
         for i in 0..10_000u64 {
             let nanos = i * i * 37;
             one.record(nanos);
@@ -232,7 +235,8 @@ mod tests {
 
     #[test]
     fn only_what_is_longer_is_added() {
-        let (mut one, mut other) = (Histogram::new(), Histogram::new());
+        let mut one = Histogram::new();
+        let mut other = Histogram::new();
         one.record_n(2_000_000, 3);
         for nanos in [1_000, 2_000_000, 5_000_000, 5_000_000, 70_000_000] {
             other.record(nanos);

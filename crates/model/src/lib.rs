@@ -1,6 +1,6 @@
 //! Vocabulary of sharebench. No I/O, no clocks, no protocols.
 //!
-//! A run is a series of steps; a step has [`Coordinates`] and yields a [`Measure`]. Everything the
+//! A run is a series of steps; a step has [`Coordinates`] and a [`Measure`]. Everything the
 //! engine learns leaves it as a [`RunEvent`].
 //!
 //! ```

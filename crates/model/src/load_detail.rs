@@ -1,4 +1,4 @@
-//! A step of users taken apart: by kind of transaction, by kind of operation, by user.
+//! The results of a load step in detail: by transaction type, by operation type, by virtual user.
 
 use std::collections::BTreeMap;
 
@@ -6,34 +6,34 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ErrorClass, Histogram, Timeline};
 
-/// What one kind of transaction, or of operation, did within the window.
+/// The results of one transaction type, or of one operation type, within the measured window.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Part {
-    /// Such as `text-to-server`, or `open`.
+    /// Name of the type, such as `text-to-server` or `open`.
     pub name: String,
-    /// How many ended well.
+    /// Number that succeeded.
     pub count: u64,
-    /// Application bytes they moved.
+    /// Application bytes transferred.
     pub bytes: u64,
-    /// Those whose response time was above their deadline.
+    /// Number whose response time exceeded the deadline.
     pub missed: u64,
-    /// How many failed, by class.
+    /// Number that failed, by error class.
     pub errors: BTreeMap<ErrorClass, u64>,
-    /// ended - intended; operations are intended when they start.
+    /// Response time: ended - intended. Operations count as intended when they start.
     pub response: Histogram,
-    /// ended - started.
+    /// Service time: ended - started.
     pub service: Histogram,
-    /// started - intended; empty for operations.
+    /// Lag: started - intended. Empty for operations.
     pub lag: Histogram,
 }
 
 impl Part {
-    /// Nothing yet.
+    /// An empty part with this name.
     pub fn named(name: impl Into<String>) -> Self {
         Self { name: name.into(), ..Self::default() }
     }
 
-    /// Adds what another thread counted of the same kind.
+    /// Adds the counts of another thread for the same type.
     pub fn merge(&mut self, other: &Self) {
         self.count += other.count;
         self.bytes += other.bytes;
@@ -47,23 +47,23 @@ impl Part {
     }
 }
 
-/// How evenly users were served: sums over the transactions that each user ended in the window.
+/// How evenly the target served the users: sums over the transactions that each user completed in the window.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fairness {
-    /// Users.
+    /// Number of users.
     pub users: u64,
     /// Fewest transactions of a user.
     pub least: u64,
     /// Most transactions of a user.
     pub most: u64,
-    /// Transactions of all.
+    /// Transactions of all users.
     pub sum: u64,
-    /// Squares of each user's transactions, summed.
+    /// Sum of the squares of each user's transactions.
     pub squares: u64,
 }
 
 impl Fairness {
-    /// One more user.
+    /// Adds one user.
     pub fn add(&mut self, transactions: u64) {
         let one = Self {
             users: 1,
@@ -88,7 +88,8 @@ impl Fairness {
         self.squares = self.squares.saturating_add(other.squares);
     }
 
-    /// Jain's index: 1 when all got the same, 1/n when one of n got everything; none without transactions.
+    /// Jain's fairness index: 1 if all users completed equally many transactions, 1/n if one of n completed all;
+    /// none without transactions.
     ///
     /// Source: Jain, Chiu, Hawe: A Quantitative Measure of Fairness, DEC-TR-301, 1984.
     pub fn index(&self) -> Option<f64> {
@@ -97,26 +98,26 @@ impl Fairness {
     }
 }
 
-/// Blocks that one request did not carry, so that the engine made several of each.
+/// Blocks larger than one request can carry, which the engine splits into several requests.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SplitBlocks {
-    /// How many blocks.
+    /// Number of blocks.
     pub blocks: u64,
-    /// Requests of all of them.
+    /// Requests of all blocks.
     pub requests: u64,
-    /// Bytes of the largest.
+    /// Bytes of the largest block.
     pub largest: u32,
-    /// Requests that it took.
+    /// Requests of the largest block.
     pub most: u32,
 }
 
 impl SplitBlocks {
-    /// One more block.
+    /// Adds one block.
     pub fn add(&mut self, bytes: u32, requests: u32) {
         self.merge(Self { blocks: 1, requests: u64::from(requests), largest: bytes, most: requests });
     }
 
-    /// Adds another thread's.
+    /// Adds the counts of another thread.
     pub fn merge(&mut self, other: Self) {
         self.blocks += other.blocks;
         self.requests += other.requests;
@@ -125,21 +126,21 @@ impl SplitBlocks {
     }
 }
 
-/// Files that were read once more after an outage.
+/// Files that were read again after an outage, to verify their content.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetCheck {
-    /// How many could be read.
+    /// Number of files that could be read.
     pub files: u64,
-    /// Bytes of them of which it was known what they must be, and which they were.
+    /// Bytes whose expected content was known, and which matched it.
     pub bytes: u64,
-    /// Files of these that did not hold what was last written to them.
+    /// Files whose content differs from what was last written to them.
     pub wrong: u64,
-    /// Files that could not be read.
+    /// Number of files that could not be read.
     pub unread: u64,
 }
 
 impl SetCheck {
-    /// Adds another thread's.
+    /// Adds the counts of another thread.
     pub fn merge(&mut self, other: Self) {
         self.files += other.files;
         self.bytes += other.bytes;
@@ -148,64 +149,64 @@ impl SetCheck {
     }
 }
 
-/// What a monitoring endpoint said of the server during the window.
+/// The load of the server during the window, as a monitoring endpoint reported it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ServerLoad {
-    /// Share of all its processors' time that was used, 0..1.
+    /// Utilization of all its processors, 0..1.
     pub cpu: f64,
-    /// Processors behind that figure; none where the source does not tell.
+    /// Number of processors; none where the source does not report it.
     pub cores: Option<u32>,
-    /// Which metric it was taken from.
+    /// Name of the metric.
     pub source: String,
 }
 
-/// What was to be kept, and whether it was.
+/// A service level objective, and whether the step met it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ObjectiveReport {
-    /// As the plan says it.
+    /// The objective as written in the plan.
     pub wanted: String,
-    /// True when every part was kept.
+    /// True if the step met every part of it.
     pub kept: bool,
-    /// The arithmetic.
+    /// The measured values, compared with the limits.
     pub detail: String,
 }
 
-/// A step of users taken apart.
+/// The results of a load step in detail.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LoadDetail {
-    /// By kind of transaction, in the workload's order.
+    /// By transaction type, in the workload's order.
     pub transactions: Vec<Part>,
-    /// By kind of operation, in an order of its own; kinds that did not happen are left out of tables.
+    /// By operation type, in a fixed order. Tables omit types that did not occur.
     pub operations: Vec<Part>,
-    /// By user; nothing for open loads, whose users are no users.
+    /// By user. Empty for open loads, whose users are a pool of connections.
     pub fairness: Fairness,
-    /// Sessions that were lost within the window.
+    /// Number of sessions lost within the window.
     pub sessions_lost: u64,
-    /// Time users spent without a session within the window, summed over users, in nanoseconds.
+    /// Time without a session within the window, summed over all users, in nanoseconds.
     pub without_session_ns: u64,
-    /// Mean of the pauses that were asked for between transactions, in nanoseconds; 0 for open loads.
+    /// Mean of the think times that the plan requests, in nanoseconds; 0 for open loads.
     pub think_ns: u64,
     /// The objective, where the plan has one.
     pub objective: Option<ObjectiveReport>,
-    /// When the window began, milliseconds since 1970 (UTC): for what others recorded meanwhile.
+    /// Start of the window, milliseconds since 1970 (UTC), to match it with records of other programs.
     pub window_unix_ms: u64,
-    /// The window's course.
+    /// The results over time within the window.
     pub timeline: Timeline,
-    /// Blocks that took several requests.
+    /// Blocks that were split into several requests.
     pub split: SplitBlocks,
-    /// What was read again because users had lost their sessions.
+    /// Verification of the data set after users had lost their sessions.
     pub set_check: SetCheck,
-    /// Users who shared a session, at most; 0 in results of old, which had one for each.
+    /// Maximum number of users that shared a session; 0 where the source does not report it.
     pub users_per_session: u32,
-    /// Lines of a loadfile that were not performed, by operation and why.
+    /// Lines of a loadfile that were not replayed, by operation and reason.
     pub left_out: BTreeMap<String, u64>,
-    /// The server during the window, where somebody measured it.
+    /// Load of the server during the window, where it was monitored.
     pub server: Option<ServerLoad>,
 }
 
 impl LoadDetail {
-    /// Adds what another thread counted in the same step.
+    /// Adds the counts of another thread in the same step.
     pub fn merge(&mut self, other: Self) {
         merge_parts(&mut self.transactions, other.transactions);
         merge_parts(&mut self.operations, other.operations);
@@ -225,12 +226,12 @@ impl LoadDetail {
         self.server = self.server.take().or(other.server);
     }
 
-    /// True for steps that are no load's.
+    /// True for steps that do not belong to a load test.
     pub fn is_empty(&self) -> bool {
         self.transactions.is_empty() && self.operations.is_empty()
     }
 
-    /// Deadlines missed by all transactions.
+    /// Number of transactions of all types that missed their deadline.
     pub fn missed(&self) -> u64 {
         self.transactions.iter().map(|part| part.missed).sum()
     }
@@ -250,7 +251,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fairness_is_one_for_equals_and_small_for_one_who_gets_all() {
+    fn fairness_is_one_for_equal_users_and_small_if_one_user_gets_all() {
         let of = |counts: &[u64]| {
             let mut fairness = Fairness::default();
             for count in counts {
@@ -262,7 +263,8 @@ mod tests {
         assert_eq!(of(&[8, 0, 0, 0]).index(), Some(0.25));
         assert_eq!((of(&[3, 9, 5]).least, of(&[3, 9, 5]).most), (3, 9));
         assert_eq!(of(&[]).index(), None);
-        let (mut one, other) = (of(&[1, 2]), of(&[3]));
+        let mut one = of(&[1, 2]);
+        let other = of(&[3]);
         one.merge(other);
         assert_eq!(one, of(&[1, 2, 3]));
     }

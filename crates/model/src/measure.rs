@@ -1,4 +1,4 @@
-//! Measures: what a step yielded, with the evidence that belongs to it.
+//! Measures: the results of a step, with the evidence that belongs to them.
 
 use std::collections::BTreeMap;
 
@@ -16,8 +16,8 @@ pub enum RateBase {
     Busy,
     /// The whole window: user loads, where pauses belong to the load.
     Window,
-    /// Nothing: an imported source told the rate itself, in thousandths per second, of bytes or, where no
-    /// bytes were moved, of operations. The times were derived from it, rounded to nanoseconds.
+    /// Nothing: an imported source reports the rate itself, in thousandths per second, of bytes or, where no
+    /// bytes were transferred, of operations. The times are derived from it, rounded to nanoseconds.
     Reported {
         /// Thousandths per second.
         milli: u64,
@@ -74,7 +74,7 @@ impl WireCount {
 }
 
 impl WireCount {
-    /// What was counted since `earlier`; none when a count went back, which is what counters do that were reset.
+    /// The counts since `earlier`; none if a count decreased, because the counter was reset.
     pub fn checked_since(self, earlier: Self) -> Option<Self> {
         Some(Self {
             requests: self.requests.checked_sub(earlier.requests)?,
@@ -124,19 +124,19 @@ impl CpuTime {
     }
 }
 
-/// How much the response times of a step say of one of their quantiles: requests that queue behind each
-/// other are not independent.
+/// The effective sample size of the response times at one of their quantiles: requests that queue after each
+/// other are not independent (docs/measurement-rules.md R5).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ResponseSampleSize {
     /// Which quantile, 0..1.
     pub quantile: f64,
-    /// As many independent times would place it as well.
+    /// Number of independent times that would determine the quantile equally well.
     pub n: f64,
-    /// Degrees of freedom of that figure.
+    /// Degrees of freedom of `n`.
     pub degrees_of_freedom: f64,
 }
 
-/// What one of several users contributed to a cell.
+/// The contribution of one of several jobs to a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct JobShare {
     /// Application bytes, both directions.
@@ -149,7 +149,11 @@ pub struct JobShare {
     pub worked_ns: u64,
 }
 
-/// What one step yielded.
+/// The results of one step.
+///
+/// A measure holds counts and histograms, never rates: every rate, share and mean is computed from them on request, so
+/// that measures of ranks and repetitions can be added without loss. Fields that a source does not report are `None` or
+/// empty, never 0.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measure {
     /// Length of the measured window.
@@ -166,24 +170,24 @@ pub struct Measure {
     pub bytes: IoBytes,
     /// Bytes whose content was checked and right.
     pub verified: u64,
-    /// What was counted on the wire, by the adapter or (for mounts, see the target's fact `wire_counter`) by
+    /// Wire counts, by the adapter or (for mounts, see the target's fact `wire_counter`) by
     /// the operating system; none for local paths.
     pub wire: Option<WireCount>,
     /// Failures by class.
     pub errors: BTreeMap<ErrorClass, u64>,
-    /// Whole passes over a file, where the step makes any: how often a small cell was repeated.
+    /// Complete passes over a file, for steps that make passes: a small cell repeats its pass N times.
     pub passes: u64,
-    /// Users the step was given.
+    /// Virtual users (of a load) or jobs (of a sweep) assigned to the step.
     pub users_assigned: u32,
-    /// Users that completed at least one transaction in the window (MPS).
+    /// Users or jobs that completed at least one transaction in the window (MPS in the 1997 test).
     pub users_reported: u32,
-    /// Each user's contribution, in throughput mode.
+    /// The contribution of each job, in throughput mode.
     pub shares: Vec<JobShare>,
     /// Operations or transactions still in flight when the window ended.
     pub censored: u64,
     /// ended - intended per transaction.
     pub response: Histogram,
-    /// What the response times are worth at their usual quantiles; empty where nobody looked.
+    /// Effective sample sizes of the response times at the usual quantiles; empty where they were not computed.
     pub response_sample_size: Vec<ResponseSampleSize>,
     /// ended - started per transaction.
     pub service: Histogram,
@@ -191,15 +195,15 @@ pub struct Measure {
     pub lag: Histogram,
     /// CPU time of the measuring process within the window.
     pub client_cpu: CpuTime,
-    /// What was seen of caches and durability.
+    /// Evidence about caches and durability.
     pub evidence: Evidence,
-    /// A step of users taken apart; empty for other steps.
+    /// The results of a load step in detail; empty for other steps.
     #[serde(default)]
     pub load: LoadDetail,
-    /// Each rank's contribution, where several load machines measured as one.
+    /// The contribution of each rank, where several load machines measured together.
     #[serde(default)]
     pub ranks: Vec<RankShare>,
-    /// What was seen of the server's cache and storage; empty where nobody looked.
+    /// Evidence about the server's cache and storage; empty without cache probes.
     #[serde(default)]
     pub server: ServerEvidence,
 }
@@ -213,8 +217,8 @@ impl Measure {
         }
     }
 
-    /// The rate that an imported source told, per second.
-    fn told(&self) -> Option<f64> {
+    /// The rate that an imported source reports, per second.
+    fn reported_rate(&self) -> Option<f64> {
         match self.rate_base {
             RateBase::Reported { milli } => Some(milli as f64 / 1e3),
             RateBase::Busy | RateBase::Window => None,
@@ -223,17 +227,17 @@ impl Measure {
 
     /// Application bytes per second; none when no time was measured.
     pub fn throughput(&self) -> Option<f64> {
-        if let (Some(told), 1..) = (self.told(), self.bytes.total()) {
-            return Some(told);
+        if let (Some(reported), 1..) = (self.reported_rate(), self.bytes.total()) {
+            return Some(reported);
         }
         per_second(self.bytes.total(), self.base_ns())
     }
 
     /// Operations per second.
     pub fn operation_rate(&self) -> Option<f64> {
-        match (self.told(), self.bytes.total()) {
-            (Some(told), 0) => return Some(told),
-            (Some(told), bytes) => return Some(told / bytes as f64 * self.operations as f64),
+        match (self.reported_rate(), self.bytes.total()) {
+            (Some(reported), 0) => return Some(reported),
+            (Some(reported), bytes) => return Some(reported / bytes as f64 * self.operations as f64),
             (None, _) => {}
         }
         per_second(self.operations, self.base_ns())
@@ -241,7 +245,7 @@ impl Measure {
 
     /// Transactions per second.
     pub fn transaction_rate(&self) -> Option<f64> {
-        if self.told().is_some() && self.transactions == self.operations {
+        if self.reported_rate().is_some() && self.transactions == self.operations {
             return self.operation_rate();
         }
         per_second(self.transactions, self.base_ns())
@@ -269,15 +273,15 @@ impl Measure {
     }
 
     /// Share of the application's bytes that did not cross the wire: the client's cache served or kept them
-    /// (`max(0, 1 - W/B)` in each direction). None where nothing moved or nobody counted.
+    /// (`max(0, 1 - W/B)` in each direction). None without transfers or without wire counts.
     pub fn client_cache_share(&self) -> Option<f64> {
         let application = self.bytes.total();
         (application > 0).then_some(())?;
         Some(self.wire?.uncrossed(self.bytes) as f64 / application as f64)
     }
 
-    /// File bytes on the wire per application byte (W/B): above 1 the client fetched or wrote more than it
-    /// was asked for. None where nothing moved or nobody counted.
+    /// File bytes on the wire per application byte (W/B): above 1 the client read or wrote more than the
+    /// application requested. None without transfers or without wire counts.
     pub fn wire_amplification(&self) -> Option<f64> {
         let application = self.bytes.total();
         (application > 0).then_some(())?;
@@ -304,7 +308,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_measured_flush_tells_acknowledged_from_durable_writes() {
+    fn a_measured_flush_separates_acknowledged_from_durable_writes() {
         let bytes = IoBytes { read: 0, written: 1_000_000 };
         let evidence = Evidence { flushes: 2, flush_ns: 500, close_ns: 250, ..Evidence::default() };
         let measure = Measure { busy_ns: 1000, bytes, evidence, ..Measure::default() };
@@ -333,9 +337,9 @@ mod tests {
     }
 
     #[test]
-    fn a_counter_that_went_back_says_nothing() {
-        let (more, less) =
-            (measure(0, 0, 9, 9).wire.unwrap_or_default(), measure(0, 0, 4, 9).wire.unwrap_or_default());
+    fn a_counter_that_decreased_gives_no_count() {
+        let more = measure(0, 0, 9, 9).wire.unwrap_or_default();
+        let less = measure(0, 0, 4, 9).wire.unwrap_or_default();
         assert_eq!(more.checked_since(less).map(WireCount::payload), Some(5));
         assert_eq!(less.checked_since(more), None);
     }

@@ -1,4 +1,4 @@
-//! Operations: what a user asks of a session, and what comes back.
+//! Operations: what a job or virtual user requests from a session, and the replies.
 
 use serde::{Deserialize, Serialize};
 
@@ -79,7 +79,7 @@ pub enum OpenHow {
 /// directory, `/` separates, `""` is that directory itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MetaOp {
-    /// Open a file; yields [`MetaYield::Opened`].
+    /// Open a file; returns [`MetaYield::Opened`].
     Open {
         /// The file.
         path: String,
@@ -89,7 +89,7 @@ pub enum MetaOp {
         /// answers [`ErrorClass::Unsupported`] and opens nothing.
         policy: IoPolicy,
     },
-    /// Close a file; its [`FileRef`] is void afterwards, also when this fails.
+    /// Close a file. Its [`FileRef`] is invalid afterwards, even if this fails.
     Close {
         /// The file.
         file: FileRef,
@@ -101,12 +101,12 @@ pub enum MetaOp {
         /// New length in bytes.
         size: u64,
     },
-    /// Size and kind of a name; yields [`MetaYield::Stat`].
+    /// Size and kind of a name; returns [`MetaYield::Stat`].
     Stat {
         /// File or directory.
         path: String,
     },
-    /// All entries of a directory but `.` and `..`; yields [`MetaYield::Entries`].
+    /// All entries of a directory but `.` and `..`; returns [`MetaYield::Entries`].
     List {
         /// The directory.
         path: String,
@@ -142,14 +142,14 @@ pub enum MetaOp {
         /// New name.
         to: String,
     },
-    /// Room on the target; yields [`MetaYield::Space`].
+    /// Free space on the target; returns [`MetaYield::Space`].
     Space,
     /// Drop what the *client* caches of an open file; [`ErrorClass::Unsupported`] where it cannot.
     DropCache {
         /// The file.
         file: FileRef,
     },
-    /// Look how much of an open file this machine's page cache holds, without changing that; yields
+    /// Examine how much of an open file this machine's page cache holds, without changing that; returns
     /// [`MetaYield::Residency`], or [`ErrorClass::Unsupported`] where there is no page cache to look at.
     Residency {
         /// The file.
@@ -167,13 +167,13 @@ impl MetaOp {
 /// The end of a [`MetaOp`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MetaReply {
-    /// What it yielded, or why it failed.
+    /// Its result, or why it failed.
     pub result: Result<MetaYield, OpError>,
     /// Requests this took on the wire (system calls for local paths).
     pub requests: u32,
 }
 
-/// What a successful [`MetaOp`] yields.
+/// The result of a successful [`MetaOp`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MetaYield {
     /// Nothing but success.
@@ -189,7 +189,7 @@ pub enum MetaYield {
     Stat(Stat),
     /// A directory's content, in the server's order.
     Entries(Vec<Entry>),
-    /// Room on the target.
+    /// Space on the target.
     Space(Space),
     /// What the page cache holds of an open file.
     Residency(Residency),
@@ -213,7 +213,7 @@ pub struct Entry {
     pub directory: bool,
 }
 
-/// Room on a target, in bytes.
+/// Space on a target, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Space {
     /// Size of the file system.
@@ -222,7 +222,7 @@ pub struct Space {
     pub available: u64,
 }
 
-/// What kind of failure an operation met. Recorded as data, never a reason to stop the engine.
+/// The class of a failed operation. Failures are recorded as data and never stop the engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ErrorClass {
@@ -240,7 +240,7 @@ pub enum ErrorClass {
     ReadOnly,
     /// Handle no longer known to the server.
     Stale,
-    /// Locked, in use, sharing violation, or the server asks to come back later.
+    /// Locked, in use, sharing violation, or the server requests a later retry.
     Busy,
     /// No reply within the deadline.
     Timeout,

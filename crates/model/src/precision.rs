@@ -1,19 +1,19 @@
-//! Repetition that stops on precision: what was asked, how it goes on, what was reached.
+//! Repetition until a requested precision: the rule, its progress, and what was reached.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Coordinates;
 
-/// How a run decides how often its cells are measured, where the number was not fixed in advance.
+/// The rule that decides how many times a run repeats its cells, where the number is not fixed in advance.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct RepeatRule {
-    /// Steps that are certain to be measured; [`crate::RunHeader::steps_planned`] is the most.
+    /// Minimum number of steps; [`crate::RunHeader::steps_planned`] is the maximum.
     pub steps_least: u32,
-    /// Half-width of a cell's interval at which it is repeated no more, as a share; none when only time ends it.
+    /// Half-width of a cell's interval at which its repetition stops, as a share; none if only the time budget ends it.
     pub half_width: Option<f64>,
-    /// Repetitions of a cell before and after which its width does not count.
+    /// Minimum and maximum repetitions of a cell.
     pub repetitions: (u32, u32),
-    /// Time for all cells, nanoseconds.
+    /// Time budget for all cells, in nanoseconds.
     pub budget_ns: Option<u64>,
 }
 
@@ -30,16 +30,16 @@ pub struct Round {
     pub of: u32,
     /// Steps that will probably still be measured in this and later rounds, judged by the widths so far.
     pub expected_steps: u32,
-    /// What is left of the time for all cells, nanoseconds.
+    /// Time budget that is left for all cells, in nanoseconds.
     pub budget_left_ns: Option<u64>,
 }
 
-/// How a cell stands at the end.
+/// The final state of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
-    /// Its interval is as narrow as asked.
+    /// The interval is as narrow as requested.
     Precise,
-    /// Its interval is wider than asked, and repetitions or time were used up.
+    /// The interval is wider than requested, and no repetitions or time were left.
     Wide,
     /// Too few of its repetitions were usable for an interval.
     Unusable,
@@ -55,21 +55,21 @@ pub struct CellPrecision {
     /// Half-width of the 95 % interval, in natural logarithm (near a share while small); of the ratio of
     /// targets, the widest, or of the only target's rate.
     pub half_width: Option<f64>,
-    /// What that means.
+    /// The state that follows from it.
     pub standing: Standing,
 }
 
 /// How precisely all cells are known after the last round.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PrecisionReport {
-    /// Half-width that was asked for, as a share; none when only time was to end it.
+    /// Requested half-width, as a share; none if only the time budget ends the repetition.
     pub asked: Option<f64>,
     /// Every cell, in the plan's order.
     pub cells: Vec<CellPrecision>,
 }
 
 impl PrecisionReport {
-    /// How many cells stand so.
+    /// Number of cells in this state.
     pub fn count(&self, standing: Standing) -> usize {
         self.cells.iter().filter(|cell| cell.standing == standing).count()
     }

@@ -83,7 +83,8 @@ mod tests {
         let mut random = Random::new(3, 3);
         let count = 200_000;
         let moments = |draw: &mut dyn FnMut() -> f64| {
-            let (mut sum, mut squares) = (0.0, 0.0);
+            let mut sum = 0.0;
+            let mut squares = 0.0;
             for _ in 0..count {
                 let number = draw();
                 sum += number;

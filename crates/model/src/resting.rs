@@ -1,7 +1,7 @@
-//! A histogram at rest: HdrHistogram V2 bytes, read where they lie.
+//! A stored histogram: HdrHistogram V2 bytes, decoded in place.
 //!
-//! Counting needs an array of some 100 KB; the bytes of a stored histogram are some hundreds. A run of thousands of
-//! steps is looked at without the arrays.
+//! A histogram that can count needs an array of about 100 KB, while its stored bytes are a few hundred. Reading a run of
+//! thousands of steps does not allocate the arrays.
 
 /// Header: cookie, length of the payload, normalizing offset, digits (4 bytes each); lowest and highest value,
 /// conversion ratio (8 bytes each).
@@ -11,7 +11,7 @@ const COOKIE: u32 = 0x1c84_9303 | 0x10;
 /// Slots of a bucket at three digits: the first bucket has twice as many, each later one covers as much again at half
 /// the grain.
 const SLOTS_BITS: u32 = 10;
-/// More slots are not needed for any time of 64 bits.
+/// Number of slots that covers every time of 64 bits.
 const MAX_SLOTS: u64 = 55 << SLOTS_BITS;
 
 /// Times that share one count.
@@ -23,13 +23,13 @@ pub(crate) struct Cell {
 }
 
 impl Cell {
-    /// The time that stands for all of them: the middle, as the library takes it.
+    /// The time that represents all of them: the middle of the range, as in the library.
     pub fn middle(self) -> u64 {
         self.lowest + (self.highest - self.lowest).div_ceil(2)
     }
 }
 
-/// Bytes that were found right; none for the empty histogram.
+/// Validated bytes; empty for the empty histogram.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Resting {
     bytes: Box<[u8]>,
@@ -38,7 +38,7 @@ pub(crate) struct Resting {
 }
 
 impl Resting {
-    /// None when the bytes are broken or of a kind that only the library reads.
+    /// None if the bytes are invalid or of a form that only the library reads.
     pub fn of(bytes: &[u8]) -> Option<Self> {
         let word = |at: usize| Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
         let wide = |at: usize| Some(u64::from_be_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
@@ -48,7 +48,9 @@ impl Resting {
         if !plain || !whole {
             return None;
         }
-        let (mut len, mut highest, mut rest) = (0u64, 0, bytes.get(HEADER..)?);
+        let mut len = 0u64;
+        let mut highest = 0;
+        let mut rest = bytes.get(HEADER..)?;
         let mut slot = 0;
         while !rest.is_empty() {
             let cell = next(&mut rest, &mut slot)?;
@@ -75,15 +77,16 @@ impl Resting {
         self.highest
     }
 
-    /// What was counted, from the shortest time to the longest.
+    /// The counts, from the shortest time to the longest.
     pub fn cells(&self) -> impl Iterator<Item = Cell> {
-        let (mut rest, mut slot) = (self.bytes.get(HEADER..).unwrap_or_default(), 0);
+        let mut rest = self.bytes.get(HEADER..).unwrap_or_default();
+        let mut slot = 0;
         std::iter::from_fn(move || next(&mut rest, &mut slot)).filter(|cell| cell.count > 0)
     }
 }
 
-/// Takes one number off the payload: a count, or how many slots are empty, told as one that counted nothing. None at
-/// the end, and for a broken payload.
+/// Takes one number off the payload: a count, or the number of empty slots, returned as a cell with count 0. None at
+/// the end of the payload, and if it is invalid.
 fn next(rest: &mut &[u8], slot: &mut u64) -> Option<Cell> {
     let number = number(rest)?;
     let skipped = if number < 0 { number.unsigned_abs() } else { 1 };
@@ -134,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_payloads_are_refused() {
+    fn invalid_payloads_are_rejected() {
         let bytes = |payload: &[u8]| {
             let mut bytes = [COOKIE, payload.len() as u32, 0, 3].map(u32::to_be_bytes).concat();
             bytes.extend([1, 1 << 20, 1f64.to_bits()].map(u64::to_be_bytes).concat());

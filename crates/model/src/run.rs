@@ -23,12 +23,12 @@ pub struct TargetIdentity {
     pub url: String,
 }
 
-/// All that is needed to repeat a run.
+/// Everything that is needed to repeat a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunHeader {
     /// What the user calls it, or the command.
     pub title: String,
-    /// Start, milliseconds since 1970 (UTC); 0 where an imported source does not tell.
+    /// Start, milliseconds since 1970 (UTC); 0 where an imported source does not report it.
     pub started_unix_ms: u64,
     /// Version of sharebench.
     pub version: String,
@@ -36,9 +36,9 @@ pub struct RunHeader {
     pub plan: String,
     /// Seed of every random choice.
     pub seed: u64,
-    /// Steps the plan holds: at most, where a rule decides how many.
+    /// Number of steps of the plan; the maximum where a rule decides the number.
     pub steps_planned: u32,
-    /// What decides how often cells are measured; none when the number is fixed.
+    /// The rule for the number of repetitions; none if the number is fixed.
     pub repeat: Option<RepeatRule>,
     /// Machine, kernel, CPU, clock.
     pub environment: Facts,
@@ -62,13 +62,13 @@ pub struct StepResult {
     pub target: u32,
     /// Which repetition (pair) it belongs to, from 0.
     pub repetition: u32,
-    /// What tells it from the others.
+    /// The values that identify it among the other steps.
     pub coordinates: Coordinates,
     /// Start, milliseconds since 1970 (UTC).
     pub started_unix_ms: u64,
-    /// What it yielded.
+    /// Its results.
     pub measure: Measure,
-    /// Self-checks, those that held too.
+    /// All self-checks, including those that passed.
     pub checks: Vec<Check>,
 }
 

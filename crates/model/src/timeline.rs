@@ -1,42 +1,42 @@
-//! The course of a load's window: what ended in each stretch of it, and when users had no server.
+//! Results over time within a load's window, per interval, and outages.
 
 use serde::{Deserialize, Serialize};
 
-/// Length of a stretch of a short window.
+/// Length of an interval of a short window.
 const SHORT_NS: u64 = 100_000_000;
 const SECOND_NS: u64 = 1_000_000_000;
-/// Windows up to this length have stretches of a tenth of a second.
+/// Windows up to this length have intervals of a tenth of a second.
 const SHORT_WINDOW_NS: u64 = 60 * SECOND_NS;
-/// Most stretches that are kept.
+/// Maximum number of intervals.
 const MOST: u64 = 4096;
 
-/// What happened in each stretch of a window. Room is made when the window begins, so that users do nothing but add.
+/// The results of each interval of a window. The lists are allocated when the window begins, so that recording only adds.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Timeline {
-    /// Length of each stretch in nanoseconds; the last may be cut short by the window's end.
+    /// Length of each interval in nanoseconds; the window's end may cut the last one short.
     pub each_ns: u64,
-    /// Application bytes that moved.
+    /// Application bytes transferred.
     pub bytes: Vec<u64>,
-    /// Transactions that ended well.
+    /// Transactions that succeeded.
     pub transactions: Vec<u64>,
     /// Failures.
     pub failures: Vec<u64>,
-    /// Time that users had no session, in nanoseconds, summed over users.
+    /// Time without a session, summed over all users, in nanoseconds.
     pub without_session_ns: Vec<u64>,
 }
 
-/// Stretches of a window in which users were without a session and nothing ended.
+/// A part of a window in which users had no session and no transaction completed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outage {
-    /// Its beginning, in nanoseconds since that of the window.
+    /// Start, in nanoseconds since the start of the window.
     pub from_ns: u64,
-    /// Its end, likewise.
+    /// End, in nanoseconds since the start of the window.
     pub to_ns: u64,
 }
 
 impl Timeline {
-    /// Room for a window of that length.
+    /// An empty timeline for a window of that length.
     pub fn over(window_ns: u64) -> Self {
         let short = window_ns <= SHORT_WINDOW_NS;
         let each_ns = if short { SHORT_NS } else { window_ns.div_ceil(SECOND_NS).div_ceil(MOST) * SECOND_NS };
@@ -54,7 +54,7 @@ impl Timeline {
         (since_ns / self.each_ns.max(1)) as usize
     }
 
-    /// Bytes that had moved `since_ns` the window's beginning.
+    /// Records bytes transferred at `since_ns` after the start of the window.
     pub fn moved(&mut self, since_ns: u64, bytes: u64) {
         let at = self.at(since_ns);
         if let Some(sum) = self.bytes.get_mut(at) {
@@ -62,7 +62,7 @@ impl Timeline {
         }
     }
 
-    /// A transaction that ended well.
+    /// Records a transaction that succeeded.
     pub fn ended(&mut self, since_ns: u64) {
         let at = self.at(since_ns);
         if let Some(count) = self.transactions.get_mut(at) {
@@ -70,7 +70,7 @@ impl Timeline {
         }
     }
 
-    /// A failure.
+    /// Records a failure.
     pub fn failed(&mut self, since_ns: u64) {
         let at = self.at(since_ns);
         if let Some(count) = self.failures.get_mut(at) {
@@ -78,7 +78,7 @@ impl Timeline {
         }
     }
 
-    /// A user had no session from one instant of the window to another.
+    /// Records that a user had no session between two instants of the window.
     pub fn without_session(&mut self, mut from_ns: u64, to_ns: u64) {
         while from_ns < to_ns && self.each_ns > 0 {
             let at = self.at(from_ns);
@@ -89,7 +89,7 @@ impl Timeline {
         }
     }
 
-    /// Adds what another thread saw of the same window.
+    /// Adds the counts of another thread for the same window.
     pub fn merge(&mut self, other: &Self) {
         if self.each_ns == 0 {
             self.clone_from(other);
@@ -108,14 +108,15 @@ impl Timeline {
         }
     }
 
-    /// When nobody got anything done while users had no session, in order.
+    /// The outages: intervals in which users had no session and no transaction completed, in order.
     pub fn outages(&self) -> Vec<Outage> {
         let mut found: Vec<Outage> = Vec::new();
         for (at, (ended, without)) in self.transactions.iter().zip(&self.without_session_ns).enumerate() {
             if *ended > 0 || *without == 0 {
                 continue;
             }
-            let (from_ns, to_ns) = (at as u64 * self.each_ns, (at as u64 + 1) * self.each_ns);
+            let from_ns = at as u64 * self.each_ns;
+            let to_ns = (at as u64 + 1) * self.each_ns;
             match found.last_mut() {
                 Some(last) if last.to_ns == from_ns => last.to_ns = to_ns,
                 _ => found.push(Outage { from_ns, to_ns }),

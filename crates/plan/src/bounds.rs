@@ -41,7 +41,8 @@ impl ResolvedPlan {
     /// over a file takes longer than that takes as long as it takes.
     pub fn measured_time(&self) -> Bounds<Duration> {
         let targets = self.targets.len() as u32;
-        let (cells, loads) = (time_of(&self.cells) * targets, time_of(&self.loads) * targets);
+        let cells = time_of(&self.cells) * targets;
+        let loads = time_of(&self.loads) * targets;
         let longest = self.extended_time();
         if let Some(budget) = self.repeat.budget {
             let least =
@@ -73,7 +74,8 @@ impl ResolvedPlan {
     /// and the files read, which are written first. Fast targets move more: passes repeat until the
     /// sample is full. What users copy depends on their speed alone and is not counted.
     pub fn least_bytes_moved(&self) -> u64 {
-        let (mut moved, mut files) = (0u64, Vec::new());
+        let mut moved = 0u64;
+        let mut files = Vec::new();
         for (_, work) in &self.cells {
             if let Work::Records(work) = work {
                 let pass = work.grid().records * u64::from(work.record_size);

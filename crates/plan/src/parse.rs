@@ -113,7 +113,8 @@ impl Reader<'_> {
                 self.blame("target", item, "is not a table", "write [[target]] and below it url = \"...\"");
                 continue;
             };
-            let (mut name, mut url) = (None, None);
+            let mut name = None;
+            let mut url = None;
             for (key, value) in table {
                 let field = format!("target.{index}.{}", key.get_ref());
                 self.note_line(&field, value);

@@ -30,7 +30,8 @@ impl Policies {
 
     /// A cell with every policy that it can tell from others.
     pub(crate) fn across(&self, work: &RecordWork) -> Vec<RecordWork> {
-        let (caches, syncs) = (self.cache.as_deref().unwrap_or(&[]), self.sync.as_deref().unwrap_or(&[]));
+        let caches = self.cache.as_deref().unwrap_or(&[]);
+        let syncs = self.sync.as_deref().unwrap_or(&[]);
         // A test that does not write has nothing to write through, and nothing to flush.
         let writes = work.test.writes();
         let syncs = if writes { syncs } else { &[SyncPolicy::Normal] };

@@ -68,7 +68,8 @@ impl<T: Countable> FromStr for Values<T> {
         if first.trim().is_empty() || last.is_empty() {
             return Err(wrong("it needs a first and a last value"));
         }
-        let (first, last) = (one::<T>(first)?, one::<T>(last)?);
+        let first = one::<T>(first)?;
+        let last = one::<T>(last)?;
         if first.number() > last.number() {
             return Err(wrong("it ends below its start"));
         }

@@ -120,7 +120,8 @@ impl RecordWork {
             return bytes / u64::from(self.record_size.max(1));
         }
         let buffer = u64::from(self.stream_buffer.max(1));
-        let (passes, rest) = (bytes / self.file_size.max(1), bytes % self.file_size.max(1));
+        let passes = bytes / self.file_size.max(1);
+        let rest = bytes % self.file_size.max(1);
         passes * self.file_size.div_ceil(buffer) + rest / buffer
     }
 

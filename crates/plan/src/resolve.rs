@@ -71,7 +71,8 @@ impl Resolver<'_> {
         }
         let title = self.typed.title.get_or_insert_with(|| "run".into()).clone();
         let typed = self.typed.clone();
-        let (link, targets) = (typed.link, typed.targets.clone());
+        let link = typed.link;
+        let targets = typed.targets.clone();
         let plan = ResolvedPlan {
             title,
             seed,
@@ -100,7 +101,9 @@ impl Resolver<'_> {
 
     /// When rounds over the cells end: a number, a precision, a budget, or the default precision.
     fn repeat(&mut self) -> Repeat {
-        let (repetitions, precision, budget) = (self.plan.repetitions, self.plan.precision, self.plan.budget);
+        let repetitions = self.plan.repetitions;
+        let precision = self.plan.precision;
+        let budget = self.plan.budget;
         let cells = self.plan.sweep.is_some() || self.plan.depth.is_some();
         for (field, given) in [("precision", precision.is_some()), ("budget", budget.is_some())] {
             if given && !cells {
@@ -247,8 +250,10 @@ impl Resolver<'_> {
     }
 
     pub(crate) fn check_policies(&mut self, section: &str, policies: &Policies) {
-        let (cache, sync) = (format!("{section}.cache"), format!("{section}.sync"));
-        let (caches, syncs) = (policies.cache.as_deref(), policies.sync.as_deref());
+        let cache = format!("{section}.cache");
+        let sync = format!("{section}.sync");
+        let caches = policies.cache.as_deref();
+        let syncs = policies.sync.as_deref();
         for (field, empty) in
             [(&cache, caches.is_some_and(<[_]>::is_empty)), (&sync, syncs.is_some_and(<[_]>::is_empty))]
         {
@@ -284,7 +289,9 @@ impl Resolver<'_> {
     pub(crate) fn within(&mut self, field: &str, number: u64, least: u64, most: u64) {
         if !(least..=most).contains(&number) {
             let show = |n: u64| if least >= 512 { ByteSize(n).to_string() } else { n.to_string() };
-            let (number, least, most) = (show(number), show(least), show(most));
+            let number = show(number);
+            let least = show(least);
+            let most = show(most);
             self.blame(field, &format!("{number} is outside of {least}..{most}"), "");
         }
     }

@@ -93,7 +93,8 @@ impl<'p> Schedule<'p> {
         let mut sides: Vec<u32> = (0..self.plan.targets.len() as u32).collect();
         self.target_order.shuffle(&mut sides);
         for target in sides {
-            let (coordinates, work) = (coordinates.clone(), work.clone());
+            let coordinates = coordinates.clone();
+            let work = work.clone();
             steps.push(StepPlan { index: self.next, target, repetition, cell, coordinates, work });
             self.next += 1;
         }

@@ -69,7 +69,8 @@ impl Slo {
 impl Objective {
     fn judge(self, measure: &Measure) -> (bool, String) {
         let time = |name: String, found: f64, limit: Duration| {
-            let (holds, limit) = (found < limit.as_nanos() as f64, limit.as_nanos() as f64);
+            let holds = found < limit.as_nanos() as f64;
+            let limit = limit.as_nanos() as f64;
             (holds, format!("{name} {} of at most {}", show_nanos(found), show_nanos(limit)))
         };
         match self {

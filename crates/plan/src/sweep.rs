@@ -132,7 +132,8 @@ fn streams(test: Test) -> bool {
 /// Why a position has no meaning: the field at fault, the reason and the remedy.
 fn meaningless(work: &RecordWork) -> Option<(&'static str, String, &'static str)> {
     let records = work.grid().records;
-    let (file, record) = (ByteSize(work.file_size), ByteSize(u64::from(work.record_size)));
+    let file = ByteSize(work.file_size);
+    let record = ByteSize(u64::from(work.record_size));
     let jobs = work.jobs.unwrap_or(1);
     if records == 0 {
         let why = format!(

@@ -20,7 +20,8 @@ pub(crate) struct Buffers {
 
 impl Buffers {
     pub fn new(slots: u32, slot_bytes: u32) -> Result<Self, Errno> {
-        let (slots, slot_bytes) = (slots as usize, slot_bytes as usize);
+        let slots = slots as usize;
+        let slot_bytes = slot_bytes as usize;
         let stride = slot_bytes.max(1).next_multiple_of(PAGE);
         let len = stride.checked_mul(slots.max(1)).ok_or(Errno(libc::ENOMEM))?;
         let protection = libc::PROT_READ | libc::PROT_WRITE;

@@ -112,10 +112,8 @@ fn cifs(text: &str, wanted: &str) -> Option<WireCount> {
             count.get_or_insert_default().requests += requests;
         }
         let smb1 = |direction: &str| line.starts_with(direction).then(|| number("Bytes:")).flatten();
-        let (read, written) = (
-            number("Bytes read:").or_else(|| smb1("Reads:")),
-            number("Bytes written:").or_else(|| smb1("Writes:")),
-        );
+        let read = number("Bytes read:").or_else(|| smb1("Reads:"));
+        let written = number("Bytes written:").or_else(|| smb1("Writes:"));
         if read.is_some() || written.is_some() {
             let count = count.get_or_insert_default();
             count.payload_received += read.unwrap_or(0);

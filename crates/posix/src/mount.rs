@@ -24,9 +24,12 @@ impl Mount {
     fn parse(line: &str) -> Option<Self> {
         let (left, right) = line.split_once(" - ")?;
         let mut left = left.split(' ').skip(4);
-        let (point, options) = (left.next()?, left.next()?);
+        let point = left.next()?;
+        let options = left.next()?;
         let mut right = right.split(' ');
-        let (kind, source, more) = (right.next()?, right.next()?, right.next().unwrap_or_default());
+        let kind = right.next()?;
+        let source = right.next()?;
+        let more = right.next().unwrap_or_default();
         let more = more.split(',').filter(|option| !options.split(',').any(|known| known == *option));
         let all = options.split(',').chain(more).filter(|option| !secret(option));
         Some(Self {

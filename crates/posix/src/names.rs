@@ -77,7 +77,8 @@ pub(crate) fn rename(
     to: &str,
     requests: &mut u32,
 ) -> Result<MetaYield, OpError> {
-    let (from, to) = (relative(from)?, relative(to)?);
+    let from = relative(from)?;
+    let to = relative(to)?;
     *requests += 1;
     sys::renameat(root, &from, &to).map_err(|errno| errno.at("renameat"))?;
     Ok(MetaYield::Done)

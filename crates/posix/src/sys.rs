@@ -170,7 +170,8 @@ pub fn page_bytes() -> u64 {
 /// say (statx(2): `STATX_DIOALIGN`, Linux 6.1).
 pub fn direct_alignment(fd: RawFd) -> Option<u32> {
     let mut stat = MaybeUninit::<libc::statx>::zeroed();
-    let (flags, mask) = (libc::AT_EMPTY_PATH, libc::STATX_DIOALIGN);
+    let flags = libc::AT_EMPTY_PATH;
+    let mask = libc::STATX_DIOALIGN;
     // SAFETY: the path is a NUL-terminated constant, the structure is large enough and zeroed before.
     let stat = unsafe {
         done(libc::statx(fd, c"".as_ptr(), flags, mask, stat.as_mut_ptr())).ok()?;

@@ -139,7 +139,8 @@ impl UringSession {
             DataOp::Read { offset, len, .. } => opcode::Read::new(fd, address, len).offset(offset).build(),
             DataOp::Write { offset, len, stability, .. } => {
                 let flags = if stability == Stability::Durable { libc::RWF_DSYNC } else { 0 };
-                let (offset, len) = (offset + u64::from(flight.done), len - flight.done);
+                let offset = offset + u64::from(flight.done);
+                let len = len - flight.done;
                 let address = address.wrapping_add(flight.done as usize);
                 if self.fixed {
                     let write = opcode::WriteFixed::new(fd, address, len, slot.0 as u16);

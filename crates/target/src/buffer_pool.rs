@@ -63,7 +63,8 @@ mod tests {
 
     #[test]
     fn what_one_session_gives_back_another_takes_and_lengths_are_kept_apart() {
-        let (mut one, mut other) = (Box::default(), Box::default());
+        let mut one = Box::default();
+        let mut other = Box::default();
         ensure(&mut one, 4096);
         one[7] = 9;
         let at = one.as_ptr();

@@ -148,7 +148,8 @@ impl Resolver<'_> {
     fn check_max_extensions(&mut self, max_extensions: u32, measure: Duration) {
         let most = TransactionWork::MAX_EXTENDED;
         self.within("load.max_extensions", u64::from(max_extensions), 0, u64::from(most));
-        let (longest, needed) = (measure * (1 << max_extensions.min(most)), TransactionWork::SHORTEST_JUDGED);
+        let longest = measure * (1 << max_extensions.min(most));
+        let needed = TransactionWork::SHORTEST_JUDGED;
         if max_extensions > 0 && longest < needed {
             let problem = format!(
                 "the longest window is {longest:?}, and {needed:?} are needed to judge whether it is steady"
@@ -258,7 +259,8 @@ impl Resolver<'_> {
             self.blame("load.workload", &format!("'{name}' is no workload"), &hint);
             return None;
         };
-        let (scale, block) = (scale.map(|scale| scale.0), block.0.min(MAX_RECORD) as u32);
+        let scale = scale.map(|scale| scale.0);
+        let block = block.0.min(MAX_RECORD) as u32;
         match Workload::resolved(&typed, scale, block, self.typed.seed.unwrap_or(0)) {
             Ok(workload) => self.fitting(workload),
             Err(wrong) => {

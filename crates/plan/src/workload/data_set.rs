@@ -93,7 +93,8 @@ impl DataSet {
             let name = class.name.clone().unwrap_or_default();
             for index in 0..class.count.unwrap_or(1) {
                 let bytes = class.size.as_ref().map_or(0, |size| size.draw(&mut random));
-                let (path, data) = (class.path(index), class.data.unwrap_or_default());
+                let path = class.path(index);
+                let data = class.data.unwrap_or_default();
                 set.files.push(DataFile { path, bytes, data, owner: class.owner.unwrap_or_default() });
             }
             set.classes.push((name, from..set.files.len()));
@@ -133,7 +134,9 @@ impl FileClass {
         if self.count.unwrap_or(1) == 1 && self.depth.unwrap_or(0) == 0 {
             return name.to_owned();
         }
-        let (fan_out, mut rest, mut path) = (self.fan_out.unwrap_or(10).max(1), index, name.to_owned());
+        let fan_out = self.fan_out.unwrap_or(10).max(1);
+        let mut rest = index;
+        let mut path = name.to_owned();
         for _ in 0..self.depth.unwrap_or(0) {
             // Writing to a String cannot fail.
             let _ = write!(path, "/d{}", rest % fan_out);
@@ -149,7 +152,8 @@ mod tests {
 
     fn class(text: &str, count: u32, depth: u32) -> FileClass {
         let size = Some(text.parse().unwrap());
-        let (name, count) = (Some("a".to_owned()), Some(count));
+        let name = Some("a".to_owned());
+        let count = Some(count);
         FileClass { name, count, size, depth: Some(depth), fan_out: Some(3), ..FileClass::default() }
     }
 

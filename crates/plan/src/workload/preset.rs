@@ -110,7 +110,8 @@ mod tests {
                     [[workload.transactions]]\nname = 'y'\nweight = 30000\noperations = ['list']\n";
         let resolved = Plan::parse(text).unwrap().resolve().unwrap();
         let Work::Transactions(work) = &resolved.loads[0].1 else { panic!("no users") };
-        let (mut random, mut round) = (sharebench_model::Random::new(2, 2), Vec::new());
+        let mut random = sharebench_model::Random::new(2, 2);
+        let mut round = Vec::new();
         let picked = (0..10_000).filter_map(|_| work.workload.next(&mut round, &mut random));
         let first = picked.filter(|picked| *picked == 0).count();
         assert!((6_850..7_150).contains(&first), "{first}");

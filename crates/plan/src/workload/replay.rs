@@ -61,7 +61,8 @@ impl Checker<'_> {
             transactions.push(Transaction::bare(RESTORE));
         }
         let name = typed.name.clone().unwrap_or_else(|| "workload".into());
-        let (order, set) = (super::TransactionOrder::Sequence, DataSet::default());
+        let order = super::TransactionOrder::Sequence;
+        let set = DataSet::default();
         Some(Workload { name, order, set, transactions, block, loadfile: Some(Arc::new(file)) })
     }
 }
@@ -69,7 +70,9 @@ impl Checker<'_> {
 impl Transaction {
     /// One whose operations a loadfile says.
     fn bare(name: &str) -> Self {
-        let (class, deadline, operations) = (None, None, Vec::new());
+        let class = None;
+        let deadline = None;
+        let operations = Vec::new();
         Self { name: name.to_owned(), weight: 1, class, deadline, operations }
     }
 }

@@ -121,7 +121,8 @@ impl FromStr for Sizes {
         let size = |text: &str| text.trim().parse().map(|ByteSize(bytes)| bytes).map_err(|_| wrong());
         if let Some(inside) = text.strip_prefix("lognormal(").and_then(|rest| rest.strip_suffix(')')) {
             let (median, p95) = inside.split_once(',').ok_or_else(wrong)?;
-            let (median, p95) = (size(median)?, size(p95)?);
+            let median = size(median)?;
+            let p95 = size(p95)?;
             return if median > 0 && median <= p95 {
                 Ok(Self::Lognormal(median, p95))
             } else {
@@ -143,7 +144,8 @@ impl FromStr for Sizes {
         }
         match text.split_once("..") {
             Some((least, most)) => {
-                let (least, most) = (size(least)?, size(most)?);
+                let least = size(least)?;
+                let most = size(most)?;
                 if least > most {
                     return Err(format!("'{text}': the first size is larger than the second"));
                 }

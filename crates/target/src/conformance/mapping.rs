@@ -9,7 +9,8 @@ use super::pattern::{compare, pattern};
 pub(super) async fn mapping(ground: &Ground<'_>) -> Result<(), String> {
     let mut mapped = ground.enter().await?;
     let unit = ground.align(3000).min(u64::from(ground.max_record())) as u32;
-    let (path, size) = (ground.path("mapped"), u64::from(unit) * 3);
+    let path = ground.path("mapped");
+    let size = u64::from(unit) * 3;
     let file = mapped.create(&path).await?;
     mapped.write(file, 0, &pattern(1, 0, unit)).await?;
     mapped.done(MetaOp::SetSize { file, size }).await?;

@@ -114,7 +114,8 @@ pub(super) async fn unusual(ground: &Ground<'_>) -> Result<(), String> {
     if listed != wanted {
         ground.find(format!("the list shows {listed:?}"));
     }
-    let (from, to) = (ground.path("UPPER"), ground.path("日本 UPPER"));
+    let from = ground.path("UPPER");
+    let to = ground.path("日本 UPPER");
     probe.done(MetaOp::Rename { from, to: to.clone() }).await?;
     probe.done(MetaOp::Remove { path: to }).await?;
     ground.finish(probe).await

@@ -23,7 +23,8 @@ pub(super) struct Probe {
 
 impl Probe {
     pub fn new(session: Box<dyn Session>, wire_counted: bool, caches: bool) -> Self {
-        let (start, counted) = (session.wire(), WireCount::default());
+        let start = session.wire();
+        let counted = WireCount::default();
         Self { start, session, mapped: false, wire_counted, caches, counted }
     }
 

@@ -55,7 +55,8 @@ pub(super) async fn nested(ground: &Ground<'_>) -> Result<(), String> {
 
 pub(super) async fn remove(ground: &Ground<'_>) -> Result<(), String> {
     let mut probe = ground.enter().await?;
-    let (dir, file) = (ground.path("dir"), ground.path("dir/file"));
+    let dir = ground.path("dir");
+    let file = ground.path("dir/file");
     probe.done(MetaOp::MakeDir { path: dir.clone() }).await?;
     probe.put(&file, b"").await?;
     probe.fails(MetaOp::RemoveDir { path: dir.clone() }, &[ErrorClass::NotEmpty]).await?;

@@ -272,7 +272,9 @@ pub fn matches_mask(mask: &str, name: &str) -> bool {
     if mask == ['*', '.', '*'] {
         return true;
     }
-    let (mut m, mut n, mut star) = (0, 0, None);
+    let mut m = 0;
+    let mut n = 0;
+    let mut star = None;
     while n < name.len() {
         match mask.get(m) {
             Some('*' | '<') => {

@@ -36,7 +36,9 @@ impl Names {
             }
             let parent = &self.all[at as usize];
             let whole = if parent.is_empty() { part.to_owned() } else { format!("{parent}/{part}") };
-            let (next, names, parents) = (self.all.len() as u32, &mut self.all, &mut self.parents);
+            let next = self.all.len() as u32;
+            let names = &mut self.all;
+            let parents = &mut self.parents;
             at = *self.index.entry(whole.to_lowercase()).or_insert_with(|| {
                 names.push(whole);
                 parents.push(at);

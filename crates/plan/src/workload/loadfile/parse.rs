@@ -60,7 +60,8 @@ impl Loadfile {
         let mut mistakes = Vec::new();
         let mut wrong = |line, (problem, hint): Wrong| mistakes.push(LoadfileMistake { line, problem, hint });
         if text.len() > MAX_BYTES {
-            let (bytes, most) = (ByteSize(text.len() as u64), ByteSize(MAX_BYTES as u64));
+            let bytes = ByteSize(text.len() as u64);
+            let most = ByteSize(MAX_BYTES as u64);
             wrong(None, (format!("{bytes} are more than {most}"), "cut it behind some Close".into()));
             return Err(mistakes);
         }
@@ -252,7 +253,8 @@ impl Parser {
             4 => Disposition::Overwrite,
             other => return Err(wrong(format!("{other} is no disposition"), "they are 0 to 5")),
         };
-        let (directory, handle) = (args.number(1)? & DIRECTORY_FILE != 0, args.number(3)? as u32);
+        let directory = args.number(1)? & DIRECTORY_FILE != 0;
+        let handle = args.number(3)? as u32;
         if directory && matches!(disposition, Disposition::Overwrite | Disposition::OverwriteIf) {
             return Err(wrong("a directory is not overwritten", "options 0x1 go with dispositions 1 to 3"));
         }
@@ -287,7 +289,9 @@ impl Parser {
             "Flush" => Call::Flush { handle },
             "LockX" | "UnlockX" => return Ok((Call::Lock, Some(LeftOut::Locks))),
             _ => {
-                let (offset, len, moved) = (args.number(1)?, args.number(2)?, args.number(3)?);
+                let offset = args.number(1)?;
+                let len = args.number(2)?;
+                let moved = args.number(3)?;
                 if len > MAX_RECORD || offset.saturating_add(len) > MAX_FILE || moved > len {
                     let hint = format!(
                         "at most {} within {}, and no more of it moves than is asked for",
@@ -297,7 +301,8 @@ impl Parser {
                     return Err(wrong(format!("{len} bytes at {offset} with {moved} moved"), hint));
                 }
                 let left_out = left_out.or((len == 0).then_some(LeftOut::Empty));
-                let (len, want) = (len as u32, moved as u32);
+                let len = len as u32;
+                let want = moved as u32;
                 let call = match name {
                     "ReadX" => Call::Read { handle, offset, len, want },
                     _ if want == len => Call::Write { handle, offset, len },
