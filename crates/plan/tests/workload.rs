@@ -218,7 +218,7 @@ const SPOILT: [(&str, &str, &str); 47] = [
     ("users = [1]", "find_knee = true", "load.slo: a knee needs an objective\n    hint: such as slo"),
     (
         "users = [1]",
-        "find = 'peak'\nslo = 'p95>1s'",
+        "find_knee = true\nslo = 'p95>1s'",
         "line 5: load.slo: 'p95>1s' is no objective; write such as p95<20ms",
     ),
 ];

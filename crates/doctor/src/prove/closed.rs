@@ -29,7 +29,7 @@ fn step(users: u32, measure: Duration) -> Result<[Row; 3], ProveError> {
     let service = ServiceTime::Exponential { mean: SERVICE, seed: 5 };
     let rig = Rig::serving(service, users)?;
     let watched = Arc::new(Watched::new(rig.nfs()));
-    let pace = format!("steps = [{users}]\nthink = 'exp 20ms'\nwarm_up = '500ms'\nmeasure = '{measure:?}'");
+    let pace = format!("users = [{users}]\nthink = 'exp 20ms'\nwarm_up = '500ms'\nmeasure = '{measure:?}'");
     let step = run_one(single_reads(&pace)?, &[Arc::clone(&watched) as _])?;
     let window_ns = step.measure.window_ns;
 

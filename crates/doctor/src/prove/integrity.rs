@@ -18,7 +18,7 @@ pub(super) fn lies(_: Conditions) -> Result<Attempt, ProveError> {
         let served = Served::start(Arc::clone(&volume) as _)?;
         // What these tests read is counted, all of it.
         let plan = Plan::parse(
-            "sample = '20ms'\nrepetitions = 6\n[sweep]\nfile_sizes = ['256KiB']\nrecord_sizes = ['4KiB']\n\
+            "min_sample_time = '20ms'\nrepetitions = 6\n[sweep]\nfile_sizes = ['256KiB']\nrecord_sizes = ['4KiB']\n\
              tests = ['rewrite', 'read', 'random-read']",
         )?;
         let steps = run(plan, &[Arc::new(served.target.clone())])?;

@@ -29,7 +29,7 @@ pub(super) fn random_arrivals(conditions: Conditions) -> Result<Attempt, ProveEr
         let service = ServiceTime::Exponential { mean: SERVICE, seed: 3 };
         let rig = Rig::serving(service, USERS)?;
         let pace = format!(
-            "steps = [{USERS}]\narrivals = 'poisson'\nrates = [{rate}]\nwarm_up = '0s'\nmeasure = '{measure:?}'"
+            "users = [{USERS}]\narrivals = 'poisson'\nrates = [{rate}]\nwarm_up = '0s'\nmeasure = '{measure:?}'"
         );
         let step = run_one(single_reads(&pace)?, &[rig.target()])?;
         let reads = rig.take_reads();
@@ -115,7 +115,7 @@ const GAP_NS: u64 = 2_000_000;
 /// that being in a hurry shortens neither.
 pub(super) fn stall(_: Conditions) -> Result<Attempt, ProveError> {
     let rig = Rig::serving(ServiceTime::Fixed(SERVICE), 1)?;
-    let pace = "steps = [1]\narrivals = 'constant'\nrates = [500]\nwarm_up = '0s'\nmeasure = '20s'";
+    let pace = "users = [1]\narrivals = 'constant'\nrates = [500]\nwarm_up = '0s'\nmeasure = '20s'";
     let plan = single_reads(pace)?;
     let step = std::thread::scope(|scope| {
         let runner = scope.spawn(|| run_one(plan, &[rig.target()]));
