@@ -50,7 +50,7 @@ impl Auto {
         }
     }
 
-    /// Whether the matrix has this cell; records larger than their file are nobody's.
+    /// True if the matrix has this cell. No matrix has records larger than their file.
     pub(crate) fn holds(self, file: ByteSize, record: ByteSize) -> bool {
         // IOzone without its option to fill the matrix: small records would take too long in large files.
         self == Self::Of1993 || file.0 < 32 * MIB || record.0 >= 64 * KIB
@@ -75,9 +75,7 @@ impl FromStr for Auto {
 
     fn from_str(text: &str) -> Result<Self, String> {
         Self::NAMES.into_iter().find(|(name, _)| *name == text).map(|(_, auto)| auto).ok_or_else(|| {
-            format!(
-                "'{text}' is no matrix; known are full and 1993 (name targets before --auto, not behind it)"
-            )
+            format!("'{text}' is not a matrix; use full or 1993 (put targets before --auto, not after it)")
         })
     }
 }

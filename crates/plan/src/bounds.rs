@@ -1,4 +1,4 @@
-//! How much a plan asks for, before anything is known of the targets: steps, bytes, time.
+//! The cost of a plan before any target is contacted: steps, bytes, time.
 
 use std::time::Duration;
 
@@ -55,7 +55,7 @@ impl ResolvedPlan {
         }
     }
 
-    /// Time of all steps of users if each goes on as often as it may.
+    /// Time of all load steps if each is extended as many times as allowed.
     pub fn extended_time(&self) -> Duration {
         let longest = |(_, work): &Cell| match work {
             Work::Records(_) => Duration::ZERO,

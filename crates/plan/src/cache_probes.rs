@@ -1,4 +1,4 @@
-//! The section `[cache_probes]`: how server cache and storage are to be told apart behind what was read.
+//! The section `[cache_probes]`: how probes after a cell distinguish the server's cache from its storage.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -10,14 +10,14 @@ use crate::parse::{Item, Reader};
 use crate::resolve::Resolver;
 use crate::{Access, Direction, RecordWork};
 
-/// What makes records that nobody has read lately really cold on the server.
+/// How records become cold, that is, absent from the server's cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cold {
-    /// So many bytes are read in between: more than the server can keep.
+    /// Other data of this size is read first: more than the server can cache.
     PushedOut(ByteSize),
-    /// They are read unbuffered, which the server may or may not heed.
+    /// Unbuffered reads, which the server may ignore.
     Unbuffered,
-    /// The user's command between steps empties the server's cache.
+    /// The user's pre-step command empties the server's cache.
     PreStepCommand,
 }
 
@@ -47,7 +47,7 @@ impl FromStr for Cold {
     }
 }
 
-/// Another road to a target's directory that knows no client cache: `NAME=URL`.
+/// A path to a target's directory that bypasses the client's cache: `NAME=URL`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bypass {
     /// Name of the target.
@@ -86,7 +86,7 @@ pub struct CacheProbes {
     pub distance: Option<ByteSize>,
     /// A file on this machine in which the server's system counts what its storage read.
     pub server_disk_stat: Option<String>,
-    /// Roads beside mounts.
+    /// Paths that bypass the client cache of mounted targets.
     pub bypass: Option<Vec<Bypass>>,
 }
 
@@ -101,22 +101,22 @@ pub struct CacheProbePlan {
     pub distance: u64,
     /// Where the server's storage reads are counted.
     pub server_disk_stat: Option<PathBuf>,
-    /// Roads beside mounts.
+    /// Paths that bypass the client cache of mounted targets.
     pub bypass: Vec<Bypass>,
 }
 
 impl CacheProbePlan {
-    /// Triples when nothing else is asked.
+    /// Default number of triples.
     pub const COUNT: u32 = 300;
-    /// Fewest that say anything.
+    /// Minimum number of triples for an estimate.
     pub const FEWEST: u32 = 60;
-    /// Bytes ahead when nothing else is asked: more than servers read ahead.
+    /// Default probe distance in bytes: more than servers read ahead.
     pub const DISTANCE: u64 = 8 << 20;
-    /// Records ahead at least.
+    /// Minimum probe distance in records.
     pub const RECORDS_DISTANCE: u64 = 64;
     /// Bytes from one cold record to the next, so that the server does not read it with its neighbour.
     const APART: u64 = 128 << 10;
-    /// Most bytes that the cold records of a cell lie in.
+    /// Maximum bytes of the file with the cold records of a cell.
     const RESERVE: u64 = 64 << 20;
     /// Bytes of a file that is known to be in the server's cache.
     pub const KNOWN_HOT: u64 = 1 << 20;
@@ -148,7 +148,7 @@ impl CacheProbePlan {
         Self::KNOWN_HOT.next_multiple_of(u64::from(record.max(1)))
     }
 
-    /// Bytes that a target needs beside the cells' own.
+    /// Bytes that a target needs in addition to those of the cells.
     pub(crate) fn bytes_needed(&self, record: u32) -> u64 {
         let pushed = if let Cold::PushedOut(size) = self.cold { size.0 } else { 0 };
         self.reserve(record) + Self::known_hot(record) + pushed
@@ -183,14 +183,14 @@ impl Resolver<'_> {
         if self.plan.sweep.is_none() && self.plan.depth.is_none() {
             self.blame(
                 "cache_probes.cold",
-                "there is no cell to look behind",
+                "there is no cell to probe",
                 "it needs a [sweep] or a [depth] with tests that read",
             );
         }
         let Some(cold) = typed.cold else {
             self.blame(
                 "cache_probes.cold",
-                "nothing says what makes records cold",
+                "it is missing",
                 "a size above the server's cache, such as 4GiB, or unbuffered, or pre-step-cmd",
             );
             return None;

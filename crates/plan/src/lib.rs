@@ -1,4 +1,4 @@
-//! Plans: what the user asked for, as typed, and what it means, resolved.
+//! Plans: what the user wrote (typed), and what it means (resolved).
 //!
 //! Text or flags become a [`Plan`]; [`Plan::resolve`] fills defaults, checks everything at once and
 //! lays out the schedule as a [`ResolvedPlan`]. Mistakes are collected and shown together.

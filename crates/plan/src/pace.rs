@@ -26,14 +26,14 @@ pub enum Think {
     /// So many transactions on average with the first pause between them, then the second: bursts of work. How many it
     /// is, is geometric.
     Burst(u32, Duration, Duration),
-    /// No pause but a pace: a start every so often, at once where the last transaction took longer.
+    /// A fixed pace instead of a pause: one start per period, immediately if the last transaction took longer.
     Every(Duration),
-    /// When the time stamps of a loadfile say, at once where the last line took longer.
+    /// At the time stamps of a loadfile, immediately if the last line took longer.
     Stamps,
 }
 
 impl Think {
-    /// The mean pause; the period of a pace. Nothing where it is not for the pause to say.
+    /// The mean think time, or the period of a pace. None where think time does not determine the starts.
     pub fn mean(&self) -> Duration {
         match self {
             Self::Stamps => Duration::ZERO,
@@ -143,7 +143,7 @@ pub enum Arrivals {
     Closed,
     /// A schedule of equal gaps, whatever the target does (open load).
     Constant,
-    /// A schedule of exponential gaps: many users who know nothing of each other (open load).
+    /// A schedule with exponential gaps: many independent users (open load).
     Poisson,
     /// Users come by such a schedule, log on, perform some transactions with pauses, and log off (partly open load).
     Visits,

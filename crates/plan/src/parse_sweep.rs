@@ -25,7 +25,7 @@ const SWEEP: [&str; 15] = [
     "include_flush",
 ];
 
-/// What one word of a list of tests stands for.
+/// The tests that one word of a list names.
 struct Named(Vec<Test>);
 
 impl FromStr for Named {
@@ -60,7 +60,7 @@ impl Reader<'_> {
         &SWEEP
     }
 
-    /// A list of values and ranges; one that is no list stands for a list of itself.
+    /// A list of values and ranges. A single value is a list of one.
     pub(crate) fn values<T: Countable>(&mut self, field: &str, value: &Item<'_>) -> Option<Vec<T>> {
         let items: Vec<Values<T>> = self.items(field, value)?;
         Some(items.into_iter().flat_map(|values| values.0).collect())

@@ -1,4 +1,4 @@
-//! A plan as typed: every field optional, nothing checked against anything else yet.
+//! A plan as typed: every field is optional, and no field has been checked against another.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -107,11 +107,11 @@ pub struct Load {
     pub warm_up: Option<Duration>,
     /// Measured part of a step.
     pub measure: Option<Duration>,
-    /// How often a step that is not steady goes on, each time for twice its window.
+    /// Maximum number of extensions of a step that has not reached steady state; each doubles the window.
     pub max_extensions: Option<u32>,
     /// Bytes of the whole data set.
     pub scale: Option<ByteSize>,
-    /// Bytes per operation where the workload does not say.
+    /// Bytes per operation where the workload does not set them.
     pub block: Option<ByteSize>,
     /// Steps are added until throughput falls.
     pub until_stress: Option<bool>,
@@ -154,7 +154,7 @@ pub struct Plan {
     pub depth: Option<Depth>,
     /// Steps of users.
     pub load: Option<Load>,
-    /// How server cache and storage are told apart.
+    /// How cache probes distinguish server cache and storage.
     pub cache_probes: Option<CacheProbes>,
     /// A workload of the plan's own.
     pub workload: Option<TypedWorkload>,

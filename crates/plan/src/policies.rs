@@ -28,11 +28,11 @@ impl Policies {
         }
     }
 
-    /// A cell with every policy that it can tell from others.
+    /// The cell with each policy that makes a difference for its test.
     pub(crate) fn across(&self, work: &RecordWork) -> Vec<RecordWork> {
         let caches = self.cache.as_deref().unwrap_or(&[]);
         let syncs = self.sync.as_deref().unwrap_or(&[]);
-        // A test that does not write has nothing to write through, and nothing to flush.
+        // A test that does not write needs no sync policy and no flush.
         let writes = work.test.writes();
         let syncs = if writes { syncs } else { &[SyncPolicy::Normal] };
         let include_close = self.include_close == Some(true);
@@ -118,7 +118,7 @@ mod tests {
         let text = "pre_step_cmd = ' '\n[[target]]\nurl = '/tmp'\n[depth]\ncache = ['normal', 'normal']\nsync = []\n";
         let shown = Plan::parse(text).unwrap().resolve().unwrap_err().to_string();
         for word in
-            ["line 1: pre_step_cmd", "depth.cache: normal stands twice", "depth.sync: the list is empty"]
+            ["line 1: pre_step_cmd", "depth.cache: normal is listed twice", "depth.sync: the list is empty"]
         {
             assert!(shown.contains(word), "{word} missing in {shown}");
         }

@@ -3,10 +3,10 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
-/// Most values one range may stand for: more is a slip of a unit.
+/// Maximum number of values of one range: more values are a typing error in a unit.
 const MOST: usize = 4096;
 
-/// One item of a list: the value, or all values of the range, that it stands for.
+/// One item of a list: the value that it names, or all values of its range.
 ///
 /// `A..B` doubles from `A` up to `B`, which belongs to it when it is hit; `A..B x3` multiplies by another
 /// factor, `A..B +C` adds `C`.
@@ -84,7 +84,7 @@ impl<T: Countable> FromStr for Values<T> {
         let numbers = std::iter::successors(Some(first.number()), next);
         let numbers: Vec<u64> = numbers.take_while(|n| *n <= last.number()).take(MOST + 1).collect();
         if numbers.len() > MOST {
-            return Err(wrong(&format!("it stands for more than {MOST} values")));
+            return Err(wrong(&format!("it has more than {MOST} values")));
         }
         Ok(Self(numbers.into_iter().filter_map(T::from_number).collect()))
     }

@@ -84,7 +84,7 @@ impl RecordWork {
     pub fn grid(&self) -> Grid {
         let record = u64::from(self.record_size);
         let first = if self.align < record { self.align } else { 0 };
-        // Plans with records of nothing are refused, but only after they were laid out.
+        // Record size 0 is rejected later, after the cells have been laid out.
         let spacing = record.max(1).next_multiple_of(self.align.max(1));
         let room = self.file_size.checked_sub(first + record);
         Grid { first, spacing, records: room.map_or(0, |room| room / spacing + 1) }
@@ -114,7 +114,7 @@ impl RecordWork {
         }
     }
 
-    /// Requests in so many bytes of whole passes.
+    /// Number of requests in `bytes` of complete passes.
     pub fn requests_in(&self, bytes: u64) -> u64 {
         if self.test.access() != Access::Stream {
             return bytes / u64::from(self.record_size.max(1));
@@ -130,7 +130,7 @@ impl RecordWork {
         if self.shared_file { 1 } else { u64::from(self.jobs.unwrap_or(1)) }
     }
 
-    /// What the time includes beside the operations.
+    /// What the time includes in addition to the operations.
     fn included(&self) -> Option<&'static str> {
         match (self.include_flush, self.include_close) {
             (false, false) => None,
@@ -140,13 +140,13 @@ impl RecordWork {
         }
     }
 
-    /// The cell with what tells it from others.
+    /// The cell with its coordinates.
     pub(crate) fn into_cell(self) -> Cell {
         (self.coordinates(), Work::Records(self))
     }
 
-    /// What tells the cell from others: sizes, test and depth always, further axes where they are not at
-    /// their usual position.
+    /// The coordinates of the cell: sizes, test and depth always, further axes where they are not at
+    /// their default.
     pub fn coordinates(&self) -> Coordinates {
         let further = [
             (axis::JOBS, self.jobs.map(|jobs| Value::Count(u64::from(jobs)))),

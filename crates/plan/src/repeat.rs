@@ -9,9 +9,9 @@ use std::time::Duration;
 pub struct Precision(u32);
 
 impl Precision {
-    /// Half-width at which repetition stops when nothing else is asked.
+    /// Default half-width at which repetition stops.
     pub const DEFAULT: Self = Self(2_000);
-    /// The narrowest and the widest that may be asked: 0.1 % and 50 %.
+    /// The allowed range: 0.1 % to 50 %.
     pub const RANGE: (Self, Self) = (Self(100), Self(50_000));
 
     /// As a share: 0.02 for 2 %.
@@ -62,12 +62,12 @@ impl Repeat {
     pub const LEAST: u32 = 10;
     /// Most repetitions of a cell that does not become precise.
     pub const MOST: u32 = 60;
-    /// Most repetitions that may be asked for by number, and within a budget.
+    /// Maximum number of repetitions, given as a number or within a time budget.
     pub const MAX_ASKED: u32 = 10_000;
     /// Repetitions of a quick run: the fewest for which a 95 % interval exists at all.
     pub const QUICK: u32 = 6;
 
-    /// Every cell so many times.
+    /// Every cell N times.
     pub fn times(repetitions: u32) -> Self {
         Self { least: repetitions, most: repetitions, precision: None, budget: None }
     }

@@ -55,7 +55,7 @@ impl Resolver<'_> {
             self.blame("pre_step_cmd", "the command is empty", "such as 'umount /mnt && mount /mnt'");
         }
         if self.plan.sweep.is_none() && self.plan.depth.is_none() && self.plan.load.is_none() {
-            self.blame("plan", "nothing to do", "add a [sweep], [depth] or [load] section");
+            self.blame("plan", "it measures nothing", "add a [sweep], [depth] or [load] section");
         }
 
         let mut cells =
@@ -67,7 +67,7 @@ impl Resolver<'_> {
             self.plan.load.clone().map_or_else(Default::default, |load| self.load_cells(load));
         let cache_probes = self.cache_probes();
         if self.plan.workload.is_some() && self.plan.load.is_none() {
-            self.blame("workload", "nobody performs it", "add a [load] section");
+            self.blame("workload", "no load uses it", "add a [load] section");
         }
         let title = self.typed.title.get_or_insert_with(|| "run".into()).clone();
         let typed = self.typed.clone();
@@ -109,8 +109,8 @@ impl Resolver<'_> {
             if given && !cells {
                 self.blame(
                     field,
-                    "there is nothing to repeat",
-                    "it needs a [sweep] or a [depth]; steps of users are measured once",
+                    "no cell can be repeated",
+                    "it needs a [sweep] or a [depth]; load steps are measured once",
                 );
             }
             if given && repetitions.is_some() {
@@ -270,7 +270,7 @@ impl Resolver<'_> {
         if let Some(twice) = list.iter().find(|item| !seen.insert(*item)) {
             self.blame(
                 field,
-                &format!("{twice} stands twice"),
+                &format!("{twice} is listed twice"),
                 "name each value once; 'repetitions' repeats cells",
             );
         }

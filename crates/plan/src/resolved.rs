@@ -23,13 +23,13 @@ pub struct TransactionWork {
     pub users_per_session: u32,
     /// Who decides when a transaction starts.
     pub pace: Pace,
-    /// Time over which users begin, one after another, within the warm-up; nothing where they begin within one pause.
+    /// Time over which users start, one after another, within the warm-up; none where they start within one think time.
     pub ramp: Option<Duration>,
     /// Unmeasured start.
     pub warm_up: Duration,
     /// Measured part.
     pub measure: Duration,
-    /// How often it goes on, each time for twice its last window, while it is not steady.
+    /// Maximum number of extensions while the step has not reached steady state; each doubles the window.
     pub max_extensions: u32,
 }
 
@@ -39,12 +39,12 @@ impl TransactionWork {
     /// Shortest window that can be judged steady (docs/measurement-rules.md R5: six blocks of five seconds).
     pub const SHORTEST_JUDGED: Duration = Duration::from_secs(30);
 
-    /// The measured part after so many extensions.
+    /// The measured window after N extensions.
     pub fn window(&self, extensions: u32) -> Duration {
         self.measure * (1 << extensions.min(Self::MAX_EXTENDED))
     }
 
-    /// What a step takes from its first start to the end of its window, if it goes on as often as it may.
+    /// Time of a step from its first start to the end of its window, with all extensions.
     pub fn longest(&self) -> Duration {
         (0..=self.max_extensions).map(|extensions| self.warm_up + self.window(extensions)).sum()
     }
@@ -70,7 +70,7 @@ pub struct StepPlan {
     pub repetition: u32,
     /// Index into [`ResolvedPlan::cells`], or into [`ResolvedPlan::loads`] for steps of users.
     pub cell: usize,
-    /// What tells it from the others.
+    /// Its coordinates.
     pub coordinates: Coordinates,
     /// What it does.
     pub work: Work,
@@ -93,15 +93,15 @@ pub struct ResolvedPlan {
     pub link: Option<BitRate>,
     /// Systems under test.
     pub targets: Vec<PlannedTarget>,
-    /// Cells of sweeps and depth studies, repeated as [`Self::repeat`] says.
+    /// Cells of sweeps and depth studies, repeated according to [`Self::repeat`].
     pub cells: Vec<Cell>,
     /// Steps of users, measured once each after the cells.
     pub loads: Vec<Cell>,
-    /// How steps of users go on behind [`Self::loads`].
+    /// How the load continues after [`Self::loads`].
     pub search: Option<Search>,
     /// How often the cells are measured.
     pub repeat: Repeat,
-    /// How server cache and storage are told apart; none where nobody asked.
+    /// How cache probes distinguish server cache and storage; none without cache probes.
     pub cache_probes: Option<CacheProbePlan>,
     /// The plan with all defaults filled; parsing and resolving it gives this again.
     pub typed: Plan,
@@ -109,7 +109,7 @@ pub struct ResolvedPlan {
 
 impl ResolvedPlan {
     /// The plan as several processes measure it: a cell that names no number of jobs gets `jobs` of them,
-    /// and says so in its coordinates.
+    /// and lists them in its coordinates.
     #[must_use]
     pub fn on_ranks(mut self, jobs: u32) -> Self {
         for cell in &mut self.cells {
@@ -163,7 +163,7 @@ impl ResolvedPlan {
         self.record_works().map(|work| work.test).find(|test| test.access() == Access::Mapping)
     }
 
-    /// Bytes that one target must have room for.
+    /// Bytes of free space that each target needs.
     pub fn bytes_needed(&self) -> u64 {
         let mut files: Vec<(u64, u64)> =
             self.record_works().map(|work| (work.file_size, work.files_at_once())).collect();
@@ -171,7 +171,7 @@ impl ResolvedPlan {
         let largest = files.iter().map(of).max().unwrap_or(0);
         files.sort_unstable();
         files.dedup();
-        // The data files of each size, the new ones of a write test beside them, then the users' copies.
+        // The data files of each size, the new files of a write test next to them, then the users' copies.
         let records = files.iter().map(of).fold(largest, u64::saturating_add);
         let behind = self.cache_probes.as_ref().map_or(0, |probes| {
             let needed = |work: &RecordWork| probes.bytes_needed(work.record_size);

@@ -8,7 +8,7 @@ use sharebench_model::{Coordinates, Random};
 use crate::resolved::Work;
 use crate::{ResolvedPlan, StepPlan};
 
-/// What is measured on every target: where it stands and what it does.
+/// What is measured on every target: its coordinates and its work.
 pub type Cell = (Coordinates, Work);
 
 /// Streams of the seed, so that adding cells to one study does not reorder another.
@@ -76,7 +76,7 @@ impl<'p> Schedule<'p> {
         steps
     }
 
-    /// A further step of users on every target, behind [`Self::loads`].
+    /// A further load step on every target, after [`Self::loads`].
     pub fn further(&mut self, load: &Cell) -> Vec<StepPlan> {
         let mut steps = Vec::new();
         self.on_every_target(self.plan.loads.len(), load, 0, &mut steps);

@@ -7,21 +7,21 @@ use std::time::Duration;
 use sharebench_model::Measure;
 use sharebench_model::units::{parse_duration, show_nanos};
 
-/// How steps go on behind those that a plan names.
+/// How a load continues after the steps that the plan names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Search {
-    /// More users, until they get less.
+    /// More users, until throughput falls.
     Stress,
-    /// Open loads below and at the ceiling that the closed ones found, then halfway between kept and missed.
+    /// Open loads below and at the ceiling that the closed steps found, then bisection between met and missed objectives.
     Knee(Slo),
 }
 
 impl Search {
-    /// Most steps that are added.
+    /// Maximum number of added steps.
     pub const MAX_ADDED: u32 = 12;
 }
 
-/// One promise.
+/// One service level objective.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Objective {
     /// A quantile of the response times, in hundredths of a percent, stays below.
@@ -32,7 +32,7 @@ enum Objective {
     Errors(u32),
 }
 
-/// What a step must keep: `p95<20ms,errors<0.1%`. Every part counts.
+/// The objectives that a step must meet, all of them: `p95<20ms,errors<0.1%`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Slo(Vec<Objective>);
 
@@ -176,6 +176,6 @@ mod tests {
         assert!(!kept("p95<20ms,errors<0.1%", &measure) && kept("p95<20ms,errors<1%", &measure));
         let open = |rate| "p95<20ms".parse::<Slo>().unwrap().judge_open(&measure, rate).0;
         assert!(open(100) && !open(200), "half of what was to start");
-        assert!(!kept("p95<20ms", &Measure::default()), "nothing was kept where nothing was done");
+        assert!(!kept("p95<20ms", &Measure::default()), "an empty step meets no objective");
     }
 }

@@ -203,7 +203,7 @@ impl Resolver<'_> {
             if let (true, Some((field, why, hint))) = (good.is_empty(), bad.first().and_then(meaningless)) {
                 self.blame(field, &format!("{test} has no cell: {why}"), hint);
             }
-            // Two alignments may say the same of one record size.
+            // Two alignments may mean the same offsets for one record size.
             let mut seen = std::collections::BTreeSet::new();
             let named = good.into_iter().map(RecordWork::into_cell);
             cells.extend(named.filter(|(coordinates, _)| seen.insert(coordinates.clone())));
@@ -234,7 +234,7 @@ impl Resolver<'_> {
         self.check_needless(axes, sweep);
     }
 
-    /// Axes that nothing in the sweep listens to are slips, and so are tests that cannot follow an axis.
+    /// An axis that none of the selected tests uses is an error, and so is a test that cannot follow an axis.
     fn check_needless(&mut self, axes: &Axes, sweep: &Sweep) {
         let any = |wanted: Wanted| axes.tests.iter().any(|test| wanted(*test));
         let needs: [(&str, bool, Wanted, &str); 3] = [
@@ -253,7 +253,7 @@ impl Resolver<'_> {
             }
         }
         if axes.shared_file && sweep.jobs.is_none() {
-            self.blame("sweep.shared_file", "there is nobody to share it", "say how many jobs");
+            self.blame("sweep.shared_file", "no jobs are set to share it", "set jobs, such as [4]");
         }
         let named = |wanted: &dyn Fn(Test) -> bool| {
             let tests = axes.tests.iter().filter(|test| wanted(**test));

@@ -12,7 +12,7 @@ pub enum Pattern {
     Backward,
     /// Every record once, in random order.
     Random,
-    /// Every so many records from the first one, then from the second, until every record was visited once.
+    /// Every Nth record from the first one, then from the second, until every record was accessed once.
     Stride,
     /// The first record, as often as the file has records.
     OneSpot,
@@ -45,7 +45,7 @@ pub enum Direction {
 pub enum Start {
     /// It is new and empty.
     Fresh,
-    /// It is complete; nothing is done about caches.
+    /// It is complete. Caches are left as they are.
     AsItIs,
     /// It is complete, and dropped from the client's cache where that is possible.
     Cold,
@@ -98,7 +98,7 @@ tests! {
     RecordRewrite: "record-rewrite" Write OneSpot Request AsItIs
         "Writes the first record again and again, as often as the file has records.";
     StrideRead: "stride-read" Read Stride Request AsItIs
-        "Reads every so many records, round after round, until each was read once.";
+        "Reads every Nth record, pass after pass, until each record was read once.";
     Fwrite: "fwrite" Write Sequential Stream Fresh "Writes a new file through a buffered stream.";
     Frewrite: "frewrite" Write Sequential Stream AsItIs "Writes an existing file through a buffered stream.";
     Fread: "fread" Read Sequential Stream Cold
@@ -131,7 +131,7 @@ const GROUPS: [Group; 5] = [
 ];
 
 impl Test {
-    /// What a sweep does when nobody says more.
+    /// The default tests of a sweep.
     pub const USUAL: [Self; 6] =
         [Self::Write, Self::Rewrite, Self::Read, Self::Reread, Self::RandomRead, Self::RandomWrite];
 

@@ -170,7 +170,7 @@ fn quoted(value: impl Display) -> String {
     text + "\""
 }
 
-/// A text of several lines, as it stands where TOML can say that.
+/// A text of several lines, as a multi-line TOML string where possible.
 fn lines(text: &str) -> String {
     let plain = |c: char| c == '\n' || c == '\t' || !c.is_control();
     if text.contains("'''") || text.ends_with('\'') || !text.chars().all(plain) {

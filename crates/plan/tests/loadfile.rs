@@ -53,7 +53,7 @@ fn a_loadfile_says_what_must_be_there_what_is_left_out_and_what_stays() {
     let file = loadfile(WHOLE);
     assert_eq!(file.lines.len(), 23);
     assert_eq!(file.names[..4], ["", "clients", "clients/client1", "clients/client1/Docs"]);
-    assert_eq!(file.names[4], "clients/client1/Docs/a b.txt", "as it stood there first");
+    assert_eq!(file.names[4], "clients/client1/Docs/a b.txt", "as in its first line");
     // The directory above the client's own; that itself is removed by the first line.
     assert_eq!(file.given.iter().map(|g| (g.name, g.bytes)).collect::<Vec<_>>(), [(1, None)]);
     assert!(!file.leaves && file.most_bytes == 65_546 && file.largest_request() == 65_536);
@@ -108,7 +108,7 @@ fn time_stamps_are_the_pace_unless_a_pause_is_given() {
     assert!(error.contains("load.scale: a loadfile has sizes of its own"), "{error}");
 }
 
-/// A line that is wrong, and what must be said of it.
+/// An invalid line and the expected message.
 const SPOILT: [(&str, &str); 31] = [
     ("ReedX 1 0 1 1 NT_STATUS_OK", "'ReedX' is no operation"),
     ("ReedX 1 0 1 1 NT_STATUS_OK", "did you mean 'ReadX'?"),
@@ -120,7 +120,7 @@ const SPOILT: [(&str, &str); 31] = [
     ("Mkdir \"\\a\" NT_STATUS_FINE", "'NT_STATUS_FINE' is no status"),
     ("Mkdir \"\\a\" 0x123", "'0x123' is no status"),
     ("Mkdir \"\\a NT_STATUS_OK", "a double quote is not closed"),
-    ("Mkdir \\a NT_STATUS_OK", "'\\a' stands where a path should"),
+    ("Mkdir \\a NT_STATUS_OK", "'\\a' is not a path"),
     ("Mkdir \"\\a\" \"\\b\" NT_STATUS_OK", "2 words between Mkdir and the status"),
     ("Mkdir \"\\a\\..\\..\\b\" NT_STATUS_OK", "leaves its directory"),
     ("Mkdir \"\\a*\" NT_STATUS_OK", "'a*' is no name"),
@@ -138,7 +138,7 @@ const SPOILT: [(&str, &str); 31] = [
     ("WriteX 6 0 10 4 NT_STATUS_OK", "a write that wrote 4 of 10 bytes"),
     ("WriteX 6 -3 10 10 NT_STATUS_OK", "'-3' is no number"),
     ("QUERY_PATH_INFORMATION \"\\a\" high NT_STATUS_OK", "'high' is no number"),
-    ("FIND_FIRST \\* 260 1366 0 NT_STATUS_OK", "'\\*' stands where a path should"),
+    ("FIND_FIRST \\* 260 1366 0 NT_STATUS_OK", "'\\*' is not a path"),
     ("1.5 QUERY_FS_INFORMATION 1 NT_STATUS_OK", "time stamp 1.5 is before 2"),
     ("-1.5 QUERY_FS_INFORMATION 1 NT_STATUS_OK", "'-1.5' is no time stamp"),
 ];
@@ -148,25 +148,32 @@ fn each_line_that_is_wrong_is_told_with_its_number() {
     let good = "NTCreateX \"\\d\" 1 2 5 NT_STATUS_OK\n2 NTCreateX \"\\f\" 0 2 6 NT_STATUS_OK\n";
     assert_eq!(mistakes(good), "");
     for (line, wanted) in SPOILT {
-        let told = mistakes(&format!("{good}{line}\nFlush 6 NT_STATUS_OK\n"));
-        assert!(told.contains("workload.script: line 3 of it: ") || told.contains("hint"), "{line}: {told}");
-        assert!(told.contains(wanted), "{line}: {told}");
-        assert_eq!(told.matches("line 3 of it").count(), 1, "{told}");
+        let message = mistakes(&format!("{good}{line}\nFlush 6 NT_STATUS_OK\n"));
+        assert!(
+            message.contains("workload.script: line 3 of it: ") || message.contains("hint"),
+            "{line}: {message}"
+        );
+        assert!(message.contains(wanted), "{line}: {message}");
+        assert_eq!(message.matches("line 3 of it").count(), 1, "{message}");
     }
 }
 
 #[test]
 fn a_file_that_is_no_loadfile_says_so_without_a_thousand_lines() {
-    let told = mistakes(&"int main() {\n".repeat(1000));
-    assert!(told.contains("line 20 of it") && told.contains("and 980 mistakes more"), "{told}");
-    assert!(told.lines().count() < 60, "{told}");
+    let message = mistakes(&"int main() {\n".repeat(1000));
+    assert!(message.contains("line 20 of it") && message.contains("and 980 mistakes more"), "{message}");
+    assert!(message.lines().count() < 60, "{message}");
     for empty in ["", "# nothing\n\n"] {
-        assert!(mistakes(empty).contains("nothing in it is performed"), "{}", mistakes(empty));
+        assert!(
+            mistakes(empty).contains("it contains no operation that can be replayed"),
+            "{}",
+            mistakes(empty)
+        );
     }
     let text = "[[target]]\nurl = '/tmp'\n[load]\n[workload]\nloadfile = 'client.txt'\norder = 'weighted'\n";
-    let told = Plan::parse(text).unwrap().resolve().unwrap_err().to_string();
-    assert!(told.contains("line 5: workload.loadfile: 'client.txt' was not read"), "{told}");
-    assert!(told.contains("line 6: workload.order: the lines of a loadfile stand in their order"), "{told}");
+    let message = Plan::parse(text).unwrap().resolve().unwrap_err().to_string();
+    assert!(message.contains("line 5: workload.loadfile: 'client.txt' was not read"), "{message}");
+    assert!(message.contains("line 6: workload.order: a loadfile fixes the order of its lines"), "{message}");
 }
 
 #[test]

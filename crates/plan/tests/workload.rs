@@ -2,7 +2,7 @@
 
 use sharebench_plan::Plan;
 
-/// Valid as it stands; the tests replace one line of it.
+/// A valid plan. The tests replace one line of it.
 const GOOD: &str = "\
 [[target]]
 url = '/tmp'
@@ -52,7 +52,7 @@ fn the_plan_that_is_spoilt_below_is_valid_and_survives_a_round_trip() {
     assert_eq!((again.loads, again.typed.to_toml()), (plan.loads, plan.typed.to_toml()));
 }
 
-/// A line of [`GOOD`], what stands there instead, and what must be said.
+/// A line of [`GOOD`], its replacement, and the expected message.
 const SPOILT: [(&str, &str, &str); 47] = [
     ("name = 'mine'", "name = 5", "line 9: workload.name: is not a text"),
     ("source = 'ours'", "source = true", "line 10: workload.source: is not a text"),
@@ -74,7 +74,7 @@ const SPOILT: [(&str, &str, &str); 47] = [
     (
         "name = 'docs'",
         "name = 'LIB'",
-        "line 21: workload.files.1.name: 'lib' stands twice\n    hint: give each",
+        "line 21: workload.files.1.name: 'lib' is listed twice\n    hint: give each",
     ),
     ("count = 20", "count = 0", "line 14: workload.files.0.count: 0 is outside of 1..1000000"),
     ("count = 20", "count = 'many'", "line 14: workload.files.0.count: invalid digit"),
@@ -119,7 +119,7 @@ const SPOILT: [(&str, &str, &str); 47] = [
     (
         "name = 'fetch'",
         "name = 'open'",
-        "line 30: workload.transactions.1.name: 'open' stands twice\n    hint: give each",
+        "line 30: workload.transactions.1.name: 'open' is listed twice\n    hint: give each",
     ),
     ("weight = 3", "weight = 0", "line 25: workload.transactions.0.weight: 0 is outside of 1.."),
     ("weight = 3", "weight = -1", "line 25: workload.transactions.0.weight: invalid digit"),
@@ -128,7 +128,7 @@ const SPOILT: [(&str, &str, &str); 47] = [
         "files = 'doc'",
         "line 26: workload.transactions.0.files: there are no files 'doc'\n    hint: did you mean 'docs'?",
     ),
-    ("files = 'lib'", "", "workload.transactions.1.files: not told which files\n    hint: one of docs, lib"),
+    ("files = 'lib'", "", "workload.transactions.1.files: it names no files\n    hint: one of docs, lib"),
     ("deadline = '100ms'", "deadline = 'soon'", "line 27: workload.transactions.0.deadline: 'soon' is not"),
     (
         "deadline = '100ms'",
@@ -173,7 +173,7 @@ const SPOILT: [(&str, &str, &str); 47] = [
     (
         "operations = ['copy-from-server', 'connect']",
         "operations = ['create', 'close']",
-        "a file made by 'create' is left behind\n    hint: end with 'delete' or 'rename'",
+        "a file made by 'create' is left over\n    hint: end with 'delete' or 'rename'",
     ),
     (
         "operations = ['copy-from-server', 'connect']",
@@ -224,7 +224,7 @@ const SPOILT: [(&str, &str, &str); 47] = [
 ];
 
 #[test]
-fn every_field_wrong_in_turn_is_told_with_its_line_and_a_hint() {
+fn an_error_in_any_field_is_reported_with_its_line_and_a_hint() {
     for (line, instead, said) in SPOILT {
         assert_eq!(GOOD.lines().filter(|found| *found == line).count(), 1, "{line}");
         let text = GOOD.replacen(&format!("\n{line}\n"), &format!("\n{instead}\n"), 1);
@@ -240,7 +240,7 @@ fn all_mistakes_of_a_workload_are_told_at_once() {
     assert!(mistakes(&text).starts_with("the plan has 3 mistakes"), "{}", mistakes(&text));
     assert!(mistakes("[[target]]\nurl = '/tmp'\n[load]\n[workload]\n").contains("there is none"));
     assert!(
-        mistakes("[[target]]\nurl = '/tmp'\n[sweep]\n[workload]\n").contains("workload: nobody performs it")
+        mistakes("[[target]]\nurl = '/tmp'\n[sweep]\n[workload]\n").contains("workload: no load uses it")
     );
 }
 
@@ -251,7 +251,7 @@ fn searches_that_cannot_be_are_refused() {
             "until_stress = true\narrivals = 'poisson'\nrates = [5]",
             "load.until_stress: it raises the users of a closed",
         ),
-        ("until_stress = true\nusers = [10, 5]", "load.users: steps up to a stress point must rise"),
+        ("until_stress = true\nusers = [10, 5]", "load.users: users must increase towards a stress point"),
         (
             "find_knee = true\nslo = 'p95<1s'\narrivals = 'poisson'\nrates = [5]",
             "a knee is searched for from a closed load",
@@ -281,7 +281,7 @@ fn users_who_come_and_go_and_ramps_say_what_does_not_fit() {
         ("arrivals = 'visits'", "load.rates: visits arrivals need a rate"),
         ("arrivals = 'visits'\nrates = [1]\nvisit = 0", "load.visit: 0 is outside of"),
         ("arrivals = 'visits'\nrates = [1]\nthink = 'every 1s'", "users who come and go keep no common pace"),
-        ("visit = 5", "load.visit: nobody comes and goes"),
+        ("visit = 5", "load.visit: it needs arriving users"),
         ("arrivals = 'poisson'\nrates = [1]\nramp = '1s'", "load.ramp: a schedule decides when users come"),
         ("ramp = '3s'\nwarm_up = '2s'", "load.ramp: it takes 3s, and the warm-up ends after 2s"),
         ("ramp = 5", "load.ramp"),

@@ -1,4 +1,4 @@
-//! A file in the page cache: dropping it, proving that, and looking what is there.
+//! A file in the page cache: drop its pages, verify the drop, and report which pages are cached.
 
 use std::os::fd::RawFd;
 use std::thread::sleep;
@@ -9,14 +9,14 @@ use sharebench_model::{ErrorClass, OpError, Residency};
 use crate::errno::Errno;
 use crate::sys;
 
-/// Longest pause between two attempts; the pauses double up to it and are two seconds together.
+/// Longest pause between two attempts. The pauses double up to it and add up to two seconds.
 const LONGEST_PAUSE: Duration = Duration::from_millis(1024);
 
-/// Writes dirty pages out (they would stay), drops the clean ones and counts what is left. `overlay`
+/// Writes dirty pages back (they would stay), drops the clean ones and counts the remaining pages. `overlay`
 /// files keep their pages in another file's cache, which only a mapping reaches. Every call is counted.
 ///
-/// The kernel passes over pages that are locked: those that are being read ahead, and whole batches that
-/// somebody else is just dropping. They are waited for; pages in use stay, and are an error.
+/// The kernel skips locked pages: those that are being read ahead, and whole batches that
+/// another process is dropping. We wait for these. Pages in use remain, and are an error.
 pub(crate) fn drop_cache(fd: RawFd, overlay: bool, requests: &mut u32) -> Result<(), OpError> {
     counted("fsync", sys::fsync(fd), requests)?;
     let mut pause = Duration::from_millis(1);
@@ -44,7 +44,7 @@ fn counted(step: &'static str, result: Result<(), Errno>, requests: &mut u32) ->
     result.map_err(|errno| errno.at(step))
 }
 
-/// What the page cache holds of a file. Nothing is changed by looking.
+/// The part of a file that is in the page cache. The call does not change the cache.
 pub(crate) fn residency(fd: RawFd, overlay: bool, requests: &mut u32) -> Result<Residency, OpError> {
     *requests += 2;
     let bytes = sys::fstat(fd).map_err(|errno| errno.at("fstat"))?.st_size.cast_unsigned();

@@ -1,4 +1,4 @@
-//! What the kernel counted on the wire for a mount: `/proc/self/mountstats` for NFS, `/proc/fs/cifs/Stats` for CIFS.
+//! The kernel's wire counts of a mount: `/proc/self/mountstats` for NFS, `/proc/fs/cifs/Stats` for CIFS.
 
 use std::fs;
 
@@ -9,8 +9,8 @@ use crate::mount::{Mount, unescape};
 const NFS: &str = "/proc/self/mountstats";
 const CIFS: &str = "/proc/fs/cifs/Stats";
 
-/// The kernel's counter of one mount. It counts for everybody who uses the mount (CIFS: every mount of the
-/// share), so that what it says of one user is an upper bound.
+/// The kernel's counter of one mount. It counts for all users of the mount (CIFS: every mount of the
+/// share), so for one user its counts are an upper bound.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Counter {
     /// Of the NFS mount at this point.
@@ -20,7 +20,7 @@ pub(crate) enum Counter {
 }
 
 impl Counter {
-    /// None for file systems whose wire the kernel does not count, or that have none.
+    /// None for file systems without a wire, or whose traffic the kernel does not count.
     pub fn of(mount: &Mount) -> Option<Self> {
         match mount.kind.as_str() {
             "nfs" | "nfs4" => Some(Self::Nfs { point: mount.point.clone() }),
@@ -29,7 +29,7 @@ impl Counter {
         }
     }
 
-    /// Who counts, and what the count is worth.
+    /// The source of the counts, and what they include.
     pub fn source(&self) -> String {
         let (path, scope) = match self {
             Self::Nfs { .. } => (NFS, "mount"),
@@ -38,7 +38,7 @@ impl Counter {
         format!("{path}; counts every user of the {scope}, so an upper bound")
     }
 
-    /// What was counted since the mount was made; none when the kernel does not show it (any longer).
+    /// The counts since the mount was made; none if the kernel does not report them (any longer).
     pub fn read(&self) -> Option<WireCount> {
         match self {
             Self::Nfs { point } => nfs(&fs::read_to_string(NFS).ok()?, point),
@@ -124,7 +124,7 @@ fn cifs(text: &str, wanted: &str) -> Option<WireCount> {
     count
 }
 
-/// The name behind `1) `, without remarks such as `DISCONNECTED`.
+/// The name after `1) `, without remarks such as `DISCONNECTED`.
 fn tree_name(line: &str) -> Option<&str> {
     let (number, rest) = line.split_once(") ")?;
     let numbered = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());

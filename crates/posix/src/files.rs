@@ -1,22 +1,22 @@
-//! Open files of a session, found by a reference that is void once the file is closed.
+//! The open files of a session, found by a reference that is invalid once the file is closed.
 
 use std::collections::VecDeque;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 use sharebench_model::{ErrorClass, FileRef, OpError};
 
-/// Low half of a [`FileRef`]: the place; high half: how often the place was used before.
+/// Low half of a [`FileRef`]: the slot of the table; high half: the slot's generation.
 const PLACE_BITS: u32 = 16;
 
 #[derive(Debug, Default)]
 pub(crate) struct Files {
     places: Vec<(u32, Option<OwnedFd>)>,
-    /// Oldest first, so that a void reference stays void for as long as possible.
+    /// Oldest first, so that an invalid reference stays invalid for as long as possible.
     free: VecDeque<u32>,
 }
 
 impl Files {
-    /// Takes an open file into the table.
+    /// Adds an open file to the table.
     pub fn insert(&mut self, fd: OwnedFd) -> Result<FileRef, OpError> {
         // A few places are held back so that closing and opening in turn does not reuse one at once.
         let full = self.places.len() >> PLACE_BITS > 0;
@@ -42,7 +42,7 @@ impl Files {
         }
     }
 
-    /// Gives the file back for closing; its reference is void from now on.
+    /// Removes the file for closing; its reference is invalid from now on.
     pub fn remove(&mut self, file: FileRef) -> Result<OwnedFd, OpError> {
         self.fd(file)?;
         let place = file.0 & 0xFFFF;

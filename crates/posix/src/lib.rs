@@ -23,7 +23,7 @@ mod mount;
 mod names;
 mod policy;
 mod psync;
-mod room;
+mod session_core;
 mod sys;
 mod target;
 mod uring;

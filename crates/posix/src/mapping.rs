@@ -55,7 +55,7 @@ impl Mapping {
         Ok(Self { base, len, place })
     }
 
-    /// Copies from the file; gives how many bytes were there.
+    /// Copies from the file and returns the number of available bytes.
     pub fn read(&self, offset: u64, into: &mut [u8]) -> Result<u32, OpError> {
         let (at, len) = self.range(offset, into.len());
         // SAFETY: within the mapping; the target is borrowed exclusively and no part of the mapping.
@@ -90,7 +90,7 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // The addresses may be another thread's as soon as they are unmapped.
+        // Another thread may get these addresses as soon as they are unmapped.
         PLACES[self.place].base.store(1, Ordering::Release);
         // SAFETY: the mapping made in `new`, unmapped once.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.len) };
@@ -110,18 +110,18 @@ fn refused(errno: Errno) -> OpError {
     }
 }
 
-/// Takes a free place, and sees to it that the handler is there before anything is mapped.
+/// Takes a free entry, and installs the handler before anything is mapped.
 fn reserve() -> Result<usize, OpError> {
     static HANDLER: OnceLock<Result<(), i32>> = OnceLock::new();
     (*HANDLER.get_or_init(install)).map_err(|number| Errno(number).at("sigaction"))?;
-    // Base 1 is nobody's address: reserved, and not yet anybody's mapping.
+    // Base 1 is never a mapped address: it marks an entry that is reserved but not mapped yet.
     let take = |place: &Place| place.base.compare_exchange(0, 1, Ordering::AcqRel, Ordering::Relaxed).is_ok();
     let full = || OpError::new(ErrorClass::Refused, "mmap", format!("{MOST} files are mapped"));
     PLACES.iter().position(take).ok_or_else(full)
 }
 
 /// A page that its file system cannot bring in (the file was cut, the server is gone, the disk is full) is a
-/// SIGBUS, which would end the process and leave everything behind.
+/// SIGBUS, which would end the process without cleaning up on the target.
 fn install() -> Result<(), i32> {
     let handler: extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void) = on_bus_error;
     // SAFETY: a zeroed sigaction is a valid one; the handler only does what a handler may.
@@ -134,7 +134,7 @@ fn install() -> Result<(), i32> {
     if installed == 0 { Ok(()) } else { Err(Errno::last().0) }
 }
 
-/// Puts an empty page where one of our mappings failed, notes it, and lets the copy go on: its result is
+/// Maps an empty page where one of our mappings failed, records the failure, and lets the copy continue: its result is
 /// an error. Other bus errors end the process as they would have.
 extern "C" fn on_bus_error(_: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
     // SAFETY: the kernel passes a valid siginfo; mmap, signal and atomics may be used in a handler, and the

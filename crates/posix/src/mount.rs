@@ -1,4 +1,4 @@
-//! What a directory lies on: file system type, mount point, source and options.
+//! The mount of a directory: file system type, mount point, source and options.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ impl Mount {
     /// The mount that holds `path`, which must be absolute and without symbolic links.
     pub fn of(path: &Path, mountinfo: &str) -> Option<Self> {
         let mounts = mountinfo.lines().filter_map(Self::parse);
-        // The longest mount point above the path; of equals the last, which lies on top.
+        // The longest mount point above the path; of equal ones the last, which is the topmost mount.
         mounts.filter(|mount| path.starts_with(&mount.point)).max_by_key(|mount| mount.point.len())
     }
 
@@ -40,7 +40,7 @@ impl Mount {
         })
     }
 
-    /// True when the files are another machine's.
+    /// True if the files are on another machine.
     pub fn is_remote(&self) -> bool {
         REMOTE.contains(&self.kind.as_str())
     }

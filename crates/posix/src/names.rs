@@ -8,8 +8,8 @@ use sharebench_model::{Entry, ErrorClass, MetaYield, OpError, Space, Stat};
 use crate::errno::Errno;
 use crate::sys;
 
-/// A path below the root as the system wants it. Absolute paths, `.`, `..`, empty components and NUL bytes
-/// are refused: nothing outside of the root can be named.
+/// A path below the root in the system's form. Absolute paths, `.`, `..`, empty components and NUL bytes
+/// are rejected, so that no name can leave the root.
 pub(crate) fn relative(path: &str) -> Result<CString, OpError> {
     let refuse = |why: &str| OpError::new(ErrorClass::Refused, "path", format!("'{path}' {why}"));
     if path.is_empty() {
@@ -64,7 +64,7 @@ pub(crate) fn remove_dir(root: BorrowedFd<'_>, path: &str, requests: &mut u32) -
     let path = relative(path)?;
     *requests += 1;
     sys::unlinkat(root, &path, libc::AT_REMOVEDIR).map_err(|errno| match errno {
-        // POSIX lets a file system say either for a directory with entries.
+        // POSIX allows either error for a directory with entries.
         Errno(libc::EEXIST) => Errno(libc::ENOTEMPTY).at("unlinkat"),
         errno => errno.at("unlinkat"),
     })?;

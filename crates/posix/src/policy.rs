@@ -1,4 +1,4 @@
-//! What a file system makes of policies: the flags that keep one, or why none can.
+//! Policies on a file system: the open(2) flags that implement one, or why none can.
 
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
@@ -10,14 +10,14 @@ use crate::errno::Errno;
 use crate::mount::Mount;
 use crate::sys;
 
-/// File systems that are nothing but the page cache.
+/// File systems that exist only in the page cache.
 const MEMORY: [&str; 4] = ["tmpfs", "ramfs", "devtmpfs", "hugetlbfs"];
-/// Clients of servers, behind which lies another cache.
+/// Network file systems, whose server has another cache.
 const REMOTE: [&str; 9] = ["nfs", "nfs4", "9p", "ceph", "afs", "virtiofs", "lustre", "gpfs", "ncpfs"];
 /// The SMB client of Linux.
 const CIFS: [&str; 2] = ["cifs", "smb3"];
 
-/// What lies below the page cache.
+/// The layer below the page cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Below {
     /// A device of this machine.
@@ -40,7 +40,7 @@ pub(crate) struct Policies {
     can_direct: bool,
     /// Offsets and lengths of direct I/O are multiples of this.
     pub unit: u32,
-    /// The URL asks for direct I/O whatever the policy.
+    /// The URL requests direct I/O for every policy.
     always_direct: bool,
 }
 
@@ -56,7 +56,7 @@ fn below(mount: Option<&Mount>) -> Below {
 }
 
 impl Policies {
-    /// Looks at the file system of an open directory; nothing with a name is made.
+    /// Examines the file system of an open directory, without creating a name.
     pub fn look(root: &OwnedFd, mount: Option<&Mount>, always_direct: bool) -> Self {
         let below = below(mount);
         let flags = libc::O_RDWR | libc::O_TMPFILE | libc::O_DIRECT;
@@ -74,13 +74,13 @@ impl Policies {
         Self { below, kind, can_direct, unit, always_direct }
     }
 
-    /// What keeping a policy takes.
+    /// The requirements of a policy.
     pub fn terms(&self, policy: IoPolicy) -> Result<PolicyTerms, PolicyRefusal> {
         let direct = self.flags(policy)? & libc::O_DIRECT != 0;
         Ok(PolicyTerms { alignment: if direct { self.unit } else { 1 } })
     }
 
-    /// The flags of open(2) that keep a policy.
+    /// The open(2) flags that implement a policy.
     pub fn flags(&self, policy: IoPolicy) -> Result<c_int, PolicyRefusal> {
         let direct = self.always_direct || self.direct(policy)?;
         if direct && !self.can_direct {
@@ -96,7 +96,7 @@ impl Policies {
         Ok(sync | if direct { libc::O_DIRECT } else { 0 })
     }
 
-    /// Whether the cache policy takes direct I/O.
+    /// True if the cache policy needs direct I/O.
     fn direct(&self, policy: IoPolicy) -> Result<bool, PolicyRefusal> {
         let refuse = |reason: String| Err(PolicyRefusal::cache(policy, reason));
         match (policy.cache, self.below) {
@@ -113,11 +113,11 @@ impl Policies {
             }
             // O_DIRECT makes this client open with FILE_NO_INTERMEDIATE_BUFFERING, which turns off both caches.
             (CachePolicy::NoLocal, Below::SmbServer(false)) => refuse(
-                "O_DIRECT on a cifs mount asks the server for no caching either; mount it with cache=none, or use unbuffered"
+                "O_DIRECT on a cifs mount also requests no caching from the server; mount it with cache=none, or use unbuffered"
                     .into(),
             ),
             (CachePolicy::Unbuffered, Below::Server) => refuse(format!(
-                "O_DIRECT on {} passes this machine's cache, nothing asks the server to pass its own; use no-local",
+                "O_DIRECT on {} bypasses this machine's cache, but not the cache of the server; use no-local",
                 self.kind
             )),
         }

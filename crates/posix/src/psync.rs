@@ -7,51 +7,51 @@ use sharebench_target::{LocalBoxFuture, Session};
 
 use crate::buffers::Buffers;
 use crate::errno::Errno;
-use crate::room::{Room, copy_mapped, too_long};
+use crate::session_core::{SessionCore, copy_mapped, too_long};
 use crate::sys;
 
 #[derive(Debug)]
 pub(crate) struct PsyncSession {
-    pub room: Room,
+    pub core: SessionCore,
     pub buffers: Buffers,
     /// The reply that the next poll gives; more than one only when a caller does not poll in between.
     pub answered: Vec<Reply>,
 }
 
 impl PsyncSession {
-    pub fn new(room: Room, buffers: Buffers) -> Self {
-        Self { room, buffers, answered: Vec::with_capacity(2) }
+    pub fn new(core: SessionCore, buffers: Buffers) -> Self {
+        Self { core, buffers, answered: Vec::with_capacity(2) }
     }
 
     #[inline]
     fn perform(&mut self, slot: Slot, op: DataOp, requests: &mut u32) -> Result<u32, OpError> {
-        if let Some(mapping) = self.room.mapping(op) {
+        if let Some(mapping) = self.core.mapping(op) {
             return copy_mapped(mapping, op, self.buffers.slot(slot));
         }
         match op {
             DataOp::Read { file, offset, len } => {
-                let fd = self.room.files.fd(file)?;
+                let fd = self.core.files.fd(file)?;
                 let size = self.buffers.slot_bytes();
                 let into = self.buffers.slot(slot).get_mut(..len as usize);
                 let into = into.ok_or_else(|| too_long(len, size))?;
                 *requests = 1;
                 match sys::pread(fd, into, offset) {
                     Ok(bytes) => Ok(bytes as u32),
-                    Err(errno) => Err(self.room.failure(errno, "pread")),
+                    Err(errno) => Err(self.core.failure(errno, "pread")),
                 }
             }
             DataOp::Write { file, offset, len, stability } => {
-                let fd = self.room.files.fd(file)?;
+                let fd = self.core.files.fd(file)?;
                 let size = self.buffers.slot_bytes();
                 let from = self.buffers.slot(slot).get(..len as usize);
                 let from = from.ok_or_else(|| too_long(len, size))?;
                 match write_all(fd, from, offset, stability, requests) {
                     Ok(()) => Ok(len),
-                    Err(errno) => Err(self.room.failure(errno, "pwrite")),
+                    Err(errno) => Err(self.core.failure(errno, "pwrite")),
                 }
             }
             DataOp::Flush { file } => {
-                let fd = self.room.files.fd(file)?;
+                let fd = self.core.files.fd(file)?;
                 *requests = 1;
                 // fsync rather than fdatasync: what file servers do for COMMIT and FLUSH.
                 sys::fsync(fd).map_err(|errno| errno.at("fsync"))?;
@@ -87,7 +87,7 @@ fn write_all(
 
 impl Session for PsyncSession {
     fn facts(&self) -> Facts {
-        self.room.facts.clone()
+        self.core.facts.clone()
     }
 
     fn buffer(&mut self, slot: Slot) -> &mut [u8] {
@@ -97,7 +97,7 @@ impl Session for PsyncSession {
     fn submit(&mut self, slot: Slot, op: DataOp) {
         let mut requests = 0;
         let result = self.perform(slot, op, &mut requests);
-        self.room.requests += u64::from(requests);
+        self.core.requests += u64::from(requests);
         self.answered.push(Reply { slot, result, requests });
     }
 
@@ -110,16 +110,16 @@ impl Session for PsyncSession {
     }
 
     fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
-        let reply = self.room.call(op);
+        let reply = self.core.call(op);
         Box::pin(async move { reply })
     }
 
     fn wire(&self) -> WireCount {
-        WireCount { requests: self.room.requests, ..WireCount::default() }
+        WireCount { requests: self.core.requests, ..WireCount::default() }
     }
 
     fn mount_wire(&self) -> Option<WireCount> {
-        self.room.counter.as_ref()?.read()
+        self.core.counter.as_ref()?.read()
     }
 
     fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {

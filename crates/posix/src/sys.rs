@@ -48,13 +48,13 @@ pub fn openat(dir: BorrowedFd<'_>, path: &CStr, flags: c_int) -> Result<OwnedFd>
     let fd =
         unsafe { libc::openat(dir.as_raw_fd(), path.as_ptr(), flags | libc::O_CLOEXEC, 0o644 as c_uint) };
     done(fd)?;
-    // SAFETY: a descriptor just opened that nobody else owns.
+    // SAFETY: the descriptor was just opened and has no other owner.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
 pub fn close(fd: OwnedFd) -> Result<()> {
     use std::os::fd::IntoRawFd;
-    // SAFETY: ownership was given up by into_raw_fd, so it is closed once.
+    // SAFETY: into_raw_fd transferred the ownership, so it is closed once.
     done(unsafe { libc::close(fd.into_raw_fd()) })
 }
 
@@ -139,7 +139,7 @@ pub fn fadvise_dontneed(fd: RawFd) -> Result<()> {
     }
 }
 
-/// What the page cache holds of a file, in pages.
+/// The part of a file that is in the page cache, in pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CachedPages {
     /// All of them.
@@ -166,8 +166,8 @@ pub fn page_bytes() -> u64 {
     u64::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
 }
 
-/// What offsets and lengths of direct I/O on an open file are multiples of; none where the system does not
-/// say (statx(2): `STATX_DIOALIGN`, Linux 6.1).
+/// The alignment of offsets and lengths for direct I/O on an open file; none where the system does not
+/// report it (statx(2): `STATX_DIOALIGN`, Linux 6.1).
 pub fn direct_alignment(fd: RawFd) -> Option<u32> {
     let mut stat = MaybeUninit::<libc::statx>::zeroed();
     let flags = libc::AT_EMPTY_PATH;
@@ -194,7 +194,7 @@ pub fn resident_pages(fd: RawFd, bytes: u64) -> Result<u64> {
     }
     let len = usize::try_from(bytes).map_err(|_| Errno(libc::EFBIG))?;
     let mut pages = vec![0_u8; len.div_ceil(page_bytes() as usize)];
-    // SAFETY: a fresh mapping that nobody reads; mincore writes one byte per page into `pages`.
+    // SAFETY: a fresh mapping that is never read; mincore writes one byte per page into `pages`.
     unsafe {
         let mapping = libc::mmap(ptr::null_mut(), len, libc::PROT_READ, libc::MAP_SHARED, fd, 0);
         if mapping == libc::MAP_FAILED {

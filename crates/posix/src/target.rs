@@ -19,7 +19,7 @@ use crate::files::Files;
 use crate::mount::Mount;
 use crate::policy::Policies;
 use crate::psync::PsyncSession;
-use crate::room::Room;
+use crate::session_core::SessionCore;
 use crate::sys;
 use crate::uring::UringSession;
 
@@ -70,14 +70,14 @@ impl PosixTarget {
         Self { path: path.into(), engine: Engine::Auto, direct: false }
     }
 
-    /// The same with an engine.
+    /// The same target with this I/O engine.
     #[must_use]
     pub fn with_engine(mut self, engine: Engine) -> Self {
         self.engine = engine;
         self
     }
 
-    /// The same with or without direct I/O (`O_DIRECT`), which bypasses the page cache.
+    /// The same target with or without direct I/O (`O_DIRECT`), which bypasses the page cache.
     #[must_use]
     pub fn with_direct(mut self, direct: bool) -> Self {
         self.direct = direct;
@@ -146,7 +146,7 @@ impl PosixTarget {
         Mount::of(&path, &std::fs::read_to_string("/proc/self/mountinfo").ok()?)
     }
 
-    fn enter(&self, engine: Engine) -> Result<Room, ConnectError> {
+    fn enter(&self, engine: Engine) -> Result<SessionCore, ConnectError> {
         let root = self.open_root()?;
         let mut facts = Facts::new();
         let mount = self.mount();
@@ -157,7 +157,7 @@ impl PosixTarget {
         if let Some(mount) = &mount {
             mount.write_facts(&mut facts);
         }
-        // A counter that shows nothing now will show nothing later.
+        // A counter without values now will not have any later.
         let counter = mount.as_ref().and_then(Counter::of).filter(|counter| counter.read().is_some());
         if let Some(counter) = &counter {
             facts.insert("wire_counter".into(), counter.source());
@@ -167,7 +167,7 @@ impl PosixTarget {
         facts.insert("direct_io".into(), if self.direct { "yes" } else { "no" }.into());
         facts.insert("direct_io_unit".into(), policies.unit.to_string());
         facts.insert("engine".into(), engine.to_string());
-        Ok(Room {
+        Ok(SessionCore {
             root,
             files: Files::default(),
             facts,
@@ -195,7 +195,7 @@ impl PosixTarget {
             let detail = format!("at most queue depth {MAX_DEPTH} and records of {MAX_RECORD} bytes");
             return Err(self.error(UrlPart::Option("engine"), ErrorClass::Unsupported, detail));
         }
-        let room = self.enter(engine)?;
+        let core = self.enter(engine)?;
         let buffers = Buffers::new(spec.slots, spec.slot_bytes).map_err(|errno| {
             let detail = format!(
                 "no memory for {} records of {} bytes: {}",
@@ -206,7 +206,7 @@ impl PosixTarget {
             self.error(UrlPart::Path, errno.class(), detail)
         })?;
         match engine {
-            Engine::Uring => match UringSession::new(room, buffers) {
+            Engine::Uring => match UringSession::new(core, buffers) {
                 Ok(session) => Ok(Box::new(session)),
                 Err(errno) => {
                     let detail = format!(
@@ -217,7 +217,7 @@ impl PosixTarget {
                     Err(self.error(UrlPart::Option("engine"), ErrorClass::Unsupported, detail))
                 }
             },
-            _ => Ok(Box::new(PsyncSession::new(room, buffers))),
+            _ => Ok(Box::new(PsyncSession::new(core, buffers))),
         }
     }
 }
@@ -253,7 +253,7 @@ impl Target for PosixTarget {
     fn policy(&self, wanted: IoPolicy) -> Result<PolicyTerms, PolicyRefusal> {
         match self.open_root() {
             Ok(root) => Policies::look(&root, self.mount().as_ref(), self.direct).terms(wanted),
-            // What is wrong with the directory is better said when it is opened.
+            // Opening the directory reports errors more precisely.
             Err(_) => Ok(PolicyTerms::ANY),
         }
     }

@@ -12,7 +12,7 @@ use sharebench_target::{LocalBoxFuture, Session};
 
 use crate::buffers::Buffers;
 use crate::errno::Errno;
-use crate::room::{Room, copy_mapped, too_long};
+use crate::session_core::{SessionCore, copy_mapped, too_long};
 
 /// How long a dropped session waits for what is in flight before it leaves the memory to the system.
 const DRAIN: Duration = Duration::from_secs(5);
@@ -22,13 +22,13 @@ const DRAIN: Duration = Duration::from_secs(5);
 struct Flight {
     op: DataOp,
     fd: i32,
-    /// Bytes of a write that earlier, short requests moved.
+    /// Bytes of a write that earlier, short requests transferred.
     done: u32,
     requests: u32,
 }
 
 impl Flight {
-    /// How the operation ended; none when a part of it is still to be done.
+    /// The result of the operation; none if a part of it is still to be done.
     fn settle(&mut self, result: i32) -> Option<Result<u32, Errno>> {
         let Ok(bytes) = u32::try_from(result) else { return Some(Err(Errno(-result))) };
         match self.op {
@@ -56,16 +56,16 @@ impl Flight {
 /// The ring belongs to the thread that made it. While nothing has completed, polling blocks in
 /// `io_uring_enter`: a job with such a session owns its thread.
 pub(crate) struct UringSession {
-    room: Room,
+    core: SessionCore,
     ring: ManuallyDrop<IoUring>,
     /// Outlives every operation in flight, also when the session is dropped.
     buffers: ManuallyDrop<Buffers>,
     /// The buffers are registered with the ring.
     fixed: bool,
     flights: Vec<Option<Flight>>,
-    /// Operations the system has not answered, those not yet handed over included.
+    /// Operations without a completion, including those not yet submitted.
     flying: usize,
-    /// Operations in the ring that no system call has handed over yet.
+    /// Operations in the ring that no system call has submitted yet.
     queued: usize,
     /// Replies to operations that never reached the ring.
     answered: Vec<Reply>,
@@ -88,7 +88,7 @@ fn errno(error: &std::io::Error) -> Errno {
 }
 
 impl UringSession {
-    pub fn new(room: Room, buffers: Buffers) -> Result<Self, Errno> {
+    pub fn new(core: SessionCore, buffers: Buffers) -> Result<Self, Errno> {
         let slots = buffers.slots();
         let ring = ring(slots.next_power_of_two() as u32).map_err(|error| errno(&error))?;
         let iovec = |slot| libc::iovec {
@@ -99,7 +99,7 @@ impl UringSession {
         // SAFETY: the buffers outlive the ring (see `Drop`). Refused beyond RLIMIT_MEMLOCK: only speed differs.
         let fixed = unsafe { ring.submitter().register_buffers(&iovecs) }.is_ok();
         Ok(Self {
-            room,
+            core,
             ring: ManuallyDrop::new(ring),
             buffers: ManuallyDrop::new(buffers),
             fixed,
@@ -126,7 +126,7 @@ impl UringSession {
         if !matches!(self.flights.get(slot.0 as usize), Some(None)) {
             return Err(OpError::new(ErrorClass::Busy, "submit", "the slot is in flight or unknown"));
         }
-        Ok(Flight { op, fd: self.room.files.fd(file)?, done: 0, requests: 0 })
+        Ok(Flight { op, fd: self.core.files.fd(file)?, done: 0, requests: 0 })
     }
 
     fn entry(&self, slot: Slot, flight: &Flight) -> squeue::Entry {
@@ -154,7 +154,7 @@ impl UringSession {
         entry.user_data(u64::from(slot.0))
     }
 
-    /// Puts an operation into the ring; the ring has room for one entry per slot.
+    /// Puts an operation into the ring, which has one entry per slot.
     fn push(&mut self, slot: Slot, mut flight: Flight) {
         flight.requests += 1;
         let entry = self.entry(slot, &flight);
@@ -183,15 +183,15 @@ impl UringSession {
                 // The rest of a short write goes again, so that the system says why it was short.
                 None => self.push(slot, flight),
                 Some(result) => {
-                    let result = result.map_err(|errno| self.room.failure(errno, flight.step()));
-                    self.room.requests += u64::from(flight.requests);
+                    let result = result.map_err(|errno| self.core.failure(errno, flight.step()));
+                    self.core.requests += u64::from(flight.requests);
                     replies.push(Reply { slot, result, requests: flight.requests });
                 }
             }
         }
     }
 
-    /// Hands over what is queued and waits for `want` completions at least.
+    /// Submits the queued operations and waits for at least `want` completions.
     fn enter(&mut self, want: usize) -> Result<(), Errno> {
         match self.ring.submit_and_wait(want) {
             Ok(taken) => {
@@ -199,20 +199,20 @@ impl UringSession {
                 Ok(())
             }
             Err(error) => match errno(&error) {
-                // Interrupted, or short of memory or completion room for the moment: the caller goes round.
+                // Interrupted, or temporarily out of memory or completion entries: the caller retries.
                 Errno(libc::EINTR | libc::EAGAIN | libc::EBUSY) => Ok(()),
                 errno => Err(errno),
             },
         }
     }
 
-    /// The ring failed as such: everything in flight is answered, its memory is given up.
+    /// The ring itself failed: every operation in flight gets an error reply, and its memory is leaked.
     #[cold]
     fn give_up(&mut self, errno: Errno, replies: &mut Vec<Reply>) {
         self.broken = Some(errno);
         for (slot, place) in self.flights.iter_mut().enumerate() {
             if let Some(flight) = place.take() {
-                self.room.requests += u64::from(flight.requests);
+                self.core.requests += u64::from(flight.requests);
                 let result = Err(errno.at("io_uring_enter"));
                 replies.push(Reply { slot: Slot(slot as u32), result, requests: flight.requests });
             }
@@ -223,7 +223,7 @@ impl UringSession {
 
 impl Session for UringSession {
     fn facts(&self) -> Facts {
-        let mut facts = self.room.facts.clone();
+        let mut facts = self.core.facts.clone();
         facts.insert("registered_buffers".into(), if self.fixed { "yes" } else { "no" }.into());
         facts
     }
@@ -233,7 +233,7 @@ impl Session for UringSession {
     }
 
     fn submit(&mut self, slot: Slot, op: DataOp) {
-        if let (Some(mapping), Some(None)) = (self.room.mapping(op), self.flights.get(slot.0 as usize)) {
+        if let (Some(mapping), Some(None)) = (self.core.mapping(op), self.flights.get(slot.0 as usize)) {
             let result = copy_mapped(mapping, op, self.buffers.slot(slot));
             return self.answered.push(Reply { slot, result, requests: 0 });
         }
@@ -258,23 +258,23 @@ impl Session for UringSession {
     }
 
     fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
-        // A file closed under a queued operation could lend its number to another one.
+        // A file that is closed under a queued operation could pass its descriptor number to another file.
         let reply = if self.flying > 0 {
             let busy =
                 OpError::new(ErrorClass::Busy, "call", format!("{} operations in flight", self.flying));
             MetaReply { result: Err(busy), requests: 0 }
         } else {
-            self.room.call(op)
+            self.core.call(op)
         };
         Box::pin(async move { reply })
     }
 
     fn wire(&self) -> WireCount {
-        WireCount { requests: self.room.requests, ..WireCount::default() }
+        WireCount { requests: self.core.requests, ..WireCount::default() }
     }
 
     fn mount_wire(&self) -> Option<WireCount> {
-        self.room.counter.as_ref()?.read()
+        self.core.counter.as_ref()?.read()
     }
 
     fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
@@ -320,7 +320,7 @@ impl Drop for UringSession {
                 ManuallyDrop::drop(&mut self.buffers);
             }
         }
-        // Else a server hangs: the system still may write into the buffers, so they stay mapped.
+        // Otherwise a server hangs. The system may still write into the buffers, so they stay mapped.
     }
 }
 

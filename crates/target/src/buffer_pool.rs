@@ -1,13 +1,13 @@
-//! Buffers of sessions that have work: one that rests gives its own back, and the next one of the thread takes it.
+//! I/O buffers shared by the sessions of a thread: an idle session returns its buffer, and the next active one takes it.
 //!
-//! Ten thousand users who think most of the time need no more of them than work at once.
+//! Ten thousand users who think most of the time need only as many buffers as operations run at once.
 
 use std::cell::RefCell;
 
-/// Most bytes that a thread keeps for sessions to come.
+/// Maximum bytes of unused buffers that a thread keeps.
 const MAX_SPARE: usize = 16 << 20;
 
-/// Buffers that nobody has, the last one given back first: it is still in the processor's caches.
+/// Unused buffers. The last returned buffer is taken first, because it is still in the CPU's caches.
 #[derive(Debug)]
 struct Spares {
     bytes: usize,
@@ -26,7 +26,7 @@ impl Spares {
     }
 }
 
-/// Makes sure that `buffer` is there, `len` bytes long; its content is unspecified when it was not.
+/// Allocates `buffer` with `len` bytes unless it has one. A new buffer has unspecified content.
 #[inline]
 pub fn ensure(buffer: &mut Box<[u8]>, len: usize) {
     if buffer.is_empty() && len > 0 {
@@ -41,13 +41,13 @@ fn borrow(len: usize) -> Box<[u8]> {
     spare.unwrap_or_else(|| vec![0; len].into_boxed_slice())
 }
 
-/// Gives a buffer back and leaves an empty one.
+/// Returns a buffer to the pool and leaves an empty one.
 pub fn give_back(buffer: &mut Box<[u8]>) {
     let spare = std::mem::take(buffer);
     if spare.is_empty() {
         return;
     }
-    // A thread that is ending has no place for spares any more.
+    // While a thread ends, its thread-local pool is already gone.
     let _ = SPARES.try_with(|spares| {
         let mut spares = spares.borrow_mut();
         if spares.bytes + spare.len() <= MAX_SPARE {
@@ -62,14 +62,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_one_session_gives_back_another_takes_and_lengths_are_kept_apart() {
+    fn a_returned_buffer_is_reused_for_the_same_length_only() {
         let mut one = Box::default();
         let mut other = Box::default();
         ensure(&mut one, 4096);
         one[7] = 9;
         let at = one.as_ptr();
         ensure(&mut one, 4096);
-        assert_eq!((one.as_ptr(), one.len()), (at, 4096), "what is there stays");
+        assert_eq!((one.as_ptr(), one.len()), (at, 4096), "an existing buffer stays");
         give_back(&mut one);
         assert!(one.is_empty());
         ensure(&mut other, 512);
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_keeps_no_more_than_it_may() {
+    fn a_thread_keeps_at_most_the_limit() {
         let mut all = vec![Box::default(); 5];
         for buffer in &mut all {
             ensure(buffer, MAX_SPARE / 4);

@@ -1,4 +1,4 @@
-//! A target that breaks on schedule: wraps any other one.
+//! A wrapper around any target that injects faults at given operations.
 
 use std::collections::BTreeMap;
 use std::task::{Context, Poll};
@@ -27,8 +27,8 @@ pub enum Fault {
     Never,
 }
 
-/// Passes operations to the target inside, except for those with a fault. Operations are counted from 0
-/// per session, data operations and operations on names apart.
+/// Passes operations to the wrapped target, except for those with a fault. Operations are counted from 0
+/// per session, data operations and name operations separately.
 #[derive(Debug, Clone)]
 pub struct FaultyTarget<T> {
     inner: T,
@@ -57,7 +57,7 @@ impl<T: Target> FaultyTarget<T> {
         self
     }
 
-    /// Every session is cut after so many operations of both kinds: those in flight and all later ones
+    /// Every session is disconnected after N operations of both kinds: those in flight and all later ones
     /// fail as disconnected.
     #[must_use]
     pub fn disconnect_after(mut self, operations: u64) -> Self {
@@ -112,13 +112,13 @@ struct FaultySession {
     left: u64,
     data_count: u64,
     meta_count: u64,
-    /// What is in flight inside, with the fault its reply will meet.
+    /// Operations in flight in the wrapped session, with the fault for the reply.
     flying: BTreeMap<Slot, (DataOp, Option<Fault>)>,
-    /// Replies that did not come from inside.
+    /// Replies that did not come from the wrapped session.
     answered: Vec<Reply>,
     /// Content of the read before, and the content before it that differed.
     earlier: [Vec<u8>; 2],
-    /// Requests that replies claim and the target inside never saw.
+    /// Requests that replies report and the wrapped target never received.
     faked: u64,
 }
 
@@ -144,7 +144,7 @@ impl FaultySession {
         self.answered.push(Reply { slot, result, requests: 1 });
     }
 
-    /// Spoils the content of a read's reply as its fault says.
+    /// Alters the content of a read's reply according to its fault.
     fn spoil(&mut self, reply: &Reply) {
         let Some((DataOp::Read { .. }, fault)) = self.flying.remove(&reply.slot) else { return };
         let Ok(bytes) = reply.result else { return };

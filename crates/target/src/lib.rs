@@ -1,9 +1,9 @@
 //! The system under test, as the engine sees it: [`Target`] opens [`Session`]s.
 //!
-//! A session owns its I/O buffers ("slots"), takes data operations by [`Session::submit`] and gives
+//! A session owns its I/O buffers ("slots"), accepts data operations by [`Session::submit`] and returns
 //! replies in whatever order they arrive by [`Session::poll_replies`]; names and attributes go through
 //! [`Session::call`]. One operation is one request on the wire, or its reply says how many.
-//! Sessions never time themselves, read ahead, cache, split, merge or answer without the wire, but where
+//! Sessions never take times, read ahead, cache, split, merge or reply without a request on the wire, except where
 //! [`Target::caches`] says so.
 
 pub mod buffer_pool;

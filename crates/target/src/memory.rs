@@ -1,4 +1,4 @@
-//! A correct target in memory: what the conformance suite and the engine's tests are tested against.
+//! A correct target in memory: the reference for the conformance suite and the engine's tests.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,7 +14,7 @@ use crate::session::{Capabilities, ConnectError, LocalBoxFuture, Session, Sessio
 
 const PAGE: u64 = 4096;
 
-/// Keeps names and content in memory, shared by all its sessions, and answers a burst in reverse order.
+/// Keeps names and content in memory, shared by all its sessions, and replies to a burst in reverse order.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryTarget(Arc<Mutex<Tree>>);
 
@@ -106,7 +106,7 @@ impl Target for MemoryTarget {
         }
     }
 
-    /// Content is nowhere but in the target, so every policy is kept.
+    /// The content exists only in the target, so every policy is satisfied.
     fn policy(&self, _: IoPolicy) -> Result<PolicyTerms, PolicyRefusal> {
         Ok(PolicyTerms::ANY)
     }

@@ -1,4 +1,4 @@
-//! A target that answers at once: measures sharebench itself.
+//! A target that replies immediately, to measure sharebench itself.
 
 use std::collections::BTreeMap;
 use std::task::{Context, Poll};
@@ -10,7 +10,7 @@ use sharebench_model::{
 
 use crate::session::{Capabilities, ConnectError, LocalBoxFuture, Session, SessionSpec, Target};
 
-/// Answers every operation at once without moving a byte: names exist as long as a session remembers
+/// Replies to every operation immediately without transferring data: names exist as long as a session remembers
 /// them, reads leave the slot's buffer as it is (so only runs without verification make sense).
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NullTarget;

@@ -1,15 +1,15 @@
-//! Policies as targets answer to them: what keeping one takes, or why it cannot be kept.
+//! The response of a target to a policy: its requirements, or why the target cannot apply it.
 
 use sharebench_model::{CachePolicy, ErrorClass, IoPolicy, OpError};
 
-/// What keeping a policy takes.
+/// The requirements of a policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PolicyTerms {
     /// Offsets and lengths of data operations must be multiples of this many bytes; 1 allows any.
     pub alignment: u32,
 }
 
-/// A policy that a target cannot keep.
+/// A policy that a target cannot apply.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{axis}={value}: {reason}")]
 pub struct PolicyRefusal {
@@ -17,7 +17,7 @@ pub struct PolicyRefusal {
     pub axis: &'static str,
     /// The position on it.
     pub value: &'static str,
-    /// Why, and what would do.
+    /// Why, and which policy would work.
     pub reason: String,
 }
 
@@ -25,7 +25,7 @@ impl PolicyTerms {
     /// Any offset and length.
     pub const ANY: Self = Self { alignment: 1 };
 
-    /// The terms of a target that keeps the usual policy and no other.
+    /// The terms of a target that supports the default policy only.
     pub fn usual_only(wanted: IoPolicy) -> Result<Self, PolicyRefusal> {
         if wanted.is_normal() {
             return Ok(Self::ANY);
@@ -51,7 +51,7 @@ impl PolicyRefusal {
         Self { axis: "sync", value: wanted.sync.name(), reason: reason.into() }
     }
 
-    /// The failure of an open that asks for it all the same.
+    /// The failure of an open that requests it anyway.
     pub fn at_open(&self) -> OpError {
         OpError::new(ErrorClass::Unsupported, "open", self.to_string())
     }

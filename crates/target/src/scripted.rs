@@ -1,4 +1,4 @@
-//! A target that answers by a script: for tests of what happens above the session.
+//! A target that replies according to a script, for tests of the layers above the session.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -30,17 +30,17 @@ enum Act {
 }
 
 impl Answer {
-    /// Every byte asked for; a read leaves the buffer as it is.
+    /// Every requested byte; a read leaves the buffer as it is.
     pub fn all() -> Self {
         Act::All.into()
     }
 
-    /// A read delivers these bytes (cut to the length asked for).
+    /// A read delivers these bytes (cut to the requested length).
     pub fn bytes(bytes: impl Into<Vec<u8>>) -> Self {
         Act::Bytes(bytes.into()).into()
     }
 
-    /// Only so many bytes.
+    /// Only this many bytes.
     pub fn short(bytes: u32) -> Self {
         Act::Short(bytes).into()
     }
@@ -55,7 +55,7 @@ impl Answer {
         Act::Never.into()
     }
 
-    /// The same, so long after the submission (tokio's clock, which tests may pause).
+    /// The same, with this delay after the submission (tokio's clock, which tests may pause).
     #[must_use]
     pub fn after(mut self, delay: Duration) -> Self {
         self.delay = delay;
@@ -71,7 +71,7 @@ impl From<Act> for Answer {
 
 /// Every session starts the script anew; when it is used up, the last line repeats (or [`Answer::all`]).
 ///
-/// Operations on names follow their own script and succeed beyond its end: `Open` yields a new file of the
+/// Operations on names follow their own script and succeed beyond its end: `Open` returns a new file of the
 /// size given, everything else [`MetaYield::Done`] or an empty list.
 #[derive(Debug, Clone, Default)]
 pub struct ScriptedTarget {

@@ -1,4 +1,4 @@
-//! A password that does not show itself.
+//! A password that cannot be printed by accident.
 
 use std::hash::{BuildHasher, RandomState};
 use std::ops::Deref;
@@ -15,7 +15,7 @@ pub struct Secret {
 pub struct Exposed(String);
 
 impl Secret {
-    /// Takes a password into custody and wipes the text.
+    /// Stores a password and overwrites the text.
     pub fn new(text: impl Into<String>) -> Self {
         let text = Exposed(text.into());
         let random = RandomState::new();
@@ -27,7 +27,7 @@ impl Secret {
     /// The password itself, for the one place that hashes or sends it.
     pub fn expose(&self) -> Exposed {
         let bytes = self.masked.iter().zip(&self.mask).map(|(byte, mask)| byte ^ mask).collect();
-        // What was text is text again.
+        // Masking twice restores the text.
         Exposed(String::from_utf8(bytes).unwrap_or_default())
     }
 }
@@ -35,7 +35,7 @@ impl Secret {
 /// Overwrites bytes that held a password.
 pub fn wipe(mut bytes: Vec<u8>) {
     bytes.fill(0);
-    // Keeps the compiler from dropping the fill as a dead store.
+    // Without the fence the compiler may remove the fill as a dead store.
     std::hint::black_box(&bytes);
 }
 

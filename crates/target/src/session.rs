@@ -17,11 +17,11 @@ pub type LocalBoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
 
 /// What a target can do. Constant for the life of the target.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "facts that are asked one by one and exclude nothing")]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts, each queried on its own")]
 pub struct Capabilities {
     /// Protocol name as shown: `local`, `smb`, `nfs`.
     pub protocol: &'static str,
-    /// Most data operations one session can have in flight.
+    /// Maximum number of data operations that one session can have in flight.
     pub max_queue_depth: u32,
     /// Largest record one operation can carry as *one* request, before negotiation (the session's
     /// facts say what was negotiated); larger records are refused, never split.
@@ -36,17 +36,17 @@ pub struct Capabilities {
     pub blocking: bool,
 }
 
-/// What a job asks of a new session.
+/// The parameters of a new session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionSpec {
-    /// Number of slots: most data operations in flight.
+    /// Number of slots: maximum number of data operations in flight.
     pub slots: u32,
     /// Bytes per slot: largest record.
     pub slot_bytes: u32,
     /// Deadline for connecting, logging in and mounting together.
     pub connect_timeout: Duration,
-    /// The caller makes several operations of what one request does not carry ([`Session::max_transfer`]), so that
-    /// slots may be larger than what the server takes at once. Otherwise such a session is refused.
+    /// The caller splits transfers that one request cannot carry ([`Session::max_transfer`]), so that
+    /// slots may be larger than the server's limit. Otherwise such a session is rejected.
     pub allow_split: bool,
 }
 
@@ -92,15 +92,19 @@ impl std::fmt::Display for UrlPart {
 pub struct ConnectError {
     /// The target's URL without password.
     pub url: String,
-    /// What to look at.
+    /// Which part to check.
     pub part: UrlPart,
     /// Kind of failure.
     pub class: ErrorClass,
-    /// The peer's or system's words.
+    /// The message of the peer or the system.
     pub detail: String,
 }
 
-/// A system under test, reached over one protocol. Cheap to share between threads.
+/// A system under test, reached over one protocol.
+///
+/// A target holds the address, the options and the credentials, and it opens sessions; it has no connection of its own
+/// and is cheap to share between threads. Adapters implement it once per protocol. The engine opens one session per job or
+/// virtual user (or per group of users), on the thread that uses the session.
 pub trait Target: Send + Sync {
     /// The URL without password, as reports show it.
     fn url(&self) -> String;
@@ -108,29 +112,29 @@ pub trait Target: Send + Sync {
     /// What it can do.
     fn capabilities(&self) -> Capabilities;
 
-    /// What keeping a policy takes, or why this target cannot keep it. Asked before anything is made on
-    /// the target; may look at it (a local path), never changes it. Without an answer of its own a
-    /// target keeps the usual policy only.
+    /// The requirements of a policy, or why this target cannot satisfy it. Called before anything is created on
+    /// the target; may examine it (a local path), never changes it. The default implementation
+    /// accepts the default policy only.
     fn policy(&self, wanted: IoPolicy) -> Result<PolicyTerms, PolicyRefusal> {
         PolicyTerms::usual_only(wanted)
     }
 
-    /// True when the sessions keep file data themselves, so that an application's bytes need not cross the wire.
+    /// True if the sessions cache file data, so that the application's bytes need not cross the wire.
     fn caches(&self) -> bool {
         false
     }
 
-    /// File descriptors that a session has: its connections, or its open files. While it is opened it may have one more.
+    /// File descriptors of a session: its connections, or its open files. While it opens it may use one more.
     fn descriptors(&self) -> u32 {
         2
     }
 
-    /// Another road to the same directory that knows no client cache, where one is known.
+    /// A path to the same directory without a client cache, where one is configured.
     fn bypass(&self) -> Option<&dyn Target> {
         None
     }
 
-    /// What the sessions that have ended counted beside the wire, such as requests sent again: facts of a run at its end.
+    /// Counts of the closed sessions in addition to the wire counts, such as retransmissions: facts at the end of a run.
     fn final_facts(&self) -> Facts {
         Facts::new()
     }
@@ -143,9 +147,13 @@ pub trait Target: Send + Sync {
     ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>>;
 }
 
-/// One job's connection to a target. Lives and dies on one thread.
+/// The connection of one job or virtual user to a target.
+///
+/// A session owns its I/O buffers (slots) and its connections, and stays on one thread. It turns each operation into one
+/// request, without time stamps, read-ahead or caching of its own, so that the engine's clock sees what the target does.
+/// After a lost connection every operation in flight and every later one fails as disconnected.
 pub trait Session {
-    /// What was negotiated: dialect, signing, limits, mount options. Never a secret.
+    /// Negotiated parameters: dialect, signing, limits, mount options. Never a secret.
     fn facts(&self) -> Facts;
 
     /// A slot's buffer, `slot_bytes` long. Write it before submitting a write, read it after the reply
@@ -155,8 +163,8 @@ pub trait Session {
     /// May panic when `slot` is not below [`SessionSpec::slots`].
     fn buffer(&mut self, slot: Slot) -> &mut [u8];
 
-    /// Bytes at the front of `op` that leave as one request, by what was negotiated; the rest is the caller's to
-    /// ask for by further operations. The whole of it where nothing limits requests.
+    /// Maximum bytes of `op` that one request carries, as negotiated. The caller submits the rest in
+    /// further operations. The whole length where no limit applies.
     fn max_transfer(&self, op: DataOp) -> u32 {
         match op {
             DataOp::Read { len, .. } | DataOp::Write { len, .. } => len,
@@ -164,15 +172,15 @@ pub trait Session {
         }
     }
 
-    /// Gives memory back that only operations need, with nothing in flight: a session whose user thinks has none.
-    /// What slots held is void afterwards.
+    /// Returns the buffers to the pool, with nothing in flight, so that a thinking user holds no memory for I/O.
+    /// The content of the slots is lost.
     fn release_buffers(&mut self) {}
 
-    /// Answers what a server asks of a client that is silent: whether it is still there. Polled with nothing in flight,
-    /// while a user thinks; wakes `cx` when there may be more to answer.
+    /// Answers keep-alive requests of the server to an idle client. Polled with nothing in flight,
+    /// while a user thinks; wakes `cx` when another request may have arrived.
     fn poll_keepalive(&mut self, _cx: &mut Context<'_>) {}
 
-    /// Hands one data operation to the session. The request leaves at the latest when
+    /// Passes one data operation to the session. The request leaves at the latest when
     /// [`Self::poll_replies`] is next called, so that a burst of submissions can share one write.
     /// Every submission ends in exactly one [`Reply`], also when the connection is lost.
     fn submit(&mut self, slot: Slot, op: DataOp);
@@ -185,25 +193,25 @@ pub trait Session {
     /// Dropping the future early may leave the session unusable; later calls then fail as disconnected.
     fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply>;
 
-    /// What this session counted on the wire since it was opened; `requests` counts system calls and
+    /// Wire counts of this session since it was opened; `requests` counts system calls and
     /// the byte fields stay 0 for local paths.
     fn wire(&self) -> WireCount;
 
     /// Requests that carried a policy since the session was opened; zeros where the open file itself
-    /// holds the policy and no request says it.
+    /// holds the policy and the requests do not.
     fn policy_count(&self) -> PolicyCount {
         PolicyCount::default()
     }
 
-    /// What the operating system has counted on the wire for the mount this session works on, since the mount
-    /// was made and for all who use it; none where sessions count by themselves, or nobody does. The payload
+    /// The operating system's wire counts of the mount that this session uses, since the mount
+    /// was made and for all its users; none where sessions count themselves, or the system does not count. The payload
     /// is file data; `sent` and `received` hold headers only where the system counts them. Reads files of
-    /// the system, so it belongs before and after what is measured, never inside.
+    /// the system, so call it before and after the measured time, never within.
     fn mount_wire(&self) -> Option<WireCount> {
         None
     }
 
-    /// Closes open files, logs off, disconnects. Errors are of no interest any more.
+    /// Closes open files, logs off, disconnects. Errors are ignored.
     fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()>;
 }
 
@@ -212,7 +220,7 @@ pub async fn call(session: &mut dyn Session, op: MetaOp) -> Result<MetaYield, Op
     session.call(op).await.result
 }
 
-/// Submits one data operation on a quiet session and waits for its reply.
+/// Submits one data operation on an idle session and waits for its reply.
 pub async fn reply_for(session: &mut dyn Session, slot: Slot, op: DataOp) -> Reply {
     let mut replies = Vec::with_capacity(1);
     session.submit(slot, op);

@@ -5,7 +5,7 @@ use std::fmt::{self, Display};
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-/// Why a text names no target.
+/// Why a text is not a target URL.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UrlError {
     /// The text holds a password, which would be shown in process lists and shell histories.
@@ -21,7 +21,7 @@ pub enum UrlError {
     },
 }
 
-/// A target URL taken apart, percent-decoded; every option must be used by the adapter or is an error.
+/// The components of a target URL, percent-decoded. An option that the adapter does not use is an error.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TargetUrl {
     /// `file`, `smb`, `nfs`...
@@ -39,7 +39,7 @@ pub struct TargetUrl {
 }
 
 impl TargetUrl {
-    /// Takes a URL apart. A text without `://` is a local path (relative ones are kept relative).
+    /// Parses a URL. A text without `://` is a local path (relative ones are kept relative).
     pub fn parse(text: &str) -> Result<Self, UrlError> {
         let malformed =
             |problem: &str| UrlError::Malformed { text: text.to_owned(), problem: problem.to_owned() };
@@ -89,13 +89,13 @@ impl TargetUrl {
         Ok(url)
     }
 
-    /// Removes an option and gives its value; adapters take what they know, then call
+    /// Removes an option and returns its value. Adapters take the options that they know, then call
     /// [`Self::refuse_leftovers`].
     pub fn take(&mut self, key: &str) -> Option<String> {
         self.options.remove(key)
     }
 
-    /// Removes an option that must be a number of a range, and gives it.
+    /// Removes an option that must be a number within a range, and returns it.
     ///
     /// # Errors
     /// Names the option, its value and the range.
@@ -115,7 +115,7 @@ impl TargetUrl {
         }
     }
 
-    /// An error that names the first option nobody took.
+    /// An error that names the first option that the adapter did not take.
     pub fn refuse_leftovers(&self, known: &str) -> Result<(), UrlError> {
         match self.options.keys().next() {
             None => Ok(()),

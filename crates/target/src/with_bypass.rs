@@ -1,4 +1,4 @@
-//! A target with another road beside it.
+//! A target together with a path that bypasses its client cache.
 
 use std::sync::Arc;
 
@@ -7,16 +7,19 @@ use sharebench_model::{Facts, IoPolicy};
 use crate::policy::{PolicyRefusal, PolicyTerms};
 use crate::session::{Capabilities, ConnectError, LocalBoxFuture, Session, SessionSpec, Target};
 
-/// A target whose directory can be reached by another road, one without a client's cache.
+/// A target whose directory can also be reached by another path, without a client cache: the bypass of a mount.
+///
+/// Sessions, capabilities and counts are those of `inner`; only [`Target::bypass`] returns the other target. Cache probes
+/// use it, so that their reads cannot come from the client's page cache.
 pub struct WithBypass {
     inner: Arc<dyn Target>,
-    side: Arc<dyn Target>,
+    bypass: Arc<dyn Target>,
 }
 
 impl WithBypass {
-    /// `side` must name the same directory as `inner`.
-    pub fn new(inner: Arc<dyn Target>, side: Arc<dyn Target>) -> Self {
-        Self { inner, side }
+    /// `bypass` must be the same directory as `inner`.
+    pub fn new(inner: Arc<dyn Target>, bypass: Arc<dyn Target>) -> Self {
+        Self { inner, bypass }
     }
 }
 
@@ -42,7 +45,7 @@ impl Target for WithBypass {
     }
 
     fn bypass(&self) -> Option<&dyn Target> {
-        Some(self.side.as_ref())
+        Some(self.bypass.as_ref())
     }
 
     fn final_facts(&self) -> Facts {
@@ -62,7 +65,7 @@ mod tests {
     use super::*;
     use crate::{MemoryTarget, NullTarget};
 
-    /// Counts as many descriptors as nobody does by itself.
+    /// Reports a number of descriptors that no default returns.
     struct Greedy(MemoryTarget);
 
     impl Target for Greedy {
@@ -87,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_road_beside_it_changes_nothing_of_what_a_target_takes() {
+    fn a_bypass_leaves_the_descriptor_count_of_the_target_unchanged() {
         let target = WithBypass::new(Arc::new(Greedy(MemoryTarget::default())), Arc::new(NullTarget));
         assert_eq!((target.descriptors(), target.bypass().unwrap().url()), (77, NullTarget.url()));
     }

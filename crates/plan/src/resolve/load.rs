@@ -86,7 +86,7 @@ impl Resolver<'_> {
         (cells.map(cell).collect(), search)
     }
 
-    /// Scale and block that the preset of that name brings; nothing where the plan has a workload of its own.
+    /// Default scale and block of the preset with that name; none where the plan defines its own workload.
     fn usual(&self, name: &str) -> Load {
         if self.plan.workload.is_some() {
             return Load::default();
@@ -122,16 +122,16 @@ impl Resolver<'_> {
             );
         }
         if stress && users.windows(2).any(|pair| pair[1] <= pair[0]) {
-            self.blame("load.users", "steps up to a stress point must rise", "such as [5, 10, 20]");
+            self.blame("load.users", "users must increase towards a stress point", "such as [5, 10, 20]");
         }
         match (load.find_knee == Some(true), &load.slo) {
             (true, Some(slo)) => {
                 if open {
-                    let hint = "leave arrivals and rates out: they are found";
-                    self.blame("load.find_knee", "a knee is searched for from a closed load", hint);
+                    let hint = "leave arrivals and rates out: the search sets them";
+                    self.blame("load.find_knee", "the search for a knee starts from a closed load", hint);
                 }
                 if self.plan.targets.len() > 1 {
-                    let hint = "run it once for each, and compare the runs";
+                    let hint = "run it once per target, and compare the runs";
                     self.blame("load.find_knee", "each target has a knee of its own", hint);
                 }
                 Some(Search::Knee(slo.clone()))
@@ -185,7 +185,7 @@ impl Resolver<'_> {
         rates.iter().map(pace).collect()
     }
 
-    /// What a loadfile asks of a pace.
+    /// The think times that a loadfile requires.
     fn check_stamps(&mut self, load: &Load, arrivals: Arrivals, loadfile: Option<&Loadfile>) {
         if load.think == Some(Think::Stamps) && !loadfile.is_some_and(Loadfile::is_stamped) {
             let hint = "use a pause, such as '1s', or a loadfile whose lines begin with seconds";
@@ -200,7 +200,7 @@ impl Resolver<'_> {
     /// One closed pace, or one open pace per rate.
     fn paces(&mut self, load: &Load, arrivals: Arrivals, loadfile: Option<&Loadfile>) -> Vec<Pace> {
         if load.visit.is_some() && arrivals != Arrivals::Visits {
-            self.blame("load.visit", "nobody comes and goes", "add arrivals = \"visits\", or leave it out");
+            self.blame("load.visit", "it needs arriving users", "add arrivals = \"visits\", or leave it out");
         }
         self.check_stamps(load, arrivals, loadfile);
         if arrivals == Arrivals::Closed {
@@ -214,7 +214,7 @@ impl Resolver<'_> {
             if load.rates.is_some() {
                 self.blame(
                     "load.rates",
-                    "the load is closed: each user decides when it goes on",
+                    "the load is closed: each user decides when its next transaction starts",
                     "add arrivals = \"poisson\" (or \"constant\"), or use users and think",
                 );
             }
@@ -223,7 +223,10 @@ impl Resolver<'_> {
         if load.think.is_some() && arrivals != Arrivals::Visits {
             self.blame(
                 "load.think",
-                &format!("with {} arrivals the schedule decides, nobody thinks", arrivals.name()),
+                &format!(
+                    "with {} arrivals the schedule decides when transactions start; there is no think time",
+                    arrivals.name()
+                ),
                 "remove it, or remove arrivals",
             );
         }
@@ -293,7 +296,7 @@ impl Resolver<'_> {
 }
 
 impl TransactionWork {
-    /// The same as a cell, with the coordinates that tell it from others.
+    /// The same as a cell, with its coordinates.
     pub fn into_cell(self) -> Cell {
         let coordinates = Coordinates::new()
             .with(axis::WORKLOAD, Value::text(self.workload.name.clone()))

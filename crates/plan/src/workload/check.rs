@@ -50,7 +50,7 @@ pub(super) struct Checker<'a> {
     pub(super) wrong: Vec<Wrong>,
 }
 
-/// What is open while a transaction goes on.
+/// What is open at a point of a transaction.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Standing {
     Nothing,
@@ -83,7 +83,7 @@ impl Checker<'_> {
             } else if !names.insert(name.to_ascii_lowercase()) {
                 self.blame(
                     &at("name"),
-                    format!("'{name}' stands twice"),
+                    format!("'{name}' is listed twice"),
                     "give each kind of files a name of its own",
                 );
             }
@@ -131,7 +131,7 @@ impl Checker<'_> {
             if !names.insert(name.clone()) {
                 self.blame(
                     &at("name"),
-                    format!("'{name}' stands twice"),
+                    format!("'{name}' is listed twice"),
                     "give each transaction a name of its own",
                 );
             }
@@ -189,7 +189,7 @@ impl Checker<'_> {
                 None
             }
             None => {
-                self.blame(field, "not told which files", format!("one of {}", known.join(", ")));
+                self.blame(field, "it names no files", format!("one of {}", known.join(", ")));
                 None
             }
         }
@@ -208,7 +208,7 @@ impl Checker<'_> {
         match standing {
             Standing::Nothing => {}
             Standing::Left => {
-                self.blame(field, "a file made by 'create' is left behind", "end with 'delete' or 'rename'");
+                self.blame(field, "a file made by 'create' is left over", "end with 'delete' or 'rename'");
             }
             _ => self.blame(field, "a file is open at the end", "end with 'close'"),
         }
@@ -242,7 +242,7 @@ fn cut(size: &Sizes) -> &'static str {
     }
 }
 
-/// What stands open after `operation`, or what is wrong with it.
+/// What is open after `operation`, or what is wrong with it.
 #[expect(clippy::match_same_arms, reason = "one line for each rule, by operation")]
 fn step(
     standing: Standing,
@@ -290,7 +290,7 @@ fn step(
         }
         (Op::CopyToServer | Op::CopyFromServer, Nothing) => Ok(Nothing),
         (Op::Connect, Nothing) => Ok(Nothing),
-        (Op::Connect, _) => Err(("a file is open or left behind", "'close' and 'delete' it first")),
+        (Op::Connect, _) => Err(("a file is open or left over", "'close' and 'delete' it first")),
         (Op::Stat | Op::List | Op::Space, _) => Ok(standing),
     }
 }

@@ -116,7 +116,7 @@ impl DataSet {
         self.classes.iter().position(|(_, files)| files.contains(&file))
     }
 
-    /// Directories that the files for which `wanted` holds stand in, parents first.
+    /// Directories of the files that satisfy `wanted`, parents first.
     pub fn directories(&self, wanted: impl Fn(usize) -> bool) -> Vec<String> {
         let mut found = std::collections::BTreeSet::new();
         for (_, file) in self.files.iter().enumerate().filter(|(index, _)| wanted(*index)) {

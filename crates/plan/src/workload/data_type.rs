@@ -21,7 +21,7 @@ pub enum DataKind {
 pub struct DataType {
     /// What it is.
     pub kind: DataKind,
-    /// True when it was compressed already, so that nothing can compress it again.
+    /// True if the data is compressed already, so that it cannot be compressed further.
     pub compressed: bool,
 }
 
@@ -45,7 +45,7 @@ impl DataType {
 }
 
 impl Default for DataType {
-    /// What nobody can compress or deduplicate.
+    /// Data that can be neither compressed nor deduplicated.
     fn default() -> Self {
         Self { kind: DataKind::Data, compressed: true }
     }

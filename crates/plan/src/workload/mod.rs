@@ -28,12 +28,12 @@ pub(crate) use sizes::{lognormal, lognormal_mean};
 /// Which transaction a user performs next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TransactionOrder {
-    /// Each as often as its weight says, in a random order; then again in another one.
+    /// Each N times according to its weight, in a random order; then again in another random order.
     #[default]
     Rounds,
-    /// Each time any of them, as likely as its weight says.
+    /// A random one each time, with a probability according to its weight.
     Weighted,
-    /// In the order in which they stand, each as often as its weight says, every time.
+    /// In the listed order, each N times according to its weight.
     Sequence,
 }
 
@@ -140,7 +140,7 @@ pub struct Workload {
     pub set: DataSet,
     /// What users perform.
     pub transactions: Vec<Transaction>,
-    /// Bytes per operation where a transaction does not say.
+    /// Bytes per operation where a transaction does not set them.
     pub block: u32,
     /// What users replay instead; its kinds of lines are the transactions then.
     pub loadfile: Option<Arc<Loadfile>>,

@@ -44,13 +44,13 @@ pub enum Operation {
         /// For writing too.
         write: bool,
     },
-    /// Make a new file beside it, which the operations that follow work on.
+    /// Create a new file next to it, which the following operations use.
     Create,
     /// Close what is open.
     Close,
     /// Ask for size and kind by name.
     Stat,
-    /// List the directory it stands in.
+    /// List its directory.
     List,
     /// Give it another name, and at the next time its own again; a file made before takes its place.
     Rename,
@@ -60,7 +60,7 @@ pub enum Operation {
     SetSize,
     /// Bring what was written to stable storage.
     Flush,
-    /// Ask for the room left.
+    /// Query the free space.
     Space,
     /// Log off and on again.
     Connect,
@@ -155,7 +155,7 @@ impl FromStr for Operation {
         let name = words.next().unwrap_or_default();
         let rest: Vec<&str> = words.collect();
         let bare = |operation: Self| match rest.first() {
-            Some(word) => Err(format!("'{word}': {name} takes nothing behind it")),
+            Some(word) => Err(format!("'{word}': {name} takes no arguments")),
             None => Ok(operation),
         };
         match name {
@@ -240,7 +240,7 @@ mod tests {
             ("raed", "did you mean 'read'?"),
             ("", "known are open"),
             ("open twice", "write 'open' or 'open write'"),
-            ("close it", "close takes nothing behind it"),
+            ("close it", "close takes no arguments"),
             ("read x0", "write x1 to x1000000"),
             ("read 4KiB 8KiB", "there is a size already"),
             ("read much", "is no size"),

@@ -13,13 +13,13 @@ impl Checker<'_> {
     pub(super) fn replay(&mut self, scale: Option<u64>, block: u32) -> Option<Workload> {
         let typed = self.typed;
         if !typed.files.is_empty() {
-            self.blame("files", "a loadfile says itself which files there are", "leave files out");
+            self.blame("files", "a loadfile defines its own files", "leave files out");
         }
         if !typed.transactions.is_empty() {
-            self.blame("transactions", "a loadfile says itself what is done", "leave transactions out");
+            self.blame("transactions", "a loadfile defines its own operations", "leave transactions out");
         }
         if typed.order.is_some() {
-            self.blame("order", "the lines of a loadfile stand in their order", "leave order out");
+            self.blame("order", "a loadfile fixes the order of its lines", "leave order out");
         }
         if scale.is_some() {
             self.wrong.push((
@@ -30,7 +30,7 @@ impl Checker<'_> {
         }
         let Some(script) = &typed.script else {
             let problem = format!("'{}' was not read", typed.loadfile.as_deref().unwrap_or_default());
-            self.blame("loadfile", problem, "its text can also stand in the plan, as script");
+            self.blame("loadfile", problem, "its text can also be part of the plan, as script");
             return None;
         };
         let file = match Loadfile::parse(script) {
@@ -68,7 +68,7 @@ impl Checker<'_> {
 }
 
 impl Transaction {
-    /// One whose operations a loadfile says.
+    /// A transaction whose operations come from a loadfile.
     fn bare(name: &str) -> Self {
         let class = None;
         let deadline = None;

@@ -1,4 +1,4 @@
-//! The ground a suite works on: its own directory on the target, one part per step, and the findings.
+//! The working directory of a suite on the target, with one subdirectory per step, and the findings.
 
 use std::cell::{Cell, RefCell};
 use std::time::{SystemTime, UNIX_EPOCH};

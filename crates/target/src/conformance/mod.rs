@@ -169,7 +169,7 @@ async fn list_root(target: &dyn Target) -> Result<Vec<String>, String> {
             names.sort();
             Ok(names)
         }
-        other => Err(format!("List of the root yielded {other:?}")),
+        other => Err(format!("List of the root returned {other:?}")),
     }
 }
 

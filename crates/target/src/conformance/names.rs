@@ -26,7 +26,7 @@ pub(super) async fn open_and_create(ground: &Ground<'_>) -> Result<(), String> {
     }
     let orphan = MetaOp::open(ground.path("nowhere/new"), OpenHow::CreateNew);
     probe.fails(orphan, &[ErrorClass::NotFound]).await?;
-    // Two open files of one session are told apart.
+    // Two open files of one session are distinct.
     let (first, _) = probe.open(&path, OpenHow::ReadWrite).await?;
     let second = probe.create(&ground.path("other")).await?;
     probe.write(second, 0, &pattern(2, 0, unit)).await?;

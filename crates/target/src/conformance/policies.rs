@@ -1,4 +1,4 @@
-//! Policy step: every cache and sync policy is kept or refused, never silently ignored.
+//! Policy step: every cache and sync policy is applied or rejected, never silently ignored.
 
 use sharebench_model::{CachePolicy, ErrorClass, IoPolicy, MetaOp, MetaYield, OpenHow, PolicyCount};
 
@@ -32,7 +32,7 @@ pub(super) async fn policies(ground: &Ground<'_>) -> Result<(), String> {
     ground.finish(probe).await
 }
 
-/// Content and requests are as ever, an existing file is opened likewise, and what the requests said is counted.
+/// Content and requests are the same as without the policy, also for an existing file, and the policy flags are counted.
 async fn kept(
     ground: &Ground<'_>,
     probe: &mut Probe,
@@ -66,7 +66,7 @@ async fn kept(
     if policy.is_normal() && (counted.through, counted.unbuffered) != (0, 0) {
         return Err(format!("plain requests are counted as {counted:?}"));
     }
-    // A target whose requests say nothing of policies counts none of them.
+    // A target whose requests carry no policy flags counts none.
     let writes = RECORDS + 1;
     if policy.writes_through() && counted != PolicyCount::default() && counted.through != writes {
         return Err(format!("{writes} writes through are counted as {counted:?}"));

@@ -1,4 +1,4 @@
-//! A session under examination: every operation is counted against what the session says of itself.
+//! A session under test: the suite counts every operation and compares with the session's own counts.
 
 use std::future::poll_fn;
 use std::task::{Context, Poll, Waker};
@@ -39,12 +39,12 @@ impl Probe {
         reply.result
     }
 
-    /// An operation that yields nothing but success.
+    /// An operation whose only result is success.
     pub async fn done(&mut self, op: MetaOp) -> Result<(), String> {
         let what = format!("{op:?}");
         match self.call(op).await {
             Ok(MetaYield::Done) => Ok(()),
-            Ok(other) => Err(format!("{what} yielded {other:?}")),
+            Ok(other) => Err(format!("{what} returned {other:?}")),
             Err(error) => Err(format!("{what}: {error}")),
         }
     }
@@ -156,7 +156,7 @@ impl Probe {
         if written == content.len() { Ok(()) } else { Err(format!("{op:?} wrote {written} bytes")) }
     }
 
-    /// Reads into a buffer spoilt beforehand; gives the bytes delivered.
+    /// Reads into a buffer that was overwritten before, and returns the delivered bytes.
     pub async fn read(&mut self, file: FileRef, offset: u64, len: u32) -> Result<Vec<u8>, String> {
         self.buffer(Slot(0), len as usize)?.fill(0xA5);
         let bytes = self.transfer(DataOp::Read { file, offset, len }).await?;

@@ -30,7 +30,7 @@ pub(super) async fn space(ground: &Ground<'_>) -> Result<(), String> {
     ground.finish(probe).await
 }
 
-/// A closed file is void, for data, size and a second close.
+/// A closed file reference is invalid for data, size and a second close.
 pub(super) async fn close(ground: &Ground<'_>) -> Result<(), String> {
     let mut probe = ground.enter().await?;
     let unit = ground.align(512).min(u64::from(ground.max_record())) as u32;

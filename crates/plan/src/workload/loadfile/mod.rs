@@ -1,4 +1,4 @@
-//! Loadfiles of dbench: what one client does, operation by operation, and what each operation must yield.
+//! Loadfiles of dbench: the operations of one client, and the expected result of each.
 
 mod names;
 mod parse;
@@ -7,7 +7,7 @@ mod status;
 
 use sharebench_model::ErrorClass;
 
-/// What a line of a loadfile must yield.
+/// The expected result of a line of a loadfile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expected {
     /// Success.
@@ -109,7 +109,7 @@ pub enum Call {
         handle: u32,
         /// First byte.
         offset: u64,
-        /// Bytes asked for.
+        /// Requested bytes.
         len: u32,
         /// Bytes that must come.
         want: u32,
@@ -137,13 +137,13 @@ pub enum Call {
 pub enum LeftOut {
     /// Byte-range locks are no operation of a load.
     Locks,
-    /// Our sessions do not keep directories open, so that nothing is to be closed.
+    /// Our sessions do not keep directories open, so there is no handle to close.
     DirectoryHandle,
     /// Deletion by handle, when it is closed.
     DeleteOnClose,
-    /// It asks for no bytes.
+    /// It requests no bytes.
     Empty,
-    /// It must fail because of what others hold or may: nobody else is in a client's directory.
+    /// It must fail because of other clients: no other client uses this client's directory.
     Others,
     /// It must fail because the new name is taken, which every protocol here would replace.
     Replaces,
@@ -156,8 +156,8 @@ impl LeftOut {
             Self::Locks => "byte-range locks are not measured",
             Self::DirectoryHandle => "directories are not kept open",
             Self::DeleteOnClose => "files are deleted by name only",
-            Self::Empty => "nothing is to move",
-            Self::Others => "nobody else uses a client's files",
+            Self::Empty => "it moves no bytes",
+            Self::Others => "no other client uses these files",
             Self::Replaces => "a rename replaces what has the name",
         }
     }
@@ -168,7 +168,7 @@ impl LeftOut {
 pub struct LoadfileLine {
     /// Its number in the file, counted from 1.
     pub number: u32,
-    /// When it was recorded, in nanoseconds since the beginning of the record; none where the file does not say.
+    /// Time stamp in nanoseconds since the start of the recording; none where the file has none.
     pub at_ns: Option<u64>,
     /// What it does.
     pub call: Call,
@@ -194,15 +194,15 @@ pub struct Given {
 pub struct Loadfile {
     /// Its operations, in order.
     pub lines: Vec<LoadfileLine>,
-    /// Every path once, relative to the client's directory, `/` between its parts; spelt as it stood there first,
-    /// because the files were recorded where case does not count. Parents stand before what is in them; the first is
+    /// Every path once, relative to the client's directory, with `/` between its parts, spelt as in its first line,
+    /// because the recordings ignore case. Parents come before their entries; the first is
     /// the client's directory itself.
     pub names: Vec<String>,
     /// Kinds of operations that are performed, by the loadfile's own names, each once.
     pub kinds: Vec<&'static str>,
     /// What lines presuppose, parents first.
     pub given: Vec<Given>,
-    /// True when the last line leaves something behind that the first ones do not remove, or changes what is given.
+    /// True if a pass leaves files over that the next pass does not remove, or changes files that it expects.
     pub leaves: bool,
     /// Most bytes that a client has on its target at a time.
     pub most_bytes: u64,
@@ -264,8 +264,8 @@ impl Call {
     }
 }
 
-/// True when `name` is one that `mask` asks for. `<`, `>` and `"` are what Windows makes of `*`, `?` and `.` for
-/// names of old (MS-FSA 2.1.4.4), and taken as these.
+/// True if `name` matches `mask`. `<`, `>` and `"` are the DOS forms of `*`, `?` and `.` on Windows
+/// (MS-FSA 2.1.4.4), and are treated as these.
 pub fn matches_mask(mask: &str, name: &str) -> bool {
     let mask: Vec<char> = mask.to_lowercase().chars().collect();
     let name: Vec<char> = name.to_lowercase().chars().collect();

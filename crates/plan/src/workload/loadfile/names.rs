@@ -9,7 +9,7 @@ pub(super) struct Names {
     index: BTreeMap<String, u32>,
     /// Every path, parents before what is in them; the first is the client's directory.
     pub all: Vec<String>,
-    /// Index of the directory that each stands in.
+    /// Index of the directory of each name.
     pub parents: Vec<u32>,
 }
 

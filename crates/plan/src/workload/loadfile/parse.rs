@@ -12,16 +12,16 @@ use super::{Call, Disposition, Expected, LeftOut, Loadfile, LoadfileLine};
 use crate::mistake::nearest;
 use crate::resolve::{MAX_FILE, MAX_RECORD};
 
-/// Most mistakes that are told; of a text that is no loadfile every line is one.
+/// Maximum number of reported errors: in a text that is not a loadfile, every line is an error.
 const MAX_TOLD: usize = 20;
 /// Most bytes of a loadfile: it is kept with the results of a run.
 const MAX_BYTES: usize = 64 << 20;
 /// A directory is opened (MS-SMB2 2.2.13, `FILE_DIRECTORY_FILE`).
 const DIRECTORY_FILE: u64 = 1;
-/// Levels of `SET_FILE_INFORMATION` that ask for deletion (MS-CIFS 2.2.8.4, and MS-FSCC by 1000 + class).
+/// Levels of `SET_FILE_INFORMATION` that request deletion (MS-CIFS 2.2.8.4, and MS-FSCC by 1000 + class).
 const DISPOSITION_LEVELS: [u64; 2] = [0x102, 1013];
 
-/// Operations and what stands behind them; the status comes last.
+/// Operations and their arguments; the status comes last.
 const FORMS: [(&str, &str); 17] = [
     ("NTCreateX", "\"PATH\" OPTIONS DISPOSITION HANDLE"),
     ("Close", "HANDLE"),
@@ -62,7 +62,7 @@ impl Loadfile {
         if text.len() > MAX_BYTES {
             let bytes = ByteSize(text.len() as u64);
             let most = ByteSize(MAX_BYTES as u64);
-            wrong(None, (format!("{bytes} are more than {most}"), "cut it behind some Close".into()));
+            wrong(None, (format!("{bytes} are more than {most}"), "cut it after a Close".into()));
             return Err(mistakes);
         }
         for (number, line) in (1..).zip(text.lines()) {
@@ -74,7 +74,7 @@ impl Loadfile {
             let hint = "write one a line, such as: Mkdir \"\\clients\" NT_STATUS_OK";
             mistakes.push(LoadfileMistake {
                 line: None,
-                problem: "nothing in it is performed".into(),
+                problem: "it contains no operation that can be replayed".into(),
                 hint: hint.into(),
             });
         }
@@ -116,7 +116,7 @@ struct Parser {
     last_ns: u64,
 }
 
-/// What stands behind the name of an operation.
+/// The arguments of an operation.
 struct Args<'a> {
     words: &'a [Word<'a>],
     form: &'static str,
@@ -179,7 +179,7 @@ impl Parser {
             let last = self.last_ns as f64 / 1e9;
             return Err(wrong(
                 format!("time stamp {first} is before {last}"),
-                "operations stand in the order of time",
+                "operations must be in the order of time",
             ));
         }
         self.last_ns = at_ns;
@@ -294,7 +294,7 @@ impl Parser {
                 let moved = args.number(3)?;
                 if len > MAX_RECORD || offset.saturating_add(len) > MAX_FILE || moved > len {
                     let hint = format!(
-                        "at most {} within {}, and no more of it moves than is asked for",
+                        "at most {} within {}, and at most the requested bytes are transferred",
                         ByteSize(MAX_RECORD),
                         ByteSize(MAX_FILE)
                     );
@@ -330,13 +330,13 @@ impl<'a> Args<'a> {
         match self.words.get(index) {
             Some(Word::Quoted(path)) => Ok(path),
             Some(Word::Plain(word)) => {
-                Err(wrong(format!("'{word}' stands where a path should"), "paths stand in double quotes"))
+                Err(wrong(format!("'{word}' is not a path"), "put paths in double quotes"))
             }
             None => Err(wrong("a path is missing", self.form)),
         }
     }
 
-    /// A number in decimals or, behind 0x, in hexadecimals; -1 is how some name a handle that is none.
+    /// A decimal number or, after 0x, a hexadecimal one. Some recordings write -1 for a missing handle.
     fn number(&self, index: usize) -> Result<u64, Wrong> {
         let Some(Word::Plain(word)) = self.words.get(index) else {
             return Err(wrong("a number is missing", self.form));

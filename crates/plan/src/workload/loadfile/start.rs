@@ -1,4 +1,4 @@
-//! What a loadfile presupposes and leaves behind, found by going through it once without a target.
+//! What a loadfile expects to exist and what it leaves over, found by a dry run without a target.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::{Call, Disposition, Expected, Given, Loadfile, LoadfileLine};
 /// What is known of a name at some line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// No line has told yet.
+    /// No line has determined it yet.
     Unknown,
     Gone,
     Directory,
@@ -24,7 +24,7 @@ enum State {
 struct World<'a> {
     parents: &'a [u32],
     names: Vec<State>,
-    /// Names that handles stand for.
+    /// Names of open handles.
     open: BTreeMap<u32, u32>,
     given: BTreeMap<u32, Option<u64>>,
     /// Directories that were removed with all in them before anything was known of them.
@@ -97,7 +97,7 @@ impl World<'_> {
         }
     }
 
-    /// The name must be there; where nobody has said so, it was from the beginning.
+    /// The name must exist. If no earlier line created it, it existed from the start.
     fn need(&mut self, name: u32, directory: bool) {
         match self.names[name as usize] {
             State::Unknown => {
@@ -110,7 +110,7 @@ impl World<'_> {
                 self.names[name as usize] = state;
                 self.given.insert(name, bytes);
             }
-            // It was asked for by name before, and something stands in it now.
+            // An earlier line looked it up by name, and now it contains an entry.
             State::File { bytes: 0, origin: Some(origin) } if directory && origin == name => {
                 self.names[name as usize] = State::Directory;
                 self.given.insert(name, None);

@@ -1,4 +1,4 @@
-//! What both kinds of session share: the root directory, open files, and operations on names.
+//! The common part of both session types: the root directory, open files, and name operations.
 
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 
@@ -16,24 +16,24 @@ use crate::policy::Policies;
 use crate::sys;
 
 #[derive(Debug)]
-pub(crate) struct Room {
+pub(crate) struct SessionCore {
     pub root: OwnedFd,
     pub files: Files,
     pub facts: Facts,
     pub policies: Policies,
-    /// A file was opened for direct I/O, which has rules of its own.
+    /// A file was opened for direct I/O, which has alignment rules.
     pub direct: bool,
     pub drop_cache: bool,
     pub overlay: bool,
     /// Open files that are mapped into memory: rarely more than one.
     pub mappings: Vec<(FileRef, Mapping)>,
-    /// Counts what crosses the wire; none where the kernel does not.
+    /// The wire counter of the mount; none where the kernel does not count.
     pub counter: Option<Counter>,
     /// System calls so far, operations in `io_uring` counted as one each.
     pub requests: u64,
 }
 
-impl Room {
+impl SessionCore {
     pub fn call(&mut self, op: MetaOp) -> MetaReply {
         let mut requests = 0;
         let result = self.perform(op, &mut requests);
@@ -140,7 +140,7 @@ impl Room {
         Ok(MetaYield::Done)
     }
 
-    /// The failure of a data operation; direct I/O explains what the system leaves unsaid.
+    /// The failure of a data operation. For direct I/O the message adds the alignment rule, which errno does not show.
     #[cold]
     pub fn failure(&self, errno: Errno, step: &'static str) -> OpError {
         match (errno, self.direct) {
@@ -157,19 +157,19 @@ impl Room {
     }
 }
 
-/// A file system may take flags and forget them.
+/// Verifies the flags, because a file system may accept flags and ignore them.
 fn check_flags(fd: RawFd, wanted: libc::c_int) -> Result<(), OpError> {
     let kept = sys::status_flags(fd).map_err(|errno| errno.at("fcntl"))?;
     for (flag, name) in [(libc::O_DIRECT, "O_DIRECT"), (libc::O_DSYNC, "O_DSYNC")] {
         if wanted & flag != kept & wanted & flag {
-            let detail = format!("the open file does not have the flag {name} that was asked for");
+            let detail = format!("the open file does not have the requested flag {name}");
             return Err(OpError::new(ErrorClass::Unsupported, "openat", detail));
         }
     }
     Ok(())
 }
 
-/// A mapping keeps none of the policies that an open file may have.
+/// A mapping supports none of the policies of an open file.
 fn check_mappable(fd: RawFd) -> Result<(), OpError> {
     let flags = sys::status_flags(fd).map_err(|errno| errno.at("fcntl"))?;
     for (flag, detail) in [
@@ -183,7 +183,7 @@ fn check_mappable(fd: RawFd) -> Result<(), OpError> {
     Ok(())
 }
 
-/// A record larger than the slot is refused, never split.
+/// A record larger than the slot is rejected, never split.
 #[cold]
 pub(crate) fn too_long(len: u32, slot_bytes: usize) -> OpError {
     OpError::new(ErrorClass::Refused, "submit", format!("{len} bytes do not fit a slot of {slot_bytes}"))
