@@ -1,6 +1,7 @@
-//! NetWare Core Protocol as a target: the client of `sharebench-ncp` on tokio's sockets, as the engine drives it.
+//! NetWare Core Protocol as a target: the client of `sharebench-ncp` on tokio sockets, as the engine drives it.
 //!
-//! It stands apart from that crate, which knows nothing of benchmarks and runtimes.
+//! `options` checks the URL, `transport` has the sockets, `setup` opens a session over both, and `session` performs the
+//! engine's operations. The crate is separate from `sharebench-ncp`, which depends on neither benchmarks nor a runtime.
 //!
 //! ```
 //! use sharebench_ncp_target::NcpTarget;
@@ -11,18 +12,10 @@
 //! # Ok::<(), sharebench_target::UrlError>(())
 //! ```
 
-mod cache;
-mod connection;
-mod connection_cache;
-mod ether_options;
 mod facts;
 mod failure;
-mod files;
-mod find;
-mod ipx_socket;
-mod names;
 mod options;
-mod profile;
+mod policy;
 mod session;
 mod setup;
 mod target;
@@ -32,8 +25,6 @@ mod tests;
 mod tests_cache;
 #[cfg(test)]
 mod tests_ether;
-mod timer;
 mod transport;
-mod values;
 
 pub use target::NcpTarget;

@@ -11,14 +11,14 @@ use sharebench_ncp::wire::Completion;
 use sharebench_ncp::wire::name_space::space;
 use sharebench_target::{SessionSpec, UrlPart};
 
-use crate::connection::Connection;
-use crate::ether_options::EtherOptions;
 use crate::facts::negotiated;
 use crate::failure::failure;
-use crate::find::find;
+use crate::options::ether::EtherOptions;
 use crate::options::{NameChoice, NcpOptions};
 use crate::session::NcpSession;
+use crate::session::connection::Connection;
 use crate::transport::SocketTransport;
+use crate::transport::server_search::find;
 
 /// Connections are ended this long after the deadline of a session that is being opened.
 const GRACE: Duration = Duration::from_millis(1);

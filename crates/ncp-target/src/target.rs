@@ -2,13 +2,14 @@
 
 use std::sync::atomic::Ordering;
 
-use sharebench_model::{CachePolicy, ErrorClass, Facts, IoPolicy};
+use sharebench_model::{ErrorClass, Facts, IoPolicy};
 use sharebench_target::{
     Capabilities, ConnectError, LocalBoxFuture, PolicyRefusal, PolicyTerms, Secret, Session, SessionSpec,
     Target, TargetUrl, UrlError, UrlPart,
 };
 
 use crate::options::NcpOptions;
+use crate::policy::check_policy;
 use crate::setup::open_session;
 
 /// Largest record that is made several requests of.
@@ -42,21 +43,6 @@ impl NcpTarget {
     fn failure(&self, part: UrlPart, class: ErrorClass, detail: String) -> ConnectError {
         ConnectError { url: self.url.clone(), part, class, detail }
     }
-}
-
-/// Without `cache=` this client caches nothing, so that without a local cache is as ever; files are opened for
-/// write-through.
-pub(crate) fn check_policy(wanted: IoPolicy, cached: bool) -> Result<PolicyTerms, PolicyRefusal> {
-    if cached && wanted.cache == CachePolicy::NoLocal {
-        let reason = "cache= gives this target a cache of its own; leave it out, or say cache=off";
-        return Err(PolicyRefusal::cache(wanted, reason));
-    }
-    if wanted.cache == CachePolicy::Unbuffered {
-        let reason =
-            "NCP has no request that passes the server's cache; no-local is what this client always does";
-        return Err(PolicyRefusal::cache(wanted, reason));
-    }
-    Ok(PolicyTerms::ANY)
 }
 
 impl Target for NcpTarget {

@@ -36,7 +36,7 @@ message! {
 message! {
     /// 0x17/0x18: login with the response to a key.
     KeyedLogin<'a> {
-        /// See [`crate::security::password::response`].
+        /// See `security::password::response`.
         response: [u8; 8] as Raw<8>,
         /// Type of the object, usually [`USER`].
         kind: u16 as Be16,

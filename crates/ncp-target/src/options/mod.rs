@@ -1,5 +1,9 @@
 //! What an `ncp://` URL says, checked.
 
+pub(crate) mod ether;
+pub(crate) mod profile;
+mod values;
+
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
@@ -9,9 +13,9 @@ use sharebench_ncp::security::level::Level;
 use sharebench_ncp::wire::TransportKind;
 use sharebench_target::{Secret, TargetUrl, UrlError};
 
-use crate::ether_options::EtherOptions;
-use crate::profile::Profile;
-use crate::values::{burst, level, retry, split_path, switch};
+use crate::options::ether::EtherOptions;
+use crate::options::profile::Profile;
+use crate::options::values::{burst, level, retry, split_path, switch};
 
 const KNOWN: &str = "transport, profile, sign, checksum, buffer, lip, split, retry, burst, window, gap, packet, \
                      names, connections, cache, commit, iface, frame, network";

@@ -1,5 +1,9 @@
 //! Sockets of tokio as transports: TCP, UDP, and stations on IPX.
 
+pub(crate) mod ipx_socket;
+pub(crate) mod server_search;
+mod timer;
+
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::pin::Pin;
@@ -14,8 +18,8 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UdpSocket};
 use tokio::time::Instant;
 
-use crate::ipx_socket::IpxSocket;
-use crate::timer::Timer;
+use crate::transport::ipx_socket::IpxSocket;
+use crate::transport::timer::Timer;
 use sharebench_ncp::wire::TransportKind;
 
 /// What a reply may have beside file data: headers, signature, and names in replies without data.

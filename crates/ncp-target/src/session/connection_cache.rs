@@ -4,9 +4,9 @@
 use sharebench_model::{DataOp, FileRef, OpError};
 use sharebench_ncp::client::{ClientError, File};
 
-use crate::cache::{CacheSize, DirtyRange, FileCache};
-use crate::connection::{Connection, PendingOperation, RequestPurpose, file_of};
 use crate::failure::failure;
+use crate::session::cache::{CacheSize, DirtyRange, FileCache};
+use crate::session::connection::{Connection, PendingOperation, RequestPurpose, file_of};
 
 impl Connection {
     /// From now on a file goes by a cache.

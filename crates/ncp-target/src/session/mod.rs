@@ -1,5 +1,11 @@
 //! A volume over one connection, or several that share its slots, as the engine drives it.
 
+pub(crate) mod cache;
+pub(crate) mod connection;
+mod connection_cache;
+pub(crate) mod files;
+mod names;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
@@ -9,10 +15,10 @@ use sharebench_model::{
 };
 use sharebench_target::{LocalBoxFuture, Session, buffer_pool};
 
-use crate::cache::CacheSize;
-use crate::connection::Connection;
-use crate::files::Files;
 use crate::options::NcpOptions;
+use crate::session::cache::CacheSize;
+use crate::session::connection::Connection;
+use crate::session::files::Files;
 
 /// One job's connections to a volume: slot `n` is served by connection `n`.
 #[derive(Debug)]

@@ -6,8 +6,8 @@ use std::task::{Context, Poll, ready};
 use sharebench_model::{DataOp, ErrorClass, FileRef, OpError, Slot};
 use sharebench_ncp::client::{Client, ClientError, File};
 
-use crate::cache::{DirtyRange, FileCache};
 use crate::failure::{failure, is_harmless};
+use crate::session::cache::{DirtyRange, FileCache};
 use crate::transport::SocketTransport;
 
 /// A data operation under way.

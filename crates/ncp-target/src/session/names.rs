@@ -6,9 +6,9 @@ use sharebench_model::{
 use sharebench_ncp::client::{Access, Client, ClientError, EntryInfo, Path};
 use sharebench_ncp::wire::Completion;
 
-use crate::files::OpenFile;
+use crate::policy::check_policy;
 use crate::session::NcpSession;
-use crate::target::check_policy;
+use crate::session::files::OpenFile;
 use crate::transport::SocketTransport;
 
 /// Most entries taken from one directory.

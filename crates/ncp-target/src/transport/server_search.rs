@@ -13,8 +13,8 @@ use sharebench_ncp::wire::sap::{DOWN, FILE_SERVER, SapEntry, SapPacket};
 use tokio::io::unix::AsyncFd;
 use tokio::time::Instant;
 
-use crate::ether_options::EtherOptions;
-use crate::ipx_socket::{ASKED, IpxLink, IpxSocket, unfit};
+use crate::options::ether::EtherOptions;
+use crate::transport::ipx_socket::{ASKED, IpxLink, IpxSocket, unfit};
 
 /// Sockets of requests lie this far apart: behind each are those of the watchdog and of messages.
 const STEP: u16 = 4;
