@@ -251,7 +251,7 @@ file_sizes = ['64KiB', '128KiB', '256KiB', '512KiB']\nrecord_sizes = ['4KiB']\nt
 
     #[test]
     fn a_budget_goes_to_the_widest_cells_once_widths_are_known() {
-        let plan = plan("budget = '1h'");
+        let plan = plan("time_budget = '1h'");
         let (rounds, report) = run(&plan, 100, three_kinds);
         assert!(rounds[..10].iter().all(|steps| steps.len() == 16));
         assert!(rounds[10..].iter().all(|steps| steps.len() == 4), "the widest two of eight");

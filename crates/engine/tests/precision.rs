@@ -99,7 +99,7 @@ fn stored_steps_of_another_order_are_refused() {
 
 #[test]
 fn a_budget_that_is_too_short_still_measures_every_cell_once() {
-    let mut plan = plan("budget = '1s'");
+    let mut plan = plan("time_budget = '1s'");
     plan.repeat.budget = Some(std::time::Duration::from_nanos(1));
     let ran = execute(&plan, &[]);
     assert_eq!(ran.outcome, RunOutcome::Complete);

@@ -126,7 +126,7 @@ record_sizes = ['4KiB']\ntests = ['write', 'read', 'reread']\n"
         assert_eq!(plan("").steps(), Bounds { least: 60, most: 360 });
         assert_eq!(plan("precision = '1%'").steps(), Bounds { least: 60, most: 360 });
         // 60 s hold 300 samples of 200 ms beyond the first round.
-        assert_eq!(plan("budget = '60s'").steps(), Bounds { least: 6, most: 308 });
+        assert_eq!(plan("time_budget = '60s'").steps(), Bounds { least: 6, most: 308 });
     }
 
     #[test]
@@ -134,7 +134,7 @@ record_sizes = ['4KiB']\ntests = ['write', 'read', 'reread']\n"
         let seconds =
             |least, most| Bounds { least: Duration::from_secs(least), most: Duration::from_secs(most) };
         assert_eq!(plan("").measured_time(), seconds(12, 360));
-        assert_eq!(plan("budget = '1m'").measured_time(), seconds(60, 60));
+        assert_eq!(plan("time_budget = '1m'").measured_time(), seconds(60, 60));
         let users = "[[target]]\nurl = '/a'\n[load]\nusers = [1, 2]\nwarm_up = '1s'\nmeasure = '30s'\nmax_extensions = 2\n";
         let users = Plan::parse(users).unwrap().resolve().unwrap();
         assert_eq!(users.measured_time(), seconds(2 * 31, 2 * (31 + 61 + 121)));

@@ -105,7 +105,7 @@ impl Resolver<'_> {
         let precision = self.plan.precision;
         let budget = self.plan.budget;
         let cells = self.plan.sweep.is_some() || self.plan.depth.is_some();
-        for (field, given) in [("precision", precision.is_some()), ("budget", budget.is_some())] {
+        for (field, given) in [("precision", precision.is_some()), ("time_budget", budget.is_some())] {
             if given && !cells {
                 self.blame(
                     field,
@@ -128,7 +128,7 @@ impl Resolver<'_> {
             self.blame("precision", &format!("{precision} is outside of {least}..{most}"), "");
         }
         if let Some(budget) = budget {
-            self.duration_within("budget", budget, Duration::from_secs(1), Duration::from_secs(30 * 86_400));
+            self.duration_within("time_budget", budget, Duration::from_secs(1), Duration::from_secs(30 * 86_400));
         }
         if let Some(repetitions) = repetitions {
             self.within("repetitions", u64::from(repetitions), 1, u64::from(Repeat::MAX_ASKED));

@@ -15,7 +15,7 @@ impl Plan {
             ("seed", self.seed.map(|seed| quoted(format!("{seed:#x}")))),
             ("repetitions", self.repetitions.map(|n| n.to_string())),
             ("precision", self.precision.map(quoted)),
-            ("budget", self.budget.map(duration)),
+            ("time_budget", self.budget.map(duration)),
             ("min_sample_time", self.min_sample_time.map(duration)),
             ("verify", self.verify.map(Verify::name).map(quoted)),
             ("timeout", self.timeout.map(duration)),

@@ -49,7 +49,6 @@ pub fn resolve(plan: &Plan) -> Result<ResolvedPlan, Failure> {
             mistake.field = match name {
                 "target" => "TARGET".into(),
                 "precision" => "--precision".into(),
-                "budget" => "--time-budget".into(),
                 "cold" => "--cache-probes".into(),
                 "count" => "--probe-count".into(),
                 "distance" => "--probe-distance".into(),

@@ -215,7 +215,7 @@ record_sizes = ['4KiB']\ntests = ['write', 'read', 'reread']\n"
             "3 cells on 2 targets, 2 times each: too few for an interval, which takes 6"
         );
         assert_eq!(
-            of("budget = '10m'")[0],
+            of("time_budget = '10m'")[0],
             "3 cells on 2 targets, for 10.0 min: once each at least, then where intervals are widest"
         );
     }
