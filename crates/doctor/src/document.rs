@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::{Finding, Proof};
 
-/// Name and version of the schema; the version changes when a field changes its meaning or goes away.
+/// Name and version of the schema. The version changes when a field changes its meaning or is removed.
 const SCHEMA: &str = "sharebench.doctor/1";
 
 #[derive(Serialize)]
@@ -14,8 +14,8 @@ struct Document<'a> {
     proofs: &'a [Proof],
 }
 
-/// Both as one JSON document; either may be empty.
+/// Formats findings and proofs as one JSON document; either may be empty.
 pub fn to_json(findings: &[Finding], proofs: &[Proof]) -> String {
-    // Plain structs of texts and numbers: this cannot fail.
+    // Serialising plain structs of texts and numbers cannot fail.
     serde_json::to_string_pretty(&Document { schema: SCHEMA, findings, proofs }).unwrap_or_default()
 }

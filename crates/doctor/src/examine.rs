@@ -1,4 +1,4 @@
-//! The examination: readings of a few seconds, each with its limit and with what it would invalidate.
+//! The examination of this machine: short measurements, each with its limit and the results that it would invalidate.
 
 use std::fs;
 use std::time::Duration;
@@ -10,32 +10,33 @@ use sharebench_engine::{
 use sharebench_model::units::{show_nanos, three_digits};
 use sharebench_plan::Verify;
 
-use crate::finding::{Finding, Light};
+use crate::finding::{Finding, Status};
 use crate::memory::memory;
 
-/// How long the hiccup meter listens.
-const LISTEN: Duration = Duration::from_secs(2);
-/// Sleeps of 1 ms that tell how late timers end.
+/// Duration of the measurement of steal, pressure and stalls.
+const OBSERVED: Duration = Duration::from_secs(2);
+/// Sleeps of 1 ms that measure the lateness of timers.
 const SLEEPS: usize = 100;
-/// Clock sources that are read without leaving user mode.
+/// Clock sources that a process reads without a system call.
 const QUICK_SOURCES: [&str; 4] = ["tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page"];
 
 const CLOCK: &str =
-    "times of single operations below a hundred times the cost; only larger operations are timed well";
-const SOURCE: &str = "every time: each reading is a system call or a slow device";
-const TIMER: &str = "the pace of user loads: starts come late by this much";
-const STEAL: &str = "throughput and tails: the hypervisor gave this machine's time to others";
-const PRESSURE: &str =
-    "throughput, tails and the generator's pace: tasks wait for processors; stop other work";
+    "times of single operations shorter than a hundred times the cost; longer operations are timed well";
+const SOURCE: &str = "every time: each reading is a system call or a slow device access";
+const TIMER: &str = "the pace of user loads: operations start late by this much";
+const STEAL: &str = "throughput and tails: the hypervisor gave CPU time of this machine to others";
+const PRESSURE: &str = "throughput, tails and the pace of the load: tasks wait for a CPU; stop other work";
 const HICCUPS: &str =
-    "means, p99 and above of every step it meets (medians hold); repeat on a quieter machine";
+    "mean, p99 and above of every affected step (medians stay valid); repeat on a quieter machine";
 const GOVERNOR: &str =
-    "comparisons between steps: the first operations after a pause run slower; set 'performance'";
-const LINK: &str = "the check for impossible speeds and for a saturated link; name the rate by --link";
-const FILES: &str = "loads of many users: each needs a connection and some files; raise it by ulimit -n";
-const CEILING: &str = "small records at high rates: results near a third of this are the generator's own";
+    "comparisons between steps: the first operations after a pause are slower; set 'performance'";
+const LINK: &str = "the checks for impossible rates and for a saturated link; specify the rate with --link";
+const FILES: &str =
+    "loads of many users: each needs a connection and some files; raise the limit with ulimit -n";
+const CEILING: &str =
+    "small records at high rates: above a third of this, the load generator limits the result";
 
-/// Reads everything; takes about three seconds.
+/// Measures every property. Takes about three seconds.
 pub fn examine() -> Vec<Finding> {
     let clock = Clock::start();
     let mut findings = vec![clock_reading(ClockFacts::measure(&clock)), clock_source()];
@@ -44,16 +45,18 @@ pub fn examine() -> Vec<Finding> {
     findings.extend(links());
     findings.push(open_files(fs::read_to_string("/proc/self/limits").ok().as_deref()));
     findings.extend([1, 32].map(|depth| ceiling(&clock, depth)));
-    findings.extend(listen(&clock));
+    findings.extend(observe(&clock));
     findings.push(memory());
     findings
 }
 
 fn clock_reading(facts: ClockFacts) -> Finding {
     let [step, cost] = [facts.resolution_ns, facts.cost_ns].map(|ns| show_nanos(ns as f64));
-    let least = show_nanos(facts.cost_ns as f64 * 100.0);
-    let seen = format!("steps by {step}, a reading costs {cost}: operations from {least} on are timed well");
-    Finding::read("clock", facts.resolution_ns <= 1_000 && facts.cost_ns <= 250, seen, CLOCK)
+    let shortest = show_nanos(facts.cost_ns as f64 * 100.0);
+    let measured = format!(
+        "resolution {step}, a reading costs {cost}: operations of at least {shortest} are timed well"
+    );
+    Finding::read("clock", facts.resolution_ns <= 1_000 && facts.cost_ns <= 250, measured, CLOCK)
 }
 
 fn clock_source() -> Finding {
@@ -67,9 +70,9 @@ fn clock_source() -> Finding {
     }
 }
 
-/// Lateness of a sleep of 1 ms, with the slack this process was started with and with the least.
+/// Measures the lateness of a 1 ms sleep, with the timer slack of this process and with the minimum slack.
 fn timers(clock: &Clock) -> Vec<Finding> {
-    // On a thread of its own: slack is a thread's, and ours stays as it was.
+    // Timer slack belongs to a thread, and that of the calling thread must not change.
     let measured = std::thread::scope(|scope| {
         let sleeper = scope.spawn(|| {
             let before = overshoot(clock);
@@ -80,29 +83,31 @@ fn timers(clock: &Clock) -> Vec<Finding> {
     let shown = |ns: u64| show_nanos(ns as f64);
     vec![match measured {
         Some(Ok((before, after))) => {
-            let seen = format!(
-                "1 ms sleeps end {} late (median) as started, {} with least slack",
+            let measured = format!(
+                "1 ms sleeps end {} late (median), {} with minimum timer slack",
                 shown(before),
                 shown(after)
             );
-            Finding::read("timer", after <= 200_000, seen, TIMER)
+            Finding::read("timer", after <= 200_000, measured, TIMER)
         }
         Some(Err(before)) => {
-            let seen =
-                format!("1 ms sleeps end {} late (median); the kernel refuses less slack", shown(before));
-            Finding { name: "timer", light: Light::Unknown, seen, invalidates: TIMER }
+            let measured = format!(
+                "1 ms sleeps end {} late (median); the kernel rejects a smaller timer slack",
+                shown(before)
+            );
+            Finding { name: "timer", status: Status::Unknown, measured, invalidates: TIMER }
         }
         None => Finding::unknown("timer", "the sleeping thread failed", TIMER),
     }]
 }
 
 fn overshoot(clock: &Clock) -> u64 {
-    let nap = Duration::from_millis(1);
+    let pause = Duration::from_millis(1);
     let mut late: Vec<u64> = (0..SLEEPS)
         .map(|_| {
             let begin = clock.now();
-            std::thread::sleep(nap);
-            (clock.now() - begin).saturating_sub(nap.as_nanos() as u64)
+            std::thread::sleep(pause);
+            (clock.now() - begin).saturating_sub(pause.as_nanos() as u64)
         })
         .collect();
     late.sort_unstable();
@@ -118,13 +123,13 @@ fn governor() -> Finding {
     found.sort();
     found.dedup();
     if found.is_empty() {
-        let why = "no governor is visible: the hypervisor or the firmware decides";
+        let why = "no governor is visible: the hypervisor or the firmware sets the frequency";
         return Finding::unknown("frequency", why, GOVERNOR);
     }
     Finding::read("frequency", found == ["performance"], format!("governor {}", found.join(", ")), GOVERNOR)
 }
 
-/// One finding per network device but loopback.
+/// Returns one finding per network device except loopback.
 fn links() -> Vec<Finding> {
     let Ok(devices) = fs::read_dir("/sys/class/net") else {
         return vec![Finding::unknown("link", "/sys/class/net cannot be read", LINK)];
@@ -134,7 +139,7 @@ fn links() -> Vec<Finding> {
     names.retain(|name| name != "lo");
     names.sort();
     if names.is_empty() {
-        return vec![Finding::unknown("link", "no network device but loopback", LINK)];
+        return vec![Finding::unknown("link", "no network device except loopback", LINK)];
     }
     let finding = |name: String| match Link::of_device(&name) {
         Link::Rate { rate, .. } => Finding::read("link", true, format!("{name}: {rate}"), LINK),
@@ -153,7 +158,7 @@ fn open_files(limits: Option<&str>) -> Finding {
             let enough = soft.parse::<u64>().is_ok_and(|limit| limit >= 4096);
             Finding::read("open files", enough, format!("at most {soft}"), FILES)
         }
-        None => Finding::unknown("open files", "/proc/self/limits does not tell", FILES),
+        None => Finding::unknown("open files", "/proc/self/limits does not contain it", FILES),
     }
 }
 
@@ -162,22 +167,22 @@ fn ceiling(clock: &Clock, depth: u32) -> Finding {
     let kind = CeilingKind { record_size: 4096, depth, writes: false };
     match clock.block_on(generator_ceiling(clock, kind, Verify::Stamps)) {
         Ok(Some(rate)) => {
-            // What the time holds: see `generator_ceiling`.
+            // `generator_ceiling` documents why only deeper queues include verification.
             let verifying = if depth == 1 { "without" } else { "with" };
-            let seen = format!(
-                "{} reads/s of 4KiB against the null target, in busy time {verifying} verifying; trust up to {}",
+            let measured = format!(
+                "{} reads/s of 4KiB against the null target, in busy time {verifying} verification; results are valid up to {}",
                 three_digits(rate),
                 three_digits(rate / 3.0)
             );
-            Finding::read(name, rate >= 100_000.0, seen, CEILING)
+            Finding::read(name, rate >= 100_000.0, measured, CEILING)
         }
-        Ok(None) => Finding::unknown(name, "the null target was not measured", CEILING),
+        Ok(None) => Finding::unknown(name, "the null target gave no result", CEILING),
         Err(error) => Finding::unknown(name, error.to_string(), CEILING),
     }
 }
 
-/// Steal, pressure and hiccups while nothing is measured.
-fn listen(clock: &Clock) -> Vec<Finding> {
+/// Measures steal, pressure and hiccups on the idle machine.
+fn observe(clock: &Clock) -> Vec<Finding> {
     let meter = match HealthMeter::start(clock) {
         Ok(meter) => meter,
         Err(error) => {
@@ -186,28 +191,28 @@ fn listen(clock: &Clock) -> Vec<Finding> {
         }
     };
     let from = clock.now();
-    std::thread::sleep(LISTEN);
+    std::thread::sleep(OBSERVED);
     of_health(&meter.read(from, clock.now()))
 }
 
 fn of_health(health: &Health) -> Vec<Finding> {
     let share = |name, share: Option<f64>, limit: f64, invalidates| match share {
         Some(share) => {
-            let seen = format!("{:.1} % over {LISTEN:?} (limit {:.0} %)", share * 100.0, limit * 100.0);
-            Finding::read(name, share <= limit, seen, invalidates)
+            let measured = format!("{:.1} % over {OBSERVED:?} (limit {:.0} %)", share * 100.0, limit * 100.0);
+            Finding::read(name, share <= limit, measured, invalidates)
         }
-        None => Finding::unknown(name, "this kernel does not tell", invalidates),
+        None => Finding::unknown(name, "this kernel does not report it", invalidates),
     };
     let stalled = health.stalled_ns as f64 / health.span_ns.max(1) as f64;
-    let seen = format!(
-        "longest stall {} (limit 20 ms), {:.1} % of {LISTEN:?} stalled (limit 1 %)",
+    let measured = format!(
+        "longest stall {} (limit 20 ms), {:.1} % of {OBSERVED:?} stalled (limit 1 %)",
         show_nanos(health.worst_stall_ns as f64),
         stalled * 100.0
     );
     vec![
         share("steal", health.steal, 0.02, STEAL),
         share("pressure", health.pressure, 0.1, PRESSURE),
-        Finding::read("hiccups", !contaminated(health), seen, HICCUPS),
+        Finding::read("hiccups", !contaminated(health), measured, HICCUPS),
     ]
 }
 
@@ -216,22 +221,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_limit_of_open_files_is_read_from_its_line() {
+    fn limit_of_open_files_is_read_from_its_line() {
         let limits = |soft: &str| {
             format!(
                 "Limit Soft Hard Units\nMax open files            {soft}     524288     files \nMax locked 5\n"
             )
         };
-        let light = |text: &str| open_files(Some(text)).light;
-        assert_eq!(light(&limits("1024")), Light::Warn);
-        assert_eq!(light(&limits("20000")), Light::Pass);
-        assert_eq!(light(&limits("unlimited")), Light::Pass);
-        assert_eq!(light("nothing"), Light::Unknown);
-        assert_eq!(open_files(None).light, Light::Unknown);
+        let status = |text: &str| open_files(Some(text)).status;
+        assert_eq!(status(&limits("1024")), Status::Warn);
+        assert_eq!(status(&limits("20000")), Status::Pass);
+        assert_eq!(status(&limits("unlimited")), Status::Pass);
+        assert_eq!(status("nothing"), Status::Unknown);
+        assert_eq!(open_files(None).status, Status::Unknown);
     }
 
     #[test]
-    fn readings_are_held_against_their_limits() {
+    fn readings_are_compared_with_their_limits() {
         let quiet = Health {
             span_ns: 2_000_000_000,
             worst_stall_ns: 1_500_000,
@@ -240,13 +245,13 @@ mod tests {
             steal: Some(0.0),
             pressure: Some(0.04),
         };
-        let lights = |health: &Health| of_health(health).into_iter().map(|f| f.light).collect::<Vec<_>>();
-        assert_eq!(lights(&quiet), [Light::Pass; 3]);
+        let statuses = |health: &Health| of_health(health).into_iter().map(|f| f.status).collect::<Vec<_>>();
+        assert_eq!(statuses(&quiet), [Status::Pass; 3]);
         let loud = Health { steal: Some(0.03), pressure: Some(0.5), worst_stall_ns: 30_000_000, ..quiet };
-        assert_eq!(lights(&loud), [Light::Warn; 3]);
-        let blind = Health { steal: None, pressure: None, ..quiet };
-        assert_eq!(lights(&blind), [Light::Unknown, Light::Unknown, Light::Pass]);
-        assert_eq!(clock_reading(ClockFacts { resolution_ns: 25, cost_ns: 50 }).light, Light::Pass);
-        assert_eq!(clock_reading(ClockFacts { resolution_ns: 15_625_000, cost_ns: 50 }).light, Light::Warn);
+        assert_eq!(statuses(&loud), [Status::Warn; 3]);
+        let unreadable = Health { steal: None, pressure: None, ..quiet };
+        assert_eq!(statuses(&unreadable), [Status::Unknown, Status::Unknown, Status::Pass]);
+        assert_eq!(clock_reading(ClockFacts { resolution_ns: 25, cost_ns: 50 }).status, Status::Pass);
+        assert_eq!(clock_reading(ClockFacts { resolution_ns: 15_625_000, cost_ns: 50 }).status, Status::Warn);
     }
 }

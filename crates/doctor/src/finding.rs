@@ -1,16 +1,16 @@
-//! A finding: one property of this machine, and what it would spoil.
+//! A finding: one property of this machine and the results that it invalidates.
 
 use serde::Serialize;
 
-/// How a property stands.
+/// Result of the check of a property.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Light {
-    /// Nothing against measuring here.
+pub enum Status {
+    /// The property is within its limit.
     Pass,
-    /// It would spoil something.
+    /// The property is outside of its limit and invalidates some results.
     Warn,
-    /// It could not be read: nothing is known, which is not the same as fine.
+    /// The property could not be read, so that nothing is known about it.
     Unknown,
 }
 
@@ -19,22 +19,22 @@ pub enum Light {
 pub struct Finding {
     /// Short name, such as `timer`.
     pub name: &'static str,
-    /// How it stands.
-    pub light: Light,
-    /// What was read, with its limit.
-    pub seen: String,
-    /// What it invalidates when it does not pass, and what helps.
+    /// Whether it is within its limit.
+    pub status: Status,
+    /// The measured value, with its limit.
+    pub measured: String,
+    /// The results that it invalidates if it does not pass, and the remedy.
     pub invalidates: &'static str,
 }
 
 impl Finding {
-    /// A property that was read, and whether it is within its limit.
-    pub(crate) fn read(name: &'static str, good: bool, seen: String, invalidates: &'static str) -> Self {
-        Self { name, light: if good { Light::Pass } else { Light::Warn }, seen, invalidates }
+    /// Creates the finding of a property that was read.
+    pub(crate) fn read(name: &'static str, good: bool, measured: String, invalidates: &'static str) -> Self {
+        Self { name, status: if good { Status::Pass } else { Status::Warn }, measured, invalidates }
     }
 
-    /// A property that could not be read, and why.
+    /// Creates the finding of a property that could not be read, with the reason.
     pub(crate) fn unknown(name: &'static str, why: impl Into<String>, invalidates: &'static str) -> Self {
-        Self { name, light: Light::Unknown, seen: why.into(), invalidates }
+        Self { name, status: Status::Unknown, measured: why.into(), invalidates }
     }
 }

@@ -1,8 +1,8 @@
-//! The doctor: what this machine can measure, and proof that what is measured is true.
+//! The doctor: examines this machine, and proves with known-answer tests that the engine measures correctly.
 //!
-//! [`examine`] looks at clock, timers, processors and links for some seconds. [`prove`] lets the engine measure
-//! embedded servers whose truth is known from their own logs, and compares. Nothing here prints: findings and
-//! proofs become text or JSON by [`findings_text`], [`proofs_text`] and [`to_json`].
+//! [`examine`] measures clock, timers, CPUs and links for a few seconds. [`prove`] lets the engine measure embedded
+//! servers whose true behaviour is in their own logs, and compares. [`findings_text`], [`proofs_text`] and
+//! [`to_json`] format the results; nothing in this crate prints.
 
 mod document;
 mod examine;
@@ -13,6 +13,6 @@ mod text;
 
 pub use document::to_json;
 pub use examine::examine;
-pub use finding::{Finding, Light};
+pub use finding::{Finding, Status};
 pub use prove::{Conditions, EXPERIMENTS, Experiment, Proof, Row, Verdict, prove};
 pub use text::{findings_text, proofs_text};

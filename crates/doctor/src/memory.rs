@@ -1,17 +1,18 @@
-//! Whether memory that was free for a while is still this machine's.
+//! Free page reporting: whether the hypervisor takes memory that was free for a while.
 //!
-//! A virtual machine may give free memory back to its host: `VIRTIO_BALLOON_F_PAGE_REPORTING`, Virtio 1.2, 5.5.6.7. The host
-//! brings it again at the next use. Writes into the page cache were seen at 0.4 instead of 5 GB/s after two seconds of rest.
+//! A virtual machine may report free memory to its host (`VIRTIO_BALLOON_F_PAGE_REPORTING`, Virtio 1.2, 5.5.6.7).
+//! The host takes the memory and must provide it again at the next use. Writes to the page cache then ran at 0.4
+//! instead of 5 GB/s after two idle seconds.
 
 use std::fs;
 
 use crate::finding::Finding;
 
-const MEMORY: &str = "writes into caches and files in memory, and whichever of two contenders comes first: memory that rested is \
-                      the host's; turn free page reporting off at the hypervisor";
+const MEMORY: &str = "writes to caches and files in memory, and the first of two compared targets: the host takes idle memory; \
+                      disable free page reporting in the hypervisor";
 const BALLOONS: &str = "/sys/bus/virtio/drivers/virtio_balloon";
 const ORDER: &str = "/sys/module/page_reporting/parameters/page_reporting_order";
-/// The feature bit, the first one being 0.
+/// Number of the feature bit, counted from 0.
 const PAGE_REPORTING: usize = 5;
 
 /// Reads the features of this machine's balloons.
@@ -29,48 +30,52 @@ fn largest_order(buddyinfo: &str) -> Option<u32> {
     words.checked_sub(5)?.try_into().ok()
 }
 
-/// `features` are strings of 0 and 1, bit 0 first; `order` is that of the smallest blocks that are given back, `largest`
-/// that of the largest which this kernel keeps: powers of two of pages.
+/// Judges the features of all balloons, which are strings of 0 and 1 with bit 0 first.
+///
+/// `order` is the size of the smallest reported blocks and `largest` that of the largest blocks which this kernel
+/// manages, both as a power of two of pages.
 fn judge(features: &[String], order: Option<u32>, largest: Option<u32>) -> Finding {
     let reporting = features.iter().any(|bits| bits.as_bytes().get(PAGE_REPORTING) == Some(&b'1'));
-    let (kept, seen) = match order {
-        _ if !reporting => (true, "what is free stays this machine's".to_owned()),
+    let (kept, measured) = match order {
+        _ if !reporting => (true, "free memory stays with this machine".to_owned()),
         Some(order) if largest.is_some_and(|largest| order > largest) => {
-            (true, format!("blocks of 2^{order} pages go back to the host, and there are none"))
+            (true, format!("blocks of 2^{order} pages are returned to the host, but this kernel has none"))
         }
         Some(order) => (
             false,
-            format!(
-                "free blocks of 2^{order} pages and more go back to the host, and come again at their next use"
-            ),
+            format!("free blocks of 2^{order} pages and more are returned to the host until their next use"),
         ),
-        None => (false, "free memory goes back to the host, and comes again at its next use".to_owned()),
+        None => (false, "free memory is returned to the host until its next use".to_owned()),
     };
-    Finding::read("memory", kept, seen, MEMORY)
+    Finding::read("memory", kept, measured, MEMORY)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::finding::Light;
+    use crate::finding::Status;
 
     #[test]
-    fn a_balloon_that_reports_free_pages_is_told() {
+    fn balloon_that_reports_free_pages_is_a_warning() {
         let reporting = ["01100101000".to_owned()];
-        let told = judge(&reporting, Some(9), Some(10));
-        assert_eq!(told.light, Light::Warn);
-        assert!(told.seen.contains("blocks of 2^9 pages"), "{}", told.seen);
-        assert_eq!(judge(&reporting, None, Some(10)).light, Light::Warn);
-        assert_eq!(judge(&reporting, Some(11), Some(10)).light, Light::Pass);
-        assert_eq!(judge(&reporting, Some(11), None).light, Light::Warn, "how large blocks get is not known");
-        assert_eq!(judge(&reporting, Some(13), Some(13)).light, Light::Warn, "pages of 64 KiB");
+        let finding = judge(&reporting, Some(9), Some(10));
+        assert_eq!(finding.status, Status::Warn);
+        assert!(finding.measured.contains("blocks of 2^9 pages"), "{}", finding.measured);
+        assert_eq!(judge(&reporting, None, Some(10)).status, Status::Warn);
+        assert_eq!(judge(&reporting, Some(11), Some(10)).status, Status::Pass);
+        assert_eq!(
+            judge(&reporting, Some(11), None).status,
+            Status::Warn,
+            "the largest block size is unknown"
+        );
+        assert_eq!(judge(&reporting, Some(13), Some(13)).status, Status::Warn, "pages of 64 KiB");
         for other in [vec![], vec!["0110000".to_owned()], vec!["01".to_owned()]] {
-            assert_eq!(judge(&other, Some(9), Some(10)).light, Light::Pass);
+            assert_eq!(judge(&other, Some(9), Some(10)).status, Status::Pass);
         }
     }
 
     #[test]
-    fn the_largest_block_is_the_last_column() {
+    fn largest_block_is_the_last_column() {
         let line = "Node 0, zone      DMA      0      0      0      0      0      0      0      0      1      1      2";
         assert_eq!(largest_order(line), Some(10));
         assert_eq!((largest_order(""), largest_order("Node 0,")), (None, None));

@@ -2,28 +2,28 @@
 
 use std::fmt::Write;
 
-use crate::{Finding, Light, Proof, Row, Verdict};
+use crate::{Finding, Proof, Row, Status, Verdict};
 
-/// One line per finding; those that do not pass say what they invalidate.
+/// Formats one line per finding, and a second one with the invalidated results unless it passes.
 pub fn findings_text(findings: &[Finding]) -> String {
     let mut out = String::new();
     let width = findings.iter().map(|finding| finding.name.len()).max().unwrap_or(0);
-    for Finding { name, light, seen, invalidates } in findings {
-        let word = match light {
-            Light::Pass => "pass   ",
-            Light::Warn => "WARN   ",
-            Light::Unknown => "unknown",
+    for Finding { name, status, measured, invalidates } in findings {
+        let word = match status {
+            Status::Pass => "pass   ",
+            Status::Warn => "WARN   ",
+            Status::Unknown => "unknown",
         };
         // Writing to a String cannot fail.
-        let _ = writeln!(out, "{word}  {name:width$}  {seen}");
-        if *light != Light::Pass {
+        let _ = writeln!(out, "{word}  {name:width$}  {measured}");
+        if *status != Status::Pass {
             let _ = writeln!(out, "{:9}{:width$}  invalidates {invalidates}", "", "");
         }
     }
     out
 }
 
-/// One table per experiment: quantity, truth, measured, tolerance, verdict.
+/// Formats one table per experiment: quantity, truth, measured value, tolerance, verdict.
 pub fn proofs_text(proofs: &[Proof]) -> String {
     let mut out = String::new();
     for proof in proofs {
@@ -77,20 +77,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_does_not_pass_says_what_it_invalidates() {
+    fn warning_lists_the_invalidated_results() {
         let findings = [
-            Finding::read("clock", true, "steps by 1 ns".into(), "times"),
-            Finding::unknown("steal", "not told", "tails"),
+            Finding::read("clock", true, "resolution 1 ns".into(), "times"),
+            Finding::unknown("steal", "not reported", "tails"),
         ];
         let text = findings_text(&findings);
         assert_eq!(
             text,
-            "pass     clock  steps by 1 ns\nunknown  steal  not told\n                invalidates tails\n"
+            "pass     clock  resolution 1 ns\nunknown  steal  not reported\n                invalidates tails\n"
         );
     }
 
     #[test]
-    fn a_proof_shows_truth_beside_what_was_measured() {
+    fn proof_lists_truth_and_measured_value() {
         let row = |quantity, holds| Row::new(quantity, "10 ms", "10.1 ms", "10.0-10.3 ms", holds);
         let rows = vec![row("p50", true), row("p99", false)];
         let proof =

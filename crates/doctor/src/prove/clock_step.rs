@@ -1,4 +1,4 @@
-//! Known answer K20 (docs/measurement-rules.md K20): setting the wall clock back does not touch a measured time.
+//! Known answer K20 (docs/measurement-rules.md K20): setting the wall clock back does not change a measured time.
 
 use std::time::Duration;
 
@@ -6,37 +6,39 @@ use rustix::time::{ClockId, Timespec, clock_gettime, clock_settime};
 use sharebench_model::units::show_nanos;
 use sharebench_server::ServiceTime;
 
-use crate::prove::rig::{Rig, executed_ns, reading, run_one};
+use crate::prove::fixture::{Fixture, executed_ns, reading, run_one};
 use crate::prove::{Attempt, Conditions, ProveError, Row};
 
 const HOUR_S: i64 = 3600;
 const SERVICE: Duration = Duration::from_millis(20);
 const SAMPLE: Duration = Duration::from_secs(2);
-/// A time that met the step is an hour longer, or nothing. What a slow machine adds is less than this.
+/// A time that includes the step is an hour longer, or zero. A slow machine adds less than this.
 const MINUTE_NS: u64 = 60_000_000_000;
 
-/// K20: the clock of this machine is an hour late for a second of the run.
-pub(super) fn attack(conditions: Conditions) -> Result<Attempt, ProveError> {
+/// K20: the wall clock is an hour slow during one second of the run.
+pub(super) fn set_back(conditions: Conditions) -> Result<Attempt, ProveError> {
     if !conditions.step_clock {
         return Err(ProveError::Missing(
-            "it sets this machine's wall clock back by an hour for one second; allow it by --step-clock (root)".into(),
+            "it sets this machine's wall clock back by an hour for one second; allow it with --step-clock (as root)".into(),
         ));
     }
-    let rig = Rig::serving(ServiceTime::Fixed(SERVICE), 1)?;
-    let (step, attacked) = std::thread::scope(|scope| {
-        let attacker = scope.spawn(|| {
+    let fixture = Fixture::serving(ServiceTime::Fixed(SERVICE), 1)?;
+    let (step, moved) = std::thread::scope(|scope| {
+        let clock_setter = scope.spawn(|| {
             std::thread::sleep(SAMPLE / 4);
-            let attack = Stepped::back()?;
+            let stepped = SteppedClock::set_back()?;
             std::thread::sleep(SAMPLE / 2);
-            Ok::<i64, ProveError>(attack.moved_s)
+            Ok::<i64, ProveError>(stepped.moved_s)
         });
-        (reading(SAMPLE, 1).and_then(|plan| run_one(plan, &[rig.target()])), attacker.join())
+        (reading(SAMPLE, 1).and_then(|plan| run_one(plan, &[fixture.target()])), clock_setter.join())
     });
-    let moved = attacked.map_err(|_| ProveError::Run("the attacker panicked".into()))??;
-    let (measure, reads) = (step?.measure, rig.take_reads());
-    // The server's log is read from a monotonic clock too; an hour would be seen in any of these.
+    let moved = moved.map_err(|_| ProveError::Run("the clock setter panicked".into()))??;
+    let measure = step?.measure;
+    let reads = fixture.take_reads();
+    // The server's log uses a monotonic clock too. An hour would be visible in any of these values.
     let executed = reads.iter().map(executed_ns).sum::<u64>();
-    let (busy, longest) = (measure.busy_ns, measure.service.max());
+    let busy = measure.busy_ns;
+    let longest = measure.service.max();
     let holds = |ns: u64, truth: u64| ns >= truth / 5 * 4 && ns < truth + MINUTE_NS;
     let shown = |ns: u64| show_nanos(ns as f64);
     Ok(vec![
@@ -66,23 +68,23 @@ pub(super) fn attack(conditions: Conditions) -> Result<Attempt, ProveError> {
     .into())
 }
 
-/// The wall clock an hour back; forward again when dropped.
-struct Stepped {
-    /// How far it was seen to move.
+/// The wall clock set back by an hour; dropping it sets the clock forward again.
+struct SteppedClock {
+    /// Measured change of the clock in seconds.
     moved_s: i64,
 }
 
-impl Stepped {
-    fn back() -> Result<Self, ProveError> {
+impl SteppedClock {
+    fn set_back() -> Result<Self, ProveError> {
         let before = clock_gettime(ClockId::Realtime).tv_sec;
         step(-HOUR_S).map_err(|error| ProveError::Missing(format!("the clock cannot be set: {error}")))?;
         Ok(Self { moved_s: before - clock_gettime(ClockId::Realtime).tv_sec })
     }
 }
 
-impl Drop for Stepped {
+impl Drop for SteppedClock {
     fn drop(&mut self) {
-        // It could be set a moment ago; if it cannot now, there is nobody left to tell.
+        // Setting the clock succeeded before; a failure in `drop` cannot be reported.
         let _ = step(HOUR_S);
     }
 }

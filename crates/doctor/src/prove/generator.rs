@@ -1,4 +1,5 @@
-//! Known answer K12 (docs/measurement-rules.md K12): a generator at its limit says so, and one that is not does not.
+//! Known answer K12 (docs/measurement-rules.md K12): a load generator at its limit is flagged, and one below it
+//! is not.
 
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -12,15 +13,15 @@ use sharebench_target::{
     Target,
 };
 
-use crate::prove::rig::{flagged, reading, run};
+use crate::prove::fixture::{flagged, reading, run};
 use crate::prove::{Attempt, Conditions, ProveError, Row};
 
-/// Runs of each kind; every one has to be judged right.
+/// Runs of each kind; all must be judged correctly.
 const RUNS: u32 = 10;
-/// What an operation of the spinning client costs.
+/// CPU time per operation of the spinning client.
 const SPIN: Duration = Duration::from_micros(50);
 
-/// K12: the null target and a client that spins are flagged, a client at a tenth of its power is not.
+/// K12: the null target and a spinning client are flagged, a client at 10 % load is not.
 pub(super) fn saturation(_: Conditions) -> Result<Attempt, ProveError> {
     let kinds: [(&str, &str, bool, Arc<dyn Target>); 4] = [
         ("null target: ceiling", "ceiling", true, Arc::new(NullTarget)),
@@ -30,7 +31,7 @@ pub(super) fn saturation(_: Conditions) -> Result<Attempt, ProveError> {
     ];
     let mut rows = Vec::new();
     for (what, check, expected, target) in kinds {
-        // These targets hold no data.
+        // These targets store no data, so there is nothing to verify.
         let plan = Plan { verify: Some(Verify::Off), ..reading(Duration::from_millis(100), RUNS)? };
         let steps = run(plan, &[target])?;
         let count = steps.iter().filter(|step| flagged(step, check)).count();
@@ -41,12 +42,12 @@ pub(super) fn saturation(_: Conditions) -> Result<Attempt, ProveError> {
     Ok(rows.into())
 }
 
-/// Answers after 1 ms without work.
+/// Creates a target that replies after 1 ms without using the CPU.
 fn waiting() -> ScriptedTarget {
     ScriptedTarget::new([Answer::all().after(Duration::from_millis(1))])
 }
 
-/// The null target behind a client that computes for [`SPIN`] per operation.
+/// The null target with a client that computes for [`SPIN`] per operation.
 struct Spinning;
 
 impl Target for Spinning {

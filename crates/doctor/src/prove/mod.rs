@@ -1,19 +1,19 @@
-//! Proofs: the engine measures what is known already, and has to say the same.
+//! Known-answer tests: the engine measures servers with known behaviour, and its results must agree.
 
-mod bands;
-mod barrier;
-mod censor;
+mod cache_attribution;
 mod clock_step;
-mod closed;
-mod duet;
-mod fixed;
+mod closed_load;
+mod common_start;
+mod corrupting_volume;
+mod fixed_service;
+mod fixture;
 mod generator;
+mod instrumented_target;
 mod integrity;
-mod lying_volume;
-mod open;
-mod rig;
-mod watched;
-mod yardstick;
+mod lost_replies;
+mod open_load;
+mod paired_comparison;
+mod socket_baseline;
 
 use std::time::Duration;
 
@@ -21,45 +21,45 @@ use serde::Serialize;
 use sharebench_engine::{Clock, Health, HealthMeter, contaminated};
 use sharebench_model::units::show_nanos;
 
-pub(crate) use rig::ProveError;
+pub(crate) use fixture::ProveError;
 
-/// Share of the time in which tasks may wait for a processor, and of stolen time, for a failure to count.
+/// Limits of CPU pressure and of steal time above which a failure does not count.
 const MAX_PRESSURE: f64 = 0.1;
 const MAX_STEAL: f64 = 0.02;
-/// Attempts that an experiment gets.
+/// Maximum number of attempts per experiment.
 const ATTEMPTS: u32 = 3;
 
-/// How an experiment ended.
+/// Result of an experiment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// Within every tolerance, on a machine that was quiet meanwhile.
+    /// Every quantity was within its tolerance, and the machine was quiet.
     Pass,
-    /// Outside, although the machine was quiet.
+    /// A quantity was outside of its tolerance although the machine was quiet.
     Fail,
-    /// The machine was never quiet for long enough: neither pass nor fail.
+    /// The machine was not quiet in any attempt: neither pass nor fail.
     TooNoisy,
-    /// Something it needs is missing; why is said.
+    /// A prerequisite is missing; [`Proof::why`] names it.
     NotRun,
 }
 
 /// One quantity of an experiment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Row {
-    /// What was measured.
+    /// Name of the quantity.
     pub quantity: String,
-    /// What it had to be.
+    /// The true value.
     pub truth: String,
-    /// What it was.
+    /// The measured value.
     pub measured: String,
-    /// How far off it may be.
+    /// The allowed deviation.
     pub tolerance: String,
-    /// True when it is not further off.
+    /// True if the deviation is within the tolerance.
     pub holds: bool,
 }
 
 impl Row {
-    /// A quantity with its truth.
+    /// Creates a row.
     pub(crate) fn new(
         quantity: impl Into<String>,
         truth: impl Into<String>,
@@ -67,15 +67,20 @@ impl Row {
         tolerance: impl Into<String>,
         holds: bool,
     ) -> Self {
-        let (quantity, truth) = (quantity.into(), truth.into());
-        Self { quantity, truth, measured: measured.into(), tolerance: tolerance.into(), holds }
+        Self {
+            quantity: quantity.into(),
+            truth: truth.into(),
+            measured: measured.into(),
+            tolerance: tolerance.into(),
+            holds,
+        }
     }
 }
 
-/// What one attempt yielded.
+/// Result of one attempt.
 pub(crate) struct Attempt {
     pub rows: Vec<Row>,
-    /// Why it cannot be judged; experiments that look after their own noise say so here.
+    /// Why the attempt cannot be judged, for experiments that detect noise themselves.
     pub noise: Option<String>,
 }
 
@@ -91,52 +96,52 @@ impl From<Vec<Row>> for Attempt {
     }
 }
 
-/// An experiment's end, with the rows of the attempt that decided it.
+/// Result of an experiment, with the rows of the deciding attempt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Proof {
     /// Such as `K1`.
     pub id: &'static str,
-    /// What it is about.
+    /// Short description.
     pub title: &'static str,
-    /// How it ended.
+    /// The result.
     pub verdict: Verdict,
     /// Attempts made.
     pub attempts: u32,
-    /// Truth beside measurement.
+    /// Truth and measured value of each quantity.
     pub rows: Vec<Row>,
-    /// Why it could not be judged, or what failed; empty when it passed.
+    /// Why it failed or could not be judged; empty if it passed.
     pub why: String,
 }
 
-/// How to prove.
+/// Options of the known-answer tests.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Conditions {
-    /// Half the time, where that still proves something.
+    /// Halve durations and repetitions where the result stays meaningful.
     pub quick: bool,
-    /// May set the machine's wall clock back by an hour for a moment (K20).
+    /// Allow K20 to set the machine's wall clock back by an hour for one second.
     pub step_clock: bool,
 }
 
 impl Conditions {
-    /// A duration, or half of it when in a hurry.
+    /// Returns the duration, or half of it in a quick run.
     fn lasting(self, full: Duration) -> Duration {
         if self.quick { full / 2 } else { full }
     }
 
-    /// A number, or half of it when in a hurry.
+    /// Returns the number, or half of it in a quick run.
     fn times(self, full: usize) -> usize {
         if self.quick { full / 2 } else { full }
     }
 }
 
-/// Who looks whether the machine was quiet.
+/// How an experiment detects that the machine was not quiet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Gate {
     /// The hiccup meter over the whole attempt.
     Meter,
     /// The experiment itself, window by window.
     Own,
-    /// Nobody: no time decides it.
+    /// Not at all: no measured time decides the result.
     None,
 }
 
@@ -145,9 +150,9 @@ enum Gate {
 pub struct Experiment {
     /// Such as `K1`.
     pub id: &'static str,
-    /// What it is about.
+    /// Short description.
     pub title: &'static str,
-    /// About how long one attempt takes.
+    /// Approximate duration of one attempt.
     pub duration: Duration,
     gate: Gate,
     run: fn(Conditions) -> Result<Attempt, ProveError>,
@@ -163,24 +168,36 @@ const fn experiment(
     Experiment { id, title, duration: Duration::from_secs(seconds), gate, run }
 }
 
-/// All of them, in order.
+/// All experiments, in the order of their ids.
 pub const EXPERIMENTS: &[Experiment] = &[
-    experiment("K1", "fixed service time, one in flight", 4, Gate::Meter, fixed::service_time),
-    experiment("K2", "a link of 50 MB/s", 6, Gate::Meter, fixed::link),
-    experiment("K3", "random arrivals at one server", 25, Gate::Meter, open::random_arrivals),
-    experiment("K5", "thinking users of one server", 30, Gate::Meter, closed::thinking_users),
-    experiment("K6", "a stall of a second, and who is charged for it", 21, Gate::Meter, open::stall),
-    experiment("K7", "the same server twice", 330, Gate::Own, duet::same),
-    experiment("K8", "servers that differ by 2 % and by 5 %", 330, Gate::Own, duet::different),
+    experiment("K1", "fixed service time, one in flight", 4, Gate::Meter, fixed_service::service_time),
+    experiment("K2", "a link of 50 MB/s", 6, Gate::Meter, fixed_service::link),
+    experiment("K3", "random arrivals at one server", 25, Gate::Meter, open_load::random_arrivals),
+    experiment("K5", "users with think time at one server", 30, Gate::Meter, closed_load::thinking_users),
+    experiment("K6", "a stall of one second in an open load", 21, Gate::Meter, open_load::stall),
+    experiment("K7", "two equal servers", 330, Gate::Own, paired_comparison::same),
+    experiment("K8", "servers that differ by 2 % and by 5 %", 330, Gate::Own, paired_comparison::different),
     experiment("K12", "a generator at its limit", 10, Gate::Meter, generator::saturation),
-    experiment("K14", "replies of a third of the users are lost", 5, Gate::None, censor::lost_replies),
-    experiment("K16", "a server's cache and its storage told apart", 210, Gate::Own, bands::attribution),
-    experiment("K18", "a server that returns wrong blocks", 2, Gate::None, integrity::lies),
-    experiment("K19", "three hosts with wrong clocks start together", 4, Gate::Meter, barrier::start),
-    experiment("K20", "the wall clock is set back while measuring", 3, Gate::None, clock_step::attack),
+    experiment(
+        "K14",
+        "replies of a third of the users are lost",
+        5,
+        Gate::None,
+        lost_replies::censored_users,
+    ),
+    experiment(
+        "K16",
+        "attribution to server cache and storage",
+        210,
+        Gate::Own,
+        cache_attribution::attribution,
+    ),
+    experiment("K18", "a server that returns wrong blocks", 2, Gate::None, integrity::wrong_blocks),
+    experiment("K19", "three hosts with wrong clocks start together", 4, Gate::Meter, common_start::start),
+    experiment("K20", "the wall clock is set back while measuring", 3, Gate::None, clock_step::set_back),
 ];
 
-/// Makes up to three attempts; a noisy one decides nothing.
+/// Runs an experiment, with up to three attempts. A noisy attempt does not decide the verdict.
 pub fn prove(experiment: &Experiment, conditions: Conditions) -> Proof {
     let Experiment { id, title, gate, run, .. } = *experiment;
     let mut proof =
@@ -189,34 +206,40 @@ pub fn prove(experiment: &Experiment, conditions: Conditions) -> Proof {
         proof.attempts += 1;
         match attempt(gate, || run(conditions)) {
             Ok(attempt) if attempt.noise.is_some() => {
-                // A failure in quiet says more than noise afterwards.
+                // A failure on the quiet machine outweighs a noisy attempt after it.
                 if proof.verdict == Verdict::TooNoisy {
-                    (proof.rows, proof.why) = (attempt.rows, attempt.noise.unwrap_or_default());
+                    proof.rows = attempt.rows;
+                    proof.why = attempt.noise.unwrap_or_default();
                 }
             }
             Ok(attempt) => {
                 let holds = attempt.holds();
-                (proof.rows, proof.why) = (attempt.rows, String::new());
+                proof.rows = attempt.rows;
+                proof.why = String::new();
                 if holds {
                     proof.verdict = Verdict::Pass;
                     return proof;
                 }
                 proof.verdict = Verdict::Fail;
-                "measured on a quiet machine, and off".clone_into(&mut proof.why);
+                "outside of the tolerance on a quiet machine".clone_into(&mut proof.why);
             }
             Err(ProveError::Missing(why)) => {
-                (proof.verdict, proof.attempts, proof.why) = (Verdict::NotRun, 0, why);
+                proof.verdict = Verdict::NotRun;
+                proof.attempts = 0;
+                proof.why = why;
                 return proof;
             }
             Err(error) => {
-                (proof.verdict, proof.rows, proof.why) = (Verdict::Fail, Vec::new(), error.to_string());
+                proof.verdict = Verdict::Fail;
+                proof.rows = Vec::new();
+                proof.why = error.to_string();
             }
         }
     }
     proof
 }
 
-/// One attempt under its gate.
+/// Runs one attempt and judges the noise of the machine during it.
 fn attempt(gate: Gate, run: impl FnOnce() -> Result<Attempt, ProveError>) -> Result<Attempt, ProveError> {
     if gate == Gate::None {
         return run();
@@ -233,23 +256,26 @@ fn attempt(gate: Gate, run: impl FnOnce() -> Result<Attempt, ProveError>) -> Res
     Ok(attempt)
 }
 
-/// Why an attempt decides nothing. Stalls spoil both ways; a crowd before the processors excuses a failure,
-/// but takes nothing from numbers that hold in spite of it.
+/// Returns why an attempt cannot be judged.
+///
+/// A stall invalidates both a pass and a failure. CPU pressure and steal invalidate a failure only: numbers that are
+/// within their tolerance in spite of it are valid.
 fn noise(gate: Gate, health: &Health, holds: bool) -> Option<String> {
     if gate == Gate::Meter && contaminated(health) {
         return Some(format!(
-            "this machine stood still for {} at once and {:.1} % in all",
+            "this machine stalled for up to {} and {:.1} % of the time",
             show_nanos(health.worst_stall_ns as f64),
             health.stalled_ns as f64 * 100.0 / health.span_ns.max(1) as f64
         ));
     }
     let beyond = |share: Option<f64>, limit| share.filter(|share| !holds && *share > limit);
-    let told = |what, share: f64| format!("off, but {what} was {:.1} %", share * 100.0);
+    let cause = |what, share: f64| format!("outside of the tolerance, but {what} was {:.1} %", share * 100.0);
     let pressure = match health.pressure {
-        Some(_) => beyond(health.pressure, MAX_PRESSURE).map(|share| told("CPU pressure", share)),
-        None => (gate == Gate::Meter && !holds).then(|| "off, but CPU pressure is not known".into()),
+        Some(_) => beyond(health.pressure, MAX_PRESSURE).map(|share| cause("CPU pressure", share)),
+        None => (gate == Gate::Meter && !holds)
+            .then(|| "outside of the tolerance, but CPU pressure is unknown".into()),
     };
-    pressure.or(beyond(health.steal, MAX_STEAL).map(|share| told("CPU steal", share)))
+    pressure.or(beyond(health.steal, MAX_STEAL).map(|share| cause("CPU steal", share)))
 }
 
 #[cfg(test)]
@@ -275,16 +301,16 @@ mod tests {
     }
 
     #[test]
-    fn only_a_quiet_attempt_within_every_tolerance_passes() {
+    fn only_quiet_attempt_within_every_tolerance_passes() {
         assert_eq!(proof(|_| Ok(vec![row(true), row(true)].into())), (Verdict::Pass, 1, 2));
         assert_eq!(proof(|_| Ok(vec![row(true), row(false)].into())), (Verdict::Fail, 3, 2));
-        assert_eq!(proof(|_| Ok(Vec::new().into())), (Verdict::Fail, 3, 0), "nothing proves nothing");
-        assert_eq!(proof(|_| Ok(noisy())), (Verdict::TooNoisy, 3, 1), "a noisy pass is none");
+        assert_eq!(proof(|_| Ok(Vec::new().into())), (Verdict::Fail, 3, 0), "an attempt without rows");
+        assert_eq!(proof(|_| Ok(noisy())), (Verdict::TooNoisy, 3, 1), "a noisy attempt does not pass");
         assert_eq!(proof(|_| Err(ProveError::Missing("root".into()))), (Verdict::NotRun, 0, 0));
     }
 
     #[test]
-    fn a_later_quiet_attempt_decides_and_a_quiet_failure_is_not_forgotten() {
+    fn later_quiet_attempt_decides_and_quiet_failure_is_kept() {
         let second = |_| {
             CALLS.set(CALLS.get() + 1);
             if CALLS.get() == 1 { Ok(noisy()) } else { Ok(vec![row(true)].into()) }
@@ -298,22 +324,22 @@ mod tests {
     }
 
     #[test]
-    fn stalls_spoil_both_ways_and_pressure_excuses_a_failure() {
+    fn stall_invalidates_any_result_and_pressure_a_failure() {
         let quiet = Health { span_ns: 1_000_000_000, pressure: Some(0.01), ..Health::default() };
         let unknown = Health { pressure: None, ..quiet };
         let stalled = Health { worst_stall_ns: 21_000_000, ..quiet };
-        let crowded = Health { pressure: Some(0.5), ..quiet };
-        let spoilt = |gate, health, holds| noise(gate, health, holds).is_some();
-        assert!(!spoilt(Gate::Meter, &quiet, true) && !spoilt(Gate::Meter, &quiet, false));
-        assert!(spoilt(Gate::Meter, &stalled, true) && spoilt(Gate::Meter, &stalled, false));
-        assert!(!spoilt(Gate::Meter, &crowded, true) && spoilt(Gate::Meter, &crowded, false));
-        assert!(!spoilt(Gate::Meter, &unknown, true) && spoilt(Gate::Meter, &unknown, false));
-        assert!(!spoilt(Gate::Own, &stalled, true), "it looks after its own windows");
-        assert!(spoilt(Gate::Own, &Health { steal: Some(0.03), ..quiet }, false));
+        let busy = Health { pressure: Some(0.5), ..quiet };
+        let is_noisy = |gate, health, holds| noise(gate, health, holds).is_some();
+        assert!(!is_noisy(Gate::Meter, &quiet, true) && !is_noisy(Gate::Meter, &quiet, false));
+        assert!(is_noisy(Gate::Meter, &stalled, true) && is_noisy(Gate::Meter, &stalled, false));
+        assert!(!is_noisy(Gate::Meter, &busy, true) && is_noisy(Gate::Meter, &busy, false));
+        assert!(!is_noisy(Gate::Meter, &unknown, true) && is_noisy(Gate::Meter, &unknown, false));
+        assert!(!is_noisy(Gate::Own, &stalled, true), "it judges its own windows");
+        assert!(is_noisy(Gate::Own, &Health { steal: Some(0.03), ..quiet }, false));
     }
 
     #[test]
-    fn every_experiment_has_a_name_of_its_own() {
+    fn every_experiment_has_a_unique_id() {
         let mut ids: Vec<&str> = EXPERIMENTS.iter().map(|experiment| experiment.id).collect();
         ids.dedup();
         assert_eq!(ids.len(), EXPERIMENTS.len());

@@ -6,23 +6,23 @@ use std::time::Duration;
 use sharebench_model::units::show_nanos;
 use sharebench_server::{DeviceOptions, ServiceTime};
 
-use crate::prove::rig::{Rig, executed_ns, mean_ns, median_ns, reading, run_one, streaming};
-use crate::prove::yardstick::{Reach, Tolerance, Yardstick};
+use crate::prove::fixture::{Fixture, executed_ns, mean_ns, median_ns, reading, run_one, streaming};
+use crate::prove::socket_baseline::{SocketBaseline, SocketPair, Tolerance};
 use crate::prove::{Attempt, Conditions, ProveError, Row};
 
-/// What K1 allows: in the median 150 us for the server's sleep and as much for the way, 2 % of 10 ms in the mean.
+/// Tolerance of K1: 150 us for the server's sleep and 150 us for the network path in the median, 2 % of 10 ms in the mean.
 const TOLERANCE: Tolerance =
-    Tolerance { late_p50: 150_000, way_p50: 150_000, way_mean: 200e3, both_p50: u64::MAX };
+    Tolerance { late_p50: 150_000, path_p50: 150_000, path_mean: 200e3, both_p50: u64::MAX };
 
-/// K1: the client's times are the server's, and its rate is what the server executed.
+/// K1: the client measures the times and the rate that the server executed.
 pub(super) fn service_time(conditions: Conditions) -> Result<Attempt, ProveError> {
-    let rig = Rig::serving(ServiceTime::Fixed(Duration::from_millis(10)), 1)?;
+    let fixture = Fixture::serving(ServiceTime::Fixed(Duration::from_millis(10)), 1)?;
     let plan = reading(conditions.lasting(Duration::from_secs(3)), 1)?;
-    let yardstick = Yardstick::start()?;
-    let step = run_one(plan, &[rig.target()]);
-    let reach = yardstick.end();
+    let sockets = SocketPair::start()?;
+    let step = run_one(plan, &[fixture.target()]);
+    let baseline = sockets.stop();
     let step = step?;
-    let reads = rig.take_reads();
+    let reads = fixture.take_reads();
 
     let client = step.measure.service.quantile(0.5);
     let server = median_ns(reads.iter().map(executed_ns));
@@ -55,19 +55,21 @@ pub(super) fn service_time(conditions: Conditions) -> Result<Attempt, ProveError
             reads.len() as u64 == step.measure.operations,
         ),
     ];
-    rows.extend(reach.map(Reach::row));
+    rows.extend(baseline.map(SocketBaseline::row));
     let counted = reads.len() as u64 == step.measure.operations;
     let attempt = Attempt::from(rows);
-    let excuse = reach.filter(|_| counted && !attempt.holds()).and_then(|reach| reach.excuse(TOLERANCE));
+    let excuse =
+        baseline.filter(|_| counted && !attempt.holds()).and_then(|baseline| baseline.excuse(TOLERANCE));
     Ok(Attempt { noise: excuse, ..attempt })
 }
 
-/// K2: a link carries its rate, and never more.
+/// K2: the throughput of a link reaches its rate and never exceeds it.
 pub(super) fn link(conditions: Conditions) -> Result<Attempt, ProveError> {
-    let rig = Rig::start(DeviceOptions { bytes_per_s: Some(50_000_000), ..DeviceOptions::default() })?;
-    let step = run_one(streaming(conditions.lasting(Duration::from_secs(5)), 4)?, &[rig.target()])?;
+    let fixture =
+        Fixture::start(DeviceOptions { bytes_per_s: Some(50_000_000), ..DeviceOptions::default() })?;
+    let step = run_one(streaming(conditions.lasting(Duration::from_secs(5)), 4)?, &[fixture.target()])?;
     let rate = step.measure.throughput().unwrap_or_default() / 1e6;
-    let bytes: u64 = rig.take_reads().iter().map(|read| read.len).sum();
+    let bytes: u64 = fixture.take_reads().iter().map(|read| read.len).sum();
     Ok(vec![
         Row::new(
             "throughput",

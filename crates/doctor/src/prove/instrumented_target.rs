@@ -1,4 +1,4 @@
-//! A target that notes, for each session, when it was idle: think time as the server's side of the trait sees it.
+//! A target that records the idle times of each session, to measure the think time that the users executed.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
@@ -7,22 +7,22 @@ use sharebench_engine::Clock;
 use sharebench_model::{DataOp, Facts, MetaOp, MetaReply, Reply, Slot, WireCount};
 use sharebench_target::{Capabilities, ConnectError, LocalBoxFuture, Session, SessionSpec, Target};
 
-/// A pause between an answer and the next request of a session: when it ended, and how long it was.
+/// End and length of a pause between a reply and the next request of a session.
 type Pause = (u64, u64);
 
-/// Passes everything on, and notes pauses.
-pub(super) struct Watched<T> {
+/// A target that forwards every call and records the pauses.
+pub(super) struct InstrumentedTarget<T> {
     inner: T,
     clock: Clock,
     pauses: Arc<Mutex<Vec<Pause>>>,
 }
 
-impl<T> Watched<T> {
+impl<T> InstrumentedTarget<T> {
     pub fn new(inner: T) -> Self {
         Self { inner, clock: Clock::start(), pauses: Arc::default() }
     }
 
-    /// Mean of the pauses that ended in the last `window_ns`, in nanoseconds; none when there were none.
+    /// Returns the mean of the pauses that ended in the last `window_ns`, in nanoseconds, if there were any.
     pub fn mean_pause_ns(&self, window_ns: u64) -> Option<f64> {
         let pauses = self.pauses.lock().unwrap_or_else(PoisonError::into_inner);
         let last = pauses.iter().map(|(at, _)| *at).max()?;
@@ -31,7 +31,7 @@ impl<T> Watched<T> {
     }
 }
 
-impl<T: Target> Target for Watched<T> {
+impl<T: Target> Target for InstrumentedTarget<T> {
     fn url(&self) -> String {
         self.inner.url()
     }
@@ -46,21 +46,22 @@ impl<T: Target> Target for Watched<T> {
     ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
         Box::pin(async move {
             let inner = self.inner.connect(spec).await?;
-            let (clock, pauses) = (self.clock.clone(), Arc::clone(&self.pauses));
-            Ok(Box::new(WatchedSession { inner, clock, pauses, answered: None }) as Box<dyn Session>)
+            let clock = self.clock.clone();
+            let pauses = Arc::clone(&self.pauses);
+            Ok(Box::new(InstrumentedSession { inner, clock, pauses, answered: None }) as Box<dyn Session>)
         })
     }
 }
 
-struct WatchedSession {
+struct InstrumentedSession {
     inner: Box<dyn Session>,
     clock: Clock,
     pauses: Arc<Mutex<Vec<Pause>>>,
-    /// Last answer to a read, if no request came since.
+    /// Instant of the last reply to a read, if no request followed.
     answered: Option<u64>,
 }
 
-impl Session for WatchedSession {
+impl Session for InstrumentedSession {
     fn facts(&self) -> Facts {
         self.inner.facts()
     }
@@ -70,7 +71,7 @@ impl Session for WatchedSession {
     }
 
     fn submit(&mut self, slot: Slot, op: DataOp) {
-        // Only the users read; the engine's own session writes.
+        // Only users read; the session of the engine writes.
         if let (DataOp::Read { .. }, Some(answered)) = (op, self.answered.take()) {
             let now = self.clock.now();
             self.pauses.lock().unwrap_or_else(PoisonError::into_inner).push((now, now - answered));

@@ -1,4 +1,4 @@
-//! Known answer K19 (docs/measurement-rules.md K19): hosts whose clocks are wrong by seconds start within
+//! Known answer K19 (docs/measurement-rules.md K19): hosts whose clocks are off by seconds start within
 //! milliseconds of each other.
 
 use std::io::{Read, Write};
@@ -13,13 +13,13 @@ use sharebench_stats::{ClockOffset, Exchange, clock_offset, start_delay_ns, star
 
 use crate::prove::{Attempt, Conditions, ProveError, Row};
 
-/// How wrong the three clocks are.
+/// Offsets of the three clocks.
 const OFFSETS_NS: [i64; 3] = [-5_000_000_000, 0, 5_000_000_000];
 /// Exchanges per host.
 const EXCHANGES: usize = 32;
-/// Most that a message is held up on its way.
-const JITTER_NS: u64 = 2_000_000;
-/// Most that may be off.
+/// Maximum delay of a message.
+const MAX_JITTER_NS: u64 = 2_000_000;
+/// Maximum error of the start.
 const TOLERANCE_NS: u64 = 2_000_000;
 
 /// K19: offsets are recovered through jitter, and the hosts start together.
@@ -38,7 +38,8 @@ pub(super) fn start(_: Conditions) -> Result<Attempt, ProveError> {
     for (host, offset) in hosts.iter_mut().zip(&offsets) {
         host.send(start + offset.offset_ns)?;
     }
-    let (mut recovered, mut truth) = (Vec::new(), Vec::new());
+    let mut recovered = Vec::new();
+    let mut truth = Vec::new();
     for (host, offset) in hosts.iter_mut().zip(&offsets) {
         recovered.push(host.receive()? - offset.offset_ns);
     }
@@ -55,28 +56,29 @@ fn rows(offsets: &[ClockOffset], recovered: &[i64], truth: &[i64]) -> Vec<Row> {
         .zip(OFFSETS_NS)
         .map(|(found, offset)| {
             let off = found.offset_ns.abs_diff(offset);
-            let (quantity, truth) =
-                (format!("offset of {:+} s", offset / 1_000_000_000), format!("{offset} ns"));
+            let quantity = format!("offset of {:+} s", offset / 1_000_000_000);
+            let truth = format!("{offset} ns");
             let tolerance = format!("half a round trip: {}", shown(found.error_ns));
             Row::new(quantity, truth, format!("off by {}", shown(off)), tolerance, off <= found.error_ns)
         })
         .collect();
-    let (skew, seen) = (start_skew_ns(truth), start_skew_ns(recovered));
+    let skew = start_skew_ns(truth);
+    let seen = start_skew_ns(recovered);
     rows.push(Row::new("start skew", "0", shown(skew), "2 ms", skew <= TOLERANCE_NS));
     let holds = seen.abs_diff(skew) <= TOLERANCE_NS;
     rows.push(Row::new("start skew as recovered", shown(skew), shown(seen), "2 ms", holds));
     rows
 }
 
-/// Signed, because a host's clock may be behind.
+/// Returns a signed instant, because the clock of a host may be slow.
 fn now(clock: &Clock) -> i64 {
     clock.now().cast_signed()
 }
 
-/// The coordinator's end of a host, which is a thread behind a socket on loopback.
+/// The coordinator's end of a host, which is a thread with a socket on loopback.
 struct Host {
     socket: TcpStream,
-    /// Ends with the true instant of its start.
+    /// Returns the true instant of its start.
     thread: JoinHandle<std::io::Result<i64>>,
 }
 
@@ -106,26 +108,27 @@ impl Host {
         for _ in 0..EXCHANGES {
             let asked = now(clock);
             self.send(asked)?;
-            let (received, answered) = (self.receive()?, self.receive()?);
+            let received = self.receive()?;
+            let answered = self.receive()?;
             exchanges.push(Exchange { asked, received, answered, returned: now(clock) });
         }
         clock_offset(&exchanges).ok_or_else(|| ProveError::Run("no exchange with a host".into()))
     }
 }
 
-/// The host: answers with its own clock, then starts when its own clock says so.
+/// Runs a host: answers with its own clock, then starts at the announced instant of that clock.
 fn serve(mut socket: TcpStream, clock: &Clock, offset: i64, mut random: Random) -> std::io::Result<i64> {
     socket.set_nodelay(true)?;
     socket.set_read_timeout(Some(Duration::from_secs(30)))?;
     let own = || now(clock) + offset;
-    let mut hold_up = || std::thread::sleep(Duration::from_nanos(random.below(JITTER_NS)));
+    let mut delay = || std::thread::sleep(Duration::from_nanos(random.below(MAX_JITTER_NS)));
     for _ in 0..EXCHANGES {
         receive(&mut socket)?;
-        // The message is on its way for a while longer, and so is the answer.
-        hold_up();
+        // Delays request and answer, each by a random time.
+        delay();
         let mut answer = own().to_be_bytes().to_vec();
         answer.extend(own().to_be_bytes());
-        hold_up();
+        delay();
         socket.write_all(&answer)?;
     }
     let start = receive(&mut socket)?;

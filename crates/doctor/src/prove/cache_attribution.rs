@@ -1,5 +1,5 @@
-//! Known answer K16 (docs/measurement-rules.md K16): server cache and storage told apart by probes ahead of the
-//! workload, against a server that logs its hits.
+//! Known answer K16 (docs/measurement-rules.md K16): attribution to server cache and storage by probes ahead
+//! of the workload, against a server that logs its cache hits.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,26 +9,28 @@ use sharebench_plan::Plan;
 use sharebench_server::{DeviceRecord, DeviceRequest, NodeId, ServiceTime};
 use sharebench_stats::{Attribution, Probes, Refused, attribute};
 
-use crate::prove::rig::{Rig, run};
+use crate::prove::fixture::{Fixture, run};
 use crate::prove::{Attempt, Conditions, ProveError, Row};
 
-/// Bytes of the server's cache, and of a record.
+/// Bytes of the server's cache.
 const CACHE: u64 = 3 << 20;
+/// Bytes of a record.
 const RECORD: u64 = 4096;
-/// What pushes everything out of it; no other file is as long.
+/// Bytes of the file that evicts everything else from the cache; no other file has this length.
 const PUSH: u64 = 9 << 20;
-/// Bytes of the file known to be in the cache, and from one cold record to the next.
+/// Bytes of the file that is known to be in the cache.
 const KNOWN_HOT: u64 = 1 << 20;
-const APART: u64 = 128 << 10;
-/// Files by how many of them the cache holds.
+/// Distance between two cold records in bytes.
+const COLD_DISTANCE: u64 = 128 << 10;
+/// File sizes relative to the cache.
 const SIZES: [f64; 5] = [0.5, 0.9, 1.1, 2.0, 4.0];
-/// Share of cells that have to be right.
-const RIGHT: f64 = 0.9;
-/// Share of cells that have to be told at all.
-const JUDGED: f64 = 0.25;
+/// Minimum share of cells with a correct attribution.
+const MIN_CORRECT: f64 = 0.9;
+/// Minimum share of cells with an attribution.
+const MIN_JUDGED: f64 = 0.25;
 
-/// K16: the share of storage is within 5 points of what the server logged where hot and cold are well apart, within 10 where
-/// they are less so, and refused where they look alike.
+/// K16: the share of storage is within 5 points of the server's log where hot and cold reads separate well, within 10 points
+/// where they separate less well, and rejected where they overlap.
 pub(super) fn attribution(conditions: Conditions) -> Result<Attempt, ProveError> {
     let probes = conditions.times(300) as u64;
     let devices: &[u64] = if conditions.quick { &[400] } else { &[120, 400] };
@@ -36,14 +38,15 @@ pub(super) fn attribution(conditions: Conditions) -> Result<Attempt, ProveError>
     let mut score = Score::default();
     for device_us in devices {
         let median = Duration::from_micros(*device_us);
-        let rig = Rig::caching(ServiceTime::LogNormal { median, sigma: 0.35, seed: *device_us }, CACHE)?;
-        let steps = run(plan(&SIZES, probes)?, &[rig.target()])?;
-        let mut log = rig.device().take_log().records;
+        let fixture =
+            Fixture::caching(ServiceTime::LogNormal { median, sigma: 0.35, seed: *device_us }, CACHE)?;
+        let steps = run(plan(&SIZES, probes)?, &[fixture.target()])?;
+        let mut log = fixture.device().take_log().records;
         log.sort_by_key(|record| record.received_ns);
-        let truths = truths(&log, probes * APART, &steps);
+        let truths = truths(&log, probes * COLD_DISTANCE, &steps);
         for (step, truth) in steps.iter().zip(truths) {
-            let told = judged(&step.measure.server.probes);
-            rows.push(score.enter(step, *device_us, truth, &told));
+            let attribution = judged(&step.measure.server.probes);
+            rows.push(score.enter(step, *device_us, truth, &attribution));
         }
     }
     rows.extend(score.rows());
@@ -67,8 +70,9 @@ fn judged(probes: &ProbeTimes) -> Result<Attribution, Refused> {
     attribute(&Probes { ahead: &ahead, hot: &hot, cold: &cold, known_hot: &known_hot })
 }
 
-/// Of each cell the share of the workload's reads that missed the cache while probes were made, by the server's log in order
-/// of arrival; `reserve` is the length of the file of cold records.
+/// Returns for each cell the share of the workload's reads that missed the cache during the probes.
+///
+/// `log` is the server's log in order of arrival, and `reserve` the length of the file of cold records.
 fn truths(log: &[DeviceRecord], reserve: u64, steps: &[StepResult]) -> Vec<f64> {
     let mut lengths: BTreeMap<NodeId, u64> = BTreeMap::new();
     for write in log.iter().filter(|record| record.request == DeviceRequest::Write) {
@@ -76,11 +80,13 @@ fn truths(log: &[DeviceRecord], reserve: u64, steps: &[StepResult]) -> Vec<f64> 
         *length = (*length).max(write.offset + write.len);
     }
     let mut cells: Vec<Vec<bool>> = Vec::new();
-    // How many reads of the known-hot file came just before.
-    let (mut scanning, mut since, mut behind) = (false, Vec::new(), 0);
+    let mut scanning = false;
+    let mut since = Vec::new();
+    // Reads of the known-hot file directly before this one.
+    let mut hot_reads_before = 0;
     for read in log.iter().filter(|record| record.request == DeviceRequest::Read) {
         let length = lengths.get(&read.node).copied().unwrap_or(0);
-        // A cell is looked behind from the scan that pushes everything out.
+        // The probes of a cell begin with the scan that evicts everything.
         if length == PUSH && !scanning {
             cells.push(Vec::new());
             since.clear();
@@ -90,17 +96,17 @@ fn truths(log: &[DeviceRecord], reserve: u64, steps: &[StepResult]) -> Vec<f64> 
             if let Some(cell) = cells.last_mut() {
                 cell.append(&mut since);
             }
-            behind += 1;
+            hot_reads_before += 1;
             continue;
         }
-        // Probes come behind one read of that file, the workload behind two.
-        if length != PUSH && length != reserve && behind != 1 {
+        // One read of that file precedes a probe, two precede the workload.
+        if length != PUSH && length != reserve && hot_reads_before != 1 {
             since.push(!read.hit);
         }
-        behind = 0;
+        hot_reads_before = 0;
     }
     let share = |(step, missed): (&StepResult, &Vec<bool>)| {
-        // The first pass brings the server into the state that the workload makes.
+        // The first pass is the warm-up.
         let probed = missed.get((file_size(step) / RECORD) as usize..).unwrap_or_default();
         probed.iter().filter(|missed| **missed).count() as f64 / probed.len().max(1) as f64
     };
@@ -111,27 +117,30 @@ fn file_size(step: &StepResult) -> u64 {
     step.coordinates.number(axis::FILE_SIZE).unwrap_or(0)
 }
 
-/// How many cells were right, by how well hot and cold were told apart.
+/// Number of correct cells, by the separation of hot and cold reads.
 #[derive(Default)]
 struct Score {
+    /// Correct and all cells with J of at least 0.9.
     clear: (usize, usize),
+    /// Correct and all cells with J from 0.7 to 0.9.
     fair: (usize, usize),
-    wrongly_told: usize,
+    /// Cells with an attribution although J is below 0.5.
+    unjustified: usize,
     cells: usize,
 }
 
 impl Score {
-    /// Counts a cell; its row shows it, and decides nothing by itself.
+    /// Counts a cell and returns its row, which does not decide the verdict by itself.
     fn enter(
         &mut self,
         step: &StepResult,
         device_us: u64,
         truth: f64,
-        told: &Result<Attribution, Refused>,
+        attribution: &Result<Attribution, Refused>,
     ) -> Row {
         self.cells += 1;
         let percent = |share: f64| format!("{:.1} %", share * 100.0);
-        let measured = match told {
+        let measured = match attribution {
             Ok(found) => {
                 let off = (found.storage - truth).abs();
                 let class = match found.separation {
@@ -139,7 +148,7 @@ impl Score {
                     0.7.. => Some((&mut self.fair, 0.10)),
                     0.5.. => None,
                     _ => {
-                        self.wrongly_told += 1;
+                        self.unjustified += 1;
                         None
                     }
                 };
@@ -150,27 +159,34 @@ impl Score {
                 let width = 196.0 * found.error;
                 format!("{} +-{width:.1} (J {:.2})", percent(found.storage), found.separation)
             }
-            Err(refused) => format!("refused: {refused}"),
+            Err(refused) => format!("rejected: {refused}"),
         };
         let test = step.coordinates.text(axis::TEST).unwrap_or_default();
         let size = file_size(step) as f64 / CACHE as f64;
         let quantity = format!("{test}, {size:.1} x cache, {device_us} us");
-        Row::new(quantity, percent(truth), measured, "shown", true)
+        Row::new(quantity, percent(truth), measured, "informative", true)
     }
 
     fn rows(&self) -> Vec<Row> {
         let row = |quantity: &str, (right, all): (usize, usize)| {
-            let holds = right as f64 >= RIGHT * all as f64;
+            let holds = right as f64 >= MIN_CORRECT * all as f64;
             Row::new(quantity, "all", format!("{right} of {all}"), "90 %", holds)
         };
-        let (told, judged) = (self.wrongly_told, self.clear.1 + self.fair.1);
-        // Refusing everything shows nothing.
-        let enough = judged as f64 >= JUDGED * self.cells as f64;
+        let unjustified = self.unjustified;
+        let judged = self.clear.1 + self.fair.1;
+        // Rejecting every cell would prove nothing.
+        let enough = judged as f64 >= MIN_JUDGED * self.cells as f64;
         vec![
             row("within 5 points, J 0.9 and more", self.clear),
             row("within 10 points, J 0.7 to 0.9", self.fair),
             Row::new("cells judged", self.cells.to_string(), judged.to_string(), "a quarter", enough),
-            Row::new("told although J is below 0.5", "0", told.to_string(), "0", told == 0),
+            Row::new(
+                "attributed although J is below 0.5",
+                "0",
+                unjustified.to_string(),
+                "0",
+                unjustified == 0,
+            ),
         ]
     }
 }
@@ -180,16 +196,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_log_tells_the_truth_of_every_cell() {
-        let rig = Rig::caching(ServiceTime::Fixed(Duration::ZERO), CACHE).unwrap();
-        let steps = run(plan(&[0.5, 2.0], 60).unwrap(), &[rig.target()]).unwrap();
-        let mut log = rig.device().take_log().records;
+    fn log_contains_the_truth_of_every_cell() {
+        let fixture = Fixture::caching(ServiceTime::Fixed(Duration::ZERO), CACHE).unwrap();
+        let steps = run(plan(&[0.5, 2.0], 60).unwrap(), &[fixture.target()]).unwrap();
+        let mut log = fixture.device().take_log().records;
         log.sort_by_key(|record| record.received_ns);
-        let truths = truths(&log, 60 * APART, &steps);
+        let truths = truths(&log, 60 * COLD_DISTANCE, &steps);
         assert_eq!((steps.len(), truths.len()), (4, 4));
         for (step, truth) in steps.iter().zip(truths) {
             assert_eq!(step.measure.server.without_probes, None);
-            // Least recently used out first: what fits stays, what does not and is read in order never hits.
+            // The cache evicts the least recently used record: a file that fits stays, and a larger file that is read
+            // in order never hits.
             match (file_size(step) < CACHE, step.coordinates.text(axis::TEST) == Some("read")) {
                 (true, _) => assert!(truth < 0.02, "{truth}"),
                 (false, true) => assert!(truth > 0.97, "{truth}"),

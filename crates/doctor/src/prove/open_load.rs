@@ -1,5 +1,5 @@
-//! Known answers K3 and K6 (docs/measurement-rules.md K3, K6): starts that a schedule decides, whatever the server
-//! does.
+//! Known answers K3 and K6 (docs/measurement-rules.md K3, K6): an open load, whose starts do not depend on the
+//! server.
 
 use std::time::Duration;
 
@@ -7,48 +7,49 @@ use sharebench_model::units::show_nanos;
 use sharebench_model::{Histogram, Measure};
 use sharebench_server::{DeviceRecord, ServiceTime};
 
-use crate::prove::rig::{Rig, executed_ns, mean_ns, median_ns, run_one, single_reads};
-use crate::prove::yardstick::{Reach, Tolerance, Yardstick};
+use crate::prove::fixture::{Fixture, executed_ns, mean_ns, median_ns, run_one, single_reads};
+use crate::prove::socket_baseline::{SocketBaseline, SocketPair, Tolerance};
 use crate::prove::{Attempt, Conditions, ProveError, Row};
 
 const SERVICE: Duration = Duration::from_millis(1);
-/// Enough that hardly any start waits for a free one.
+/// Enough users that hardly any start waits for a free one.
 const USERS: u32 = 60;
 
-/// What K3 allows at the lowest load: 100 us for the way in the mean and 150 us in the median, as the sleep is in the
-/// server's log; 10 % of a median of 1.3 ms for a late start and the way together.
+/// Tolerance of K3 at the lowest load: 100 us for the network path in the mean and 150 us in the median, because the
+/// server's log includes the sleep; 10 % of a median of 1.3 ms for a late start and the path together.
 const TOLERANCE: Tolerance =
-    Tolerance { late_p50: u64::MAX, way_p50: 150_000, way_mean: 100e3, both_p50: 130_000 };
+    Tolerance { late_p50: u64::MAX, path_p50: 150_000, path_mean: 100e3, both_p50: 130_000 };
 
-/// K3: one server of exponential service, half, seven tenths and nine tenths loaded.
+/// K3: one server of exponential service time at 50, 70 and 90 % load.
 pub(super) fn random_arrivals(conditions: Conditions) -> Result<Attempt, ProveError> {
     let measure = conditions.lasting(Duration::from_secs(8));
     let mut rows = Vec::new();
-    let yardstick = Yardstick::start()?;
+    let sockets = SocketPair::start()?;
     for (rate, theory) in [(500, Some(2.0)), (700, Some(1.0 / 0.3)), (900, None)] {
         let service = ServiceTime::Exponential { mean: SERVICE, seed: 3 };
-        let rig = Rig::serving(service, USERS)?;
+        let fixture = Fixture::serving(service, USERS)?;
         let pace = format!(
             "users = [{USERS}]\narrivals = 'poisson'\nrates = [{rate}]\nwarm_up = '0s'\nmeasure = '{measure:?}'"
         );
-        let step = run_one(single_reads(&pace)?, &[rig.target()])?;
-        let reads = rig.take_reads();
+        let step = run_one(single_reads(&pace)?, &[fixture.target()])?;
+        let reads = fixture.take_reads();
         rows.extend(logged(rate, &step.measure, &reads));
         if let Some(services) = theory {
             rows.extend(predicted(rate, &step.measure, &reads, services));
         }
     }
-    let reach = yardstick.end();
-    rows.extend(reach.map(Reach::row));
+    let baseline = sockets.stop();
+    rows.extend(baseline.map(SocketBaseline::row));
     let attempt = Attempt::from(rows);
-    let excuse = reach.filter(|_| !attempt.holds()).and_then(|reach| reach.excuse(TOLERANCE));
+    let excuse = baseline.filter(|_| !attempt.holds()).and_then(|baseline| baseline.excuse(TOLERANCE));
     Ok(Attempt { noise: excuse, ..attempt })
 }
 
-/// Beside what the server logged: it cannot know of a start that was late here, so this is about the time from
-/// the start on, and how late starts were is a row of its own.
+/// Compares with the server's log. The log does not include the delay of late starts, so the comparison uses service
+/// times, and a separate row contains the lateness of starts.
 fn logged(rate: u32, measure: &Measure, reads: &[DeviceRecord]) -> [Row; 3] {
-    let (mean, median) = (measure.service.mean(), measure.service.quantile(0.5) as f64);
+    let mean = measure.service.mean();
+    let median = measure.service.quantile(0.5) as f64;
     let executed = mean_ns(reads.iter().map(executed_ns));
     let executed_median = median_ns(reads.iter().map(executed_ns)) as f64;
     let late = measure.lag.quantile(0.99) as f64;
@@ -71,9 +72,10 @@ fn logged(rate: u32, measure: &Measure, reads: &[DeviceRecord]) -> [Row; 3] {
     ]
 }
 
-/// Beside queueing theory, from the instant at which each start was intended.
+/// Compares response times, which begin at the intended start, with queueing theory.
 fn predicted(rate: u32, measure: &Measure, reads: &[DeviceRecord], services: f64) -> [Row; 2] {
-    let (mean, median) = (measure.response.mean(), measure.response.quantile(0.5) as f64);
+    let mean = measure.response.mean();
+    let median = measure.response.quantile(0.5) as f64;
     let lindley = median_ns(lindley(reads).into_iter()) as f64;
     let truth = services * SERVICE.as_nanos() as f64;
     let within = |measured: f64, truth: f64, share: f64| (measured / truth - 1.0).abs() <= share;
@@ -95,8 +97,8 @@ fn predicted(rate: u32, measure: &Measure, reads: &[DeviceRecord], services: f64
     ]
 }
 
-/// Response times of a server that takes one request after another, by Lindley's recursion over the arrivals that
-/// the server met and the services that it executed, its own lateness included.
+/// Returns the response times of a single server by Lindley's recursion, from the logged arrivals and the executed
+/// services including the server's lateness.
 fn lindley(reads: &[DeviceRecord]) -> Vec<u64> {
     let mut free = 0;
     let response = |read: &DeviceRecord| {
@@ -108,30 +110,34 @@ fn lindley(reads: &[DeviceRecord]) -> Vec<u64> {
 }
 
 const STALL: Duration = Duration::from_secs(1);
-/// Between starts: 500 a second.
+/// Interval between starts: 500 per second.
 const GAP_NS: u64 = 2_000_000;
 
-/// K6: everyone who was to start in a stall is charged for it. Its length and the window's belong together, so
-/// that being in a hurry shortens neither.
+/// K6: every start that was intended during a stall has a response time that includes the wait.
+///
+/// The expected quantiles depend on the ratio of stall and window, so that a quick run shortens neither.
 pub(super) fn stall(_: Conditions) -> Result<Attempt, ProveError> {
-    let rig = Rig::serving(ServiceTime::Fixed(SERVICE), 1)?;
+    let fixture = Fixture::serving(ServiceTime::Fixed(SERVICE), 1)?;
     let pace = "users = [1]\narrivals = 'constant'\nrates = [500]\nwarm_up = '0s'\nmeasure = '20s'";
     let plan = single_reads(pace)?;
     let step = std::thread::scope(|scope| {
-        let runner = scope.spawn(|| run_one(plan, &[rig.target()]));
-        // Nothing reads before the window begins.
-        while rig.device().counters().reads == 0 && !runner.is_finished() {
+        let runner = scope.spawn(|| run_one(plan, &[fixture.target()]));
+        // The first read marks the beginning of the window.
+        while fixture.device().counters().reads == 0 && !runner.is_finished() {
             std::thread::sleep(Duration::from_millis(10));
         }
         std::thread::sleep(Duration::from_secs(8));
-        rig.device().stall(STALL);
+        fixture.device().stall(STALL);
         runner.join()
     });
     let step = step.map_err(|_| ProveError::Run("the run panicked".into()))??;
-    let (response, naive) = (&step.measure.response, &step.measure.service);
+    let response = &step.measure.response;
+    let naive = &step.measure.service;
     let at = |histogram: &Histogram, quantile| histogram.quantile(quantile) as f64 / 1e6;
-    let (p95, p99, naive_p99) = (at(response, 0.95), at(response, 0.99), at(naive, 0.99));
-    let filled = at(&back_filled(&rig.take_reads()), 0.99);
+    let p95 = at(response, 0.95);
+    let p99 = at(response, 0.99);
+    let naive_p99 = at(naive, 0.99);
+    let filled = at(&back_filled(&fixture.take_reads()), 0.99);
     let shown = |ms: f64| format!("{ms:.1} ms");
     Ok(vec![
         Row::new(
@@ -150,17 +156,17 @@ pub(super) fn stall(_: Conditions) -> Result<Attempt, ProveError> {
         ),
         Row::new(
             "p99 without the wait (naive)",
-            "blind",
+            "not visible",
             shown(naive_p99),
             "at most 10 ms",
             naive_p99 <= 10.0,
         ),
-        Row::new("p99 naive and back-filled", "790 ms", shown(filled), "shown beside", true),
+        Row::new("p99 naive and back-filled", "790 ms", shown(filled), "informative", true),
     ]
     .into())
 }
 
-/// What HdrHistogram's correction by the expected interval makes of what the only connection saw.
+/// Applies HdrHistogram's correction by the expected interval to the service times of the only connection.
 fn back_filled(reads: &[DeviceRecord]) -> Histogram {
     let mut filled = Histogram::new();
     for nanos in reads.iter().map(executed_ns) {
@@ -181,7 +187,8 @@ mod tests {
     use super::*;
 
     fn read(service_ns: u64) -> DeviceRecord {
-        let (node, request) = (NodeId(2), DeviceRequest::Read);
+        let node = NodeId(2);
+        let request = DeviceRequest::Read;
         DeviceRecord {
             received_ns: 0,
             due_ns: service_ns,
@@ -196,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_waits_for_the_one_before_it_as_executed() {
+    fn request_waits_for_the_executed_time_of_its_predecessor() {
         let late = DeviceRecord { ended_ns: 110, ..read(100) };
         let next = DeviceRecord { received_ns: 40, due_ns: 150, ended_ns: 150, service_ns: 50, ..read(50) };
         let idle = DeviceRecord { received_ns: 500, due_ns: 507, ended_ns: 507, service_ns: 7, ..read(7) };
@@ -204,9 +211,9 @@ mod tests {
     }
 
     #[test]
-    fn back_filling_adds_those_that_were_never_sent() {
+    fn back_filling_adds_requests_that_were_never_sent() {
         let filled = back_filled(&[read(7_000_000), read(1_000_000)]);
-        // 7, then 5 and 3 for those who would have started meanwhile; 1 would be less than the gap.
+        // 7, then 5 and 3 for the missed starts; 1 is less than the gap.
         assert_eq!((filled.len(), filled.max() / 100_000), (4, 70));
         assert_eq!(filled.quantile(0.5) / 100_000, 30);
     }

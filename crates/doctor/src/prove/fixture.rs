@@ -1,4 +1,4 @@
-//! The rig of an experiment: an embedded NFS server on loopback, its device with a log, and the engine.
+//! The fixture of an experiment: an embedded NFS server on loopback, its device with a log, and the engine.
 
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
@@ -13,28 +13,28 @@ use sharebench_server::{
 };
 use sharebench_target::{Target, TargetUrl, UrlError};
 
-/// Bytes of the memory behind a device.
+/// Bytes of the volume in memory.
 const MEMORY: u64 = 128 << 20;
 
-/// Why an experiment could not be done.
+/// Why an experiment could not run.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ProveError {
-    /// This machine or this user lacks something.
+    /// This machine or this user lacks a prerequisite.
     #[error("{0}")]
     Missing(String),
     /// The embedded server did not start.
     #[error("embedded server: {0}")]
     Serve(#[from] ServeError),
-    /// The plan is wrong, which is our fault.
+    /// The plan is invalid, which is a bug.
     #[error("plan of the experiment: {0}")]
     Plan(#[from] Mistakes),
-    /// The address of the server is no URL, which is our fault.
+    /// The address of the server is no URL, which is a bug.
     #[error(transparent)]
     Url(#[from] UrlError),
     /// The run did not start.
     #[error(transparent)]
     Start(#[from] StartError),
-    /// The run did not end well.
+    /// The run did not complete.
     #[error("run of the experiment: {0}")]
     Run(String),
     /// A socket, thread or clock of the experiment failed.
@@ -42,14 +42,14 @@ pub(crate) enum ProveError {
     Io(#[from] std::io::Error),
 }
 
-/// A volume served over NFS on loopback for as long as it lives.
-pub(crate) struct Served {
+/// A volume that an embedded server exports over NFS on loopback until it is dropped.
+pub(crate) struct ServedVolume {
     pub target: NfsTarget,
-    /// Stops when dropped.
+    /// The server stops when it is dropped.
     _server: NfsServer,
 }
 
-impl Served {
+impl ServedVolume {
     pub fn start(volume: Arc<dyn Volume>) -> Result<Self, ProveError> {
         Self::with(volume, NfsServerOptions::default())
     }
@@ -62,36 +62,38 @@ impl Served {
     }
 }
 
-/// A device with known truth, served.
-pub(crate) struct Rig {
+/// A simulated device that logs every request, exported by an embedded NFS server.
+///
+/// The log is the known answer of an experiment. Dropping the fixture stops the server.
+pub(crate) struct Fixture {
     device: Arc<DeviceVolume<MemoryVolume>>,
-    served: Served,
+    served: ServedVolume,
 }
 
-impl Rig {
+impl Fixture {
     pub fn start(device: DeviceOptions) -> Result<Self, ProveError> {
         Self::with(device, NfsServerOptions::default())
     }
 
     fn with(device: DeviceOptions, server: NfsServerOptions) -> Result<Self, ProveError> {
         let device = Arc::new(DeviceVolume::new(MemoryVolume::new(MEMORY), device));
-        let served = Served::with(Arc::clone(&device) as Arc<dyn Volume>, server)?;
+        let served = ServedVolume::with(Arc::clone(&device) as Arc<dyn Volume>, server)?;
         Ok(Self { device, served })
     }
 
-    /// A device of this service time for so many users, each with one request in flight.
+    /// Starts a device with this service time for a number of users, each with one request in flight.
     ///
-    /// Every connection has a thread of its own which does the waiting too: a hand-over to another thread
-    /// would cost two wake-ups that the log does not see.
+    /// Each connection has its own thread, which also waits for the device: a hand-over to another thread would
+    /// cost two wake-ups that the log does not contain.
     pub fn serving(service: ServiceTime, users: u32) -> Result<Self, ProveError> {
-        // Connections are dealt out in turn; a session takes two, one of them to mount, and the engine has
-        // a session of its own.
+        // The server assigns connections round robin. A session opens two, one of them to mount, and the engine
+        // has its own session.
         let threads = 2 * (users as usize + 1);
         let device = DeviceOptions { service, in_place: true, ..DeviceOptions::default() };
         Self::with(device, NfsServerOptions { threads, ..NfsServerOptions::default() })
     }
 
-    /// A device of this service time behind a cache of so many bytes.
+    /// Starts a device with this service time and a cache of `bytes`.
     pub fn caching(service: ServiceTime, bytes: u64) -> Result<Self, ProveError> {
         let cache = CacheOptions { bytes, ..CacheOptions::default() };
         let device = DeviceOptions { service, cache, in_place: true, ..DeviceOptions::default() };
@@ -106,12 +108,12 @@ impl Rig {
         self.served.target.clone()
     }
 
-    /// The device behind the server.
+    /// Returns the device of the server.
     pub fn device(&self) -> &DeviceVolume<MemoryVolume> {
         &self.device
     }
 
-    /// What the server executed since the last call: its reads, in order of arrival.
+    /// Returns the reads that the server executed since the last call, in order of arrival.
     pub fn take_reads(&self) -> Vec<DeviceRecord> {
         let mut reads = self.device.take_log().records;
         reads.retain(|record| record.request == DeviceRequest::Read);
@@ -120,42 +122,42 @@ impl Rig {
     }
 }
 
-/// Time the server had a request, in nanoseconds, as it logged it.
+/// Returns the time from arrival to completion of a request in the log, in nanoseconds.
 pub(crate) fn executed_ns(record: &DeviceRecord) -> u64 {
     record.ended_ns - record.received_ns
 }
 
-/// The middle of some times; 0 of none.
+/// Returns the median, or 0 without values.
 pub(crate) fn median_ns(times: impl Iterator<Item = u64>) -> u64 {
     let mut times: Vec<u64> = times.collect();
     times.sort_unstable();
     times.get(times.len() / 2).copied().unwrap_or(0)
 }
 
-/// Mean of some times; 0 of none.
+/// Returns the mean, or 0 without values.
 pub(crate) fn mean_ns(times: impl ExactSizeIterator<Item = u64>) -> f64 {
     let count = times.len().max(1) as f64;
     times.sum::<u64>() as f64 / count
 }
 
-/// A plan that reads a file of 64 KiB in records of 4 KiB, one in flight.
+/// Returns a plan that reads a file of 64 KiB in records of 4 KiB, one in flight.
 pub(crate) fn reading(sample: Duration, repetitions: u32) -> Result<Plan, ProveError> {
     let sweep = "[sweep]\nfile_sizes = ['64KiB']\nrecord_sizes = ['4KiB']\ntests = ['read']";
     Ok(Plan::parse(&format!("min_sample_time = '{sample:?}'\nrepetitions = {repetitions}\n{sweep}"))?)
 }
 
-/// A plan that reads a file of 16 MiB in records of 64 KiB with `depth` in flight.
+/// Returns a plan that reads a file of 16 MiB in records of 64 KiB with `depth` in flight.
 pub(crate) fn streaming(sample: Duration, depth: u32) -> Result<Plan, ProveError> {
     let study = "[depth]\nfile_size = '16MiB'\nrecord_sizes = ['64KiB']\ntests = ['read']";
     Ok(Plan::parse(&format!("min_sample_time = '{sample:?}'\nrepetitions = 1\n{study}\ndepths = [{depth}]"))?)
 }
 
-/// A plan of single reads of 4 KiB in a file of 64 KiB; `pace` are the lines of the load that differ.
+/// Returns a plan of single reads of 4 KiB in a file of 64 KiB; `pace` contains the other lines of the load.
 pub(crate) fn single_reads(pace: &str) -> Result<Plan, ProveError> {
     Ok(Plan::parse(&format!("[load]\nworkload = 'single-read'\nblock = '4KiB'\nscale = '64KiB'\n{pace}"))?)
 }
 
-/// Lets the engine run a plan on targets, and gives the steps in order.
+/// Runs a plan on the targets and returns the steps in order.
 pub(crate) fn run(plan: Plan, targets: &[Arc<dyn Target>]) -> Result<Vec<StepResult>, ProveError> {
     let planned = targets
         .iter()
@@ -163,7 +165,8 @@ pub(crate) fn run(plan: Plan, targets: &[Arc<dyn Target>]) -> Result<Vec<StepRes
         .map(|(n, target)| PlannedTarget { name: format!("t{n}"), url: target.url() });
     let plan = Plan { seed: plan.seed.or(Some(1)), targets: planned.collect(), ..plan }.resolve()?;
     let (events, received) = mpsc::channel();
-    let (clock, stop) = (Clock::start(), StopSignal::default());
+    let clock = Clock::start();
+    let stop = StopSignal::default();
     let run = Run {
         plan: &plan,
         targets,
@@ -186,12 +189,12 @@ pub(crate) fn run(plan: Plan, targets: &[Arc<dyn Target>]) -> Result<Vec<StepRes
     Ok(steps.collect())
 }
 
-/// The same for a plan of one step.
+/// Runs a plan of one step and returns the step.
 pub(crate) fn run_one(plan: Plan, targets: &[Arc<dyn Target>]) -> Result<StepResult, ProveError> {
-    run(plan, targets)?.pop().ok_or_else(|| ProveError::Run("it yielded no step".into()))
+    run(plan, targets)?.pop().ok_or_else(|| ProveError::Run("there is no step".into()))
 }
 
-/// True when a self-check of that name is against the step.
+/// Returns true if the self-check of that name marks the step.
 pub(crate) fn flagged(step: &StepResult, name: &str) -> bool {
     step.checks.iter().any(|check| check.name == name && check.verdict > sharebench_model::Verdict::Valid)
 }

@@ -1,4 +1,5 @@
-//! Known answer K14 (docs/measurement-rules.md K14): users whose replies are lost do not make the others look better.
+//! Known answer K14 (docs/measurement-rules.md K14): users whose replies are lost do not improve the result of
+//! the others.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -11,16 +12,16 @@ use sharebench_target::{
     Capabilities, ConnectError, Fault, FaultyTarget, LocalBoxFuture, Session, SessionSpec, Target,
 };
 
-use crate::prove::rig::{Served, flagged, run_one};
+use crate::prove::fixture::{ServedVolume, flagged, run_one};
 use crate::prove::{Attempt, Conditions, ProveError, Row};
 
 const USERS: u32 = 9;
 const LOST: u32 = 3;
 
 /// K14: a third of nine users never gets a reply.
-pub(super) fn lost_replies(_: Conditions) -> Result<Attempt, ProveError> {
-    let served = Served::start(Arc::new(MemoryVolume::new(64 << 20)))?;
-    // The deadline is longer than the step: the lost users are still waiting when it ends.
+pub(super) fn censored_users(_: Conditions) -> Result<Attempt, ProveError> {
+    let served = ServedVolume::start(Arc::new(MemoryVolume::new(64 << 20)))?;
+    // The timeout is longer than the step, so that the lost users are still waiting at its end.
     let plan = || {
         Plan::parse(&format!(
             "timeout = '3s'\n[load]\nworkload = 'copy-all-from-server'\nusers = [{USERS}]\nthink = '20ms'\n\
@@ -28,7 +29,7 @@ pub(super) fn lost_replies(_: Conditions) -> Result<Attempt, ProveError> {
         ))
     };
     let whole = run_one(plan()?, &[Arc::new(served.target.clone())])?;
-    let step = run_one(plan()?, &[Arc::new(Deaf::new(&served.target))])?;
+    let step = run_one(plan()?, &[Arc::new(LossyTarget::new(&served.target))])?;
     let reported = USERS - LOST;
     let censored = flagged(&step, "participation");
     let [all, some] = [&whole, &step].map(|step| step.measure.response.mean());
@@ -40,39 +41,46 @@ pub(super) fn lost_replies(_: Conditions) -> Result<Attempt, ProveError> {
             "0",
             (step.measure.users_reported, step.measure.users_assigned) == (reported, USERS),
         ),
-        Row::new("the step is called", "censored", if censored { "censored" } else { "whole" }, "", censored),
+        Row::new(
+            "verdict of the step",
+            "censored",
+            if censored { "censored" } else { "whole" },
+            "",
+            censored,
+        ),
         Row::new(
             "mean response time",
             format!("{} with all users", show_nanos(all)),
             show_nanos(some),
-            "no better",
+            "at least as long",
             some >= all,
         ),
     ]
     .into())
 }
 
-/// A target of which every third session gets no reply to its reads and writes; the first, which is the engine's own, does.
-struct Deaf {
-    hearing: NfsTarget,
+/// A target that never replies to the reads and writes of every third session. The first session, which belongs to the
+/// engine, gets all replies.
+struct LossyTarget {
+    inner: NfsTarget,
     lost: FaultyTarget<NfsTarget>,
     sessions: AtomicU32,
 }
 
-impl Deaf {
+impl LossyTarget {
     fn new(target: &NfsTarget) -> Self {
         let lost = FaultyTarget::new(target.clone()).data(0, Fault::Never);
-        Self { hearing: target.clone(), lost, sessions: AtomicU32::new(0) }
+        Self { inner: target.clone(), lost, sessions: AtomicU32::new(0) }
     }
 }
 
-impl Target for Deaf {
+impl Target for LossyTarget {
     fn url(&self) -> String {
-        self.hearing.url()
+        self.inner.url()
     }
 
     fn capabilities(&self) -> Capabilities {
-        self.hearing.capabilities()
+        self.inner.capabilities()
     }
 
     fn connect<'a>(
@@ -83,7 +91,7 @@ impl Target for Deaf {
         if number > 0 && number.is_multiple_of(USERS / LOST) {
             self.lost.connect(spec)
         } else {
-            self.hearing.connect(spec)
+            self.inner.connect(spec)
         }
     }
 }

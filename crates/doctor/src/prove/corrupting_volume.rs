@@ -1,4 +1,4 @@
-//! A volume that now and then returns a block that is not the one that was written.
+//! A volume that sometimes returns a wrong block.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,45 +8,51 @@ use sharebench_server::{
     Attributes, DirectoryEntry, MemoryVolume, NodeId, SetAttributes, Volume, VolumeResult, VolumeSpace,
 };
 
-/// Every such read is a lie, where one can be told.
-const LIES: u64 = 5;
+/// One read of this many returns a wrong block.
+const CORRUPTION_INTERVAL: u64 = 5;
 
-/// What is wrong with a block.
+/// Content of a wrong block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Lie {
-    /// It is what was there before the last write.
+pub(super) enum Corruption {
+    /// The content before the last write.
     Stale,
-    /// It is empty.
+    /// Zeros.
     Zero,
-    /// It is moved by a sector.
+    /// The content shifted by a sector.
     Shifted,
 }
 
-/// A volume in memory that lies in every fifth read, and counts its lies.
-pub(super) struct LyingVolume {
+/// A volume in memory that corrupts every fifth read, and counts these reads.
+pub(super) struct CorruptingVolume {
     inner: MemoryVolume,
-    lie: Lie,
+    corruption: Corruption,
     reads: AtomicU64,
-    lies: AtomicU64,
-    /// What each written range held before.
+    corrupted: AtomicU64,
+    /// Content of each written range before the last write.
     before: Mutex<BTreeMap<(NodeId, u64), Vec<u8>>>,
 }
 
-impl LyingVolume {
-    pub fn new(inner: MemoryVolume, lie: Lie) -> Self {
-        Self { inner, lie, reads: AtomicU64::new(0), lies: AtomicU64::new(0), before: Mutex::default() }
+impl CorruptingVolume {
+    pub fn new(inner: MemoryVolume, corruption: Corruption) -> Self {
+        Self {
+            inner,
+            corruption,
+            reads: AtomicU64::new(0),
+            corrupted: AtomicU64::new(0),
+            before: Mutex::default(),
+        }
     }
 
-    /// Lies told so far.
-    pub fn lies(&self) -> u64 {
-        self.lies.load(Ordering::Relaxed)
+    /// Returns the number of wrong blocks so far.
+    pub fn corrupted_reads(&self) -> u64 {
+        self.corrupted.load(Ordering::Relaxed)
     }
 
-    fn spoil(&self, file: NodeId, offset: u64, content: &mut [u8]) -> bool {
-        match self.lie {
-            Lie::Zero => content.fill(0),
-            Lie::Shifted => content.rotate_left(512.min(content.len() / 2)),
-            Lie::Stale => {
+    fn corrupt(&self, file: NodeId, offset: u64, content: &mut [u8]) -> bool {
+        match self.corruption {
+            Corruption::Zero => content.fill(0),
+            Corruption::Shifted => content.rotate_left(512.min(content.len() / 2)),
+            Corruption::Stale => {
                 let before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
                 match before.get(&(file, offset)) {
                     Some(old) if old.len() == content.len() && old != content => content.copy_from_slice(old),
@@ -58,12 +64,15 @@ impl LyingVolume {
     }
 }
 
-impl Volume for LyingVolume {
+impl Volume for CorruptingVolume {
     fn read(&self, file: NodeId, offset: u64, buffer: &mut [u8]) -> VolumeResult<usize> {
         let count = self.inner.read(file, offset, buffer)?;
         let number = self.reads.fetch_add(1, Ordering::Relaxed);
-        if count > 0 && number.is_multiple_of(LIES) && self.spoil(file, offset, &mut buffer[..count]) {
-            self.lies.fetch_add(1, Ordering::Relaxed);
+        if count > 0
+            && number.is_multiple_of(CORRUPTION_INTERVAL)
+            && self.corrupt(file, offset, &mut buffer[..count])
+        {
+            self.corrupted.fetch_add(1, Ordering::Relaxed);
         }
         Ok(count)
     }
