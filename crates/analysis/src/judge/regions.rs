@@ -1,4 +1,5 @@
-//! Regions of each test in which two systems differ (R3), and where along an axis their ratio changes.
+//! Regions of each test in which two systems differ (docs/measurement-rules.md R3), and where along an axis their
+//! ratio changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
