@@ -117,7 +117,7 @@ impl FileAttributes {
 
     /// Writes them.
     pub fn put(&self, writer: &mut Writer) {
-        let room = writer.room(ATTRIBUTE_BYTES);
+        let room = writer.spare(ATTRIBUTE_BYTES);
         let times = [self.accessed, self.modified, self.changed];
         let head = [self.kind.code(), self.mode, self.links, self.uid, self.gid];
         let long = [self.size, self.used, 0, self.fsid, self.file_id];

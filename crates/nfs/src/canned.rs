@@ -6,7 +6,7 @@ use std::net::{TcpListener, TcpStream};
 use crate::attributes::{FileAttributes, FileKind, NfsTime};
 use crate::mount;
 use crate::protocol::{MAX_HANDLE_BYTES, MOUNT_PROGRAM, Procedure};
-use crate::record::{Front, begin_record, end_record, front};
+use crate::record::{NextRecord, begin_record, end_record, next_record};
 use crate::rpc::{CallError, CallHeader, Rejection, put_success};
 use crate::xdr::{Reader, Writer};
 
@@ -20,7 +20,7 @@ const FILE_BYTES: u64 = 1 << 40;
 pub fn serve_connection(mut stream: TcpStream) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let mut buffer = vec![0; MAX_RECORD + 4];
-    let (mut filled, mut out) = (0, Writer::with_room(MAX_RECORD));
+    let (mut filled, mut out) = (0, Writer::with_capacity(MAX_RECORD));
     loop {
         let count = stream.read(&mut buffer[filled..])?;
         if count == 0 {
@@ -28,8 +28,8 @@ pub fn serve_connection(mut stream: TcpStream) -> io::Result<()> {
         }
         filled += count;
         let mut at = 0;
-        while let Front::Whole { start, end } =
-            front(&buffer[at..filled], MAX_RECORD).map_err(io::Error::other)?
+        while let NextRecord::Whole { start, end } =
+            next_record(&buffer[at..filled], MAX_RECORD).map_err(io::Error::other)?
         {
             answer(&buffer[at + start..at + end], &mut out).map_err(io::Error::other)?;
             at += end;
@@ -138,7 +138,7 @@ fn put_result(
             attributes(FileKind::Regular).put(out);
             out.words(&[count, 0, count]);
             let bytes = (count as usize).next_multiple_of(4);
-            out.room(bytes);
+            out.spare(bytes);
             out.advance(bytes);
         }
         Procedure::Write => {

@@ -119,7 +119,7 @@ pub struct CallTemplate {
 impl CallTemplate {
     /// Calls of `program` and `version` by `auth`; none calls as nobody.
     pub fn new(program: u32, version: u32, auth: Option<&AuthSys>) -> Self {
-        let mut writer = Writer::with_room(128);
+        let mut writer = Writer::with_capacity(128);
         for word in [CALL, RPC_VERSION, program, version, 0] {
             writer.u32(word);
         }

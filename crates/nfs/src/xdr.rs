@@ -117,7 +117,7 @@ pub struct Writer {
 
 impl Writer {
     /// An empty writer with room for `bytes`.
-    pub fn with_room(bytes: usize) -> Self {
+    pub fn with_capacity(bytes: usize) -> Self {
         Self { bytes: vec![0; bytes], len: 0 }
     }
 
@@ -163,7 +163,7 @@ impl Writer {
 
     /// The next `count` bytes, of unspecified content; [`Self::advance`] makes them part of the message.
     #[inline]
-    pub fn room(&mut self, count: usize) -> &mut [u8] {
+    pub fn spare(&mut self, count: usize) -> &mut [u8] {
         let end = self.len + count;
         if self.bytes.len() < end {
             self.grow(end);
@@ -176,7 +176,7 @@ impl Writer {
         self.bytes.resize(end.max(self.bytes.len() * 2).max(512), 0);
     }
 
-    /// Counts `count` bytes of [`Self::room`] as written.
+    /// Counts `count` bytes of [`Self::spare`] as written.
     #[inline]
     pub fn advance(&mut self, count: usize) {
         self.len = (self.len + count).min(self.bytes.len());
@@ -185,7 +185,7 @@ impl Writer {
     /// Raw bytes without length and padding.
     #[inline]
     pub fn raw(&mut self, bytes: &[u8]) {
-        self.room(bytes.len()).copy_from_slice(bytes);
+        self.spare(bytes.len()).copy_from_slice(bytes);
         self.len += bytes.len();
     }
 
@@ -268,7 +268,7 @@ mod tests {
 
     #[test]
     fn a_cleared_writer_keeps_its_memory() {
-        let mut writer = Writer::with_room(8);
+        let mut writer = Writer::with_capacity(8);
         writer.u64(7);
         writer.clear();
         assert!(writer.is_empty());

@@ -3,39 +3,66 @@
 use std::net::SocketAddr;
 use std::task::{Context, Poll};
 
-use sharebench_model::{ErrorClass, OpError, WireCount};
+use sharebench_model::{OpError, WireCount};
+use sharebench_stream_client::{GatherBuffer, SendQueue, connection_error};
 use tokio::net::TcpStream;
 
-use crate::client::arrival::{Answer, Arrival};
-use crate::client::calls::{Calls, Expected};
-use crate::client::receiver::{Receiver, lost};
-use crate::client::sender::Sender;
+use crate::client::calls::{Calls, ExpectedReply};
+use crate::client::receiver::Receiver;
+use crate::client::replies::{Completion, ReplyContent};
 use crate::protocol::{NFS_PROGRAM, NFS_VERSION, Procedure};
 use crate::record::{begin_record, end_record};
 use crate::rpc::{AuthSys, CallTemplate};
-use crate::xdr::Writer;
+use crate::xdr::{Writer, padding};
 
-/// Largest result of a call for names and attributes.
-pub(crate) const MAX_META_BYTES: usize = 1 << 20;
+/// Largest result of a metadata call.
+pub(crate) const MAX_METADATA_BYTES: usize = 1 << 20;
+/// What a reply can hold in addition to its payload or result.
+const HEADER_ALLOWANCE: usize = 1024;
 
-/// Largest buffer for bursts of small replies: more would leave the processor's nearest caches between
-/// the two copies.
-const MAX_BURST_BYTES: usize = 64 << 10;
+impl GatherBuffer for Writer {
+    #[inline]
+    fn as_slice(&self) -> &[u8] {
+        Self::as_slice(self)
+    }
 
-/// A connection, what waits to be sent on it, what is awaited, and what was counted.
+    fn clear(&mut self) {
+        Self::clear(self);
+    }
+
+    fn drop_front(&mut self, count: usize) {
+        Self::drop_front(self, count);
+    }
+}
+
+/// One TCP connection to an NFS server, and every call on it.
+///
+/// The channel owns the socket, the encoded calls that wait to be sent, the calls in flight and the counters of the wire. The
+/// slots' buffers belong to the session and are lent for each poll. [`Self::call`] encodes and queues a call;
+/// [`Self::poll`] sends, receives, and returns completions in the order in which replies arrive. It never spawns a task
+/// and never waits on its own: whoever polls it drives both directions, so that an idle session costs nothing.
+///
+/// Life cycle: mounting performs its calls one at a time; from then on data operations use one index per slot, and one more
+/// index serves metadata. The first error of the connection is final: the channel fails every call once, keeps the
+/// error, and answers each later call with it ([`Self::failure`]). It does not reconnect and retransmit as a kernel client
+/// does, because that would hide an outage in the response time of one operation.
+///
+/// Invariants: an index has at most one call; every call completes exactly once; a call is sent as one record; an xid does
+/// not repeat before all generations are used.
 #[derive(Debug)]
 pub(crate) struct Channel {
     stream: TcpStream,
-    sender: Sender,
+    send_queue: SendQueue<Writer>,
     receiver: Receiver,
     calls: Calls,
+    /// The header that all calls share: program, version and credentials.
     template: CallTemplate,
     wire: WireCount,
     lost: Option<OpError>,
 }
 
 impl Channel {
-    /// Takes a connected stream; `slots` of `slot_bytes` bound what can be in flight.
+    /// Takes a connected stream; `slots` of `slot_bytes` limit what can be in flight.
     pub(crate) fn new(
         stream: TcpStream,
         auth: Option<&AuthSys>,
@@ -43,11 +70,11 @@ impl Channel {
         slot_bytes: usize,
         seed: u32,
     ) -> Self {
-        let burst = (slots * (slot_bytes.min(8 << 10) + 256)).min(MAX_BURST_BYTES);
+        let max_record = slot_bytes.max(MAX_METADATA_BYTES) + HEADER_ALLOWANCE;
         Self {
             stream,
-            sender: Sender::default(),
-            receiver: Receiver::new(burst, slot_bytes.max(MAX_META_BYTES) + 1024),
+            send_queue: SendQueue::default(),
+            receiver: Receiver::new(slots, slot_bytes, max_record),
             calls: Calls::new(slots, seed),
             template: CallTemplate::new(NFS_PROGRAM, NFS_VERSION, auth),
             wire: WireCount::default(),
@@ -63,11 +90,11 @@ impl Channel {
         self.stream.local_addr().ok()
     }
 
-    /// Gives buffers back, unless something is in flight: false then.
+    /// Returns the memory that only calls need. If a call is in flight, it does nothing and returns false.
     pub(crate) fn release_buffers(&mut self) -> bool {
-        let idle = self.calls.in_flight() == 0 && self.sender.is_empty();
+        let idle = self.calls.in_flight() == 0 && self.send_queue.is_empty();
         if idle {
-            self.sender = Sender::default();
+            self.send_queue = SendQueue::default();
             self.receiver.release_buffers();
         }
         idle
@@ -77,100 +104,114 @@ impl Channel {
         self.calls.is_idle(index)
     }
 
-    pub(crate) fn meta_index(&self) -> usize {
-        self.calls.meta()
+    pub(crate) fn metadata_index(&self) -> usize {
+        self.calls.metadata_index()
     }
 
-    /// Result of the last call for names and attributes, status first.
-    pub(crate) fn meta_result(&self) -> &[u8] {
-        &self.receiver.meta_result
+    /// Result of the last metadata call, status first.
+    pub(crate) fn metadata_result(&self) -> &[u8] {
+        &self.receiver.metadata_result
     }
 
-    /// Why the connection is lost, if it is.
+    /// The error of a call on this connection, if the connection is lost.
     pub(crate) fn failure(&self) -> Option<OpError> {
-        self.lost.as_ref().map(|error| lost(ErrorClass::Disconnected, error.detail.clone()))
+        self.lost.as_ref().map(connection_error::already_lost)
     }
 
-    /// Gives the connection up; every call in flight fails.
+    /// Marks the connection as lost; every call in flight fails with the first such error.
     #[cold]
     pub(crate) fn give_up(&mut self, error: OpError) {
-        self.sender.clear();
+        self.send_queue.clear();
         self.lost.get_or_insert(error);
     }
 
-    /// Queues a call; `payload` bytes of the slot's buffer follow the arguments.
+    /// Queues a call at an idle index; `payload` bytes of the slot's buffer follow the arguments.
     #[inline]
     pub(crate) fn call(
         &mut self,
         index: usize,
-        expected: Expected,
+        expected: ExpectedReply,
         procedure: Procedure,
         payload: u32,
         arguments: impl FnOnce(&mut Writer),
     ) {
-        let xid = self.calls.begin(index, expected);
+        let payload = payload as usize;
+        let xid = self.calls.start(index, expected);
         let template = &self.template;
-        self.sender.push(index, payload as usize, |writer| {
+        self.send_queue.gather(|writer, _| {
             let at = begin_record(writer);
             template.put(writer, xid, procedure as u32);
             arguments(writer);
-            end_record(writer, at, (payload as usize).next_multiple_of(4));
+            end_record(writer, at, payload.next_multiple_of(4));
         });
+        if payload > 0 {
+            self.send_queue.push_slot(index, payload);
+            if padding(payload) > 0 {
+                self.send_queue.gather(|writer, _| writer.pad(payload));
+            }
+        }
         self.wire.requests += 1;
-        self.wire.payload_sent += u64::from(payload);
+        self.wire.payload_sent += payload as u64;
     }
 
-    /// Sends what waits, then receives: ready when `arrivals` holds something.
+    /// Sends what waits, then receives. It is ready when `completions` has an entry.
     pub(crate) fn poll(
         &mut self,
         cx: &mut Context<'_>,
         buffers: &mut [Box<[u8]>],
-        arrivals: &mut Vec<Arrival>,
+        completions: &mut Vec<Completion>,
     ) -> Poll<()> {
         if self.lost.is_none()
-            && let Err(error) = self.send_and_receive(cx, buffers, arrivals)
+            && let Err(error) = self.send_and_receive(cx, buffers, completions)
         {
             self.give_up(error);
         }
-        for arrival in arrivals.iter() {
-            if let Ok(Answer::Read(count)) = arrival.result {
+        for completion in completions.iter() {
+            if let Ok(ReplyContent::Read(count)) = completion.result {
                 self.wire.payload_received += u64::from(count);
             }
         }
         if self.lost.is_some() {
-            self.fail_all(arrivals);
+            self.fail_all(completions);
         }
-        if arrivals.is_empty() { Poll::Pending } else { Poll::Ready(()) }
+        if completions.is_empty() { Poll::Pending } else { Poll::Ready(()) }
     }
 
     fn send_and_receive(
         &mut self,
         cx: &mut Context<'_>,
         buffers: &mut [Box<[u8]>],
-        arrivals: &mut Vec<Arrival>,
+        completions: &mut Vec<Completion>,
     ) -> Result<(), OpError> {
-        if !self.sender.is_empty()
-            && let Poll::Ready(Err(error)) =
-                self.sender.poll_send(&mut self.stream, cx, buffers, &mut self.wire.sent)
+        let sent = &mut self.wire.sent;
+        if !self.send_queue.is_empty()
+            && let Poll::Ready(Err(error)) = self.send_queue.poll_send(&mut self.stream, cx, &*buffers, sent)
         {
-            return Err(lost(ErrorClass::Disconnected, error.to_string()));
+            return Err(connection_error::disconnected(error.to_string()));
         }
         if self.calls.in_flight() == 0 {
             return Ok(());
         }
         let received = &mut self.wire.received;
-        match self.receiver.poll_receive(&mut self.stream, cx, &mut self.calls, buffers, arrivals, received) {
+        match self.receiver.poll_receive(
+            &mut self.stream,
+            cx,
+            &mut self.calls,
+            buffers,
+            completions,
+            received,
+        ) {
             Poll::Ready(Err(error)) => Err(error),
             Poll::Ready(Ok(())) | Poll::Pending => Ok(()),
         }
     }
 
     #[cold]
-    fn fail_all(&mut self, arrivals: &mut Vec<Arrival>) {
+    fn fail_all(&mut self, completions: &mut Vec<Completion>) {
         let Some(error) = self.lost.clone() else { return };
-        for index in 0..=self.calls.meta() {
-            if let Some(expected) = self.calls.end(index) {
-                arrivals.push(Arrival { index, expected, result: Err(error.clone()) });
+        for index in 0..=self.calls.metadata_index() {
+            if let Some(expected) = self.calls.finish(index) {
+                completions.push(Completion { index, expected, result: Err(error.clone()) });
             }
         }
     }

@@ -1,80 +1,50 @@
-//! Connections and single calls before a session stands: name, port, port mapper, MOUNT.
+//! Connections and single calls before a session exists: port mapper and MOUNT.
 
 use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use sharebench_model::{ErrorClass, OpError};
+use sharebench_stream_client::{DialError, connect_error};
 use sharebench_target::UrlPart;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 
-use crate::client::arrival::{rejected, unreadable};
+use crate::client::replies::{rejected, undecodable};
 use crate::protocol::{MAX_PATH_BYTES, MOUNT_PROGRAM, MOUNT_VERSION, PORTMAP_PROGRAM, PORTMAP_VERSION};
-use crate::record::{Assembly, begin_record, end_record};
+use crate::record::{RecordReassembly, begin_record, end_record};
 use crate::rpc::{AuthSys, CallTemplate, get_reply};
 use crate::xdr::{Reader, Writer, XdrError};
 
-/// Where the port mapper listens.
+/// The registered port of the port mapper (RFC 1833, 3).
 const PORTMAP_PORT: u16 = 111;
 /// Largest reply of the port mapper and of MOUNT.
-const MAX_ANSWER_BYTES: usize = 4096 + MAX_PATH_BYTES;
-/// Ports that only a privileged process can have; those below are left to well-known services.
+const MAX_REPLY_BYTES: usize = 4096 + MAX_PATH_BYTES;
+/// Ports that only a privileged process can bind. Those below are left to well-known services.
 const RESERVED_PORTS: std::ops::Range<u16> = 665..1024;
 
-/// A failure while connecting: what to look at, and what happened.
-#[derive(Debug)]
-pub(crate) struct DialError {
-    pub(crate) part: UrlPart,
-    pub(crate) class: ErrorClass,
-    pub(crate) detail: String,
-}
-
-impl DialError {
-    pub(crate) fn new(part: UrlPart, class: ErrorClass, detail: impl Into<String>) -> Self {
-        Self { part, class, detail: detail.into() }
-    }
-
-    /// A call's failure, blamed on a part of the URL.
-    pub(crate) fn blame(part: UrlPart) -> impl Fn(OpError) -> Self {
-        move |error| Self::new(part, error.class, format!("{}: {}", error.step, error.detail))
-    }
-}
-
-/// A number nobody can guess.
+/// A random number.
 pub(crate) fn random() -> u32 {
     RandomState::new().hash_one(0) as u32
 }
 
-/// The first address of a host.
-pub(crate) async fn resolve(host: &str) -> Result<IpAddr, DialError> {
-    if let Ok(address) = host.parse() {
-        return Ok(address);
-    }
-    let unknown = |detail: String| DialError::new(UrlPart::Host, ErrorClass::NotFound, detail);
-    let mut found = tokio::net::lookup_host((host, 0)).await.map_err(|error| unknown(error.to_string()))?;
-    found.next().map(|address| address.ip()).ok_or_else(|| unknown("the name has no address".into()))
-}
-
-/// Connects; `part` is what to look at when nobody listens there.
+/// Connects. `part` is the part of the URL to check if nobody listens at `address`; `reserved` requests a local port below
+/// 1024.
 pub(crate) async fn connect(
     address: SocketAddr,
     reserved: bool,
     part: UrlPart,
 ) -> Result<TcpStream, DialError> {
     let stream = if reserved { connect_reserved(address).await } else { TcpStream::connect(address).await };
-    let failed = |error: io::Error| {
-        let (part, class) = match error.kind() {
-            io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable => {
-                (UrlPart::Host, ErrorClass::Disconnected)
-            }
-            io::ErrorKind::PermissionDenied if reserved => (UrlPart::Option("resvport"), ErrorClass::Refused),
-            io::ErrorKind::TimedOut => (part, ErrorClass::Timeout),
-            _ => (part, ErrorClass::Disconnected),
-        };
-        DialError::new(part, class, format!("{address}: {error}"))
+    let failed = |error: io::Error| match error.kind() {
+        io::ErrorKind::PermissionDenied if reserved => {
+            let option = UrlPart::Option("resvport");
+            DialError::new(option, ErrorClass::Refused, format!("{address}: {error}"))
+        }
+        _ => connect_error(address, &error, part, part),
     };
     let stream = stream.map_err(failed)?;
+    // Calls are small and each one is awaited: Nagle's algorithm would delay them.
     stream.set_nodelay(true).map_err(failed)?;
     Ok(stream)
 }
@@ -105,7 +75,7 @@ async fn connect_reserved(address: SocketAddr) -> io::Result<TcpStream> {
     Err(last)
 }
 
-/// A program that is asked one thing at a time.
+/// A connection to an RPC program that answers one call at a time: the port mapper, or the mount service.
 pub(crate) struct Service {
     stream: TcpStream,
     template: CallTemplate,
@@ -134,8 +104,8 @@ impl Service {
         Ok(Self { stream, template, xid: random() })
     }
 
-    /// Calls one procedure and reads its result.
-    pub(crate) async fn ask<T>(
+    /// Calls one procedure and decodes its result.
+    pub(crate) async fn call<T>(
         &mut self,
         step: &'static str,
         procedure: u32,
@@ -145,30 +115,30 @@ impl Service {
         let lost = |error: io::Error| OpError::new(ErrorClass::Disconnected, step, error.to_string());
         let broken = |detail: String| OpError::new(ErrorClass::Protocol, step, detail);
         self.xid = self.xid.wrapping_add(1);
-        let mut writer = Writer::with_room(256);
+        let mut writer = Writer::with_capacity(256);
         let at = begin_record(&mut writer);
         self.template.put(&mut writer, self.xid, procedure);
         arguments(&mut writer);
         end_record(&mut writer, at, 0);
         self.stream.write_all(writer.as_slice()).await.map_err(lost)?;
 
-        let mut assembly = Assembly::new(MAX_ANSWER_BYTES);
+        let mut reassembly = RecordReassembly::new(MAX_REPLY_BYTES);
         let mut piece = [0; 1024];
         loop {
             let count = self.stream.read(&mut piece).await.map_err(lost)?;
             if count == 0 {
                 return Err(lost(io::ErrorKind::UnexpectedEof.into()));
             }
-            if assembly.push(&piece[..count]).map_err(|error| broken(error.to_string()))?.1 {
+            if reassembly.push(&piece[..count]).map_err(|error| broken(error.to_string()))?.1 {
                 break;
             }
         }
-        let mut reader = Reader::new(assembly.record());
-        let (xid, outcome) = get_reply(&mut reader).map_err(|error| unreadable(error, step))?;
+        let mut reader = Reader::new(reassembly.record());
+        let (xid, outcome) = get_reply(&mut reader).map_err(|error| undecodable(error, step))?;
         if xid != self.xid {
             return Err(broken(format!("a reply to xid {xid:#010x}, which was not sent")));
         }
         outcome.map_err(|rejection| rejected(rejection, step))?;
-        get(&mut reader).map_err(|error| unreadable(error, step))
+        get(&mut reader).map_err(|error| undecodable(error, step))
     }
 }

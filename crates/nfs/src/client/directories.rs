@@ -1,18 +1,22 @@
-//! Handles of directories a session has looked up, by path.
+//! Handles of the directories that a session has looked up, by path.
 
 use std::collections::HashMap;
 
 use crate::protocol::FileHandle;
 
-/// Beyond this the map starts anew: enough for any tree sharebench makes.
+/// A map with this many entries is cleared. It suffices for every tree that sharebench creates.
 const MAX_KNOWN: usize = 4096;
 
-/// The map from paths to handles. Only directories are kept, and only handles: every operation on a
-/// name still goes to the server.
+/// The map from paths to handles of directories.
+///
+/// NFS names a file by its directory's handle and one name, so a client that kept no handles would walk from the root for
+/// each operation. Only handles are kept, and only those of directories: every operation on a name still goes to the
+/// server. A handle may become stale; the session then calls [`Self::invalidate`] and repeats the operation once.
 #[derive(Debug)]
 pub(crate) struct Directories {
     root: FileHandle,
     known: HashMap<String, FileHandle>,
+    /// A kept handle was used since the operation began.
     used: bool,
 }
 
@@ -25,7 +29,7 @@ impl Directories {
         self.root
     }
 
-    /// The longest known part of a path: its handle and the names below it.
+    /// The longest known prefix of a path: its handle, and the names below it.
     pub(crate) fn nearest<'p>(&mut self, path: &'p str) -> (FileHandle, &'p str) {
         let mut end = path.len();
         while end > 0 {
@@ -38,29 +42,29 @@ impl Directories {
         (self.root, path)
     }
 
-    pub(crate) fn remember(&mut self, path: &str, handle: FileHandle) {
+    pub(crate) fn insert(&mut self, path: &str, handle: FileHandle) {
         if self.known.len() >= MAX_KNOWN {
             self.known.clear();
         }
         self.known.insert(path.to_owned(), handle);
     }
 
-    /// Forgets a directory and all below it.
-    pub(crate) fn forget(&mut self, path: &str) {
+    /// Removes a directory and everything below it.
+    pub(crate) fn remove(&mut self, path: &str) {
         let inside = |known: &str| {
             known.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
         self.known.retain(|known, _| !inside(known));
     }
 
-    /// Forgets everything; true when something remembered was used since the last [`Self::begin`].
-    pub(crate) fn distrust(&mut self) -> bool {
+    /// Removes everything; true if a kept handle was used since [`Self::begin_operation`].
+    pub(crate) fn invalidate(&mut self) -> bool {
         self.known.clear();
         std::mem::take(&mut self.used)
     }
 
-    /// Notes that an operation begins.
-    pub(crate) fn begin(&mut self) {
+    /// Marks the begin of an operation.
+    pub(crate) fn begin_operation(&mut self) {
         self.used = false;
     }
 }
@@ -70,19 +74,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_longest_known_part_is_found_and_forgotten_with_what_is_below() {
+    fn lookup_finds_the_longest_known_prefix_and_removal_includes_everything_below() {
         let handle = |name: &[u8]| FileHandle::new(name).unwrap();
         let mut directories = Directories::new(handle(b"root"));
         assert_eq!(directories.nearest("a/b/c"), (handle(b"root"), "a/b/c"));
-        assert!(!directories.distrust());
-        directories.remember("a", handle(b"a"));
-        directories.remember("a/b", handle(b"b"));
-        directories.remember("ab", handle(b"ab"));
+        assert!(!directories.invalidate());
+        directories.insert("a", handle(b"a"));
+        directories.insert("a/b", handle(b"b"));
+        directories.insert("ab", handle(b"ab"));
         assert_eq!(directories.nearest("a/b/c"), (handle(b"b"), "c"));
         assert_eq!(directories.nearest("a/b"), (handle(b"b"), ""));
-        directories.forget("a");
+        directories.remove("a");
         assert_eq!(directories.nearest("a/b"), (handle(b"root"), "a/b"));
         assert_eq!(directories.nearest("ab/x"), (handle(b"ab"), "x"));
-        assert!(directories.distrust());
+        assert!(directories.invalidate());
     }
 }

@@ -5,11 +5,12 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use sharebench_model::{ErrorClass, Facts, OpError};
+use sharebench_stream_client::{DialError, resolve};
 use sharebench_target::{SessionSpec, UrlPart};
 
 use crate::attributes::FileKind;
 use crate::client::channel::Channel;
-use crate::client::dial::{DialError, Service, connect, random, resolve};
+use crate::client::dial::{Service, connect, random};
 use crate::client::options::NfsOptions;
 use crate::client::session::NfsSession;
 use crate::mount::{GETPORT, MNT, Mounted, UMNT, candidates, get_mounted, get_port, put_mapping, put_path};
@@ -19,10 +20,10 @@ use crate::status::MountStatus;
 
 /// The registered port of NFS (RFC 1813, 2.1).
 const NFS_PORT: u16 = 2049;
-/// How long the farewell to the mount service may take.
+/// How long to wait for the unmount.
 const UNMOUNT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// What MOUNT gave, and how to give it back.
+/// The mounted export, and how to unmount it.
 #[derive(Debug)]
 pub(crate) struct Mount {
     service: SocketAddr,
@@ -31,15 +32,16 @@ pub(crate) struct Mount {
 }
 
 impl Mount {
-    /// Tells the mount service good-bye. Nothing depends on its answer (RFC 1813, 5.2.3).
-    pub(crate) async fn undo(self) {
-        let farewell = async {
+    /// Removes the entry from the server's list of mounts. The list is informative only, so that an error is ignored
+    /// (RFC 1813, 5.2.3).
+    pub(crate) async fn unmount(self) {
+        let unmounting = async {
             let options = &self.options;
             let mut service =
                 Service::mount(self.service, &options.auth, options.reserved_port).await.ok()?;
-            service.ask("UMNT", UMNT, |writer| put_path(writer, &self.export), |_| Ok(())).await.ok()
+            service.call("UMNT", UMNT, |writer| put_path(writer, &self.export), |_| Ok(())).await.ok()
         };
-        let _ = tokio::time::timeout(UNMOUNT_TIMEOUT, farewell).await;
+        let _ = tokio::time::timeout(UNMOUNT_TIMEOUT, unmounting).await;
     }
 }
 
@@ -48,10 +50,11 @@ struct Ports {
     mount: u16,
 }
 
-/// Asks the port mapper for what the URL does not say. Without a port mapper NFS is at its registered
-/// port, and MOUNT at the port of NFS, where servers of one port have it.
+/// Queries the port mapper for the ports that the URL does not state. Without a port mapper NFS is at its registered port,
+/// and MOUNT at the port of NFS, as on servers with a single port.
 async fn find_ports(host: IpAddr, options: &NfsOptions) -> Ports {
-    let (mut nfs, mut mount) = (options.port, options.mount_port);
+    let mut nfs = options.port;
+    let mut mount = options.mount_port;
     if (nfs.is_none() || mount.is_none())
         && let Ok(mut portmap) = Service::portmap(host).await
     {
@@ -67,34 +70,34 @@ async fn find_ports(host: IpAddr, options: &NfsOptions) -> Ports {
 }
 
 async fn registered(portmap: &mut Service, program: u32, version: u32) -> Option<u16> {
-    portmap.ask("GETPORT", GETPORT, |writer| put_mapping(writer, program, version), get_port).await.ok()?
+    portmap.call("GETPORT", GETPORT, |writer| put_mapping(writer, program, version), get_port).await.ok()?
 }
 
-/// Mounts the longest part of `path` that is exported: (export, names below it, root).
+/// Mounts the longest prefix of the URL's path that is exported. Returns the export, the names below it, and its root.
 async fn mount(
     service: SocketAddr,
     options: &NfsOptions,
 ) -> Result<(String, Vec<String>, Mounted), DialError> {
     let mut mounting = Service::mount(service, &options.auth, options.reserved_port).await?;
-    let mut first: Option<MountStatus> = None;
+    let mut failure: Option<MountStatus> = None;
     if options.path.len() > MAX_PATH_BYTES {
         return Err(DialError::new(UrlPart::Path, ErrorClass::Unsupported, "longer than 1024 bytes"));
     }
     for (export, below) in candidates(&options.path) {
-        let answer = mounting
-            .ask("MNT", MNT, |writer| put_path(writer, &export), get_mounted)
+        let mounted = mounting
+            .call("MNT", MNT, |writer| put_path(writer, &export), get_mounted)
             .await
             .map_err(DialError::blame(UrlPart::Option("mountport")))?;
-        match answer {
+        match mounted {
             Ok(mounted) if mounted.auth_sys => return Ok((export, below, mounted)),
             Ok(_) => {
-                let detail = format!("{export} wants another security than sys");
+                let detail = format!("{export} requires a security flavor other than sys");
                 return Err(DialError::new(UrlPart::Share, ErrorClass::Unsupported, detail));
             }
             Err(status @ (MountStatus::NOENT | MountStatus::ACCES | MountStatus::NOTDIR)) => {
-                // "Denied" says more than "unknown".
-                if first.is_none_or(|first| first.class() == ErrorClass::NotFound) {
-                    first = Some(status);
+                // Report "access denied" for one prefix rather than "not found" for another.
+                if failure.is_none_or(|failure| failure.class() == ErrorClass::NotFound) {
+                    failure = Some(status);
                 }
             }
             Err(status) => {
@@ -103,12 +106,12 @@ async fn mount(
             }
         }
     }
-    let status = first.unwrap_or(MountStatus::NOENT);
+    let status = failure.unwrap_or(MountStatus::NOENT);
     let detail = format!("MNT {}: {status}", options.path);
     Err(DialError::new(UrlPart::Share, status.class(), detail))
 }
 
-/// Opens a session within the deadline.
+/// Opens a session within the caller's timeout.
 pub(crate) async fn open_session(options: &NfsOptions, spec: &SessionSpec) -> Result<NfsSession, DialError> {
     let stage = Cell::new(UrlPart::Host);
     let opening = open_staged(options, spec, &stage);
@@ -130,8 +133,8 @@ async fn open_staged(
     stage.set(UrlPart::Share);
     let service = SocketAddr::new(host, ports.mount);
     let (export, below, mounted) = mount(service, options).await?;
-    let (slots, slot_bytes) = (spec.slots as usize, spec.slot_bytes as usize);
-    let channel = Channel::new(stream, Some(&options.auth), slots, slot_bytes, random());
+    let slots = spec.slots as usize;
+    let channel = Channel::new(stream, Some(&options.auth), slots, spec.slot_bytes as usize, random());
     let mount = Mount { service, export, options: options.clone() };
     let mut session = NfsSession::new(channel, mounted.handle, FsInfo::default(), spec, Facts::new(), mount);
     let root = walk(&mut session, mounted, &below).await?;
@@ -144,7 +147,7 @@ async fn open_staged(
     Ok(session)
 }
 
-/// Looks up the names below the export; the last must be a directory.
+/// Looks up the names below the export; the last one must be a directory.
 async fn walk(
     session: &mut NfsSession,
     mounted: Mounted,
@@ -156,7 +159,8 @@ async fn walk(
     for name in below {
         let (handle, attributes) =
             session.lookup(root, name).await.map_err(DialError::blame(UrlPart::Path))?;
-        (root, kind) = (handle, attributes.kind);
+        root = handle;
+        kind = attributes.kind;
     }
     if kind != FileKind::Directory {
         return Err(DialError::new(UrlPart::Path, ErrorClass::NotFound, "not a directory"));

@@ -1,4 +1,4 @@
-//! What an `nfs://` URL says, checked.
+//! The checked options of an `nfs://` URL.
 
 use sharebench_target::{TargetUrl, UrlError};
 
@@ -14,7 +14,7 @@ pub(crate) struct NfsOptions {
     pub(crate) mount_port: Option<u16>,
     pub(crate) path: String,
     pub(crate) auth: AuthSys,
-    /// Call from a port below 1024, as exports without `insecure` demand.
+    /// Connect from a port below 1024, as exports without `insecure` require.
     pub(crate) reserved_port: bool,
 }
 
@@ -24,14 +24,14 @@ impl NfsOptions {
             return Err(url.error("not an nfs:// URL"));
         }
         if url.user.is_some() {
-            return Err(url.error("NFS knows no user names; give uid= and gid="));
+            return Err(url.error("NFS has no user names; use uid= and gid="));
         }
         if url.path.split('/').any(|name| name == "." || name == "..") || url.path.contains('\0') {
             return Err(url.error("the path must not hold '.' or '..'"));
         }
         match url.take("vers").as_deref() {
             None | Some("3") => {}
-            Some(other) => return Err(url.error(format!("vers={other}: only NFS version 3 is spoken"))),
+            Some(other) => return Err(url.error(format!("vers={other}: only NFS version 3 is supported"))),
         }
         let mount_port = url.take_number("mountport", 1..=u16::MAX)?;
         let own = own_ids();
@@ -60,7 +60,7 @@ fn groups(url: &mut TargetUrl) -> Result<Vec<u32>, UrlError> {
     }
 }
 
-/// User and group of this process; 0 where the system does not say.
+/// User and group of this process; 0 on a system that does not report them.
 fn own_ids() -> (u32, u32) {
     #[cfg(target_os = "linux")]
     if let Ok(own) = std::fs::metadata("/proc/self") {

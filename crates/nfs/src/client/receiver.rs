@@ -1,86 +1,75 @@
-//! The receiving half of a connection: bursts of replies taken apart, large payload received in place.
+//! The receiving half of a connection: bursts of small replies, and large payload received in place.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use sharebench_model::{ErrorClass, OpError};
-use sharebench_target::buffer_pool;
+use sharebench_model::OpError;
+use sharebench_stream_client::connection_error::{closed_by_server, disconnected, protocol_violation};
+use sharebench_stream_client::{MIN_DIRECT_BYTES, ReceiveBuffer};
 use tokio::io::{AsyncRead, ReadBuf};
 
-use crate::client::arrival::{Arrival, settle};
-use crate::client::calls::{Calls, DIRECT_BYTES, Expected};
-use crate::record::{Assembly, Front, MARK_BYTES, Mark, front};
+use crate::client::calls::{Calls, ExpectedReply};
+use crate::client::replies::{Completion, accept};
+use crate::record::{FRAGMENT_HEADER_BYTES, FragmentHeader, NextRecord, RecordReassembly, next_record};
 use crate::results::{ReadHead, get_status};
 use crate::rpc::get_reply;
 use crate::xdr::{Reader, XdrError, padding};
 
-/// Every reply's head, up to a READ's data, is shorter: 4 + 24 + 400 (verifier) + 4 + 88 + 12.
+/// Limit of the bytes before a READ's data: 4 + 24 + 400 (verifier) + 4 + 88 + 12.
 const HEAD_BYTES: usize = 1 << 10;
 
-/// A READ's data on their way into their slot.
+/// A READ reply whose data are being received into their slot.
 #[derive(Debug, Clone, Copy)]
-struct Direct {
+struct DirectRead {
     index: usize,
     filled: usize,
     len: usize,
 }
 
-/// Bytes received and not yet given away.
+/// Receives records and decodes the replies in them.
+///
+/// A record takes one of three ways. Small records arrive in bursts in `buffer` and are decoded there. The data of a large READ
+/// reply go from the socket straight into their slot, which saves one copy of each byte on the path that the benchmark
+/// measures. Any other record that is larger than the buffer, or comes in several fragments, is collected in
+/// `reassembly`. While a large READ is in flight, the receiver reads no more ahead than it needs to see where the data
+/// belong.
 #[derive(Debug)]
 pub(crate) struct Receiver {
-    /// Empty while the session rests.
-    buffer: Box<[u8]>,
-    buffer_bytes: usize,
-    head: usize,
-    tail: usize,
-    assembly: Assembly,
-    direct: Option<Direct>,
+    buffer: ReceiveBuffer,
+    reassembly: RecordReassembly,
+    direct: Option<DirectRead>,
     max_record: usize,
-    /// Result of the last call for names and attributes.
-    pub(crate) meta_result: Vec<u8>,
+    /// Result of the last metadata call, status first.
+    pub(crate) metadata_result: Vec<u8>,
 }
 
-/// Why the stream cannot be used any longer.
-#[cold]
-pub(crate) fn lost(class: ErrorClass, detail: impl Into<String>) -> OpError {
-    OpError::new(class, "connection", detail)
-}
-
-fn broken(error: impl std::fmt::Display) -> OpError {
-    lost(ErrorClass::Protocol, error.to_string())
-}
-
-enum Begun {
-    /// The data follow; so many bytes of the buffer are used up.
-    Direct(usize),
-    /// The head of the reply has not arrived yet.
+enum DirectStart {
+    /// The data follow; this many bytes of the buffer precede them.
+    Data(usize),
+    /// The head of the reply has not arrived completely.
     NeedMore,
-    /// Not the data of a READ.
+    /// The record does not hold the data of a READ.
     Other,
 }
 
 impl Receiver {
-    /// `buffer_bytes` for bursts of small replies; records above `max_record` break the connection.
-    pub(crate) fn new(buffer_bytes: usize, max_record: usize) -> Self {
+    /// Makes a receiver for the bursts of `slots`; a record above `max_record` is an error of the connection.
+    pub(crate) fn new(slots: usize, slot_bytes: usize, max_record: usize) -> Self {
         Self {
-            buffer: Box::default(),
-            buffer_bytes: buffer_bytes.max(4 * HEAD_BYTES),
-            head: 0,
-            tail: 0,
-            assembly: Assembly::new(max_record),
+            buffer: ReceiveBuffer::for_slots(slots, slot_bytes, 4 * HEAD_BYTES),
+            reassembly: RecordReassembly::new(max_record),
             direct: None,
             max_record,
-            meta_result: Vec::new(),
+            metadata_result: Vec::new(),
         }
     }
 
-    /// Gives memory back; what came unasked stays.
+    /// Returns the memory, unless it holds part of a record.
     pub(crate) fn release_buffers(&mut self) {
-        if self.head == self.tail && self.direct.is_none() && !self.assembly.under_way() {
-            (self.head, self.tail) = (0, 0);
-            buffer_pool::give_back(&mut self.buffer);
-            self.assembly = Assembly::new(self.max_record);
-            self.meta_result = Vec::new();
+        if self.buffer.is_empty() && self.direct.is_none() && !self.reassembly.in_progress() {
+            self.buffer.release();
+            self.reassembly = RecordReassembly::new(self.max_record);
+            self.metadata_result = Vec::new();
         }
     }
 
@@ -91,29 +80,28 @@ impl Receiver {
         cx: &mut Context<'_>,
         calls: &mut Calls,
         buffers: &mut [Box<[u8]>],
-        arrivals: &mut Vec<Arrival>,
+        completions: &mut Vec<Completion>,
         received: &mut u64,
     ) -> Poll<Result<(), OpError>> {
-        buffer_pool::ensure(&mut self.buffer, self.buffer_bytes);
-        while arrivals.is_empty() {
+        while completions.is_empty() {
             let mut space = ReadBuf::new(self.space(calls, buffers));
             ready!(Pin::new(&mut *stream).poll_read(cx, &mut space))
-                .map_err(|error| lost(ErrorClass::Disconnected, error.to_string()))?;
+                .map_err(|error| disconnected(error.to_string()))?;
             let count = space.filled().len();
             if count == 0 {
-                return Poll::Ready(Err(lost(ErrorClass::Disconnected, "the server closed the connection")));
+                return Poll::Ready(Err(closed_by_server()));
             }
             *received += count as u64;
             match &mut self.direct {
                 Some(direct) if direct.filled < direct.len => direct.filled += count,
-                _ => self.tail += count,
+                _ => self.buffer.received(count),
             }
-            self.parse(calls, buffers, arrivals)?;
+            self.parse(calls, buffers, completions)?;
         }
         Poll::Ready(Ok(()))
     }
 
-    /// Where the next bytes go: into a slot while its data arrive, else into the buffer.
+    /// Where the next bytes go: into a slot while its data arrive, otherwise into the buffer.
     fn space<'a>(&'a mut self, calls: &Calls, buffers: &'a mut [Box<[u8]>]) -> &'a mut [u8] {
         if let Some(direct) = self.direct
             && direct.filled < direct.len
@@ -121,42 +109,39 @@ impl Receiver {
         {
             return space;
         }
-        self.buffer.copy_within(self.head..self.tail, 0);
-        (self.head, self.tail) = (0, self.tail - self.head);
-        // Take no more of large data than it takes to see where they belong.
-        let wanted = if calls.expects_direct() { HEAD_BYTES } else { self.buffer.len() };
-        let end = wanted.max(self.tail + HEAD_BYTES / 2).min(self.buffer.len());
-        &mut self.buffer[self.tail..end]
+        // While a large READ is in flight, read only as much as shows where its data belong.
+        let wanted = if calls.expects_direct_read() { HEAD_BYTES } else { usize::MAX };
+        self.buffer.space(wanted, HEAD_BYTES / 2)
     }
 
     fn parse(
         &mut self,
         calls: &mut Calls,
         buffers: &mut [Box<[u8]>],
-        arrivals: &mut Vec<Arrival>,
+        completions: &mut Vec<Completion>,
     ) -> Result<(), OpError> {
         loop {
             if self.direct.is_some() {
                 match self.continue_direct(calls, buffers) {
-                    Some(arrival) => arrivals.push(arrival),
+                    Some(completion) => completions.push(completion),
                     None => return Ok(()),
                 }
             }
-            let bytes = &self.buffer[self.head..self.tail];
-            if self.assembly.under_way() {
-                if !self.assemble(calls, buffers, arrivals)? {
+            let bytes = self.buffer.bytes();
+            if self.reassembly.in_progress() {
+                if !self.reassemble(calls, buffers, completions)? {
                     return Ok(());
                 }
                 continue;
             }
-            match front(bytes, self.max_record).map_err(broken)? {
-                Front::Nothing => return Ok(()),
-                Front::Whole { start, end } => {
-                    arrivals.push(settle(&bytes[start..end], calls, buffers, &mut self.meta_result)?);
-                    self.head += end;
+            match next_record(bytes, self.max_record).map_err(protocol_violation)? {
+                NextRecord::Incomplete => return Ok(()),
+                NextRecord::Whole { start, end } => {
+                    completions.push(accept(&bytes[start..end], calls, buffers, &mut self.metadata_result)?);
+                    self.buffer.consume(end);
                 }
-                Front::Partial(mark) => {
-                    if !self.begin_large(mark, calls, buffers, arrivals)? {
+                NextRecord::Partial(fragment) => {
+                    if !self.begin_large(fragment, calls, buffers, completions)? {
                         return Ok(());
                     }
                 }
@@ -164,38 +149,38 @@ impl Receiver {
         }
     }
 
-    /// Decides what becomes of a record that is not whole: false when it just has to arrive.
+    /// Decides how to receive the remainder of an incomplete record; false if it fits into the buffer.
     fn begin_large(
         &mut self,
-        mark: Mark,
+        fragment: FragmentHeader,
         calls: &mut Calls,
         buffers: &mut [Box<[u8]>],
-        arrivals: &mut Vec<Arrival>,
+        completions: &mut Vec<Completion>,
     ) -> Result<bool, OpError> {
-        let fits = MARK_BYTES + mark.len <= self.buffer.len();
-        if mark.last && fits && mark.len < DIRECT_BYTES as usize {
+        let fits = FRAGMENT_HEADER_BYTES + fragment.len <= self.buffer.capacity();
+        if fragment.last && fits && fragment.len < MIN_DIRECT_BYTES as usize {
             return Ok(false);
         }
-        if mark.last {
-            match self.begin_direct(mark, calls).map_err(broken)? {
-                Begun::Direct(used) => {
-                    self.head += used;
+        if fragment.last {
+            match self.begin_direct(fragment, calls).map_err(protocol_violation)? {
+                DirectStart::Data(used) => {
+                    self.buffer.consume(used);
                     return Ok(true);
                 }
-                Begun::NeedMore => return Ok(false),
-                Begun::Other if fits => return Ok(false),
-                Begun::Other => {}
+                DirectStart::NeedMore => return Ok(false),
+                DirectStart::Other if fits => return Ok(false),
+                DirectStart::Other => {}
             }
         }
-        self.assemble(calls, buffers, arrivals)
+        self.reassemble(calls, buffers, completions)
     }
 
-    fn begin_direct(&mut self, mark: Mark, calls: &Calls) -> Result<Begun, XdrError> {
-        let head = &self.buffer[self.head + MARK_BYTES..self.tail];
+    fn begin_direct(&mut self, fragment: FragmentHeader, calls: &Calls) -> Result<DirectStart, XdrError> {
+        let head = &self.buffer.bytes()[FRAGMENT_HEADER_BYTES..];
         let mut reader = Reader::new(head);
         let parsed = (|| {
             let (xid, outcome) = get_reply(&mut reader)?;
-            let Some((index, Expected::Read { len })) = calls.find(xid) else { return Ok(None) };
+            let Some((index, ExpectedReply::Read { len })) = calls.find(xid) else { return Ok(None) };
             if outcome.is_err() || get_status(&mut reader)?.is_err() {
                 return Ok(None);
             }
@@ -203,53 +188,55 @@ impl Receiver {
         })();
         let (index, len, count) = match parsed {
             Ok(Some(read)) => read,
-            Ok(None) => return Ok(Begun::Other),
-            Err(XdrError::Truncated { .. }) => return Ok(Begun::NeedMore),
+            Ok(None) => return Ok(DirectStart::Other),
+            Err(XdrError::Truncated { .. }) => return Ok(DirectStart::NeedMore),
             Err(error) => return Err(error),
         };
         let used = head.len() - reader.rest().len();
         if count > len {
             return Err(XdrError::TooLong { field: "READ data", len: count, max: len as usize });
         }
-        if used + (count as usize).next_multiple_of(4) != mark.len {
-            return Err(XdrError::BadValue { field: "length of a READ reply", value: mark.len as u32 });
+        if used + (count as usize).next_multiple_of(4) != fragment.len {
+            let value = fragment.len as u32;
+            return Err(XdrError::BadValue { field: "length of a READ reply", value });
         }
-        self.direct = Some(Direct { index, filled: 0, len: count as usize });
-        Ok(Begun::Direct(MARK_BYTES + used))
+        self.direct = Some(DirectRead { index, filled: 0, len: count as usize });
+        Ok(DirectStart::Data(FRAGMENT_HEADER_BYTES + used))
     }
 
-    /// Moves what the buffer holds of a READ's data into their slot; gives the reply when it is whole.
-    fn continue_direct(&mut self, calls: &mut Calls, buffers: &mut [Box<[u8]>]) -> Option<Arrival> {
+    /// Moves what the buffer holds of a READ's data into their slot; returns the completion once the reply is complete.
+    fn continue_direct(&mut self, calls: &mut Calls, buffers: &mut [Box<[u8]>]) -> Option<Completion> {
         let direct = self.direct.as_mut()?;
-        let bytes = &self.buffer[self.head..self.tail];
+        let bytes = self.buffer.bytes();
         let count = bytes.len().min(direct.len - direct.filled);
         if count > 0 {
             let end = direct.filled + count;
             buffers[direct.index].get_mut(direct.filled..end)?.copy_from_slice(&bytes[..count]);
             direct.filled = end;
-            self.head += count;
+            self.buffer.consume(count);
         }
         let pad = padding(direct.len);
-        if direct.filled < direct.len || self.tail - self.head < pad {
+        if direct.filled < direct.len || self.buffer.len() < pad {
             return None;
         }
-        self.head += pad;
-        let Direct { index, len, .. } = self.direct.take()?;
-        calls.end(index).map(|expected| Arrival::read(index, expected, len as u32))
+        self.buffer.consume(pad);
+        let DirectRead { index, len, .. } = self.direct.take()?;
+        calls.finish(index).map(|expected| Completion::read(index, expected, len as u32))
     }
 
-    /// Moves the buffer into a record that comes in pieces; true when that record is whole.
-    fn assemble(
+    /// Moves the buffer into a record that comes in pieces; true once that record is complete.
+    fn reassemble(
         &mut self,
         calls: &mut Calls,
         buffers: &mut [Box<[u8]>],
-        arrivals: &mut Vec<Arrival>,
+        completions: &mut Vec<Completion>,
     ) -> Result<bool, OpError> {
-        let (taken, whole) = self.assembly.push(&self.buffer[self.head..self.tail]).map_err(broken)?;
-        self.head += taken;
+        let (taken, whole) = self.reassembly.push(self.buffer.bytes()).map_err(protocol_violation)?;
+        self.buffer.consume(taken);
         if whole {
-            arrivals.push(settle(self.assembly.record(), calls, buffers, &mut self.meta_result)?);
-            self.assembly.reset(self.buffer.len());
+            let record = self.reassembly.record();
+            completions.push(accept(record, calls, buffers, &mut self.metadata_result)?);
+            self.reassembly.reset(self.buffer.capacity());
         }
         Ok(whole)
     }

@@ -8,38 +8,51 @@ use sharebench_model::{
     DataOp, ErrorClass, Facts, FileRef, MetaOp, MetaReply, OpError, PolicyCount, Reply, Slot, Stability,
     WireCount,
 };
+use sharebench_stream_client::{OpenFileTable, submit_error};
 use sharebench_target::{LocalBoxFuture, Session, SessionSpec, buffer_pool};
 
-use crate::client::arrival::{Answer, Arrival};
-use crate::client::calls::Expected;
+use crate::client::calls::ExpectedReply;
 use crate::client::channel::Channel;
 use crate::client::directories::Directories;
-use crate::client::files::Files;
 use crate::client::mounting::Mount;
+use crate::client::open_file::OpenFile;
+use crate::client::replies::{Completion, ReplyContent};
 use crate::protocol::{FileHandle, Procedure, StableHow};
 use crate::results::{FsInfo, WriteVerifier};
 use crate::status::NfsStatus;
 use crate::xdr::{Reader, Writer};
 
-/// Pauses before a server that asked to come back later is asked again.
-const FIRST_PAUSE: Duration = Duration::from_millis(10);
-const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+/// Delays between repetitions of a call that the server answers with `NFS3ERR_JUKEBOX`: the first one, then doubled.
+const MIN_RETRY_DELAY: Duration = Duration::from_millis(10);
+const MAX_RETRY_DELAY: Duration = Duration::from_secs(1);
 
-/// One user's connection to an export.
+/// One user's mounted connection to an export: the NFS implementation of [`Session`].
+///
+/// It owns the [`Channel`], the slots' buffers and what the protocol remembers between calls: the open files with their
+/// write verifiers, the handles of directories, and the server's limits. Mounting creates it, looks up the URL's directory
+/// through it, and completes it with the limits and facts. The engine then submits data operations, one per slot, and
+/// polls for their replies; operations on names and attributes run one at a time through [`Session::call`]. Closing it
+/// unmounts.
+///
+/// Each data operation is one READ, WRITE or COMMIT of exactly the length that the engine requested. An operation that
+/// cannot be sent (a record above the server's limit, a slot in use) is rejected with a reply that counts 0 requests. The
+/// session caches no data and no attributes, so that every operation is measured at the server; only handles of
+/// directories are kept, as every client does.
 #[derive(Debug)]
 pub(crate) struct NfsSession {
     pub(crate) channel: Channel,
-    pub(crate) files: Files,
+    pub(crate) files: OpenFileTable<OpenFile>,
     pub(crate) directories: Directories,
     pub(crate) limits: FsInfo,
-    /// Empty while the session rests.
+    /// One buffer per slot; empty while the session is idle.
     buffers: Vec<Box<[u8]>>,
     slot_bytes: usize,
-    arrivals: Vec<Arrival>,
-    /// Replies of submissions that never left.
-    refused: Vec<Reply>,
+    completions: Vec<Completion>,
+    /// Replies to operations that were rejected before they were sent.
+    rejected: Vec<Reply>,
     pub(crate) facts: Facts,
     pub(crate) mount: Mount,
+    /// The server's last write verifier, which identifies its boot.
     verifier: Option<WriteVerifier>,
     policy: PolicyCount,
 }
@@ -55,11 +68,11 @@ impl NfsSession {
     ) -> Self {
         Self {
             channel,
-            files: Files::default(),
+            files: OpenFileTable::default(),
             directories: Directories::new(root),
             limits,
-            arrivals: Vec::with_capacity(spec.slots as usize + 1),
-            refused: Vec::new(),
+            completions: Vec::with_capacity(spec.slots as usize + 1),
+            rejected: Vec::new(),
             buffers: vec![Box::default(); spec.slots as usize],
             slot_bytes: spec.slot_bytes as usize,
             facts,
@@ -69,46 +82,49 @@ impl NfsSession {
         }
     }
 
-    /// Performs one call and gives its result, status first. A server that asks to come back later, as in its grace period, is
-    /// asked again for as long as the caller waits.
+    /// Performs one call and returns its result, status first. It repeats a call that the server answers with
+    /// `NFS3ERR_JUKEBOX`, as servers do in their grace period, for as long as the caller waits.
     pub(crate) async fn request(
         &mut self,
         procedure: Procedure,
         arguments: impl Fn(&mut Writer),
     ) -> Result<Reader<'_>, OpError> {
-        let mut pause = FIRST_PAUSE;
+        let mut delay = MIN_RETRY_DELAY;
         loop {
-            self.ask(procedure, &arguments).await?;
-            // Nothing was done, so that asking again does nothing twice (RFC 1813, 2.6).
-            let later = NfsStatus::Jukebox.code().to_be_bytes();
-            if self.channel.meta_result().first_chunk() != Some(&later) {
+            self.request_once(procedure, &arguments).await?;
+            // The server did nothing, so that repeating the call does nothing twice (RFC 1813, 2.6).
+            let jukebox = NfsStatus::Jukebox.code().to_be_bytes();
+            if self.channel.metadata_result().first_chunk() != Some(&jukebox) {
                 break;
             }
-            tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(LONGEST_PAUSE);
+            tokio::time::sleep(delay).await;
+            delay = (delay * 2).min(MAX_RETRY_DELAY);
         }
-        Ok(Reader::new(self.channel.meta_result()))
+        Ok(Reader::new(self.channel.metadata_result()))
     }
 
-    async fn ask(&mut self, procedure: Procedure, arguments: &impl Fn(&mut Writer)) -> Result<(), OpError> {
-        let named = |error: OpError| OpError { step: procedure.name(), ..error };
+    async fn request_once(
+        &mut self,
+        procedure: Procedure,
+        arguments: &impl Fn(&mut Writer),
+    ) -> Result<(), OpError> {
+        let at_step = |error: OpError| OpError { step: procedure.name(), ..error };
         if let Some(error) = self.channel.failure() {
-            return Err(named(error));
+            return Err(at_step(error));
         }
-        let index = self.channel.meta_index();
+        let index = self.channel.metadata_index();
         if !self.channel.is_idle(index) {
-            let error =
-                OpError::new(ErrorClass::Disconnected, procedure.name(), "an earlier call was abandoned");
+            let error = submit_error::abandoned_request(procedure.name());
             self.channel.give_up(error.clone());
             return Err(error);
         }
-        self.channel.call(index, Expected::Meta, procedure, 0, arguments);
-        let mut arrivals = std::mem::take(&mut self.arrivals);
-        poll_fn(|cx| self.channel.poll(cx, &mut self.buffers, &mut arrivals)).await;
-        let result = arrivals.pop().map_or(Ok(Answer::Meta), |arrival| arrival.result);
-        arrivals.clear();
-        self.arrivals = arrivals;
-        result.map(drop).map_err(named)
+        self.channel.call(index, ExpectedReply::Metadata, procedure, 0, arguments);
+        let mut completions = std::mem::take(&mut self.completions);
+        poll_fn(|cx| self.channel.poll(cx, &mut self.buffers, &mut completions)).await;
+        let result = completions.pop().map_or(Ok(ReplyContent::Metadata), |completion| completion.result);
+        completions.clear();
+        self.completions = completions;
+        result.map(drop).map_err(at_step)
     }
 
     fn check_record(
@@ -116,23 +132,18 @@ impl NfsSession {
         slot: Slot,
         len: u32,
         step: &'static str,
+        limit: &str,
         max: u32,
-        name: &str,
     ) -> Result<(), OpError> {
         if len > max {
-            let detail =
-                format!("record of {len} bytes exceeds the server's {name} {max}; it is never split");
-            return Err(OpError::new(ErrorClass::Unsupported, step, detail));
+            return Err(submit_error::record_above_limit(step, len, limit, max));
         }
         match self.buffers.get_mut(slot.0 as usize) {
             Some(buffer) if len as usize <= self.slot_bytes => {
                 buffer_pool::ensure(buffer, self.slot_bytes);
                 Ok(())
             }
-            _ => {
-                let detail = format!("record of {len} bytes exceeds its slot");
-                Err(OpError::new(ErrorClass::Unsupported, step, detail))
-            }
+            _ => Err(submit_error::record_above_slot(step, len)),
         }
     }
 
@@ -142,80 +153,86 @@ impl NfsSession {
         }
         let index = slot.0 as usize;
         if index >= self.buffers.len() || !self.channel.is_idle(index) {
-            return Err(OpError::new(ErrorClass::Busy, "submit", "the slot is in flight or does not exist"));
+            return Err(submit_error::slot_not_idle());
         }
         match op {
             DataOp::Read { file, offset, len } => {
-                self.check_record(slot, len, "READ", self.limits.read_max, "rtmax")?;
+                self.check_record(slot, len, "READ", "rtmax", self.limits.read_max)?;
                 let handle = self.files.get(file)?.handle;
-                self.channel.call(index, Expected::Read { len }, Procedure::Read, 0, |writer| {
+                self.channel.call(index, ExpectedReply::Read { len }, Procedure::Read, 0, |writer| {
                     put_range(writer, &handle, offset, len);
                 });
             }
             DataOp::Write { file, offset, len, stability } => {
-                self.check_record(slot, len, "WRITE", self.limits.write_max, "wtmax")?;
+                self.check_record(slot, len, "WRITE", "wtmax", self.limits.write_max)?;
                 let open = self.files.get(file)?;
-                let (handle, stability) = (open.handle, open.stability(stability));
+                let handle = open.handle;
+                let stability = open.stability(stability);
                 self.policy.through += u64::from(stability == Stability::Durable);
-                let expected = Expected::Write { file: file.0, len, stability };
+                let expected = ExpectedReply::Write { file: file.0, len, stability };
                 self.channel.call(index, expected, Procedure::Write, len, |writer| {
                     put_range(writer, &handle, offset, len);
-                    writer.u32(wanted(stability) as u32);
+                    writer.u32(stable_how(stability) as u32);
                     writer.u32(len);
                 });
             }
             DataOp::Flush { file } => {
                 let handle = self.files.get(file)?.handle;
-                // Offset and count 0: the whole file (RFC 1813, 3.3.21).
-                self.channel.call(index, Expected::Flush { file: file.0 }, Procedure::Commit, 0, |writer| {
-                    put_range(writer, &handle, 0, 0);
-                });
+                // Offset 0 and count 0 commit the whole file (RFC 1813, 3.3.21).
+                self.channel.call(
+                    index,
+                    ExpectedReply::Flush { file: file.0 },
+                    Procedure::Commit,
+                    0,
+                    |writer| {
+                        put_range(writer, &handle, 0, 0);
+                    },
+                );
             }
         }
         Ok(())
     }
 
     #[inline]
-    fn conclude(&mut self, expected: Expected, answer: Answer) -> Result<u32, OpError> {
-        match (expected, answer) {
-            (_, Answer::Read(count)) => Ok(count),
-            (Expected::Write { file, len, stability }, Answer::Written(written)) => {
+    fn check_reply(&mut self, expected: ExpectedReply, content: ReplyContent) -> Result<u32, OpError> {
+        match (expected, content) {
+            (_, ReplyContent::Read(count)) => Ok(count),
+            (ExpectedReply::Write { file, len, stability }, ReplyContent::Written(written)) => {
                 self.verifier = Some(written.verifier);
                 if written.count != len {
-                    let detail = format!("short write: {} of {len} bytes taken", written.count);
-                    return Err(OpError::new(ErrorClass::Io, "WRITE", detail));
+                    return Err(submit_error::short_write(written.count, len));
                 }
-                if written.committed < wanted(stability) {
-                    let given = written.committed.name();
+                if written.committed < stable_how(stability) {
+                    let committed = written.committed.name();
                     let detail =
-                        format!("FILE_SYNC was asked for, the server gives {given}: no write-through");
+                        format!("FILE_SYNC was requested, the server answers {committed}: no write-through");
                     return Err(OpError::new(ErrorClass::Protocol, "WRITE", detail));
                 }
                 self.policy.stable += u64::from(written.committed == StableHow::FileSync);
                 if written.committed == StableHow::Unstable
-                    && let Ok(open) = self.files.get(FileRef(file))
+                    && let Ok(open) = self.files.get_mut(FileRef(file))
                 {
-                    open.wrote(written.verifier);
+                    open.record_write(written.verifier);
                 }
                 Ok(len)
             }
-            (Expected::Flush { file }, Answer::Committed(verifier)) => {
+            (ExpectedReply::Flush { file }, ReplyContent::Committed(verifier)) => {
                 self.verifier = Some(verifier);
-                self.files.get(FileRef(file))?.committed(verifier).map(|()| 0)
+                self.files.get_mut(FileRef(file))?.record_commit(verifier).map(|()| 0)
             }
-            _ => Err(OpError::new(ErrorClass::Protocol, "reply", "a result of another procedure")),
+            _ => Err(OpError::new(ErrorClass::Protocol, "reply", "the result of another procedure")),
         }
     }
 }
 
-const fn wanted(stability: Stability) -> StableHow {
+const fn stable_how(stability: Stability) -> StableHow {
     match stability {
         Stability::Unstable => StableHow::Unstable,
         Stability::Durable => StableHow::FileSync,
     }
 }
 
-/// Handle, offset and count: what READ, WRITE and COMMIT begin with.
+/// Appends handle, offset and count, with which READ, WRITE and COMMIT begin.
 #[inline]
 fn put_range(writer: &mut Writer, handle: &FileHandle, offset: u64, count: u32) {
     handle.put(writer);
@@ -256,34 +273,34 @@ impl Session for NfsSession {
     #[inline]
     fn submit(&mut self, slot: Slot, op: DataOp) {
         if let Err(error) = self.try_submit(slot, op) {
-            self.refused.push(Reply { slot, result: Err(error), requests: 0 });
+            self.rejected.push(Reply { slot, result: Err(error), requests: 0 });
         }
     }
 
     fn poll_replies(&mut self, cx: &mut Context<'_>, replies: &mut Vec<Reply>) -> Poll<()> {
         let before = replies.len();
-        replies.append(&mut self.refused);
-        let mut arrivals = std::mem::take(&mut self.arrivals);
-        let _ = self.channel.poll(cx, &mut self.buffers, &mut arrivals);
-        for Arrival { index, expected, result } in arrivals.drain(..) {
-            // A call for names that somebody abandoned has no slot.
-            if expected != Expected::Meta {
-                let result = result.and_then(|answer| self.conclude(expected, answer));
+        replies.append(&mut self.rejected);
+        let mut completions = std::mem::take(&mut self.completions);
+        let _ = self.channel.poll(cx, &mut self.buffers, &mut completions);
+        for Completion { index, expected, result } in completions.drain(..) {
+            // The caller of a metadata call may have dropped its future: its reply belongs to no slot.
+            if expected != ExpectedReply::Metadata {
+                let result = result.and_then(|content| self.check_reply(expected, content));
                 replies.push(Reply { slot: Slot(index as u32), result, requests: 1 });
             }
         }
-        self.arrivals = arrivals;
+        self.completions = completions;
         if replies.len() > before { Poll::Ready(()) } else { Poll::Pending }
     }
 
     fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
         Box::pin(async move {
             let before = self.channel.wire().requests;
-            self.directories.begin();
+            self.directories.begin_operation();
             let mut result = self.perform(&op).await;
-            // A remembered directory may be gone; the server did nothing, so asking again is safe.
+            // A kept directory handle may be stale. The server did nothing, so repeating the operation is safe.
             if matches!(&result, Err(error) if error.class == ErrorClass::Stale)
-                && self.directories.distrust()
+                && self.directories.invalidate()
             {
                 result = self.perform(&op).await;
             }
@@ -302,7 +319,7 @@ impl Session for NfsSession {
     fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
         Box::pin(async move {
             drop(self.channel);
-            self.mount.undo().await;
+            self.mount.unmount().await;
         })
     }
 }

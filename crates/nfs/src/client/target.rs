@@ -1,24 +1,28 @@
 //! An NFS export as a target.
 
-use sharebench_model::{CachePolicy, ErrorClass, IoPolicy};
+use sharebench_model::{CachePolicy, IoPolicy};
+use sharebench_stream_client::check_session_size;
 use sharebench_target::{
     Capabilities, ConnectError, LocalBoxFuture, PolicyRefusal, PolicyTerms, Session, SessionSpec, Target,
-    TargetUrl, UrlError, UrlPart,
+    TargetUrl, UrlError,
 };
 
 use crate::client::mounting::open_session;
 use crate::client::options::NfsOptions;
 
-/// Most data operations in flight per session.
+/// Maximum number of data operations in flight per session.
 const MAX_QUEUE_DEPTH: u32 = 1024;
 /// Largest record before the server's `rtmax` and `wtmax` are known.
 const MAX_RECORD: u32 = 16 << 20;
 
 /// A directory of an NFSv3 export: `nfs://host[:port]/export/dir?option=value`.
 ///
-/// The port defaults to what the port mapper says, else 2049. Options: `mountport=` (default: the port
-/// mapper's, else the port of NFS), `uid=` and `gid=` (default: this process's), `gids=` (a list),
-/// `resvport=1` (call from a port below 1024), `vers=3`.
+/// The port defaults to the one that the port mapper reports, otherwise to 2049. Options: `mountport=` (default: as the port
+/// mapper reports, otherwise the port of NFS), `uid=` and `gid=` (default: those of this process), `gids=` (a list),
+/// `resvport=1` (connect from a port below 1024), and `vers=3`.
+///
+/// The target holds the checked URL and no connection: each [`Target::connect`] mounts the export anew and opens one TCP
+/// connection. Targets are cheap to clone, so that every job or user may have one.
 #[derive(Debug, Clone)]
 pub struct NfsTarget {
     url: String,
@@ -26,17 +30,13 @@ pub struct NfsTarget {
 }
 
 impl NfsTarget {
-    /// Checks a URL; an option this adapter does not know is an error.
+    /// Checks a URL. An unknown option is an error.
     pub fn from_url(url: TargetUrl) -> Result<Self, UrlError> {
         Ok(Self { url: url.to_string(), options: NfsOptions::from_url(url)? })
     }
-
-    fn failure(&self, part: UrlPart, class: ErrorClass, detail: String) -> ConnectError {
-        ConnectError { url: self.url.clone(), part, class, detail }
-    }
 }
 
-/// This client caches nothing, so that without a local cache is as ever; writing through is `FILE_SYNC`.
+/// Checks a policy. This client caches nothing, so it always works without a local cache; write-through is `FILE_SYNC`.
 pub(crate) fn check_policy(wanted: IoPolicy) -> Result<PolicyTerms, PolicyRefusal> {
     if wanted.cache == CachePolicy::Unbuffered {
         let reason = "NFSv3 has no request that passes the server's cache (RFC 1813, 3.3.6 and 3.3.7); \
@@ -76,16 +76,13 @@ impl Target for NfsTarget {
         spec: &'a SessionSpec,
     ) -> LocalBoxFuture<'a, Result<Box<dyn Session>, ConnectError>> {
         Box::pin(async move {
-            if spec.slots > MAX_QUEUE_DEPTH || spec.slot_bytes > MAX_RECORD {
-                let detail = format!(
-                    "{} slots of {} bytes; at most {MAX_QUEUE_DEPTH} of {MAX_RECORD}",
-                    spec.slots, spec.slot_bytes
-                );
-                return Err(self.failure(UrlPart::Share, ErrorClass::Unsupported, detail));
-            }
-            match open_session(&self.options, spec).await {
+            let opened = async {
+                check_session_size(spec, MAX_QUEUE_DEPTH, MAX_RECORD)?;
+                open_session(&self.options, spec).await
+            };
+            match opened.await {
                 Ok(session) => Ok(Box::new(session) as Box<dyn Session>),
-                Err(error) => Err(self.failure(error.part, error.class, error.detail)),
+                Err(error) => Err(error.at_url(&self.url)),
             }
         })
     }

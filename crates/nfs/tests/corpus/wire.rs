@@ -3,7 +3,7 @@
 use sharebench_nfs::attributes::{FileAttributes, SetFileAttributes, skip_wcc};
 use sharebench_nfs::mount::{get_mounted, get_port};
 use sharebench_nfs::protocol::FileHandle;
-use sharebench_nfs::record::{Assembly, Front, front};
+use sharebench_nfs::record::{NextRecord, RecordReassembly, next_record};
 use sharebench_nfs::results::{
     Found, FsInfo, FsStat, ReadHead, Written, get_commit, get_listing, get_status,
 };
@@ -24,11 +24,11 @@ pub fn run(input: &[u8]) {
 }
 
 fn records(input: &[u8]) {
-    if let Ok(Front::Whole { start, end }) = front(input, MOST) {
+    if let Ok(NextRecord::Whole { start, end }) = next_record(input, MOST) {
         assert!(start <= end && end <= input.len() && end - start <= MOST);
     }
     // In one piece, and byte by byte.
-    let (mut whole, mut cut) = (Assembly::new(MOST), Assembly::new(MOST));
+    let (mut whole, mut cut) = (RecordReassembly::new(MOST), RecordReassembly::new(MOST));
     let once = whole.push(input);
     let mut taken = 0;
     for byte in input {

@@ -38,7 +38,7 @@ impl ServerState {
         self.put_optional(out, Some(&attributes));
         let at = out.len();
         out.words(&[count, 0, count]);
-        let read = self.volume.read(node, offset, out.room(count as usize)).map_err(data_status)?;
+        let read = self.volume.read(node, offset, out.spare(count as usize)).map_err(data_status)?;
         out.advance(read);
         out.pad(read);
         let end = read < count as usize || offset.saturating_add(read as u64) >= attributes.size;

@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use sharebench_nfs::record::{Assembly, Front, MARK_BYTES, front};
+use sharebench_nfs::record::{FRAGMENT_HEADER_BYTES, NextRecord, RecordReassembly, next_record};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::time::{Instant, timeout_at};
 
@@ -19,7 +19,7 @@ pub(super) struct Frames {
     buffer: Vec<u8>,
     head: usize,
     tail: usize,
-    assembly: Assembly,
+    reassembly: RecordReassembly,
     /// When the record under way began to arrive.
     begun: Option<Instant>,
 }
@@ -38,7 +38,7 @@ impl Frames {
             buffer: vec![0; INITIAL_BYTES],
             head: 0,
             tail: 0,
-            assembly: Assembly::new(MAX_CALL_BYTES),
+            reassembly: RecordReassembly::new(MAX_CALL_BYTES),
             begun: None,
         }
     }
@@ -50,7 +50,7 @@ impl Frames {
         stream: &mut S,
         patience: Duration,
     ) -> io::Result<bool> {
-        if self.head == self.tail && !self.assembly.under_way() {
+        if self.head == self.tail && !self.reassembly.in_progress() {
             self.begun = None;
             return self.receive(stream).await;
         }
@@ -64,14 +64,14 @@ impl Frames {
         self.buffer.copy_within(self.head..self.tail, 0);
         (self.head, self.tail) = (0, self.tail - self.head);
         if self.tail == self.buffer.len() {
-            let grown = (self.buffer.len() * 2).min(MAX_CALL_BYTES + MARK_BYTES);
+            let grown = (self.buffer.len() * 2).min(MAX_CALL_BYTES + FRAGMENT_HEADER_BYTES);
             self.buffer.resize(grown, 0);
         }
         let mut end = self.buffer.len();
-        if let Ok(Front::Partial(mark)) = front(&self.buffer[..self.tail], MAX_CALL_BYTES)
-            && mark.len >= LARGE_BYTES
+        if let Ok(NextRecord::Partial(fragment)) = next_record(&self.buffer[..self.tail], MAX_CALL_BYTES)
+            && fragment.len >= LARGE_BYTES
         {
-            end = end.min(MARK_BYTES + mark.len).max(self.tail + 1);
+            end = end.min(FRAGMENT_HEADER_BYTES + fragment.len).max(self.tail + 1);
         }
         let count = stream.read(&mut self.buffer[self.tail..end]).await?;
         self.tail += count;
@@ -90,23 +90,23 @@ impl Frames {
     fn take(&mut self) -> io::Result<Option<Frame>> {
         loop {
             let bytes = &self.buffer[self.head..self.tail];
-            if !self.assembly.under_way() {
-                match front(bytes, MAX_CALL_BYTES).map_err(io::Error::other)? {
-                    Front::Nothing => return Ok(None),
-                    Front::Whole { start, end } => {
+            if !self.reassembly.in_progress() {
+                match next_record(bytes, MAX_CALL_BYTES).map_err(io::Error::other)? {
+                    NextRecord::Incomplete => return Ok(None),
+                    NextRecord::Whole { start, end } => {
                         let range = self.head + start..self.head + end;
                         self.head += end;
                         return Ok(Some(Frame::Here(range)));
                     }
-                    Front::Partial(mark) if mark.last => return Ok(None),
-                    Front::Partial(_) => {}
+                    NextRecord::Partial(fragment) if fragment.last => return Ok(None),
+                    NextRecord::Partial(_) => {}
                 }
             }
-            let (taken, whole) = self.assembly.push(bytes).map_err(io::Error::other)?;
+            let (taken, whole) = self.reassembly.push(bytes).map_err(io::Error::other)?;
             self.head += taken;
             if whole {
-                let record = self.assembly.record().to_vec();
-                self.assembly.reset(0);
+                let record = self.reassembly.record().to_vec();
+                self.reassembly.reset(0);
                 return Ok(Some(Frame::Assembled(record)));
             }
             if self.head == self.tail {

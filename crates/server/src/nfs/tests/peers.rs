@@ -6,7 +6,7 @@ use std::thread;
 
 use sharebench_model::{DataOp, ErrorClass, FileRef, MetaOp, MetaYield, OpenHow, Reply, Slot};
 use sharebench_nfs::canned;
-use sharebench_nfs::record::{Front, front};
+use sharebench_nfs::record::{NextRecord, next_record};
 use sharebench_nfs::xdr::{Reader, Writer};
 use sharebench_target::{Session, SessionSpec, Target, call};
 
@@ -123,7 +123,7 @@ fn replies_in_fragments_and_pieces_reach_their_slots() {
     delivers(|stream, reads| {
         for call in reads {
             let whole = reply(call);
-            let Ok(Front::Whole { start, end }) = front(&whole, 2 << 20) else { panic!() };
+            let Ok(NextRecord::Whole { start, end }) = next_record(&whole, 2 << 20) else { panic!() };
             let body = &whole[start..end];
             let mut bytes = Vec::new();
             let (first, rest) = body.split_at(body.len() / 3);

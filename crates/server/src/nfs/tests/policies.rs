@@ -76,8 +76,9 @@ fn one_write(
 }
 
 #[test]
-fn a_file_opened_for_write_through_asks_for_file_sync_with_every_write() {
-    let (plain, through) = (SyncPolicy::Normal, SyncPolicy::WriteThrough);
+fn a_file_opened_for_write_through_requests_file_sync_with_every_write() {
+    let plain = SyncPolicy::Normal;
+    let through = SyncPolicy::WriteThrough;
     for (sync, stability, wanted) in [
         (plain, Stability::Unstable, UNSTABLE),
         (plain, Stability::Durable, FILE_SYNC),
@@ -92,14 +93,14 @@ fn a_file_opened_for_write_through_asks_for_file_sync_with_every_write() {
 }
 
 #[test]
-fn a_server_that_commits_less_than_asked_is_an_error_that_says_what_it_gave() {
+fn a_server_that_commits_less_than_requested_is_an_error_that_names_its_stability() {
     for (given, name) in [(UNSTABLE, "UNSTABLE"), (DATA_SYNC, "DATA_SYNC")] {
         let (reply, counted, _) = one_write(SyncPolicy::WriteThrough, Stability::Unstable, Some(given));
         let error = reply.result.unwrap_err();
         assert_eq!((error.class, error.step, counted.stable), (ErrorClass::Protocol, "WRITE", 0), "{error}");
-        assert!(error.detail.contains("FILE_SYNC was asked for") && error.detail.contains(name), "{error}");
+        assert!(error.detail.contains("FILE_SYNC was requested") && error.detail.contains(name), "{error}");
     }
-    // More than asked is welcome.
+    // More than requested is no error.
     let (reply, counted, _) = one_write(SyncPolicy::Normal, Stability::Unstable, Some(FILE_SYNC));
     assert_eq!((reply.result, counted.through, counted.stable), (Ok(LEN), 0, 1));
 }

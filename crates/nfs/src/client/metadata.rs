@@ -1,9 +1,10 @@
-//! Operations on names and attributes: each is the shortest honest sequence of calls.
+//! Operations on names and attributes: each is the shortest sequence of calls that performs it.
 
 use sharebench_model::{Entry, ErrorClass, IoPolicy, MetaOp, MetaYield, OpError, OpenHow, Space, Stat};
 
 use crate::attributes::{FileAttributes, FileKind, SetFileAttributes, skip_wcc};
-use crate::client::arrival::unreadable;
+use crate::client::open_file::OpenFile;
+use crate::client::replies::undecodable;
 use crate::client::session::NfsSession;
 use crate::client::target::check_policy;
 use crate::protocol::{FileHandle, Procedure};
@@ -15,10 +16,10 @@ use crate::xdr::{Reader, Writer, XdrError};
 const GUARDED: u32 = 1;
 const FILE_MODE: u32 = 0o644;
 const DIRECTORY_MODE: u32 = 0o755;
-/// Most entries taken from one directory.
+/// Maximum number of entries read from one directory.
 const MAX_ENTRIES: usize = 4 << 20;
 
-/// Size of a listing's messages: what the server prefers, within reason.
+/// Limits for the size of a listing's results. Within them the server's preference decides.
 const LISTING_BYTES: std::ops::RangeInclusive<u32> = 8 << 10..=512 << 10;
 
 fn read<'a, T>(
@@ -27,13 +28,13 @@ fn read<'a, T>(
     get: impl FnOnce(&mut Reader<'a>) -> Result<T, XdrError>,
 ) -> Result<T, OpError> {
     let step = procedure.name();
-    match get_status(&mut reader).map_err(|error| unreadable(error, step))? {
-        Ok(()) => get(&mut reader).map_err(|error| unreadable(error, step)),
+    match get_status(&mut reader).map_err(|error| undecodable(error, step))? {
+        Ok(()) => get(&mut reader).map_err(|error| undecodable(error, step)),
         Err(status) => Err(status.failure(step)),
     }
 }
 
-/// Parent directory and last name; an error for the root, and for names that lead elsewhere.
+/// Parent directory and last name. The root has none, and names with a special meaning are rejected.
 fn split(path: &str) -> Result<(&str, &str), OpError> {
     let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
     check_name(name)?;
@@ -42,7 +43,7 @@ fn split(path: &str) -> Result<(&str, &str), OpError> {
 
 fn check_name(name: &str) -> Result<(), OpError> {
     if matches!(name, "" | "." | "..") || name.contains('\0') {
-        return Err(OpError::new(ErrorClass::Unsupported, "path", format!("'{name}' is not a name")));
+        return Err(OpError::new(ErrorClass::Unsupported, "path", format!("'{name}' is not a valid name")));
     }
     Ok(())
 }
@@ -67,14 +68,14 @@ impl NfsSession {
                     OpenHow::Read | OpenHow::ReadWrite => self.open(path, *policy).await,
                 }
             }
-            MetaOp::Close { file } => self.files.close(*file).map(|()| MetaYield::Done),
+            MetaOp::Close { file } => self.files.close(*file).map(|_| MetaYield::Done),
             MetaOp::SetSize { file, size } => {
                 let handle = self.files.get(*file)?.handle;
                 let set = SetFileAttributes { size: Some(*size), ..SetFileAttributes::default() };
                 self.change(Procedure::SetAttr, |writer| {
                     handle.put(writer);
                     set.put(writer);
-                    // No guard.
+                    // No guard: change the file whatever its ctime is (RFC 1813, 3.3.2).
                     writer.boolean(false);
                 })
                 .await
@@ -86,7 +87,7 @@ impl NfsSession {
             MetaOp::List { path } => self.list(path).await,
             MetaOp::Remove { path } => self.change_name(Procedure::Remove, path).await,
             MetaOp::RemoveDir { path } => {
-                self.directories.forget(path);
+                self.directories.remove(path);
                 self.change_name(Procedure::RmDir, path).await
             }
             MetaOp::MakeDir { path } => self.make_directory(path).await,
@@ -102,13 +103,13 @@ impl NfsSession {
                 Err(OpError::new(ErrorClass::Unsupported, "client cache", detail))
             }
             MetaOp::Map { .. } => {
-                let detail = "this client has no memory of the file to map";
+                let detail = "this client cannot map a remote file into memory";
                 Err(OpError::new(ErrorClass::Unsupported, "map", detail))
             }
         }
     }
 
-    /// A call that answers with `wcc_data` and nothing else of interest.
+    /// Performs a call whose result is only `wcc_data`.
     async fn change(
         &mut self,
         procedure: Procedure,
@@ -125,7 +126,7 @@ impl NfsSession {
         self.change(procedure, |writer| put_name(writer, &directory, name)).await
     }
 
-    /// One LOOKUP, and a GETATTR where the server sends no attributes with it.
+    /// Performs a LOOKUP, and a GETATTR if the server sends no attributes with it.
     pub(crate) async fn lookup(
         &mut self,
         directory: FileHandle,
@@ -162,7 +163,7 @@ impl NfsSession {
         read(reader, Procedure::GetAttr, FileAttributes::get)
     }
 
-    /// Walks to a directory, from the nearest one known.
+    /// Walks to a directory, from the nearest known one.
     async fn directory(&mut self, path: &str) -> Result<FileHandle, OpError> {
         let (mut handle, rest) = self.directories.nearest(path);
         let mut known = path.len() - rest.len();
@@ -173,7 +174,7 @@ impl NfsSession {
             }
             handle = found;
             let end = known + name.len();
-            self.directories.remember(&path[..end], handle);
+            self.directories.insert(&path[..end], handle);
             known = end + 1;
         }
         Ok(handle)
@@ -194,7 +195,7 @@ impl NfsSession {
         if attributes.kind != FileKind::Regular {
             return Err(OpError::new(ErrorClass::Unsupported, "open", "not a regular file"));
         }
-        Ok(MetaYield::Opened { file: self.files.open(handle, policy)?, size: attributes.size })
+        Ok(MetaYield::Opened { file: self.files.open(OpenFile::new(handle, policy))?, size: attributes.size })
     }
 
     async fn create(&mut self, path: &str, policy: IoPolicy) -> Result<MetaYield, OpError> {
@@ -213,7 +214,7 @@ impl NfsSession {
             Some(handle) => handle,
             None => self.complete(created, directory, name).await?.0,
         };
-        Ok(MetaYield::Opened { file: self.files.open(handle, policy)?, size: 0 })
+        Ok(MetaYield::Opened { file: self.files.open(OpenFile::new(handle, policy))?, size: 0 })
     }
 
     async fn make_directory(&mut self, path: &str) -> Result<MetaYield, OpError> {
@@ -227,17 +228,18 @@ impl NfsSession {
         let reader = self.request(Procedure::MkDir, encode).await?;
         let made = read(reader, Procedure::MkDir, Found::get_created)?;
         if let Some(handle) = made.handle {
-            self.directories.remember(path, handle);
+            self.directories.insert(path, handle);
         }
         Ok(MetaYield::Done)
     }
 
     async fn rename(&mut self, from: &str, to: &str) -> Result<MetaYield, OpError> {
-        let ((from_parent, from_name), (to_parent, to_name)) = (split(from)?, split(to)?);
+        let (from_parent, from_name) = split(from)?;
+        let (to_parent, to_name) = split(to)?;
         let from_directory = self.directory(from_parent).await?;
         let to_directory = self.directory(to_parent).await?;
-        self.directories.forget(from);
-        self.directories.forget(to);
+        self.directories.remove(from);
+        self.directories.remove(to);
         let encode = |writer: &mut Writer| {
             put_name(writer, &from_directory, from_name);
             put_name(writer, &to_directory, to_name);
@@ -249,8 +251,10 @@ impl NfsSession {
 
     async fn list(&mut self, path: &str) -> Result<MetaYield, OpError> {
         let directory = self.directory(path).await?;
-        let (mut entries, mut unknown) = (Vec::new(), Vec::new());
-        let (mut cookie, mut verifier) = (0, [0; 8]);
+        let mut entries = Vec::new();
+        let mut unknown_kinds = Vec::new();
+        let mut cookie = 0;
+        let mut verifier = [0; 8];
         loop {
             let reader = self.request_listing(directory, cookie, verifier).await?;
             let start = cookie;
@@ -261,7 +265,7 @@ impl NfsSession {
                     Ok("." | "..") => {}
                     Ok(name) => {
                         if entry.attributes.is_none() {
-                            unknown.push(entries.len());
+                            unknown_kinds.push(entries.len());
                         }
                         let directory = entry.attributes.is_some_and(|a| a.kind == FileKind::Directory);
                         entries.push(Entry { name: name.to_owned(), directory });
@@ -279,13 +283,13 @@ impl NfsSession {
                 break;
             }
             if cookie == start {
-                return fail(ErrorClass::Protocol, "a page without entries that is not the last");
+                return fail(ErrorClass::Protocol, "a page without entries that is not the last page");
             }
             if entries.len() > MAX_ENTRIES {
                 return fail(ErrorClass::Unsupported, "more than 4 Mi entries");
             }
         }
-        for index in unknown {
+        for index in unknown_kinds {
             let (_, attributes) = self.lookup(directory, &entries[index].name.clone()).await?;
             entries[index].directory = attributes.kind == FileKind::Directory;
         }

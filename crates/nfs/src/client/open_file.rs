@@ -1,0 +1,71 @@
+//! An open file of a session, and what the server promised about its writes.
+
+use sharebench_model::{ErrorClass, IoPolicy, OpError, Stability};
+
+use crate::protocol::FileHandle;
+use crate::results::WriteVerifier;
+
+/// A file that a session opened. NFS itself has no open files: the server knows only the handle.
+#[derive(Debug)]
+pub(crate) struct OpenFile {
+    pub(crate) handle: FileHandle,
+    /// Policy that the file was opened with.
+    policy: IoPolicy,
+    /// Verifier of the first unstable WRITE since the last COMMIT.
+    verifier: Option<WriteVerifier>,
+    /// A later WRITE had another verifier.
+    changed: bool,
+}
+
+impl OpenFile {
+    pub(crate) fn new(handle: FileHandle, policy: IoPolicy) -> Self {
+        Self { handle, policy, verifier: None, changed: false }
+    }
+
+    /// The stability of a write to this file: as requested, and never less than the file's policy.
+    #[inline]
+    pub(crate) fn stability(&self, requested: Stability) -> Stability {
+        if self.policy.writes_through() { Stability::Durable } else { requested }
+    }
+
+    /// Records the verifier of an unstable WRITE.
+    #[inline]
+    pub(crate) fn record_write(&mut self, verifier: WriteVerifier) {
+        self.changed |= *self.verifier.get_or_insert(verifier) != verifier;
+    }
+
+    /// Completes a COMMIT. A changed verifier is an error: the server restarted and may have lost writes since the last
+    /// COMMIT (RFC 1813, 3.3.7).
+    pub(crate) fn record_commit(&mut self, verifier: WriteVerifier) -> Result<(), OpError> {
+        self.record_write(verifier);
+        let changed = std::mem::take(&mut self.changed);
+        self.verifier = None;
+        if changed {
+            return Err(OpError::new(
+                ErrorClass::Io,
+                "COMMIT",
+                "write verifier changed: server restarted, unstable writes may be lost",
+            ));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_restart_between_write_and_commit_is_reported_once() {
+        let handle = FileHandle::new(b"h").unwrap();
+        let mut open = OpenFile::new(handle, IoPolicy::default());
+        open.record_write([1; 8]);
+        assert_eq!(open.record_commit([1; 8]), Ok(()));
+        open.record_write([1; 8]);
+        let error = open.record_commit([2; 8]).unwrap_err();
+        assert_eq!(error.class, ErrorClass::Io);
+        assert!(error.detail.contains("server restarted"));
+        open.record_write([2; 8]);
+        assert_eq!(open.record_commit([2; 8]), Ok(()));
+    }
+}
