@@ -92,7 +92,8 @@ pub fn store(words: &[String]) -> Result<Sample, Failure> {
 }
 
 fn timed(work: impl FnOnce() -> Result<(), Failure>) -> Result<Sample, Failure> {
-    let (before, started) = (cpu(), Instant::now());
+    let before = cpu();
+    let started = Instant::now();
     work()?;
     let wall_ns = started.elapsed().as_nanos() as u64;
     let cpu_ns = cpu().saturating_sub(before).as_nanos() as u64;
@@ -123,7 +124,9 @@ pub fn surface(title: &str, tests: &[&str], (files, records): (u64, u64), seed: 
     let mut steps = Vec::new();
     for repetition in 0..SWEEPS {
         for cell in 0..tests.len() as u64 * files * records {
-            let (test, file, record) = (cell / files / records, cell / records % files, cell % records);
+            let test = cell / files / records;
+            let file = cell / records % files;
+            let record = cell % records;
             let coordinates = Coordinates::new()
                 .with(axis::TEST, Value::text(tests[test as usize]))
                 .with(axis::FILE_SIZE, Value::Bytes((file + 1) << 20))
@@ -134,7 +137,8 @@ pub fn surface(title: &str, tests: &[&str], (files, records): (u64, u64), seed: 
                 let measure = cell_measure(1e8 * faster * (0.03 * random.normal()).exp(), &mut random);
                 let index = steps.len() as u32;
                 let coordinates = coordinates.clone();
-                let (started_unix_ms, checks) = (1 + u64::from(index) * 500, Vec::new());
+                let started_unix_ms = 1 + u64::from(index) * 500;
+                let checks = Vec::new();
                 steps.push(StepResult {
                     index,
                     target,

@@ -54,10 +54,13 @@ fn pairs(
     what: &str,
     once: &dyn Fn(bool) -> Result<(Sample, f64), Failure>,
 ) -> Result<(), Failure> {
-    let (mut logs, mut taken, mut rates) = (Vec::new(), Vec::new(), [Vec::new(), Vec::new()]);
+    let mut logs = Vec::new();
+    let mut taken = Vec::new();
+    let mut rates = [Vec::new(), Vec::new()];
     let ratio = loop {
         let first = logs.len() % 2 == 0;
-        let (one, other) = (once(first)?, once(!first)?);
+        let one = once(first)?;
+        let other = once(!first)?;
         let (shown, quiet) = if first { (one, other) } else { (other, one) };
         logs.push((shown.0.rate() / quiet.0.rate()).ln());
         taken.push((shown.1 - quiet.1) * 100.0);
@@ -121,7 +124,8 @@ fn once(program: &Path, scratch: &Path, line: &str, shown: bool) -> Result<(Samp
     let _ = std::fs::remove_file(&book);
     let quiet = if shown { "" } else { " --quiet" };
     let line = format!("{} {line} --db {}{quiet}", program.display(), book.display());
-    let (before, started) = (cpu_of_children(), Instant::now());
+    let before = cpu_of_children();
+    let started = Instant::now();
     let output = Command::new("script")
         .args(["--quiet", "--flush", "--return", "--command", &line, "/dev/null"])
         .env("TERM", "xterm-256color")
@@ -139,7 +143,8 @@ fn once(program: &Path, scratch: &Path, line: &str, shown: bool) -> Result<(Samp
     let head = rows.next().ok_or("an empty table")?;
     let column =
         |name: &str| head.iter().position(|column| *column == name).ok_or(format!("no column {name}"));
-    let (operations, time) = (column("operations")?, column("rate_base_ns")?);
+    let operations = column("operations")?;
+    let time = column("rate_base_ns")?;
     let mut sample = Sample { operations: 0, wall_ns: 0, cpu_ns: cpu.as_nanos() as u64, peak_kib: 0 };
     for row in rows {
         sample.operations += row[operations].parse::<u64>()?;

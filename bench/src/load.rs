@@ -49,7 +49,8 @@ fn alone(table: &mut Table, time: Duration) -> Result<(), Failure> {
     let each = |words: [&str; 2]| -> Result<Vec<Crowd>, Failure> {
         (0..table.rounds()).map(|_| crate::machine::on_one_cpu(|| crowd(&words, time))?).collect()
     };
-    let (closed, open) = (each(["null", "closed"])?, each(["null", "open"])?);
+    let closed = each(["null", "closed"])?;
+    let open = each(["null", "open"])?;
     let spread = |all: &[Crowd], of: fn(&Crowd) -> f64| Spread::new(all.iter().map(of).collect());
     let rate = spread(&closed, |c| c.transactions as f64 * 1e9 / c.cpu_ns as f64);
     let verdict =
@@ -94,7 +95,9 @@ fn crowds(table: &mut Table) -> Result<(), Failure> {
     );
     println!("|---|---:|---|---|---|");
     for (protocol, users, bar_kib) in CROWDS {
-        let (mut kib, mut lag, mut start) = (Vec::new(), Vec::new(), Vec::new());
+        let mut kib = Vec::new();
+        let mut lag = Vec::new();
+        let mut start = Vec::new();
         for _ in 0..table.rounds().min(3) {
             let few = {
                 let served = Served::start(protocol)?;
@@ -106,7 +109,9 @@ fn crowds(table: &mut Table) -> Result<(), Failure> {
             lag.push(all.lag_ms());
             start.push(all.login_s() + THINK_S);
         }
-        let (kib, lag, start) = (Spread::new(kib), Spread::new(lag), Spread::new(start));
+        let kib = Spread::new(kib);
+        let lag = Spread::new(lag);
+        let start = Spread::new(start);
         let mut judged = |what: &str, spread: Spread, bar: f64| {
             let verdict =
                 table.verdict(&format!("{protocol}: {what}"), spread.median, Some(Bar::AtMost(bar)));
@@ -252,7 +257,8 @@ struct Counted {
 
 impl Counted {
     fn over(inner: Arc<dyn Target>) -> Self {
-        let (first_ns, last_ns) = (AtomicU64::new(0), AtomicU64::new(0));
+        let first_ns = AtomicU64::new(0);
+        let last_ns = AtomicU64::new(0);
         Self { inner, start: Instant::now(), first_ns, last_ns }
     }
 

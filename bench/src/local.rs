@@ -97,7 +97,10 @@ fn fio(directory: &Path, shape: &Shape, engine: &str, settings: &[&str]) -> Resu
 fn terse(line: &str, record: u32) -> Option<Sample> {
     let fields: Vec<&str> = line.trim().split(';').collect();
     let field = |at: usize| fields.get(at - 1)?.trim_end_matches('%').parse::<f64>().ok();
-    let (kib, ms, user, system) = (field(6)?, field(9)?, field(88)?, field(89)?);
+    let kib = field(6)?;
+    let ms = field(9)?;
+    let user = field(88)?;
+    let system = field(89)?;
     let operations = (kib * 1024.0 / f64::from(record)) as u64;
     let cpu_ns = ((user + system) / 100.0 * ms * 1e6) as u64;
     (operations > 0).then_some(Sample { operations, wall_ns: (ms * 1e6) as u64, cpu_ns, peak_kib: 0 })

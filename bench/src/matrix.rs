@@ -67,11 +67,13 @@ fn measure_on(
     iozone: &Path,
     largest: &str,
 ) -> Result<(), Failure> {
-    let (rounds, few) = (table.rounds(), table.rounds().div_ceil(2));
+    let rounds = table.rounds();
+    let few = table.rounds().div_ceil(2);
     println!(
         "\n### IOzone's matrix on {what} (files to {largest}, medians of {rounds} rounds, above {MANY} KiB {few})\n"
     );
-    let (mut ours, mut its) = (vec![Surface::new(); rounds], vec![Surface::new(); rounds]);
+    let mut ours = vec![Surface::new(); rounds];
+    let mut its = vec![Surface::new(); rounds];
     let mut short = 0;
     // File size by file size, so that both sides meet the same minutes of a machine that others use.
     let largest = largest.parse::<ByteSize>()?.0 / 1024;
@@ -144,7 +146,8 @@ fn below(ours: &[Surface], its: &[Surface]) {
     println!("|---|---|---:|---:|---:|");
     for (test, (name, _)) in TESTS.iter().enumerate() {
         for (cell, ratio) in ratios(test, ours, its).into_iter().filter(|(_, ratio)| *ratio < 1.0) {
-            let (ours, its) = (spread(ours, &cell), spread(its, &cell));
+            let ours = spread(ours, &cell);
+            let its = spread(its, &cell);
             println!(
                 "| {name} | {} x {} | {ratio:.2} | {} | {} |",
                 cell.1,
@@ -186,7 +189,8 @@ fn file_system(directory: &Path) -> String {
 /// IOzone's whole matrix for files of so many KiB, once.
 pub fn theirs(iozone: &Path, directory: &Path, sizes: RangeInclusive<u64>) -> Result<Surface, Failure> {
     let file = directory.join("iozone.tmp");
-    let (least, most) = (format!("{}k", sizes.start()), format!("{}k", sizes.end()));
+    let least = format!("{}k", sizes.start());
+    let most = format!("{}k", sizes.end());
     let mut command = Command::new(iozone);
     command.args(["-a", "-n", &least, "-g", &most, "-i", "0", "-i", "1", "-i", "2", "-f"]).arg(&file);
     // Its own record of a run would be written into the working directory.

@@ -63,7 +63,8 @@ type Side<'a> = &'a dyn Fn(&str, &str) -> Result<Sample, Failure>;
 fn beside_echo(table: &mut Table, served: &RefCell<Served>, time: Duration) -> Result<(), Failure> {
     // From the very first operation: the server's time is that of all of them.
     let shape = Shape::random_reads(4096, 1, time).without_warm_up();
-    let (ncp, echo) = (served.borrow().ncp(), served.borrow().echo());
+    let ncp = served.borrow().ncp();
+    let echo = served.borrow().echo();
     let client_side = |kind: &str, url: &str| client::own(kind, &[url], &shape);
     let server_side = |kind: &str, url: &str| -> Result<Sample, Failure> {
         let before = served.borrow_mut().usage()?.cpu_ns;
@@ -90,14 +91,16 @@ fn beside_echo(table: &mut Table, served: &RefCell<Served>, time: Duration) -> R
 fn many(table: &mut Table, time: Duration) -> Result<(), Failure> {
     crate::ncp_server::raise_files()?;
     println!("\n### {CONNECTIONS} connections on one server process\n");
-    let (mut memory, mut unfair) = (Vec::new(), Vec::new());
+    let mut memory = Vec::new();
+    let mut unfair = Vec::new();
     for _ in 0..table.rounds() {
         let mut served = Served::start()?;
         let (kib, apart) = round(&mut served, time)?;
         memory.push(kib);
         unfair.push(apart);
     }
-    let (memory, unfair) = (Spread::new(memory), Spread::new(unfair));
+    let memory = Spread::new(memory);
+    let unfair = Spread::new(unfair);
     let verdict = table.verdict("KiB per connection", memory.median, Some(Bar::AtMost(64.0)));
     println!("- KiB of the server's memory per connection: {} {verdict}", memory.shown());
     let verdict = table.verdict("fairness", unfair.median, Some(Bar::AtMost(0.2)));

@@ -129,7 +129,8 @@ fn answer(listener: &TcpListener) {
 
 fn echo_on(mut stream: TcpStream) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
-    let (mut request, reply) = ([0; REQUEST], vec![7; REPLY]);
+    let mut request = [0; REQUEST];
+    let reply = vec![7; REPLY];
     loop {
         stream.read_exact(&mut request)?;
         stream.write_all(&reply)?;
@@ -140,7 +141,8 @@ fn echo_on(mut stream: TcpStream) -> std::io::Result<()> {
 pub fn echo(addr: &str, shape: &Shape) -> Result<Sample, Failure> {
     let mut stream = TcpStream::connect(addr)?;
     stream.set_nodelay(true)?;
-    let (request, mut reply) = ([7; REQUEST], vec![0; REPLY]);
+    let request = [7; REQUEST];
+    let mut reply = vec![0; REPLY];
     let mut meter = Meter::start(shape);
     while !meter.is_over() {
         stream.write_all(&request)?;

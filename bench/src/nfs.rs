@@ -40,7 +40,8 @@ impl Export {
     }
 
     fn nfs3_client(&self, shape: &Shape) -> Result<Sample, Failure> {
-        let (port, mount_port) = (self.port.to_string(), self.mount_port.to_string());
+        let port = self.port.to_string();
+        let mount_port = self.mount_port.to_string();
         client::own("nfs3_client", &[&port, &mount_port, &self.path], shape)
     }
 

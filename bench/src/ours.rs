@@ -51,7 +51,8 @@ async fn drive(session: &mut dyn Session, file: FileRef, shape: &Shape) -> Resul
     let mut service = Duration::ZERO;
     let mut start = |session: &mut dyn Session, slot: Slot, at: &mut Instant| {
         *at = Instant::now();
-        let (offset, len) = (offsets.next(), shape.record);
+        let offset = offsets.next();
+        let len = shape.record;
         session.submit(
             slot,
             if shape.write {

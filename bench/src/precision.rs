@@ -97,7 +97,8 @@ impl Contest<'_> {
         self.row("sharebench, until each cell is precise", &ours, &ours, CLOCKS_NS.1, "");
         let goal = ours.resolved(CLOCKS_NS.1, self.asked);
         let fixed = "sharebench, each as often as the worst (*)";
-        let (wall, most) = (ours.as_often_as_the_worst(), ours.most_repetitions());
+        let wall = ours.as_often_as_the_worst();
+        let most = ours.most_repetitions();
         let ratio = wall.as_secs_f64() / ours.wall.as_secs_f64();
         // Where hardly a cell becomes precise, nothing is known of the time that precision takes.
         let judged = 2 * goal > ours.cells.len();
@@ -194,7 +195,8 @@ fn own(directory: &Path, largest: &str, repeat: &str) -> Result<Known, Failure> 
     let mut known = std::thread::scope(|scope| {
         // Taken as they come: the histograms of tens of thousands of steps would not be small.
         let taker = scope.spawn(move || {
-            let (mut known, mut begun) = (Known::default(), Instant::now());
+            let mut known = Known::default();
+            let mut begun = Instant::now();
             for event in received {
                 match event {
                     RunEvent::StepStarted { .. } => begun = Instant::now(),

@@ -29,7 +29,8 @@ pub fn measure(table: &mut Table) -> Result<(), Failure> {
             )
         };
         // The loop never waits, so that CPU time is what it takes on a machine of its own.
-        let (cost, wall) = (per(|sample| sample.cpu_ns), per(|sample| sample.wall_ns));
+        let cost = per(|sample| sample.cpu_ns);
+        let wall = per(|sample| sample.wall_ns);
         let what = format!("CPU ns per operation, {test}, depth {depth}");
         let verdict = table.verdict(&what, cost.median, Some(Bar::AtMost(COST_BAR_NS)));
         let figure = format!("{}; wall {:.0}", cost.shown(), wall.median);
@@ -53,7 +54,8 @@ pub fn measure(table: &mut Table) -> Result<(), Failure> {
 }
 
 fn rounds(rounds: usize, test: &str, depth: u32, operations: u64) -> Result<Vec<Sample>, Failure> {
-    let (depth, operations) = (depth.to_string(), operations.to_string());
+    let depth = depth.to_string();
+    let operations = operations.to_string();
     let once = |_| {
         let program = std::env::current_exe()?;
         client::run(Command::new(program).args(["client", "recording", test, &depth, &operations]))

@@ -88,14 +88,18 @@ fn line<T>(
     cpu: fn() -> Duration,
     mut work: impl FnMut() -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    let (mut walls, mut cpus, mut last) = (Vec::new(), Vec::new(), None);
+    let mut walls = Vec::new();
+    let mut cpus = Vec::new();
+    let mut last = None;
     for _ in 0..rounds {
-        let (before, started) = (cpu(), Instant::now());
+        let before = cpu();
+        let started = Instant::now();
         last = Some(work()?);
         walls.push(started.elapsed().as_secs_f64());
         cpus.push(cpu().saturating_sub(before).as_secs_f64());
     }
-    let (wall, cpu) = (Spread::new(walls), Spread::new(cpus));
+    let wall = Spread::new(walls);
+    let cpu = Spread::new(cpus);
     let verdict = table.verdict(what, wall.median, bar.map(Bar::AtMost));
     println!("| {what:<48} | {:<26} | {:<18} | {verdict:<12} |", wall.shown(), cpu.shown());
     last.ok_or_else(|| "no round was measured".into())

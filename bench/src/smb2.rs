@@ -64,7 +64,8 @@ async fn work(
     let mut write = write_request(place.file, if shape.write { shape.record as usize } else { 0 });
     while !meter.borrow().is_over() {
         let offset = offsets.borrow_mut().next();
-        let (connection, tree) = (&place.connection, Some(place.tree));
+        let connection = &place.connection;
+        let tree = Some(place.tree);
         let reply = if shape.write {
             write.offset = offset;
             connection.execute_with_credits(Command::Write, &write, tree, charge).await?

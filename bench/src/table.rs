@@ -91,7 +91,8 @@ impl Table {
             let ratio = |figure: fn(&Sample) -> f64| {
                 Spread::new(ours.iter().zip(samples).map(|(a, b)| figure(a) / figure(b)).collect())
             };
-            let (rate, cpu) = (ratio(Sample::rate), ratio(Sample::cpu_us));
+            let rate = ratio(Sample::rate);
+            let cpu = ratio(Sample::cpu_us);
             let row = format!("{name} vs {}", opponent.name);
             println!(
                 "| {name:<31} | {:<25} | {:>8} | {:>8} | {:<17} | {:<12} | {:>8} | {:>8} | {:<17} | {:<12} |",

@@ -41,7 +41,8 @@ fn bands(sharebench: &Sharebench, words: &[&str]) -> Vec<(u64, Value)> {
 
 #[test]
 fn a_server_s_cache_and_its_storage_are_told_apart() {
-    let (servers, sharebench) = (served(8 << 20), Sharebench::new().unwrap());
+    let servers = served(8 << 20);
+    let sharebench = Sharebench::new().unwrap();
     let port = servers.addr("nfs").unwrap().port();
     let url = format!("nfs://127.0.0.1:{port}/share?mountport={port}");
     let found = bands(
@@ -59,8 +60,8 @@ fn a_server_s_cache_and_its_storage_are_told_apart() {
             println!("refused on this machine: {note}");
             continue;
         }
-        let (low, high) =
-            (bands["storage"]["low"].as_f64().unwrap(), bands["storage"]["high"].as_f64().unwrap());
+        let low = bands["storage"]["low"].as_f64().unwrap();
+        let high = bands["storage"]["high"].as_f64().unwrap();
         assert_eq!(bands["grade"], "B");
         assert!(low - 0.1 <= truth && truth <= high + 0.1, "{size} bytes: {bands}");
     }
@@ -71,7 +72,8 @@ fn a_server_s_cache_and_its_storage_are_told_apart() {
 
 #[test]
 fn servers_that_do_not_heed_unbuffered_reads_are_caught() {
-    let (servers, sharebench) = (served(64 << 20), Sharebench::new().unwrap());
+    let servers = served(64 << 20);
+    let sharebench = Sharebench::new().unwrap();
     let url = format!("smb://lab@127.0.0.1:{}/share", servers.addr("smb").unwrap().port());
     // The whole reserve fits the cache, from which it is served as ever.
     let found = bands(&sharebench, &[&url, "--file-sizes", "1MiB", "--cache-probes", "unbuffered"]);

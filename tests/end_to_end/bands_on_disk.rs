@@ -173,7 +173,8 @@ impl Score {
         let counted = |when: &str| percent(&seen[when]);
         let truth = seen["while_probed"].as_f64().map(|share| share.min(1.0)).or(truth);
         let (told, error) = if let (Some(told), Some(truth)) = (seen["probes"].as_f64(), truth) {
-            let (off, separation) = ((told - truth).abs(), bands["separation"].as_f64().unwrap());
+            let off = (told - truth).abs();
+            let separation = bands["separation"].as_f64().unwrap();
             let (class, limit) = match separation {
                 0.9.. => (&mut self.clear, 0.05),
                 0.7.. => (&mut self.fair, 0.10),
@@ -221,7 +222,9 @@ fn every_cell() {
             let Some(ground) = Ground::make(smb, storage, read_ahead) else { return };
             for kept in kept {
                 for (test, bands) in ground.look(*kept, &sweep) {
-                    let (server, share, ahead) = (ground.server.name(), kept * 100 / 64, read_ahead >> 10);
+                    let server = ground.server.name();
+                    let share = kept * 100 / 64;
+                    let ahead = read_ahead >> 10;
                     let cell = format!("{server} | {storage} | {ahead} KiB | {share} % | {test}");
                     score.enter(&cell, &bands, (storage == Storage::Memory).then_some(0.0));
                 }

@@ -51,10 +51,13 @@ impl Served {
 #[test]
 fn smbclient_puts_and_gets_at_the_embedded_server() {
     needs!([Need::Program("smbclient")]);
-    let (served, source) = (Served::start(), SourceTree::make().unwrap());
-    let (port, credentials) = (served.port("smb").to_string(), format!("{USER}%{}", Smbd::PASSWORD));
+    let served = Served::start();
+    let source = SourceTree::make().unwrap();
+    let port = served.port("smb").to_string();
+    let credentials = format!("{USER}%{}", Smbd::PASSWORD);
     let back = served.beside("back");
-    let (from, to) = (source.path().display(), back.display());
+    let from = source.path().display();
+    let to = back.display();
     for commands in [
         format!("prompt off; recurse on; lcd {from}; put big; mput tree"),
         format!("prompt off; recurse on; lcd {to}; get big; mget tree"),
@@ -69,7 +72,8 @@ fn smbclient_puts_and_gets_at_the_embedded_server() {
 #[test]
 fn nfs_cp_puts_and_gets_at_the_embedded_server() {
     needs!([Need::Program("nfs-cp")]);
-    let (served, source) = (Served::start(), SourceTree::make().unwrap());
+    let served = Served::start();
+    let source = SourceTree::make().unwrap();
     let port = served.port("nfs");
     let url =
         |file: &str| format!("nfs://127.0.0.1{EXPORT}/{file}?version=3&nfsport={port}&mountport={port}");
@@ -93,8 +97,10 @@ fn nfs_cp_puts_and_gets_at_the_embedded_server() {
 #[test]
 fn the_kernel_mounts_the_embedded_servers() {
     needs!(KernelGuest::NEEDS);
-    let (served, source) = (Served::start(), SourceTree::make().unwrap());
-    let (smb, nfs) = (served.port("smb"), served.port("nfs"));
+    let served = Served::start();
+    let source = SourceTree::make().unwrap();
+    let smb = served.port("smb");
+    let nfs = served.port("nfs");
     let guest = KernelGuest::prepare(&[smb, nfs]).unwrap();
     for mount in [cifs(smb, USER, Smbd::PASSWORD), nfs3(nfs, nfs, EXPORT)] {
         let printed = guest.mount_and_compare(&mount, source.path()).unwrap();

@@ -61,7 +61,9 @@ impl Field {
     }
 
     fn nothing_is_left(&self) {
-        let (served, share, export) = (self.served.directory(), self.smbd.share(), self.ganesha.directory());
+        let served = self.served.directory();
+        let share = self.smbd.share();
+        let export = self.ganesha.directory();
         let local = self.sharebench.home().join("local");
         let ours = ["smb", "nfs", "ncp", "ncp-udp"].map(|name| served.join(name));
         for directory in ours.into_iter().chain([local, share, export]) {

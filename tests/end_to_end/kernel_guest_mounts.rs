@@ -37,7 +37,8 @@ fn what_the_kernels_client_cache_served_is_flagged_and_what_went_direct_is_not()
     let guest = KernelGuest::prepare(&ports).unwrap();
     let machine = KernelGuest::MACHINE;
     let [smb_port, nfs_port, mount_port] = ports;
-    let (user, export) = (smbd.user(), ganesha.export());
+    let user = smbd.user();
+    let export = ganesha.export();
     let script = include_str!("../kernel-guest/measure-mounts");
     let env = [
         ("SHAREBENCH", sharebench.binary()),
@@ -84,8 +85,8 @@ fn the_sweep_tells_cache_from_server(stored: &Stored) {
         }
         // Its cache was dropped before each pass, so every byte crossed the wire.
         for step in steps(stored, mount, "read") {
-            let (application, wire) =
-                (step["bytes"]["read"].as_u64().unwrap(), step["wire"]["payload_received"].as_u64().unwrap());
+            let application = step["bytes"]["read"].as_u64().unwrap();
+            let wire = step["wire"]["payload_received"].as_u64().unwrap();
             assert!(!is_flagged(step) && wire >= application && application > 0, "{step}");
         }
     }

@@ -107,8 +107,10 @@ pub fn transactions(metrics: &str) -> u64 {
 fn a_run_is_seen_by_prometheus_while_it_runs_and_sees_the_server_by_its_exporter() {
     let sharebench = Sharebench::new().unwrap();
     fs::create_dir(sharebench.home().join("local")).unwrap();
-    let (port, exporter) = (free_port().unwrap(), exporter());
-    let (own, url) = (port.to_string(), format!("http://127.0.0.1:{exporter}/metrics"));
+    let port = free_port().unwrap();
+    let exporter = exporter();
+    let own = port.to_string();
+    let url = format!("http://127.0.0.1:{exporter}/metrics");
     let line = [
         "load",
         "local",
@@ -150,8 +152,8 @@ fn the_load_of_a_server_is_read_from_a_real_exporter() {
     let sharebench = Sharebench::new().unwrap();
     fs::create_dir(sharebench.home().join("local")).unwrap();
     let port = free_port().unwrap();
-    let (listen, log) =
-        (format!("--web.listen-address=127.0.0.1:{port}"), sharebench.home().join("exporter.log"));
+    let listen = format!("--web.listen-address=127.0.0.1:{port}");
+    let log = sharebench.home().join("exporter.log");
     let quiet = ["--collector.disable-defaults", "--collector.cpu"];
     let mut exporter =
         Program::start(&[&[EXPORTER, listen.as_str()][..], &quiet].concat(), &[], &log).unwrap();

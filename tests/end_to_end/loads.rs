@@ -138,7 +138,8 @@ fn the_test_of_1997_runs_as_published_on_every_embedded_server_at_once() {
     );
     assert!(ended.stdout.contains("stress point") && ended.stdout.contains("ART"), "{}", ended.text());
     let stored = Stored::read(&sharebench, 1);
-    let (mut split, mut whole) = (0, 0);
+    let mut split = 0;
+    let mut whole = 0;
     for step in &stored.steps {
         assert_eq!(step["errors"].as_object().unwrap().len(), 0, "{step}");
         let blocks = step["load"]["split"]["blocks"].as_u64().unwrap();
@@ -183,7 +184,8 @@ fn a_server_that_is_killed_and_comes_back_within_a_step_costs_that_step_and_not_
     assert_eq!(status.code(), Some(0), "{}", running.output());
     let steps = Stored::read(&sharebench, 1).steps;
     assert_eq!(steps.len(), 2, "{}", running.output());
-    let (hit, after) = (&steps[0], &steps[1]);
+    let hit = &steps[0];
+    let after = &steps[1];
     assert!(hit["errors"].to_string().contains("disconnected"), "{hit}");
     assert!(hit["load"]["sessions_lost"].as_u64() > Some(0), "{hit}");
     assert!(hit["load"]["without_session_ns"].as_u64() > Some(0), "{hit}");
@@ -193,10 +195,12 @@ fn a_server_that_is_killed_and_comes_back_within_a_step_costs_that_step_and_not_
         let list = hit["load"]["timeline"][name].as_array().unwrap();
         list.iter().map(|number| number.as_u64().unwrap()).collect()
     };
-    let (ended, without) = (course("transactions"), course("without_session_ns"));
+    let ended = course("transactions");
+    let without = course("without_session_ns");
     assert_eq!((ended.len(), hit["load"]["timeline"]["each_ns"].as_u64()), (60, Some(100_000_000)), "{hit}");
     let away: Vec<usize> = (0..60).filter(|at| ended[*at] == 0 && without[*at] > 0).collect();
-    let (first, last) = (*away.first().unwrap(), *away.last().unwrap());
+    let first = *away.first().unwrap();
+    let last = *away.last().unwrap();
     assert!(ended[..first].iter().sum::<u64>() > 0 && ended[last..].iter().sum::<u64>() > 0, "{ended:?}");
     assert_eq!(ended.iter().sum::<u64>(), hit["transactions"].as_u64().unwrap());
     assert!(course("failures").iter().sum::<u64>() > 0, "{hit}");
@@ -237,11 +241,13 @@ const ENOUGH: u64 = 800;
 #[test]
 fn fsct_homefolders_has_the_published_mix_on_the_wire_within_three_points() {
     needs!(Smbd::NEEDS, Capture::NEEDS);
-    let (sharebench, smbd) = (Sharebench::new().unwrap(), Smbd::start(&SmbdOptions::default()).unwrap());
+    let sharebench = Sharebench::new().unwrap();
+    let smbd = Smbd::start(&SmbdOptions::default()).unwrap();
     let url = smbd.url("", "");
     let line = ["load", &url, "--preset", "fsct-homefolders", "--users", "4", "--scale", "300KB"];
     let port = free_port().unwrap();
-    let (own, times) = (port.to_string(), ["--think", "every:20ms", "--warm-up", "0s", "--measure", "60s"]);
+    let own = port.to_string();
+    let times = ["--think", "every:20ms", "--warm-up", "0s", "--measure", "60s"];
     let line = [&line[..], &times, &["--prometheus", &own]].concat();
     let mut running = sharebench.start(&line, "run.log").unwrap();
     // The last file of the last user: from here on all are at work.

@@ -20,7 +20,8 @@ const PATIENT: &str = "&retry=5s";
 fn ncp_conforms_at_the_embedded_server_over_a_directory() {
     let sharebench = Sharebench::new().unwrap();
     let served = sharebench.serve("served").unwrap();
-    let (udp, ipx) = (["", "&sign=3&buffer=1024", "&burst=on"], ["", "&sign=3", "&burst=on"]);
+    let udp = ["", "&sign=3&buffer=1024", "&burst=on"];
+    let ipx = ["", "&sign=3", "&burst=on"];
     let tcp = ["", "?sign=3"].map(|options| served.ncp_url(options)).into_iter();
     let udp = udp.map(|options| served.ncp_url(&format!("?transport=udp{PATIENT}{options}")));
     let ipx = ipx.map(|options| served.ipx_url(&format!("?transport=ipx{PATIENT}{options}")));
@@ -40,7 +41,8 @@ fn one_sweep_over_three_protocols_is_verified_and_tshark_finds_every_request() {
         fs::create_dir(served.directory().join(directory)).unwrap();
     }
     // Unsigned on TCP: there tshark takes a signature that begins with 4C69, 9999 or the like for a packet.
-    let (tcp, udp) = ("tcp?split=on", format!("udp?transport=udp&buffer=8192&sign=3{PATIENT}"));
+    let tcp = "tcp?split=on";
+    let udp = format!("udp?transport=udp&buffer=8192&sign=3{PATIENT}");
     let capture = Capture::start_with_datagrams(served.ncp_port).unwrap();
     let run = sharebench
         .run(&[
@@ -64,7 +66,8 @@ fn one_sweep_over_three_protocols_is_verified_and_tshark_finds_every_request() {
     for step in &stored.steps {
         assert_eq!(step["errors"], serde_json::json!({}), "{step}");
     }
-    let (mut reads, mut writes) = (0, 0);
+    let mut reads = 0;
+    let mut writes = 0;
     for target in 0..4 {
         let read = stored.sum(target, &["bytes", "read"]);
         assert!(read > 0 && stored.sum(target, &["verified_bytes"]) == read, "target {target}");
@@ -152,7 +155,8 @@ fn burst_sweep(sharebench: &Sharebench, target: &str, number: u32) -> Stored {
 
 /// 32 KiB and a head in fragments, and nothing that tshark cannot take apart.
 fn seen_as_bursts(captured: &Captured, stored: &Stored, fragment: u64) {
-    let (reads, writes) = (stored.operations(0, "read"), stored.operations(0, "write"));
+    let reads = stored.operations(0, "read");
+    let writes = stored.operations(0, "write");
     let packets = captured.ncp_bursts().unwrap();
     let least = (32_768_u64.div_ceil(fragment) + 1) * (reads + writes);
     println!("{reads} reads, {writes} writes, {packets} packets of bursts");

@@ -126,7 +126,8 @@ fn a_cache_is_seen_in_the_bytes_that_cross_the_wire() {
     };
     sweep("");
     sweep("&cache=16");
-    let (plain, cached) = (Stored::read(&sharebench, 1), Stored::read(&sharebench, 2));
+    let plain = Stored::read(&sharebench, 1);
+    let cached = Stored::read(&sharebench, 2);
     for stored in [&plain, &cached] {
         assert_eq!(stored.steps.len(), 3);
         let read = stored.sum(0, &["bytes", "read"]);

@@ -30,7 +30,8 @@ fn two_clients_lock_and_share_a_file_and_tshark_understands_them() {
     let capture = Capture::start_with_datagrams(served.ncp_port).unwrap();
     let name = |name: &str| Path::new(space::LONG, [&b"SHARE"[..], name.as_bytes()]).unwrap();
     block_on(async {
-        let (mut one, mut other) = (client(&served).await, client(&served).await);
+        let mut one = client(&served).await;
+        let mut other = client(&served).await;
         let (mine, _) = one.open_denying(&name("file"), Access::CreateNew, access::DENY_READ).await.unwrap();
         assert!(other.open(&name("FILE"), Access::Read, false).await.is_err());
         one.close(mine).await.unwrap();

@@ -12,7 +12,8 @@ use sharebench_tests::{
 const SMBCLIENT: [Need; 1] = [Need::Program("smbclient")];
 
 fn smbclient(smbd: &Smbd, options: &[&str], commands: &str) -> std::io::Result<String> {
-    let (port, credentials) = (smbd.port().to_string(), format!("{}%{}", smbd.user(), Smbd::PASSWORD));
+    let port = smbd.port().to_string();
+    let credentials = format!("{}%{}", smbd.user(), Smbd::PASSWORD);
     let mut line = vec!["smbclient", "//127.0.0.1/share", "-p", &port, "-U", &credentials];
     line.extend(options);
     line.extend(["-c", commands]);
@@ -27,7 +28,8 @@ fn smbd_serves_its_user_and_leaves_nothing() {
     let listed = smbclient(&smbd, &[], "mkdir here; ls").unwrap();
     assert!(listed.contains("here"), "{listed}");
     assert!(smbd.share().join("here").is_dir());
-    let (home, port) = (smbd.share(), smbd.port());
+    let home = smbd.share();
+    let port = smbd.port();
     drop(smbd);
     assert!(!home.exists());
     // What it had started was killed with it, and ends a moment later.

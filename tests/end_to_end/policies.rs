@@ -52,7 +52,9 @@ fn a_disk_is_read_cold_unbuffered_and_written_through_and_the_page_cache_agrees(
     // Per record size: two tests that write with 2 x 2 policies, two that read with 2.
     assert_eq!(stored.steps.len(), 2 * (2 * 4 + 2 * 2));
     for step in &stored.steps {
-        let (test, cache, sync) = (text(step, "test"), text(step, "cache"), text(step, "sync"));
+        let test = text(step, "test");
+        let cache = text(step, "cache");
+        let sync = text(step, "sync");
         if test == "read" {
             assert_eq!(step["evidence"]["before"]["resident"], 0, "asked cold: {step}");
             assert!(seen(step, "drops").unwrap() > 0);
@@ -73,8 +75,10 @@ fn flushes_and_closes_belong_to_the_time_when_asked_and_durable_writes_are_told_
     fs::create_dir(sharebench.home().join("here")).unwrap();
     let (stored, shown) = sweep(&sharebench, "./here", &["--include-flush", "--include-close"]);
     for step in &stored.steps {
-        let (busy, flush) = (step["busy_ns"].as_u64().unwrap(), seen(step, "flush_ns").unwrap());
-        let (close, flushes) = (seen(step, "close_ns").unwrap(), seen(step, "flushes").unwrap());
+        let busy = step["busy_ns"].as_u64().unwrap();
+        let flush = seen(step, "flush_ns").unwrap();
+        let close = seen(step, "close_ns").unwrap();
+        let flushes = seen(step, "flushes").unwrap();
         let writes = text(step, "test").contains("write");
         assert_eq!((flushes > 0, flush > 0), (writes, writes), "{step}");
         assert!(close > 0 && flush + close < busy, "{step}");
@@ -92,11 +96,13 @@ fn smbd_is_told_of_write_through_and_unbuffered_as_often_as_the_lab_book_says() 
     let policies = ["--cache", "no-local,unbuffered", "--sync", "normal,write-through"];
     let (stored, _) = sweep(&sharebench, &smbd.url("", ""), &policies);
     let wire = capture.stop().unwrap();
-    let (mut unbuffered_writes, mut unbuffered_reads, mut through) = (0, 0, 0);
+    let mut unbuffered_writes = 0;
+    let mut unbuffered_reads = 0;
+    let mut through = 0;
     for step in &stored.steps {
         let operations = step["operations"].as_u64().unwrap();
-        let (unbuffered, written) =
-            (text(step, "cache") == "unbuffered", text(step, "sync") == "write-through");
+        let unbuffered = text(step, "cache") == "unbuffered";
+        let written = text(step, "sync") == "write-through";
         let sent = &step["evidence"]["sent"];
         assert_eq!(sent["unbuffered"], if unbuffered { operations } else { 0 }, "{step}");
         assert_eq!(sent["through"], if written { operations } else { 0 }, "{step}");
@@ -133,7 +139,8 @@ fn ganesha_commits_every_write_through_and_refuses_nothing_it_was_not_asked() {
     let wire = capture.stop().unwrap();
     let mut through = 0;
     for step in stored.steps.iter().filter(|step| text(step, "sync") == "write-through") {
-        let (operations, sent) = (step["operations"].as_u64().unwrap(), &step["evidence"]["sent"]);
+        let operations = step["operations"].as_u64().unwrap();
+        let sent = &step["evidence"]["sent"];
         assert_eq!((&sent["through"], &sent["stable"]), (&operations.into(), &operations.into()), "{step}");
         through += operations;
     }

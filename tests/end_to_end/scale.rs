@@ -99,7 +99,8 @@ fn six_clients_sweep_samba_and_ganesha_as_one_and_read_what_their_neighbours_wro
         let smbd = Smbd::start(&options).unwrap();
         let ganesha =
             Ganesha::start(&GaneshaOptions { everywhere: true, ..GaneshaOptions::default() }).unwrap();
-        let (smb, nfs) = (seen(&smbd.url("", "")), seen(&ganesha.url("", "")));
+        let smb = seen(&smbd.url("", ""));
+        let nfs = seen(&ganesha.url("", ""));
         let swept = [
             "sweep",
             &smb,

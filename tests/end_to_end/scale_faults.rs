@@ -42,7 +42,8 @@ fn a_client_that_is_killed_ends_the_run_as_failed_and_finished_steps_are_kept() 
     Lab::within(WIRING, |lab| {
         let sharebench = Sharebench::with_mpi().unwrap();
         let served = sharebench.serve_at("served", "0.0.0.0").unwrap();
-        let (home, url) = (sharebench.home().display().to_string(), seen(&served.smb_url("")));
+        let home = sharebench.home().display().to_string();
+        let url = seen(&served.smb_url(""));
         let mut words = lab.mpirun();
         // More than the second that Open MPI leaves between its signals: the leader writes down how it ended.
         words.extend(["--mca", "odls_base_sigkill_timeout", "2"].map(str::to_owned));
@@ -70,7 +71,8 @@ fn a_client_that_is_killed_ends_the_run_as_failed_and_finished_steps_are_kept() 
         assert_eq!(stored(), 1, "the finished step is kept");
         let json = sharebench.run(&["export", "1", "--format", "json"]).unwrap().expect_success().stdout;
         let run: serde_json::Value = serde_json::from_str(&json).unwrap();
-        let (state, reason) = (run["state"].as_str().unwrap(), run["reason"].as_str().unwrap_or_default());
+        let state = run["state"].as_str().unwrap();
+        let reason = run["reason"].as_str().unwrap_or_default();
         assert!(state == "engine failed" && reason.contains("rank 3 (c3)"), "{state}: {reason}");
         assert!(program.output().contains("remove it by: sharebench clean"), "{}", program.output());
         let cleaned = sharebench.run(&["clean", &served.smb_url("")]).unwrap().expect_success();

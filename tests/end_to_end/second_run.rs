@@ -17,7 +17,8 @@ struct Claim {
 
 impl Claim {
     fn new(of: String, told: &Value) -> Self {
-        let (estimate, number) = (&told["typical"], |value: &Value| value.as_f64().unwrap());
+        let estimate = &told["typical"];
+        let number = |value: &Value| value.as_f64().unwrap();
         let interval = &estimate["interval"];
         Self {
             of,
@@ -77,7 +78,8 @@ fn claims(sharebench: &Sharebench, targets: [&str; 2], title: &str) -> Vec<Claim
 
 /// Runs a command twice; nothing that the first says may be denied by the second.
 fn held_against_a_second_run(sharebench: &Sharebench, targets: [&str; 2], title: &str) {
-    let (first, second) = (claims(sharebench, targets, title), claims(sharebench, targets, title));
+    let first = claims(sharebench, targets, title);
+    let second = claims(sharebench, targets, title);
     println!("| {title} | first run | second run | intervals |\n|---|---|---|---|");
     for claim in &first {
         let again = second.iter().find(|other| other.of == claim.of);
@@ -91,15 +93,18 @@ fn held_against_a_second_run(sharebench: &Sharebench, targets: [&str; 2], title:
 #[test]
 fn a_second_run_does_not_deny_what_the_first_says_of_signing() {
     needs!(Smbd::NEEDS);
-    let (sharebench, smbd) = (Sharebench::new().unwrap(), Smbd::start(&SmbdOptions::default()).unwrap());
-    let (off, on) = (smbd.url("", "sign=off"), smbd.url("", "sign=required"));
+    let sharebench = Sharebench::new().unwrap();
+    let smbd = Smbd::start(&SmbdOptions::default()).unwrap();
+    let off = smbd.url("", "sign=off");
+    let on = smbd.url("", "sign=required");
     held_against_a_second_run(&sharebench, [&off, &on], "smbd, signing off and on");
 }
 
 #[test]
 fn a_second_run_does_not_deny_what_the_first_says_of_two_servers() {
     needs!(Smbd::NEEDS);
-    let (sharebench, smbd) = (Sharebench::new().unwrap(), Smbd::start(&SmbdOptions::default()).unwrap());
+    let sharebench = Sharebench::new().unwrap();
+    let smbd = Smbd::start(&SmbdOptions::default()).unwrap();
     let served: Served = sharebench.serve("served").unwrap();
     held_against_a_second_run(&sharebench, [&served.smb_url(""), &smbd.url("", "")], "embedded SMB and smbd");
 }

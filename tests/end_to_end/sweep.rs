@@ -21,11 +21,13 @@ fn a_sweep_of_smbd_ganesha_and_a_directory_reads_what_it_wrote() {
     let scope = scope(&sweep(&targets, "20ms", 1));
     sharebench.write("plan.toml", &scope.plan).unwrap();
 
-    let (smb_wire, nfs_wire) =
-        (Capture::start(smbd.port()).unwrap(), Capture::start(ganesha.port()).unwrap());
+    let smb_wire = Capture::start(smbd.port()).unwrap();
+    let nfs_wire = Capture::start(ganesha.port()).unwrap();
     let run = sharebench.run(&["run", "plan.toml"]).unwrap().expect_success();
-    let (smb_wire, nfs_wire) = (smb_wire.stop().unwrap(), nfs_wire.stop().unwrap());
-    let (smb_wire, nfs_wire) = (smb_wire.one_request_at_a_time(), nfs_wire.one_request_at_a_time());
+    let smb_wire = smb_wire.stop().unwrap();
+    let nfs_wire = nfs_wire.stop().unwrap();
+    let smb_wire = smb_wire.one_request_at_a_time();
+    let nfs_wire = nfs_wire.one_request_at_a_time();
 
     let stored = Stored::read(&sharebench, 1);
     assert_eq!(stored.steps.len(), scope.steps * TARGETS as usize, "{}", run.text());
@@ -41,9 +43,11 @@ fn a_sweep_of_smbd_ganesha_and_a_directory_reads_what_it_wrote() {
     }
     // No test of this plan reads to prepare itself, so the wire saw exactly this: READ is 8 and WRITE 9 in SMB2, 6
     // and 7 in NFSv3.
-    let (smb, nfs) = (smb_wire.smb_requests().unwrap(), nfs_wire.nfs3_calls().unwrap());
+    let smb = smb_wire.smb_requests().unwrap();
+    let nfs = nfs_wire.nfs3_calls().unwrap();
     for (target, reads, writes) in [(1, smb[&8], smb[&9]), (2, nfs[&6], nfs[&7])] {
-        let (read, written) = (stored.operations(target, "read"), stored.operations(target, "write"));
+        let read = stored.operations(target, "read");
+        let written = stored.operations(target, "write");
         println!(
             "target {target}: {read} reads and {written} writes measured, {reads} and {writes} captured"
         );
@@ -52,8 +56,8 @@ fn a_sweep_of_smbd_ganesha_and_a_directory_reads_what_it_wrote() {
         assert_eq!(stored.sum(target, &["wire", "requests"]), read + written, "target {target}");
     }
     for (target, payload) in [(1, smb_wire.payload().unwrap()), (2, nfs_wire.payload().unwrap())] {
-        let (sent, received) =
-            (stored.sum(target, &["wire", "sent"]), stored.sum(target, &["wire", "received"]));
+        let sent = stored.sum(target, &["wire", "sent"]);
+        let received = stored.sum(target, &["wire", "received"]);
         assert!(sent > 0 && sent <= payload.sent, "target {target}: {sent}, {payload:?}");
         assert!(received > 0 && received <= payload.received, "target {target}: {received}, {payload:?}");
     }
@@ -86,7 +90,9 @@ fn scope(plan: &str) -> Scope {
         format!("[{}]", sizes.iter().map(|k| format!("'{k}KiB'")).collect::<Vec<_>>().join(", "))
     };
     let plan = plan.replace(short.0, &list(files)).replace(short.1, &list(records));
-    let (mut steps, mut filling, mut reading_back) = (0, 0, 0);
+    let mut steps = 0;
+    let mut filling = 0;
+    let mut reading_back = 0;
     for file in files {
         let fitting = || records.iter().filter(|record| *record <= file);
         let largest = fitting().max().unwrap();

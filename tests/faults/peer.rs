@@ -75,7 +75,8 @@ impl Peer {
         disk: Option<&Disk>,
         failing: Option<&Failing>,
     ) -> Self {
-        let (disk, failing) = (disk.cloned(), failing.cloned());
+        let disk = disk.cloned();
+        let failing = failing.cloned();
         match kind {
             Kind::Smbd => {
                 let options = SmbdOptions { failing, disk, ..SmbdOptions::default() };

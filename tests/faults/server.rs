@@ -118,7 +118,8 @@ fn restart(scene: &mut Scene) {
 }
 
 fn limit_descriptors(scene: &mut Scene, most: u32) {
-    let (pid, limit) = (scene.peer.pid().to_string(), format!("--nofile={most}:"));
+    let pid = scene.peer.pid().to_string();
+    let limit = format!("--nofile={most}:");
     run(&["prlimit", "--pid", &pid, &limit], &[]).unwrap();
 }
 

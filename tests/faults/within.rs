@@ -68,7 +68,8 @@ impl Within {
 
     /// What sharebench is to measure; NCP on datagrams, which alone are watched.
     pub fn url(&self) -> String {
-        let (user, port) = (Served::USER, self.port());
+        let user = Served::USER;
+        let port = self.port();
         match self {
             Self::Smb(_) => format!("smb://{user}@127.0.0.1:{port}/share/"),
             Self::Nfs(_) => format!("nfs://127.0.0.1:{port}/export/?mountport={port}"),

@@ -86,7 +86,8 @@ impl Stand {
     }
 
     fn target(&self) -> Box<dyn Target> {
-        let (port, secret) = (self.proxy.port(), Secret::new(Smbd::PASSWORD));
+        let port = self.proxy.port();
+        let secret = Secret::new(Smbd::PASSWORD);
         let url = |text: String| TargetUrl::parse(&text).unwrap();
         match self.protocol {
             Protocol::Smb => {
@@ -119,7 +120,8 @@ impl Stand {
                 ..SessionSpec::default()
             };
             let mut session = target.connect(&spec).await.unwrap();
-            let (from, to) = (self.on_the_wire(&stand_in), self.on_the_wire(name));
+            let from = self.on_the_wire(&stand_in);
+            let to = self.on_the_wire(name);
             self.proxy.tamper(move |way, mut message| {
                 if way == Way::ToServer {
                     replace(&mut message, &from, &to);

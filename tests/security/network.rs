@@ -101,7 +101,8 @@ pub const ATTACKS: &[Attack] = &[
 ];
 
 fn at_smbd(options: &str, tamper: Tamper, words: &[&str]) -> String {
-    let (sharebench, smbd) = (Sharebench::new().unwrap(), Smbd::start(&SmbdOptions::default()).unwrap());
+    let sharebench = Sharebench::new().unwrap();
+    let smbd = Smbd::start(&SmbdOptions::default()).unwrap();
     under(&sharebench, &smbd.url("", options), smbd.port(), (Cut::Messages, tamper), words)
 }
 

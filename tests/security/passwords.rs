@@ -59,7 +59,8 @@ pub const ATTACKS: &[Attack] = &[
 const WRONG: [(&str, &str); 1] = [("SHAREBENCH_PASSWORD", "not this one")];
 
 fn wrong_at_smbd() -> String {
-    let (sharebench, smbd) = (Sharebench::new().unwrap(), Smbd::start(&SmbdOptions::default()).unwrap());
+    let sharebench = Sharebench::new().unwrap();
+    let smbd = Smbd::start(&SmbdOptions::default()).unwrap();
     told(&sweep_as(&sharebench, &smbd.url("", ""), &WRONG), &["user or password"])
 }
 
@@ -82,8 +83,10 @@ fn clear_text() -> String {
     let served = sharebench.serve("served").unwrap();
     let mut stream = TcpStream::connect(("127.0.0.1", served.ncp_port)).unwrap();
     let created = ask(&mut stream, &[0x11, 0x11, 0, 0xFF, 1, 0xFF, 0]);
-    let (low, high) = (created[3], created[5]);
-    let (user, password) = (Served::USER.to_uppercase(), Smbd::PASSWORD.to_uppercase());
+    let low = created[3];
+    let high = created[5];
+    let user = Served::USER.to_uppercase();
+    let password = Smbd::PASSWORD.to_uppercase();
     let mut body = vec![0x14, 0, 1, user.len() as u8];
     body.extend_from_slice(user.as_bytes());
     body.push(password.len() as u8);

@@ -61,7 +61,8 @@ fn files() -> String {
     let served = sharebench.serve("served").unwrap();
     let arguments = fs::read(format!("/proc/{}/cmdline", served.program().pid())).unwrap();
     assert_nowhere(&arguments, "the arguments of serve");
-    let (smb, ncp) = (served.smb_url(""), served.ncp_url(""));
+    let smb = served.smb_url("");
+    let ncp = served.ncp_url("");
     let line = ["sweep", &smb, &ncp, "--file-sizes=64KiB", "--record-sizes=8KiB", "--tests=write,read"];
     let line = [&line[..], &["--repetitions=1", "--min-sample-time=5ms", "--report", "run.html"]].concat();
     let ended = sharebench.run(&line).unwrap().expect_success();
@@ -97,7 +98,8 @@ fn search(directory: &Path) -> usize {
 fn memory(from_file: bool) -> String {
     let sharebench = Sharebench::new().unwrap();
     let served = sharebench.serve("served").unwrap();
-    let (smb, ncp) = (served.smb_url(""), served.ncp_url(""));
+    let smb = served.smb_url("");
+    let ncp = served.ncp_url("");
     let mut line = vec!["sweep", &smb, &ncp, "--file-sizes=64KiB", "--record-sizes=8KiB"];
     // Longer than the search takes anywhere; the run is ended with this test.
     line.extend(["--tests=write,read", "--repetitions=200", "--min-sample-time=200ms"]);
@@ -130,7 +132,8 @@ fn in_memory(pid: u32, form: &[u8]) -> bool {
     let mut memory = fs::File::open(format!("/proc/{pid}/mem")).unwrap();
     maps.lines().filter(|line| line.contains(" rw")).any(|line| {
         let (from, to) = line.split(' ').next().unwrap().split_once('-').unwrap();
-        let (from, to) = (u64::from_str_radix(from, 16).unwrap(), u64::from_str_radix(to, 16).unwrap());
+        let from = u64::from_str_radix(from, 16).unwrap();
+        let to = u64::from_str_radix(to, 16).unwrap();
         let mut bytes = vec![0; (to - from) as usize];
         // A mapping may be gone by now.
         memory.seek(SeekFrom::Start(from)).is_ok()

@@ -32,7 +32,8 @@ impl Browser {
     pub fn open(html: &Path) -> io::Result<Page> {
         let scratch = Scratch::new("browser")?;
         fs::create_dir(scratch.path().join("page"))?;
-        let (page, net_log) = (scratch.file("page/page.html"), scratch.file("net.json"));
+        let page = scratch.file("page/page.html");
+        let net_log = scratch.file("net.json");
         fs::copy(html, &page)?;
         let arguments = [
             "--headless=new",

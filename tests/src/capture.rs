@@ -161,12 +161,14 @@ impl Captured {
     /// Calls of NCP on TCP and their mean service time in seconds, by function and sub-function of family 0x57, as tshark's
     /// table has them.
     pub fn ncp_service_times(&self) -> io::Result<BTreeMap<(u16, u16), (u64, f64)>> {
-        let (file, decode) = (self.scratch.file("packets.pcapng"), format!("tcp.port=={},ncp", self.port));
+        let file = self.scratch.file("packets.pcapng");
+        let decode = format!("tcp.port=={},ncp", self.port);
         let table = run(
             &["sh", "-c", &format!("tshark -n -q -r '{file}' -d '{decode}' -z ncp,srt 2>/dev/null")],
             &[],
         )?;
-        let (mut times, mut function) = (BTreeMap::new(), None);
+        let mut times = BTreeMap::new();
+        let mut function = None;
         for line in table.lines() {
             if let Some(filter) = line.strip_prefix("Filter: ") {
                 function = match filter.trim() {
@@ -221,8 +223,8 @@ impl Captured {
     }
 
     fn fields(&self, protocol: &str, filter: &str, names: &str) -> io::Result<String> {
-        let (file, decode) =
-            (self.scratch.file("packets.pcapng"), format!("tcp.port=={},{protocol}", self.port));
+        let file = self.scratch.file("packets.pcapng");
+        let decode = format!("tcp.port=={},{protocol}", self.port);
         let datagrams = format!("udp.port=={},{}", self.port, self.datagrams);
         let fields = names.split('\t').flat_map(|name| ["-e", name]);
         // Two CPUs may record the two ends of loopback out of order.

@@ -190,8 +190,10 @@ fn link(client: TcpStream, server: TcpStream, cut: Cut, shared: &Arc<Shared>) ->
     let half_open = Arc::new(AtomicBool::new(false));
     for (from, to, way) in [(&client, &server, Way::ToServer), (&server, &client, Way::ToClient)] {
         from.set_nodelay(true)?;
-        let (from, to) = (from.try_clone()?, to.try_clone()?);
-        let (shared, half_open) = (Arc::clone(shared), Arc::clone(&half_open));
+        let from = from.try_clone()?;
+        let to = to.try_clone()?;
+        let shared = Arc::clone(shared);
+        let half_open = Arc::clone(&half_open);
         thread::spawn(move || {
             let _ = pump(from, &to, way, cut, &shared, &half_open);
             // The other side of a client that is left half open hears nothing of the end.

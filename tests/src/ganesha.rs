@@ -127,7 +127,9 @@ impl Ganesha {
     /// URL of a directory of the export; `options` are added to the mount port.
     pub fn url(&self, directory: &str, options: &str) -> String {
         let gap = if options.is_empty() { "" } else { "&" };
-        let (port, export, mount_port) = (self.port, self.export(), self.mount_port);
+        let port = self.port;
+        let export = self.export();
+        let mount_port = self.mount_port;
         format!("nfs://127.0.0.1:{port}{export}/{directory}?mountport={mount_port}{gap}{options}")
     }
 
@@ -148,13 +150,16 @@ impl Ganesha {
 }
 
 fn build_stub(scratch: &Scratch) -> io::Result<()> {
-    let (source, library) = (scratch.file("rpcbind.c"), scratch.file(STUB));
+    let source = scratch.file("rpcbind.c");
+    let library = scratch.file(STUB);
     fs::write(&source, RPCBIND_STUB)?;
     run(&["gcc", "-shared", "-fPIC", "-o", &library, &source], &[]).map(drop)
 }
 
 fn spawn(options: &GaneshaOptions, scratch: &Scratch) -> io::Result<Program> {
-    let (log, pid, config) = (scratch.file("log"), scratch.file("pid"), scratch.file("ganesha.conf"));
+    let log = scratch.file("log");
+    let pid = scratch.file("pid");
+    let config = scratch.file("ganesha.conf");
     let failing = options.failing.as_ref().map_or(String::new(), |failing| format!(":{}", failing.library()));
     let preload = format!("LD_PRELOAD={}{failing}", scratch.file(STUB));
     let line = format!("{preload} exec ganesha.nfsd -F -f {config} -L {log} -p {pid} -N NIV_EVENT");

@@ -57,9 +57,12 @@ impl KernelGuest {
     /// Boots the guest, runs the text of a shell script in it as root, and gives what it printed; an error
     /// when its exit status is not 0. `/run` and `/mnt` can be written, everything else is the machine's.
     pub fn run(&self, script: &str, env: &[(&str, &str)], limit: Duration) -> io::Result<String> {
-        let (path, seconds) = (self.scratch.file("script"), limit.as_secs().to_string());
+        let path = self.scratch.file("script");
+        let seconds = limit.as_secs().to_string();
         fs::write(&path, script)?;
-        let (pid, boot, folder) = (self.holder.pid().to_string(), tool("boot"), text(&self.folder));
+        let pid = self.holder.pid().to_string();
+        let boot = tool("boot");
+        let folder = text(&self.folder);
         let enter = ["nsenter", "--target", &pid, "--net", "--", "timeout", "--signal=KILL", &seconds];
         let die_with_us = ["setpriv", "--pdeathsig", "KILL", "--"];
         let line = [&enter[..], &die_with_us, &[&boot, &folder, "tap0", &path]].concat();

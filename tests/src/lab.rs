@@ -92,7 +92,8 @@ impl Lab {
 
     /// What mpirun starts daemons by: it enters a client's network, with a host name of its own.
     fn write_agent(&self, wiring: Wiring) -> io::Result<()> {
-        let (name, ahead) = (&self.name, wiring.ahead_s);
+        let name = &self.name;
+        let ahead = wiring.ahead_s;
         let shifted = wiring.clients.saturating_sub(2);
         let script = format!(
             "#!/bin/sh\nhost=$1; shift\nahead=0; [ \"$host\" = c{shifted} ] && ahead={ahead}\n\

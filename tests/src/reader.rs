@@ -50,7 +50,8 @@ fn drive(script: &str, arguments: &[&str]) -> io::Result<Value> {
         .output()?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     if !output.status.success() {
-        let (said, complained) = (text(&output.stdout), text(&output.stderr));
+        let said = text(&output.stdout);
+        let complained = text(&output.stderr);
         return Err(io::Error::other(format!("{arguments:?}: {said}{complained}")));
     }
     Ok(serde_json::from_slice(&output.stdout)?)

@@ -176,13 +176,16 @@ impl Sharebench {
         directory: &Path,
     ) -> io::Result<Served> {
         let [smb_port, nfs_port, ncp_port, ipx_port] = free_ports()?;
-        let (smb, nfs) = (format!("{at}:{smb_port}"), format!("127.0.0.1:{nfs_port}"));
-        let (ncp, ipx) = (format!("{at}:{ncp_port}"), format!("{at}:{ipx_port}"));
+        let smb = format!("{at}:{smb_port}");
+        let nfs = format!("127.0.0.1:{nfs_port}");
+        let ncp = format!("{at}:{ncp_port}");
+        let ipx = format!("{at}:{ipx_port}");
         let line = ["serve", name, "--smb", &smb, "--nfs", &nfs, "--ncp", &ncp, "--ncp-ipx", &ipx];
         let line = [&line[..], &["--account", Served::USER], flags].concat();
         let program = self.start_by(words, &line, &[], &format!("{name}.log"))?;
         let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
-        let (words, line) = (owned(words), owned(&line));
+        let words = owned(words);
+        let line = owned(&line);
         let directory = directory.to_owned();
         let mut served = Served { program, directory, words, line, smb_port, nfs_port, ncp_port, ipx_port };
         served.wait_until_ready()?;
@@ -299,7 +302,8 @@ fn build(place: &str, features: &[&str]) -> io::Result<String> {
     run(&line, &[])?;
     let folder = profile.join(place);
     fs::create_dir_all(&folder)?;
-    let (link, fresh) = (folder.join("sharebench"), folder.join(format!("new-{}", std::process::id())));
+    let link = folder.join("sharebench");
+    let fresh = folder.join(format!("new-{}", std::process::id()));
     fs::hard_link(profile.join("sharebench"), &fresh)?;
     // One that another test program uses stays what it is until its end.
     fs::rename(fresh, &link)?;

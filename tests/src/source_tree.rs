@@ -43,7 +43,8 @@ impl SourceTree {
         list(self.path(), Path::new(""), &mut files)?;
         let wanted = |file: &&String| without.iter().all(|gone| !file.starts_with(gone));
         for file in files.iter().filter(wanted) {
-            let (ours, theirs) = (fs::read(self.path().join(file))?, fs::read(copy.join(file)));
+            let ours = fs::read(self.path().join(file))?;
+            let theirs = fs::read(copy.join(file));
             if !theirs.is_ok_and(|theirs| theirs == ours) {
                 return Err(io::Error::other(format!(
                     "{file} is missing or different in {}",

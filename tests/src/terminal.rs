@@ -24,8 +24,9 @@ impl Terminal {
     pub fn start(line: &str, directory: &Path, (columns, rows): (u32, u32)) -> io::Result<Self> {
         let scratch = Scratch::new("terminal")?;
         let terminal = Self { socket: scratch.file("socket"), _scratch: scratch };
-        let (columns, rows, directory) =
-            (columns.to_string(), rows.to_string(), directory.display().to_string());
+        let columns = columns.to_string();
+        let rows = rows.to_string();
+        let directory = directory.display().to_string();
         // The exit code is printed, since a screen has none; then the shell waits to be ended with its terminal.
         let line = format!("{line}; echo \"ended with $?\"; sleep 600");
         let _ = terminal.tmux(&[
