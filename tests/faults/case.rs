@@ -1,4 +1,4 @@
-//! One fault: where it strikes, how, and what is found afterwards.
+//! One fault: its target, how it is injected, and the expected outcome.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
@@ -6,102 +6,104 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sharebench_tests::{Need, need};
 
+use crate::fault_test::FaultTest;
 use crate::memory_group::MemoryGroup;
 use crate::peer::Kind;
-use crate::scene::Scene;
 use crate::stage::Stage;
 
-/// Repetitions of the run: a few seconds of it, and half a minute; less where all of it is run.
+/// Repetitions of a run of a few seconds.
 const SHORT: u32 = 3;
+/// Repetitions of a run of half a minute.
 const LONG: u32 = 30;
+/// Repetitions of a long run that continues to its end.
 const LONG_ENDURED: u32 = 12;
 
-/// A fault and what it strikes.
+/// A fault and the run that it is injected into.
 pub struct Case {
-    /// As the table has it.
+    /// Name in the table.
     pub fault: &'static str,
     /// The server of the run.
     pub at: Kind,
-    /// What stands around the run.
+    /// Environment of the run.
     pub stage: Stage,
-    /// Nothing answers any more, so that deadlines are short.
+    /// The server stops answering, so the run uses a short timeout.
     pub silent: bool,
-    /// Every byte that is read is checked, and not only the stamps.
+    /// Verify every byte that is read instead of the stamps.
     pub verify_full: bool,
-    /// What is run meanwhile.
+    /// The work during the fault.
     pub work: Work,
-    /// What becomes of the run.
+    /// Expected course of the run.
     pub run: Course,
-    /// What the machine must have beside the server.
+    /// Requirements of the machine in addition to the server.
     pub needs: &'static [Need],
-    /// Lets it happen in the middle of the run.
-    pub strike: fn(&mut Scene),
-    /// Takes it away after the run has ended, so that what is left can be removed.
-    pub heal: fn(&mut Scene),
-    /// What the user does then.
+    /// Injects the fault in the middle of the run.
+    pub inject: fn(&mut FaultTest),
+    /// Removes the fault after the run, so that leftovers can be removed.
+    pub heal: fn(&mut FaultTest),
+    /// What the user does afterwards.
     pub after: After,
 }
 
-/// How a run takes its fault.
+/// How a run reacts to its fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Course {
     /// It ends.
     Ends,
-    /// It ends; the server is back at once, so that it may find it there or not when it cleans up.
+    /// It ends; the server is back at once, so that cleaning up may succeed or fail.
     EndsAndMayCleanUp,
-    /// It goes on to its end all the same.
+    /// It completes in spite of the fault.
     Endures,
 }
 
-/// What is run while the fault strikes.
+/// Work of the run during the fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Work {
     /// A sweep of small cells.
     Cells,
-    /// Few users, and then more than there is memory for.
+    /// Few users, then more users than fit into memory.
     Crowd,
-    /// Few users, and then more than a small server takes.
+    /// Few users, then more users than a small server accepts.
     MoreUsers,
-    /// Users who pause for longer than a watchdog waits for an answer.
+    /// Users whose think time is longer than the timeout of a watchdog.
     Thinking,
 }
 
 /// What the user does after the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum After {
-    /// Runs the command that the program printed, if it left something.
+    /// Runs the command that the program printed, if it left files.
     Clean,
-    /// Finishes the run by `run --resume`.
+    /// Finishes the run with `run --resume`.
     Resume,
 }
 
-/// What was found, in the words of the table.
+/// The observed outcome, in the words of the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
     /// Exit code or signal.
     pub exit: String,
-    /// What the user reads.
-    pub told: String,
-    /// What the results database has.
+    /// The message to the user.
+    pub message: String,
+    /// Content of the results database.
     pub kept: String,
-    /// What is on the target at the end of the run.
+    /// Files on the target at the end of the run.
     pub left: String,
-    /// What the user did about it, and what came of it.
+    /// The action of the user and its result.
     pub then: String,
 }
 
-/// What became of a case.
+/// Result of a case.
 #[derive(Debug)]
 pub enum Row {
     /// It ran.
     Ran(Outcome),
-    /// The machine lacks something.
+    /// The machine lacks a requirement.
     Skipped,
-    /// It did not come to its end.
+    /// It did not complete.
     Broken(String),
 }
 
-/// What most cases have.
+/// The values that most cases share.
 pub const PLAIN: Case = Case {
     fault: "",
     at: Kind::Local,
@@ -111,22 +113,22 @@ pub const PLAIN: Case = Case {
     work: Work::Cells,
     run: Course::Ends,
     needs: &[],
-    strike: nothing,
+    inject: nothing,
     heal: nothing,
     after: After::Clean,
 };
 
-/// Nothing to take away.
-pub fn nothing(_: &mut Scene) {}
+/// Does nothing.
+pub fn nothing(_: &mut FaultTest) {}
 
 impl Case {
-    /// True unless the environment asks for other faults: a word of their names.
+    /// Returns true if the name contains the text of `SHAREBENCH_TEST_ONLY`, or if that is unset.
     pub fn wanted(&self) -> bool {
         let only = std::env::var("SHAREBENCH_TEST_ONLY").unwrap_or_default();
         self.name().contains(&only)
     }
 
-    /// Fault and server.
+    /// Returns fault and server.
     pub fn name(&self) -> String {
         format!("{}, {}", self.fault, self.at.name())
     }
@@ -146,26 +148,26 @@ impl Case {
             need::not_allowed(&self.name(), &format!("no mount of a file: {error}"));
             return Row::Skipped;
         }
-        // On a busy machine a run may be over before the fault strikes: a longer one then.
+        // On a busy machine a run may be over before the fault is injected. A longer run follows then.
         let again = || {
-            println!("again, longer: {} struck too late", self.name());
-            Scene::play(self, if self.run == Course::Endures { LONG_ENDURED } else { LONG })
+            println!("again, longer: {} was injected too late", self.name());
+            FaultTest::run(self, if self.run == Course::Endures { LONG_ENDURED } else { LONG })
         };
-        // Nobody reaches the results database of a run that is over; a full one ends the longest.
-        let first = if self.stage == Stage::SmallBook { LONG } else { SHORT };
-        let play = || Scene::play(self, first).or_else(again);
-        let why = match catch_unwind(AssertUnwindSafe(play)) {
+        // The suite cannot reach a full results database after the run, so this run is long from the start.
+        let first = if self.stage == Stage::SmallDatabaseDisk { LONG } else { SHORT };
+        let attempt = || FaultTest::run(self, first).or_else(again);
+        let why = match catch_unwind(AssertUnwindSafe(attempt)) {
             Ok(Some(outcome)) => return Row::Ran(outcome),
-            Ok(None) => return Row::Broken("the run was over before the fault struck".into()),
+            Ok(None) => return Row::Broken("the run was over before the fault was injected".into()),
             Err(panic) => panic,
         };
         let text = why.downcast_ref::<String>().cloned();
         let text = text.or_else(|| why.downcast_ref::<&str>().map(|text| (*text).to_owned()));
-        Row::Broken(text.unwrap_or_else(|| "a panic without words".into()))
+        Row::Broken(text.unwrap_or_else(|| "a panic without a message".into()))
     }
 }
 
-/// Runs cases, some at once; rows in the order of the cases.
+/// Runs cases concurrently and returns the rows in the order of the cases.
 pub fn run_all(cases: &[&Case], at_once: usize) -> Vec<Row> {
     let next = AtomicUsize::new(0);
     let rows: Vec<Mutex<Option<Row>>> = cases.iter().map(|_| Mutex::new(None)).collect();

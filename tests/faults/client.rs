@@ -1,73 +1,73 @@
-//! What becomes of a run when its own process, machine or user interferes.
+//! Faults of the client: signals, the wall clock, memory and the disk of the results database.
 
 use std::time::Duration;
 
 use sharebench_tests::Signal;
 
 use crate::case::{After, Case, Course, PLAIN, Work};
+use crate::fault_test::FaultTest;
 use crate::peer::Kind;
 use crate::peer::Kind::{Local, Ncp, Nfs, Smb};
-use crate::scene::Scene;
 use crate::stage::Stage;
 
 /// A day, in seconds.
 const DAY: i64 = 86_400;
 
-const fn signalled(at: Kind, fault: &'static str, strike: fn(&mut Scene)) -> Case {
-    Case { fault, at, strike, after: After::Resume, ..PLAIN }
+const fn signalled(at: Kind, fault: &'static str, inject: fn(&mut FaultTest)) -> Case {
+    Case { fault, at, inject, after: After::Resume, ..PLAIN }
 }
 
-const fn calendar(fault: &'static str, strike: fn(&mut Scene)) -> Case {
-    Case { fault, at: Smb, stage: Stage::FailingClient, strike, run: Course::Endures, ..PLAIN }
+const fn wall_clock(fault: &'static str, inject: fn(&mut FaultTest)) -> Case {
+    Case { fault, at: Smb, stage: Stage::FailingClient, inject, run: Course::Endures, ..PLAIN }
 }
 
 /// The rows, in the order of the table.
 pub const CASES: &[Case] = &[
-    signalled(Smb, "SIGTERM to sharebench", |scene| scene.running.signal(Signal::TERM)),
-    signalled(Nfs, "SIGTERM to sharebench", |scene| scene.running.signal(Signal::TERM)),
-    signalled(Ncp, "SIGTERM to sharebench", |scene| scene.running.signal(Signal::TERM)),
-    signalled(Smb, "SIGHUP to sharebench (its terminal closed)", |scene| scene.running.signal(Signal::HUP)),
+    signalled(Smb, "SIGTERM to sharebench", |test| test.running.signal(Signal::TERM)),
+    signalled(Nfs, "SIGTERM to sharebench", |test| test.running.signal(Signal::TERM)),
+    signalled(Ncp, "SIGTERM to sharebench", |test| test.running.signal(Signal::TERM)),
+    signalled(Smb, "SIGHUP to sharebench (its terminal closed)", |test| test.running.signal(Signal::HUP)),
     Case {
-        fault: "nobody reads standard error any more, then SIGTERM",
+        fault: "standard error closed, then SIGTERM",
         at: Smb,
-        stage: Stage::Deaf,
-        strike: |scene| scene.running.signal(Signal::TERM),
+        stage: Stage::ClosedStderr,
+        inject: |test| test.running.signal(Signal::TERM),
         after: After::Resume,
         ..PLAIN
     },
-    signalled(Smb, "SIGKILL to sharebench", |scene| scene.running.signal(Signal::KILL)),
+    signalled(Smb, "SIGKILL to sharebench", |test| test.running.signal(Signal::KILL)),
     Case {
-        fault: "SIGKILL to sharebench, and no resume",
+        fault: "SIGKILL to sharebench, without resume",
         at: Local,
-        strike: |scene| scene.running.signal(Signal::KILL),
+        inject: |test| test.running.signal(Signal::KILL),
         ..PLAIN
     },
     Case {
         fault: "sharebench stopped for a second and continued",
         at: Smb,
-        strike: doze,
+        inject: pause,
         run: Course::Endures,
         ..PLAIN
     },
-    calendar("calendar put forward by a day", |scene| scene.failing().step_calendar(DAY).unwrap()),
-    calendar("calendar put back by a day", |scene| scene.failing().step_calendar(-DAY).unwrap()),
+    wall_clock("wall clock set forward by a day", |test| test.failing().step_calendar(DAY).unwrap()),
+    wall_clock("wall clock set back by a day", |test| test.failing().step_calendar(-DAY).unwrap()),
     Case {
         fault: "the results database's disk full",
         at: Smb,
-        stage: Stage::SmallBook,
-        strike: fill_book,
+        stage: Stage::SmallDatabaseDisk,
+        inject: fill_database_disk,
         ..PLAIN
     },
     Case { fault: "out of memory (cgroup)", at: Smb, stage: Stage::LittleMemory, work: Work::Crowd, ..PLAIN },
 ];
 
-/// Long enough to be noticed, and as long as it takes on any machine.
-fn doze(scene: &mut Scene) {
-    scene.running.signal(Signal::STOP);
+/// Stops the process for one second, which is longer than any operation of the run.
+fn pause(test: &mut FaultTest) {
+    test.running.signal(Signal::STOP);
     std::thread::sleep(Duration::from_secs(1));
-    scene.running.signal(Signal::CONT);
+    test.running.signal(Signal::CONT);
 }
 
-fn fill_book(scene: &mut Scene) {
-    scene.keep_full_book();
+fn fill_database_disk(test: &mut FaultTest) {
+    test.fill_database_disk();
 }

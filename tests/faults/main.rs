@@ -1,38 +1,38 @@
-//! The fault suite: what becomes of a real run when its server, its network, its storage, its machine or its user fails in the
-//! middle. The outcomes are the table of `docs/faults.md`, which this suite writes and compares.
+//! The fault suite: the outcome of a real run when server, network, storage, client machine or user fails in the middle. The
+//! table in `docs/faults.md` contains the outcomes; this suite writes and compares it.
 
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
-    reason = "all of it is tests, which clippy sees by #[test] only"
+    reason = "the whole file is test code, which clippy recognises only by #[test]"
 )]
 
 mod case;
 mod client;
+mod fault_test;
 mod memory_group;
 mod network;
 mod peer;
 mod plan;
 mod protocol;
-mod scene;
 mod server;
 mod stage;
 mod storage;
 #[path = "../end_to_end/stored.rs"]
-#[expect(dead_code, reason = "other suites ask more of it")]
+#[expect(dead_code, reason = "other suites use more of it")]
 mod stored;
 mod table;
 mod within;
 
 use case::Case;
 
-/// Faults under way at once: most of them wait most of the time.
-const AT_ONCE: usize = 4;
+/// Concurrent cases: most of them wait most of the time.
+const CONCURRENCY: usize = 4;
 
 #[test]
-fn every_fault_ends_as_the_table_says() {
+fn outcome_of_every_fault_equals_the_table() {
     let groups = [server::CASES, network::CASES, protocol::CASES, storage::CASES, client::CASES];
     let cases: Vec<&Case> = groups.into_iter().flatten().filter(|case| case.wanted()).collect();
-    let rows = case::run_all(&cases, AT_ONCE);
+    let rows = case::run_all(&cases, CONCURRENCY);
     table::write_or_compare(&cases, &rows);
 }

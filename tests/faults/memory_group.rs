@@ -1,4 +1,4 @@
-//! Little memory for a program and what it starts.
+//! A memory limit for a program and its child processes.
 
 use std::fs;
 use std::path::Path;
@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use sharebench_tests::program::poll;
 
-/// Where groups of processes get their memory (cgroups(7), version 1).
+/// Mount point of the memory controller (cgroups(7), version 1).
 const MEMORY_GROUPS: &str = "/sys/fs/cgroup/memory";
 
-/// A group of processes that may use little memory; whoever uses more is killed.
+/// A group of processes with a small memory limit; the kernel kills processes above it.
 pub struct MemoryGroup(std::path::PathBuf);
 
 impl MemoryGroup {
-    /// A group without members, where this machine lets us have one.
+    /// Creates a group without members, if this machine allows it.
     pub fn make() -> std::io::Result<Self> {
         let path = Path::new(MEMORY_GROUPS).join(format!("sharebench-test-{}", std::process::id()));
         fs::create_dir(&path)?;
@@ -22,7 +22,7 @@ impl MemoryGroup {
         Ok(group)
     }
 
-    /// Joins the group and goes on with the program.
+    /// Returns a shell script that joins the group and then executes its arguments.
     pub fn script(&self) -> String {
         format!("echo $$ > {}/cgroup.procs && exec \"$@\"", self.0.display())
     }
@@ -30,7 +30,7 @@ impl MemoryGroup {
 
 impl Drop for MemoryGroup {
     fn drop(&mut self) {
-        // Its processes end a moment after they were killed.
+        // Killed processes take a moment to exit.
         poll(Duration::from_secs(5), || fs::remove_dir(&self.0).is_ok());
     }
 }

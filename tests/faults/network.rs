@@ -1,11 +1,11 @@
-//! What becomes of a run when its connection breaks, falls silent, or gets slow.
+//! Faults of the network: the connection breaks, drops all packets, or becomes slow.
 
 use std::time::Duration;
 
 use crate::case::{After, Case, Course, PLAIN};
+use crate::fault_test::FaultTest;
 use crate::peer::Kind;
 use crate::peer::Kind::{Ncp, Nfs, Smb};
-use crate::scene::Scene;
 use crate::stage::Stage;
 
 const fn reset(at: Kind) -> Case {
@@ -14,29 +14,29 @@ const fn reset(at: Kind) -> Case {
         fault,
         at,
         stage: Stage::Proxy,
-        strike: |scene| scene.proxy().reset(),
+        inject: |test| test.proxy().reset(),
         after: After::Resume,
         ..PLAIN
     }
 }
 
 const fn half_open(at: Kind) -> Case {
-    let fault = "connection half open: the other end is gone and does not say so";
-    let strike = |scene: &mut Scene| scene.proxy().leave_half_open();
-    Case { fault, at, stage: Stage::Proxy, silent: true, strike, ..PLAIN }
+    let fault = "connection half open: the peer is gone without a reset";
+    let inject = |test: &mut FaultTest| test.proxy().leave_half_open();
+    Case { fault, at, stage: Stage::Proxy, silent: true, inject, ..PLAIN }
 }
 
 const fn swallowed(at: Kind) -> Case {
-    let fault = "everything swallowed, new connections too";
-    let strike = |scene: &mut Scene| scene.proxy().swallow();
-    let heal = |scene: &mut Scene| scene.proxy().heal();
-    Case { fault, at, stage: Stage::Proxy, silent: true, strike, heal, ..PLAIN }
+    let fault = "all packets dropped, also of new connections";
+    let inject = |test: &mut FaultTest| test.proxy().swallow();
+    let heal = |test: &mut FaultTest| test.proxy().heal();
+    Case { fault, at, stage: Stage::Proxy, silent: true, inject, heal, ..PLAIN }
 }
 
 const fn slow(at: Kind) -> Case {
     let fault = "link slowed to 4 MB/s and 2 ms";
-    let strike = |scene: &mut Scene| scene.proxy().slow_down(4_000_000, Duration::from_millis(2));
-    Case { fault, at, stage: Stage::Proxy, strike, run: Course::Endures, ..PLAIN }
+    let inject = |test: &mut FaultTest| test.proxy().slow_down(4_000_000, Duration::from_millis(2));
+    Case { fault, at, stage: Stage::Proxy, inject, run: Course::Endures, ..PLAIN }
 }
 
 /// The rows, in the order of the table.

@@ -1,4 +1,4 @@
-//! The servers of the suite, real ones and our own, as one thing with signals, ports and a directory.
+//! The servers of the suite, real and embedded, with one interface for signals, ports and the directory.
 
 use std::path::{Path, PathBuf};
 
@@ -9,10 +9,10 @@ use sharebench_tests::{
 use crate::stage::Stage;
 use crate::within::Within;
 
-/// Runs a program as a user whom permissions bind.
+/// Command that runs a program as an unprivileged user.
 const NOBODY: [&str; 5] = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"];
 
-/// Which server.
+/// Kind of server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Samba.
@@ -30,7 +30,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// As the table has it.
+    /// Returns the name in the table.
     pub fn name(self) -> &'static str {
         match self {
             Self::Smbd => "smbd",
@@ -42,7 +42,7 @@ impl Kind {
         }
     }
 
-    /// What the machine must have for it.
+    /// Returns the requirements of the machine.
     pub fn needs(self) -> &'static [Need] {
         match self {
             Self::Smbd => &Smbd::NEEDS,
@@ -58,16 +58,16 @@ pub enum Peer {
     Smbd(Box<Smbd>),
     /// NFS-Ganesha.
     Ganesha(Box<Ganesha>),
-    /// Ours, over one of its protocols.
+    /// `sharebench serve` over one of its protocols.
     Served(Box<Served>, Kind),
-    /// Ours, inside the suite.
+    /// An embedded server inside the suite.
     Within(Within, PathBuf),
     /// Only a directory.
     Local(PathBuf),
 }
 
 impl Peer {
-    /// Starts it as the stage wants it, on a disk of its own, with system calls that can fail.
+    /// Starts the server for a stage, on its own disk if there is one, and with a library that fails system calls.
     pub fn start(
         kind: Kind,
         stage: Stage,
@@ -109,7 +109,7 @@ impl Peer {
         }
     }
 
-    /// TCP port of its protocol.
+    /// Returns the TCP port of its protocol.
     pub fn port(&self) -> u16 {
         match self {
             Self::Smbd(smbd) => smbd.port(),
@@ -122,7 +122,7 @@ impl Peer {
         }
     }
 
-    /// What sharebench is to measure, with its data connection through another port if there is one.
+    /// Returns the URL of the target, with the data connection through another port if there is one.
     pub fn url(&self, through: Option<u16>) -> String {
         let url = match self {
             Self::Smbd(smbd) => smbd.url("", ""),
@@ -137,19 +137,19 @@ impl Peer {
         url.replacen(&format!("127.0.0.1:{}/", self.port()), &format!("127.0.0.1:{port}/"), 1)
     }
 
-    /// Where its files are.
+    /// Returns the directory of its files.
     pub fn directory(&self) -> PathBuf {
         match self {
             Self::Smbd(smbd) => smbd.share(),
             Self::Ganesha(ganesha) => ganesha.directory(),
-            // It may be a mount of the server's own.
+            // The directory may be a mount in the mount namespace of the server.
             Self::Served(served, _) => Path::new(&format!("/proc/{}/root", served.program().pid()))
                 .join(served.directory().strip_prefix("/").unwrap()),
             Self::Within(_, directory) | Self::Local(directory) => directory.clone(),
         }
     }
 
-    /// The process of ours that serves.
+    /// Returns the id of the embedded server process.
     pub fn pid(&self) -> u32 {
         match self {
             Self::Served(served, _) => served.program().pid(),
@@ -157,7 +157,7 @@ impl Peer {
         }
     }
 
-    /// Ends it at once.
+    /// Kills the server.
     pub fn kill(&self) {
         match self {
             Self::Smbd(smbd) => smbd.kill(),
@@ -167,7 +167,7 @@ impl Peer {
         }
     }
 
-    /// Stops it without ending it.
+    /// Stops the server with SIGSTOP.
     pub fn freeze(&self) {
         match self {
             Self::Smbd(smbd) => smbd.freeze(),
@@ -177,7 +177,7 @@ impl Peer {
         }
     }
 
-    /// Lets it go on.
+    /// Continues a stopped server.
     pub fn thaw(&self) {
         match self {
             Self::Smbd(smbd) => smbd.thaw(),
@@ -187,7 +187,7 @@ impl Peer {
         }
     }
 
-    /// Ends it at once and starts it again where it was.
+    /// Kills the server and starts it again on the same port.
     pub fn restart(&mut self, sharebench: &Sharebench) {
         match self {
             Self::Smbd(smbd) => smbd.restart().unwrap(),

@@ -1,13 +1,13 @@
-//! What is run while a fault strikes.
+//! The plans of the runs.
 
 use crate::case::{Case, Work};
 
 /// Steps of one repetition of the cells.
 pub const CELLS: usize = 2 * 2 * 4;
 
-/// A sweep of small cells, long enough for a fault to strike in its middle; or users in steps.
+/// Returns a sweep of small cells that is long enough to inject a fault in its middle, or a load in steps.
 pub fn plan(case: &Case, url: &str, repetitions: u32) -> String {
-    // Only what falls silent is waited for.
+    // Only a silent server makes the run wait for the timeout.
     let timeout = if case.silent { "3s" } else { "30s" };
     let verify = if case.verify_full { "full" } else { "stamps" };
     let head = format!(
@@ -20,7 +20,7 @@ pub fn plan(case: &Case, url: &str, repetitions: u32) -> String {
              tests = ['write', 'rewrite', 'read', 'random-read']\n"
         }
         Work::Crowd => {
-            // Long enough for all of them to have begun, on a slow machine too.
+            // Long enough for all users to begin, also on a slow machine.
             "[load]\nworkload = 'single-write'\nblock = '1MiB'\nscale = '1MiB'\nusers = [1, 2, 400]\n\
              warm_up = '0s'\nmeasure = '3s'\n"
         }

@@ -1,4 +1,4 @@
-//! What becomes of a run when its server says what only a protocol can say: no session, no credits, come back later, stale.
+//! Faults of the protocol: expired sessions, missing credits, NFS3ERR_JUKEBOX, damaged data, removed shares.
 
 use std::collections::HashSet;
 use std::fs;
@@ -6,14 +6,14 @@ use std::fs;
 use sharebench_tests::Way;
 
 use crate::case::{After, Case, Course, PLAIN};
+use crate::fault_test::FaultTest;
 use crate::peer::Kind::{Ganesha, Local, Ncp, Nfs, Smb, Smbd};
 use crate::peer::{Kind, Peer};
-use crate::scene::Scene;
 use crate::stage::Stage;
 
-/// Length before a message.
+/// Length of the prefix of a message.
 const PREFIX: usize = 4;
-/// Fields of an SMB2 header (MS-SMB2 2.2.1), behind the prefix.
+/// Fields of an SMB2 header (MS-SMB2 2.2.1), after the prefix.
 const STATUS: std::ops::Range<usize> = PREFIX + 8..PREFIX + 12;
 const COMMAND: std::ops::Range<usize> = PREFIX + 12..PREFIX + 14;
 const CREDITS: std::ops::Range<usize> = PREFIX + 14..PREFIX + 16;
@@ -25,38 +25,38 @@ const NETWORK_SESSION_EXPIRED: u32 = 0xC000_035C;
 const OPLOCK_BREAK: u16 = 18;
 const SMB_READ: u16 = 8;
 
-/// Where an accepted reply without verifier has the status of NFS (RFC 5531, RFC 1813).
+/// Offset of the NFS status in an accepted reply without verifier (RFC 5531, RFC 1813).
 const NFS_STATUS: usize = PREFIX + 24;
 const NFS_READ: u32 = 6;
 const JUKEBOX: u32 = 10_008;
-/// Replies in a row that ask to come back later.
+/// Consecutive replies with NFS3ERR_JUKEBOX.
 const LATER: usize = 20;
 
 const fn expired(at: Kind) -> Case {
-    Case { fault: "session expired", at, stage: Stage::Proxy, strike: expire, after: After::Resume, ..PLAIN }
+    Case { fault: "session expired", at, stage: Stage::Proxy, inject: expire, after: After::Resume, ..PLAIN }
 }
 
 const fn unasked(at: Kind) -> Case {
     Case {
-        fault: "lease broken that was never held",
+        fault: "lease break without a lease",
         at,
         stage: Stage::Proxy,
-        strike: break_leases,
+        inject: break_leases,
         run: Course::Endures,
         ..PLAIN
     }
 }
 
 const fn starved(at: Kind) -> Case {
-    Case { fault: "no credits granted any more", at, stage: Stage::Proxy, strike: starve, heal, ..PLAIN }
+    Case { fault: "no more credits granted", at, stage: Stage::Proxy, inject: starve, heal, ..PLAIN }
 }
 
 const fn sparing(at: Kind) -> Case {
     Case {
-        fault: "one credit granted with each reply",
+        fault: "one credit granted per reply",
         at,
         stage: Stage::Proxy,
-        strike: spare,
+        inject: spare,
         run: Course::Endures,
         ..PLAIN
     }
@@ -64,28 +64,28 @@ const fn sparing(at: Kind) -> Case {
 
 const fn later(at: Kind) -> Case {
     let fault = "20 reads answered with \"come back later\" (NFS3ERR_JUKEBOX)";
-    Case { fault, at, stage: Stage::Proxy, strike: put_off_reads, run: Course::Endures, ..PLAIN }
+    Case { fault, at, stage: Stage::Proxy, inject: put_off_reads, run: Course::Endures, ..PLAIN }
 }
 
 const fn grace(at: Kind) -> Case {
     let fault = "grace period: 20 calls of any kind answered with \"come back later\"";
-    Case { fault, at, stage: Stage::Proxy, strike: put_off_names, run: Course::Endures, ..PLAIN }
+    Case { fault, at, stage: Stage::Proxy, inject: put_off_names, run: Course::Endures, ..PLAIN }
 }
 
 const fn damaged(at: Kind) -> Case {
-    let fault = "a bit of what is read turned over on the way, `verify = full`";
-    Case { fault, at, stage: Stage::Proxy, verify_full: true, strike: damage, ..PLAIN }
+    let fault = "one bit of the read data flipped on the path, `verify = full`";
+    Case { fault, at, stage: Stage::Proxy, verify_full: true, inject: damage, ..PLAIN }
 }
 
-/// What the default does not see: it checks the stamps of every 512 bytes and not what lies between them.
+/// A fault that `verify = stamps` does not detect: it checks the stamps of every 512 bytes, not the bytes between them.
 const fn unseen(at: Kind) -> Case {
-    let fault = "a bit of what is read turned over on the way, `verify = stamps`";
-    Case { fault, at, stage: Stage::Proxy, strike: damage, run: Course::Endures, ..PLAIN }
+    let fault = "one bit of the read data flipped on the path, `verify = stamps`";
+    Case { fault, at, stage: Stage::Proxy, inject: damage, run: Course::Endures, ..PLAIN }
 }
 
 const fn emptied(at: Kind) -> Case {
-    let fault = "the run's directory removed by somebody else";
-    Case { fault, at, strike: empty, after: After::Resume, ..PLAIN }
+    let fault = "the run's directory removed by another client";
+    Case { fault, at, inject: empty, after: After::Resume, ..PLAIN }
 }
 
 /// The rows, in the order of the table.
@@ -101,7 +101,7 @@ pub const CASES: &[Case] = &[
     Case {
         fault: "share removed",
         at: Smbd,
-        strike: remove_share,
+        inject: remove_share,
         heal: restart,
         after: After::Resume,
         ..PLAIN
@@ -121,12 +121,12 @@ pub const CASES: &[Case] = &[
     emptied(Local),
 ];
 
-fn heal(scene: &mut Scene) {
-    scene.proxy().heal();
+fn heal(test: &mut FaultTest) {
+    test.proxy().heal();
 }
 
-fn restart(scene: &mut Scene) {
-    scene.peer.restart(&scene.sharebench);
+fn restart(test: &mut FaultTest) {
+    test.peer.restart(&test.sharebench);
 }
 
 fn command(message: &[u8]) -> Option<u16> {
@@ -134,10 +134,10 @@ fn command(message: &[u8]) -> Option<u16> {
     message.get(COMMAND).filter(|_| plain).map(|bytes| u16::from_le_bytes([bytes[0], bytes[1]]))
 }
 
-/// The next reply says that there is no session any more, unsigned, since a server without session has no key.
-fn expire(scene: &mut Scene) {
+/// Replaces the next reply by one that reports a deleted session, unsigned, because a server without a session has no key.
+fn expire(test: &mut FaultTest) {
     let mut struck = false;
-    scene.proxy().tamper(move |way, mut message| {
+    test.proxy().tamper(move |way, mut message| {
         if way == Way::ToClient && !struck && command(&message).is_some() {
             struck = true;
             message[STATUS].copy_from_slice(&NETWORK_SESSION_EXPIRED.to_le_bytes());
@@ -151,9 +151,9 @@ fn expire(scene: &mut Scene) {
     });
 }
 
-/// Before every reply the server asks for a lease back (MS-SMB2 2.2.23.1).
-fn break_leases(scene: &mut Scene) {
-    scene.proxy().tamper(|way, message| {
+/// Inserts a lease break before every reply (MS-SMB2 2.2.23.1).
+fn break_leases(test: &mut FaultTest) {
+    test.proxy().tamper(|way, message| {
         if way == Way::ToServer || command(&message).is_none() {
             return vec![message];
         }
@@ -162,7 +162,7 @@ fn break_leases(scene: &mut Scene) {
         unasked[COMMAND].copy_from_slice(&OPLOCK_BREAK.to_le_bytes());
         unasked[CREDITS].fill(0);
         unasked[FLAGS].copy_from_slice(&[1, 0, 0, 0]);
-        // Message id, and nothing of session, tree and signature.
+        // The message id is set; session, tree and signature are zero.
         unasked[PREFIX + 24..PREFIX + 32].fill(0xFF);
         unasked[PREFIX + 32..].fill(0);
         unasked.extend_from_slice(&[24, 0, 0, 0]);
@@ -173,8 +173,8 @@ fn break_leases(scene: &mut Scene) {
     });
 }
 
-fn starve(scene: &mut Scene) {
-    scene.proxy().tamper(|way, mut message| {
+fn starve(test: &mut FaultTest) {
+    test.proxy().tamper(|way, mut message| {
         if way == Way::ToClient && command(&message).is_some() {
             message[CREDITS].fill(0);
         }
@@ -182,8 +182,8 @@ fn starve(scene: &mut Scene) {
     });
 }
 
-fn spare(scene: &mut Scene) {
-    scene.proxy().tamper(|way, mut message| {
+fn spare(test: &mut FaultTest) {
+    test.proxy().tamper(|way, mut message| {
         if way == Way::ToClient && command(&message).is_some() {
             message[CREDITS].copy_from_slice(&[1, 0]);
         }
@@ -191,38 +191,38 @@ fn spare(scene: &mut Scene) {
     });
 }
 
-/// Procedure of a call, or none for what is no call.
+/// Parses a call, or returns `None` for any other message.
 fn procedure(message: &[u8]) -> Option<(u32, u32)> {
     let word = |at: usize| Some(u32::from_be_bytes(*message.get(PREFIX + at..)?.first_chunk()?));
     (word(4)? == 0).then_some((word(0)?, word(20)?))
 }
 
-/// A failure that says nothing more than this.
+/// Builds an error reply without attributes.
 fn refused(message: &[u8], status: u32) -> Vec<u8> {
     let mut reply = message[..NFS_STATUS].to_vec();
     reply.resize(NFS_STATUS, 0);
     reply.extend_from_slice(&status.to_be_bytes());
-    // No attributes, before or after.
+    // Neither attributes before nor after the call.
     reply.extend_from_slice(&[0; 8]);
     let len = (reply.len() - PREFIX) as u32 | 1 << 31;
     reply[..PREFIX].copy_from_slice(&len.to_be_bytes());
     reply
 }
 
-/// A call that does nothing in place of another, so that the server does nothing when the client is told so.
+/// Builds a NULL call to replace another call, so that the server does not execute what the client sees as rejected.
 fn null_call(message: &[u8]) -> Vec<u8> {
     let mut call = message[..PREFIX + 20].to_vec();
-    // Procedure NULL, without credential and verifier.
+    // Procedure NULL with empty credential and verifier.
     call.extend_from_slice(&[0; 20]);
     let len = (call.len() - PREFIX) as u32 | 1 << 31;
     call[..PREFIX].copy_from_slice(&len.to_be_bytes());
     call
 }
 
-fn put_off(scene: &mut Scene, which: fn(u32) -> bool) {
+fn put_off(test: &mut FaultTest, which: fn(u32) -> bool) {
     let mut calls = HashSet::new();
     let mut left = LATER;
-    scene.proxy().tamper(move |way, message| {
+    test.proxy().tamper(move |way, message| {
         if way == Way::ToServer {
             if let Some((xid, asked)) = procedure(&message)
                 && left > 0
@@ -243,22 +243,22 @@ fn put_off(scene: &mut Scene, which: fn(u32) -> bool) {
     });
 }
 
-fn put_off_reads(scene: &mut Scene) {
-    put_off(scene, |procedure| procedure == NFS_READ);
+fn put_off_reads(test: &mut FaultTest) {
+    put_off(test, |procedure| procedure == NFS_READ);
 }
 
-/// Those of names and attributes: a client that gave up here would lose its run.
-fn put_off_names(scene: &mut Scene) {
-    put_off(scene, |procedure| !matches!(procedure, 0 | 6 | 7 | 21));
+/// Delays calls on names and attributes: a client that fails here would lose its run.
+fn put_off_names(test: &mut FaultTest) {
+    put_off(test, |procedure| !matches!(procedure, 0 | 6 | 7 | 21));
 }
 
-/// The last byte of what one READ yields.
-fn damage(scene: &mut Scene) {
+/// Flips a bit of the last byte of a READ reply.
+fn damage(test: &mut FaultTest) {
     let mut struck = false;
-    scene.proxy().tamper(move |way, mut message| {
+    test.proxy().tamper(move |way, mut message| {
         let of_smb = command(&message);
         let read = of_smb == Some(SMB_READ) || of_smb.is_none();
-        // Larger than any reply but that to a READ of these records.
+        // Only replies to a READ of these records are this large.
         if way == Way::ToClient && !struck && read && message.len() > 4096 {
             struck = true;
             let place = message.len() - 7;
@@ -268,15 +268,15 @@ fn damage(scene: &mut Scene) {
     });
 }
 
-fn remove_share(scene: &mut Scene) {
-    if let Peer::Smbd(smbd) = &scene.peer {
+fn remove_share(test: &mut FaultTest) {
+    if let Peer::Smbd(smbd) = &test.peer {
         smbd.remove_share().unwrap();
     }
 }
 
-/// As often as it takes: the run goes on making files meanwhile.
-fn empty(scene: &mut Scene) {
-    let directory = scene.peer.directory();
+/// Repeats until the directory is empty, because the run continues to create files.
+fn empty(test: &mut FaultTest) {
+    let directory = test.peer.directory();
     for entry in fs::read_dir(directory).unwrap().map(Result::unwrap) {
         if entry.file_name().to_string_lossy().starts_with(".sharebench-") {
             while fs::remove_dir_all(entry.path()).is_err() && entry.path().exists() {}

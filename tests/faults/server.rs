@@ -1,4 +1,4 @@
-//! What becomes of a run when its server's process ends, stops, or starts again.
+//! Faults of the server process: killed, stopped, restarted, out of descriptors or connections.
 
 use std::time::Duration;
 
@@ -6,34 +6,34 @@ use sharebench_tests::program::{poll, run};
 use sharebench_tests::{Need, Signal};
 
 use crate::case::{After, Case, Course, PLAIN, Work};
+use crate::fault_test::FaultTest;
 use crate::peer::Kind::{Ganesha, Ncp, Nfs, Smb, Smbd};
 use crate::peer::{Kind, Peer};
-use crate::scene::Scene;
 use crate::stage::Stage;
 use crate::within::Within;
 
-/// Descriptors that a server has in use long before the fault strikes.
+/// Fewer descriptors than the server uses before the fault.
 const FEW_DESCRIPTORS: u32 = 8;
-/// What it has otherwise.
+/// Normal limit of descriptors.
 const MANY_DESCRIPTORS: u32 = 1024;
-/// Files that a connection may have open otherwise.
+/// Normal limit of open files per connection.
 const MANY_OPENS: usize = 16_384;
-/// Far longer than the watchdog of the suite takes.
+/// Longer than the watchdog of the suite needs to close a connection.
 const LIMIT: Duration = Duration::from_secs(60);
 
 const fn killed(at: Kind) -> Case {
-    Case { fault: "server killed", at, strike: kill, heal: restart, ..PLAIN }
+    Case { fault: "server killed", at, inject: kill, heal: restart, ..PLAIN }
 }
 
 const fn stopped(at: Kind) -> Case {
-    Case { fault: "server stopped (SIGSTOP)", at, silent: true, strike: freeze, heal: thaw, ..PLAIN }
+    Case { fault: "server stopped (SIGSTOP)", at, silent: true, inject: freeze, heal: thaw, ..PLAIN }
 }
 
 const fn restarted(at: Kind) -> Case {
     Case {
         fault: "server restarted",
         at,
-        strike: restart,
+        inject: restart,
         run: Course::EndsAndMayCleanUp,
         after: After::Resume,
         ..PLAIN
@@ -41,15 +41,15 @@ const fn restarted(at: Kind) -> Case {
 }
 
 const fn out_of_descriptors(at: Kind) -> Case {
-    let fault = "the server may open no descriptor any more (RLIMIT_NOFILE)";
+    let fault = "the server has no free descriptor (RLIMIT_NOFILE)";
     let needs = &[Need::Program("prlimit")];
-    let strike = |scene: &mut Scene| limit_descriptors(scene, FEW_DESCRIPTORS);
-    let heal = |scene: &mut Scene| limit_descriptors(scene, MANY_DESCRIPTORS);
-    Case { fault, at, needs, strike, heal, ..PLAIN }
+    let inject = |test: &mut FaultTest| limit_descriptors(test, FEW_DESCRIPTORS);
+    let heal = |test: &mut FaultTest| limit_descriptors(test, MANY_DESCRIPTORS);
+    Case { fault, at, needs, inject, heal, ..PLAIN }
 }
 
 const fn crowded(at: Kind) -> Case {
-    let fault = "more users than the server takes connections";
+    let fault = "more users than the server accepts connections";
     Case { fault, at, stage: Stage::Within, work: Work::MoreUsers, ..PLAIN }
 }
 
@@ -74,66 +74,66 @@ pub const CASES: &[Case] = &[
     out_of_descriptors(Nfs),
     out_of_descriptors(Ncp),
     Case {
-        fault: "the server lets a connection open no file any more",
+        fault: "the server rejects further open files of a connection",
         at: Smb,
         stage: Stage::Within,
-        strike: |scene| limit_opens(scene, 0),
-        heal: |scene| limit_opens(scene, MANY_OPENS),
+        inject: |test| limit_opens(test, 0),
+        heal: |test| limit_opens(test, MANY_OPENS),
         ..PLAIN
     },
     crowded(Smb),
     crowded(Nfs),
     crowded(Ncp),
     Case {
-        fault: "the watchdog asks clients whose users think (UDP)",
+        fault: "the watchdog probes clients of users with long think times (UDP)",
         at: Ncp,
         stage: Stage::Within,
         work: Work::Thinking,
         ..PLAIN
     },
     Case {
-        fault: "sharebench stopped until the watchdog has given its clients up (UDP)",
+        fault: "sharebench stopped until the watchdog closed its connections (UDP)",
         at: Ncp,
         stage: Stage::Within,
-        strike: outwait,
+        inject: outwait,
         after: After::Resume,
         ..PLAIN
     },
 ];
 
-fn kill(scene: &mut Scene) {
-    scene.peer.kill();
+fn kill(test: &mut FaultTest) {
+    test.peer.kill();
 }
 
-fn freeze(scene: &mut Scene) {
-    scene.peer.freeze();
+fn freeze(test: &mut FaultTest) {
+    test.peer.freeze();
 }
 
-fn thaw(scene: &mut Scene) {
-    scene.peer.thaw();
+fn thaw(test: &mut FaultTest) {
+    test.peer.thaw();
 }
 
-fn restart(scene: &mut Scene) {
-    scene.peer.restart(&scene.sharebench);
+fn restart(test: &mut FaultTest) {
+    test.peer.restart(&test.sharebench);
 }
 
-fn limit_descriptors(scene: &mut Scene, most: u32) {
-    let pid = scene.peer.pid().to_string();
-    let limit = format!("--nofile={most}:");
+fn limit_descriptors(test: &mut FaultTest, max: u32) {
+    let pid = test.peer.pid().to_string();
+    let limit = format!("--nofile={max}:");
     run(&["prlimit", "--pid", &pid, &limit], &[]).unwrap();
 }
 
-fn limit_opens(scene: &mut Scene, most: usize) {
-    if let Peer::Within(Within::Smb(server), _) = &scene.peer {
-        server.limit_opens(most);
+fn limit_opens(test: &mut FaultTest, max: usize) {
+    if let Peer::Within(Within::Smb(server), _) = &test.peer {
+        server.limit_opens(max);
     }
 }
 
-/// A client that answers nothing loses its connection.
-fn outwait(scene: &mut Scene) {
-    let Peer::Within(Within::Ncp(server), _) = &scene.peer else { return };
-    scene.running.signal(Signal::STOP);
+/// Stops the client until the watchdog has closed its connection.
+fn outwait(test: &mut FaultTest) {
+    let Peer::Within(Within::Ncp(server), _) = &test.peer else { return };
+    test.running.signal(Signal::STOP);
     let given_up = poll(LIMIT, || server.connections() == 0);
-    scene.running.signal(Signal::CONT);
+    test.running.signal(Signal::CONT);
     assert!(given_up, "{} connections are left", server.connections());
 }

@@ -1,8 +1,8 @@
-//! What stands around a run that a fault strikes.
+//! The environment of a run that a fault is injected into.
 
 use sharebench_tests::{Disk, Failing, Need};
 
-/// What stands around a run.
+/// Environment of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
     /// Only the server.
@@ -13,41 +13,41 @@ pub enum Stage {
     FailingServer,
     /// System calls of sharebench can fail.
     FailingClient,
-    /// The server has a file system of few bytes.
+    /// The server has a small file system.
     SmallServer,
-    /// The server has a file system with a quota of few bytes.
+    /// The server has a file system with a small quota.
     Quota,
     /// The server has a file system that can break.
     Breakable,
-    /// The results database is on a file system of few bytes, `book` of the working directory.
-    SmallBook,
-    /// The server is ours, as a user whom permissions bind.
+    /// The results database is on a small file system, `book` in the working directory.
+    SmallDatabaseDisk,
+    /// The embedded server runs as an unprivileged user.
     NobodyServes,
-    /// The server is ours, inside the suite, with limits that the program has no flags for.
+    /// The embedded server runs inside the suite, with limits for which the program has no flags.
     Within,
-    /// Nobody reads sharebench's standard error.
-    Deaf,
-    /// Sharebench may use little memory, and its load wants much.
+    /// The standard error of sharebench is closed.
+    ClosedStderr,
+    /// Sharebench has a memory limit that its load exceeds.
     LittleMemory,
 }
 
-/// Bytes of small file systems and of quotas.
+/// Bytes of small file systems and quotas.
 const SMALL: u64 = 8 << 20;
 
 impl Stage {
-    /// What the machine must have for it.
+    /// Returns the requirements of the machine.
     pub fn needs(self) -> &'static [Need] {
         match self {
             Self::FailingServer | Self::FailingClient => &Failing::NEEDS,
-            Self::SmallServer | Self::SmallBook => &[Need::Root, Need::Program("unshare")],
+            Self::SmallServer | Self::SmallDatabaseDisk => &[Need::Root, Need::Program("unshare")],
             Self::Quota => Disk::QUOTA,
             Self::Breakable => Disk::EXT4,
-            Self::Deaf => &[Need::Program("bash")],
+            Self::ClosedStderr => &[Need::Program("bash")],
             Self::LittleMemory | Self::NobodyServes | Self::Within | Self::Plain | Self::Proxy => &[],
         }
     }
 
-    /// A file system for the server, where the stage has one.
+    /// Creates the file system of the server, if the stage has one.
     pub fn disk(self) -> Option<Disk> {
         match self {
             Self::SmallServer => Some(Disk::Memory(SMALL)),

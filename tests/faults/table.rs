@@ -1,4 +1,4 @@
-//! The outcomes as the table of `docs/faults.md`.
+//! Writes the outcomes to the table of `docs/faults.md`, or compares them.
 
 use sharebench_tests::Outcomes;
 
@@ -14,10 +14,10 @@ const HEADER: [&str; 7] = [
     "afterwards",
 ];
 
-/// Holds the rows against the documentation, or writes them.
+/// Compares the rows with the documentation, or writes them.
 ///
 /// # Panics
-/// On every difference, and on cases that did not come to their end.
+/// On every difference, and on cases that did not complete.
 pub fn write_or_compare(cases: &[&Case], rows: &[Row]) {
     let mut table = Outcomes::new("faults.md", &HEADER);
     let mut broken = Vec::new();
@@ -40,6 +40,6 @@ pub fn write_or_compare(cases: &[&Case], rows: &[Row]) {
 }
 
 fn cells(case: &Case, outcome: &Outcome) -> Vec<String> {
-    let Outcome { exit, told, kept, left, then } = outcome.clone();
-    vec![case.fault.to_owned(), case.at.name().to_owned(), exit, told, kept, left, then]
+    let Outcome { exit, message, kept, left, then } = outcome.clone();
+    vec![case.fault.to_owned(), case.at.name().to_owned(), exit, message, kept, left, then]
 }

@@ -1,4 +1,4 @@
-//! Servers of ours inside the suite, with limits that the program has no flags for.
+//! Embedded servers inside the suite, with limits for which the program has no flags.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use sharebench_tests::{Served, Smbd};
 
 use crate::peer::Kind;
 
-/// Connections that such a server takes.
+/// Maximum connections of such a server.
 const CONNECTIONS: u16 = 8;
-/// Clients on datagrams are asked, and given up, after less than a pause of the users; a machine that stands still
-/// for a second is not enough.
+/// The watchdog probes a client and closes its connection within one think time of the users. A stall of the machine
+/// of one second does not trigger it.
 const WATCHDOG: Watchdog =
     Watchdog { idle: Duration::from_millis(400), interval: Duration::from_millis(400), attempts: 8 };
 
@@ -57,7 +57,7 @@ impl Within {
         }
     }
 
-    /// Its port.
+    /// Returns its port.
     pub fn port(&self) -> u16 {
         match self {
             Self::Smb(server) => server.addr().port(),
@@ -66,7 +66,7 @@ impl Within {
         }
     }
 
-    /// What sharebench is to measure; NCP on datagrams, which alone are watched.
+    /// Returns the URL of the server; for NCP on UDP, because only UDP has a watchdog.
     pub fn url(&self) -> String {
         let user = Served::USER;
         let port = self.port();

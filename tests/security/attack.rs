@@ -4,30 +4,30 @@ use std::panic::catch_unwind;
 
 use sharebench_tests::{Ended, Need, Sharebench, need};
 
-/// An attack, and what to say of it.
+/// An attack with its row in the table.
 pub struct Attack {
-    /// As the table has it.
+    /// Name in the table.
     pub what: &'static str,
-    /// Who is attacked.
+    /// The attacked program.
     pub on: &'static str,
-    /// What the machine must have.
+    /// Requirements of the machine.
     pub needs: &'static [Need],
-    /// Attacks, and says what came of it.
+    /// Performs the attack and returns the outcome.
     pub act: fn() -> String,
 }
 
-/// What became of an attack.
+/// Result of an attack.
 pub enum Row {
-    /// What came of it.
+    /// The outcome.
     Ran(String),
-    /// The machine lacks something.
+    /// The machine lacks a requirement.
     Skipped,
     /// The attack itself failed.
     Broken(String),
 }
 
 impl Attack {
-    /// Attacks, if the machine can.
+    /// Performs the attack if the machine meets the requirements.
     pub fn run(&self) -> Row {
         if !need::met(self.what, self.needs) {
             return Row::Skipped;
@@ -46,12 +46,12 @@ impl Attack {
     }
 }
 
-/// A short sweep of small cells.
+/// Runs a short sweep of small cells.
 pub fn sweep(sharebench: &Sharebench, url: &str) -> Ended {
     sweep_as(sharebench, url, &[])
 }
 
-/// The same with more in the environment.
+/// Runs the sweep with additional environment variables.
 pub fn sweep_as(sharebench: &Sharebench, url: &str, env: &[(&str, &str)]) -> Ended {
     let line = [
         "sweep",
@@ -66,12 +66,12 @@ pub fn sweep_as(sharebench: &Sharebench, url: &str, env: &[(&str, &str)]) -> End
     sharebench.run_with(&line, env).unwrap()
 }
 
-/// What the user is told, by the one of these words that is in it.
-pub fn told(ended: &Ended, words: &[&str]) -> String {
+/// Returns exit code and the first of these words that the message to the user contains.
+pub fn message(ended: &Ended, words: &[&str]) -> String {
     let text = ended.text();
     assert!(!text.contains("panicked"), "{text}");
     match (ended.code, words.iter().find(|word| text.contains(**word))) {
-        (Some(0), _) => "unnoticed".to_owned(),
+        (Some(0), _) => "undetected".to_owned(),
         (Some(code), Some(word)) => format!("exit {code}: \"{word}\""),
         _ => panic!("none of {words:?} in {:?}: {text}", ended.code),
     }

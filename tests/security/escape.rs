@@ -1,4 +1,4 @@
-//! Names that lead out of a served directory, on the wire of every embedded server.
+//! Names that lead outside of a served directory, sent to every embedded server.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -14,10 +14,10 @@ use sharebench_tests::{Cut, FaultProxy, Served, Sharebench, Smbd, Way};
 
 use crate::attack::Attack;
 
-/// What must not be read.
-const SECRET: &[u8] = b"what lies outside";
+/// Content that no client may read.
+const SECRET: &[u8] = b"content outside";
 
-/// Names that lead out: upwards, absolute, by links, and by links in another case. `\` separates for SMB and NCP.
+/// Names that lead outside: upwards, absolute, by links, and by links in another case. SMB and NCP separate with `\`.
 const OUT: [&str; 12] = [
     "..",
     "../outside/secret",
@@ -33,7 +33,7 @@ const OUT: [&str; 12] = [
     "WINDOW",
 ];
 
-/// Names that mean devices, streams or other names elsewhere.
+/// Names that mean devices, streams or other names on DOS and Windows.
 const RESERVED: [&str; 6] = ["CON", "NUL", "COM1.txt", "file::$DATA", "trailing. ", "aux.c"];
 
 /// The rows, in the order of the table.
@@ -46,7 +46,7 @@ pub const ATTACKS: &[Attack] = &[
     Attack { what: MEAN, on: "embedded NCP", needs: &[], act: || reserved(Protocol::Ncp) },
 ];
 
-const LEAD_OUT: &str = "12 names that lead out (`..`, absolute, links, other case), each opened, made, removed, renamed from and to";
+const LEAD_OUT: &str = "12 names that lead outside (`..`, absolute, links, other case), each opened, created, removed, renamed from and to";
 const MEAN: &str =
     "6 names of devices, streams and other names (`CON`, `file::$DATA`, `trailing. `), created";
 
@@ -57,8 +57,7 @@ enum Protocol {
     Ncp,
 }
 
-/// A served directory with a neighbour and links to it, a client, and somebody between them who puts other names into its
-/// requests.
+/// A served directory with a sibling and links to it, a client, and a proxy that replaces names in its requests.
 struct Stand {
     sharebench: Sharebench,
     served: Served,
@@ -105,8 +104,8 @@ impl Stand {
         }
     }
 
-    /// Performs an operation in which a name of as many letters stands for `name`; true when the server did it, or showed
-    /// what lies outside.
+    /// Performs an operation with a placeholder of the same length, which the proxy replaces by `name`. Returns true if the
+    /// server executed it.
     fn attempt(&self, name: &str, op: impl FnOnce(String) -> MetaOp) -> bool {
         let target = self.target();
         let stand_in = "Q".repeat(name.len());
@@ -149,7 +148,7 @@ impl Stand {
         }
     }
 
-    /// Nothing outside has changed.
+    /// Checks that nothing outside has changed.
     fn assert_untouched(&self) {
         let home = self.sharebench.home();
         assert_eq!(listed(&home.join("outside")), ["secret"]);
@@ -190,11 +189,11 @@ fn lead_out(protocol: Protocol) -> String {
     };
     let mut done = Vec::new();
     for name in OUT {
-        // In NFS a backslash is a letter like any other.
+        // In NFS a backslash is an ordinary character.
         if protocol == Protocol::Nfs && name.contains('\\') {
             continue;
         }
-        // On a case-sensitive volume a link's name in another case is nobody's.
+        // On a case-sensitive volume the name of a link in another case is free.
         let free = protocol == Protocol::Nfs && name == "WINDOW";
         let attempts: [(&str, bool); 6] = [
             ("opened", stand.attempt(name, |path| MetaOp::open(path, OpenHow::ReadWrite))),
@@ -208,7 +207,7 @@ fn lead_out(protocol: Protocol) -> String {
         done.extend(attempts.iter().filter(|(_, done)| *done).map(|(what, _)| format!("{name} {what}")));
     }
     if done.is_empty() {
-        "all refused; nothing outside was read or changed".to_owned()
+        "all rejected; nothing outside was read or changed".to_owned()
     } else {
         done.join(", ")
     }
@@ -220,16 +219,16 @@ fn reserved(protocol: Protocol) -> String {
     for name in RESERVED {
         if stand.attempt(name, |path| MetaOp::open(path, OpenHow::CreateNew)) {
             taken.push(name);
-            // It is a file of that very name, or of the name that the protocol makes of it.
+            // The file has this name, or the name that the protocol converts it to.
             assert!(listed(stand.served.directory()).len() > 3, "{name} is nowhere");
         }
         stand.assert_untouched();
     }
     match taken.len() {
-        0 => "all refused".to_owned(),
+        0 => "all rejected".to_owned(),
         len if len == RESERVED.len() => {
             "plain files of these names inside the volume, as on any Unix file system".to_owned()
         }
-        _ => format!("plain files inside the volume: `{}`; the others refused", taken.join("`, `")),
+        _ => format!("plain files inside the volume: `{}`; the others rejected", taken.join("`, `")),
     }
 }

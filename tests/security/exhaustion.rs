@@ -1,4 +1,4 @@
-//! Clients that take up what servers have, without ever asking for anything.
+//! Clients that exhaust the resources of a server without sending a complete request.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -10,9 +10,9 @@ use crate::attack::{Attack, sweep};
 
 /// Connections with half a request each.
 const LORISES: usize = 300;
-/// Growth of the server's memory that is allowed for them, in KiB.
+/// Maximum growth of the server's memory, in KiB.
 const MAX_GROWTH: u64 = 64 << 10;
-/// Fragments sent before the server is judged to take them without end, in bytes.
+/// Bytes of fragments after which the server counts as unlimited.
 const ENDLESS: usize = 8 << 20;
 
 /// The rows, in the order of the table.
@@ -35,7 +35,7 @@ pub const ATTACKS: &[Attack] = &[
         needs: &[],
         act: || slow(b"DmdT\0\0\x10\0\0\0\0\x01", |served| (served.ncp_port, served.ncp_url(""))),
     },
-    Attack { what: "a record in fragments without end", on: "embedded NFS", needs: &[], act: endless },
+    Attack { what: "a record in endless fragments", on: "embedded NFS", needs: &[], act: endless },
 ];
 
 const SLOW: &str = "300 connections with half a request each (slow loris)";
@@ -62,7 +62,7 @@ fn slow(begin: &[u8], place: fn(&Served) -> (u16, String)) -> String {
     let growth = memory(&served).saturating_sub(before);
     assert!(growth < MAX_GROWTH, "{growth} KiB more");
     drop(lorises);
-    "others are served meanwhile, and memory grows by less than 64 MiB; such connections are closed after 60 s"
+    "other clients are served, memory grows by less than 64 MiB; the connections are closed after 60 s"
         .to_owned()
 }
 
@@ -79,5 +79,5 @@ fn endless() -> String {
     }
     let closed = sent < ENDLESS || matches!(stream.read(&mut [0; 8]), Ok(0) | Err(_));
     let _ = sweep(&sharebench, &served.nfs_url("")).expect_success();
-    if closed { "the connection is closed".to_owned() } else { "taken without end".to_owned() }
+    if closed { "the connection is closed".to_owned() } else { "accepted without limit".to_owned() }
 }

@@ -1,10 +1,10 @@
-//! The security suite: hostile peers, networks and names against the real program, and where its secrets are found. The outcomes
-//! are the table of `docs/security.md`, which this suite writes and compares.
+//! The security suite: malicious peers, networks and names against the real program, and a search for its secrets. The table in
+//! `docs/security.md` contains the outcomes; this suite writes and compares it.
 
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
-    reason = "all of it is tests, which clippy sees by #[test] only"
+    reason = "the whole file is test code, which clippy recognises only by #[test]"
 )]
 
 mod attack;
@@ -17,10 +17,10 @@ mod secrets;
 use sharebench_tests::Outcomes;
 
 #[test]
-fn every_attack_ends_as_the_table_says() {
+fn outcome_of_every_attack_equals_the_table() {
     let groups =
         [passwords::ATTACKS, network::ATTACKS, escape::ATTACKS, exhaustion::ATTACKS, secrets::ATTACKS];
-    let mut table = Outcomes::new("security.md", &["attack", "on", "what comes of it"]);
+    let mut table = Outcomes::new("security.md", &["attack", "on", "outcome"]);
     let mut broken = Vec::new();
     for attack in groups.into_iter().flatten() {
         match attack.run() {

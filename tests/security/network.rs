@@ -1,10 +1,10 @@
-//! Somebody on the way who strips, changes, repeats and forces.
+//! An attacker on the network path who strips signatures, changes and repeats messages, and forces downgrades.
 
 use sharebench_tests::{Cut, FaultProxy, Served, Sharebench, Smbd, SmbdOptions, Way};
 
-use crate::attack::{Attack, sweep, told};
+use crate::attack::{Attack, message, sweep};
 
-/// Length before a message.
+/// Length of the prefix of a message.
 const PREFIX: usize = 4;
 const COMMAND: std::ops::Range<usize> = PREFIX + 12..PREFIX + 14;
 const FLAGS: usize = PREFIX + 16;
@@ -15,7 +15,7 @@ const NEGOTIATE: u16 = 0;
 const READ: u16 = 8;
 const WRITE: u16 = 9;
 
-/// What is made of a message.
+/// Function that changes a message into the messages that are forwarded.
 type Tamper = fn(Way, Vec<u8>) -> Vec<Vec<u8>>;
 
 /// The rows, in the order of the table.
@@ -75,13 +75,13 @@ pub const ATTACKS: &[Attack] = &[
         act: || at_served("", weaken, &["not signed rightly"]),
     },
     Attack {
-        what: "dialects above 2.1 taken from the offer (FSCTL_VALIDATE_NEGOTIATE_INFO)",
+        what: "dialects above 2.1 removed from NEGOTIATE (FSCTL_VALIDATE_NEGOTIATE_INFO)",
         on: "sharebench at smbd",
         needs: &Smbd::NEEDS,
         act: || at_smbd("", force_old, &["downgrade", "disconnected"]),
     },
     Attack {
-        what: "dialects above 2.1 taken from the offer (FSCTL_VALIDATE_NEGOTIATE_INFO)",
+        what: "dialects above 2.1 removed from NEGOTIATE (FSCTL_VALIDATE_NEGOTIATE_INFO)",
         on: "sharebench at embedded SMB",
         needs: &[],
         act: || at_served("", force_old, &["downgrade", "disconnected"]),
@@ -93,7 +93,7 @@ pub const ATTACKS: &[Attack] = &[
         act: || at_ncp(|way, piece| change_data(way, piece, 40)),
     },
     Attack {
-        what: "a byte of a signed reply changed, behind the 52 bytes that NCP signs (`sign=3`)",
+        what: "a byte of a signed reply changed, after the 52 bytes that NCP signs (`sign=3`)",
         on: "sharebench over NCP",
         needs: &[],
         act: || at_ncp(|way, piece| change_data(way, piece, 400)),
@@ -129,16 +129,16 @@ fn under(
     let proxy = FaultProxy::start(port, cut).unwrap();
     proxy.tamper(tamper);
     let url = url.replacen(&format!(":{port}/"), &format!(":{}/", proxy.port()), 1);
-    told(&sweep(sharebench, &url), words)
+    message(&sweep(sharebench, &url), words)
 }
 
-/// The command of a plain message.
+/// Returns the command of a message that is not encrypted.
 fn command(message: &[u8]) -> Option<u16> {
     let plain = message.get(PREFIX..PREFIX + 4)? == b"\xFESMB";
     message.get(COMMAND).filter(|_| plain).map(|bytes| u16::from_le_bytes([bytes[0], bytes[1]]))
 }
 
-/// Only data make so long a piece.
+/// Changes a byte of a large piece, which can only contain data.
 fn change_data(way: Way, mut piece: Vec<u8>, at: usize) -> Vec<Vec<u8>> {
     if way == Way::ToClient && piece.len() > 4096 {
         piece[at] ^= 1;
@@ -187,7 +187,7 @@ fn repeat_writes(way: Way, message: Vec<u8>) -> Vec<Vec<u8>> {
     vec![message]
 }
 
-/// "Signing required" becomes "enabled" and the other way round (MS-SMB2 2.2.4).
+/// "Signing required" becomes "enabled" and vice versa (MS-SMB2 2.2.4).
 fn weaken(way: Way, mut message: Vec<u8>) -> Vec<Vec<u8>> {
     if way == Way::ToClient && command(&message) == Some(NEGOTIATE) {
         message[BODY + 2] ^= 2;

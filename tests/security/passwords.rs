@@ -1,4 +1,4 @@
-//! Wrong passwords, passwords as clear text, and logins that sign less than agreed.
+//! Wrong passwords, passwords as clear text, and peers that sign or encrypt less than required.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use sharebench_ncp::wire::tcp::request_header;
 use sharebench_tests::{Served, Sharebench, Smbd, SmbdOptions};
 
-use crate::attack::{Attack, sweep, sweep_as, told};
+use crate::attack::{Attack, message, sweep, sweep_as};
 
 /// The rows, in the order of the table.
 pub const ATTACKS: &[Attack] = &[
@@ -35,21 +35,21 @@ pub const ATTACKS: &[Attack] = &[
         needs: &[],
         act: || unknown(|served| served.ncp_url("")),
     },
-    Attack { what: "the right password as clear text", on: "embedded NCP", needs: &[], act: clear_text },
+    Attack { what: "the correct password as clear text", on: "embedded NCP", needs: &[], act: clear_text },
     Attack {
-        what: "a client that does not sign, where the server demands it (`--ncp-sign 3`)",
+        what: "a client that does not sign, where the server requires it (`--ncp-sign 3`)",
         on: "embedded NCP",
         needs: &[],
         act: || levels("3", "?sign=0"),
     },
     Attack {
-        what: "a server that does not sign, where the client demands it (`sign=3`)",
+        what: "a server that does not sign, where the client requires it (`sign=3`)",
         on: "sharebench over NCP",
         needs: &[],
         act: || levels("0", "?sign=3"),
     },
     Attack {
-        what: "a server that does not encrypt (2.1), where the client demands it (`encrypt=required`)",
+        what: "a server that does not encrypt (2.1), where the client requires it (`encrypt=required`)",
         on: "sharebench over SMB",
         needs: &Smbd::NEEDS,
         act: no_encryption,
@@ -61,20 +61,20 @@ const WRONG: [(&str, &str); 1] = [("SHAREBENCH_PASSWORD", "not this one")];
 fn wrong_at_smbd() -> String {
     let sharebench = Sharebench::new().unwrap();
     let smbd = Smbd::start(&SmbdOptions::default()).unwrap();
-    told(&sweep_as(&sharebench, &smbd.url("", ""), &WRONG), &["user or password"])
+    message(&sweep_as(&sharebench, &smbd.url("", ""), &WRONG), &["user or password"])
 }
 
 fn wrong(url: fn(&Served) -> String) -> String {
     let sharebench = Sharebench::new().unwrap();
     let served = sharebench.serve("served").unwrap();
-    told(&sweep_as(&sharebench, &url(&served), &WRONG), &["user or password"])
+    message(&sweep_as(&sharebench, &url(&served), &WRONG), &["user or password"])
 }
 
 fn unknown(url: fn(&Served) -> String) -> String {
     let sharebench = Sharebench::new().unwrap();
     let served = sharebench.serve("served").unwrap();
     let url = url(&served).replace(Served::USER, "nobody-here");
-    told(&sweep(&sharebench, &url), &["user or password"])
+    message(&sweep(&sharebench, &url), &["user or password"])
 }
 
 /// Function 0x17, sub-function 0x14: login with the password as it is (docs/protocols/ncp.md 2.4).
@@ -94,10 +94,14 @@ fn clear_text() -> String {
     let mut call = vec![0x22, 0x22, 1, low, 1, high, 0x17, 0, body.len() as u8];
     call.extend_from_slice(&body);
     let completion = ask(&mut stream, &call)[6];
-    if completion == 0 { "let in".to_owned() } else { format!("refused (completion code {completion:#04x})") }
+    if completion == 0 {
+        "let in".to_owned()
+    } else {
+        format!("rejected (completion code {completion:#04x})")
+    }
 }
 
-/// Sends a packet on TCP; the answer without its carrier's head.
+/// Sends a packet on TCP and returns the reply without the TCP framing.
 fn ask(stream: &mut TcpStream, packet: &[u8]) -> Vec<u8> {
     stream.write_all(&[&request_header(16 + packet.len(), 0x1_0000)[..], packet].concat()).unwrap();
     let mut head = [0; 8];
@@ -111,12 +115,12 @@ fn ask(stream: &mut TcpStream, packet: &[u8]) -> Vec<u8> {
 fn levels(of_server: &str, of_client: &str) -> String {
     let sharebench = Sharebench::new().unwrap();
     let served = sharebench.serve_by(&[], "served", &["--ncp-sign", of_server]).unwrap();
-    told(&sweep(&sharebench, &served.ncp_url(of_client)), &["sign"])
+    message(&sweep(&sharebench, &served.ncp_url(of_client)), &["sign"])
 }
 
 fn no_encryption() -> String {
     let sharebench = Sharebench::new().unwrap();
     let options = SmbdOptions { dialects: Some(("SMB2_02", "SMB2_10")), ..SmbdOptions::default() };
     let smbd = Smbd::start(&options).unwrap();
-    told(&sweep(&sharebench, &smbd.url("", "encrypt=required")), &["encrypt", "dialect"])
+    message(&sweep(&sharebench, &smbd.url("", "encrypt=required")), &["encrypt", "dialect"])
 }

@@ -117,10 +117,9 @@ fn memory(from_file: bool) -> String {
     assert!(poll(Duration::from_secs(60), at_work), "{}", running.output());
     let found: Vec<Vec<u8>> = forms().into_iter().filter(|form| in_memory(running.pid(), form)).collect();
     match found.as_slice() {
-        [] => "nowhere: it is kept masked".to_owned(),
+        [] => "nowhere: it is masked".to_owned(),
         [only] if only == Smbd::PASSWORD.as_bytes() => {
-            "in the environment that the shell gave it, and in no other form: use `--password-file`"
-                .to_owned()
+            "only in the environment that the shell set: use `--password-file`".to_owned()
         }
         _ => format!("in {} forms", found.len()),
     }

@@ -1,4 +1,4 @@
-//! A run of the program under way, what it stands on, and what is found when it has ended.
+//! One run of the program: starts its environment, injects the fault, and observes the outcome.
 
 use std::fs;
 use std::io::Write;
@@ -16,13 +16,13 @@ use crate::plan::{CELLS, plan};
 use crate::stage::Stage;
 use crate::stored::Stored;
 
-/// Steps that are done before the fault strikes.
+/// Steps that complete before the fault.
 const BEFORE: usize = 2;
-/// More than the small file systems of the suite hold.
+/// Larger than the small file systems of the suite.
 const MAX_FILLER: u64 = 16 << 20;
-/// Far more than any run of the suite takes.
+/// Longer than any run of the suite.
 const LIMIT: Duration = Duration::from_secs(120);
-/// Classes of failures as messages have them.
+/// Error classes in messages.
 const CLASSES: [&str; 12] = [
     "refused",
     "not found",
@@ -38,8 +38,10 @@ const CLASSES: [&str; 12] = [
     "i/o",
 ];
 
-/// A run under way.
-pub struct Scene {
+/// A run with the environment that a fault needs.
+///
+/// It owns the server, proxy, file systems and the program, and dropping it stops and removes all of them.
+pub struct FaultTest {
     pub sharebench: Sharebench,
     pub peer: Peer,
     pub proxy: Option<FaultProxy>,
@@ -47,49 +49,49 @@ pub struct Scene {
     pub running: Program,
     url: String,
     stage: Stage,
-    /// Keeps the mount of the results database when the run has ended.
+    /// Keeps the mount of the results database after the run.
     keeper: Option<Program>,
-    /// What the server mounts, again when it starts again.
+    /// The file system of the server, which a restarted server mounts again.
     pub disk: Option<Disk>,
     _memory: Option<MemoryGroup>,
 }
 
-impl Scene {
-    /// Plays a case from beginning to end, in a run of so many repetitions; none when that was over too early, or
-    /// before each cell can have met a fault that it endures.
-    pub fn play(case: &Case, repetitions: u32) -> Option<Outcome> {
-        let mut scene = Self::begin(case, repetitions);
-        scene.wait_for_steps(BEFORE);
-        let before = scene.steps();
-        if case.stage == Stage::SmallBook {
-            scene.keep_book();
+impl FaultTest {
+    /// Runs a case with this number of repetitions. Returns `None` if the run was over before the fault, or before each
+    /// cell could meet a fault that does not end the run.
+    pub fn run(case: &Case, repetitions: u32) -> Option<Outcome> {
+        let mut test = Self::begin(case, repetitions);
+        test.wait_for_steps(BEFORE);
+        let before = test.steps();
+        if case.stage == Stage::SmallDatabaseDisk {
+            test.keep_database_disk();
         }
-        (case.strike)(&mut scene);
-        let struck = if case.run == Course::Endures { scene.steps() } else { 0 };
-        let status = scene.running.wait(LIMIT).unwrap();
-        let output = scene.running.output();
+        (case.inject)(&mut test);
+        let steps_at_fault = if case.run == Course::Endures { test.steps() } else { 0 };
+        let status = test.running.wait(LIMIT).unwrap();
+        let output = test.running.output();
         if std::env::var_os("SHAREBENCH_TEST_SHOW").is_some() {
             println!("{}:\n{output}", case.name());
         }
         if status.success()
             && case.work == Work::Cells
-            && (case.run != Course::Endures || scene.steps() < struck + CELLS)
+            && (case.run != Course::Endures || test.steps() < steps_at_fault + CELLS)
         {
             return None;
         }
-        let told = scene.told(&output);
-        (case.heal)(&mut scene);
-        let kept = scene.kept(before, &output);
-        let left = scene.left();
-        let then = scene.afterwards(case.after, &left, &output);
-        let left = match said(&left, &output) {
-            NOTHING | TOLD if case.run == Course::EndsAndMayCleanUp => {
-                "nothing, or its directory, told with a command"
+        let message = test.message(&output);
+        (case.heal)(&mut test);
+        let kept = test.kept(before, &output);
+        let left = test.left();
+        let then = test.afterwards(case.after, &left, &output);
+        let left = match leftovers(&left, &output) {
+            NOTHING | WITH_COMMAND if case.run == Course::EndsAndMayCleanUp => {
+                "nothing, or its directory, with the command to remove it"
             }
             left => left,
         };
         let left = left.to_owned();
-        Some(Outcome { exit: exit(status), told, kept, left, then })
+        Some(Outcome { exit: exit(status), message, kept, left, then })
     }
 
     fn begin(case: &Case, repetitions: u32) -> Self {
@@ -105,22 +107,22 @@ impl Scene {
         sharebench.write("plan.toml", &plan(case, &url, repetitions)).unwrap();
         let memory = (stage == Stage::LittleMemory).then(|| MemoryGroup::make().unwrap());
         let script = match stage {
-            Stage::SmallBook => {
+            Stage::SmallDatabaseDisk => {
                 fs::create_dir(sharebench.home().join("book")).unwrap();
                 Some("mount -t tmpfs -o size=1m tmpfs book && exec \"$@\"".to_owned())
             }
             Stage::LittleMemory => memory.as_ref().map(MemoryGroup::script),
-            Stage::Deaf => Some("exec \"$@\" 2> >(head -c 1 > /dev/null)".to_owned()),
+            Stage::ClosedStderr => Some("exec \"$@\" 2> >(head -c 1 > /dev/null)".to_owned()),
             _ => None,
         };
-        let apart: &[&str] = if stage == Stage::SmallBook { &["unshare", "--mount"] } else { &[] };
+        let apart: &[&str] = if stage == Stage::SmallDatabaseDisk { &["unshare", "--mount"] } else { &[] };
         let mut words = apart.to_vec();
         words.extend(script.iter().flat_map(|script| ["bash", "-c", script, "bash"]));
         let client = failing.as_ref().filter(|_| stage == Stage::FailingClient);
         let env = client.map(|failing| [("LD_PRELOAD", failing.library()), failing.switch()]);
         let env: Vec<(&str, &str)> =
             env.iter().flatten().map(|(name, value)| (*name, value.as_str())).collect();
-        let line: &[&str] = if stage == Stage::SmallBook {
+        let line: &[&str] = if stage == Stage::SmallDatabaseDisk {
             &["run", "plan.toml", "--db", "book/sharebench.db"]
         } else {
             &["run", "plan.toml"]
@@ -159,7 +161,7 @@ impl Scene {
     }
 
     /// The same with the results database's file system.
-    pub fn keep_full_book(&mut self) {
+    pub fn fill_database_disk(&mut self) {
         let path = self.book().join("filler");
         self.press(&path);
     }
@@ -180,7 +182,7 @@ impl Scene {
     }
 
     fn steps(&self) -> usize {
-        if self.stage != Stage::SmallBook {
+        if self.stage != Stage::SmallDatabaseDisk {
             return Stored::steps_so_far(&self.sharebench, 1);
         }
         self.inside("export 1 --format json").matches("\"started_unix_ms\"").count().saturating_sub(1)
@@ -195,8 +197,8 @@ impl Scene {
         self.sharebench.run_by(&words).unwrap().stdout
     }
 
-    /// Lets the mount of the results database outlive the run.
-    fn keep_book(&mut self) {
+    /// Keeps the mount of the results database after the run.
+    fn keep_database_disk(&mut self) {
         let pid = self.running.pid().to_string();
         let line = ["nsenter", "--target", &pid, "--mount", "sleep", "600"];
         let log = self.sharebench.home().join("keeper.log");
@@ -206,16 +208,16 @@ impl Scene {
         self.keeper = Some(keeper);
     }
 
-    /// What the user reads, without what differs from run to run.
-    fn told(&self, output: &str) -> String {
+    /// Returns the message to the user, without the parts that differ between runs.
+    fn message(&self, output: &str) -> String {
         let lines = || output.lines().filter_map(|line| line.strip_prefix("sharebench: "));
         if let Some(lost) = lines().find_map(|line| line.strip_prefix("target lost: ")) {
             let class = CLASSES.iter().find(|class| lost.contains(&format!(": {class} (")));
             let smb = self.url.starts_with("smb:");
-            // Which of them depends on what the run does at that moment.
+            // The class depends on the operation that meets the fault.
             let class = class.map(|class| match (*class, self.stage) {
                 ("not found" | "stale handle", _) => "not found, or stale handle",
-                // SMB removes a file when it is closed: one whose removal failed is there still when the next is made.
+                // SMB removes a file when it is closed. If that fails, the file still exists when the next one is created.
                 ("read-only" | "refused" | "i/o" | "exists", Stage::Breakable) if smb => {
                     "read-only, refused, i/o or exists"
                 }
@@ -231,10 +233,10 @@ impl Scene {
         if let Some(why) =
             lines().find(|line| !line.starts_with("finish it by") && !line.contains("left on "))
         {
-            // Where it stands differs from run to run.
+            // The path differs between runs.
             return why.rsplit(": ").next().unwrap_or(why).to_owned();
         }
-        if self.stage == Stage::Deaf {
+        if self.stage == Stage::ClosedStderr {
             return "nothing".to_owned();
         }
         let errors = self.errors();
@@ -244,7 +246,7 @@ impl Scene {
         format!("failures in the tables: {}", errors.join(", "))
     }
 
-    /// Classes of failures in the steps.
+    /// Returns the error classes in the steps.
     fn errors(&self) -> Vec<String> {
         let mut classes: Vec<String> = Stored::read(&self.sharebench, 1)
             .steps
@@ -257,10 +259,10 @@ impl Scene {
         classes
     }
 
-    /// What the results database has, which is no less than before the fault.
+    /// Returns the content of the results database, after checking that no step was lost.
     fn kept(&self, before: usize, output: &str) -> String {
-        let (steps, planned, listed) = if self.stage == Stage::SmallBook {
-            // There is room again, as a user would make it.
+        let (steps, planned, listed) = if self.stage == Stage::SmallDatabaseDisk {
+            // Frees space, as a user would.
             fs::remove_file(self.book().join("filler")).unwrap();
             (self.steps(), usize::MAX, self.inside("runs"))
         } else {
@@ -278,14 +280,14 @@ impl Scene {
         format!("{all}, \"{}\"", state.trim())
     }
 
-    /// Names of ours in the target's directory.
+    /// Returns the names of sharebench's directories on the target.
     fn left(&self) -> Vec<String> {
         let entries = fs::read_dir(self.peer.directory()).unwrap();
         let names = entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned());
         names.filter(|name| name.starts_with(".sharebench-")).collect()
     }
 
-    /// Does what the user is told to do; nothing may be left then.
+    /// Does what the message instructs the user to do, and checks that nothing is left.
     fn afterwards(&self, after: After, left: &[String], output: &str) -> String {
         let then = match (after, left.first()) {
             (After::Resume, _) => {
@@ -314,18 +316,18 @@ const fn stage_has_failing(stage: Stage) -> bool {
     matches!(stage, Stage::FailingServer | Stage::FailingClient)
 }
 
-/// The command that the program prints for what it leaves.
+/// Returns the command that the program prints for the files that it leaves.
 fn command(url: &str, name: &str) -> String {
     format!("sharebench clean '{url}' --directory {name}")
 }
 
 const NOTHING: &str = "nothing";
-const TOLD: &str = "its directory, told with a command";
+const WITH_COMMAND: &str = "its directory, with the command to remove it";
 
-fn said(left: &[String], output: &str) -> &'static str {
+fn leftovers(left: &[String], output: &str) -> &'static str {
     match left {
         [] => NOTHING,
-        [name] if output.contains(&format!("--directory {name}")) => TOLD,
+        [name] if output.contains(&format!("--directory {name}")) => WITH_COMMAND,
         _ => "its directory",
     }
 }
@@ -334,7 +336,7 @@ fn exit(status: ExitStatus) -> String {
     status.code().map_or_else(|| "killed".to_owned(), |code| code.to_string())
 }
 
-/// Makes sure that the program has seen another day.
+/// Checks that the program saw the changed date.
 fn assert_calendar_jumped(stored: &Stored) {
     let began = || stored.steps.iter().map(|step| step["started_unix_ms"].as_u64().unwrap());
     let span = began().max().unwrap() - began().min().unwrap();
