@@ -34,7 +34,7 @@ fn bands(sharebench: &Sharebench, words: &[&str]) -> Vec<(u64, Value)> {
     let rows = analysis["sections"][0]["rows"].as_array().unwrap();
     let of = |row: &Value| {
         let size = row["coordinates"]["file_size"]["bytes"].as_u64().unwrap();
-        (size, row["outcomes"][0]["bands"].clone())
+        (size, row["outcomes"][0]["cache_shares"].clone())
     };
     rows.iter().map(of).collect()
 }

@@ -149,7 +149,7 @@ impl Ground {
         let analysis: Value = serde_json::from_str(&shown).unwrap();
         let of = |section: &Value| {
             let title = section["title"].as_str().unwrap().to_owned();
-            (title, section["rows"][0]["outcomes"][0]["bands"].clone())
+            (title, section["rows"][0]["outcomes"][0]["cache_shares"].clone())
         };
         analysis["sections"].as_array().unwrap().iter().map(of).collect()
     }
@@ -169,7 +169,7 @@ impl Score {
     fn enter(&mut self, cell: &str, bands: &Value, truth: Option<f64>) {
         let percent =
             |value: &Value| value.as_f64().map_or("-".into(), |share| format!("{:.1}", 100.0 * share));
-        let seen = &bands["seen"];
+        let seen = &bands["storage_evidence"];
         let counted = |when: &str| percent(&seen[when]);
         let truth = seen["while_probed"].as_f64().map(|share| share.min(1.0)).or(truth);
         let (told, error) = if let (Some(told), Some(truth)) = (seen["probes"].as_f64(), truth) {
@@ -186,7 +186,7 @@ impl Score {
             (format!("{:.1} ±{width:.1} (J {separation:.2})", told * 100.0), format!("{:.1}", off * 100.0))
         } else {
             self.refused += 1;
-            (format!("refused: {}", seen["refused"].as_str().unwrap_or("no probes")), String::new())
+            (format!("refused: {}", seen["rejected"].as_str().unwrap_or("no probes")), String::new())
         };
         println!("| {cell} | {} | {} | {told} | {error} |", counted("timed"), counted("while_probed"));
     }
@@ -253,10 +253,10 @@ fn what_a_real_server_s_disk_read_is_what_was_not_in_its_memory() {
     let sweep =
         ["--file-sizes", "64MiB", "--tests", "random-read", "--cache-probes", "96MiB", "--probe-count", "60"];
     let (_, bands) = ground.look(32, &sweep).remove(0);
-    let counted = |when: &str| bands["seen"][when].as_f64().unwrap_or_else(|| panic!("{bands}"));
+    let counted = |when: &str| bands["storage_evidence"][when].as_f64().unwrap_or_else(|| panic!("{bands}"));
     assert_eq!(bands["grade"], "A", "{bands}");
     assert!((counted("timed") - 0.5).abs() < 0.05, "half of the file was in memory: {bands}");
     // From the second pass on the server's own memory holds some of the other half.
     assert!((0.0..=0.55).contains(&counted("while_probed")), "{bands}");
-    assert!(bands["seen"]["probes"].is_number() != bands["seen"]["refused"].is_string(), "{bands}");
+    assert!(bands["storage_evidence"]["probes"].is_number() != bands["storage_evidence"]["rejected"].is_string(), "{bands}");
 }

@@ -49,7 +49,7 @@ fn a_slower_night_is_placed_and_fails_a_build() {
     let analysis: Value = serde_json::from_str(&json.stdout).unwrap();
     let region = &analysis["comparisons"][0]["differences"]["regions"][0];
     assert_eq!(
-        (&region["standing"], &region["place"][1]["from"]["bytes"]),
+        (&region["verdict"], &region["place"][1]["from"]["bytes"]),
         (&"slower".into(), &131_072.into())
     );
     let text = sharebench.run(&["compare", "1", "2"]).unwrap().expect_success().stdout;
@@ -86,7 +86,7 @@ fn targets_of_a_run_are_compared_and_mistakes_are_named() {
             sharebench.run(&[&["compare", "--format", "json"], line].concat()).unwrap().expect_success();
         let analysis: Value = serde_json::from_str(&json.stdout).unwrap();
         let name = |comparison: &Value| {
-            assert_eq!(comparison["sections"][0]["evidence"], "interleaved", "one run stays one run");
+            assert_eq!(comparison["sections"][0]["pairing"], "interleaved", "one run stays one run");
             comparison["name"].as_str().unwrap().to_owned()
         };
         analysis["comparisons"].as_array().unwrap().iter().map(name).collect()
@@ -148,10 +148,10 @@ fn a_survey_weighs_the_cells_for_the_user_s_files() {
     assert!(text.contains("For your files (mine.toml): "), "{text}");
     let json = sharebench.run(&["compare", "1", "2", "--weights", "mine.toml", "--format", "json"]).unwrap();
     let analysis: Value = serde_json::from_str(&json.stdout).unwrap();
-    let weighed = &analysis["weighed"][0];
+    let weighted = &analysis["weighted"][0];
     // Files of 16 MiB (rounded up) in requests of 64 KiB: one cell, and there the nights are alike.
-    assert_eq!((&weighed["covered"], &weighed["cells"]), (&1.0.into(), &1.into()), "{weighed}");
-    assert!((weighed["ratio"]["value"].as_f64().unwrap() - 1.0).abs() < 0.02, "{weighed}");
+    assert_eq!((&weighted["covered"], &weighted["cells"]), (&1.0.into(), &1.into()), "{weighted}");
+    assert!((weighted["ratio"]["value"].as_f64().unwrap() - 1.0).abs() < 0.02, "{weighted}");
     let refused = sharebench.run(&["compare", "1", "2", "--weights", "nothing.toml"]).unwrap();
     assert!(
         refused.code == Some(2) && refused.stderr.contains("--weights nothing.toml"),

@@ -54,8 +54,8 @@ fn single_run_ratios(analysis: &Value) -> usize {
     let ratios = rows.map(|row| &row["ratios"][0]).filter(|ratio| !ratio.is_null());
     ratios
         .inspect(|ratio| {
-            assert_eq!(ratio["evidence"], "single-run", "{ratio}");
-            assert!(ratio["typical"]["interval"].is_null() && ratio["standing"] == "not-resolved", "{ratio}");
+            assert_eq!(ratio["pairing"], "single-run", "{ratio}");
+            assert!(ratio["typical"]["interval"].is_null() && ratio["verdict"] == "not-resolved", "{ratio}");
         })
         .count()
 }

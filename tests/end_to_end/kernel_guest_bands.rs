@@ -91,7 +91,7 @@ fn the_analysis_knows_where_they_came_from(sharebench: &Sharebench) {
     let of = |test: &str| {
         let sections = analysis["sections"].as_array().unwrap();
         let section = sections.iter().find(|section| section["title"] == test).unwrap();
-        section["rows"][0]["outcomes"][0]["bands"].clone()
+        section["rows"][0]["outcomes"][0]["cache_shares"].clone()
     };
     assert_eq!(of("reread")["client"]["low"], 1.0, "the kernel kept the file: {}", of("reread"));
     let read = of("read");

@@ -9,7 +9,7 @@ use sharebench_tests::{Served, Sharebench, Smbd, SmbdOptions, needs};
 #[derive(Debug, Clone)]
 struct Claim {
     of: String,
-    standing: String,
+    verdict: String,
     ratio: f64,
     low: f64,
     high: f64,
@@ -22,7 +22,7 @@ impl Claim {
         let interval = &estimate["interval"];
         Self {
             of,
-            standing: told["standing"].as_str().unwrap().to_owned(),
+            verdict: told["verdict"].as_str().unwrap().to_owned(),
             ratio: number(&estimate["value"]),
             low: number(&interval["low"]),
             high: number(&interval["high"]),
@@ -31,8 +31,8 @@ impl Claim {
 
     /// The two words exclude each other.
     fn contradicts(&self, other: &Self) -> bool {
-        let open = |claim: &Self| claim.standing == "not-resolved";
-        !open(self) && !open(other) && self.standing != other.standing
+        let open = |claim: &Self| claim.verdict == "not-resolved";
+        !open(self) && !open(other) && self.verdict != other.verdict
     }
 
     fn overlaps(&self, other: &Self) -> bool {
@@ -40,7 +40,7 @@ impl Claim {
     }
 
     fn shown(&self) -> String {
-        format!("{:.2} [{:.2}, {:.2}] {}", self.ratio, self.low, self.high, self.standing)
+        format!("{:.2} [{:.2}, {:.2}] {}", self.ratio, self.low, self.high, self.verdict)
     }
 }
 

@@ -20,7 +20,7 @@ pub fn analyse(runs: &[RunData], options: &Options) -> Analysis {
         self_checks: judged.self_checks,
         systems: aligned.systems,
         comparisons: judged.comparisons,
-        weighed: judged.weighed,
+        weighted: judged.weighted,
         sections: estimated.sections,
         findings: text.findings,
         not_resolved: text.not_resolved,

@@ -37,7 +37,7 @@ mod text;
 mod types;
 
 pub use analyse::analyse;
-pub use cache::shares::{bound_bands, read_bands, write_bands};
+pub use cache::shares::{bound_cache_shares, read_cache_shares, write_cache_shares};
 pub use estimate::ratio::declared_equal_spread;
 pub use series::series;
 pub use sharebench_stats::{Estimate, Interval};

@@ -8,8 +8,8 @@ use sharebench_stats::{level_shifts, median, shift};
 use crate::align::rates::{rate, usable};
 use crate::text::series::series_sentences;
 use crate::types::{
-    LineChange, Options, RateUnit, RunData, Series, SeriesChange, SeriesError, SeriesLine, SeriesRun,
-    Standing,
+    LineChange, Options, RateUnit, RatioVerdict, RunData, Series, SeriesChange, SeriesError, SeriesLine,
+    SeriesRun,
 };
 
 /// Fewest runs that make a series.
@@ -39,8 +39,8 @@ pub fn series(runs: &[RunData], options: &Options) -> Result<Series, SeriesError
         let of_line = |line: &usize| {
             let values = &logs[*line];
             let log = shift(&values[begin..at], &values[at..end], options.level)?;
-            let standing = Standing::of(&log, options.tolerance);
-            Some(LineChange { line: *line, ratio: log.map(f64::exp), standing })
+            let verdict = RatioVerdict::of(&log, options.tolerance);
+            Some(LineChange { line: *line, ratio: log.map(f64::exp), verdict })
         };
         changes.push(SeriesChange {
             at,

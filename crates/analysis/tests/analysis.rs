@@ -2,7 +2,7 @@
 
 mod synthetic;
 
-use sharebench_analysis::{Access, Evidence, Light, Options, Standing, Tone, View, analyse};
+use sharebench_analysis::{Access, Options, Pairing, RatioVerdict, Status, Tone, View, analyse};
 use sharebench_model::{Coordinates, ErrorClass, Verdict, axis};
 use synthetic::{Synthetic, TESTS, cell, depths, everything, grid, load, plausible, plausible_load};
 
@@ -22,7 +22,10 @@ fn a_planted_difference_is_found_in_the_right_tests_and_cells() {
     assert_eq!(comparison.name, "nfs/smb");
     // Sections stand in the usual order of tests: write before read.
     let summaries: Vec<_> = comparison.sections.iter().rev().flatten().collect();
-    assert_eq!((summaries[0].standing, summaries[1].standing), (Standing::Faster, Standing::AboutTheSame));
+    assert_eq!(
+        (summaries[0].verdict, summaries[1].verdict),
+        (RatioVerdict::Faster, RatioVerdict::AboutTheSame)
+    );
     assert!(summaries[0].typical.interval.unwrap().contains(1.12), "{:?}", summaries[0]);
     assert!(summaries[1].typical.interval.unwrap().contains(1.0), "{:?}", summaries[1]);
     assert!(summaries[0].counts.faster >= 12, "{:?}", summaries[0].counts);
@@ -35,7 +38,7 @@ fn a_planted_difference_is_found_in_the_right_tests_and_cells() {
     assert!(found.contains(&faster), "{faster}: {found}");
     let same = format!("write: nfs and smb are about the same: ratio {equal:.3}");
     assert!(found.contains(&same), "{same}: {found}");
-    assert!(analysis.trust.iter().all(|line| line.light == Light::Green), "{:#?}", analysis.trust);
+    assert!(analysis.trust.iter().all(|line| line.status == Status::Ok), "{:#?}", analysis.trust);
 }
 
 #[test]
@@ -60,8 +63,9 @@ fn shared_drift_of_a_repetition_does_not_become_a_difference() {
         run.sweep(&grid(&["read"], 3, 3), 8, |_, _| 100e6);
         let analysis = analyse(&[run.run], &Options::default());
         let overall = analysis.comparisons[0].overall.as_ref().unwrap();
-        assert_eq!(overall.summary.evidence, Evidence::Interleaved);
-        false_claims += usize::from(matches!(overall.summary.standing, Standing::Faster | Standing::Slower));
+        assert_eq!(overall.summary.pairing, Pairing::Interleaved);
+        false_claims +=
+            usize::from(matches!(overall.summary.verdict, RatioVerdict::Faster | RatioVerdict::Slower));
     }
     assert_eq!(false_claims, 0);
 }
@@ -76,7 +80,7 @@ fn blocked_order_is_recognised_and_never_called_interleaved() {
     }
     let analysis = analyse(&[run.run], &Options::default());
     let ratio = analysis.sections[0].rows[0].ratios[0].as_ref().unwrap();
-    assert_eq!(ratio.evidence, Evidence::NotInterleaved);
+    assert_eq!(ratio.pairing, Pairing::NotInterleaved);
     assert!(ratio.p_value.is_none() && ratio.total_work.is_none());
     assert!(texts(&analysis.answer).contains("not interleaved"), "{}", texts(&analysis.answer));
 }
@@ -91,7 +95,7 @@ fn single_runs_claim_nothing() {
     });
     let analysis = analyse(&runs, &Options::default());
     let ratio = analysis.sections[0].rows[0].ratios[0].as_ref().unwrap();
-    assert_eq!((ratio.evidence, ratio.standing), (Evidence::SingleRun, Standing::NotResolved));
+    assert_eq!((ratio.pairing, ratio.verdict), (Pairing::SingleRun, RatioVerdict::NotResolved));
     assert!((ratio.typical.value - 2.0).abs() < 1e-6 && ratio.typical.interval.is_none());
     let answer = texts(&analysis.answer);
     assert!(answer.contains("single run") && answer.contains("6 interleaved repetitions"), "{answer}");
@@ -103,11 +107,11 @@ fn a_coarse_clock_takes_the_claim_away() {
     let mut run = Synthetic::new("ticks", &["a", "b"], 4);
     run.sweep(&[cell("read", 1 << 20, 65_536)], 10, |target, _| 1e8 * if target == 1 { 1.1 } else { 1.0 });
     let sharp = analyse(std::slice::from_ref(&run.run), &Options::default());
-    assert_eq!(sharp.comparisons[0].overall.as_ref().unwrap().summary.standing, Standing::Faster);
+    assert_eq!(sharp.comparisons[0].overall.as_ref().unwrap().summary.verdict, RatioVerdict::Faster);
     run.run.header.environment.insert("clock_resolution_ns".into(), "54925000".into());
     let blunt = analyse(&[run.run], &Options::default());
-    assert_eq!(blunt.comparisons[0].overall.as_ref().unwrap().summary.standing, Standing::NotResolved);
-    assert!(blunt.trust.iter().any(|line| line.subject == "clock" && line.light == Light::Amber));
+    assert_eq!(blunt.comparisons[0].overall.as_ref().unwrap().summary.verdict, RatioVerdict::NotResolved);
+    assert!(blunt.trust.iter().any(|line| line.subject == "clock" && line.status == Status::Warning));
 }
 
 #[test]
@@ -128,7 +132,9 @@ fn invalid_steps_are_left_out_and_listed_and_suspicious_ones_marked() {
     let outcome =
         analysis.sections[0].rows[0].outcomes.iter().flatten().find(|o| o.verdict == Verdict::Warning);
     assert_eq!(outcome.unwrap().remarks, ["hiccup: a stall of 31 ms"]);
-    assert!(analysis.trust.iter().any(|line| line.light == Light::Red && line.text.contains("1 invalid")));
+    assert!(
+        analysis.trust.iter().any(|line| line.status == Status::Failed && line.text.contains("1 invalid"))
+    );
     let thinned = &analysis.comparisons[0].thinned;
     assert_eq!((thinned.len(), thinned[0].steps, thinned[0].whole), (1, 1, false));
     let told = texts(&analysis.not_resolved);
@@ -144,14 +150,14 @@ fn checks_that_held_and_checks_without_evidence_are_summed_up_and_taint_nothing(
     run.check(0, Verdict::Valid, "little", "1.00 of 1 in flight");
     run.check(1, Verdict::NotKnown, "steal", "the kernel does not tell");
     let analysis = analyse(&[run.run], &Options::default());
-    let lights = analysis.trust.iter().filter(|line| line.subject == "self-checks");
+    let lines = analysis.trust.iter().filter(|line| line.subject == "self-checks");
     assert!(
-        lights
+        lines
             .clone()
-            .all(|line| line.light == Light::Green && line.text.contains("could not be checked: steal"))
+            .all(|line| line.status == Status::Ok && line.text.contains("could not be checked: steal"))
     );
-    assert_eq!(lights.count(), 1);
-    let held: Vec<_> = analysis.self_checks.iter().map(|c| (c.held, c.not_known, c.verdict())).collect();
+    assert_eq!(lines.count(), 1);
+    let held: Vec<_> = analysis.self_checks.iter().map(|c| (c.valid, c.not_known, c.verdict())).collect();
     assert_eq!(held, [(1, 0, Verdict::Valid), (0, 1, Verdict::NotKnown)]);
     assert!(
         analysis.sections[0]
@@ -200,7 +206,7 @@ fn loads_name_their_stress_point_and_silent_users() {
     assert!(found.contains("nt passes its stress point after 30 users"), "{found}");
     assert!(found.contains("netware reached no stress point up to 50 users"), "{found}");
     assert!(found.contains("only 33 of 50 users finished"), "{found}");
-    assert!(analysis.trust.iter().any(|line| line.subject == "users" && line.light == Light::Red));
+    assert!(analysis.trust.iter().any(|line| line.subject == "users" && line.status == Status::Failed));
 }
 
 #[test]
@@ -259,7 +265,7 @@ fn what_the_client_cache_served_is_no_part_of_the_answer_about_servers() {
     assert!((overall.typical.value / 1.1).ln().abs() < 0.02, "{overall:?}");
     let told = overall.cached.unwrap();
     assert_eq!((overall.cells, told.cells, told.one_sided), (4, 4, 4));
-    let felt = told.as_felt.unwrap();
+    let felt = told.all_cells.unwrap();
     assert!(felt.cells == 8 && (felt.typical.value / 22f64.sqrt()).ln().abs() < 0.02, "{felt:?}");
     let answer = texts(&analysis.answer);
     assert!(answer.starts_with("Over 4 cells in 1 test, mount is "), "{answer}");
@@ -275,7 +281,7 @@ fn what_the_client_cache_served_is_no_part_of_the_answer_about_servers() {
     );
     let line = analysis.trust.iter().find(|line| line.subject == "client cache").unwrap();
     assert!(
-        line.light == Light::Amber
+        line.status == Status::Warning
             && line.text.contains("mount: the client's cache served 4 of 8 cells (100 %")
     );
     let systems: Vec<Access> = analysis.systems.iter().map(|system| system.access).collect();
@@ -293,7 +299,7 @@ fn a_mount_without_a_cache_hit_compares_as_a_server_does() {
     assert_eq!((summary.cells, summary.cached), (4, None));
     let line = analysis.trust.iter().find(|line| line.subject == "client cache").unwrap();
     assert_eq!(
-        (line.light, line.text.as_str()),
-        (Light::Green, "mount: at least 98 % of the bytes of each of 4 cells crossed the wire")
+        (line.status, line.text.as_str()),
+        (Status::Ok, "mount: at least 98 % of the bytes of each of 4 cells crossed the wire")
     );
 }

@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "all of it is tests, which clippy sees by #[test] only")]
 
-use sharebench_analysis::{Analysis, Options, RunData, Standing, analyse, declared_equal_spread};
+use sharebench_analysis::{Analysis, Options, RatioVerdict, RunData, analyse, declared_equal_spread};
 use sharebench_exchange::import;
 
 const MAP: [&str; 6] = [
@@ -61,7 +61,7 @@ fn the_dos_timer_shows_itself_and_single_runs_claim_nothing() {
         analysis.sections.iter().flat_map(|section| &section.rows).flat_map(|row| row.ratios.iter().flatten())
     };
     assert!(
-        ratios().all(|ratio| ratio.standing == Standing::NotResolved && ratio.typical.interval.is_none())
+        ratios().all(|ratio| ratio.verdict == RatioVerdict::NotResolved && ratio.typical.interval.is_none())
     );
     // Small records are alike; from 2 KiB on the packet burst of bnetx shows.
     let resolved: Vec<bool> = ratios().map(|ratio| ratio.single_run.unwrap().resolved).collect();

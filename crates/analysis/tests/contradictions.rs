@@ -2,7 +2,7 @@
 
 mod synthetic;
 
-use sharebench_analysis::{Analysis, Light, Options, RunData, analyse};
+use sharebench_analysis::{Analysis, Options, RunData, Status, analyse};
 use sharebench_model::{Random, RateBase, Value, axis};
 use synthetic::{Synthetic, cell, grid, load};
 
@@ -66,7 +66,9 @@ fn a_title_is_held_against_what_was_negotiated() {
         "{:?}",
         analysis.contradictions
     );
-    assert!(analysis.trust.iter().any(|line| line.subject == "contradictions" && line.light == Light::Red));
+    assert!(
+        analysis.trust.iter().any(|line| line.subject == "contradictions" && line.status == Status::Failed)
+    );
 }
 
 #[test]

@@ -46,7 +46,7 @@ fn a_load_with_a_bend_is_predicted_up_to_twice_its_largest_step() {
     let law = |n: u64| mean_value_analysis(&[0.002], 0.020, n as u32).0;
     let analysis = analysed(load(&[1, 2, 5, 8, 11, 15, 20, 30], 0.020, law));
     let report = &analysis.sections[0].capacity[0];
-    assert_eq!((report.tried, report.refused.as_ref()), (30, None));
+    assert_eq!((report.tried, report.rejected.as_ref()), (30, None));
     let (users, rate) = report.forecast.as_ref().unwrap();
     assert!((*users - 60.0).abs() < 1e-9 && (rate.value / 500.0 - 1.0).abs() < 0.03, "{rate:?}");
     assert!((report.knee.unwrap() / 11.0 - 1.0).abs() < 0.15, "{report:?}");

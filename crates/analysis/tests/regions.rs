@@ -4,7 +4,7 @@
 
 mod synthetic;
 
-use sharebench_analysis::{Analysis, DifferingRegion, Evidence, Options, Standing, Tone, analyse};
+use sharebench_analysis::{Analysis, DifferingRegion, Options, Pairing, RatioVerdict, Tone, analyse};
 use sharebench_model::{Coordinates, Random, Value, axis};
 use synthetic::{Synthetic, cell, grid};
 
@@ -37,7 +37,7 @@ fn a_region_is_found_named_and_told_in_the_answer() {
     let differences = &analysis.comparisons[0].differences;
     let scanned = differences.scanned.unwrap();
     assert_eq!((scanned.sections, scanned.cells, scanned.sweeps), (2, 44, 10));
-    assert_eq!(scanned.evidence, Evidence::Interleaved);
+    assert_eq!(scanned.pairing, Pairing::Interleaved);
     let [region] = differences.regions.as_slice() else { panic!("{:#?}", differences.regions) };
     assert_eq!(analysis.sections[region.section].title, "read");
     assert_eq!(region.place[0].from, None);
@@ -45,7 +45,7 @@ fn a_region_is_found_named_and_told_in_the_answer() {
     assert!(
         region.rows.iter().all(|row| above_16k(&analysis.sections[region.section].rows[*row].coordinates))
     );
-    assert_eq!((region.rows.len(), region.standing), (12, Standing::Faster));
+    assert_eq!((region.rows.len(), region.verdict), (12, RatioVerdict::Faster));
     assert!(region.typical.interval.unwrap().contains(1.12), "{region:?}");
     assert!(region.total_work.unwrap().interval.unwrap().contains(1.12), "{region:?}");
     let answer = texts(&analysis.answer);
@@ -77,7 +77,7 @@ fn two_sides_are_both_told_and_equal_systems_are_told_to_be() {
         run.sweep(&grid(&["write", "read"], 4, 4), 8, |_, _| 1e8);
         let analysis = analyse(&[run.run], &quick());
         let regions = &analysis.comparisons[0].differences.regions;
-        claimed += regions.iter().filter(|region| region.standing != Standing::NotResolved).count();
+        claimed += regions.iter().filter(|region| region.verdict != RatioVerdict::NotResolved).count();
         assert!(regions.is_empty() == texts(&analysis.answer).contains("no region of 4 cells or more"));
     }
     assert_eq!(claimed, 0);
@@ -93,7 +93,7 @@ fn runs_of_two_days_are_scanned_with_their_caveat_and_five_sweeps_are_not() {
     };
     let analysis = analyse(&[night("monday", 1e8, 8), night("tuesday", 0.8e8, 8)], &quick());
     let region = &analysis.comparisons[0].differences.regions[0];
-    assert_eq!(region.standing, Standing::Slower);
+    assert_eq!(region.verdict, RatioVerdict::Slower);
     assert!(texts(&analysis.answer).contains("not interleaved"), "{}", texts(&analysis.answer));
     let few = analyse(&[night("monday", 1e8, 5), night("tuesday", 0.8e8, 5)], &quick());
     assert_eq!(few.comparisons[0].differences.scanned, None);
@@ -178,7 +178,7 @@ fn planted_truths_are_found_and_little_else() {
         });
         let analysis = analyse(&[run.run], &quick());
         let regions = analysis.comparisons[0].differences.regions.iter();
-        let told: Vec<_> = regions.filter(|region| region.standing != Standing::NotResolved).collect();
+        let told: Vec<_> = regions.filter(|region| region.verdict != RatioVerdict::NotResolved).collect();
         planted += usize::from(plant.is_some());
         claims += told.len();
         let hits = |region: &&&DifferingRegion| {

@@ -2,7 +2,7 @@
 
 mod synthetic;
 
-use sharebench_analysis::{Options, RunData, SeriesError, Standing, Weight, Weights, analyse, series};
+use sharebench_analysis::{Options, RatioVerdict, RunData, SeriesError, Weight, Weights, analyse, series};
 use sharebench_model::{Coordinates, Value, axis};
 use synthetic::Synthetic;
 
@@ -46,7 +46,7 @@ fn the_night_from_which_on_reads_are_slower_is_named() {
     assert_eq!((change.runs, change.lines.len()), ((12, 8), 1));
     let line = &found.lines[change.lines[0].line];
     assert_eq!((line.target.as_str(), line.test.as_str(), line.cells), ("smb", "read", 4));
-    assert_eq!(change.lines[0].standing, Standing::Slower);
+    assert_eq!(change.lines[0].verdict, RatioVerdict::Slower);
     let interval = change.lines[0].ratio.interval.unwrap();
     assert!(interval.low < 0.9 && 0.9 < interval.high, "{interval:?}");
     let text = &found.sentences[0].text;
@@ -88,7 +88,7 @@ fn an_answer_for_the_user_s_files_weighs_their_cells() {
     };
     let mixed = weighed(vec![part(64 << 10, 9e9), part(4 << 10, 1e9)]);
     // Nine tenths at 1.2 times the speed and a tenth at half of it: 1 / (0.9 / 1.2 + 0.1 / 0.5).
-    let found = &mixed.weighed[0];
+    let found = &mixed.weighted[0];
     let ratio = found.ratio.unwrap();
     assert!((ratio.value - 1.0 / 0.95).abs() < 0.02, "{ratio:?}");
     assert!(ratio.interval.is_some() && (found.covered - 1.0).abs() < 1e-9 && found.cells == 2);
@@ -98,6 +98,6 @@ fn an_answer_for_the_user_s_files_weighs_their_cells() {
         "{told:?}"
     );
     let large = weighed(vec![part(64 << 10, 1.0), Weight { file_size: 1 << 30, ..part(64 << 10, 2.0) }]);
-    assert!((large.weighed[0].covered - 1.0 / 3.0).abs() < 1e-9);
-    assert_eq!((large.weighed[0].ratio, large.weighed[0].standing), (None, Standing::NotResolved));
+    assert!((large.weighted[0].covered - 1.0 / 3.0).abs() < 1e-9);
+    assert_eq!((large.weighted[0].ratio, large.weighted[0].verdict), (None, RatioVerdict::NotResolved));
 }

@@ -2,7 +2,7 @@
 
 mod synthetic;
 
-use sharebench_analysis::{Options, RunData, Standing, analyse, declared_equal_spread};
+use sharebench_analysis::{Options, RatioVerdict, RunData, analyse, declared_equal_spread};
 use synthetic::{Synthetic, grid};
 
 fn texts(sentences: &[sharebench_analysis::Sentence]) -> String {
@@ -30,7 +30,7 @@ fn single_runs_are_resolved_only_beyond_their_clocks_and_beyond_what_equals_diff
         let runs = [imported("a", 1e8, clock), imported("b", b, clock)];
         let analysis = analyse(&runs, &Options { equal_spread, ..Options::default() });
         let ratio = analysis.sections[0].rows[0].ratios[0].clone().unwrap();
-        assert_eq!(ratio.standing, Standing::NotResolved, "never more than a note");
+        assert_eq!(ratio.verdict, RatioVerdict::NotResolved, "never more than a note");
         let answer = texts(&analysis.answer);
         assert!(answer.contains("single run") && !answer.contains("interleaved"), "{answer}");
         let trust: String = analysis.trust.iter().map(|line| line.text.as_str()).collect();

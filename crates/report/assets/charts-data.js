@@ -20,7 +20,7 @@
     return [head, ...section.rows.flatMap((row) => row.outcomes.flatMap((o, s) => (o?.bands ? [[...row.at, data.systems[s], ...o.bands.shares, o.bands.grade, o.rate]] : [])))];
   }
   function timeline(data) {
-    const head = ['system', 'from_ms', 'to_ms', 'steps', 'lowest', 'middle', 'highest', 'errors', 'suspicious', 'invalid', 'complaints', 'where'];
+    const head = ['system', 'from_ms', 'to_ms', 'steps', 'lowest', 'middle', 'highest', 'errors', 'warnings', 'invalid', 'failed_checks', 'where'];
     return [head, ...data.timelines.flatMap((t) => t.stretches.map((x) => [data.systems[t.system], x[0], x[1], x[2], ...(x[3] ?? ['', '', '']), x[4], x[5], x[6], x[7].join(' '), x[8]]))];
   }
   Charts.csv = (kind, data, section, choice) => text(kind === 'tail' ? tail(data, section, choice) : kind === 'bands' ? bands(data, section) : kind === 'timeline' ? timeline(data) : numbers(data, section));

@@ -88,7 +88,7 @@
       const x = point.data.stretch;
       if (!x) return '';
       return '<b>' + escape(point.data.system ?? point.seriesName) + '</b> after ' + (x[0] / 1000).toFixed(1) + ' s' + (x[8] ? tipLine(x[8]) : tipLine(x[2] + ' steps')) + (x[3] ? tipLine(three(x[3][1]) + ' of the usual rate' + (x[2] > 1 ? ', ' + three(x[3][0]) + ' to ' + three(x[3][2]) : '')) : '') +
-        (x[4] ? tipLine(x[4] + ' operations failed') : '') + (x[5] ? tipLine(x[5] + ' suspicious') : '') + (x[6] ? tipLine(x[6] + ' invalid') : '') + (x[7].length ? tipLine('self-checks: ' + x[7].join(', ')) : '');
+        (x[4] ? tipLine(x[4] + ' operations failed') : '') + (x[5] ? tipLine(x[5] + ' with a warning') : '') + (x[6] ? tipLine(x[6] + ' invalid') : '') + (x[7].length ? tipLine('self-checks: ' + x[7].join(', ')) : '');
     } };
     option.series = all.flatMap((t) => {
       const moved = t.stretches.filter((x) => x[3]), name = data.systems[t.system];

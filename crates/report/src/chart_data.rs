@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 use sharebench_analysis::{
-    Analysis, Comparison, DifferingRegion, Grade, RateUnit, Section, Standing, StressPoint, Timeline, View,
+    Analysis, Comparison, DifferingRegion, Grade, RateUnit, RatioVerdict, Section, StressPoint,
+    SystemTimeline, View,
 };
 use sharebench_model::Value;
 
@@ -51,7 +52,7 @@ struct SectionData<'a> {
 struct RegionData<'a> {
     comparison: usize,
     number: usize,
-    standing: Standing,
+    standing: RatioVerdict,
     ratio: [Option<f64>; 3],
     rows: &'a [usize],
 }
@@ -61,7 +62,7 @@ struct TimelineData<'a> {
     system: usize,
     from: u64,
     /// Per stretch: begin and end in milliseconds since `from`, steps, lowest, middle and highest relative rate,
-    /// errors, suspicious and invalid steps, complaints, where.
+    /// errors, steps with a warning, invalid steps, failed checks, where.
     stretches: Vec<StretchData<'a>>,
 }
 
@@ -132,7 +133,7 @@ fn regions(at: usize, comparison: &Comparison) -> impl Iterator<Item = (&Differi
         let data = RegionData {
             comparison: at,
             number: region_number(index),
-            standing: region.standing,
+            standing: region.verdict,
             ratio: digits_of(&region.typical),
             rows: &region.rows,
         };
@@ -140,14 +141,14 @@ fn regions(at: usize, comparison: &Comparison) -> impl Iterator<Item = (&Differi
     })
 }
 
-fn timeline(timeline: &Timeline) -> TimelineData<'_> {
-    let from = timeline.stretches.first().map_or(0, |stretch| stretch.from_unix_ms);
-    let stretches = timeline.stretches.iter().map(|stretch| {
+fn timeline(timeline: &SystemTimeline) -> TimelineData<'_> {
+    let from = timeline.segments.first().map_or(0, |stretch| stretch.from_unix_ms);
+    let stretches = timeline.segments.iter().map(|stretch| {
         let relative = stretch.relative.map(|(low, middle, high)| [low, middle, high].map(four_digits));
         let (begin, end) = (stretch.from_unix_ms - from, stretch.to_unix_ms.saturating_sub(from));
         let at = stretch.coordinates.as_ref().map(ToString::to_string);
-        let complaints = stretch.complaints.as_slice();
-        let counts = (stretch.errors, stretch.suspicious, stretch.invalid);
+        let complaints = stretch.failed_checks.as_slice();
+        let counts = (stretch.errors, stretch.warnings, stretch.invalid);
         (begin, end, stretch.steps, relative, counts.0, counts.1, counts.2, complaints, at)
     });
     TimelineData { system: timeline.system, from, stretches: stretches.collect() }

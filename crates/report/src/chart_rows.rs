@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use sharebench_analysis::{Bands, Curve, Outcome, Percentile, Ratio, Row, Standing};
+use sharebench_analysis::{CacheShares, Curve, Outcome, Percentile, Ratio, RatioVerdict, Row};
 use sharebench_model::Verdict;
 
 use crate::chart_data::{digits_of, four_digits, grade, number};
@@ -100,7 +100,7 @@ struct RatioData {
     ratio: Option<f64>,
     low: Option<f64>,
     high: Option<f64>,
-    standing: Standing,
+    standing: RatioVerdict,
     /// True for a single run that is further from one than its clocks and equals leave open.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     single: bool,
@@ -145,7 +145,7 @@ fn outcome<'a>(outcome: &'a Outcome, notes: &mut Notes<'a>) -> OutcomeData<'a> {
         acknowledged: outcome.acknowledged_per_s.map(four_digits),
         durable: outcome.durable_per_s.map(four_digits),
         cached: outcome.wire.map(|wire| four_digits(wire.client_cache_share)),
-        bands: outcome.bands.as_ref().map(bands),
+        bands: outcome.cache_shares.as_ref().map(bands),
         kept: objective.map(|objective| objective.kept),
         verdict: outcome.verdict,
         notes: outcome.remarks.iter().map(|remark| notes.index(remark)).collect(),
@@ -158,7 +158,7 @@ fn spread(percentile: Percentile) -> SpreadData {
     (bound(|i| i.low), bound(|i| i.high), percentile.resolved)
 }
 
-fn bands(bands: &Bands) -> BandsData {
+fn bands(bands: &CacheShares) -> BandsData {
     // Bounds that leave everything open are drawn as one band.
     let apart = bands.storage.half_width() * 2.0 < 1.0 - bands.client.middle() || bands.storage.high == 0.0;
     let (client, server, storage) = (bands.client.middle(), bands.server.middle(), bands.storage.middle());
@@ -169,5 +169,5 @@ fn bands(bands: &Bands) -> BandsData {
 fn ratio_data(ratio: &Ratio) -> RatioData {
     let [ratio_, low, high] = digits_of(&ratio.typical);
     let single = ratio.single_run.is_some_and(|single| single.resolved);
-    RatioData { ratio: ratio_, low, high, standing: ratio.standing, single }
+    RatioData { ratio: ratio_, low, high, standing: ratio.verdict, single }
 }

@@ -38,7 +38,7 @@ const OUTCOME: [&str; 31] = [
     "band_grade",
     "band_separation",
 ];
-const RATIO: [&str; 5] = ["ratio", "ratio_low", "ratio_high", "standing", "evidence"];
+const RATIO: [&str; 5] = ["ratio", "ratio_low", "ratio_high", "verdict", "pairing"];
 
 /// One line per position: section, coordinates, each system's numbers, each comparison's ratio.
 pub fn csv(analysis: &Analysis) -> String {
@@ -121,7 +121,7 @@ fn outcome_fields(system: &System, outcome: &Outcome) -> Vec<String> {
         outcome.verdict.to_string(),
         system.access.word().to_owned(),
         outcome.buffering.letter().to_owned(),
-        system.asked_time.clone().unwrap_or_default(),
+        system.min_sample_time.clone().unwrap_or_default(),
         outcome.measured_ns.to_string(),
         number(outcome.cpu_user_ns_per_byte),
         number(outcome.cpu_kernel_ns_per_byte),
@@ -130,18 +130,18 @@ fn outcome_fields(system: &System, outcome: &Outcome) -> Vec<String> {
         number(outcome.wire.map(|wire| wire.client_cache_share)),
         number(outcome.wire.map(|wire| wire.amplification)),
     ]);
-    let known = outcome.bands.as_ref().filter(|bands| bands.grade < Grade::C);
+    let known = outcome.cache_shares.as_ref().filter(|bands| bands.grade < Grade::C);
     fields.extend([
         number(known.map(|bands| bands.server.middle())),
         number(known.map(|bands| bands.storage.middle())),
-        outcome.bands.as_ref().map_or_else(String::new, |bands| format!("{:?}", bands.grade)),
-        number(outcome.bands.as_ref().and_then(|bands| bands.separation)),
+        outcome.cache_shares.as_ref().map_or_else(String::new, |bands| format!("{:?}", bands.grade)),
+        number(outcome.cache_shares.as_ref().and_then(|bands| bands.separation)),
     ]);
     fields
 }
 
 fn ratio_fields(ratio: &Ratio) -> Vec<String> {
     let mut fields = estimate(&ratio.typical).to_vec();
-    fields.extend([ratio.standing.word().to_owned(), format!("{:?}", ratio.evidence)]);
+    fields.extend([ratio.verdict.word().to_owned(), format!("{:?}", ratio.pairing)]);
     fields
 }

@@ -91,7 +91,7 @@ pub fn tails(analysis: &Analysis) -> String {
             section: None,
             kind: "timeline",
             what: "The run along the clock",
-            hint: "Each step's rate over the median rate of its cell: a level line is a calm run. Triangles: failed operations; hollow marks: steps that a self-check doubts or leaves out.",
+            hint: "Each step's rate over the median rate of its cell: a level line is a steady run. Triangles: failed operations; hollow marks: steps with a warning or left out.",
             height: "",
             table: "timeline0",
         };

@@ -1,6 +1,6 @@
 //! Tables of what stands behind the numbers: where bytes came from, and the run along the clock.
 
-use sharebench_analysis::{Analysis, Section, Timeline};
+use sharebench_analysis::{Analysis, Section, SystemTimeline};
 
 use crate::show::NOTHING;
 use crate::table::{Cell, Table, axis_name, position};
@@ -8,7 +8,7 @@ use crate::table::{Cell, Table, axis_name, position};
 /// Where the bytes of each cell came from; none where nobody knows.
 pub fn bands_table(analysis: &Analysis, section: &Section) -> Option<Table> {
     let known = |system: usize| {
-        section.rows.iter().any(|row| row.outcomes[system].as_ref().is_some_and(|o| o.bands.is_some()))
+        section.rows.iter().any(|row| row.outcomes[system].as_ref().is_some_and(|o| o.cache_shares.is_some()))
     };
     let systems: Vec<usize> = (0..analysis.systems.len()).filter(|system| known(*system)).collect();
     if systems.is_empty() {
@@ -20,10 +20,12 @@ pub fn bands_table(analysis: &Analysis, section: &Section) -> Option<Table> {
     let rows = section.rows.iter().map(|row| {
         let mut cells: Vec<Cell> = row.position.iter().map(|value| position(value.as_ref()).into()).collect();
         for system in &systems {
-            let bands = row.outcomes[*system].as_ref().and_then(|outcome| outcome.bands.as_ref());
+            let bands = row.outcomes[*system].as_ref().and_then(|outcome| outcome.cache_shares.as_ref());
             let note = bands.and_then(|bands| bands.note.clone()).filter(|note| !notes.contains(note));
             notes.extend(note);
-            cells.push(bands.map_or_else(|| NOTHING.to_owned(), sharebench_analysis::Bands::label).into());
+            cells.push(
+                bands.map_or_else(|| NOTHING.to_owned(), sharebench_analysis::CacheShares::label).into(),
+            );
         }
         cells
     });
@@ -34,10 +36,10 @@ pub fn bands_table(analysis: &Analysis, section: &Section) -> Option<Table> {
 }
 
 /// Every stretch of a run.
-pub fn timeline_table(analysis: &Analysis, timeline: &Timeline) -> Table {
-    let header = ["after", "steps", "where", "rate", "failed", "doubted", "left out", "complaints"];
-    let from = timeline.stretches.first().map_or(0, |stretch| stretch.from_unix_ms);
-    let rows = timeline.stretches.iter().map(|stretch| {
+pub fn timeline_table(analysis: &Analysis, timeline: &SystemTimeline) -> Table {
+    let header = ["after", "steps", "where", "rate", "failed", "warnings", "left out", "failed checks"];
+    let from = timeline.segments.first().map_or(0, |stretch| stretch.from_unix_ms);
+    let rows = timeline.segments.iter().map(|stretch| {
         let share = |(low, middle, high): (f64, f64, f64)| {
             if stretch.steps == 1 {
                 format!("{middle:.2}")
@@ -51,9 +53,9 @@ pub fn timeline_table(analysis: &Analysis, timeline: &Timeline) -> Table {
             stretch.coordinates.as_ref().map_or_else(|| NOTHING.to_owned(), ToString::to_string),
             stretch.relative.map_or_else(|| NOTHING.to_owned(), share),
             stretch.errors.to_string(),
-            stretch.suspicious.to_string(),
+            stretch.warnings.to_string(),
             stretch.invalid.to_string(),
-            stretch.complaints.join(", "),
+            stretch.failed_checks.join(", "),
         ];
         cells.map(Cell::from).to_vec()
     });

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use sharebench_analysis::{Analysis, Light, Sentence, Tone};
+use sharebench_analysis::{Analysis, Sentence, Status, Tone};
 
 use crate::escape::markdown as safe;
 use crate::evidence_table::bands_table;
@@ -19,10 +19,10 @@ pub fn markdown(analysis: &Analysis) -> String {
     sentences(&mut out, "Answer", &analysis.answer);
     out.push_str("\n## Can I trust it?\n\n");
     for line in &analysis.trust {
-        let light = match line.light {
-            Light::Green => "ok",
-            Light::Amber => "**mind**",
-            Light::Red => "**FAIL**",
+        let light = match line.status {
+            Status::Ok => "ok",
+            Status::Warning => "**warn**",
+            Status::Failed => "**FAIL**",
         };
         let _ = writeln!(out, "- {light}: {}: {}", safe(&line.subject), safe(&line.text));
     }

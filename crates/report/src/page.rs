@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use sharebench_analysis::{Analysis, Light, Sentence, Standing, Tone};
+use sharebench_analysis::{Analysis, RatioVerdict, Sentence, Status, Tone};
 
 use crate::chart_data::{region_id, region_number};
 use crate::escape::html as safe;
@@ -62,10 +62,10 @@ fn written<'a>(
 pub fn trust(analysis: &Analysis) -> String {
     let mut out = String::from("<ul class=\"trust\">");
     for line in &analysis.trust {
-        let class = match line.light {
-            Light::Green => "green",
-            Light::Amber => "amber",
-            Light::Red => "red",
+        let class = match line.status {
+            Status::Ok => "green",
+            Status::Warning => "amber",
+            Status::Failed => "red",
         };
         let _ = write!(out, "<li class=\"{class}\"><b>{}</b>{}</li>", safe(&line.subject), safe(&line.text));
     }
@@ -137,11 +137,11 @@ pub fn table(id: &str, summary: &str, table: &Table, section: Option<usize>) -> 
     out + "</details>\n"
 }
 
-fn mark(standing: Standing) -> &'static str {
+fn mark(standing: RatioVerdict) -> &'static str {
     match standing {
-        Standing::Faster => "▲",
-        Standing::Slower => "▼",
-        Standing::AboutTheSame => "=",
-        Standing::NotResolved => "?",
+        RatioVerdict::Faster => "▲",
+        RatioVerdict::Slower => "▼",
+        RatioVerdict::AboutTheSame => "=",
+        RatioVerdict::NotResolved => "?",
     }
 }

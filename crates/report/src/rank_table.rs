@@ -1,6 +1,6 @@
 //! What each of several load machines did: a table for every format, with the ranks that are unlike the others named.
 
-use sharebench_analysis::{Analysis, RankLine, RankTable, Unlike};
+use sharebench_analysis::{Analysis, RankDeviation, RankSummary, RankTable};
 use sharebench_model::units::{show_nanos, show_rate, three_digits};
 
 use crate::show;
@@ -33,9 +33,9 @@ pub fn rank_tables(analysis: &Analysis, most: Option<usize>) -> Vec<(String, Tab
 fn table(ranks: &RankTable, most: usize) -> Table {
     let header =
         ["rank", "host", "users", "rate", "operations", "p50", "p99", "errors", "latest", "work", "wait"];
-    let unlike: Vec<&RankLine> = ranks.ranks.iter().filter(|rank| rank.unlike().is_some()).collect();
+    let unlike: Vec<&RankSummary> = ranks.ranks.iter().filter(|rank| rank.unlike().is_some()).collect();
     // Where not all fit, those that are unlike come first.
-    let mut shown: Vec<&RankLine> = ranks.ranks.iter().collect();
+    let mut shown: Vec<&RankSummary> = ranks.ranks.iter().collect();
     shown.sort_by_key(|rank| (ranks.ranks.len() > most && rank.unlike().is_none(), rank.rank));
     let left = shown.len().saturating_sub(most);
     shown.truncate(most);
@@ -62,15 +62,15 @@ fn table(ranks: &RankTable, most: usize) -> Table {
     }
 }
 
-fn row(rank: &RankLine) -> Vec<Cell> {
+fn row(rank: &RankSummary) -> Vec<Cell> {
     let mark = if rank.unlike().is_some() { " !" } else { "" };
     let over = |ratio: Option<f64>, sign: &str| match ratio {
         Some(ratio) => three_digits(ratio) + sign,
         None => show::NOTHING.to_owned(),
     };
     let (slow, waits) = match rank.unlike() {
-        Some(Unlike::Slow) => (mark, ""),
-        Some(Unlike::Waits) => ("", mark),
+        Some(RankDeviation::Slow) => (mark, ""),
+        Some(RankDeviation::Waits) => ("", mark),
         None => ("", ""),
     };
     let texts = [
@@ -90,14 +90,14 @@ fn row(rank: &RankLine) -> Vec<Cell> {
 }
 
 /// The sentence about a rank that is unlike the others.
-fn named(rank: &RankLine) -> Option<String> {
+fn named(rank: &RankSummary) -> Option<String> {
     let name = format!("rank {} ({})", rank.rank, rank.host);
     Some(match rank.unlike()? {
-        Unlike::Slow => format!(
+        RankDeviation::Slow => format!(
             "{name} is slow: each of its users did {:.0} % of what those of the middle rank did; look at its link and load",
             rank.work? * 100.0
         ),
-        Unlike::Waits => format!(
+        RankDeviation::Waits => format!(
             "{name} waits longer: half of its responses took {} times as long as on the middle rank; look at its link",
             three_digits(rank.wait?)
         ),

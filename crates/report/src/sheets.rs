@@ -1,6 +1,6 @@
 //! The analysis as sheets of a workbook: what was found, then a sheet per test.
 
-use sharebench_analysis::{Analysis, Light};
+use sharebench_analysis::{Analysis, Status};
 
 use crate::csv::{fields, header};
 
@@ -26,10 +26,10 @@ pub fn sheets(analysis: &Analysis) -> Vec<SheetRows> {
         rows.extend(sentences.iter().map(|sentence| vec![part.to_owned(), sentence.text.clone()]));
     }
     rows.extend(analysis.trust.iter().map(|line| {
-        let light = match line.light {
-            Light::Green => "trust: green",
-            Light::Amber => "trust: amber",
-            Light::Red => "trust: red",
+        let light = match line.status {
+            Status::Ok => "trust: ok",
+            Status::Warning => "trust: warning",
+            Status::Failed => "trust: failed",
         };
         vec![light.to_owned(), format!("{}: {}", line.subject, line.text)]
     }));

@@ -15,7 +15,7 @@ pub fn server_cpu(outcome: &Outcome) -> String {
 
 /// A rate with half the width of its interval: `812 MB/s ±3 %`; without interval the count of runs.
 pub fn rate(outcome: &Outcome, unit: RateUnit) -> String {
-    let mark = if outcome.verdict == Verdict::Warning { " ?" } else { "" };
+    let mark = if outcome.verdict == Verdict::Warning { " !" } else { "" };
     let cached = if outcome.is_client_cached() { CACHED } else { "" };
     format!("{} {}{mark}{cached}", bare_rate(outcome.rate.value, unit), spread(&outcome.rate))
 }
@@ -144,8 +144,8 @@ pub fn participation(outcome: &Outcome) -> String {
 /// In how many steps a check held, and in how many not.
 pub fn counts(check: &CheckSummary) -> String {
     let counts = [
-        (check.held, "held"),
-        (check.suspicious, "warning"),
+        (check.valid, "held"),
+        (check.warnings, "warning"),
         (check.invalid, "invalid"),
         (check.not_known, "not known"),
     ];

@@ -36,7 +36,7 @@ const COLUMNS: [Column; 14] = [
     folding("buf", "buffering", |line| line.outcome.buffering.letter().to_owned()),
     folding("users", "users", |line| line.outcome.users_assigned.to_string()),
     folding("asked", "time asked", |line| {
-        line.system.asked_time.clone().unwrap_or_else(|| NOTHING.to_owned())
+        line.system.min_sample_time.clone().unwrap_or_else(|| NOTHING.to_owned())
     }),
     folding("file", "file size", |line| position(line.row.coordinates.get(axis::FILE_SIZE))),
     column("actual", |line| show_nanos(line.outcome.measured_ns)),

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use sharebench_analysis::{Analysis, Light, Section, Sentence, TrustLine};
+use sharebench_analysis::{Analysis, Section, Sentence, Status, TrustLine};
 
 use crate::show;
 use crate::table::{Cell, Table};
@@ -23,8 +23,8 @@ pub fn summary(analysis: &Analysis, style: Style, rows: usize) -> String {
         let at = out.len() - 1;
         out.insert_str(at, &format!("{}\n", style.paint(DIM, &more)));
     }
-    let worst = |light: Light| analysis.trust.iter().filter(move |line| line.light == light);
-    let doubts: Vec<&TrustLine> = worst(Light::Red).chain(worst(Light::Amber)).take(third).collect();
+    let worst = |light: Status| analysis.trust.iter().filter(move |line| line.status == light);
+    let doubts: Vec<&TrustLine> = worst(Status::Failed).chain(worst(Status::Warning)).take(third).collect();
     if doubts.is_empty() {
         let text = format!("{} lights, all green", analysis.trust.len());
         let _ = writeln!(out, "{}  {text}\n", style.paint(BOLD, "CAN I TRUST IT?"));
@@ -57,7 +57,7 @@ fn tests_table(analysis: &Analysis) -> Table {
             let summary = comparison.sections.get(index).and_then(Option::as_ref);
             summary.map_or_else(
                 || show::NOTHING.to_owned().into(),
-                |summary| Cell { text: estimate(&summary.typical), standing: Some(summary.standing) },
+                |summary| Cell { text: estimate(&summary.typical), standing: Some(summary.verdict) },
             )
         }));
         cells

@@ -1,6 +1,6 @@
 //! Tables of a section: the same cells for every format.
 
-use sharebench_analysis::{Analysis, Outcome, Ratio, Row, Section, Standing, View};
+use sharebench_analysis::{Analysis, Outcome, Ratio, RatioVerdict, Row, Section, View};
 use sharebench_model::{Value, axis};
 
 use crate::show;
@@ -11,7 +11,7 @@ pub struct Cell {
     /// What it says.
     pub text: String,
     /// For ratios: how they stand, so that formats can colour or mark it.
-    pub standing: Option<Standing>,
+    pub standing: Option<RatioVerdict>,
 }
 
 impl From<String> for Cell {
@@ -146,7 +146,7 @@ fn ratio_cell(ratio: Option<&Ratio>) -> Cell {
     let text = ratio.map_or_else(|| show::NOTHING.to_owned(), show::ratio);
     // A single run beyond its blur is neither a difference nor open: it stands as it is.
     let beyond = |ratio: &&Ratio| ratio.single_run.is_some_and(|single| single.resolved);
-    Cell { text, standing: ratio.filter(|ratio| !beyond(ratio)).map(|ratio| ratio.standing) }
+    Cell { text, standing: ratio.filter(|ratio| !beyond(ratio)).map(|ratio| ratio.verdict) }
 }
 
 /// A position on an axis.

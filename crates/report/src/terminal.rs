@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use sharebench_analysis::{Analysis, Light, Sentence, Standing, Tone, TrustLine};
+use sharebench_analysis::{Analysis, RatioVerdict, Sentence, Status, Tone, TrustLine};
 use sharebench_model::Verdict;
 
 use crate::escape::terminal as safe;
@@ -130,19 +130,19 @@ pub(crate) fn write_table(out: &mut String, style: Style, table: &Table) {
 fn marked(style: Style, cell: &Cell) -> String {
     let text = if style.unicode { safe(&cell.text) } else { safe(&cell.text).replace('±', "+-") };
     match cell.standing {
-        Some(Standing::Faster) => text + style.mark(" ▲", " >"),
-        Some(Standing::Slower) => text + style.mark(" ▼", " <"),
-        Some(Standing::AboutTheSame) => text + " =",
-        Some(Standing::NotResolved) => text + " ?",
+        Some(RatioVerdict::Faster) => text + style.mark(" ▲", " >"),
+        Some(RatioVerdict::Slower) => text + style.mark(" ▼", " <"),
+        Some(RatioVerdict::AboutTheSame) => text + " =",
+        Some(RatioVerdict::NotResolved) => text + " ?",
         None => text,
     }
 }
 
 fn paint_cell(style: Style, cell: &Cell, text: &str) -> String {
     match cell.standing {
-        Some(Standing::Faster) => style.paint(BLUE, text),
-        Some(Standing::Slower) => style.paint(YELLOW, text),
-        Some(Standing::NotResolved) => style.paint(DIM, text),
+        Some(RatioVerdict::Faster) => style.paint(BLUE, text),
+        Some(RatioVerdict::Slower) => style.paint(YELLOW, text),
+        Some(RatioVerdict::NotResolved) => style.paint(DIM, text),
         _ => text.to_owned(),
     }
 }
@@ -219,7 +219,7 @@ fn self_checks(out: &mut String, style: Style, analysis: &Analysis) {
         let (mark, colour) = match check.verdict() {
             Verdict::Valid => (style.mark("✓", "ok   "), GREEN),
             Verdict::NotKnown => (style.mark("·", "?    "), DIM),
-            Verdict::Warning => (style.mark("!", "mind "), YELLOW),
+            Verdict::Warning => (style.mark("!", "warn "), YELLOW),
             Verdict::Invalid => (style.mark("✕", "FAIL "), RED),
         };
         let indent = names + if style.unicode { 4 } else { 8 };
@@ -244,10 +244,10 @@ pub(crate) fn lights(out: &mut String, style: Style, trust: &[&TrustLine]) {
     let _ = writeln!(out, "{}", style.paint(BOLD, "CAN I TRUST IT?"));
     let subjects = trust.iter().map(|line| width(&line.subject)).max().unwrap_or(0);
     for line in trust {
-        let light = match line.light {
-            Light::Green => style.paint(GREEN, style.mark("✓", "ok   ")),
-            Light::Amber => style.paint(YELLOW, style.mark("!", "mind ")),
-            Light::Red => style.paint(RED, style.mark("✕", "FAIL ")),
+        let light = match line.status {
+            Status::Ok => style.paint(GREEN, style.mark("✓", "ok   ")),
+            Status::Warning => style.paint(YELLOW, style.mark("!", "warn ")),
+            Status::Failed => style.paint(RED, style.mark("✕", "FAIL ")),
         };
         let indent = subjects + if style.unicode { 4 } else { 8 };
         let lines = wrap(&safe(&line.text), style.limit().saturating_sub(indent).max(20), 0);

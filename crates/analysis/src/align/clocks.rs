@@ -15,7 +15,7 @@ pub(crate) struct Clock {
     /// Resolution in nanoseconds that intervals are widened by; none where nothing is known.
     pub resolution_ns: Option<f64>,
     /// What the run tells of it.
-    pub told_ns: Option<f64>,
+    pub reported_ns: Option<f64>,
     /// Ticks that the printed times show, the printing first.
     pub found: Vec<Quantum>,
     /// How many times were looked at.
@@ -27,9 +27,9 @@ impl Clock {
     pub fn of(run: &RunData) -> Self {
         let times = if run.header.is_imported() { told_times(&run.steps) } else { Vec::new() };
         let found = clock_quanta(&times);
-        let told_ns = run.clock_told_ns();
+        let reported_ns = run.clock_reported_ns();
         let betrayed = found.last().map(|quantum| quantum.seconds * 1e9);
-        Self { resolution_ns: told_ns.or(betrayed), told_ns, found, times: times.len() }
+        Self { resolution_ns: reported_ns.or(betrayed), reported_ns, found, times: times.len() }
     }
 
     /// What the times show, where they show anything.
@@ -40,7 +40,7 @@ impl Clock {
         } else {
             String::new()
         };
-        let told = match self.told_ns {
+        let told = match self.reported_ns {
             None => ": taken for the clock's resolution, which is not told".to_owned(),
             Some(told) if within(told, tick.seconds * 1e9) => ", as told".to_owned(),
             Some(told) => format!(", although {} is told", milliseconds(told / 1e9)),
@@ -56,7 +56,7 @@ impl Clock {
 
     /// True when the times contradict what is told of the clock: they are coarser.
     pub fn is_contradicted(&self) -> bool {
-        let coarser = |tick: &Quantum| self.told_ns.is_some_and(|told| tick.seconds * 1e9 > told * SAME);
+        let coarser = |tick: &Quantum| self.reported_ns.is_some_and(|told| tick.seconds * 1e9 > told * SAME);
         self.found.last().is_some_and(coarser)
     }
 }

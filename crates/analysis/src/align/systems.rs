@@ -21,7 +21,7 @@ pub(crate) fn systems(runs: &[RunData]) -> Vec<System> {
                 run,
                 target: target as u32,
                 access: Access::of(&identity.url, &facts),
-                asked_time: asked_time(&data.header.plan),
+                min_sample_time: min_sample_time(&data.header.plan),
                 facts,
             });
         }
@@ -30,7 +30,7 @@ pub(crate) fn systems(runs: &[RunData]) -> Vec<System> {
 }
 
 /// The least time that a plan asks each cell to be measured, as the plan writes it.
-pub(crate) fn asked_time(plan: &str) -> Option<String> {
+pub(crate) fn min_sample_time(plan: &str) -> Option<String> {
     let mut top = plan.lines().take_while(|line| !line.starts_with('['));
     let value = top.find_map(|line| line.strip_prefix("min_sample_time")?.trim_start().strip_prefix('='))?;
     Some(value.trim().trim_matches(['"', '\'']).to_owned())
@@ -42,7 +42,7 @@ mod tests {
 
     #[test]
     fn the_time_asked_for_stands_at_the_top_of_the_plan() {
-        assert_eq!(asked_time("seed = 1\nmin_sample_time = \"200ms\"\n[sweep]\n"), Some("200ms".into()));
-        assert_eq!(asked_time("seed = 1\n[sweep]\nmin_sample_time = \"1s\"\n"), None);
+        assert_eq!(min_sample_time("seed = 1\nmin_sample_time = \"200ms\"\n[sweep]\n"), Some("200ms".into()));
+        assert_eq!(min_sample_time("seed = 1\n[sweep]\nmin_sample_time = \"1s\"\n"), None);
     }
 }

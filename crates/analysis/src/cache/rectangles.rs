@@ -6,7 +6,7 @@ use sharebench_model::Value;
 use sharebench_model::units::counted;
 
 use crate::types::span::{place_words, spans_of};
-use crate::types::{Bands, Section};
+use crate::types::{CacheShares, Section};
 
 /// How many cells a rectangle has, its rows and its columns, ends excluded.
 type Block = (usize, (usize, usize), (usize, usize));
@@ -20,7 +20,7 @@ pub(crate) struct Shares {
 
 impl Shares {
     /// The shares that `share` finds in a system's cells.
-    pub(crate) fn of(section: &Section, system: usize, share: impl Fn(&Bands) -> Option<f64>) -> Self {
+    pub(crate) fn of(section: &Section, system: usize, share: impl Fn(&CacheShares) -> Option<f64>) -> Self {
         let at = |row: &crate::types::Row, axis: usize| row.position.get(axis).cloned().flatten();
         let values = |axis: usize| -> Vec<Option<Value>> {
             section.rows.iter().map(|row| at(row, axis)).collect::<BTreeSet<_>>().into_iter().collect()
@@ -28,7 +28,8 @@ impl Shares {
         let (rows, columns) = (values(0), values(1));
         let mut shares = Self { cells: vec![None; rows.len() * columns.len()], rows, columns };
         for row in &section.rows {
-            let found = row.outcomes[system].as_ref().and_then(|outcome| share(outcome.bands.as_ref()?));
+            let found =
+                row.outcomes[system].as_ref().and_then(|outcome| share(outcome.cache_shares.as_ref()?));
             let place =
                 |values: &[Option<Value>], axis: usize| values.iter().position(|v| *v == at(row, axis));
             if let (Some(i), Some(j), Some(found)) =

@@ -3,7 +3,7 @@
 use sharebench_model::{ProbeTimes, StepResult, WhileProbed};
 use sharebench_stats::{Attribution, Probes, Refused, attribute};
 
-use crate::types::{Bands, Counted, Grade, Seen};
+use crate::types::{CacheShares, CountedBytes, Grade, StorageEvidence};
 
 /// Most points by which counters and probes may disagree, unless two standard errors are more.
 const AGREEMENT: f64 = 0.10;
@@ -11,10 +11,10 @@ const AGREEMENT: f64 = 0.10;
 /// From here on what storage read beyond what was asked of the server is told.
 const READS_AHEAD: f64 = 1.05;
 
-impl Seen {
+impl StorageEvidence {
     /// What is to be minded of counters beside the probes, where a client's cache served this share.
     pub(crate) fn words(&self, client: f64) -> Option<String> {
-        let refused = self.refused.as_ref().map(|why| format!("probes refused: {why}"));
+        let refused = self.rejected.as_ref().map(|why| format!("probes refused: {why}"));
         let words = [refused, self.disagreement(client), self.change(), self.read_ahead()];
         let words: Vec<String> = words.into_iter().flatten().collect();
         (!words.is_empty()).then(|| words.join("; "))
@@ -79,7 +79,7 @@ pub(crate) struct Behind {
     /// The probes judged; none where there were none.
     pub probes: Option<Result<Attribution, Refused>>,
     /// What was counted there.
-    pub counted: Counted,
+    pub counted: CountedBytes,
     without: Option<String>,
 }
 
@@ -102,22 +102,23 @@ impl Behind {
             storage_read: sum.storage_read + more.storage_read,
         };
         let while_probed = seen().filter_map(|server| server.while_probed).reduce(add);
-        let counted = Counted { storage, while_probed, passes: (passes, emptied), ..Counted::default() };
+        let counted =
+            CountedBytes { storage, while_probed, passes: (passes, emptied), ..CountedBytes::default() };
         Self { probes, counted, without: seen().find_map(|server| server.without_probes.clone()) }
     }
 
     /// Says why there were no probes where some were asked for.
-    pub fn explain(&self, bands: Bands) -> Bands {
+    pub fn explain(&self, cache_shares: CacheShares) -> CacheShares {
         match &self.without {
             Some(why) if self.probes.is_none() => {
                 let note = Some(format!("server cache and storage not separated: {why}"));
-                Bands {
-                    note: bands.note.filter(|_| bands.grade == Grade::A).or(note),
-                    looked_behind: true,
-                    ..bands
+                CacheShares {
+                    note: cache_shares.note.filter(|_| cache_shares.grade == Grade::A).or(note),
+                    server_examined: true,
+                    ..cache_shares
                 }
             }
-            _ => bands,
+            _ => cache_shares,
         }
     }
 }
@@ -132,9 +133,9 @@ mod tests {
         Attribution { storage, error, separation: 0.9, low: Low::No, between: 0.0, known_hot: None }
     }
 
-    fn seen(timed: f64, while_probed: f64, probes: f64) -> Seen {
+    fn seen(timed: f64, while_probed: f64, probes: f64) -> StorageEvidence {
         let (timed, while_probed) = (Some(timed), Some(while_probed));
-        Seen { timed, while_probed, probes: Some(probes), error: Some(0.02), refused: None }
+        StorageEvidence { timed, while_probed, probes: Some(probes), error: Some(0.02), rejected: None }
     }
 
     #[test]

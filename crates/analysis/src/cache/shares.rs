@@ -10,34 +10,37 @@ use sharebench_model::{CLIENT_CACHED_FROM, Measure, StepResult, WireCount};
 use sharebench_stats::{Attribution, Low, Refused};
 
 use crate::cache::server_evidence::{Behind, after_cold, storage_per_byte};
-use crate::types::{Band, Bands, Counted, Grade, Seen};
+use crate::types::{CacheShares, CountedBytes, Grade, ShareRange, StorageEvidence};
 
 /// The bands of a read. None where nothing was counted.
-pub fn read_bands(counted: &Counted, probes: Option<&Result<Attribution, Refused>>) -> Option<Bands> {
+pub fn read_cache_shares(
+    counted: &CountedBytes,
+    probes: Option<&Result<Attribution, Refused>>,
+) -> Option<CacheShares> {
     let wire = counted.wire.filter(|_| counted.application > 0)?;
     let application = counted.application as f64;
     let ratio = wire as f64 / application;
     let client = (1.0 - ratio).max(0.0);
     let open = counted.read_ahead as f64 / application;
-    let client_band = Band::about(client, open, 1.0);
+    let client_band = ShareRange::about(client, open, 1.0);
     let rest = 1.0 - client;
     let found = probes.and_then(|found| found.as_ref().ok());
     let timed = counted.storage.filter(|_| wire > 0).map(|storage| storage as f64 / wire as f64);
-    let base = Bands {
+    let base = CacheShares {
         client: client_band,
-        server: Band { low: 0.0, high: rest },
-        storage: Band { low: 0.0, high: rest },
+        server: ShareRange { low: 0.0, high: rest },
+        storage: ShareRange { low: 0.0, high: rest },
         grade: Grade::C,
         separation: found.map(|found| found.separation),
         amplification: Some(ratio).filter(|ratio| *ratio > 1.0),
         note: None,
-        looked_behind: probes.is_some() || counted.storage.is_some(),
-        seen: Seen {
+        server_examined: probes.is_some() || counted.storage.is_some(),
+        storage_evidence: StorageEvidence {
             timed,
             while_probed: counted.while_probed.and_then(storage_per_byte),
             probes: found.map(|found| found.storage),
             error: found.map(|found| found.error),
-            refused: probes.and_then(|found| found.as_ref().err()).map(ToString::to_string),
+            rejected: probes.and_then(|found| found.as_ref().err()).map(ToString::to_string),
         },
     };
     let by_probes = probes.map(|found| match found {
@@ -48,36 +51,47 @@ pub fn read_bands(counted: &Counted, probes: Option<&Result<Attribution, Refused
         }
         Err(refused) => {
             let note = format!("server cache and storage not separable: {refused}");
-            Bands { note: Some(note), ..base.clone() }
+            CacheShares { note: Some(note), ..base.clone() }
         }
     });
     let Some(timed) = timed else {
-        let none = || Bands {
+        let none = || CacheShares {
             note: Some("server cache and storage not separated: no probes".to_owned()),
             ..base.clone()
         };
         return Some(by_probes.unwrap_or_else(none));
     };
-    Some(split(&base, rest, timed.min(1.0), 0.0, Grade::A, base.seen.words(client)))
+    Some(split(&base, rest, timed.min(1.0), 0.0, Grade::A, base.storage_evidence.words(client)))
 }
 
 /// Probes look at what the workload will read, the records that the client's cache will serve among them. Whether the
 /// server holds those too is not known: storage gave the rest at least `w - f_C`, at most `w` of all bytes.
-fn behind_client(told: Bands, client: f64, found: &Attribution) -> Bands {
+fn behind_client(told: CacheShares, client: f64, found: &Attribution) -> CacheShares {
     let (rest, error) = (1.0 - client, 1.96 * found.error);
     let low = (found.storage - client - error).clamp(0.0, rest);
     let high = (found.storage + error).clamp(low, rest);
-    Bands { storage: Band { low, high }, server: Band { low: rest - high, high: rest - low }, ..told }
+    CacheShares {
+        storage: ShareRange { low, high },
+        server: ShareRange { low: rest - high, high: rest - low },
+        ..told
+    }
 }
 
 fn low(found: &Attribution) -> Option<String> {
     (found.low == Low::Separation).then(|| "low confidence: hot and cold probes overlap".to_owned())
 }
 
-fn split(base: &Bands, rest: f64, storage: f64, error: f64, grade: Grade, note: Option<String>) -> Bands {
-    Bands {
-        server: Band::about(rest * (1.0 - storage), rest * error, rest),
-        storage: Band::about(rest * storage, rest * error, rest),
+fn split(
+    base: &CacheShares,
+    rest: f64,
+    storage: f64,
+    error: f64,
+    grade: Grade,
+    note: Option<String>,
+) -> CacheShares {
+    CacheShares {
+        server: ShareRange::about(rest * (1.0 - storage), rest * error, rest),
+        storage: ShareRange::about(rest * storage, rest * error, rest),
         grade,
         note,
         ..base.clone()
@@ -86,66 +100,71 @@ fn split(base: &Bands, rest: f64, storage: f64, error: f64, grade: Grade, note: 
 
 /// The bands of a write: kept by the client at the end of the timed part, acknowledged as stable, and the rest in
 /// the server's cache. None where nothing was counted.
-pub fn write_bands(application: u64, wire: Option<u64>, stable_share: f64) -> Option<Bands> {
+pub fn write_cache_shares(application: u64, wire: Option<u64>, stable_share: f64) -> Option<CacheShares> {
     let wire = wire.filter(|_| application > 0)? as f64 / application as f64;
     let client = (1.0 - wire).max(0.0);
     let rest = 1.0 - client;
     let storage = rest * stable_share.clamp(0.0, 1.0);
-    Some(Bands {
-        client: Band::exactly(client),
-        server: Band::exactly(rest - storage),
-        storage: Band::exactly(storage),
+    Some(CacheShares {
+        client: ShareRange::exactly(client),
+        server: ShareRange::exactly(rest - storage),
+        storage: ShareRange::exactly(storage),
         grade: Grade::A,
         separation: None,
         amplification: Some(wire).filter(|ratio| *ratio > 1.0),
         note: (storage > 0.0).then(|| "stable as acknowledged, not as proved".to_owned()),
-        looked_behind: false,
-        seen: Seen::default(),
+        server_examined: false,
+        storage_evidence: StorageEvidence::default(),
     })
 }
 
 /// The bands of one system's steps at one position: counted where the wire was, bounded by the link where it was
 /// not and the system is behind one. None for mixes of reads and writes, and where nothing is known.
-pub(crate) fn bands_of(steps: &[&StepResult], rate: f64, link: Option<BitRate>) -> Option<Bands> {
+pub(crate) fn cache_shares_of(
+    steps: &[&StepResult],
+    rate: f64,
+    link: Option<BitRate>,
+) -> Option<CacheShares> {
     let sum = |of: &dyn Fn(&Measure) -> u64| steps.iter().map(|step| of(&step.measure)).sum::<u64>();
     let (read, written) = (sum(&|m| m.bytes.read), sum(&|m| m.bytes.written));
     let counted = !steps.is_empty() && steps.iter().all(|step| step.measure.wire.is_some());
     let wire = |of: fn(&WireCount) -> u64| {
         counted.then(|| steps.iter().filter_map(|step| step.measure.wire.as_ref()).map(of).sum::<u64>())
     };
-    let bands = match (read, written) {
+    let cache_shares = match (read, written) {
         (1.., 0) => {
             let wire = wire(|wire| wire.payload_received);
             let behind = Behind::of(steps);
-            let counted = Counted { application: read, wire, ..behind.counted };
-            read_bands(&counted, behind.probes.as_ref()).map(|bands| behind.explain(bands))
+            let counted = CountedBytes { application: read, wire, ..behind.counted };
+            read_cache_shares(&counted, behind.probes.as_ref())
+                .map(|cache_shares| behind.explain(cache_shares))
         }
         (0, 1..) => {
             let stable = |m: &Measure| m.evidence.sent.stable.max(m.evidence.sent.through).min(m.operations);
             // A flush inside of the timed part made all of it durable.
             let flushed = steps.iter().all(|step| step.measure.evidence.flushes > 0);
             let share = sum(&stable) as f64 / sum(&|m| m.operations).max(1) as f64;
-            write_bands(written, wire(|wire| wire.payload_sent), if flushed { 1.0 } else { share })
+            write_cache_shares(written, wire(|wire| wire.payload_sent), if flushed { 1.0 } else { share })
         }
         _ => return None,
     };
-    bands.or_else(|| Some(bound_bands(rate, link?)))
+    cache_shares.or_else(|| Some(bound_cache_shares(rate, link?)))
 }
 
 /// What a link leaves open where nothing was counted: no more than its rate crossed it.
-pub fn bound_bands(rate: f64, link: BitRate) -> Bands {
+pub fn bound_cache_shares(rate: f64, link: BitRate) -> CacheShares {
     let client = (1.0 - link.bytes_per_s() / rate).max(0.0);
-    let rest = Band { low: 0.0, high: 1.0 - client };
-    Bands {
-        client: Band { low: client, high: 1.0 },
+    let rest = ShareRange { low: 0.0, high: 1.0 - client };
+    CacheShares {
+        client: ShareRange { low: client, high: 1.0 },
         server: rest,
         storage: rest,
         grade: Grade::C,
         separation: None,
         amplification: None,
         note: Some(format!("bounded by the link of {link} alone")),
-        looked_behind: false,
-        seen: Seen::default(),
+        server_examined: false,
+        storage_evidence: StorageEvidence::default(),
     }
 }
 
@@ -160,34 +179,38 @@ mod tests {
         Attribution { storage, error, separation, low, between: 0.0, known_hot: None }
     }
 
-    fn counted(application: u64, wire: u64, storage: Option<u64>) -> Counted {
-        Counted { application, wire: Some(wire), storage, ..Counted::default() }
+    fn counted(application: u64, wire: u64, storage: Option<u64>) -> CountedBytes {
+        CountedBytes { application, wire: Some(wire), storage, ..CountedBytes::default() }
     }
 
     #[test]
     fn probes_split_what_crossed_the_wire() {
-        let bands =
-            read_bands(&counted(1000, 1000, None), Some(&Told::Ok(attribution(0.78, 0.0255, 0.99)))).unwrap();
-        assert_eq!(bands.label(), "0 % client / 22 % server cache / 78 % storage ±5 (grade B, J 0.99)");
-        let half =
-            read_bands(&counted(1000, 500, None), Some(&Told::Ok(attribution(0.5, 0.01, 0.9)))).unwrap();
-        assert_eq!((half.client, half.grade), (Band::exactly(0.5), Grade::B));
+        let cache_shares =
+            read_cache_shares(&counted(1000, 1000, None), Some(&Told::Ok(attribution(0.78, 0.0255, 0.99))))
+                .unwrap();
+        assert_eq!(
+            cache_shares.label(),
+            "0 % client / 22 % server cache / 78 % storage ±5 (grade B, J 0.99)"
+        );
+        let half = read_cache_shares(&counted(1000, 500, None), Some(&Told::Ok(attribution(0.5, 0.01, 0.9))))
+            .unwrap();
+        assert_eq!((half.client, half.grade), (ShareRange::exactly(0.5), Grade::B));
         let sum = half.client.middle() + half.server.middle() + half.storage.middle();
         assert!((sum - 1.0).abs() < 1e-9 && (half.storage.middle() - 0.25).abs() < 1e-9);
-        let low =
-            read_bands(&counted(1000, 1000, None), Some(&Told::Ok(attribution(0.5, 0.01, 0.6)))).unwrap();
+        let low = read_cache_shares(&counted(1000, 1000, None), Some(&Told::Ok(attribution(0.5, 0.01, 0.6))))
+            .unwrap();
         assert!(low.note.unwrap().starts_with("low confidence"));
     }
 
     #[test]
     fn counters_win_and_disagreement_is_told() {
         let agreed =
-            read_bands(&counted(1000, 1000, Some(700)), Some(&Told::Ok(attribution(0.78, 0.02, 0.9))))
+            read_cache_shares(&counted(1000, 1000, Some(700)), Some(&Told::Ok(attribution(0.78, 0.02, 0.9))))
                 .unwrap();
         assert_eq!((agreed.grade, agreed.note.clone()), (Grade::A, None));
         assert_eq!(agreed.label(), "0 % client / 30 % server cache / 70 % storage (grade A, J 0.90)");
         let apart =
-            read_bands(&counted(1000, 1000, Some(100)), Some(&Told::Ok(attribution(0.78, 0.02, 0.9))))
+            read_cache_shares(&counted(1000, 1000, Some(100)), Some(&Told::Ok(attribution(0.78, 0.02, 0.9))))
                 .unwrap();
         assert!(
             apart
@@ -197,34 +220,37 @@ mod tests {
         );
         // Read-ahead of the server is no more than all.
         assert!(
-            (read_bands(&counted(1000, 1000, Some(5000)), None).unwrap().storage.middle() - 1.0).abs() < 1e-9
+            (read_cache_shares(&counted(1000, 1000, Some(5000)), None).unwrap().storage.middle() - 1.0).abs()
+                < 1e-9
         );
     }
 
     #[test]
     fn refusals_and_missing_probes_leave_the_sum_only() {
-        let refused = read_bands(&counted(1000, 400, None), Some(&Err(Refused::NotSeparable(0.3)))).unwrap();
+        let refused =
+            read_cache_shares(&counted(1000, 400, None), Some(&Err(Refused::NotSeparable(0.3)))).unwrap();
         assert!(refused.note.as_ref().unwrap().contains("not separable: hot and cold probes look alike"));
         assert_eq!(refused.label(), "60 % client / 40 % server cache or storage (grade C)");
-        assert_eq!(read_bands(&Counted { wire: None, ..counted(1000, 0, None) }, None), None);
-        let ahead = read_bands(&Counted { read_ahead: 50, ..counted(1000, 1200, None) }, None).unwrap();
+        assert_eq!(read_cache_shares(&CountedBytes { wire: None, ..counted(1000, 0, None) }, None), None);
+        let ahead =
+            read_cache_shares(&CountedBytes { read_ahead: 50, ..counted(1000, 1200, None) }, None).unwrap();
         assert_eq!((ahead.client.low, ahead.amplification), (0.0, Some(1.2)));
         assert!((ahead.client.high - 0.05).abs() < 1e-9, "read-ahead may have been delivered from the cache");
     }
 
     #[test]
     fn writes_are_kept_cached_or_stable() {
-        let bands = write_bands(1000, Some(600), 0.5).unwrap();
-        let shares =
-            [bands.client, bands.server, bands.storage].map(|band| (band.middle() * 100.0).round() as u32);
+        let cache_shares = write_cache_shares(1000, Some(600), 0.5).unwrap();
+        let shares = [cache_shares.client, cache_shares.server, cache_shares.storage]
+            .map(|band| (band.middle() * 100.0).round() as u32);
         assert_eq!(shares, [40, 30, 30]);
-        assert_eq!(write_bands(1000, None, 0.0), None);
+        assert_eq!(write_cache_shares(1000, None, 0.0), None);
     }
 
     #[test]
     fn ten_megabit_cannot_carry_eight_megabytes() {
-        let bands = bound_bands(8_070_000.0, "10Mbit".parse().unwrap());
-        assert!((bands.client.low - 0.845).abs() < 5e-4, "{bands:?}");
-        assert_eq!(bands.label(), "at least 85 % client / 15 % server cache or storage (grade C)");
+        let cache_shares = bound_cache_shares(8_070_000.0, "10Mbit".parse().unwrap());
+        assert!((cache_shares.client.low - 0.845).abs() < 5e-4, "{cache_shares:?}");
+        assert_eq!(cache_shares.label(), "at least 85 % client / 15 % server cache or storage (grade C)");
     }
 }

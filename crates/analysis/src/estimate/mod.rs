@@ -15,7 +15,7 @@ use sharebench_stats::adjust_p_values;
 use crate::align::Aligned;
 use crate::align::layout::Layout;
 use crate::align::rates::usable;
-use crate::cache::shares::bands_of;
+use crate::cache::shares::cache_shares_of;
 use crate::estimate::outcome::outcome;
 use crate::estimate::pairing::{Pairs, SectionPairs, Side, pair};
 use crate::estimate::parallel::in_parallel;
@@ -104,10 +104,10 @@ fn row(
     let outcomes = steps.iter().zip(&aligned.systems).map(|(steps, system)| {
         let good: Vec<&StepResult> = steps.iter().copied().filter(|s| usable(s, layout.unit)).collect();
         let buffering = Buffering::of(system.access, &system.facts, coordinates);
-        let link = options.link.filter(|_| system.is_behind_link());
+        let link = options.link.filter(|_| system.uses_link());
         let outcome = outcome(&good, layout.unit, options, curve)?;
-        let bands = bands_of(&good, outcome.rate.value, link);
-        Some(Outcome { buffering, bands, ..outcome })
+        let cache_shares = cache_shares_of(&good, outcome.rate.value, link);
+        Some(Outcome { buffering, cache_shares, ..outcome })
     });
     let outcomes = outcomes.collect();
     let pairs: Vec<Option<Pairs>> =

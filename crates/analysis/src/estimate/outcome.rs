@@ -6,7 +6,7 @@ use sharebench_stats::{RESOLVED_TAIL, median, sample_median};
 use crate::align::rates::rate;
 use crate::estimate::percentile::percentile;
 use crate::load::outcome::load_outcome;
-use crate::types::{Buffering, Crossing, Curve, Options, Outcome, Percentile, RateUnit};
+use crate::types::{Buffering, Curve, Options, Outcome, Percentile, RateUnit, WireTraffic};
 
 /// Sums up the usable repetitions of one system at one position; none when there is none.
 pub(crate) fn outcome(
@@ -48,8 +48,8 @@ pub(crate) fn outcome(
         cpu_kernel_ns_per_byte: per_byte(total.client_cpu.kernel_ns),
         measured_ns: steps.iter().map(|step| step.measure.base_ns() as f64).sum::<f64>() / steps.len() as f64,
         buffering: Buffering::default(),
-        wire: Crossing::of(steps),
-        bands: None,
+        wire: WireTraffic::of(steps),
+        cache_shares: None,
         operations: total.operations,
         bytes: total.bytes.total(),
         verdict: steps.iter().map(|step| step.verdict()).max().unwrap_or_default(),

@@ -6,38 +6,38 @@ use sharebench_model::StepResult;
 use sharebench_stats::{Estimate, Work, clock_allowance, total_work_log_ratio};
 
 use crate::align::rates::{rate, usable};
-use crate::cache::shares::bands_of;
-use crate::types::{Bands, Crossing, Evidence, Grade, Options, RateUnit};
+use crate::cache::shares::cache_shares_of;
+use crate::types::{CacheShares, Grade, Options, Pairing, RateUnit, WireTraffic};
 
 /// Shares of the client's cache this close make cells of equal bands.
-const EQUAL_BAND: f64 = 0.05;
+const EQUAL_CACHE_SHARE: f64 = 0.05;
 
 /// Shares of storage this close do, where they are known: probes leave more open.
 const EQUAL_STORAGE: f64 = 0.10;
 
 impl Pairs {
     /// True when the client's cache served one side at least.
-    pub(crate) fn is_cached(&self) -> bool {
+    pub(crate) fn is_client_cached(&self) -> bool {
         self.cached.0 || self.cached.1
     }
 
     /// True when the client's cache served about the same share of both sides.
-    pub(crate) fn is_equal_band(&self) -> bool {
+    pub(crate) fn has_equal_cache_share(&self) -> bool {
         // What nobody counts passed no cache that could be told.
         let (a, b) = self.client_shares;
-        (a.unwrap_or(0.0) - b.unwrap_or(0.0)).abs() <= EQUAL_BAND && !self.is_storage_apart()
+        (a.unwrap_or(0.0) - b.unwrap_or(0.0)).abs() <= EQUAL_CACHE_SHARE && !self.has_unequal_storage()
     }
 
     /// True when storage is known to have given one side more of its bytes than the other.
-    pub(crate) fn is_storage_apart(&self) -> bool {
+    pub(crate) fn has_unequal_storage(&self) -> bool {
         matches!(self.storage_shares, (Some(a), Some(b)) if (a - b).abs() > EQUAL_STORAGE)
     }
 
     /// Rates of both sides by sweep: the repetition where they took turns, the order of measuring elsewhere.
     pub(crate) fn by_sweep(&self) -> BTreeMap<u32, (f64, f64)> {
         let rates = self.rates_a.iter().copied().zip(self.rates_b.iter().copied());
-        match self.evidence {
-            Evidence::Interleaved => self.repetitions.iter().copied().zip(rates).collect(),
+        match self.pairing {
+            Pairing::Interleaved => self.repetitions.iter().copied().zip(rates).collect(),
             _ => (0..).zip(rates).collect(),
         }
     }
@@ -45,7 +45,7 @@ impl Pairs {
 
 /// The repetitions of two systems at one position, ready to compare.
 pub(crate) struct Pairs {
-    pub evidence: Evidence,
+    pub pairing: Pairing,
     /// Repetition of each pair; empty unless interleaved.
     pub repetitions: Vec<u32>,
     pub rates_a: Vec<f64>,
@@ -96,31 +96,32 @@ pub(crate) fn pair(a: &Side<'_>, b: &Side<'_>, unit: RateUnit) -> Option<Pairs> 
         usable.filter_map(|s| Some((s.repetition, (rate(&s.measure, unit)?, work(s))))).collect()
     };
     let (mut left, mut right) = (good(a), good(b));
-    let evidence = if interleaved(a, b) {
+    let pairing = if interleaved(a, b) {
         left.retain(|repetition, _| right.contains_key(repetition));
         right.retain(|repetition, _| left.contains_key(repetition));
-        if left.len() > 1 { Evidence::Interleaved } else { Evidence::SingleRun }
+        if left.len() > 1 { Pairing::Interleaved } else { Pairing::SingleRun }
     } else if left.len() > 1 && right.len() > 1 {
-        Evidence::NotInterleaved
+        Pairing::NotInterleaved
     } else {
-        Evidence::SingleRun
+        Pairing::SingleRun
     };
     if left.is_empty() || right.is_empty() {
         return None;
     }
     let (steps_a, steps_b) = (a.usable(unit), b.usable(unit));
-    let crossings = (Crossing::of(&steps_a), Crossing::of(&steps_b));
+    let crossings = (WireTraffic::of(&steps_a), WireTraffic::of(&steps_b));
     let storage = |steps: &[&StepResult]| {
-        let known = |bands: &Bands| bands.looked_behind && bands.grade < Grade::C;
-        bands_of(steps, 1.0, None).filter(known).map(|bands| bands.storage.middle())
+        let known =
+            |cache_shares: &CacheShares| cache_shares.server_examined && cache_shares.grade < Grade::C;
+        cache_shares_of(steps, 1.0, None).filter(known).map(|cache_shares| cache_shares.storage.middle())
     };
-    let cached = |wire: Option<Crossing>| wire.is_some_and(|wire| wire.is_cached());
-    let share = |wire: Option<Crossing>| wire.map(|wire| wire.client_cache_share);
+    let cached = |wire: Option<WireTraffic>| wire.is_some_and(|wire| wire.is_client_cached());
+    let share = |wire: Option<WireTraffic>| wire.map(|wire| wire.client_cache_share);
     let shortest =
         |side: &BTreeMap<u32, (f64, Work)>| side.values().map(|(_, w)| w.time).fold(f64::INFINITY, f64::min);
     Some(Pairs {
-        evidence,
-        repetitions: if evidence == Evidence::Interleaved {
+        pairing,
+        repetitions: if pairing == Pairing::Interleaved {
             left.keys().copied().collect()
         } else {
             Vec::new()
@@ -150,7 +151,7 @@ impl Pairs {
     }
 
     pub(crate) fn total_work(&self, options: &Options) -> Option<Estimate> {
-        if self.evidence != Evidence::Interleaved {
+        if self.pairing != Pairing::Interleaved {
             return None;
         }
         total_work_log_ratio(&self.work, options.level, options.resamples, options.seed)

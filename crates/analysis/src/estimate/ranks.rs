@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use sharebench_model::{Histogram, IoBytes, RankShare, StepResult};
 use sharebench_stats::median;
 
-use crate::types::{RankLine, RankTable, RunData};
+use crate::types::{RankSummary, RankTable, RunData};
 
 /// Facts of a run's environment that speak of its ranks.
 const DIFFERENCES: &str = "rank_differences";
@@ -78,10 +78,10 @@ fn add(sums: &mut BTreeMap<u32, Sum>, step: &StepResult) {
 }
 
 impl Sum {
-    fn line(self, rank: u32) -> RankLine {
+    fn line(self, rank: u32) -> RankSummary {
         let bytes_per_s =
             if self.nanos == 0 { 0.0 } else { self.bytes.total() as f64 * 1e9 / self.nanos as f64 };
-        RankLine {
+        RankSummary {
             rank,
             bytes_per_s,
             host: self.host,
@@ -107,7 +107,7 @@ mod tests {
     use sharebench_model::{Coordinates, Facts, Measure, RateBase, RunHeader, RunOutcome};
 
     use super::*;
-    use crate::types::Unlike;
+    use crate::types::RankDeviation;
 
     /// Ranks of two users each, with these transactions and median responses.
     fn run(ranks: &[(u64, u64)]) -> RunData {
@@ -160,8 +160,8 @@ mod tests {
     #[test]
     fn the_slow_rank_and_the_one_that_waits_are_unlike_the_others() {
         let table = table(&run(&[(100, 1000), (100, 1000), (50, 1000), (100, 3000)])).unwrap();
-        let unlike: Vec<_> = table.ranks.iter().map(RankLine::unlike).collect();
-        assert_eq!(unlike, [None, None, Some(Unlike::Slow), Some(Unlike::Waits)]);
+        let unlike: Vec<_> = table.ranks.iter().map(RankSummary::unlike).collect();
+        assert_eq!(unlike, [None, None, Some(RankDeviation::Slow), Some(RankDeviation::Waits)]);
         assert_eq!((table.steps, table.start_skew_ns, table.clock_error_ns), (2, 300, 7));
         assert_eq!(table.differences, ["cores: 2 on c0", "1 on c1"]);
         let slow = &table.ranks[2];

@@ -9,7 +9,7 @@ use sharebench_stats::{
 
 use crate::align::rates::rate;
 use crate::estimate::pairing::Pairs;
-use crate::types::{Evidence, Options, RateUnit, Ratio, RunData, SingleRun, Standing};
+use crate::types::{Options, Pairing, RateUnit, Ratio, RatioVerdict, RunData, SingleRun};
 
 impl SingleRun {
     fn of(log: &Estimate, pairs: &Pairs, options: &Options) -> Self {
@@ -69,33 +69,33 @@ const STALL_GAP: f64 = 0.03;
 pub(crate) fn ratio(pairs: &Pairs, options: &Options) -> Option<Ratio> {
     let log = log_ratio(pairs, options.level)?.widened(pairs.clock_allowance());
     let total = pairs.total_work(options);
-    let standing = Standing::of(&log, options.tolerance);
-    let interleaved = pairs.evidence == Evidence::Interleaved;
+    let verdict = RatioVerdict::of(&log, options.tolerance);
+    let interleaved = pairs.pairing == Pairing::Interleaved;
     Some(Ratio {
         typical: log.map(f64::exp),
         stalls_decide: total.is_some_and(|total| (total.value - log.value).abs() > STALL_GAP.ln_1p()),
         total_work: total.map(|total| total.map(f64::exp)),
-        standing,
-        evidence: pairs.evidence,
-        client_cached: pairs.is_cached(),
+        verdict,
+        pairing: pairs.pairing,
+        client_cached: pairs.is_client_cached(),
         p_value: interleaved.then(|| signed_rank_p_value(&pairs.log_ratios())),
         q_value: None,
-        repetitions_needed: repetitions(&log, standing, options.tolerance),
-        single_run: (pairs.evidence == Evidence::SingleRun).then(|| SingleRun::of(&log, pairs, options)),
+        repetitions_needed: repetitions(&log, verdict, options.tolerance),
+        single_run: (pairs.pairing == Pairing::SingleRun).then(|| SingleRun::of(&log, pairs, options)),
     })
 }
 
 /// The log ratio by the strongest method that the evidence allows.
 pub(crate) fn log_ratio(pairs: &Pairs, level: f64) -> Option<Estimate> {
-    match pairs.evidence {
-        Evidence::Interleaved => hodges_lehmann(&pairs.log_ratios(), level),
+    match pairs.pairing {
+        Pairing::Interleaved => hodges_lehmann(&pairs.log_ratios(), level),
         _ => separate_log_ratio(&pairs.rates_a, &pairs.rates_b, level),
     }
 }
 
 /// How many repetitions would bring the interval to one side of the nearer edge of the tolerance.
-pub(crate) fn repetitions(log: &Estimate, standing: Standing, tolerance: f64) -> Option<usize> {
-    if standing != Standing::NotResolved {
+pub(crate) fn repetitions(log: &Estimate, verdict: RatioVerdict, tolerance: f64) -> Option<usize> {
+    if verdict != RatioVerdict::NotResolved {
         return None;
     }
     let distance = (log.value.abs() - tolerance.ln_1p()).abs();

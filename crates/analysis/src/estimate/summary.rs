@@ -6,7 +6,9 @@ use sharebench_stats::{Estimate, hodges_lehmann, separate_log_ratio};
 
 use crate::estimate::pairing::Pairs;
 use crate::estimate::ratio::{log_ratio, repetitions};
-use crate::types::{CachedCells, Counts, Evidence, Felt, Options, Ratio, Standing, StorageApart, Summary};
+use crate::types::{
+    CachedCells, MeanRatio, Options, Pairing, Ratio, RatioVerdict, Summary, UnequalStorage, VerdictCounts,
+};
 
 /// Sums up the cells of one comparison; none without a cell.
 ///
@@ -17,32 +19,33 @@ pub(crate) fn summary<'a>(
     ratios: impl Iterator<Item = &'a Ratio>,
     options: &Options,
 ) -> Option<Summary> {
-    let (cached, crossed): (Vec<&Pairs>, Vec<&Pairs>) = cells.iter().partition(|cell| cell.is_cached());
+    let (cached, crossed): (Vec<&Pairs>, Vec<&Pairs>) =
+        cells.iter().partition(|cell| cell.is_client_cached());
     let ratios: Vec<&Ratio> = ratios.collect();
     let all = || over(cells, &ratios, options);
-    let of = |summary: Summary| Felt {
+    let of = |summary: Summary| MeanRatio {
         typical: summary.typical,
-        standing: summary.standing,
+        verdict: summary.verdict,
         cells: summary.cells,
     };
-    let apart = cells.iter().filter(|cell| cell.is_storage_apart() && !cell.is_cached()).count();
-    let storage_apart = (apart > 0).then(|| {
-        let alike: Vec<&Pairs> = crossed.iter().copied().filter(|cell| !cell.is_storage_apart()).collect();
-        StorageApart { cells: apart, alike: over(&alike, &[], options).map(of) }
+    let apart = cells.iter().filter(|cell| cell.has_unequal_storage() && !cell.is_client_cached()).count();
+    let unequal_storage = (apart > 0).then(|| {
+        let alike: Vec<&Pairs> = crossed.iter().copied().filter(|cell| !cell.has_unequal_storage()).collect();
+        UnequalStorage { cells: apart, alike: over(&alike, &[], options).map(of) }
     });
     if cached.is_empty() {
-        return all().map(|summary| Summary { storage_apart, ..summary });
+        return all().map(|summary| Summary { unequal_storage, ..summary });
     }
     let one_sided = cached.iter().filter(|cell| cell.cached.0 != cell.cached.1).count();
-    let alike: Vec<&Pairs> = cells.iter().copied().filter(|cell| cell.is_equal_band()).collect();
-    let equal_bands = over(&alike, &[], options).map(of);
-    let told = |as_felt| Some(CachedCells { cells: cached.len(), one_sided, as_felt, equal_bands });
+    let alike: Vec<&Pairs> = cells.iter().copied().filter(|cell| cell.has_equal_cache_share()).collect();
+    let equal_cache_share = over(&alike, &[], options).map(of);
+    let told = |all_cells| Some(CachedCells { cells: cached.len(), one_sided, all_cells, equal_cache_share });
     if crossed.is_empty() {
         return all().map(|summary| Summary { cached: told(None), ..summary });
     }
     let felt = all().map(of);
     let ratios: Vec<&Ratio> = ratios.iter().copied().filter(|ratio| !ratio.client_cached).collect();
-    over(&crossed, &ratios, options).map(|summary| Summary { cached: told(felt), storage_apart, ..summary })
+    over(&crossed, &ratios, options).map(|summary| Summary { cached: told(felt), unequal_storage, ..summary })
 }
 
 /// The mean over all the cells given.
@@ -51,18 +54,18 @@ pub(crate) fn summary<'a>(
 /// independent.
 fn over(cells: &[&Pairs], ratios: &[&Ratio], options: &Options) -> Option<Summary> {
     let (complete, repetitions_shared) = complete(cells)?;
-    let evidence = complete.iter().map(|cell| cell.evidence).max()?;
-    let log = match evidence {
-        Evidence::Interleaved => {
+    let pairing = complete.iter().map(|cell| cell.pairing).max()?;
+    let log = match pairing {
+        Pairing::Interleaved => {
             hodges_lehmann(&by_repetition(&complete, &repetitions_shared), options.level)?
         }
         // What a reader of the cells would find: their ratios' geometric mean.
-        Evidence::SingleRun => {
+        Pairing::SingleRun => {
             let ratios = complete.iter().map(|cell| Some(log_ratio(cell, options.level)?.value));
             let sum: f64 = ratios.sum::<Option<f64>>()?;
             Estimate { value: sum / complete.len() as f64, interval: None, n: 1 }
         }
-        Evidence::NotInterleaved => separate_log_ratio(
+        Pairing::NotInterleaved => separate_log_ratio(
             &geometric_means(&complete, |cell| &cell.rates_a),
             &geometric_means(&complete, |cell| &cell.rates_b),
             options.level,
@@ -70,19 +73,19 @@ fn over(cells: &[&Pairs], ratios: &[&Ratio], options: &Options) -> Option<Summar
     };
     let allowance = complete.iter().map(|cell| cell.clock_allowance()).sum::<f64>() / complete.len() as f64;
     let log = log.widened(allowance);
-    let standing = Standing::of(&log, options.tolerance);
+    let verdict = RatioVerdict::of(&log, options.tolerance);
     let single = || ratios.iter().filter_map(|ratio| ratio.single_run);
     Some(Summary {
         typical: log.map(f64::exp),
-        standing,
-        evidence,
+        verdict,
+        pairing,
         cells: complete.len(),
         incomplete_cells: cells.len() - complete.len(),
         cached: None,
-        storage_apart: None,
-        counts: Counts::of(ratios.iter().copied()),
+        unequal_storage: None,
+        counts: VerdictCounts::of(ratios.iter().copied()),
         stalls: ratios.iter().filter(|ratio| ratio.stalls_decide).count(),
-        repetitions_needed: repetitions(&log, standing, options.tolerance),
+        repetitions_needed: repetitions(&log, verdict, options.tolerance),
         single_runs: (single().count(), single().filter(|single| single.resolved).count()),
         equal_share: single().find_map(|single| single.equal_share),
         spread_known: single().any(|single| single.spread_share.is_some()),
@@ -101,7 +104,7 @@ fn complete<'a>(cells: &[&'a Pairs]) -> Option<(Vec<&'a Pairs>, BTreeSet<u32>)> 
         for cell in &kept {
             shared.retain(|repetition| cell.repetitions.contains(repetition));
         }
-        let paired = kept.iter().all(|cell| cell.evidence == Evidence::Interleaved);
+        let paired = kept.iter().all(|cell| cell.pairing == Pairing::Interleaved);
         let depth = if paired { shared.len() } else { least };
         (kept.len() * depth, kept, shared)
     };

@@ -193,7 +193,7 @@ fn above_the_link(aligned: &Aligned<'_>, estimated: &Estimated, link: BitRate) -
             for (system, outcome) in row.outcomes.iter().enumerate() {
                 let system = &aligned.systems[system];
                 let above = outcome.as_ref().filter(|o| o.rate.value > link.bytes_per_s());
-                if let Some(outcome) = above.filter(|_| system.is_behind_link()) {
+                if let Some(outcome) = above.filter(|_| system.uses_link()) {
                     cells.push((section, row, &system.name, outcome.rate.value));
                 }
             }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use sharebench_model::{Coordinates, Value, axis};
 use sharebench_stats::{Estimate, median};
 
-use crate::types::{Comparison, Evidence, Section};
+use crate::types::{Comparison, Pairing, Section};
 
 /// Neighbouring record sizes whose effects differ by less than this (in logarithm) are told together.
 const ALIKE: f64 = 0.05;
@@ -22,7 +22,7 @@ pub(crate) type Cells<'a> = BTreeMap<&'a Coordinates, Vec<f64>>;
 pub(crate) fn is_repeated(comparisons: &[Comparison], (from, to): (usize, usize)) -> bool {
     comparisons.iter().any(|comparison| {
         let this = [(from, to), (to, from)].contains(&(comparison.a, comparison.b));
-        this && comparison.sections.iter().flatten().any(|summary| summary.evidence != Evidence::SingleRun)
+        this && comparison.sections.iter().flatten().any(|summary| summary.pairing != Pairing::SingleRun)
     })
 }
 

@@ -27,7 +27,8 @@ use crate::judge::timelines::timelines;
 use crate::judge::unmatched::unmatched;
 use crate::judge::workload_weights::weighed;
 use crate::types::{
-    CheckSummary, Comparison, Options, Overall, Row, Sentence, Timeline, TrustLine, Unmatched, View, Weighed,
+    CheckSummary, Comparison, Options, Overall, Row, Sentence, SystemTimeline, TrustLine, Unmatched, View,
+    WeightedComparison,
 };
 
 /// What the numbers mean.
@@ -38,7 +39,7 @@ pub(crate) struct Judged {
     /// In the order of [`Aligned::compared`].
     pub comparisons: Vec<Comparison>,
     /// The same comparisons weighted by a workload; empty without weights.
-    pub weighed: Vec<Weighed>,
+    pub weighted: Vec<WeightedComparison>,
     /// Positions without counterpart, in groups.
     pub unmatched: Vec<Unmatched>,
     /// Numbers that cannot be what they are said to be.
@@ -46,7 +47,7 @@ pub(crate) struct Judged {
     /// Systems whose settings show no effect: they take no part in the effects of settings.
     pub suspects: Vec<usize>,
     /// Each system over time.
-    pub timelines: Vec<Timeline>,
+    pub timelines: Vec<SystemTimeline>,
     /// Every self-check over all steps.
     pub self_checks: Vec<CheckSummary>,
     /// One status each for what could invalidate the numbers.
@@ -60,7 +61,7 @@ pub(crate) fn judge(aligned: &Aligned<'_>, estimated: &Estimated, options: &Opti
     let self_checks = summaries(aligned.runs.iter().flat_map(|run| &run.steps));
     let contradictions = contradictions::find(aligned, estimated, options);
     Judged {
-        weighed: options
+        weighted: options
             .weights
             .as_ref()
             .map_or_else(Vec::new, |w| weighed(estimated, &comparisons, w, options)),
@@ -109,8 +110,8 @@ fn overall(estimated: &Estimated, comparison: usize, options: &Options) -> Optio
         sweeps().flat_map(|(section, _)| &section.rows).filter_map(|row| row.ratios[comparison].as_ref());
     let summary = summary(&cells, ratios, options)?;
     // A test whose every cell is left out is not part of the mean.
-    let split = summary.cached.is_some_and(|cached| cached.as_felt.is_some());
-    let counts = |cell: &Pairs| !(split && cell.is_cached());
+    let split = summary.cached.is_some_and(|cached| cached.all_cells.is_some());
+    let counts = |cell: &Pairs| !(split && cell.is_client_cached());
     let tests = sweeps().filter(|(_, pairs)| pairs[comparison].iter().flatten().any(counts)).count();
     Some(Overall { summary, tests })
 }

@@ -11,7 +11,9 @@ use sharebench_stats::{
 
 use crate::estimate::pairing::Pairs;
 use crate::types::span::spans_of;
-use crate::types::{Differences, DifferingRegion, Evidence, Options, RatioBreak, Scanned, Section, Standing};
+use crate::types::{
+    Differences, DifferingRegion, Options, Pairing, RatioBreak, RatioVerdict, Scanned, Section,
+};
 
 /// Fewest cells of a region, and so of a test that may have one.
 const FEWEST_CELLS: usize = 4;
@@ -27,10 +29,10 @@ pub(crate) fn differences(
 ) -> Differences {
     let cells = || pairs.iter().flat_map(|pairs| pairs.iter().flatten());
     // What a client's cache served is nobody's difference, unless there is nothing else.
-    let felt = cells().all(Pairs::is_cached);
-    let paired = cells().any(|cell| cell.evidence == Evidence::Interleaved);
-    let evidence = if paired { Evidence::Interleaved } else { Evidence::NotInterleaved };
-    let wanted = |cell: &&Pairs| (felt || !cell.is_cached()) && cell.evidence == evidence;
+    let felt = cells().all(Pairs::is_client_cached);
+    let paired = cells().any(|cell| cell.pairing == Pairing::Interleaved);
+    let pairing = if paired { Pairing::Interleaved } else { Pairing::NotInterleaved };
+    let wanted = |cell: &&Pairs| (felt || !cell.is_client_cached()) && cell.pairing == pairing;
     let sweeps = shared_sweeps(cells().filter(wanted));
     if sweeps.len() < SMALLEST_SWEEPS {
         return Differences::default();
@@ -52,7 +54,7 @@ pub(crate) fn differences(
             sections: grids.len(),
             cells: grids.iter().map(Grid::count).sum(),
             sweeps: sweeps.len(),
-            evidence,
+            pairing,
         }),
         ..Differences::default()
     };
@@ -179,7 +181,7 @@ impl<'a> Grid<'a> {
             rows: cells.iter().map(|(row, ..)| *row).collect(),
             typical: log.map(f64::exp),
             total_work: total.map(|total| total.map(f64::exp)),
-            standing: Standing::of(&log, options.tolerance),
+            verdict: RatioVerdict::of(&log, options.tolerance),
             refines: region.refines,
             p_value: region.p_value,
         }

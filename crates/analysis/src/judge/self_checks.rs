@@ -13,7 +13,7 @@ pub(crate) fn summaries<'a>(steps: impl Iterator<Item = &'a StepResult>) -> Vec<
     for check in steps.flat_map(|step| &step.checks) {
         let place = *places.entry(&check.name).or_insert_with(|| {
             let (name, example) = (check.name.clone(), check.detail.clone());
-            let none = CheckSummary { name, held: 0, suspicious: 0, invalid: 0, not_known: 0, example };
+            let none = CheckSummary { name, valid: 0, warnings: 0, invalid: 0, not_known: 0, example };
             summaries.push((none, check.verdict));
             summaries.len() - 1
         });
@@ -29,8 +29,8 @@ pub(crate) fn summaries<'a>(steps: impl Iterator<Item = &'a StepResult>) -> Vec<
 fn count(summary: &mut CheckSummary, check: &Check) {
     *match check.verdict {
         Verdict::NotKnown => &mut summary.not_known,
-        Verdict::Valid => &mut summary.held,
-        Verdict::Warning => &mut summary.suspicious,
+        Verdict::Valid => &mut summary.valid,
+        Verdict::Warning => &mut summary.warnings,
         Verdict::Invalid => &mut summary.invalid,
     } += 1;
 }

@@ -8,13 +8,13 @@ use sharebench_stats::median;
 use crate::align::Aligned;
 use crate::align::rates::rate;
 use crate::estimate::Estimated;
-use crate::types::{Section, Stretch, Timeline};
+use crate::types::{Section, SystemTimeline, TimelineSegment};
 
 /// Most stretches of one system; of longer runs each is several steps.
 const MOST: usize = 300;
 
 /// The timelines of all systems whose steps tell when they were measured.
-pub(crate) fn timelines(aligned: &Aligned<'_>, estimated: &Estimated) -> Vec<Timeline> {
+pub(crate) fn timelines(aligned: &Aligned<'_>, estimated: &Estimated) -> Vec<SystemTimeline> {
     let medians: BTreeMap<&Coordinates, (&Section, usize)> = estimated
         .sections
         .iter()
@@ -39,36 +39,36 @@ pub(crate) fn timelines(aligned: &Aligned<'_>, estimated: &Estimated) -> Vec<Tim
             Some(rate(&step.measure, section.unit)? / usual).filter(|share| share.is_finite())
         };
         let each = steps.len().div_ceil(MOST);
-        Some(Timeline {
+        Some(SystemTimeline {
             system,
-            stretches: steps.chunks(each).map(|steps| stretch(steps, relative)).collect(),
+            segments: steps.chunks(each).map(|steps| stretch(steps, relative)).collect(),
         })
     };
     (0..aligned.systems.len()).filter_map(of).collect()
 }
 
-fn stretch(steps: &[&StepResult], relative: impl Fn(&StepResult) -> Option<f64>) -> Stretch {
+fn stretch(steps: &[&StepResult], relative: impl Fn(&StepResult) -> Option<f64>) -> TimelineSegment {
     let mut shares: Vec<f64> = steps.iter().filter_map(|step| relative(step)).collect();
     shares.sort_unstable_by(f64::total_cmp);
     let end = |step: &&StepResult| step.started_unix_ms + step.measure.window_ns / 1_000_000;
     let of = |verdict: Verdict| steps.iter().filter(|step| step.verdict() == verdict).count();
-    let mut complaints: Vec<String> = steps
+    let mut failed_checks: Vec<String> = steps
         .iter()
         .flat_map(|step| &step.checks)
         .filter(|check| check.verdict > Verdict::Valid)
         .map(|check| check.name.clone())
         .collect();
-    complaints.sort_unstable();
-    complaints.dedup();
-    Stretch {
+    failed_checks.sort_unstable();
+    failed_checks.dedup();
+    TimelineSegment {
         from_unix_ms: steps.iter().map(|step| step.started_unix_ms).min().unwrap_or(0),
         to_unix_ms: steps.iter().map(end).max().unwrap_or(0),
         steps: steps.len(),
         relative: median(&shares).map(|middle| (shares[0], middle, shares[shares.len() - 1])),
         errors: steps.iter().map(|step| step.measure.error_count()).sum(),
-        suspicious: of(Verdict::Warning),
+        warnings: of(Verdict::Warning),
         invalid: of(Verdict::Invalid),
-        complaints,
+        failed_checks,
         coordinates: match steps {
             [one] => Some(one.coordinates.clone()),
             _ => None,

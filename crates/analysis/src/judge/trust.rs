@@ -11,10 +11,10 @@ use crate::align::clocks::Clock;
 use crate::align::rates::error_count;
 use crate::estimate::Estimated;
 use crate::estimate::precision::cell_widths;
-use crate::types::{Access, CheckSummary, Comparison, Evidence, Light, Options, Outcome, RunData, TrustLine};
+use crate::types::{Access, CheckSummary, Comparison, Options, Outcome, Pairing, RunData, Status, TrustLine};
 
-fn line(light: Light, subject: &str, text: impl Into<String>) -> TrustLine {
-    TrustLine { light, subject: subject.to_owned(), text: text.into() }
+fn line(status: Status, subject: &str, text: impl Into<String>) -> TrustLine {
+    TrustLine { status, subject: subject.to_owned(), text: text.into() }
 }
 
 /// All lights, in a fixed order.
@@ -53,7 +53,7 @@ pub(crate) fn lines(
             "{} below: numbers that cannot be what they are said to be",
             counted(contradictions, "entry").replace("entrys", "entries")
         );
-        lines.push(line(Light::Red, "contradictions", text));
+        lines.push(line(Status::Failed, "contradictions", text));
     }
     lines
 }
@@ -71,7 +71,7 @@ fn origin(run: &RunData, runs: usize) -> TrustLine {
         program.unwrap_or("a program that is not told"),
         counted(run.steps.len(), "step"),
     );
-    line(Light::Amber, &subject, text)
+    line(Status::Warning, &subject, text)
 }
 
 fn ending(run: &RunData, runs: usize) -> TrustLine {
@@ -84,28 +84,31 @@ fn ending(run: &RunData, runs: usize) -> TrustLine {
             rule.steps_least
         ),
     };
-    let (light, text) = match &run.outcome {
-        Some(RunOutcome::Complete) => (Light::Green, done),
-        Some(RunOutcome::Stopped) => (Light::Amber, format!("stopped by the user: {done}")),
-        Some(RunOutcome::TargetLost(reason)) => (Light::Red, format!("a target was lost ({reason}): {done}")),
-        Some(RunOutcome::HookFailed(reason)) => (Light::Amber, format!("ended early ({reason}): {done}")),
-        Some(RunOutcome::EngineFailed(reason)) => {
-            (Light::Red, format!("the engine failed ({reason}): none of these numbers may be used; {done}"))
+    let (status, text) = match &run.outcome {
+        Some(RunOutcome::Complete) => (Status::Ok, done),
+        Some(RunOutcome::Stopped) => (Status::Warning, format!("stopped by the user: {done}")),
+        Some(RunOutcome::TargetLost(reason)) => {
+            (Status::Failed, format!("a target was lost ({reason}): {done}"))
         }
-        None => (Light::Amber, format!("the end of the run was never recorded: {done}")),
+        Some(RunOutcome::HookFailed(reason)) => (Status::Warning, format!("ended early ({reason}): {done}")),
+        Some(RunOutcome::EngineFailed(reason)) => (
+            Status::Failed,
+            format!("the engine failed ({reason}): none of these numbers may be used; {done}"),
+        ),
+        None => (Status::Warning, format!("the end of the run was never recorded: {done}")),
     };
-    line(light, &subject, text)
+    line(status, &subject, text)
 }
 
 fn self_checks(steps: &[&StepResult], summaries: &[CheckSummary]) -> TrustLine {
     let of = |verdict: Verdict| steps.iter().filter(|step| step.verdict() == verdict).count();
     let (invalid, suspicious) = (of(Verdict::Invalid), of(Verdict::Warning));
-    let light = match (invalid, suspicious) {
-        (0, 0) => Light::Green,
-        (0, _) => Light::Amber,
-        _ => Light::Red,
+    let status = match (invalid, suspicious) {
+        (0, 0) => Status::Ok,
+        (0, _) => Status::Warning,
+        _ => Status::Failed,
     };
-    let text = if light == Light::Green {
+    let text = if status == Status::Ok {
         format!("all {} held in every check", counted(steps.len(), "step"))
     } else {
         format!(
@@ -120,19 +123,19 @@ fn self_checks(steps: &[&StepResult], summaries: &[CheckSummary]) -> TrustLine {
     } else {
         format!("; could not be checked: {}", unknown.join(", "))
     };
-    line(light, "self-checks", text + &unknown)
+    line(status, "self-checks", text + &unknown)
 }
 
 /// One line per check that complained; its arithmetic stands with the self-checks.
 fn remarks(summaries: &[CheckSummary]) -> Vec<TrustLine> {
-    let complaints = summaries.iter().filter(|summary| summary.verdict() > Verdict::Valid);
+    let failed_checks = summaries.iter().filter(|summary| summary.verdict() > Verdict::Valid);
     let remark = |summary: &CheckSummary| {
-        let light = if summary.invalid > 0 { Light::Red } else { Light::Amber };
-        let steps = summary.held + summary.not_known + summary.suspicious + summary.invalid;
-        let text = format!("against {} of {}", summary.suspicious + summary.invalid, counted(steps, "step"));
-        line(light, &format!("check {}", summary.name), text)
+        let status = if summary.invalid > 0 { Status::Failed } else { Status::Warning };
+        let steps = summary.valid + summary.not_known + summary.warnings + summary.invalid;
+        let text = format!("against {} of {}", summary.warnings + summary.invalid, counted(steps, "step"));
+        line(status, &format!("check {}", summary.name), text)
     };
-    complaints.map(remark).collect()
+    failed_checks.map(remark).collect()
 }
 
 fn integrity(steps: &[&StepResult]) -> TrustLine {
@@ -141,26 +144,26 @@ fn integrity(steps: &[&StepResult]) -> TrustLine {
     let verified: u64 = steps.iter().map(|step| step.measure.verified).sum();
     if wrong > 0 {
         return line(
-            Light::Red,
+            Status::Failed,
             "data",
             format!("{wrong} operations returned other bytes than were written"),
         );
     }
     let share = if read == 0 { 1.0 } else { (verified as f64 / read as f64).min(1.0) };
-    let light = if share >= 1.0 { Light::Green } else { Light::Amber };
+    let status = if share >= 1.0 { Status::Ok } else { Status::Warning };
     let text = if read == 0 {
         "nothing was read back".to_owned()
     } else {
         format!("{:.0} % of the bytes read were checked, all right", (share * 100.0).floor())
     };
-    line(light, "data", text)
+    line(status, "data", text)
 }
 
 fn failures(runs: &[RunData], steps: &[&StepResult]) -> TrustLine {
     let errors: u64 = runs.iter().map(error_count).sum();
     let operations: u64 = steps.iter().map(|step| step.measure.operations).sum();
     if errors == 0 {
-        return line(Light::Green, "failures", "no operation failed");
+        return line(Status::Ok, "failures", "no operation failed");
     }
     let mut classes: BTreeMap<ErrorClass, u64> = BTreeMap::new();
     for (class, count) in steps.iter().flat_map(|step| &step.measure.errors) {
@@ -168,7 +171,7 @@ fn failures(runs: &[RunData], steps: &[&StepResult]) -> TrustLine {
     }
     let named: Vec<String> = classes.iter().map(|(class, count)| format!("{count} {class}")).collect();
     line(
-        Light::Amber,
+        Status::Warning,
         "failures",
         format!("{errors} of {operations} operations failed: {}", named.join(", ")),
     )
@@ -179,7 +182,7 @@ fn participation(steps: &[&StepResult]) -> Option<TrustLine> {
         steps.iter().filter(|step| step.measure.users_reported < step.measure.users_assigned).collect();
     let many = steps.iter().any(|step| step.measure.users_assigned > 1);
     if silent.is_empty() {
-        return many.then(|| line(Light::Green, "users", "every user reported in every step"));
+        return many.then(|| line(Status::Ok, "users", "every user reported in every step"));
     }
     let worst =
         silent.iter().min_by_key(|s| s.measure.users_reported * 100 / s.measure.users_assigned.max(1))?;
@@ -188,7 +191,7 @@ fn participation(steps: &[&StepResult]) -> Option<TrustLine> {
         "in {} some users never finished ({reported} of {assigned} at worst): response times are mostly those of the others",
         counted(silent.len(), "step")
     );
-    Some(line(Light::Red, "users", text))
+    Some(line(Status::Failed, "users", text))
 }
 
 /// Per mounted system: how many of its cells the client's cache served.
@@ -204,14 +207,14 @@ fn client_caches(aligned: &Aligned<'_>, estimated: &Estimated) -> Vec<TrustLine>
             .collect();
         let counted_cells = outcomes.iter().filter(|outcome| outcome.wire.is_some()).count();
         let name = &system.name;
-        let (light, text) = match (shares.as_slice(), counted_cells) {
+        let (status, text) = match (shares.as_slice(), counted_cells) {
             ([], _) if system.access != Access::Mounted || outcomes.is_empty() => continue,
             ([], 0) => (
-                Light::Amber,
+                Status::Warning,
                 format!("{name}: nobody counted the wire of this mount, so a cache may have served any cell"),
             ),
             ([], n) => (
-                Light::Green,
+                Status::Ok,
                 format!(
                     "{name}: at least 98 % of the bytes of each of {} crossed the wire",
                     counted(n, "cell")
@@ -226,10 +229,10 @@ fn client_caches(aligned: &Aligned<'_>, estimated: &Estimated) -> Vec<TrustLine>
                     "{name}: the client's cache served {} of {cells} ({range} % of their bytes did not cross the wire): what users feel, not what the server does",
                     shares.len()
                 );
-                (Light::Amber, text)
+                (Status::Warning, text)
             }
         };
-        lines.push(line(light, "client cache", text));
+        lines.push(line(status, "client cache", text));
     }
     lines
 }
@@ -240,18 +243,18 @@ fn percent(share: f64) -> String {
 }
 
 fn order(comparisons: &[Comparison]) -> Option<TrustLine> {
-    let evidence = comparisons.iter().flat_map(|c| c.sections.iter().flatten()).map(|s| s.evidence);
-    Some(match evidence.max()? {
-        Evidence::Interleaved => {
-            line(Light::Green, "order", "systems took turns within each repetition: drift met them alike")
+    let pairing = comparisons.iter().flat_map(|c| c.sections.iter().flatten()).map(|s| s.pairing);
+    Some(match pairing.max()? {
+        Pairing::Interleaved => {
+            line(Status::Ok, "order", "systems took turns within each repetition: drift met them alike")
         }
-        Evidence::NotInterleaved => line(
-            Light::Amber,
+        Pairing::NotInterleaved => line(
+            Status::Warning,
             "order",
             "some systems were not measured in turns: what changed between the series cannot be told from a difference",
         ),
-        Evidence::SingleRun => line(
-            Light::Amber,
+        Pairing::SingleRun => line(
+            Status::Warning,
             "order",
             "some positions were measured once: nothing can be said of chance there",
         ),
@@ -269,13 +272,17 @@ fn smallest_difference(estimated: &Estimated, tolerance: f64) -> Option<TrustLin
         ratios.iter().filter_map(|r| Some(r.typical.interval?.map(f64::ln).half_width())).collect();
     widths.sort_unstable_by(f64::total_cmp);
     let Some(half_width) = median(&widths) else {
-        return Some(line(Light::Amber, "sharpness", "fewer than 6 repetitions: no intervals, so no claims"));
+        return Some(line(
+            Status::Warning,
+            "sharpness",
+            "fewer than 6 repetitions: no intervals, so no claims",
+        ));
     };
     let visible = half_width.exp_m1() + tolerance;
-    let light = if visible <= 0.1 { Light::Green } else { Light::Amber };
+    let status = if visible <= 0.1 { Status::Ok } else { Status::Warning };
     let text =
         format!("a difference of {:.1} % in one cell would typically have been called", visible * 100.0);
-    Some(line(light, "sharpness", text))
+    Some(line(status, "sharpness", text))
 }
 
 /// Which cells became as precise as the run was asked for, where repetition stopped on precision.
@@ -291,16 +298,16 @@ fn precision(run: &RunData) -> Option<TrustLine> {
         let text = format!(
             "the time given brought half of {cells} to ±{middle:.1} % or better, the widest to ±{widest:.1} %"
         );
-        return Some(line(Light::Green, "precision", text));
+        return Some(line(Status::Ok, "precision", text));
     };
     let reached = known.iter().filter(|width| **width <= asked.ln_1p()).count();
     let share = asked * 100.0;
     Some(if reached == widths.len() {
-        line(Light::Green, "precision", format!("all {cells} were repeated until ±{share} %"))
+        line(Status::Ok, "precision", format!("all {cells} were repeated until ±{share} %"))
     } else {
         let open = widths.len() - reached;
         let text = format!("{open} of {cells} did not reach ±{share} %: the widest is ±{widest:.1} %");
-        line(Light::Amber, "precision", text)
+        line(Status::Warning, "precision", text)
     })
 }
 
@@ -322,10 +329,10 @@ fn clock(runs: &[RunData], clocks: &[Clock]) -> Vec<TrustLine> {
             sharebench_model::units::show_nanos(coarsest),
             if measured { sharebench_model::units::show_nanos(least) } else { "none".to_owned() }
         );
-        lines.push(line(if fine { Light::Green } else { Light::Amber }, "clock", text));
+        lines.push(line(if fine { Status::Ok } else { Status::Warning }, "clock", text));
     }
     for (run, clock) in runs.iter().zip(clocks) {
-        let text = match (clock.words(), clock.told_ns) {
+        let text = match (clock.words(), clock.reported_ns) {
             (Some(words), _) => format!("{}: {words}", run.label),
             (None, Some(_)) => continue,
             (None, None) => {
@@ -335,7 +342,7 @@ fn clock(runs: &[RunData], clocks: &[Clock]) -> Vec<TrustLine> {
                 )
             }
         };
-        lines.push(line(Light::Amber, "clock", text));
+        lines.push(line(Status::Warning, "clock", text));
     }
     lines
 }

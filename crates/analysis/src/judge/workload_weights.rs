@@ -11,7 +11,7 @@ use sharebench_stats::{Estimate, hodges_lehmann, separate_log_ratio};
 use crate::estimate::Estimated;
 use crate::estimate::pairing::Pairs;
 use crate::types::{
-    Comparison, Evidence, Options, RateUnit, Section, Standing, View, Weighed, Weight, Weights,
+    Comparison, Options, Pairing, RateUnit, RatioVerdict, Section, View, Weight, WeightedComparison, Weights,
 };
 
 /// A cell stands for sizes up to this factor away.
@@ -32,7 +32,7 @@ pub(crate) fn weighed(
     comparisons: &[Comparison],
     weights: &Weights,
     options: &Options,
-) -> Vec<Weighed> {
+) -> Vec<WeightedComparison> {
     let all: f64 = weights.parts.iter().map(|part| part.bytes).sum();
     let of = |comparison: usize| {
         let mut shares: BTreeMap<(usize, usize), Share<'_>> = BTreeMap::new();
@@ -44,19 +44,20 @@ pub(crate) fn weighed(
         let shares: Vec<Share<'_>> = shares.into_values().collect();
         let covered = shares.iter().map(|share| share.bytes).sum::<f64>() / all.max(f64::MIN_POSITIVE);
         let found = (covered >= MIN_COVERED).then(|| total(&shares, options)).flatten();
-        let standing =
-            found.as_ref().map_or(Standing::NotResolved, |(log, _)| Standing::of(log, options.tolerance));
-        let evidence = found.as_ref().map(|(_, evidence)| *evidence);
+        let verdict = found
+            .as_ref()
+            .map_or(RatioVerdict::NotResolved, |(log, _)| RatioVerdict::of(log, options.tolerance));
+        let pairing = found.as_ref().map(|(_, pairing)| *pairing);
         let ratio = found.map(|(log, _)| log.map(f64::exp));
-        Weighed {
+        WeightedComparison {
             comparison,
             name: weights.name.clone(),
             ratio,
-            standing,
+            verdict,
             covered,
             cells: shares.len(),
             cached_on_one_side: cached_on_one_side(&shares),
-            evidence,
+            pairing,
         }
     };
     (0..comparisons.len()).map(of).collect()
@@ -99,8 +100,8 @@ fn nearest(estimated: &Estimated, comparison: usize, part: &Weight) -> Option<(u
 }
 
 /// ln of the ratio of work done in the same time, `a` over `b`, and what it rests on.
-fn total(shares: &[Share<'_>], options: &Options) -> Option<(Estimate, Evidence)> {
-    let evidence = shares.iter().map(|share| share.pairs.evidence).max()?;
+fn total(shares: &[Share<'_>], options: &Options) -> Option<(Estimate, Pairing)> {
+    let pairing = shares.iter().map(|share| share.pairs.pairing).max()?;
     let sweeps: Vec<BTreeMap<u32, (f64, f64)>> = shares.iter().map(|share| share.pairs.by_sweep()).collect();
     let common: Vec<u32> = sweeps
         .first()?
@@ -118,22 +119,22 @@ fn total(shares: &[Share<'_>], options: &Options) -> Option<(Estimate, Evidence)
         (1.0 / times.0, 1.0 / times.1)
     };
     let speeds: Vec<(f64, f64)> = common.iter().map(speeds).collect();
-    let log = match evidence {
-        Evidence::Interleaved => {
+    let log = match pairing {
+        Pairing::Interleaved => {
             let logs: Vec<f64> = speeds.iter().map(|(a, b)| (a / b).ln()).collect();
             hodges_lehmann(&logs, options.level)?
         }
-        Evidence::NotInterleaved => {
+        Pairing::NotInterleaved => {
             let (a, b): (Vec<f64>, Vec<f64>) = speeds.into_iter().unzip();
             separate_log_ratio(&a, &b, options.level)?
         }
-        Evidence::SingleRun => {
+        Pairing::SingleRun => {
             let (a, b) = speeds.first()?;
             Estimate { value: (a / b).ln(), interval: None, n: 1 }
         }
     };
     let clocks = shares.iter().map(|share| share.pairs.clock_allowance()).fold(0.0, f64::max);
-    Some((log.widened(clocks), evidence))
+    Some((log.widened(clocks), pairing))
 }
 
 fn cached_on_one_side(shares: &[Share<'_>]) -> f64 {

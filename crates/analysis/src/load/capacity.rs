@@ -39,7 +39,7 @@ fn capacity(rows: &[Row], system: usize) -> Option<CapacityReport> {
         model: fit_capacity(&points, think).ok().map(|model| name_of(&model).to_owned()),
         knee: None,
         forecast: None,
-        refused: None,
+        rejected: None,
     };
     match forecast(&points, think, largest * REACH, FORECAST_SEED) {
         Ok(found) => {
@@ -47,7 +47,7 @@ fn capacity(rows: &[Row], system: usize) -> Option<CapacityReport> {
             report.knee = found.model.knee().filter(|knee| knee.is_finite() && *knee <= largest * REACH);
             report.forecast = Some((largest * REACH, found.throughput));
         }
-        Err(refusal) => report.refused = Some(refusal.to_string()),
+        Err(refusal) => report.rejected = Some(refusal.to_string()),
     }
     Some(report)
 }

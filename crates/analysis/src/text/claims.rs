@@ -3,7 +3,7 @@
 use sharebench_model::units::{counted, three_digits};
 use sharebench_stats::Estimate;
 
-use crate::types::{Evidence, Standing, Summary, Tone};
+use crate::types::{Pairing, RatioVerdict, Summary, Tone};
 
 /// A ratio as signed percent, such as `+12 %` or `-3.4 %`.
 pub fn show_percent(ratio: f64) -> String {
@@ -26,12 +26,12 @@ fn inverse(ratio: &Estimate) -> Estimate {
 }
 
 /// `nfs is 12 % faster than smb [9.1, 15]`, the faster one first; `2.4 times as fast` from a factor of two on.
-pub(crate) fn claim(ratio: &Estimate, standing: Standing, a: &str, b: &str) -> String {
-    match standing {
-        Standing::Faster => faster(ratio, a, b),
-        Standing::Slower => faster(&inverse(ratio), b, a),
-        Standing::AboutTheSame => format!("{a} and {b} are about the same: ratio {}", show_ratio(ratio)),
-        Standing::NotResolved => {
+pub(crate) fn claim(ratio: &Estimate, verdict: RatioVerdict, a: &str, b: &str) -> String {
+    match verdict {
+        RatioVerdict::Faster => faster(ratio, a, b),
+        RatioVerdict::Slower => faster(&inverse(ratio), b, a),
+        RatioVerdict::AboutTheSame => format!("{a} and {b} are about the same: ratio {}", show_ratio(ratio)),
+        RatioVerdict::NotResolved => {
             format!("{a} against {b} is not resolved: ratio {}", show_ratio(ratio))
         }
     }
@@ -82,18 +82,18 @@ pub(crate) fn show_ratio(ratio: &Estimate) -> String {
 }
 
 /// `10 interleaved repetitions`, or what must be confessed instead.
-pub(crate) fn basis(evidence: Evidence, n: usize) -> String {
+pub(crate) fn basis(pairing: Pairing, n: usize) -> String {
     let plural = if n == 1 { "" } else { "s" };
-    match evidence {
-        Evidence::Interleaved => format!("{n} interleaved repetition{plural}"),
+    match pairing {
+        Pairing::Interleaved => format!("{n} interleaved repetition{plural}"),
         other => format!("{n} repetition{plural}, {}", other.caveat()),
     }
 }
 
-pub(crate) fn tone(standing: Standing) -> Tone {
-    match standing {
-        Standing::Faster | Standing::Slower => Tone::Difference,
-        Standing::AboutTheSame => Tone::Same,
-        Standing::NotResolved => Tone::NotResolved,
+pub(crate) fn tone(verdict: RatioVerdict) -> Tone {
+    match verdict {
+        RatioVerdict::Faster | RatioVerdict::Slower => Tone::Difference,
+        RatioVerdict::AboutTheSame => Tone::Same,
+        RatioVerdict::NotResolved => Tone::NotResolved,
     }
 }

@@ -27,9 +27,11 @@ pub(crate) fn sentences(stages: &Stages<'_>, index: usize) -> Vec<Sentence> {
 }
 
 fn words(section: &Section, system: usize, name: &str) -> Option<String> {
-    let shares = Shares::of(section, system, |bands| Some(bands.client.low));
-    let bands = section.rows.iter().filter_map(|row| row.outcomes[system].as_ref()?.bands.as_ref());
-    let bound = bands.into_iter().any(|bands| bands.client.high - bands.client.low > 0.5);
+    let shares = Shares::of(section, system, |cache_shares| Some(cache_shares.client.low));
+    let cache_shares =
+        section.rows.iter().filter_map(|row| row.outcomes[system].as_ref()?.cache_shares.as_ref());
+    let bound =
+        cache_shares.into_iter().any(|cache_shares| cache_shares.client.high - cache_shares.client.low > 0.5);
     let known = shares.cells.iter().flatten().count();
     let (strong, weak) = (shares.count(STRONG, f64::INFINITY), shares.count(WEAK, STRONG));
     if known == 0 || strong + weak == 0 {

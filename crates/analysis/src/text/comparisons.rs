@@ -5,7 +5,7 @@ use sharebench_model::units::counted;
 use crate::text::claims::{basis, claim, single_run_claim, tone};
 use crate::text::position::position;
 use crate::text::stages::Stages;
-use crate::types::{Comparison, Evidence, Sentence, SettingChange, Standing, Summary, Tone, View};
+use crate::types::{Comparison, Pairing, RatioVerdict, Sentence, SettingChange, Summary, Tone, View};
 
 /// More repetitions than this are not worth recommending.
 const REPETITIONS_WORTH: usize = 500;
@@ -22,7 +22,7 @@ fn single_run_tone(summary: &Summary) -> Tone {
 
 /// What it would take, when it is not resolved.
 fn remedy(summary: &Summary) -> String {
-    if summary.standing != Standing::NotResolved {
+    if summary.verdict != RatioVerdict::NotResolved {
         return String::new();
     }
     match summary.repetitions_needed {
@@ -41,7 +41,7 @@ pub(crate) fn overall_sentence(
     tests: usize,
 ) -> Sentence {
     let (a, b) = names(stages, comparison);
-    if summary.evidence == Evidence::SingleRun {
+    if summary.pairing == Pairing::SingleRun {
         let scope = format!("over {} in {}", counted(summary.cells, "cell"), counted(tests, "test"));
         let text = format!("Over all, {}.", single_run_claim(summary, a, b, &scope));
         return Sentence::new(single_run_tone(summary), text);
@@ -50,18 +50,18 @@ pub(crate) fn overall_sentence(
         "Over {} in {}, {} (geometric mean, {}){}.",
         counted(summary.cells, "cell"),
         counted(tests, "test"),
-        claim(&summary.typical, summary.standing, a, b),
-        basis(summary.evidence, summary.typical.n),
+        claim(&summary.typical, summary.verdict, a, b),
+        basis(summary.pairing, summary.typical.n),
         remedy(summary)
     ) + &cached_note(summary, a, b);
-    Sentence::new(tone(summary.standing), text)
+    Sentence::new(tone(summary.verdict), text)
 }
 
 /// What caches did to a mean; empty where they did nothing.
 fn cached_note(summary: &Summary, a: &str, b: &str) -> String {
-    let apart = summary.storage_apart.as_ref().map_or_else(String::new, |apart| {
+    let apart = summary.unequal_storage.as_ref().map_or_else(String::new, |apart| {
         let alike = apart.alike.as_ref().map_or_else(String::new, |alike| {
-            let claim = claim(&alike.typical, alike.standing, a, b);
+            let claim = claim(&alike.typical, alike.verdict, a, b);
             format!("; over {} where storage gave both alike: {claim}", counted(alike.cells, "cell"))
         });
         format!(
@@ -80,16 +80,16 @@ fn client_cached_note(summary: &Summary, a: &str, b: &str) -> String {
         (some, all) if some == all => " on one side alone".to_owned(),
         (some, _) => format!(", {some} of them on one side alone"),
     };
-    let alike = match &cached.equal_bands {
+    let alike = match &cached.equal_cache_share {
         // Without cells that are cached alike this is the mean over uncached ones again.
         Some(alike) if cached.one_sided < cached.cells => format!(
             " Over {} that it served alike on both sides: {}.",
             counted(alike.cells, "cell"),
-            claim(&alike.typical, alike.standing, a, b)
+            claim(&alike.typical, alike.verdict, a, b)
         ),
         _ => String::new(),
     };
-    let Some(felt) = &cached.as_felt else {
+    let Some(felt) = &cached.all_cells else {
         return format!(
             " The client's cache served every one of these cells{one_sided}: this is what users feel, and says nothing of a server.{alike}"
         );
@@ -97,7 +97,7 @@ fn client_cached_note(summary: &Summary, a: &str, b: &str) -> String {
     format!(
         " Left out: {} that the client's cache served{one_sided}; with them, as users feel it: {}.{alike}",
         counted(cached.cells, "cell"),
-        claim(&felt.typical, felt.standing, a, b)
+        claim(&felt.typical, felt.verdict, a, b)
     )
 }
 
@@ -115,7 +115,7 @@ pub(crate) fn section_sentence(
             format!("over {}", counted(n, if section.view == View::Load { "load step" } else { "cell" }))
         }
     };
-    if summary.evidence == Evidence::SingleRun {
+    if summary.pairing == Pairing::SingleRun {
         let claim = single_run_claim(summary, a, b, &scope);
         return Sentence::new(single_run_tone(summary), format!("{}: {claim}.", section.title)).about(index);
     }
@@ -130,11 +130,11 @@ pub(crate) fn section_sentence(
     let text = format!(
         "{}: {} {scope} ({}){stalls}{}.",
         section.title,
-        claim(&summary.typical, summary.standing, a, b),
-        basis(summary.evidence, summary.typical.n),
+        claim(&summary.typical, summary.verdict, a, b),
+        basis(summary.pairing, summary.typical.n),
         remedy(summary)
     ) + &cached_note(summary, a, b);
-    Sentence::new(tone(summary.standing), text).about(index)
+    Sentence::new(tone(summary.verdict), text).about(index)
 }
 
 /// Cells of one section that stay open, in one sentence.
@@ -147,7 +147,8 @@ pub(crate) fn open_cells(
     let rows = &stages.estimated.sections[section].rows;
     let judged: Vec<_> = rows.iter().filter_map(|row| row.ratios[index].as_ref()).collect();
     let blurred = |r: &crate::types::Ratio| r.single_run.is_none_or(|single| !single.resolved);
-    let open: Vec<_> = judged.iter().filter(|r| r.standing == Standing::NotResolved && blurred(r)).collect();
+    let open: Vec<_> =
+        judged.iter().filter(|r| r.verdict == RatioVerdict::NotResolved && blurred(r)).collect();
     if open.is_empty() || judged.len() < 2 {
         return None;
     }

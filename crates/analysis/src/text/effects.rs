@@ -11,7 +11,7 @@ use crate::judge::effects::{Cells, Change, FEWEST_EFFECT_CELLS, Group, groups, i
 use crate::text::claims::{basis, claim};
 use crate::text::stages::Stages;
 use crate::types::span::place_words;
-use crate::types::{Evidence, Sentence, SettingChange, Span, Standing, Tone};
+use crate::types::{Pairing, RatioVerdict, Sentence, SettingChange, Span, Tone};
 
 /// One sentence per test and setting. Only changes that at least one pair of systems isolates, `suspects` aside:
 /// systems that are probably not set as they tell.
@@ -84,9 +84,9 @@ fn part(stages: &Stages<'_>, group: &Group<'_>, pairs: usize) -> String {
     if group.pairs.len() >= SMALLEST_SAMPLE_95
         && let Some(log) = hodges_lehmann(&group.pairs, stages.options.level)
     {
-        let standing = Standing::of(&log, stages.options.tolerance);
-        let claim = claim(&log.map(f64::exp), standing, "with it", "without it");
-        return format!("{place} {claim} ({})", basis(Evidence::NotInterleaved, pairs));
+        let verdict = RatioVerdict::of(&log, stages.options.tolerance);
+        let claim = claim(&log.map(f64::exp), verdict, "with it", "without it");
+        return format!("{place} {claim} ({})", basis(Pairing::NotInterleaved, pairs));
     }
     let effect = middle(&group.cells).exp_m1() * 100.0;
     let (low, high) =

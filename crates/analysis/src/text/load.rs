@@ -44,7 +44,7 @@ pub(crate) fn load_sentences(stages: &Stages<'_>, section: &Section) -> Vec<Stri
 pub(crate) fn refused_forecasts(stages: &Stages<'_>, section: &Section) -> Vec<String> {
     let refused = |report: &CapacityReport| {
         let name = &stages.aligned.systems[report.system].name;
-        Some(format!("{}: no forecast for {name}: {}.", section.title, report.refused.as_ref()?))
+        Some(format!("{}: no forecast for {name}: {}.", section.title, report.rejected.as_ref()?))
     };
     section.capacity.iter().filter_map(refused).collect()
 }

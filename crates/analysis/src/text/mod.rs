@@ -58,7 +58,7 @@ pub(crate) fn write(stages: &Stages<'_>) -> Text {
             told.extend(
                 stages
                     .judged
-                    .weighed
+                    .weighted
                     .iter()
                     .filter(|w| w.comparison == index)
                     .map(|w| weights_sentence(stages, w)),

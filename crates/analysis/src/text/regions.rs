@@ -6,7 +6,7 @@ use sharebench_stats::Estimate;
 use crate::text::claims::{basis, claim, show_ratio};
 use crate::text::stages::Stages;
 use crate::types::span::{place_words, position_words};
-use crate::types::{Comparison, DifferingRegion, RatioBreak, RegionReference, Sentence, Standing, Tone};
+use crate::types::{Comparison, DifferingRegion, RatioBreak, RatioVerdict, RegionReference, Sentence, Tone};
 
 /// Ratios of typical and total work further apart than this are both told.
 const APART: f64 = 0.03;
@@ -18,15 +18,15 @@ pub(crate) fn of_section(stages: &Stages<'_>, comparison: &Comparison, section: 
     // One of every cell says what the section's own sentence says.
     let repeats = |region: &DifferingRegion| {
         !region.refines
-            && whole.is_some_and(|all| region.rows.len() >= all.cells && region.standing == all.standing)
+            && whole.is_some_and(|all| region.rows.len() >= all.cells && region.verdict == all.verdict)
     };
     let regions = differences.regions.iter().filter(|region| region.section == section && !repeats(region));
     let mut found: Vec<Sentence> = regions
         .map(|region| {
-            let tone = match region.standing {
-                Standing::NotResolved => Tone::NotResolved,
-                Standing::AboutTheSame => Tone::Same,
-                Standing::Faster | Standing::Slower => Tone::Difference,
+            let tone = match region.verdict {
+                RatioVerdict::NotResolved => Tone::NotResolved,
+                RatioVerdict::AboutTheSame => Tone::Same,
+                RatioVerdict::Faster | RatioVerdict::Slower => Tone::Difference,
             };
             Sentence::new(tone, format!("{}.", region_words(stages, comparison, region)))
                 .about(section)
@@ -58,7 +58,7 @@ pub(crate) fn answer(stages: &Stages<'_>, comparison: &Comparison) -> Vec<Senten
             stages.options.tolerance * 100.0,
             counted(scanned.cells, "cell"),
             counted(scanned.sections, "test"),
-            basis(scanned.evidence, scanned.sweeps),
+            basis(scanned.pairing, scanned.sweeps),
         );
         return vec![Sentence::new(Tone::Note, text)];
     };
@@ -100,7 +100,7 @@ fn reference(
 }
 
 fn is_difference(region: &DifferingRegion) -> bool {
-    matches!(region.standing, Standing::Faster | Standing::Slower)
+    matches!(region.verdict, RatioVerdict::Faster | RatioVerdict::Slower)
 }
 
 fn importance(region: &DifferingRegion) -> f64 {
@@ -110,29 +110,29 @@ fn importance(region: &DifferingRegion) -> f64 {
 /// `read, records of 128KiB and more: nfs is 12 % faster than smb [9.2, 15] (15 cells, 10 interleaved repetitions)`.
 fn region_words(stages: &Stages<'_>, comparison: &Comparison, region: &DifferingRegion) -> String {
     let (a, b) = (&stages.aligned.systems[comparison.a].name, &stages.aligned.systems[comparison.b].name);
-    let what = if region.standing == Standing::NotResolved && !region.refines {
+    let what = if region.verdict == RatioVerdict::NotResolved && !region.refines {
         format!(
             "{a} and {b} differ (p = {:.3}), by how much is not resolved: ratio {}",
             region.p_value,
             show_ratio(&region.typical)
         )
     } else {
-        claim(&region.typical, region.standing, a, b)
+        claim(&region.typical, region.verdict, a, b)
     };
     let apart = |total: &Estimate| (total.value / region.typical.value).ln().abs() > APART.ln_1p();
     let total = region.total_work.filter(apart).map_or(String::new(), |total| {
-        let standing = Standing::of(&total.map(f64::ln), stages.options.tolerance);
-        format!("; over the work of all of them {}", claim(&total, standing, a, b))
+        let verdict = RatioVerdict::of(&total.map(f64::ln), stages.options.tolerance);
+        format!("; over the work of all of them {}", claim(&total, verdict, a, b))
     });
     let part = if region.refines { "part of the above, where it is another: " } else { "" };
-    let evidence =
-        comparison.differences.scanned.map_or(crate::types::Evidence::SingleRun, |scanned| scanned.evidence);
+    let pairing =
+        comparison.differences.scanned.map_or(crate::types::Pairing::SingleRun, |scanned| scanned.pairing);
     format!(
         "{}, {}: {part}{what} ({}, {}{total})",
         stages.estimated.sections[region.section].title,
         place_words(&region.place),
         counted(region.rows.len(), "cell"),
-        basis(evidence, region.typical.n)
+        basis(pairing, region.typical.n)
     )
 }
 

@@ -4,10 +4,10 @@ use sharebench_model::units::counted;
 use sharebench_stats::Estimate;
 
 use crate::text::claims::show_ratio;
-use crate::types::{Sentence, Series, Standing, Tone};
+use crate::types::{RatioVerdict, Sentence, Series, Tone};
 
 /// `5.1 % slower [3.9, 6.2]`.
-fn moved(ratio: &Estimate, standing: Standing) -> String {
+fn moved(ratio: &Estimate, verdict: RatioVerdict) -> String {
     let percent = |ratio: f64| format!("{:.1}", 100.0 * (ratio - 1.0).abs());
     let word = if ratio.value < 1.0 { "slower" } else { "faster" };
     let bounds = ratio.interval.map_or_else(
@@ -17,8 +17,8 @@ fn moved(ratio: &Estimate, standing: Standing) -> String {
             format!(" [{}, {}]", percent(near), percent(far))
         },
     );
-    match standing {
-        Standing::NotResolved => format!("not resolved by how much: ratio {}", show_ratio(ratio)),
+    match verdict {
+        RatioVerdict::NotResolved => format!("not resolved by how much: ratio {}", show_ratio(ratio)),
         _ => format!("{} % {word}{bounds}", percent(ratio.value)),
     }
 }
@@ -28,17 +28,17 @@ pub(crate) fn series_sentences(series: &Series) -> Vec<Sentence> {
     for change in &series.changes {
         for found in &change.lines {
             let line = &series.lines[found.line];
-            let tone = match found.standing {
-                Standing::Faster | Standing::Slower => Tone::Difference,
-                Standing::AboutTheSame => Tone::Same,
-                Standing::NotResolved => Tone::NotResolved,
+            let tone = match found.verdict {
+                RatioVerdict::Faster | RatioVerdict::Slower => Tone::Difference,
+                RatioVerdict::AboutTheSame => Tone::Same,
+                RatioVerdict::NotResolved => Tone::NotResolved,
             };
             let text = format!(
                 "{} {}: from {} on {} ({} before, {} from there on, {}; p = {:.3}).",
                 line.target,
                 line.test,
                 series.runs[change.at].label,
-                moved(&found.ratio, found.standing),
+                moved(&found.ratio, found.verdict),
                 counted(change.runs.0, "run"),
                 change.runs.1,
                 counted(line.cells, "cell"),

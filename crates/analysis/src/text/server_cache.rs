@@ -5,7 +5,7 @@ use sharebench_model::units::counted;
 use crate::cache::rectangles::Shares;
 use crate::text::position::position;
 use crate::text::stages::Stages;
-use crate::types::{Bands, Grade, Section, Sentence, Tone, View};
+use crate::types::{CacheShares, Grade, Section, Sentence, Tone, View};
 
 /// Up to so many cells are told one by one.
 const ONE_BY_ONE: usize = 6;
@@ -32,24 +32,26 @@ pub(crate) fn sentences(stages: &Stages<'_>, index: usize) -> Vec<Sentence> {
 }
 
 /// Cells of a system that somebody looked behind.
-fn looked(section: &Section, system: usize) -> impl Iterator<Item = (&crate::types::Row, &Bands)> {
+fn looked(section: &Section, system: usize) -> impl Iterator<Item = (&crate::types::Row, &CacheShares)> {
     section.rows.iter().filter_map(move |row| {
-        let bands = row.outcomes[system].as_ref()?.bands.as_ref()?;
-        bands.looked_behind.then_some((row, bands))
+        let cache_shares = row.outcomes[system].as_ref()?.cache_shares.as_ref()?;
+        cache_shares.server_examined.then_some((row, cache_shares))
     })
 }
 
 fn told(section: &Section, system: usize) -> Vec<String> {
-    let known: Vec<_> = looked(section, system).filter(|(_, bands)| bands.grade < Grade::C).collect();
+    let known: Vec<_> =
+        looked(section, system).filter(|(_, cache_shares)| cache_shares.grade < Grade::C).collect();
     if known.len() <= ONE_BY_ONE {
-        let tell = |(row, bands): &(&crate::types::Row, &Bands)| {
-            let note = bands.note.as_ref().map_or_else(String::new, |note| format!("; {note}"));
-            format!("{}: {}{note}", position(section, &row.position), bands.label())
+        let tell = |(row, cache_shares): &(&crate::types::Row, &CacheShares)| {
+            let note = cache_shares.note.as_ref().map_or_else(String::new, |note| format!("; {note}"));
+            format!("{}: {}{note}", position(section, &row.position), cache_shares.label())
         };
         return known.iter().map(tell).collect();
     }
-    let share =
-        |bands: &Bands| (bands.looked_behind && bands.grade < Grade::C).then(|| bands.storage.middle());
+    let share = |cache_shares: &CacheShares| {
+        (cache_shares.server_examined && cache_shares.grade < Grade::C).then(|| cache_shares.storage.middle())
+    };
     let shares = Shares::of(section, system, share);
     let parts = [
         shares.part(section, STRONG, f64::INFINITY, "storage gives half or more of"),
@@ -61,9 +63,9 @@ fn told(section: &Section, system: usize) -> Vec<String> {
 }
 
 /// ` (grade B, J 0.91 to 1.00)`.
-fn grades(known: &[(&crate::types::Row, &Bands)]) -> String {
-    let worst = known.iter().map(|(_, bands)| bands.grade).max().unwrap_or(Grade::C);
-    let mut apart: Vec<f64> = known.iter().filter_map(|(_, bands)| bands.separation).collect();
+fn grades(known: &[(&crate::types::Row, &CacheShares)]) -> String {
+    let worst = known.iter().map(|(_, cache_shares)| cache_shares.grade).max().unwrap_or(Grade::C);
+    let mut apart: Vec<f64> = known.iter().filter_map(|(_, cache_shares)| cache_shares.separation).collect();
     apart.sort_unstable_by(f64::total_cmp);
     let separation = match (apart.first(), apart.last()) {
         (Some(low), Some(high)) if known.len() > 1 => format!(", J {low:.2} to {high:.2}"),
@@ -75,8 +77,9 @@ fn grades(known: &[(&crate::types::Row, &Bands)]) -> String {
 
 /// Cells behind which nothing could be told, with the first reason.
 fn refused(section: &Section, system: usize) -> Option<String> {
-    let open: Vec<_> = looked(section, system).filter(|(_, bands)| bands.grade == Grade::C).collect();
-    let note = open.iter().find_map(|(_, bands)| bands.note.as_deref())?;
+    let open: Vec<_> =
+        looked(section, system).filter(|(_, cache_shares)| cache_shares.grade == Grade::C).collect();
+    let note = open.iter().find_map(|(_, cache_shares)| cache_shares.note.as_deref())?;
     let more = if open.len() > 1 {
         format!(" (the first of {})", counted(open.len(), "cell"))
     } else {

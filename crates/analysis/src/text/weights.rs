@@ -4,30 +4,30 @@ use sharebench_model::units::counted;
 
 use crate::text::claims::{basis, claim};
 use crate::text::stages::Stages;
-use crate::types::{Sentence, Standing, Tone, Weighed};
+use crate::types::{RatioVerdict, Sentence, Tone, WeightedComparison};
 
-pub(crate) fn weights_sentence(stages: &Stages<'_>, weighed: &Weighed) -> Sentence {
-    let comparison = &stages.judged.comparisons[weighed.comparison];
+pub(crate) fn weights_sentence(stages: &Stages<'_>, weighted: &WeightedComparison) -> Sentence {
+    let comparison = &stages.judged.comparisons[weighted.comparison];
     let (a, b) = (&stages.aligned.systems[comparison.a].name, &stages.aligned.systems[comparison.b].name);
-    let (Some(ratio), Some(evidence)) = (&weighed.ratio, weighed.evidence) else {
+    let (Some(ratio), Some(pairing)) = (&weighted.ratio, weighted.pairing) else {
         let text = format!(
             "For your files ({}): {:.0} % of their bytes were measured between {b} and {a}, too little for an answer; measure \
              files and records of their sizes.",
-            weighed.name,
-            100.0 * weighed.covered
+            weighted.name,
+            100.0 * weighted.covered
         );
         return Sentence::new(Tone::NotResolved, text);
     };
-    let tone = match weighed.standing {
-        Standing::Faster | Standing::Slower => Tone::Difference,
-        Standing::AboutTheSame => Tone::Same,
-        Standing::NotResolved => Tone::NotResolved,
+    let tone = match weighted.verdict {
+        RatioVerdict::Faster | RatioVerdict::Slower => Tone::Difference,
+        RatioVerdict::AboutTheSame => Tone::Same,
+        RatioVerdict::NotResolved => Tone::NotResolved,
     };
-    let rest = match 1.0 - weighed.covered {
+    let rest = match 1.0 - weighted.covered {
         open if open < 0.005 => String::new(),
         open => format!("; {:.0} % of the bytes have no cell near and are left out", 100.0 * open),
     };
-    let cached = match weighed.cached_on_one_side {
+    let cached = match weighted.cached_on_one_side {
         share if share < 0.005 => String::new(),
         share => format!(
             "; {:.0} % of the time is in cells that a client's cache served on one side alone, as users feel it",
@@ -36,10 +36,10 @@ pub(crate) fn weights_sentence(stages: &Stages<'_>, weighed: &Weighed) -> Senten
     };
     let text = format!(
         "For your files ({}): {} (time for all of their bytes, {}, {}{rest}{cached}).",
-        weighed.name,
-        claim(ratio, weighed.standing, a, b),
-        counted(weighed.cells, "cell"),
-        basis(evidence, ratio.n)
+        weighted.name,
+        claim(ratio, weighted.verdict, a, b),
+        counted(weighted.cells, "cell"),
+        basis(pairing, ratio.n)
     );
     Sentence::new(tone, text)
 }

@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 use sharebench_model::{Coordinates, Facts, RunOutcome};
 
 use crate::types::{
-    CheckSummary, Comparison, RankTable, Section, Sentence, System, Timeline, TrustLine, Weighed,
+    CheckSummary, Comparison, RankTable, Section, Sentence, System, SystemTimeline, TrustLine,
+    WeightedComparison,
 };
 
 /// A step that took no part in any number, and why.
@@ -74,7 +75,7 @@ pub struct Analysis {
     pub comparisons: Vec<Comparison>,
     /// The same comparisons weighed by what the user does; empty where nobody asked.
     #[serde(default)]
-    pub weighed: Vec<Weighed>,
+    pub weighted: Vec<WeightedComparison>,
     /// Tests and workloads with their numbers.
     pub sections: Vec<Section>,
     /// What was found, per section.
@@ -93,7 +94,7 @@ pub struct Analysis {
     pub unmatched: Vec<Unmatched>,
     /// Each system along the clock.
     #[serde(default)]
-    pub timelines: Vec<Timeline>,
+    pub timelines: Vec<SystemTimeline>,
     /// What each rank did, of runs that several processes measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ranks: Vec<RankTable>,

@@ -3,18 +3,18 @@
 use serde::{Deserialize, Serialize};
 use sharebench_model::WhileProbed;
 
-use crate::types::Seen;
+use crate::types::StorageEvidence;
 
 /// A share of the bytes, 0..1: the same twice where it is known exactly.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Band {
+pub struct ShareRange {
     /// At least.
     pub low: f64,
     /// At most.
     pub high: f64,
 }
 
-impl Band {
+impl ShareRange {
     pub(crate) fn exactly(share: f64) -> Self {
         Self { low: share, high: share }
     }
@@ -47,13 +47,13 @@ pub enum Grade {
 
 /// Where a cell's bytes came from; the middles sum to one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Bands {
+pub struct CacheShares {
     /// The client's cache.
-    pub client: Band,
+    pub client: ShareRange,
     /// The server's cache.
-    pub server: Band,
+    pub server: ShareRange,
     /// Storage.
-    pub storage: Band,
+    pub storage: ShareRange,
     /// What the split rests on.
     pub grade: Grade,
     /// How well hot and cold probes were told apart (J), where there were any.
@@ -64,13 +64,13 @@ pub struct Bands {
     pub note: Option<String>,
     /// True when somebody looked behind the server: with probes, or at its storage's counter.
     #[serde(default)]
-    pub looked_behind: bool,
+    pub server_examined: bool,
     /// What was seen there.
     #[serde(default)]
-    pub seen: Seen,
+    pub storage_evidence: StorageEvidence,
 }
 
-impl Bands {
+impl CacheShares {
     /// `0 % client / 22 % server cache / 78 % storage ±5 (grade B, J 0.99)`.
     pub fn label(&self) -> String {
         let percent = |share: f64| format!("{:.0} %", share * 100.0);
@@ -102,7 +102,7 @@ impl Bands {
 
 /// Bytes of one cell's windows, file data only.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counted {
+pub struct CountedBytes {
     /// Delivered to, or accepted from, the application.
     pub application: u64,
     /// On the wire; none where nobody counted.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::types::{Differences, Evidence, SettingChange, Summary, ThinnedCell};
+use crate::types::{Differences, Pairing, SettingChange, Summary, ThinnedCell};
 
 /// Two systems: `a` over `b`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -33,7 +33,7 @@ impl Comparison {
     pub(crate) fn rests_on_single_runs(&self) -> bool {
         let overall = self.overall.iter().map(|overall| &overall.summary);
         let mut all = overall.chain(self.sections.iter().flatten());
-        all.any(|summary| summary.evidence == Evidence::SingleRun)
+        all.any(|summary| summary.pairing == Pairing::SingleRun)
     }
 }
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use sharebench_model::Value;
 use sharebench_stats::Estimate;
 
-use crate::types::{Evidence, Span, Standing};
+use crate::types::{Pairing, RatioVerdict, Span};
 
 /// A region of one test in which two systems differ. Its interval holds for all regions of all tests together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -20,7 +20,7 @@ pub struct DifferingRegion {
     /// Ratio of the times that it takes to do the same work in all its cells once, interval of its own (bootstrap).
     pub total_work: Option<Estimate>,
     /// What may be said.
-    pub standing: Standing,
+    pub verdict: RatioVerdict,
     /// True when it is part of a region told before, in which the difference is another than in the rest of it.
     #[serde(default)]
     pub refines: bool,
@@ -56,7 +56,7 @@ pub struct Scanned {
     /// Whole sweeps: the replicates.
     pub sweeps: usize,
     /// How the sweeps were brought together.
-    pub evidence: Evidence,
+    pub pairing: Pairing,
 }
 
 /// What the scan of one comparison yields.

@@ -28,11 +28,11 @@ pub struct RunData {
 impl RunData {
     /// Resolution of the clock in nanoseconds; 1 when the environment does not say.
     pub fn clock_resolution_ns(&self) -> f64 {
-        self.clock_told_ns().unwrap_or(1.0)
+        self.clock_reported_ns().unwrap_or(1.0)
     }
 
     /// Resolution of the clock in nanoseconds; none for imported results that do not tell it.
-    pub fn clock_told_ns(&self) -> Option<f64> {
+    pub fn clock_reported_ns(&self) -> Option<f64> {
         let fact = self.header.environment.get(CLOCK_RESOLUTION_FACT);
         let told =
             fact.and_then(|text| text.trim().parse().ok()).filter(|q: &f64| q.is_finite() && *q >= 0.0);

@@ -68,7 +68,7 @@ pub struct CapacityReport {
     /// Users and transactions per second that are predicted.
     pub forecast: Option<(f64, Estimate)>,
     /// Why nothing is predicted.
-    pub refused: Option<String>,
+    pub rejected: Option<String>,
 }
 
 /// Where one system began to yield less.

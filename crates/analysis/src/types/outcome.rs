@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use sharebench_model::{ErrorClass, Verdict};
 use sharebench_stats::Estimate;
 
-use crate::types::{Bands, Buffering, Crossing, LoadOutcome, Percentile};
+use crate::types::{Buffering, CacheShares, LoadOutcome, Percentile, WireTraffic};
 
 /// Times at growing quantiles, in nanoseconds, for percentile plots: (quantile, time).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -62,10 +62,10 @@ pub struct Outcome {
     /// Who may buffer on the way.
     pub buffering: Buffering,
     /// Bytes on the wire against bytes of the application; none where nobody counts them.
-    pub wire: Option<Crossing>,
+    pub wire: Option<WireTraffic>,
     /// Where the bytes came from, or went to; none where nothing is known.
     #[serde(default)]
-    pub bands: Option<Bands>,
+    pub cache_shares: Option<CacheShares>,
     /// Operations of all repetitions, failed ones included.
     pub operations: u64,
     /// Application bytes of all repetitions.
@@ -96,6 +96,6 @@ impl Outcome {
 
     /// True when the client's cache served it, so that its rate is what users feel but not the server's.
     pub fn is_client_cached(&self) -> bool {
-        self.wire.is_some_and(|wire| wire.is_cached())
+        self.wire.is_some_and(|wire| wire.is_client_cached())
     }
 }

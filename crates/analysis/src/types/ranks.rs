@@ -9,7 +9,7 @@ pub struct RankTable {
     /// Label of the run.
     pub run: String,
     /// In the order of their numbers.
-    pub ranks: Vec<RankLine>,
+    pub ranks: Vec<RankSummary>,
     /// How many steps they measured together.
     pub steps: usize,
     /// How far apart they started at most, nanoseconds.
@@ -22,7 +22,7 @@ pub struct RankTable {
 
 /// One rank over all steps of its run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct RankLine {
+pub struct RankSummary {
     /// Its number, from 0.
     pub rank: u32,
     /// Name of its machine.
@@ -48,12 +48,12 @@ pub struct RankLine {
     pub wait: Option<f64>,
 }
 
-impl RankLine {
+impl RankSummary {
     /// In what it is unlike the others, if it is: the words of the engine's check `ranks`, over the whole run.
-    pub fn unlike(&self) -> Option<Unlike> {
+    pub fn unlike(&self) -> Option<RankDeviation> {
         match (self.work, self.wait) {
-            (Some(work), _) if work < RankShare::SLOW => Some(Unlike::Slow),
-            (_, Some(wait)) if wait > RankShare::WAITS => Some(Unlike::Waits),
+            (Some(work), _) if work < RankShare::SLOW => Some(RankDeviation::Slow),
+            (_, Some(wait)) if wait > RankShare::WAITS => Some(RankDeviation::Waits),
             _ => None,
         }
     }
@@ -61,7 +61,7 @@ impl RankLine {
 
 /// In what a rank is unlike the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unlike {
+pub enum RankDeviation {
     /// Its users do less.
     Slow,
     /// Its users wait longer.

@@ -6,7 +6,7 @@ use sharebench_stats::{Estimate, Interval};
 /// What may be said of a ratio.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Standing {
+pub enum RatioVerdict {
     /// The whole interval is above the tolerance.
     Faster,
     /// The whole interval is below the tolerance.
@@ -17,7 +17,7 @@ pub enum Standing {
     NotResolved,
 }
 
-impl Standing {
+impl RatioVerdict {
     /// What a log ratio may be called, with `tolerance` as a share (0.02).
     pub fn of(log_ratio: &Estimate, tolerance: f64) -> Self {
         let edge = tolerance.ln_1p();
@@ -43,7 +43,7 @@ impl Standing {
 /// How two systems were brought together, strongest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Evidence {
+pub enum Pairing {
     /// Paired repetitions of one interleaved run: drift met both.
     Interleaved,
     /// Several repetitions each, but one after the other or in different runs: drift is not excluded.
@@ -52,7 +52,7 @@ pub enum Evidence {
     SingleRun,
 }
 
-impl Evidence {
+impl Pairing {
     /// What a sentence must add; empty for the strongest.
     pub fn caveat(self) -> &'static str {
         match self {
@@ -73,9 +73,9 @@ pub struct Ratio {
     /// True when the two ratios differ by more than 3 %.
     pub stalls_decide: bool,
     /// What may be said.
-    pub standing: Standing,
+    pub verdict: RatioVerdict,
     /// How the systems were brought together.
-    pub evidence: Evidence,
+    pub pairing: Pairing,
     /// True when the client's cache served one side at least: it compares what users feel, not servers.
     pub client_cached: bool,
     /// Two-sided signed-rank p-value against no difference; interleaved pairs only.

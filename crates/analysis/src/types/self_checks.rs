@@ -9,9 +9,9 @@ pub struct CheckSummary {
     /// Short name, such as `little`.
     pub name: String,
     /// Steps in which it held.
-    pub held: usize,
-    /// Steps that it made suspicious.
-    pub suspicious: usize,
+    pub valid: usize,
+    /// Steps that it made warnings.
+    pub warnings: usize,
     /// Steps that it made invalid.
     pub invalid: usize,
     /// Steps in which there was nothing to check with.
@@ -23,7 +23,7 @@ pub struct CheckSummary {
 impl CheckSummary {
     /// The worst of its verdicts.
     pub fn verdict(&self) -> Verdict {
-        match (self.invalid, self.suspicious, self.held) {
+        match (self.invalid, self.warnings, self.valid) {
             (1.., _, _) => Verdict::Invalid,
             (_, 1.., _) => Verdict::Warning,
             (_, _, 1..) => Verdict::Valid,

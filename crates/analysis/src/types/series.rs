@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use sharebench_stats::Estimate;
 
-use crate::types::{Sentence, Standing};
+use crate::types::{RatioVerdict, Sentence};
 
 /// One run of a series.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,7 +39,7 @@ pub struct LineChange {
     /// Rate from the change to the next one over that from the one before to it.
     pub ratio: Estimate,
     /// What may be said of it.
-    pub standing: Standing,
+    pub verdict: RatioVerdict,
 }
 
 /// A run from which on something is different.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Evidence of a server's storage, each part by itself; none where nobody looked, or nothing was to be told.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Seen {
+pub struct StorageEvidence {
     /// Bytes that storage read per byte that the server delivered while the cell was timed, by its system's counter; above
     /// one where it reads ahead of what is asked.
     pub timed: Option<f64>,
@@ -15,5 +15,5 @@ pub struct Seen {
     /// Its standard error.
     pub error: Option<f64>,
     /// Why the probes tell nothing, where they do not.
-    pub refused: Option<String>,
+    pub rejected: Option<String>,
 }

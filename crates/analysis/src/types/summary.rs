@@ -3,11 +3,11 @@
 use serde::{Deserialize, Serialize};
 use sharebench_stats::Estimate;
 
-use crate::types::{Evidence, Ratio, Standing};
+use crate::types::{Pairing, Ratio, RatioVerdict};
 
 /// How many cells got which word, each judged alone.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Counts {
+pub struct VerdictCounts {
     /// Above the tolerance.
     pub faster: usize,
     /// Below the tolerance.
@@ -18,15 +18,15 @@ pub struct Counts {
     pub not_resolved: usize,
 }
 
-impl Counts {
+impl VerdictCounts {
     pub(crate) fn of<'a>(ratios: impl Iterator<Item = &'a Ratio>) -> Self {
         let mut counts = Self::default();
         for ratio in ratios {
-            *match ratio.standing {
-                Standing::Faster => &mut counts.faster,
-                Standing::Slower => &mut counts.slower,
-                Standing::AboutTheSame => &mut counts.same,
-                Standing::NotResolved => &mut counts.not_resolved,
+            *match ratio.verdict {
+                RatioVerdict::Faster => &mut counts.faster,
+                RatioVerdict::Slower => &mut counts.slower,
+                RatioVerdict::AboutTheSame => &mut counts.same,
+                RatioVerdict::NotResolved => &mut counts.not_resolved,
             } += 1;
         }
         counts
@@ -41,30 +41,30 @@ pub struct CachedCells {
     /// Those among them that it served on one side alone.
     pub one_sided: usize,
     /// All cells together; none where no other cell is left, so that the mean itself is over these.
-    pub as_felt: Option<Felt>,
+    pub all_cells: Option<MeanRatio>,
     /// Only cells in which it served about the same share of both sides; none where there is none.
     #[serde(default)]
-    pub equal_bands: Option<Felt>,
+    pub equal_cache_share: Option<MeanRatio>,
 }
 
 /// The mean over all cells, cached or not: as users feel it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Felt {
+pub struct MeanRatio {
     /// Geometric mean of the cells' ratios.
     pub typical: Estimate,
     /// What may be said.
-    pub standing: Standing,
+    pub verdict: RatioVerdict,
     /// Cells it covers.
     pub cells: usize,
 }
 
 /// Cells in which storage gave one side more of the bytes than the other, no client's cache taking part.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct StorageApart {
+pub struct UnequalStorage {
     /// How many.
     pub cells: usize,
     /// The mean over the others; none where there is none.
-    pub alike: Option<Felt>,
+    pub alike: Option<MeanRatio>,
 }
 
 /// Two systems over many cells.
@@ -73,9 +73,9 @@ pub struct Summary {
     /// Geometric mean of the cells' ratios; `n` counts whole repetitions.
     pub typical: Estimate,
     /// What may be said.
-    pub standing: Standing,
+    pub verdict: RatioVerdict,
     /// The weakest evidence among the cells.
-    pub evidence: Evidence,
+    pub pairing: Pairing,
     /// Cells it covers.
     pub cells: usize,
     /// Cells both systems have that lack too many repetitions to be in the mean.
@@ -84,9 +84,9 @@ pub struct Summary {
     pub cached: Option<CachedCells>,
     /// Cells in which the two systems' storage had unlike shares; none where there is none, or nobody looked.
     #[serde(default)]
-    pub storage_apart: Option<StorageApart>,
+    pub unequal_storage: Option<UnequalStorage>,
     /// Cells judged alone.
-    pub counts: Counts,
+    pub counts: VerdictCounts,
     /// Cells in which stalls decide.
     pub stalls: usize,
     /// Repetitions that would probably resolve it.

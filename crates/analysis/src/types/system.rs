@@ -19,7 +19,7 @@ pub struct System {
     /// How it is reached.
     pub access: Access,
     /// Least time that its plan asks of each cell; none where the plan does not say.
-    pub asked_time: Option<String>,
+    pub min_sample_time: Option<String>,
     /// What was negotiated.
     pub facts: Facts,
 }
@@ -31,7 +31,7 @@ impl System {
     }
 
     /// True when its bytes have to cross a link. Of imported systems only their description can tell.
-    pub(crate) fn is_behind_link(&self) -> bool {
+    pub(crate) fn uses_link(&self) -> bool {
         let local = |told: &String| {
             let told = told.to_lowercase();
             told.contains("no network") || told.contains("local disk")

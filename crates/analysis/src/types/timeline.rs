@@ -5,16 +5,16 @@ use sharebench_model::Coordinates;
 
 /// One system along the clock.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Timeline {
+pub struct SystemTimeline {
     /// Index into [`Analysis::systems`].
     pub system: usize,
     /// In the order of the clock.
-    pub stretches: Vec<Stretch>,
+    pub segments: Vec<TimelineSegment>,
 }
 
 /// Steps that followed each other on one system: one, or several where a run has many.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Stretch {
+pub struct TimelineSegment {
     /// Start of the first, milliseconds since 1970 (UTC).
     pub from_unix_ms: u64,
     /// End of the last one's window.
@@ -27,11 +27,11 @@ pub struct Stretch {
     /// Failed operations.
     pub errors: u64,
     /// Steps that a self-check doubts.
-    pub suspicious: usize,
+    pub warnings: usize,
     /// Steps that are left out.
     pub invalid: usize,
     /// Names of the checks that did not hold, each once.
-    pub complaints: Vec<String>,
+    pub failed_checks: Vec<String>,
     /// Where it stood, when it is one step.
     pub coordinates: Option<Coordinates>,
 }

@@ -5,20 +5,20 @@ use serde::{Deserialize, Serialize};
 /// A traffic light.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Light {
+pub enum Status {
     /// Nothing against it.
-    Green,
+    Ok,
     /// Compare with care.
-    Amber,
+    Warning,
     /// Something is invalid; the text says what.
-    Red,
+    Failed,
 }
 
 /// One reason to believe the numbers, or not to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrustLine {
     /// How it stands.
-    pub light: Light,
+    pub status: Status,
     /// What was looked at, in two or three words.
     pub subject: String,
     /// What was seen, and what it invalidates.

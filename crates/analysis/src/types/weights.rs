@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use sharebench_model::units::ByteSize;
 use sharebench_stats::Estimate;
 
-use crate::types::{Evidence, Standing};
+use crate::types::{Pairing, RatioVerdict};
 
 /// Bytes that are moved in one way.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -55,7 +55,7 @@ impl Weights {
 
 /// A comparison weighed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Weighed {
+pub struct WeightedComparison {
     /// Index into [`Analysis::comparisons`].
     pub comparison: usize,
     /// What it was weighed by.
@@ -63,7 +63,7 @@ pub struct Weighed {
     /// Work done in the same time; none where too little of it was measured.
     pub ratio: Option<Estimate>,
     /// What may be said.
-    pub standing: Standing,
+    pub verdict: RatioVerdict,
     /// Share of the bytes for which there is a cell.
     pub covered: f64,
     /// Cells that stand for them.
@@ -71,7 +71,7 @@ pub struct Weighed {
     /// Share of the time, on the slower side of each cell, in cells that a client's cache served on one side alone.
     pub cached_on_one_side: f64,
     /// What it rests on; none where too little of it was measured.
-    pub evidence: Option<Evidence>,
+    pub pairing: Option<Pairing>,
 }
 
 impl std::fmt::Display for Weight {

@@ -5,7 +5,7 @@ use sharebench_model::{CLIENT_CACHED_FROM, StepResult};
 
 /// File bytes on the wire beside those of the application, over the repetitions that were counted.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Crossing {
+pub struct WireTraffic {
     /// Bytes the application read and wrote.
     pub application_bytes: u64,
     /// File bytes on the wire.
@@ -16,7 +16,7 @@ pub struct Crossing {
     pub amplification: f64,
 }
 
-impl Crossing {
+impl WireTraffic {
     /// None where nothing moved, or nobody counted.
     pub(crate) fn of(steps: &[&StepResult]) -> Option<Self> {
         let (mut application_bytes, mut wire_bytes, mut uncrossed) = (0, 0, 0);
@@ -36,7 +36,7 @@ impl Crossing {
     }
 
     /// True when the client's cache served so much that the rate is not the server's.
-    pub fn is_cached(&self) -> bool {
+    pub fn is_client_cached(&self) -> bool {
         self.client_cache_share >= CLIENT_CACHED_FROM
     }
 }

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::str::FromStr;
 
 use clap::Args;
-use sharebench_analysis::{Analysis, Options, RunData, Standing, analyse, declared_equal_spread};
+use sharebench_analysis::{Analysis, Options, RunData, RatioVerdict, analyse, declared_equal_spread};
 use sharebench_model::units::BitRate;
 use sharebench_results::{ReferenceError, RunReference, StoredRun};
 
@@ -186,11 +186,11 @@ fn is_slower(analysis: &Analysis, limit: f64) -> bool {
     let edge = 1.0 - limit;
     analysis.comparisons.iter().any(|comparison| {
         let overall =
-            comparison.overall.iter().map(|overall| (overall.summary.standing, overall.summary.typical));
-        let regions = comparison.differences.regions.iter().map(|region| (region.standing, region.typical));
-        let loads = comparison.sections.iter().flatten().map(|summary| (summary.standing, summary.typical));
+            comparison.overall.iter().map(|overall| (overall.summary.verdict, overall.summary.typical));
+        let regions = comparison.differences.regions.iter().map(|region| (region.verdict, region.typical));
+        let loads = comparison.sections.iter().flatten().map(|summary| (summary.verdict, summary.typical));
         overall.chain(regions).chain(loads).any(|(standing, typical)| {
-            standing == Standing::Slower && typical.interval.is_some_and(|interval| interval.high < edge)
+            standing == RatioVerdict::Slower && typical.interval.is_some_and(|interval| interval.high < edge)
         })
     })
 }

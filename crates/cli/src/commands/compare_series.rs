@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use sharebench_analysis::{Options, RunData, Series, Standing, series as find};
+use sharebench_analysis::{Options, RunData, Series, RatioVerdict, series as find};
 use sharebench_report::{series_csv, series_json, series_markdown, series_text};
 
 use crate::commands::compare::CompareArgs;
@@ -35,6 +35,6 @@ fn is_slower_now(series: &Series, limit: f64) -> bool {
     };
     (0..series.lines.len()).filter_map(last).any(|change| {
         let high = change.ratio.interval.map(|interval| interval.high);
-        change.standing == Standing::Slower && high.is_some_and(|high| high < 1.0 - limit)
+        change.verdict == RatioVerdict::Slower && high.is_some_and(|high| high < 1.0 - limit)
     })
 }

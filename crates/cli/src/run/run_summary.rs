@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, stdout};
 use std::path::Path;
 
-use sharebench_analysis::{Analysis, Light};
+use sharebench_analysis::{Analysis, Status};
 use sharebench_model::RunOutcome;
 use sharebench_report::Style;
 use sharebench_results::{RunState, StoredRun};
@@ -71,7 +71,7 @@ impl FinishedRun<'_> {
             _ => return None,
         }
         let doubted = |line: &&sharebench_analysis::TrustLine| {
-            line.light != Light::Green && line.subject.starts_with("check ")
+            line.status != Status::Ok && line.subject.starts_with("check ")
         };
         if analysis.trust.iter().any(|line| doubted(&line)) {
             return Some("sharebench doctor    # what on this machine spoils measurements".to_owned());
