@@ -4,7 +4,7 @@ use std::fs;
 use std::time::Duration;
 
 use sharebench_engine::{
-    CeilingKind, Clock, ClockFacts, Health, HealthMeter, Link, contaminated, generator_ceiling,
+    CeilingKind, Clock, ClockFacts, Health, HealthMeter, Link, health_has_warning, generator_ceiling,
     precise_timers,
 };
 use sharebench_model::units::{show_nanos, three_digits};
@@ -212,7 +212,7 @@ fn of_health(health: &Health) -> Vec<Finding> {
     vec![
         share("steal", health.steal, 0.02, STEAL),
         share("pressure", health.pressure, 0.1, PRESSURE),
-        Finding::read("hiccups", !contaminated(health), measured, HICCUPS),
+        Finding::read("hiccups", !health_has_warning(health), measured, HICCUPS),
     ]
 }
 

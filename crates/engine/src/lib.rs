@@ -1,92 +1,68 @@
-//! The engine: users, phases and recorders. Knows no protocol, no file format, no terminal.
+//! The engine: it runs a resolved plan against targets and reports everything it measures as events.
 //!
-//! [`Run::execute`] takes a resolved plan and its targets, runs the schedule on the calling thread and
-//! sends what it learns as [`sharebench_model::RunEvent`]s. It works only inside one directory of its
-//! own on each target and removes it, also after errors and requests to stop.
+//! [`Run::execute`] works through the steps of a [`sharebench_plan::ResolvedPlan`] on the calling thread and sends
+//! [`sharebench_model::RunEvent`]s. It works only inside one directory of its own on each target and removes that
+//! directory, also after errors and after a request to stop. The engine knows no protocol, no file format and no
+//! terminal.
+//!
+//! # Flow
+//!
+//! ```text
+//! run::Run::execute            prepares the targets, and removes what it made in the end
+//!   run::rounds                decides which step comes next, by run::stopper (cells) and run::search (loads)
+//!     run::step                measures one step and checks it
+//!       cell::record_step      a cell with one job  -> cell::pass: operations at one queue depth
+//!       cell::throughput_step  a cell with several jobs, in phases -> cell::pass
+//!       load::load_step        a load: threads of virtual users -> load::user::virtual_user
+//!     probe::cache_probe       reads after a cell, which separate server cache from storage
+//!     check::checks            verdicts on the measure, by arithmetic alone
+//! ```
+//!
+//! # Folders
+//!
+//! A folder imports only from folders above it in this list.
+//!
+//! | folder | contains |
+//! |---|---|
+//! | `time` | the clock (real or virtual), sleeps, deadlines, the stop signal |
+//! | `data` | stamped content, the state of files, directories, splitting of blocks into requests |
+//! | `threads` | number of threads, descriptor tables and limits, timer slack |
+//! | `record` | tallies, histograms by slices and seconds, meters |
+//! | `ranks` | agreement of several processes, their contributions, the leader's commands |
+//! | `cell` | passes over files in records: access patterns, policies, jobs |
+//! | `load` | load steps, data sets, extension of windows; `load/user`: the virtual user |
+//! | `probe` | cache probes and the connection that they use |
+//! | `machine` | health, clock facts, link and ceiling of the measuring machine |
+//! | `check` | self-checks of a step |
+//! | `run` | the run itself: preparation, rounds, steps, search, cleanup |
+//! | `simulated` | a simulated server with known answers, for tests of the engine and of the analysis |
 
-mod away;
-mod between;
-mod build_set;
-mod capable;
-mod ceiling;
+mod cell;
 mod check;
-mod check_cache;
-mod check_load;
-mod check_machine;
-mod check_policy;
-mod check_throughput;
-mod clock;
-mod clock_facts;
-mod counters;
-mod crew;
-mod deadline;
-mod descriptor_table;
-mod descriptors;
-mod engine;
-mod extension;
-mod file_state;
-mod files;
-mod fine_timer;
-mod health;
-mod job;
-mod kept_set;
-mod kind;
-mod layout;
-mod link;
-mod load_run;
-mod load_step;
-mod look_ahead;
-mod look_over;
+mod data;
+mod load;
 mod machine;
-mod mount_wire;
-mod operation;
-mod order;
-mod parts;
-mod pass;
-mod policy;
-mod presence;
-mod ranked;
-mod record_pass;
-mod record_step;
-mod replay;
-mod replay_files;
-mod rounds;
-mod schedule;
-mod search;
-mod seconds;
-mod server_disk_stat;
-mod shared_login;
-mod shared_session;
-mod side;
+mod probe;
+mod ranks;
+mod record;
+mod run;
 pub mod simulated;
-mod sleep;
-mod slices;
-pub mod stamp;
-mod step;
-mod stop;
-mod stopper;
-mod stream;
-mod survey;
-mod tally;
-mod texture;
-mod throughput_step;
-mod timer;
-mod transaction;
-mod user_files;
-mod virtual_time;
-mod virtual_user;
-mod watch;
+mod threads;
+mod time;
 
-pub use ceiling::{CeilingKind, generator_ceiling};
-pub use check_machine::contaminated;
-pub use clock::{Clock, ClockError};
-pub use clock_facts::ClockFacts;
-pub use descriptor_table::own_descriptors;
-pub use engine::{Run, RunEnd, StartError, remove_remains};
-pub use files::{DIRECTORY_PREFIX, directory_on};
-pub use health::{Health, HealthMeter};
-pub use link::Link;
-pub use sleep::Sleep;
-pub use stop::StopSignal;
-pub use survey::{Survey, SurveyedType, survey};
-pub use timer::precise_timers;
+pub use check::machine::health_has_warning;
+pub use data::directory::{DIRECTORY_PREFIX, directory_on};
+pub use data::stamp;
+pub use machine::clock_facts::ClockFacts;
+pub use machine::generator_ceiling::{CeilingKind, generator_ceiling};
+pub use machine::health::{Health, HealthMeter};
+pub use machine::link::Link;
+pub use run::leftovers::remove_leftovers;
+pub use run::start_error::StartError;
+pub use run::survey::{Survey, SurveyedType, survey};
+pub use run::{Run, RunEnd};
+pub use threads::descriptor_table::own_descriptors;
+pub use threads::timer_slack::precise_timers;
+pub use time::clock::{Clock, ClockError};
+pub use time::sleep::Sleep;
+pub use time::stop::StopSignal;

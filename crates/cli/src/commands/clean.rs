@@ -28,7 +28,7 @@ pub fn clean(args: &CleanArgs, flags: &GlobalFlags) -> Result<ExitCode, Failure>
         )));
     }
     let target = targets::open(&args.target, flags.password_file.as_deref())?;
-    let names = sharebench_engine::remove_remains(
+    let names = sharebench_engine::remove_leftovers(
         target.as_ref(),
         args.directory.as_deref(),
         Duration::from_secs(30),

@@ -18,7 +18,7 @@ mod socket_baseline;
 use std::time::Duration;
 
 use serde::Serialize;
-use sharebench_engine::{Clock, Health, HealthMeter, contaminated};
+use sharebench_engine::{Clock, Health, HealthMeter, health_has_warning};
 use sharebench_model::units::show_nanos;
 
 pub(crate) use fixture::ProveError;
@@ -261,7 +261,7 @@ fn attempt(gate: Gate, run: impl FnOnce() -> Result<Attempt, ProveError>) -> Res
 /// A stall invalidates both a pass and a failure. CPU pressure and steal invalidate a failure only: numbers that are
 /// within their tolerance in spite of it are valid.
 fn noise(gate: Gate, health: &Health, holds: bool) -> Option<String> {
-    if gate == Gate::Meter && contaminated(health) {
+    if gate == Gate::Meter && health_has_warning(health) {
         return Some(format!(
             "this machine stalled for up to {} and {:.1} % of the time",
             show_nanos(health.worst_stall_ns as f64),

@@ -21,8 +21,8 @@ use sharebench_target::{
     Capabilities, ConnectError, LocalBoxFuture, PolicyRefusal, PolicyTerms, Session, SessionSpec, Target,
 };
 
-use crate::clock::Clock;
-use crate::sleep::Sleep;
+use crate::time::clock::Clock;
+use crate::time::sleep::Sleep;
 
 use server_cache::Asked;
 
@@ -210,7 +210,7 @@ impl Session for SimulatedSession {
                 return Poll::Ready(());
             }
             let Some(due) = next else { return Poll::Pending };
-            let sleep = self.sleep.get_or_insert_with(|| self.shared.clock.sleep_until(due));
+            let sleep = self.sleep.get_or_insert_with(|| self.shared.clock.sleep_precise(due));
             if sleep.instant() != due {
                 sleep.reset(due);
             }

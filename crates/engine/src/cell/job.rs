@@ -1,0 +1,206 @@
+//! A job of a throughput cell: a session of its own, a file or a part of one, and a tally.
+
+use sharebench_model::{ErrorClass, FileRef, JobShare, MetaOp, MetaYield, OpError, OpenHow, Random};
+use sharebench_plan::Start;
+use sharebench_target::{Session, SessionSpec};
+
+use crate::cell::access_pattern::FilePart;
+use crate::cell::cell_context::CellContext;
+use crate::cell::policy::CacheObservation;
+use crate::cell::record_pass::RecordPass;
+use crate::data::context::PassContext;
+use crate::data::file_state::FileState;
+use crate::record::pass_end::PassEnd;
+use crate::record::tally::Tally;
+use crate::time::deadline::Deadline;
+
+/// What every job does before any does the next: who creates a shared file must be done before others
+/// open it, and a measured pass starts when all are prepared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Open a session.
+    Connect,
+    /// Make a new file.
+    Create,
+    /// Open the file and bring it into the state that the test asks for.
+    Prepare { first: bool },
+    /// So many measured passes.
+    Run {
+        passes: u64,
+        /// When to start; 0 for at once.
+        at: u64,
+    },
+    /// Give back what preparing took; close a new file.
+    Release,
+    /// Remove a new file.
+    Remove,
+    /// Log off.
+    Leave,
+}
+
+/// One of several jobs at work at once.
+pub(crate) struct Job<'a> {
+    cell: &'a CellContext<'a>,
+    number: u32,
+    session: Option<Box<dyn Session>>,
+    pub file: FileState,
+    handle: Option<FileRef>,
+    /// How its file was before the passes under way.
+    observation: Option<CacheObservation>,
+    context: PassContext<'a>,
+    random: Random,
+    pub tally: Tally,
+    worked_ns: u64,
+}
+
+impl<'a> Job<'a> {
+    /// Job `number` of its cell, not yet connected.
+    pub fn new(cell: &'a CellContext<'a>, number: u32, file: FileState) -> Self {
+        let (clock, stop, verify) = (cell.clock, cell.stop, cell.verify);
+        let context = PassContext { clock, stop, verify, deadline: Deadline::new(clock, cell.timeout) };
+        let random = Random::new(cell.seed, 0x20_0000 + u64::from(number));
+        Self {
+            cell,
+            number,
+            session: None,
+            file,
+            handle: None,
+            observation: None,
+            context,
+            random,
+            tally: Tally::default(),
+            worked_ns: 0,
+        }
+    }
+
+    /// The job's contribution so far.
+    pub fn share(&self) -> JobShare {
+        JobShare {
+            bytes: self.tally.bytes.total(),
+            operations: self.tally.operations,
+            passes: self.tally.passes,
+            worked_ns: self.worked_ns,
+        }
+    }
+
+    /// Performs a phase; a run gives its first and last instant.
+    pub async fn perform(&mut self, phase: Phase) -> Result<Option<(u64, u64)>, PassEnd> {
+        match phase {
+            Phase::Connect => self.connect().await?,
+            Phase::Create if self.creates() => self.handle = Some(self.open(OpenHow::CreateNew).await?),
+            Phase::Prepare { first } => self.prepare(first).await?,
+            Phase::Run { passes, at } => return self.run(passes, at).await.map(Some),
+            Phase::Release => self.release().await?,
+            Phase::Remove if self.creates() => {
+                let path = self.file.path.clone();
+                self.call(MetaOp::Remove { path }).await?;
+            }
+            Phase::Create | Phase::Remove => {}
+            Phase::Leave => {
+                if let Some(session) = self.session.take() {
+                    session.close().await;
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn is_fresh(&self) -> bool {
+        self.cell.work.test.start() == Start::Fresh
+    }
+
+    fn creates(&self) -> bool {
+        !self.cell.work.shared_file || self.number == 0
+    }
+
+    async fn connect(&mut self) -> Result<(), OpError> {
+        let (slots, slot_bytes) = (self.cell.work.queue_depth, self.cell.work.request_size());
+        let spec = SessionSpec { slots, slot_bytes, connect_timeout: self.cell.timeout, allow_split: false };
+        let session = self.cell.target.connect(&spec).await;
+        let session = session.map_err(|error| OpError::new(error.class, "connect", error.to_string()))?;
+        self.session = Some(session);
+        Ok(())
+    }
+
+    async fn prepare(&mut self, first: bool) -> Result<(), PassEnd> {
+        self.ensure_open().await?;
+        let (mut pass, context, random, _) = self.pass()?;
+        let observation = pass.prepare(first, random, context).await?;
+        self.observation = Some(observation);
+        Ok(())
+    }
+
+    async fn ensure_open(&mut self) -> Result<(), OpError> {
+        if self.handle.is_none() {
+            self.handle = Some(self.open(OpenHow::ReadWrite).await?);
+        }
+        Ok(())
+    }
+
+    async fn run(&mut self, passes: u64, at: u64) -> Result<(u64, u64), PassEnd> {
+        let (mut pass, context, random, tally) = self.pass()?;
+        if at > 0 {
+            context.clock.sleep_precise(at).await;
+            tally.late_ns = tally.late_ns.max(context.clock.now().saturating_sub(at));
+        }
+        let started = context.clock.now();
+        for _ in 0..passes {
+            pass.run(random, context, tally).await?;
+            pass.conclude(context, tally).await?;
+        }
+        let ended = context.clock.now();
+        self.worked_ns += ended - started;
+        Ok((started, ended))
+    }
+
+    async fn release(&mut self) -> Result<(), PassEnd> {
+        let observation = self.observation.take();
+        if self.handle.is_none() && !self.cell.work.policy.is_normal() {
+            // What it left in the caches is seen through an open file only.
+            self.ensure_open().await?;
+        }
+        let (mut pass, context, _, tally) = self.pass()?;
+        pass.release(context).await?;
+        if let Some(observation) = observation {
+            pass.look(observation, context, tally).await?;
+        }
+        if self.is_fresh()
+            && let Some(file) = self.handle.take()
+        {
+            self.call(MetaOp::Close { file }).await?;
+        }
+        Ok(())
+    }
+
+    /// The file as a pass needs it, and what goes along.
+    fn pass(&mut self) -> Result<(RecordPass<'_>, &mut PassContext<'a>, &mut Random, &mut Tally), OpError> {
+        let Self { cell, number, session, file, handle, context, random, tally, .. } = self;
+        let Some(session) = session.as_deref_mut() else { return Err(gone()) };
+        let work = cell.work;
+        let part = match work.jobs {
+            Some(count) if work.shared_file => FilePart { index: *number, count },
+            _ => FilePart::WHOLE,
+        };
+        Ok((RecordPass { work, part, session, file, handle }, context, random, tally))
+    }
+
+    async fn open(&mut self, how: OpenHow) -> Result<FileRef, OpError> {
+        let path = self.file.path.clone();
+        match self.call(MetaOp::Open { path, how, policy: self.cell.work.policy }).await? {
+            MetaYield::Opened { file, .. } => Ok(file),
+            _ => Err(OpError::new(ErrorClass::Protocol, "open", "no file in the reply")),
+        }
+    }
+
+    async fn call(&mut self, op: MetaOp) -> Result<MetaYield, OpError> {
+        let Self { session, context, .. } = self;
+        match session.as_deref_mut() {
+            Some(session) => context.deadline.call(session, op).await,
+            None => Err(gone()),
+        }
+    }
+}
+
+fn gone() -> OpError {
+    OpError::new(ErrorClass::Disconnected, "session", "no session")
+}

@@ -1,0 +1,195 @@
+//! One pass over a file: the innermost loop, with `depth` operations in flight.
+
+use sharebench_model::{DataOp, ErrorClass, FileRef, OpError, Reply, Slot, Stability};
+use sharebench_plan::Verify;
+use sharebench_target::Session;
+
+use crate::cell::access_pattern::RecordAccess;
+use crate::data::context::PassContext;
+use crate::data::file_state::FileState;
+use crate::data::mismatch::mismatch_error;
+use crate::data::mismatch::short;
+use crate::data::stamp;
+use crate::data::stamp::Content;
+use crate::record::meter::Meter;
+use crate::record::pass_end::PassEnd;
+use crate::record::tally::Tally;
+
+/// True for failures that no later operation of the step can survive.
+pub(crate) const fn is_fatal(class: ErrorClass) -> bool {
+    !matches!(class, ErrorClass::DataMismatch | ErrorClass::Busy | ErrorClass::Io)
+}
+
+/// An operation in flight.
+#[derive(Clone, Copy, Default)]
+struct InFlight {
+    visit: RecordAccess,
+    started: u64,
+}
+
+/// A pass under way: which records are in flight and what is to be recorded.
+pub(crate) struct Pass<'a, 'b> {
+    pub context: &'a mut PassContext<'b>,
+    pub session: &'a mut dyn Session,
+    pub file: &'a mut FileState,
+    pub handle: FileRef,
+    pub record_size: u32,
+    pub depth: u32,
+    /// What visits that write put there; none where all read.
+    pub content: Option<Content>,
+}
+
+impl Pass<'_, '_> {
+    /// Runs `order` to its end and adds what it measured to `tally`.
+    ///
+    /// The busy time is the union of the intervals with operations in flight: filling and verifying
+    /// buffers happens outside of it where nothing is in flight, and is taken off the CPU time.
+    pub async fn run(
+        mut self,
+        mut order: impl Iterator<Item = RecordAccess>,
+        tally: &mut Tally,
+    ) -> Result<(), PassEnd> {
+        let meter = Meter::start(self.context.clock, self.session);
+        let result = self.drive(&mut order, tally).await;
+        meter.stop(self.context.clock, self.session, tally);
+        result
+    }
+
+    async fn drive(
+        &mut self,
+        order: &mut impl Iterator<Item = RecordAccess>,
+        tally: &mut Tally,
+    ) -> Result<(), PassEnd> {
+        let depth = self.depth as usize;
+        let mut flights = vec![InFlight::default(); depth];
+        let mut free: Vec<Slot> = (0..self.depth).rev().map(Slot).collect();
+        let mut ready: Vec<Slot> = Vec::with_capacity(depth);
+        let mut replies: Vec<Reply> = Vec::with_capacity(depth);
+        let mut busy_since = 0;
+        let mut idle_since = self.context.clock.now();
+        loop {
+            let stopped = self.context.stop.is_stopped();
+            while !stopped && let Some(slot) = free.pop() {
+                let Some(visit) = order.next() else {
+                    free.push(slot);
+                    break;
+                };
+                flights[slot.0 as usize].visit = visit;
+                self.fill(slot, visit);
+                ready.push(slot);
+            }
+            let was_idle = free.len() + ready.len() == depth;
+            // Buffers are all filled before the first of the batch starts, so that no operation's time
+            // holds another's filling.
+            let mut started = self.context.clock.now();
+            tally.generator_ns += started - idle_since;
+            if was_idle {
+                busy_since = started;
+            }
+            for (index, slot) in ready.drain(..).enumerate() {
+                if index > 0 {
+                    started = self.context.clock.now();
+                }
+                flights[slot.0 as usize].started = started;
+                let op = self.op(flights[slot.0 as usize].visit);
+                self.session.submit(slot, op);
+            }
+            if free.len() == depth {
+                return if stopped { Err(PassEnd::Stopped) } else { Ok(()) };
+            }
+            self.context.deadline.replies(self.session, &mut replies).await?;
+            let ended = self.context.clock.now();
+            idle_since = ended;
+            let mut lost = None;
+            for reply in replies.drain(..) {
+                free.push(reply.slot);
+                let flight = flights[reply.slot.0 as usize];
+                if let Err(error) = self.finish(reply, flight, ended, tally) {
+                    lost.get_or_insert(error);
+                }
+            }
+            if free.len() == depth {
+                tally.busy_ns += ended - busy_since;
+            }
+            if let Some(error) = lost {
+                return Err(error.into());
+            }
+        }
+    }
+
+    fn op(&self, visit: RecordAccess) -> DataOp {
+        let (file, offset, len) = (self.handle, visit.offset, self.record_size);
+        if visit.write {
+            DataOp::Write { file, offset, len, stability: Stability::Unstable }
+        } else {
+            DataOp::Read { file, offset, len }
+        }
+    }
+
+    fn fill(&mut self, slot: Slot, visit: RecordAccess) {
+        if let (true, Some(content)) = (visit.write, self.content) {
+            let len = self.record_size as usize;
+            stamp::fill(&mut self.session.buffer(slot)[..len], content, visit.offset);
+        }
+    }
+
+    /// Books one reply; an error means that the target is lost.
+    fn finish(
+        &mut self,
+        reply: Reply,
+        flight: InFlight,
+        ended: u64,
+        tally: &mut Tally,
+    ) -> Result<(), OpError> {
+        tally.operations += 1;
+        tally.transactions += 1;
+        tally.service.record(ended - flight.started);
+        tally.slices.record(ended, ended - flight.started);
+        let RecordAccess { offset, write } = flight.visit;
+        let outcome = match (reply.result, self.content.filter(|_| write)) {
+            (Err(error), _) => Err(error),
+            (Ok(bytes), _) if bytes != self.record_size => Err(short(bytes, self.record_size, offset)),
+            (Ok(_), Some(content)) => {
+                self.file.written(offset, self.record_size, content.generation);
+                tally.bytes.written += u64::from(self.record_size);
+                Ok(())
+            }
+            (Ok(_), None) => {
+                tally.bytes.read += u64::from(self.record_size);
+                self.verify(reply.slot, offset, tally)
+            }
+        };
+        let Err(error) = outcome else { return Ok(()) };
+        if write {
+            self.file.lost(offset, self.record_size);
+        }
+        let fatal = is_fatal(error.class).then(|| error.clone());
+        tally.failure(error);
+        fatal.map_or(Ok(()), Err)
+    }
+
+    fn verify(&mut self, slot: Slot, offset: u64, tally: &mut Tally) -> Result<(), OpError> {
+        let buffer = &self.session.buffer(slot)[..self.record_size as usize];
+        verify(self.context.verify, self.file, buffer, offset, tally)
+    }
+}
+
+/// Checks what was read at `offset` against what the file should hold.
+pub(crate) fn verify(
+    how: Verify,
+    file: &FileState,
+    buffer: &[u8],
+    offset: u64,
+    tally: &mut Tally,
+) -> Result<(), OpError> {
+    if how == Verify::Off {
+        return Ok(());
+    }
+    for (at, len, content) in file.expected(offset, buffer.len() as u32) {
+        let from = (at - offset) as usize;
+        stamp::verify(&buffer[from..from + len], content, at, how)
+            .map_err(|mismatch| mismatch_error(&file.path, &mismatch))?;
+        tally.verified += len as u64;
+    }
+    Ok(())
+}

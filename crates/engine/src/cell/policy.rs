@@ -1,0 +1,166 @@
+//! Policies of a measured file: opened as asked, watched while it is used, flushed and closed on the clock.
+
+use sharebench_model::{
+    CachePolicy, DataOp, ErrorClass, Evidence, FileRef, MetaOp, MetaYield, OpError, OpenHow, PolicyCount,
+    Residency, Slot,
+};
+use sharebench_plan::RecordWork;
+use sharebench_target::Session;
+
+use crate::cell::pass::is_fatal;
+use crate::data::context::PassContext;
+use crate::data::file_state::FileState;
+use crate::record::meter::Meter;
+use crate::record::pass_end::PassEnd;
+use crate::record::tally::Tally;
+
+/// Makes sure that an existing file is open with the policy of `work`, and gives its handle.
+pub(crate) async fn open_as(
+    work: &RecordWork,
+    session: &mut dyn Session,
+    file: &mut FileState,
+    context: &mut PassContext<'_>,
+) -> Result<FileRef, OpError> {
+    if let Some(handle) = file.file {
+        if file.policy == work.policy {
+            return Ok(handle);
+        }
+        file.file = None;
+        context.deadline.call(session, MetaOp::Close { file: handle }).await?;
+    }
+    let open = MetaOp::Open { path: file.path.clone(), how: OpenHow::ReadWrite, policy: work.policy };
+    match context.deadline.call(session, open).await? {
+        MetaYield::Opened { file: handle, .. } => {
+            (file.file, file.policy) = (Some(handle), work.policy);
+            Ok(handle)
+        }
+        _ => Err(OpError::new(ErrorClass::Protocol, "open", "no file in the reply")),
+    }
+}
+
+/// Drops what this machine caches of a file: true when it was done or tried, false where it cannot be. Pages
+/// that stay all the same are no failure here: whoever looks afterwards sees them.
+pub(crate) async fn drop_cache(
+    session: &mut dyn Session,
+    file: FileRef,
+    context: &mut PassContext<'_>,
+) -> Result<bool, OpError> {
+    match context.deadline.call(session, MetaOp::DropCache { file }).await {
+        Err(error) if error.class == ErrorClass::Unsupported => Ok(false),
+        Err(error) if error.class != ErrorClass::Busy => Err(error),
+        _ => Ok(true),
+    }
+}
+
+/// What was so before a pass.
+pub(crate) struct CacheObservation {
+    before: Option<Residency>,
+    sent: PolicyCount,
+    drops: u64,
+}
+
+impl CacheObservation {
+    /// Looks at a file before a pass over it; `dropped` says that its cache was dropped just before.
+    pub async fn begin(
+        work: &RecordWork,
+        session: &mut dyn Session,
+        file: FileRef,
+        dropped: Option<bool>,
+        context: &mut PassContext<'_>,
+    ) -> Result<Self, OpError> {
+        let looks = dropped.is_some() || work.policy.cache != CachePolicy::Normal;
+        let before = if looks { look(session, file, context).await? } else { None };
+        Ok(Self { before, sent: session.policy_count(), drops: u64::from(dropped == Some(true)) })
+    }
+
+    /// Looks again when the pass has ended, if the file is open, and books what was seen.
+    pub async fn end(
+        self,
+        work: &RecordWork,
+        session: &mut dyn Session,
+        file: Option<FileRef>,
+        context: &mut PassContext<'_>,
+        tally: &mut Tally,
+    ) -> Result<(), OpError> {
+        let mut seen = Evidence {
+            before: self.before,
+            drops: self.drops,
+            sent: session.policy_count().since(self.sent),
+            ..Evidence::default()
+        };
+        if !work.policy.is_normal()
+            && let Some(file) = file
+            && let Some(after) = look(session, file, context).await?
+        {
+            let cached = work.policy.cache == CachePolicy::Normal;
+            let before = self.before.filter(|_| !cached);
+            seen.grown = before.map(|before| after.resident.saturating_sub(before.resident));
+            seen.dirty = after.dirty.filter(|_| work.policy.writes_through());
+        }
+        tally.evidence.merge(seen);
+        Ok(())
+    }
+}
+
+/// What the page cache holds of a file; none where there is none to look at.
+async fn look(
+    session: &mut dyn Session,
+    file: FileRef,
+    context: &mut PassContext<'_>,
+) -> Result<Option<Residency>, OpError> {
+    match context.deadline.call(session, MetaOp::Residency { file }).await {
+        Ok(MetaYield::Residency(seen)) => Ok(Some(seen)),
+        Err(error) if error.class != ErrorClass::Unsupported => Err(error),
+        _ => Ok(None),
+    }
+}
+
+/// What belongs to the time of a test beside its operations.
+pub(crate) enum TimedFinish {
+    Flush(FileRef),
+    /// Closing the file, or giving back its mapping.
+    Close(MetaOp),
+}
+
+impl TimedFinish {
+    /// Does it within the busy time. Failures that later operations survive are counted and no more.
+    pub async fn timed(
+        self,
+        session: &mut dyn Session,
+        context: &mut PassContext<'_>,
+        tally: &mut Tally,
+    ) -> Result<(), PassEnd> {
+        let (meter, begin) = (Meter::start(context.clock, session), context.clock.now());
+        let flushes = matches!(self, Self::Flush(_));
+        let result = match self {
+            Self::Flush(file) => flushed(session, file, context).await,
+            Self::Close(op) => context.deadline.call(session, op).await.map(drop),
+        };
+        let spent = context.clock.now() - begin;
+        meter.stop(context.clock, session, tally);
+        tally.busy_ns += spent;
+        if flushes {
+            tally.evidence.flushes += 1;
+            tally.evidence.flush_ns += spent;
+        } else {
+            tally.evidence.close_ns += spent;
+        }
+        if let Err(error) = result {
+            let fatal = is_fatal(error.class).then(|| error.clone());
+            tally.failure(error);
+            return fatal.map_or(Ok(()), |error| Err(error.into()));
+        }
+        Ok(())
+    }
+}
+
+async fn flushed(
+    session: &mut dyn Session,
+    file: FileRef,
+    context: &mut PassContext<'_>,
+) -> Result<(), OpError> {
+    let mut replies = Vec::with_capacity(1);
+    session.submit(Slot(0), DataOp::Flush { file });
+    context.deadline.replies(session, &mut replies).await?;
+    replies.swap_remove(0).result.map(drop)
+}

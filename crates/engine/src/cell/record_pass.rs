@@ -1,0 +1,124 @@
+//! One pass of a test over one file, in the way its application takes to the file.
+
+use sharebench_model::{CachePolicy, ErrorClass, FileRef, MetaOp, OpError, Random};
+use sharebench_plan::{Access, RecordWork, Start};
+use sharebench_target::Session;
+
+use crate::cell::access_pattern::{AccessPattern, FilePart};
+use crate::cell::pass::Pass;
+use crate::cell::policy;
+use crate::cell::policy::{CacheObservation, TimedFinish};
+use crate::cell::stream::StreamPass;
+use crate::data::context::PassContext;
+use crate::data::file_state::FileState;
+use crate::record::pass_end::PassEnd;
+use crate::record::tally::Tally;
+
+/// A file in the hands of the job that measures it.
+pub(crate) struct RecordPass<'a> {
+    pub work: &'a RecordWork,
+    /// The job's part of the file.
+    pub part: FilePart,
+    pub session: &'a mut dyn Session,
+    pub file: &'a mut FileState,
+    /// Open in the session; none once the time of closing it was measured.
+    pub handle: &'a mut Option<FileRef>,
+}
+
+impl RecordPass<'_> {
+    /// Brings the file into the state that the test asks for, unmeasured, and looks at it. `first` is true
+    /// before the first of several passes: what was read by the pass before need not be read again.
+    pub async fn prepare(
+        &mut self,
+        first: bool,
+        random: &mut Random,
+        context: &mut PassContext<'_>,
+    ) -> Result<CacheObservation, PassEnd> {
+        let (start, maps) = (self.work.test.start(), self.work.test.access() == Access::Mapping);
+        let handle = self.open()?;
+        let mut dropped = None;
+        // What lies in a cache that is to be passed would be written back or thrown out by the first pass.
+        let passes = self.work.policy.cache != CachePolicy::Normal;
+        if start == Start::Cold || (first && passes && start != Start::Fresh) {
+            dropped = Some(policy::drop_cache(self.session, handle, context).await?);
+        }
+        // A mapping has to have something to map; and over SMB a file that is opened unbuffered has no append
+        // access, so that a write may not make it longer (MS-SMB2 3.3.5.9, 3.3.5.13).
+        if start == Start::Fresh && (maps || self.work.policy.cache == CachePolicy::Unbuffered) {
+            let size = MetaOp::SetSize { file: handle, size: self.work.file_size };
+            context.deadline.call(self.session, size).await?;
+        }
+        if maps {
+            let map = MetaOp::Map { file: handle, bytes: self.work.file_size };
+            context.deadline.call(self.session, map).await?;
+        }
+        if start == Start::JustRead && first {
+            self.run(random, context, &mut Tally::default()).await?;
+        }
+        Ok(CacheObservation::begin(self.work, self.session, handle, dropped, context).await?)
+    }
+
+    /// One measured pass.
+    pub async fn run(
+        &mut self,
+        random: &mut Random,
+        context: &mut PassContext<'_>,
+        tally: &mut Tally,
+    ) -> Result<(), PassEnd> {
+        let handle = self.open()?;
+        let Self { work, part, session, file, .. } = self;
+        let (session, file) = (&mut **session, &mut **file);
+        let content = work.test.writes().then(|| file.next_generation());
+        let (record_size, depth) = (work.record_size, work.queue_depth);
+        if work.test.access() == Access::Stream {
+            let buffer = work.stream_buffer;
+            StreamPass::new(context, session, file, handle, record_size, buffer).run(content, tally).await?;
+        } else {
+            let order = AccessPattern::new(work, *part, random);
+            Pass { context, session, file, handle, record_size, depth, content }.run(order, tally).await?;
+        }
+        tally.passes += 1;
+        Ok(())
+    }
+
+    /// Looks at the file after its passes and books what was seen since `observation` began.
+    pub async fn look(
+        &mut self,
+        observation: CacheObservation,
+        context: &mut PassContext<'_>,
+        tally: &mut Tally,
+    ) -> Result<(), OpError> {
+        observation.end(self.work, self.session, *self.handle, context, tally).await
+    }
+
+    /// Flushes and closes what the test's time includes.
+    pub async fn conclude(
+        &mut self,
+        context: &mut PassContext<'_>,
+        tally: &mut Tally,
+    ) -> Result<(), PassEnd> {
+        let file = self.open()?;
+        if self.work.include_flush && self.work.test.writes() {
+            TimedFinish::Flush(file).timed(self.session, context, tally).await?;
+        }
+        if self.work.include_close {
+            *self.handle = None;
+            if self.work.test.access() == Access::Mapping {
+                let unmap = MetaOp::Map { file, bytes: 0 };
+                TimedFinish::Close(unmap).timed(self.session, context, tally).await?;
+            }
+            TimedFinish::Close(MetaOp::Close { file }).timed(self.session, context, tally).await?;
+        }
+        Ok(())
+    }
+
+    /// Gives back what [`Self::prepare`] took; also after a pass that failed.
+    pub async fn release(&mut self, context: &mut PassContext<'_>) -> Result<(), OpError> {
+        let (Some(file), Access::Mapping) = (*self.handle, self.work.test.access()) else { return Ok(()) };
+        context.deadline.call(self.session, MetaOp::Map { file, bytes: 0 }).await.map(drop)
+    }
+
+    pub fn open(&self) -> Result<FileRef, OpError> {
+        self.handle.ok_or_else(|| OpError::new(ErrorClass::Stale, "pass", "the file is not open"))
+    }
+}

@@ -1,0 +1,99 @@
+//! A cell: one test on one file by one job, in whole passes until it has lasted long enough.
+
+use sharebench_model::Random;
+use sharebench_plan::{RecordWork, Start};
+
+use crate::cell::access_pattern::FilePart;
+use crate::cell::file_names::data_name;
+use crate::cell::policy;
+use crate::cell::record_pass::RecordPass;
+use crate::cell::target_files::TargetFiles;
+use crate::data::context::PassContext;
+use crate::data::file_state::FileState;
+use crate::record::pass_end::PassEnd;
+use crate::record::tally::Tally;
+
+/// A cell ends after this many times its sample, however little of that was busy.
+pub(crate) const MAX_WALL: u64 = sharebench_plan::MAX_WALL as u64;
+
+/// Makes sure that the file of a cell is there.
+pub(crate) async fn prepare(
+    work: &RecordWork,
+    target: &mut TargetFiles,
+    context: &mut PassContext<'_>,
+) -> Result<(), PassEnd> {
+    if work.test.start() == Start::Fresh {
+        return Ok(());
+    }
+    target.ensure_for(work, &data_name(work), context).await
+}
+
+/// Measures a cell. The tally holds what was measured also when the target is lost on the way.
+pub(crate) async fn measure(
+    work: &RecordWork,
+    target: &mut TargetFiles,
+    random: &mut Random,
+    context: &mut PassContext<'_>,
+    tally: &mut Tally,
+) -> Result<(), PassEnd> {
+    let (name, fresh) = (data_name(work), work.test.start() == Start::Fresh);
+    prepare(work, target, context).await?;
+    target.merge_pending_failures(tally);
+    target.drain(context).await?;
+    let sample = work.min_sample_time.as_nanos() as u64;
+    let begin = context.clock.now();
+    let mut first = true;
+    let mut passing = true;
+    while first || passing && (tally.busy_ns < sample && context.clock.now() - begin < sample * MAX_WALL) {
+        if fresh {
+            let mut file = target.create_as("new", work.file_size, work.policy, context).await?;
+            let result = one_pass(work, target, &mut file, first, random, context, tally).await;
+            target.discard(file, context).await?;
+            result?;
+        } else if let Some(mut file) = target.files.remove(&name) {
+            let result = one_pass(work, target, &mut file, first, random, context, tally).await;
+            target.files.insert(name.clone(), file);
+            result?;
+        }
+        first = false;
+        // In virtual time a target may answer at once: no repetition would ever fill the sample.
+        passing = context.clock.now() > begin;
+    }
+    tally.users_reported = u32::from(tally.operations > 0);
+    tally.response = tally.service.clone();
+    Ok(())
+}
+
+/// A pass over a file in the state that the test asks for.
+async fn one_pass(
+    work: &RecordWork,
+    target: &mut TargetFiles,
+    file: &mut FileState,
+    first: bool,
+    random: &mut Random,
+    context: &mut PassContext<'_>,
+    tally: &mut Tally,
+) -> Result<(), PassEnd> {
+    let session = target.session.as_mut();
+    policy::open_as(work, session, file, context).await?;
+    let mut handle = file.file.take();
+    let mut pass = RecordPass { work, part: FilePart::WHOLE, session, file, handle: &mut handle };
+    let result = measured(&mut pass, first, random, context, tally).await;
+    let released = pass.release(context).await;
+    file.file = handle;
+    result.and(released.map_err(PassEnd::from))
+}
+
+async fn measured(
+    pass: &mut RecordPass<'_>,
+    first: bool,
+    random: &mut Random,
+    context: &mut PassContext<'_>,
+    tally: &mut Tally,
+) -> Result<(), PassEnd> {
+    let observation = pass.prepare(first, random, context).await?;
+    pass.run(random, context, tally).await?;
+    // Before anything is flushed, or is closed and cannot be looked at any more.
+    pass.look(observation, context, tally).await?;
+    pass.conclude(context, tally).await
+}

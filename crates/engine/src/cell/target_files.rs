@@ -1,0 +1,289 @@
+//! The directory of our own on a target, and the files in it.
+
+use std::collections::BTreeMap;
+
+use sharebench_model::{CachePolicy, Facts, FileRef, IoPolicy, MetaOp, MetaYield, OpError, OpenHow};
+use sharebench_plan::{RecordWork, Start, Verify};
+use sharebench_target::Session;
+
+use crate::cell::access_pattern::AccessPattern;
+use crate::cell::pass::Pass;
+use crate::data::closed_session::ClosedSession;
+use crate::data::context::PassContext;
+use crate::data::directory::remove_tree;
+use crate::data::file_state::FileState;
+use crate::record::pass_end::PassEnd;
+use crate::record::tally::Tally;
+
+/// One target as the engine uses it: its session, its directory, its files.
+pub(crate) struct TargetFiles {
+    pub session: Box<dyn Session>,
+    pub directory: String,
+    pub facts: Facts,
+    pub files: BTreeMap<String, FileState>,
+    /// The system's page cache stands before the target: it is a path.
+    pub paged: bool,
+    /// Smallest piece that any step writes, for the generation maps.
+    unit: u64,
+    next_id: u32,
+    /// What was wrong with files that are no more.
+    aftermath: Tally,
+}
+
+impl TargetFiles {
+    /// Takes over a fresh session and makes the directory; a directory of that name that exists already
+    /// is refused, unless `replace` says that it is the remains of this very run.
+    pub async fn prepare(
+        session: Box<dyn Session>,
+        directory: String,
+        unit: u64,
+        replace: bool,
+        context: &mut PassContext<'_>,
+    ) -> Result<Self, OpError> {
+        let facts = session.facts();
+        let mut files = Self {
+            session,
+            directory,
+            facts,
+            files: BTreeMap::new(),
+            paged: false,
+            unit,
+            next_id: 1,
+            aftermath: Tally::default(),
+        };
+        if replace {
+            remove_tree(files.session.as_mut(), &files.directory, context).await?;
+        }
+        let make = MetaOp::MakeDir { path: files.directory.clone() };
+        context.deadline.call(files.session.as_mut(), make).await?;
+        Ok(files)
+    }
+
+    /// Takes over a fresh session, to work in a directory that another process made and will remove; `ids` are
+    /// where this process's numbers of files begin.
+    pub fn join(session: Box<dyn Session>, directory: String, unit: u64, ids: u32) -> Self {
+        let (facts, next_id) = (session.facts(), ids.max(1));
+        let (files, aftermath) = (BTreeMap::new(), Tally::default());
+        Self { session, directory, facts, files, paged: false, unit, next_id, aftermath }
+    }
+
+    /// Closes what is open and logs off; the directory is somebody else's to remove.
+    pub async fn leave(mut self, context: &mut PassContext<'_>) -> Result<(), OpError> {
+        self.release(context).await
+    }
+
+    /// Bytes that this user may still write; none where the target cannot tell.
+    pub async fn available(&mut self, context: &mut PassContext<'_>) -> Option<u64> {
+        match context.deadline.call(self.session.as_mut(), MetaOp::Space).await {
+            Ok(MetaYield::Space(space)) => Some(space.available),
+            _ => None,
+        }
+    }
+
+    /// The path of one of our names.
+    pub fn path(&self, name: &str) -> String {
+        format!("{}/{name}", self.directory)
+    }
+
+    /// Makes sure that the file of a cell exists. One that is measured as it is was read since it was made, if the page
+    /// cache keeps it: the first use of a page that was only written takes longer than any other (docs/sweeps.md), and
+    /// which cell comes first is chance.
+    pub async fn ensure_for(
+        &mut self,
+        work: &RecordWork,
+        name: &str,
+        context: &mut PassContext<'_>,
+    ) -> Result<(), PassEnd> {
+        let made = self.ensure(name, work.file_size, work.record_size, context).await?;
+        let as_it_is = work.test.start() == Start::AsItIs && work.policy.cache == CachePolicy::Normal;
+        if made && as_it_is && self.paged {
+            return self.read(name, context).await;
+        }
+        Ok(())
+    }
+
+    /// Makes sure that `name` exists with `size` verified bytes, written in records of `record` bytes; true if it had to be
+    /// made. How a file was written stays in how a server or file system keeps it (docs/sweeps.md): a file of another
+    /// layout is made anew, and read before that, so that no write that was acknowledged and lost goes unnoticed.
+    pub async fn ensure(
+        &mut self,
+        name: &str,
+        size: u64,
+        record: u32,
+        context: &mut PassContext<'_>,
+    ) -> Result<bool, PassEnd> {
+        let old = self.files.get(name);
+        if old.is_some_and(|file| file.layout == record) {
+            return Ok(false);
+        }
+        if context.verify != Verify::Off && old.is_some_and(FileState::is_rewritten) {
+            self.reopen(name, context).await?;
+            self.read(name, context).await?;
+        }
+        if let Some(file) = self.files.remove(name) {
+            self.discard(file, context).await?;
+        }
+        let mut file = self.create(name, size, context).await?;
+        file.layout = record;
+        let result = self.write_all(&mut file, context).await;
+        self.files.insert(name.to_owned(), file);
+        result.map(|()| true)
+    }
+
+    /// Opens a file afresh with the usual policy.
+    async fn reopen(&mut self, name: &str, context: &mut PassContext<'_>) -> Result<(), PassEnd> {
+        let (Some(file), session) = (self.files.get_mut(name), self.session.as_mut()) else { return Ok(()) };
+        if let Some(file) = file.file.take() {
+            context.deadline.call(session, MetaOp::Close { file }).await?;
+        }
+        let open = MetaOp::open(&file.path, OpenHow::ReadWrite);
+        if let MetaYield::Opened { file: handle, .. } = context.deadline.call(session, open).await? {
+            file.file = Some(handle);
+        }
+        Ok(())
+    }
+
+    /// Reads an open file from end to end, unmeasured.
+    async fn read(&mut self, name: &str, context: &mut PassContext<'_>) -> Result<(), PassEnd> {
+        let (Some(file), session) = (self.files.get_mut(name), self.session.as_mut()) else { return Ok(()) };
+        let Some(handle) = file.file else { return Ok(()) };
+        let slot_bytes = session.buffer(sharebench_model::Slot(0)).len() as u64;
+        let record_size = largest_record(file.size, self.unit, slot_bytes);
+        let order = AccessPattern::scanning(file.size, record_size);
+        let record_size = record_size as u32;
+        let pass = Pass { context, session, file, handle, record_size, depth: 1, content: None };
+        pass.run(order, &mut self.aftermath).await
+    }
+
+    /// Hands over what was wrong with files that were given up, to be told with the step that follows.
+    pub fn merge_pending_failures(&mut self, tally: &mut Tally) {
+        let aftermath = std::mem::take(&mut self.aftermath);
+        for (class, count) in aftermath.errors {
+            *tally.errors.entry(class).or_default() += count;
+        }
+        tally.failure_samples.extend(aftermath.failure_samples);
+    }
+
+    /// A file that somebody else will make.
+    pub fn unmade(&mut self, name: &str, size: u64) -> FileState {
+        let id = self.next_id;
+        self.next_id += 1;
+        FileState::new(self.path(name), id, size, self.unit)
+    }
+
+    /// Makes a new, open, empty file with the usual policy.
+    pub async fn create(
+        &mut self,
+        name: &str,
+        size: u64,
+        context: &mut PassContext<'_>,
+    ) -> Result<FileState, OpError> {
+        self.create_as(name, size, IoPolicy::default(), context).await
+    }
+
+    /// Makes a new, open, empty file.
+    pub async fn create_as(
+        &mut self,
+        name: &str,
+        size: u64,
+        policy: IoPolicy,
+        context: &mut PassContext<'_>,
+    ) -> Result<FileState, OpError> {
+        let mut file = self.unmade(name, size);
+        file.policy = policy;
+        let open = MetaOp::Open { path: file.path.clone(), how: OpenHow::CreateNew, policy };
+        if let MetaYield::Opened { file: handle, .. } =
+            context.deadline.call(self.session.as_mut(), open).await?
+        {
+            file.file = Some(handle);
+        }
+        Ok(file)
+    }
+
+    /// Closes and removes a file.
+    pub async fn discard(&mut self, file: FileState, context: &mut PassContext<'_>) -> Result<(), OpError> {
+        if let Some(file) = file.file {
+            context.deadline.call(self.session.as_mut(), MetaOp::Close { file }).await?;
+        }
+        context.deadline.call(self.session.as_mut(), MetaOp::Remove { path: file.path }).await.map(drop)
+    }
+
+    /// Writes a whole file for the first time, unmeasured, and brings it to stable storage.
+    async fn write_all(
+        &mut self,
+        file: &mut FileState,
+        context: &mut PassContext<'_>,
+    ) -> Result<(), PassEnd> {
+        let Some(handle) = file.file else { return Ok(()) };
+        // Records of streams may be larger than what a session takes at once.
+        let record = u64::from(file.layout).min(self.session.buffer(sharebench_model::Slot(0)).len() as u64);
+        let record_size = if file.size.is_multiple_of(record) {
+            record
+        } else {
+            largest_record(file.size, self.unit, record)
+        };
+        let content = Some(file.next_generation());
+        let order = AccessPattern::filling(file.size, record_size);
+        let record_size = record_size as u32;
+        let session = self.session.as_mut();
+        let pass = Pass { context, session, file, handle, record_size, depth: 1, content };
+        let mut tally = Tally::default();
+        pass.run(order, &mut tally).await?;
+        if let Some(error) = tally.failure_samples.into_iter().next() {
+            return Err(error.into());
+        }
+        self.flush(handle, context).await
+    }
+
+    /// Brings a file to stable storage.
+    async fn flush(&mut self, file: FileRef, context: &mut PassContext<'_>) -> Result<(), PassEnd> {
+        self.session.submit(sharebench_model::Slot(0), sharebench_model::DataOp::Flush { file });
+        let mut replies = Vec::new();
+        context.deadline.replies(self.session.as_mut(), &mut replies).await?;
+        let reply = replies.swap_remove(0);
+        reply.result.map(drop).map_err(PassEnd::from)
+    }
+
+    /// Closes what is open and gives the session back; until [`Self::take`] nothing works.
+    pub async fn release(&mut self, context: &mut PassContext<'_>) -> Result<(), OpError> {
+        for file in self.files.values_mut().filter_map(|file| file.file.take()) {
+            context.deadline.call(self.session.as_mut(), MetaOp::Close { file }).await?;
+        }
+        std::mem::replace(&mut self.session, Box::new(ClosedSession::default())).close().await;
+        Ok(())
+    }
+
+    /// Goes on with a new session.
+    pub fn take(&mut self, session: Box<dyn Session>) {
+        self.session = session;
+    }
+
+    /// Where the operating system counts the wire: writes out what earlier steps left in the client's cache, so
+    /// that it is not counted as this step's.
+    pub async fn drain(&mut self, context: &mut PassContext<'_>) -> Result<(), PassEnd> {
+        if self.session.mount_wire().is_none() {
+            return Ok(());
+        }
+        let open: Vec<FileRef> = self.files.values().filter_map(|file| file.file).collect();
+        for file in open {
+            self.flush(file, context).await?;
+        }
+        Ok(())
+    }
+
+    /// Closes what is open, removes the directory with all that is in it, and logs off.
+    pub async fn clean(mut self, context: &mut PassContext<'_>) -> Result<(), OpError> {
+        for file in self.files.values_mut().filter_map(|file| file.file.take()) {
+            context.deadline.call(self.session.as_mut(), MetaOp::Close { file }).await?;
+        }
+        let result = remove_tree(self.session.as_mut(), &self.directory, context).await;
+        self.session.close().await;
+        result
+    }
+}
+
+/// The largest power-of-two multiple of `unit` that divides `size` and fits into a slot.
+fn largest_record(size: u64, unit: u64, slot_bytes: u64) -> u64 {
+    let fits = |record: &u64| *record <= slot_bytes && size.is_multiple_of(*record);
+    std::iter::successors(Some(unit), |record| record.checked_mul(2)).take_while(fits).last().unwrap_or(unit)
+}

@@ -1,0 +1,299 @@
+//! Throughput mode: several jobs at once on files of their own or on parts of one, in rounds over a
+//! common window.
+//!
+//! In a round every job makes the same number of whole passes. The round's window runs from the first
+//! job's start to the last one's end, and the cell's rate is all bytes by the sum of its windows. IOzone
+//! by default stops everybody when the first worker is done (its "stonewall"); here nobody is stopped, the
+//! jobs' shares tell how evenly they worked, and a window in which some were idle is marked.
+
+use std::sync::mpsc;
+
+use futures_util::FutureExt;
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use sharebench_cluster::Ranks;
+use sharebench_model::{CpuTime, JobShare};
+use sharebench_plan::{RecordWork, Start};
+
+use crate::cell::access_pattern::FilePart;
+use crate::cell::cell_context::CellContext;
+use crate::cell::file_names::job_file_name;
+use crate::cell::job::{Job, Phase};
+use crate::cell::ranked_files::{given_back_to_ranks, lent_by_ranks};
+use crate::cell::record_step::MAX_WALL;
+use crate::cell::target_files::TargetFiles;
+use crate::data::context::PassContext;
+use crate::data::file_state::FileState;
+use crate::ranks::agreement::{agreed, common_start, together};
+use crate::record::pass_end::PassEnd;
+use crate::record::tally::Tally;
+use crate::threads::count::threads;
+use crate::threads::descriptor_table::own_descriptors;
+use crate::time::clock::ClockError;
+
+/// Most passes of one job in one round, however short they are.
+const MAX_PASSES: u64 = 1 << 20;
+
+/// First start and last end of a phase, or why it failed.
+type Span = Result<Option<(u64, u64)>, PassEnd>;
+
+/// Measures a throughput cell. In real time it blocks the calling thread until the last job has left,
+/// because jobs have threads of their own.
+pub(crate) async fn measure(
+    cell: &CellContext<'_>,
+    jobs: u32,
+    target: &mut TargetFiles,
+    context: &mut PassContext<'_>,
+) -> Result<Tally, PassEnd> {
+    let numbers = cell.numbers(jobs);
+    let files = lend(cell, &numbers, target, context).await?;
+    let drained = target.drain(context).await;
+    agreed(cell.ranks, drained)?;
+    let lot: Lot = numbers.iter().copied().zip(files).collect();
+    let (window, teams) = if cell.clock.is_virtual() {
+        let mut team = Team::new(cell, lot);
+        let window = rounds(cell, async |phase| team.perform(phase).await).await;
+        (window, vec![team.end()])
+    } else {
+        on_threads(cell, lot)?
+    };
+    let mut total = Tally::default();
+    target.merge_pending_failures(&mut total);
+    let mut returned = Vec::new();
+    for (tally, lot) in teams {
+        total.merge(tally);
+        returned.extend(lot);
+    }
+    returned.sort_by_key(|(number, ..)| *number);
+    let mut back = Vec::new();
+    for (_, share, file) in returned {
+        total.users_reported += u32::from(share.passes > 0);
+        total.shares.push(share);
+        back.push(file);
+    }
+    take_back(cell, jobs, &numbers, back, target)?;
+    total.window_ns = window?;
+    total.busy_ns = 0;
+    total.response = total.service.clone();
+    Ok(total)
+}
+
+/// Rounds with the jobs spread over threads; what the threads gave back, and the sum of the windows.
+fn on_threads(cell: &CellContext<'_>, lot: Lot) -> Result<(Result<u64, PassEnd>, Vec<Returned>), PassEnd> {
+    let blocking = cell.target.capabilities().blocking;
+    let threads = threads(lot.len() as u32, blocking);
+    let mut lots: Vec<Lot> = (0..threads).map(|_| Lot::new()).collect();
+    for (place, job) in lot.into_iter().enumerate() {
+        lots[place % threads.max(1) as usize].push(job);
+    }
+    let (window, joined) = std::thread::scope(|scope| {
+        let mut channels = Vec::new();
+        let mut workers = Vec::new();
+        for lot in lots {
+            let ((send_phase, phases), (send_span, spans)) = (mpsc::channel(), mpsc::channel());
+            workers.push(scope.spawn(move || {
+                if blocking {
+                    own_descriptors();
+                }
+                cell.clock.block_on(async {
+                    let mut team = Team::new(cell, lot);
+                    while let Ok(phase) = phases.recv() {
+                        let _ = send_span.send(team.perform(phase).await);
+                    }
+                    team.end()
+                })
+            }));
+            channels.push((send_phase, spans));
+        }
+        // Waiting for threads blocks and never pends.
+        let window = rounds(cell, async |phase| all(&channels, phase)).now_or_never();
+        // Threads end when nobody can ask them for more.
+        drop(channels);
+        (window, workers.into_iter().map(std::thread::ScopedJoinHandle::join).collect::<Vec<_>>())
+    });
+    let broken = |why: &str| PassEnd::Broken(format!("a job thread {why}"));
+    let team = |thread: std::thread::Result<Result<Returned, ClockError>>| {
+        let ended = thread.map_err(|_| broken("panicked"))?;
+        ended.map_err(|error| broken(&format!("could not start: {error}")))
+    };
+    let teams = joined.into_iter().map(team).collect::<Result<_, _>>()?;
+    Ok((window.unwrap_or_else(|| Err(broken("was not waited for"))), teams))
+}
+
+/// Phases in their order until the sample is full; gives the sum of the windows.
+async fn rounds(cell: &CellContext<'_>, mut here: impl AsyncFnMut(Phase) -> Span) -> Result<u64, PassEnd> {
+    let mut all = async |phase| together(cell.clock, cell.ranks, here(phase).await);
+    let (work, start) = (cell.work, cell.work.test.start());
+    let fresh = start == Start::Fresh;
+    // A pass that needs a new file, an empty cache or a file to be opened again stands alone.
+    let cold = start == Start::Cold && cell.target.capabilities().drop_cache;
+    let alone = fresh || cold || work.include_close;
+    let sample = work.min_sample_time.as_nanos() as u64;
+    let (mut window, mut done, mut passes, mut first) = (0, 0, 1, true);
+    let begin = all(Phase::Connect).await?.now;
+    let mut now = begin;
+    while first || (window < sample && now - begin < sample * MAX_WALL) {
+        if fresh {
+            all(Phase::Create).await?;
+        }
+        all(Phase::Prepare { first }).await?;
+        let span = all(Phase::Run { passes, at: common_start(cell.clock, cell.ranks)? }).await?.span;
+        now = all(Phase::Release).await?.now;
+        if fresh {
+            now = all(Phase::Remove).await?.now;
+        }
+        let (from, to) = span.unwrap_or_default();
+        (window, done, first) = (window + (to - from), done + passes, false);
+        if !alone {
+            let left = u128::from(sample.saturating_sub(window)) * u128::from(done);
+            passes = (left.div_ceil(u128::from(window.max(1))) as u64).clamp(1, MAX_PASSES);
+        }
+    }
+    all(Phase::Leave).await?;
+    Ok(window)
+}
+
+/// Has every thread perform a phase; the whole span of it, or the first failure once all have answered.
+fn all(channels: &[(mpsc::Sender<Phase>, mpsc::Receiver<Span>)], phase: Phase) -> Span {
+    for (phases, _) in channels {
+        // A thread that is gone says why when it is joined.
+        let _ = phases.send(phase);
+    }
+    let gone = || Err(PassEnd::Broken("a job thread is gone".into()));
+    let spans = channels.iter().map(|(_, spans)| spans.recv().unwrap_or_else(|_| gone()));
+    spans.collect::<Vec<_>>().into_iter().reduce(joined).unwrap_or(Ok(None))
+}
+
+fn joined(a: Span, b: Span) -> Span {
+    Ok(match (a?, b?) {
+        (Some(a), Some(b)) => Some((a.0.min(b.0), a.1.max(b.1))),
+        (a, b) => a.or(b),
+    })
+}
+
+/// Numbers of jobs, and their files.
+type Lot = Vec<(u32, FileState)>;
+
+/// What a team gives back: its tally, and of each job the number, the share and the file.
+type Returned = (Tally, Vec<(u32, JobShare, FileState)>);
+
+/// The jobs of one thread.
+struct Team<'a> {
+    cell: &'a CellContext<'a>,
+    jobs: Vec<(u32, Job<'a>)>,
+    cpu: CpuTime,
+}
+
+impl<'a> Team<'a> {
+    fn new(cell: &'a CellContext<'a>, lot: Lot) -> Self {
+        let job = |(number, file)| (number, Job::new(cell, number, file));
+        Self { cell, jobs: lot.into_iter().map(job).collect(), cpu: CpuTime::default() }
+    }
+
+    /// Has every job perform a phase, side by side.
+    async fn perform(&mut self, phase: Phase) -> Span {
+        let before = self.cell.clock.thread_cpu();
+        let mut tasks: FuturesUnordered<_> =
+            self.jobs.iter_mut().map(|(_, job)| job.perform(phase)).collect();
+        let mut span = Ok(None);
+        while let Some(next) = tasks.next().await {
+            span = joined(span, next);
+        }
+        drop(tasks);
+        if matches!(phase, Phase::Run { .. }) {
+            let spent = self.cell.clock.thread_cpu();
+            self.cpu.user_ns += spent.user_ns - before.user_ns;
+            self.cpu.kernel_ns += spent.kernel_ns - before.kernel_ns;
+        }
+        span
+    }
+
+    fn end(self) -> Returned {
+        let mut total = Tally::default();
+        let mut returned = Vec::new();
+        for (number, job) in self.jobs {
+            let share = job.share();
+            let mut tally = job.tally;
+            // Jobs that share a thread cannot tell their CPU time apart: it is the thread's.
+            tally.cpu = CpuTime::default();
+            total.merge(tally);
+            returned.push((number, share, job.file));
+        }
+        (total.cpu, total.busiest) = (self.cpu, self.cpu);
+        (total, returned)
+    }
+}
+
+/// Makes sure that the files of a cell are there, those that its test does not make itself: of this process's jobs
+/// only, and a shared one by the leader.
+pub(crate) async fn prepare(
+    work: &RecordWork,
+    ranks: Option<&Ranks>,
+    target: &mut TargetFiles,
+    context: &mut PassContext<'_>,
+) -> Result<(), PassEnd> {
+    let jobs = work.jobs.unwrap_or(1);
+    let numbers = match ranks {
+        Some(ranks) if work.shared_file => (0..u32::from(ranks.is_leader())).collect(),
+        Some(ranks) => ranks.users(jobs),
+        None => (0..if work.shared_file { 1 } else { jobs }).collect::<Vec<_>>(),
+    };
+    for number in numbers.into_iter().filter(|_| work.test.start() != Start::Fresh) {
+        target.ensure_for(work, &job_file_name(work, number), context).await?;
+    }
+    Ok(())
+}
+
+/// The files that the jobs will work on, written where the test needs them complete. Jobs that share
+/// one file have a copy each of what it should hold, of which each keeps its own part up to date.
+async fn lend(
+    cell: &CellContext<'_>,
+    numbers: &[u32],
+    target: &mut TargetFiles,
+    context: &mut PassContext<'_>,
+) -> Result<Vec<FileState>, PassEnd> {
+    let (size, fresh) = (cell.work.file_size, cell.work.test.start() == Start::Fresh);
+    let prepared = prepare(cell.work, cell.ranks, target, context).await;
+    agreed(cell.ranks, prepared)?;
+    if let Some(lent) = lent_by_ranks(cell, numbers, target)? {
+        return Ok(lent);
+    }
+    let mut files = Vec::new();
+    for &number in numbers {
+        let name = job_file_name(cell.work, number);
+        let first = files.first().cloned();
+        files.push(match first.filter(|_| cell.work.shared_file) {
+            Some(shared) => shared,
+            None if fresh => target.unmade(&name, size),
+            None => {
+                let lent = target.files.get(&name).cloned();
+                lent.ok_or_else(|| PassEnd::Broken(format!("{name} is not there")))?
+            }
+        });
+    }
+    Ok(files)
+}
+
+/// Notes what the jobs left in the files.
+fn take_back(
+    cell: &CellContext<'_>,
+    jobs: u32,
+    numbers: &[u32],
+    files: Vec<FileState>,
+    target: &mut TargetFiles,
+) -> Result<(), PassEnd> {
+    if cell.work.test.start() == Start::Fresh {
+        return Ok(());
+    }
+    if given_back_to_ranks(cell, jobs, numbers, &files, target)? {
+        return Ok(());
+    }
+    for (number, file) in numbers.iter().copied().zip(files) {
+        let part =
+            if cell.work.shared_file { FilePart { index: number, count: jobs } } else { FilePart::WHOLE };
+        let range = part.bytes(cell.work);
+        if let Some(known) = target.files.get_mut(&job_file_name(cell.work, number)) {
+            known.adopt(&file, range);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,21 @@
+//! How a check is put together: its name, its verdict and its arithmetic.
+
+use sharebench_model::{Check, Verdict};
+
+pub(crate) fn check(name: &str, verdict: Verdict, detail: String) -> Check {
+    Check { name: name.into(), verdict, detail }
+}
+
+/// A check that is against the step when `wrong`.
+pub(crate) fn unless(name: &str, wrong: bool, detail: String, remedy: &str) -> Check {
+    if wrong {
+        check(name, Verdict::Warning, format!("{detail}: {remedy}"))
+    } else {
+        check(name, Verdict::Valid, detail)
+    }
+}
+
+/// A share as percent, with as many digits as tell it from its limit.
+pub(crate) fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}

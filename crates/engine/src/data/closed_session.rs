@@ -1,0 +1,50 @@
+//! The session of a target whose real one was given back for a while.
+
+use std::task::{Context, Poll};
+
+use sharebench_model::{DataOp, ErrorClass, Facts, MetaOp, MetaReply, OpError, Reply, Slot, WireCount};
+use sharebench_target::{LocalBoxFuture, Session};
+
+/// Stands where a session was, and fails everything.
+#[derive(Debug, Default)]
+pub(crate) struct ClosedSession {
+    answered: Vec<Reply>,
+}
+
+fn away() -> OpError {
+    OpError::new(ErrorClass::Disconnected, "session", "the session was closed between two steps")
+}
+
+impl Session for ClosedSession {
+    fn facts(&self) -> Facts {
+        Facts::new()
+    }
+
+    fn buffer(&mut self, _: Slot) -> &mut [u8] {
+        &mut []
+    }
+
+    fn submit(&mut self, slot: Slot, _: DataOp) {
+        self.answered.push(Reply { slot, result: Err(away()), requests: 0 });
+    }
+
+    fn poll_replies(&mut self, _: &mut Context<'_>, replies: &mut Vec<Reply>) -> Poll<()> {
+        if self.answered.is_empty() {
+            return Poll::Pending;
+        }
+        replies.append(&mut self.answered);
+        Poll::Ready(())
+    }
+
+    fn call(&mut self, _: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
+        Box::pin(async { MetaReply { result: Err(away()), requests: 0 } })
+    }
+
+    fn wire(&self) -> WireCount {
+        WireCount::default()
+    }
+
+    fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
+        Box::pin(async {})
+    }
+}

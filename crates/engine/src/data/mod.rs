@@ -1,0 +1,11 @@
+//! What is on a target: stamped content, the state of each file, directories, and how a block becomes requests.
+
+pub(crate) mod closed_session;
+pub(crate) mod content;
+pub(crate) mod context;
+pub(crate) mod directory;
+pub(crate) mod file_state;
+pub(crate) mod mismatch;
+pub(crate) mod request_splitting;
+pub(crate) mod set_content;
+pub mod stamp;

@@ -1,0 +1,185 @@
+//! The shared data set of a load: laid out before the first step, or found from an earlier run.
+
+use std::ops::Range;
+
+use sharebench_model::{DataOp, ErrorClass, FileRef, MetaOp, MetaYield, OpError, OpenHow, Slot, mix};
+use sharebench_plan::{TransactionWork, Verify, Workload};
+use sharebench_target::Session;
+
+use crate::cell::target_files::TargetFiles;
+use crate::data::context::PassContext;
+use crate::data::directory::make;
+use crate::data::directory::{DIRECTORY_PREFIX, remove_tree};
+use crate::data::request_splitting;
+use crate::data::set_content::set_content;
+use crate::data::set_content::shared;
+use crate::data::stamp;
+use crate::data::stamp::Content;
+use crate::load::data_set_builder::{BuildSite, build};
+use crate::load::kept_data_set;
+use crate::load::kept_data_set::{Heartbeat, KeptSetState};
+
+/// Changes when the same plan would lay out other bytes.
+const FORMAT: u64 = 1;
+
+/// The shared set of one target.
+#[derive(Debug, Default)]
+pub(crate) struct SharedSet {
+    /// Where it is, below the target's directory; none before it was laid out.
+    pub directory: Option<String>,
+}
+
+/// The directory of a set that stays: the same plan finds it again, another one does not.
+fn kept_directory(workload: &Workload) -> String {
+    let mut hash = mix(FORMAT);
+    let mut add = |number: u64| hash = mix(hash ^ number);
+    for (index, file) in shared(workload) {
+        file.path.bytes().for_each(|byte| add(u64::from(byte)));
+        add(file.bytes);
+        add(index as u64);
+        file.data.name().bytes().for_each(|byte| add(u64::from(byte)));
+    }
+    format!("{DIRECTORY_PREFIX}set-{hash:016x}")
+}
+
+impl SharedSet {
+    /// Lays the set out once per target; later steps find it there. With `keep` it stands beside the run's own
+    /// directory and is used again where it is found unchanged; one that another run is making is left alone. Says
+    /// what became of it.
+    pub async fn prepare(
+        &mut self,
+        work: &TransactionWork,
+        files: &mut TargetFiles,
+        keep: bool,
+        site: &BuildSite<'_>,
+        context: &mut PassContext<'_>,
+    ) -> Result<Option<String>, OpError> {
+        if self.directory.is_some() {
+            return Ok(None);
+        }
+        let workload = &work.workload;
+        let own = files.path("set");
+        if shared(workload).next().is_none() {
+            self.directory = Some(own);
+            return Ok(None);
+        }
+        let session = files.session.as_mut();
+        let (directory, said) = if keep {
+            let kept = kept_directory(workload);
+            if let Some(said) = keep_set(session, workload, &kept, site, context).await? {
+                (kept, Some(said))
+            } else {
+                make(session, &own, context).await?;
+                build(site, session, workload, &own, None, context).await?;
+                let said = format!(
+                    "another run is making {kept}: this one uses a data set of its own, which it removes"
+                );
+                (own, Some(said))
+            }
+        } else {
+            make(session, &own, context).await?;
+            build(site, session, workload, &own, None, context).await?;
+            (own, None)
+        };
+        self.directory = Some(directory);
+        Ok(said)
+    }
+}
+
+/// Finds a kept set, or makes it; what became of it, or nothing where another run is making it.
+async fn keep_set(
+    session: &mut dyn Session,
+    workload: &Workload,
+    directory: &str,
+    site: &BuildSite<'_>,
+    context: &mut PassContext<'_>,
+) -> Result<Option<String>, OpError> {
+    let begun = kept_data_set::look(session, directory, context).await?;
+    if context.stop.is_stopped() {
+        return Err(OpError::new(ErrorClass::Disconnected, "layout", "stopped"));
+    }
+    match begun {
+        KeptSetState::RunResources => return Ok(None),
+        KeptSetState::Complete if is_unchanged(session, workload, directory, context).await? => {
+            return Ok(Some(format!("the data set in {directory} is unchanged and used again")));
+        }
+        KeptSetState::Complete | KeptSetState::Abandoned => remove_tree(session, directory, context).await?,
+        KeptSetState::Nothing => {}
+    }
+    match make(session, directory, context).await {
+        // Somebody began a moment ago.
+        Err(error) if error.class == ErrorClass::Exists => return Ok(None),
+        made => made?,
+    }
+    let built = match Heartbeat::begin(session, directory, context).await {
+        Ok(mut growing) => match build(site, session, workload, directory, Some(&mut growing), context).await
+        {
+            Ok(()) => growing.end(session, directory, context).await,
+            failed => failed,
+        },
+        Err(error) => Err(error),
+    };
+    if let Err(error) = built {
+        // Nobody would go on with it; what cannot be removed is found abandoned.
+        let _ = remove_tree(session, directory, context).await;
+        return Err(error);
+    }
+    Ok(Some(format!(
+        "the data set stays in {directory}: it is used again while it is unchanged, and removed by `sharebench clean`"
+    )))
+}
+
+/// True when every file of a kept set is there with its size, and its first and last bytes are the right ones.
+async fn is_unchanged(
+    session: &mut dyn Session,
+    workload: &Workload,
+    directory: &str,
+    context: &mut PassContext<'_>,
+) -> Result<bool, OpError> {
+    let missing = |error: OpError| if error.class == ErrorClass::NotFound { Ok(false) } else { Err(error) };
+    for (index, file) in shared(workload) {
+        let path = format!("{directory}/{}", file.path);
+        let (handle, size) = match context.deadline.call(session, MetaOp::open(path, OpenHow::Read)).await {
+            Ok(MetaYield::Opened { file, size }) => (file, size),
+            Ok(_) => return Ok(false),
+            Err(error) => return missing(error),
+        };
+        let most = session.buffer(Slot(0)).len() as u64;
+        let len = file.bytes.min(most);
+        let mut right = size == file.bytes;
+        for offset in [0, file.bytes - len] {
+            right = right
+                && holds(session, handle, offset..offset + len, set_content(index, file), context).await?;
+        }
+        context.deadline.call(session, MetaOp::Close { file: handle }).await?;
+        if !right {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// True when these bytes of a file are the right ones.
+async fn holds(
+    session: &mut dyn Session,
+    file: FileRef,
+    bytes: Range<u64>,
+    content: Content,
+    context: &mut PassContext<'_>,
+) -> Result<bool, OpError> {
+    let (mut offset, mut replies) = (bytes.start, Vec::new());
+    while offset < bytes.end {
+        let slot_bytes = session.buffer(Slot(0)).len() as u32;
+        let len = (bytes.end - offset).min(u64::from(slot_bytes)) as u32;
+        let len = request_splitting::max_transfer(session, DataOp::Read { file, offset, len }, slot_bytes);
+        session.submit(Slot(0), DataOp::Read { file, offset, len });
+        context.deadline.replies(session, &mut replies).await?;
+        let read = replies.swap_remove(0).result?;
+        let found = &session.buffer(Slot(0))[..read as usize];
+        if read != len || stamp::verify(found, content, offset, Verify::Full).is_err() {
+            return Ok(false);
+        }
+        offset += u64::from(len);
+    }
+    Ok(true)
+}

@@ -1,0 +1,142 @@
+//! A data set that stays on the target, and who else may be making it: a run that makes one lets a file grow, so that
+//! another run can tell work under way from what a killed run left.
+
+use std::time::Duration;
+
+use sharebench_model::{ErrorClass, FileRef, MetaOp, MetaYield, OpError, OpenHow, Slot};
+use sharebench_target::Session;
+
+use crate::data::context::PassContext;
+use crate::data::request_splitting;
+
+/// Stands in a set that is whole.
+pub(crate) const COMPLETE: &str = "complete";
+/// Grows while a set is being made.
+const GROWING: &str = "growing";
+/// Least time between two signs of life.
+const BEAT: Duration = Duration::from_secs(1);
+/// Bytes that it grows by.
+const STEP: u64 = 512;
+/// Between two looks at somebody else's set.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// What became of a set that another run had begun.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum KeptSetState {
+    /// There is none.
+    Nothing,
+    /// It is whole.
+    Complete,
+    /// Another run works on it.
+    RunResources,
+    /// Nobody has worked on it for longer than an operation may take.
+    Abandoned,
+}
+
+/// Looks at a set, for as long as it takes to tell.
+pub(crate) async fn look(
+    session: &mut dyn Session,
+    directory: &str,
+    context: &mut PassContext<'_>,
+) -> Result<KeptSetState, OpError> {
+    let first = grown(session, directory, context).await?;
+    // Who is slower than that has given up by itself.
+    let patience = context.deadline.limit() + 5 * BEAT;
+    let until = context.clock.now() + patience.as_nanos() as u64;
+    loop {
+        if size(session, directory, COMPLETE, context).await?.is_some() {
+            return Ok(KeptSetState::Complete);
+        }
+        if size(session, directory, "", context).await?.is_none() {
+            return Ok(KeptSetState::Nothing);
+        }
+        if grown(session, directory, context).await? != first {
+            return Ok(KeptSetState::RunResources);
+        }
+        if context.stop.is_stopped() || context.clock.now() >= until {
+            return Ok(KeptSetState::Abandoned);
+        }
+        context.clock.sleep_coarse(context.clock.now() + LOOK.as_nanos() as u64).await;
+    }
+}
+
+async fn grown(
+    session: &mut dyn Session,
+    directory: &str,
+    context: &mut PassContext<'_>,
+) -> Result<Option<u64>, OpError> {
+    size(session, directory, GROWING, context).await
+}
+
+/// Bytes of a file of the set, or of its directory itself; none where it is not there.
+async fn size(
+    session: &mut dyn Session,
+    directory: &str,
+    name: &str,
+    context: &mut PassContext<'_>,
+) -> Result<Option<u64>, OpError> {
+    let path = if name.is_empty() { directory.to_owned() } else { format!("{directory}/{name}") };
+    match context.deadline.call(session, MetaOp::Stat { path }).await {
+        Ok(MetaYield::Stat(stat)) => Ok(Some(stat.size)),
+        Ok(_) => Ok(Some(0)),
+        Err(error) if error.class == ErrorClass::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The sign of life of a set being made.
+pub(crate) struct Heartbeat {
+    file: FileRef,
+    bytes: u64,
+    last: u64,
+}
+
+impl Heartbeat {
+    /// Begins it; the set's directory was made just before.
+    pub async fn begin(
+        session: &mut dyn Session,
+        directory: &str,
+        context: &mut PassContext<'_>,
+    ) -> Result<Self, OpError> {
+        let open = MetaOp::open(format!("{directory}/{GROWING}"), OpenHow::CreateNew);
+        match context.deadline.call(session, open).await? {
+            MetaYield::Opened { file, .. } => Ok(Self { file, bytes: 0, last: context.clock.now() }),
+            _ => Err(OpError::new(ErrorClass::Protocol, "open", "no file in the reply")),
+        }
+    }
+
+    /// Grows, if it has not done so for a while; nothing may be in flight.
+    pub async fn beat(
+        &mut self,
+        session: &mut dyn Session,
+        context: &mut PassContext<'_>,
+    ) -> Result<(), OpError> {
+        if context.clock.now() - self.last < BEAT.as_nanos() as u64 {
+            return Ok(());
+        }
+        self.last = context.clock.now();
+        let (op, len) = request_splitting::write(session, self.file, self.bytes, STEP);
+        session.submit(Slot(0), op);
+        let mut replies = Vec::new();
+        context.deadline.replies(session, &mut replies).await?;
+        replies.swap_remove(0).result?;
+        self.bytes += u64::from(len);
+        Ok(())
+    }
+
+    /// Ends it: the set is whole.
+    pub async fn end(
+        self,
+        session: &mut dyn Session,
+        directory: &str,
+        context: &mut PassContext<'_>,
+    ) -> Result<(), OpError> {
+        context.deadline.call(session, MetaOp::Close { file: self.file }).await?;
+        let open = MetaOp::open(format!("{directory}/{COMPLETE}"), OpenHow::CreateNew);
+        if let MetaYield::Opened { file, .. } = context.deadline.call(session, open).await? {
+            context.deadline.call(session, MetaOp::Close { file }).await?;
+        }
+        let path = format!("{directory}/{GROWING}");
+        context.deadline.call(session, MetaOp::Remove { path }).await.map(drop)
+    }
+}

@@ -1,0 +1,9 @@
+//! A load step: virtual users on threads, their data set, and the windows in which they are measured.
+
+pub(crate) mod data_set;
+pub(crate) mod data_set_builder;
+pub(crate) mod extension;
+pub(crate) mod kept_data_set;
+pub(crate) mod load_step;
+pub(crate) mod observer;
+pub(crate) mod user;

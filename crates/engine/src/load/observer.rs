@@ -1,0 +1,87 @@
+//! A load under way, seen from outside: a few words per second for whoever looks on.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use sharebench_model::RunEvent;
+use sharebench_plan::StepPlan;
+
+use crate::record::tally::Tally;
+
+/// Between two words.
+const TELL_NS: u64 = 250_000_000;
+
+/// Sums over the threads of a step. Each thread adds what it counted now and then, never within a transaction.
+pub(crate) struct LoadObserver<'a> {
+    send: &'a (dyn Fn(RunEvent) + Sync),
+    step: &'a StepPlan,
+    operations: AtomicU64,
+    transactions: AtomicU64,
+    bytes: AtomicU64,
+    failures: AtomicU64,
+    /// Users that are ready, and how many there will be.
+    users: AtomicU64,
+    told_ns: AtomicU64,
+}
+
+/// What a thread had counted when it last said so.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct ReportedCounts {
+    operations: u64,
+    transactions: u64,
+    bytes: u64,
+    failures: u64,
+}
+
+impl<'a> LoadObserver<'a> {
+    pub fn new(send: &'a (dyn Fn(RunEvent) + Sync), step: &'a StepPlan, now: u64) -> Self {
+        let none = || AtomicU64::new(0);
+        Self {
+            send,
+            step,
+            operations: none(),
+            transactions: none(),
+            bytes: none(),
+            failures: none(),
+            users: none(),
+            told_ns: AtomicU64::new(now),
+        }
+    }
+
+    /// True for one caller now and then.
+    fn is_due(&self, now: u64) -> bool {
+        let told = self.told_ns.load(Ordering::Relaxed);
+        now.saturating_sub(told) >= TELL_NS
+            && self.told_ns.compare_exchange(told, now, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+    }
+
+    /// One more user has a session and files.
+    pub fn ready(&self, now: u64, of: u32) {
+        let done = self.users.fetch_add(1, Ordering::Relaxed) + 1;
+        if self.is_due(now) {
+            let target = self.step.target;
+            (self.send)(RunEvent::Preparing { target, what: "users ready", done, of: u64::from(of) });
+        }
+    }
+
+    /// Takes what a thread counted since it last said so.
+    pub fn note(&self, now: u64, tally: &Tally, said: &mut ReportedCounts) {
+        let counted = ReportedCounts {
+            operations: tally.operations,
+            transactions: tally.transactions,
+            bytes: tally.bytes.total(),
+            failures: tally.errors.values().sum(),
+        };
+        let before = std::mem::replace(said, counted);
+        let add = |sum: &AtomicU64, now: u64, before: u64| {
+            sum.fetch_add(now.saturating_sub(before), Ordering::Relaxed) + now.saturating_sub(before)
+        };
+        let operations = add(&self.operations, counted.operations, before.operations);
+        let transactions = add(&self.transactions, counted.transactions, before.transactions);
+        let bytes = add(&self.bytes, counted.bytes, before.bytes);
+        let failures = add(&self.failures, counted.failures, before.failures);
+        if self.is_due(now) {
+            let (index, users) = (self.step.index, self.users.load(Ordering::Relaxed));
+            (self.send)(RunEvent::Progress { index, operations, bytes, transactions, failures, users });
+        }
+    }
+}

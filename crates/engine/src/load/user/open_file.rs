@@ -1,0 +1,10 @@
+//! A file of a user that stays open between transactions.
+
+use sharebench_model::FileRef;
+
+/// A file that stays open from one transaction to the next, and where sequential requests go on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OpenFile {
+    pub handle: FileRef,
+    pub at: u64,
+}

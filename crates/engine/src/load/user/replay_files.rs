@@ -1,0 +1,200 @@
+//! The directory that a user replays its loadfile in: laid out before the first line, removed behind the last.
+
+use sharebench_model::{DataOp, ErrorClass, MetaOp, MetaYield, OpError, OpenHow, Slot};
+use sharebench_plan::{Loadfile, Verify};
+
+use crate::data::mismatch::{mismatch_error, short};
+use crate::data::request_splitting;
+use crate::data::stamp;
+use crate::data::stamp::Content;
+use crate::load::user::replay_state::Stored;
+use crate::load::user::user_files::OwnFile;
+use crate::load::user::virtual_user::VirtualUser;
+use crate::time::window::Window;
+
+impl VirtualUser<'_> {
+    /// What a file of a client holds; no two users share one.
+    pub(crate) fn replayed_content(&self, file: &Loadfile, id: u32, generation: u32) -> Content {
+        let number = u64::from(self.number) * file.names.len() as u64 + u64::from(id) + 1;
+        Content { file: number as u32 & 0x7FFF_FFFF, generation, kind: None }
+    }
+
+    /// Makes the user's directory what the first line wants; whatever an earlier pass left there goes.
+    pub(crate) async fn lay_out_replay(&mut self, file: &Loadfile) -> Result<(), OpError> {
+        self.close_replayed().await?;
+        let top = self.replayed_path(file, 0);
+        match self.call(MetaOp::MakeDir { path: top.clone() }).await {
+            Err(error) if error.class == ErrorClass::Exists => {
+                self.delete_tree(file, 0, None).await?;
+                self.call(MetaOp::MakeDir { path: top }).await?;
+            }
+            made => drop(made?),
+        }
+        self.replay.files.clear();
+        for given in &file.given {
+            let path = self.replayed_path(file, given.name);
+            match given.bytes {
+                None => drop(self.call(MetaOp::MakeDir { path }).await?),
+                Some(bytes) => self.give(file, given.name, path, bytes).await?,
+            }
+        }
+        self.replay = crate::load::user::replay_state::Replay {
+            ready: true,
+            files: std::mem::take(&mut self.replay.files),
+            generation: self.replay.generation,
+            ..crate::load::user::replay_state::Replay::default()
+        };
+        if let Some(session) = self.session.as_deref() {
+            // What was sent for this is no line's.
+            self.wire = session.wire();
+        }
+        Ok(())
+    }
+
+    /// Writes a file that must be there from the beginning.
+    async fn give(&mut self, file: &Loadfile, name: u32, path: String, bytes: u64) -> Result<(), OpError> {
+        let handle = self.open_unmeasured(path, OpenHow::CreateNew).await?;
+        self.replay.generation += 1;
+        let generation = self.replay.generation;
+        let (content, mut own) = (self.replayed_content(file, name, generation), OwnFile::default());
+        let mut offset = 0;
+        while offset < bytes {
+            self.turn().await;
+            let (op, len) = request_splitting::write(self.session_mut()?, handle, offset, bytes - offset);
+            stamp::fill(&mut self.session_mut()?.buffer(Slot(0))[..len as usize], content, offset);
+            let written = self.reply(op).await?;
+            if written != len {
+                return Err(short(written, len, offset));
+            }
+            own.written(offset, u64::from(len), generation);
+            offset += u64::from(len);
+        }
+        self.reply(DataOp::Flush { file: handle }).await?;
+        self.call(MetaOp::Close { file: handle }).await?;
+        self.replay.files.insert(name, Stored { id: name, own });
+        Ok(())
+    }
+
+    /// Closes what the lines so far left open.
+    async fn close_replayed(&mut self) -> Result<(), OpError> {
+        let open = std::mem::take(&mut self.replay.open);
+        for file in open.into_values().filter_map(|held| held.file) {
+            self.call(MetaOp::Close { file }).await?;
+        }
+        Ok(())
+    }
+
+    /// Leaves nothing behind; what fails here is removed with the directory of the run.
+    pub(crate) async fn leave_replay(&mut self, file: &Loadfile) {
+        self.replay.ready = false;
+        let closed = self.close_replayed().await;
+        if closed.is_ok() && self.session.is_some() {
+            let _ = self.delete_tree(file, 0, None).await;
+        }
+    }
+
+    /// Removes a directory with all that is in it, timed and counted within a window; one that is not there is
+    /// removed already.
+    pub(crate) async fn delete_tree(
+        &mut self,
+        file: &Loadfile,
+        name: u32,
+        window: Option<Window>,
+    ) -> Result<(), OpError> {
+        let (mut open, mut made) = (vec![self.replayed_path(file, name)], Vec::new());
+        while let Some(path) = open.pop() {
+            let entries = match self.listed(path.clone(), window).await? {
+                Some(entries) => entries,
+                None if made.is_empty() => return Ok(()),
+                None => continue,
+            };
+            for entry in entries {
+                let child = format!("{path}/{}", entry.name);
+                if entry.directory {
+                    open.push(child);
+                } else {
+                    self.on_tree(MetaOp::Remove { path: child }, window).await?;
+                }
+            }
+            made.push(path);
+        }
+        let keep_top = window.is_some() && name == 0;
+        for path in made.into_iter().skip(usize::from(keep_top)).rev() {
+            self.on_tree(MetaOp::RemoveDir { path }, window).await?;
+        }
+        let top = file.names.get(name as usize).map_or("", String::as_str);
+        let is_below = |path: &str| {
+            path.strip_prefix(top)
+                .is_some_and(|rest| top.is_empty() || rest.is_empty() || rest.starts_with('/'))
+        };
+        self.replay
+            .files
+            .retain(|name, _| !is_below(file.names.get(*name as usize).map_or("", String::as_str)));
+        Ok(())
+    }
+
+    async fn on_tree(&mut self, op: MetaOp, window: Option<Window>) -> Result<(), OpError> {
+        match window {
+            Some(window) => self.meta(op, window).await.map(drop),
+            None => self.call(op).await.map(drop),
+        }
+    }
+
+    /// A directory's content; nothing where it is not there, which is no failure.
+    async fn listed(
+        &mut self,
+        path: String,
+        window: Option<Window>,
+    ) -> Result<Option<Vec<sharebench_model::Entry>>, OpError> {
+        let started = self.thread.clock.now();
+        let result = match self.call(MetaOp::List { path }).await {
+            Ok(MetaYield::Entries(entries)) => Ok(Some(entries)),
+            Ok(_) => Ok(None),
+            Err(error) if error.class == ErrorClass::NotFound => Ok(None),
+            Err(error) => Err(error),
+        };
+        if let Some(window) = window {
+            self.count(
+                crate::record::operation_kind::OperationKind::List,
+                started,
+                result.as_ref().err(),
+                0,
+                window,
+            );
+        }
+        result
+    }
+
+    /// Looks at what was read at `at`, as far as it is known.
+    pub(crate) fn verify_replayed(
+        &mut self,
+        file: &Loadfile,
+        name: u32,
+        at: u64,
+        read: u64,
+    ) -> Result<Option<OpError>, OpError> {
+        let verify = self.thread.verify;
+        if verify == Verify::Off {
+            return Ok(None);
+        }
+        let Some(stored) = self.replay.files.get(&name) else { return Ok(None) };
+        let pieces: Vec<(u64, usize, Content)> = stored
+            .own
+            .expected(at, read)
+            .map(|(from, len, generation)| (from, len, self.replayed_content(file, stored.id, generation)))
+            .collect();
+        let (mut verified, mut wrong) = (0, None);
+        let path = file.names.get(name as usize).map_or("", String::as_str);
+        let buffer = self.session_mut()?.buffer(Slot(0));
+        for (from, len, content) in pieces {
+            match stamp::verify(&buffer[(from - at) as usize..][..len], content, from, verify) {
+                Ok(()) => verified += len as u64,
+                Err(mismatch) => wrong = wrong.or(Some(mismatch_error(path, &mismatch))),
+            }
+        }
+        if self.last_counted {
+            self.thread.tally.borrow_mut().verified += verified;
+        }
+        Ok(wrong)
+    }
+}

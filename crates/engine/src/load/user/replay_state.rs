@@ -1,0 +1,43 @@
+//! Where a user is in its loadfile, and what it knows of its files.
+
+use std::collections::BTreeMap;
+
+use sharebench_model::FileRef;
+
+use crate::load::user::user_files::OwnFile;
+
+/// Where a user is in its loadfile, and what it knows of its directory.
+#[derive(Default)]
+pub(crate) struct Replay {
+    /// The next line, counted from 0.
+    pub(crate) at: usize,
+    /// When this pass began.
+    pub(crate) from_ns: u64,
+    /// The directory is as the first line wants it, or as the lines since then left it.
+    pub(crate) ready: bool,
+    /// A line did not end as it should have: what follows may find other things than it expects.
+    pub(crate) strayed: bool,
+    /// What is open, by the loadfile's handles.
+    pub(crate) open: BTreeMap<u32, Held>,
+    /// Files that are there, by their names' indices.
+    pub(crate) files: BTreeMap<u32, Stored>,
+    /// Of the newest write.
+    pub(crate) generation: u32,
+}
+
+/// What a handle stands for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Held {
+    /// The open file; none for a directory.
+    pub file: Option<FileRef>,
+    /// Index of its name, also after that was changed.
+    pub name: u32,
+}
+
+/// A file of a client.
+#[derive(Debug, Default)]
+pub(crate) struct Stored {
+    /// Index of the name it was made under: what its bytes are stamped with.
+    pub id: u32,
+    pub own: OwnFile,
+}

@@ -1,0 +1,370 @@
+//! Requests of a user: each is timed, counted by kind, and verified.
+
+use sharebench_model::{
+    DataOp, ErrorClass, FileRef, MetaOp, MetaYield, OpError, OpenHow, Reply, Slot, Stability,
+};
+use sharebench_plan::{Owner, Verify};
+use sharebench_target::Session;
+
+use crate::data::mismatch::{mismatch_error, short};
+use crate::data::request_splitting;
+use crate::data::set_content::{kind_of, set_content};
+use crate::data::stamp;
+use crate::data::stamp::Content;
+use crate::load::user::user_files::OwnFile;
+use crate::load::user::virtual_user::VirtualUser;
+use crate::record::operation_kind::OperationKind;
+use crate::time::window::Window;
+
+/// Where a request of a file goes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Piece {
+    pub handle: FileRef,
+    /// Index into the data set.
+    pub file: usize,
+    pub offset: u64,
+    pub len: u32,
+}
+
+impl Piece {
+    /// Takes the first `len` bytes off.
+    fn split_off(&mut self, len: u32) -> Self {
+        let part = Self { len: len.min(self.len), ..*self };
+        self.offset += u64::from(part.len);
+        self.len -= part.len;
+        part
+    }
+}
+
+impl VirtualUser<'_> {
+    /// File id of a file of this user's own: no two users of a run share one, nor do own and shared files.
+    pub(crate) fn own_content(&self, index: usize, generation: u32) -> Content {
+        let set = &self.thread.work.workload.set;
+        let number = u64::from(self.number) * set.files.len() as u64 + index as u64 + 1;
+        Content { file: number as u32 & 0x7FFF_FFFF, generation, kind: kind_of(&set.files[index]) }
+    }
+
+    /// Makes the user's own directories and its part of the data set, where they are not there yet.
+    pub(crate) async fn lay_out(&mut self) -> Result<(), OpError> {
+        let workload = &self.thread.work.workload;
+        if let Some(file) = workload.loadfile.as_deref() {
+            return if self.replay.ready { Ok(()) } else { self.lay_out_replay(file).await };
+        }
+        if !self.own.directories && (0..workload.set.files.len()).any(|index| workload.has_own(index)) {
+            let top = self.own_path("").trim_end_matches('/').to_owned();
+            let below = workload.set.directories(|index| workload.has_own(index));
+            let below: Vec<String> = below.into_iter().map(|below| self.own_path(&below)).collect();
+            for path in std::iter::once(top).chain(below) {
+                match self.call(MetaOp::MakeDir { path }).await {
+                    // The reply to an earlier one was lost: nobody else makes directories here.
+                    Err(error) if error.class == ErrorClass::Exists => {}
+                    made => drop(made?),
+                }
+            }
+            self.own.directories = true;
+        }
+        if self.own.laid_out {
+            return Ok(());
+        }
+        for (index, file) in workload.set.files.iter().enumerate() {
+            let wanted = file.owner == Owner::User && workload.needs(index);
+            let known = self.own.files.get(&index);
+            if !wanted || known.is_some_and(|own| own.bytes == file.bytes) {
+                continue;
+            }
+            if self.thread.stop.is_stopped() {
+                return Err(OpError::new(ErrorClass::Disconnected, "layout", "stopped"));
+            }
+            let handle = self.open_own(index).await?;
+            let own = self.own.files.entry(index).or_default();
+            let generation = own.next_generation();
+            let content = self.own_content(index, generation);
+            let mut offset = 0;
+            while offset < file.bytes {
+                self.turn().await;
+                let (op, len) =
+                    request_splitting::write(self.session_mut()?, handle, offset, file.bytes - offset);
+                stamp::fill(&mut self.session_mut()?.buffer(Slot(0))[..len as usize], content, offset);
+                let written = self.reply(op).await?;
+                if written != len {
+                    return Err(short(written, len, offset));
+                }
+                self.own_mut(index).written(offset, u64::from(len), generation);
+                offset += u64::from(len);
+            }
+            self.reply(DataOp::Flush { file: handle }).await?;
+            self.call(MetaOp::Close { file: handle }).await?;
+        }
+        self.own.laid_out = true;
+        Ok(())
+    }
+
+    /// Opens a file of the user's own for writing, whether it is there or not: lost replies leave that open.
+    async fn open_own(&mut self, index: usize) -> Result<FileRef, OpError> {
+        let path = self.own_name(index);
+        let known = self.own.files.contains_key(&index);
+        let (mut first, mut second) = (OpenHow::CreateNew, OpenHow::ReadWrite);
+        if known {
+            std::mem::swap(&mut first, &mut second);
+        }
+        match self.open_unmeasured(path.clone(), first).await {
+            Err(error) if matches!(error.class, ErrorClass::Exists | ErrorClass::NotFound) => {
+                self.open_unmeasured(path, second).await
+            }
+            opened => opened,
+        }
+    }
+
+    /// Nobody knows any more what a file of the user's own holds, or which name it has: it is made anew before the
+    /// user goes on.
+    pub(crate) fn invalidate(&mut self, index: usize) {
+        let own = self.own_mut(index);
+        // Generations go on: what was written before must not pass for what will be.
+        *own = OwnFile { newest: own.newest, ..OwnFile::default() };
+        self.own.laid_out = false;
+    }
+
+    pub(crate) fn own_mut(&mut self, index: usize) -> &mut OwnFile {
+        self.own.files.entry(index).or_default()
+    }
+
+    /// A path below the user's own directory.
+    pub(crate) fn own_path(&self, path: &str) -> String {
+        format!("{}/u{}/{path}", self.thread.directory, self.number)
+    }
+
+    /// Where file `index` stands for reading: the shared one, or the user's own under the name it has now.
+    pub(crate) fn path_of(&self, index: usize) -> String {
+        let file = &self.thread.work.workload.set.files[index];
+        match file.owner {
+            Owner::Shared => format!("{}/{}", self.thread.set_directory, file.path),
+            Owner::User => self.own_name(index),
+        }
+    }
+
+    /// Where the user's own file `index` stands.
+    pub(crate) fn own_name(&self, index: usize) -> String {
+        let path = self.own_path(&self.thread.work.workload.set.files[index].path);
+        let renamed = self.own.files.get(&index).is_some_and(|own| own.renamed);
+        if renamed { format!("{path}.r") } else { path }
+    }
+
+    /// Reads a piece, by as many requests as it takes.
+    pub(crate) async fn read(&mut self, piece: Piece, window: Window) -> Result<(), OpError> {
+        let (mut left, mut requests) = (piece, 0);
+        while left.len > 0 {
+            self.turn().await;
+            let op = DataOp::Read { file: left.handle, offset: left.offset, len: left.len };
+            let part = left.split_off(self.max_transfer(op)?);
+            self.read_part(part, window).await?;
+            requests += 1;
+        }
+        self.count_parts(piece.len, requests);
+        Ok(())
+    }
+
+    /// Bytes of a request that are asked for at once.
+    pub(crate) fn max_transfer(&mut self, op: DataOp) -> Result<u32, OpError> {
+        let slot_bytes = self.thread.spec.slot_bytes;
+        Ok(request_splitting::max_transfer(self.session_mut()?, op, slot_bytes))
+    }
+
+    /// Counts a block that took more than one request, if its last one ended within the measured window.
+    pub(crate) fn count_parts(&mut self, bytes: u32, requests: u32) {
+        if requests > 1 && self.last_counted {
+            self.thread.tally.borrow_mut().detail.split.add(bytes, requests);
+        }
+    }
+
+    /// Reads what one request carries and verifies what is known of it.
+    async fn read_part(&mut self, part: Piece, window: Window) -> Result<(), OpError> {
+        let Piece { handle, file, offset, len } = part;
+        self.data(OperationKind::Read, DataOp::Read { file: handle, offset, len }, len, window).await?;
+        let (thread, verify) = (self.thread, self.thread.verify);
+        let described = &thread.work.workload.set.files[file];
+        let mut verified = 0;
+        let mut wrong = None;
+        if verify != Verify::Off {
+            let pieces: Vec<(u64, usize, Content)> = match described.owner {
+                Owner::Shared => vec![(offset, len as usize, set_content(file, described))],
+                Owner::User => {
+                    let own = self.own.files.get(&file).into_iter();
+                    let runs = own.flat_map(|own| own.expected(offset, u64::from(len)));
+                    runs.map(|(at, len, generation)| (at, len, self.own_content(file, generation))).collect()
+                }
+            };
+            let buffer = self.session_mut()?.buffer(Slot(0));
+            for (at, len, content) in pieces {
+                let found = &buffer[(at - offset) as usize..][..len];
+                match stamp::verify(found, content, at, verify) {
+                    Ok(()) => verified += len as u64,
+                    Err(mismatch) => wrong = wrong.or(Some(mismatch_error(&described.path, &mismatch))),
+                }
+            }
+        }
+        if self.last_counted {
+            self.thread.tally.borrow_mut().verified += verified;
+        }
+        wrong.map_or(Ok(()), Err)
+    }
+
+    /// Writes a piece of the user's own file, with that content, by as many requests as it takes; `own` says how much
+    /// of it is known then.
+    pub(crate) async fn write(
+        &mut self,
+        piece: Piece,
+        content: Content,
+        mut own: Option<&mut OwnFile>,
+        window: Window,
+    ) -> Result<(), OpError> {
+        let generation = content.generation;
+        let (mut left, mut requests) = (piece, 0);
+        while left.len > 0 {
+            self.turn().await;
+            let stability = Stability::Unstable;
+            let op = DataOp::Write { file: left.handle, offset: left.offset, len: left.len, stability };
+            let Piece { handle, file, offset, len } = left.split_off(self.max_transfer(op)?);
+            stamp::fill(&mut self.session_mut()?.buffer(Slot(0))[..len as usize], content, offset);
+            let op = DataOp::Write { file: handle, offset, len, stability };
+            if let Some(own) = &mut own {
+                own.begin(offset, u64::from(len));
+                self.data(OperationKind::Write, op, len, window).await?;
+                own.written(offset, u64::from(len), generation);
+            } else {
+                self.own_mut(file).begin(offset, u64::from(len));
+                self.data(OperationKind::Write, op, len, window).await?;
+                self.own_mut(file).written(offset, u64::from(len), generation);
+            }
+            requests += 1;
+        }
+        self.count_parts(piece.len, requests);
+        Ok(())
+    }
+
+    pub(crate) fn is_over(&self, window: Window) -> bool {
+        self.thread.stop.is_stopped() || self.thread.clock.now() >= window.end
+    }
+
+    pub(crate) fn session_mut(&mut self) -> Result<&mut dyn Session, OpError> {
+        match self.session.as_deref_mut() {
+            Some(session) => Ok(session),
+            None => Err(OpError::new(ErrorClass::Disconnected, "session", "no session")),
+        }
+    }
+
+    pub(crate) async fn open(
+        &mut self,
+        path: String,
+        how: OpenHow,
+        window: Window,
+    ) -> Result<FileRef, OpError> {
+        opened(&self.meta(MetaOp::open(path, how), window).await?)
+    }
+
+    pub(crate) async fn open_unmeasured(&mut self, path: String, how: OpenHow) -> Result<FileRef, OpError> {
+        opened(&self.call(MetaOp::open(path, how)).await?)
+    }
+
+    /// A metadata operation that is no part of a transaction.
+    pub(crate) async fn call(&mut self, op: MetaOp) -> Result<MetaYield, OpError> {
+        let Self { session, deadline, .. } = self;
+        match session.as_deref_mut() {
+            Some(session) => deadline.call(session, op).await,
+            None => Err(OpError::new(ErrorClass::Disconnected, "session", "no session")),
+        }
+    }
+
+    /// A metadata operation, timed and counted.
+    pub(crate) async fn meta(&mut self, op: MetaOp, window: Window) -> Result<MetaYield, OpError> {
+        let kind = OperationKind::of(&op);
+        let started = self.thread.clock.now();
+        let result = self.call(op).await;
+        self.count(kind, started, result.as_ref().err(), 0, window);
+        result
+    }
+
+    /// The reply of one data operation.
+    pub(crate) async fn reply(&mut self, op: DataOp) -> Result<u32, OpError> {
+        let Self { session, deadline, .. } = self;
+        let Some(session) = session.as_deref_mut() else {
+            return Err(OpError::new(ErrorClass::Disconnected, "session", "no session"));
+        };
+        let mut replies: Vec<Reply> = Vec::with_capacity(1);
+        session.submit(Slot(0), op);
+        deadline.replies(session, &mut replies).await?;
+        replies.swap_remove(0).result
+    }
+
+    /// Brings a file to stable storage, timed and counted.
+    pub(crate) async fn flush(&mut self, file: FileRef, window: Window) -> Result<(), OpError> {
+        let started = self.thread.clock.now();
+        let result = self.reply(DataOp::Flush { file }).await;
+        self.count(OperationKind::Flush, started, result.as_ref().err(), 0, window);
+        result.map(drop)
+    }
+
+    /// One data operation, timed and counted.
+    async fn data(
+        &mut self,
+        kind: OperationKind,
+        op: DataOp,
+        len: u32,
+        window: Window,
+    ) -> Result<(), OpError> {
+        let started = self.thread.clock.now();
+        let result = match self.reply(op).await {
+            Ok(bytes) if bytes != len => {
+                let (DataOp::Read { offset, .. } | DataOp::Write { offset, .. }) = op else { return Ok(()) };
+                Err(short(bytes, len, offset))
+            }
+            result => result,
+        };
+        self.count(kind, started, result.as_ref().err(), u64::from(len), window);
+        result.map(drop)
+    }
+
+    /// Counts an operation when it ends within the measured window.
+    pub(crate) fn count(
+        &mut self,
+        kind: OperationKind,
+        started: u64,
+        error: Option<&OpError>,
+        bytes: u64,
+        window: Window,
+    ) {
+        let Self { session, thread, wire, .. } = self;
+        let counted = session.as_deref().map_or(*wire, Session::wire);
+        let now = thread.clock.now();
+        self.last_counted = now >= window.measure && now < window.end;
+        if self.last_counted {
+            let mut tally = thread.tally.borrow_mut();
+            tally.wire += counted.since(*wire);
+            let part = &mut tally.detail.operations[kind as usize];
+            if let Some(error) = error {
+                *part.errors.entry(error.class).or_default() += 1;
+            } else {
+                part.count += 1;
+                part.bytes += bytes;
+                part.service.record(now - started);
+                tally.operations += 1;
+                if bytes > 0 {
+                    tally.seconds.record(now - window.measure, bytes);
+                    tally.detail.timeline.moved(now - window.measure, bytes);
+                }
+                match kind {
+                    OperationKind::Read => tally.bytes.read += bytes,
+                    OperationKind::Write => tally.bytes.written += bytes,
+                    _ => {}
+                }
+            }
+        }
+        *wire = counted;
+    }
+}
+
+fn opened(answer: &MetaYield) -> Result<FileRef, OpError> {
+    match answer {
+        MetaYield::Opened { file, .. } => Ok(*file),
+        _ => Err(OpError::new(ErrorClass::Protocol, "open", "no file in the reply")),
+    }
+}

@@ -1,0 +1,133 @@
+//! Whether a user has a session: logging on, resting, losing it and coming back, and users who come and go.
+
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::time::Duration;
+
+use sharebench_model::OpError;
+use sharebench_plan::Pace;
+use sharebench_target::Session;
+
+use crate::load::user::thread_context::ThreadContext;
+use crate::load::user::virtual_user::VirtualUser;
+use crate::time::window::Window;
+
+/// Pause before a lost session is opened again.
+const RECONNECT: Duration = Duration::from_millis(500);
+
+impl VirtualUser<'_> {
+    /// Opens the user's session, makes its part of the data set and opens the files it keeps open; a failure is
+    /// counted and tried again later.
+    pub async fn connect(&mut self) {
+        let ThreadContext { groups, work, target, spec, .. } = self.thread;
+        match groups.open(self.group, work.users_per_session, *target, spec).await {
+            Ok((session, seat)) => {
+                (self.session, self.seat) = (Some(session), seat);
+                let ready = match self.lay_out().await {
+                    Ok(()) => self.open_kept().await,
+                    Err(error) => Err(error),
+                };
+                if let Err(error) = ready {
+                    self.lose_session();
+                    self.book_failure(error);
+                }
+                self.wire = self.session.as_deref().map(Session::wire).unwrap_or_default();
+                self.release_buffers();
+            }
+            Err(error) => self.book_failure(OpError::new(error.class, "connect", error.to_string())),
+        }
+    }
+
+    /// Tries to open a lost session again; the instant at which to try once more if that failed.
+    pub(crate) async fn reconnect(&mut self, window: Window) -> u64 {
+        let thread = self.thread;
+        let from = thread.clock.now();
+        self.connect().await;
+        let now = thread.clock.now();
+        let again = now + RECONNECT.as_nanos() as u64;
+        let until = if self.session.is_some() { now } else { again };
+        let (from, until) = (from.max(window.measure), until.min(window.end));
+        if from < until {
+            let mut tally = thread.tally.borrow_mut();
+            tally.detail.without_session_ns += until - from;
+            tally.detail.timeline.without_session(from - window.measure, until - window.measure);
+            if self.session.is_none() {
+                tally.detail.timeline.failed(until.min(now).max(from) - window.measure);
+            }
+        }
+        again
+    }
+
+    /// True when the next start is that of a visit, whose user has no session yet.
+    pub(crate) fn arrives(&self) -> bool {
+        matches!(self.thread.work.pace, Pace::Visits { .. }) && !self.visiting
+    }
+
+    /// A user comes and logs on; false when that failed, which is an end of the visit.
+    pub(crate) async fn log_on(&mut self, intended: u64, window: Window) -> bool {
+        let mut result = self.connect_again(window).await;
+        if result.is_ok() && !self.own.laid_out {
+            // Nobody could lay it out before the window.
+            result = self.lay_out().await;
+        }
+        self.visiting = result.is_ok();
+        if let Err(error) = result {
+            let now = self.thread.clock.now();
+            self.lose_session();
+            if now < window.end {
+                if now >= window.measure {
+                    self.thread.tally.borrow_mut().detail.timeline.failed(now - window.measure);
+                }
+                self.book_failure(error);
+            } else {
+                self.thread.censor(intended, None, window);
+            }
+        }
+        self.visiting
+    }
+
+    /// The user goes.
+    pub(crate) async fn log_off(&mut self) {
+        self.visiting = false;
+        self.close_kept().await;
+        if let Some(session) = self.session.take() {
+            session.close().await;
+        }
+    }
+
+    /// Waits for the user's turn to send a request for data, where others use its session too.
+    pub(crate) async fn turn(&self) {
+        if let Some(seat) = &self.seat {
+            seat.turn().await;
+        }
+    }
+
+    /// Gives memory back that only operations need.
+    pub(crate) fn release_buffers(&mut self) {
+        if let Some(session) = &mut self.session {
+            session.release_buffers();
+        }
+    }
+
+    /// Sleeps to `instant` or some ticks longer, and answers a server that asks meanwhile whether anybody is there.
+    pub(crate) async fn sleep_with_keepalive(&mut self, instant: u64) {
+        let mut nap = self.thread.clock.sleep_coarse(instant);
+        poll_fn(|cx| {
+            if let Some(session) = &mut self.session {
+                session.poll_keepalive(cx);
+            }
+            Pin::new(&mut nap).poll(cx)
+        })
+        .await;
+    }
+
+    /// The session is of no use any more.
+    pub(crate) fn lose_session(&mut self) {
+        (self.session, self.seat) = (None, None);
+        self.outage = true;
+        self.kept.clear();
+        self.replay.open.clear();
+        self.replay.ready = false;
+        self.replay.at = 0;
+    }
+}

@@ -1,0 +1,387 @@
+//! One session that several users of a thread use: requests for data side by side, operations on names one at a time.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, VecDeque};
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+use sharebench_model::{DataOp, ErrorClass, Facts, MetaOp, MetaReply, OpError, Reply, Slot, WireCount};
+use sharebench_target::{LocalBoxFuture, Session};
+
+/// What the users of a session share.
+pub(crate) struct Shared {
+    /// None while an operation on names has it, and when it is lost.
+    inner: Option<Box<dyn Session>>,
+    lost: bool,
+    /// Slots that no request uses.
+    free: Vec<Slot>,
+    slots: usize,
+    /// An operation on names has the session to itself.
+    alone: bool,
+    /// Who waits, in order: true for those who need it to themselves.
+    queue: VecDeque<(u32, bool)>,
+    users: BTreeMap<u32, User>,
+    next_user: u32,
+    /// What the session had counted when somebody last asked.
+    wire: WireCount,
+}
+
+/// What a user may do now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    /// Send a request for data, with this slot.
+    Data(Slot),
+    /// Whatever it likes: it has the session to itself.
+    Alone,
+}
+
+/// One of those who share.
+#[derive(Default)]
+struct User {
+    waker: Option<Waker>,
+    /// Its turn, once that has come.
+    turn: Option<Turn>,
+    queued: bool,
+    reply: Option<Reply>,
+    wire: WireCount,
+}
+
+fn lost() -> OpError {
+    OpError::new(ErrorClass::Disconnected, "session", "lost by a user who shares it")
+}
+
+impl Shared {
+    /// A session for users who may have `slots` requests in flight together.
+    pub fn new(inner: Box<dyn Session>, slots: u32) -> Rc<RefCell<Self>> {
+        let free: Vec<Slot> = (0..slots).rev().map(Slot).collect();
+        let (wire, slots) = (inner.wire(), free.len());
+        Rc::new(RefCell::new(Self {
+            inner: Some(inner),
+            lost: false,
+            free,
+            slots,
+            alone: false,
+            queue: VecDeque::new(),
+            users: BTreeMap::new(),
+            next_user: 0,
+            wire,
+        }))
+    }
+
+    /// True when nobody can use it any more.
+    pub fn is_lost(&self) -> bool {
+        self.lost
+    }
+
+    /// Another user of it.
+    pub fn share(shared: &Rc<RefCell<Self>>, slot_bytes: u32) -> SharedSession {
+        let mut state = shared.borrow_mut();
+        let user = state.next_user;
+        state.next_user += 1;
+        state.users.insert(user, User::default());
+        let seat = SessionSlot { shared: Rc::clone(shared), user };
+        SharedSession { seat, slot_bytes, buffer: Vec::new(), wanted: None, in_flight: None, ended: false }
+    }
+
+    /// Lets those in whose turn has come, first come, first served.
+    fn admit(&mut self) {
+        while let Some(&(user, alone)) = self.queue.front() {
+            let turn = match (alone, self.free.last().copied()) {
+                _ if self.alone || self.lost => return,
+                (true, _) if self.free.len() == self.slots => Turn::Alone,
+                (false, Some(slot)) => Turn::Data(slot),
+                _ => return,
+            };
+            self.queue.pop_front();
+            let Some(waiting) = self.users.get_mut(&user) else { continue };
+            if let Turn::Data(_) = turn {
+                self.free.pop();
+            }
+            self.alone = alone;
+            (waiting.turn, waiting.queued) = (Some(turn), false);
+            wake(waiting);
+        }
+    }
+
+    /// A request has ended, or was never sent.
+    fn give_back(&mut self, user: u32) {
+        match self.users.get_mut(&user).and_then(|user| user.turn.take()) {
+            Some(Turn::Data(slot)) => self.free.push(slot),
+            Some(Turn::Alone) => self.alone = false,
+            None => {}
+        }
+        self.admit();
+        // Whoever asks the session last is told of all replies: somebody who still waits must ask now.
+        self.users.values_mut().filter(|user| matches!(user.turn, Some(Turn::Data(_)))).for_each(wake);
+    }
+
+    /// The session is of no use any more: all who wait hear of it.
+    fn lose(&mut self) {
+        (self.lost, self.inner) = (true, None);
+        self.users.values_mut().for_each(wake);
+    }
+
+    fn poll_turn(&mut self, user: u32, alone: bool, cx: &mut Context<'_>) -> Poll<()> {
+        let Some(waiting) = self.users.get_mut(&user) else { return Poll::Ready(()) };
+        if self.lost || waiting.turn.is_some() {
+            return Poll::Ready(());
+        }
+        waiting.waker = Some(cx.waker().clone());
+        if !waiting.queued {
+            waiting.queued = true;
+            self.queue.push_back((user, alone));
+            self.admit();
+        }
+        let came = self.users.get(&user).is_none_or(|user| user.turn.is_some());
+        if came { Poll::Ready(()) } else { Poll::Pending }
+    }
+
+    /// Takes what has arrived for anybody; whoever gets something is woken.
+    fn collect(&mut self, own: u32, cx: &mut Context<'_>) {
+        let Some(inner) = self.inner.as_mut() else { return };
+        let mut arrived = Vec::new();
+        while self.users.get(&own).is_some_and(|user| user.reply.is_none()) {
+            if inner.poll_replies(cx, &mut arrived).is_pending() {
+                return;
+            }
+            for reply in arrived.drain(..) {
+                let of = |(_, user): &(&u32, &mut User)| user.turn == Some(Turn::Data(reply.slot));
+                if let Some((user, waiting)) = self.users.iter_mut().find(of) {
+                    waiting.reply = Some(reply);
+                    if *user != own {
+                        wake(waiting);
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn wake(user: &mut User) {
+    if let Some(waker) = user.waker.take() {
+        waker.wake();
+    }
+}
+
+/// A user's place at a shared session.
+#[derive(Clone)]
+pub(crate) struct SessionSlot {
+    shared: Rc<RefCell<Shared>>,
+    user: u32,
+}
+
+impl SessionSlot {
+    /// Waits until the user may send a request for data: before it asks how much of it one request carries.
+    pub async fn turn(&self) {
+        poll_fn(|cx| self.shared.borrow_mut().poll_turn(self.user, false, cx)).await;
+    }
+}
+
+/// A shared session as one of its users sees it.
+pub(crate) struct SharedSession {
+    seat: SessionSlot,
+    slot_bytes: u32,
+    /// The user's own: others' requests do not touch it.
+    buffer: Vec<u8>,
+    /// A request whose turn has not come.
+    wanted: Option<DataOp>,
+    in_flight: Option<(Slot, DataOp)>,
+    ended: bool,
+}
+
+impl SharedSession {
+    /// Where its user waits for turns.
+    pub fn seat(&self) -> SessionSlot {
+        self.seat.clone()
+    }
+
+    /// Sends what is wanted: its turn has come.
+    fn send(&mut self, op: DataOp) -> Result<(), OpError> {
+        let mut state = self.seat.shared.borrow_mut();
+        let turn = state.users.get(&self.seat.user).and_then(|user| user.turn);
+        let (Some(Turn::Data(slot)), Some(inner)) = (turn, state.inner.as_mut()) else { return Err(lost()) };
+        if let DataOp::Write { len, .. } = op {
+            inner.buffer(slot)[..len as usize].copy_from_slice(&self.buffer[..len as usize]);
+        }
+        inner.submit(slot, op);
+        self.in_flight = Some((slot, op));
+        Ok(())
+    }
+
+    /// The reply to what is in flight; its data are the user's own now.
+    fn take(&mut self, reply: Reply) -> Reply {
+        let mut state = self.seat.shared.borrow_mut();
+        if let (Some((slot, DataOp::Read { len, .. })), Ok(bytes)) = (self.in_flight.take(), &reply.result)
+            && let Some(inner) = state.inner.as_mut()
+        {
+            // More than was asked for is for its user to judge, and has no place here.
+            let bytes = (*bytes).min(len) as usize;
+            self.buffer[..bytes].copy_from_slice(&inner.buffer(slot)[..bytes]);
+        }
+        state.give_back(self.seat.user);
+        Reply { slot: Slot(0), ..reply }
+    }
+
+    fn poll_reply(&mut self, cx: &mut Context<'_>) -> Poll<Reply> {
+        let failed = |error| Poll::Ready(Reply { slot: Slot(0), result: Err(error), requests: 0 });
+        let user = self.seat.user;
+        if let Some(op) = self.wanted {
+            if self.seat.shared.borrow_mut().poll_turn(user, false, cx).is_pending() {
+                return Poll::Pending;
+            }
+            self.wanted = None;
+            if let Err(error) = self.send(op) {
+                return failed(error);
+            }
+        }
+        if self.in_flight.is_none() {
+            return Poll::Pending;
+        }
+        let mut state = self.seat.shared.borrow_mut();
+        state.collect(user, cx);
+        let is_lost = state.lost;
+        let Some(own) = state.users.get_mut(&user) else { return failed(lost()) };
+        match own.reply.take() {
+            Some(reply) => {
+                drop(state);
+                Poll::Ready(self.take(reply))
+            }
+            None if is_lost => {
+                self.in_flight = None;
+                failed(lost())
+            }
+            None => {
+                own.waker = Some(cx.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+}
+
+/// The session while one user has it to itself; dropped with it, it is lost to all.
+struct Alone {
+    seat: SessionSlot,
+    inner: Option<Box<dyn Session>>,
+}
+
+impl Drop for Alone {
+    fn drop(&mut self) {
+        let mut state = self.seat.shared.borrow_mut();
+        match self.inner.take() {
+            Some(inner) => state.inner = Some(inner),
+            None => state.lose(),
+        }
+        state.give_back(self.seat.user);
+    }
+}
+
+impl Session for SharedSession {
+    fn facts(&self) -> Facts {
+        self.seat.shared.borrow().inner.as_ref().map(|inner| inner.facts()).unwrap_or_default()
+    }
+
+    fn buffer(&mut self, _: Slot) -> &mut [u8] {
+        self.buffer.resize(self.slot_bytes as usize, 0);
+        &mut self.buffer
+    }
+
+    fn max_transfer(&self, op: DataOp) -> u32 {
+        let whole = match op {
+            DataOp::Read { len, .. } | DataOp::Write { len, .. } => len,
+            DataOp::Flush { .. } => 0,
+        };
+        self.seat.shared.borrow().inner.as_ref().map_or(whole, |inner| inner.max_transfer(op))
+    }
+
+    fn release_buffers(&mut self) {
+        self.buffer = Vec::new();
+        let mut state = self.seat.shared.borrow_mut();
+        if state.free.len() == state.slots
+            && let Some(inner) = state.inner.as_mut()
+        {
+            inner.release_buffers();
+        }
+    }
+
+    fn poll_keepalive(&mut self, cx: &mut Context<'_>) {
+        let mut state = self.seat.shared.borrow_mut();
+        if state.free.len() == state.slots
+            && let Some(inner) = state.inner.as_mut()
+        {
+            inner.poll_keepalive(cx);
+        }
+    }
+
+    fn submit(&mut self, _: Slot, op: DataOp) {
+        self.buffer.resize(self.slot_bytes as usize, 0);
+        self.wanted = Some(op);
+    }
+
+    fn poll_replies(&mut self, cx: &mut Context<'_>, replies: &mut Vec<Reply>) -> Poll<()> {
+        self.poll_reply(cx).map(|reply| replies.push(reply))
+    }
+
+    fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
+        let seat = self.seat.clone();
+        Box::pin(async move {
+            // A turn that was waited for and not used.
+            seat.shared.borrow_mut().give_back(seat.user);
+            poll_fn(|cx| seat.shared.borrow_mut().poll_turn(seat.user, true, cx)).await;
+            let inner = seat.shared.borrow_mut().inner.take();
+            let Some(mut inner) = inner else { return MetaReply { result: Err(lost()), requests: 0 } };
+            let mut alone = Alone { seat, inner: None };
+            let reply = inner.call(op).await;
+            alone.inner = Some(inner);
+            reply
+        })
+    }
+
+    /// Each byte is told to one user alone: whoever asks first.
+    fn wire(&self) -> WireCount {
+        let mut state = self.seat.shared.borrow_mut();
+        let counted = state.inner.as_ref().map(|inner| inner.wire());
+        let fresh = counted.map(|counted| {
+            let fresh = counted.since(state.wire);
+            state.wire = counted;
+            fresh
+        });
+        let Some(own) = state.users.get_mut(&self.seat.user) else { return WireCount::default() };
+        if let Some(fresh) = fresh {
+            own.wire += fresh;
+        }
+        own.wire
+    }
+
+    fn close(mut self: Box<Self>) -> LocalBoxFuture<'static, ()> {
+        self.ended = true;
+        let last = {
+            let mut state = self.seat.shared.borrow_mut();
+            state.give_back(self.seat.user);
+            state.users.remove(&self.seat.user);
+            if state.users.is_empty() {
+                state.lost = true;
+                state.inner.take()
+            } else {
+                None
+            }
+        };
+        Box::pin(async move {
+            if let Some(inner) = last {
+                inner.close().await;
+            }
+        })
+    }
+}
+
+impl Drop for SharedSession {
+    fn drop(&mut self) {
+        if self.ended {
+            return;
+        }
+        // Its user gave it up: replies may be on their way that nobody would know what to do with.
+        let mut state = self.seat.shared.borrow_mut();
+        state.users.remove(&self.seat.user);
+        state.lose();
+    }
+}

@@ -1,0 +1,70 @@
+//! What all users of one thread share.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::atomic::AtomicU32;
+use std::time::Duration;
+
+use sharebench_plan::{TransactionWork, Verify};
+use sharebench_target::{SessionSpec, Target};
+
+use crate::load::user::arrival_schedule::ArrivalSchedule;
+use crate::load::user::shared_login::Groups;
+use crate::load::user::user_files::UserFileStore;
+use crate::record::tally::Tally;
+use crate::time::clock::Clock;
+use crate::time::stop::StopSignal;
+use crate::time::window::Window;
+
+/// Sleep without a look at the stop signal; the last one before a start may be twice as long.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
+/// Users whose naps are no shorter than that; of more, each naps longer, so that naps cost no more than work.
+const NAPPING: u64 = 500;
+/// Longest sleep without a look at the stop signal.
+const LONGEST_NAP: Duration = Duration::from_secs(1);
+/// What all users of one thread share.
+pub(crate) struct ThreadContext<'a> {
+    pub target: &'a dyn Target,
+    pub work: &'a TransactionWork,
+    pub schedule: &'a ArrivalSchedule,
+    pub clock: &'a Clock,
+    pub stop: &'a StopSignal,
+    pub verify: Verify,
+    pub timeout: Duration,
+    /// Our directory on the target.
+    pub directory: &'a str,
+    /// The directory of the shared data set.
+    pub set_directory: &'a str,
+    /// Where users' files are kept between steps.
+    pub file_store: &'a UserFileStore,
+    pub spec: SessionSpec,
+    pub seed: u64,
+    pub tally: Rc<RefCell<Tally>>,
+    /// Shared files that were read after an outage, of all threads.
+    pub looked_at: &'a AtomicU32,
+    /// Sessions that users share.
+    pub groups: Groups,
+}
+
+impl ThreadContext<'_> {
+    /// Sleep without a look at the stop signal, nanoseconds.
+    pub(crate) fn poll_interval(&self) -> u64 {
+        let poll_interval = POLL_INTERVAL.as_nanos() as u64;
+        (poll_interval * u64::from(self.work.users) / NAPPING)
+            .clamp(poll_interval, LONGEST_NAP.as_nanos() as u64)
+    }
+
+    /// Counts a transaction that was under way, or waiting for a free user, when the window ended.
+    pub(crate) fn censor(&self, intended: u64, started: Option<u64>, window: Window) {
+        if intended >= window.end {
+            return;
+        }
+        let mut tally = self.tally.borrow_mut();
+        tally.censored += 1;
+        tally.unfinished.response.record(window.end - intended);
+        if let Some(started) = started {
+            tally.unfinished.service.record(window.end.saturating_sub(started));
+        }
+        tally.occupancy.unfinished_ns += window.end - intended.max(window.measure);
+    }
+}

@@ -1,0 +1,408 @@
+//! Transactions: what a user does with a file of the data set, operation by operation.
+
+use std::collections::BTreeMap;
+
+use sharebench_model::{ErrorClass, FileRef, MetaOp, OpError, OpenHow};
+use sharebench_plan::{Operation, Owner, Place, Requests, Times, Transaction};
+
+use crate::data::set_content::blocks;
+use crate::load::user::open_file::OpenFile;
+use crate::load::user::requests::Piece;
+use crate::load::user::user_files::OwnFile;
+use crate::load::user::virtual_user::{VirtualUser, loses_session};
+use crate::record::operation_kind::OperationKind;
+use crate::time::window::Window;
+
+/// A file made by a transaction.
+struct CreatedFile {
+    path: String,
+    own: OwnFile,
+    generation: u32,
+}
+
+/// What stands open while a transaction goes on.
+struct TransactionState {
+    /// Index into the data set; nothing where the transaction needs no file.
+    file: Option<usize>,
+    handle: Option<FileRef>,
+    /// Where the next sequential request starts.
+    at: u64,
+    made: Option<CreatedFile>,
+    /// Generation of what this transaction writes to the user's own file; none before its first write.
+    generation: Option<u32>,
+}
+
+/// Directory part of a path.
+fn parent(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(directory, _)| directory)
+}
+
+impl VirtualUser<'_> {
+    /// Performs one transaction; requests that repeat are given up when the window has ended.
+    pub(crate) async fn perform(&mut self, index: usize, window: Window) -> Result<(), OpError> {
+        let thread = self.thread;
+        if let Some(file) = thread.work.workload.loadfile.as_deref() {
+            return self.replay(file, index, window).await;
+        }
+        let transaction = &thread.work.workload.transactions[index];
+        let file = self.pick(transaction);
+        let mut state = TransactionState { file, handle: None, at: 0, made: None, generation: None };
+        if let (true, Some(file)) = (transaction.keeps_open(), file) {
+            state.at = self.kept.get(&file).map_or(0, |kept| kept.at);
+        }
+        let mut result = Ok(());
+        for operation in &transaction.operations {
+            result = self.operation(operation, &mut state, window).await;
+            if result.is_err() {
+                break;
+            }
+        }
+        if let (true, Some(kept)) = (transaction.keeps_open(), file.and_then(|file| self.kept.get_mut(&file)))
+        {
+            kept.at = state.at;
+        }
+        if result.as_ref().is_err_and(|error| !loses_session(error.class)) {
+            self.clean_up(state).await;
+        }
+        result
+    }
+
+    /// Closes and removes what a failed transaction left, if the session still can.
+    async fn clean_up(&mut self, state: TransactionState) {
+        if let Some(file) = state.handle {
+            // What failed before is told already.
+            let _ = self.call(MetaOp::Close { file }).await;
+        }
+        if let Some(made) = state.made {
+            let _ = self.call(MetaOp::Remove { path: made.path }).await;
+        }
+    }
+
+    /// Which file of its class a transaction works on. Those that stay open are one for each user.
+    fn pick(&mut self, transaction: &Transaction) -> Option<usize> {
+        let (_, files) = self.thread.work.workload.set.classes.get(transaction.class?)?;
+        let count = files.len() as u64;
+        let picked = match count {
+            0 | 1 => 0,
+            _ if transaction.keeps_open() => u64::from(self.number) % count,
+            _ => self.random.below(count),
+        };
+        Some(files.start + picked as usize)
+    }
+
+    /// Opens what transactions keep open, so that each of them is no more than its requests.
+    pub(crate) async fn open_kept(&mut self) -> Result<(), OpError> {
+        let mut wanted: BTreeMap<usize, bool> = BTreeMap::new();
+        for transaction in self.thread.work.workload.transactions.iter().filter(|t| t.keeps_open()) {
+            if let Some(file) = self.pick(transaction) {
+                *wanted.entry(file).or_default() |= transaction.writes();
+            }
+        }
+        for (file, writes) in wanted {
+            if !self.kept.contains_key(&file) {
+                let how = if writes { OpenHow::ReadWrite } else { OpenHow::Read };
+                let handle = self.open_unmeasured(self.path_of(file), how).await?;
+                self.kept.insert(file, OpenFile { handle, at: 0 });
+            }
+        }
+        Ok(())
+    }
+
+    /// Closes what [`Self::open_kept`] opened.
+    pub(crate) async fn close_kept(&mut self) {
+        for OpenFile { handle: file, .. } in std::mem::take(&mut self.kept).into_values() {
+            // The session is closed next: what fails here is of no interest any more.
+            let _ = self.call(MetaOp::Close { file }).await;
+        }
+    }
+
+    async fn operation(
+        &mut self,
+        operation: &Operation,
+        state: &mut TransactionState,
+        window: Window,
+    ) -> Result<(), OpError> {
+        let Some(file) = state.file else {
+            return match operation {
+                Operation::Connect => self.connect_again(window).await,
+                _ => self.meta(MetaOp::Space, window).await.map(drop),
+            };
+        };
+        match operation {
+            Operation::Open { write } => {
+                let how = if *write { OpenHow::ReadWrite } else { OpenHow::Read };
+                state.handle = Some(self.open(self.path_of(file), how, window).await?);
+                state.at = 0;
+            }
+            Operation::Create => self.create(file, state, window).await?,
+            Operation::Close => {
+                if let Some(file) = state.handle.take() {
+                    self.meta(MetaOp::Close { file }, window).await?;
+                }
+            }
+            Operation::Stat => {
+                let path = state.made.as_ref().map_or_else(|| self.path_of(file), |made| made.path.clone());
+                self.meta(MetaOp::Stat { path }, window).await?;
+            }
+            Operation::List => {
+                let path = parent(&self.path_of(file)).to_owned();
+                self.meta(MetaOp::List { path }, window).await?;
+            }
+            Operation::Rename => self.rename(file, state, window).await?,
+            Operation::Delete => {
+                if let Some(made) = state.made.take() {
+                    self.meta(MetaOp::Remove { path: made.path }, window).await?;
+                }
+            }
+            Operation::SetSize => {
+                let own = state.made.as_ref().map(|made| made.own.bytes);
+                let size = own.unwrap_or_else(|| self.own_mut(file).bytes);
+                if let Some(file) = state.handle {
+                    self.meta(MetaOp::SetSize { file, size }, window).await?;
+                }
+            }
+            Operation::Flush => {
+                if let Some(file) = state.handle {
+                    self.flush(file, window).await?;
+                }
+            }
+            Operation::Space => drop(self.meta(MetaOp::Space, window).await?),
+            Operation::Connect => self.connect_again(window).await?,
+            Operation::Read(requests) => self.requests(requests, false, file, state, window).await?,
+            Operation::Write(requests) => self.requests(requests, true, file, state, window).await?,
+            Operation::CopyToServer => self.copy_to_server(file, window).await?,
+            Operation::CopyFromServer => self.copy_from_server(file, window).await?,
+        }
+        Ok(())
+    }
+
+    /// A new file of the user's own, beside its own file of that index.
+    async fn create(
+        &mut self,
+        file: usize,
+        state: &mut TransactionState,
+        window: Window,
+    ) -> Result<(), OpError> {
+        let set = &self.thread.work.workload.set;
+        let beside = match set.files[file].owner {
+            Owner::User => self.own_path(&set.files[file].path),
+            Owner::Shared => format!("{}/{}", self.thread.set_directory, set.files[file].path),
+        };
+        self.own.made += 1;
+        // Generations of a file and of what may replace it never meet.
+        let generation = match set.files[file].owner {
+            Owner::User => self.own_mut(file).next_generation(),
+            Owner::Shared => self.own.made as u32,
+        };
+        let path = format!("{}/n{}-{}", parent(&beside), self.number, self.own.made);
+        state.handle = Some(self.open(path.clone(), OpenHow::CreateNew, window).await?);
+        state.made =
+            Some(CreatedFile { path, own: OwnFile { newest: generation, ..OwnFile::default() }, generation });
+        state.at = 0;
+        Ok(())
+    }
+
+    /// Puts a file made before in the place of the user's own, or gives that another name and back.
+    async fn rename(
+        &mut self,
+        file: usize,
+        state: &mut TransactionState,
+        window: Window,
+    ) -> Result<(), OpError> {
+        let to = self.own_name(file);
+        if let Some(made) = &state.made {
+            let from = made.path.clone();
+            if let Err(error) = self.meta(MetaOp::Rename { from, to }, window).await {
+                // Without a reply nobody knows which of the two stands there.
+                if loses_session(error.class) {
+                    self.invalidate(file);
+                }
+                return Err(error);
+            }
+            if let Some(made) = state.made.take() {
+                let renamed = self.own_mut(file).renamed;
+                *self.own_mut(file) = OwnFile { renamed, ..made.own };
+            }
+            return Ok(());
+        }
+        let renamed = !self.own_mut(file).renamed;
+        self.own_mut(file).renamed = renamed;
+        let other = self.own_name(file);
+        let result = self.meta(MetaOp::Rename { from: to, to: other }, window).await;
+        match &result {
+            Err(error) if loses_session(error.class) => self.invalidate(file),
+            Err(_) => self.own_mut(file).renamed = !renamed,
+            Ok(_) => {}
+        }
+        result.map(drop)
+    }
+
+    /// Logs off and on again; timed as one operation.
+    pub(crate) async fn connect_again(&mut self, window: Window) -> Result<(), OpError> {
+        let thread = self.thread;
+        let started = thread.clock.now();
+        self.close_kept().await;
+        if let Some(session) = self.session.take() {
+            session.close().await;
+        }
+        let result = match thread.target.connect(&thread.spec).await {
+            Ok(session) => {
+                self.wire = session.wire();
+                self.session = Some(session);
+                self.open_kept().await
+            }
+            Err(error) => Err(OpError::new(error.class, "connect", error.to_string())),
+        };
+        self.count(OperationKind::Connect, started, result.as_ref().err(), 0, window);
+        result
+    }
+
+    /// Reads or writes as often as asked.
+    async fn requests(
+        &mut self,
+        requests: &Requests,
+        write: bool,
+        file: usize,
+        state: &mut TransactionState,
+        window: Window,
+    ) -> Result<(), OpError> {
+        let workload = &self.thread.work.workload;
+        let kept = self.kept.get(&file).map(|kept| kept.handle);
+        let Some(handle) = state.handle.or(kept) else {
+            return Err(OpError::new(ErrorClass::Disconnected, "session", "its file is not open"));
+        };
+        let described = &workload.set.files[file];
+        // A new file grows up to what the one beside it has; others keep their length.
+        let growing = state.made.is_some();
+        let bytes = match described.owner {
+            Owner::User if !growing => self.own_mut(file).bytes,
+            _ => described.bytes,
+        };
+        let (mut left, mut moved) = (if let Times::Count(n) = requests.times { n } else { u32::MAX }, 0);
+        while left > 0 && bytes > 0 {
+            let drawn =
+                requests.size.as_ref().map_or(u64::from(workload.block), |s| s.draw(&mut self.random));
+            let wanted = match requests.times {
+                Times::All => drawn.min(bytes - moved),
+                Times::Count(_) => drawn,
+            };
+            let grain =
+                requests.size.as_ref().map_or(u64::from(workload.block), sharebench_plan::Sizes::grain);
+            let (offset, len) = self.place(requests.place, state.at, wanted, grain, bytes, growing);
+            let piece = Piece { handle, file, offset, len: len as u32 };
+            if write {
+                self.write_to(piece, state, window).await?;
+            } else {
+                self.read(piece, window).await?;
+            }
+            (state.at, moved, left) = (offset + len, moved + len, left - 1);
+            // The clock is read only where something would follow.
+            let done = left == 0 || requests.times == Times::All && moved >= bytes;
+            if done || self.is_over(window) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Offset and length of the next request.
+    fn place(
+        &mut self,
+        place: Place,
+        at: u64,
+        wanted: u64,
+        grain: u64,
+        bytes: u64,
+        growing: bool,
+    ) -> (u64, u64) {
+        match place {
+            Place::Random => {
+                let len = wanted.min(bytes);
+                (self.random.below((bytes - len) / grain + 1) * grain, len)
+            }
+            Place::Sequential if growing => (at, wanted),
+            Place::Sequential => {
+                let from = if at >= bytes { 0 } else { at };
+                (from, wanted.min(bytes - from))
+            }
+        }
+    }
+
+    /// Writes to the file made before, or to the user's own.
+    async fn write_to(
+        &mut self,
+        piece: Piece,
+        state: &mut TransactionState,
+        window: Window,
+    ) -> Result<(), OpError> {
+        if let Some(made) = &mut state.made {
+            let content = self.own_content(piece.file, made.generation);
+            return self.write(piece, content, Some(&mut made.own), window).await;
+        }
+        let generation = match state.generation {
+            Some(generation) => generation,
+            None => *state.generation.insert(self.own_mut(piece.file).next_generation()),
+        };
+        let content = self.own_content(piece.file, generation);
+        self.write(piece, content, None, window).await
+    }
+
+    /// Reads a whole file into memory.
+    async fn copy_from_server(&mut self, file: usize, window: Window) -> Result<(), OpError> {
+        let workload = &self.thread.work.workload;
+        let described = &workload.set.files[file];
+        let bytes = match described.owner {
+            Owner::User => self.own_mut(file).bytes,
+            Owner::Shared => described.bytes,
+        };
+        let handle = self.open(self.path_of(file), OpenHow::Read, window).await?;
+        let mut result = Ok(());
+        for (offset, len) in blocks(bytes, workload.block) {
+            result = self.read(Piece { handle, file, offset, len }, window).await;
+            if result.is_err() || self.is_over(window) {
+                break;
+            }
+        }
+        self.close_after(handle, result, window).await
+    }
+
+    /// Writes a whole file from memory, under a name of this user.
+    async fn copy_to_server(&mut self, file: usize, window: Window) -> Result<(), OpError> {
+        let workload = &self.thread.work.workload;
+        let how = if self.own.files.contains_key(&file) { OpenHow::ReadWrite } else { OpenHow::CreateNew };
+        let opened = self.open(self.own_name(file), how, window).await;
+        if opened.as_ref().is_err_and(|error| error.class == ErrorClass::Exists) {
+            // The reply that would have told of it was lost: the next copy finds it.
+            self.own_mut(file);
+        }
+        let handle = opened?;
+        let generation = self.own_mut(file).next_generation();
+        let content = self.own_content(file, generation);
+        let mut result = Ok(());
+        for (offset, len) in blocks(workload.set.files[file].bytes, workload.block) {
+            result = self.write(Piece { handle, file, offset, len }, content, None, window).await;
+            if result.is_err() || self.is_over(window) {
+                break;
+            }
+        }
+        self.close_after(handle, result, window).await
+    }
+
+    /// Closes a file, also after a failure, which is then the one to tell.
+    async fn close_after(
+        &mut self,
+        file: FileRef,
+        result: Result<(), OpError>,
+        window: Window,
+    ) -> Result<(), OpError> {
+        match result {
+            Ok(()) => self.meta(MetaOp::Close { file }, window).await.map(drop),
+            Err(error) => {
+                if !loses_session(error.class) {
+                    let _ = self.call(MetaOp::Close { file }).await;
+                }
+                Err(error)
+            }
+        }
+    }
+}

@@ -1,0 +1,304 @@
+//! Looks ahead of a cell's workload over a connection of its own, to tell server cache from storage
+//! (docs/measurement-rules.md R8).
+//!
+//! When the cell has been measured, its workload goes on unmeasured. Now and then it pauses for a triple of reads: of a
+//! record that it will need later, of the same record again, and of a record that nobody has read since it was
+//! pushed out. Nothing of this is in the cell's time.
+
+use std::collections::VecDeque;
+
+use sharebench_model::{
+    CachePolicy, FileRef, IoPolicy, OpError, ProbeTimes, Random, ServerEvidence, SyncPolicy, WhileProbed,
+};
+use sharebench_plan::{CacheProbePlan, Cold, RecordWork, Start, Verify};
+
+use crate::cell::access_pattern::{AccessPattern, FilePart, RecordAccess};
+use crate::cell::file_names::data_name;
+use crate::cell::pass::{Pass, verify};
+use crate::cell::policy;
+use crate::cell::record_pass::RecordPass;
+use crate::cell::target_files::TargetFiles;
+use crate::data::context::PassContext;
+use crate::data::file_state::FileState;
+use crate::probe::probe_connection::SideConnection;
+use crate::probe::server_disk_stat;
+use crate::record::pass_end::PassEnd;
+use crate::record::tally::Tally;
+
+/// Names of the files beside those of the cells.
+pub(crate) const RESERVE: &str = "reserve";
+pub(crate) const KNOWN_HOT: &str = "known-hot";
+pub(crate) const PUSH_OUT: &str = "push-out";
+/// Operations of the workload between two triples: at least, and how many more by lot. The probes of the
+/// workload's own records stay below 2 % of its operations.
+const SPACING: (u64, u64) = (50, 51);
+/// A cell is looked behind no longer than this, nanoseconds.
+const LONGEST: u64 = 120_000_000_000;
+
+/// The records that a workload will read, as far ahead as anybody looked.
+struct Upcoming<'a> {
+    work: &'a RecordWork,
+    random: Random,
+    order: AccessPattern,
+    drawn: VecDeque<RecordAccess>,
+}
+
+impl<'a> Upcoming<'a> {
+    fn new(work: &'a RecordWork, mut random: Random) -> Self {
+        let order = AccessPattern::new(work, FilePart::WHOLE, &mut random);
+        Self { work, random, order, drawn: VecDeque::new() }
+    }
+
+    fn draw(&mut self) -> RecordAccess {
+        if let Some(visit) = self.order.next() {
+            return visit;
+        }
+        self.order = AccessPattern::new(self.work, FilePart::WHOLE, &mut self.random);
+        self.order.next().unwrap_or_default()
+    }
+
+    fn next(&mut self) -> RecordAccess {
+        self.drawn.pop_front().unwrap_or_else(|| self.draw())
+    }
+
+    /// The record that is due after `distance` others.
+    fn ahead(&mut self, distance: u64) -> RecordAccess {
+        while self.drawn.len() as u64 <= distance {
+            let visit = self.draw();
+            self.drawn.push_back(visit);
+        }
+        self.drawn[distance as usize]
+    }
+}
+
+/// A failure of the side connection leaves the cell without probes; one of the workload's ends the step.
+pub(crate) enum Ended {
+    Side(OpError),
+    Workload(PassEnd),
+}
+
+impl From<PassEnd> for Ended {
+    fn from(end: PassEnd) -> Self {
+        Self::Workload(end)
+    }
+}
+
+/// One cell looked behind.
+pub(crate) struct ProbeSeries<'a> {
+    pub bands: &'a CacheProbePlan,
+    pub work: &'a RecordWork,
+    /// Length and record of what pushes everything else out.
+    pub push: Option<(u64, u32)>,
+    pub random: Random,
+}
+
+impl ProbeSeries<'_> {
+    pub async fn run(
+        mut self,
+        files: &mut TargetFiles,
+        side: &mut SideConnection,
+        context: &mut PassContext<'_>,
+        tally: &mut Tally,
+        seen: &mut ServerEvidence,
+    ) -> Result<(), Ended> {
+        let name = data_name(self.work);
+        if let Some((length, record)) = self.push {
+            let push = side.file(&files.path(PUSH_OUT), IoPolicy::default(), context).await?;
+            side.scan(push, length, record, context).await?;
+        }
+        let Some(mut file) = files.files.remove(&name) else { return Ok(()) };
+        let session = files.session.as_mut();
+        let opened = policy::open_as(self.work, session, &mut file, context).await;
+        let mut handle = file.file.take();
+        let mut pass = RecordPass {
+            work: self.work,
+            part: FilePart::WHOLE,
+            session,
+            file: &mut file,
+            handle: &mut handle,
+        };
+        let paths = [RESERVE, KNOWN_HOT].map(|name| format!("{}/{name}", files.directory));
+        let result = match opened {
+            Ok(_) => self.probe(&mut pass, &paths, side, context, tally, seen).await,
+            Err(error) => Err(PassEnd::from(error).into()),
+        };
+        file.file = handle;
+        files.files.insert(name, file);
+        result
+    }
+
+    async fn probe(
+        &mut self,
+        pass: &mut RecordPass<'_>,
+        [reserve, known_hot]: &[String; 2],
+        side: &mut SideConnection,
+        context: &mut PassContext<'_>,
+        tally: &mut Tally,
+        seen: &mut ServerEvidence,
+    ) -> Result<(), Ended> {
+        let unbuffered = IoPolicy { cache: CachePolicy::Unbuffered, sync: SyncPolicy::Normal };
+        let cold = if self.bands.cold == Cold::Unbuffered { unbuffered } else { IoPolicy::default() };
+        let record = self.work.record_size;
+        let mut probe = Probe {
+            data: side.file(&pass.file.path, self.work.policy, context).await?,
+            reserve: side.file(reserve, cold, context).await?,
+            known_hot: side.file(known_hot, IoPolicy::default(), context).await?,
+            side,
+            record,
+            random: Random::new(self.random.next(), 0),
+        };
+        let mut places: Vec<u64> =
+            (0..self.bands.triples(record)).map(|n| n * CacheProbePlan::apart(record)).collect();
+        self.random.shuffle(&mut places);
+        let mut workload = Workload::new(self.work, self.random.next());
+        let records = self.work.grid().records;
+        // The state in which the workload leaves the server after one pass is the one that is asked for.
+        workload.go_on(pass, records, context).await?;
+        let before = self.storage_read();
+        let mut operations = 0;
+        let least = CacheProbePlan::RECORDS_DISTANCE.max(self.bands.distance.div_ceil(u64::from(record)));
+        let begin = context.clock.now();
+        for place in places {
+            if context.clock.now() - begin > LONGEST {
+                break;
+            }
+            let more = SPACING.0 + self.random.below(SPACING.1);
+            workload.go_on(pass, more, context).await?;
+            operations += more;
+            let ahead = workload.upcoming.ahead(least + self.random.below(least / 2 + 1)).offset;
+            probe.look(place, ahead, pass.file, context, tally, &mut seen.probes).await?;
+        }
+        // What a probe fetched ahead is what the workload would have fetched; cold records are the probes' own.
+        let own = seen.probes.cold.len() as u64 * u64::from(record);
+        seen.while_probed = self.storage_read().zip(before).map(|(after, before)| WhileProbed {
+            read: operations * u64::from(record),
+            storage_read: after.saturating_sub(before).saturating_sub(own),
+        });
+        Ok(())
+    }
+
+    fn storage_read(&self) -> Option<u64> {
+        server_disk_stat::read_so_far(self.bands.server_disk_stat.as_ref()?)
+    }
+}
+
+/// The connection beside the workload, and the files that are read over it.
+struct Probe<'a> {
+    side: &'a mut SideConnection,
+    data: FileRef,
+    reserve: FileRef,
+    known_hot: FileRef,
+    record: u32,
+    random: Random,
+}
+
+impl Probe<'_> {
+    /// One probe of each kind: a record from `place` of the reserve, the one from `ahead` of the workload's file, the
+    /// same again, and one of the known-hot file.
+    async fn look(
+        &mut self,
+        place: u64,
+        ahead: u64,
+        file: &FileState,
+        context: &mut PassContext<'_>,
+        tally: &mut Tally,
+        seen: &mut ProbeTimes,
+    ) -> Result<(), Ended> {
+        let cold_first = self.random.below(2) == 0;
+        if cold_first {
+            seen.cold.push(self.read(self.reserve, place, context).await?);
+        }
+        seen.ahead.push(self.read(self.data, ahead, context).await?);
+        // What is checked here is none of the cell's bytes; what is wrong here is wrong.
+        let mut unmeasured = Tally::default();
+        if context.verify != Verify::Off
+            && let Err(error) =
+                verify(context.verify, file, self.side.buffer(self.record), ahead, &mut unmeasured)
+        {
+            tally.failure(error);
+        }
+        seen.hot.push(self.read(self.data, ahead, context).await?);
+        if !cold_first {
+            seen.cold.push(self.read(self.reserve, place, context).await?);
+        }
+        let records = CacheProbePlan::known_hot(self.record) / u64::from(self.record);
+        let hot = self.random.below(records) * u64::from(self.record);
+        seen.known_hot.push(self.read_behind(hot, self.known_hot, hot, context).await?);
+        Ok(())
+    }
+
+    /// A timed read behind one that is not, of the known-hot file's first record.
+    async fn read(
+        &mut self,
+        file: FileRef,
+        offset: u64,
+        context: &mut PassContext<'_>,
+    ) -> Result<u64, OpError> {
+        self.read_behind(0, file, offset, context).await
+    }
+
+    /// A server that has nothing to do sleeps, and whichever kind of probe came first would pay for waking it: a read from
+    /// `first` of the known-hot file does.
+    async fn read_behind(
+        &mut self,
+        first: u64,
+        file: FileRef,
+        offset: u64,
+        context: &mut PassContext<'_>,
+    ) -> Result<u64, OpError> {
+        self.side.read(self.known_hot, first, self.record, context).await?;
+        self.side.read(file, offset, self.record, context).await
+    }
+}
+
+/// The cell's workload, going on.
+struct Workload<'a> {
+    work: &'a RecordWork,
+    upcoming: Upcoming<'a>,
+    /// Records left of the pass under way.
+    left: u64,
+}
+
+impl<'a> Workload<'a> {
+    fn new(work: &'a RecordWork, seed: u64) -> Self {
+        Self { work, upcoming: Upcoming::new(work, Random::new(seed, 0)), left: 0 }
+    }
+
+    /// Performs so many operations, a new pass beginning wherever one ends.
+    async fn go_on(
+        &mut self,
+        pass: &mut RecordPass<'_>,
+        mut operations: u64,
+        context: &mut PassContext<'_>,
+    ) -> Result<(), PassEnd> {
+        while operations > 0 {
+            if self.left == 0 {
+                self.left = self.work.grid().records;
+                if self.work.test.start() == Start::Cold {
+                    let mut scratch = Random::new(0, 0);
+                    pass.prepare(false, &mut scratch, context).await?;
+                }
+            }
+            let count = operations.min(self.left);
+            let visits: Vec<RecordAccess> = (0..count).map(|_| self.upcoming.next()).collect();
+            let handle = pass.open()?;
+            let (record_size, depth) = (self.work.record_size, self.work.queue_depth);
+            let (session, file) = (&mut *pass.session, &mut *pass.file);
+            let pass = Pass { context, session, file, handle, record_size, depth, content: None };
+            let mut unmeasured = Tally::default();
+            pass.run(visits.into_iter(), &mut unmeasured).await?;
+            if let Some(error) = unmeasured.failure_samples.into_iter().next() {
+                return Err(error.into());
+            }
+            self.left -= count;
+            operations -= count;
+        }
+        Ok(())
+    }
+}
+
+impl From<OpError> for Ended {
+    fn from(error: OpError) -> Self {
+        Self::Side(error)
+    }
+}

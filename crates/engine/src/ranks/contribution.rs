@@ -1,0 +1,161 @@
+//! What each rank counted in a step, and how it becomes one result: exactly as if one process had counted it.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use sharebench_cluster::Ranks;
+use sharebench_model::{Check, ErrorClass, JobShare, OpError, RankShare};
+
+use crate::ranks::agreement::End;
+use crate::record::mount_wire::MountWire;
+use crate::record::pass_end::PassEnd;
+use crate::record::tally::Tally;
+
+/// Most failures of a step that are told in words.
+const TOLD: usize = 5;
+
+/// What one rank says of a step, or several together.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Contribution {
+    pub end: Option<End>,
+    pub tally: Tally,
+    /// Of failures, with the rank.
+    pub failure_samples: Vec<(ErrorClass, String)>,
+    /// By number of the user.
+    pub users: Vec<(u32, JobShare)>,
+    pub shares: Vec<RankShare>,
+    /// What each machine counted on its mount: for ranks that share one, the most of them.
+    mounts: BTreeMap<String, MountWire>,
+    /// Of each rank's machine.
+    pub checks: Vec<(u32, Vec<Check>)>,
+}
+
+impl Contribution {
+    /// What this rank counted, and what its machine says of it.
+    pub fn of(ranks: &Ranks, mut tally: Tally, numbers: &[u32], users: u32, checks: Vec<Check>) -> Self {
+        let failure_samples = std::mem::take(&mut tally.failure_samples);
+        let mounts = [(ranks.host().to_owned(), std::mem::take(&mut tally.mount_wire))].into();
+        let named =
+            |error: OpError| (error.class, format!("rank {} ({}): {error}", ranks.rank(), ranks.host()));
+        let job_shares = std::mem::take(&mut tally.shares);
+        let share = RankShare {
+            rank: ranks.rank(),
+            host: ranks.host().to_owned(),
+            users,
+            users_reported: tally.users_reported,
+            operations: tally.operations,
+            transactions: tally.transactions,
+            bytes: tally.bytes,
+            errors: tally.errors.values().sum(),
+            response: tally.response.clone(),
+            late_ns: tally.late_ns,
+            clock_error_ns: ranks.aligned().error_ns,
+        };
+        Self {
+            end: None,
+            failure_samples: failure_samples.into_iter().map(named).collect(),
+            users: numbers.iter().copied().zip(job_shares).collect(),
+            shares: vec![share],
+            mounts,
+            checks: vec![(ranks.rank(), checks)],
+            tally,
+        }
+    }
+
+    /// A rank that could not measure.
+    pub fn ended(end: PassEnd, ranks: &Ranks) -> Self {
+        Self { end: Some(End::of(end, ranks)), ..Self::default() }
+    }
+
+    /// Adds what others counted.
+    pub fn merge(&mut self, other: Self) {
+        End::worst(&mut self.end, other.end);
+        self.tally.merge(other.tally);
+        self.failure_samples.extend(other.failure_samples);
+        self.failure_samples.truncate(TOLD);
+        self.users.extend(other.users);
+        self.shares.extend(other.shares);
+        self.checks.extend(other.checks);
+        for (host, wire) in other.mounts {
+            self.mounts.entry(host).or_default().join(wire);
+        }
+    }
+
+    /// Puts everything in order, whatever the tree was.
+    pub fn settle(&mut self) {
+        self.users.sort_by_key(|(number, _)| *number);
+        self.shares.sort_by_key(|share| share.rank);
+        self.checks.sort_by_key(|(rank, _)| *rank);
+        self.tally.shares = self.users.drain(..).map(|(_, share)| share).collect();
+        for wire in std::mem::take(&mut self.mounts).into_values() {
+            self.tally.mount_wire.add_machine(wire);
+        }
+        let failure_samples =
+            self.failure_samples.drain(..).map(|(class, text)| OpError::new(class, "step", text));
+        self.tally.failure_samples = failure_samples.collect();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use sharebench_model::{IoBytes, RateBase};
+
+    use super::*;
+
+    /// One operation: which rank, how long, how many bytes, whether it failed, when it ended.
+    type Counted = (usize, u64, u32, bool, u64);
+
+    fn count(tally: &mut Tally, (_, nanos, bytes, failed, at): &Counted) {
+        tally.operations += 1;
+        tally.transactions += u64::from(!failed);
+        tally.bytes.read += u64::from(*bytes);
+        if *failed {
+            *tally.errors.entry(ErrorClass::Busy).or_default() += 1;
+            tally.unfinished.response.record(*nanos);
+        } else {
+            tally.response.record(*nanos);
+            tally.service.record(nanos / 2);
+            tally.lag.record(nanos - nanos / 2);
+            tally.slices.record(*at, *nanos);
+        }
+        tally.spans(*at, at + nanos);
+        tally.detail.fairness.add(u64::from(*bytes));
+        tally.late_ns = tally.late_ns.max(*nanos);
+    }
+
+    proptest! {
+        #[test]
+        fn what_ranks_counted_is_what_one_would_have_counted(
+            all in proptest::collection::vec(
+                (0..5_usize, 1..5_000_000_000_u64, 0..2_000_000_u32, any::<bool>(), 0..60_000_000_000_u64),
+                1..300,
+            )
+        ) {
+            let mut one = Tally::default();
+            let mut ranks = vec![Tally::default(); 5];
+            for counted in &all {
+                count(&mut one, counted);
+                count(&mut ranks[counted.0], counted);
+            }
+            let through = |tally: Tally| -> Contribution {
+                let said = Contribution { tally, ..Contribution::default() };
+                serde_json::from_str(&serde_json::to_string(&said).unwrap()).unwrap()
+            };
+            let mut merged = Contribution::default();
+            for tally in ranks {
+                merged.merge(through(tally));
+            }
+            merged.settle();
+            let of = |tally: Tally| {
+                let unfinished = tally.unfinished.clone();
+                let mut measure = tally.into_measure(9, RateBase::Window, false);
+                unfinished.count_in(&mut measure);
+                measure
+            };
+            let (merged, one) = (of(merged.tally), of(one));
+            prop_assert_eq!(merged.bytes, IoBytes { read: all.iter().map(|c| u64::from(c.2)).sum(), written: 0 });
+            prop_assert_eq!(merged, one);
+        }
+    }
+}

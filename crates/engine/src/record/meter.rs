@@ -1,0 +1,36 @@
+//! The meter of a pass: window, wire and CPU time between two instants.
+
+use sharebench_model::{CpuTime, WireCount};
+use sharebench_target::Session;
+
+use crate::record::tally::Tally;
+use crate::time::clock::Clock;
+
+/// What a pass of any kind is charged with: its window, the wire, and this thread's CPU time.
+pub(crate) struct Meter {
+    cpu: CpuTime,
+    wire: WireCount,
+    mount: Option<WireCount>,
+    begin: u64,
+}
+
+impl Meter {
+    /// Begins now.
+    pub fn start(clock: &Clock, session: &dyn Session) -> Self {
+        // Files of the system tell it, which takes its time: first here, and last at the end.
+        let mount = session.mount_wire();
+        Self { mount, cpu: clock.thread_cpu(), wire: session.wire(), begin: clock.now() }
+    }
+
+    /// Ends now. Filling and verifying are within the CPU time until [`Tally::operations_cpu`] takes them off.
+    pub fn stop(self, clock: &Clock, session: &dyn Session, tally: &mut Tally) {
+        let end = clock.now();
+        tally.window_ns += end - self.begin;
+        tally.spans(self.begin, end);
+        tally.wire += session.wire().since(self.wire);
+        let spent = clock.thread_cpu();
+        tally.cpu.user_ns += spent.user_ns - self.cpu.user_ns;
+        tally.cpu.kernel_ns += spent.kernel_ns - self.cpu.kernel_ns;
+        tally.mount_wire.add(self.mount, session);
+    }
+}

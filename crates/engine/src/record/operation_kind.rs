@@ -1,0 +1,47 @@
+//! Kinds of operations that a load counts apart.
+
+use sharebench_model::{MetaOp, OpenHow};
+
+/// Kinds of operations that are counted apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OperationKind {
+    Open,
+    Create,
+    Close,
+    Stat,
+    List,
+    Rename,
+    Delete,
+    SetSize,
+    Flush,
+    Space,
+    Connect,
+    Read,
+    Write,
+}
+
+impl OperationKind {
+    /// Names as tables show them, in the order of the variants.
+    pub const NAMES: [&'static str; 13] = [
+        "open", "create", "close", "stat", "list", "rename", "delete", "set-size", "flush", "space",
+        "connect", "read", "write",
+    ];
+
+    /// The kind of a metadata operation.
+    pub fn of(op: &MetaOp) -> Self {
+        match op {
+            MetaOp::Open { how: OpenHow::CreateNew, .. } | MetaOp::MakeDir { .. } => Self::Create,
+            MetaOp::Open { .. } => Self::Open,
+            MetaOp::Close { .. } => Self::Close,
+            MetaOp::SetSize { .. } => Self::SetSize,
+            MetaOp::List { .. } => Self::List,
+            MetaOp::Remove { .. } | MetaOp::RemoveDir { .. } => Self::Delete,
+            MetaOp::Rename { .. } => Self::Rename,
+            MetaOp::Space => Self::Space,
+            MetaOp::Stat { .. }
+            | MetaOp::Map { .. }
+            | MetaOp::DropCache { .. }
+            | MetaOp::Residency { .. } => Self::Stat,
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! What a user counts while it works; merged when its step ends.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use sharebench_model::{
+    CpuTime, ErrorClass, Evidence, Histogram, IoBytes, JobShare, LoadDetail, Measure, OpError, RateBase,
+    ServerEvidence, WireCount,
+};
+
+use crate::record::occupancy::Occupancy;
+use crate::record::seconds::Seconds;
+use crate::record::slices::Slices;
+
+use crate::record::mount_wire::MountWire;
+
+/// Most failures of one step that are told in words; all are counted.
+const MAX_FAILURE_SAMPLES: usize = 5;
+
+/// How long transactions had lasted when the window ended before them.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Unfinished {
+    pub response: Histogram,
+    pub service: Histogram,
+}
+
+impl Unfinished {
+    /// Counts those as "at least so long" that have lasted longer than anything that ended; for the others
+    /// the ended ones stand (of a steady load, one transaction enters the window for each that leaves it).
+    pub fn count_in(&self, measure: &mut Measure) {
+        let (response, service) = (measure.response.max(), measure.service.max());
+        measure.response.merge_above(&self.response, response);
+        measure.service.merge_above(&self.service, service);
+    }
+}
+
+/// Counters and histograms of one user or of one thread's users.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Tally {
+    pub operations: u64,
+    pub transactions: u64,
+    pub bytes: IoBytes,
+    pub verified: u64,
+    pub wire: WireCount,
+    pub mount_wire: MountWire,
+    pub errors: BTreeMap<ErrorClass, u64>,
+    /// In the words of this process alone.
+    #[serde(skip)]
+    pub failure_samples: Vec<OpError>,
+    pub response: Histogram,
+    pub service: Histogram,
+    pub lag: Histogram,
+    /// The response times again, by when they ended.
+    pub slices: Slices,
+    /// Application bytes of a load by the second in which they moved.
+    pub seconds: Seconds,
+    pub busy_ns: u64,
+    pub window_ns: u64,
+    pub cpu: CpuTime,
+    /// Time spent on filling and verifying while nothing waited for it: within `cpu`, and not the operations'.
+    pub generator_ns: u64,
+    /// CPU time of the busiest thread of a load.
+    pub busiest: CpuTime,
+    /// First and last instant of what was measured.
+    pub span: Option<(u64, u64)>,
+    pub occupancy: Occupancy,
+    pub unfinished: Unfinished,
+    /// Whole passes over a file.
+    pub passes: u64,
+    /// What each user of throughput mode did.
+    pub shares: Vec<JobShare>,
+    pub users_reported: u32,
+    /// Users of an open load that were given something to do within the window.
+    pub users_engaged: u32,
+    pub censored: u64,
+    pub evidence: Evidence,
+    /// A load taken apart.
+    pub detail: LoadDetail,
+    /// How long after the instant given to it the last user was let go.
+    pub late_ns: u64,
+    /// What was seen of the server's cache and storage.
+    pub server: ServerEvidence,
+}
+
+impl Tally {
+    /// Counts a failure, and keeps its words while there are few.
+    pub fn failure(&mut self, error: OpError) {
+        *self.errors.entry(error.class).or_default() += 1;
+        if self.failure_samples.len() < MAX_FAILURE_SAMPLES {
+            self.failure_samples.push(error);
+        }
+    }
+
+    /// Adds another thread's counts; windows are the same instants on all threads.
+    pub fn merge(&mut self, other: Self) {
+        self.operations += other.operations;
+        self.transactions += other.transactions;
+        self.bytes.read += other.bytes.read;
+        self.bytes.written += other.bytes.written;
+        self.verified += other.verified;
+        self.wire += other.wire;
+        self.mount_wire.join(other.mount_wire);
+        for (class, count) in other.errors {
+            *self.errors.entry(class).or_default() += count;
+        }
+        self.failure_samples.extend(other.failure_samples);
+        self.failure_samples.truncate(MAX_FAILURE_SAMPLES);
+        self.response.merge(&other.response);
+        self.service.merge(&other.service);
+        self.lag.merge(&other.lag);
+        self.slices.merge(other.slices);
+        self.seconds.merge(&other.seconds);
+        self.busy_ns += other.busy_ns;
+        self.window_ns = self.window_ns.max(other.window_ns);
+        self.cpu.user_ns += other.cpu.user_ns;
+        self.cpu.kernel_ns += other.cpu.kernel_ns;
+        self.generator_ns += other.generator_ns;
+        self.busiest = std::cmp::max_by_key(self.busiest, other.busiest, |cpu| cpu.total_ns());
+        if let Some((from, to)) = other.span {
+            self.spans(from, to);
+        }
+        self.occupancy += other.occupancy;
+        self.unfinished.response.merge(&other.unfinished.response);
+        self.unfinished.service.merge(&other.unfinished.service);
+        self.passes += other.passes;
+        self.shares.extend(other.shares);
+        self.users_reported += other.users_reported;
+        self.users_engaged += other.users_engaged;
+        self.censored += other.censored;
+        self.evidence.merge(other.evidence);
+        self.detail.merge(other.detail);
+        self.late_ns = self.late_ns.max(other.late_ns);
+    }
+
+    /// Something was measured from `from` to `to`.
+    pub fn spans(&mut self, from: u64, to: u64) {
+        let (first, last) = self.span.unwrap_or((from, to));
+        self.span = Some((first.min(from), last.max(to)));
+    }
+
+    /// CPU time of the operations themselves. Taken from the sums, because the kernel tells user from kernel
+    /// time by ticks, which are longer than most passes.
+    pub fn operations_cpu(&self) -> CpuTime {
+        CpuTime { user_ns: self.cpu.user_ns.saturating_sub(self.generator_ns), ..self.cpu }
+    }
+
+    /// The measure of a step with `users` users.
+    pub fn into_measure(self, users: u32, rate_base: RateBase, wire_counted: bool) -> Measure {
+        let client_cpu = self.operations_cpu();
+        Measure {
+            window_ns: self.window_ns,
+            busy_ns: self.busy_ns,
+            rate_base,
+            operations: self.operations,
+            transactions: self.transactions,
+            bytes: self.bytes,
+            verified: self.verified,
+            wire: if wire_counted { Some(self.wire) } else { self.mount_wire.total() },
+            errors: self.errors,
+            passes: self.passes,
+            users_assigned: users,
+            users_reported: self.users_reported,
+            shares: self.shares,
+            censored: self.censored,
+            response_sample_size: self.slices.worth(&self.response),
+            response: self.response,
+            service: self.service,
+            lag: self.lag,
+            client_cpu,
+            evidence: self.evidence,
+            load: self.detail,
+            ranks: Vec::new(),
+            server: self.server,
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! When a cell is followed by cache probes, and what they need.
+
+use sharebench_model::units::ByteSize;
+use sharebench_model::{Random, ServerEvidence};
+use sharebench_plan::{CacheProbePlan, Cold, RecordWork, Start, StepPlan};
+use sharebench_target::Target;
+
+use crate::cell::record_step;
+use crate::cell::target_files::TargetFiles;
+use crate::data::context::PassContext;
+use crate::probe::cache_probe::{Ended, KNOWN_HOT, PUSH_OUT, ProbeSeries, RESERVE};
+use crate::probe::probe_connection::SideConnection;
+use crate::record::pass_end::PassEnd;
+use crate::record::tally::Tally;
+use crate::run::Run;
+use crate::run::target_state::TargetState;
+
+impl Run<'_> {
+    /// The plan of the bands of a cell; none in steps that are not looked behind.
+    fn behind(&self, step: &StepPlan, work: &RecordWork) -> Option<&CacheProbePlan> {
+        // Once per cell; not at first, when caches are still as the making of the files left them.
+        let turn = u32::from(self.plan.repeat.certain() > 1);
+        self.plan.cache_probes.as_ref().filter(|_| step.repetition == turn && CacheProbePlan::covers(work))
+    }
+
+    /// Timed passes of a step that the user's command between steps makes cold: the first, unless the test reads its file
+    /// before.
+    fn cold_passes(&self, work: &RecordWork) -> u64 {
+        let emptied = self.plan.cache_probes.as_ref().is_some_and(|bands| bands.cold == Cold::PreStepCommand);
+        u64::from(emptied && CacheProbePlan::covers(work) && work.test.start() != Start::JustRead)
+    }
+
+    /// Makes the files that probes need; before the user's command, where that is what makes them cold.
+    pub(crate) async fn lay_reserve(
+        &self,
+        step: &StepPlan,
+        work: &RecordWork,
+        files: &mut TargetFiles,
+        context: &mut PassContext<'_>,
+    ) -> Result<(), PassEnd> {
+        let Some(bands) = self.behind(step, work) else { return Ok(()) };
+        let record = work.record_size;
+        files.ensure(RESERVE, bands.reserve(record), record, context).await?;
+        files.ensure(KNOWN_HOT, CacheProbePlan::known_hot(record), record, context).await?;
+        if let Cold::PushedOut(size) = bands.cold {
+            files.ensure(PUSH_OUT, self.pushed(size), self.plan.max_record(), context).await?;
+        }
+        Ok(())
+    }
+
+    /// Length of the file that pushes others out.
+    fn pushed(&self, size: ByteSize) -> u64 {
+        size.0.next_multiple_of(u64::from(self.plan.max_record()))
+    }
+
+    /// Looks behind a cell that was just measured.
+    pub(crate) async fn probe_caches(
+        &self,
+        step: &StepPlan,
+        work: &RecordWork,
+        state: &mut TargetState,
+        context: &mut PassContext<'_>,
+        tally: &mut Tally,
+    ) -> Result<(), PassEnd> {
+        tally.server.cold_passes = self.cold_passes(work);
+        let Some(bands) = self.behind(step, work) else { return Ok(()) };
+        let target = self.targets[step.target as usize].as_ref();
+        let Some(road) = target.bypass().or_else(|| (!has_cache(target)).then_some(target)) else {
+            let why =
+                "its reads go through a cache of this machine, and no road beside it is named (--bypass)";
+            tally.server.without_probes = Some(why.to_owned());
+            return Ok(());
+        };
+        self.lay_reserve(step, work, &mut state.files, context).await?;
+        record_step::prepare(work, &mut state.files, context).await?;
+        let mut side = match SideConnection::open(road, &self.spec(road), context.clock).await {
+            Ok(side) => side,
+            Err(error) => {
+                tally.server.without_probes = Some(error.to_string());
+                return Ok(());
+            }
+        };
+        let random = Random::new(self.plan.seed, 0x30_0000 + u64::from(step.index));
+        let study = ProbeSeries { bands, work, push: self.push_out(bands), random };
+        let mut seen = ServerEvidence::default();
+        let ended = study.run(&mut state.files, &mut side, context, tally, &mut seen).await;
+        side.close().await;
+        match ended {
+            Ok(()) => {
+                tally.server.probes = seen.probes;
+                tally.server.while_probed = seen.while_probed;
+            }
+            Err(Ended::Side(error)) => tally.server.without_probes = Some(error.to_string()),
+            Err(Ended::Workload(end)) => return Err(end),
+        }
+        Ok(())
+    }
+
+    fn push_out(&self, bands: &CacheProbePlan) -> Option<(u64, u32)> {
+        match bands.cold {
+            Cold::PushedOut(size) => Some((self.pushed(size), self.plan.max_record())),
+            Cold::Unbuffered | Cold::PreStepCommand => None,
+        }
+    }
+}
+
+/// True when what is read over a target's own sessions need not come from its server.
+fn has_cache(target: &dyn Target) -> bool {
+    target.caches() || target.capabilities().blocking
+}

@@ -1,0 +1,36 @@
+//! The leader orders steps, the other ranks follow.
+
+use sharebench_cluster::Ranks;
+use sharebench_model::RunOutcome;
+use sharebench_plan::StepPlan;
+
+use crate::ranks::leader_command::LeaderCommand;
+use crate::run::Run;
+use crate::run::rounds::RunResources;
+
+impl Run<'_> {
+    /// Tells the others what to measure next, where there are others.
+    pub(crate) fn order(&self, step: &StepPlan) -> Result<(), RunOutcome> {
+        let Some(ranks) = self.ranks else { return Ok(()) };
+        let order = LeaderCommand::step(step, self.plan);
+        ranks.broadcast(Some(&order)).map(drop).map_err(|lost| RunOutcome::EngineFailed(lost.to_string()))
+    }
+
+    /// Measures what the leader says, until it says that it is over.
+    pub(crate) async fn follow(&self, ranks: &Ranks, mut under_way: RunResources<'_, '_>) -> RunOutcome {
+        loop {
+            let order = match ranks.broadcast::<LeaderCommand>(None) {
+                Ok(LeaderCommand::Finish(outcome)) => return outcome,
+                Ok(order) => order,
+                Err(lost) => return RunOutcome::EngineFailed(lost.to_string()),
+            };
+            let Some(step) = order.planned(self.plan) else {
+                return RunOutcome::EngineFailed(format!(
+                    "rank 0 ordered a step that the plan does not have: {order:?}"
+                ));
+            };
+            // Why it ended early was told to all, and the leader decides what follows.
+            let _ = self.perform(&step, &mut under_way).await;
+        }
+    }
+}

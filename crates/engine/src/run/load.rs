@@ -1,0 +1,99 @@
+//! A step of users within a run: its data set, its users, its objective.
+
+use std::sync::atomic::AtomicU32;
+
+use sharebench_model::{Measure, ObjectiveReport, RunEvent, Verdict};
+use sharebench_plan::{Pace, StepPlan, TransactionWork};
+
+use crate::check::steady_state::steadiness;
+use crate::data::context::PassContext;
+use crate::load::data_set_builder::BuildSite;
+use crate::load::load_step::LoadStep;
+use crate::load::observer::LoadObserver;
+use crate::record::pass_end::PassEnd;
+use crate::record::tally::Tally;
+use crate::run::Run;
+use crate::run::target_state::TargetState;
+
+impl Run<'_> {
+    /// Measures a step of users: what those of this process did.
+    pub(crate) async fn load(
+        &self,
+        work: &TransactionWork,
+        step: &StepPlan,
+        state: &mut TargetState,
+        context: &mut PassContext<'_>,
+    ) -> Result<Tally, PassEnd> {
+        self.lay_out(work, step, state, context).await?;
+        let users = self.own_users(work.users);
+        let send = |event| self.tell(event);
+        let observer = LoadObserver::new(&send, step, self.clock.now());
+        let load = LoadStep {
+            target: self.targets[step.target as usize].as_ref(),
+            work,
+            unsteady: &|seconds| {
+                let check = steadiness(seconds, work).filter(|check| check.verdict != Verdict::Valid)?;
+                Some(check.detail)
+            },
+            users: &users,
+            ranks: self.ranks,
+            clock: context.clock,
+            stop: self.stop,
+            verify: self.plan.verify,
+            timeout: self.plan.timeout,
+            directory: &state.files.directory,
+            set_directory: state.set.directory.as_deref().unwrap_or_default(),
+            looked_at: &AtomicU32::new(0),
+            file_store: &state.file_store,
+            seed: self.plan.seed ^ u64::from(step.index),
+            tell: &|why| self.tell(RunEvent::Warning(format!("{} {why}", step.coordinates))),
+            observer: &observer,
+        };
+        let mut tally = load.measure().await.map_err(PassEnd::Broken)?;
+        if let Some((measure, _)) = tally.span {
+            let since_ms = self.clock.now().saturating_sub(measure) / 1_000_000;
+            tally.detail.window_unix_ms = self.clock.unix_ms().saturating_sub(since_ms);
+        }
+        if self.stop.is_stopped() {
+            return Err(PassEnd::Stopped);
+        }
+        Ok(tally)
+    }
+
+    /// Whether a step kept the plan's objective; none where there is none.
+    pub(crate) fn objective(&self, work: &TransactionWork, measure: &Measure) -> Option<ObjectiveReport> {
+        let slo = self.plan.typed.load.as_ref()?.slo.as_ref()?;
+        let (kept, detail) = match work.pace {
+            Pace::Open { rate, .. } => slo.judge_open(measure, rate),
+            Pace::Closed(_) | Pace::Visits { .. } => slo.judge(measure),
+        };
+        Some(ObjectiveReport { wanted: slo.to_string(), kept, detail })
+    }
+
+    /// Lays out the shared data set, where that is not done yet.
+    pub(crate) async fn lay_out(
+        &self,
+        work: &TransactionWork,
+        step: &StepPlan,
+        state: &mut TargetState,
+        context: &mut PassContext<'_>,
+    ) -> Result<(), PassEnd> {
+        let target = self.targets[step.target as usize].as_ref();
+        let tell = |done, of| {
+            self.tell(RunEvent::Preparing { target: step.target, what: "files of the data set", done, of });
+        };
+        let site = BuildSite { target, spec: self.spec(target), tell: &tell };
+        let keep = self.plan.typed.load.as_ref().and_then(|load| load.keep_data).unwrap_or(false);
+        if let Some(ranks) = self.ranks {
+            return self.lay_out_together(ranks, work, state, keep, &site, context).await;
+        }
+        let said = state.set.prepare(work, &mut state.files, keep, &site, context).await;
+        if context.stop.is_stopped() {
+            return Err(PassEnd::Stopped);
+        }
+        if let Some(said) = said? {
+            self.tell(RunEvent::Warning(said));
+        }
+        Ok(())
+    }
+}

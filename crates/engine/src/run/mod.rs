@@ -1,0 +1,302 @@
+//! The engine: runs the schedule of a resolved plan, step by step, and tells all it learns as events.
+
+pub(crate) mod cache_probes;
+pub(crate) mod follow;
+pub(crate) mod leftovers;
+pub(crate) mod load;
+pub(crate) mod pre_step_command;
+pub(crate) mod preflight;
+pub(crate) mod ranked;
+pub(crate) mod ranked_data_set;
+pub(crate) mod rounds;
+pub(crate) mod search;
+pub(crate) mod start_error;
+pub(crate) mod step;
+pub(crate) mod stopper;
+pub(crate) mod survey;
+pub(crate) mod target_state;
+
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+
+use sharebench_cluster::Ranks;
+use sharebench_model::{OpError, RunEvent, RunOutcome, Slot, StepResult};
+use sharebench_plan::{ResolvedPlan, StepPlan, Work};
+use sharebench_target::{ConnectError, SessionSpec, Target};
+
+use crate::cell::record_step;
+use crate::cell::target_files::TargetFiles;
+use crate::cell::throughput_step;
+use crate::data::context::PassContext;
+use crate::data::directory::{directory_on, remove_tree};
+use crate::data::request_splitting;
+use crate::load::data_set::SharedSet;
+use crate::load::user::user_files::UserFileStore;
+use crate::machine::measuring_machine::Machine;
+use crate::ranks::agreement::agreed;
+use crate::record::pass_end::PassEnd;
+use crate::run::rounds::RunResources;
+use crate::run::start_error::StartError;
+use crate::run::target_state::TargetState;
+use crate::run::target_state::release_all;
+use crate::time::clock::{Clock, ClockError};
+use crate::time::deadline::Deadline;
+use crate::time::stop::StopSignal;
+
+/// Everything a run needs.
+pub struct Run<'a> {
+    /// What to do.
+    pub plan: &'a ResolvedPlan,
+    /// The plan's targets, in its order.
+    pub targets: &'a [Arc<dyn Target>],
+    /// Steps that an earlier, interrupted part of the run finished, in any order.
+    pub done: &'a [StepResult],
+    /// Name of the run on its targets, see [`crate::data::directory::directory_on`]; starts with [`crate::data::directory::DIRECTORY_PREFIX`].
+    pub directory: &'a str,
+    /// True when the directory may hold remains of this very run.
+    pub resumed: bool,
+    /// Asks the run to stop.
+    pub stop: &'a StopSignal,
+    /// The clock of all its instants: [`Clock::start`], or a virtual one.
+    pub clock: &'a Clock,
+    /// Where events go; a receiver that is gone stops nothing.
+    pub events: &'a Sender<RunEvent>,
+    /// The other processes that measure the same plan at the same time; none for one that is alone.
+    pub ranks: Option<&'a Ranks>,
+}
+
+/// How a run went, beside its events.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunEnd {
+    /// Also sent as the last event.
+    pub outcome: RunOutcome,
+    /// Targets (by index) on which our directory could not be removed, and why.
+    pub left_behind: Vec<(u32, String)>,
+}
+
+impl Run<'_> {
+    /// Runs the schedule on the calling thread. Sends every event but [`RunEvent::Started`], which is
+    /// the caller's, who knows the header.
+    pub fn execute(&self) -> Result<RunEnd, StartError> {
+        match self.clock.block_on(self.drive()) {
+            Ok(end) => end,
+            Err(ClockError::Runtime(why)) => Err(StartError::Runtime(why)),
+            Err(deadlock @ ClockError::Deadlock { .. }) => {
+                let outcome = RunOutcome::EngineFailed(deadlock.to_string());
+                self.tell(RunEvent::Finished(outcome.clone()));
+                let left = |index| (index as u32, deadlock.to_string());
+                Ok(RunEnd { outcome, left_behind: (0..self.targets.len()).map(left).collect() })
+            }
+        }
+    }
+
+    async fn drive(&self) -> Result<RunEnd, StartError> {
+        let (clock, verify) = (self.clock, self.plan.verify);
+        let deadline = Deadline::new(clock, self.plan.timeout);
+        let mut context = PassContext { clock, stop: self.stop, verify, deadline };
+        let mut states = Vec::new();
+        let prepared = self.prepare(&mut states, &mut context).await;
+        if let Err(error) = self.prepared_together(prepared) {
+            for state in states {
+                // The first error is the one to tell.
+                let _ = if self.leads() {
+                    state.files.clean(&mut context).await
+                } else {
+                    state.files.leave(&mut context).await
+                };
+            }
+            return Err(error);
+        }
+        // In virtual time there is no machine that could disturb it.
+        let mut machine = (!clock.is_virtual()).then(|| Machine::start(clock, self.plan, self.targets));
+        let under_way = RunResources { states: &mut states, machine: &mut machine, context: &mut context };
+        let outcome = match self.ranks {
+            Some(ranks) if !ranks.is_leader() => self.follow(ranks, under_way).await,
+            _ => self.schedule(under_way).await,
+        };
+        drop(machine);
+        self.finish_together(&outcome);
+        // Cleaning up must not be cut short by the request to stop.
+        let go_on = StopSignal::default();
+        context.stop = &go_on;
+        let mut left_behind = Vec::new();
+        if !self.leads() {
+            for state in states {
+                // What it leaves open ends with its session; the leader tells what could not be removed.
+                let _ = state.files.leave(&mut context).await;
+            }
+            self.wait_for_all();
+            return Ok(RunEnd { outcome, left_behind });
+        }
+        self.wait_for_all();
+        for (index, state) in states.into_iter().enumerate() {
+            let (mut facts, target) = (state.files.facts.clone(), index as u32);
+            if let Err(error) = self.clean(index, state, &mut context).await {
+                left_behind.push((target, error));
+            }
+            let counted = self.targets[index].final_facts();
+            if !counted.is_empty() {
+                facts.extend(counted);
+                self.tell(RunEvent::TargetDone { target, facts });
+            }
+        }
+        self.tell(RunEvent::Finished(outcome.clone()));
+        Ok(RunEnd { outcome, left_behind })
+    }
+
+    async fn prepare(
+        &self,
+        states: &mut Vec<TargetState>,
+        context: &mut PassContext<'_>,
+    ) -> Result<(), StartError> {
+        for (planned, target) in self.plan.targets.iter().zip(self.targets) {
+            preflight::check(self.plan, &planned.name, target.as_ref())?;
+        }
+        for (index, target) in self.targets.iter().enumerate() {
+            let name = &self.plan.targets[index].name;
+            let session = target.connect(&self.spec(target.as_ref())).await?;
+            let directory = directory_on(self.directory, index);
+            if let Some(ranks) = self.ranks.filter(|ranks| !ranks.is_leader()) {
+                let ids = ((ranks.rank() & 0x7FF) << 20) + 1;
+                let mut files = TargetFiles::join(session, directory, self.unit(), ids);
+                files.paged = target.capabilities().blocking;
+                states.push(TargetState {
+                    files,
+                    set: SharedSet::default(),
+                    file_store: UserFileStore::default(),
+                });
+                continue;
+            }
+            let files = TargetFiles::prepare(session, directory, self.unit(), self.resumed, context).await;
+            let files = files.map_err(|error| StartError::Prepare {
+                target: name.clone(),
+                directory: format!("{} of {}", directory_on(self.directory, index), target.url()),
+                error,
+            })?;
+            let mut files = files;
+            files.paged = target.capabilities().blocking;
+            self.tell_parts(name, &mut files);
+            self.tell_sharing(name, target.as_ref());
+            self.tell(RunEvent::TargetReady { target: index as u32, facts: files.facts.clone() });
+            states.push(TargetState {
+                files,
+                set: SharedSet::default(),
+                file_store: UserFileStore::default(),
+            });
+            let (needed, state) = (self.plan.bytes_needed(), states.len() - 1);
+            if let Some(available) = states[state].files.available(context).await
+                && available < needed
+            {
+                return Err(StartError::NoSpace { target: name.clone(), needed, available });
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets the user's command run before a step, while nothing of ours is open or connected anywhere. What the step works
+    /// on is made before, so that no cache knows it afterwards unless the command leaves it there.
+    pub(crate) async fn between(
+        &self,
+        step: &StepPlan,
+        states: &mut [TargetState],
+        context: &mut PassContext<'_>,
+    ) -> Result<(), PassEnd> {
+        let Some(command) = &self.plan.pre_step_cmd else { return Ok(()) };
+        let (state, ranks) = (&mut states[step.target as usize], self.ranks);
+        let made = match &step.work {
+            Work::Records(work) if work.jobs.is_some() => {
+                throughput_step::prepare(work, ranks, &mut state.files, context).await
+            }
+            Work::Records(work) => match record_step::prepare(work, &mut state.files, context).await {
+                Ok(()) => self.lay_reserve(step, work, &mut state.files, context).await,
+                Err(end) => Err(end),
+            },
+            Work::Transactions(work) => self.lay_out(work, step, state, context).await,
+        };
+        let released = match made {
+            Ok(()) => release_all(states, context).await,
+            Err(end) => Err(end),
+        };
+        // No rank's command may meet another rank's session.
+        agreed(ranks, released)?;
+        agreed(ranks, pre_step_command::run(command, self.stop))?;
+        agreed(ranks, self.connect_again(states).await)
+    }
+
+    async fn connect_again(&self, states: &mut [TargetState]) -> Result<(), PassEnd> {
+        for (state, target) in states.iter_mut().zip(self.targets) {
+            let session = target.connect(&self.spec(target.as_ref())).await;
+            let lost = |error: ConnectError| OpError::new(error.class, "connect", error.to_string());
+            state.files.take(session.map_err(lost)?);
+        }
+        Ok(())
+    }
+
+    /// Records of cells are never made several requests of; blocks of loads are.
+    pub(crate) fn spec(&self, target: &dyn Target) -> SessionSpec {
+        let most = target.capabilities().max_record;
+        let slot_bytes = self.plan.max_record().max(self.plan.max_block().min(most));
+        let (slots, parts) = (self.plan.max_depth(), self.plan.cells.is_empty());
+        SessionSpec { slots, slot_bytes, connect_timeout: self.plan.timeout, allow_split: parts }
+    }
+
+    /// Says how blocks of the load are sent that one request does not carry.
+    fn tell_parts(&self, name: &str, files: &mut TargetFiles) {
+        let slot_bytes = files.session.buffer(Slot(0)).len() as u32;
+        if let Some(said) = request_splitting::fact(files.session.as_ref(), self.plan.max_block(), slot_bytes)
+        {
+            self.tell(RunEvent::Warning(format!("{name}: a block of {said}")));
+            files.facts.insert(request_splitting::FACT.to_owned(), said);
+        }
+    }
+
+    /// Says where users of one session must wait for each other.
+    fn tell_sharing(&self, name: &str, target: &dyn Target) {
+        let carried = target.capabilities().max_queue_depth;
+        let users = self.plan.works().map(|work| match work {
+            Work::Transactions(work) => work.users_per_session,
+            Work::Records(_) => 1,
+        });
+        if let Some(users) = users.max().filter(|users| *users > carried) {
+            let plural = if carried == 1 { "" } else { "s" };
+            self.tell(RunEvent::Warning(format!(
+                "{name}: {users} users share a session that carries {carried} request{plural} at a time: the others wait"
+            )));
+        }
+    }
+
+    /// The greatest piece that divides every request of the plan.
+    fn unit(&self) -> u64 {
+        let pieces = self.plan.works().flat_map(|work| match work {
+            Work::Records(work) => work.pieces().to_vec(),
+            Work::Transactions(_) => Vec::new(),
+        });
+        pieces.reduce(greatest_common_divisor).unwrap_or(512)
+    }
+
+    /// Removes our directory; with a session of its own when the first one was lost.
+    async fn clean(
+        &self,
+        index: usize,
+        state: TargetState,
+        context: &mut PassContext<'_>,
+    ) -> Result<(), String> {
+        let Err(first) = state.files.clean(context).await else { return Ok(()) };
+        tracing::debug!(error = %first, "cleaning up over a new session");
+        let spec =
+            SessionSpec { slots: 1, slot_bytes: 4096, connect_timeout: self.plan.timeout, allow_split: true };
+        let mut session = self.targets[index].connect(&spec).await.map_err(|error| error.to_string())?;
+        let result = remove_tree(session.as_mut(), &directory_on(self.directory, index), context).await;
+        session.close().await;
+        result.map_err(|error| error.to_string())
+    }
+
+    pub(crate) fn tell(&self, event: RunEvent) {
+        // A receiver that is gone has its own reasons; the run is told through the stop signal.
+        let _ = self.events.send(event);
+    }
+}
+
+fn greatest_common_divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
+}

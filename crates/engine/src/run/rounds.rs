@@ -1,0 +1,195 @@
+//! The course of a run: rounds over the cells until every one has enough, then the steps of users.
+
+use std::collections::BTreeMap;
+
+use sharebench_model::{Round, RunEvent, RunOutcome, StepResult, axis};
+use sharebench_plan::{Schedule, StepPlan};
+
+use crate::data::context::PassContext;
+use crate::machine::measuring_machine::Machine;
+use crate::record::pass_end::PassEnd;
+use crate::run::Run;
+use crate::run::stopper::Stopper;
+use crate::run::target_state::TargetState;
+
+/// Steps that an earlier part of the run measured, by index.
+pub(crate) type Done<'a> = BTreeMap<u32, &'a StepResult>;
+
+/// What steps are measured with.
+pub(crate) struct RunResources<'a, 'b> {
+    /// Per target.
+    pub states: &'a mut [TargetState],
+    /// None in virtual time.
+    pub machine: &'a mut Option<Machine>,
+    /// Clock, stop signal and deadline of operations.
+    pub context: &'a mut PassContext<'b>,
+}
+
+/// Exchanges with each clock before a step: those of the run's start have found the offset, these follow its drift.
+const EXCHANGES: u32 = 8;
+
+/// Time for all cells.
+struct Budget {
+    ends_ns: u64,
+}
+
+impl Budget {
+    fn left_ns(&self, now: u64) -> u64 {
+        self.ends_ns.saturating_sub(now)
+    }
+}
+
+impl Run<'_> {
+    /// Runs every step that is not done yet; steps done earlier are only looked at.
+    pub(crate) async fn schedule(&self, mut under_way: RunResources<'_, '_>) -> RunOutcome {
+        let under_way = &mut under_way;
+        let done: Done<'_> = self.done.iter().map(|step| (step.index, step)).collect();
+        let mut schedule = Schedule::new(self.plan);
+        if let Err(outcome) = self.rounds(&mut schedule, &done, under_way).await {
+            return outcome;
+        }
+        let mut measured = Vec::new();
+        for step in schedule.loads() {
+            match self.result_of(&step, &done, under_way).await {
+                Ok(result) => measured.push(result),
+                Err(outcome) => return outcome,
+            }
+        }
+        match self.search(&mut schedule, measured, &done, under_way).await {
+            Ok(()) => RunOutcome::Complete,
+            Err(outcome) => outcome,
+        }
+    }
+
+    async fn rounds(
+        &self,
+        schedule: &mut Schedule<'_>,
+        done: &Done<'_>,
+        under_way: &mut RunResources<'_, '_>,
+    ) -> Result<(), RunOutcome> {
+        let mut stopper = Stopper::new(self.plan, clock_resolution_ns());
+        let budget = self.budget(done, self.clock.now());
+        'rounds: loop {
+            let cells = stopper.open();
+            if cells.is_empty() {
+                break;
+            }
+            let steps = schedule.round(&cells);
+            self.tell(RunEvent::Round(Round {
+                number: stopper.round(),
+                steps_before: steps.first().map_or(0, |step| step.index),
+                cells: cells.len() as u32,
+                of: self.plan.cells.len() as u32,
+                expected_steps: stopper.expected_steps(),
+                budget_left_ns: budget.as_ref().map(|budget| budget.left_ns(self.clock.now())),
+            }));
+            for pair in steps.chunks(self.targets.len()) {
+                let missing = pair.iter().any(|step| !done.contains_key(&step.index));
+                let time_is_up = budget.as_ref().is_some_and(|b| b.left_ns(self.clock.now()) == 0);
+                // Every cell once, whatever it takes; and no pair without its other side.
+                if missing && time_is_up && stopper.round() > 0 {
+                    break 'rounds;
+                }
+                for step in pair {
+                    let result = self.result_of(step, done, under_way).await?;
+                    stopper.note(step, &result);
+                }
+            }
+            stopper.end_round(&cells);
+        }
+        if !self.plan.repeat.is_fixed() {
+            self.tell(RunEvent::Precision(Box::new(stopper.report())));
+        }
+        Ok(())
+    }
+
+    /// What earlier parts of the run measured has used up some of the time; once a step of users is done,
+    /// the rounds had ended.
+    fn budget(&self, done: &Done<'_>, now: u64) -> Option<Budget> {
+        let whole = self.plan.repeat.budget?.as_nanos() as u64;
+        let is_load = |step: &StepResult| step.coordinates.get(axis::WORKLOAD).is_some();
+        let used = if done.values().any(|step| is_load(step)) {
+            whole
+        } else {
+            done.values().map(|step| step.measure.window_ns).sum()
+        };
+        Some(Budget { ends_ns: now + whole.saturating_sub(used) })
+    }
+
+    /// The result of a step: from the results database where it is done, measured now where not.
+    pub(crate) async fn result_of(
+        &self,
+        step: &StepPlan,
+        done: &Done<'_>,
+        under_way: &mut RunResources<'_, '_>,
+    ) -> Result<StepResult, RunOutcome> {
+        if let Some(&stored) = done.get(&step.index) {
+            return if stored.coordinates == step.coordinates
+                && (stored.target, stored.repetition) == (step.target, step.repetition)
+            {
+                Ok(stored.clone())
+            } else {
+                Err(RunOutcome::EngineFailed(format!(
+                    "step {} was measured as {}, but the plan's order has {} there: it cannot be continued",
+                    step.index, stored.coordinates, step.coordinates
+                )))
+            };
+        }
+        if self.stop.is_stopped() {
+            return Err(RunOutcome::Stopped);
+        }
+        let (target, repetition, coordinates) = (step.target, step.repetition, step.coordinates.clone());
+        self.tell(RunEvent::StepStarted { index: step.index, target, repetition, coordinates });
+        self.order(step)?;
+        let measured = self.perform(step, under_way).await;
+        let measured = measured.and_then(|result| {
+            result.ok_or_else(|| PassEnd::Broken("the leader has no result of a step".into()))
+        });
+        match measured {
+            Ok(result) => {
+                self.tell(RunEvent::StepFinished(Box::new(result.clone())));
+                Ok(result)
+            }
+            Err(PassEnd::Stopped) => Err(RunOutcome::Stopped),
+            Err(PassEnd::Hook(why)) => Err(RunOutcome::HookFailed(why)),
+            Err(PassEnd::Broken(why)) => Err(RunOutcome::EngineFailed(why)),
+            Err(PassEnd::Lost(error)) => {
+                let (index, class) = (step.index, error.class);
+                self.tell(RunEvent::Failure { index, class, detail: error.to_string() });
+                let name = &self.plan.targets[step.target as usize].name;
+                Err(RunOutcome::TargetLost(format!("{name}: {error}, in step {}", step.coordinates)))
+            }
+        }
+    }
+}
+
+impl Run<'_> {
+    /// Measures a step with all that goes before it; of several processes, the leader gets its result.
+    pub(crate) async fn perform(
+        &self,
+        step: &StepPlan,
+        under_way: &mut RunResources<'_, '_>,
+    ) -> Result<Option<StepResult>, PassEnd> {
+        if let Some(ranks) = self.ranks {
+            let clock = self.clock;
+            ranks.align(EXCHANGES, &|| clock.now())?;
+        }
+        if let Some(machine) = under_way.machine {
+            machine.calibrate(self.clock, self.plan, &step.work).await;
+        }
+        self.between(step, under_way.states, under_way.context).await?;
+        let state = &mut under_way.states[step.target as usize];
+        self.step(step, state, under_way.machine.as_ref(), under_way.context).await
+    }
+}
+
+/// What the kernel says of its monotonic clock: the same every time, so that a resumed run decides as before.
+fn clock_resolution_ns() -> f64 {
+    // SAFETY: clock_getres writes the timespec it is given; zeroed is a valid one.
+    let resolution = unsafe {
+        let mut resolution: libc::timespec = std::mem::zeroed();
+        libc::clock_getres(libc::CLOCK_MONOTONIC, &raw mut resolution);
+        resolution
+    };
+    resolution.tv_sec as f64 * 1e9 + resolution.tv_nsec as f64
+}

@@ -1,0 +1,190 @@
+//! Steps behind those that a plan names: up to the stress point, or in search of the knee.
+//!
+//! What comes next follows from the results so far alone, so that a resumed run takes the same steps.
+
+use sharebench_model::{RunEvent, RunOutcome, StepResult};
+use sharebench_plan::{Pace, Schedule, Search, Slo, TransactionWork, Work};
+
+use crate::run::Run;
+use crate::run::rounds::{Done, RunResources};
+use crate::threads::descriptor_limit;
+
+/// Least decline that one step may call a decline (the same as in analysis).
+const DECLINE: f64 = 0.05;
+/// Shares of the ceiling that are measured as open loads first.
+const SHARES: [f64; 6] = [0.1, 0.5, 0.7, 0.8, 0.9, 1.0];
+/// The knee is known when kept and missed are this share of the ceiling apart.
+const RESOLUTION: f64 = 0.02;
+/// Fewest transactions per second at the ceiling: rates are whole numbers.
+const MIN_CEILING: f64 = 10.0;
+/// Fewest sessions of an open load.
+const MIN_POOL: u32 = 32;
+/// Most users of a step.
+const MAX_USERS: u32 = 100_000;
+
+/// The next number of users on the way to the stress point; none when every target has passed it, or when so many
+/// steps were added that there seems to be none. `rates` has a list of (users, rate) for each target.
+fn next_users(rates: &[Vec<(u32, f64)>], added: u32) -> Option<u32> {
+    let fell = |steps: &Vec<(u32, f64)>| {
+        steps.windows(2).any(|pair| pair[1].1 < pair[0].1 * (1.0 - DECLINE)) || steps.is_empty()
+    };
+    if added >= Search::MAX_ADDED || rates.iter().all(fell) {
+        return None;
+    }
+    let users: Vec<u32> = rates.first()?.iter().map(|(users, _)| *users).collect();
+    let last = *users.last()?;
+    let before = users.len().checked_sub(2).map_or(0, |index| users[index]);
+    let next = last.saturating_add((last - before).max(last / 4).max(1));
+    (next <= MAX_USERS).then_some(next)
+}
+
+/// The next rate in search of the knee; none when it is known, or cannot be.
+fn next_rate(ceiling: f64, tried: &[(u32, bool)]) -> Option<u32> {
+    let rate = |share: f64| ((ceiling * share).floor() as u32).max(1);
+    let known = |rate: u32| tried.iter().any(|(tried, _)| *tried == rate);
+    if let Some(next) = SHARES.iter().map(|share| rate(*share)).find(|rate| !known(*rate)) {
+        return Some(next);
+    }
+    let missed = tried.iter().filter(|(_, kept)| !kept).map(|(rate, _)| *rate).min()?;
+    let kept =
+        tried.iter().filter(|(rate, kept)| *kept && *rate < missed).map(|(rate, _)| *rate).max().unwrap_or(0);
+    let enough = ((ceiling * RESOLUTION) as u32).max(1);
+    let next = kept + (missed - kept) / 2;
+    (missed - kept > enough && !known(next) && next > 0).then_some(next)
+}
+
+impl Run<'_> {
+    /// Goes on behind the steps of users that the plan names; `measured` are those.
+    pub(crate) async fn search(
+        &self,
+        schedule: &mut Schedule<'_>,
+        measured: Vec<StepResult>,
+        done: &Done<'_>,
+        under_way: &mut RunResources<'_, '_>,
+    ) -> Result<(), RunOutcome> {
+        let Some(Work::Transactions(work)) = self.plan.loads.last().map(|(_, work)| work) else {
+            return Ok(());
+        };
+        match &self.plan.search {
+            None => Ok(()),
+            Some(Search::Stress) => self.climb(work, schedule, measured, done, under_way).await,
+            Some(Search::Knee(slo)) => self.find_knee(slo, work, schedule, measured, done, under_way).await,
+        }
+    }
+
+    async fn climb(
+        &self,
+        work: &TransactionWork,
+        schedule: &mut Schedule<'_>,
+        measured: Vec<StepResult>,
+        done: &Done<'_>,
+        under_way: &mut RunResources<'_, '_>,
+    ) -> Result<(), RunOutcome> {
+        let mut rates: Vec<Vec<(u32, f64)>> = vec![Vec::new(); self.targets.len()];
+        let mut note = |step: &StepResult, users: u32| {
+            let rate = step.measure.throughput().filter(|rate| *rate > 0.0);
+            let rate = rate.or(step.measure.transaction_rate()).unwrap_or(0.0);
+            if let Some(rates) = rates.get_mut(step.target as usize) {
+                rates.push((users, rate));
+            }
+            rates.clone()
+        };
+        let mut standing = Vec::new();
+        for step in &measured {
+            let users = step.coordinates.number(sharebench_model::axis::USERS).unwrap_or(0);
+            standing = note(step, users as u32);
+        }
+        let mut added = 0;
+        while let Some(users) = next_users(&standing, added) {
+            let each = self.targets.iter().map(|target| target.descriptors()).max().unwrap_or(1);
+            if let Err(why) = descriptor_limit::make_room(users, each) {
+                self.tell(RunEvent::Warning(format!("no step of {users} users is added: {why}")));
+                break;
+            }
+            let cell = TransactionWork { users, ..work.clone() }.into_cell();
+            for step in schedule.further(&cell) {
+                let result = self.result_of(&step, done, under_way).await?;
+                standing = note(&result, users);
+            }
+            added += 1;
+        }
+        Ok(())
+    }
+
+    async fn find_knee(
+        &self,
+        slo: &Slo,
+        work: &TransactionWork,
+        schedule: &mut Schedule<'_>,
+        measured: Vec<StepResult>,
+        done: &Done<'_>,
+        under_way: &mut RunResources<'_, '_>,
+    ) -> Result<(), RunOutcome> {
+        if let Some(first) = measured.first()
+            && let (false, said) = slo.judge(&first.measure)
+        {
+            let users = first.measure.users_assigned;
+            self.tell(RunEvent::Warning(format!(
+                "the objective is missed with {users} users already ({said}): there is no knee to find below"
+            )));
+            return Ok(());
+        }
+        let rates = measured.iter().filter_map(|step| step.measure.transaction_rate());
+        let ceiling = rates.fold(0.0, f64::max);
+        if ceiling < MIN_CEILING {
+            self.tell(RunEvent::Warning(format!(
+                "the closed load reached {ceiling:.1} transactions/s, and rates are whole numbers: use a smaller \
+                 workload, or more users in --users, to search for a knee"
+            )));
+            return Ok(());
+        }
+        let users = measured.iter().map(|step| step.measure.users_assigned).max().unwrap_or(1);
+        let users = users.saturating_mul(2).clamp(MIN_POOL, MAX_USERS);
+        let mut tried: Vec<(u32, bool)> = Vec::new();
+        while let Some(rate) = next_rate(ceiling, &tried) {
+            let pace = Pace::Open { poisson: true, rate };
+            let cell = TransactionWork { users, pace, ..work.clone() }.into_cell();
+            for step in schedule.further(&cell) {
+                let result = self.result_of(&step, done, under_way).await?;
+                tried.push((rate, slo.judge_open(&result.measure, rate).0));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_added_until_every_target_has_fallen() {
+        let rates = |second: &[f64]| {
+            let one = vec![(5, 100.0), (10, 150.0), (20, 120.0)];
+            let other = [5, 10, 20].into_iter().zip(second.iter().copied()).collect();
+            vec![one, other]
+        };
+        assert_eq!(next_users(&rates(&[1.0, 2.0, 3.0]), 0), Some(30));
+        assert_eq!(next_users(&rates(&[1.0, 2.0, 1.0]), 0), None);
+        assert_eq!(next_users(&rates(&[1.0, 2.0, 1.95]), 0), Some(30), "2.5 % are no decline");
+        assert_eq!(next_users(&rates(&[1.0, 2.0, 3.0]), Search::MAX_ADDED), None);
+        assert_eq!(next_users(&[vec![(1, 5.0)]], 0), Some(2));
+    }
+
+    #[test]
+    fn a_knee_is_bracketed_and_halved_to_two_percent_of_the_ceiling() {
+        for knee in [3, 120, 555, 788, 940, 999] {
+            let mut tried = Vec::new();
+            while let Some(rate) = next_rate(1000.0, &tried) {
+                tried.push((rate, rate <= knee));
+            }
+            assert_eq!(
+                tried.iter().map(|(rate, _)| *rate).take(6).collect::<Vec<_>>(),
+                [100, 500, 700, 800, 900, 1000]
+            );
+            let kept = tried.iter().filter(|(_, kept)| *kept).map(|(rate, _)| *rate).max().unwrap_or(0);
+            assert!(kept <= knee && knee - kept <= 20, "{knee}: {kept} after {} steps", tried.len());
+            assert!(tried.len() <= 12);
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Why a run could not start.
+
+use sharebench_model::OpError;
+use sharebench_model::units::ByteSize;
+use sharebench_target::ConnectError;
+
+/// Why a run could not start; nothing was measured and nothing is left on any target.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum StartError {
+    /// A target cannot be reached or refused us.
+    #[error("{0}")]
+    Connect(#[from] ConnectError),
+    /// Our directory cannot be made, or room cannot be asked for.
+    #[error("{target}: cannot prepare {directory}: {error}")]
+    Prepare {
+        /// Name of the target.
+        target: String,
+        /// The directory that was to be made.
+        directory: String,
+        /// What the target said.
+        error: OpError,
+    },
+    /// The target has too little room.
+    #[error(
+        "{target}: not enough space: the plan needs {}, but only {} are free; use smaller files or fewer users",
+        ByteSize(*needed),
+        ByteSize(*available)
+    )]
+    NoSpace {
+        /// Name of the target.
+        target: String,
+        /// Bytes needed.
+        needed: u64,
+        /// Bytes free.
+        available: u64,
+    },
+    /// The plan asks for more than the target can do.
+    #[error("{target}: {problem}")]
+    Beyond {
+        /// Name of the target.
+        target: String,
+        /// What is too much, and what would do.
+        problem: String,
+    },
+    /// Other ranks cannot go on; each is named.
+    #[error("{0}")]
+    Ranks(String),
+    /// The engine's own machinery failed.
+    #[error("cannot start the engine: {0}")]
+    Runtime(String),
+}

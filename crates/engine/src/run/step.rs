@@ -1,0 +1,125 @@
+//! One step of a run: what its users do, of this process or of all ranks, and the result with its checks.
+
+use sharebench_model::{Measure, Random, RateBase, RunEvent, StepResult};
+use sharebench_plan::{Pace, StepPlan, Work};
+
+use crate::cell::cell_context::CellContext;
+use crate::cell::record_step;
+use crate::cell::throughput_step;
+use crate::check::steady_state::steadiness;
+use crate::check::{StepEvidence, checks};
+use crate::data::context::PassContext;
+use crate::machine::measuring_machine::Machine;
+use crate::probe::server_disk_stat;
+use crate::record::pass_end::PassEnd;
+use crate::record::tally::Tally;
+use crate::run::Run;
+use crate::run::target_state::TargetState;
+
+impl Run<'_> {
+    /// Measures one step; of several processes, the leader gets the result of all.
+    pub(crate) async fn step(
+        &self,
+        step: &StepPlan,
+        state: &mut TargetState,
+        machine: Option<&Machine>,
+        context: &mut PassContext<'_>,
+    ) -> Result<Option<StepResult>, PassEnd> {
+        let started_unix_ms = self.clock.unix_ms();
+        let target = &self.targets[step.target as usize];
+        let measured = self.measure(step, state, context).await;
+        let blocking = target.capabilities().blocking;
+        let (mut tally, mut ranked) = match self.ranks {
+            None => (measured?, None),
+            Some(ranks) => {
+                let Some(all) = self.reduce(ranks, step, measured, machine)? else { return Ok(None) };
+                (all.tally, Some((all.shares, all.checks)))
+            }
+        };
+        for error in std::mem::take(&mut tally.failure_samples) {
+            self.tell(RunEvent::Failure { index: step.index, class: error.class, detail: error.to_string() });
+        }
+        let machinery =
+            machine.filter(|_| ranked.is_none()).map(|machine| machine.during(step, blocking, &tally));
+        let (work, verify, occupancy) = (&step.work, self.plan.verify, tally.occupancy);
+        let unfinished = std::mem::take(&mut tally.unfinished);
+        let seconds = std::mem::take(&mut tally.seconds);
+        let mut measure = self.measure_of(step, tally);
+        // A session with a cache of its own is to the checks what a mount is.
+        let wire_counted = target.capabilities().wire_counted && !target.caches();
+        let mut checks = checks(&measure, &StepEvidence { work, verify, wire_counted, occupancy, machinery });
+        if let Work::Transactions(work) = work {
+            checks.extend(steadiness(&seconds, work));
+        }
+        unfinished.count_in(&mut measure);
+        if let Work::Transactions(work) = work {
+            measure.load.objective = self.objective(work, &measure);
+        }
+        if let Some((shares, machines)) = ranked.take() {
+            checks.extend(crate::check::ranks::checks(&shares, measure.window_ns, &machines));
+            measure.ranks = shares;
+        }
+        Ok(Some(StepResult {
+            index: step.index,
+            target: step.target,
+            repetition: step.repetition,
+            coordinates: step.coordinates.clone(),
+            started_unix_ms,
+            measure,
+            checks,
+        }))
+    }
+
+    /// What the users of this process did in a step.
+    async fn measure(
+        &self,
+        step: &StepPlan,
+        state: &mut TargetState,
+        context: &mut PassContext<'_>,
+    ) -> Result<Tally, PassEnd> {
+        match &step.work {
+            Work::Records(work) if work.jobs.is_some() => {
+                let target = self.targets[step.target as usize].as_ref();
+                let (clock, stop, ranks) = (context.clock, self.stop, self.ranks);
+                let (verify, timeout) = (self.plan.verify, self.plan.timeout);
+                let seed = self.plan.seed ^ u64::from(step.index);
+                let cell = CellContext { target, work, clock, stop, verify, timeout, seed, ranks };
+                throughput_step::measure(&cell, work.jobs.unwrap_or(1), &mut state.files, context).await
+            }
+            Work::Records(work) => {
+                let mut random = Random::new(self.plan.seed, 0x10_0000 + u64::from(step.index));
+                let mut tally = Tally::default();
+                // What making its file reads is not the cell's.
+                record_step::prepare(work, &mut state.files, context).await?;
+                let before = self.storage_read();
+                record_step::measure(work, &mut state.files, &mut random, context, &mut tally).await?;
+                let after = self.storage_read();
+                tally.server.storage_read =
+                    after.zip(before).and_then(|(after, before)| after.checked_sub(before));
+                self.probe_caches(step, work, state, context, &mut tally).await?;
+                Ok(tally)
+            }
+            Work::Transactions(work) => self.load(work, step, state, context).await,
+        }
+    }
+
+    /// The measure of what was counted by all users of a step, or by those of one rank.
+    pub(crate) fn measure_of(&self, step: &StepPlan, tally: Tally) -> Measure {
+        let (users, rate_base) = match &step.work {
+            Work::Records(work) => {
+                (work.jobs.unwrap_or(1), if work.jobs.is_some() { RateBase::Window } else { RateBase::Busy })
+            }
+            Work::Transactions(work) => match work.pace {
+                Pace::Closed(_) => (work.users, RateBase::Window),
+                // The users of an open load are a pool: those that were never needed are not missing.
+                Pace::Open { .. } | Pace::Visits { .. } => (tally.users_engaged, RateBase::Window),
+            },
+        };
+        let wire_counted = self.targets[step.target as usize].capabilities().wire_counted;
+        tally.into_measure(users, rate_base, wire_counted)
+    }
+
+    fn storage_read(&self) -> Option<u64> {
+        server_disk_stat::read_so_far(self.plan.cache_probes.as_ref()?.server_disk_stat.as_ref()?)
+    }
+}

@@ -1,0 +1,24 @@
+//! A target while a run uses it.
+
+use crate::cell::target_files::TargetFiles;
+use crate::data::context::PassContext;
+use crate::load::data_set::SharedSet;
+use crate::load::user::user_files::UserFileStore;
+use crate::record::pass_end::PassEnd;
+
+/// A target under way.
+pub(crate) struct TargetState {
+    pub(crate) files: TargetFiles,
+    pub(crate) set: SharedSet,
+    pub(crate) file_store: UserFileStore,
+}
+
+pub(crate) async fn release_all(
+    states: &mut [TargetState],
+    context: &mut PassContext<'_>,
+) -> Result<(), PassEnd> {
+    for state in states {
+        state.files.release(context).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,153 @@
+//! The engine's one clock, real or virtual: every instant of a run is read here, every wait ends here.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use sharebench_model::CpuTime;
+
+use crate::time::sleep::Sleep;
+use crate::time::virtual_time::VirtualTime;
+
+/// Nanoseconds since the clock was made, never going back, untouched by changes of the wall clock.
+///
+/// A virtual clock stands still while anything can be done and then jumps to the next timer, so that a run
+/// of hours takes seconds and is the same to the nanosecond whenever it is repeated.
+#[derive(Debug, Clone)]
+pub struct Clock(ClockKind);
+
+#[derive(Debug, Clone)]
+enum ClockKind {
+    Real(Instant),
+    Virtual(Arc<VirtualTime>),
+}
+
+/// Why a clock could not drive a run to its end.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ClockError {
+    /// The system gave no event queue or timer.
+    #[error("cannot start the runtime: {0}")]
+    Runtime(String),
+    /// Virtual time only: everything waits and no timer is set, so nothing would ever happen again.
+    #[error("deadlock in virtual time at {at_ns} ns: everything waits, and no timer is set")]
+    Deadlock {
+        /// When the last thing happened.
+        at_ns: u64,
+    },
+}
+
+impl Clock {
+    /// A real clock that starts now.
+    pub fn start() -> Self {
+        Self(ClockKind::Real(Instant::now()))
+    }
+
+    /// A real clock that shows `nanos` now: that of a rank, set by the leader's. On a machine that was started less
+    /// than that long ago it shows less.
+    pub fn showing(nanos: u64) -> Self {
+        let now = Instant::now();
+        Self(ClockKind::Real(now.checked_sub(Duration::from_nanos(nanos)).unwrap_or(now)))
+    }
+
+    /// A virtual clock at its origin, where the wall clock shows `unix_ms`. Clones share their time.
+    pub fn virtual_at(unix_ms: u64) -> Self {
+        Self(ClockKind::Virtual(Arc::new(VirtualTime::new(unix_ms))))
+    }
+
+    /// Sets the wall clock of a virtual clock by `by_ms` when `at_ns` is reached, as an administrator or a
+    /// time service might. Labels follow it, measured times must not. A real clock is left alone.
+    #[must_use]
+    pub fn with_wall_step(self, at_ns: u64, by_ms: i64) -> Self {
+        if let ClockKind::Virtual(time) = &self.0 {
+            time.step_wall(at_ns, by_ms);
+        }
+        self
+    }
+
+    /// Nanoseconds since the start.
+    pub fn now(&self) -> u64 {
+        match &self.0 {
+            // 2^64 ns are 584 years.
+            ClockKind::Real(origin) => origin.elapsed().as_nanos() as u64,
+            ClockKind::Virtual(time) => time.now(),
+        }
+    }
+
+    /// Waits until [`Self::now`] has reached `instant`, as exactly as the system allows: in real time it
+    /// ends some microseconds late on a quiet machine (docs/adr/0010), in virtual time never.
+    pub fn sleep_precise(&self, instant: u64) -> Sleep {
+        Sleep::exact(self.clone(), instant)
+    }
+
+    /// The same for waits where a millisecond does not matter: cheaper in real time, equal in virtual time.
+    pub fn sleep_coarse(&self, instant: u64) -> Sleep {
+        Sleep::coarse(self.clone(), instant)
+    }
+
+    /// Keeps the calling thread busy for `nanos`, as a computation of that length would: in virtual time
+    /// nothing else happens meanwhile, and timers that fell due come late.
+    pub fn spend(&self, nanos: u64) {
+        match &self.0 {
+            ClockKind::Real(_) => {
+                let end = self.now() + nanos;
+                while self.now() < end {
+                    std::hint::spin_loop();
+                }
+            }
+            ClockKind::Virtual(time) => time.spend(nanos),
+        }
+    }
+
+    /// Drives `future` to its end on the calling thread.
+    pub fn block_on<F: Future>(&self, future: F) -> Result<F::Output, ClockError> {
+        match &self.0 {
+            ClockKind::Real(_) => {
+                let runtime = tokio::runtime::Builder::new_current_thread()
+                    .enable_all()
+                    .build()
+                    .map_err(|error| ClockError::Runtime(error.to_string()))?;
+                Ok(runtime.block_on(future))
+            }
+            ClockKind::Virtual(time) => time.block_on(future),
+        }
+    }
+
+    /// True when time is virtual: one executor drives all users, and nothing costs CPU time.
+    pub fn is_virtual(&self) -> bool {
+        matches!(self.0, ClockKind::Virtual(_))
+    }
+
+    /// The virtual time behind the clock, if it is virtual.
+    pub(crate) fn virtual_time(&self) -> Option<&VirtualTime> {
+        match &self.0 {
+            ClockKind::Real(_) => None,
+            ClockKind::Virtual(time) => Some(time),
+        }
+    }
+
+    /// CPU time of the calling thread, user and kernel; nothing in virtual time.
+    pub(crate) fn thread_cpu(&self) -> CpuTime {
+        if self.is_virtual() { CpuTime::default() } else { thread_cpu() }
+    }
+
+    /// Milliseconds since 1970, for labels only: no measured time is taken from it.
+    pub(crate) fn unix_ms(&self) -> u64 {
+        match &self.0 {
+            ClockKind::Real(_) => std::time::SystemTime::now()
+                .duration_since(std::time::UNIX_EPOCH)
+                .map_or(0, |since| since.as_millis() as u64),
+            ClockKind::Virtual(time) => time.unix_ms(),
+        }
+    }
+}
+
+fn thread_cpu() -> CpuTime {
+    // SAFETY: getrusage writes the whole struct it is given; zeroed is a valid rusage.
+    let usage = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage);
+        usage
+    };
+    let nanos = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000;
+    CpuTime { user_ns: nanos(usage.ru_utime), kernel_ns: nanos(usage.ru_stime) }
+}

@@ -1,0 +1,84 @@
+//! Deadlines that cost nothing while replies come: a timer is touched only when there is nothing to do.
+
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use sharebench_model::{ErrorClass, MetaOp, MetaYield, OpError, Reply};
+use sharebench_target::Session;
+
+use crate::time::clock::Clock;
+use crate::time::sleep::Sleep;
+
+/// A deadline for one wait after the other.
+pub(crate) struct Deadline {
+    clock: Clock,
+    limit: Duration,
+    sleep: Option<Sleep>,
+}
+
+impl Deadline {
+    /// Every wait may last `limit`.
+    pub fn new(clock: &Clock, limit: Duration) -> Self {
+        Self { clock: clock.clone(), limit, sleep: None }
+    }
+
+    /// How long a wait may last.
+    pub fn limit(&self) -> Duration {
+        self.limit
+    }
+
+    /// The same for somebody else.
+    pub fn another(&self) -> Self {
+        Self::new(&self.clock, self.limit)
+    }
+
+    /// Waits for at least one reply; none within the limit is a timeout.
+    pub async fn replies(
+        &mut self,
+        session: &mut dyn Session,
+        replies: &mut Vec<Reply>,
+    ) -> Result<(), OpError> {
+        let mut waiting = None;
+        poll_fn(|cx| match session.poll_replies(cx, replies) {
+            Poll::Ready(()) => Poll::Ready(Ok(())),
+            Poll::Pending => self.poll_expired(cx, &mut waiting, "waiting for a reply"),
+        })
+        .await
+    }
+
+    /// Performs a metadata operation within the limit.
+    pub async fn call(&mut self, session: &mut dyn Session, op: MetaOp) -> Result<MetaYield, OpError> {
+        let mut waiting = None;
+        let mut call = session.call(op);
+        poll_fn(|cx| match call.as_mut().poll(cx) {
+            Poll::Ready(reply) => Poll::Ready(reply.result),
+            Poll::Pending => match self.poll_expired(cx, &mut waiting, "waiting for a reply") {
+                Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
+                _ => Poll::Pending,
+            },
+        })
+        .await
+    }
+
+    /// Arms the timer lazily: one timer serves many waits, and is reset only when it fires early.
+    fn poll_expired(
+        &mut self,
+        cx: &mut Context<'_>,
+        waiting: &mut Option<u64>,
+        step: &'static str,
+    ) -> Poll<Result<(), OpError>> {
+        let end = *waiting.get_or_insert_with(|| self.clock.now() + self.limit.as_nanos() as u64);
+        let sleep = self.sleep.get_or_insert_with(|| self.clock.sleep_coarse(end));
+        while Pin::new(&mut *sleep).poll(cx).is_ready() {
+            if self.clock.now() >= end {
+                let detail = format!("no reply within {:?}", self.limit);
+                self.sleep = None;
+                return Poll::Ready(Err(OpError::new(ErrorClass::Timeout, step, detail)));
+            }
+            sleep.reset(end);
+        }
+        Poll::Pending
+    }
+}
