@@ -100,7 +100,7 @@ fn memory() -> (MemoryTarget, impl Fn(u32) -> Arc<dyn Target> + Sync) {
 }
 
 #[test]
-fn cells_of_motors_on_ranks_move_every_byte_once_and_leave_nothing() {
+fn cells_of_jobs_on_ranks_move_every_byte_once_and_leave_nothing() {
     let sweep = "[sweep]\nfile_sizes = ['64KiB']\nrecord_sizes = ['4KiB']\njobs = [2, 7]\n\
                  tests = ['write', 'rewrite', 'read', 'random-mix', 'random-read']\n";
     let (target, each) = memory();
@@ -108,13 +108,13 @@ fn cells_of_motors_on_ranks_move_every_byte_once_and_leave_nothing() {
     assert_eq!(steps.len(), 10);
     for step in &steps {
         adds_up(step, 3);
-        let users = step.coordinates.number("users").unwrap() as usize;
-        assert_eq!(step.measure.shares.len(), users);
+        let jobs = step.coordinates.number("jobs").unwrap() as usize;
+        assert_eq!(step.measure.shares.len(), jobs);
         let passes = step.measure.shares[0].passes;
         assert!(passes > 0 && step.measure.shares.iter().all(|share| share.passes == passes));
-        assert_eq!(step.measure.bytes.total(), passes * users as u64 * (64 << 10), "{}", step.coordinates);
+        assert_eq!(step.measure.bytes.total(), passes * jobs as u64 * (64 << 10), "{}", step.coordinates);
         let given: Vec<u32> = step.measure.ranks.iter().map(|share| share.users).collect();
-        assert_eq!(given, if users == 2 { [1, 1, 0] } else { [3, 2, 2] });
+        assert_eq!(given, if jobs == 2 { [1, 1, 0] } else { [3, 2, 2] });
     }
     assert!(target.names().is_empty(), "{:?}", target.names());
 }

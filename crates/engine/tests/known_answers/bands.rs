@@ -169,7 +169,7 @@ fn k16_bytes_of_a_client_s_cache_are_counted_and_its_server_is_looked_behind() {
     let server = SimulatedTarget::new(NullTarget, &clock, case.device(3));
     let client = CachedClient::new(server.clone(), CACHE as usize);
     let plan = case.plan(3, &PUSH.to_string()).replace("min_sample_time = '1ms'", "min_sample_time = '20s'");
-    let plan = format!("{plan}probes = 1000\n");
+    let plan = format!("{plan}count = 1000\n");
     let steps: Vec<StepResult> = steps(&plan, client.clone(), &clock);
     let measure = &steps[0].measure;
     let share = measure.client_cache_share().unwrap();
