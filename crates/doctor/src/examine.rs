@@ -4,7 +4,7 @@ use std::fs;
 use std::time::Duration;
 
 use sharebench_engine::{
-    CeilingKind, Clock, ClockFacts, Health, HealthMeter, Link, health_has_warning, generator_ceiling,
+    CeilingKind, Clock, ClockFacts, Health, HealthMeter, Link, generator_ceiling, health_has_warning,
     precise_timers,
 };
 use sharebench_model::units::{show_nanos, three_digits};
