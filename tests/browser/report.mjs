@@ -66,9 +66,9 @@ for (const figure of figures) {
   const picture = await download(figure, 'download the picture');
   const marks = kind === 'surface' ? await colours(picture) : await figure.locator('svg path').count();
   if (kind === 'surface' ? marks < 50 : !picture.toString().startsWith('<svg')) problem(`${kind}: no picture but ${picture.subarray(0, 60)}, ${marks} marks`);
-  await figure.getByRole('button', { name: 'show the table behind it' }).click();
+  await figure.getByRole('button', { name: 'show the data as a table' }).click();
   const id = await page.evaluate(() => document.activeElement.closest('details')?.id ?? '');
-  if (!id || !(await page.locator(`#${id} tbody tr`).count())) problem(`${kind}: no table behind it`);
+  if (!id || !(await page.locator(`#${id} tbody tr`).count())) problem(`${kind}: no data table`);
   found.figures.push({ kind, marks, lines: csv.trim().split('\r\n').length });
 }
 

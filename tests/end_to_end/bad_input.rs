@@ -31,7 +31,7 @@ fn expect(ended: &Ended, code: i32, words: &[&str]) {
 }
 
 #[test]
-fn mistakes_that_need_no_server() {
+fn mistakes_are_reported_without_a_server() {
     let sharebench = Sharebench::new().unwrap();
     let closed = free_port().unwrap();
     fs::create_dir(sharebench.home().join("here")).unwrap();
@@ -57,7 +57,7 @@ fn mistakes_that_need_no_server() {
         (&["sweep", "./here", "--file-sizes", "99999999999T"], USAGE, &["file-sizes", "99999999999T"]),
         (&["sweep", "./here", "--cache", "direct"], USAGE, &["--cache", "'direct'", "unbuffered"]),
         (&["depth", "./here", "--sync", "always"], USAGE, &["--sync", "'always'", "write-through"]),
-        (&["sweep", "./here", "--cache", "normal,normal"], USAGE, &["--cache", "normal stands twice"]),
+        (&["sweep", "./here", "--cache", "normal,normal"], USAGE, &["--cache", "normal is listed twice"]),
         (&["sweep", "./here", "--cache", "no-local"], USAGE, &["here: cache=no-local", "use unbuffered"]),
         (&["sweep", "/dev/shm", "--cache", "unbuffered"], USAGE, &["shm: cache=unbuffered", "tmpfs"]),
         (&["sweep", "/dev/shm", "--sync", "write-through"], USAGE, &["shm: sync=write-through", "tmpfs"]),
@@ -80,7 +80,7 @@ fn mistakes_that_need_no_server() {
 }
 
 #[test]
-fn a_plan_with_several_mistakes_shows_all_of_them() {
+fn plan_with_several_mistakes_reports_all_of_them() {
     let sharebench = Sharebench::new().unwrap();
     let plan = "repetitons = 3\nmin_sample_time = 5\n[[target]]\nurl = '/tmp'\n[sweep]\ntests = ['raed']\n";
     sharebench.write("plan.toml", plan).unwrap();
@@ -95,7 +95,7 @@ fn a_plan_with_several_mistakes_shows_all_of_them() {
 }
 
 #[test]
-fn a_plan_with_a_command_of_its_own_is_shown_and_runs_only_when_that_is_allowed() {
+fn command_in_a_plan_is_shown_and_runs_only_when_allowed() {
     let sharebench = Sharebench::new().unwrap();
     fs::create_dir(sharebench.home().join("here")).unwrap();
     let plan = "repetitions = 1\nmin_sample_time = '1ms'\npre_step_cmd = 'echo ran >> ran'\n[[target]]\nurl = './here'\n\
@@ -111,7 +111,7 @@ fn a_plan_with_a_command_of_its_own_is_shown_and_runs_only_when_that_is_allowed(
 }
 
 #[test]
-fn databases_that_cannot_be_used() {
+fn unusable_databases_are_rejected() {
     let other = Sharebench::new().unwrap();
     other.write("sharebench.db", "this is no database, however long it may be").unwrap();
     expect(&other.run(&["runs"]).unwrap(), USAGE, &["sharebench.db", "database"]);
@@ -164,7 +164,7 @@ fn mistakes_at_ganesha() {
 }
 
 #[test]
-fn a_full_disk_is_noticed_before_it_is_filled() {
+fn missing_space_is_reported_before_the_run() {
     needs!(Smbd::NEEDS, Ganesha::NEEDS);
     let sharebench = Sharebench::new().unwrap();
     let disk = Some(Disk::Memory(4 << 20));

@@ -11,7 +11,7 @@ use sharebench_server::{
 use sharebench_target::Secret;
 use sharebench_tests::{Sharebench, Smbd, SmbdOptions, needs};
 
-/// A server in this process: a device of half a millisecond behind a cache of so many bytes.
+/// Starts a server in this process: a device of half a millisecond with a cache of `bytes`.
 fn served(cache: u64) -> EmbeddedServers {
     let service = ServiceTime::LogNormal { median: Duration::from_micros(500), sigma: 0.35, seed: 1 };
     let cache = CacheOptions { bytes: cache, ..CacheOptions::default() };
@@ -40,7 +40,7 @@ fn bands(sharebench: &Sharebench, words: &[&str]) -> Vec<(u64, Value)> {
 }
 
 #[test]
-fn a_server_s_cache_and_its_storage_are_told_apart() {
+fn reads_are_attributed_to_server_cache_and_storage() {
     let servers = served(8 << 20);
     let sharebench = Sharebench::new().unwrap();
     let port = servers.addr("nfs").unwrap().port();
@@ -54,7 +54,7 @@ fn a_server_s_cache_and_its_storage_are_told_apart() {
         let truth = if *size == 2 << 20 { 0.0 } else { 1.0 };
         assert_eq!(bands["client"]["high"], 0.0);
         if bands["grade"] == "C" {
-            // A machine so busy that hot and cold look alike is told, never guessed.
+            // On a machine so busy that hot and cold reads overlap, the program must report that instead of guessing.
             let note = bands["note"].as_str().unwrap();
             assert!(note.contains("not separable"), "{bands}");
             println!("refused on this machine: {note}");
@@ -71,7 +71,7 @@ fn a_server_s_cache_and_its_storage_are_told_apart() {
 }
 
 #[test]
-fn servers_that_do_not_heed_unbuffered_reads_are_caught() {
+fn servers_that_ignore_unbuffered_reads_are_detected() {
     let servers = served(64 << 20);
     let sharebench = Sharebench::new().unwrap();
     let url = format!("smb://lab@127.0.0.1:{}/share", servers.addr("smb").unwrap().port());
@@ -91,7 +91,7 @@ fn assert_refused(bands: &Value) {
 }
 
 #[test]
-fn what_cannot_be_looked_behind_says_why() {
+fn target_without_cache_probes_reports_the_reason() {
     let sharebench = Sharebench::new().unwrap();
     let refused = |words: &[&str], word: &str| {
         let ended = sharebench.run(&[&["sweep", "nfs://127.0.0.1:1/x"], words].concat()).unwrap();

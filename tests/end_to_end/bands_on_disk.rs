@@ -1,7 +1,7 @@
-//! `sweep --cache-probes` at real servers on disks of their own, held against what the kernel counted of those disks.
+//! `sweep --cache-probes` at real servers with their own disks, compared with the disk reads that the kernel counted.
 //!
-//! Part of each cell's file is read by a program beside the server, so that it stays in memory; the rest is dropped, and the
-//! server's own memory is too small to keep it. The long form prints a table:
+//! A program on the server reads part of each cell's file, so that this part stays in memory. The rest is dropped, and the
+//! memory of the server is too small to keep it. The long form prints a table:
 //!
 //!     SHAREBENCH_LONG=1 cargo test -p sharebench-tests --test end_to_end on_disk -- --nocapture
 
@@ -14,13 +14,14 @@ use sharebench_tests::{
     ControlGroup, Disk, Ganesha, GaneshaOptions, LoopDisk, Need, Sharebench, Smbd, SmbdOptions, need, needs,
 };
 
-/// Bytes of the disks, and of memory for a server and what it reads.
+/// Bytes of the disks.
 const DISK: u64 = 1 << 30;
+/// Bytes of memory for a server and its page cache.
 const MEMORY: u64 = 64 << 20;
-/// The kernel reads ahead no more than a record, so that its counter is the records that were not in memory.
+/// Record size, and maximum read-ahead of the kernel: its counter then equals the records that were not in memory.
 const RECORD: u64 = 64 << 10;
 
-/// Keeps the first N of each 64 records in memory, and nothing else of the cell's file.
+/// Command that keeps the first N of each 64 records in memory and drops the rest of the cell's file.
 const WARM: &str = r#"
 for file in DIR/.sharebench-*/data-*; do
     dd of="$file" oflag=nocache conv=notrunc,fdatasync count=0 status=none
@@ -78,15 +79,15 @@ impl Server {
     }
 }
 
-/// What a server stands on.
+/// Storage of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Storage {
     /// A tmpfs: there is no storage below the cache.
     Memory,
     Disk,
-    /// The disk with no more than so many bytes per second, by the server's control group.
+    /// A disk limited to this number of bytes per second by the control group of the server.
     Throttled(u64),
-    /// A disk whose reads take so many microseconds longer.
+    /// A disk whose reads take this number of microseconds longer.
     Slow(u64),
 }
 
@@ -101,7 +102,7 @@ impl fmt::Display for Storage {
     }
 }
 
-/// A server with its disk and limits. Fields end in the order in which they stand here.
+/// A server with its disk and limits. The fields are dropped in this order: the server releases the disk first.
 struct Ground {
     server: Server,
     group: ControlGroup,
@@ -109,7 +110,7 @@ struct Ground {
 }
 
 impl Ground {
-    /// None where this machine does not let it be, which is reported.
+    /// Starts the server, or reports the reason and returns `None` if this machine does not allow it.
     fn make(smb: bool, storage: Storage, read_ahead: u64) -> Option<Self> {
         let group = match ControlGroup::make(MEMORY) {
             Ok(group) => group,
@@ -122,7 +123,7 @@ impl Ground {
         let disk = || LoopDisk::make(DISK, read_ahead, Duration::from_micros(delay)).unwrap();
         let disk = (storage != Storage::Memory).then(disk);
         let server = Server::start(smb, disk.as_ref().map(|disk| disk.device().to_owned()));
-        // Files on a tmpfs are memory of the server's.
+        // Files on a tmpfs count as memory of the server.
         if disk.is_some() {
             group.take(server.pid()).unwrap();
         }
@@ -133,8 +134,8 @@ impl Ground {
         Some(ground)
     }
 
-    /// Sweeps with so many of each 64 records kept in memory; the bands of each cell by its test.
-    fn look(&self, kept: u32, sweep: &[&str]) -> Vec<(String, Value)> {
+    /// Sweeps with `kept` of each 64 records in memory, and returns the bands of each cell by its test.
+    fn sweep(&self, kept: u32, sweep: &[&str]) -> Vec<(String, Value)> {
         let sharebench = Sharebench::new().unwrap();
         let directory = self.server.directory();
         let warm = WARM.replace('N', &kept.to_string()).replace("DIR", directory.to_str().unwrap());
@@ -155,7 +156,7 @@ impl Ground {
     }
 }
 
-/// Cells by how well hot and cold were told apart, and how many of them were right.
+/// Number of correct and of all cells, by the separation of hot and cold reads.
 #[derive(Debug, Default)]
 struct Score {
     clear: (u32, u32),
@@ -172,8 +173,8 @@ impl Score {
         let seen = &bands["storage_evidence"];
         let counted = |when: &str| percent(&seen[when]);
         let truth = seen["while_probed"].as_f64().map(|share| share.min(1.0)).or(truth);
-        let (told, error) = if let (Some(told), Some(truth)) = (seen["probes"].as_f64(), truth) {
-            let off = (told - truth).abs();
+        let (shown, error) = if let (Some(storage), Some(truth)) = (seen["probes"].as_f64(), truth) {
+            let off = (storage - truth).abs();
             let separation = bands["separation"].as_f64().unwrap();
             let (class, limit) = match separation {
                 0.9.. => (&mut self.clear, 0.05),
@@ -183,35 +184,35 @@ impl Score {
             class.0 += 1;
             class.1 += u32::from(off <= limit);
             let width = 196.0 * seen["error"].as_f64().unwrap();
-            (format!("{:.1} ±{width:.1} (J {separation:.2})", told * 100.0), format!("{:.1}", off * 100.0))
+            (format!("{:.1} ±{width:.1} (J {separation:.2})", storage * 100.0), format!("{:.1}", off * 100.0))
         } else {
             self.refused += 1;
-            (format!("refused: {}", seen["rejected"].as_str().unwrap_or("no probes")), String::new())
+            (format!("rejected: {}", seen["rejected"].as_str().unwrap_or("no probes")), String::new())
         };
-        println!("| {cell} | {} | {} | {told} | {error} |", counted("timed"), counted("while_probed"));
+        println!("| {cell} | {} | {} | {shown} | {error} |", counted("timed"), counted("while_probed"));
     }
 }
 
-/// Storage, what the kernel may read ahead on it, and how many of 64 records are kept in memory.
+/// Storage, read-ahead of the kernel, and numbers of records kept in memory of each 64.
 fn grid() -> [(Storage, u64, &'static [u32]); 5] {
     const SHARES: &[u32] = &[0, 19, 45, 64];
     [
         (Storage::Memory, RECORD, &[0]),
         (Storage::Disk, RECORD, SHARES),
-        // The kernel's usual read-ahead fetches what random reads do not ask for.
+        // The default read-ahead of the kernel fetches records that random reads do not request.
         (Storage::Disk, 128 << 10, &[19]),
         (Storage::Throttled(40_000_000), RECORD, &[19]),
         (Storage::Slow(1500), RECORD, SHARES),
     ]
 }
 
-/// The long form: both servers on memory, on a disk and on a slow one, with chosen shares of the file kept in memory.
+/// The long form: both servers on tmpfs, on a disk and on slow disks, with several shares of the file in memory.
 fn every_cell() {
     needs!(Ganesha::NEEDS, LoopDisk::SLOW);
     let load = || std::fs::read_to_string("/proc/loadavg").unwrap();
     println!("load average {}", load());
     println!(
-        "| server | storage | read-ahead | kept | test | disk, timed % | going on % | probes % | points off |"
+        "| server | storage | read-ahead | kept | test | disk, timed % | probed % | probes % | points off |"
     );
     println!("|---|---|---:|---:|---|---:|---:|---|---:|");
     let sweep =
@@ -221,7 +222,7 @@ fn every_cell() {
         for (storage, read_ahead, kept) in grid() {
             let Some(ground) = Ground::make(smb, storage, read_ahead) else { return };
             for kept in kept {
-                for (test, bands) in ground.look(*kept, &sweep) {
+                for (test, bands) in ground.sweep(*kept, &sweep) {
                     let server = ground.server.name();
                     let share = kept * 100 / 64;
                     let ahead = read_ahead >> 10;
@@ -244,7 +245,7 @@ fn every_cell() {
 }
 
 #[test]
-fn what_a_real_server_s_disk_read_is_what_was_not_in_its_memory() {
+fn storage_share_equals_the_reads_of_the_server_s_disk() {
     needs!(Smbd::NEEDS, LoopDisk::NEEDS, [Need::Program("dd")]);
     if std::env::var_os("SHAREBENCH_LONG").is_some() {
         return every_cell();
@@ -252,7 +253,7 @@ fn what_a_real_server_s_disk_read_is_what_was_not_in_its_memory() {
     let Some(ground) = Ground::make(true, Storage::Disk, RECORD) else { return };
     let sweep =
         ["--file-sizes", "64MiB", "--tests", "random-read", "--cache-probes", "96MiB", "--probe-count", "60"];
-    let (_, bands) = ground.look(32, &sweep).remove(0);
+    let (_, bands) = ground.sweep(32, &sweep).remove(0);
     let counted = |when: &str| bands["storage_evidence"][when].as_f64().unwrap_or_else(|| panic!("{bands}"));
     assert_eq!(bands["grade"], "A", "{bands}");
     assert!((counted("timed") - 0.5).abs() < 0.05, "half of the file was in memory: {bands}");

@@ -30,7 +30,7 @@ fn measured(sharebench: &Sharebench, runs: usize) {
 }
 
 #[test]
-fn the_ending_of_the_name_says_the_form() {
+fn extension_of_the_file_name_selects_the_format() {
     let sharebench = Sharebench::new().unwrap();
     measured(&sharebench, 1);
     for (file, begin) in [
@@ -55,7 +55,7 @@ fn the_ending_of_the_name_says_the_form() {
 }
 
 #[test]
-fn every_chart_becomes_a_picture() {
+fn every_chart_is_exported_as_an_image() {
     needs!(Browser::NEEDS);
     let sharebench = Sharebench::new().unwrap();
     measured(&sharebench, 1);
@@ -97,7 +97,7 @@ fn address(program: &mut Program) -> String {
 }
 
 #[test]
-fn the_lab_book_is_browsed_by_this_machine_alone() {
+fn results_pages_are_served_to_this_machine_only() {
     let sharebench = Sharebench::new().unwrap();
     measured(&sharebench, 2);
     let before = fs::read(sharebench.home().join("sharebench.db")).unwrap();

@@ -13,7 +13,7 @@ use crate::stored::Stored;
 const STOPPED: i32 = 130;
 
 #[test]
-fn one_ctrl_c_ends_the_run_keeps_its_steps_and_removes_everything() {
+fn first_ctrl_c_ends_the_run_keeps_its_steps_and_removes_its_files() {
     let sharebench = Sharebench::new().unwrap();
     let served = sharebench.serve("served").unwrap();
     fs::create_dir(sharebench.home().join("local")).unwrap();
@@ -38,7 +38,7 @@ fn one_ctrl_c_ends_the_run_keeps_its_steps_and_removes_everything() {
 }
 
 #[test]
-fn a_second_ctrl_c_leaves_at_once_and_says_what_is_left() {
+fn second_ctrl_c_exits_at_once_and_lists_leftovers() {
     needs!(Smbd::NEEDS);
     let sharebench = Sharebench::new().unwrap();
     let smbd = Smbd::start(&SmbdOptions::default()).unwrap();

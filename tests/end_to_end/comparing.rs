@@ -1,4 +1,4 @@
-//! `compare` from outside: targets, verdicts for CI, links, and what is refused.
+//! `compare` from outside: targets, verdicts for CI, links, and rejected arguments.
 
 use std::fmt::Write as _;
 
@@ -42,7 +42,7 @@ fn two_nights(sharebench: &Sharebench) {
 }
 
 #[test]
-fn a_slower_night_is_placed_and_fails_a_build() {
+fn slower_run_is_located_and_fails_a_build() {
     let sharebench = Sharebench::new().unwrap();
     two_nights(&sharebench);
     let json = sharebench.run(&["compare", "1", "2", "--format", "json"]).unwrap().expect_success();
@@ -56,7 +56,7 @@ fn a_slower_night_is_placed_and_fails_a_build() {
     let order: Vec<usize> = ["ANSWER", "CAN I TRUST IT?", "FINDINGS", "\nread\n"]
         .map(|part| text.find(part).unwrap_or_else(|| panic!("no {part} in {text}")))
         .to_vec();
-    assert!(order.is_sorted(), "the answer stands first: {text}");
+    assert!(order.is_sorted(), "the answer comes first: {text}");
     assert!(
         text.contains("read, records of 128KiB and more: nas (nights.csv: monday #1) is 25 % faster"),
         "{text}"
@@ -72,7 +72,7 @@ fn a_slower_night_is_placed_and_fails_a_build() {
 }
 
 #[test]
-fn targets_of_a_run_are_compared_and_mistakes_are_named() {
+fn targets_of_one_run_are_compared_and_mistakes_are_named() {
     let sharebench = Sharebench::new().unwrap();
     for directory in ["one", "two", "three"] {
         std::fs::create_dir_all(sharebench.home().join(directory)).unwrap();
@@ -105,7 +105,7 @@ fn targets_of_a_run_are_compared_and_mistakes_are_named() {
 }
 
 #[test]
-fn the_night_from_which_on_a_server_is_slower_is_named_and_fails_a_build() {
+fn first_slower_run_of_a_series_is_named_and_fails_a_build() {
     let sharebench = Sharebench::new().unwrap();
     let mut table = String::from("night,record,speed\n");
     for night in 1..=14 {
@@ -135,7 +135,7 @@ fn the_night_from_which_on_a_server_is_slower_is_named_and_fails_a_build() {
 }
 
 #[test]
-fn a_survey_weighs_the_cells_for_the_user_s_files() {
+fn survey_weights_the_cells_by_the_user_s_files() {
     let sharebench = Sharebench::new().unwrap();
     two_nights(&sharebench);
     std::fs::create_dir(sharebench.home().join("mine")).unwrap();

@@ -42,20 +42,20 @@ impl Served {
         self.servers.addr(protocol).unwrap().port()
     }
 
-    /// An empty directory beside the served one.
-    fn beside(&self, name: &str) -> PathBuf {
+    /// Creates an empty directory next to the served one.
+    fn sibling(&self, name: &str) -> PathBuf {
         self.scratch.directory(name).unwrap()
     }
 }
 
 #[test]
-fn smbclient_puts_and_gets_at_the_embedded_server() {
+fn smbclient_transfers_files_with_the_embedded_server() {
     needs!([Need::Program("smbclient")]);
     let served = Served::start();
     let source = SourceTree::make().unwrap();
     let port = served.port("smb").to_string();
     let credentials = format!("{USER}%{}", Smbd::PASSWORD);
-    let back = served.beside("back");
+    let back = served.sibling("back");
     let from = source.path().display();
     let to = back.display();
     for commands in [
@@ -70,7 +70,7 @@ fn smbclient_puts_and_gets_at_the_embedded_server() {
 }
 
 #[test]
-fn nfs_cp_puts_and_gets_at_the_embedded_server() {
+fn nfs_cp_transfers_files_with_the_embedded_server() {
     needs!([Need::Program("nfs-cp")]);
     let served = Served::start();
     let source = SourceTree::make().unwrap();
@@ -78,7 +78,7 @@ fn nfs_cp_puts_and_gets_at_the_embedded_server() {
     let url =
         |file: &str| format!("nfs://127.0.0.1{EXPORT}/{file}?version=3&nfsport={port}&mountport={port}");
     // nfs-cp knows neither trees nor mkdir: the directories are made where they are served.
-    let back = served.beside("back");
+    let back = served.sibling("back");
     for number in 0..SourceTree::DIRECTORIES {
         for root in [&served.directory, &back] {
             fs::create_dir_all(root.join(format!("tree/d{number}"))).unwrap();
@@ -95,7 +95,7 @@ fn nfs_cp_puts_and_gets_at_the_embedded_server() {
 }
 
 #[test]
-fn the_kernel_mounts_the_embedded_servers() {
+fn kernel_mounts_the_embedded_servers() {
     needs!(KernelGuest::NEEDS);
     let served = Served::start();
     let source = SourceTree::make().unwrap();

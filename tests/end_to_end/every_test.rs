@@ -85,7 +85,7 @@ fn is_clean(step: &Value) {
 }
 
 #[test]
-fn every_test_runs_verified_on_every_target_that_knows_it() {
+fn every_test_is_verified_on_every_target_that_supports_it() {
     needs!(Smbd::NEEDS, Ganesha::NEEDS);
     let field = Field::start();
     let targets = field.targets();
@@ -149,7 +149,7 @@ fn in_documentation(name: &str, table: &str) {
 }
 
 #[test]
-fn every_axis_runs_verified_on_every_target() {
+fn every_axis_is_verified_on_every_target() {
     needs!(Smbd::NEEDS, Ganesha::NEEDS);
     let field = Field::start();
     let targets = field.targets();
@@ -210,7 +210,7 @@ fn outcome(field: &Field, run: &mut u32, target: &(&str, String), sweep: &str) -
 }
 
 #[test]
-fn every_policy_runs_every_test_and_axis_verified_or_is_refused_with_its_reason() {
+fn every_policy_is_verified_with_every_test_and_axis_or_rejected_with_a_reason() {
     needs!(Smbd::NEEDS, Ganesha::NEEDS, [Need::Disk]);
     let field = Field::start();
     let targets = field.targets();
@@ -251,9 +251,9 @@ fn every_policy_runs_every_test_and_axis_verified_or_is_refused_with_its_reason(
             assert!(outcomes.iter().all(|it| *it == outcomes[0]), "{outcomes:?}");
             // The documentation is not about the file system of this machine.
             let kind = outcomes[0].split(' ').nth(1).filter(|_| target.0 == "path");
-            let told =
+            let shown =
                 kind.map_or(outcomes[0].clone(), |kind| outcomes[0].replacen(kind, "this file system", 1));
-            row = format!("{row} | {told}");
+            row = format!("{row} | {shown}");
         }
         table += &(row + " |\n");
     }

@@ -1,10 +1,10 @@
-//! Results of other programs beside ours: imported, compared with a fresh run, exported and read back.
+//! Results of other programs: imported, compared with a new run, exported and read back.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
-use sharebench_tests::need::find_program;
+use sharebench_tests::program::find_program;
 use sharebench_tests::{Need, Sharebench, needs, python};
 
 /// Results that were printed elsewhere, with their sources named in docs/exchange.md.
@@ -69,7 +69,7 @@ fn answer(analysis: &Value) -> String {
 }
 
 #[test]
-fn a_run_of_iozone_compares_with_a_fresh_one() {
+fn run_of_iozone_compares_with_a_new_run() {
     let sharebench = Sharebench::new().unwrap();
     match find_program("iozone") {
         Some(iozone) => {
@@ -96,7 +96,7 @@ fn a_run_of_iozone_compares_with_a_fresh_one() {
 }
 
 #[test]
-fn a_run_of_fio_compares_with_a_fresh_one() {
+fn run_of_fio_compares_with_a_new_run() {
     let sharebench = Sharebench::new().unwrap();
     match find_program("fio") {
         Some(fio) => {
@@ -148,7 +148,7 @@ pub const TABLE_OF_1993: [&str; 18] = [
 ];
 
 #[test]
-fn the_table_of_1993_compares_with_itself_and_with_a_fresh_run() {
+fn table_of_1993_compares_with_itself_and_with_a_new_run() {
     let sharebench = Sharebench::new().unwrap();
     place(&sharebench, "doupnik1993.csv", "doupnik1993.csv");
     let imported = sharebench.run(&TABLE_OF_1993).unwrap().expect_success();
@@ -174,7 +174,7 @@ fn the_table_of_1993_compares_with_itself_and_with_a_fresh_run() {
 }
 
 #[test]
-fn nothing_is_imported_by_halves() {
+fn failed_import_stores_nothing() {
     let sharebench = Sharebench::new().unwrap();
     let table = "server,mb,record,write\na,1,512,293718\nb,2,512,none\n";
     sharebench.write("t.csv", table).unwrap();
@@ -220,7 +220,7 @@ print(len(rows), "rows")
 "#;
 
 #[test]
-fn exports_say_the_same_to_other_readers() {
+fn other_readers_get_the_same_values_from_exports() {
     needs!([Need::Program("python3"), Need::PythonModule("pyarrow")]);
     let sharebench = Sharebench::new().unwrap();
     sweep(&sharebench, "64KiB", "4KiB,8KiB", "write,read,random-read");
@@ -234,7 +234,7 @@ fn exports_say_the_same_to_other_readers() {
 }
 
 #[test]
-fn exports_come_back_as_equal_runs() {
+fn imported_exports_equal_the_original_runs() {
     let sharebench = Sharebench::new().unwrap();
     sweep(&sharebench, "64KiB", "4KiB,8KiB", "write,read");
     for format in ["csv", "iozone"] {

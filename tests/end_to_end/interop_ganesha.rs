@@ -26,7 +26,7 @@ fn nfs_conforms_at_ganesha() {
 }
 
 #[test]
-fn nfs_counts_what_ganesha_is_sent() {
+fn nfs_wire_counts_equal_those_of_ganesha() {
     needs!(Ganesha::NEEDS, Capture::NEEDS);
     let ganesha = Ganesha::start(&GaneshaOptions::default()).unwrap();
     let capture = Capture::start(ganesha.port()).unwrap();
@@ -42,7 +42,7 @@ fn nfs_counts_what_ganesha_is_sent() {
 }
 
 #[test]
-fn nfs_names_what_is_wrong_at_ganesha() {
+fn nfs_errors_at_ganesha_name_the_cause() {
     needs!(Ganesha::NEEDS);
     let ganesha = Ganesha::start(&GaneshaOptions::default()).unwrap();
     let missing = ganesha.url("", "").replace("/export/", "/nowhere/");

@@ -35,7 +35,7 @@ fn facts(target: &SmbTarget) -> sharebench_model::Facts {
 
 fn refusal(text: &str, password: &str) -> ConnectError {
     let target = SmbTarget::from_url(url(text), Secret::new(password)).unwrap();
-    // A resolver asks twice, five seconds each, before it says that there is no such host.
+    // A resolver sends two queries with a timeout of five seconds each before it reports an unknown host.
     let spec = SessionSpec { connect_timeout: Duration::from_secs(60), ..SessionSpec::default() };
     let error = block_on(async { target.connect(&spec).await.err().unwrap() });
     assert!(!error.to_string().contains(password), "{error}");
@@ -87,7 +87,7 @@ fn smb_conforms_at_smbd_encrypted() {
 }
 
 #[test]
-fn smb_does_what_smbd_demands() {
+fn smb_meets_the_requirements_of_smbd() {
     needs!(Smbd::NEEDS);
     let signing =
         Smbd::start(&SmbdOptions { signing: Signing::Mandatory, ..SmbdOptions::default() }).unwrap();
@@ -113,7 +113,7 @@ fn smb_does_what_smbd_demands() {
 }
 
 #[test]
-fn smb_counts_what_smbd_is_sent() {
+fn smb_wire_counts_equal_those_of_smbd() {
     needs!(Smbd::NEEDS, Capture::NEEDS);
     let smbd = Smbd::start(&SmbdOptions::default()).unwrap();
     for options in ["sign=off", "sign=required"] {
@@ -133,7 +133,7 @@ fn smb_counts_what_smbd_is_sent() {
 }
 
 #[test]
-fn smb_encrypts_everything_after_the_log_in() {
+fn smb_encrypts_every_message_after_the_login() {
     needs!(Smbd::NEEDS, Capture::NEEDS);
     let smbd = Smbd::start(&SmbdOptions::default()).unwrap();
     let capture = Capture::start(smbd.port()).unwrap();
@@ -148,7 +148,7 @@ fn smb_encrypts_everything_after_the_log_in() {
 }
 
 #[test]
-fn smb_names_what_is_wrong_at_smbd() {
+fn smb_errors_at_smbd_name_the_cause() {
     needs!(Smbd::NEEDS);
     let smbd = Smbd::start(&SmbdOptions::default()).unwrap();
     let good = smbd.url("", "");
@@ -182,7 +182,7 @@ fn smb_names_what_is_wrong_at_smbd() {
 }
 
 #[test]
-fn smb_tells_a_full_share_a_killed_server_and_a_silent_one() {
+fn smb_distinguishes_full_share_killed_server_and_silent_server() {
     needs!(Smbd::NEEDS, [Need::Root]);
     let disk = Some(Disk::Memory(4 << 20));
     let smbd = Smbd::start(&SmbdOptions { disk, ..SmbdOptions::default() }).unwrap();

@@ -1,4 +1,4 @@
-//! The Linux kernel's own clients at real servers, to know that the guest tells the truth about ours.
+//! The clients of the Linux kernel at real servers, which validates the guest for tests of the embedded servers.
 
 use sharebench_tests::{Ganesha, GaneshaOptions, KernelGuest, Smbd, SmbdOptions, SourceTree, needs};
 
@@ -16,7 +16,7 @@ pub fn nfs3(port: u16, mount_port: u16, export: &str) -> String {
 }
 
 #[test]
-fn the_kernel_mounts_smbd_and_ganesha() {
+fn kernel_mounts_smbd_and_ganesha() {
     needs!(KernelGuest::NEEDS, Smbd::NEEDS, Ganesha::NEEDS);
     let source = SourceTree::make().unwrap();
     let smbd = Smbd::start(&SmbdOptions::default()).unwrap();

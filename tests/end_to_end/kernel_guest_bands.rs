@@ -1,4 +1,4 @@
-//! Where the bytes of a real kernel mount came from: counted by the kernel, probed beside it, and known to the server.
+//! Cache attribution of a real kernel mount, compared with the counters of the kernel and of the server.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,57 +14,61 @@ use sharebench_tests::{KernelGuest, Served, Sharebench, Smbd, needs};
 use crate::kernel_guest::{cifs, nfs3};
 use crate::stored::Stored;
 
-/// Bytes of the server's cache, of the cells' file, and of what pushes everything out.
+/// Bytes of the server's cache.
 const CACHE: u64 = 2 << 20;
+/// Bytes of the file of a cell.
 const FILE: u64 = 8 << 20;
+/// Bytes of the file that evicts everything else.
 const PUSH: u64 = 4 << 20;
 const RECORD: u64 = 64 << 10;
 const PROBES: u64 = 60;
 
-/// A protocol by which the guest mounts the share, and by which it is probed.
+/// Protocol of the mount in the guest and of the probes.
 #[derive(Clone, Copy, PartialEq)]
-enum Way {
+enum MountProtocol {
     Cifs,
     Nfs,
 }
 
 #[test]
-fn an_nfs_mount_s_bytes_are_those_that_kernel_and_server_counted() {
+fn bytes_of_an_nfs_mount_equal_the_counts_of_kernel_and_server() {
     needs!(KernelGuest::NEEDS);
-    looked_behind(Way::Nfs);
+    probe_mount(MountProtocol::Nfs);
 }
 
 #[test]
-fn a_cifs_mount_s_bytes_are_those_that_kernel_and_server_counted() {
+fn bytes_of_a_cifs_mount_equal_the_counts_of_kernel_and_server() {
     needs!(KernelGuest::NEEDS);
-    looked_behind(Way::Cifs);
+    probe_mount(MountProtocol::Cifs);
 }
 
-fn looked_behind(way: Way) {
+fn probe_mount(protocol: MountProtocol) {
     let service = ServiceTime::Fixed(Duration::from_millis(4));
     let cache = CacheOptions { bytes: CACHE, ..CacheOptions::default() };
-    // Reads of the kernel's read-ahead are in flight together.
+    // The read-ahead of the kernel keeps several reads in flight.
     let device = DeviceOptions { service, servers: 8, cache, ..DeviceOptions::default() };
     let device = Arc::new(DeviceVolume::new(MemoryVolume::new(64 << 20), device));
     let at = Some(([127, 0, 0, 1], 0).into());
     let users = vec![(Served::USER.to_owned(), Secret::new(Smbd::PASSWORD))];
-    let options = match way {
-        Way::Cifs => ServeOptions { smb: at, users, ..ServeOptions::default() },
-        Way::Nfs => ServeOptions { nfs: at, ..ServeOptions::default() },
+    let options = match protocol {
+        MountProtocol::Cifs => ServeOptions { smb: at, users, ..ServeOptions::default() },
+        MountProtocol::Nfs => ServeOptions { nfs: at, ..ServeOptions::default() },
     };
     let volume = Arc::clone(&device) as Arc<dyn Volume>;
     let servers = EmbeddedServers::start(&volume, &options).unwrap();
-    let port = servers.addr(if way == Way::Cifs { "smb" } else { "nfs" }).unwrap().port();
+    let port = servers.addr(if protocol == MountProtocol::Cifs { "smb" } else { "nfs" }).unwrap().port();
     let sharebench = Sharebench::new().unwrap();
     let guest = KernelGuest::prepare(&[port]).unwrap();
     let machine = KernelGuest::MACHINE;
-    let (mount, side) = match way {
-        // Requests as large as NFS's: one larger than the server's cache would never find itself there.
-        Way::Cifs => (
+    let (mount, side) = match protocol {
+        // The same request size as NFS: a request larger than the server's cache would never hit.
+        MountProtocol::Cifs => (
             format!("{},rsize={RECORD}", cifs(port, Served::USER, Smbd::PASSWORD)),
             format!("smb://{}@{machine}:{port}/share", Served::USER),
         ),
-        Way::Nfs => (nfs3(port, port, "/share"), format!("nfs://{machine}:{port}/share?mountport={port}")),
+        MountProtocol::Nfs => {
+            (nfs3(port, port, "/share"), format!("nfs://{machine}:{port}/share?mountport={port}"))
+        }
     };
     let sweep = format!(
         "--file-sizes {FILE} --record-sizes {RECORD} --tests read,reread --repetitions 1 --min-sample-time 20ms \
@@ -78,14 +82,14 @@ fn looked_behind(way: Way) {
         ("SIDE", &side),
         ("SWEEP", &sweep),
     ];
-    let script = include_str!("../kernel-guest/look-behind-mount");
+    let script = include_str!("../kernel-guest/probe-mount");
     let printed = guest.run(script, &env, KernelGuest::LONG).unwrap();
     println!("{printed}");
-    the_server_was_asked_for_what_the_kernel_counted(&device, &printed, &Stored::read(&sharebench, 1));
-    the_analysis_knows_where_they_came_from(&sharebench);
+    assert_server_received_the_requests_of_the_kernel(&device, &printed, &Stored::read(&sharebench, 1));
+    assert_analysis_attributes_the_bytes(&sharebench);
 }
 
-fn the_analysis_knows_where_they_came_from(sharebench: &Sharebench) {
+fn assert_analysis_attributes_the_bytes(sharebench: &Sharebench) {
     let shown = sharebench.run(&["show", "last", "--format", "json"]).unwrap().expect_success().stdout;
     let analysis: Value = serde_json::from_str(&shown).unwrap();
     let of = |test: &str| {
@@ -95,30 +99,31 @@ fn the_analysis_knows_where_they_came_from(sharebench: &Sharebench) {
     };
     assert_eq!(of("reread")["client"]["low"], 1.0, "the kernel kept the file: {}", of("reread"));
     let read = of("read");
-    assert_eq!(read["client"]["high"], 0.0, "dropped from the kernel's cache before each pass: {read}");
+    assert_eq!(read["client"]["high"], 0.0, "the kernel's cache was dropped before each pass: {read}");
     if read["grade"] == "C" {
         let note = read["note"].as_str().unwrap();
         assert!(note.contains("not separable"), "{read}");
-        println!("refused in this guest: {note}");
+        println!("rejected in this guest: {note}");
     } else {
-        // Of a file four times the server's cache, read from end to end, nothing is left there.
+        // A sequential read of a file four times the server's cache never hits that cache.
         assert!(read["storage"]["high"].as_f64().unwrap() > 0.9, "{read}");
     }
 }
 
-/// All that the server was asked for went through the mount, or was a probe.
-fn the_server_was_asked_for_what_the_kernel_counted(
+/// Checks that every request to the server came through the mount or was a probe.
+fn assert_server_received_the_requests_of_the_kernel(
     device: &DeviceVolume<MemoryVolume>,
     printed: &str,
     stored: &Stored,
 ) {
     let kernel = printed.lines().find_map(|line| line.strip_prefix("kernel: ")).unwrap();
     let kernel: u64 = kernel.trim().parse().unwrap();
-    // A cell is looked behind for two minutes at most: a slow guest makes fewer triples than were asked for.
+    // Probing a cell takes at most two minutes, so a slow guest completes fewer triples than requested.
     let made = |step: &Value| step["server"]["probes"]["cold"].as_array().unwrap().len() as u64;
     let triples: Vec<u64> = stored.steps.iter().map(made).collect();
     assert!(triples.len() == 2 && triples.iter().all(|made| (1..=PROBES).contains(made)), "{triples:?}");
-    // Of each of two cells: the push-out, and ahead, hot, cold and known hot of each triple, each behind another read.
+    // For each of two cells: the evicting scan, and the reads ahead, hot, cold and known hot of each triple, each of which
+    // follows another read.
     let probes = 2 * PUSH + 8 * RECORD * triples.iter().sum::<u64>();
-    assert_eq!(device.counters().read_bytes, kernel + probes, "bytes that the server was asked for");
+    assert_eq!(device.counters().read_bytes, kernel + probes, "bytes that were requested from the server");
 }

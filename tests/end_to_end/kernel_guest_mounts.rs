@@ -28,7 +28,7 @@ fn is_flagged(step: &Value) -> bool {
 }
 
 #[test]
-fn what_the_kernels_client_cache_served_is_flagged_and_what_went_direct_is_not() {
+fn reads_from_the_kernel_client_cache_are_flagged_and_direct_reads_are_not() {
     needs!(KernelGuest::NEEDS, Smbd::NEEDS, Ganesha::NEEDS);
     let sharebench = Sharebench::new().unwrap();
     let smbd = Smbd::start(&SmbdOptions::default()).unwrap();
@@ -53,8 +53,8 @@ fn what_the_kernels_client_cache_served_is_flagged_and_what_went_direct_is_not()
     ];
     let printed = guest.run(script, &env, KernelGuest::LONG).unwrap();
     println!("{printed}");
-    the_sweep_tells_cache_from_server(&Stored::read(&sharebench, 1));
-    the_depth_study_counts_each_road(&Stored::read(&sharebench, 2));
+    assert_sweep_distinguishes_cache_and_server(&Stored::read(&sharebench, 1));
+    assert_depth_study_counts_each_path(&Stored::read(&sharebench, 2));
     let words = [
         "c: served by the client's cache",
         "client cache",
@@ -69,7 +69,7 @@ fn what_the_kernels_client_cache_served_is_flagged_and_what_went_direct_is_not()
     }
 }
 
-fn the_sweep_tells_cache_from_server(stored: &Stored) {
+fn assert_sweep_distinguishes_cache_and_server(stored: &Stored) {
     assert_eq!(stored.steps.len(), stored.planned);
     for step in &stored.steps {
         assert_eq!(step["errors"], serde_json::json!({}), "{step}");
@@ -104,7 +104,7 @@ fn the_sweep_tells_cache_from_server(stored: &Stored) {
     }
 }
 
-fn the_depth_study_counts_each_road(stored: &Stored) {
+fn assert_depth_study_counts_each_path(stored: &Stored) {
     assert_eq!(stored.steps.len(), stored.planned);
     for target in [CIFS, SMB, NFS, NFS_DIRECT, LOCAL] {
         let depths: std::collections::BTreeSet<u64> = steps(stored, target, "read")

@@ -12,7 +12,7 @@ use crate::stored::Stored;
 const REPETITIONS: u32 = 3;
 
 #[test]
-fn a_killed_sweep_keeps_its_steps_and_resumes_to_the_end() {
+fn killed_sweep_keeps_its_steps_and_resumes() {
     let sharebench = Sharebench::new().unwrap();
     let served = sharebench.serve("served").unwrap();
     let local = sharebench.home().join("local");

@@ -23,12 +23,12 @@ fn terminal(sharebench: &Sharebench, arguments: &str, size: (u32, u32)) -> Termi
 }
 
 #[test]
-fn a_load_is_followed_resized_and_stopped_by_a_key() {
+fn live_view_follows_a_load_resizes_and_stops_it_by_a_key() {
     needs!(Terminal::NEEDS);
     let sharebench = Sharebench::new().unwrap();
     directories(&sharebench);
     let terminal = terminal(&sharebench, &format!("load ./one ./two {LOAD}"), (100, 30));
-    // The first step lasts half a minute: what moves is told while it does.
+    // The first step lasts half a minute, and its values change on the screen meanwhile.
     let moving = |screen: &str| {
         let trace = |line: &str| line.chars().any(|bar| ('▁'..='█').contains(&bar));
         screen.lines().any(|line| line.contains("▶") && line.contains("B/s") && trace(line))
@@ -57,7 +57,7 @@ fn a_load_is_followed_resized_and_stopped_by_a_key() {
 }
 
 #[test]
-fn a_sweep_ends_with_one_screen_and_the_next_command() {
+fn sweep_ends_with_one_screen_and_the_next_command() {
     needs!(Terminal::NEEDS);
     let sharebench = Sharebench::new().unwrap();
     directories(&sharebench);
@@ -72,7 +72,7 @@ fn a_sweep_ends_with_one_screen_and_the_next_command() {
 }
 
 #[test]
-fn failures_are_told_and_counted() {
+fn failures_are_listed_and_counted() {
     needs!(Terminal::NEEDS);
     let sharebench = Sharebench::new().unwrap();
     directories(&sharebench);
@@ -88,7 +88,7 @@ fn failures_are_told_and_counted() {
 }
 
 #[test]
-fn events_are_lines_of_json_and_nothing_else() {
+fn events_are_only_lines_of_json() {
     let sharebench = Sharebench::new().unwrap();
     directories(&sharebench);
     let line = ["sweep", "./one", "--file-sizes", "64KiB", "--record-sizes", "4KiB", "--tests", "write,read"];

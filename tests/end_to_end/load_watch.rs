@@ -1,4 +1,4 @@
-//! Loads that others look on or run beside: a kept data set of two runs at once, metrics for Prometheus, an exporter on the
+//! Loads with observers or concurrent runs: a kept data set of two runs at once, metrics for Prometheus, an exporter on the
 //! server, and limits of the process.
 
 use std::fs;
@@ -31,7 +31,7 @@ operations = ['copy-from-server']
 ";
 
 #[test]
-fn a_run_leaves_the_data_set_alone_that_another_one_is_making() {
+fn run_does_not_touch_the_data_set_of_another_run() {
     let sharebench = Sharebench::new().unwrap();
     let served = sharebench.serve("served").unwrap();
     sharebench.write("kept.toml", KEPT).unwrap();
@@ -104,7 +104,7 @@ pub fn transactions(metrics: &str) -> u64 {
 }
 
 #[test]
-fn a_run_is_seen_by_prometheus_while_it_runs_and_sees_the_server_by_its_exporter() {
+fn prometheus_scrapes_a_run_that_scrapes_the_server_exporter() {
     let sharebench = Sharebench::new().unwrap();
     fs::create_dir(sharebench.home().join("local")).unwrap();
     let port = free_port().unwrap();
@@ -127,11 +127,11 @@ fn a_run_is_seen_by_prometheus_while_it_runs_and_sees_the_server_by_its_exporter
     let line = [&line[..], &["--warm-up", "0s", "--measure", "10s"]].concat();
     let line = [&line[..], &["--prometheus", &own, "--server-metrics", &url]].concat();
     let mut running = sharebench.start(&line, "run.log").unwrap();
-    let told = || {
+    let reported = || {
         let seen = metrics(port);
         seen.contains("sharebench_users{target=\"local\"") && transactions(&seen) > 0
     };
-    assert!(poll(PATIENCE, told), "{}", running.output());
+    assert!(poll(PATIENCE, reported), "{}", running.output());
     assert!(running.wait(PATIENCE).unwrap().success(), "{}", running.output());
     assert!(TcpStream::connect(("127.0.0.1", port)).is_err(), "it ended with the run");
     let step = &Stored::read(&sharebench, 1).steps[0];
@@ -146,7 +146,7 @@ fn a_run_is_seen_by_prometheus_while_it_runs_and_sees_the_server_by_its_exporter
 }
 
 #[test]
-fn the_load_of_a_server_is_read_from_a_real_exporter() {
+fn load_of_a_server_is_read_from_a_real_exporter() {
     const EXPORTER: &str = "prometheus-node-exporter";
     needs!([Need::Program(EXPORTER)]);
     let sharebench = Sharebench::new().unwrap();
@@ -184,7 +184,7 @@ fn the_load_of_a_server_is_read_from_a_real_exporter() {
 }
 
 #[test]
-fn more_users_than_file_descriptors_are_refused_with_the_way_to_have_them() {
+fn more_users_than_file_descriptors_are_rejected_with_a_remedy() {
     needs!([Need::Program("prlimit"), Need::Program("setpriv")]);
     let sharebench = Sharebench::new().unwrap();
     fs::create_dir(sharebench.home().join("local")).unwrap();

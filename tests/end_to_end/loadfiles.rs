@@ -7,9 +7,9 @@ use sharebench_tests::Sharebench;
 use crate::plans::left_in;
 use crate::stored::Stored;
 
-/// Everybody comes to the end of the file within the window, also where the machine stands still in it.
+/// Window in which every user reaches the end of the file, even if the machine stalls.
 #[test]
-fn a_loadfile_is_replayed_over_every_protocol_and_its_mistakes_are_told_by_line() {
+fn loadfile_is_replayed_over_every_protocol_and_its_mistakes_are_reported_by_line() {
     let sharebench = Sharebench::new().unwrap();
     let served = sharebench.serve("served").unwrap();
     fs::create_dir(sharebench.home().join("local")).unwrap();
@@ -39,8 +39,8 @@ fn a_loadfile_is_replayed_over_every_protocol_and_its_mistakes_are_told_by_line(
     line.extend(["--warm-up", "100ms", "--measure", "2s"]);
     line.extend(urls.iter().map(String::as_str));
     let ended = sharebench.run(&line).unwrap().expect_success();
-    let told = "each user replays 17 of the 19 operations of the loadfile in turn; 1 LockX left out";
-    assert!(ended.text().contains(told), "{}", ended.text());
+    let notice = "each user replays 17 of the 19 operations of the loadfile in turn; 1 LockX left out";
+    assert!(ended.text().contains(notice), "{}", ended.text());
     let steps = Stored::read(&sharebench, 1).steps;
     for step in &steps {
         assert_eq!(step["errors"].to_string(), "{}", "{step}");
@@ -80,7 +80,7 @@ fn a_loadfile_is_replayed_over_every_protocol_and_its_mistakes_are_told_by_line(
     assert_eq!(left_in(&sharebench.home().join("local")), Vec::<String>::new());
 }
 
-/// Somebody gets something done within the window, also where the machine stands still in it.
+/// Window in which at least one user completes an operation, even if the machine stalls.
 #[test]
 fn users_share_sessions_over_every_protocol() {
     let sharebench = Sharebench::new().unwrap();
@@ -91,7 +91,7 @@ fn users_share_sessions_over_every_protocol() {
     line.extend(["--warm-up", "100ms", "--measure", "2s", "--verify", "full", "--users-per-session", "3"]);
     line.extend(urls.iter().map(String::as_str));
     let ended = sharebench.run(&line).unwrap().expect_success();
-    // NCP carries one request of a connection at a time, and the others wait: that is told.
+    // NCP has one request in flight per connection and the others wait, which the program reports.
     assert!(
         ended.stderr.contains("3 users share a session that carries 1 request at a time"),
         "{}",

@@ -24,7 +24,7 @@ fn quick(line: &str, url: &str) -> Vec<String> {
         words.push(part.replace(SHARE, url).replace('\'', ""));
     }
     let paced = !words.iter().any(|word| word == "--find" || word == "--arrivals");
-    // What two steps are needed for must not lose one of them to a machine that stands still.
+    // The test needs two steps, so a stall of the machine must not invalidate one of them.
     let judged = words.iter().any(|word| word == "--until-stress" || word == "copy-all-bidirectional");
     let measure = if judged { "1500ms" } else { "300ms" };
     let small = [("--users", "1,2"), ("--scale", "300KB"), ("--warm-up", "100ms"), ("--measure", measure)];
@@ -41,12 +41,12 @@ fn quick(line: &str, url: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_commands_of_the_chapter_on_users_run_as_they_stand_there() {
+fn commands_of_the_documentation_of_loads_run_unchanged() {
     let sharebench = Sharebench::new().unwrap();
     let served = sharebench.serve("served").unwrap();
     let mounted = sharebench.home().join("mnt/projects");
     fs::create_dir_all(&mounted).unwrap();
-    for (name, bytes) in [("plan.txt", 900), ("photo.jpg", 70_000), ("ledger", 5_000)] {
+    for (name, bytes) in [("plan.txt", 900), ("photo.jpg", 70_000), ("accounts", 5_000)] {
         fs::write(mounted.join(name), vec![7; bytes]).unwrap();
     }
     let docs = include_str!("../../docs/loads.md");
@@ -87,7 +87,7 @@ fn every_preset_parses_with_the_flags_of_the_documentation_and_prints_its_source
 }
 
 #[test]
-fn a_mix_with_files_of_its_own_runs_verified_on_every_embedded_server() {
+fn workload_with_its_own_files_is_verified_on_every_embedded_server() {
     let sharebench = Sharebench::new().unwrap();
     let served = sharebench.serve("served").unwrap();
     let local = sharebench.home().join("local");
@@ -97,7 +97,7 @@ fn a_mix_with_files_of_its_own_runs_verified_on_every_embedded_server() {
         let mut line = vec!["load", "--preset", preset, "--users", "2", "--think", "exp:5ms"];
         // A loadfile has sizes of its own.
         line.extend(["--scale", "600KB"].iter().filter(|_| preset != "dbench"));
-        // Everybody gets something done within the window, also where the machine stands still in it.
+        // Every user completes an operation within the window, even if the machine stalls.
         line.extend(["--warm-up", "100ms", "--measure", "1500ms", "--verify", "full", "--block", "32KiB"]);
         line.extend(urls.iter().map(String::as_str));
         let ended = sharebench.run(&line).unwrap().expect_success();
@@ -118,7 +118,7 @@ fn a_mix_with_files_of_its_own_runs_verified_on_every_embedded_server() {
 }
 
 #[test]
-fn the_test_of_1997_runs_as_published_on_every_embedded_server_at_once() {
+fn test_of_1997_runs_as_published_on_every_embedded_server() {
     const NAMES: [&str; 3] = ["ncp", "smb", "nfs"];
     let sharebench = Sharebench::new().unwrap();
     let served = sharebench.serve("served").unwrap();
@@ -160,7 +160,7 @@ fn serve(sharebench: &Sharebench, port: u16, log: &str) -> Program {
 }
 
 #[test]
-fn a_server_that_is_killed_and_comes_back_within_a_step_costs_that_step_and_not_the_run() {
+fn restarted_server_fails_one_step_and_not_the_run() {
     let sharebench = Sharebench::new().unwrap();
     fs::create_dir(sharebench.home().join("served")).unwrap();
     let port = free_port().unwrap();
@@ -190,7 +190,7 @@ fn a_server_that_is_killed_and_comes_back_within_a_step_costs_that_step_and_not_
     assert!(hit["load"]["sessions_lost"].as_u64() > Some(0), "{hit}");
     assert!(hit["load"]["without_session_ns"].as_u64() > Some(0), "{hit}");
     assert!(!hit["errors"].to_string().contains("mismatch") && hit["verdict"] == "invalid", "{hit}");
-    // The outage stands on the step's timeline, work goes on before and behind it, and what was read was right.
+    // The timeline of the step contains the outage with work before and after it, and every read was correct.
     let course = |name: &str| -> Vec<u64> {
         let list = hit["load"]["timeline"][name].as_array().unwrap();
         list.iter().map(|number| number.as_u64().unwrap()).collect()
@@ -204,7 +204,7 @@ fn a_server_that_is_killed_and_comes_back_within_a_step_costs_that_step_and_not_
     assert!(ended[..first].iter().sum::<u64>() > 0 && ended[last..].iter().sum::<u64>() > 0, "{ended:?}");
     assert_eq!(ended.iter().sum::<u64>(), hit["transactions"].as_u64().unwrap());
     assert!(course("failures").iter().sum::<u64>() > 0, "{hit}");
-    // What was written before the outage is found again behind it, but for writes whose replies were lost.
+    // Data written before the outage are intact after it, except for writes whose replies were lost.
     for step in [hit, after] {
         assert!(step["verified_bytes"].as_u64() > Some(0), "{step}");
     }
@@ -239,7 +239,7 @@ const FSCT_MIX: [(u16, &str, f64); 8] = [
 const ENOUGH: u64 = 800;
 
 #[test]
-fn fsct_homefolders_has_the_published_mix_on_the_wire_within_three_points() {
+fn fsct_homefolders_sends_the_published_mix_within_three_points() {
     needs!(Smbd::NEEDS, Capture::NEEDS);
     let sharebench = Sharebench::new().unwrap();
     let smbd = Smbd::start(&SmbdOptions::default()).unwrap();
@@ -297,7 +297,7 @@ fn ratio(kind: Option<DataKind>) -> f64 {
 }
 
 #[test]
-fn data_compresses_as_its_type_says() {
+fn data_compresses_according_to_its_type() {
     needs!([Need::Program("zstd")]);
     let ratios = [
         ("compressed", ratio(None), 1.0..1.12),

@@ -1,4 +1,4 @@
-//! One of several targets is lost in the middle of a run: the others are left clean. What else becomes of such a run stands in
+//! One of several targets is lost in the middle of a run: the others are left clean. Other outcomes of such a run are listed in
 //! `docs/faults.md`.
 
 use std::fs;
@@ -14,7 +14,7 @@ use crate::stored::Stored;
 const TARGET: i32 = 3;
 
 #[test]
-fn a_server_that_dies_is_named_and_the_other_target_is_left_clean() {
+fn lost_server_is_named_and_the_other_target_is_left_clean() {
     let sharebench = Sharebench::new().unwrap();
     let served = sharebench.serve("served").unwrap();
     let local = sharebench.home().join("local");

@@ -1,4 +1,4 @@
-//! NCP beside SMB and NFS on one embedded volume: conformance, a verified sweep, and what tshark says of the wire.
+//! NCP, SMB and NFS on one embedded volume: conformance, a verified sweep, and the packets as tshark parses them.
 
 use std::fs;
 
@@ -33,7 +33,7 @@ fn ncp_conforms_at_the_embedded_server_over_a_directory() {
 }
 
 #[test]
-fn one_sweep_over_three_protocols_is_verified_and_tshark_finds_every_request() {
+fn sweep_over_three_protocols_is_verified_and_tshark_finds_every_request() {
     needs!(Capture::NEEDS);
     let sharebench = Sharebench::new().unwrap();
     let served = sharebench.serve("served").unwrap();
@@ -90,7 +90,7 @@ fn one_sweep_over_three_protocols_is_verified_and_tshark_finds_every_request() {
 }
 
 #[test]
-fn mistakes_of_an_ncp_target_are_told_before_anything_is_measured() {
+fn mistakes_of_an_ncp_target_are_reported_before_the_run() {
     let sharebench = Sharebench::new().unwrap();
     let served = sharebench.serve("served").unwrap();
     let few = ["--file-sizes=64KiB", "--tests=read", "--repetitions=1"];
@@ -115,7 +115,7 @@ fn mistakes_of_an_ncp_target_are_told_before_anything_is_measured() {
 }
 
 #[test]
-fn a_sweep_by_packet_burst_is_verified_and_tshark_sees_its_packets() {
+fn sweep_by_packet_burst_is_verified_and_tshark_finds_its_packets() {
     needs!(Capture::NEEDS);
     let sharebench = Sharebench::new().unwrap();
     let served = sharebench.serve("served").unwrap();

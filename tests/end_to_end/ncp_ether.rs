@@ -34,7 +34,7 @@ fn at(frame: &str, options: &str) -> String {
 }
 
 #[test]
-fn ncp_conforms_in_every_frame_signed_and_unsigned_with_and_without_bursts() {
+fn ncp_conforms_in_every_frame_type_signed_and_unsigned_with_and_without_bursts() {
     needs!([Need::NetworkNamespace]);
     in_own_network(|| {
         for frame in FRAMES {
@@ -52,7 +52,7 @@ fn ncp_conforms_in_every_frame_signed_and_unsigned_with_and_without_bursts() {
 }
 
 #[test]
-fn sweeps_on_ethernet_are_verified_and_tshark_takes_every_frame_apart() {
+fn sweeps_on_ethernet_are_verified_and_tshark_parses_every_frame() {
     needs!(Capture::NEEDS, [Need::NetworkNamespace]);
     in_own_network(|| {
         let capture = Capture::start_on(CLIENT_END).unwrap();
@@ -75,7 +75,7 @@ fn sweeps_on_ethernet_are_verified_and_tshark_takes_every_frame_apart() {
         assert_eq!((malformed, lonely), (0, 0), "malformed, replies without request");
         assert!(is("ncp.type", "0x7777") >= 2 * 2 * 7, "packets of bursts");
         let sap = ["2", "3", "4"].map(|kind| is("ipxsap.packet_type", kind));
-        assert!(sap[0] == 8 && sap[1] >= 4 && sap[1] == sap[2], "told, asked, answered: {sap:?}");
+        assert!(sap[0] == 8 && sap[1] >= 4 && sap[1] == sap[2], "broadcasts, queries, replies: {sap:?}");
         let down = is("ipxsap.server.intermediate_networks", "16");
         let rip = ["1", "2"].map(|kind| is("ipxrip.packet_type", kind));
         assert!(rip[0] >= 4 && rip[1] == rip[0] + 8 && down == 4, "{rip:?}, {down} at the end");
@@ -102,7 +102,7 @@ const FIELDS: [&str; 10] = [
 struct Frames(Vec<Vec<String>>);
 
 impl Frames {
-    /// Frames of which `found` is true; it asks for fields by their names.
+    /// Counts the frames for which `found` is true; it reads fields by name.
     fn count<'f>(&'f self, found: impl Fn(&dyn Fn(&str) -> &'f str) -> bool) -> usize {
         let at = |name: &str| FIELDS.iter().position(|known| *known == name).unwrap();
         let field = |frame: &'f [String], name: &str| frame.get(at(name)).map_or("", String::as_str);
@@ -114,7 +114,7 @@ impl Frames {
 fn sweep(frame: &str, options: &str) -> usize {
     let sharebench = Sharebench::new().unwrap();
     std::fs::create_dir(sharebench.home().join("served")).unwrap();
-    // Networks of their own: tshark takes two connections of one number and station for one.
+    // Separate networks: tshark merges two connections with the same number and node address.
     let network = 16 + FRAMES.iter().position(|known| *known == frame).unwrap();
     let place = format!("{SERVER_END},{frame},{network:x}");
     let line = ["serve", "served", "--ncp-ether", &place, "--account", Served::USER];
@@ -142,7 +142,7 @@ fn sweep(frame: &str, options: &str) -> usize {
 }
 
 #[test]
-fn mistakes_on_ethernet_are_told_with_their_option_and_exit_code() {
+fn mistakes_on_ethernet_are_reported_with_option_and_exit_code() {
     needs!([Need::NetworkNamespace], [Need::Program("setpriv")]);
     in_own_network(|| {
         let sharebench = Sharebench::new().unwrap();

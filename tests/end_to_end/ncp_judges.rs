@@ -8,15 +8,15 @@ use sharebench_tests::{Capture, Served, Sharebench, needs, program};
 use crate::plans::left_in;
 use crate::stored::Stored;
 
-/// Work of the server in each operation, in seconds: what a loaded machine adds is small beside it.
+/// Work of the server per operation in seconds, large compared with the delay that a loaded machine adds.
 const SERVICE: f64 = 0.02;
-/// So many operations of each kind that one which the machine holds up for a second does not decide.
+/// Operations of each kind, enough that a stall of one second in one of them does not change the result.
 const SAMPLE: &str = "--min-sample-time=2500ms";
 /// tshark sees packets on the wire, so that its mean is below ours; this much above it is the client's own.
 const BOUND: f64 = 1.5;
 
 #[test]
-fn service_times_agree_with_those_that_tshark_measures() {
+fn service_times_agree_with_tshark() {
     needs!(Capture::NEEDS);
     let sharebench = Sharebench::new().unwrap();
     let port = program::free_port().unwrap();
@@ -56,7 +56,7 @@ fn service_times_agree_with_those_that_tshark_measures() {
 }
 
 #[test]
-fn a_report_of_three_protocols_names_what_ncp_agreed_upon() {
+fn report_of_three_protocols_names_the_negotiated_ncp_options() {
     let sharebench = Sharebench::new().unwrap();
     let served = sharebench.serve("served").unwrap();
     for directory in ["ncp", "vlm", "smb", "nfs"] {
@@ -108,7 +108,7 @@ fn a_report_of_three_protocols_names_what_ncp_agreed_upon() {
 }
 
 #[test]
-fn a_cache_is_seen_in_the_bytes_that_cross_the_wire() {
+fn cache_reduces_the_bytes_on_the_wire() {
     let sharebench = Sharebench::new().unwrap();
     let served = sharebench.serve("served").unwrap();
     let sweep = |options: &str| {

@@ -23,7 +23,7 @@ async fn client(served: &Served) -> Client<TcpTransport> {
 }
 
 #[test]
-fn two_clients_lock_and_share_a_file_and_tshark_understands_them() {
+fn two_clients_lock_and_share_a_file_and_tshark_parses_their_packets() {
     needs!(Capture::NEEDS);
     let sharebench = Sharebench::new().unwrap();
     let served = sharebench.serve("served").unwrap();

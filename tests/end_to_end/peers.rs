@@ -1,4 +1,4 @@
-//! The peers themselves: they start, answer as asked, and leave nothing behind.
+//! The peers themselves: they start, behave as configured, and leave no files.
 
 use std::fs;
 use std::path::PathBuf;
@@ -21,7 +21,7 @@ fn smbclient(smbd: &Smbd, options: &[&str], commands: &str) -> std::io::Result<S
 }
 
 #[test]
-fn smbd_serves_its_user_and_leaves_nothing() {
+fn smbd_serves_its_user_and_leaves_no_files() {
     needs!(Smbd::NEEDS, SMBCLIENT);
     let options = SmbdOptions { signing: Signing::Mandatory, ..SmbdOptions::default() };
     let smbd = Smbd::start(&options).unwrap();
@@ -37,7 +37,7 @@ fn smbd_serves_its_user_and_leaves_nothing() {
 }
 
 #[test]
-fn smbd_with_required_encryption_turns_plain_clients_away() {
+fn smbd_with_required_encryption_rejects_plain_clients() {
     needs!(Smbd::NEEDS, SMBCLIENT);
     let smbd = Smbd::start(&SmbdOptions { encrypted: true, ..SmbdOptions::default() }).unwrap();
     assert!(smbclient(&smbd, &["--client-protection=encrypt"], "ls").unwrap().contains("blocks"));
@@ -46,7 +46,7 @@ fn smbd_with_required_encryption_turns_plain_clients_away() {
 }
 
 #[test]
-fn smbd_speaks_only_the_dialects_it_is_told() {
+fn smbd_accepts_only_the_configured_dialects() {
     needs!(Smbd::NEEDS, SMBCLIENT);
     let smbd = Smbd::start(&SmbdOptions { dialects: Some(("SMB2_02", "SMB2_10")), ..SmbdOptions::default() })
         .unwrap();
@@ -55,7 +55,7 @@ fn smbd_speaks_only_the_dialects_it_is_told() {
 }
 
 #[test]
-fn a_small_share_is_full_soon() {
+fn small_share_becomes_full() {
     needs!([Need::Root], Smbd::NEEDS, SMBCLIENT);
     let smbd =
         Smbd::start(&SmbdOptions { disk: Some(Disk::Memory(4 << 20)), ..SmbdOptions::default() }).unwrap();
@@ -66,7 +66,7 @@ fn a_small_share_is_full_soon() {
 }
 
 #[test]
-fn ganesha_exports_its_directory_and_leaves_nothing() {
+fn ganesha_exports_its_directory_and_leaves_no_files() {
     needs!(Ganesha::NEEDS, [Need::Program("nfs-cp"), Need::Program("nfs-ls")]);
     let ganesha = Ganesha::start(&GaneshaOptions::default()).unwrap();
     let content = vec![7; 3 << 20];
@@ -86,7 +86,7 @@ fn ganesha_exports_its_directory_and_leaves_nothing() {
 }
 
 #[test]
-fn the_capture_counts_what_smbclient_sends() {
+fn capture_counts_the_requests_of_smbclient() {
     needs!(Smbd::NEEDS, SMBCLIENT, Capture::NEEDS);
     let smbd = Smbd::start(&SmbdOptions::default()).unwrap();
     fs::write(smbd.share().join("file"), vec![1; 300_000]).unwrap();
@@ -103,7 +103,7 @@ fn the_capture_counts_what_smbclient_sends() {
 }
 
 #[test]
-fn the_browser_hears_a_page_that_speaks_and_fetches() {
+fn browser_reports_console_messages_and_requests_of_a_page() {
     needs!(Browser::NEEDS);
     let scratch = Scratch::new("page").unwrap();
     let page = scratch.path().join("loud.html");
@@ -121,7 +121,7 @@ fn the_browser_hears_a_page_that_speaks_and_fetches() {
 }
 
 #[test]
-fn the_kernel_guest_runs_a_script_and_tells_how_it_ended() {
+fn kernel_guest_runs_a_script_and_returns_its_exit_code() {
     needs!(KernelGuest::NEEDS);
     let guest = KernelGuest::prepare(&[]).unwrap();
     let script = "uname -r; echo $WORD; mkdir /mnt/here && ls /mnt";

@@ -43,7 +43,7 @@ fn seen(step: &Value, name: &str) -> Option<u64> {
 }
 
 #[test]
-fn a_disk_is_read_cold_unbuffered_and_written_through_and_the_page_cache_agrees() {
+fn page_cache_confirms_cold_unbuffered_and_write_through_access() {
     needs!([Need::Disk]);
     let sharebench = Sharebench::new().unwrap();
     fs::create_dir(sharebench.home().join("here")).unwrap();
@@ -62,7 +62,7 @@ fn a_disk_is_read_cold_unbuffered_and_written_through_and_the_page_cache_agrees(
         let grown = (cache == "unbuffered").then_some(0);
         assert_eq!(seen(step, "grown"), grown, "{test} {cache} {sync}");
         if sync == "write-through" {
-            // Before Linux 6.5 nobody can tell dirty pages from others.
+            // Before Linux 6.5 no call distinguishes dirty pages from others.
             assert!(matches!(seen(step, "dirty"), Some(0) | None), "{test} {cache}: {}", step["evidence"]);
         }
     }
@@ -70,7 +70,7 @@ fn a_disk_is_read_cold_unbuffered_and_written_through_and_the_page_cache_agrees(
 }
 
 #[test]
-fn flushes_and_closes_belong_to_the_time_when_asked_and_durable_writes_are_told_apart() {
+fn flushes_and_closes_count_on_request_and_durable_writes_are_separate() {
     let sharebench = Sharebench::new().unwrap();
     fs::create_dir(sharebench.home().join("here")).unwrap();
     let (stored, shown) = sweep(&sharebench, "./here", &["--include-flush", "--include-close"]);
@@ -88,7 +88,7 @@ fn flushes_and_closes_belong_to_the_time_when_asked_and_durable_writes_are_told_
 }
 
 #[test]
-fn smbd_is_told_of_write_through_and_unbuffered_as_often_as_the_lab_book_says() {
+fn smbd_receives_write_through_and_unbuffered_as_often_as_recorded() {
     needs!(Smbd::NEEDS, Capture::NEEDS);
     let sharebench = Sharebench::new().unwrap();
     let smbd = Smbd::start(&SmbdOptions::default()).unwrap();
@@ -125,7 +125,7 @@ fn smbd_is_told_of_write_through_and_unbuffered_as_often_as_the_lab_book_says() 
 }
 
 #[test]
-fn ganesha_commits_every_write_through_and_refuses_nothing_it_was_not_asked() {
+fn ganesha_commits_every_write_through_request() {
     needs!(Ganesha::NEEDS, Capture::NEEDS);
     let sharebench = Sharebench::new().unwrap();
     let ganesha = Ganesha::start(&GaneshaOptions::default()).unwrap();
@@ -153,7 +153,7 @@ fn ganesha_commits_every_write_through_and_refuses_nothing_it_was_not_asked() {
 }
 
 #[test]
-fn a_share_is_released_before_the_command_between_steps_runs() {
+fn share_is_released_before_the_pre_step_command_runs() {
     needs!([Need::Root, Need::Program("mount"), Need::Program("umount"), Need::Program("unshare")]);
     let sharebench = Sharebench::new().unwrap();
     let home = sharebench.home();

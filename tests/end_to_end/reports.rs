@@ -50,18 +50,19 @@ fn parts(found: &Value) -> Vec<&str> {
 fn two_targets_and_their_users() {
     needs!(Reader::NEEDS);
     let sharebench = Sharebench::new().unwrap();
-    let (served, local) = (sharebench.serve("served").unwrap(), "./local");
+    let served = sharebench.serve("served").unwrap();
+    let local = "./local";
     directories(&sharebench, &["local"]);
     let plan = sweep(&[("nfs", &served.nfs_url("")), ("local", local)], "5ms", 6);
     let load = "[load]\nusers = [1, 2, 4]\nthink = '20ms'\nwarm_up = '100ms'\nmeasure = '700ms'\nscale = '1MB'\nblock = '64KiB'\nslo = 'p95<200ms'\n";
-    let plan = plan.replace("title = 'test'", "title = 'an export beside a local disk'");
+    let plan = plan.replace("title = 'test'", "title = 'an export and a local disk'");
     sharebench.write("plan.toml", &format!("{plan}{load}")).unwrap();
     let _ = sharebench.run(&["run", "plan.toml", "--quiet"]).unwrap().expect_success();
     let kinds = ["load", "ratio", "throughput", "bands", "tail", "timeline", "cost"];
     let found = read(&sharebench, "two-targets", &["1"], &kinds);
     let order = ["answer", "trust", "users", "differ", "why", "tails", "cost", "open", "method"];
-    let told: Vec<&str> = parts(&found).into_iter().filter(|part| *part != "contradictions").collect();
-    assert_eq!(told, order, "{found}");
+    let shown: Vec<&str> = parts(&found).into_iter().filter(|part| *part != "contradictions").collect();
+    assert_eq!(shown, order, "{found}");
     assert_eq!(found["filter"], serde_json::json!(["0 of 4", "4 of 4"]), "{found}");
 }
 

@@ -57,7 +57,7 @@ fn from_base64(text: &str) -> Vec<u8> {
 }
 
 /// How far apart ranks start is the machine's affair; that it is measured, stored and judged is ours.
-fn told_how_far_apart_they_started(step: &Value) {
+fn assert_start_skew_is_reported(step: &Value) {
     let skew = number(step, &["start_skew_ns"]);
     println!("started within {skew} ns of each other");
     let checks = step["checks"].as_array().unwrap();
@@ -91,7 +91,7 @@ pub fn adds_up(step: &Value) {
 }
 
 #[test]
-fn six_clients_sweep_samba_and_ganesha_as_one_and_read_what_their_neighbours_wrote() {
+fn six_clients_sweep_samba_and_ganesha_together_and_read_files_of_their_neighbours() {
     needs!(Smbd::NEEDS, Ganesha::NEEDS, Lab::NEEDS, Sharebench::MPI);
     Lab::within(WIRING, |lab| {
         let sharebench = Sharebench::with_mpi().unwrap();
@@ -118,14 +118,14 @@ fn six_clients_sweep_samba_and_ganesha_as_one_and_read_what_their_neighbours_wro
         assert_eq!(stored.steps.len(), 2 * 3);
         for step in &stored.steps {
             adds_up(step);
-            told_how_far_apart_they_started(step);
+            assert_start_skew_is_reported(step);
             assert_eq!(step["coordinates"]["users"]["count"], 6, "{}", step["coordinates"]);
             assert_eq!(step["verified_bytes"], step["bytes"]["read"]);
             assert!(step["errors"].as_object().unwrap().is_empty(), "{}", step["errors"]);
         }
-        let told = ran.text();
+        let output = ran.text();
         for words in ["6 ranks on c0, c1, c2, c3, c4, c5", "start skew: at most", "rank  host"] {
-            assert_eq!(told.matches(words).count(), 1, "'{words}' in {told}");
+            assert_eq!(output.matches(words).count(), 1, "'{words}' in {output}");
         }
         // Only rank 0 makes and removes directories; nothing is left.
         assert_eq!(std::fs::read_dir(smbd.share()).unwrap().count(), 0);
@@ -134,7 +134,7 @@ fn six_clients_sweep_samba_and_ganesha_as_one_and_read_what_their_neighbours_wro
 }
 
 #[test]
-fn fifty_users_on_six_clients_load_embedded_servers_whatever_their_clocks_say() {
+fn fifty_users_on_six_clients_with_wrong_clocks_load_embedded_servers() {
     needs!(Lab::NEEDS, Sharebench::MPI);
     Lab::within(Wiring { ahead_s: 5_000, ..WIRING }, |lab| {
         let sharebench = Sharebench::with_mpi().unwrap();
@@ -159,7 +159,7 @@ fn fifty_users_on_six_clients_load_embedded_servers_whatever_their_clocks_say() 
         assert_eq!(stored.steps.len(), 2);
         for step in &stored.steps {
             adds_up(step);
-            told_how_far_apart_they_started(step);
+            assert_start_skew_is_reported(step);
             let users: Vec<u64> =
                 step["ranks"].as_array().unwrap().iter().map(|rank| number(rank, &["users"])).collect();
             assert_eq!(users, [9, 9, 8, 8, 8, 8]);

@@ -9,7 +9,7 @@ use crate::scale::{WIRING, mpirun, seen};
 use crate::stored::Stored;
 
 #[test]
-fn a_client_on_a_slow_link_is_named() {
+fn client_on_a_slow_link_is_named() {
     needs!(Lab::NEEDS, Sharebench::MPI);
     // So slow that it is the link that counts, also where six clients share few processors.
     Lab::within(Wiring { last_rate: "2mbit", ..WIRING }, |lab| {
@@ -37,7 +37,7 @@ fn a_client_on_a_slow_link_is_named() {
 }
 
 #[test]
-fn a_client_that_is_killed_ends_the_run_as_failed_and_finished_steps_are_kept() {
+fn killed_client_fails_the_run_and_finished_steps_are_kept() {
     needs!(Lab::NEEDS, Sharebench::MPI);
     Lab::within(WIRING, |lab| {
         let sharebench = Sharebench::with_mpi().unwrap();
@@ -81,7 +81,7 @@ fn a_client_that_is_killed_ends_the_run_as_failed_and_finished_steps_are_kept() 
 }
 
 #[test]
-fn ranks_with_other_arguments_are_told_so_and_one_process_of_several_needs_mpi() {
+fn ranks_with_different_arguments_are_rejected_and_several_processes_need_mpi() {
     needs!(Sharebench::MPI);
     let sharebench = Sharebench::with_mpi().unwrap();
     std::fs::create_dir(sharebench.home().join("share")).unwrap();
@@ -91,8 +91,8 @@ fn ranks_with_other_arguments_are_told_so_and_one_process_of_several_needs_mpi()
          -np 1 {binary} load share --measure 10s : -np 1 {binary} load share --measure 5s"
     );
     let ended = sharebench.run_by(&["sh", "-c", &script]).unwrap();
-    let told = "its plan says 'measure = \"5s\"' where rank 0 has 'measure = \"10s\"'";
-    assert_eq!(ended.text().matches(told).count(), 2, "on every rank: {}", ended.text());
+    let message = "its plan says 'measure = \"5s\"' where rank 0 has 'measure = \"10s\"'";
+    assert_eq!(ended.text().matches(message).count(), 2, "on every rank: {}", ended.text());
     assert_eq!(ended.code, Some(2), "{}", ended.text());
     let plain = Sharebench::new().unwrap();
     let started = plain.run_with(&["load", "."], &[("OMPI_COMM_WORLD_SIZE", "6")]).unwrap();

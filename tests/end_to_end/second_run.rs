@@ -16,13 +16,13 @@ struct Claim {
 }
 
 impl Claim {
-    fn new(of: String, told: &Value) -> Self {
-        let estimate = &told["typical"];
+    fn new(of: String, estimated: &Value) -> Self {
+        let estimate = &estimated["typical"];
         let number = |value: &Value| value.as_f64().unwrap();
         let interval = &estimate["interval"];
         Self {
             of,
-            verdict: told["verdict"].as_str().unwrap().to_owned(),
+            verdict: estimated["verdict"].as_str().unwrap().to_owned(),
             ratio: number(&estimate["value"]),
             low: number(&interval["low"]),
             high: number(&interval["high"]),
@@ -64,7 +64,8 @@ fn claims(sharebench: &Sharebench, targets: [&str; 2], title: &str) -> Vec<Claim
     let title = |section: &Value| analysis["sections"][section.as_u64().unwrap() as usize]["title"].clone();
     let mut claims = vec![Claim::new("all cells".into(), &comparison["overall"]["summary"])];
     let tests = comparison["sections"].as_array().unwrap().iter().enumerate();
-    claims.extend(tests.map(|(n, told)| Claim::new(title(&n.into()).as_str().unwrap().into(), told)));
+    claims
+        .extend(tests.map(|(n, estimated)| Claim::new(title(&n.into()).as_str().unwrap().into(), estimated)));
     for region in comparison["differences"]["regions"].as_array().unwrap() {
         let span = |span: &Value| {
             format!("{} {} to {}", span["axis"].as_str().unwrap(), span["from"]["bytes"], span["to"]["bytes"])
@@ -77,34 +78,34 @@ fn claims(sharebench: &Sharebench, targets: [&str; 2], title: &str) -> Vec<Claim
 }
 
 /// Runs a command twice; nothing that the first says may be denied by the second.
-fn held_against_a_second_run(sharebench: &Sharebench, targets: [&str; 2], title: &str) {
+fn compare_with_a_second_run(sharebench: &Sharebench, targets: [&str; 2], title: &str) {
     let first = claims(sharebench, targets, title);
     let second = claims(sharebench, targets, title);
     println!("| {title} | first run | second run | intervals |\n|---|---|---|---|");
     for claim in &first {
         let again = second.iter().find(|other| other.of == claim.of);
         let overlap = again.map_or("", |again| if claim.overlaps(again) { "overlap" } else { "apart" });
-        let told = again.map_or("no region of its own".to_owned(), Claim::shown);
-        println!("| {} | {} | {told} | {overlap} |", claim.of, claim.shown());
+        let estimated = again.map_or("no region of its own".to_owned(), Claim::shown);
+        println!("| {} | {} | {estimated} | {overlap} |", claim.of, claim.shown());
         assert!(again.is_none_or(|again| !claim.contradicts(again)), "{claim:?} against {again:?}");
     }
 }
 
 #[test]
-fn a_second_run_does_not_deny_what_the_first_says_of_signing() {
+fn second_run_confirms_the_effect_of_signing() {
     needs!(Smbd::NEEDS);
     let sharebench = Sharebench::new().unwrap();
     let smbd = Smbd::start(&SmbdOptions::default()).unwrap();
     let off = smbd.url("", "sign=off");
     let on = smbd.url("", "sign=required");
-    held_against_a_second_run(&sharebench, [&off, &on], "smbd, signing off and on");
+    compare_with_a_second_run(&sharebench, [&off, &on], "smbd, signing off and on");
 }
 
 #[test]
-fn a_second_run_does_not_deny_what_the_first_says_of_two_servers() {
+fn second_run_confirms_the_difference_of_two_servers() {
     needs!(Smbd::NEEDS);
     let sharebench = Sharebench::new().unwrap();
     let smbd = Smbd::start(&SmbdOptions::default()).unwrap();
     let served: Served = sharebench.serve("served").unwrap();
-    held_against_a_second_run(&sharebench, [&served.smb_url(""), &smbd.url("", "")], "embedded SMB and smbd");
+    compare_with_a_second_run(&sharebench, [&served.smb_url(""), &smbd.url("", "")], "embedded SMB and smbd");
 }

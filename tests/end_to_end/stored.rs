@@ -1,4 +1,4 @@
-//! What the results database holds of a run, as `export --format json` tells it.
+//! The content of the results database for a run, read through `export --format json`.
 
 use serde_json::Value;
 use sharebench_tests::Sharebench;

@@ -11,7 +11,7 @@ use crate::stored::Stored;
 const TARGETS: u64 = 3;
 
 #[test]
-fn a_sweep_of_smbd_ganesha_and_a_directory_reads_what_it_wrote() {
+fn sweep_of_smbd_ganesha_and_a_directory_reads_its_own_data() {
     needs!(Smbd::NEEDS, Ganesha::NEEDS, Capture::NEEDS);
     let sharebench = Sharebench::new().unwrap();
     let smbd = Smbd::start(&SmbdOptions::default()).unwrap();
@@ -66,7 +66,7 @@ fn a_sweep_of_smbd_ganesha_and_a_directory_reads_what_it_wrote() {
     }
 }
 
-/// What a plan asks, and what its data files cost beside what is measured.
+/// Requested and actual number of operations, and the cost of the data files that is not measured.
 struct Scope {
     plan: String,
     /// Per target.

@@ -148,13 +148,13 @@ impl FaultTest {
         Path::new(&format!("/proc/{pid}/root")).join(home.strip_prefix("/").unwrap()).join("book")
     }
 
-    /// Waits until so many steps are in the results database.
-    pub fn wait_for_steps(&mut self, least: usize) {
-        let reached = poll(LIMIT, || self.steps() >= least);
+    /// Waits until the results database contains this number of steps.
+    pub fn wait_for_steps(&mut self, min: usize) {
+        let reached = poll(LIMIT, || self.steps() >= min);
         assert!(reached, "no steps:\n{}", self.running.output());
     }
 
-    /// Writes on into a full file system whenever something is freed there, until the run ends.
+    /// Fills the file system again whenever the run frees space, until the run ends.
     pub fn keep_full(&mut self, filler: &str) {
         let path = self.peer.directory().join(filler);
         self.press(&path);

@@ -1,4 +1,4 @@
-//! Headless Chromium: opens a page from a file and tells what the page said and asked for.
+//! Headless Chromium: opens a page from a file and reports its console messages and requests.
 
 use std::path::Path;
 use std::{fs, io};
@@ -28,7 +28,7 @@ impl Browser {
     /// What the machine must have.
     pub const NEEDS: [Need; 1] = [Need::Program("chromium")];
 
-    /// Opens a copy of the file, alone in a directory, so that whatever it wants beside itself is missed.
+    /// Opens a copy of the file in an otherwise empty directory, so that requests for other files fail.
     pub fn open(html: &Path) -> io::Result<Page> {
         let scratch = Scratch::new("browser")?;
         fs::create_dir(scratch.path().join("page"))?;

@@ -234,7 +234,7 @@ impl Captured {
             &["-o", "tcp.reassemble_out_of_order:TRUE"]
         };
         let mut line = vec!["tshark", "-n", "-r", &file, "-Y", filter, "-T", "fields"];
-        // Frames tell what they carry.
+        // Frames contain the type of their payload.
         if self.port != 0 {
             line.extend(["-d", &decode]);
         }

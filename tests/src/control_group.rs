@@ -16,7 +16,7 @@ pub struct ControlGroup {
 }
 
 impl ControlGroup {
-    /// Makes one that may use so many bytes, files that it has read among them. An error says what this machine does not allow.
+    /// Creates a group limited to `bytes` of memory, including its page cache. The error names what this machine does not allow.
     pub fn make(memory: u64) -> io::Result<Self> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let name = format!("sharebench-test-{}-{}", process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
@@ -40,7 +40,7 @@ impl ControlGroup {
         (0..self.places.len()).try_for_each(|place| self.set(place, "cgroup.procs", &pid.to_string()))
     }
 
-    /// Lets it read no more than so many bytes per second from a block device (major and minor number).
+    /// Limits its reads from a block device (major and minor number) to this number of bytes per second.
     pub fn throttle(&self, device: &str, bytes_per_s: u64) -> io::Result<()> {
         if self.unified {
             self.set(0, "io.max", &format!("{device} rbps={bytes_per_s}"))

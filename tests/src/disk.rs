@@ -9,16 +9,16 @@ use crate::need::Need;
 use crate::program::run;
 use crate::scratch::Scratch;
 
-/// What a server's directory stands on; clones share it.
+/// The file system of a server's directory; clones share it.
 #[derive(Debug, Clone)]
 pub enum Disk {
-    /// Memory of so many bytes.
+    /// A tmpfs of this number of bytes.
     Memory(u64),
     /// ext4 in a file, which outlives the server.
     Ext4(Arc<Scratch>),
     /// The file system of a block device.
     Device(String),
-    /// btrfs in a file, of which so many bytes may be used.
+    /// btrfs in a file, with a quota in bytes.
     Quota(Arc<Scratch>, u64),
 }
 
@@ -50,7 +50,7 @@ impl Disk {
         Ok(Self::Ext4(image(&["mkfs.ext4", "-q", "-F"])?))
     }
 
-    /// Makes a btrfs with a quota of so many bytes.
+    /// Creates a btrfs with this quota in bytes.
     pub fn with_quota(bytes: u64) -> io::Result<Self> {
         Ok(Self::Quota(image(&["mkfs.btrfs", "-q"])?, bytes))
     }

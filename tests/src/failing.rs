@@ -104,7 +104,7 @@ impl Failing {
         self.0.file("failing.so")
     }
 
-    /// Name and value of the variable that tells the library where its switch is.
+    /// Returns name and value of the environment variable with the path of the library's switch.
     pub fn switch(&self) -> (&'static str, String) {
         ("SHAREBENCH_TEST_FAILING", self.0.file("switch"))
     }
@@ -114,7 +114,7 @@ impl Failing {
         self.set(&format!("{writes} {opens} 0"))
     }
 
-    /// Puts the calendar forward by so many seconds, or back.
+    /// Sets the wall clock forward by this number of seconds, or back if it is negative.
     pub fn step_calendar(&self, seconds: i64) -> io::Result<()> {
         self.set(&format!("0 0 {seconds}"))
     }

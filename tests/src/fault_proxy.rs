@@ -56,7 +56,7 @@ struct Shared {
     tamper: Mutex<Option<Tamper>>,
 }
 
-/// Passes connections on to a port of `127.0.0.1`, faithfully until told otherwise. Connections end when it is dropped.
+/// Forwards connections to a port of `127.0.0.1`, unchanged until a fault is set. Dropping it closes the connections.
 pub struct FaultProxy {
     port: u16,
     shared: Arc<Shared>,
@@ -86,7 +86,7 @@ impl FaultProxy {
         self.port
     }
 
-    /// Passes faithfully from now on; what was swallowed in the meantime goes on its way.
+    /// Forwards unchanged from now on, and delivers the data that were held back.
     pub fn heal(&self) {
         *lock(&self.shared.tamper) = None;
         let mut state = self.shared.state();
@@ -105,7 +105,7 @@ impl FaultProxy {
         }
     }
 
-    /// Lets every client go on with a connection whose other end is gone: what it sends is acknowledged, and no reply
+    /// Keeps every client connected while the other end is gone: what it sends is acknowledged, and no reply
     /// comes. Later connections pass.
     pub fn leave_half_open(&self) {
         for link in self.shared.state().links.drain(..) {
@@ -119,7 +119,7 @@ impl FaultProxy {
         self.shared.state().swallows = true;
     }
 
-    /// Passes so many bytes per second in each direction of each connection, each piece so much later.
+    /// Limits each direction of each connection to this number of bytes per second, and delays each piece.
     pub fn slow_down(&self, bytes_per_s: u64, delay: Duration) {
         let mut state = self.shared.state();
         (state.bytes_per_s, state.delay) = (Some(bytes_per_s), delay);
@@ -155,7 +155,7 @@ impl Shared {
         lock(&self.state)
     }
 
-    /// Waits while everything is swallowed, and as long as the rate and the delay want for so many bytes.
+    /// Waits while everything is held back, and then for the time that rate and delay require for these bytes.
     fn hold_back(&self, bytes: usize) {
         let state = self.state();
         let state = self.changed.wait_while(state, |state| state.swallows && !state.ends);

@@ -20,7 +20,7 @@ pub struct GaneshaOptions {
     pub disk: Option<Disk>,
     /// Listens on every address, instead of on `127.0.0.1`.
     pub everywhere: bool,
-    /// Lets its system calls fail when told to.
+    /// Library that makes its system calls fail on request.
     pub failing: Option<Failing>,
 }
 
@@ -34,8 +34,8 @@ pub struct Ganesha {
     options: GaneshaOptions,
 }
 
-/// Ganesha registers its programs at rpcbind and gives up without one. Nobody here asks rpcbind: the
-/// clients are told the ports, so registering is answered with success and nothing else.
+/// Ganesha registers its programs at rpcbind and exits without one. No client here uses rpcbind, because the tests
+/// pass the ports, so this replacement only confirms registrations.
 const RPCBIND_STUB: &str = "
 int svc_reg(void) { return 1; }
 int svc_unreg(void) { return 1; }
@@ -143,7 +143,7 @@ impl Ganesha {
         self.program.signal_group(Signal::STOP);
     }
 
-    /// Lets it go on after [`Self::freeze`].
+    /// Continues after [`Self::freeze`].
     pub fn thaw(&self) {
         self.program.signal_group(Signal::CONT);
     }

@@ -7,7 +7,8 @@ use std::{fs, io, process, thread};
 
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
-use crate::need::{Need, find_program};
+use crate::need::Need;
+use crate::program::find_program;
 use crate::program::{Program, run};
 use crate::scratch::Scratch;
 

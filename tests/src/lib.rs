@@ -11,7 +11,7 @@
 //! }
 //! ```
 
-#![expect(clippy::print_stderr, reason = "a skip is told where the test's author looks")]
+#![expect(clippy::print_stderr, reason = "the author of a test reads skips on standard error")]
 
 mod browser;
 mod capture;
@@ -25,6 +25,7 @@ mod lab;
 mod loop_disk;
 pub mod need;
 mod network;
+mod node;
 mod outcomes;
 pub mod program;
 mod python;

@@ -27,10 +27,10 @@ impl LoopDisk {
         Need::Program("mkfs.ext4"),
     ];
 
-    /// What a slow one takes beside it.
+    /// Additional requirements of a slow disk.
     pub const SLOW: [Need; 2] = [Need::File("/dev/fuse"), Need::Program("python3")];
 
-    /// Makes a disk of so many bytes with an empty ext4 on it, of which the kernel reads at most `read_ahead` bytes at once
+    /// Makes a disk of this size in bytes with an empty ext4 on it, of which the kernel reads at most `read_ahead` bytes at once
     /// beyond what is asked for. Each read of it takes `delay` more than the machine's own disk does.
     pub fn make(bytes: u64, read_ahead: u64, delay: Duration) -> io::Result<Self> {
         let image = Scratch::new("disk")?;
@@ -63,7 +63,7 @@ impl LoopDisk {
         Ok(fs::read_to_string(self.kernel("dev"))?.trim().to_owned())
     }
 
-    /// What the kernel tells of it.
+    /// Returns the path of the statistics of the kernel.
     fn kernel(&self, what: &str) -> PathBuf {
         Path::new("/sys/block").join(self.device.trim_start_matches("/dev/")).join(what)
     }

@@ -3,6 +3,8 @@
 use std::io::Write;
 use std::path::Path;
 
+use crate::program::find_program;
+
 /// Something the machine must have for a test to mean anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Need {
@@ -37,7 +39,7 @@ impl Need {
                 (!crate::python::has_module(name)).then(|| format!("Python's {name} is not installed"))
             }
             Self::NodeModule(name) => {
-                (!crate::reader::has_module(name)).then(|| format!("Node's {name} is not installed"))
+                (!crate::node::has_module(name)).then(|| format!("Node's {name} is not installed"))
             }
             Self::NetworkNamespace => crate::network::unmet(),
             Self::LibClang => (!has_lib_clang()).then(|| "libclang-dev is not installed".into()),
@@ -62,12 +64,6 @@ fn on_memory(directory: &Path) -> bool {
     });
     let above = mounts.filter(|(point, _)| directory.starts_with(point));
     above.max_by_key(|(point, _)| point.len()).is_some_and(|(_, kind)| matches!(kind, "tmpfs" | "ramfs"))
-}
-
-/// Where a program is.
-pub fn find_program(name: &str) -> Option<String> {
-    let search = std::env::var("PATH").unwrap_or_default() + ":/usr/sbin:/sbin";
-    search.split(':').map(|folder| format!("{folder}/{name}")).find(|path| Path::new(path).is_file())
 }
 
 /// True when every need is met. Otherwise the test called `test` is to return at once: it is reported as

@@ -4,8 +4,7 @@ use std::thread;
 
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
-use crate::need::find_program;
-use crate::program::run;
+use crate::program::{find_program, run};
 
 /// The server's end of the cable.
 pub const SERVER_END: &str = "server0";

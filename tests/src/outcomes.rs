@@ -17,7 +17,7 @@ pub struct Outcomes {
 }
 
 impl Outcomes {
-    /// A table of `docs/NAME` with these columns, the first `key` of which tell rows apart.
+    /// A table of `docs/NAME` with these columns, the first `key` of which identify a row.
     pub fn new(name: &str, header: &[&'static str]) -> Self {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs").join(name);
         Self { file, header: header.to_vec(), rows: Vec::new(), partial: false }

@@ -12,11 +12,11 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
-/// How long a program may take to start, or to be gone, on a slow machine that stands still now and then.
+/// Maximum time for a program to start or to exit, on a slow machine that sometimes stalls.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Below the ports that the system deals out by itself (ip(7), `ip_local_port_range`): no connection, and no
-/// server that asks for any port, is given one of these between its choice and its use.
+/// server that requests any port, gets one of these between its choice and its use.
 const PORTS: Range<u16> = 10_000..30_000;
 
 /// A running program in a process group of its own. The group is killed when this is dropped; the
@@ -121,7 +121,7 @@ impl Drop for Program {
     }
 }
 
-/// Asks `done` every 20 ms; true when it became true in time.
+/// Calls `done` every 20 ms; returns true if it became true in time.
 pub fn poll(limit: Duration, mut done: impl FnMut() -> bool) -> bool {
     let end = Instant::now() + limit;
     loop {
@@ -171,4 +171,10 @@ pub fn run(line: &[&str], env: &[(&str, &str)]) -> io::Result<String> {
         return Ok(text);
     }
     Err(io::Error::other(format!("'{}' failed ({}):\n{text}", line.join(" "), output.status)))
+}
+
+/// Returns the path of a program, if it is installed.
+pub fn find_program(name: &str) -> Option<String> {
+    let search = std::env::var("PATH").unwrap_or_default() + ":/usr/sbin:/sbin";
+    search.split(':').map(|folder| format!("{folder}/{name}")).find(|path| Path::new(path).is_file())
 }

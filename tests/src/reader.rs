@@ -1,12 +1,13 @@
 //! A reader of reports: Chromium driven by Playwright, with the modules that `tests/install-peers` put below `.peers`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::{env, io};
 
 use serde_json::Value;
 
-use crate::need::{Need, find_program};
+use crate::need::Need;
+use crate::program::find_program;
 
 /// Opens reports and uses all that is in them.
 #[derive(Debug)]
@@ -44,7 +45,7 @@ fn drive(script: &str, arguments: &[&str]) -> io::Result<Value> {
         .args(["--signal=KILL", "480", "node"])
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("browser").join(script))
         .args(arguments)
-        .env("SHAREBENCH_NODE_MODULES", modules())
+        .env("SHAREBENCH_NODE_MODULES", crate::node::modules())
         .env("CHROMIUM", find_program("chromium").unwrap_or_default())
         .stdin(Stdio::null())
         .output()?;
@@ -55,14 +56,4 @@ fn drive(script: &str, arguments: &[&str]) -> io::Result<Value> {
         return Err(io::Error::other(format!("{arguments:?}: {said}{complained}")));
     }
     Ok(serde_json::from_slice(&output.stdout)?)
-}
-
-/// Where modules of Node are.
-fn modules() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../.peers/node/node_modules")
-}
-
-/// True when a module of Node is there.
-pub(crate) fn has_module(name: &str) -> bool {
-    modules().join(name).is_dir()
 }

@@ -50,7 +50,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // Left behind on failure: nothing else can be done about it here.
+        // A failure leaves the directory; `drop` cannot report it.
         let _ = fs::remove_dir_all(&self.0);
     }
 }

@@ -7,7 +7,8 @@ use rustix::process::Signal;
 
 use crate::disk::Disk;
 use crate::failing::Failing;
-use crate::need::{Need, find_program};
+use crate::need::Need;
+use crate::program::find_program;
 use crate::program::{PATIENCE, Program, free_port, run};
 use crate::scratch::Scratch;
 
@@ -38,7 +39,7 @@ pub struct SmbdOptions {
     pub disk: Option<Disk>,
     /// Listens on this address with its network too, such as `10.0.0.1/24`.
     pub address: Option<&'static str>,
-    /// Lets its system calls fail when told to.
+    /// Library that makes its system calls fail on request.
     pub failing: Option<Failing>,
 }
 
@@ -145,7 +146,7 @@ impl Smbd {
         self.program.signal_group(Signal::STOP);
     }
 
-    /// Lets it go on after [`Self::freeze`].
+    /// Continues after [`Self::freeze`].
     pub fn thaw(&self) {
         self.program.signal_group(Signal::CONT);
     }

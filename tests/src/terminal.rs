@@ -1,4 +1,4 @@
-//! A real terminal: a program inside of tmux, with keys, sizes and what stands on the screen.
+//! A real terminal: a program inside of tmux, with keys, sizes and the content of the screen.
 
 use std::io;
 use std::path::Path;
@@ -60,7 +60,7 @@ impl Terminal {
             .map(drop)
     }
 
-    /// What stands on the screen, and `history` lines that have scrolled away.
+    /// Returns the content of the screen and `history` lines above it.
     pub fn screen(&self, history: u32) -> io::Result<String> {
         let from = format!("-{history}");
         let output = self.tmux(&["capture-pane", "-p", "-t", "t", "-S", &from])?;

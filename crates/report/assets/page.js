@@ -174,7 +174,7 @@
     const button = (label, hint, act) => { const b = element('button', { type: 'button', title: hint, 'aria-label': label + ': ' + hint + ', ' + what }, label); b.addEventListener('click', act); caption.append(b); };
     const name = () => ((kind === 'timeline' ? 'run' : data.sections[entry.section].title) + '-' + kind).replace(/[^\w.-]+/g, '-');
     const tableOf = { tail: 'times', bands: 'bands', cost: 'cost' }[kind];
-    button('Table', 'show the table behind it', () => openTable(tableOf ? tableOf + entry.section : figure.dataset.table));
+    button('Table', 'show the data as a table', () => openTable(tableOf ? tableOf + entry.section : figure.dataset.table));
     button('CSV', 'download the data', () => save(name() + '.csv', 'text/csv', Charts.csv(kind, data, data.sections[entry.section], entry.choice)));
     const plot = figure.querySelector('.plot');
     if (kind !== 'surface') button('SVG', 'download the picture', () => { if (!entry.chart) draw(figure); save(name() + '.svg', 'image/svg+xml', decodeURIComponent(entry.chart.getDataURL({ type: 'svg' }).split(',').slice(1).join(','))); });
