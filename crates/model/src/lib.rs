@@ -27,6 +27,7 @@ mod resting;
 mod run;
 mod server_evidence;
 mod timeline;
+mod traffic;
 pub mod units;
 
 pub use check::{Check, Verdict};
@@ -35,9 +36,7 @@ pub use event::RunEvent;
 pub use evidence::{Evidence, PolicyCount, Residency};
 pub use histogram::{Histogram, HistogramError};
 pub use load_detail::{Fairness, LoadDetail, ObjectiveReport, Part, ServerLoad, SetCheck, SplitBlocks};
-pub use measure::{
-    CLIENT_CACHED_FROM, CpuTime, IoBytes, JobShare, Measure, RateBase, ResponseSampleSize, WireCount,
-};
+pub use measure::{CLIENT_CACHED_FROM, CpuTime, JobShare, Measure, RateBase, ResponseSampleSize};
 pub use op::{
     DataOp, Entry, ErrorClass, FileRef, MetaOp, MetaReply, MetaYield, OpError, OpenHow, Reply, Slot, Space,
     Stability, Stat,
@@ -49,3 +48,4 @@ pub use rank_share::RankShare;
 pub use run::{Facts, IMPORTED, ORIGIN_FACT, RunHeader, RunOutcome, StepResult, TargetIdentity};
 pub use server_evidence::{ProbeTimes, ServerEvidence, WhileProbed};
 pub use timeline::{Outage, Timeline};
+pub use traffic::{IoBytes, WireCount};

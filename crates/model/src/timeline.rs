@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_behind_the_window_is_left_out_and_long_windows_take_no_more_room() {
+    fn times_after_the_window_are_ignored_and_long_windows_need_no_more_memory() {
         let mut timeline = Timeline::over(SECOND_NS);
         timeline.moved(SECOND_NS, 5);
         timeline.without_session(9 * SHORT_NS, 3 * SECOND_NS);

@@ -8,45 +8,30 @@
 //! let plan = Plan::parse("[[target]]\nurl = '/tmp'\n[sweep]\nfile_sizes = ['1MiB']\n").unwrap();
 //! assert_eq!(plan.resolve().unwrap().targets[0].name, "tmp");
 //! ```
+//!
+//! Folders, from the bottom up: `values` (fields), `workload` (transactions and data sets), `plan` (as typed),
+//! `resolved` (as the engine runs it), `resolve` (from typed to resolved), `text` (TOML), `preset` (built-in plans).
 
-mod auto;
-mod bounds;
-mod cache_probes;
-mod mistake;
-mod pace;
-mod parse;
-mod parse_load;
-mod parse_sweep;
 mod plan;
-mod policies;
-mod range;
-mod record_work;
-mod repeat;
+mod preset;
 mod resolve;
 mod resolved;
-mod schedule;
-mod search;
-mod sweep;
-mod test;
+mod text;
+mod values;
 mod workload;
-mod write;
 
-pub use auto::Auto;
-pub use bounds::{Bounds, MAX_WALL};
-pub use cache_probes::{Bypass, CacheProbePlan, CacheProbes, Cold};
-pub use mistake::{Mistake, Mistakes};
-pub use pace::{Arrivals, Pace, Think};
 pub use plan::{Depth, Load, Plan, PlannedTarget, Sweep, Verify};
-pub use policies::Policies;
-pub use range::{Countable, Values};
-pub use record_work::{Grid, RecordWork};
-pub use repeat::{Precision, Repeat};
-pub use resolved::{ResolvedPlan, StepPlan, TransactionWork, Work};
-pub use schedule::{Cell, Schedule};
-pub use search::{Search, Slo};
-pub use test::{Access, Direction, Pattern, Start, Test};
+pub use preset::{Preset, WORKLOADS};
+pub use resolved::{
+    Bounds, CacheProbePlan, Cell, Grid, MAX_WALL, RecordWork, ResolvedPlan, StepOrder, StepPlan,
+    TransactionWork, Work,
+};
+pub use values::{
+    Access, Arrivals, Auto, Bypass, CacheProbes, Cold, Countable, Direction, Mistake, Mistakes, Pace,
+    Pattern, Policies, Precision, Repeat, Search, Slo, Start, Test, Think, Values,
+};
 pub use workload::{
     Call, DataFile, DataKind, DataSet, DataType, Disposition, Expected, FileClass, Given, LeftOut, Loadfile,
-    LoadfileLine, Operation, Owner, Place, Preset, Requests, Sizes, Times, Transaction, TransactionOrder,
-    TypedTransaction, TypedWorkload, WORKLOADS, Workload, matches_mask,
+    LoadfileLine, Operation, Owner, Place, Requests, Sizes, Times, Transaction, TransactionOrder,
+    TypedTransaction, TypedWorkload, Workload, matches_mask,
 };

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use sharebench_model::units::{BitRate, ByteSize};
 
+use crate::values::{Arrivals, Auto, CacheProbes, Policies, Precision, Slo, Test, Think};
 use crate::workload::TypedWorkload;
-use crate::{Arrivals, Auto, CacheProbes, Policies, Precision, Slo, Test, Think};
 
 /// How thoroughly reads are checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

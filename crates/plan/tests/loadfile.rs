@@ -144,7 +144,7 @@ const SPOILT: [(&str, &str); 31] = [
 ];
 
 #[test]
-fn each_line_that_is_wrong_is_told_with_its_number() {
+fn each_invalid_line_is_reported_with_its_number() {
     let good = "NTCreateX \"\\d\" 1 2 5 NT_STATUS_OK\n2 NTCreateX \"\\f\" 0 2 6 NT_STATUS_OK\n";
     assert_eq!(mistakes(good), "");
     for (line, wanted) in SPOILT {

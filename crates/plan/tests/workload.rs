@@ -234,7 +234,7 @@ fn an_error_in_any_field_is_reported_with_its_line_and_a_hint() {
 }
 
 #[test]
-fn all_mistakes_of_a_workload_are_told_at_once() {
+fn all_mistakes_of_a_workload_are_reported_together() {
     let text = GOOD.replace("count = 20", "count = 0").replace("weight = 3", "weight = 0");
     let text = text.replace("files = 'lib'", "files = 'libs'");
     assert!(mistakes(&text).starts_with("the plan has 3 mistakes"), "{}", mistakes(&text));
@@ -245,7 +245,7 @@ fn all_mistakes_of_a_workload_are_told_at_once() {
 }
 
 #[test]
-fn searches_that_cannot_be_are_refused() {
+fn impossible_searches_are_rejected() {
     for (load, said) in [
         (
             "until_stress = true\narrivals = 'poisson'\nrates = [5]",
@@ -254,7 +254,7 @@ fn searches_that_cannot_be_are_refused() {
         ("until_stress = true\nusers = [10, 5]", "load.users: users must increase towards a stress point"),
         (
             "find_knee = true\nslo = 'p95<1s'\narrivals = 'poisson'\nrates = [5]",
-            "a knee is searched for from a closed load",
+            "the search for a knee starts from a closed load",
         ),
         ("find_knee = true\nslo = 'p95<1s'\n[[target]]\nurl = '/b'", "each target has a knee of its own"),
     ] {

@@ -19,7 +19,7 @@ impl Drop for Place {
     fn drop(&mut self) {
         let left: Vec<_> = std::fs::read_dir(&self.0).into_iter().flatten().collect();
         let _ = std::fs::remove_dir_all(&self.0);
-        assert!(left.is_empty() || std::thread::panicking(), "left behind: {left:?}");
+        assert!(left.is_empty() || std::thread::panicking(), "left over: {left:?}");
     }
 }
 

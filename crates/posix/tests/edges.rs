@@ -77,7 +77,7 @@ async fn a_directory_without_permission_is_named() {
     std::fs::set_permissions(&dir, std::fs::Permissions::from_mode(0o500)).unwrap();
     let spec = SessionSpec::default();
     let outcome = PosixTarget::new(&dir).connect(&spec).await;
-    // Root may write everywhere; everybody else must be told.
+    // Root may write everywhere; other users must get an error.
     if let Err(error) = outcome {
         assert!(error.class == ErrorClass::Refused && error.detail.contains("permission"), "{error}");
     }

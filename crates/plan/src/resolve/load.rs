@@ -6,17 +6,19 @@ use std::time::Duration;
 use sharebench_model::units::ByteSize;
 use sharebench_model::{Coordinates, Value, axis};
 
-use super::{KIB, MAX_FILE, MAX_RECORD, Resolver};
-use crate::schedule::Cell;
-use crate::workload::{Loadfile, Operation, Preset, WORKLOADS};
-use crate::{Arrivals, Load, Pace, Search, Think, TransactionWork, Work, Workload};
+use super::{KIB, Resolver};
+use crate::plan::Load;
+use crate::preset::{Preset, WORKLOADS};
+use crate::resolved::{Cell, TransactionWork, Work};
+use crate::values::{Arrivals, MAX_FILE, MAX_RECORD, Pace, Search, Think, nearest};
+use crate::workload::{Loadfile, Operation, Workload};
 
 /// Most starts per second of an open load: beyond it the schedule itself would be what is measured.
 const MAX_RATE: u64 = 1_000_000;
 const HOUR: Duration = Duration::from_secs(3600);
 
 impl Resolver<'_> {
-    /// Cells of users, or of users x rates where transactions arrive by a schedule; and how steps go on.
+    /// Cells of users, or of users x rates where transactions arrive by a schedule; and the search that adds further steps.
     pub(super) fn load_cells(&mut self, load: Load) -> (Vec<Cell>, Option<Search>) {
         let own = self.plan.workload.as_ref();
         let own_name = own.map(|own| own.name.clone().unwrap_or_else(|| "workload".into()));
@@ -255,7 +257,7 @@ impl Resolver<'_> {
         };
         let Some(typed) = typed else {
             let known: Vec<&str> = own_name.into_iter().chain(WORKLOADS.map(|preset| preset.name)).collect();
-            let hint = crate::mistake::nearest(name, &known).map_or_else(
+            let hint = nearest(name, &known).map_or_else(
                 || format!("known are {}", known.join(", ")),
                 |near| format!("did you mean '{near}'?"),
             );

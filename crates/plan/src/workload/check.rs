@@ -6,8 +6,7 @@ use super::{
     DataSet, FileClass, Operation, Owner, Requests, Sizes, Transaction, TransactionOrder, TypedTransaction,
     TypedWorkload, Workload,
 };
-use crate::mistake::nearest;
-use crate::resolve::{MAX_FILE, MAX_RECORD};
+use crate::values::{MAX_FILE, MAX_RECORD, nearest};
 
 /// Most files of a set: their names and sizes are kept in memory.
 const MAX_FILES: u32 = 1_000_000;

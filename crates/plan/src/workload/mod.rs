@@ -5,7 +5,6 @@ mod data_set;
 mod data_type;
 mod loadfile;
 mod operation;
-mod preset;
 mod replay;
 mod sizes;
 
@@ -21,9 +20,7 @@ pub use data_set::{DataFile, DataSet, FileClass, Owner};
 pub use data_type::{DataKind, DataType};
 pub use loadfile::{Call, Disposition, Expected, Given, LeftOut, Loadfile, LoadfileLine, matches_mask};
 pub use operation::{Operation, Place, Requests, Times};
-pub use preset::{Preset, WORKLOADS};
 pub use sizes::Sizes;
-pub(crate) use sizes::{lognormal, lognormal_mean};
 
 /// Which transaction a user performs next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -142,18 +139,11 @@ pub struct Workload {
     pub transactions: Vec<Transaction>,
     /// Bytes per operation where a transaction does not set them.
     pub block: u32,
-    /// What users replay instead; its kinds of lines are the transactions then.
+    /// What users replay instead; its types of lines are the transactions then.
     pub loadfile: Option<Arc<Loadfile>>,
 }
 
 impl Workload {
-    /// The built-in workload of that name over a data set of `scale` bytes; none where there is no such name, or
-    /// the block does not fit its files.
-    pub fn built_in(name: &str, scale: u64, block: u32) -> Option<Self> {
-        let typed = Preset::named(name)?.plan().ok()?.workload?;
-        Self::resolved(&typed, Some(scale), block, 0).ok()
-    }
-
     /// The next transaction of a user; `round` is what is left of its round, and belongs to the user.
     pub fn next(&self, round: &mut Vec<usize>, random: &mut Random) -> Option<usize> {
         if self.order == TransactionOrder::Weighted {

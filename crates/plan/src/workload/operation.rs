@@ -4,22 +4,22 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::Sizes;
-use crate::mistake::nearest;
+use crate::values::nearest;
 
 /// Where a request of a sequence starts in its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Place {
-    /// Behind the one before; from the beginning again at the end.
+    /// After the previous one; from the start again at the end of the file.
     #[default]
     Sequential,
-    /// Anywhere, each place as likely.
+    /// At a random position, uniformly distributed.
     Random,
 }
 
-/// How often a request is repeated.
+/// The number of repetitions of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Times {
-    /// So often.
+    /// N times.
     Count(u32),
     /// Until as many bytes have moved as the file has.
     All,

@@ -4,10 +4,10 @@ use std::fmt;
 use std::str::FromStr;
 
 use sharebench_model::Random;
+
+use crate::values::lognormal;
 use sharebench_model::units::ByteSize;
 
-/// A 95 % quantile of the standard normal distribution.
-const NORMAL_P95: f64 = 1.644_853_626_951_472_7;
 /// Longest draws of a lognormal distribution, in its 95th percentiles: what lies beyond is cut to it.
 const LONGEST: u64 = 4;
 
@@ -76,18 +76,6 @@ impl Sizes {
             _ => 512,
         }
     }
-}
-
-/// A number of the lognormal distribution with that median and that 95th percentile.
-pub(crate) fn lognormal(median: f64, p95: f64, random: &mut Random) -> f64 {
-    let sigma = libm::log(p95 / median) / NORMAL_P95;
-    median * libm::exp(sigma * random.normal())
-}
-
-/// The mean of the lognormal distribution with that median and that 95th percentile.
-pub(crate) fn lognormal_mean(median: f64, p95: f64) -> f64 {
-    let sigma = libm::log(p95 / median) / NORMAL_P95;
-    median * libm::exp(sigma * sigma / 2.0)
 }
 
 impl fmt::Display for Sizes {

@@ -9,11 +9,10 @@ use super::names::Names;
 use super::start::settle;
 use super::status::expected;
 use super::{Call, Disposition, Expected, LeftOut, Loadfile, LoadfileLine};
-use crate::mistake::nearest;
-use crate::resolve::{MAX_FILE, MAX_RECORD};
+use crate::values::{MAX_FILE, MAX_RECORD, nearest};
 
 /// Maximum number of reported errors: in a text that is not a loadfile, every line is an error.
-const MAX_TOLD: usize = 20;
+const MAX_REPORTED: usize = 20;
 /// Most bytes of a loadfile: it is kept with the results of a run.
 const MAX_BYTES: usize = 64 << 20;
 /// A directory is opened (MS-SMB2 2.2.13, `FILE_DIRECTORY_FILE`).
@@ -84,8 +83,8 @@ impl Loadfile {
             settle(&mut file, &parser.names.parents);
             return Ok(file);
         }
-        let more = mistakes.len().saturating_sub(MAX_TOLD);
-        mistakes.truncate(MAX_TOLD);
+        let more = mistakes.len().saturating_sub(MAX_REPORTED);
+        mistakes.truncate(MAX_REPORTED);
         if more > 0 {
             let problem = format!("and {more} mistakes more");
             mistakes.push(LoadfileMistake { line: None, problem, hint: String::new() });

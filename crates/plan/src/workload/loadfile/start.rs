@@ -21,7 +21,7 @@ enum State {
 }
 
 /// The client's directory as lines change it.
-struct World<'a> {
+struct Directory<'a> {
     parents: &'a [u32],
     names: Vec<State>,
     /// Names of open handles.
@@ -36,7 +36,7 @@ struct World<'a> {
 
 /// Fills in what follows from the lines.
 pub(super) fn settle(file: &mut Loadfile, parents: &[u32]) {
-    let mut world = World {
+    let mut world = Directory {
         parents,
         names: vec![State::Unknown; parents.len()],
         open: BTreeMap::new(),
@@ -58,7 +58,7 @@ pub(super) fn settle(file: &mut Loadfile, parents: &[u32]) {
     file.given = world.given.iter().map(|(name, bytes)| Given { name: *name, bytes: *bytes }).collect();
 }
 
-impl World<'_> {
+impl Directory<'_> {
     fn pass(&mut self, line: &LoadfileLine) {
         let succeeds = line.expected == Expected::Success;
         match (&line.call, succeeds) {

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use sharebench_model::units::ByteSize;
 
-use crate::Test;
+use super::Test;
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;

@@ -52,17 +52,18 @@ impl Slo {
         (kept, said.join(", "))
     }
 
-    /// Whether an open load of `rate` starts per second kept it: what piles up is missed, whatever the times are so far.
+    /// True if an open load of `rate` starts per second met the objectives. A growing backlog misses them, whatever the
+    /// response times are so far.
     pub fn judge_open(&self, measure: &Measure, rate: u32) -> (bool, String) {
-        let (kept, mut said) = self.judge(measure);
+        let (kept, mut detail) = self.judge(measure);
         let planned = f64::from(rate) * measure.window_ns as f64 / 1e9;
         // Four standard deviations of a Poisson schedule.
         let least = planned * OFFERED - 4.0 * planned.sqrt();
-        let behind = (measure.transactions as f64) < least;
-        if behind {
-            said.push_str(", and the schedule was not kept up with");
+        let backlog = (measure.transactions as f64) < least;
+        if backlog {
+            detail.push_str(", and the load fell short of the schedule");
         }
-        (kept && !behind, said)
+        (kept && !backlog, detail)
     }
 }
 
@@ -99,7 +100,7 @@ impl fmt::Display for Slo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, objective) in self.0.iter().enumerate() {
             f.write_str(if index == 0 { "" } else { "," })?;
-            let text = crate::write::duration_text;
+            let text = super::duration_text;
             match objective {
                 Objective::Response(quantile, limit) => {
                     write!(f, "p{}<{}", percent(*quantile, 100), text(*limit))?;

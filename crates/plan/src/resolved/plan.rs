@@ -7,10 +7,13 @@ use std::time::Duration;
 use sharebench_model::units::BitRate;
 use sharebench_model::{Coordinates, IoPolicy};
 
-use crate::{
-    Access, CacheProbePlan, Cell, Pace, Plan, PlannedTarget, RecordWork, Repeat, Search, Test, Verify,
-    Workload,
-};
+use super::{CacheProbePlan, RecordWork};
+use crate::plan::{Plan, PlannedTarget, Verify};
+use crate::values::{Access, Pace, Repeat, Search, Test};
+use crate::workload::Workload;
+
+/// What is measured on every target: its coordinates and its work.
+pub type Cell = (Coordinates, Work);
 
 /// Users that perform transactions at a pace.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -173,7 +176,7 @@ impl ResolvedPlan {
         files.dedup();
         // The data files of each size, the new files of a write test next to them, then the users' copies.
         let records = files.iter().map(of).fold(largest, u64::saturating_add);
-        let behind = self.cache_probes.as_ref().map_or(0, |probes| {
+        let probe_files = self.cache_probes.as_ref().map_or(0, |probes| {
             let needed = |work: &RecordWork| probes.bytes_needed(work.record_size);
             self.record_works().filter(|work| CacheProbePlan::covers(work)).map(needed).max().unwrap_or(0)
         });
@@ -181,7 +184,7 @@ impl ResolvedPlan {
             Work::Records(_) => 0,
             Work::Transactions(work) => work.workload.bytes_on_target(work.users),
         });
-        records.saturating_add(behind).max(loads.max().unwrap_or(0))
+        records.saturating_add(probe_files).max(loads.max().unwrap_or(0))
     }
 
     /// What every cell and every step of users does, each once.

@@ -4,8 +4,8 @@ use std::str::FromStr;
 
 use toml::de::{DeTable, DeValue};
 
-use crate::Load;
-use crate::parse::{Item, Reader};
+use super::parse::{Item, Reader};
+use crate::plan::Load;
 use crate::workload::{FileClass, TypedTransaction, TypedWorkload};
 
 const FILES: [&str; 7] = ["name", "count", "size", "data", "owner", "fan_out", "depth"];

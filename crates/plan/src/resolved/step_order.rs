@@ -3,13 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use sharebench_model::{Coordinates, Random};
+use sharebench_model::Random;
 
-use crate::resolved::Work;
-use crate::{ResolvedPlan, StepPlan};
-
-/// What is measured on every target: its coordinates and its work.
-pub type Cell = (Coordinates, Work);
+use super::plan::{Cell, ResolvedPlan, StepPlan, Work};
 
 /// Streams of the seed, so that adding cells to one study does not reorder another.
 const CELL_STREAM: u64 = 1;
@@ -19,7 +15,7 @@ const TARGET_STREAM: u64 = 2;
 /// in each round, and from nothing else: an interrupted run that is laid out again meets its steps at
 /// the indices they had.
 #[derive(Debug)]
-pub struct Schedule<'p> {
+pub struct StepOrder<'p> {
     plan: &'p ResolvedPlan,
     cell_order: Random,
     target_order: Random,
@@ -27,7 +23,7 @@ pub struct Schedule<'p> {
     next: u32,
 }
 
-impl<'p> Schedule<'p> {
+impl<'p> StepOrder<'p> {
     /// Before the first round.
     pub fn new(plan: &'p ResolvedPlan) -> Self {
         let stream = |stream| Random::new(plan.seed, stream);
@@ -113,7 +109,7 @@ mod tests {
                     tests = ['rewrite', 'read', 'reread', 'random-read']\n";
         let plan = Plan::parse(text).unwrap().resolve().unwrap();
         let all: Vec<usize> = (0..plan.cells.len()).collect();
-        let mut schedule = Schedule::new(&plan);
+        let mut schedule = StepOrder::new(&plan);
         let mut seen = std::collections::BTreeSet::new();
         for _ in 0..4 {
             let order: Vec<usize> = schedule.round(&all).chunks(2).map(|pair| pair[0].cell).collect();

@@ -4,8 +4,9 @@ use std::str::FromStr;
 
 use toml::de::DeValue;
 
-use crate::parse::{Item, Reader};
-use crate::{Countable, Sweep, Test, Values};
+use super::parse::{Item, Reader};
+use crate::plan::Sweep;
+use crate::values::{Countable, Test, Values};
 
 const SWEEP: [&str; 15] = [
     "auto",

@@ -5,9 +5,10 @@ use std::time::Duration;
 use sharebench_model::CachePolicy;
 use sharebench_model::units::ByteSize;
 
-use crate::resolve::{MAX_FILE, MAX_RECORD, Resolver};
-use crate::schedule::Cell;
-use crate::{Access, Auto, Direction, Pattern, PlannedTarget, Policies, RecordWork, Sweep, Test};
+use super::Resolver;
+use crate::plan::{PlannedTarget, Sweep};
+use crate::resolved::{Cell, RecordWork};
+use crate::values::{Access, Auto, Direction, MAX_FILE, MAX_RECORD, Pattern, Policies, Test};
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
@@ -101,7 +102,7 @@ impl Axes {
         if mixes(test) {
             vary(&mut works, &self.read_percent, |work, share| work.read_percent = *share);
         }
-        works.iter().flat_map(|work| self.policies.across(work)).collect()
+        works.iter().flat_map(|work| work.with_each_policy(&self.policies)).collect()
     }
 }
 
@@ -363,7 +364,7 @@ depths = [1, 4]\njobs = [1, 2]\nalign = [0, '4KiB', '512']\nstride = [3, 17]\nre
     }
 
     #[test]
-    fn a_zero_is_a_mistake_wherever_it_stands() {
+    fn a_zero_is_a_mistake_in_every_field() {
         for field in ["file_sizes", "record_sizes", "depths", "jobs", "stride"] {
             let shown =
                 resolve(&format!("{field} = [0]\ntests = ['read', 'stride-read', 'fread']")).unwrap_err();

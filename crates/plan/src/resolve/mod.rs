@@ -1,23 +1,21 @@
 //! From a plan as typed to a resolved plan: defaults, checks across fields, schedule.
 
+mod cache_probes;
 mod load;
+mod sweep;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use sharebench_model::units::ByteSize;
 
-use crate::{
-    Access, Cell, Depth, Mistake, Mistakes, Plan, Policies, Precision, RecordWork, Repeat, ResolvedPlan,
-    Test, Verify,
-};
+use crate::plan::{Depth, Plan, Verify};
+use crate::resolved::{Cell, RecordWork, ResolvedPlan};
+use crate::values::{Access, MAX_FILE, MAX_RECORD, Mistake, Mistakes, Policies, Precision, Repeat, Test};
 
 const KIB: u64 = 1 << 10;
-const MIB: u64 = 1 << 20;
-pub(crate) const MAX_RECORD: u64 = 64 * MIB;
-pub(crate) const MAX_FILE: u64 = 1 << 44;
 
-/// Most steps a plan may hold: beyond this a plan is a slip of a unit, not a wish.
+/// Maximum number of steps of a plan. A larger number is a typing error in a unit.
 const MAX_STEPS: u64 = 1_000_000;
 
 impl Plan {
@@ -128,7 +126,12 @@ impl Resolver<'_> {
             self.blame("precision", &format!("{precision} is outside of {least}..{most}"), "");
         }
         if let Some(budget) = budget {
-            self.duration_within("time_budget", budget, Duration::from_secs(1), Duration::from_secs(30 * 86_400));
+            self.duration_within(
+                "time_budget",
+                budget,
+                Duration::from_secs(1),
+                Duration::from_secs(30 * 86_400),
+            );
         }
         if let Some(repetitions) = repetitions {
             self.within("repetitions", u64::from(repetitions), 1, u64::from(Repeat::MAX_ASKED));
@@ -171,7 +174,7 @@ impl Resolver<'_> {
     }
 
     fn depth_cells(&mut self, depth: Depth, min_sample_time: Duration) -> Vec<Cell> {
-        let file = depth.file_size.unwrap_or(ByteSize(64 * MIB));
+        let file = depth.file_size.unwrap_or(ByteSize(64 << 20));
         let records =
             depth.record_sizes.unwrap_or_else(|| (1..=10).map(|power| ByteSize(KIB << power)).collect());
         let depths = depth.depths.unwrap_or_else(|| vec![1, 2, 4, 8]);
@@ -209,7 +212,9 @@ impl Resolver<'_> {
             for &queue_depth in &depths {
                 let works =
                     tests.iter().map(|&test| depth_work(test, file, record, queue_depth, min_sample_time));
-                cells.extend(works.flat_map(|work| policies.across(&work)).map(RecordWork::into_cell));
+                cells.extend(
+                    works.flat_map(|work| work.with_each_policy(&policies)).map(RecordWork::into_cell),
+                );
             }
         }
         self.typed.depth = Some(Depth {

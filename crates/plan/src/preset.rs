@@ -1,6 +1,8 @@
 //! Built-in presets: plans without targets, embedded in the program.
 
-use crate::{Mistakes, Plan};
+use crate::plan::Plan;
+use crate::values::Mistakes;
+use crate::workload::Workload;
 
 /// A built-in plan of users.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,7 +15,7 @@ pub struct Preset {
 
 macro_rules! preset {
     ($name:literal) => {
-        Preset { name: $name, text: include_str!(concat!("../../../../plans/", $name, ".toml")) }
+        Preset { name: $name, text: include_str!(concat!("../../../plans/", $name, ".toml")) }
     };
 }
 
@@ -54,6 +56,12 @@ impl Preset {
         Plan::parse(self.text)
     }
 
+    /// Its workload over a data set of `scale` bytes; none if the block does not fit its files.
+    pub fn workload(self, scale: u64, block: u32) -> Option<Workload> {
+        let typed = self.plan().ok()?.workload?;
+        Workload::resolved(&typed, Some(scale), block, 0).ok()
+    }
+
     /// Where its facts come from, and what is a reconstruction.
     pub fn source(self) -> String {
         let workload = self.plan().ok().and_then(|plan| plan.workload);
@@ -63,8 +71,8 @@ impl Preset {
 
 #[cfg(test)]
 mod tests {
-    use super::WORKLOADS;
-    use crate::{Owner, Plan, PlannedTarget, Work, Workload};
+    use super::{Preset, WORKLOADS};
+    use crate::{Owner, Plan, PlannedTarget, Work};
 
     #[test]
     fn every_preset_is_a_valid_plan_that_names_its_source_and_survives_a_round_trip() {
@@ -84,7 +92,8 @@ mod tests {
 
     #[test]
     fn the_published_test_has_sixteen_transactions_over_eight_types_of_data() {
-        let workload = Workload::built_in("copy-all-bidirectional", 24_200_000, 100_000).unwrap();
+        let workload =
+            Preset::named("copy-all-bidirectional").unwrap().workload(24_200_000, 100_000).unwrap();
         assert_eq!((workload.transactions.len(), workload.set.files.len()), (16, 8));
         let types: std::collections::BTreeSet<_> = workload.set.files.iter().map(|file| file.data).collect();
         assert_eq!((types.len(), workload.scale().0), (8, 24_200_000));
@@ -95,7 +104,8 @@ mod tests {
         let mut round = Vec::new();
         let mut rounds =
             (0..2).map(|_| (0..16).filter_map(|_| workload.next(&mut round, &mut random)).collect());
-        let (first, second): (Vec<usize>, Vec<usize>) = (rounds.next().unwrap(), rounds.next().unwrap());
+        let first: Vec<usize> = rounds.next().unwrap();
+        let second: Vec<usize> = rounds.next().unwrap();
         assert_ne!(first, second, "each round has an order of its own");
         let mut sorted = first.clone();
         sorted.sort_unstable();

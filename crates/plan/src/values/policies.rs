@@ -1,8 +1,6 @@
 //! Cache and sync policies as axes of a sweep or depth study, and what the measured time includes.
 
-use sharebench_model::{CachePolicy, IoPolicy, SyncPolicy};
-
-use crate::RecordWork;
+use sharebench_model::{CachePolicy, SyncPolicy};
 
 /// The policies that every cell of a study is measured with, as typed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -26,20 +24,6 @@ impl Policies {
             include_close: Some(self.include_close.unwrap_or(false)),
             include_flush: Some(self.include_flush.unwrap_or(false)),
         }
-    }
-
-    /// The cell with each policy that makes a difference for its test.
-    pub(crate) fn across(&self, work: &RecordWork) -> Vec<RecordWork> {
-        let caches = self.cache.as_deref().unwrap_or(&[]);
-        let syncs = self.sync.as_deref().unwrap_or(&[]);
-        // A test that does not write needs no sync policy and no flush.
-        let writes = work.test.writes();
-        let syncs = if writes { syncs } else { &[SyncPolicy::Normal] };
-        let include_close = self.include_close == Some(true);
-        let include_flush = self.include_flush == Some(true) && writes;
-        let with = |cache| syncs.iter().map(move |&sync| IoPolicy { cache, sync });
-        let policies = caches.iter().copied().flat_map(with);
-        policies.map(|policy| RecordWork { policy, include_close, include_flush, ..work.clone() }).collect()
     }
 }
 
@@ -92,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_time_includes_tells_cells_apart() {
+    fn cells_differ_by_what_their_time_includes() {
         let found = cells("include_close = true\ninclude_flush = true\n");
         assert_eq!(
             found,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use sharebench_model::Random;
 use sharebench_model::units::parse_duration;
 
-use crate::workload::{lognormal, lognormal_mean};
+use super::{duration_text, lognormal, lognormal_mean};
 
 /// Most pauses of a list.
 const MAX_LISTED: usize = 100;
@@ -23,7 +23,7 @@ pub enum Think {
     Lognormal(Duration, Duration),
     /// One of these, each as likely.
     List(Vec<Duration>),
-    /// So many transactions on average with the first pause between them, then the second: bursts of work. How many it
+    /// N transactions on average with the first pause between them, then the second: bursts of work. How many it
     /// is, is geometric.
     Burst(u32, Duration, Duration),
     /// A fixed pace instead of a pause: one start per period, immediately if the last transaction took longer.
@@ -72,7 +72,7 @@ impl Think {
 
 impl fmt::Display for Think {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = crate::write::duration_text;
+        let text = duration_text;
         match self {
             Self::Constant(pause) => f.write_str(&text(*pause)),
             Self::Exponential(mean) => write!(f, "exp {}", text(*mean)),

@@ -3,8 +3,9 @@
 use std::fmt::{Display, Write};
 use std::time::Duration;
 
+use crate::plan::{Plan, Verify};
+use crate::values::{Arrivals, Policies, duration_text};
 use crate::workload::TypedWorkload;
-use crate::{Arrivals, Plan, Policies, Verify};
 
 impl Plan {
     /// The plan as TOML; [`Plan::parse`] gives the same plan back.
@@ -189,14 +190,4 @@ fn numbers(list: &[u32]) -> String {
 
 fn duration(value: Duration) -> String {
     quoted(duration_text(value))
-}
-
-/// A duration as plans write it: a whole number of the largest unit that divides it.
-pub(crate) fn duration_text(value: Duration) -> String {
-    let nanos = value.as_nanos();
-    let (count, unit) = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")]
-        .into_iter()
-        .find(|(size, _)| nanos.is_multiple_of(*size))
-        .map_or((nanos, "ns"), |(size, unit)| (nanos / size, unit));
-    format!("{count}{unit}")
 }

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use sharebench_model::{CachePolicy, Coordinates, IoPolicy, SyncPolicy, Value, axis};
 
-use crate::{Access, Cell, Direction, Pattern, Test, Work};
+use super::plan::{Cell, Work};
+use crate::values::{Access, Direction, Pattern, Policies, Test};
 
 /// One test on files of one size.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,7 +41,7 @@ pub struct RecordWork {
     pub include_flush: bool,
 }
 
-/// Where the records of a file lie: `first`, `first + spacing`, and so on.
+/// The offsets of the records of a file: `first`, `first + spacing`, and so on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Grid {
     /// Offset of the first record.
@@ -86,8 +87,8 @@ impl RecordWork {
         let first = if self.align < record { self.align } else { 0 };
         // Record size 0 is rejected later, after the cells have been laid out.
         let spacing = record.max(1).next_multiple_of(self.align.max(1));
-        let room = self.file_size.checked_sub(first + record);
-        Grid { first, spacing, records: room.map_or(0, |room| room / spacing + 1) }
+        let after_first = self.file_size.checked_sub(first + record);
+        Grid { first, spacing, records: after_first.map_or(0, |bytes| bytes / spacing + 1) }
     }
 
     /// Bytes of the largest request: the record, or the buffer of a stream.
@@ -138,6 +139,19 @@ impl RecordWork {
             (false, true) => Some("close"),
             (true, true) => Some("flush+close"),
         }
+    }
+
+    /// The cell with each combination of `policies` that makes a difference for its test.
+    pub(crate) fn with_each_policy(&self, policies: &Policies) -> Vec<Self> {
+        let caches = policies.cache.as_deref().unwrap_or(&[]);
+        // A test that does not write needs no sync policy and no flush.
+        let writes = self.test.writes();
+        let syncs = if writes { policies.sync.as_deref().unwrap_or(&[]) } else { &[SyncPolicy::Normal] };
+        let include_close = policies.include_close == Some(true);
+        let include_flush = policies.include_flush == Some(true) && writes;
+        let with = |cache| syncs.iter().map(move |&sync| IoPolicy { cache, sync });
+        let combinations = caches.iter().copied().flat_map(with);
+        combinations.map(|policy| Self { policy, include_close, include_flush, ..self.clone() }).collect()
     }
 
     /// The cell with its coordinates.

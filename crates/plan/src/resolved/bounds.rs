@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::resolved::Work;
-use crate::{Cell, ResolvedPlan, Search};
+use super::plan::{Cell, ResolvedPlan, Work};
+use crate::values::Search;
 
 /// A cell ends after this many times its sample, however little of that was busy, so that creating and
 /// removing files between passes does not take for ever.

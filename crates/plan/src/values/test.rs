@@ -192,8 +192,8 @@ impl FromStr for Test {
         Self::ALL.into_iter().find(|test| test.name() == text).ok_or_else(|| {
             let known: Vec<&str> =
                 Self::ALL.map(Self::name).into_iter().chain(GROUPS.map(|group| group.0)).collect();
-            let meant = crate::mistake::nearest(text, &known)
-                .map_or(String::new(), |name| format!("did you mean '{name}'? "));
+            let meant =
+                super::nearest(text, &known).map_or(String::new(), |name| format!("did you mean '{name}'? "));
             format!("'{text}' is no test; {meant}known are {}", known.join(", "))
         })
     }

@@ -7,8 +7,8 @@ use sharebench_model::units::parse_duration;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::mistake::nearest;
-use crate::{Depth, Mistake, Mistakes, Plan, PlannedTarget, Policies, Verify};
+use crate::plan::{Depth, Plan, PlannedTarget, Verify};
+use crate::values::{Mistake, Mistakes, Policies, nearest};
 
 impl Plan {
     /// Reads a plan; all mistakes at once. Values are checked against each other by [`Plan::resolve`].
@@ -325,12 +325,12 @@ mod tests {
     }
 
     #[test]
-    fn an_open_load_has_a_step_for_each_number_of_motors_and_each_rate() {
+    fn an_open_load_has_a_step_for_each_number_of_users_and_each_rate() {
         let text = "[[target]]\nurl = '/tmp'\n[load]\nworkload = 'single-read'\narrivals = 'poisson'\nusers = [8, 16]\nrates = [100, 500]\n";
         let resolved = Plan::parse(text).unwrap().resolve().unwrap();
         let cells: Vec<String> = resolved.loads.iter().map(|load| load.0.to_string()).collect();
         assert_eq!(cells.len(), 4);
-        assert_eq!(cells[1], "arrivals=poisson users=8 rate=500 workload=single-read");
+        assert_eq!(cells[1], "arrivals=poisson rate=500 users=8 workload=single-read");
         let again = Plan::parse(&resolved.typed.to_toml()).unwrap().resolve().unwrap();
         assert_eq!(again.loads, resolved.loads);
     }

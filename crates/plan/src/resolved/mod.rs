@@ -1,0 +1,13 @@
+//! Plans as the engine runs them: complete, valid, and laid out in steps.
+
+mod bounds;
+mod cache_probe_plan;
+mod plan;
+mod record_work;
+mod step_order;
+
+pub use bounds::{Bounds, MAX_WALL};
+pub use cache_probe_plan::CacheProbePlan;
+pub use plan::{Cell, ResolvedPlan, StepPlan, TransactionWork, Work};
+pub use record_work::{Grid, RecordWork};
+pub use step_order::StepOrder;
