@@ -73,7 +73,7 @@ impl LeaderCommand {
 
 #[cfg(test)]
 mod tests {
-    use sharebench_plan::{Plan, Schedule};
+    use sharebench_plan::{Plan, StepOrder};
 
     use super::*;
 
@@ -82,7 +82,7 @@ mod tests {
         let text = "repetitions = 2\nseed = 3\n[[target]]\nurl = '/a'\n[[target]]\nurl = '/b'\n[sweep]\n\
                     file_sizes = ['64KiB']\nrecord_sizes = ['4KiB', '8KiB']\njobs = [2]\n[load]\nusers = [1, 5]\n";
         let plan = Plan::parse(text).unwrap().resolve().unwrap();
-        let mut schedule = Schedule::new(&plan);
+        let mut schedule = StepOrder::new(&plan);
         let cells: Vec<usize> = (0..plan.cells.len()).collect();
         let mut steps = schedule.round(&cells);
         steps.extend(schedule.loads());

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use sharebench_model::{Round, RunEvent, RunOutcome, StepResult, axis};
-use sharebench_plan::{Schedule, StepPlan};
+use sharebench_plan::{StepOrder, StepPlan};
 
 use crate::data::context::PassContext;
 use crate::machine::measuring_machine::Machine;
@@ -44,7 +44,7 @@ impl Run<'_> {
     pub(crate) async fn schedule(&self, mut under_way: RunResources<'_, '_>) -> RunOutcome {
         let under_way = &mut under_way;
         let done: Done<'_> = self.done.iter().map(|step| (step.index, step)).collect();
-        let mut schedule = Schedule::new(self.plan);
+        let mut schedule = StepOrder::new(self.plan);
         if let Err(outcome) = self.rounds(&mut schedule, &done, under_way).await {
             return outcome;
         }
@@ -63,7 +63,7 @@ impl Run<'_> {
 
     async fn rounds(
         &self,
-        schedule: &mut Schedule<'_>,
+        schedule: &mut StepOrder<'_>,
         done: &Done<'_>,
         under_way: &mut RunResources<'_, '_>,
     ) -> Result<(), RunOutcome> {

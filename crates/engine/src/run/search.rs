@@ -3,7 +3,7 @@
 //! What comes next follows from the results so far alone, so that a resumed run takes the same steps.
 
 use sharebench_model::{RunEvent, RunOutcome, StepResult};
-use sharebench_plan::{Pace, Schedule, Search, Slo, TransactionWork, Work};
+use sharebench_plan::{Pace, StepOrder, Search, Slo, TransactionWork, Work};
 
 use crate::run::Run;
 use crate::run::rounds::{Done, RunResources};
@@ -57,7 +57,7 @@ impl Run<'_> {
     /// Goes on behind the steps of users that the plan names; `measured` are those.
     pub(crate) async fn search(
         &self,
-        schedule: &mut Schedule<'_>,
+        schedule: &mut StepOrder<'_>,
         measured: Vec<StepResult>,
         done: &Done<'_>,
         under_way: &mut RunResources<'_, '_>,
@@ -75,7 +75,7 @@ impl Run<'_> {
     async fn climb(
         &self,
         work: &TransactionWork,
-        schedule: &mut Schedule<'_>,
+        schedule: &mut StepOrder<'_>,
         measured: Vec<StepResult>,
         done: &Done<'_>,
         under_way: &mut RunResources<'_, '_>,
@@ -115,7 +115,7 @@ impl Run<'_> {
         &self,
         slo: &Slo,
         work: &TransactionWork,
-        schedule: &mut Schedule<'_>,
+        schedule: &mut StepOrder<'_>,
         measured: Vec<StepResult>,
         done: &Done<'_>,
         under_way: &mut RunResources<'_, '_>,

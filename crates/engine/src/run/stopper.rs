@@ -131,7 +131,7 @@ fn rate(measure: &Measure) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use sharebench_model::{Coordinates, IoBytes, Random};
-    use sharebench_plan::{Plan, Schedule};
+    use sharebench_plan::{Plan, StepOrder};
 
     use super::*;
 
@@ -170,7 +170,7 @@ file_sizes = ['64KiB', '128KiB', '256KiB', '512KiB']\nrecord_sizes = ['4KiB']\nt
         rounds: usize,
         noise: fn(usize) -> f64,
     ) -> (Vec<Vec<StepPlan>>, PrecisionReport) {
-        let (mut stopper, mut schedule) = (Stopper::new(plan, 1.0), Schedule::new(plan));
+        let (mut stopper, mut schedule) = (Stopper::new(plan, 1.0), StepOrder::new(plan));
         let mut laid_out = Vec::new();
         while laid_out.len() < rounds {
             let cells = stopper.open();
@@ -221,7 +221,7 @@ file_sizes = ['64KiB', '128KiB', '256KiB', '512KiB']\nrecord_sizes = ['4KiB']\nt
     fn the_sign_of_a_difference_changes_nothing() {
         let plan = plan("");
         let sizes = |shift: f64| {
-            let (mut stopper, mut schedule) = (Stopper::new(&plan, 0.0), Schedule::new(&plan));
+            let (mut stopper, mut schedule) = (Stopper::new(&plan, 0.0), StepOrder::new(&plan));
             let mut sizes = Vec::new();
             while !stopper.open().is_empty() {
                 let cells = stopper.open();
@@ -267,7 +267,7 @@ file_sizes = ['64KiB', '128KiB', '256KiB', '512KiB']\nrecord_sizes = ['4KiB']\nt
     #[test]
     fn a_cell_that_yields_nothing_usable_is_given_up() {
         let plan = plan("");
-        let (mut stopper, mut schedule) = (Stopper::new(&plan, 0.0), Schedule::new(&plan));
+        let (mut stopper, mut schedule) = (Stopper::new(&plan, 0.0), StepOrder::new(&plan));
         while !stopper.open().is_empty() {
             let cells = stopper.open();
             for step in schedule.round(&cells) {

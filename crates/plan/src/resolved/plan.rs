@@ -62,7 +62,7 @@ pub enum Work {
     Transactions(TransactionWork),
 }
 
-/// One step of the [`crate::Schedule`].
+/// One step of the [`crate::StepOrder`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepPlan {
     /// Position in the schedule.
@@ -79,7 +79,7 @@ pub struct StepPlan {
     pub work: Work,
 }
 
-/// A valid plan. The same plan text gives the same [`crate::Schedule`] everywhere.
+/// A valid plan. The same plan text gives the same [`crate::StepOrder`] everywhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResolvedPlan {
     /// What the run is called.
