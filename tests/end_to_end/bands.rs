@@ -26,7 +26,7 @@ fn served(cache: u64) -> EmbeddedServers {
 /// Sweeps, and gives the bands of every cell with its file size.
 fn bands(sharebench: &Sharebench, words: &[&str]) -> Vec<(u64, Value)> {
     let usual =
-        ["--quiet", "sweep", "--repetitions", "1", "--min-sample-time", "20ms", "--record-sizes", "64KiB"];
+        ["sweep", "--quiet", "--repetitions", "1", "--min-sample-time", "20ms", "--record-sizes", "64KiB"];
     let probes = ["--tests", "read", "--probe-count", "60"];
     let _ = sharebench.run(&[&usual[..], &probes, words].concat()).unwrap().expect_success();
     let shown = sharebench.run(&["show", "last", "--format", "json"]).unwrap().expect_success().stdout;

@@ -143,7 +143,7 @@ impl Ground {
         let counter = self.disk.as_ref().map(|disk| disk.counter().display().to_string());
         let counted = counter.iter().flat_map(|path| ["--server-disk-stat", path]).collect::<Vec<_>>();
         let usual =
-            ["--quiet", "sweep", &url, "--repetitions", "1", "--min-sample-time", "20ms", "--record-sizes"];
+            ["sweep", "--quiet", &url, "--repetitions", "1", "--min-sample-time", "20ms", "--record-sizes"];
         let line = [&usual[..], &["64KiB", "--pre-step-cmd", &warm], &counted, sweep].concat();
         let _ = sharebench.run(&line).unwrap().expect_success();
         let shown = sharebench.run(&["show", "last", "--format", "json"]).unwrap().expect_success().stdout;

@@ -98,7 +98,7 @@ fn targets_of_one_run_are_compared_and_mistakes_are_named() {
         assert!(ended.code == Some(2) && ended.text().contains(word), "{line:?}: {}", ended.text());
     };
     refused(&["1/four"], "has no target 'four'; it has one, two, three");
-    refused(&["1/one"], "nothing to be compared with");
+    refused(&["1/one"], "one target cannot be compared");
     refused(&["1", "--link", "10MB"], "link");
     refused(&["1", "--axes", "record_size"], "two different axes");
     refused(&["1", "--fail-if-slower", "x"], "fail-if-slower");

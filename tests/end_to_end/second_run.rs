@@ -53,7 +53,7 @@ fn claims(sharebench: &Sharebench, targets: [&str; 2], title: &str) -> Vec<Claim
         ["--file-sizes", "256KiB,1MiB", "--record-sizes", "4KiB,32KiB,256KiB", "--min-sample-time", "5ms"]
     };
     let repetitions = if long { "10" } else { "6" };
-    let usual = ["--quiet", "sweep", targets[0], targets[1], "--title", title];
+    let usual = ["sweep", "--quiet", targets[0], targets[1], "--title", title];
     let more = ["--tests", "write,read", "--repetitions", repetitions];
     let printed = sharebench.run(&[&usual[..], &more, &sizes].concat()).unwrap().expect_success().stdout;
     let load = std::fs::read_to_string("/proc/loadavg").unwrap();

@@ -12,26 +12,30 @@ use sharebench_target::UrlError;
 pub const TABLE: &str = "Exit codes:
   0    done
   1    sharebench itself failed
-  2    a mistake in arguments, plan, run reference or database, or a failed --pre-step-cmd command
-  3    a target could not be reached, refused, or was lost on the way; finished steps are kept
-  4    data read was not the data written
+  2    an error in arguments, plan, run reference or database, or a failed --pre-step-cmd command
+  3    a target could not be reached, refused an operation, or was lost; finished steps are kept
+  4    a read returned other data than was written
   5    results could not be stored; finished steps are kept
   6    doctor --prove: an experiment failed on a quiet machine
-  7    doctor --prove: none failed, but some were too noisy to judge or could not run
-  8    compare --fail-if-slower: a later system is slower than an earlier one for sure
+  7    doctor --prove: none failed, but the machine was too noisy for some, or they could not run
+  8    compare --fail-if-slower: a later system is significantly slower than an earlier one
   130  stopped by Ctrl-C, SIGTERM or SIGHUP; finished steps are kept";
 
-/// Data was wrong.
+/// sharebench itself failed.
+pub const INTERNAL: u8 = 1;
+/// A read returned wrong data.
 pub const DATA: u8 = 4;
-/// A mistake of the user's.
+/// An error in what the user gave.
 pub const USAGE: u8 = 2;
-/// A target was lost.
+/// Results could not be stored.
+pub const STORING: u8 = 5;
+/// A target failed.
 pub const TARGET: u8 = 3;
 /// An experiment of the doctor failed.
 pub const DISPROVED: u8 = 6;
-/// An experiment of the doctor could not be judged.
+/// An experiment of the doctor had no result.
 pub const UNPROVED: u8 = 7;
-/// A comparison found what it was told to fail on.
+/// `compare --fail-if-slower` found a slower system.
 pub const SLOWER: u8 = 8;
 /// The user stopped the run.
 pub const STOPPED: u8 = 130;
@@ -39,18 +43,18 @@ pub const STOPPED: u8 = 130;
 /// Why a command failed.
 #[derive(Debug)]
 pub enum Failure {
-    /// A mistake of the user's: exit code 2.
+    /// An error in arguments, plan, run reference or database: exit code 2.
     Usage(String),
-    /// A target's fault: exit code 3.
+    /// A target failed: exit code 3.
     Target(String),
     /// Results could not be stored: exit code 5.
     Storing(String),
-    /// Our own fault: exit code 1.
+    /// sharebench itself failed: exit code 1.
     Internal(anyhow::Error),
 }
 
 impl Failure {
-    /// A mistake of the user's.
+    /// An error in what the user gave.
     pub fn usage(text: impl fmt::Display) -> Self {
         Self::Usage(text.to_string())
     }
@@ -58,10 +62,10 @@ impl Failure {
     /// The process's exit code.
     pub fn code(&self) -> ExitCode {
         ExitCode::from(match self {
-            Self::Internal(_) => 1,
+            Self::Internal(_) => INTERNAL,
             Self::Usage(_) => USAGE,
             Self::Target(_) => TARGET,
-            Self::Storing(_) => 5,
+            Self::Storing(_) => STORING,
         })
     }
 }

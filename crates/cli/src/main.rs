@@ -1,4 +1,4 @@
-//! The file-sharing performance lab: arguments, wiring, what the user sees, exit codes.
+//! The file-sharing performance lab: arguments, wiring, output, exit codes.
 
 mod args;
 mod commands;
@@ -9,6 +9,8 @@ mod live;
 mod monitoring;
 mod output;
 mod run;
+#[cfg(test)]
+mod snapshots_of_help;
 
 use std::process::ExitCode;
 
@@ -18,46 +20,49 @@ use exit::Failure;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    match run(&arguments) {
+    match run(arguments.command) {
         Ok(code) => code,
         Err(failure) => {
-            output::say(&failure);
+            output::message(&failure);
             failure.code()
         }
     }
 }
 
-fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let flags = &arguments.flags;
-    if flags.json && !arguments.command.measures() {
-        return Err(Failure::usage("--json: for commands that measure; elsewhere see --format json"));
-    }
-    match &arguments.command {
-        Command::Demo(demo) => run::ranks::alone("demo").and_then(|()| commands::demo::run(demo, flags)),
-        Command::Sweep(sweep) => commands::run::plan(&commands::sweep::plan(sweep)?, &sweep.measuring, flags),
-        Command::Depth(depth) => commands::run::plan(&commands::depth::plan(depth)?, &depth.measuring, flags),
-        Command::Load(load) => commands::run::plan(&commands::load::plan(load)?, &load.measuring, flags),
-        Command::Presets(presets) => commands::presets::presets(presets),
-        Command::Survey(survey) => commands::survey::run(survey, flags),
-        Command::Run(run) => commands::run::file(run, flags),
-        Command::Plan(plan) => commands::plan::check(plan),
-        Command::Serve(serve) => commands::serve::run(serve, flags),
-        Command::Clean(clean) => commands::clean::clean(clean, flags),
-        Command::Runs => commands::runs::runs(flags),
-        Command::Show(show) => commands::show::show(show, flags),
-        Command::Compare(compare) => commands::compare::compare(compare, flags),
-        Command::Report(report) => commands::report::report(report, flags),
-        Command::Ranks(cost) => commands::ranks::run(cost),
-        Command::Doctor(doctor) => Ok(commands::doctor::run(doctor, flags)),
-        Command::Import(import) => commands::import::import(import, flags),
-        Command::Export(export) => commands::export::export(export, flags),
+fn run(command: Command) -> Result<ExitCode, Failure> {
+    match command {
+        Command::Demo(demo) => commands::demo::run(&demo),
+        Command::Sweep(sweep) => {
+            commands::run::plan(&commands::sweep::plan(&sweep)?, &sweep.run, sweep.ranks)
+        }
+        Command::Depth(depth) => {
+            commands::run::plan(&commands::depth::plan(&depth)?, &depth.run, depth.ranks)
+        }
+        Command::Load(load) => {
+            commands::run::plan(&commands::load::plan(&load)?, &load.run, load.ranks.into())
+        }
+        Command::Presets(presets) => commands::presets::presets(&presets),
+        Command::Survey(survey) => commands::survey::run(&survey),
+        Command::Run(run) => commands::run::file(&run),
+        Command::Plan(plan) => commands::plan::check(&plan),
+        Command::Serve(serve) => commands::serve::run(&serve),
+        Command::Clean(clean) => commands::clean::clean(&clean),
+        Command::Runs(runs) => commands::runs::runs(&runs),
+        Command::Show(show) => commands::show::show(&show),
+        Command::Compare(compare) => commands::compare::compare(&compare),
+        Command::Report(report) => commands::report::report(&report),
+        Command::Ranks(cost) => commands::ranks::run(&cost),
+        Command::Doctor(doctor) => Ok(commands::doctor::run(&doctor)),
+        Command::Import(import) => commands::import::import(&import),
+        Command::Export(export) => commands::export::export(&export),
         Command::Completions(completions) => {
-            clap_complete::generate(
-                completions.shell,
-                &mut Arguments::command(),
-                "sharebench",
-                &mut std::io::stdout(),
-            );
+            let mut command = Arguments::command();
+            clap_complete::generate(completions.shell, &mut command, "sharebench", &mut std::io::stdout());
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Man(man) => {
+            clap_mangen::generate_to(Arguments::command(), &man.directory)
+                .map_err(|error| Failure::usage(format!("{}: {error}", man.directory.display())))?;
             Ok(ExitCode::SUCCESS)
         }
     }

@@ -1,10 +1,10 @@
-//! Standard output and standard error: who writes to them, and what a terminal there can show.
+//! Standard output and standard error: everything that the program prints, and what a terminal there can show.
 //!
-//! Both may have lost their reader (`| head`, a closed terminal). A run then continues and cleans up all the same, so
-//! nothing here fails because of a missing reader.
+//! Their reader may be gone (`| head`, a closed terminal). A run then continues and cleans up all the same, so a missing
+//! reader is never an error here.
 
 use std::fmt::Display;
-use std::io::{IsTerminal, Write, stderr, stdout};
+use std::io::{ErrorKind, IsTerminal, Write, stderr, stdout};
 use std::process::ExitCode;
 
 use serde_json::Value;
@@ -12,54 +12,64 @@ use sharebench_report::Style;
 
 use crate::exit::Failure;
 
-/// Prints to standard output; a reader that went away (`| head`) is no failure.
+/// Width of output where no terminal is known.
+const DEFAULT_WIDTH: usize = 100;
+
+/// Prints text to standard output.
 pub fn print_out(text: &str) -> Result<ExitCode, Failure> {
     print_bytes(text.as_bytes())
 }
 
-/// The same with what need not be text.
+/// Prints bytes to standard output.
 pub fn print_bytes(bytes: &[u8]) -> Result<ExitCode, Failure> {
-    match std::io::stdout().write_all(bytes) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
+    match stdout().write_all(bytes) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(ExitCode::SUCCESS),
     }
 }
 
-/// Prints one object as a line.
+/// Prints one JSON object as a line to standard output.
 pub fn print_object(object: &Value) {
     let _ = writeln!(stdout(), "{object}");
 }
 
-/// A line with the program's name before it.
-pub fn say(text: impl Display) {
+/// Prints a message with the name of the program to standard error.
+pub fn message(text: impl Display) {
     line(format_args!("sharebench: {text}"));
 }
 
-/// A line.
+/// Prints a line to standard error.
 pub fn line(text: impl Display) {
     let _ = writeln!(stderr(), "{text}");
 }
 
-/// The style of standard output: of the terminal, or plain text in a pipe.
+/// Prints what an import or export left out or assumed to standard error, unless `quiet`.
+pub fn print_notes(notes: &[String], quiet: bool) {
+    for note in notes.iter().filter(|_| !quiet) {
+        line(format_args!("note: {note}"));
+    }
+}
+
+/// Style of standard output: that of the terminal, or plain text for a pipe.
 pub fn style() -> Style {
-    if std::io::stdout().is_terminal() {
+    if stdout().is_terminal() {
         Style { colour: has_colours(), ..Style::terminal(terminal_width()) }
     } else {
         Style::piped()
     }
 }
 
-/// Colours, unless `NO_COLOR` asks for none (no-color.org).
+/// True if output may have colours: `NO_COLOR` is not set (no-color.org).
 pub fn has_colours() -> bool {
     std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
-/// Columns of the terminal on standard output or error; 100 where there is none.
+/// Columns of the terminal.
 pub fn terminal_width() -> usize {
-    terminal_size().map_or(100, |(columns, _)| columns)
+    terminal_size().map_or(DEFAULT_WIDTH, |(columns, _)| columns)
 }
 
-/// Columns and rows of the terminal on standard output or error; none where there is none.
+/// Columns and rows of the terminal on standard output or standard error, if there is one.
 pub fn terminal_size() -> Option<(usize, usize)> {
     // SAFETY: TIOCGWINSZ fills the struct it is given; zeroed is a valid winsize.
     let size = unsafe {
@@ -69,11 +79,4 @@ pub fn terminal_size() -> Option<(usize, usize)> {
         found.then_some(size)
     };
     size.filter(|size| size.ws_col > 0).map(|size| (size.ws_col as usize, size.ws_row as usize))
-}
-
-/// Prints what an import or export left out or assumed, unless `quiet`.
-pub fn print_notes(notes: &[String], quiet: bool) {
-    for note in notes.iter().filter(|_| !quiet) {
-        line(format_args!("note: {note}"));
-    }
 }

@@ -6,38 +6,45 @@ use std::time::Duration;
 use clap::Args;
 
 use crate::exit::Failure;
-use crate::flags::GlobalFlags;
+use crate::flags::password::PasswordFlags;
+use crate::output::print_out;
 use crate::run::targets;
+
+pub const CLEAN_HELP: &str = "Example:
+  sharebench clean smb://alice@nas/share --directory .sharebench-1f2e3d4c";
 
 #[derive(Debug, Args)]
 pub struct CleanArgs {
-    /// Where to look.
+    /// Target to clean: a path or URL.
     pub target: String,
-    /// Only this directory [default: every .sharebench-* directory].
+    /// Remove only this directory [default: all .sharebench-* directories].
     #[arg(long, value_name = ".sharebench-ID")]
     pub directory: Option<String>,
+    #[command(flatten)]
+    pub password: PasswordFlags,
 }
 
-/// Removes what killed runs left behind.
-pub fn clean(args: &CleanArgs, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
+/// Removes leftovers.
+pub fn clean(args: &CleanArgs) -> Result<ExitCode, Failure> {
     if let Some(directory) = &args.directory
         && (!directory.starts_with(sharebench_engine::DIRECTORY_PREFIX) || directory.contains('/'))
     {
         return Err(Failure::usage(format!(
-            "--directory {directory}: not a directory of sharebench's own naming"
+            "--directory {directory}: not the name of a directory of sharebench"
         )));
     }
-    let target = targets::open(&args.target, flags.password_file.as_deref())?;
+    let target = targets::open(&args.target, args.password.file())?;
     let names = sharebench_engine::remove_leftovers(
         target.as_ref(),
         args.directory.as_deref(),
         Duration::from_secs(30),
     )?;
+    let mut out = String::new();
     for name in &names {
-        println!("removed {name}");
+        out += &format!("removed {name}\n");
     }
     if names.is_empty() {
-        println!("nothing of sharebench's on {}", target.url());
+        out = format!("no leftovers on {}\n", target.url());
     }
-    Ok(ExitCode::SUCCESS)
+    print_out(&out)
 }

@@ -1,8 +1,8 @@
-//! `compare --series`: many runs of one plan, and where their level changes.
+//! `compare --series`: runs of one plan in order, and the runs at which their level changed.
 
 use std::process::ExitCode;
 
-use sharebench_analysis::{Options, RunData, Series, RatioVerdict, series as find};
+use sharebench_analysis::{Options, RatioVerdict, RunData, Series, series as find};
 use sharebench_report::{series_csv, series_json, series_markdown, series_text};
 
 use crate::commands::compare::CompareArgs;
@@ -10,7 +10,7 @@ use crate::exit::{Failure, SLOWER};
 use crate::flags::format::Format;
 use crate::output::print_out;
 
-/// Says from which run on something is different.
+/// Finds the changes and prints them.
 pub fn series(runs: &[RunData], args: &CompareArgs) -> Result<ExitCode, Failure> {
     let series =
         find(runs, &Options::default()).map_err(|error| Failure::usage(format!("--series: {error}")))?;
@@ -27,7 +27,7 @@ pub fn series(runs: &[RunData], args: &CompareArgs) -> Result<ExitCode, Failure>
     }
 }
 
-/// True when the level of the last run is slower than the one before it by more than `limit` for sure.
+/// True if the level of the last run is significantly slower than the level before, by more than `limit`.
 fn is_slower_now(series: &Series, limit: f64) -> bool {
     let last = |line: usize| {
         let changes = series.changes.iter().rev();

@@ -1,4 +1,4 @@
-//! `sharebench demo`: the main job on embedded servers, in about a minute.
+//! `sharebench demo`: a sweep and a load on embedded servers, in about a minute.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -16,21 +16,29 @@ use sharebench_smb::SmbTarget;
 use sharebench_target::{Secret, Target, TargetUrl};
 
 use crate::exit::Failure;
-use crate::flags::GlobalFlags;
+use crate::flags::output::OutputFlags;
+use crate::output::line;
 use crate::run::environment::new_seed;
 use crate::run::measure::{Measurement, finish};
+use crate::run::ranks::alone;
 
 const ACCOUNT: &str = "demo";
 
+pub const DEMO_HELP: &str = "Example:
+  sharebench demo            # about a minute; then open the report";
+
 #[derive(Debug, Args)]
 pub struct DemoArgs {
-    /// Where to write the report.
-    #[arg(long, short, default_value = "sharebench-demo.html")]
-    pub output: PathBuf,
+    /// Write the HTML report to FILE.
+    #[arg(long = "output", short = 'o', value_name = "FILE", default_value = "sharebench-demo.html")]
+    pub report: PathBuf,
+    #[command(flatten)]
+    pub output: OutputFlags,
 }
 
 /// Runs the demo.
-pub fn run(args: &DemoArgs, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
+pub fn run(args: &DemoArgs) -> Result<ExitCode, Failure> {
+    alone("demo")?;
     let password = Secret::new(format!("{:016x}", new_seed()));
     let volume: Arc<dyn Volume> = Arc::new(MemoryVolume::new(1 << 30));
     let any_port = Some(([127, 0, 0, 1], 0).into());
@@ -44,7 +52,7 @@ pub fn run(args: &DemoArgs, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
     let planned = vec![
         target("smb", format!("smb://{ACCOUNT}@127.0.0.1:{}/share", port("smb"))),
         target("nfs", format!("nfs://127.0.0.1:{0}/share?mountport={0}", port("nfs"))),
-        // Requesters made several requests of what one does not carry.
+        // Split records into several requests, as requesters of the time did.
         target("ncp", format!("ncp://{ACCOUNT}@127.0.0.1:{}/SHARE?split=on", port("ncp"))),
         target("local", scratch.0.display().to_string()),
     ];
@@ -55,15 +63,15 @@ pub fn run(args: &DemoArgs, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
         Arc::new(PosixTarget::from_url(TargetUrl::parse(&planned[3].url)?)?),
     ];
     let plan = plan(planned)?;
-    if !flags.quiet {
-        eprintln!(
+    if !args.output.quiet {
+        line(format_args!(
             "embedded SMB, NFSv3 and NCP servers over memory, and {}: about {:.0} s",
             scratch.0.display(),
             plan.measured_time().least.as_secs_f64() * 1.5
-        );
+        ));
     }
-    let measured = Measurement::new(&plan, &targets).run(flags)?;
-    let code = finish(&measured, Some(&args.output), flags)?;
+    let measured = Measurement::new(&plan, &targets).run(&args.output)?;
+    let code = finish(&measured, Some(&args.report), &args.output)?;
     servers.stop();
     Ok(code)
 }
@@ -102,7 +110,7 @@ fn plan(targets: Vec<PlannedTarget>) -> Result<ResolvedPlan, Failure> {
     Ok(plan.resolve()?)
 }
 
-/// A local directory for the demo, removed with it.
+/// A local directory for the demo, removed when dropped.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -115,7 +123,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // The engine emptied it; if it did not, it has said so and what it left stays for the user to see.
+        // The engine has emptied it, or has reported the leftovers, which then stay.
         let _ = std::fs::remove_dir(&self.0);
     }
 }

@@ -1,4 +1,4 @@
-//! `sharebench doctor`: what this machine can measure, and proof of it.
+//! `sharebench doctor`: what this machine can measure, and known answers that prove it.
 
 use std::process::ExitCode;
 
@@ -8,31 +8,39 @@ use sharebench_doctor::{
 };
 
 use crate::exit;
-use crate::flags::GlobalFlags;
+use crate::flags::output::QuietFlags;
+use crate::output::line;
+
+pub const DOCTOR_HELP: &str = "Examples:
+  sharebench doctor                       # some seconds
+  sharebench doctor --prove --quick       # some minutes
+  sharebench doctor --prove --only K1,K18 --format json";
 
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
-    /// Also measure embedded servers whose truth is known, and compare (about a quarter of an hour).
+    /// Also run the known answers: experiments on embedded servers of known speed (about 15 minutes).
     #[arg(long)]
     pub prove: bool,
-    /// Only these experiments, such as K1,K18.
+    /// Run only these experiments, such as K1,K18.
     #[arg(long, value_delimiter = ',', requires = "prove", value_name = "K..", value_parser = experiment)]
     pub only: Vec<&'static Experiment>,
-    /// Half the time and half the repetitions.
+    /// Run each experiment with half the time and half the repetitions.
     #[arg(long, requires = "prove")]
     pub quick: bool,
-    /// Let K20 set this machine's wall clock back by an hour for one second (needs root).
+    /// Let K20 set the wall clock of this machine back by one hour for one second (needs root).
     #[arg(long, requires = "prove")]
     pub step_clock: bool,
-    /// How.
+    /// Output format.
     #[arg(long, value_enum, default_value_t = DoctorFormat::Text)]
     pub format: DoctorFormat,
+    #[command(flatten)]
+    pub quiet: QuietFlags,
 }
 
-/// Forms of the doctor's report.
+/// Formats of the report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum DoctorFormat {
-    /// For the terminal.
+    /// Text for the terminal.
     Text,
     /// Findings and proofs in a versioned schema.
     Json,
@@ -41,12 +49,12 @@ pub enum DoctorFormat {
 fn experiment(id: &str) -> Result<&'static Experiment, String> {
     EXPERIMENTS.iter().find(|experiment| experiment.id.eq_ignore_ascii_case(id)).ok_or_else(|| {
         let known: Vec<&str> = EXPERIMENTS.iter().map(|experiment| experiment.id).collect();
-        format!("known are {}", known.join(", "))
+        format!("expected {}", known.join(", "))
     })
 }
 
-/// Examines, and proves if asked to.
-pub fn run(args: &DoctorArgs, flags: &GlobalFlags) -> ExitCode {
+/// Examines the machine, and runs the known answers with --prove.
+pub fn run(args: &DoctorArgs) -> ExitCode {
     let text = args.format == DoctorFormat::Text;
     let findings = examine();
     if text {
@@ -62,9 +70,9 @@ pub fn run(args: &DoctorArgs, flags: &GlobalFlags) -> ExitCode {
             if !args.only.is_empty() && !args.only.iter().any(|wanted| wanted.id == experiment.id) {
                 continue;
             }
-            if !flags.quiet {
+            if !args.quiet.quiet {
                 let Experiment { id, title, duration, .. } = experiment;
-                eprintln!("{id} {title}: about {duration:.0?} per attempt, at most 3");
+                line(format_args!("{id} {title}: about {duration:.0?} per attempt, at most 3 attempts"));
             }
             let proof = prove(experiment, conditions);
             if text {
@@ -79,7 +87,7 @@ pub fn run(args: &DoctorArgs, flags: &GlobalFlags) -> ExitCode {
     ExitCode::from(code(&proofs))
 }
 
-/// Findings are for reading; only a proof can fail.
+/// Only a proof can fail; findings do not change the exit code.
 fn code(proofs: &[Proof]) -> u8 {
     let any = |verdict| proofs.iter().any(|proof| proof.verdict == verdict);
     if any(Verdict::Fail) {

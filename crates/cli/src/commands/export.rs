@@ -8,45 +8,53 @@ use sharebench_exchange::{iozone_text, parquet, xlsx};
 use sharebench_results::{RunReference, StoredRun, write_csv, write_json};
 
 use crate::exit::Failure;
-use crate::flags::GlobalFlags;
+use crate::flags::output::{DatabaseFlags, QuietFlags};
 use crate::output::{print_bytes, print_notes};
 use crate::run::run_store::load;
 
+pub const EXPORT_HELP: &str = "Examples:
+  sharebench export last --format csv > run.csv
+  sharebench export last --format xlsx -o run.xlsx";
+
 #[derive(Debug, Args)]
 pub struct ExportArgs {
-    /// Number, `last`, or FILE.db:NUMBER.
+    /// Run: a number, `last`, or FILE.db:NUMBER.
     pub run: RunReference,
-    /// How.
+    /// Output format.
     #[arg(long, value_enum)]
     pub format: ExportFormat,
-    /// Where to write it [default: standard output; parquet and xlsx need a file].
+    /// Write to FILE [default: standard output; parquet and xlsx need a file].
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub database: DatabaseFlags,
+    #[command(flatten)]
+    pub quiet: QuietFlags,
 }
 
-/// Forms of a run.
+/// Formats of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ExportFormat {
     /// One row per step.
     Csv,
-    /// Everything, histograms included.
+    /// The whole run, with its histograms.
     Json,
-    /// The columns of the CSV, typed.
+    /// The columns of the CSV with their types.
     Parquet,
-    /// IOzone's -R matrices.
+    /// Matrices as of IOzone -R.
     Iozone,
-    /// A workbook: file sizes against record sizes per test, and the columns of the CSV.
+    /// A workbook: file sizes x record sizes per test, and the columns of the CSV.
     Xlsx,
 }
 
-/// Writes one run for other programs.
-pub fn export(args: &ExportArgs, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
+/// Writes one run.
+pub fn export(args: &ExportArgs) -> Result<ExitCode, Failure> {
     let binary = matches!(args.format, ExportFormat::Parquet | ExportFormat::Xlsx);
     if binary && args.output.is_none() {
-        return Err(Failure::usage("--format parquet and xlsx are no text: name a file with --output FILE"));
+        return Err(Failure::usage("--format parquet and xlsx need a file: give --output FILE"));
     }
-    let run = load(&args.run, &flags.db)?;
-    let bytes = exported(&run, args.format, flags)?;
+    let run = load(&args.run, &args.database.db)?;
+    let bytes = exported(&run, args.format, args.quiet)?;
     match &args.output {
         None => print_bytes(&bytes),
         Some(path) => {
@@ -57,7 +65,7 @@ pub fn export(args: &ExportArgs, flags: &GlobalFlags) -> Result<ExitCode, Failur
     }
 }
 
-fn exported(run: &StoredRun, format: ExportFormat, flags: &GlobalFlags) -> Result<Vec<u8>, Failure> {
+fn exported(run: &StoredRun, format: ExportFormat, quiet: QuietFlags) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
     match format {
         ExportFormat::Csv => write_csv(run, &mut bytes)?,
@@ -66,7 +74,7 @@ fn exported(run: &StoredRun, format: ExportFormat, flags: &GlobalFlags) -> Resul
         ExportFormat::Xlsx => bytes = xlsx(run).map_err(Failure::usage)?,
         ExportFormat::Iozone => {
             let exported = iozone_text(run).map_err(Failure::usage)?;
-            print_notes(&exported.notes, flags.quiet);
+            print_notes(&exported.notes, quiet.quiet);
             bytes = exported.text.into_bytes();
         }
     }

@@ -1,39 +1,47 @@
-//! Flags to plans: the same plan that a file would hold.
+//! From options to a plan: the same plan that a file with these values contains.
 
 use sharebench_plan::{Mistakes, Plan, PlannedTarget, ResolvedPlan, Values, Verify};
 
 use crate::exit::Failure;
-use crate::flags::measuring::MeasuringFlags;
+use crate::flags::cell_repetition::CellRepetitionFlags;
+use crate::flags::plan_flags::PlanFlags;
 use crate::run::environment::new_seed;
 
-/// The values of a list in which ranges may stand.
+/// The values of a list that may contain ranges.
 pub fn flat<T: Copy>(list: Option<&[Values<T>]>) -> Option<Vec<T>> {
     list.map(|list| list.iter().flat_map(|values| values.0.iter().copied()).collect())
 }
 
-/// What every measuring command says in the same way.
-pub fn base(title: &str, urls: &[String], measuring: &MeasuringFlags) -> Plan {
+/// The keys that `sweep`, `depth` and `load` set in the same way.
+pub fn base(title: &str, urls: &[String], flags: &PlanFlags) -> Plan {
     let mut targets = Vec::new();
     for url in urls {
         targets.push(PlannedTarget { name: Plan::name_for(url, &targets), url: url.clone() });
     }
     Plan {
-        title: Some(measuring.title.clone().unwrap_or_else(|| title.to_owned())),
-        seed: Some(measuring.seed.unwrap_or_else(new_seed)),
-        repetitions: measuring.repetition.repetitions(),
-        precision: measuring.repetition.precision,
-        budget: measuring.repetition.time,
-        min_sample_time: measuring.min_sample_time,
-        verify: if measuring.no_verify { Some(Verify::Off) } else { measuring.verify },
-        timeout: measuring.timeout,
-        pre_step_cmd: measuring.pre_step_cmd.clone(),
-        link: measuring.link,
+        title: Some(flags.title.clone().unwrap_or_else(|| title.to_owned())),
+        seed: Some(flags.seed.unwrap_or_else(new_seed)),
+        verify: if flags.no_verify { Some(Verify::Off) } else { flags.verify },
+        timeout: flags.timeout,
+        pre_step_cmd: flags.pre_step_cmd.clone(),
+        link: flags.link,
         targets,
         ..Plan::default()
     }
 }
 
-/// Resolves a plan made from flags; mistakes name the flag instead of the field.
+/// The plan with the repetition of its cells.
+pub fn repeated(plan: Plan, flags: &CellRepetitionFlags) -> Plan {
+    Plan {
+        repetitions: flags.repetitions(),
+        precision: flags.precision,
+        budget: flags.time_budget,
+        min_sample_time: flags.min_sample_time,
+        ..plan
+    }
+}
+
+/// Resolves a plan. Mistakes name the option instead of the key of the plan.
 pub fn resolve(plan: &Plan) -> Result<ResolvedPlan, Failure> {
     plan.resolve().map_err(|Mistakes(mut mistakes)| {
         for mistake in &mut mistakes {
@@ -42,7 +50,7 @@ pub fn resolve(plan: &Plan) -> Result<ResolvedPlan, Failure> {
                 continue;
             }
             if mistake.field.starts_with("workload.") {
-                // A workload stands in a file, and says where itself.
+                // The workload is in a file, and the mistake already names the place there.
                 continue;
             }
             let name = mistake.field.rsplit('.').next().unwrap_or_default();

@@ -11,12 +11,12 @@ use sharebench_model::units::parse_duration;
 use sharebench_results::Store;
 
 use crate::exit::Failure;
-use crate::flags::GlobalFlags;
+use crate::flags::output::{DatabaseFlags, QuietFlags};
 use crate::output::{print_bytes, print_notes};
 use crate::run::environment::{COMMAND_FACT, command_line};
 
-/// Files larger than this are no results of a benchmark.
-const LARGEST: u64 = 256 << 20;
+/// Largest file that is read.
+const MAX_FILE_BYTES: u64 = 256 << 20;
 
 /// Examples of `import`.
 pub const IMPORT_HELP: &str = "Examples:
@@ -29,52 +29,56 @@ pub const IMPORT_HELP: &str = "Examples:
 
 Keys of --map: run (several runs in one file), target, test, file_size, record_size, queue_depth,
   users, repetition, response (mean), reported (users), rate, rate.TEST, axis.NAME, fact.NAME.
-Units: B, KB, MB, GB (thousands), KiB, MiB, GiB (1024) for sizes; the same with /s, or ops/s,
-  for rates.";
+Units of sizes: B, KB, MB, GB (powers of 1000), KiB, MiB, GiB (powers of 1024).
+Units of rates: the same with /s, or ops/s.";
 
 #[derive(Debug, Args)]
 pub struct ImportArgs {
-    /// IOzone's text, fio's JSON or a table of comma-separated values.
+    /// File with text of IOzone, JSON of fio, or a CSV table.
     pub file: PathBuf,
-    /// What the file is [default: found by its content].
+    /// Format of the file [default: by its content].
     #[arg(long, value_enum)]
     pub format: Option<ImportFormat>,
-    /// What a column of a table means: KEY=COLUMN, KEY=COLUMN:UNIT, or KEY==VALUE for every row.
+    /// Meaning of a column: KEY=COLUMN or KEY=COLUMN:UNIT; KEY==VALUE sets a value for all rows. May be repeated.
     #[arg(long, value_name = "KEY=COLUMN:UNIT")]
     pub map: Vec<Mapping>,
-    /// What to call the run [default: the name of the file].
-    #[arg(long)]
+    /// Title of the run [default: the name of the file].
+    #[arg(long, value_name = "TEXT")]
     pub title: Option<String>,
-    /// What to call the system that was measured [default: what the file says].
+    /// Name of the measured system [default: as in the file].
     #[arg(long, value_name = "NAME")]
     pub system: Option<String>,
-    /// Resolution of the clock that measured, such as 54.9254ms for a DOS timer tick.
+    /// Resolution of the clock of the measurement, such as 54.9254ms for a DOS timer tick.
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub clock: Option<Duration>,
+    #[command(flatten)]
+    pub database: DatabaseFlags,
+    #[command(flatten)]
+    pub quiet: QuietFlags,
 }
 
-/// Forms of foreign results.
+/// Formats of other programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ImportFormat {
-    /// The text of IOzone: its table, or its throughput mode.
+    /// Text of IOzone: its table or its throughput mode.
     Iozone,
-    /// The -R matrices of IOzone.
+    /// Matrices of IOzone -R.
     IozoneR,
-    /// fio's JSON (json or json+).
+    /// JSON of fio (json or json+).
     Fio,
-    /// Comma-separated values, ours or any with --map.
+    /// CSV as `export` writes it, or any other CSV with --map.
     Csv,
 }
 
-/// Adds the runs of a file to the results database, all or none.
-pub fn import(args: &ImportArgs, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
+/// Adds the runs of a file to the results database: all of them or none.
+pub fn import(args: &ImportArgs) -> Result<ExitCode, Failure> {
     let name = args.file.display().to_string();
-    let blame = |problem: &dyn std::fmt::Display| Failure::usage(format!("{name}: {problem}"));
-    let metadata = std::fs::metadata(&args.file).map_err(|error| blame(&error))?;
-    if !metadata.is_file() || metadata.len() > LARGEST {
-        return Err(blame(&"not a file of at most 256 MiB"));
+    let failure = |problem: &dyn std::fmt::Display| Failure::usage(format!("{name}: {problem}"));
+    let metadata = std::fs::metadata(&args.file).map_err(|error| failure(&error))?;
+    if !metadata.is_file() || metadata.len() > MAX_FILE_BYTES {
+        return Err(failure(&"not a file, or larger than 256 MiB"));
     }
-    let bytes = std::fs::read(&args.file).map_err(|error| blame(&error))?;
+    let bytes = std::fs::read(&args.file).map_err(|error| failure(&error))?;
     let options = Options {
         format: args.format.map(|format| match format {
             ImportFormat::Iozone => Format::Iozone,
@@ -87,16 +91,17 @@ pub fn import(args: &ImportArgs, flags: &GlobalFlags) -> Result<ExitCode, Failur
         clock_ns: args.clock.map(|clock| clock.as_nanos() as u64),
         map: args.map.clone(),
     };
-    let mut imported = sharebench_exchange::import(&name, &bytes, &options).map_err(|error| blame(&error))?;
+    let mut imported =
+        sharebench_exchange::import(&name, &bytes, &options).map_err(|error| failure(&error))?;
     for run in &mut imported.runs {
         run.header.environment.insert(COMMAND_FACT.to_owned(), command_line());
     }
-    let ids = Store::open(&flags.db)?.add_finished(&imported.runs)?;
+    let ids = Store::open(&args.database.db)?.add_finished(&imported.runs)?;
     let mut out = String::new();
     for (id, run) in ids.iter().zip(&imported.runs) {
         let steps = if run.steps.len() == 1 { "step" } else { "steps" };
         let _ = writeln!(out, "run {id}: {} {steps}, {}", run.steps.len(), run.header.title);
     }
-    print_notes(&imported.notes, flags.quiet);
+    print_notes(&imported.notes, args.quiet.quiet);
     print_bytes(out.as_bytes())
 }

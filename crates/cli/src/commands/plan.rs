@@ -1,5 +1,6 @@
 //! `sharebench plan check`: what a plan file would do.
 
+use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -7,6 +8,7 @@ use clap::{Args, Subcommand};
 
 use crate::exit::Failure;
 use crate::live::plan_preview::plan_preview;
+use crate::output::print_out;
 use crate::run::plan_file::{in_file, read};
 
 #[derive(Debug, Args)]
@@ -17,31 +19,28 @@ pub struct PlanArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum PlanCommand {
-    /// Check a plan and say what would run and for how long.
+    /// Check a plan, and print what it would run and for how long.
     Check {
-        /// The plan.
+        /// Plan file.
         #[arg(value_name = "PLAN.toml")]
         plan: PathBuf,
     },
 }
 
-/// Checks a plan and says what it would do.
+/// Checks a plan and prints its preview.
 pub fn check(args: &PlanArgs) -> Result<ExitCode, Failure> {
     let PlanCommand::Check { plan: path } = &args.command;
     let plan = read(path)?.resolve().map_err(|mistakes| in_file(path, mistakes))?;
-    println!("{}: valid", path.display());
-    println!("{} targets:", plan.targets.len());
+    let mut out = format!("{}: valid\n{} targets:\n", path.display(), plan.targets.len());
+    // Writing to a String cannot fail.
     for target in &plan.targets {
-        println!("  {}  {}", target.name, target.url);
+        let _ = writeln!(out, "  {}  {}", target.name, target.url);
     }
     for text in plan_preview(&plan) {
-        println!("{text}");
-    }
-    if let Some(command) = &plan.pre_step_cmd {
-        println!("before each step this machine runs: {command}");
+        let _ = writeln!(out, "{text}");
     }
     for (coordinates, _) in plan.cells.iter().chain(&plan.loads) {
-        println!("  {coordinates}");
+        let _ = writeln!(out, "  {coordinates}");
     }
-    Ok(ExitCode::SUCCESS)
+    print_out(&out)
 }

@@ -1,4 +1,4 @@
-//! `ranks`: what it costs to be many, measured on this network and modelled beyond.
+//! `sharebench ranks`: the cost of coordinating ranks, measured on this network and modelled for larger numbers.
 
 use std::process::ExitCode;
 use std::time::Instant;
@@ -12,20 +12,24 @@ use sharebench_model::{
 use sharebench_results::Store;
 
 use crate::exit::Failure;
-use crate::run::ranks::world::World;
+use crate::run::ranks::mpi_world::MpiWorld;
 
 /// Histograms that one rank of a load of eight transactions sends: three of each kind of transaction and operation.
 const HISTOGRAMS: usize = 3 * (8 + 13);
-/// Recordings of each, spread over three decades as response times are.
-const RECORDED: u64 = 2_000;
+/// Samples per histogram, spread over three decades as response times are.
+const SAMPLES: u64 = 2_000;
+
+pub const RANKS_HELP: &str = "Examples:
+  mpirun -np 64 --oversubscribe sharebench ranks
+  sharebench ranks --threads 16 --to 10000      # threads of this process as ranks";
 
 #[derive(Debug, Args)]
 pub struct CostArgs {
-    /// Ranks that are threads of this process, where no launcher started others.
-    #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(2..=256))]
+    /// Without a launcher: use N threads of this process as ranks.
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(2..=256))]
     pub threads: u32,
-    /// Model up to so many ranks.
-    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
+    /// Model up to N ranks.
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
     pub to: u32,
 }
 
@@ -33,12 +37,12 @@ pub struct CostArgs {
 pub fn run(args: &CostArgs) -> Result<ExitCode, Failure> {
     let rows = match launched(|name| std::env::var(name).ok()) {
         Some(launched) => {
-            let world = World::start(&launched)?;
+            let world = MpiWorld::start(&launched)?;
             let rows = measured(world.transport().as_ref());
             world.end();
             rows?
         }
-        None => rehearsed(args.threads)?,
+        None => measured_on_threads(args.threads)?,
     };
     if rows.is_empty() {
         return Ok(ExitCode::SUCCESS);
@@ -55,7 +59,7 @@ fn measured(transport: &dyn Transport) -> Result<Vec<Costs>, Failure> {
     measure_costs(transport, &load, merge).map_err(|lost| Failure::Internal(anyhow::Error::new(lost)))
 }
 
-fn rehearsed(size: u32) -> Result<Vec<Costs>, Failure> {
+fn measured_on_threads(size: u32) -> Result<Vec<Costs>, Failure> {
     std::thread::scope(|scope| {
         let started: Vec<_> =
             threads(size).into_iter().map(|rank| scope.spawn(move || measured(&rank))).collect();
@@ -69,7 +73,7 @@ fn rehearsed(size: u32) -> Result<Vec<Costs>, Failure> {
 
 fn times(seed: u64) -> Histogram {
     let mut histogram = Histogram::new();
-    for number in 0..RECORDED {
+    for number in 0..SAMPLES {
         histogram.record(20_000 + (number * number * (seed + 7)) % 20_000_000);
     }
     histogram
@@ -88,7 +92,7 @@ fn share(rank: u32) -> RankShare {
     }
 }
 
-/// How long the results database takes over a step of so many ranks.
+/// Time to store a step of this number of ranks.
 fn stored(ranks: u32) -> Result<u64, Failure> {
     let directory = std::env::temp_dir().join(format!("sharebench-ranks-{}-{ranks}", std::process::id()));
     std::fs::create_dir(&directory)?;
@@ -129,7 +133,7 @@ fn store_in(path: &std::path::Path, ranks: u32) -> Result<u64, Failure> {
 fn print(rows: &[Costs], to: u32) -> Result<(), Failure> {
     let bytes = |value: &Vec<Histogram>| value.iter().map(|times| times.to_v2().len()).sum::<usize>();
     println!(
-        "a plan of 4096 bytes; counts of a rank in {HISTOGRAMS} histograms ({} KiB of counts); a share of {} KiB kept",
+        "a plan of 4096 bytes; each rank sends {HISTOGRAMS} histograms ({} KiB) and {} KiB to store",
         bytes(&counts()) / 1024,
         bytes(&vec![share(0).response]) / 1024
     );
@@ -152,7 +156,7 @@ fn print(rows: &[Costs], to: u32) -> Result<(), Failure> {
         println!("{:<6}  {how:<9}  {}", row.ranks, shown.trim_end());
     }
     println!(
-        "modelled: one tree step as between two ranks, log2(n) of them; the store is measured for every row"
+        "modelled: log2(n) tree steps, each as long as between two ranks; the store is measured for every row"
     );
     Ok(())
 }

@@ -6,49 +6,46 @@ use sharebench_plan::ResolvedPlan;
 use sharebench_results::{RunReference, RunSink};
 
 use crate::exit::Failure;
-use crate::flags::GlobalFlags;
-use crate::flags::measuring::MeasuringFlags;
 use crate::flags::plan_file::RunArgs;
+use crate::flags::ranks::RankFlags;
+use crate::flags::run_flags::RunFlags;
 use crate::run::measure::{Measured, Measurement, finish};
-use crate::run::plan_file::{planned, resumable};
+use crate::run::plan_file::{Resumable, planned, resumable};
 use crate::run::ranks::{Source, measure_together};
 use crate::run::targets;
 
-/// Runs a plan made from flags.
-pub fn plan(
-    plan: &ResolvedPlan,
-    measuring: &MeasuringFlags,
-    flags: &GlobalFlags,
-) -> Result<ExitCode, Failure> {
-    if let Some(ended) = measure_together(&Source::Flags(plan, measuring), flags) {
-        return ended;
+/// Runs a plan made from options.
+pub fn plan(plan: &ResolvedPlan, flags: &RunFlags, ranks: RankFlags) -> Result<ExitCode, Failure> {
+    if let Some(exit) = measure_together(&Source::Flags(plan, ranks), flags) {
+        return exit;
     }
-    let targets = targets::open_all(plan, flags.password_file.as_deref())?;
-    let measured = Measurement::new(plan, &targets).with(&measuring.monitoring).run(flags)?;
-    finish(&measured, measuring.report.as_deref(), flags)
+    let targets = targets::open_all(plan, flags.password.file())?;
+    let measured = Measurement::new(plan, &targets).monitored(&flags.monitoring).run(&flags.output)?;
+    finish(&measured, flags.report.as_deref(), &flags.output)
 }
 
-/// Runs a plan file, or what is missing of an earlier run.
-pub fn file(args: &RunArgs, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
-    if let Some(ended) = measure_together(&Source::File(args), flags) {
-        return ended;
+/// Runs a plan file, or the missing steps of an earlier run.
+pub fn file(args: &RunArgs) -> Result<ExitCode, Failure> {
+    let flags = &args.run;
+    if let Some(exit) = measure_together(&Source::File(args), flags) {
+        return exit;
     }
     let measured = match (&args.plan, &args.resume) {
-        (_, Some(reference)) => resume(reference, args, flags)?,
+        (_, Some(reference)) => resume(reference, args)?,
         (Some(path), None) => {
             let plan = planned(path, args)?;
-            let targets = targets::open_all(&plan, flags.password_file.as_deref())?;
-            Measurement::new(&plan, &targets).with(&args.monitoring).run(flags)?
+            let targets = targets::open_all(&plan, flags.password.file())?;
+            Measurement::new(&plan, &targets).monitored(&flags.monitoring).run(&flags.output)?
         }
-        (None, None) => return Err(Failure::usage("name a plan file, or a run by --resume")),
+        (None, None) => return Err(Failure::usage("give a plan file, or --resume RUN")),
     };
-    finish(&measured, args.report.as_deref(), flags)
+    finish(&measured, flags.report.as_deref(), &flags.output)
 }
 
-fn resume(reference: &RunReference, args: &RunArgs, flags: &GlobalFlags) -> Result<Measured, Failure> {
-    let (plan, done, directory, sink) = resumable(reference, args, flags)?;
-    let targets = targets::open_all(&plan, flags.password_file.as_deref())?;
-    let new = Measurement::new(&plan, &targets).with(&args.monitoring);
+fn resume(reference: &RunReference, args: &RunArgs) -> Result<Measured, Failure> {
+    let Resumable { plan, done, directory, store, run } = resumable(reference, args)?;
+    let targets = targets::open_all(&plan, args.run.password.file())?;
+    let new = Measurement::new(&plan, &targets).monitored(&args.run.monitoring);
     let measurement = Measurement { done, directory, resumed: true, ..new };
-    measurement.into_sink(RunSink::resume(sink.0, sink.1)?, flags)
+    measurement.into_sink(RunSink::resume(store, run)?, &args.run.output)
 }

@@ -4,19 +4,26 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use clap::Args;
 use sharebench_model::RunOutcome;
 use sharebench_results::{RunState, RunSummary, Store};
 
 use crate::exit::Failure;
-use crate::flags::GlobalFlags;
+use crate::flags::output::DatabaseFlags;
 use crate::output::print_out;
 
-/// Stands for the start of an imported run whose source does not tell it.
-const NOT_TOLD: &str = "not told            ";
+/// Start of an imported run whose source does not contain it; as wide as a time.
+const UNKNOWN_START: &str = "unknown             ";
+
+#[derive(Debug, Args)]
+pub struct RunsArgs {
+    #[command(flatten)]
+    pub database: DatabaseFlags,
+}
 
 /// Lists the runs.
-pub fn runs(flags: &GlobalFlags) -> Result<ExitCode, Failure> {
-    let runs = Store::open_read_only(&flags.db)?.runs()?;
+pub fn runs(args: &RunsArgs) -> Result<ExitCode, Failure> {
+    let runs = Store::open_read_only(&args.database.db)?.runs()?;
     let mut out = String::from("run  started              state          steps      title (targets)\n");
     for run in runs {
         let steps = steps(&run);
@@ -26,7 +33,7 @@ pub fn runs(flags: &GlobalFlags) -> Result<ExitCode, Failure> {
             out,
             "{:<4} {}  {:<13}  {steps:<9}  {} ({})",
             run.id.to_string(),
-            if run.started_unix_ms == 0 { NOT_TOLD.to_owned() } else { utc(run.started_unix_ms) },
+            if run.started_unix_ms == 0 { UNKNOWN_START.to_owned() } else { utc(run.started_unix_ms) },
             state,
             run.title,
             run.targets.join(", ")
@@ -35,9 +42,10 @@ pub fn runs(flags: &GlobalFlags) -> Result<ExitCode, Failure> {
     print_out(&out)
 }
 
-/// Steps measured and planned; where precision decides, how many there may be until the end tells.
+/// Steps measured and planned. If precision decides, the planned number is a range until the run ends.
 pub fn steps(run: &RunSummary) -> String {
-    let (done, most) = (run.steps_done, run.steps_planned);
+    let done = run.steps_done;
+    let most = run.steps_planned;
     match (run.repeat, &run.state) {
         (None, _) => format!("{done}/{most}"),
         (Some(_), RunState::Ended(RunOutcome::Complete)) => done.to_string(),
@@ -45,11 +53,12 @@ pub fn steps(run: &RunSummary) -> String {
     }
 }
 
-/// A UTC time of day as `2026-11-21 05:10:00Z`.
+/// A UTC time as `2026-11-21 05:10:00Z`.
 fn utc(unix_ms: u64) -> String {
     let time = UNIX_EPOCH + Duration::from_millis(unix_ms);
     let seconds = time.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    let (days, clock) = ((seconds / 86_400).cast_signed(), seconds % 86_400);
+    let days = (seconds / 86_400).cast_signed();
+    let clock = seconds % 86_400;
     let (year, month, day) = civil(days);
     format!("{year:04}-{month:02}-{day:02} {:02}:{:02}:{:02}Z", clock / 3600, clock / 60 % 60, clock % 60)
 }
@@ -72,7 +81,7 @@ mod tests {
     use super::utc;
 
     #[test]
-    fn instants_become_dates() {
+    fn utc_formats_dates() {
         assert_eq!(utc(0), "1970-01-01 00:00:00Z");
         assert_eq!(utc(951_827_696_000), "2000-02-29 12:34:56Z");
         assert_eq!(utc(1_795_237_200_000), "2026-11-21 05:00:00Z");

@@ -12,116 +12,139 @@ use sharebench_model::units::{ByteSize, parse_duration};
 use sharebench_ncp::security::level::Level;
 use sharebench_server::{
     CacheOptions, CommitPolicy, DeviceOptions, DeviceVolume, DirectoryOptions, DirectoryVolume,
-    EmbeddedServers, MemoryVolume, NcpEtherOptions, NcpEtherServer, ServeError, ServeOptions, ServiceTime, Volume,
+    EmbeddedServers, MemoryVolume, NcpEtherOptions, NcpEtherServer, ServeOptions, ServiceTime, Volume,
     share_arenas,
 };
+use sharebench_target::Secret;
 
 use crate::exit::Failure;
-use crate::flags::GlobalFlags;
+use crate::flags::password::PasswordFlags;
+use crate::output::print_out;
 use crate::run::credentials::{self, VARIABLE};
 
-/// What to serve, and how.
+pub const SERVE_HELP: &str = "Examples:
+  SHAREBENCH_PASSWORD=... sharebench serve /srv --smb 127.0.0.1:4450 --nfs 127.0.0.1:2049 --account alice
+  SHAREBENCH_PASSWORD=... sharebench serve /srv --ncp 127.0.0.1:5240 --account alice --name sys
+  sharebench serve --memory 1GiB --nfs 127.0.0.1:2049 --service-time 2ms --cache 64MiB";
+
+/// A volume and the addresses of its servers.
 #[derive(Debug, Args)]
 pub struct ServeArgs {
     /// Directory to serve.
     #[arg(required_unless_present = "memory", conflicts_with = "memory")]
     pub directory: Option<PathBuf>,
-    /// Serve this much memory instead.
+    /// Serve a volume of SIZE in memory instead of a directory.
     #[arg(long, value_name = "SIZE")]
     pub memory: Option<ByteSize>,
-    /// Speak SMB here; other than loopback needs --account.
-    #[arg(long, value_name = "ADDR:PORT")]
-    pub smb: Option<SocketAddr>,
-    /// Speak `NFSv3` (and MOUNT, on the same port) here.
-    #[arg(long, value_name = "ADDR:PORT")]
-    pub nfs: Option<SocketAddr>,
-    /// Speak NCP here, on TCP and UDP; other than loopback needs --account.
-    #[arg(long, value_name = "ADDR:PORT")]
-    pub ncp: Option<SocketAddr>,
-    /// Speak NCP on IPX here: IPX packets in UDP, as `DOSBox` and RFC 1234 have them.
-    #[arg(long, value_name = "ADDR:PORT")]
-    pub ncp_ipx: Option<SocketAddr>,
-    /// Speak NCP on IPX in the frames of this Ethernet; FRAME is ii, raw, 802.2 (default) or snap, NETWORK the segment's
-    /// number in hex (default 1). Needs the capability `CAP_NET_RAW`, and --account.
-    #[arg(long, value_name = "IFACE[,FRAME[,NETWORK]]")]
-    pub ncp_ether: Option<NcpEtherOptions>,
-    /// When IPX packets on an Ethernet have checksums: levels as for signatures; frame raw has none.
-    #[arg(long, value_name = "LEVEL", default_value_t = 1, value_parser = clap::value_parser!(u8).range(0..=3))]
-    pub ncp_checksum: u8,
-    /// When NCP packets are signed: 0 never, 1 if the client asks, 2 if it can, 3 always.
-    #[arg(long, value_name = "LEVEL", default_value_t = 1, value_parser = clap::value_parser!(u8).range(0..=3))]
-    pub ncp_sign: u8,
-    /// Whether a file that an NCP client commits is on disk when the reply comes.
-    #[arg(long, value_name = "POLICY", value_enum, default_value_t)]
-    pub ncp_commit: NcpCommit,
-    /// Account of the SMB share and the NCP volume; the password comes from `SHAREBENCH_PASSWORD` or --password-file.
-    #[arg(long)]
-    pub account: Option<String>,
-    /// Name of the share; the NFS export is "/" and this name, the NCP volume this name in upper case.
+    /// Name of the SMB share. The NFS export is "/" and this name, the NCP volume is this name in upper case.
     #[arg(long, default_value = "share")]
     pub name: String,
-    /// Refuse every change.
+    /// Reject all changes.
     #[arg(long)]
     pub read_only: bool,
-    /// Let other machines use NFS, although `NFSv3` knows no passwords.
+    #[command(flatten)]
+    pub protocols: ProtocolFlags,
+    #[command(flatten)]
+    pub access: AccessFlags,
+    #[command(flatten)]
+    pub device: DeviceFlags,
+}
+
+/// The protocols and their addresses.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Protocols")]
+pub struct ProtocolFlags {
+    /// Serve SMB at this address; addresses other than loopback need --account.
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub smb: Option<SocketAddr>,
+    /// Serve `NFSv3` and MOUNT at this address.
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub nfs: Option<SocketAddr>,
+    /// Serve NCP over TCP and UDP at this address; addresses other than loopback need --account.
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub ncp: Option<SocketAddr>,
+    /// Serve NCP over IPX in UDP (RFC 1234, `DOSBox`) at this address.
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub ncp_ipx: Option<SocketAddr>,
+    /// Serve NCP over IPX on an Ethernet interface. FRAME is ii, raw, 802.2 (default) or snap; NETWORK is the hexadecimal
+    /// number of the segment (default 1). Needs the capability `CAP_NET_RAW` and --account.
+    #[arg(long, value_name = "IFACE[,FRAME[,NETWORK]]")]
+    pub ncp_ether: Option<NcpEtherOptions>,
+    /// Checksums of IPX packets on Ethernet; levels as for --ncp-sign. The frame type raw has none.
+    #[arg(long, value_name = "LEVEL", default_value_t = 1, value_parser = clap::value_parser!(u8).range(0..=3))]
+    pub ncp_checksum: u8,
+    /// Signatures of NCP packets: 0 never, 1 if the client requires them, 2 if the client supports them, 3 always.
+    #[arg(long, value_name = "LEVEL", default_value_t = 1, value_parser = clap::value_parser!(u8).range(0..=3))]
+    pub ncp_sign: u8,
+    /// Durability of a file that an NCP client commits.
+    #[arg(long, value_name = "POLICY", value_enum, default_value_t)]
+    pub ncp_commit: NcpCommit,
+}
+
+/// Who may use the servers.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Access")]
+pub struct AccessFlags {
+    /// Account of the SMB share and the NCP volume. Its password comes from `SHAREBENCH_PASSWORD` or --password-file.
+    #[arg(long, value_name = "USER")]
+    pub account: Option<String>,
+    #[command(flatten)]
+    pub password: PasswordFlags,
+    /// Allow NFS on addresses other than loopback, although `NFSv3` has no passwords.
     #[arg(long)]
     pub expose_nfs: bool,
-    /// Device model: time of each operation that misses the cache.
+}
+
+/// A device of known speed under the volume.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Device model")]
+pub struct DeviceFlags {
+    /// Service time of each operation that misses the cache.
     #[arg(long, value_parser = parse_duration, value_name = "TIME")]
     pub service_time: Option<Duration>,
-    /// Device model: bytes per second.
+    /// Bandwidth in bytes per second.
     #[arg(long, value_name = "SIZE")]
     pub bandwidth: Option<ByteSize>,
-    /// Device model: cache of this size, least recently used out first.
+    /// Size of the cache, which evicts the least recently used data.
     #[arg(long, value_name = "SIZE")]
     pub cache: Option<ByteSize>,
 }
 
-/// What a commit of an NCP client means.
+/// The effect of a commit by an NCP client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub enum NcpCommit {
-    /// The data is on disk before the reply.
+    /// The reply comes after the data is on disk.
     #[default]
     Disk,
-    /// Nothing, as with SET NCP FILE COMMIT=OFF.
+    /// No effect, as with SET NCP FILE COMMIT=OFF.
     None,
 }
 
 /// Serves until SIGINT or SIGTERM.
-pub fn run(args: &ServeArgs, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
-    if args.smb.or(args.nfs).or(args.ncp).or(args.ncp_ipx).is_none() && args.ncp_ether.is_none() {
-        return Err(Failure::usage(
-            "nothing to serve; name --smb, --nfs or --ncp with ADDR:PORT, or several",
-        ));
+pub fn run(args: &ServeArgs) -> Result<ExitCode, Failure> {
+    let ProtocolFlags { smb, nfs, ncp, ncp_ipx, ncp_ether, .. } = &args.protocols;
+    if smb.or(*nfs).or(*ncp).or(*ncp_ipx).is_none() && ncp_ether.is_none() {
+        return Err(Failure::usage("give at least one of --smb, --nfs, --ncp, --ncp-ipx and --ncp-ether"));
     }
-    let mut users = Vec::new();
-    if let Some(user) = &args.account {
-        let password = credentials::given(flags.password_file.as_deref())?;
-        let missing = || {
-            Failure::usage(format!(
-                "--account {user} needs a password: set {VARIABLE} or name --password-file"
-            ))
-        };
-        users.push((user.clone(), password.ok_or_else(missing)?));
-    }
+    let users = accounts(&args.access)?;
     share_arenas();
     let volume = volume(args)?;
     let options = ServeOptions {
-        smb: args.smb,
-        nfs: args.nfs,
-        ncp: args.ncp,
-        ncp_ipx: args.ncp_ipx,
-        ncp_ether: args.ncp_ether.clone(),
-        ncp_signatures: Level::from_number(args.ncp_sign).unwrap_or_default(),
-        ncp_checksums: Level::from_number(args.ncp_checksum).unwrap_or_default(),
-        ncp_commit: match args.ncp_commit {
+        smb: *smb,
+        nfs: *nfs,
+        ncp: *ncp,
+        ncp_ipx: *ncp_ipx,
+        ncp_ether: ncp_ether.clone(),
+        ncp_signatures: Level::from_number(args.protocols.ncp_sign).unwrap_or_default(),
+        ncp_checksums: Level::from_number(args.protocols.ncp_checksum).unwrap_or_default(),
+        ncp_commit: match args.protocols.ncp_commit {
             NcpCommit::Disk => CommitPolicy::Disk,
             NcpCommit::None => CommitPolicy::None,
         },
         users,
         read_only: args.read_only,
         name: args.name.clone(),
-        expose_nfs: args.expose_nfs,
+        expose_nfs: args.access.expose_nfs,
     };
     let (sender, signals) = mpsc::channel();
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
@@ -129,61 +152,72 @@ pub fn run(args: &ServeArgs, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
         let mut iterator = signal_hook::iterator::Signals::new([signal])?;
         std::thread::spawn(move || iterator.forever().try_for_each(|signal| sender.send(signal)));
     }
-    let servers = EmbeddedServers::start(&volume, &options).map_err(|error| started(&error))?;
-    announce(&servers, args);
-    println!("serving; Ctrl-C ends");
-    // Only a signal ends this; a closed channel cannot be, since we hold a sender.
+    let servers = EmbeddedServers::start(&volume, &options).map_err(Failure::usage)?;
+    print_out(&(urls(&servers, args) + "serving; press Ctrl-C to end\n"))?;
+    // The sender in this function keeps the channel open, so only a signal ends this wait.
     let _ = signals.recv();
     servers.stop();
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints the URLs of what is served.
-fn announce(servers: &EmbeddedServers, args: &ServeArgs) {
-    let user = args.account.as_ref().map_or(String::new(), |user| format!("{user}@"));
-    let volume = args.name.to_uppercase();
-    for (protocol, addr) in servers.addrs() {
-        match protocol {
-            "smb" => println!("smb://{user}{addr}/{}", args.name),
-            "ncp" => {
-                println!("ncp://{user}{addr}/{volume}");
-                println!("ncp://{user}{addr}/{volume}?transport=udp");
-            }
-            "ncp-ipx" => println!("ncp://{user}{addr}/{volume}?transport=ipx"),
-            _ => println!("nfs://{addr}/{}?mountport={}", args.name, addr.port()),
-        }
-    }
-    if let Some(ether) = &args.ncp_ether {
-        let (name, frame) = (NcpEtherServer::name(), ether.framing.name());
-        // The client's interface is another machine's.
-        println!("ncp://{user}{name}/{volume}?transport=ether&iface=IFACE&frame={frame}");
-    }
+/// The account with its password; empty without --account.
+fn accounts(access: &AccessFlags) -> Result<Vec<(String, Secret)>, Failure> {
+    let Some(account) = &access.account else { return Ok(Vec::new()) };
+    let password = credentials::given(access.password.file())?;
+    let missing = || {
+        Failure::usage(format!(
+            "--account {account} needs a password: set {VARIABLE} or give --password-file"
+        ))
+    };
+    Ok(vec![(account.clone(), password.ok_or_else(missing)?)])
 }
 
-fn started(error: &ServeError) -> Failure {
-    Failure::usage(error)
+/// The URLs of the servers, one per line.
+fn urls(servers: &EmbeddedServers, args: &ServeArgs) -> String {
+    let account = args.access.account.as_ref().map_or(String::new(), |account| format!("{account}@"));
+    let volume = args.name.to_uppercase();
+    let mut urls = Vec::new();
+    for (protocol, addr) in servers.addrs() {
+        match protocol {
+            "smb" => urls.push(format!("smb://{account}{addr}/{}", args.name)),
+            "ncp" => {
+                urls.push(format!("ncp://{account}{addr}/{volume}"));
+                urls.push(format!("ncp://{account}{addr}/{volume}?transport=udp"));
+            }
+            "ncp-ipx" => urls.push(format!("ncp://{account}{addr}/{volume}?transport=ipx")),
+            _ => urls.push(format!("nfs://{addr}/{}?mountport={}", args.name, addr.port())),
+        }
+    }
+    if let Some(ether) = &args.protocols.ncp_ether {
+        let server = NcpEtherServer::name();
+        let frame = ether.framing.name();
+        // IFACE is a placeholder, because the client's interface is on another machine.
+        urls.push(format!("ncp://{account}{server}/{volume}?transport=ether&iface=IFACE&frame={frame}"));
+    }
+    urls.iter().map(|url| format!("{url}\n")).collect()
 }
 
 fn volume(args: &ServeArgs) -> Result<Arc<dyn Volume>, Failure> {
     match (&args.directory, args.memory) {
         (Some(path), _) => {
             let options = DirectoryOptions { read_only: args.read_only, ..DirectoryOptions::default() };
-            Ok(behind_device(DirectoryVolume::open(path, &options).map_err(Failure::usage)?, args))
+            Ok(with_device(DirectoryVolume::open(path, &options).map_err(Failure::usage)?, args))
         }
-        (None, Some(size)) => Ok(behind_device(MemoryVolume::new(size.0), args)),
-        (None, None) => Err(Failure::usage("name a directory to serve, or --memory SIZE")),
+        (None, Some(size)) => Ok(with_device(MemoryVolume::new(size.0), args)),
+        (None, None) => Err(Failure::usage("give a directory to serve, or --memory SIZE")),
     }
 }
 
-/// Puts the device model in front where a flag asks for one.
-fn behind_device(volume: impl Volume + 'static, args: &ServeArgs) -> Arc<dyn Volume> {
-    if args.service_time.is_none() && args.bandwidth.is_none() && args.cache.is_none() {
+/// The volume, on the device model if an option configures one.
+fn with_device(volume: impl Volume + 'static, args: &ServeArgs) -> Arc<dyn Volume> {
+    let DeviceFlags { service_time, bandwidth, cache } = &args.device;
+    if service_time.is_none() && bandwidth.is_none() && cache.is_none() {
         return Arc::new(volume);
     }
-    let cache = CacheOptions { bytes: args.cache.map_or(0, |size| size.0), ..CacheOptions::default() };
+    let cache = CacheOptions { bytes: cache.map_or(0, |size| size.0), ..CacheOptions::default() };
     let device = DeviceOptions {
-        service: ServiceTime::Fixed(args.service_time.unwrap_or(Duration::ZERO)),
-        bytes_per_s: args.bandwidth.map(|size| size.0),
+        service: ServiceTime::Fixed(service_time.unwrap_or(Duration::ZERO)),
+        bytes_per_s: bandwidth.map(|size| size.0),
         cache,
         ..DeviceOptions::default()
     };

@@ -6,31 +6,31 @@ use clap::Args;
 use sharebench_results::RunReference;
 
 use crate::exit::Failure;
-use crate::flags::GlobalFlags;
 use crate::flags::format::Format;
+use crate::flags::output::DatabaseFlags;
 use crate::output::print_out;
 use crate::run::run_store::{analysis, load, render};
 
 #[derive(Debug, Args)]
 pub struct ShowArgs {
-    /// Number, `last`, or FILE.db:NUMBER.
+    /// Run: a number, `last`, or FILE.db:NUMBER.
     pub run: RunReference,
-    /// How.
+    /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
-    /// Print the run's plan instead; `sharebench run` repeats it.
+    /// Print the plan of the run, which `sharebench run` repeats, instead of its results.
     #[arg(long)]
     pub plan: bool,
+    #[command(flatten)]
+    pub database: DatabaseFlags,
 }
 
 /// Shows one run.
-pub fn show(args: &ShowArgs, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
-    let run = load(&args.run, &flags.db)?;
+pub fn show(args: &ShowArgs) -> Result<ExitCode, Failure> {
+    let run = load(&args.run, &args.database.db)?;
     if args.plan {
         if run.header.is_imported() {
-            return Err(Failure::usage(
-                "--plan: the run was imported, so there is no plan that would repeat it",
-            ));
+            return Err(Failure::usage("--plan: an imported run has no plan"));
         }
         return print_out(&run.header.plan);
     }

@@ -1,4 +1,4 @@
-//! `survey`: an inventory of a share as a workload file; names never leave the machine, nor stand in the file.
+//! `sharebench survey`: an inventory of a share as a workload file. The file contains no names.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -10,61 +10,69 @@ use sharebench_engine::{Survey, survey};
 use sharebench_model::units::ByteSize;
 
 use crate::exit::Failure;
-use crate::flags::GlobalFlags;
+use crate::flags::password::PasswordFlags;
+use crate::output::{line, print_out};
 use crate::run::targets;
+
+pub const SURVEY_HELP: &str = "Examples:
+  sharebench survey /mnt/nas -o mine.toml
+  sharebench load smb://alice@nas/share --preset mine.toml";
 
 #[derive(Debug, Args)]
 pub struct SurveyArgs {
-    /// A directory, or any other target.
+    /// Directory or other target to survey.
     #[arg(value_name = "PATH|TARGET")]
     pub target: String,
-    /// Where to write the workload; standard output unless given.
+    /// Write the workload to FILE [default: standard output].
     #[arg(long, short, value_name = "FILE.toml")]
     pub output: Option<PathBuf>,
-    /// Look at no more files than this.
-    #[arg(long, default_value_t = 1_000_000)]
-    pub most: u64,
-    /// Files of the data set it describes: the shares of types and sizes stay.
-    #[arg(long, default_value_t = 1_000)]
+    /// Read at most N files.
+    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    pub max_files: u64,
+    /// Number of files in the data set of the workload, which keeps the shares of types and sizes.
+    #[arg(long, value_name = "N", default_value_t = 1_000)]
     pub files: u64,
+    #[command(flatten)]
+    pub password: PasswordFlags,
 }
 
-/// Looks, sums up, and writes a workload file.
-pub fn run(args: &SurveyArgs, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
-    let target = targets::open(&args.target, flags.password_file.as_deref())?;
-    let found = survey(target.as_ref(), args.most, Duration::from_secs(30))?;
+/// Surveys the target and writes a workload file.
+pub fn run(args: &SurveyArgs) -> Result<ExitCode, Failure> {
+    let target = targets::open(&args.target, args.password.file())?;
+    let found = survey(target.as_ref(), args.max_files, Duration::from_secs(30))?;
     if found.files() == 0 {
-        return Err(Failure::usage(format!("{}: no files with content to describe", args.target)));
+        return Err(Failure::usage(format!("{}: no file has content", args.target)));
     }
     let text = workload(&found, args.files.clamp(1, found.files()));
     match &args.output {
         Some(path) => {
             std::fs::write(path, text)
                 .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
-            eprintln!(
-                "{}: {} files described; use it by: sharebench load TARGET --preset {}",
+            line(format_args!(
+                "{}: {} files; use it with: sharebench load TARGET --preset {}",
                 path.display(),
                 found.files(),
                 path.display()
-            );
+            ));
+            Ok(ExitCode::SUCCESS)
         }
-        None => print!("{text}"),
+        None => print_out(&text),
     }
-    Ok(ExitCode::SUCCESS)
 }
 
-/// The inventory in comments, and a workload of about `files` files with its shares of types and sizes.
+/// The inventory as comments, and a workload of about `files` files with the same shares of types and sizes.
 fn workload(found: &Survey, files: u64) -> String {
     let mut text = summary(found);
     text.push_str(
         "\n[load]\nworkload = \"surveyed\"\nusers = [1, 5, 10, 20]\nthink = \"lognormal 2s 20s\"\n\n[workload]\n\
-         name = \"surveyed\"\nsource = \"The files: a survey of a share, sizes rounded up to powers of two. What is done with \
-         them is a placeholder: look, and read whole files.\"\norder = \"weighted\"\n",
+         name = \"surveyed\"\nsource = \"Files: a survey of a share, sizes rounded up to powers of two. Operations: a \
+         placeholder that lists directories and reads whole files.\"\norder = \"weighted\"\n",
     );
     let (directories, entries) = found.directories;
     let fan_out = (entries.saturating_sub(found.files() + found.empty) / directories.max(1)).clamp(2, 100);
     let deepest = found.depths.iter().max_by_key(|(_, files)| **files).map_or(0, |(depth, _)| *depth);
-    let (mut transactions, all) = (String::new(), found.files());
+    let mut transactions = String::new();
+    let all = found.files();
     for (data, of_type) in &found.types {
         let here: u64 = of_type.sizes.values().sum();
         let count = (here * files).div_ceil(all);
@@ -95,7 +103,7 @@ fn summary(found: &Survey) -> String {
         found.directories.0,
         found.empty,
         found.refused,
-        if found.cut { "; there was more (--most)" } else { "" }
+        if found.cut { "; there was more (--max-files)" } else { "" }
     );
     let small: u64 = found.types.values().flat_map(|t| t.sizes.range(..=65_536)).map(|(_, n)| n).sum();
     let _ = writeln!(
@@ -123,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_a_valid_preset_with_the_shares_of_the_survey() {
+    fn survey_becomes_a_valid_preset_with_the_same_shares() {
         let mut found =
             Survey { directories: (4, 24), depths: [(0, 2), (1, 18)].into(), ..Survey::default() };
         for (name, size, count) in [("text", 4096, 15), ("image-compressed", 1 << 20, 5)] {
@@ -135,7 +143,7 @@ mod tests {
         assert!(text.starts_with("# 20 files with 5304320 bytes in 4 directories"), "{text}");
         assert!(text.contains("# 75 % of the files have at most 64 KiB."), "{text}");
         let plan = Plan::parse(&format!("[[target]]\nurl = '/a'\n{text}")).unwrap().resolve().unwrap();
-        let sharebench_plan::Work::Transactions(work) = &plan.loads[0].1 else { panic!("no users") };
+        let sharebench_plan::Work::Transactions(work) = &plan.loads[0].1 else { panic!("no load") };
         let counts: Vec<usize> = work.workload.set.classes.iter().map(|(_, files)| files.len()).collect();
         assert_eq!(counts, [6, 2]);
     }

@@ -4,74 +4,100 @@ use clap::Args;
 use sharebench_model::units::ByteSize;
 use sharebench_plan::{Auto, Plan, ResolvedPlan, Sweep, Test, Values};
 
-use crate::commands::from_flags::{base, flat, resolve};
+use crate::commands::from_flags::{base, flat, repeated, resolve};
 use crate::exit::Failure;
 use crate::flags::cache_probes::CacheProbeFlags;
-use crate::flags::measuring::MeasuringFlags;
+use crate::flags::cell_repetition::CellRepetitionFlags;
+use crate::flags::heading;
+use crate::flags::plan_flags::PlanFlags;
 use crate::flags::policies::PolicyFlags;
+use crate::flags::ranks::RankFlags;
+use crate::flags::run_flags::RunFlags;
+
+pub const SWEEP_HELP: &str = "Examples:
+  sharebench sweep /mnt/nas
+  sharebench sweep smb://alice@nas/share nfs://nas/export --file-sizes 1MiB,64MiB --record-sizes 4KiB,64KiB
+  sharebench sweep /mnt/nas --auto               # IOzone's 126 cells, 13 tests
+  sharebench sweep /mnt/nas --tests random-mix --read-percent 30,70 --record-sizes '4KiB..1MiB x4'
+  sharebench sweep smb://alice@nas/share --tests write,read --jobs 1,2,4 --shared-file";
 
 #[derive(Debug, Args)]
 pub struct SweepArgs {
-    /// Systems under test.
+    /// Targets to measure: paths or URLs.
     #[arg(required = true, value_name = "TARGET")]
     pub targets: Vec<String>,
-    /// IOzone's matrix of file and record sizes: 126 cells ("full"), or its form of 1993.
-    #[arg(long, value_name = "MATRIX", num_args = 0..=1, default_missing_value = "full")]
-    pub auto: Option<Auto>,
-    /// Bytes per file; lists and ranges such as 64KiB..512MiB x2 [default: 64KiB,1MiB,16MiB].
-    #[arg(long, value_delimiter = ',')]
-    pub file_sizes: Option<Vec<Values<ByteSize>>>,
-    /// Bytes per operation [default: 4KiB,64KiB,1MiB].
-    #[arg(long, value_delimiter = ',')]
-    pub record_sizes: Option<Vec<Values<ByteSize>>>,
-    /// Tests, or groups of them: usual, requests, streams, mmap, all; see docs/sweeps.md [default: usual].
-    #[arg(long, value_delimiter = ',', value_parser = Test::named)]
-    pub tests: Option<Vec<Vec<Test>>>,
-    /// Operations in flight per job [default: 1].
-    #[arg(long, value_delimiter = ',')]
-    pub depths: Option<Vec<Values<u32>>>,
-    /// Throughput mode: run N jobs at once, over one common window.
-    #[arg(long, value_delimiter = ',')]
-    pub jobs: Option<Vec<Values<u32>>>,
-    /// The jobs share one file, each with a part of its own, instead of having a file each.
-    #[arg(long, requires = "jobs")]
-    pub shared_file: bool,
-    /// What offsets are multiples of; 0 for the record size [default: 0].
-    #[arg(long, value_delimiter = ',', value_name = "SIZE")]
-    pub align: Option<Vec<Values<ByteSize>>>,
-    /// Distance of stride-read in records [default: 17].
-    #[arg(long, value_delimiter = ',', value_name = "RECORDS")]
-    pub stride: Option<Vec<Values<u32>>>,
-    /// Percent of reads in random-mix [default: 50].
-    #[arg(long, value_delimiter = ',', value_name = "PERCENT")]
-    pub read_percent: Option<Vec<Values<u32>>>,
-    /// Buffer of the streams of fwrite, frewrite, fread and freread [default: 64KiB].
-    #[arg(long, value_name = "SIZE")]
-    pub stream_buffer: Option<ByteSize>,
+    #[command(flatten)]
+    pub axes: SweepAxes,
+    #[command(flatten)]
+    pub plan: PlanFlags,
+    #[command(flatten)]
+    pub repetition: CellRepetitionFlags,
     #[command(flatten)]
     pub policies: PolicyFlags,
     #[command(flatten)]
     pub cache_probes: CacheProbeFlags,
     #[command(flatten)]
-    pub measuring: MeasuringFlags,
+    pub run: RunFlags,
+    #[command(flatten)]
+    pub ranks: RankFlags,
+}
+
+/// The axes of a sweep. An option with several values is an axis; every combination of values is a cell.
+#[derive(Debug, Args)]
+#[command(next_help_heading = heading::WORKLOAD)]
+pub struct SweepAxes {
+    /// Use IOzone's matrix of file and record sizes: full (126 cells) or the form of 1993.
+    #[arg(long, value_name = "MATRIX", num_args = 0..=1, default_missing_value = "full")]
+    pub auto: Option<Auto>,
+    /// File sizes; lists and ranges such as 64KiB..512MiB x2 [default: 64KiB,1MiB,16MiB].
+    #[arg(long, value_name = "SIZES", value_delimiter = ',')]
+    pub file_sizes: Option<Vec<Values<ByteSize>>>,
+    /// Record sizes: bytes per operation [default: 4KiB,64KiB,1MiB].
+    #[arg(long, value_name = "SIZES", value_delimiter = ',')]
+    pub record_sizes: Option<Vec<Values<ByteSize>>>,
+    /// Tests or groups of tests: usual, requests, streams, mmap, all; docs/sweeps.md lists them [default: usual].
+    #[arg(long, value_name = "TESTS", value_delimiter = ',', value_parser = Test::named)]
+    pub tests: Option<Vec<Vec<Test>>>,
+    /// Queue depths: operations in flight per job [default: 1].
+    #[arg(long, value_name = "DEPTHS", value_delimiter = ',')]
+    pub depths: Option<Vec<Values<u32>>>,
+    /// Throughput mode: run N jobs at once and measure their common window.
+    #[arg(long, value_name = "N", value_delimiter = ',')]
+    pub jobs: Option<Vec<Values<u32>>>,
+    /// Let all jobs share one file, each with its own part, instead of one file per job.
+    #[arg(long, requires = "jobs")]
+    pub shared_file: bool,
+    /// Align offsets to multiples of SIZE; 0 means the record size [default: 0].
+    #[arg(long, value_delimiter = ',', value_name = "SIZE")]
+    pub align: Option<Vec<Values<ByteSize>>>,
+    /// Distance between the records of stride-read, in records [default: 17].
+    #[arg(long, value_delimiter = ',', value_name = "RECORDS")]
+    pub stride: Option<Vec<Values<u32>>>,
+    /// Percentage of reads in random-mix [default: 50].
+    #[arg(long, value_delimiter = ',', value_name = "PERCENT")]
+    pub read_percent: Option<Vec<Values<u32>>>,
+    /// Buffer size of fwrite, frewrite, fread and freread [default: 64KiB].
+    #[arg(long, value_name = "SIZE")]
+    pub stream_buffer: Option<ByteSize>,
 }
 
 /// The plan of `sharebench sweep`.
 pub fn plan(args: &SweepArgs) -> Result<ResolvedPlan, Failure> {
+    let axes = &args.axes;
     let sweep = Sweep {
-        auto: args.auto,
-        file_sizes: flat(args.file_sizes.as_deref()),
-        record_sizes: flat(args.record_sizes.as_deref()),
-        tests: args.tests.as_deref().map(<[_]>::concat),
-        depths: flat(args.depths.as_deref()),
-        jobs: flat(args.jobs.as_deref()),
-        shared_file: args.shared_file.then_some(true),
-        align: flat(args.align.as_deref()),
-        stride: flat(args.stride.as_deref()),
-        read_percent: flat(args.read_percent.as_deref()),
-        stream_buffer: args.stream_buffer,
+        auto: axes.auto,
+        file_sizes: flat(axes.file_sizes.as_deref()),
+        record_sizes: flat(axes.record_sizes.as_deref()),
+        tests: axes.tests.as_deref().map(<[_]>::concat),
+        depths: flat(axes.depths.as_deref()),
+        jobs: flat(axes.jobs.as_deref()),
+        shared_file: axes.shared_file.then_some(true),
+        align: flat(axes.align.as_deref()),
+        stride: flat(axes.stride.as_deref()),
+        read_percent: flat(axes.read_percent.as_deref()),
+        stream_buffer: axes.stream_buffer,
         policies: args.policies.typed(),
     };
-    let cache_probes = args.cache_probes.typed();
-    resolve(&Plan { sweep: Some(sweep), cache_probes, ..base("sweep", &args.targets, &args.measuring) })
+    let plan = repeated(base("sweep", &args.targets, &args.plan), &args.repetition);
+    resolve(&Plan { sweep: Some(sweep), cache_probes: args.cache_probes.typed(), ..plan })
 }

@@ -1,4 +1,4 @@
-//! `--weights`: a survey, a workload file or a preset as weights of cells.
+//! `compare --weights`: weights of cells from a survey, a workload file or a preset.
 
 use sharebench_analysis::{Weight, Weights};
 use sharebench_plan::{
@@ -7,7 +7,7 @@ use sharebench_plan::{
 
 use crate::exit::Failure;
 
-/// The weights that a file, or a preset of that name, describes.
+/// The weights of a file or a preset.
 pub fn weights(name: &str) -> Result<Weights, Failure> {
     let plan = if let Some(preset) = Preset::named(name) {
         preset.plan()?
@@ -32,20 +32,18 @@ pub fn weights(name: &str) -> Result<Weights, Failure> {
     });
     let Some(workload) = workload else {
         return Err(Failure::usage(format!(
-            "--weights {name}: it describes no workload; `sharebench survey` makes one"
+            "--weights {name}: it contains no workload; `sharebench survey` writes one"
         )));
     };
     let parts = workload.transactions.iter().flat_map(|transaction| of(&workload, transaction)).collect();
     let weights = Weights { name: name.to_owned(), parts }.joined();
     if weights.parts.is_empty() {
-        return Err(Failure::usage(format!(
-            "--weights {name}: it moves no bytes, so there is nothing to weigh by"
-        )));
+        return Err(Failure::usage(format!("--weights {name}: it transfers no bytes, so it has no weights")));
     }
     Ok(weights)
 }
 
-/// What a transaction moves, on average over the files that it picks one of.
+/// The bytes of one transaction, averaged over the files that it selects from.
 fn of(workload: &Workload, transaction: &Transaction) -> Vec<Weight> {
     let Some(class) = transaction.class else { return Vec::new() };
     let files = &workload.set.files[workload.set.classes[class].1.clone()];
@@ -55,7 +53,7 @@ fn of(workload: &Workload, transaction: &Transaction) -> Vec<Weight> {
         for operation in &transaction.operations {
             let (write, random, record_size, bytes) = match operation {
                 Operation::Read(requests) | Operation::Write(requests) => {
-                    let size = requests.size.as_ref().map_or(block, middle).max(1);
+                    let size = requests.size.as_ref().map_or(block, typical).max(1);
                     let bytes = match requests.times {
                         Times::All => file.bytes,
                         Times::Count(count) => size * u64::from(count),
@@ -73,8 +71,8 @@ fn of(workload: &Workload, transaction: &Transaction) -> Vec<Weight> {
     parts
 }
 
-/// A size that stands for a law.
-fn middle(sizes: &Sizes) -> u64 {
+/// A typical size of a distribution.
+fn typical(sizes: &Sizes) -> u64 {
     match sizes {
         Sizes::Fixed(size) => *size,
         Sizes::Uniform(least, most) => u64::midpoint(*least, *most),
@@ -93,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_preset_becomes_weights_that_sum_to_its_bytes() {
+    fn weights_of_a_preset_sum_to_its_bytes() {
         let weights = weights("copy-all-bidirectional").unwrap();
         let sum = |write: bool| -> f64 {
             weights.parts.iter().filter(|part| part.write == write).map(|part| part.bytes).sum()

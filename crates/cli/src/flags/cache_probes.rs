@@ -1,35 +1,38 @@
-//! Flags that ask where the bytes of reads came from: client cache, server cache or storage.
+//! The options for cache probes: did the bytes of reads come from the server's cache or from its storage?
 
 use clap::Args;
 use sharebench_model::units::ByteSize;
 use sharebench_plan::{Bypass, CacheProbes, Cold};
 
-/// Cache bands (docs/comparisons.md).
+use super::heading;
+
+/// Cache probes of a sweep or a depth study (docs/cache-probes.md).
 #[derive(Debug, Args, Default)]
+#[command(next_help_heading = heading::CACHES)]
 pub struct CacheProbeFlags {
-    /// Look behind each cell that reads, for the shares of server cache and storage. COLD says what makes records cold
-    /// on the server: a size above what it can cache (so much is read in between), `unbuffered` (SMB reads that ask
-    /// for no cache), or `pre-step-cmd` (the command of --pre-step-cmd empties the cache).
+    /// Probe the server after each cell that reads, to estimate the shares of server cache and storage. COLD defines how
+    /// records become cold on the server: a size (read this many bytes in between; more than the server can cache),
+    /// `unbuffered` (SMB reads without the server's cache), or `pre-step-cmd` (the command of --pre-step-cmd empties the
+    /// cache). Probes never count towards the time of the cell.
     #[arg(long, value_name = "COLD")]
     pub cache_probes: Option<Cold>,
-    /// Triples of probes per cell [default: 300; fewer for records above 128KiB].
+    /// Number of probe triples per cell [default: 300; fewer for records above 128KiB].
     #[arg(long, value_name = "N", requires = "cache_probes")]
     pub probe_count: Option<u32>,
-    /// How far ahead of the workload probes look, in bytes that it will read first: more than the server reads ahead
-    /// [default: 8MiB].
+    /// Distance of the probes ahead of the workload. It must exceed the read-ahead of the server [default: 8MiB].
     #[arg(long, value_name = "SIZE", requires = "cache_probes")]
     pub probe_distance: Option<ByteSize>,
-    /// File on this machine in which the server's system counts what its storage read: /sys/block/DISK/stat, or the
-    /// io.stat of a control group. Storage's share then rests on it.
+    /// File on this machine that counts the reads of the server's storage: /sys/block/DISK/stat, or io.stat of a control
+    /// group. The share of storage then comes from this counter.
     #[arg(long, value_name = "FILE", requires = "cache_probes")]
     pub server_disk_stat: Option<String>,
-    /// For a mounted path: the same directory straight over a protocol, for the probes; NAME is the target's.
+    /// Probe the mounted target NAME over the protocol at URL, which must lead to the same directory. May be repeated.
     #[arg(long, value_name = "NAME=URL", requires = "cache_probes")]
     pub bypass: Vec<Bypass>,
 }
 
 impl CacheProbeFlags {
-    /// The same as a plan's section would say it.
+    /// The section of a plan with the same meaning.
     pub fn typed(&self) -> Option<CacheProbes> {
         Some(CacheProbes {
             cold: Some(self.cache_probes?),

@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 
-/// Forms of an analysis.
+/// Formats of `show` and `compare`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// Tables for the terminal.

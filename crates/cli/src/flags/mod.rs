@@ -1,31 +1,24 @@
-//! The groups of options that several commands share.
+//! The groups of options that several commands share. A command includes only the groups that it honours.
 
 pub mod cache_probes;
+pub mod cell_repetition;
 pub mod format;
-pub mod measuring;
 pub mod monitoring;
+pub mod output;
+pub mod password;
 pub mod plan_file;
+pub mod plan_flags;
 pub mod policies;
 pub mod ranks;
-pub mod repetition;
+pub mod run_flags;
 
-use std::path::PathBuf;
-
-use clap::Args;
-
-/// Flags of every command.
-#[derive(Debug, Args)]
-pub struct GlobalFlags {
-    /// The results database: one SQLite file of runs.
-    #[arg(long, global = true, default_value = "sharebench.db", value_name = "FILE")]
-    pub db: PathBuf,
-    /// File with the password of SMB and NCP targets in its first line.
-    #[arg(long, global = true, value_name = "FILE")]
-    pub password_file: Option<PathBuf>,
-    /// Print no progress.
-    #[arg(long, short, global = true)]
-    pub quiet: bool,
-    /// Commands that measure: print what happens as JSON lines on standard output, and nothing else there.
-    #[arg(long, global = true, conflicts_with = "quiet")]
-    pub json: bool,
+/// Titles of the groups of options in help texts.
+pub mod heading {
+    pub const WORKLOAD: &str = "Workload";
+    pub const REPETITION: &str = "Repetition";
+    pub const CACHES: &str = "Caches and durability";
+    pub const TARGETS: &str = "Targets";
+    pub const MONITORING: &str = "Monitoring";
+    pub const OUTPUT: &str = "Output";
+    pub const RANKS: &str = "Ranks (under mpirun or srun)";
 }

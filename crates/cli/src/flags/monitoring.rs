@@ -1,20 +1,22 @@
-//! The options that make a run observable from outside, and the server observable during a run.
+//! The options that make a run observable, and the servers of its targets.
 
 use std::net::SocketAddr;
 
 use clap::Args;
 
+use super::heading;
 use crate::monitoring::prometheus::address;
 use crate::monitoring::server_metrics::ExporterUrl;
 
-/// Flags of every command that measures.
+/// Monitoring of a run and of servers (docs/loads.md).
 #[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = heading::MONITORING)]
 pub struct MonitoringFlags {
-    /// Serve the run's metrics for Prometheus while it runs, at /metrics; on 127.0.0.1 unless an address is given.
+    /// Serve metrics of the run for Prometheus at /metrics until the run ends. Without an address, listen on 127.0.0.1.
     #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = address)]
     pub prometheus: Option<SocketAddr>,
-    /// Ask a Prometheus exporter on the server (`node_exporter`, `windows_exporter`, or one of the server process) once a
-    /// second how busy its processors are; one for all targets or one for each, in their order.
+    /// Read the CPU load of the server once per second from a Prometheus exporter (`node_exporter`, `windows_exporter`, or
+    /// one of the server process). Give one URL for all targets, or one per target in their order.
     #[arg(long, value_name = "URL", value_delimiter = ',')]
     pub server_metrics: Vec<ExporterUrl>,
 }

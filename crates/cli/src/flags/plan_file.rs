@@ -5,25 +5,23 @@ use std::path::PathBuf;
 use clap::Args;
 use sharebench_results::RunReference;
 
-use crate::flags::monitoring::MonitoringFlags;
-use crate::flags::ranks::RankFlags;
+use super::ranks::RankFlags;
+use super::run_flags::RunFlags;
 
+/// A plan file or a run to finish.
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// The plan.
+    /// Plan file.
     #[arg(value_name = "PLAN.toml", required_unless_present = "resume", conflicts_with = "resume")]
     pub plan: Option<PathBuf>,
-    /// Finish this interrupted or stopped run instead.
+    /// Finish the interrupted or stopped run RUN.
     #[arg(long, value_name = "RUN")]
     pub resume: Option<RunReference>,
-    /// Let the plan run its own command (`pre_step_cmd`) on this machine; `plan check` shows it.
+    /// Allow the plan to run its command (`pre_step_cmd`) on this machine; `sharebench plan check` shows the command.
     #[arg(long)]
     pub allow_pre_step_cmd: bool,
     #[command(flatten)]
-    pub monitoring: MonitoringFlags,
-    /// Also write an HTML report.
-    #[arg(long, value_name = "FILE")]
-    pub report: Option<PathBuf>,
+    pub run: RunFlags,
     #[command(flatten)]
     pub ranks: RankFlags,
 }

@@ -1,28 +1,32 @@
-//! Flags of caches, durability and what the measured time includes.
+//! The options for caches, durability and what the measured time includes.
 
 use clap::Args;
 use sharebench_model::{CachePolicy, SyncPolicy};
 use sharebench_plan::Policies;
 
-/// Caches, durability and what the measured time includes (docs/sweeps.md).
+use super::heading;
+
+/// Cache and sync policies of a sweep or a depth study (docs/sweeps.md).
 #[derive(Debug, Args, Default)]
+#[command(next_help_heading = heading::CACHES)]
 pub struct PolicyFlags {
-    /// Cache policies: normal, no-local (client cache off), unbuffered (end to end) [default: normal].
-    #[arg(long, value_delimiter = ',')]
+    /// Cache policies: normal, no-local (no client cache), unbuffered (no client cache and no server cache)
+    /// [default: normal].
+    #[arg(long, value_name = "POLICIES", value_delimiter = ',')]
     pub cache: Option<Vec<CachePolicy>>,
     /// Sync policies of writes: normal, write-through [default: normal].
-    #[arg(long, value_delimiter = ',')]
+    #[arg(long, value_name = "POLICIES", value_delimiter = ',')]
     pub sync: Option<Vec<SyncPolicy>>,
-    /// The time of closing the file belongs to the test.
+    /// Include the time of closing the file.
     #[arg(long)]
     pub include_close: bool,
-    /// The time of bringing writes to stable storage (fsync, FLUSH, COMMIT) belongs to the test.
+    /// Include the time of flushing writes to stable storage (fsync, FLUSH, COMMIT).
     #[arg(long)]
     pub include_flush: bool,
 }
 
 impl PolicyFlags {
-    /// The same as a plan's section would say it.
+    /// The section of a plan with the same meaning.
     pub fn typed(&self) -> Policies {
         Policies {
             cache: self.cache.clone(),

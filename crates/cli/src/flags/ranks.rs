@@ -1,15 +1,32 @@
-//! The options of runs under `mpirun` or `srun`.
+//! The options of runs by several processes under `mpirun` or `srun`.
 
 use clap::Args;
 
-/// Flags that mean something under mpirun or srun (docs/scale.md).
+use super::heading;
+
+/// Division of jobs and files between ranks (docs/scale.md).
 #[derive(Debug, Args, Default, Clone)]
-#[command(next_help_heading = "Under mpirun or srun")]
+#[command(next_help_heading = heading::RANKS)]
 pub struct RankFlags {
-    /// How many users each rank gets of all, such as 2,1,1 [default: the same for each].
-    #[arg(long, value_delimiter = ',', value_name = "WEIGHTS")]
-    pub rank_weights: Vec<u32>,
-    /// Read files that another rank wrote, this many ranks further on, so that no client reads what it cached.
+    #[command(flatten)]
+    pub weights: RankWeightFlags,
+    /// Read files that were written N ranks further on, so that no client reads from its own cache.
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     pub shift_ranks: u32,
+}
+
+/// Division of users or jobs between ranks.
+#[derive(Debug, Args, Default, Clone)]
+#[command(next_help_heading = heading::RANKS)]
+pub struct RankWeightFlags {
+    /// Distribute users or jobs over the ranks by these weights, such as 2,1,1 [default: equally].
+    #[arg(long, value_delimiter = ',', value_name = "WEIGHTS")]
+    pub rank_weights: Vec<u32>,
+}
+
+impl From<RankWeightFlags> for RankFlags {
+    /// Division of a load, which never reads files of other ranks.
+    fn from(weights: RankWeightFlags) -> Self {
+        Self { weights, shift_ranks: 0 }
+    }
 }

@@ -13,7 +13,7 @@ use sharebench_model::units::{show_nanos, show_rate};
 use sharebench_model::{Round, RunEvent, StepResult};
 use sharebench_plan::ResolvedPlan;
 
-use crate::flags::GlobalFlags;
+use crate::flags::output::OutputFlags;
 use crate::output::{has_colours, terminal_width};
 use plan_preview::{reached, span};
 use progress::RunProgress;
@@ -58,8 +58,8 @@ pub struct LiveView {
 
 impl LiveView {
     /// A view of a run of `ranks` processes, `done` of whose steps were measured earlier.
-    pub fn new(plan: &ResolvedPlan, done: usize, ranks: u32, flags: &GlobalFlags) -> Self {
-        let shown = match (flags.json, flags.quiet) {
+    pub fn new(plan: &ResolvedPlan, done: usize, ranks: u32, output: &OutputFlags) -> Self {
+        let shown = match (output.json, output.quiet) {
             (true, _) => Shown::Json,
             (false, true) => Shown::Quiet,
             (false, false) if stderr().is_terminal() && !is_dumb() => Shown::Screen(Screen::new()),

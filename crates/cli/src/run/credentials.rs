@@ -1,4 +1,4 @@
-//! Passwords: from the environment, a file, ~/.netrc or a prompt; never from the command line.
+//! Passwords from the environment, a file, ~/.netrc or a prompt; never from the command line.
 
 use std::io::IsTerminal;
 use std::path::Path;
@@ -7,10 +7,10 @@ use sharebench_target::{Secret, TargetUrl, wipe};
 
 use crate::exit::Failure;
 
-/// The variable that holds the password.
+/// Environment variable of the password.
 pub const VARIABLE: &str = "SHAREBENCH_PASSWORD";
 
-/// The password named by `--password-file` or the environment.
+/// The password from `--password-file` or the environment.
 pub fn given(password_file: Option<&Path>) -> Result<Option<Secret>, Failure> {
     if let Some(path) = password_file {
         let text = std::fs::read_to_string(path)
@@ -22,7 +22,7 @@ pub fn given(password_file: Option<&Path>) -> Result<Option<Secret>, Failure> {
     Ok(std::env::var(VARIABLE).ok().map(Secret::new))
 }
 
-/// The password for a target's user.
+/// The password of a target's account.
 pub fn for_target(url: &TargetUrl, password_file: Option<&Path>) -> Result<Secret, Failure> {
     if let Some(secret) = given(password_file)? {
         return Ok(secret);
@@ -36,7 +36,7 @@ pub fn for_target(url: &TargetUrl, password_file: Option<&Path>) -> Result<Secre
         return Ok(Secret::new(secret));
     }
     Err(Failure::Target(format!(
-        "{url}: no password for user {user}; set {VARIABLE}, name a --password-file, or add the host to ~/.netrc"
+        "{url}: no password for account {user}; set {VARIABLE}, give --password-file, or add the host to ~/.netrc"
     )))
 }
 
@@ -48,14 +48,21 @@ fn from_netrc(host: &str, user: &str) -> Option<Secret> {
     secret
 }
 
-/// Finds `machine HOST login USER password SECRET`, in netrc's free layout.
+/// Finds `machine HOST login USER password SECRET`; any white space separates the words of a netrc file.
 fn search_netrc(text: &str, host: &str, user: &str) -> Option<String> {
-    let (mut machine, mut login) = (false, false);
+    let mut machine = false;
+    let mut login = false;
     let mut words = text.split_whitespace();
     while let Some(word) = words.next() {
         match word {
-            "machine" => (machine, login) = (words.next()? == host, false),
-            "default" => (machine, login) = (true, false),
+            "machine" => {
+                machine = words.next()? == host;
+                login = false;
+            }
+            "default" => {
+                machine = true;
+                login = false;
+            }
             "login" => login = words.next()? == user,
             "password" => {
                 let password = words.next()?;
@@ -74,7 +81,7 @@ mod tests {
     use super::search_netrc;
 
     #[test]
-    fn netrc_gives_the_password_of_host_and_user() {
+    fn netrc_password_belongs_to_host_and_account() {
         let text =
             "machine a login x password 1\nmachine nas\n  login bob password 2\n  login alice password 3\n";
         assert_eq!(search_netrc(text, "nas", "alice").as_deref(), Some("3"));

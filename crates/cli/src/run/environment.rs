@@ -1,4 +1,4 @@
-//! What is worth knowing about this machine, and the random names of a run.
+//! Facts about this machine and this command, and the random names of a run.
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
@@ -7,22 +7,22 @@ use sharebench_analysis::CLOCK_RESOLUTION_FACT;
 use sharebench_engine::{Clock, ClockFacts, DIRECTORY_PREFIX};
 use sharebench_model::Facts;
 
-/// Name of the fact that holds our directory on the targets.
+/// Name of the fact with the run's directory on the targets.
 pub const DIRECTORY_FACT: &str = "directory";
-/// Name of the fact that holds the command line.
+/// Name of the fact with the command line.
 pub const COMMAND_FACT: &str = "command";
 
-/// A seed nobody chose.
+/// A random seed.
 pub fn new_seed() -> u64 {
     RandomState::new().build_hasher().finish()
 }
 
-/// A new name for our directory on the targets.
+/// A new name for a run's directory on the targets.
 pub fn new_directory() -> String {
     format!("{DIRECTORY_PREFIX}{:08x}", new_seed() as u32)
 }
 
-/// Machine, kernel, clock and command.
+/// Facts about machine, kernel, clock and command.
 pub fn facts(directory: &str) -> Facts {
     let first_line = |path: &str| {
         std::fs::read_to_string(path)
@@ -56,7 +56,7 @@ pub fn facts(directory: &str) -> Facts {
     facts
 }
 
-/// The command as typed, quoted where a shell would need it.
+/// The command line, quoted for a shell.
 pub fn command_line() -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@,+%".contains(c);
     let quoted = |word: String| {

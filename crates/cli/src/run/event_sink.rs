@@ -1,4 +1,4 @@
-//! What becomes of a run's events: the results database, the live view, and whoever else looks on.
+//! The receivers of a run's events: results database, live view and monitoring.
 
 use sharebench_engine::StopSignal;
 use sharebench_model::{ErrorClass, RunEvent, RunHeader};
@@ -7,28 +7,40 @@ use sharebench_results::RunSink;
 use crate::live::LiveView;
 use crate::monitoring::Monitoring;
 
-/// Takes events to store and view. The run is begun in the store when its first step starts, so that a
-/// plan whose targets cannot be reached leaves no empty run.
+/// Distributes the events of one run.
+///
+/// It owns the run in the results database, the live view and the monitoring, from before the first event until the end.
+/// The main thread passes it each event in order. The run begins in the results database when its first step starts; until
+/// then events wait here, so a plan whose targets cannot be reached leaves no empty run. A failed write stops the run
+/// ([`EventSink::failed`]), because load without stored results only disturbs the target.
 pub struct EventSink {
     pub sink: RunSink,
     pub view: LiveView,
+    /// The header of the run, until the run begins in the results database.
     header: Option<RunHeader>,
     waiting: Vec<RunEvent>,
-    /// Why results could not be stored.
+    /// The first error of the results database.
     pub failed: Option<String>,
-    /// Data that was read was not the data written.
+    /// True if a read returned other data than was written.
     pub data_errors: bool,
     monitoring: Monitoring,
 }
 
 impl EventSink {
-    /// Before the first event.
+    /// Receivers that wait for the first event.
     pub fn new(sink: RunSink, view: LiveView, header: RunHeader, monitoring: Monitoring) -> Self {
-        let (header, waiting) = (Some(header), Vec::new());
-        Self { sink, view, header, waiting, failed: None, data_errors: false, monitoring }
+        Self {
+            sink,
+            view,
+            header: Some(header),
+            waiting: Vec::new(),
+            failed: None,
+            data_errors: false,
+            monitoring,
+        }
     }
 
-    /// Takes one event.
+    /// Receives one event.
     pub fn take(&mut self, event: &RunEvent, stop: &StopSignal) {
         if let RunEvent::StepFinished(step) = event
             && let Some(known) = self.monitoring.complete(step)
@@ -58,7 +70,7 @@ impl EventSink {
         self.record(event, stop);
     }
 
-    /// A store that cannot take a step ends the run: numbers that nobody keeps are not worth the load.
+    /// Stores an event; the first error stops the run.
     fn record(&mut self, event: &RunEvent, stop: &StopSignal) {
         if self.failed.is_some() {
             return;

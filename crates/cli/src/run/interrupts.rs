@@ -1,11 +1,14 @@
-//! Signals that ask a run to end: Ctrl-C, the system's or a launcher's SIGTERM, and a terminal that is gone.
+//! Signals that stop a run: SIGINT (Ctrl-C), SIGTERM of the system or a launcher, and SIGHUP of a closed terminal.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use crate::exit::Failure;
 
-/// Counts of SIGINT and SIGHUP, and of SIGTERM.
+/// Counters of the signals of this process.
+///
+/// The signal handlers only add to the counters, so they work while everything else hangs. They are registered once per
+/// process; [`Interrupts::catch`] resets the counters for a new run.
 #[derive(Debug, Clone, Default)]
 pub struct Interrupts {
     interrupted: Arc<AtomicUsize>,
@@ -13,7 +16,7 @@ pub struct Interrupts {
 }
 
 impl Interrupts {
-    /// Counts from now on, anew; SIGHUP not where somebody has it ignored, as `nohup` does.
+    /// Counts signals from now on. An ignored SIGHUP stays ignored, as `nohup` requires.
     pub fn catch() -> Result<Self, Failure> {
         use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
         static COUNTS: OnceLock<Interrupts> = OnceLock::new();
@@ -36,23 +39,23 @@ impl Interrupts {
         Ok(counts)
     }
 
-    /// One more, by a key of the live view.
+    /// Counts a key of the live view as an interrupt.
     pub fn press(&self) {
         self.interrupted.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How many there were.
+    /// Number of signals and keys so far.
     pub fn count(&self) -> usize {
         self.interrupted.load(Ordering::Relaxed) + self.terminated.load(Ordering::Relaxed)
     }
 
-    /// True once there was a SIGTERM, as launchers send it to what is left of a run.
+    /// True after a SIGTERM, which launchers send to the remaining ranks of a failed run.
     pub fn by_system(&self) -> bool {
         self.terminated.load(Ordering::Relaxed) > 0
     }
 }
 
-/// True when whoever started us wants the signal ignored.
+/// True if the parent process had the signal ignored.
 fn is_ignored(signal: i32) -> bool {
     // SAFETY: sigaction only writes the action it is given, for which zeroed is valid.
     unsafe {

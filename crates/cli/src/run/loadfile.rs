@@ -1,4 +1,4 @@
-//! Loadfiles that plans and flags name: read here, and kept with the plan from then on.
+//! Reads the loadfiles that plans and options name; from then on the text is part of the plan.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use sharebench_plan::{Plan, TypedWorkload};
 
 use crate::exit::Failure;
 
-/// What `--loadfile` asks for.
+/// The workload of `--loadfile`.
 pub fn workload(path: &str) -> Result<TypedWorkload, Failure> {
     let script =
         read(Path::new(path)).map_err(|error| Failure::usage(format!("--loadfile {path}: {error}")))?;
@@ -20,22 +20,21 @@ pub fn workload(path: &str) -> Result<TypedWorkload, Failure> {
     })
 }
 
-/// Reads the loadfile that the plan of a file names, from beside that file; a plan that holds its text already, as
-/// stored ones do, is left as it is.
+/// Reads the loadfile of a plan file; its path is relative to that file. A plan that already contains the text, as stored
+/// plans do, stays as it is.
 pub fn read_into(mut plan: Plan, plan_file: &Path) -> Result<Plan, Failure> {
     let Some(workload) = &mut plan.workload else { return Ok(plan) };
     if let (Some(name), None) = (&workload.loadfile, &workload.script) {
         let path = plan_file.parent().unwrap_or(Path::new("")).join(name);
         let script = read(&path).map_err(|error| {
-            let (file, path) = (plan_file.display(), path.display());
-            Failure::usage(format!("{file}: workload.loadfile: {path}: {error}"))
+            Failure::usage(format!("{}: workload.loadfile: {}: {error}", plan_file.display(), path.display()))
         })?;
         workload.script = Some(script);
     }
     Ok(plan)
 }
 
-/// Names in loadfiles may be in a code page of old: what is no UTF-8 is read byte by byte as Latin-1.
+/// Reads text that is UTF-8, or else Latin-1, because loadfiles may contain names in legacy code pages.
 fn read(path: &Path) -> std::io::Result<String> {
     let bytes = std::fs::read(path)?;
     Ok(String::from_utf8(bytes)

@@ -1,9 +1,9 @@
-//! Running a plan: engine on its own thread, events into store and live view, signals, cleaning up.
+//! Runs a plan: the engine on a thread of its own, its events into results database and live view, signals, the end.
 
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use sharebench_engine::{Clock, Run, RunEnd, StartError, StopSignal, own_descriptors};
@@ -13,12 +13,12 @@ use sharebench_results::{RunId, RunSink, Store};
 use sharebench_target::Target;
 
 use crate::exit::{self, Failure};
-use crate::flags::GlobalFlags;
 use crate::flags::monitoring::MonitoringFlags;
+use crate::flags::output::OutputFlags;
 use crate::live::LiveView;
 use crate::live::plan_preview::plan_preview;
 use crate::monitoring::Monitoring;
-use crate::output::say;
+use crate::output::message;
 use crate::run::environment;
 use crate::run::event_sink::EventSink;
 use crate::run::interrupts::Interrupts;
@@ -26,92 +26,102 @@ use crate::run::ranks::RankGroup;
 use crate::run::run_store;
 use crate::run::run_summary::FinishedRun;
 
-/// Prints the result of a run, writes its report, and chooses the exit code.
-pub fn finish(measured: &Measured, report: Option<&Path>, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
+/// Longest wait for an event before signals and keys are checked again.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
+
+/// Writes the report of a run, prints its summary, and chooses the exit code.
+pub fn finish(measured: &Measured, report: Option<&Path>, output: &OutputFlags) -> Result<ExitCode, Failure> {
     if let Some(run) = measured.run {
         let stored = measured.store.load(run)?;
         if let Some(path) = report {
             run_store::write_report(std::slice::from_ref(&stored), path)?;
         }
-        let ending = FinishedRun { run: &stored, store: measured.store.path(), report };
-        if flags.json {
-            ending.print_object();
+        let finished = FinishedRun { run: &stored, store: measured.store.path(), report };
+        if output.json {
+            finished.print_object();
         } else {
-            ending.print(flags.quiet);
+            finished.print(output.quiet);
         }
     }
     Ok(measured.exit_code())
 }
 
-/// A run that ended, well or not.
+/// A run after its end, whatever the outcome.
 pub struct Measured {
-    /// Where it is.
+    /// The results database that contains it.
     pub store: Store,
-    /// Its number; none when nothing was begun.
+    /// Its number; none if no step started, because such a run is not stored.
     pub run: Option<RunId>,
     outcome: RunOutcome,
     data_errors: bool,
-    left_behind: bool,
+    has_leftovers: bool,
 }
 
 impl Measured {
     fn exit_code(&self) -> ExitCode {
         ExitCode::from(match &self.outcome {
-            RunOutcome::EngineFailed(_) => 1,
+            RunOutcome::EngineFailed(_) => exit::INTERNAL,
             RunOutcome::TargetLost(_) => exit::TARGET,
             RunOutcome::HookFailed(_) => exit::USAGE,
             _ if self.data_errors => exit::DATA,
             RunOutcome::Stopped => exit::STOPPED,
-            RunOutcome::Complete if self.left_behind => exit::TARGET,
+            RunOutcome::Complete if self.has_leftovers => exit::TARGET,
             RunOutcome::Complete => 0,
         })
     }
 }
 
-/// A plan about to be measured.
+/// One run of a plan against open targets.
+///
+/// It owns what distinguishes this run from others of the same plan: the steps that are already done, the directory on
+/// the targets, and the options for monitoring. [`Measurement::run`] consumes it. The engine then works on its own
+/// thread, because the main thread has to react to signals and keys at any time; both share only the channel of events
+/// and the stop signal. The run is stored when its first step starts, so a target that cannot be reached leaves no run in
+/// the results database.
 pub struct Measurement<'a> {
     pub plan: &'a ResolvedPlan,
     pub targets: &'a [Arc<dyn Target>],
+    /// Steps of a resumed run that are already measured.
     pub done: Vec<StepResult>,
+    /// Name of the run's directory on the targets.
     pub directory: String,
     pub resumed: bool,
     pub monitoring: MonitoringFlags,
-    /// The other processes that measure it; none for one that is alone.
+    /// The other processes of the run; none if this process measures alone.
     pub group: Option<&'a RankGroup>,
 }
 
 impl<'a> Measurement<'a> {
-    /// A new run.
+    /// A new run by this process alone.
     pub fn new(plan: &'a ResolvedPlan, targets: &'a [Arc<dyn Target>]) -> Self {
-        let (done, directory, monitoring) =
-            (Vec::new(), environment::new_directory(), MonitoringFlags::default());
-        Self { plan, targets, done, directory, resumed: false, monitoring, group: None }
+        Self {
+            plan,
+            targets,
+            done: Vec::new(),
+            directory: environment::new_directory(),
+            resumed: false,
+            monitoring: MonitoringFlags::default(),
+            group: None,
+        }
     }
 
-    /// Others look on.
-    pub fn with(self, monitoring: &MonitoringFlags) -> Self {
+    /// The same run with monitoring.
+    pub fn monitored(self, monitoring: &MonitoringFlags) -> Self {
         Self { monitoring: monitoring.clone(), ..self }
     }
 
-    /// Runs it into the results database.
-    pub fn run(self, flags: &GlobalFlags) -> Result<Measured, Failure> {
-        let store = Store::open(&flags.db)?;
-        self.into_sink(RunSink::new(store), flags)
+    /// Measures into the results database.
+    pub fn run(self, output: &OutputFlags) -> Result<Measured, Failure> {
+        let store = Store::open(&output.database.db)?;
+        self.into_sink(RunSink::new(store), output)
     }
 
-    pub fn into_sink(self, sink: RunSink, flags: &GlobalFlags) -> Result<Measured, Failure> {
+    /// Measures into a run of a results database.
+    pub fn into_sink(self, sink: RunSink, output: &OutputFlags) -> Result<Measured, Failure> {
         let interrupts = Interrupts::catch()?;
         let stop = StopSignal::default();
         let (sender, events) = mpsc::channel();
-        let (header, ranks) = (self.header(), self.group.map_or(1, |group| group.ranks.size()));
-        let mut view = LiveView::new(self.plan, self.done.len(), ranks, flags);
-        view.show(&RunEvent::Started(Box::new(header.clone())));
-        for line in plan_preview(self.plan) {
-            view.line(&line);
-        }
-        let monitoring =
-            Monitoring::open(self.monitoring.prometheus, &self.monitoring.server_metrics, self.plan)?;
-        let mut events_sink = EventSink::new(sink, view, header, monitoring);
+        let mut events_sink = self.open_sink(sink, output)?;
         let run = Run {
             plan: self.plan,
             targets: self.targets,
@@ -126,59 +136,85 @@ impl<'a> Measurement<'a> {
         let end = std::thread::scope(|scope| {
             let alone = self.group.is_none();
             let engine = scope.spawn(move || {
-                // MPI connects when it is first needed, on whichever thread that is: those share one table.
+                // MPI opens connections when it first needs them, on any thread. All threads must then share one table of
+                // file descriptors.
                 let _ = alone && own_descriptors();
                 run.execute()
             });
-            let mut noticed = 0;
-            while !engine.is_finished() {
-                match events.recv_timeout(Duration::from_millis(50)) {
-                    Ok(event) => events_sink.take(&event, &stop),
-                    Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
-                        events_sink.view.tick()
-                    }
-                }
-                // The key is a first Ctrl-C.
-                if events_sink.view.wants_stop() && noticed == 0 {
-                    interrupts.press();
-                }
-                let interrupted = interrupts.count();
-                if interrupted > noticed {
-                    noticed = interrupted;
-                    self.interrupted(noticed, &stop, &mut events_sink);
-                    match self.group {
-                        Some(group) if interrupts.by_system() => {
-                            self.call_the_roll(group, &mut events_sink, &stop);
-                        }
-                        Some(group) => group.stop_all(),
-                        None => {}
-                    }
-                }
-                if let Some(group) = self.group {
-                    group.hear();
-                }
-            }
-            for event in events.try_iter() {
-                events_sink.take(&event, &stop);
-            }
+            let is_running = || !engine.is_finished();
+            self.pass_events(&events, is_running, &interrupts, &stop, &mut events_sink);
             engine.join()
         });
         let end = end.map_err(|_| Failure::Internal(anyhow::anyhow!("the engine panicked")))?;
         self.conclude(end, events_sink)
     }
 
-    /// First Ctrl-C: stop and clean up. Second: leave at once, saying what is left.
+    /// Opens everything that receives events, and shows the preview of the plan.
+    fn open_sink(&self, sink: RunSink, output: &OutputFlags) -> Result<EventSink, Failure> {
+        let header = self.header();
+        let ranks = self.group.map_or(1, |group| group.ranks.size());
+        let mut view = LiveView::new(self.plan, self.done.len(), ranks, output);
+        view.show(&RunEvent::Started(Box::new(header.clone())));
+        for line in plan_preview(self.plan) {
+            view.line(&line);
+        }
+        let monitoring =
+            Monitoring::open(self.monitoring.prometheus, &self.monitoring.server_metrics, self.plan)?;
+        Ok(EventSink::new(sink, view, header, monitoring))
+    }
+
+    /// Passes events on and reacts to signals and keys until the engine has ended.
+    fn pass_events(
+        &self,
+        events: &Receiver<RunEvent>,
+        is_running: impl Fn() -> bool,
+        interrupts: &Interrupts,
+        stop: &StopSignal,
+        events_sink: &mut EventSink,
+    ) {
+        let mut noticed = 0;
+        while is_running() {
+            match events.recv_timeout(POLL_INTERVAL) {
+                Ok(event) => events_sink.take(&event, stop),
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => events_sink.view.tick(),
+            }
+            // The key acts as the first Ctrl-C.
+            if events_sink.view.wants_stop() && noticed == 0 {
+                interrupts.press();
+            }
+            let interrupted = interrupts.count();
+            if interrupted > noticed {
+                noticed = interrupted;
+                self.interrupted(noticed, stop, events_sink);
+                match self.group {
+                    Some(group) if interrupts.by_system() => self.check_ranks(group, events_sink, stop),
+                    Some(group) => group.stop_all(),
+                    None => {}
+                }
+            }
+            if let Some(group) = self.group {
+                group.receive_alerts();
+            }
+        }
+        for event in events.try_iter() {
+            events_sink.take(&event, stop);
+        }
+    }
+
+    /// First Ctrl-C: stop and clean up. Second Ctrl-C: exit at once and print the leftovers.
     fn interrupted(&self, times: usize, stop: &StopSignal, events_sink: &mut EventSink) {
         if times == 1 {
             stop.stop();
-            events_sink.view.line("stopping: finished steps are kept, the targets are being cleaned (again Ctrl-C: leave at once)");
+            events_sink.view.line(
+                "stopping: finished steps are kept, cleaning up the targets (Ctrl-C again: exit at once)",
+            );
             return;
         }
-        // Recording the end is quick and local; a store that hangs must not keep us.
+        // Storing the end is quick and local.
         events_sink.take(&RunEvent::Finished(RunOutcome::Stopped), stop);
         events_sink.view.close();
         for index in 0..self.targets.len() {
-            say(self.left_on(index));
+            message(self.leftovers_on(index));
         }
         std::process::exit(i32::from(exit::STOPPED));
     }
@@ -191,62 +227,62 @@ impl<'a> Measurement<'a> {
         events_sink.view.close();
         let end = end?;
         for (index, why) in &end.left_behind {
-            say(format_args!("could not clean up ({why}): {}", self.left_on(*index as usize)));
+            message(format_args!("could not clean up ({why}): {}", self.leftovers_on(*index as usize)));
         }
         if let Some(error) = events_sink.failed {
             return Err(Failure::Storing(error));
         }
-        let told = match &end.outcome {
+        let reason = match &end.outcome {
             RunOutcome::TargetLost(why) => Some(format!("target lost: {why}; finished steps are kept")),
             RunOutcome::HookFailed(why) => Some(format!("{why}; finished steps are kept")),
             RunOutcome::EngineFailed(why) => Some(format!("the engine failed: {why}")),
             RunOutcome::Stopped => Some("stopped; finished steps are kept".to_owned()),
             RunOutcome::Complete => None,
         };
-        if let Some(told) = told {
-            say(told);
+        if let Some(reason) = reason {
+            message(reason);
         }
         let run = events_sink.sink.run();
-        let goes_on = !matches!(end.outcome, RunOutcome::Complete | RunOutcome::EngineFailed(_));
-        if let (Some(run), true) = (run, goes_on) {
-            say(format_args!("finish it by: sharebench run --resume {run}"));
+        let is_resumable = !matches!(end.outcome, RunOutcome::Complete | RunOutcome::EngineFailed(_));
+        if let Some(run) = run.filter(|_| is_resumable) {
+            message(format_args!("finish it by: sharebench run --resume {run}"));
         }
         Ok(Measured {
             store: events_sink.sink.into_store(),
             run,
             outcome: end.outcome,
             data_errors: events_sink.data_errors,
-            left_behind: !end.left_behind.is_empty(),
+            has_leftovers: !end.left_behind.is_empty(),
         })
     }
 
-    /// What is left on a target, and the command that removes it.
-    fn left_on(&self, index: usize) -> String {
+    /// Leftovers on a target, with the command that removes them.
+    fn leftovers_on(&self, index: usize) -> String {
         let url = &self.plan.targets[index].url;
         let directory = sharebench_engine::directory_on(&self.directory, index);
         format!("left on {url}: {directory}; remove it by: sharebench clean '{url}' --directory {directory}")
     }
 
-    /// Of this machine, and of the others that measure with it.
+    /// Facts about this machine and the other ranks.
     fn facts(&self) -> Facts {
         let mut facts = environment::facts(&self.directory);
         facts.extend(self.group.map(RankGroup::facts).unwrap_or_default());
         facts
     }
 
-    /// What a launcher ends because a rank died is no run that the user stopped: it is noted as failed, at once,
-    /// because the launcher does not wait.
-    fn call_the_roll(&self, group: &RankGroup, events_sink: &mut EventSink, stop: &StopSignal) {
+    /// Handles the SIGTERM of a launcher. A launcher that ends the run because a rank died does not wait, so the run is
+    /// stored as failed at once; the user did not stop it.
+    fn check_ranks(&self, group: &RankGroup, events_sink: &mut EventSink, stop: &StopSignal) {
         let Some(why) = group.missing() else { return };
         events_sink.take(&RunEvent::Finished(RunOutcome::EngineFailed(why.clone())), stop);
-        eprintln!("sharebench: {why}; finished steps are kept");
+        message(format_args!("{why}; finished steps are kept"));
         for index in 0..self.targets.len() {
-            eprintln!("sharebench: {}", self.left_on(index));
+            message(self.leftovers_on(index));
         }
-        std::process::exit(1);
+        std::process::exit(i32::from(exit::INTERNAL));
     }
 
-    /// What decides how many steps there are; none when their number is fixed.
+    /// The rule that decides the number of steps; none if the number is fixed.
     fn rule(&self) -> Option<RepeatRule> {
         let repeat = self.plan.repeat;
         (!repeat.is_fixed() || self.plan.search.is_some()).then(|| RepeatRule {

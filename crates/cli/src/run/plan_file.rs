@@ -7,7 +7,6 @@ use sharebench_plan::{Plan, ResolvedPlan};
 use sharebench_results::{RunId, RunReference, Store};
 
 use crate::exit::Failure;
-use crate::flags::GlobalFlags;
 use crate::flags::plan_file::RunArgs;
 use crate::run::environment::{self, DIRECTORY_FACT};
 use crate::run::loadfile;
@@ -35,32 +34,37 @@ pub fn in_file(path: &Path, mistakes: impl std::fmt::Display) -> Failure {
     Failure::usage(format!("{}: {mistakes}", path.display()))
 }
 
-/// A command in a file that somebody else may have written is not run unseen.
+/// Checks that the user allowed the command of the plan, because somebody else may have written the file.
 pub fn allowed(plan: &ResolvedPlan, args: &RunArgs) -> Result<(), String> {
     match &plan.pre_step_cmd {
         Some(command) if !args.allow_pre_step_cmd => Err(format!(
-            "between: the plan runs a command on this machine before each step: {command}\n    \
-             hint: if that is what you want, add --allow-pre-step-cmd"
+            "pre_step_cmd: the plan runs a command on this machine before each step: {command}\n    \
+             hint: add --allow-pre-step-cmd to allow this command"
         )),
         _ => Ok(()),
     }
 }
 
-/// What can be continued: its plan, its finished steps, its directory on the targets, and where it is.
-pub type Resumable = (ResolvedPlan, Vec<StepResult>, String, (Store, RunId));
+/// A run to finish: its plan and what is already there.
+pub struct Resumable {
+    pub plan: ResolvedPlan,
+    /// The finished steps.
+    pub done: Vec<StepResult>,
+    /// Its directory on the targets.
+    pub directory: String,
+    pub store: Store,
+    pub run: RunId,
+}
 
-/// Looks a run up to be continued.
-pub fn resumable(
-    reference: &RunReference,
-    args: &RunArgs,
-    flags: &GlobalFlags,
-) -> Result<Resumable, Failure> {
-    let path = reference.path.clone().unwrap_or_else(|| flags.db.clone());
-    let store = Store::open(&path)?;
+/// Loads a run to finish it.
+pub fn resumable(reference: &RunReference, args: &RunArgs) -> Result<Resumable, Failure> {
+    let path = reference.path.as_ref().unwrap_or(&args.run.output.database.db);
+    let store = Store::open(path)?;
     let run = reference.resolve(&store)?;
     let stored = store.load(run)?;
     let plan = Plan::parse(&stored.header.plan)?.resolve()?;
     allowed(&plan, args).map_err(|why| Failure::usage(format!("run {run}: {why}")))?;
     let directory = stored.header.environment.get(DIRECTORY_FACT).cloned();
-    Ok((plan, stored.steps, directory.unwrap_or_else(environment::new_directory), (store, run)))
+    let directory = directory.unwrap_or_else(environment::new_directory);
+    Ok(Resumable { plan, done: stored.steps, directory, store, run })
 }

@@ -1,4 +1,4 @@
-//! Runs of the results database: loaded, analysed, rendered.
+//! Runs of the results database: loading, analysis and rendering, for all commands.
 
 use std::path::Path;
 
@@ -17,21 +17,21 @@ pub fn write_report(runs: &[StoredRun], path: &Path) -> Result<(), Failure> {
         .map_err(|error| Failure::usage(format!("--report {}: {error}", path.display())))
 }
 
-/// Loads the run that was named.
+/// Loads a run; `default` is the results database of references without a file.
 pub fn load(reference: &RunReference, default: &Path) -> Result<StoredRun, Failure> {
     let store = reference.open(default)?;
     let run = reference.resolve(&store)?;
     Ok(store.load(run)?)
 }
 
-/// What is to be said of runs.
+/// Analyses runs with the default options.
 pub fn analysis(runs: &[StoredRun]) -> Analysis {
     let several = runs.len() > 1;
     let data: Vec<RunData> = runs.iter().map(|run| run_data(run, several)).collect();
     analyse(&data, &Options::default())
 }
 
-/// A stored run as the analysis wants it; beside others its label tells it from them.
+/// A stored run as input of the analysis. If there are several runs, its label contains its number.
 pub fn run_data(run: &StoredRun, several: bool) -> RunData {
     let label = if several { format!("{} #{}", run.header.title, run.id) } else { run.header.title.clone() };
     let command = run.header.environment.get(COMMAND_FACT).cloned().unwrap_or_default();
@@ -39,11 +39,17 @@ pub fn run_data(run: &StoredRun, several: bool) -> RunData {
         RunState::Ended(outcome) => Some(outcome.clone()),
         RunState::Running | RunState::Interrupted => None,
     };
-    let (header, facts, steps) = (run.header.clone(), run.facts.clone(), run.steps.clone());
-    RunData { label, command, header, facts, steps, outcome }
+    RunData {
+        label,
+        command,
+        header: run.header.clone(),
+        facts: run.facts.clone(),
+        steps: run.steps.clone(),
+        outcome,
+    }
 }
 
-/// An analysis in one of its forms.
+/// Renders an analysis in a format.
 pub fn render(analysis: &Analysis, format: Format) -> Result<String, Failure> {
     Ok(match format {
         Format::Text => sharebench_report::terminal(analysis, style()),

@@ -1,4 +1,4 @@
-//! What is said when a run has ended: all of it in a pipe, one screen of it on a terminal, and what to do next.
+//! The summary at the end of a run: the whole result in a pipe, one screen on a terminal, and the next command.
 
 use std::io::{IsTerminal, stdout};
 use std::path::Path;
@@ -8,29 +8,27 @@ use sharebench_model::RunOutcome;
 use sharebench_report::Style;
 use sharebench_results::{RunState, StoredRun};
 
-use crate::output::line;
-use crate::output::print_out;
-use crate::output::{has_colours, print_object, terminal_size};
+use crate::output::{has_colours, line, print_object, print_out, terminal_size};
 use crate::run::run_store::analysis;
 
-/// A run that ended.
+/// A run after its end, with what was written for it.
 pub struct FinishedRun<'a> {
     pub run: &'a StoredRun,
     /// The results database.
     pub store: &'a Path,
-    /// The report that was written.
+    /// The report that was written, if any.
     pub report: Option<&'a Path>,
 }
 
 impl FinishedRun<'_> {
-    /// Prints it for a person.
+    /// Prints the summary as text.
     pub fn print(&self, quiet: bool) {
         let analysis = analysis(std::slice::from_ref(self.run));
         let measured = !self.run.steps.is_empty();
         let screen = terminal_size().filter(|_| stdout().is_terminal());
         if measured {
             let text = match screen {
-                // The shell's prompt and what follows here take rows too.
+                // Leave rows for the lines that follow and for the shell's prompt.
                 Some((columns, rows)) => {
                     let style = Style { colour: has_colours(), ..Style::terminal(columns) };
                     let summary = sharebench_report::summary(&analysis, style, rows.saturating_sub(14));
@@ -38,23 +36,24 @@ impl FinishedRun<'_> {
                 }
                 None => sharebench_report::terminal(&analysis, Style::piped()),
             };
-            // The exit code is the run's; a reader that went away changes nothing in the results database.
+            // The exit code is that of the run, even if nobody reads its result.
             let _ = print_out(&text);
         }
         if let Some(path) = self.report {
-            println!("report: {}", path.display());
+            let _ = print_out(&format!("report: {}\n", path.display()));
         }
         if quiet {
             return;
         }
-        let (id, store) = (self.run.id, self.store.display());
+        let id = self.run.id;
+        let store = self.store.display();
         line(format_args!("run {id} in {store}; show it again by: sharebench show {id}"));
         if let Some(next) = self.next(&analysis).filter(|_| measured) {
             line(format_args!("next: {next}"));
         }
     }
 
-    /// Prints it as the last JSON line.
+    /// Prints the last JSON line.
     pub fn print_object(&self) {
         print_object(&serde_json::json!({
             "event": "stored", "run": self.run.id.0, "store": self.store.display().to_string(),
@@ -62,19 +61,18 @@ impl FinishedRun<'_> {
         }));
     }
 
-    /// The next command worth running.
+    /// The command that is most useful next.
     fn next(&self, analysis: &Analysis) -> Option<String> {
         let id = self.run.id;
-        match &self.run.state {
-            RunState::Ended(RunOutcome::Complete) => {}
-            // How to finish it was said when it broke off.
-            _ => return None,
+        // The command that finishes an incomplete run was already printed.
+        if self.run.state != RunState::Ended(RunOutcome::Complete) {
+            return None;
         }
-        let doubted = |line: &&sharebench_analysis::TrustLine| {
+        let has_warning = |line: &&sharebench_analysis::TrustLine| {
             line.status != Status::Ok && line.subject.starts_with("check ")
         };
-        if analysis.trust.iter().any(|line| doubted(&line)) {
-            return Some("sharebench doctor    # what on this machine spoils measurements".to_owned());
+        if analysis.trust.iter().any(|line| has_warning(&line)) {
+            return Some("sharebench doctor    # what disturbs measurements on this machine".to_owned());
         }
         if self.report.is_none() {
             return Some(format!("sharebench report {id} -o run-{id}.html"));

@@ -1,4 +1,4 @@
-//! URLs to targets: the one place that knows every protocol.
+//! From URLs to targets: the only module of this crate that knows every protocol.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,25 +13,25 @@ use sharebench_target::{NullTarget, Secret, Target, TargetUrl, WithBypass};
 use crate::exit::Failure;
 use crate::run::credentials;
 
-/// Opens every target of a plan, without connecting.
+/// Opens all targets of a plan, without connecting.
 pub fn open_all(plan: &ResolvedPlan, password_file: Option<&Path>) -> Result<Vec<Arc<dyn Target>>, Failure> {
-    let sides = plan.cache_probes.as_ref().map_or(&[][..], |probes| &probes.bypass);
-    let with_side = |target: &PlannedTarget| {
+    let bypasses = plan.cache_probes.as_ref().map_or(&[][..], |probes| &probes.bypass);
+    let with_bypass = |target: &PlannedTarget| {
         let opened = open(&target.url, password_file)?;
-        match sides.iter().find(|side| side.target == target.name) {
-            Some(side) => {
-                let road = open(&side.url, password_file)?;
-                Ok(Arc::new(WithBypass::new(opened, road)) as Arc<dyn Target>)
+        match bypasses.iter().find(|bypass| bypass.target == target.name) {
+            Some(bypass) => {
+                let path = open(&bypass.url, password_file)?;
+                Ok(Arc::new(WithBypass::new(opened, path)) as Arc<dyn Target>)
             }
             None => Ok(opened),
         }
     };
-    plan.targets.iter().map(with_side).collect()
+    plan.targets.iter().map(with_bypass).collect()
 }
 
-/// The target that a URL names.
+/// Opens the target of a URL, without connecting.
 pub fn open(url: &str, password_file: Option<&Path>) -> Result<Arc<dyn Target>, Failure> {
-    // For measuring sharebench itself; not a share, so not among the documented targets.
+    // Measures the generator itself; it is not a share, so the help does not list it.
     if url == "null://" {
         return Ok(Arc::new(NullTarget));
     }
@@ -40,7 +40,7 @@ pub fn open(url: &str, password_file: Option<&Path>) -> Result<Arc<dyn Target>, 
         "file" => Ok(Arc::new(PosixTarget::from_url(parsed)?)),
         "nfs" => Ok(Arc::new(NfsTarget::from_url(parsed)?)),
         "smb" => {
-            // The URL's own mistakes come before the question for a password.
+            // Report errors of the URL before a prompt for the password.
             SmbTarget::from_url(parsed.clone(), Secret::default())?;
             let secret = secret_for(&parsed, password_file)?;
             Ok(Arc::new(SmbTarget::from_url(parsed, secret)?))
@@ -51,12 +51,12 @@ pub fn open(url: &str, password_file: Option<&Path>) -> Result<Arc<dyn Target>, 
             Ok(Arc::new(NcpTarget::from_url(parsed, secret)?))
         }
         other => Err(Failure::usage(format!(
-            "'{url}': unknown protocol {other}://; known are /path, file://, smb://, nfs:// and ncp://"
+            "'{url}': unknown protocol {other}://; use /path, file://, smb://, nfs:// or ncp://"
         ))),
     }
 }
 
-/// The password of the URL's user; nobody has none.
+/// The password of the URL's account; a URL without an account needs none.
 fn secret_for(url: &TargetUrl, password_file: Option<&Path>) -> Result<Secret, Failure> {
     match url.user {
         Some(_) => credentials::for_target(url, password_file),

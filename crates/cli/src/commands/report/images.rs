@@ -1,4 +1,4 @@
-//! Charts as files: the page draws them in a browser without a window, as it draws them for its readers.
+//! `report --images`: charts as files. A headless browser draws them with the code of the HTML report.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -13,20 +13,20 @@ use sharebench_report::{IMAGES_BETWEEN, images_page};
 use crate::exit::Failure;
 use crate::run::environment::new_seed;
 
-/// Programs that can draw, the first found is taken.
+/// Browsers in the order of preference.
 const BROWSERS: [&str; 5] =
     ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"];
-/// A browser that takes longer hangs.
-const PATIENCE: Duration = Duration::from_secs(180);
+/// Longest time that the browser may take.
+const BROWSER_TIMEOUT: Duration = Duration::from_secs(180);
 
-/// Writes every chart of an analysis as SVG and PNG; gives the number of files.
+/// Writes every chart of an analysis as SVG and PNG; returns the number of files.
 pub fn write(analysis: &Analysis, directory: &Path, browser: Option<&Path>) -> Result<usize, Failure> {
     let browser = match browser {
         Some(named) => named.to_owned(),
         None => find().ok_or_else(|| {
             Failure::usage(format!(
-                "--images: the charts are drawn by Chromium, and none of {} is in the search path; install one \
-                 (Debian: apt-get install chromium) or name it by --browser",
+                "--images: needs Chromium to draw the charts, and none of {} is in PATH; install one \
+                 (Debian: apt-get install chromium) or give --browser",
                 BROWSERS.join(", ")
             ))
         })?,
@@ -37,22 +37,22 @@ pub fn write(analysis: &Analysis, directory: &Path, browser: Option<&Path>) -> R
     let page = scratch.0.join("charts.html");
     fs::write(&page, images_page(analysis)).map_err(|error| at(&page, &error))?;
     let document = draw(&browser, &page, &scratch.0)?;
-    let failed = || Failure::usage(format!("--images: {} gave no pictures", browser.display()));
+    let failed = || Failure::usage(format!("--images: {} returned no pictures", browser.display()));
     let (from, to) = IMAGES_BETWEEN;
     let text = document.split_once(from).and_then(|(_, rest)| rest.split_once(to)).ok_or_else(failed)?.0;
     let mut written = 0;
     for line in text.lines().filter(|line| !line.is_empty()) {
         let mut words = line.splitn(3, ' ');
-        let (Some(name), Some(ending @ ("svg" | "png")), Some(data)) =
+        let (Some(name), Some(extension @ ("svg" | "png")), Some(data)) =
             (words.next(), words.next(), words.next())
         else {
             return Err(failed());
         };
         let bytes = STANDARD.decode(data).map_err(|_| failed())?;
-        // Names hold letters, digits, dots, lines and underscores alone: the page has seen to it, and so do we.
+        // The page makes names of letters, digits, dots, hyphens and underscores. Do not rely on it: the browser is another program.
         let name: String =
             name.chars().map(|c| if c.is_alphanumeric() || "._-".contains(c) { c } else { '-' }).collect();
-        let path = directory.join(format!("{:02}-{name}.{ending}", written / 2 + 1));
+        let path = directory.join(format!("{:02}-{name}.{extension}", written / 2 + 1));
         fs::write(&path, bytes).map_err(|error| at(&path, &error))?;
         written += 1;
     }
@@ -68,11 +68,11 @@ fn find() -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
-/// The document that the browser ends with.
+/// Lets the browser draw the page; returns the final document.
 fn draw(browser: &Path, page: &Path, scratch: &Path) -> Result<String, Failure> {
     let failed =
         |why: &dyn std::fmt::Display| Failure::usage(format!("--images: {}: {why}", browser.display()));
-    // Into a file: a pipe that nobody empties would stop the browser.
+    // A file, because a full pipe would block the browser.
     let printed = scratch.join("document");
     let output = fs::File::create(&printed).map_err(|error| failed(&error))?;
     let root = is_root();
@@ -86,7 +86,7 @@ fn draw(browser: &Path, page: &Path, scratch: &Path) -> Result<String, Failure> 
             "--disable-sync",
         ])
         .args(["--disable-background-networking", "--disable-component-update", "--hide-scrollbars"])
-        // The page asks for nothing; the browser shall not either.
+        // The page loads nothing from the network; keep the browser from doing it.
         .args(["--host-resolver-rules=MAP * ~NOTFOUND", "--virtual-time-budget=20000", "--dump-dom"])
         .args(root.then_some("--no-sandbox"))
         .arg(format!("--user-data-dir={}", scratch.join("profile").display()))
@@ -101,10 +101,10 @@ fn draw(browser: &Path, page: &Path, scratch: &Path) -> Result<String, Failure> 
         if let Some(status) = child.try_wait().map_err(|error| failed(&error))? {
             break status;
         }
-        if started.elapsed() > PATIENCE {
+        if started.elapsed() > BROWSER_TIMEOUT {
             let _ = child.kill();
             let _ = child.wait();
-            return Err(failed(&format!("not done after {} s", PATIENCE.as_secs())));
+            return Err(failed(&format!("no result after {} s", BROWSER_TIMEOUT.as_secs())));
         }
         std::thread::sleep(Duration::from_millis(50));
     };
@@ -114,13 +114,13 @@ fn draw(browser: &Path, page: &Path, scratch: &Path) -> Result<String, Failure> 
     fs::read_to_string(&printed).map_err(|error| failed(&error))
 }
 
-/// Chromium refuses its sandbox to root; the page is our own and reaches nothing.
+/// Chromium has no sandbox for root. The page is generated here and loads nothing, so it runs without one.
 fn is_root() -> bool {
     // SAFETY: geteuid has no arguments and cannot fail.
     unsafe { libc::geteuid() == 0 }
 }
 
-/// A directory of our own, removed with what is in it.
+/// A temporary directory, removed with its content when dropped.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -133,7 +133,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // A browser's last helper may still write; what then stays is in the system's temporary directory.
+        // A process of the browser may still write. What it leaves is in the temporary directory of the system.
         let _ = fs::remove_dir_all(&self.0);
     }
 }

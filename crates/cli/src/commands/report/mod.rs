@@ -1,4 +1,4 @@
-//! `sharebench report`: runs as a page, as tables, as a workbook, as pictures, or all of a results database in the browser.
+//! `sharebench report`: runs as a page, tables, a workbook or pictures, or all runs in the browser.
 
 mod images;
 mod pages;
@@ -14,47 +14,49 @@ use sharebench_report::Style;
 use sharebench_results::RunReference;
 
 use crate::exit::Failure;
-use crate::flags::GlobalFlags;
 use crate::flags::format::Format;
+use crate::flags::output::DatabaseFlags;
 use crate::output::print_bytes;
 use crate::run::run_store::{analysis, load, render};
 
 pub const REPORT_HELP: &str = "Examples:
   sharebench report 1 2 -o nas.html
-  sharebench report last -o nas.xlsx                 # the ending of the name says the form
+  sharebench report last -o nas.xlsx                 # the file extension selects the format
   sharebench report last --format md
   sharebench report last --images slides             # each chart as SVG and PNG
-  sharebench report 1 2 -o nas.html --surfaces       # with surfaces to turn, as IOzone's users know them
+  sharebench report 1 2 -o nas.html --surfaces       # with 3-D surfaces as in IOzone plots
   sharebench report --serve                          # all runs of the results database, in the browser
 
-docs/reports.md shows how to read each chart.";
+docs/reports.md explains each chart.";
 
 #[derive(Debug, Args)]
 pub struct ReportArgs {
     /// Runs: numbers, `last`, or FILE.db:NUMBER.
     #[arg(required_unless_present = "serve", conflicts_with = "serve", value_name = "RUN")]
     pub runs: Vec<RunReference>,
-    /// Where to write it; text, md, json and csv go to standard output without it.
+    /// Write to FILE; text, md, json and csv are printed without it.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// How [default: what the ending of the file's name says, or html].
+    /// Format of the report [default: by the file extension, or html].
     #[arg(long, value_enum, conflicts_with = "serve")]
     pub format: Option<ReportFormat>,
-    /// Put a surface in three dimensions beside each map of file by record size; the page grows by 0.5 MB.
+    /// Add a 3-D surface next to each map of file sizes and record sizes; the page grows by 0.5 MB.
     #[arg(long, conflicts_with = "serve")]
     pub surfaces: bool,
-    /// Also write each chart as SVG and PNG into this directory; needs Chromium.
+    /// Also write each chart as SVG and PNG to DIR; needs Chromium.
     #[arg(long, value_name = "DIR", conflicts_with = "serve")]
     pub images: Option<PathBuf>,
-    /// The browser that draws them [default: chromium, chromium-browser, google-chrome or chrome in the search path].
+    /// Browser that draws the charts [default: chromium, chromium-browser, google-chrome or chrome in PATH].
     #[arg(long, value_name = "PROGRAM", requires = "images")]
     pub browser: Option<PathBuf>,
-    /// Show all runs of the results database in the browser: filter, choose, compare, open. Read-only, on a loopback address.
+    /// Serve all runs of the results database as web pages: filter, select, compare, open. Read-only; loopback addresses only.
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "127.0.0.1:0", conflicts_with = "output")]
     pub serve: Option<SocketAddr>,
+    #[command(flatten)]
+    pub database: DatabaseFlags,
 }
 
-/// Forms of a report.
+/// Formats of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ReportFormat {
     /// One self-contained page with charts.
@@ -67,31 +69,31 @@ pub enum ReportFormat {
     Json,
     /// One row per cell.
     Csv,
-    /// A workbook: what was found, and a sheet per test.
+    /// A workbook with the findings and one sheet per test.
     Xlsx,
 }
 
-/// Writes a report, or serves all of them.
-pub fn report(args: &ReportArgs, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
+/// Writes a report, or serves all runs as pages.
+pub fn report(args: &ReportArgs) -> Result<ExitCode, Failure> {
     if let Some(address) = args.serve {
-        return pages::serve(address, flags);
+        return pages::serve(address, &args.database.db);
     }
-    let format = args.format.unwrap_or_else(|| by_ending(args.output.as_deref()));
+    let format = args.format.unwrap_or_else(|| by_extension(args.output.as_deref()));
     let binary = matches!(format, ReportFormat::Html | ReportFormat::Xlsx);
     if args.output.is_none() && binary && args.images.is_none() {
         return Err(Failure::usage(
-            "--output: name a file for html and xlsx, or take --format text, md, json or csv",
+            "--output: html and xlsx need a file; or use --format text, md, json or csv",
         ));
     }
     if args.surfaces && format != ReportFormat::Html {
-        return Err(Failure::usage("--surfaces: only the html form has surfaces"));
+        return Err(Failure::usage("--surfaces: only the html format has surfaces"));
     }
-    let runs = args.runs.iter().map(|run| load(run, &flags.db)).collect::<Result<Vec<_>, _>>()?;
+    let runs = args.runs.iter().map(|run| load(run, &args.database.db)).collect::<Result<Vec<_>, _>>()?;
     let analysis = analysis(&runs);
-    let mut said = String::new();
+    let mut summary = String::new();
     if let Some(directory) = &args.images {
         let count = images::write(&analysis, directory, args.browser.as_deref())?;
-        said = format!("images: {count} files in {}\n", directory.display());
+        summary = format!("images: {count} files in {}\n", directory.display());
     }
     match &args.output {
         None if args.images.is_some() && args.format.is_none() => {}
@@ -99,17 +101,15 @@ pub fn report(args: &ReportArgs, flags: &GlobalFlags) -> Result<ExitCode, Failur
         None => return print_bytes(&rendered(&analysis, format, args.surfaces)?),
         Some(path) => {
             write(path, &rendered(&analysis, format, args.surfaces)?)?;
-            said += "report: ";
-            said += &path.display().to_string();
-            said.push('\n');
+            summary += &format!("report: {}\n", path.display());
         }
     }
-    print_bytes(said.as_bytes())
+    print_bytes(summary.as_bytes())
 }
 
-fn by_ending(path: Option<&Path>) -> ReportFormat {
-    let ending = path.and_then(Path::extension).and_then(|ending| ending.to_str()).unwrap_or_default();
-    match ending.to_ascii_lowercase().as_str() {
+fn by_extension(path: Option<&Path>) -> ReportFormat {
+    let extension = path.and_then(Path::extension).and_then(|extension| extension.to_str());
+    match extension.unwrap_or_default().to_ascii_lowercase().as_str() {
         "txt" => ReportFormat::Text,
         "md" => ReportFormat::Md,
         "json" => ReportFormat::Json,
@@ -123,7 +123,7 @@ fn rendered(analysis: &Analysis, format: ReportFormat, surfaces: bool) -> Result
     let text = match format {
         ReportFormat::Html if surfaces => sharebench_report::html_with_surfaces(analysis),
         ReportFormat::Html => sharebench_report::html(analysis),
-        // A file is no terminal.
+        // A file has neither width nor colours.
         ReportFormat::Text => sharebench_report::terminal(analysis, Style::piped()),
         ReportFormat::Md => render(analysis, Format::Md)?,
         ReportFormat::Json => render(analysis, Format::Json)?,
@@ -148,7 +148,7 @@ fn workbook(analysis: &Analysis) -> Result<Vec<u8>, Failure> {
     book.bytes().map_err(Failure::usage)
 }
 
-/// Writes a file that the user named.
+/// Writes the file of --output.
 fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     std::fs::write(path, bytes)
         .map_err(|error| Failure::usage(format!("--output {}: {error}", path.display())))

@@ -13,7 +13,6 @@ use sharebench_results::{RunId, Store, StoredRun};
 
 use crate::commands::runs::steps;
 use crate::exit::Failure;
-use crate::flags::GlobalFlags;
 use crate::http::{self, Answer, Request};
 use crate::output::print_out;
 use crate::run::run_store::analysis;
@@ -26,14 +25,14 @@ const MAX_RUNS: usize = 8;
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Serves until the process is ended.
-pub fn serve(address: SocketAddr, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
+pub fn serve(address: SocketAddr, database: &Path) -> Result<ExitCode, Failure> {
     if !address.ip().is_loopback() {
         return Err(Failure::usage(format!(
             "--serve {address}: not a loopback address; the results database is shown on this machine alone"
         )));
     }
     // Whether there is a results database at all is better said now than to each reader.
-    Store::open_read_only(&flags.db)?;
+    Store::open_read_only(database)?;
     let refused = |error: io::Error| Failure::usage(format!("--serve {address}: {error}"));
     let listener = TcpListener::bind(address).map_err(refused)?;
     let address = listener.local_addr().map_err(refused)?;
@@ -48,7 +47,7 @@ pub fn serve(address: SocketAddr, flags: &GlobalFlags) -> Result<ExitCode, Failu
             let (under_way, one_at_a_time) = (&under_way, &one_at_a_time);
             scope.spawn(move || {
                 // A reader that went away is no news.
-                let _ = converse(connection, &flags.db, one_at_a_time);
+                let _ = converse(connection, database, one_at_a_time);
                 under_way.fetch_sub(1, Ordering::Relaxed);
             });
         }

@@ -1,6 +1,5 @@
-//! A plan measured by all processes of a launcher: agreed upon, led by rank 0, followed by the others.
+//! One plan measured by all ranks of a launcher. The ranks agree on the plan; rank 0 leads and stores, the others follow.
 
-use std::path::Path;
 use std::process::ExitCode;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
@@ -14,50 +13,35 @@ use sharebench_results::{RunSink, Store};
 use sharebench_target::Target;
 
 use super::RankGroup;
-use super::rank_group::told;
+use super::rank_group::disagreement;
 use crate::exit::{self, Failure};
-use crate::flags::GlobalFlags;
-use crate::flags::measuring::MeasuringFlags;
-use crate::flags::monitoring::MonitoringFlags;
 use crate::flags::plan_file::RunArgs;
 use crate::flags::ranks::RankFlags;
+use crate::flags::run_flags::RunFlags;
+use crate::output::{line, message};
 use crate::run::interrupts::Interrupts;
 use crate::run::measure::{Measurement, finish};
-use crate::run::plan_file::{allowed, planned, resumable};
-use crate::run::ranks::world::World;
+use crate::run::plan_file::{Resumable, allowed, planned, resumable};
+use crate::run::ranks::mpi_world::MpiWorld;
 use crate::run::{environment, targets};
 
-/// Where a plan comes from.
+/// Source of a plan.
 pub enum Source<'a> {
-    /// From flags, which all processes have.
-    Flags(&'a ResolvedPlan, &'a MeasuringFlags),
-    /// From a file, which the leader must have and others may, or from the leader's results database.
+    /// Options, which all ranks have, with the division between ranks.
+    Flags(&'a ResolvedPlan, RankFlags),
+    /// A file, which rank 0 needs and other ranks may have, or the results database of rank 0.
     File(&'a RunArgs),
 }
 
 impl Source<'_> {
-    fn flags(&self) -> &RankFlags {
+    fn ranks(&self) -> &RankFlags {
         match self {
-            Self::Flags(_, measuring) => &measuring.ranks,
+            Self::Flags(_, ranks) => ranks,
             Self::File(args) => &args.ranks,
         }
     }
 
-    fn monitoring(&self) -> &MonitoringFlags {
-        match self {
-            Self::Flags(_, measuring) => &measuring.monitoring,
-            Self::File(args) => &args.monitoring,
-        }
-    }
-
-    fn report(&self) -> Option<&Path> {
-        match self {
-            Self::Flags(_, measuring) => measuring.report.as_deref(),
-            Self::File(args) => args.report.as_deref(),
-        }
-    }
-
-    /// The plan as this process knows it; none where only the leader has it.
+    /// The plan of this rank; none if only rank 0 has it.
     fn own(&self) -> Result<Option<ResolvedPlan>, Failure> {
         match self {
             Self::Flags(plan, _) => Ok(Some((*plan).clone())),
@@ -67,7 +51,7 @@ impl Source<'_> {
     }
 }
 
-/// What the leader proposes to all. A password is never in a plan: each rank finds its own.
+/// The message of rank 0 that starts a run. Passwords are not part of it; each rank reads its own.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Proposal {
     plan: String,
@@ -78,8 +62,8 @@ struct Proposal {
     shift: u32,
 }
 
-/// What the leader has to measure.
-struct Job {
+/// The work of rank 0.
+struct LeaderRun {
     plan: ResolvedPlan,
     done: Vec<StepResult>,
     directory: String,
@@ -87,22 +71,22 @@ struct Job {
     resumed: bool,
 }
 
-/// Measures with all processes of a launcher; none where no launcher started this one.
-pub fn measure_together(source: &Source<'_>, flags: &GlobalFlags) -> Option<Result<ExitCode, Failure>> {
-    let Some(launched) = launched(|name| std::env::var(name).ok()) else {
-        let RankFlags { rank_weights, shift_ranks } = source.flags();
-        return (*shift_ranks > 0 || !rank_weights.is_empty()).then(|| {
-            let why =
-                "--shift-ranks and --rank-weights are for several processes: start them by mpirun or srun";
-            Err(Failure::usage(why))
-        });
-    };
-    Some(start(&launched, source, flags))
+/// Measures with all ranks of a launcher; none if no launcher started this process.
+pub fn measure_together(source: &Source<'_>, flags: &RunFlags) -> Option<Result<ExitCode, Failure>> {
+    if let Some(launched) = launched(|name| std::env::var(name).ok()) {
+        return Some(start(&launched, source, flags));
+    }
+    let ranks = source.ranks();
+    let needs_ranks = ranks.shift_ranks > 0 || !ranks.weights.rank_weights.is_empty();
+    needs_ranks.then(|| {
+        let why = "--shift-ranks and --rank-weights need several processes: start them with mpirun or srun";
+        Err(Failure::usage(why))
+    })
 }
 
-fn start(launched: &Launched, source: &Source<'_>, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
-    let world = World::start(launched)?;
-    let ended = RankGroup::join(world.transport(), source.flags()).and_then(|mut group| {
+fn start(launched: &Launched, source: &Source<'_>, flags: &RunFlags) -> Result<ExitCode, Failure> {
+    let world = MpiWorld::start(launched)?;
+    let ended = RankGroup::join(world.transport(), source.ranks()).and_then(|mut group| {
         if group.ranks.is_leader() {
             lead(&mut group, source, flags)
         } else {
@@ -113,62 +97,61 @@ fn start(launched: &Launched, source: &Source<'_>, flags: &GlobalFlags) -> Resul
         world.end();
         return ended;
     };
-    // Told before anybody is seen to end: a launcher ends all processes when the first one fails.
-    crate::output::say(&failure);
+    // Print the message before this process ends, because the launcher ends all processes when the first one fails.
+    message(&failure);
     if matches!(failure, Failure::Internal(_)) {
-        // Others may wait for what this one will never say.
-        world.abort(1)
+        // Other ranks may wait for a message that this rank will never send.
+        world.abort(exit::INTERNAL)
     }
     world.end();
     Ok(failure.code())
 }
 
-fn lead(group: &mut RankGroup, source: &Source<'_>, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
-    let job = job(source, flags);
-    let RankFlags { rank_weights, shift_ranks } = source.flags().clone();
-    agree(group, &job)?;
-    let Job { plan, done, directory, sink, resumed } = job?;
+fn lead(group: &mut RankGroup, source: &Source<'_>, flags: &RunFlags) -> Result<ExitCode, Failure> {
+    let own = leader_run(source, flags);
+    agree(group, &own)?;
+    let LeaderRun { plan, done, directory, sink, resumed } = own?;
     let proposal = Proposal {
         plan: plan.typed.to_toml(),
         seed: plan.seed,
         directory: directory.clone(),
         resumed,
-        weights: rank_weights,
-        shift: shift_ranks,
+        weights: source.ranks().weights.rank_weights.clone(),
+        shift: source.ranks().shift_ranks,
     };
     group.ranks.broadcast(Some(&proposal)).map_err(lost)?;
     let plan = accept(group, Ok(plan), &proposal)?;
     let targets = open(group, &plan, flags)?;
-    if !flags.quiet {
-        tell(group);
+    if !flags.output.quiet {
+        print_ranks(group);
     }
     let group: &RankGroup = group;
-    let new = Measurement::new(&plan, &targets).with(source.monitoring());
+    let new = Measurement::new(&plan, &targets).monitored(&flags.monitoring);
     let measurement = Measurement { done, directory, resumed, group: Some(group), ..new };
-    let measured = measurement.into_sink(sink, flags)?;
-    finish(&measured, source.report(), flags)
+    let measured = measurement.into_sink(sink, &flags.output)?;
+    finish(&measured, flags.report.as_deref(), &flags.output)
 }
 
-/// Who measures, and how well their clocks are known.
-fn tell(group: &RankGroup) {
-    let (ranks, known) = (&group.ranks, group.ranks.aligned());
-    eprintln!(
-        "{} ranks on {}; longest round trip of their clocks {:.3} ms",
+/// Prints the machines, the error of their clocks, and their differences.
+fn print_ranks(group: &RankGroup) {
+    let ranks = &group.ranks;
+    line(format_args!(
+        "{} ranks on {}; longest round trip between their clocks {:.3} ms",
         ranks.size(),
         super::hosts::hosts(ranks.hosts()),
-        known.round_trip_ns as f64 / 1e6
-    );
+        ranks.aligned().round_trip_ns as f64 / 1e6
+    ));
     for difference in &group.differences {
-        eprintln!("ranks differ in {difference}");
+        line(format_args!("ranks differ in {difference}"));
     }
 }
 
-fn job(source: &Source<'_>, flags: &GlobalFlags) -> Result<Job, Failure> {
+fn leader_run(source: &Source<'_>, flags: &RunFlags) -> Result<LeaderRun, Failure> {
     if let Source::File(args) = source
         && let Some(reference) = &args.resume
     {
-        let (plan, done, directory, (store, run)) = resumable(reference, args, flags)?;
-        return Ok(Job { plan, done, directory, sink: RunSink::resume(store, run)?, resumed: true });
+        let Resumable { plan, done, directory, store, run } = resumable(reference, args)?;
+        return Ok(LeaderRun { plan, done, directory, sink: RunSink::resume(store, run)?, resumed: true });
     }
     let plan = match source {
         Source::Flags(plan, _) => (*plan).clone(),
@@ -176,20 +159,21 @@ fn job(source: &Source<'_>, flags: &GlobalFlags) -> Result<Job, Failure> {
             let Source::File(args) = source else { return Err(Failure::usage("no plan")) };
             planned(path, args)?
         }
-        Source::File(_) => return Err(Failure::usage("name a plan file, or a run by --resume")),
+        Source::File(_) => return Err(Failure::usage("give a plan file, or --resume RUN")),
     };
-    let sink = RunSink::new(Store::open(&flags.db)?);
-    Ok(Job { plan, done: Vec::new(), directory: environment::new_directory(), sink, resumed: false })
+    let sink = RunSink::new(Store::open(&flags.output.database.db)?);
+    Ok(LeaderRun { plan, done: Vec::new(), directory: environment::new_directory(), sink, resumed: false })
 }
 
-fn follow(group: &mut RankGroup, source: &Source<'_>, flags: &GlobalFlags) -> Result<ExitCode, Failure> {
-    group.ranks.agree(Ok(())).map_err(|error| told(&error))?;
+fn follow(group: &mut RankGroup, source: &Source<'_>, flags: &RunFlags) -> Result<ExitCode, Failure> {
+    group.ranks.agree(Ok(())).map_err(|error| disagreement(&error))?;
     let proposal: Proposal = group.ranks.broadcast(None).map_err(lost)?;
     let plan = accept(group, accepted(source, &proposal), &proposal)?;
     let targets = open(group, &plan, flags)?;
     let group: &RankGroup = group;
-    let (interrupts, stop) = (Interrupts::catch()?, StopSignal::default());
-    let (events, nobody) = mpsc::channel();
+    let interrupts = Interrupts::catch()?;
+    let stop = StopSignal::default();
+    let (events, unused) = mpsc::channel();
     let run = Run {
         plan: &plan,
         targets: &targets,
@@ -205,13 +189,13 @@ fn follow(group: &mut RankGroup, source: &Source<'_>, flags: &GlobalFlags) -> Re
         let engine = scope.spawn(|| run.execute());
         while !engine.is_finished() {
             std::thread::sleep(Duration::from_millis(20));
-            let asked = group.hear() || interrupts.count() > 0;
-            if asked && !stop.is_stopped() {
+            let is_requested = group.receive_alerts() || interrupts.count() > 0;
+            if is_requested && !stop.is_stopped() {
                 stop.stop();
-                group.say_stopping();
+                group.confirm_stop();
             }
-            // The leader tells and stores.
-            nobody.try_iter().for_each(drop);
+            // Rank 0 shows and stores the events of the run.
+            unused.try_iter().for_each(drop);
         }
         engine.join()
     });
@@ -221,16 +205,16 @@ fn follow(group: &mut RankGroup, source: &Source<'_>, flags: &GlobalFlags) -> Re
         RunOutcome::Stopped => exit::STOPPED,
         RunOutcome::TargetLost(_) => exit::TARGET,
         RunOutcome::HookFailed(_) => exit::USAGE,
-        RunOutcome::EngineFailed(_) => 1,
+        RunOutcome::EngineFailed(_) => exit::INTERNAL,
     }))
 }
 
-/// The leader's plan, if this process would have made the same of its own arguments.
+/// The plan of rank 0, if it equals the plan from this rank's own arguments.
 fn accepted(source: &Source<'_>, proposal: &Proposal) -> Result<ResolvedPlan, String> {
-    let RankFlags { rank_weights, shift_ranks } = source.flags();
-    if (rank_weights, shift_ranks) != (&proposal.weights, &proposal.shift) {
+    let ranks = source.ranks();
+    if ranks.weights.rank_weights != proposal.weights || ranks.shift_ranks != proposal.shift {
         return Err(
-            "--rank-weights or --shift-ranks are not those of rank 0: give all ranks the same arguments"
+            "--rank-weights or --shift-ranks differ from those of rank 0: give all ranks the same arguments"
                 .into(),
         );
     }
@@ -242,7 +226,7 @@ fn accepted(source: &Source<'_>, proposal: &Proposal) -> Result<ResolvedPlan, St
         let own = own.resolve().map_err(|mistakes| mistakes.to_string())?;
         if let Some((mine, theirs)) = difference(&own.typed.to_toml(), &proposal.plan) {
             return Err(format!(
-                "its plan says '{mine}' where rank 0 has '{theirs}': give all ranks the same arguments"
+                "its plan contains '{mine}' where rank 0 has '{theirs}': give all ranks the same arguments"
             ));
         }
     }
@@ -254,17 +238,18 @@ fn accepted(source: &Source<'_>, proposal: &Proposal) -> Result<ResolvedPlan, St
 
 /// The first line in which two plans differ.
 fn difference<'a>(mine: &'a str, theirs: &'a str) -> Option<(&'a str, &'a str)> {
-    let (mut mine, mut theirs) = (mine.lines(), theirs.lines());
+    let mut mine = mine.lines();
+    let mut theirs = theirs.lines();
     loop {
         match (mine.next(), theirs.next()) {
             (None, None) => return None,
             (a, b) if a == b => {}
-            (a, b) => return Some((a.unwrap_or("nothing more"), b.unwrap_or("nothing more"))),
+            (a, b) => return Some((a.unwrap_or("end of plan"), b.unwrap_or("end of plan"))),
         }
     }
 }
 
-/// Goes on if every rank has the same plan, and users can be divided so.
+/// Checks that every rank has the same plan and that it can be divided between the ranks.
 fn accept(
     group: &mut RankGroup,
     plan: Result<ResolvedPlan, String>,
@@ -276,18 +261,18 @@ fn accept(
         let division =
             Division::new(size, &proposal.weights, proposal.shift).map_err(|error| error.to_string())?;
         let plan = plan.on_ranks(division.min_users());
-        shifted(&plan, &division)?;
+        check_shift(&plan, &division)?;
         Ok((plan, division))
     });
-    let said = divided.as_ref().map(drop).map_err(Clone::clone);
-    ranks.agree(said).map_err(|error| told(&error))?;
+    let own = divided.as_ref().map(drop).map_err(Clone::clone);
+    ranks.agree(own).map_err(|error| disagreement(&error))?;
     let (plan, division) = divided.map_err(Failure::usage)?;
     ranks.divide_by(division);
     Ok(plan)
 }
 
-/// Whether every test that reads can read what another rank wrote, where that is asked for.
-fn shifted(plan: &ResolvedPlan, division: &Division) -> Result<(), String> {
+/// Checks that every test that reads can read files of another rank, if --shift-ranks is given.
+fn check_shift(plan: &ResolvedPlan, division: &Division) -> Result<(), String> {
     if division.shift() == 0 {
         return Ok(());
     }
@@ -299,32 +284,28 @@ fn shifted(plan: &ResolvedPlan, division: &Division) -> Result<(), String> {
             division.read_from(0, work.jobs.unwrap_or(1)).map_err(|error| error.to_string())?;
         }
     }
-    let none = "--shift-ranks: no test of the plan reads files of users' own; leave it out";
+    let none = "--shift-ranks: no test of the plan reads files that belong to one job; leave it out";
     if any { Ok(()) } else { Err(none.into()) }
 }
 
-/// Opens all targets on all ranks, each with a password of its own.
-fn open(
-    group: &RankGroup,
-    plan: &ResolvedPlan,
-    flags: &GlobalFlags,
-) -> Result<Vec<Arc<dyn Target>>, Failure> {
-    let opened = targets::open_all(plan, flags.password_file.as_deref());
+/// Opens all targets on all ranks; each rank reads the passwords itself.
+fn open(group: &RankGroup, plan: &ResolvedPlan, flags: &RunFlags) -> Result<Vec<Arc<dyn Target>>, Failure> {
+    let opened = targets::open_all(plan, flags.password.file());
     agree(group, &opened)?;
     opened
 }
 
-/// Goes on only if no rank has failed; all fail alike otherwise.
+/// Continues only if no rank has failed; otherwise all ranks fail with the same messages.
 fn agree<T>(group: &RankGroup, own: &Result<T, Failure>) -> Result<(), Failure> {
     let said = own.as_ref().map(drop).map_err(ToString::to_string);
     group.ranks.agree(said).map_err(|error| match own {
         Err(Failure::Target(_)) | Ok(_) => Failure::Target(error.to_string()),
-        Err(_) => told(&error),
+        Err(_) => disagreement(&error),
     })
 }
 
-/// For `map_err`, which hands it over.
-#[expect(clippy::needless_pass_by_value)]
+/// The failure of a rank that does not answer.
+#[expect(clippy::needless_pass_by_value, reason = "map_err passes the error by value")]
 fn lost(lost: sharebench_cluster::Lost) -> Failure {
     Failure::from(StartError::Runtime(lost.to_string()))
 }
@@ -334,14 +315,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn plans_that_differ_are_told_by_their_first_line() {
+    fn difference_is_the_first_unequal_line() {
         assert_eq!(difference("a\nb\n", "a\nb\n"), None);
         assert_eq!(difference("a\nb\n", "a\nc\n"), Some(("b", "c")));
-        assert_eq!(difference("a\n", "a\nc\n"), Some(("nothing more", "c")));
+        assert_eq!(difference("a\n", "a\nc\n"), Some(("end of plan", "c")));
     }
 
     #[test]
-    fn a_shift_needs_something_to_read_and_even_ranks() {
+    fn shift_needs_a_reading_test_and_jobs_divisible_by_ranks() {
         let plan = |sweep: &str| {
             let text = format!(
                 "repetitions = 1\n[[target]]\nurl = '/a'\n[sweep]\nfile_sizes = ['64KiB']\n{sweep}\n"
@@ -349,8 +330,8 @@ mod tests {
             Plan::parse(&text).unwrap().resolve().unwrap().on_ranks(6)
         };
         let division = Division::new(6, &[], 1).unwrap();
-        assert_eq!(shifted(&plan("tests = ['write', 'read']"), &division), Ok(()));
-        assert!(shifted(&plan("tests = ['write']"), &division).unwrap_err().contains("no test"));
-        assert!(shifted(&plan("jobs = [50]"), &division).unwrap_err().contains("multiple of 6"));
+        assert_eq!(check_shift(&plan("tests = ['write', 'read']"), &division), Ok(()));
+        assert!(check_shift(&plan("tests = ['write']"), &division).unwrap_err().contains("no test"));
+        assert!(check_shift(&plan("jobs = [50]"), &division).unwrap_err().contains("multiple of 6"));
     }
 }

@@ -1,9 +1,9 @@
-//! Several processes that measure as one, under `mpirun` or `srun`.
+//! Runs by several processes under `mpirun` or `srun`: rank 0 leads, the other ranks follow.
 
 mod group_run;
 mod hosts;
+pub mod mpi_world;
 mod rank_group;
-pub mod world;
 
 use sharebench_cluster::launched;
 
@@ -12,7 +12,7 @@ use crate::exit::Failure;
 pub use group_run::{Source, measure_together};
 pub use rank_group::RankGroup;
 
-/// For commands that measure one machine only.
+/// Rejects a launcher for a command that measures one machine.
 pub fn alone(command: &str) -> Result<(), Failure> {
     match launched(|name| std::env::var(name).ok()) {
         Some(launched) => Err(Failure::usage(format!(

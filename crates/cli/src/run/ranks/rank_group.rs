@@ -1,4 +1,4 @@
-//! This process among the others: who they are, what time it is for them, and who of them is still there.
+//! This process among the other ranks: their machines, a common clock, and which of them still answer.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -11,54 +11,71 @@ use crate::exit::Failure;
 use crate::flags::ranks::RankFlags;
 use crate::run::environment;
 
-/// Exchanges with each clock when a run begins.
+/// Exchanges with each clock at the start of a run.
 const EXCHANGES: u32 = 32;
-/// How long a rank may take to say that it stops; Open MPI kills what is left after a second.
-const PATIENCE: Duration = Duration::from_millis(500);
-/// Facts of a machine that should be the same on all.
-const ALIKE: [&str; 4] = ["kernel", "cpu", "cores", "memory"];
+/// Longest wait for the ranks to confirm a stop. Open MPI kills the remaining processes after one second.
+const STOP_TIMEOUT: Duration = Duration::from_millis(500);
+/// Pause between two checks for alerts.
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
+/// Facts that should be equal on all machines of a run.
+const COMPARED_FACTS: [&str; 4] = ["kernel", "cpu", "cores", "memory"];
 
-/// The processes of a run.
+/// The ranks of one run, as seen by this rank.
+///
+/// It exists from the start of MPI until the end of the run. When it is created, all ranks exchange descriptions of their
+/// machines and align their clocks to that of rank 0; afterwards instants of different ranks are comparable within half
+/// of the longest round trip. Alerts can arrive at any time outside the collective operations of the engine, so whoever
+/// waits calls [`RankGroup::receive_alerts`] regularly; the alerts are kept for [`RankGroup::missing`].
 pub struct RankGroup {
-    /// What they do together.
+    /// Collective operations of all ranks.
     pub ranks: Ranks,
-    /// This one's clock, set by the leader's.
+    /// The clock of this rank, aligned to that of rank 0.
     pub clock: Clock,
-    /// How machines differ; on the leader.
+    /// Differences between the machines; only on rank 0.
     pub differences: Vec<String>,
     flags: RankFlags,
-    heard: Mutex<Vec<(u32, Alert)>>,
+    received: Mutex<Vec<(u32, Alert)>>,
 }
 
 impl RankGroup {
-    /// Meets the others and sets the clock by the leader's.
+    /// Exchanges descriptions with the other ranks and aligns the clocks.
     pub fn join(
         transport: Box<dyn sharebench_cluster::Transport>,
         flags: &RankFlags,
     ) -> Result<Self, Failure> {
         let facts = environment::facts("");
-        let alike = ALIKE.iter().filter_map(|name| Some(((*name).to_owned(), facts.get(*name)?.clone())));
-        let own =
-            RankInfo { host: host(), version: env!("CARGO_PKG_VERSION").to_owned(), facts: alike.collect() };
-        let (ranks, descriptions) = Ranks::join(transport, &own).map_err(|error| told(&error))?;
+        let compared = COMPARED_FACTS.iter();
+        let compared = compared.filter_map(|name| Some(((*name).to_owned(), facts.get(*name)?.clone())));
+        let own = RankInfo {
+            host: host(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            facts: compared.collect(),
+        };
+        let (ranks, descriptions) = Ranks::join(transport, &own).map_err(|error| disagreement(&error))?;
         let clock = Clock::start();
         let lost = |lost| Failure::Internal(anyhow::Error::new(lost));
         ranks.align(EXCHANGES, &|| clock.now()).map_err(lost)?;
         let clock =
             if ranks.is_leader() { clock } else { Clock::showing(ranks.to_leader_clock(clock.now())) };
         ranks.align(EXCHANGES, &|| clock.now()).map_err(lost)?;
-        let heard = Mutex::default();
-        Ok(Self { differences: differences(&descriptions), ranks, clock, flags: flags.clone(), heard })
+        Ok(Self {
+            differences: differences(&descriptions),
+            ranks,
+            clock,
+            flags: flags.clone(),
+            received: Mutex::default(),
+        })
     }
 
-    /// What the run's header tells of them.
+    /// Facts about the ranks for the header of the run.
     pub fn facts(&self) -> Facts {
         let mut facts = Facts::new();
         facts.insert("ranks".into(), self.ranks.size().to_string());
         facts.insert("rank_hosts".into(), self.ranks.hosts().join(","));
         facts.insert("rank_clock_error_ns".into(), (self.ranks.aligned().round_trip_ns / 2).to_string());
-        if !self.flags.rank_weights.is_empty() {
-            let weights: Vec<String> = self.flags.rank_weights.iter().map(ToString::to_string).collect();
+        if !self.flags.weights.rank_weights.is_empty() {
+            let weights: Vec<String> =
+                self.flags.weights.rank_weights.iter().map(ToString::to_string).collect();
             facts.insert("rank_weights".into(), weights.join(","));
         }
         if self.flags.shift_ranks > 0 {
@@ -70,60 +87,60 @@ impl RankGroup {
         facts
     }
 
-    /// Listens to what is told out of turn; true when this rank was told to stop.
-    pub fn hear(&self) -> bool {
+    /// Receives alerts of other ranks; true if one of them requests a stop.
+    pub fn receive_alerts(&self) -> bool {
         let alerts = self.ranks.transport().alerts();
         let stop = alerts.iter().any(|(_, alert)| *alert == Alert::Stop);
-        if let Ok(mut heard) = self.heard.lock() {
-            heard.extend(alerts);
+        if let Ok(mut received) = self.received.lock() {
+            received.extend(alerts);
         }
         stop
     }
 
-    /// Tells all others to stop; on the leader.
+    /// Requests a stop of all other ranks; for rank 0.
     pub fn stop_all(&self) {
         for rank in 1..self.ranks.size() {
             self.ranks.transport().alert(rank, Alert::Stop);
         }
     }
 
-    /// Tells the leader that this rank stops.
-    pub fn say_stopping(&self) {
+    /// Confirms to rank 0 that this rank stops.
+    pub fn confirm_stop(&self) {
         self.ranks.transport().alert(0, Alert::Stopping);
     }
 
-    /// Waits for all to say that they stop; none when they do, otherwise who does not.
+    /// Waits until all ranks confirm that they stop. Returns a message with the ranks that did not, if any.
     pub fn missing(&self) -> Option<String> {
-        // The launcher has told all of them to stop; a message to one that is gone would end this process too.
+        // The launcher has sent SIGTERM to all ranks. A message to a rank that is gone would end this process too.
         let mut check = LivenessCheck::new(self.ranks.transport());
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + STOP_TIMEOUT;
         while Instant::now() < end {
-            self.hear();
-            let heard = self.heard.lock().map(|heard| heard.clone()).unwrap_or_default();
-            if check.record(&heard) {
+            self.receive_alerts();
+            let received = self.received.lock().map(|received| received.clone()).unwrap_or_default();
+            if check.record(&received) {
                 return None;
             }
-            std::thread::sleep(Duration::from_millis(5));
+            std::thread::sleep(POLL_INTERVAL);
         }
         let host = |rank: u32| self.ranks.hosts().get(rank as usize).map_or("", String::as_str);
         let names: Vec<String> =
             check.missing().into_iter().map(|rank| format!("rank {rank} ({})", host(rank))).collect();
         Some(format!(
-            "the launcher ended the run and {} did not answer within {PATIENCE:?}: it died, or its machine is stuck",
+            "the launcher ended the run and {} did not answer within {STOP_TIMEOUT:?}: it died, or its machine is stuck",
             names.join(", ")
         ))
     }
 }
 
-/// What ranks could not agree on is a mistake of the user's; a lost one is nobody's.
-pub fn told(error: &AgreementError) -> Failure {
+/// The failure of an exchange between ranks: an error in their arguments, or a lost rank.
+pub fn disagreement(error: &AgreementError) -> Failure {
     match error {
         AgreementError::Lost(lost) => Failure::Internal(anyhow::Error::new(lost.clone())),
         AgreementError::Mismatches(_) => Failure::usage(error),
     }
 }
 
-/// Name of this machine; ranks on one machine in networks of their own are told apart by `SHAREBENCH_RANK_HOST`.
+/// Name of this machine. `SHAREBENCH_RANK_HOST` distinguishes ranks in different networks of one machine.
 fn host() -> String {
     let named = std::env::var("SHAREBENCH_RANK_HOST").ok();
     let kernel = || std::fs::read_to_string("/proc/sys/kernel/hostname").ok();

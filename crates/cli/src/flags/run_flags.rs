@@ -1,0 +1,25 @@
+//! The options of every command that runs a plan against targets of the user.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::heading;
+use super::monitoring::MonitoringFlags;
+use super::output::OutputFlags;
+use super::password::PasswordFlags;
+
+/// Options of `sweep`, `depth`, `load` and `run`: they do not change the plan.
+#[derive(Debug, Args, Clone)]
+#[command(next_help_heading = heading::TARGETS)]
+pub struct RunFlags {
+    #[command(flatten)]
+    pub password: PasswordFlags,
+    #[command(flatten)]
+    pub monitoring: MonitoringFlags,
+    #[command(flatten)]
+    pub output: OutputFlags,
+    /// Also write an HTML report to FILE.
+    #[arg(long, value_name = "FILE", help_heading = heading::OUTPUT)]
+    pub report: Option<PathBuf>,
+}
