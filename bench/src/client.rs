@@ -6,7 +6,7 @@ use crate::Failure;
 use crate::sample::Sample;
 use crate::shape::Shape;
 
-/// Runs a client program and takes what it printed.
+/// Runs a client program and parses its output.
 pub fn run(command: &mut Command) -> Result<Sample, Failure> {
     let output = command.output()?;
     if !output.status.success() {
@@ -16,7 +16,7 @@ pub fn run(command: &mut Command) -> Result<Sample, Failure> {
     String::from_utf8(output.stdout)?.parse()
 }
 
-/// This program as the client `kind`, with arguments of the kind's own before those of the shape.
+/// Runs this program as the client `kind`, with the arguments of the kind before those of the shape.
 pub fn own(kind: &str, words: &[&str], shape: &Shape) -> Result<Sample, Failure> {
     run(Command::new(std::env::current_exe()?).arg("client").arg(kind).args(words).args(shape.words()))
 }

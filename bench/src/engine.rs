@@ -1,4 +1,4 @@
-//! sharebench's engine in this process: plans as text, events as they come.
+//! sharebench's engine in this process: parses plans and runs them.
 
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -10,13 +10,13 @@ use sharebench_target::Target;
 
 use crate::Failure;
 
-/// A plan that is right, or what is wrong with it.
+/// Parses a plan, or returns its mistakes.
 pub fn resolve(text: &str) -> Result<ResolvedPlan, Failure> {
     let plan = Plan::parse(text).map_err(|mistakes| mistakes.to_string())?;
     Ok(plan.resolve().map_err(|mistakes| mistakes.to_string())?)
 }
 
-/// Runs a plan of one target to its end, on a thread of its own as the program does.
+/// Runs a plan with one target on its own thread, as the program does.
 pub fn execute(
     plan: &ResolvedPlan,
     target: Arc<dyn Target>,

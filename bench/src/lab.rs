@@ -1,4 +1,4 @@
-//! What comparing costs: two large surfaces, and one pair out of a store of millions of measures.
+//! Cost of comparisons: two large surfaces, and one pair of runs in a results database with millions of measures.
 
 use std::process::Command;
 use std::time::Instant;
@@ -16,18 +16,18 @@ use crate::machine;
 use crate::sample::{Sample, cpu, peak_kib};
 use crate::table::{Bar, Table};
 
-/// Sweeps of a surface, and its cells: 50 file sizes by 40 record sizes.
+/// Sweeps and cells of a surface: 50 file sizes by 40 record sizes.
 const SWEEPS: u32 = 8;
 const TEST: [&str; 1] = ["read"];
 const SURFACE: (u64, u64) = (50, 40);
-/// Steps per run of the large store: two targets, 25 by 20 cells, eight sweeps.
+/// Steps per run of the large database: two targets, 25 by 20 cells, eight sweeps.
 const STORED: (u64, u64) = (25, 20);
-/// Most seconds and KiB.
+/// Limits in seconds and KiB.
 const COMPARE_BAR: f64 = 1.0;
 const STORE_BAR: f64 = 2.0;
 const PEAK_BAR: f64 = 500.0 * 1000.0;
 
-/// Prints the figures; `measures` is how many steps the store holds.
+/// Prints the figures; `measures` is the number of steps in the database.
 pub fn measure(table: &mut Table, scratch: &std::path::Path, measures: u64) -> Result<(), Failure> {
     println!("\n### Comparing\n");
     println!("| {:<60} | {:<24} | {:<12} |\n|---|---|---|", "what", "seconds (MB at most)", "bar");
@@ -62,7 +62,7 @@ fn line(table: &mut Table, what: &str, sample: &Sample, bar: f64) {
     println!("| {what:<60} | {figure:<24} | {time}; {peak} |");
 }
 
-/// A client program: one comparison, timed without making its runs.
+/// Client program: times one comparison without the creation of its runs.
 pub fn surfaces() -> Result<Sample, Failure> {
     let runs = [surface("surfaces", &TEST, SURFACE, 1)];
     timed(|| {
@@ -71,7 +71,7 @@ pub fn surfaces() -> Result<Sample, Failure> {
     })
 }
 
-/// A client program: one command's work on a store.
+/// Client program: times the work of one command on a database.
 pub fn store(words: &[String]) -> Result<Sample, Failure> {
     let [part, path] = words else { return Err("store wants: list|show|compare PATH".into()) };
     timed(|| {
@@ -100,7 +100,7 @@ fn timed(work: impl FnOnce() -> Result<(), Failure>) -> Result<Sample, Failure> 
     Ok(Sample { operations: 1, wall_ns, cpu_ns, peak_kib: peak_kib() })
 }
 
-/// Fills a store; gives how many runs it holds.
+/// Fills a database and returns the number of its runs.
 fn fill(path: &std::path::Path, measures: u64) -> Result<u64, Failure> {
     let mut store = Store::open(path)?;
     let per_run = 2 * STORED.0 * STORED.1 * u64::from(SWEEPS);
@@ -118,7 +118,7 @@ pub fn data(run: StoredRun) -> RunData {
     RunData { label, command: String::new(), header: run.header, facts: run.facts, steps: run.steps, outcome }
 }
 
-/// A run of two targets that take turns; large records are faster on the second one.
+/// Creates a run of two alternating targets; large records are faster on the second one.
 pub fn surface(title: &str, tests: &[&str], (files, records): (u64, u64), seed: u64) -> RunData {
     let mut random = Random::new(seed, 1);
     let mut steps = Vec::new();
@@ -182,7 +182,7 @@ fn cell_measure(rate: f64, random: &mut Random) -> Measure {
     for _ in 0..operations {
         times.record((busy_ns as f64 / operations as f64 * (0.2 * random.normal()).exp()) as u64);
     }
-    // At rest, as it comes out of a results database.
+    // In the form that a results database returns.
     let times = Histogram::from_v2(&times.to_v2()).unwrap_or(times);
     Measure {
         window_ns: busy_ns,

@@ -1,4 +1,4 @@
-//! What the live view costs the measurement: the program on the null target, shown on a terminal and silent, in turn.
+//! Cost of the live view: alternating runs on the null target, on a terminal and without output.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -10,12 +10,12 @@ use crate::Failure;
 use crate::sample::{Sample, cpu_of_children};
 use crate::table::{Bar, Spread, Table};
 
-/// A live view may cost this much of the rate.
+/// Maximum cost of the live view, as a share of the rate.
 const BAR: f64 = 0.99;
-/// Pairs are measured until the ratio is known to this, 95 % of the times, or for so many pairs.
+/// Half-width of the 95 % confidence interval at which the measurement stops, and the maximum number of pairs.
 const HALF_WIDTH: f64 = 0.003;
 const MAX_PAIRS: usize = 40;
-/// Steps of each measurement: repetitions of two cells.
+/// Steps per measurement: repetitions of two cells.
 const REPETITIONS: u32 = 10;
 
 /// Measures sweeps whose steps share `time`, and loads of `time`.
@@ -32,7 +32,7 @@ pub fn measure(table: &mut Table, scratch: &Path, time: Duration) -> Result<(), 
         "sweep null:// --no-verify --file-sizes 1MiB --record-sizes 4KiB,64KiB --tests random-read \
          --repetitions {REPETITIONS} --min-sample-time {sample}ms"
     );
-    println!("\n### The live view on a terminal, beside none (--quiet)\n");
+    println!("\n### The live view on a terminal, compared with --quiet\n");
     println!(
         "| {:<30} | {:>5} | {:>10} | {:>10} | {:<24} | {:<22} | {:<12} |\n|---|---:|---:|---:|---|---|---|",
         "what", "pairs", "shown op/s", "quiet op/s", "ratio [95 %]", "CPU of it, % of one", "bar"
@@ -40,7 +40,7 @@ pub fn measure(table: &mut Table, scratch: &Path, time: Duration) -> Result<(), 
     for (what, line) in [
         ("sweep, one user", sweep),
         ("load, 4 users who think 100 us", load(4, "100us")),
-        // More users than processors, none of whom waits: what the view takes, they lack.
+        // More users than CPUs without think time: CPU time of the view is lost to them.
         ("load, 4 users who never wait", load(4, "0s")),
     ] {
         pairs(table, what, &|shown| once(&program, scratch, &line, shown))?;
@@ -48,7 +48,7 @@ pub fn measure(table: &mut Table, scratch: &Path, time: Duration) -> Result<(), 
     Ok(())
 }
 
-/// Measures pairs, the first of each in turn, and prints a row: the Hodges-Lehmann ratio with its signed-rank interval.
+/// Measures pairs in alternating order and prints a row: the Hodges-Lehmann ratio with its signed-rank interval.
 fn pairs(
     table: &mut Table,
     what: &str,
@@ -78,18 +78,18 @@ fn pairs(
     println!(
         "| {what:<30} | {:>5} | {shown:>10.0} | {quiet:>10.0} | {:<24} | {:<22} | {verdict:<12} |",
         logs.len(),
-        told(&ratio),
+        interval_of(&ratio),
         Spread::new(taken).shown()
     );
     Ok(())
 }
 
-fn told(ratio: &Estimate) -> String {
+fn interval_of(ratio: &Estimate) -> String {
     let interval = ratio.interval.map_or(String::new(), |i| format!(" [{:.4}, {:.4}]", i.low, i.high));
     format!("{:.4}{interval}", ratio.value)
 }
 
-/// `SHAREBENCH`, or the program built with this profile.
+/// Returns `SHAREBENCH`, or the program built with this profile.
 pub fn program() -> Result<PathBuf, Failure> {
     if let Some(named) = std::env::var_os("SHAREBENCH") {
         return Ok(named.into());
@@ -117,8 +117,9 @@ pub fn program() -> Result<PathBuf, Failure> {
     }
 }
 
-/// Operations over busy time of one run, `shown` on a terminal of its own (script of util-linux makes it); and the CPU
-/// that it took, script's own included, over its wall time.
+/// Measures operations over busy time of one run, and CPU time over wall time, including the CPU time of `script`.
+///
+/// If `shown`, the program runs on its own terminal, which `script` of util-linux creates.
 fn once(program: &Path, scratch: &Path, line: &str, shown: bool) -> Result<(Sample, f64), Failure> {
     let book = scratch.join("live.db");
     let _ = std::fs::remove_file(&book);

@@ -1,5 +1,5 @@
-//! Users of `load`: thousands of sessions that think, the engine on a target that answers at once, and what a
-//! transaction costs beside the same request in `depth`.
+//! Users of `load`: thousands of sessions with think time, the engine on the null target, and the cost of a transaction
+//! compared with the same request in `depth`.
 
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,31 +19,31 @@ use crate::load_server::Served;
 use crate::sample::{Sample, rss_kib};
 use crate::table::{Bar, Opponent, Run, Spread, Table};
 
-/// Pause of a user between two reads.
+/// Think time of a user.
 const THINK_S: f64 = 5.0;
-/// Users of each protocol, and the most KiB that each may take of our memory.
+/// Users of each protocol, and the limit of memory per user in KiB.
 const CROWDS: [(&str, u32, f64); 3] = [("nfs", 10_000, 16.0), ("smb", 2_000, 32.0), ("ncp", 2_000, 16.0)];
-/// Everything is started within this time.
+/// Limit of the time in which all sessions start.
 const START_BAR_S: f64 = 10.0;
-/// 99 of 100 reads start no later than this.
+/// Limit of the 99th percentile of late starts.
 const LAG_BAR_MS: f64 = 2.0;
-/// Transactions that one processor is to perform on a target that answers at once.
+/// Minimum rate of transactions of one CPU on the null target.
 const CLOSED_BAR: f64 = 1.5e6;
-/// Starts per second of a schedule on one processor, and how late 99 of 100 of them may be.
+/// Rate of an open load on one CPU, and the limit of the 99th percentile of late starts.
 const RATE: u32 = 200_000;
 const RATE_LAG_BAR_MS: f64 = 1.0;
 /// Users of the null target.
 const POOL: u32 = 64;
 
-/// Prints all of it.
+/// Prints all tables of users.
 pub fn measure(table: &mut Table, time: Duration) -> Result<(), Failure> {
     alone(table, time)?;
-    // On two, waking the server's CPU costs more than all the rest.
-    crate::machine::on_one_cpu(|| beside_depth(table, time))??;
+    // On two CPUs, waking the server's CPU costs more than the rest of the transaction.
+    crate::machine::on_one_cpu(|| compare_with_depth(table, time))??;
     crowds(table)
 }
 
-/// The engine on the null target, on one processor.
+/// Measures the engine on the null target, on one CPU.
 fn alone(table: &mut Table, time: Duration) -> Result<(), Failure> {
     println!("\n### Transactions of one read on the null target, one processor, everything recorded\n");
     let each = |words: [&str; 2]| -> Result<Vec<Crowd>, Failure> {
@@ -66,8 +66,8 @@ fn alone(table: &mut Table, time: Duration) -> Result<(), Failure> {
     Ok(())
 }
 
-/// One user without pauses, and the same reads as a cell of `depth`: over NFSv3, 4 KiB anywhere in 16 MiB.
-fn beside_depth(table: &mut Table, time: Duration) -> Result<(), Failure> {
+/// Measures one user without think time and the same reads as a cell of `depth`: random 4 KiB in 16 MiB over NFSv3.
+fn compare_with_depth(table: &mut Table, time: Duration) -> Result<(), Failure> {
     let served = Served::start("nfs")?;
     let url = served.url();
     Table::head(
@@ -86,7 +86,7 @@ fn beside_depth(table: &mut Table, time: Duration) -> Result<(), Failure> {
     table.contest("one user, no pauses", &us, &[depth])
 }
 
-/// Thousands of users who think, each with a session.
+/// Measures thousands of users with think time, each with a session.
 fn crowds(table: &mut Table) -> Result<(), Failure> {
     println!("\n### Users who read 4 KiB, think {THINK_S} s and read again; server on the same machine\n");
     println!(
@@ -127,7 +127,7 @@ fn crowds(table: &mut Table) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What a crowd measured.
+/// Result of a load with many users.
 struct Crowd {
     transactions: u64,
     window_ns: u64,
@@ -147,7 +147,7 @@ impl Crowd {
     }
 }
 
-/// Runs the client program of a crowd and reads what it printed.
+/// Runs the client program of a load with many users and parses its output.
 fn crowd(words: &[&str; 2], time: Duration) -> Result<Crowd, Failure> {
     let mut command = Command::new(std::env::current_exe()?);
     let output = command.args(["client", "crowd"]).args(words).arg(time.as_millis().to_string()).output()?;
@@ -162,7 +162,7 @@ fn crowd(words: &[&str; 2], time: Duration) -> Result<Crowd, Failure> {
     Ok(Crowd { transactions, window_ns, cpu_ns, lag_ns, login_ns, rss_kib })
 }
 
-/// The client program: `URL USERS MS`, or `null closed|open MS`.
+/// Client program with the arguments `URL USERS MS`, or `null closed|open MS`.
 pub fn run_crowd(words: &[String]) -> Result<(), Failure> {
     let [url, users, ms] = words else { return Err("a crowd wants: url users milliseconds".into()) };
     let target: Arc<dyn Target> =
@@ -187,7 +187,7 @@ pub fn run_crowd(words: &[String]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The client programs of one user: `URL MS`.
+/// Client programs of one user, with the arguments `URL MS`.
 pub fn run_reads(words: &[String], by_depth: bool) -> Result<Sample, Failure> {
     let [url, ms] = words else { return Err("reads want: url milliseconds".into()) };
     let target: Arc<dyn Target> = Arc::from(crate::ours::target(url)?);
@@ -204,7 +204,7 @@ pub fn run_reads(words: &[String], by_depth: bool) -> Result<Sample, Failure> {
     Ok(Sample { operations: measure.operations, wall_ns: measure.window_ns, cpu_ns, peak_kib: 0 })
 }
 
-/// Users of a plan who read 4 KiB anywhere in a file of 16 MiB that stays open.
+/// Returns a plan whose users read random 4 KiB in an open file of 16 MiB.
 fn plan(load: &str, ms: &str) -> String {
     format!(
         "seed = 1\nverify = 'off'\n[[target]]\nurl = '/x'\n[load]\n{load}\nmeasure = '{ms}ms'\n[workload]\nname = 'reads'\n\
@@ -226,7 +226,7 @@ fn step(plan: &str, target: Arc<dyn Target>) -> Result<Measure, Failure> {
     }
 }
 
-/// One step, and the resident memory in the middle of its window.
+/// Runs one step and measures the resident memory in the middle of its window.
 fn watched(load: &str, ms: &str, target: &Arc<Counted>) -> Result<(Measure, u64), Failure> {
     let middle = Duration::from_secs_f64(THINK_S) + Duration::from_millis(ms.parse::<u64>()? / 2);
     let (ended, over) = mpsc::channel::<()>();
@@ -247,7 +247,7 @@ fn watched(load: &str, ms: &str, target: &Arc<Counted>) -> Result<(Measure, u64)
     })
 }
 
-/// A target that remembers when its first and its last session stood.
+/// A target that records when its first and its last session were connected.
 struct Counted {
     inner: Arc<dyn Target>,
     start: Instant,
@@ -262,7 +262,7 @@ impl Counted {
         Self { inner, start: Instant::now(), first_ns, last_ns }
     }
 
-    /// From the engine's own session, which comes first, to the last user's.
+    /// Time from the session of the engine, which is the first, to that of the last user.
     fn login_ns(&self) -> u64 {
         self.last_ns.load(Ordering::Relaxed).saturating_sub(self.first_ns.load(Ordering::Relaxed))
     }
@@ -292,7 +292,7 @@ impl Target for Counted {
         Box::pin(async move {
             let session = self.inner.connect(spec).await?;
             let now = self.start.elapsed().as_nanos() as u64;
-            // The engine's own session is there before the first user's begins.
+            // The session of the engine is connected before that of the first user.
             let _ = self.first_ns.compare_exchange(0, now, Ordering::Relaxed, Ordering::Relaxed);
             self.last_ns.fetch_max(now, Ordering::Relaxed);
             Ok(session)

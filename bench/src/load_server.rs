@@ -11,20 +11,20 @@ use sharebench_tests::Smbd;
 
 use crate::Failure;
 
-/// Who logs in.
+/// The account of the clients.
 const USER: &str = "lab";
 
-/// The process; it ends with this.
+/// The server process; dropping it ends the process.
 pub struct Served {
     child: Child,
-    /// The process goes on while this is open.
+    /// The process exits when this is closed.
     _hold: ChildStdin,
     protocol: String,
     port: u16,
 }
 
 impl Served {
-    /// Starts it and waits until it serves.
+    /// Starts the process and waits until it serves.
     pub fn start(protocol: &str) -> Result<Self, Failure> {
         let mut command = Command::new(std::env::current_exe()?);
         command.args(["client", "load-server", protocol]).stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -34,11 +34,11 @@ impl Served {
         };
         let mut line = String::new();
         BufReader::new(output).read_line(&mut line)?;
-        let port = line.trim().parse().map_err(|_| "the server told no port")?;
+        let port = line.trim().parse().map_err(|_| "the server printed no port")?;
         Ok(Self { child, _hold: hold, protocol: protocol.to_owned(), port })
     }
 
-    /// Where it serves.
+    /// Returns the URL of the server.
     pub fn url(&self) -> String {
         let port = self.port;
         match self.protocol.as_str() {
@@ -51,13 +51,13 @@ impl Served {
 
 impl Drop for Served {
     fn drop(&mut self) {
-        // Gone already, or it goes now.
+        // The process has exited already, or exits now.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// The process itself: tells its port and serves until its input ends.
+/// Main function of the process: prints the port and serves until the end of its input.
 pub fn serve(protocol: &str) -> Result<(), Failure> {
     crate::ncp_server::raise_files()?;
     let any: Option<SocketAddr> = Some("127.0.0.1:0".parse()?);

@@ -10,8 +10,7 @@ use crate::sample::Sample;
 use crate::shape::{FILE_BYTES, Shape};
 use crate::table::{Bar, Opponent, Run, Table};
 
-/// fio's settings beyond the plain ones, for those who find it handicapped by them: one system call per
-/// burst, registered buffers and files, no clock readings of its own.
+/// Tuned settings of fio: one system call per burst, registered buffers and files, no clock readings.
 const BEST_URING: [&str; 6] = [
     "--iodepth_batch_submit=32",
     "--iodepth_batch_complete_min=1",
@@ -22,7 +21,7 @@ const BEST_URING: [&str; 6] = [
 ];
 const BEST_PSYNC: [&str; 1] = ["--gtod_reduce=1"];
 
-/// A row: ours at some depth, and fio's engines at the same.
+/// A row: sharebench and fio's engines at the same depth.
 struct Row {
     record: u32,
     depth: u32,
@@ -71,8 +70,8 @@ pub fn measure(table: &mut Table, directory: &Path, time: Duration) -> Result<()
     Ok(())
 }
 
-/// fio on the same file and with page-aligned buffers as ours: into its default, unaligned ones the system
-/// copies up to five times slower on some processors, which says nothing about either program.
+/// Runs fio on the same file with page-aligned buffers. The kernel copies to its default, unaligned buffers up to five
+/// times slower on some CPUs, which would distort the comparison.
 fn fio(directory: &Path, shape: &Shape, engine: &str, settings: &[&str]) -> Result<Sample, Failure> {
     let output = Command::new("fio")
         .args(["--name=x", "--thread", "--invalidate=0", "--norandommap", "--time_based"])

@@ -1,9 +1,9 @@
-//! Where and when the table was made.
+//! The machine and time of a table.
 
 use std::fs;
 use std::process::Command;
 
-/// Prints what a reader must know of the machine.
+/// Prints the properties of the machine.
 pub fn describe() {
     let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = cpu.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
@@ -18,8 +18,8 @@ pub fn describe() {
     println!("- crates: nfs3_client 0.9.1, smb2 0.39.0");
 }
 
-/// Prints the load average; what ran before is part of it, this program's own measurements included.
-pub fn tell_load(when: &str) {
+/// Prints the load average, which includes the measurements of this program.
+pub fn print_load(when: &str) {
     let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let one: f64 = load.split(' ').next().and_then(|number| number.parse().ok()).unwrap_or(f64::NAN);
     println!("\nLoad average {when}: {one:.2} (one minute).");
@@ -28,8 +28,8 @@ pub fn tell_load(when: &str) {
     }
 }
 
-/// Writes to most of the memory that is free. A virtual machine gets memory from its host when it first uses it, which
-/// is several times as slow as any page cache: whoever writes first would pay for all.
+/// Writes to most of the free memory. A virtual machine gets memory from its host at the first use, which is several times
+/// slower than a page cache, so the first contender would pay for all.
 pub fn warm_memory() {
     const CHUNK: usize = 64 << 20;
     let memory = fs::read_to_string("/proc/meminfo").unwrap_or_default();
@@ -40,8 +40,8 @@ pub fn warm_memory() {
     println!("\nMemory written to before: {} MiB.", std::hint::black_box(&held).len() * CHUNK >> 20);
 }
 
-/// Does `work` with this process, and every process it starts, on the last of its CPUs alone: then a request
-/// wakes its server on the same CPU, and no interrupt between CPUs is charged to the client.
+/// Runs `work` with this process and its children on the last CPU only. A request then wakes the server on the same CPU,
+/// and no interrupt between CPUs counts as CPU time of the client.
 pub fn on_one_cpu<T>(work: impl FnOnce() -> T) -> std::io::Result<T> {
     let before = affinity()?;
     // SAFETY: a cpu_set_t is plain bits, and the index is below its size.

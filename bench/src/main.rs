@@ -1,7 +1,8 @@
-//! Prints the project's performance table: sharebench beside its opponents, interleaved, medians of five.
+//! Prints the project's performance table: sharebench compared with its opponents, interleaved, medians of five.
 
 mod client;
 mod engine;
+mod failure;
 mod lab;
 mod live;
 mod load;
@@ -9,6 +10,7 @@ mod load_server;
 mod local;
 mod machine;
 mod matrix;
+mod matrix_cell;
 mod matrix_fio;
 mod ncp;
 mod ncp_server;
@@ -28,26 +30,24 @@ mod table;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use failure::Failure;
 use sample::Sample;
 use shape::Shape;
 use table::Table;
 
-/// Why the table cannot be made; the words are for a person.
-pub type Failure = Box<dyn std::error::Error>;
-
 const USAGE: &str = "bench/run [local] [nfs] [smb] [ncp] [load] [recording] [matrix] [precision] [lab] [live] [report] [--rounds N] [--seconds S] [--dir DIR] [--largest SIZE] [--half-width PERCENT] [--measures N]
-  parts      which tables; all when none is named
+  parts      the tables to print; all by default
   --rounds   measurements per median (5)
   --seconds  length of one measurement (1)
-  --dir      where local files are made (the system's temporary directory)
+  --dir      directory of local files (the system's temporary directory)
   --largest  largest file of IOzone's matrix (512MiB; for precision 16MiB)
-  --half-width  of the intervals, for precision (2)
-  --measures how many the store of the lab holds (1000000)";
+  --half-width  half-width of the intervals in percent, for precision (2)
+  --measures measures in the large results database of `lab` (1000000)";
 
 const PARTS: [&str; 11] =
     ["local", "nfs", "smb", "ncp", "load", "recording", "matrix", "precision", "lab", "live", "report"];
 
-/// What was typed.
+/// The parsed command line.
 struct Options {
     parts: Vec<String>,
     rounds: usize,
@@ -72,7 +72,7 @@ impl Options {
         };
         let mut words = words.iter();
         while let Some(word) = words.next() {
-            let mut value = || words.next().ok_or_else(|| format!("{word} wants a value\n{USAGE}"));
+            let mut value = || words.next().ok_or_else(|| format!("{word} needs a value\n{USAGE}"));
             match word.as_str() {
                 "--rounds" => options.rounds = value()?.parse()?,
                 "--seconds" => options.time = Duration::try_from_secs_f64(value()?.parse()?)?,
@@ -81,7 +81,7 @@ impl Options {
                 "--measures" => options.measures = value()?.parse()?,
                 "--dir" => options.directory = value()?.into(),
                 part if PARTS.contains(&part) => options.parts.push(part.to_owned()),
-                other => return Err(format!("unknown word '{other}'\n{USAGE}").into()),
+                other => return Err(format!("unknown argument '{other}'\n{USAGE}").into()),
             }
         }
         if options.rounds == 0 || options.time.is_zero() {
@@ -122,7 +122,7 @@ fn main() -> Result<(), Failure> {
 fn print_tables(options: &Options, scratch: &std::path::Path) -> Result<(), Failure> {
     machine::describe();
     println!("- {} rounds of {} s per contender, interleaved", options.rounds, options.time.as_secs_f64());
-    machine::tell_load("at the start");
+    machine::print_load("at the start");
     let mut table = Table::new(options.rounds);
     if options.wants("local") {
         table.under("Client on any CPU");
@@ -147,7 +147,7 @@ fn print_tables(options: &Options, scratch: &std::path::Path) -> Result<(), Fail
         recording::measure(&mut table)?;
     }
     if options.wants("matrix") {
-        table.under("The engine beside IOzone");
+        table.under("The engine and IOzone");
         matrix::measure(&mut table, scratch, options.largest.as_deref().unwrap_or("512MiB"))?;
     }
     if options.wants("precision") {
@@ -167,7 +167,7 @@ fn print_tables(options: &Options, scratch: &std::path::Path) -> Result<(), Fail
         report::measure(&mut table, scratch)?;
     }
     table.close();
-    machine::tell_load("at the end, this program's own part included");
+    machine::print_load("at the end, including this program");
     Ok(())
 }
 
@@ -184,7 +184,7 @@ fn measure_network(table: &mut Table, options: &Options, scratch: &std::path::Pa
     Ok(())
 }
 
-/// The part of one contender, in a process of its own.
+/// Runs one contender in a process of its own.
 fn run_client(kind: &str, words: &[String]) -> Result<Sample, Failure> {
     let (own, shape) = words.split_at(words.len().saturating_sub(6));
     match (kind, own) {
@@ -202,6 +202,6 @@ fn run_client(kind: &str, words: &[String]) -> Result<Sample, Failure> {
         ("smb2", [port, user]) => {
             smb2::measure(port.parse()?, user, sharebench_tests::Smbd::PASSWORD, &Shape::from_words(shape)?)
         }
-        _ => Err(format!("no client is called {kind}").into()),
+        _ => Err(format!("unknown client {kind}").into()),
     }
 }

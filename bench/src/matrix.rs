@@ -1,6 +1,5 @@
-//! IOzone's automatic matrix, cell by cell: sharebench's engine on a directory beside IOzone itself.
+//! IOzone's automatic matrix, cell by cell: sharebench's engine and IOzone on the same directory.
 
-use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,12 +14,12 @@ use sharebench_target::{Target, TargetUrl};
 use crate::Failure;
 use crate::engine::{execute, resolve};
 use crate::machine;
+use crate::matrix_cell::{Cell, Surface};
 use crate::matrix_fio;
 use crate::table::{Bar, Spread, Table};
 
-/// Our names of IOzone's tests in `-i 0 -i 1 -i 2`, and fio's. IOzone's `read` finds the file cached, as our
-/// `reread` does; our `read` drops the cache first and is no equal of either. fio has no files that are new in
-/// every pass.
+/// Names of IOzone's tests `-i 0 -i 1 -i 2` in sharebench and in fio. IOzone's `read` reads a cached file, as our
+/// `reread` does; our `read` drops the cache first. fio cannot create new files in every pass.
 pub const TESTS: [(&str, Option<&str>); 5] = [
     ("write", None),
     ("rewrite", Some("write")),
@@ -28,24 +27,19 @@ pub const TESTS: [(&str, Option<&str>); 5] = [
     ("random-read", Some("randread")),
     ("random-write", Some("randwrite")),
 ];
-/// Position of each test of [`TESTS`] in IOzone's line.
+/// Column of each test of [`TESTS`] in the output of IOzone.
 const COLUMNS: [usize; 5] = [2, 3, 5, 6, 7];
-/// Least time of one of our samples.
+/// Minimum time of a sample.
 const SAMPLE: &str = "20ms";
 
-/// Files up to this many KiB are measured in every round, larger ones in half as many.
-const MANY: u64 = 4096;
+/// Files up to this size in KiB are measured in every round, larger ones in half of the rounds.
+const EVERY_ROUND_KIB: u64 = 4096;
 
-/// IOzone takes the time of a pass once, in whole microseconds: of a pass as short as this, in seconds, that is
-/// 2 %. Shorter ones are judged by fio's psync.
+/// Shortest pass in seconds that IOzone measures well: its clock has whole microseconds, 2 % of this. Shorter passes
+/// are compared with fio's psync.
 const CLOCK_S: f64 = 50e-6;
 
-/// Test, file size in KiB, record size in KiB.
-pub type Cell = (usize, u64, u64);
-/// KiB per second of each cell.
-pub type Surface = BTreeMap<Cell, f64>;
-
-/// Measures on a directory in memory and on one of the system's disk.
+/// Measures on tmpfs and on the system's disk.
 pub fn measure(table: &mut Table, directory: &Path, largest: &str) -> Result<(), Failure> {
     let Some(iozone) = iozone() else {
         println!("\nIOzone is not on this machine (Debian's non-free iozone3): its matrix is not judged.");
@@ -70,17 +64,17 @@ fn measure_on(
     let rounds = table.rounds();
     let few = table.rounds().div_ceil(2);
     println!(
-        "\n### IOzone's matrix on {what} (files to {largest}, medians of {rounds} rounds, above {MANY} KiB {few})\n"
+        "\n### IOzone's matrix on {what} (files to {largest}, medians of {rounds} rounds, above {EVERY_ROUND_KIB} KiB {few})\n"
     );
     let mut ours = vec![Surface::new(); rounds];
     let mut its = vec![Surface::new(); rounds];
     let mut short = 0;
-    // File size by file size, so that both sides meet the same minutes of a machine that others use.
+    // Alternates after each file size, so that both sides share the conditions of the machine.
     let largest = largest.parse::<ByteSize>()?.0 / 1024;
     for file in std::iter::successors(Some(64), |file| Some(file * 2)).take_while(|file| *file <= largest) {
         let mut cells = Vec::new();
-        for round in 0..if file > MANY { few } else { rounds } {
-            // Whoever comes second finds the memory that the first one left.
+        for round in 0..if file > EVERY_ROUND_KIB { few } else { rounds } {
+            // The second contender benefits from memory that the first one has touched.
             let first = round % 2 == 0;
             if first {
                 ours[round].extend(own(directory, &format!("{file}KiB"))?);
@@ -129,13 +123,13 @@ fn measure_on(
     Ok(())
 }
 
-/// The cells of fio's that IOzone's clock is too coarse for, with fio's words.
+/// Returns the cells that are too short for IOzone's clock, with fio's names of the tests.
 fn too_short(surface: &Surface) -> Vec<(Cell, &'static str)> {
     let short = surface.iter().filter(|((_, file, _), rate)| *file as f64 / **rate < CLOCK_S);
     short.filter_map(|(cell, _)| Some((*cell, TESTS[cell.0].1?))).collect()
 }
 
-/// Every cell in which we are slower, with the spread of both: where they overlap, it may be noise.
+/// Prints every cell in which sharebench is slower, with the range of both; overlapping ranges may be noise.
 fn below(ours: &[Surface], its: &[Surface]) {
     let spread = |surfaces: &[Surface], cell: &Cell| {
         Spread::new(
@@ -159,7 +153,7 @@ fn below(ours: &[Surface], its: &[Surface]) {
     }
 }
 
-/// Ratio of the medians in each cell that both measured.
+/// Returns the ratio of the medians in each cell that both measured.
 fn ratios(test: usize, ours: &[Surface], its: &[Surface]) -> Vec<(Cell, f64)> {
     let median = |surfaces: &[Surface], cell: &Cell| {
         Spread::new(surfaces.iter().filter_map(|surface| surface.get(cell).copied()).collect()).median
@@ -170,7 +164,7 @@ fn ratios(test: usize, ours: &[Surface], its: &[Surface]) -> Vec<(Cell, f64)> {
     cells.map(|cell| (*cell, median(ours, cell) / median(its, cell))).collect()
 }
 
-/// Where IOzone is.
+/// Returns the path of IOzone.
 pub fn iozone() -> Option<PathBuf> {
     let named = std::env::var_os("IOZONE").map(PathBuf::from);
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -186,14 +180,14 @@ fn file_system(directory: &Path) -> String {
     if name == "ext2/ext3" { "ext4".to_owned() } else { name }
 }
 
-/// IOzone's whole matrix for files of so many KiB, once.
+/// Runs IOzone's matrix once for files of these sizes in KiB.
 pub fn theirs(iozone: &Path, directory: &Path, sizes: RangeInclusive<u64>) -> Result<Surface, Failure> {
     let file = directory.join("iozone.tmp");
     let least = format!("{}k", sizes.start());
     let most = format!("{}k", sizes.end());
     let mut command = Command::new(iozone);
     command.args(["-a", "-n", &least, "-g", &most, "-i", "0", "-i", "1", "-i", "2", "-f"]).arg(&file);
-    // Its own record of a run would be written into the working directory.
+    // IOzone writes a log of the run to the working directory.
     let output = command.current_dir(directory).output()?;
     if !output.status.success() {
         return Err(format!("{command:?}: {}", output.status).into());
@@ -210,7 +204,7 @@ pub fn theirs(iozone: &Path, directory: &Path, sizes: RangeInclusive<u64>) -> Re
     if surface.is_empty() { Err("iozone printed no matrix".into()) } else { Ok(surface) }
 }
 
-/// The matrix as a plan of ours on a directory for files of `sizes`, repeated as `repeat` says.
+/// Returns the matrix as a plan on a directory, for files of `sizes`, with the repetitions of `repeat`.
 pub fn plan(directory: &Path, sizes: &str, repeat: &str) -> Result<ResolvedPlan, Failure> {
     let tests = TESTS.map(|(name, _)| format!("'{name}'")).join(", ");
     resolve(&format!(
@@ -220,7 +214,7 @@ pub fn plan(directory: &Path, sizes: &str, repeat: &str) -> Result<ResolvedPlan,
     ))
 }
 
-/// The directory as a target.
+/// Returns the directory as a target.
 pub fn target(directory: &Path) -> Result<Arc<dyn Target>, Failure> {
     let url = TargetUrl::parse(&format!("file://{}", directory.display()))?;
     Ok(Arc::new(PosixTarget::from_url(url)?))
@@ -240,7 +234,7 @@ fn own(directory: &Path, sizes: &str) -> Result<Surface, Failure> {
     Ok(surface)
 }
 
-/// The cell that a step measured; none when IOzone has no such test.
+/// Returns the cell of a step, or `None` if IOzone has no such test.
 pub fn cell_of(step: &StepResult) -> Option<Cell> {
     let at = |axis: &str| step.coordinates.get(axis).map(ToString::to_string).unwrap_or_default();
     let kib = |axis: &str| at(axis).parse::<ByteSize>().map_or(0, |size| size.0 / 1024);

@@ -1,4 +1,4 @@
-//! fio's psync at cells of IOzone's matrix that are over too soon for IOzone's clock.
+//! fio's psync in cells of IOzone's matrix that are too short for IOzone's clock.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -6,13 +6,13 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::Failure;
-use crate::matrix::{Cell, Surface};
+use crate::matrix_cell::{Cell, Surface};
 
 /// Measured time of a cell.
 const RUNTIME: &str = "100ms";
 
-/// KiB per second of the cells given; tests are fio's words for them (`read`, `randwrite`, ..). Files are laid
-/// out in records of the cell, as IOzone and the engine lay theirs out.
+/// Measures KiB per second of the cells, whose tests have fio's names (`read`, `randwrite`, ..). The files are written in
+/// records of the cell, as IOzone and the engine do.
 pub fn psync(directory: &Path, cells: &[(Cell, &str)]) -> Result<Surface, Failure> {
     let home = directory.join("fio");
     std::fs::create_dir(&home)?;

@@ -1,4 +1,5 @@
-//! Our NCP server and client: beside NFSv3 with requests of one size, beside a bare TCP echo, and with a thousand connections.
+//! Our NCP server and client: compared with NFSv3 at equal request size, compared with a bare TCP echo, and with a thousand
+//! connections.
 
 use std::cell::RefCell;
 use std::process::Command;
@@ -6,8 +7,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use sharebench_model::{DataOp, MetaOp, MetaYield, OpenHow, Slot};
-use sharebench_ncp_target::NcpTarget;
-use sharebench_target::{Secret, SessionSpec, Target, TargetUrl, call, reply_for};
+use sharebench_target::{SessionSpec, call, reply_for};
 use tokio::task::LocalSet;
 
 use crate::Failure;
@@ -17,28 +17,22 @@ use crate::sample::Sample;
 use crate::shape::Shape;
 use crate::table::{Bar, Opponent, Run, Spread, Table};
 
-/// The largest buffer that a request of NCP carries.
+/// Maximum buffer of an NCP request.
 const BUFFER: u32 = 61_440;
 /// Connections of one server process.
 const CONNECTIONS: usize = 1000;
 
-/// Measures all of it.
+/// Measures all tables of NCP.
 pub fn measure(table: &mut Table, time: Duration) -> Result<(), Failure> {
     let served = RefCell::new(Served::start()?);
-    beside_nfs(table, &served.borrow(), time)?;
-    beside_echo(table, &served, time)?;
+    compare_with_nfs(table, &served.borrow(), time)?;
+    compare_with_echo(table, &served, time)?;
     many(table, time)?;
     bursts()
 }
 
-/// The target of a `ncp://` URL, as GUEST where it names no user.
-pub fn our_target(url: TargetUrl) -> Result<Box<dyn Target>, Failure> {
-    let password = url.user.as_ref().map_or("", |_| sharebench_tests::Smbd::PASSWORD);
-    Ok(Box::new(NcpTarget::from_url(url, Secret::new(password))?))
-}
-
-/// Files of 1 MiB, opened, read or written whole in requests of one size, and closed.
-fn beside_nfs(table: &mut Table, served: &Served, time: Duration) -> Result<(), Failure> {
+/// Opens, reads or writes, and closes files of 1 MiB in requests of one size.
+fn compare_with_nfs(table: &mut Table, served: &Served, time: Duration) -> Result<(), Failure> {
     Table::head("1 MiB files over NCP on TCP and NFSv3, requests of 60 KiB, depth 1, one server process");
     for write in [false, true] {
         let shape = Shape::sequential(BUFFER, 1, write, time);
@@ -56,12 +50,12 @@ fn beside_nfs(table: &mut Table, served: &Served, time: Duration) -> Result<(), 
     Ok(())
 }
 
-/// Measures a client of a kind at an address, and takes the CPU time of one side.
+/// Measures a client of a kind at an address, with the CPU time of one side.
 type Side<'a> = &'a dyn Fn(&str, &str) -> Result<Sample, Failure>;
 
-/// 4 KiB reads, and messages of their sizes that nobody looks at over blocking sockets: the CPU time of each side.
-fn beside_echo(table: &mut Table, served: &RefCell<Served>, time: Duration) -> Result<(), Failure> {
-    // From the very first operation: the server's time is that of all of them.
+/// Compares the CPU time per side of 4 KiB reads and of messages of the same sizes over blocking sockets.
+fn compare_with_echo(table: &mut Table, served: &RefCell<Served>, time: Duration) -> Result<(), Failure> {
+    // No warm-up: the CPU time of the server includes every operation.
     let shape = Shape::random_reads(4096, 1, time).without_warm_up();
     let ncp = served.borrow().ncp();
     let echo = served.borrow().echo();
@@ -87,7 +81,7 @@ fn beside_echo(table: &mut Table, served: &RefCell<Served>, time: Duration) -> R
     Ok(())
 }
 
-/// A thousand connections that read, each as fast as it is answered.
+/// Measures a thousand connections that read without think time.
 fn many(table: &mut Table, time: Duration) -> Result<(), Failure> {
     crate::ncp_server::raise_files()?;
     println!("\n### {CONNECTIONS} connections on one server process\n");
@@ -108,11 +102,11 @@ fn many(table: &mut Table, time: Duration) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Memory per connection, KiB, and how far the connection that is worst or best off is from the mean.
+/// Returns memory per connection in KiB, and the largest deviation of a connection's rate from the mean.
 fn round(served: &mut Served, time: Duration) -> Result<(f64, f64), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     LocalSet::new().block_on(&runtime, async {
-        let target = our_target(TargetUrl::parse(&served.ncp())?)?;
+        let target = crate::ours::target(&served.ncp())?;
         let spec = SessionSpec { slot_bytes: 4096, ..SessionSpec::default() };
         let mut open = Vec::new();
         let mut before = 0;
@@ -125,7 +119,7 @@ fn round(served: &mut Served, time: Duration) -> Result<(f64, f64), Failure> {
             };
             reply_for(&mut *session, Slot(0), DataOp::Read { file, offset: 0, len: 4096 }).await.result?;
             open.push((session, file));
-            // What the first ones take is the process's own.
+            // Memory of the first connections includes the fixed memory of the process.
             if number == 9 {
                 before = served.usage()?.rss_kib;
             }
@@ -162,7 +156,7 @@ fn round(served: &mut Served, time: Duration) -> Result<(f64, f64), Failure> {
     })
 }
 
-/// The simulated link is that of the tests of `crates/ncp`, whose test prints it.
+/// Prints the figures of the simulated link, which a test of `crates/ncp` measures.
 fn bursts() -> Result<(), Failure> {
     println!("\n### Packet burst over a simulated link of 10 Mbit/s with 2 ms each way\n");
     let output = Command::new("cargo")
@@ -179,7 +173,7 @@ fn bursts() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Opens, reads or writes, and closes files of 1 MiB in turn; an operation is a file.
+/// Client program: opens, reads or writes, and closes files of 1 MiB; an operation is a file.
 pub fn files(url: &str, shape: &Shape) -> Result<Sample, Failure> {
     let target = crate::ours::target(url)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

@@ -1,4 +1,4 @@
-//! A process with our NCP and NFS servers over one volume in memory, and a bare echo; and how much it has used.
+//! A process with our NCP and NFS servers over one volume in memory, and a bare TCP echo, which reports its resource usage.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -14,22 +14,23 @@ use crate::Failure;
 use crate::sample::{Meter, Sample, cpu, rss_kib};
 use crate::shape::{FILE_BYTES, Shape};
 
-/// Files of 1 MiB beside the large one.
+/// Number of files of 1 MiB, in addition to the large one.
 pub const FILES: u64 = 8;
-/// Bytes of a read of 4 KiB by NCP on TCP, unsigned, with 64-bit offsets: headers of transport and packet, and the call.
+/// Bytes of a request to read 4 KiB by NCP on TCP, unsigned, with 64-bit offsets: headers of transport and packet, and the
+/// call.
 const REQUEST: usize = 16 + 6 + 16;
-/// Its reply: headers of transport and packet, count and data.
+/// Bytes of its reply: headers of transport and packet, count and data.
 const REPLY: usize = 8 + 8 + 2 + 4096;
 
-/// What the process has used.
+/// Resource usage of the process.
 pub struct Usage {
-    /// CPU time, user and kernel.
+    /// CPU time in user and kernel mode.
     pub cpu_ns: u64,
-    /// Memory it has now.
+    /// Current resident memory.
     pub rss_kib: u64,
 }
 
-/// The process; it ends with this.
+/// The server process; dropping it ends the process.
 pub struct Served {
     child: Child,
     ask: ChildStdin,
@@ -38,7 +39,7 @@ pub struct Served {
 }
 
 impl Served {
-    /// Starts it and waits until it serves.
+    /// Starts the process and waits until it serves.
     pub fn start() -> Result<Self, Failure> {
         let mut command = Command::new(std::env::current_exe()?);
         command.args(["client", "ncp-server"]).stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -50,7 +51,7 @@ impl Served {
         for word in served.line()?.split_whitespace() {
             served.ports.push(word.parse()?);
         }
-        if served.ports.len() == 3 { Ok(served) } else { Err("the server told no ports".into()) }
+        if served.ports.len() == 3 { Ok(served) } else { Err("the server printed no ports".into()) }
     }
 
     fn line(&mut self) -> Result<String, Failure> {
@@ -59,40 +60,40 @@ impl Served {
         Ok(line)
     }
 
-    /// Where NCP is.
+    /// Returns the URL of NCP.
     pub fn ncp(&self) -> String {
         format!("ncp://127.0.0.1:{}/SHARE", self.ports[0])
     }
 
-    /// Where NFSv3 is.
+    /// Returns the URL of NFSv3.
     pub fn nfs(&self) -> String {
         let port = self.ports[1];
         format!("nfs://127.0.0.1:{port}/export?mountport={port}")
     }
 
-    /// Where the echo is.
+    /// Returns the address of the echo.
     pub fn echo(&self) -> String {
         format!("127.0.0.1:{}", self.ports[2])
     }
 
-    /// What it has used so far.
+    /// Returns the resource usage so far.
     pub fn usage(&mut self) -> Result<Usage, Failure> {
         self.ask.write_all(b"\n")?;
         let line = self.line()?;
-        let (cpu_ns, rss_kib) = line.trim().split_once(' ').ok_or("the server told no usage")?;
+        let (cpu_ns, rss_kib) = line.trim().split_once(' ').ok_or("the server printed no usage")?;
         Ok(Usage { cpu_ns: cpu_ns.parse()?, rss_kib: rss_kib.parse()? })
     }
 }
 
 impl Drop for Served {
     fn drop(&mut self) {
-        // Gone already, or it goes now.
+        // The process has exited already, or exits now.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// The process itself: tells its ports, and what it has used for every line it gets, until there are none.
+/// Main function of the process: prints its ports, and its resource usage for every line of input, until the input ends.
 pub fn serve() -> Result<(), Failure> {
     raise_files()?;
     let volume = MemoryVolume::new((FILE_BYTES + (FILES + 1) * (1 << 20)) * 2);
@@ -119,10 +120,10 @@ pub fn serve() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Takes requests and gives replies of the sizes of a read, one client after another.
+/// Receives requests and sends replies with the sizes of a read, for one client after another.
 fn answer(listener: &TcpListener) {
     for stream in listener.incoming().flatten() {
-        // The client has gone.
+        // The client has closed the connection.
         let _ = echo_on(stream);
     }
 }
@@ -137,7 +138,7 @@ fn echo_on(mut stream: TcpStream) -> std::io::Result<()> {
     }
 }
 
-/// The client of the echo.
+/// Client program of the echo.
 pub fn echo(addr: &str, shape: &Shape) -> Result<Sample, Failure> {
     let mut stream = TcpStream::connect(addr)?;
     stream.set_nodelay(true)?;
@@ -152,7 +153,7 @@ pub fn echo(addr: &str, shape: &Shape) -> Result<Sample, Failure> {
     meter.sample()
 }
 
-/// As many open files as the system lets this process have.
+/// Raises the limit of open files to the maximum that the system allows.
 pub fn raise_files() -> Result<(), Failure> {
     // SAFETY: both calls get a valid rlimit; getrlimit fills it.
     let raised = unsafe {

@@ -16,16 +16,16 @@ use crate::table::{Bar, Opponent, Run, Table};
 /// An NFSv3 export on loopback.
 #[derive(Debug, Clone)]
 pub struct Export {
-    /// Port of NFS.
+    /// Port of the NFS program.
     pub port: u16,
     /// Port of the MOUNT protocol.
     pub mount_port: u16,
-    /// What is mounted.
+    /// Path of the export.
     pub path: String,
 }
 
 impl Export {
-    /// From the arguments of a client program.
+    /// Parses the arguments of a client program.
     pub fn from_words(words: &[String]) -> Result<Self, Failure> {
         let [port, mount_port, path] = words else {
             return Err("an NFS client wants: port mount-port export".into());
@@ -56,7 +56,7 @@ impl Export {
     }
 }
 
-/// Measures against both servers; opponents in C are compiled into `directory`.
+/// Measures against both servers. The opponents in C are compiled to `directory`.
 pub fn measure(table: &mut Table, directory: &Path, time: Duration) -> Result<(), Failure> {
     let libnfs = compile("libnfs", &["-lnfs"], directory)?;
     on_ganesha(table, &libnfs, time)?;
@@ -135,7 +135,7 @@ fn on_canned(table: &mut Table, libnfs: &Path, time: Duration) -> Result<(), Fai
     Ok(())
 }
 
-/// Compiles `opponents/NAME.c` and gives the program.
+/// Compiles `opponents/NAME.c` and returns the path of the program.
 pub fn compile(name: &str, libraries: &[&str], directory: &Path) -> Result<PathBuf, Failure> {
     let program = directory.join(name);
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("opponents").join(format!("{name}.c"));

@@ -19,7 +19,7 @@ use crate::shape::{Offsets, Shape};
 
 type Connection = Nfs3Connection<TokioIo<TcpStream>>;
 
-/// Measures reads of the export's file `data`.
+/// Measures reads of the file `data` of the export.
 pub fn measure(export: &Export, shape: &Shape) -> Result<Sample, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     LocalSet::new().block_on(&runtime, async {

@@ -1,12 +1,15 @@
-//! sharebench's own sessions as a contender: the engine's work around them and nothing else.
+//! sharebench's sessions as a contender, without the rest of the engine.
 
 use std::future::poll_fn;
 use std::time::{Duration, Instant};
 
 use sharebench_model::{DataOp, FileRef, MetaOp, MetaYield, OpenHow, Slot, Stability};
+use sharebench_ncp_target::NcpTarget;
 use sharebench_nfs::NfsTarget;
 use sharebench_posix::PosixTarget;
-use sharebench_target::{Session, SessionSpec, Target, TargetUrl, call};
+#[cfg(feature = "smb")]
+use sharebench_smb::SmbTarget;
+use sharebench_target::{Secret, Session, SessionSpec, Target, TargetUrl, call};
 
 use crate::Failure;
 use crate::sample::{Meter, Sample};
@@ -22,7 +25,7 @@ pub fn measure(url: &str, shape: &Shape) -> Result<Sample, Failure> {
         let how = if shape.write { OpenHow::ReadWrite } else { OpenHow::Read };
         let open = MetaOp::open("data", how);
         let MetaYield::Opened { file, .. } = call(&mut *session, open).await? else {
-            return Err("opening yielded no file".into());
+            return Err("the reply to open has no file".into());
         };
         let sample = drive(&mut *session, file, shape).await?;
         session.close().await;
@@ -30,15 +33,19 @@ pub fn measure(url: &str, shape: &Shape) -> Result<Sample, Failure> {
     })
 }
 
-/// The target of a URL.
+/// Creates the target of a URL.
 pub fn target(url: &str) -> Result<Box<dyn Target>, Failure> {
     let parsed = TargetUrl::parse(url)?;
     match parsed.scheme.as_str() {
         "file" => Ok(Box::new(PosixTarget::from_url(parsed)?)),
         "nfs" => Ok(Box::new(NfsTarget::from_url(parsed)?)),
-        "ncp" => crate::ncp::our_target(parsed),
+        // Without a user in the URL the login is that of GUEST, which has no password.
+        "ncp" => {
+            let password = parsed.user.as_ref().map_or("", |_| sharebench_tests::Smbd::PASSWORD);
+            Ok(Box::new(NcpTarget::from_url(parsed, Secret::new(password))?))
+        }
         #[cfg(feature = "smb")]
-        "smb" => crate::smb::our_target(parsed),
+        "smb" => Ok(Box::new(SmbTarget::from_url(parsed, Secret::new(sharebench_tests::Smbd::PASSWORD))?)),
         other => Err(format!("no adapter for {other}://").into()),
     }
 }

@@ -1,5 +1,5 @@
-//! Wall time at equal precision: repetition that stops on precision beside a fixed number of repetitions, and
-//! beside IOzone repeated as a whole.
+//! Wall time at equal precision: repetition until a precision is reached, compared with a fixed number of repetitions and
+//! with IOzone repeated as a whole.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,22 +12,23 @@ use sharebench_stats::{Repetition, widest_half_width};
 
 use crate::Failure;
 use crate::engine::execute;
-use crate::matrix::{Cell, cell_of, iozone, plan, target, theirs};
+use crate::matrix::{cell_of, iozone, plan, target, theirs};
+use crate::matrix_cell::Cell;
 use crate::table::{Bar, Table};
 
-/// The others' wall time in ours, at least. IOzone is not repeated for longer.
+/// Minimum ratio of the opponents' wall time to ours. IOzone is not repeated for longer.
 const BAR: f64 = 3.0;
-/// IOzone reads a clock of microseconds, we one of nanoseconds.
+/// Resolution of the clocks: microseconds in IOzone, nanoseconds in sharebench.
 const CLOCKS_NS: (f64, f64) = (1_000.0, 1.0);
 
-/// Repetitions of one cell by their number.
+/// Repetitions of one cell, by number.
 type Repetitions = BTreeMap<u32, Repetition>;
 
-/// What a contender spent, and what it knows for it.
+/// Wall time and results of a contender.
 #[derive(Default)]
 struct Known {
     wall: Duration,
-    /// Of all repetitions of a cell, its preparation included; empty where one cell cannot be told from the others.
+    /// Wall time of all repetitions of a cell including preparation; empty if the time per cell is unknown.
     spent: BTreeMap<Cell, Duration>,
     cells: BTreeMap<Cell, Repetitions>,
 }
@@ -41,7 +42,7 @@ impl Known {
         self.cells.values().map(BTreeMap::len).sum()
     }
 
-    /// Half-widths of all cells in logarithm, ascending; infinite where there is no interval.
+    /// Returns the half-widths of all cells as logarithms, ascending; infinite without an interval.
     fn widths(&self, clock_ns: f64) -> Vec<f64> {
         let width = |cell: &Repetitions| {
             widest_half_width(std::slice::from_ref(cell), clock_ns).unwrap_or(f64::INFINITY)
@@ -55,7 +56,7 @@ impl Known {
         self.widths(clock_ns).iter().filter(|width| **width <= asked.ln_1p()).count()
     }
 
-    /// What every cell as often as the worst one would have taken, by each cell's mean time.
+    /// Returns the wall time if every cell were repeated as often as the worst one, from the mean time of each cell.
     fn as_often_as_the_worst(&self) -> Duration {
         let most = self.most_repetitions() as f64;
         let more = self.spent.iter().filter_map(|(cell, spent)| {
@@ -66,7 +67,7 @@ impl Known {
     }
 }
 
-/// Measures in memory, where no disk decides how noisy cells are, until half-widths are `asked` (a share).
+/// Measures on tmpfs, without the noise of a disk, until half-widths are at most `asked` (a share).
 pub fn measure(table: &mut Table, largest: &str, asked: f64) -> Result<(), Failure> {
     let memory = Path::new("/dev/shm").join(format!("sharebench-bench-{}", std::process::id()));
     std::fs::create_dir(&memory)?;
@@ -100,7 +101,7 @@ impl Contest<'_> {
         let wall = ours.as_often_as_the_worst();
         let most = ours.most_repetitions();
         let ratio = wall.as_secs_f64() / ours.wall.as_secs_f64();
-        // Where hardly a cell becomes precise, nothing is known of the time that precision takes.
+        // If hardly any cell becomes precise, the time to precision is unknown.
         let judged = 2 * goal > ours.cells.len();
         let bar = judged.then_some(Bar::AtLeast(BAR));
         println!(
@@ -120,7 +121,7 @@ impl Contest<'_> {
         Ok(())
     }
 
-    /// IOzone as a whole until as many cells are precise.
+    /// Repeats IOzone as a whole until the same number of cells is precise.
     fn against_iozone(&self, table: &mut Table, ours: &Known, goal: usize) -> Result<(), Failure> {
         let Some(iozone) = iozone() else {
             println!("\nIOzone is not on this machine (Debian's non-free iozone3): its part is not judged.");
@@ -142,7 +143,7 @@ impl Contest<'_> {
         Ok(())
     }
 
-    /// Prints what a contender needed; one that gave up needs more than that.
+    /// Prints the time of a contender, as a lower bound if it gave up.
     fn row(&self, name: &str, it: &Known, ours: &Known, clock_ns: f64, verdict: &str) {
         let ratio = it.wall.as_secs_f64() / ours.wall.as_secs_f64();
         let resolved = it.resolved(clock_ns, self.asked);
@@ -161,7 +162,7 @@ impl Contest<'_> {
 }
 
 impl Known {
-    /// IOzone's whole matrix once more.
+    /// Runs IOzone's matrix once more.
     fn once_more(&mut self, iozone: &Path, directory: &Path, largest: &str) -> Result<(), Failure> {
         let number = self.most_repetitions() as u32;
         let start = Instant::now();
@@ -186,14 +187,14 @@ impl Known {
     }
 }
 
-/// One run of the engine over the matrix.
+/// Runs the engine over the matrix once.
 fn own(directory: &Path, largest: &str, repeat: &str) -> Result<Known, Failure> {
     let plan = plan(directory, &format!("64KiB..{largest} x2"), repeat)?;
     let target = target(directory)?;
     let (events, received) = mpsc::channel();
     let start = Instant::now();
     let mut known = std::thread::scope(|scope| {
-        // Taken as they come: the histograms of tens of thousands of steps would not be small.
+        // Consumes steps as they arrive, because the histograms of tens of thousands of steps need much memory.
         let taker = scope.spawn(move || {
             let mut known = Known::default();
             let mut begun = Instant::now();

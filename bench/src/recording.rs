@@ -1,4 +1,4 @@
-//! What the engine itself costs: passes over the null target, which answers at once.
+//! Cost of the engine itself: passes over the null target, which replies at once.
 
 use std::process::Command;
 use std::sync::{Arc, mpsc};
@@ -12,9 +12,9 @@ use crate::engine::{execute, resolve};
 use crate::sample::{Sample, cpu, peak_kib};
 use crate::table::{Bar, Spread, Table};
 
-/// Most nanoseconds that the engine may take per operation.
+/// Maximum cost of the engine per operation in nanoseconds.
 const COST_BAR_NS: f64 = 150.0;
-/// Most that the peak of resident memory may grow by 30 times the operations: noise of the allocator.
+/// Maximum growth of peak memory for 30 times the operations: noise of the allocator.
 const GROWTH_BAR: f64 = 1.05;
 
 /// Prints cost and memory of recording.
@@ -28,7 +28,7 @@ pub fn measure(table: &mut Table) -> Result<(), Failure> {
                 samples.iter().map(|sample| total(sample) as f64 / sample.operations as f64).collect(),
             )
         };
-        // The loop never waits, so that CPU time is what it takes on a machine of its own.
+        // The loop never waits, so its CPU time equals the wall time on an idle machine.
         let cost = per(|sample| sample.cpu_ns);
         let wall = per(|sample| sample.wall_ns);
         let what = format!("CPU ns per operation, {test}, depth {depth}");
@@ -63,18 +63,18 @@ fn rounds(rounds: usize, test: &str, depth: u32, operations: u64) -> Result<Vec<
     (0..rounds).map(once).collect()
 }
 
-/// The client program: one step of about `operations` operations, in whole passes of 131072.
+/// Client program: one step of about `operations` operations, in whole passes of 131072.
 pub fn client(words: &[String]) -> Result<Sample, Failure> {
     let [test, depth, operations] = words else {
         return Err("recording wants: test depth operations".into());
     };
     let operations: f64 = operations.parse()?;
-    // A step ends by busy time, which a short first step tells per operation.
+    // A step ends by busy time; a short first step measures the busy time per operation.
     let first = step(test, depth, 20)?;
     let busy_ns = first.busy_ns as f64 / first.operations as f64;
     let before = cpu();
     let measure = step(test, depth, (operations * busy_ns / 1e6).max(1.0) as u64)?;
-    // Making the file is part of it, a few hundredths of a second.
+    // The time includes the creation of the file, a few hundredths of a second.
     let cpu_ns = cpu().saturating_sub(before).as_nanos() as u64;
     let peak_kib = peak_kib();
     Ok(Sample { operations: measure.operations, wall_ns: measure.window_ns, cpu_ns, peak_kib })

@@ -1,4 +1,4 @@
-//! What the page of a large comparison costs: to make, to send and to scroll.
+//! Cost of the page of a large comparison: creation, transfer and scrolling.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -31,12 +31,12 @@ const TESTS: [&str; 13] = [
     "freread",
 ];
 const CELLS: (u64, u64) = (13, 12);
-/// Most seconds, bytes, and milliseconds that one task may keep the page from answering.
+/// Limits: seconds, bytes, and milliseconds of the longest task in the browser.
 const TIME_BAR: f64 = 1.0;
 const SIZE_BAR: f64 = 5e6;
 const TASK_BAR: f64 = 200.0;
 
-/// Prints what it takes to make the page and to use it.
+/// Prints the cost of creating and using the page.
 pub fn measure(table: &mut Table, scratch: &Path) -> Result<(), Failure> {
     let cells = TESTS.len() as u64 * CELLS.0 * CELLS.1;
     println!("\n### A comparison of {cells} cells on two targets, eight sweeps\n");
@@ -79,7 +79,7 @@ pub fn measure(table: &mut Table, scratch: &Path) -> Result<(), Failure> {
     scroll(table, &file)
 }
 
-/// Does something in each round, and prints how long it took; gives what the last round gave.
+/// Runs something in each round, prints its time, and returns the result of the last round.
 fn line<T>(
     table: &mut Table,
     what: &str,
@@ -124,7 +124,7 @@ fn scroll(table: &mut Table, page: &Path) -> Result<(), Failure> {
     for part in found["parts"].as_array().into_iter().flatten() {
         let name = part["part"].as_str().unwrap_or_default();
         let longest = part["longest_ms"].as_f64().ok_or("a trace without tasks")?;
-        // Opening is no interaction.
+        // The task of opening the page is no interaction.
         let bar = (name != "open").then_some(Bar::AtMost(TASK_BAR));
         let verdict = table.verdict(&format!("longest task, {name}, ms"), longest, bar);
         let within: Vec<&str> =

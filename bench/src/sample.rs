@@ -1,4 +1,4 @@
-//! What one client measured, and the meter that every Rust client measures it with.
+//! The measurement of one client, and the meter that every Rust client uses.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,11 +12,11 @@ use crate::shape::Shape;
 pub struct Sample {
     /// Operations completed.
     pub operations: u64,
-    /// Time they took, nanoseconds.
+    /// Their duration in nanoseconds.
     pub wall_ns: u64,
     /// CPU time of the client's process meanwhile, user and kernel, nanoseconds.
     pub cpu_ns: u64,
-    /// Largest resident size of the process, KiB; 0 where nobody asked.
+    /// Peak resident memory of the process in KiB; 0 if it was not measured.
     pub peak_kib: u64,
 }
 
@@ -53,12 +53,12 @@ impl FromStr for Sample {
     }
 }
 
-/// CPU time of this process, user and kernel.
+/// Returns the CPU time of this process, user and kernel.
 pub fn cpu() -> Duration {
     used(libc::RUSAGE_SELF)
 }
 
-/// CPU time of the programs that this process started and waited for.
+/// Returns the CPU time of the child processes that have exited.
 pub fn cpu_of_children() -> Duration {
     used(libc::RUSAGE_CHILDREN)
 }
@@ -74,13 +74,12 @@ fn used(whose: libc::c_int) -> Duration {
     time(usage.ru_utime) + time(usage.ru_stime)
 }
 
-/// Largest resident size of this process so far, KiB. getrusage would count that of the program which
-/// started it.
+/// Returns the peak resident memory of this process in KiB. `getrusage` would include that of the parent process.
 pub fn peak_kib() -> u64 {
     status_kib("VmHWM:")
 }
 
-/// Resident size of this process now, KiB.
+/// Returns the resident memory of this process in KiB.
 pub fn rss_kib() -> u64 {
     status_kib("VmRSS:")
 }
@@ -91,7 +90,7 @@ fn status_kib(name: &str) -> u64 {
     line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
 }
 
-/// Counts completions after the warm-up, until the measured time is over.
+/// Counts completions from the end of the warm-up to the end of the measured time.
 #[derive(Debug)]
 pub struct Meter {
     from: Instant,
@@ -110,7 +109,7 @@ impl Meter {
         Self { from, until: from + shape.measure, warm, cpu: cpu(), operations: 0, sample: None }
     }
 
-    /// Counts one completion; `now` was read when it was met.
+    /// Counts one completion at `now`.
     pub fn completed(&mut self, now: Instant) {
         self.operations += 1;
         if !self.warm && now >= self.from {
@@ -130,12 +129,12 @@ impl Meter {
         }
     }
 
-    /// True when no further operation is to be started.
+    /// Returns true if no further operation may start.
     pub fn is_over(&self) -> bool {
         self.sample.is_some()
     }
 
-    /// What was measured.
+    /// Returns the measurement.
     pub fn sample(&self) -> Result<Sample, Failure> {
         self.sample.filter(|sample| sample.operations > 0).ok_or_else(|| "nothing was measured".into())
     }

@@ -1,4 +1,4 @@
-//! What every client of a row does: one file, one record size, one queue depth, one order.
+//! The work of every client of a row: one file, one record size, one queue depth, one order.
 
 use std::time::Duration;
 
@@ -14,35 +14,35 @@ pub struct Shape {
     pub record: u32,
     /// Operations in flight.
     pub depth: u32,
-    /// Random order; else sequential, from the start again at the end.
+    /// Random order, or sequential with wrap-around.
     pub random: bool,
-    /// Writes; else reads.
+    /// Writes, or reads.
     pub write: bool,
-    /// Unmeasured start.
+    /// Duration of the warm-up.
     pub warm_up: Duration,
-    /// Measured part.
+    /// Duration of the measurement.
     pub measure: Duration,
 }
 
 impl Shape {
-    /// Reads in random order.
+    /// Creates a shape that reads in random order.
     pub fn random_reads(record: u32, depth: u32, measure: Duration) -> Self {
         let warm_up = Duration::from_millis(200);
         Self { record, depth, random: true, write: false, warm_up, measure }
     }
 
-    /// Reads or writes from the file's start to its end, again and again.
+    /// Creates a shape that reads or writes sequentially, repeatedly.
     pub fn sequential(record: u32, depth: u32, write: bool, measure: Duration) -> Self {
         Self { random: false, write, ..Self::random_reads(record, depth, measure) }
     }
 
-    /// The same measured from the very first operation.
+    /// Returns this shape without warm-up.
     #[must_use]
     pub fn without_warm_up(self) -> Self {
         Self { warm_up: Duration::ZERO, ..self }
     }
 
-    /// As arguments of a client program; [`Self::from_words`] and `opponents/*.c` take them in this order.
+    /// Returns the arguments for a client program, in the order of [`Self::from_words`] and `opponents/*.c`.
     pub fn words(&self) -> [String; 6] {
         [
             self.record.to_string(),
@@ -54,7 +54,7 @@ impl Shape {
         ]
     }
 
-    /// Reads [`Self::words`].
+    /// Parses [`Self::words`].
     pub fn from_words(words: &[String]) -> Result<Self, Failure> {
         let [record, depth, random, write, warm_up, measure] = words else {
             return Err("a client wants: record depth random write warm-up-ms measure-ms".into());
@@ -69,7 +69,7 @@ impl Shape {
         })
     }
 
-    /// What the row is called.
+    /// Returns the name of the row.
     pub fn name(&self) -> String {
         let size = if self.record >= 1 << 20 {
             format!("{} MiB", self.record >> 20)
@@ -81,7 +81,7 @@ impl Shape {
     }
 }
 
-/// Where the next record lies.
+/// Iterates over the offsets of the records.
 #[derive(Debug)]
 pub struct Offsets {
     shape: Shape,
@@ -89,12 +89,12 @@ pub struct Offsets {
 }
 
 impl Offsets {
-    /// Offsets of a shape, the same on every call.
+    /// Starts the offsets of a shape, with a fixed seed.
     pub fn new(shape: &Shape) -> Self {
         Self { shape: *shape, state: 0x2545_F491_4F6C_DD1D }
     }
 
-    /// The next one.
+    /// Returns the next offset.
     pub fn next(&mut self) -> u64 {
         let records = FILE_BYTES / u64::from(self.shape.record);
         if self.shape.random {

@@ -4,8 +4,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use sharebench_smb::SmbTarget;
-use sharebench_target::{Secret, Target, TargetUrl};
 use sharebench_tests::{Disk, Signing, Smbd, SmbdOptions};
 
 use crate::Failure;
@@ -14,7 +12,7 @@ use crate::sample::Sample;
 use crate::shape::{FILE_BYTES, Shape};
 use crate::table::{Bar, Opponent, Run, Table};
 
-/// How messages are protected.
+/// Protection of messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Protection {
     None,
@@ -43,7 +41,7 @@ impl Protection {
         SmbdOptions { signing, encrypted: self == Self::Sealed, disk, ..SmbdOptions::default() }
     }
 
-    /// The bar against crate `smb2`, if one was set.
+    /// The required ratio to crate `smb2`, if there is one.
     fn smb2_bar(self, shape: &Shape) -> Option<Bar> {
         match (self, shape.write, shape.record) {
             (Self::None, false, 4096) => Some(Bar::AtMost(0.6)),
@@ -52,7 +50,7 @@ impl Protection {
         }
     }
 
-    /// The bar against libsmb2, if one was set.
+    /// The required ratio to libsmb2, if there is one.
     fn libsmb2_bar(self, shape: &Shape) -> Option<Bar> {
         match (self, shape.write, shape.record) {
             (Self::None, false, 4096) => Some(Bar::AtMost(1.0)),
@@ -61,11 +59,6 @@ impl Protection {
             _ => None,
         }
     }
-}
-
-/// Our adapter for a URL.
-pub fn our_target(url: TargetUrl) -> Result<Box<dyn Target>, Failure> {
-    Ok(Box::new(SmbTarget::from_url(url, Secret::new(Smbd::PASSWORD))?))
 }
 
 /// Measures on one smbd per kind of protection.
@@ -99,7 +92,7 @@ fn contest(
     let url = smbd.url("", "");
     let us: Run = Box::new(|| client::own("ours", &[&url], shape));
     let mut opponents = Vec::new();
-    // Samba refuses the crate's connections where encryption is required.
+    // Samba rejects connections of the crate if encryption is required.
     if protection != Protection::Sealed {
         let port = smbd.port().to_string();
         opponents.push(Opponent {
@@ -136,7 +129,7 @@ fn run_libsmb2(
     client::run(command.args(shape.words()).arg(FILE_BYTES.to_string()))
 }
 
-/// Compiles the client against the libsmb2 below `LIBSMB2`, or against the system's; none without either.
+/// Compiles the client with the libsmb2 below `LIBSMB2` or that of the system; returns `None` without either.
 fn compile_libsmb2(directory: &Path) -> Result<Option<PathBuf>, Failure> {
     let Ok(prefix) = std::env::var("LIBSMB2") else {
         let there = Path::new("/usr/include/smb2/libsmb2.h").exists();

@@ -16,10 +16,10 @@ use crate::Failure;
 use crate::sample::{Meter, Sample};
 use crate::shape::{Offsets, Shape};
 
-/// One credit pays for so many bytes ([MS-SMB2] 3.1.5.2).
+/// Bytes per credit ([MS-SMB2] 3.1.5.2).
 const CREDIT_BYTES: u32 = 64 << 10;
 
-/// Where the file lies, as every task needs it.
+/// The open file, as every task needs it.
 #[derive(Clone)]
 struct Place {
     connection: Connection,

@@ -3,7 +3,7 @@
 use crate::Failure;
 use crate::sample::Sample;
 
-/// What a ratio of ours to an opponent's must be.
+/// Required ratio of sharebench to an opponent.
 #[derive(Debug, Clone, Copy)]
 pub enum Bar {
     /// For operations per second.
@@ -12,49 +12,49 @@ pub enum Bar {
     AtMost(f64),
 }
 
-/// How one contender is measured once.
+/// One measurement of a contender.
 pub type Run<'a> = Box<dyn Fn() -> Result<Sample, Failure> + 'a>;
 
 /// An opponent of a row.
 pub struct Opponent<'a> {
-    /// Its name with the interface that is called.
+    /// Its name with the interface.
     pub name: &'a str,
-    /// Our operations per second in its.
+    /// Required ratio of operations per second.
     pub rate: Option<Bar>,
-    /// Our CPU time per operation in its.
+    /// Required ratio of CPU time per operation.
     pub cpu: Option<Bar>,
     /// Measures it once.
     pub run: Run<'a>,
 }
 
-/// Prints rows and remembers how the bars were met.
+/// Prints rows and counts the bars that were met.
 #[derive(Debug)]
 pub struct Table {
     rounds: usize,
-    /// What is added to the name of a missed bar: under which conditions it was measured.
+    /// The conditions of the measurement, which complete the name of a missed bar.
     conditions: &'static str,
     met: u32,
     missed: Vec<String>,
 }
 
 impl Table {
-    /// A table whose every figure is the median of `rounds` measurements.
+    /// Creates a table of medians of `rounds` measurements.
     pub fn new(rounds: usize) -> Self {
         Self { rounds, conditions: "", met: 0, missed: Vec::new() }
     }
 
-    /// How many measurements a median is made of.
+    /// Returns the number of measurements per median.
     pub fn rounds(&self) -> usize {
         self.rounds
     }
 
-    /// Names the conditions of all that follows.
+    /// Sets the conditions of the following rows.
     pub fn under(&mut self, conditions: &'static str) {
         self.conditions = conditions;
         println!("\n## {conditions}");
     }
 
-    /// Opens a table of contests.
+    /// Prints the header of a table of contests.
     pub fn head(title: &str) {
         println!("\n### {title}\n");
         println!(
@@ -73,8 +73,8 @@ impl Table {
         println!("|---|---|---:|---:|---|---|---:|---:|---|---|");
     }
 
-    /// Measures us and every opponent in turn, `rounds` times, and prints one row per opponent. A ratio is
-    /// the median of the rounds' ratios, so that a slow minute of the machine hits both sides.
+    /// Measures sharebench and the opponents alternately, `rounds` times, and prints one row per opponent. A ratio is the
+    /// median of the ratios of the rounds, so that both sides share the conditions of the machine.
     pub fn contest(&mut self, name: &str, us: &Run<'_>, opponents: &[Opponent<'_>]) -> Result<(), Failure> {
         let mut ours = Vec::new();
         let mut theirs = vec![Vec::new(); opponents.len()];
@@ -110,7 +110,7 @@ impl Table {
         Ok(())
     }
 
-    /// Judges one figure; the words of its cell.
+    /// Judges one figure and returns the text of its cell.
     pub fn verdict(&mut self, what: &str, figure: f64, bar: Option<Bar>) -> String {
         let (met, words) = match bar {
             None => return String::new(),
@@ -126,7 +126,7 @@ impl Table {
         }
     }
 
-    /// Prints how many bars were met, and which were not.
+    /// Prints the number of met bars, and the names of the missed ones.
     pub fn close(&self) {
         println!("\nBars: {} met, {} missed.", self.met, self.missed.len());
         for missed in &self.missed {
@@ -135,31 +135,31 @@ impl Table {
     }
 }
 
-/// A figure's median and range over the rounds.
+/// Median and range of a figure over the rounds.
 #[derive(Debug, Clone, Copy)]
 pub struct Spread {
-    /// The middle one.
+    /// The median.
     pub median: f64,
     least: f64,
     most: f64,
 }
 
 impl Spread {
-    /// Of the figures of all rounds; an even number of them has its upper middle as median.
+    /// Computes median and range; the median of an even number is the upper of the two middle values.
     pub fn new(mut figures: Vec<f64>) -> Self {
         figures.sort_by(f64::total_cmp);
         let at = |index: usize| figures.get(index).copied().unwrap_or(f64::NAN);
         Self { median: at(figures.len() / 2), least: at(0), most: at(figures.len().saturating_sub(1)) }
     }
 
-    /// `median (least-most)`.
+    /// Formats `median (min-max)`.
     pub fn shown(&self) -> String {
         let places = if self.median < 10.0 { 2 } else { 1 };
         format!("{:.places$} ({:.places$}-{:.places$})", self.median, self.least, self.most)
     }
 }
 
-/// Three digits at least, and no more decimals than they need.
+/// Formats a number with at least three digits and no more decimals than needed.
 fn figure(number: f64) -> String {
     let places = if number < 10.0 { 2 } else { usize::from(number < 100.0) };
     format!("{number:.places$}")
