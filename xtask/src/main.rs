@@ -29,9 +29,47 @@ check   Print every violation of the rules; --all includes checks that are not e
 counts  Print figures of the language per crate, of the repository at ROOT
 soak    Run a mixed load on every protocol and print what grows";
 
-/// Checks that are not enforced yet below these paths; `check --all` includes them.
-const PENDING: [(&str, &[&str]); 4] =
-    [("vocabulary", &[""]), ("modules", &[""]), ("citations", &[""]), ("packing", &[""])];
+/// Paths below which a check is not enforced yet; `check --all` includes them.
+const PENDING: [(&str, &[&str]); 4] = [
+    (
+        "vocabulary",
+        &[
+            "crates/analysis/",
+            "crates/cli/",
+            "crates/engine/",
+            "crates/exchange/",
+            "crates/model/",
+            "crates/ncp/",
+            "crates/ncp-target/",
+            "crates/nfs/",
+            "crates/report/",
+            "crates/results/",
+            "crates/server/",
+            "crates/smb/",
+            "crates/stats/",
+            "tests/end_to_end/exchange.rs",
+        ],
+    ),
+    ("modules", &["crates/report/", "crates/results/", "crates/server/"]),
+    ("citations", &["Cargo.toml", "crates/exchange/", "crates/report/"]),
+    (
+        "packing",
+        &[
+            "crates/analysis/",
+            "crates/cli/",
+            "crates/engine/",
+            "crates/exchange/",
+            "crates/ncp/",
+            "crates/ncp-target/",
+            "crates/nfs/",
+            "crates/report/",
+            "crates/results/",
+            "crates/server/",
+            "crates/smb/",
+            "crates/stats/",
+        ],
+    ),
+];
 
 /// One rule with the places that violate it.
 struct Check {
