@@ -5,7 +5,7 @@ use crate::xdr::{Reader, Writer, XdrError};
 /// Bytes of `fattr3` on the wire.
 pub const ATTRIBUTE_BYTES: usize = 84;
 
-/// Kind of a file (RFC 1813, 2.5.5: `ftype3`), as far as it matters here.
+/// Kind of a file (RFC 1813, 2.5.5: `ftype3`), as far as this crate distinguishes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
     /// `NF3REG`.
@@ -45,12 +45,12 @@ pub struct NfsTime {
 }
 
 impl NfsTime {
-    /// Reads it.
+    /// Decodes it.
     pub fn get(reader: &mut Reader<'_>) -> Result<Self, XdrError> {
         Ok(Self { seconds: reader.u32()?, nanos: reader.u32()? })
     }
 
-    /// Writes it.
+    /// Encodes it.
     pub fn put(self, writer: &mut Writer) {
         writer.u32(self.seconds);
         writer.u32(self.nanos);
@@ -60,7 +60,7 @@ impl NfsTime {
 /// Attributes of a file (RFC 1813, 2.5.5: `fattr3`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileAttributes {
-    /// What it is.
+    /// Kind of the file.
     pub kind: FileKind,
     /// Permission bits.
     pub mode: u32,
@@ -72,7 +72,7 @@ pub struct FileAttributes {
     pub gid: u32,
     /// Length in bytes.
     pub size: u64,
-    /// Bytes of storage taken.
+    /// Allocated bytes.
     pub used: u64,
     /// File system.
     pub fsid: u64,
@@ -87,11 +87,15 @@ pub struct FileAttributes {
 }
 
 impl FileAttributes {
-    /// Reads them.
+    /// Decodes them.
     pub fn get(reader: &mut Reader<'_>) -> Result<Self, XdrError> {
         let kind = FileKind::from_code(reader.u32()?)?;
-        let (mode, links, uid, gid) = (reader.u32()?, reader.u32()?, reader.u32()?, reader.u32()?);
-        let (size, used) = (reader.u64()?, reader.u64()?);
+        let mode = reader.u32()?;
+        let links = reader.u32()?;
+        let uid = reader.u32()?;
+        let gid = reader.u32()?;
+        let size = reader.u64()?;
+        let used = reader.u64()?;
         // The device numbers.
         reader.u64()?;
         Ok(Self {
@@ -110,19 +114,19 @@ impl FileAttributes {
         })
     }
 
-    /// Reads `post_op_attr` (RFC 1813, 2.6).
+    /// Decodes `post_op_attr` (RFC 1813, 2.6).
     pub fn get_optional(reader: &mut Reader<'_>) -> Result<Option<Self>, XdrError> {
         reader.boolean("attributes follow")?.then(|| Self::get(reader)).transpose()
     }
 
-    /// Writes them.
+    /// Encodes them.
     pub fn put(&self, writer: &mut Writer) {
-        let room = writer.spare(ATTRIBUTE_BYTES);
+        let space = writer.spare(ATTRIBUTE_BYTES);
         let times = [self.accessed, self.modified, self.changed];
         let head = [self.kind.code(), self.mode, self.links, self.uid, self.gid];
         let long = [self.size, self.used, 0, self.fsid, self.file_id];
         let words = head.into_iter().map(u32::to_be_bytes);
-        let (front, back) = room.split_at_mut(20);
+        let (front, back) = space.split_at_mut(20);
         front.chunks_exact_mut(4).zip(words).for_each(|(place, word)| place.copy_from_slice(&word));
         let (middle, end) = back.split_at_mut(40);
         let longs = long.into_iter().map(u64::to_be_bytes);
@@ -133,7 +137,7 @@ impl FileAttributes {
     }
 }
 
-/// Skips `post_op_attr` without taking it apart: all that the reply of a READ needs.
+/// Skips `post_op_attr` without decoding it, because the reply of a READ needs none of it.
 #[inline]
 pub fn skip_optional(reader: &mut Reader<'_>) -> Result<(), XdrError> {
     if reader.boolean("attributes follow")? {
@@ -179,17 +183,19 @@ pub struct SetFileAttributes {
 }
 
 impl SetFileAttributes {
-    /// Reads them.
+    /// Decodes them.
     pub fn get(reader: &mut Reader<'_>) -> Result<Self, XdrError> {
         let mut word = |field| -> Result<Option<u32>, XdrError> {
             reader.boolean(field)?.then(|| reader.u32()).transpose()
         };
-        let (mode, uid, gid) = (word("set mode")?, word("set uid")?, word("set gid")?);
+        let mode = word("set mode")?;
+        let uid = word("set uid")?;
+        let gid = word("set gid")?;
         let size = reader.boolean("set size")?.then(|| reader.u64()).transpose()?;
         Ok(Self { mode, uid, gid, size, accessed: get_set_time(reader)?, modified: get_set_time(reader)? })
     }
 
-    /// Writes them.
+    /// Encodes them.
     pub fn put(&self, writer: &mut Writer) {
         for word in [self.mode, self.uid, self.gid] {
             writer.boolean(word.is_some());
@@ -258,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn sattr3_comes_back_as_written() {
+    fn sattr3_round_trips() {
         let some = SetFileAttributes {
             mode: Some(0o600),
             uid: None,

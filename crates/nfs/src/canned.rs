@@ -1,4 +1,4 @@
-//! A responder that answers every call at once with fixed bytes: measures the client, not a server.
+//! A responder that answers every call at once with fixed bytes. It measures the cost of a client, without a server.
 
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -10,17 +10,18 @@ use crate::record::{NextRecord, begin_record, end_record, next_record};
 use crate::rpc::{CallError, CallHeader, Rejection, put_success};
 use crate::xdr::{Reader, Writer};
 
-/// Largest record taken and given.
+/// Largest record in both directions.
 const MAX_RECORD: usize = (1 << 20) + 4096;
-/// Size every file claims to have.
+/// Reported size of every file.
 const FILE_BYTES: u64 = 1 << 40;
 
-/// Answers on one connection until the peer closes it: MNT, LOOKUP, GETATTR and FSINFO as if every name
-/// were a file of 1 TiB below a directory, READ with zeros, WRITE as if it were done. Nothing is kept.
+/// Answers calls on one connection until the peer closes it. MNT, LOOKUP, GETATTR and FSINFO describe every name as a file
+/// of 1 TiB below a directory, READ returns zeros, and WRITE reports success. Nothing is stored.
 pub fn serve_connection(mut stream: TcpStream) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let mut buffer = vec![0; MAX_RECORD + 4];
-    let (mut filled, mut out) = (0, Writer::with_capacity(MAX_RECORD));
+    let mut filled = 0;
+    let mut out = Writer::with_capacity(MAX_RECORD);
     loop {
         let count = stream.read(&mut buffer[filled..])?;
         if count == 0 {
@@ -41,7 +42,7 @@ pub fn serve_connection(mut stream: TcpStream) -> io::Result<()> {
     }
 }
 
-/// Serves each connection of a listener on a thread of its own until accepting fails.
+/// Serves each connection of a listener on its own thread until accepting fails.
 pub fn serve(listener: &TcpListener) -> io::Result<()> {
     loop {
         let (stream, _) = listener.accept()?;
@@ -67,7 +68,7 @@ fn attributes(kind: FileKind) -> FileAttributes {
     }
 }
 
-/// Appends the reply to one call, with its record mark.
+/// Encodes the reply to one call, with its fragment header, and appends it.
 pub fn answer(record: &[u8], out: &mut Writer) -> Result<(), CallError> {
     let mut reader = Reader::new(record);
     let header = CallHeader::get(&mut reader)?;
@@ -128,7 +129,7 @@ fn put_result(
         }
         Procedure::Access => {
             out.boolean(false);
-            // Everything that was asked for.
+            // Grant all requested access.
             out.u32(reader.u32()?);
         }
         Procedure::Read => {
@@ -143,7 +144,8 @@ fn put_result(
         }
         Procedure::Write => {
             reader.u64()?;
-            let (count, stable) = (reader.u32()?, reader.u32()?);
+            let count = reader.u32()?;
+            let stable = reader.u32()?;
             out.words(&[0, 0, count, stable]);
             out.u64(1);
         }
@@ -151,7 +153,7 @@ fn put_result(
         _ => {
             out.truncate(out.len() - 4);
             out.u32(10_004);
-            // As many zero words as the longest failure needs: two wcc_data.
+            // Zeros for the longest failure result: two wcc_data.
             out.raw(&[0; 16]);
         }
     }

@@ -20,7 +20,7 @@ pub const GETPORT: u32 = 3;
 /// TCP, as the port mapper names it.
 pub const TCP: u32 = 6;
 
-/// Most security flavors a server may list.
+/// Maximum number of security flavors in a reply.
 const MAX_FLAVORS: usize = 64;
 
 /// A successful MNT (RFC 1813, 5.2.1: `mountres3_ok`).
@@ -28,17 +28,17 @@ const MAX_FLAVORS: usize = 64;
 pub struct Mounted {
     /// Root of the mounted tree.
     pub handle: FileHandle,
-    /// True when `AUTH_SYS` is accepted, or when the server lists nothing.
+    /// True if the server accepts `AUTH_SYS`, or lists no flavor.
     pub auth_sys: bool,
 }
 
-/// Writes the argument of MNT and UMNT; longer paths are cut at [`MAX_PATH_BYTES`].
+/// Encodes the argument of MNT and UMNT (RFC 1813, 5.2.1: `dirpath`). A longer path is cut at [`MAX_PATH_BYTES`].
 pub fn put_path(writer: &mut Writer, path: &str) {
     let bytes = path.as_bytes();
     writer.opaque(&bytes[..bytes.len().min(MAX_PATH_BYTES)]);
 }
 
-/// Reads the result of MNT.
+/// Decodes the result of MNT (RFC 1813, 5.2.1: `mountres3`).
 pub fn get_mounted(reader: &mut Reader<'_>) -> Result<Result<Mounted, MountStatus>, XdrError> {
     match reader.u32()? {
         0 => {}
@@ -56,19 +56,19 @@ pub fn get_mounted(reader: &mut Reader<'_>) -> Result<Result<Mounted, MountStatu
     Ok(Ok(Mounted { handle, auth_sys }))
 }
 
-/// Writes the argument of GETPORT (RFC 1833, 3.1: `mapping`) for TCP.
+/// Encodes the argument of GETPORT (RFC 1833, 3.1: `mapping`) for TCP.
 pub fn put_mapping(writer: &mut Writer, program: u32, version: u32) {
     writer.words(&[program, version, TCP, 0]);
 }
 
-/// Reads the result of GETPORT; none when the program is not registered.
+/// Decodes the result of GETPORT (RFC 1833, 3.2); none if the program is not registered.
 pub fn get_port(reader: &mut Reader<'_>) -> Result<Option<u16>, XdrError> {
     let value = reader.u32()?;
     let port = u16::try_from(value).map_err(|_| XdrError::BadValue { field: "port", value })?;
     Ok((port != 0).then_some(port))
 }
 
-/// The mounts to try for a path, longest first, each with the names left to look up below it.
+/// The exports to try for a path, the longest first, each with the names to look up below it.
 pub fn candidates(path: &str) -> Vec<(String, Vec<String>)> {
     let names: Vec<&str> = path.split('/').filter(|name| !name.is_empty()).collect();
     let split = |at: usize| {
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_longest_export_comes_first_and_the_root_last() {
+    fn the_longest_export_is_first_and_the_root_is_last() {
         let tries = candidates("/srv//data/deep/");
         let exports: Vec<&str> = tries.iter().map(|(export, _)| export.as_str()).collect();
         assert_eq!(exports, ["/srv/data/deep", "/srv/data", "/srv", "/"]);
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn too_many_flavors_are_refused() {
+    fn too_many_flavors_are_an_error() {
         let bytes = [0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff];
         assert!(get_mounted(&mut Reader::new(&bytes)).is_err());
     }

@@ -4,7 +4,7 @@ use crate::xdr::{Reader, Writer, XdrError};
 
 /// NFS (RFC 1813, 3).
 pub const NFS_PROGRAM: u32 = 100_003;
-/// The version this crate speaks.
+/// The version that this crate implements.
 pub const NFS_VERSION: u32 = 3;
 /// MOUNT (RFC 1813, 5).
 pub const MOUNT_PROGRAM: u32 = 100_005;
@@ -17,7 +17,7 @@ pub const PORTMAP_VERSION: u32 = 2;
 
 /// Longest file handle (RFC 1813, 2.4: `NFS3_FHSIZE`).
 pub const MAX_HANDLE_BYTES: usize = 64;
-/// Longest name taken from a peer.
+/// Longest name that is accepted from a peer.
 pub const MAX_NAME_BYTES: usize = 255;
 /// Longest path of `MNT` (RFC 1813, 5.1.4: `MNTPATHLEN`).
 pub const MAX_PATH_BYTES: usize = 1024;
@@ -51,7 +51,7 @@ pub enum Procedure {
 }
 
 impl Procedure {
-    /// All of them, in the order of their numbers.
+    /// All procedures, in the order of their numbers.
     pub const ALL: [Self; 22] = [
         Self::Null,
         Self::GetAttr,
@@ -111,7 +111,7 @@ impl Procedure {
     }
 }
 
-/// A file handle (RFC 1813, 2.3.3: `nfs_fh3`), kept in place.
+/// A file handle (RFC 1813, 2.3.3: `nfs_fh3`), stored without an allocation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FileHandle {
     len: u8,
@@ -119,7 +119,7 @@ pub struct FileHandle {
 }
 
 impl FileHandle {
-    /// A handle of these bytes; none when there are more than [`MAX_HANDLE_BYTES`].
+    /// A handle of these bytes; none if there are more than [`MAX_HANDLE_BYTES`].
     pub fn new(bytes: &[u8]) -> Option<Self> {
         let mut handle = Self { len: bytes.len() as u8, bytes: [0; MAX_HANDLE_BYTES] };
         handle.bytes.get_mut(..bytes.len())?.copy_from_slice(bytes);
@@ -132,18 +132,18 @@ impl FileHandle {
         &self.bytes[..usize::from(self.len)]
     }
 
-    /// Reads a handle.
+    /// Decodes a handle.
     pub fn get(reader: &mut Reader<'_>) -> Result<Self, XdrError> {
         let bytes = reader.opaque("file handle", MAX_HANDLE_BYTES)?;
         Self::new(bytes).ok_or(XdrError::BadValue { field: "file handle", value: bytes.len() as u32 })
     }
 
-    /// Reads `post_op_fh3` (RFC 1813, 2.6).
+    /// Decodes `post_op_fh3` (RFC 1813, 2.6).
     pub fn get_optional(reader: &mut Reader<'_>) -> Result<Option<Self>, XdrError> {
         reader.boolean("handle follows")?.then(|| Self::get(reader)).transpose()
     }
 
-    /// Writes the handle.
+    /// Encodes the handle.
     #[inline]
     pub fn put(&self, writer: &mut Writer) {
         writer.opaque(self.as_bytes());
@@ -158,7 +158,7 @@ impl std::fmt::Debug for FileHandle {
     }
 }
 
-/// How safe written bytes are (RFC 1813, 3.3.7: `stable_how`); later ones are safer.
+/// How durably data are written (RFC 1813, 3.3.7: `stable_how`), in ascending order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum StableHow {
     /// In memory until `COMMIT`.
@@ -170,7 +170,7 @@ pub enum StableHow {
 }
 
 impl StableHow {
-    /// As RFC 1813 spells it.
+    /// Name in RFC 1813.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Unstable => "UNSTABLE",
@@ -179,7 +179,7 @@ impl StableHow {
         }
     }
 
-    /// Reads it.
+    /// Decodes it.
     #[inline]
     pub fn get(reader: &mut Reader<'_>) -> Result<Self, XdrError> {
         match reader.u32()? {
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_handle_above_64_bytes_is_refused() {
+    fn a_handle_above_64_bytes_is_an_error() {
         assert!(FileHandle::new(&[1; 65]).is_none());
         let mut writer = Writer::default();
         FileHandle::new(b"abcde").unwrap().put(&mut writer);

@@ -28,7 +28,7 @@ impl FragmentHeader {
 
 /// A record above the limit of its receiver. The stream cannot be used any longer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a record of at least {len} bytes, at most {max} allowed")]
+#[error("a record of at least {len} bytes, at most {max} are allowed")]
 pub struct RecordTooLong {
     /// Length that the fragment headers have announced.
     pub len: usize,

@@ -1,14 +1,14 @@
-//! Results of NFSv3 procedures as a client reads them (RFC 1813, 3.3).
+//! Results of NFSv3 procedures, decoded for a client (RFC 1813, 3.3).
 
 use crate::attributes::{FileAttributes, skip_optional, skip_wcc};
 use crate::protocol::{FileHandle, StableHow};
 use crate::status::NfsStatus;
 use crate::xdr::{Reader, XdrError};
 
-/// Identity of a server's memory: it changes when unstable writes may be lost (RFC 1813, 3.3.7).
+/// Write verifier of a server. It changes if the server may have lost unstable writes (RFC 1813, 3.3.7).
 pub type WriteVerifier = [u8; 8];
 
-/// Reads the status that opens every result.
+/// Decodes the status at the front of every result (RFC 1813, 2.6).
 #[inline]
 pub fn get_status(reader: &mut Reader<'_>) -> Result<Result<(), NfsStatus>, XdrError> {
     Ok(NfsStatus::from_code(reader.u32()?).map_or(Ok(()), Err))
@@ -19,12 +19,12 @@ pub fn get_status(reader: &mut Reader<'_>) -> Result<Result<(), NfsStatus>, XdrE
 pub struct ReadHead {
     /// Bytes read.
     pub count: u32,
-    /// True when they reach the end of the file.
+    /// True if they reach the end of the file.
     pub eof: bool,
 }
 
 impl ReadHead {
-    /// Reads it; the data follow, padded. A length that is not the count is an error.
+    /// Decodes it; the data follow, padded. A length other than the count is an error.
     #[inline]
     pub fn get(reader: &mut Reader<'_>) -> Result<Self, XdrError> {
         skip_optional(reader)?;
@@ -40,16 +40,16 @@ impl ReadHead {
 /// A successful WRITE (RFC 1813, 3.3.7: `WRITE3resok`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Written {
-    /// Bytes taken.
+    /// Number of bytes written.
     pub count: u32,
-    /// How safe they are.
+    /// How durably they are stored.
     pub committed: StableHow,
-    /// Which memory holds them.
+    /// Write verifier of the server.
     pub verifier: WriteVerifier,
 }
 
 impl Written {
-    /// Reads it.
+    /// Decodes it.
     #[inline]
     pub fn get(reader: &mut Reader<'_>) -> Result<Self, XdrError> {
         skip_wcc(reader)?;
@@ -57,7 +57,7 @@ impl Written {
     }
 }
 
-/// Reads a successful COMMIT (RFC 1813, 3.3.21: `COMMIT3resok`).
+/// Decodes a successful COMMIT (RFC 1813, 3.3.21: `COMMIT3resok`).
 pub fn get_commit(reader: &mut Reader<'_>) -> Result<WriteVerifier, XdrError> {
     skip_wcc(reader)?;
     reader.array()
@@ -73,7 +73,7 @@ pub struct Found {
 }
 
 impl Found {
-    /// Reads `LOOKUP3resok`.
+    /// Decodes `LOOKUP3resok`.
     pub fn get_lookup(reader: &mut Reader<'_>) -> Result<Self, XdrError> {
         let handle = Some(FileHandle::get(reader)?);
         let attributes = FileAttributes::get_optional(reader)?;
@@ -81,7 +81,7 @@ impl Found {
         Ok(Self { handle, attributes })
     }
 
-    /// Reads `CREATE3resok` or `MKDIR3resok`.
+    /// Decodes `CREATE3resok` or `MKDIR3resok`.
     pub fn get_created(reader: &mut Reader<'_>) -> Result<Self, XdrError> {
         let handle = FileHandle::get_optional(reader)?;
         let attributes = FileAttributes::get_optional(reader)?;
@@ -108,12 +108,14 @@ pub struct FsInfo {
 }
 
 impl FsInfo {
-    /// Reads it.
+    /// Decodes it.
     pub fn get(reader: &mut Reader<'_>) -> Result<Self, XdrError> {
         skip_optional(reader)?;
-        let (read_max, read_preferred) = (reader.u32()?, reader.u32()?);
+        let read_max = reader.u32()?;
+        let read_preferred = reader.u32()?;
         reader.u32()?;
-        let (write_max, write_preferred) = (reader.u32()?, reader.u32()?);
+        let write_max = reader.u32()?;
+        let write_preferred = reader.u32()?;
         reader.u32()?;
         Ok(Self {
             read_max,
@@ -126,21 +128,21 @@ impl FsInfo {
     }
 }
 
-/// Room of a file system in bytes (RFC 1813, 3.3.18: `FSSTAT3resok`).
+/// Space of a file system in bytes (RFC 1813, 3.3.18: `FSSTAT3resok`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FsStat {
     /// Its size.
     pub total: u64,
-    /// What this user may still write.
+    /// Bytes available to this user.
     pub available: u64,
 }
 
 impl FsStat {
-    /// Reads it.
+    /// Decodes it.
     pub fn get(reader: &mut Reader<'_>) -> Result<Self, XdrError> {
         skip_optional(reader)?;
         let total = reader.u64()?;
-        // Free bytes, of which some may be reserved.
+        // Free bytes, some of which may be reserved.
         reader.u64()?;
         Ok(Self { total, available: reader.u64()? })
     }
@@ -149,9 +151,9 @@ impl FsStat {
 /// One entry of READDIRPLUS (RFC 1813, 3.3.17: `entryplus3`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ListedEntry<'a> {
-    /// Its name, as bytes.
+    /// Its name, in the server's encoding.
     pub name: &'a [u8],
-    /// Where to go on behind it.
+    /// Cookie that continues the listing after this entry.
     pub cookie: u64,
     /// Its attributes.
     pub attributes: Option<FileAttributes>,
@@ -159,7 +161,8 @@ pub struct ListedEntry<'a> {
     pub handle: Option<FileHandle>,
 }
 
-/// Gives every entry of a successful READDIRPLUS to `each`: (cookie verifier, true at the end).
+/// Passes every entry of a successful READDIRPLUS (RFC 1813, 3.3.17: `READDIRPLUS3resok`) to `each`. Returns the cookie
+/// verifier, and true at the end of the directory.
 pub fn get_listing<'a>(
     reader: &mut Reader<'a>,
     mut each: impl FnMut(ListedEntry<'a>),
@@ -169,7 +172,7 @@ pub fn get_listing<'a>(
     while reader.boolean("entry follows")? {
         // The file's number.
         reader.u64()?;
-        // A name cannot be longer than the message that holds it.
+        // The message limits the length of a name.
         let name = reader.opaque("name", reader.rest().len())?;
         let cookie = reader.u64()?;
         let attributes = FileAttributes::get_optional(reader)?;
@@ -209,7 +212,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn garbage_results_are_errors_or_values_but_no_panic(
+        fn garbage_results_cause_no_panic(
             bytes in proptest::collection::vec(prop_oneof![3 => Just(0u8), 1 => Just(1u8), 2 => any::<u8>()], 0..300),
         ) {
             let reader = Reader::new(&bytes);

@@ -14,7 +14,7 @@ const RPC_VERSION: u32 = 2;
 const AUTH_NONE: u32 = 0;
 const AUTH_SYS: u32 = 1;
 
-/// Who calls, as `AUTH_SYS` says it (RFC 5531, appendix A).
+/// Identity of the caller in `AUTH_SYS` (RFC 5531, appendix A).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AuthSys {
     /// Name of the calling machine, at most 255 bytes.
@@ -23,7 +23,7 @@ pub struct AuthSys {
     pub uid: u32,
     /// Effective group.
     pub gid: u32,
-    /// Further groups; what exceeds [`MAX_GROUPS`] is left out.
+    /// Further groups; those above [`MAX_GROUPS`] are left out.
     pub groups: Vec<u32>,
 }
 
@@ -34,7 +34,7 @@ impl AuthSys {
         let body = 4 + 4 + machine.len().next_multiple_of(4) + 8 + 4 + 4 * groups.len();
         writer.u32(AUTH_SYS);
         writer.u32(body as u32);
-        // The stamp is arbitrary.
+        // The stamp has no meaning.
         writer.u32(0);
         writer.opaque(machine);
         writer.u32(self.uid);
@@ -46,10 +46,10 @@ impl AuthSys {
     }
 }
 
-/// What a server accepts calls with.
+/// Header of a call, decoded by a server (RFC 5531, 9: `call_body`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CallHeader {
-    /// Identity of the call.
+    /// Identifier that matches the reply with its call.
     pub xid: u32,
     /// Program number.
     pub program: u32,
@@ -64,29 +64,29 @@ pub struct CallHeader {
 /// Why a call cannot be dispatched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum CallError {
-    /// Not a call, or cut short: nothing can be answered.
+    /// Not a call, or truncated, so that no reply is possible.
     #[error("not an RPC call: {0}")]
     Garbage(#[from] XdrError),
-    /// RPC version other than 2; to be denied.
+    /// An RPC version other than 2, which the server must deny.
     #[error("call {xid:#010x} is RPC version {version}")]
     RpcVersion {
-        /// Identity of the call.
+        /// Identifier that matches the reply with its call.
         xid: u32,
-        /// The version it claims.
+        /// Its version.
         version: u32,
     },
-    /// A credential that is neither `AUTH_NONE` nor `AUTH_SYS`; to be denied.
+    /// A credential other than `AUTH_NONE` and `AUTH_SYS`, which the server must deny.
     #[error("call {xid:#010x} has credential flavor {flavor}")]
     Flavor {
-        /// Identity of the call.
+        /// Identifier that matches the reply with its call.
         xid: u32,
-        /// The flavor it has.
+        /// Its flavor.
         flavor: u32,
     },
 }
 
 impl CallHeader {
-    /// Reads a call's header (RFC 5531, 9: `call_body`) and leaves `reader` at its arguments.
+    /// Decodes a call's header and leaves `reader` at its arguments.
     #[inline]
     pub fn get(reader: &mut Reader<'_>) -> Result<Self, CallError> {
         let xid = reader.u32()?;
@@ -98,7 +98,9 @@ impl CallHeader {
             RPC_VERSION => {}
             version => return Err(CallError::RpcVersion { xid, version }),
         }
-        let (program, version, procedure) = (reader.u32()?, reader.u32()?, reader.u32()?);
+        let program = reader.u32()?;
+        let version = reader.u32()?;
+        let procedure = reader.u32()?;
         let flavor = reader.u32()?;
         reader.opaque("credential", MAX_AUTH_BYTES)?;
         reader.u32()?;
@@ -110,14 +112,14 @@ impl CallHeader {
     }
 }
 
-/// Everything between a call's xid and its arguments, for one program and credential.
+/// The header of every call of one program and credential, encoded once: everything between xid and arguments.
 #[derive(Debug, Clone)]
 pub struct CallTemplate {
     bytes: Vec<u8>,
 }
 
 impl CallTemplate {
-    /// Calls of `program` and `version` by `auth`; none calls as nobody.
+    /// Prepares calls of `program` and `version` as `auth`, or with `AUTH_NONE`.
     pub fn new(program: u32, version: u32, auth: Option<&AuthSys>) -> Self {
         let mut writer = Writer::with_capacity(128);
         for word in [CALL, RPC_VERSION, program, version, 0] {
@@ -132,7 +134,7 @@ impl CallTemplate {
         Self { bytes: writer.as_slice().to_vec() }
     }
 
-    /// Writes the header of a call of `procedure`; the arguments follow.
+    /// Encodes the header of a call of `procedure`; the arguments follow.
     #[inline]
     pub fn put(&self, writer: &mut Writer, xid: u32, procedure: u32) {
         writer.u32(xid);
@@ -145,26 +147,26 @@ impl CallTemplate {
 /// Why a peer did not perform a call (RFC 5531, 9: `rejected_reply`, `accept_stat`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Rejection {
-    /// The peer speaks other versions of RPC.
+    /// The peer supports other versions of RPC.
     #[error("RPC_MISMATCH: RPC versions {low} to {high} only")]
     RpcMismatch {
-        /// Lowest version spoken.
+        /// Lowest supported version.
         low: u32,
-        /// Highest version spoken.
+        /// Highest supported version.
         high: u32,
     },
-    /// The credential was refused.
+    /// The peer rejects the credential.
     #[error("AUTH_ERROR {0}")]
     Auth(u32),
-    /// The program is not served here.
+    /// The peer does not serve the program.
     #[error("PROG_UNAVAIL")]
     ProgramUnavailable,
-    /// The program is served in other versions.
+    /// The peer serves other versions of the program.
     #[error("PROG_MISMATCH: versions {low} to {high} only")]
     ProgramMismatch {
-        /// Lowest version served.
+        /// Lowest served version.
         low: u32,
-        /// Highest version served.
+        /// Highest served version.
         high: u32,
     },
     /// The program has no such procedure.
@@ -173,13 +175,13 @@ pub enum Rejection {
     /// The peer could not decode the arguments.
     #[error("GARBAGE_ARGS")]
     GarbageArguments,
-    /// The peer failed otherwise.
+    /// The peer failed for another reason.
     #[error("SYSTEM_ERR")]
     System,
 }
 
 impl Rejection {
-    /// Writes a whole reply to call `xid` that says so.
+    /// Encodes a complete reply to call `xid` with this rejection.
     pub fn put(self, writer: &mut Writer, xid: u32) {
         writer.u32(xid);
         writer.u32(REPLY);
@@ -196,16 +198,16 @@ impl Rejection {
     }
 }
 
-/// Writes the header of a successful reply; the results follow.
+/// Encodes the header of a successful reply; the results follow (RFC 5531, 9: `accepted_reply`).
 #[inline]
 pub fn put_success(writer: &mut Writer, xid: u32) {
     writer.u32(xid);
     writer.u32(REPLY);
-    // MSG_ACCEPTED, verifier AUTH_NONE and empty, SUCCESS.
+    // MSG_ACCEPTED, an empty AUTH_NONE verifier, SUCCESS.
     writer.raw(&[0; 16]);
 }
 
-/// Reads a reply's header (RFC 5531, 9: `reply_body`) and leaves `reader` at its results.
+/// Decodes a reply's header (RFC 5531, 9: `reply_body`) and leaves `reader` at its results.
 #[inline]
 pub fn get_reply(reader: &mut Reader<'_>) -> Result<(u32, Result<(), Rejection>), XdrError> {
     let xid = reader.u32()?;
@@ -248,7 +250,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_call_header_is_written_as_rfc_5531_section_9_says() {
+    fn a_call_header_has_the_layout_of_rfc_5531_section_9() {
         let auth = AuthSys { machine: "lab".into(), uid: 7, gid: 8, groups: vec![9] };
         let mut writer = Writer::default();
         CallTemplate::new(100_003, 3, Some(&auth)).put(&mut writer, 0x0102_0304, 6);
@@ -265,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn every_rejection_comes_back_as_itself() {
+    fn every_rejection_round_trips() {
         for rejection in [
             Rejection::RpcMismatch { low: 2, high: 2 },
             Rejection::Auth(5),
@@ -291,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn other_rpc_versions_and_kerberos_are_told_apart_from_garbage() {
+    fn other_rpc_versions_and_kerberos_are_distinguished_from_garbage() {
         let call = |version: u32, flavor: u32| {
             let mut writer = Writer::default();
             for word in [1, CALL, version, 100_003, 3, 0, flavor, 0, 0, 0] {

@@ -1,14 +1,14 @@
-//! Status codes of NFSv3 and MOUNT (RFC 1813, 2.6 and 5.1.5) and what they mean to a run.
+//! Status codes of NFSv3 and MOUNT (RFC 1813, 2.6 and 5.1.5), and the error class of each.
 
 use sharebench_model::{ErrorClass, OpError};
 
 macro_rules! statuses {
     ($($(#[$doc:meta])* $variant:ident = $code:literal, $name:literal, $class:ident;)*) => {
-        /// A failure as an NFSv3 server names it (RFC 1813, 2.6: `nfsstat3`).
+        /// The failure of an NFSv3 procedure (RFC 1813, 2.6: `nfsstat3`).
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum NfsStatus {
             $($(#[$doc])* $variant,)*
-            /// A code the specification does not know.
+            /// A code that the specification does not define.
             Other(u32),
         }
 
@@ -21,7 +21,7 @@ macro_rules! statuses {
                 }
             }
 
-            /// The status behind a code; none for success.
+            /// The status with this code; none for success.
             pub const fn from_code(code: u32) -> Option<Self> {
                 match code {
                     0 => None,
@@ -30,7 +30,7 @@ macro_rules! statuses {
                 }
             }
 
-            /// The kind of failure it is to a run.
+            /// Class of the failure.
             pub const fn class(self) -> ErrorClass {
                 match self {
                     $(Self::$variant => ErrorClass::$class,)*
@@ -61,15 +61,15 @@ statuses! {
     NxIo = 6, "NFS3ERR_NXIO", Io;
     /// Permission denied.
     Acces = 13, "NFS3ERR_ACCES", Refused;
-    /// The name exists.
+    /// The name already exists.
     Exist = 17, "NFS3ERR_EXIST", Exists;
     /// A hard link across devices.
     XDev = 18, "NFS3ERR_XDEV", Unsupported;
     /// No such device.
     NoDev = 19, "NFS3ERR_NODEV", Io;
-    /// A directory was needed.
+    /// Not a directory.
     NotDir = 20, "NFS3ERR_NOTDIR", NotFound;
-    /// A file was needed.
+    /// Is a directory.
     IsDir = 21, "NFS3ERR_ISDIR", Unsupported;
     /// Invalid or unsupported argument.
     Inval = 22, "NFS3ERR_INVAL", Unsupported;
@@ -87,13 +87,13 @@ statuses! {
     NotEmpty = 66, "NFS3ERR_NOTEMPTY", NotEmpty;
     /// Quota exceeded.
     DQuot = 69, "NFS3ERR_DQUOT", NoSpace;
-    /// The handle names something that is gone.
+    /// The file of the handle no longer exists.
     Stale = 70, "NFS3ERR_STALE", Stale;
-    /// Too many levels of remote.
+    /// Too many levels of remote in the path.
     Remote = 71, "NFS3ERR_REMOTE", Io;
     /// The handle is malformed.
     BadHandle = 10_001, "NFS3ERR_BADHANDLE", Stale;
-    /// `SETATTR` guard did not match.
+    /// The guard of a SETATTR did not match.
     NotSync = 10_002, "NFS3ERR_NOT_SYNC", Busy;
     /// The directory cookie is stale.
     BadCookie = 10_003, "NFS3ERR_BAD_COOKIE", Io;
@@ -101,23 +101,23 @@ statuses! {
     NotSupp = 10_004, "NFS3ERR_NOTSUPP", Unsupported;
     /// The buffer or request is too small.
     TooSmall = 10_005, "NFS3ERR_TOOSMALL", Protocol;
-    /// The server failed for a reason without a code of its own.
+    /// The server failed for a reason that has no code.
     ServerFault = 10_006, "NFS3ERR_SERVERFAULT", Io;
-    /// An object of a type the server cannot make.
+    /// The server cannot create an object of this type.
     BadType = 10_007, "NFS3ERR_BADTYPE", Unsupported;
-    /// The server has begun; try later.
+    /// The server has started the operation; repeat it later.
     Jukebox = 10_008, "NFS3ERR_JUKEBOX", Busy;
 }
 
 impl NfsStatus {
-    /// This status as the failure of `step`.
+    /// The error of `step` if the server answers with this status.
     #[cold]
     pub fn failure(self, step: &'static str) -> OpError {
         OpError::new(self.class(), step, self.to_string())
     }
 }
 
-/// A failure of MOUNT as the server names it (RFC 1813, 5.1.5: `mountstat3`).
+/// The failure of a MOUNT procedure (RFC 1813, 5.1.5: `mountstat3`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MountStatus(pub u32);
 
@@ -129,7 +129,7 @@ impl MountStatus {
     /// `MNT3ERR_NOTDIR`.
     pub const NOTDIR: Self = Self(20);
 
-    /// The kind of failure it is to a run.
+    /// Class of the failure.
     pub const fn class(self) -> ErrorClass {
         match self.0 {
             1 | 13 => ErrorClass::Refused,
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_keeps_the_servers_word() {
+    fn a_failure_keeps_the_servers_status() {
         let error = NfsStatus::Jukebox.failure("READ");
         assert_eq!((error.class, error.detail.as_str()), (ErrorClass::Busy, "NFS3ERR_JUKEBOX"));
         assert_eq!(NfsStatus::Stale.class(), ErrorClass::Stale);

@@ -1,18 +1,18 @@
 //! XDR (RFC 4506): a reader that never allocates and a writer that reuses its buffer.
 
-/// Why bytes are not what they should be.
+/// Why bytes cannot be decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum XdrError {
     /// The message ends within an item.
-    #[error("{wanted} more bytes wanted, {left} left")]
+    #[error("an item needs {wanted} bytes, {left} are left")]
     Truncated {
-        /// Bytes the item still needs.
+        /// Bytes that the item needs.
         wanted: usize,
-        /// Bytes that are there.
+        /// Bytes that are left.
         left: usize,
     },
     /// A length above the limit of its field.
-    #[error("{field} of {len} bytes, at most {max} allowed")]
+    #[error("{field} of {len} bytes, at most {max} are allowed")]
     TooLong {
         /// The field.
         field: &'static str,
@@ -31,7 +31,10 @@ pub enum XdrError {
     },
 }
 
-/// Takes items from the front of a message; what it gives borrows from the message.
+/// Decodes items from the front of a message. Decoded bytes borrow from the message, so that the reader never allocates.
+///
+/// Every length is checked against the message and against the limit of its field before it is used; bytes from a peer lead
+/// to an [`XdrError`] and never to a panic or a large allocation.
 #[derive(Debug, Clone, Copy)]
 pub struct Reader<'a> {
     rest: &'a [u8],
@@ -43,7 +46,7 @@ impl<'a> Reader<'a> {
         Self { rest: message }
     }
 
-    /// Bytes not taken yet.
+    /// The bytes that were not decoded yet.
     pub const fn rest(&self) -> &'a [u8] {
         self.rest
     }
@@ -80,7 +83,7 @@ impl<'a> Reader<'a> {
         self.array().map(u64::from_be_bytes)
     }
 
-    /// A boolean (RFC 4506, 4.4): 0 or 1, nothing else.
+    /// A boolean (RFC 4506, 4.4). Values other than 0 and 1 are errors.
     #[inline]
     pub fn boolean(&mut self, field: &'static str) -> Result<bool, XdrError> {
         match self.u32()? {
@@ -108,7 +111,7 @@ pub const fn padding(len: usize) -> usize {
     len.wrapping_neg() & 3
 }
 
-/// Appends items to a buffer that keeps its memory, and does not clear it again, between messages.
+/// Encodes items into a buffer that keeps its memory between messages and does not fill it with zeros again.
 #[derive(Debug, Default, Clone)]
 pub struct Writer {
     bytes: Vec<u8>,
@@ -116,44 +119,44 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// An empty writer with room for `bytes`.
+    /// An empty writer with memory for `bytes`.
     pub fn with_capacity(bytes: usize) -> Self {
         Self { bytes: vec![0; bytes], len: 0 }
     }
 
-    /// What was written.
+    /// The encoded bytes.
     pub fn as_slice(&self) -> &[u8] {
         &self.bytes[..self.len]
     }
 
-    /// Bytes written.
+    /// Number of encoded bytes.
     pub const fn len(&self) -> usize {
         self.len
     }
 
-    /// True when nothing was written.
+    /// True if nothing is encoded.
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Forgets what was written and keeps the memory.
+    /// Removes all bytes and keeps the memory.
     pub fn clear(&mut self) {
         self.len = 0;
     }
 
-    /// Takes back everything behind the first `len` bytes.
+    /// Removes everything after the first `len` bytes.
     pub fn truncate(&mut self, len: usize) {
         self.len = self.len.min(len);
     }
 
-    /// Takes away the first `count` bytes.
+    /// Removes the first `count` bytes.
     pub fn drop_front(&mut self, count: usize) {
         let count = count.min(self.len);
         self.bytes.copy_within(count..self.len, 0);
         self.len -= count;
     }
 
-    /// Gives memory back when more than `limit` bytes are held.
+    /// Frees memory above `limit` bytes.
     pub fn shrink(&mut self, limit: usize) {
         if self.bytes.len() > limit && self.len <= limit {
             self.bytes.truncate(limit);
@@ -161,7 +164,7 @@ impl Writer {
         }
     }
 
-    /// The next `count` bytes, of unspecified content; [`Self::advance`] makes them part of the message.
+    /// The next `count` bytes, with unspecified content. [`Self::advance`] adds them to the message.
     #[inline]
     pub fn spare(&mut self, count: usize) -> &mut [u8] {
         let end = self.len + count;
@@ -222,13 +225,13 @@ impl Writer {
         self.pad(body.len());
     }
 
-    /// The zero bytes behind an opaque of `len` bytes.
+    /// The zero bytes after an opaque of `len` bytes.
     #[inline]
     pub fn pad(&mut self, len: usize) {
         self.raw(&[0; 3][..padding(len)]);
     }
 
-    /// Writes over the four bytes at `at`, which must have been written before.
+    /// Overwrites the four bytes at `at`, which must be encoded already.
     #[inline]
     pub fn patch(&mut self, at: usize, value: u32) {
         if let Some(place) = self.bytes[..self.len].get_mut(at..at + 4) {
@@ -253,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_huge_length_is_refused_before_anything_is_taken() {
+    fn a_length_above_the_limit_is_rejected_before_anything_is_decoded() {
         let mut reader = Reader::new(&[0xff, 0xff, 0xff, 0xff, 0, 0]);
         let error = XdrError::TooLong { field: "data", len: u32::MAX, max: 1 << 20 };
         assert_eq!(reader.opaque("data", 1 << 20), Err(error));

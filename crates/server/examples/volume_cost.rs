@@ -86,7 +86,8 @@ fn median(
 ) -> Result<f64, sharebench_server::VolumeError> {
     let mut rounds = Vec::new();
     for _ in 0..7 {
-        let (began, mut calls) = (Instant::now(), 0);
+        let began = Instant::now();
+        let mut calls = 0;
         while calls < CALLS && began.elapsed().as_millis() < 100 {
             for _ in 0..16 {
                 call(calls)?;

@@ -141,7 +141,8 @@ pub trait Volume: Send + Sync {
     /// expect it, after [`Self::lookup`] found nothing.
     fn lookup_any_case(&self, directory: NodeId, name: &str) -> VolumeResult<(String, Attributes)> {
         let folded = fold_case(name);
-        let (mut cookie, mut found) = (0, None);
+        let mut cookie = 0;
+        let mut found = None;
         loop {
             let page = self.list(directory, cookie, 1024)?;
             let Some(last) = page.last() else { return found.ok_or(VolumeError::NotFound) };

@@ -1,8 +1,8 @@
-//! NTSTATUS: the codes SMB servers answer with (MS-ERREF 2.3).
+//! NTSTATUS: the status codes of SMB servers (MS-ERREF 2.3).
 
 use sharebench_model::{ErrorClass, OpError};
 
-/// A status as it arrived.
+/// A status code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NtStatus(pub u32);
 
@@ -11,7 +11,7 @@ macro_rules! statuses {
         impl NtStatus {
             $(#[doc = concat!("`STATUS_", stringify!($name), "`.")] pub const $name: Self = Self($code);)*
 
-            /// Its name, if it is a usual one.
+            /// Name of the status, if it is a common one.
             pub const fn name(self) -> Option<&'static str> {
                 match self.0 {
                     $($code => Some(concat!("STATUS_", stringify!($name))),)*
@@ -19,7 +19,7 @@ macro_rules! statuses {
                 }
             }
 
-            /// What kind of failure it is.
+            /// Class of the failure.
             pub const fn class(self) -> ErrorClass {
                 match self.0 {
                     $($code => ErrorClass::$class,)*
@@ -95,7 +95,7 @@ statuses! {
 }
 
 impl NtStatus {
-    /// The failure that it is when `step` meets it.
+    /// The error of `step` if the server answers with this status.
     #[cold]
     pub fn failure(self, step: &'static str) -> OpError {
         OpError::new(self.class(), step, self.to_string())

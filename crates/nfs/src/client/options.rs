@@ -27,7 +27,7 @@ impl NfsOptions {
             return Err(url.error("NFS has no user names; use uid= and gid="));
         }
         if url.path.split('/').any(|name| name == "." || name == "..") || url.path.contains('\0') {
-            return Err(url.error("the path must not hold '.' or '..'"));
+            return Err(url.error("the path must not contain '.' or '..'"));
         }
         match url.take("vers").as_deref() {
             None | Some("3") => {}
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_url_is_understood() {
+    fn a_url_with_all_options_is_parsed() {
         let text = "nfs://nas:2050/srv/data?vers=3&mountport=999&uid=5&gid=6&gids=7,8&resvport=1";
         let options = options(text).unwrap();
         assert_eq!((options.port, options.mount_port), (Some(2050), Some(999)));
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_named() {
+    fn errors_name_the_mistake() {
         for (text, word) in [
             ("smb://nas/x", "nfs://"),
             ("nfs://me@nas/x", "uid="),

@@ -3,7 +3,7 @@
 mod wire;
 
 #[test]
-fn records_of_every_kind() {
+fn corpus_of_records() {
     let folder = format!("{}/../../fuzz/corpus/nfs_wire", env!("CARGO_MANIFEST_DIR"));
     let mut count = 0;
     for entry in std::fs::read_dir(folder).unwrap() {

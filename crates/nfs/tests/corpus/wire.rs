@@ -1,4 +1,5 @@
-//! Every decoder on any bytes: no panic, no more than there is, and records cut anywhere are the same records.
+//! Runs every decoder on arbitrary bytes: it must not panic or read beyond the end, and records must not depend on where the
+//! stream is cut.
 
 use sharebench_nfs::attributes::{FileAttributes, SetFileAttributes, skip_wcc};
 use sharebench_nfs::mount::{get_mounted, get_port};
@@ -10,15 +11,15 @@ use sharebench_nfs::results::{
 use sharebench_nfs::rpc::{CallHeader, get_reply};
 use sharebench_nfs::xdr::{Reader, XdrError};
 
-/// Longest record taken.
+/// Longest accepted record.
 const MOST: usize = 4096;
 
-/// Any bytes as a stream of records, a call, a reply and each result.
+/// Decodes arbitrary bytes as a stream of records, a call, a reply and each result.
 pub fn run(input: &[u8]) {
     records(input);
     results(input);
     if let Ok((_, Ok(()))) = get_reply(&mut Reader::new(input)) {
-        // Behind the head of an accepted reply without verifier.
+        // After the head of an accepted reply without verifier.
         results(input.get(24..).unwrap_or_default());
     }
 }
@@ -28,7 +29,8 @@ fn records(input: &[u8]) {
         assert!(start <= end && end <= input.len() && end - start <= MOST);
     }
     // In one piece, and byte by byte.
-    let (mut whole, mut cut) = (RecordReassembly::new(MOST), RecordReassembly::new(MOST));
+    let mut whole = RecordReassembly::new(MOST);
+    let mut cut = RecordReassembly::new(MOST);
     let once = whole.push(input);
     let mut taken = 0;
     for byte in input {

@@ -42,7 +42,9 @@ impl BlockCache {
     pub(super) fn new(bytes: u64, block_bytes: u32) -> Self {
         let block_bytes = u64::from(block_bytes.max(512));
         let capacity = usize::try_from(bytes / block_bytes).unwrap_or(NONE - 1);
-        let (by_block, slots, vacant) = (BTreeMap::new(), Vec::new(), Vec::new());
+        let by_block = BTreeMap::new();
+        let slots = Vec::new();
+        let vacant = Vec::new();
         Self { capacity, block_bytes, by_block, slots, vacant, newest: NONE, oldest: NONE }
     }
 

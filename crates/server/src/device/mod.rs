@@ -73,7 +73,8 @@ impl<V> DeviceVolume<V> {
             services: Services::new(options.service),
             station: Station::new(options.servers, options.bytes_per_s),
         };
-        let (device, log) = (Mutex::new(device), Mutex::default());
+        let device = Mutex::new(device);
+        let log = Mutex::default();
         Self { inner, options, origin: Instant::now(), device, log }
     }
 

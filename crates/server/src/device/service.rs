@@ -76,7 +76,8 @@ mod tests {
         let service = ServiceTime::LogNormal { median: Duration::from_micros(120), sigma: 0.35, seed: 1 };
         let mut times = draws(service, 100_001);
         times.sort_unstable();
-        let (median, upper) = (times[50_000] as f64, times[84_134] as f64);
+        let median = times[50_000] as f64;
+        let upper = times[84_134] as f64;
         assert!((median / 120e3 - 1.0).abs() < 0.01, "{median}");
         assert!(((upper / median).ln() / 0.35 - 1.0).abs() < 0.03, "{upper}");
     }

@@ -83,8 +83,10 @@ mod tests {
                 let mean = Duration::from_nanos((mean_us * 1e3) as u64);
                 Services::new(ServiceTime::Exponential { mean, seed })
             };
-            let (mut gaps, mut services) = (exponential(100.0 / rho, 1), exponential(100.0, 2));
-            let (mut station, mut now) = (Station::new(1, None), 0);
+            let mut gaps = exponential(100.0 / rho, 1);
+            let mut services = exponential(100.0, 2);
+            let mut station = Station::new(1, None);
+            let mut now = 0;
             let mut responses: Vec<f64> = Vec::new();
             for _ in 0..200_000 {
                 now += gaps.draw();

@@ -49,7 +49,8 @@ pub(super) fn read_names(directory: BorrowedFd<'_>, which: Which) -> VolumeResul
     let own = openat(directory, ".", flags, Mode::empty()).map_err(volume_error)?;
     let mut buffer = vec![MaybeUninit::uninit(); READ_BYTES];
     let mut entries = RawDir::new(&own, &mut buffer);
-    let (mut names, mut unreadable) = (Vec::new(), 0);
+    let mut names = Vec::new();
+    let mut unreadable = 0;
     while let Some(entry) = entries.next() {
         let entry = entry.map_err(volume_error)?;
         let kinds = [FileType::RegularFile, FileType::Directory, FileType::Unknown];

@@ -75,8 +75,9 @@ impl Status {
     /// As front ends show it.
     pub(super) fn attributes(&self, node: NodeId) -> Attributes {
         let directory = self.kind == Kind::Directory;
-        let (accessed, modified, changed) =
-            (time(self.raw.stx_atime), time(self.raw.stx_mtime), time(self.raw.stx_ctime));
+        let accessed = time(self.raw.stx_atime);
+        let modified = time(self.raw.stx_mtime);
+        let changed = time(self.raw.stx_ctime);
         let born = self.key.born != (0, 0);
         Attributes {
             node,

@@ -87,7 +87,8 @@ impl Tree {
     pub(super) fn node(&self, id: NodeId) -> VolumeResult<Arc<OpenNode>> {
         // Upwards to what is open, then downwards again: clients decide how deep trees are, so no
         // recursion.
-        let (mut at, mut way) = (id, Vec::new());
+        let mut at = id;
+        let mut way = Vec::new();
         let mut open = loop {
             if at == ROOT {
                 break Arc::clone(&self.root);

@@ -126,7 +126,8 @@ impl Volume for DirectoryVolume {
         check_name(name)?;
         check_name(new_name)?;
         self.writable()?;
-        let (source, target) = (self.tree.directory(from)?, self.tree.directory(to)?);
+        let source = self.tree.directory(from)?;
+        let target = self.tree.directory(to)?;
         let moved = self.tree.status(&source, name)?;
         let replaced = match self.tree.status(&target, new_name) {
             Ok(status) => Some(status),

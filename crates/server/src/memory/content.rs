@@ -184,7 +184,8 @@ impl Content {
     /// Forgets every byte from `size` on.
     fn cut(&self, pages: &mut NumberMap<Page>, size: u64, budget: &Budget) {
         let mut freed = 0;
-        let (last, within) = (size / PAGE_BYTES, (size % PAGE_BYTES) as usize);
+        let last = size / PAGE_BYTES;
+        let within = (size % PAGE_BYTES) as usize;
         pages.retain(|number, page| {
             let keep = match (*number).cmp(&last) {
                 std::cmp::Ordering::Less => return true,
@@ -238,7 +239,8 @@ mod tests {
 
     #[test]
     fn extending_to_an_exabyte_takes_no_memory() {
-        let (content, budget) = (Content::default(), Budget::new(1 << 20));
+        let content = Content::default();
+        let budget = Budget::new(1 << 20);
         content.set_size(1 << 60, &budget).unwrap();
         assert_eq!((content.size(), budget.used()), (1 << 60, 0));
         let mut buffer = [7; 16];
@@ -250,7 +252,8 @@ mod tests {
 
     #[test]
     fn a_small_file_is_charged_in_grains_and_gives_them_back() {
-        let (content, budget) = (Content::default(), Budget::new(1 << 20));
+        let content = Content::default();
+        let budget = Budget::new(1 << 20);
         content.write(0, &[1; 100], &budget).unwrap();
         assert_eq!((content.charged(), budget.used()), (4096, 4096));
         content.set_size(0, &budget).unwrap();
@@ -259,7 +262,8 @@ mod tests {
 
     #[test]
     fn cut_bytes_come_back_as_zeros() {
-        let (content, budget) = (Content::default(), Budget::new(1 << 20));
+        let content = Content::default();
+        let budget = Budget::new(1 << 20);
         content.write(0, &[9; 5000], &budget).unwrap();
         content.set_size(100, &budget).unwrap();
         content.set_size(5000, &budget).unwrap();
@@ -273,7 +277,8 @@ mod tests {
         fn behaves_like_a_vector(
             steps in prop::collection::vec((0u8..3, 0usize..300_000, 0usize..150_000), 1..30)
         ) {
-            let (content, budget) = (Content::default(), Budget::new(64 << 20));
+            let content = Content::default();
+            let budget = Budget::new(64 << 20);
             let mut model: Vec<u8> = Vec::new();
             for (nth, (kind, offset, len)) in steps.into_iter().enumerate() {
                 match kind {

@@ -253,7 +253,8 @@ impl Volume for MemoryVolume {
         // letting them exclude each other is all the lock order the tree needs.
         let _moves = self.lock_moves();
         let moved = self.find(from, name)?;
-        let (source, target) = (self.node(from)?, self.node(to)?);
+        let source = self.node(from)?;
+        let target = self.node(to)?;
         target.directory()?;
         if from == to && name == new_name {
             return Ok(());

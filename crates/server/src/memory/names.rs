@@ -49,7 +49,8 @@ impl Names {
     /// Adds a name that is not there yet, behind all others.
     pub(super) fn insert(&mut self, name: &str, node: NodeId, directory: bool) {
         self.last_cookie += 1;
-        let (cookie, name) = (self.last_cookie, Arc::<str>::from(name));
+        let cookie = self.last_cookie;
+        let name = Arc::<str>::from(name);
         self.by_cookie.insert(cookie, Arc::clone(&name));
         self.by_folded_name.insert((fold_case(&name), cookie), Arc::clone(&name));
         self.by_name.insert(name, Name { node, directory, cookie });

@@ -60,7 +60,8 @@ pub(super) async fn serve(stream: TcpStream, slot: ConnectionSlot, workers: Opti
 
 async fn serve_here(mut stream: TcpStream, state: &ServerState) -> io::Result<()> {
     stream.set_nodelay(true)?;
-    let (mut frames, mut out) = (Frames::new(), Writer::default());
+    let mut frames = Frames::new();
+    let mut out = Writer::default();
     let patience = state.options.patience;
     while frames.receive_within(&mut stream, patience).await? {
         while let Some(frame) = frames.next()? {

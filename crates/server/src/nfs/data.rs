@@ -22,7 +22,8 @@ impl ServerState {
     /// READ (RFC 1813, 3.3.6); the data go from the volume into the reply.
     pub(super) fn read(&self, call: &mut Reader<'_>, out: &mut Writer) -> Result<(), XdrError> {
         let node = self.handles.get(call)?;
-        let (offset, count) = (call.u64()?, call.u32()?.min(self.options.max_transfer));
+        let offset = call.u64()?;
+        let count = call.u32()?.min(self.options.max_transfer);
         let start = out.len();
         if let Err(status) = node.and_then(|node| self.put_data(out, node, offset, count)) {
             out.truncate(start);
@@ -53,7 +54,9 @@ impl ServerState {
     /// out: other writers would have to wait for them to be those of this write.
     pub(super) fn write(&self, call: &mut Reader<'_>, out: &mut Writer) -> Result<(), XdrError> {
         let node = self.handles.get(call)?;
-        let (offset, count, stable) = (call.u64()?, call.u32()?, StableHow::get(call)?);
+        let offset = call.u64()?;
+        let count = call.u32()?;
+        let stable = StableHow::get(call)?;
         let data = call.opaque("WRITE data", self.options.max_transfer as usize)?;
         let data = &data[..data.len().min(count as usize)];
         let durable = stable != StableHow::Unstable;

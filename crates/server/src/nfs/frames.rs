@@ -62,7 +62,8 @@ impl Frames {
     /// Reads once; false at the end of the stream. Cancelling it loses nothing.
     pub(super) async fn receive<S: AsyncRead + Unpin>(&mut self, stream: &mut S) -> io::Result<bool> {
         self.buffer.copy_within(self.head..self.tail, 0);
-        (self.head, self.tail) = (0, self.tail - self.head);
+        self.tail -= self.head;
+        self.head = 0;
         if self.tail == self.buffer.len() {
             let grown = (self.buffer.len() * 2).min(MAX_CALL_BYTES + FRAGMENT_HEADER_BYTES);
             self.buffer.resize(grown, 0);
@@ -130,7 +131,8 @@ impl Frames {
             if self.buffer.len() < INITIAL_BYTES {
                 self.buffer.resize(INITIAL_BYTES, 0);
             }
-            (self.head, self.tail) = (0, 0);
+            self.head = 0;
+            self.tail = 0;
             return range;
         }
         let record = &self.buffer[range];

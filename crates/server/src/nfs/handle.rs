@@ -50,7 +50,9 @@ impl HandleKey {
         }
         let mut fields = Reader::new(bytes);
         let magic: [u8; 4] = fields.array()?;
-        let (instance, node, seal) = (fields.u64()?, fields.u64()?, fields.u64()?);
+        let instance = fields.u64()?;
+        let node = fields.u64()?;
+        let seal = fields.u64()?;
         Ok(if magic != MAGIC {
             Err(NfsStatus::BadHandle)
         } else if instance != self.instance {
@@ -69,7 +71,8 @@ mod tests {
 
     #[test]
     fn only_the_instance_that_made_a_handle_takes_it() {
-        let (key, other) = (HandleKey::new(), HandleKey::new());
+        let key = HandleKey::new();
+        let other = HandleKey::new();
         let mut writer = Writer::default();
         key.put(&mut writer, NodeId(7));
         let handle = writer.as_slice().to_vec();

@@ -54,7 +54,8 @@ impl ServerState {
     fn find(&self, path: &str) -> Result<NodeId, MountStatus> {
         let names =
             |path: &'_ str| path.split('/').filter(|name| !name.is_empty()).map(str::to_owned).collect();
-        let (wanted, export): (Vec<String>, Vec<String>) = (names(path), names(&self.options.export));
+        let wanted: Vec<String> = names(path);
+        let export: Vec<String> = names(&self.options.export);
         let below = wanted.strip_prefix(&export[..]).ok_or(MountStatus::NOENT)?;
         let mut node = ROOT;
         for name in below {

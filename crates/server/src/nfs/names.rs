@@ -188,11 +188,13 @@ impl ServerState {
 
     /// RENAME (RFC 1813, 3.3.14).
     pub(super) fn rename(&self, call: &mut Reader<'_>, out: &mut Writer) -> Result<(), XdrError> {
-        let (from, to) = (Place::get(self, call)?, Place::get(self, call)?);
+        let from = Place::get(self, call)?;
+        let to = Place::get(self, call)?;
         let both = from.parts().and_then(|from| to.parts().map(|to| (from, to)));
         let _locks = both.ok().map(|((from, _), (to, _))| self.lock_both(from, to));
         let before = |place: &Place<'_>| -> Before { self.before(place.directory.ok()?) };
-        let (from_before, to_before) = (before(&from), before(&to));
+        let from_before = before(&from);
+        let to_before = before(&to);
         let done = both.and_then(|((from, name), (to, new_name))| {
             self.volume.rename(from, name, to, new_name).map_err(name_status)
         });

@@ -91,7 +91,8 @@ impl ServerState {
         one: NodeId,
         two: NodeId,
     ) -> (MutexGuard<'_, ()>, Option<MutexGuard<'_, ()>>) {
-        let (one, two) = (one.0 as usize % DIRECTORY_LOCKS, two.0 as usize % DIRECTORY_LOCKS);
+        let one = one.0 as usize % DIRECTORY_LOCKS;
+        let two = two.0 as usize % DIRECTORY_LOCKS;
         let first = self.lock(NodeId(one.min(two) as u64));
         let second = (one != two).then(|| self.lock(NodeId(one.max(two) as u64)));
         (first, second)

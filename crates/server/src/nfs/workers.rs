@@ -43,7 +43,8 @@ impl Workers {
     ) -> io::Result<(Arc<Self>, Vec<JoinHandle<()>>)> {
         let workers = Arc::new(Self::default());
         let spawn = |_| {
-            let (workers, state) = (Arc::clone(&workers), Arc::clone(state));
+            let workers = Arc::clone(&workers);
+            let state = Arc::clone(state);
             std::thread::Builder::new().name("nfs-worker".into()).spawn(move || workers.work(&state))
         };
         let threads: io::Result<Vec<_>> = (0..count).map(spawn).collect();

@@ -56,7 +56,8 @@ impl SmbServer {
         check_exposure(PROTOCOL, addr, !options.users.is_empty())?;
         let threads = options.threads;
         let server = options.build(addr, volume)?;
-        let (connections, config) = (server.shutdown_handle(), server.config_handle());
+        let connections = server.shutdown_handle();
+        let config = server.config_handle();
         let (grace, stopped) = oneshot::channel();
         let (bound, was_bound) = mpsc::sync_channel(1);
         let failed = |source| ServeError::Threads { protocol: PROTOCOL, source };

@@ -29,7 +29,8 @@ pub(super) struct OpenFile {
 #[async_trait]
 impl Handle for OpenFile {
     async fn read(&self, offset: u64, len: u32) -> SmbResult<Bytes> {
-        let (node, buffers) = (self.node, self.buffers.clone());
+        let node = self.node;
+        let buffers = self.buffers.clone();
         let read = move |volume: &dyn Volume| {
             let mut buffer = buffers.take(len as usize);
             let count = smb_result(volume.read(node, offset, buffer.bytes()))?;
@@ -62,7 +63,10 @@ impl Handle for OpenFile {
     /// A file that cannot be removed is read-only: this is asked when a client wants one removed, and what becomes of the
     /// removal itself, which comes with the close, is never told (MS-SMB2 3.3.4.17).
     async fn stat(&self) -> SmbResult<FileInfo> {
-        let (node, parent, name, writable) = (self.node, self.parent, self.name.clone(), self.writable);
+        let node = self.node;
+        let parent = self.parent;
+        let name = self.name.clone();
+        let writable = self.writable;
         let stat = move |volume: &dyn Volume| {
             let attributes = smb_result(volume.attributes(node))?;
             let mut info = file_info(&name, &attributes);
@@ -101,7 +105,8 @@ impl Handle for OpenFile {
     }
 
     async fn list_dir(&self, pattern: Option<&str>) -> SmbResult<Vec<DirEntry>> {
-        let (node, pattern) = (self.node, pattern.map(str::to_owned));
+        let node = self.node;
+        let pattern = pattern.map(str::to_owned);
         self.volume.run(move |volume| list(volume, node, pattern.as_deref())).await
     }
 
@@ -122,7 +127,8 @@ impl Handle for OpenFile {
 
     /// Asked when a client wants a directory removed; see [`Self::stat`].
     async fn dir_is_empty(&self) -> SmbResult<bool> {
-        let (node, parent) = (self.node, self.parent);
+        let node = self.node;
+        let parent = self.parent;
         let empty = move |volume: &dyn Volume| {
             smb_result(volume.may_remove(parent))?;
             Ok(smb_result(volume.list(node, 0, 1))?.is_empty())
@@ -155,7 +161,8 @@ fn list(volume: &dyn Volume, directory: NodeId, pattern: Option<&str>) -> SmbRes
     let pattern = pattern.map(Pattern::new);
     let wanted =
         |name: &str| is_expressible(name) && pattern.as_ref().is_none_or(|pattern| pattern.matches(name));
-    let (mut entries, mut cookie) = (Vec::new(), 0);
+    let mut entries = Vec::new();
+    let mut cookie = 0;
     loop {
         let page = smb_result(volume.list(directory, cookie, LIST_PAGE))?;
         let Some(last) = page.last() else { return Ok(entries) };

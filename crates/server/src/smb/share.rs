@@ -56,7 +56,8 @@ impl ShareBackend for VolumeShare {
     }
 
     async fn rename(&self, from: &SmbPath, to: &SmbPath, replace_if_exists: bool) -> SmbResult<()> {
-        let (from, to) = (from.clone(), to.clone());
+        let from = from.clone();
+        let to = to.clone();
         self.volume.run(move |volume| rename(volume, &from, &to, replace_if_exists)).await
     }
 

@@ -16,7 +16,8 @@ fn read_all(volume: &dyn Volume, file: NodeId) -> Vec<u8> {
 }
 
 fn list_by(volume: &dyn Volume, directory: NodeId, page: usize) -> Vec<String> {
-    let (mut names, mut cookie) = (Vec::new(), 0);
+    let mut names = Vec::new();
+    let mut cookie = 0;
     loop {
         let entries = volume.list(directory, cookie, page).unwrap();
         let Some(last) = entries.last() else { return names };
@@ -161,10 +162,8 @@ fn what_is_gone_is_stale_and_its_number_does_not_come_back() {
 #[test]
 fn renaming_keeps_the_node_and_replaces_what_it_may() {
     on_every_volume(|volume| {
-        let (a, b) = (
-            volume.make_directory(ROOT, "a", 0o755).unwrap().node,
-            volume.make_directory(ROOT, "b", 0o755).unwrap().node,
-        );
+        let a = volume.make_directory(ROOT, "a", 0o755).unwrap().node;
+        let b = volume.make_directory(ROOT, "b", 0o755).unwrap().node;
         let file = volume.create(a, "file", 0o644).unwrap().node;
         volume.write(file, 0, b"moved", false).unwrap();
         let old = volume.create(b, "old", 0o644).unwrap().node;
@@ -199,7 +198,8 @@ fn listings_give_every_lasting_entry_once_while_others_come_and_go() {
             volume.create(ROOT, &format!("stays{nth}"), 0o644).unwrap();
             volume.create(ROOT, &format!("goes{nth}"), 0o644).unwrap();
         }
-        let (mut seen, mut cookie) = (BTreeMap::new(), 0);
+        let mut seen = BTreeMap::new();
+        let mut cookie = 0;
         for round in 0.. {
             let page = volume.list(ROOT, cookie, 7).unwrap();
             let Some(last) = page.last() else { break };

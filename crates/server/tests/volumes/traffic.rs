@@ -191,7 +191,8 @@ fn write_back_pays_at_commit_and_when_dirty_blocks_leave() {
     }
     let log = volume.log();
     let asked: Vec<_> = log.records[..5].iter().map(|record| (record.request, record.hit)).collect();
-    let (write, commit) = (DeviceRequest::Write, DeviceRequest::Commit);
+    let write = DeviceRequest::Write;
+    let commit = DeviceRequest::Commit;
     assert_eq!(asked, [(write, true), (commit, false), (commit, true), (write, false), (write, true)]);
     // The sixteenth block pushes the dirty one out: two operations for that read.
     let services: Vec<u64> = log.records[5..].iter().map(|record| record.service_ns / 1000).collect();

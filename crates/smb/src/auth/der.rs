@@ -1,8 +1,8 @@
-//! The little of DER (X.690) that SPNEGO needs.
+//! The subset of DER (X.690) that SPNEGO needs.
 
 use super::AuthError;
 
-/// Walks the elements of a DER value, never past its end.
+/// Reads the elements of a DER value, never past its end.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Der<'a> {
     rest: &'a [u8],
@@ -37,7 +37,7 @@ impl<'a> Der<'a> {
         let (len, rest) = if first < 0x80 {
             (usize::from(first), rest)
         } else {
-            // Four bytes of length are more than any token has; 0x80 alone is BER's indefinite form.
+            // A length of four bytes exceeds every token; 0x80 alone is the indefinite form of BER.
             let count = usize::from(first & 0x7F);
             let (bytes, rest) = rest.split_at_checked(count)?;
             if count == 0 || count > 4 {
@@ -51,7 +51,7 @@ impl<'a> Der<'a> {
     }
 }
 
-/// One element of the pieces' bytes, which together are shorter than 16 MiB.
+/// Encodes one element from pieces that are shorter than 16 MiB together.
 pub(super) fn element(tag: u8, pieces: &[&[u8]]) -> Vec<u8> {
     let len: usize = pieces.iter().map(|piece| piece.len()).sum();
     let mut out = Vec::with_capacity(len + 5);

@@ -1,26 +1,26 @@
-//! Why a login fails before the server has judged it.
+//! Why a login fails before the server accepts or rejects it.
 
-/// What is wrong with a token, or with the order of tokens.
+/// An invalid token, or a token out of order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum AuthError {
-    /// A token of the server ends early or is not what it should be.
+    /// A token of the server is truncated or malformed.
     #[error("login token of {len} bytes: {what} is missing or malformed")]
     Malformed {
         /// The part.
         what: &'static str,
-        /// Bytes of the structure it should be in.
+        /// Size of the structure that should contain it, in bytes.
         len: usize,
     },
-    /// The server refuses within SPNEGO, or has not finished where it should have.
+    /// The server rejects the login within SPNEGO, or does not complete it in time.
     #[error("login: SPNEGO state {state} instead of {expected}")]
     State {
-        /// State as it arrived (RFC 4178 4.2.2).
+        /// State that the server sent (RFC 4178 4.2.2).
         state: u8,
-        /// State that was expected.
+        /// State that the client expected.
         expected: u8,
     },
-    /// The server wants another mechanism than NTLM.
-    #[error("login: the server does not take NTLM")]
+    /// The server requires another mechanism than NTLM.
+    #[error("login: the server does not accept NTLM")]
     Mechanism,
     /// The server lacks a feature that `NTLMv2` needs.
     #[error("login: the server's NTLM flags {flags:#010x} lack {what}")]
@@ -30,16 +30,16 @@ pub(crate) enum AuthError {
         /// Flags of the challenge.
         flags: u32,
     },
-    /// The server's signature over the mechanisms is wrong: somebody changed the negotiation.
-    #[error("login: the server's signature over the mechanism list is wrong")]
+    /// The server's signature over the mechanisms is invalid: the negotiation was changed.
+    #[error("login: the server's signature over the mechanism list is invalid")]
     MechListMic,
-    /// A token arrived when none was due.
-    #[error("login: {step} is not due now")]
+    /// A step of the login was requested out of order.
+    #[error("login: {step} is out of order")]
     Order {
-        /// The step that was asked for.
+        /// The requested step.
         step: &'static str,
     },
-    /// The machine gives no random bytes.
-    #[error("login: no random bytes")]
+    /// The system has no randomness.
+    #[error("login: the system returned no random bytes")]
     Random,
 }

@@ -1,4 +1,4 @@
-//! The old hashes of NTLM: MD4, MD5, HMAC-MD5 and RC4.
+//! The legacy algorithms of NTLM: MD4, MD5, HMAC-MD5 and RC4.
 
 use hmac::{Hmac, Mac};
 use md4::Md4;
@@ -27,7 +27,7 @@ pub(super) fn hmac_md5(key: &[u8; 16], pieces: &[&[u8]]) -> [u8; 16] {
     mac.finalize().into_bytes().into()
 }
 
-/// RC4 under `key`, from the start of its stream, over `data` in place.
+/// Applies RC4 with `key`, from the start of its stream, to `data` in place.
 pub(super) fn rc4(key: &[u8], data: &mut [u8]) {
     let mut state: [u8; 256] = std::array::from_fn(|index| index as u8);
     let mut j = 0u8;
@@ -35,7 +35,8 @@ pub(super) fn rc4(key: &[u8], data: &mut [u8]) {
         j = j.wrapping_add(state[usize::from(i)]).wrapping_add(*key);
         state.swap(usize::from(i), usize::from(j));
     }
-    let (mut i, mut j) = (0u8, 0u8);
+    let mut i = 0u8;
+    let mut j = 0u8;
     for byte in data {
         i = i.wrapping_add(1);
         j = j.wrapping_add(state[usize::from(i)]);

@@ -1,4 +1,4 @@
-//! One login, token by token.
+//! One login, token by token (MS-NLMP 3.1.5.1).
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -15,9 +15,13 @@ use crate::wire::utf16;
 /// 100 ns between 1601 and 1970.
 const EPOCH_DIFFERENCE: u64 = 116_444_736_000_000_000;
 
-/// A login from the first token to the session key; its keys are wiped when dropped.
+/// A login, from the first token to the session key.
+///
+/// The steps are: [`Self::first_token`], [`Self::second_token`] with the server's challenge, [`Self::check_final`] with
+/// its last token; a call out of order is an error. The password itself is not kept, only the key derived from it. Keys
+/// are overwritten when the value is dropped.
 pub(crate) struct NtlmLogin {
-    /// None: anonymous.
+    /// None for an anonymous login.
     pub(super) identity: Option<Identity>,
     pub(super) workstation: Vec<u8>,
     pub(super) step: Step,
@@ -37,13 +41,13 @@ pub(super) enum Step {
     Answered(Option<Exported>),
 }
 
-/// The session key and the flags that say how it signs.
+/// The session key, and the flags that determine how it signs.
 pub(super) struct Exported {
     pub(super) key: [u8; 16],
     pub(super) flags: u32,
 }
 
-/// Values no two logins share.
+/// Values that must differ between logins.
 pub(super) struct Fresh {
     pub(super) client_challenge: [u8; 8],
     pub(super) session_key: [u8; 16],
@@ -52,7 +56,7 @@ pub(super) struct Fresh {
 }
 
 impl NtlmLogin {
-    /// A login with a password; an empty domain leaves the choice to the server.
+    /// A login with a password. An empty domain lets the server choose.
     pub(crate) fn new(user: &str, domain: &str, password: &Secret, workstation: &str) -> Self {
         let identity = Identity {
             user: utf16(user),
@@ -62,12 +66,12 @@ impl NtlmLogin {
         Self { identity: Some(identity), workstation: utf16(workstation), step: Step::Fresh }
     }
 
-    /// A login without a user, which yields no session key.
+    /// A login without a user name, which has no session key.
     pub(crate) fn anonymous() -> Self {
         Self { identity: None, workstation: Vec::new(), step: Step::Fresh }
     }
 
-    /// The token of the first `SESSION_SETUP`; asking again starts the login anew.
+    /// The token of the first `SESSION_SETUP`. Calling it again restarts the login.
     pub(crate) fn first_token(&mut self) -> Vec<u8> {
         let negotiate = message::negotiate();
         let token = spnego::init(&negotiate);
@@ -75,9 +79,9 @@ impl NtlmLogin {
         token
     }
 
-    /// The token of the second `SESSION_SETUP`: the answer to the server's challenge.
+    /// The token of the second `SESSION_SETUP`: the response to the server's challenge.
     ///
-    /// A server that answers with bare NTLM instead of SPNEGO gets bare NTLM back.
+    /// A server that answers with plain NTLM instead of SPNEGO receives plain NTLM.
     pub(crate) fn second_token(&mut self, server_token: &[u8]) -> Result<Vec<u8>, AuthError> {
         let mut fresh = Fresh { client_challenge: [0; 8], session_key: [0; 16], now: now() };
         aws_lc_rs::rand::fill(&mut fresh.client_challenge).map_err(|_| AuthError::Random)?;
@@ -127,7 +131,7 @@ impl NtlmLogin {
         }
     }
 
-    /// The exported session key, once the second token is made; none for an anonymous login.
+    /// The exported session key after the second token; none for an anonymous login.
     pub(crate) fn session_key(&self) -> Option<[u8; 16]> {
         match &self.step {
             Step::Answered(Some(exported)) => Some(exported.key),
@@ -136,7 +140,7 @@ impl NtlmLogin {
     }
 }
 
-/// A user who answers a challenge.
+/// The identity that responds to a challenge.
 struct Identified<'a> {
     identity: &'a Identity,
     workstation: &'a [u8],
@@ -163,7 +167,7 @@ impl Identified<'_> {
         rc4(&answer.session_key, &mut sealed);
         let mut message = Authenticate {
             flags: challenge.flags,
-            // A server that gives its time must not get the weaker response.
+            // A server that sends its time must not receive the weaker LM response (MS-NLMP 3.1.5.1.2).
             lm: if info.time.is_some() { &[0; 24] } else { &answer.lm },
             nt: &answer.nt,
             domain: &self.identity.domain,
@@ -182,21 +186,21 @@ impl Identified<'_> {
 }
 
 impl Exported {
-    /// The signature over the mechanism list, when signing was agreed on.
+    /// The signature over the mechanism list, if signing was negotiated.
     fn sign(&self, side: Side) -> Option<[u8; 16]> {
         let signs = self.flags & flags::SIGN != 0;
         signs.then(|| first_signature(&self.key, self.flags, side, &spnego::mech_list()))
     }
 }
 
-/// The AUTHENTICATE message of nobody (MS-NLMP 3.2.5.1.2).
+/// The AUTHENTICATE message of an anonymous login (MS-NLMP 3.2.5.1.2).
 fn anonymous(challenge: &Challenge) -> Vec<u8> {
     let unused = flags::KEY_EXCHANGE | flags::SIGN | flags::ALWAYS_SIGN;
     let flags = challenge.flags & !unused | flags::ANONYMOUS;
     Authenticate { flags, lm: &[0], ..Authenticate::default() }.encode()
 }
 
-/// The NTLM challenge within a token of a negotiation that goes on.
+/// The NTLM challenge within a token that leaves the negotiation incomplete.
 fn incomplete(token: &[u8]) -> Result<&[u8], AuthError> {
     let response = Response::parse(token)?;
     expect_state(response.state, ACCEPT_INCOMPLETE)?;
@@ -219,7 +223,7 @@ fn now() -> u64 {
 impl Drop for Identity {
     fn drop(&mut self) {
         self.password_key.fill(0);
-        // Keeps the compiler from dropping the fill as a dead store.
+        // Keeps the compiler from removing the fill as a dead store.
         std::hint::black_box(&self.password_key);
     }
 }

@@ -5,7 +5,7 @@ use crate::wire::{Field, Reader, WireError};
 
 /// First bytes of every message.
 pub(super) const SIGNATURE: [u8; 8] = *b"NTLMSSP\0";
-/// Where an AUTHENTICATE message holds its MIC.
+/// Offset of the MIC in an AUTHENTICATE message.
 const MIC: std::ops::Range<usize> = 72..88;
 const AUTHENTICATE_LEN: usize = 88;
 /// Windows 10, NTLM revision 15; servers use it for their logs only.
@@ -27,7 +27,7 @@ pub(super) mod flags {
     pub(in super::super) const BITS_56: u32 = 0x8000_0000;
 }
 
-/// What this client asks for.
+/// Flags that this client requests.
 const WANTED: u32 = flags::UNICODE
     | flags::REQUEST_TARGET
     | flags::SIGN
@@ -40,7 +40,7 @@ const WANTED: u32 = flags::UNICODE
     | flags::KEY_EXCHANGE
     | flags::BITS_56;
 
-/// The NEGOTIATE message.
+/// Encodes the NEGOTIATE message (MS-NLMP 2.2.1.1).
 pub(super) fn negotiate() -> Vec<u8> {
     let mut out = Vec::with_capacity(40);
     SIGNATURE.put(&mut out);
@@ -52,19 +52,19 @@ pub(super) fn negotiate() -> Vec<u8> {
     out
 }
 
-/// What a CHALLENGE message says.
+/// The content of a CHALLENGE message (MS-NLMP 2.2.1.2).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Challenge {
-    /// Flags that hold from here on: ours that the server grants.
+    /// Negotiated flags: those of the client that the server grants.
     pub(super) flags: u32,
-    /// The server's challenge proper.
+    /// The server's 8-byte challenge.
     pub(super) nonce: [u8; 8],
     /// Pairs of id, length and value.
     pub(super) target_info: Vec<u8>,
 }
 
 impl Challenge {
-    /// Reads the message; refuses a server that knows neither Unicode nor extended session security.
+    /// Decodes the message and rejects a server without Unicode or without extended session security.
     pub(super) fn parse(message: &[u8]) -> Result<Self, AuthError> {
         let challenge = Self::fields(message)
             .map_err(|_| AuthError::Malformed { what: "NTLM challenge", len: message.len() })?;
@@ -81,29 +81,34 @@ impl Challenge {
 
     fn fields(message: &[u8]) -> Result<Self, WireError> {
         let mut reader = Reader::new(message, "NTLM challenge");
-        let (signature, kind): ([u8; 8], u32) = (reader.get()?, reader.get()?);
+        let signature: [u8; 8] = reader.get()?;
+        let kind: u32 = reader.get()?;
         if signature != SIGNATURE || kind != 2 {
             return Err(reader.bad("MessageType", u64::from(kind)));
         }
         let _target_name: u64 = reader.get()?;
-        let (flags, nonce, _reserved): (u32, [u8; 8], u64) = (reader.get()?, reader.get()?, reader.get()?);
+        let flags: u32 = reader.get()?;
+        let nonce: [u8; 8] = reader.get()?;
+        let _reserved: u64 = reader.get()?;
         let target_info = if flags & flags::TARGET_INFO == 0 {
             Vec::new()
         } else {
-            let (len, _max, offset): (u16, u16, u32) = (reader.get()?, reader.get()?, reader.get()?);
+            let len: u16 = reader.get()?;
+            let _max: u16 = reader.get()?;
+            let offset: u32 = reader.get()?;
             reader.slice(offset as usize, usize::from(len))?.to_vec()
         };
         Ok(Self { flags: flags & WANTED, nonce, target_info })
     }
 }
 
-/// The content of an AUTHENTICATE message.
+/// The content of an AUTHENTICATE message (MS-NLMP 2.2.1.3).
 #[derive(Debug, Clone, Default)]
 pub(super) struct Authenticate<'a> {
     pub(super) flags: u32,
     pub(super) lm: &'a [u8],
     pub(super) nt: &'a [u8],
-    /// UTF-16LE, as the two after it.
+    /// UTF-16LE, like the next two.
     pub(super) domain: &'a [u8],
     pub(super) user: &'a [u8],
     pub(super) workstation: &'a [u8],
@@ -111,7 +116,7 @@ pub(super) struct Authenticate<'a> {
 }
 
 impl Authenticate<'_> {
-    /// The message, with a MIC of zeros.
+    /// Encodes the message with a MIC of zeros.
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(AUTHENTICATE_LEN + self.nt.len() + 256);
         SIGNATURE.put(&mut out);

@@ -4,7 +4,7 @@ use super::hash::{hmac_md5, md4, md5, rc4};
 use super::message::flags;
 use crate::wire::{put_utf16, utf16};
 
-/// `NTOWFv2`: all that `NTLMv2` needs of a password.
+/// `NTOWFv2` (MS-NLMP 3.3.2): the key that `NTLMv2` derives from a password.
 pub(super) fn password_key(user: &str, domain: &str, password: &str) -> [u8; 16] {
     let mut clear = utf16(password);
     let mut hash = md4(&clear);
@@ -17,7 +17,7 @@ pub(super) fn password_key(user: &str, domain: &str, password: &str) -> [u8; 16]
     key
 }
 
-/// Upper case letter by letter as Windows does it: letters that would become two stay.
+/// Upper case per letter, as Windows does it: a letter whose upper case has two letters stays as it is.
 fn upper(text: &str) -> String {
     let single = |letter: char| {
         let mut upper = letter.to_uppercase();
@@ -29,7 +29,7 @@ fn upper(text: &str) -> String {
     text.chars().map(single).collect()
 }
 
-/// The answer to a challenge.
+/// The response to a challenge (MS-NLMP 3.3.2).
 pub(super) struct Answer {
     /// `NtChallengeResponse`.
     pub(super) nt: Vec<u8>,
@@ -40,7 +40,7 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// Computes it; `time` in 100 ns since 1601.
+    /// Computes the response; `time` is in 100 ns since 1601.
     pub(super) fn new(
         key: &[u8; 16],
         server_challenge: [u8; 8],
@@ -64,7 +64,7 @@ impl Answer {
     }
 }
 
-/// Who signs.
+/// The side that signs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
     Client,

@@ -42,7 +42,7 @@ pub(super) fn response(token: &[u8], mic: Option<&[u8]>) -> Vec<u8> {
     element(RESPONSE, &[&element(SEQUENCE, &[&state, &token, &mic])])
 }
 
-/// What the server answers (`NegTokenResp`).
+/// The server's token (`NegTokenResp`, RFC 4178 4.2.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Response<'a> {
     pub(super) state: Option<u8>,
@@ -51,7 +51,7 @@ pub(super) struct Response<'a> {
 }
 
 impl<'a> Response<'a> {
-    /// Reads a token; refuses one that has chosen another mechanism.
+    /// Decodes a token and rejects one that chooses another mechanism than NTLM.
     pub(super) fn parse(bytes: &'a [u8]) -> Result<Self, AuthError> {
         let outer = Der::new(bytes).expect(RESPONSE, "NegTokenResp")?;
         let mut fields = Der::new(Der::new(outer).expect(SEQUENCE, "NegTokenResp")?);

@@ -8,20 +8,20 @@ const FLAGS: u16 = 6;
 const TIMESTAMP: u16 = 7;
 /// The AUTHENTICATE message carries a MIC.
 const HAS_MIC: u32 = 2;
-/// Windows sends some hundred bytes; what goes back must fit into fields of 16 bits with room to spare.
+/// Limit of the list. Windows sends a few hundred bytes; the response that repeats them must fit into 16-bit lengths.
 const MAX_LEN: usize = 0x4000;
 
-/// The attributes as the client sends them back.
+/// The attributes as the client returns them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TargetInfo {
-    /// All pairs with their end; they announce a MIC when the server gave its time.
+    /// All pairs with their terminator. They announce a MIC if the server sent its time.
     pub(super) bytes: Vec<u8>,
     /// The server's time in 100 ns since 1601; the client then must send a MIC.
     pub(super) time: Option<u64>,
 }
 
 impl TargetInfo {
-    /// Reads the attributes of a challenge; none at all are as good as an empty list.
+    /// Decodes the attributes of a challenge. A missing list is an empty one.
     pub(super) fn parse(pairs: &[u8]) -> Result<Self, AuthError> {
         let malformed = AuthError::Malformed { what: "NTLM target info", len: pairs.len() };
         if pairs.len() > MAX_LEN {
@@ -32,9 +32,12 @@ impl TargetInfo {
 
     fn walk(pairs: &[u8]) -> Result<Self, WireError> {
         let mut reader = Reader::new(pairs, "target info");
-        let (mut bytes, mut time, mut flags) = (Vec::with_capacity(pairs.len() + 12), None, 0);
+        let mut bytes = Vec::with_capacity(pairs.len() + 12);
+        let mut time = None;
+        let mut flags = 0;
         while !reader.rest().is_empty() {
-            let (id, len): (u16, u16) = (reader.get()?, reader.get()?);
+            let id: u16 = reader.get()?;
+            let len: u16 = reader.get()?;
             let value = reader.take(usize::from(len))?;
             match id {
                 END => break,

@@ -1,4 +1,4 @@
-//! Published vectors, whole logins against a server of a few lines, and tokens nobody should send.
+//! Published test vectors, complete logins against a minimal server, and invalid tokens.
 
 use proptest::prelude::*;
 use sharebench_target::Secret;
@@ -53,7 +53,7 @@ fn challenge_bytes() -> Vec<u8> {
 
 /// MS-NLMP 4.2.4.
 #[test]
-fn ntlmv2_of_the_specification() {
+fn ntlmv2_matches_the_vectors_of_the_specification() {
     let key = password_key("User", "Domain", "Password");
     assert_eq!(key.to_vec(), hex("0c868a403bfd7a93a3001ef22ef02e3f"));
     let pairs = hex("02000c0044006f006d00610069006e00 01000c00530065007200760065007200 00000000");
@@ -67,7 +67,7 @@ fn ntlmv2_of_the_specification() {
 }
 
 #[test]
-fn ntlmv2_of_microsofts_login() {
+fn ntlmv2_matches_the_login_published_by_microsoft() {
     let second = hex(SECOND);
     let token = Response::parse(&second).unwrap().token.unwrap();
     let nt = &token[0xA8..0xA8 + 0xEE];
@@ -90,7 +90,7 @@ fn ntlmv2_of_microsofts_login() {
 }
 
 #[test]
-fn target_info_announces_the_mic_exactly_when_the_server_gives_its_time() {
+fn target_info_announces_a_mic_exactly_if_the_server_sends_its_time() {
     let timed = Challenge::parse(&challenge_bytes()).unwrap().target_info;
     let info = TargetInfo::parse(&timed).unwrap();
     assert_eq!(info.time, Some(0x01D0_AECB_ADF5_A1A1));
@@ -105,7 +105,7 @@ fn target_info_announces_the_mic_exactly_when_the_server_gives_its_time() {
 }
 
 #[test]
-fn spnego_tokens_are_byte_for_byte_those_of_windows() {
+fn spnego_tokens_equal_those_of_windows_byte_for_byte() {
     assert_eq!(spnego::init(&hex(NEGOTIATE)), hex(FIRST));
     let second = hex(SECOND);
     let parsed = Response::parse(&second).unwrap();
@@ -115,15 +115,16 @@ fn spnego_tokens_are_byte_for_byte_those_of_windows() {
 }
 
 #[test]
-fn mechanism_list_signatures_of_microsofts_login() {
-    let (key, negotiated) = (hex_array(EXPORTED_KEY), 0xE288_8215);
+fn mechanism_list_signatures_match_the_login_published_by_microsoft() {
+    let key = hex_array(EXPORTED_KEY);
+    let negotiated = 0xE288_8215;
     let sign = |side| first_signature(&key, negotiated, side, &spnego::mech_list()).to_vec();
     assert_eq!(sign(Side::Client), hex("0100000063775A9A5FD97F0600000000"));
     assert_eq!(sign(Side::Server), hex("010000003B453CDC3524164200000000"));
 }
 
 #[test]
-fn the_last_token_must_be_complete_and_rightly_signed() {
+fn the_last_token_must_be_complete_and_validly_signed() {
     let answered = || NtlmLogin {
         identity: None,
         workstation: Vec::new(),
@@ -141,14 +142,14 @@ fn the_last_token_must_be_complete_and_rightly_signed() {
     assert_eq!(early, Err(AuthError::Order { step: "the server's last token" }));
 }
 
-/// One part of an AUTHENTICATE message, by the place of its length and offset.
+/// One part of an AUTHENTICATE message, found by the position of its length and offset.
 fn part(message: &[u8], at: usize) -> &[u8] {
     let len = usize::from(u16::from_le_bytes([message[at], message[at + 1]]));
     let offset = usize::from(u16::from_le_bytes([message[at + 4], message[at + 5]]));
     &message[offset..offset + len]
 }
 
-/// What a server does with an AUTHENTICATE message: checks proof and MIC, returns the session key.
+/// Processes an AUTHENTICATE message as a server does: checks proof and MIC, returns the session key.
 fn accept(password_key: &[u8; 16], negotiate: &[u8], challenge: &[u8], message: &[u8]) -> [u8; 16] {
     let (proof, blob) = part(message, 20).split_at(16);
     assert_eq!(hmac_md5(password_key, &[&challenge[24..32], blob]), proof);
@@ -168,7 +169,7 @@ fn accept(password_key: &[u8; 16], negotiate: &[u8], challenge: &[u8], message: 
 }
 
 #[test]
-fn a_login_convinces_a_server_and_both_have_the_same_key() {
+fn a_server_accepts_a_login_and_derives_the_same_key() {
     let mut login = NtlmLogin::new("äda", "SUT", &Secret::new("geheim"), "LAB");
     let first = login.first_token();
     let negotiate = first[first.len() - 40..].to_vec();
@@ -190,11 +191,11 @@ fn a_login_convinces_a_server_and_both_have_the_same_key() {
     assert_eq!(login.check_final(&answer), Ok(()));
 }
 
-/// `NegTokenResp` that is complete, up to the bytes of the signature.
+/// A `NegTokenResp` that completes the login, up to the bytes of the signature.
 const FINAL_PREFIX: [u8; 13] = [0xA1, 0x1B, 0x30, 0x19, 0xA0, 3, 0x0A, 1, 0, 0xA3, 0x12, 4, 0x10];
 
 #[test]
-fn without_key_exchange_the_base_key_is_the_session_key_and_bare_ntlm_gets_bare_ntlm() {
+fn without_key_exchange_the_base_key_is_the_session_key_and_plain_ntlm_gets_plain_ntlm() {
     let mut bare = challenge_bytes();
     // The highest byte of the flags holds the bit.
     bare[23] &= !0x40;
@@ -215,7 +216,7 @@ fn without_key_exchange_the_base_key_is_the_session_key_and_bare_ntlm_gets_bare_
 }
 
 #[test]
-fn nobody_answers_without_key_or_signature() {
+fn an_anonymous_login_has_neither_key_nor_signature() {
     let mut login = NtlmLogin::anonymous();
     login.first_token();
     let second = login.second_token(&hex(CHALLENGE)).unwrap();
@@ -229,7 +230,7 @@ fn nobody_answers_without_key_or_signature() {
 }
 
 #[test]
-fn a_second_token_needs_a_first_and_a_server_that_can_ntlmv2() {
+fn a_second_token_requires_a_first_one_and_a_server_with_ntlmv2() {
     let mut login = NtlmLogin::new("a", "", &Secret::new("b"), "");
     let order = Err(AuthError::Order { step: "the second token" });
     assert_eq!(login.second_token(&hex(CHALLENGE)), order);
@@ -245,7 +246,7 @@ fn a_second_token_needs_a_first_and_a_server_that_can_ntlmv2() {
     assert_eq!(login.second_token(&hex(CHALLENGE)), order);
 }
 
-/// A login that waits for the server's challenge, and one that waits for its verdict.
+/// Feeds a token to a login that awaits the challenge, and to one that awaits the last response.
 fn feed(token: &[u8]) {
     let mut login = NtlmLogin::new("a", "b", &Secret::new("c"), "d");
     login.first_token();
@@ -257,7 +258,7 @@ fn feed(token: &[u8]) {
 }
 
 #[test]
-fn every_prefix_of_a_challenge_is_refused() {
+fn every_prefix_of_a_challenge_is_rejected() {
     for token in [hex(CHALLENGE), challenge_bytes()] {
         for len in 0..token.len() {
             let mut login = NtlmLogin::new("a", "b", &Secret::new("c"), "d");
@@ -270,14 +271,14 @@ fn every_prefix_of_a_challenge_is_refused() {
 
 proptest! {
     #[test]
-    fn random_tokens_do_no_harm(token in prop::collection::vec(any::<u8>(), 0..200)) {
+    fn random_tokens_cause_no_panic(token in prop::collection::vec(any::<u8>(), 0..200)) {
         feed(&token);
         feed(&[&b"NTLMSSP\0\x02\0\0\0"[..], &token].concat());
         feed(&[&[0xA1, 0x84, 0, 0, 0, token.len() as u8], &token[..]].concat());
     }
 
     #[test]
-    fn changed_tokens_do_no_harm(
+    fn changed_tokens_cause_no_panic(
         bare in any::<bool>(),
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
     ) {

@@ -90,7 +90,7 @@ async fn connect_tree(
     Ok(())
 }
 
-/// Verifies that nobody changed the negotiation. Dialects below 3.1.1 have no other protection (MS-SMB2 3.2.5.5).
+/// Verifies that the negotiation was not changed on its way. Dialects below 3.1.1 have no other protection (MS-SMB2 3.2.5.5).
 async fn validate(channel: &mut Channel, negotiated: &Negotiated) -> Result<(), DialError> {
     let offered_more = negotiated.offer.dialects.iter().any(|dialect| *dialect >= 0x0300);
     if negotiated.dialect == 0x0311 || !offered_more || channel.security.signing.is_none() {

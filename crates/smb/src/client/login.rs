@@ -29,7 +29,7 @@ pub(crate) async fn login(
         Some(user) => NtlmLogin::new(user, &options.domain, &options.password, WORKSTATION),
         None => NtlmLogin::anonymous(),
     };
-    let refused = |error: crate::auth::AuthError| {
+    let login_failed = |error: crate::auth::AuthError| {
         DialError::new(UrlPart::Credentials, ErrorClass::Protocol, error.to_string())
     };
     let (header, first) = setup(channel, negotiated, ntlm.first_token()).await?;
@@ -39,7 +39,7 @@ pub(crate) async fn login(
     channel.session_id = header.session_id;
     hash.update(&channel.exchange.request);
     hash.update(&channel.exchange.reply);
-    let answer = ntlm.second_token(&first.token).map_err(refused)?;
+    let answer = ntlm.second_token(&first.token).map_err(login_failed)?;
     let (header, last) = setup(channel, negotiated, answer).await?;
     if NtStatus(header.status) != NtStatus::SUCCESS {
         return Err(login_error(&header));
@@ -56,7 +56,7 @@ pub(crate) async fn login(
     let signing =
         SigningKey::new(negotiated.signing, &keys.signing).map_err(DialError::protocol_violation)?;
     verify_last_response(channel, negotiated, &header, &signing)?;
-    ntlm.check_final(&last.token).map_err(refused)?;
+    ntlm.check_final(&last.token).map_err(login_failed)?;
     channel.security.signing = Some(signing);
     protect(channel, options, negotiated, &keys)
 }
@@ -102,7 +102,7 @@ fn reject_missing_key(options: &SmbOptions, negotiated: &Negotiated) -> Result<(
 }
 
 /// Verifies the last response. Its signature proves that the server knows the session key, and in dialect 3.1.1 that
-/// nobody changed the negotiation (MS-SMB2 3.2.5.3.1).
+/// the negotiation was not changed (MS-SMB2 3.2.5.3.1).
 fn verify_last_response(
     channel: &mut Channel,
     negotiated: &Negotiated,

@@ -19,9 +19,9 @@ pub(crate) struct MessageEncryption {
 /// The protection in force on a connection.
 ///
 /// It starts empty. The login stores the signing key once the server has proved that it knows the session key, then
-/// decides whether every request is signed, or every message is encrypted, as the server demands and the user requires. From
+/// decides whether every request is signed, or every message is encrypted, as server and user require. From
 /// then on a reply that is less protected than its request ends the connection: a benchmark must not measure a session
-/// that somebody downgraded, and must not count replies that somebody forged.
+/// that was downgraded, and must not count forged replies.
 #[derive(Debug, Default)]
 pub(crate) struct MessageSecurity {
     /// The session's signing key, if it has one.

@@ -51,7 +51,7 @@ impl SmbOptions {
         let domain = url.take("domain").unwrap_or_default();
         url.refuse_leftovers(KNOWN)?;
         if encrypt == Protection::Required && dialects.iter().all(|dialect| *dialect < 0x0300) {
-            return Err(url.error("encrypt=required takes dialect 3.0 or later"));
+            return Err(url.error("encrypt=required needs dialect 3.0 or later"));
         }
         Ok(Self {
             host: url.host,
@@ -71,12 +71,12 @@ impl SmbOptions {
 fn split_path(url: &TargetUrl) -> Result<(String, String), UrlError> {
     let mut names = url.path.split('/').filter(|name| !name.is_empty());
     let Some(share) = names.next() else {
-        return Err(url.error("name a share: smb://host/share"));
+        return Err(url.error("the URL has no share: write smb://host/share"));
     };
     let directory: Vec<&str> = names.collect();
     let bad = |name: &&str| matches!(*name, "." | "..") || name.contains(['\\', '\0']);
     if directory.iter().chain([&share]).any(bad) {
-        return Err(url.error("the path must not hold '.', '..' or '\\'"));
+        return Err(url.error("the path must not contain '.', '..' or '\\'"));
     }
     Ok((share.to_owned(), directory.join("/")))
 }
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_url_is_understood() {
+    fn a_url_with_all_options_is_parsed() {
         let text = "smb://alice@nas:4450/share/a/b?dialect=3.0.2&sign=required&encrypt=off&domain=LAB";
         let options = options(text).unwrap();
         assert_eq!((options.host.as_str(), options.port), ("nas", 4450));
@@ -122,14 +122,14 @@ mod tests {
     }
 
     #[test]
-    fn a_short_url_means_every_dialect_and_the_usual_port() {
+    fn a_url_without_options_selects_every_dialect_and_the_registered_port() {
         let options = options("smb://nas/share").unwrap();
         assert_eq!((options.port, options.dialects.len(), options.directory.as_str()), (445, 5, ""));
         assert_eq!((options.sign, options.encrypt, options.user), (Protection::Auto, Protection::Auto, None));
     }
 
     #[test]
-    fn mistakes_are_named() {
+    fn errors_name_the_mistake() {
         for (text, word) in [
             ("nfs://nas/x", "smb://"),
             ("smb://nas", "share"),

@@ -219,7 +219,7 @@ fn direct_read(
     frame: usize,
     pending: &mut PendingReplies<'_>,
 ) -> Result<Option<DirectRead>, WireError> {
-    // An encrypted message is decrypted as a whole.
+    // An encrypted message must be complete before it can be decrypted.
     if here.first_chunk() == Some(&transform::PROTOCOL_ID) {
         return Ok(None);
     }

@@ -80,7 +80,7 @@ impl TrackedRequest for InFlight {
 ///
 /// The client assigns message ids in ascending order, so a ring indexed by the low bits of the id finds almost every
 /// request in one step. A request whose place in the ring was taken by a later one, because it is still unanswered after
-/// a whole ring of others, is found by a search of the table.
+/// a full ring of others, is found by a search of the table.
 #[derive(Debug)]
 pub(crate) struct Requests {
     table: RequestTable<u64, InFlight>,

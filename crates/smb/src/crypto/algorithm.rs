@@ -1,13 +1,13 @@
-//! The algorithms a connection can agree on (MS-SMB2 2.2.3.1.2, 2.2.3.1.7).
+//! The algorithms that a connection can negotiate (MS-SMB2 2.2.3.1.2, 2.2.3.1.7).
 
 /// How messages are signed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SigningAlgorithm {
     /// Dialects 2.0.2 and 2.1.
     HmacSha256,
-    /// Dialects 3.x unless something else is agreed on.
+    /// Dialects 3.x, unless another one is negotiated.
     AesCmac,
-    /// Dialect 3.1.1 when both sides offer it.
+    /// Dialect 3.1.1, if both sides offer it.
     AesGmac,
 }
 
@@ -26,7 +26,7 @@ impl SigningAlgorithm {
         }
     }
 
-    /// Name as the specification writes it.
+    /// Name in the specification.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::HmacSha256 => "HMAC-SHA256",
@@ -67,7 +67,7 @@ impl Cipher {
         }
     }
 
-    /// Name as the specification writes it.
+    /// Name in the specification.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Aes128Ccm => "AES-128-CCM",

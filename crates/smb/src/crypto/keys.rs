@@ -6,13 +6,13 @@ use super::Cipher;
 
 const SIGNING_KEY_LEN: usize = 16;
 
-/// Keys of one session as the client uses them; wiped when dropped.
+/// Keys of one session as the client uses them. They are overwritten when the value is dropped.
 pub(crate) struct SessionKeys {
-    /// Signs in both directions.
+    /// Signs messages of both directions.
     pub(crate) signing: Vec<u8>,
-    /// Client to server; empty without a cipher.
+    /// Encrypts messages to the server; empty without a cipher.
     pub(crate) encryption: Vec<u8>,
-    /// Server to client; empty without a cipher.
+    /// Decrypts messages from the server; empty without a cipher.
     pub(crate) decryption: Vec<u8>,
 }
 
@@ -73,7 +73,7 @@ impl Drop for SessionKeys {
     fn drop(&mut self) {
         for key in [&mut self.signing, &mut self.encryption, &mut self.decryption] {
             key.fill(0);
-            // Keeps the compiler from dropping the fill as a dead store.
+            // Keeps the compiler from removing the fill as a dead store.
             std::hint::black_box(&*key);
         }
     }

@@ -1,4 +1,4 @@
-//! Signing, sealing, key derivation and the preauthentication hash of SMB 2.0.2 to 3.1.1 (MS-SMB2 3.1.4).
+//! Signing, encryption, key derivation and the preauthentication hash of SMB 2.0.2 to 3.1.1 (MS-SMB2 3.1.4).
 
 mod algorithm;
 mod keys;
@@ -15,18 +15,18 @@ pub(crate) use preauth::PreauthHash;
 pub(crate) use sealing::SealingKey;
 pub(crate) use signing::SigningKey;
 
-/// Why a key or a message is refused.
+/// Why a key or a message is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum CryptoError {
     /// The key has the wrong length.
-    #[error("{algorithm}: a key of {len} bytes does not fit")]
+    #[error("{algorithm}: a key of {len} bytes has the wrong length")]
     KeyLength {
-        /// Algorithm the key was meant for.
+        /// Algorithm of the key.
         algorithm: &'static str,
-        /// Bytes given.
+        /// Its length in bytes.
         len: usize,
     },
-    /// Somebody changed the message, or it was sealed with another key.
+    /// The message was changed, or encrypted with another key.
     #[error("{algorithm}: the message of {len} bytes is not authentic")]
     NotAuthentic {
         /// Cipher of the message.

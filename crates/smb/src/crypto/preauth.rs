@@ -12,7 +12,7 @@ impl PreauthHash {
         Self([0; 64])
     }
 
-    /// Takes one whole SMB2 message into the chain.
+    /// Adds one complete SMB2 message to the chain.
     pub(crate) fn update(&mut self, message: &[u8]) {
         let mut context = Context::new(&SHA512);
         context.update(&self.0);

@@ -1,4 +1,4 @@
-//! Encryption of SMB2 messages behind a transform header (MS-SMB2 3.1.4.3).
+//! Encryption of SMB2 messages after a transform header (MS-SMB2 3.1.4.3).
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -15,11 +15,11 @@ const SIGNATURE: std::ops::Range<usize> = 4..20;
 const NONCE: std::ops::Range<usize> = 20..36;
 type Tag = [u8; 16];
 
-/// A key that seals messages of one direction, or opens them.
+/// A key that encrypts the messages of one direction, or decrypts them.
 pub(crate) struct SealingKey {
     cipher: Cipher,
     keyed: Keyed,
-    /// The next nonce. Each key is new with its session, thus counting from zero never repeats one.
+    /// The next nonce. Each session has new keys, so that counting from zero never repeats a nonce.
     sealed: AtomicU64,
 }
 
@@ -32,23 +32,23 @@ enum Keyed {
 impl SealingKey {
     /// A key for `cipher`, of [`Cipher::key_len`] bytes.
     pub(crate) fn new(cipher: Cipher, key: &[u8]) -> Result<Self, CryptoError> {
-        let refused = CryptoError::KeyLength { algorithm: cipher.name(), len: key.len() };
+        let invalid = CryptoError::KeyLength { algorithm: cipher.name(), len: key.len() };
         let gcm = |algorithm| {
-            let key = UnboundKey::new(algorithm, key).map_err(|_| refused)?;
+            let key = UnboundKey::new(algorithm, key).map_err(|_| invalid)?;
             Ok(Keyed::Gcm(Box::new(LessSafeKey::new(key))))
         };
         let keyed = match cipher {
             Cipher::Aes128Gcm => gcm(&AES_128_GCM)?,
             Cipher::Aes256Gcm => gcm(&AES_256_GCM)?,
-            Cipher::Aes128Ccm => Keyed::Ccm128(Box::new(Ccm::new_from_slice(key).map_err(|_| refused)?)),
-            Cipher::Aes256Ccm => Keyed::Ccm256(Box::new(Ccm::new_from_slice(key).map_err(|_| refused)?)),
+            Cipher::Aes128Ccm => Keyed::Ccm128(Box::new(Ccm::new_from_slice(key).map_err(|_| invalid)?)),
+            Cipher::Aes256Ccm => Keyed::Ccm256(Box::new(Ccm::new_from_slice(key).map_err(|_| invalid)?)),
         };
         Ok(Self { cipher, keyed, sealed: AtomicU64::new(0) })
     }
 
-    /// Encrypts `message` in place and puts nonce and tag into its transform header, complete but for these.
+    /// Encrypts `message` in place and adds nonce and tag to its transform header, which is otherwise complete.
     ///
-    /// A message beyond the cipher's limit (4 GiB and more) becomes zeros: it never leaves in plain text.
+    /// A message above the cipher's limit (4 GiB and more) becomes zeros, so that it is never sent in plain text.
     pub(crate) fn seal(&self, header: &mut [u8; LEN], message: &mut [u8]) {
         let count = self.sealed.fetch_add(1, Ordering::Relaxed);
         header[NONCE].fill(0);
@@ -61,7 +61,7 @@ impl SealingKey {
         }
     }
 
-    /// Decrypts `message` in place, when it and its header are authentic.
+    /// Decrypts `message` in place if it and its header are authentic.
     ///
     /// On an error the message's content is unspecified.
     pub(crate) fn open(&self, header: &[u8; LEN], message: &mut [u8]) -> Result<(), CryptoError> {
@@ -74,7 +74,8 @@ impl SealingKey {
     }
 
     fn encrypt(&self, header: &[u8; LEN], message: &mut [u8]) -> Option<Tag> {
-        let (nonce, aad) = (self.nonce(header), &header[AUTHENTICATED]);
+        let nonce = self.nonce(header);
+        let aad = &header[AUTHENTICATED];
         match &self.keyed {
             Keyed::Gcm(key) => {
                 let nonce = Nonce::try_assume_unique_for_key(nonce).ok()?;
@@ -93,18 +94,22 @@ impl SealingKey {
     }
 
     fn decrypt(&self, header: &[u8; LEN], message: &mut [u8]) -> Option<()> {
-        let (nonce, aad, tag) = (self.nonce(header), &header[AUTHENTICATED], &header[SIGNATURE]);
+        let nonce = self.nonce(header);
+        let aad = &header[AUTHENTICATED];
+        let tag = &header[SIGNATURE];
         match &self.keyed {
             Keyed::Gcm(key) => {
                 let nonce = Nonce::try_assume_unique_for_key(nonce).ok()?;
                 key.open_in_place_separate_tag(nonce, Aad::from(aad), tag, message).ok().map(drop)
             }
             Keyed::Ccm128(key) => {
-                let (nonce, tag) = (GenericArray::from_slice(nonce), GenericArray::from_slice(tag));
+                let nonce = GenericArray::from_slice(nonce);
+                let tag = GenericArray::from_slice(tag);
                 key.decrypt_in_place_detached(nonce, aad, message, tag).ok()
             }
             Keyed::Ccm256(key) => {
-                let (nonce, tag) = (GenericArray::from_slice(nonce), GenericArray::from_slice(tag));
+                let nonce = GenericArray::from_slice(nonce);
+                let tag = GenericArray::from_slice(tag);
                 key.decrypt_in_place_detached(nonce, aad, message, tag).ok()
             }
         }

@@ -14,7 +14,7 @@ use crate::wire::header::{SIGNATURE, command, flags};
 const LEN: usize = 16;
 
 thread_local! {
-    /// Where a message of several pieces becomes one for GMAC, which takes its input only in one piece.
+    /// Joins a message of several pieces, because GMAC takes its input in one piece.
     static JOINED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -30,14 +30,14 @@ enum Keyed {
 }
 
 impl SigningKey {
-    /// A key for `algorithm`; the AES algorithms demand 16 bytes.
+    /// A key for `algorithm`; the AES algorithms require 16 bytes.
     pub(crate) fn new(algorithm: SigningAlgorithm, key: &[u8]) -> Result<Self, CryptoError> {
-        let refused = |_| CryptoError::KeyLength { algorithm: algorithm.name(), len: key.len() };
+        let invalid = |_| CryptoError::KeyLength { algorithm: algorithm.name(), len: key.len() };
         Ok(Self(match algorithm {
             SigningAlgorithm::HmacSha256 => Keyed::Hmac(Box::new(hmac::Key::new(hmac::HMAC_SHA256, key))),
-            SigningAlgorithm::AesCmac => Keyed::Cmac(cmac::Key::new(cmac::AES_128, key).map_err(refused)?),
+            SigningAlgorithm::AesCmac => Keyed::Cmac(cmac::Key::new(cmac::AES_128, key).map_err(invalid)?),
             SigningAlgorithm::AesGmac => {
-                let key = UnboundKey::new(&AES_128_GCM, key).map_err(refused)?;
+                let key = UnboundKey::new(&AES_128_GCM, key).map_err(invalid)?;
                 Keyed::Gmac(Box::new(LessSafeKey::new(key)))
             }
         }))
@@ -45,13 +45,13 @@ impl SigningKey {
 
     /// The signature of a message given as `pieces` in order.
     ///
-    /// The first piece holds at least the header, with a signature field of zeros. Without a whole header
-    /// there is no signature, and the result is zeros, which no peer accepts.
+    /// The first piece holds at least the header, with zeros in its signature field. Without a complete header
+    /// there is no signature; the result is zeros, which no peer accepts.
     pub(crate) fn signature(&self, pieces: &[&[u8]]) -> [u8; LEN] {
         self.compute(pieces).unwrap_or_default()
     }
 
-    /// True when a message carries the right signature; its signature field holds zeros afterwards.
+    /// True if a message has a valid signature. Its signature field holds zeros afterwards.
     pub(crate) fn verify(&self, message: &mut [u8]) -> bool {
         let Some(field) = message.get_mut(SIGNATURE) else { return false };
         let mut signature = [0; LEN];
@@ -60,7 +60,7 @@ impl SigningKey {
         self.verify_pieces(&[message], &signature)
     }
 
-    /// True when `signature` is that of the message, whose signature field holds zeros.
+    /// True if `signature` is the signature of the message, whose signature field holds zeros.
     pub(crate) fn verify_pieces(&self, pieces: &[&[u8]], signature: &[u8; LEN]) -> bool {
         self.compute(pieces).is_some_and(|right| verify_slices_are_equal(&right, signature).is_ok())
     }
@@ -94,14 +94,15 @@ impl SigningKey {
     }
 }
 
-/// GMAC is GCM that encrypts nothing.
+/// Computes GMAC: GCM with all input authenticated and none encrypted.
 fn gmac(key: &LessSafeKey, header: &[u8; HEADER_LEN], message: &[u8]) -> Option<[u8; LEN]> {
     let nonce = Nonce::assume_unique_for_key(gmac_nonce(header));
     let tag = key.seal_in_place_separate_tag(nonce, Aad::from(message), &mut []).ok()?;
     tag.as_ref().first_chunk().copied()
 }
 
-/// Message id, then one bit for the server's messages and one for CANCEL, whose id is that of another.
+/// The nonce (MS-SMB2 3.1.4.1): the message id, one bit for messages of the server, and one for CANCEL, which repeats the
+/// id of another request.
 fn gmac_nonce(header: &[u8; HEADER_LEN]) -> [u8; 12] {
     let role = u32::from(u32::from(header[16]) & flags::RESPONSE != 0);
     let cancel = u32::from(u16::from_le_bytes([header[12], header[13]]) == command::CANCEL);

@@ -1,4 +1,4 @@
-//! Published vectors, and seals that somebody tampered with.
+//! Published test vectors, and encrypted messages that were tampered with.
 
 use proptest::prelude::*;
 
@@ -24,7 +24,7 @@ fn hex_vec(text: &str) -> Vec<u8> {
 }
 
 #[test]
-fn keys_of_dialect_3_0_are_those_of_microsofts_example() {
+fn keys_of_dialect_3_0_match_microsofts_example() {
     let key = hex("7CD451825D0450D235424E44BA6E78CC");
     let keys = SessionKeys::derive(0x0302, &key, None, Some(Cipher::Aes128Ccm));
     assert_eq!(keys.signing, hex_vec("0B7E9C5CAC36C0F6EA9AB275298CEDCE"));
@@ -33,7 +33,7 @@ fn keys_of_dialect_3_0_are_those_of_microsofts_example() {
 }
 
 #[test]
-fn keys_of_dialect_3_1_1_are_those_of_microsofts_example() {
+fn keys_of_dialect_3_1_1_match_microsofts_example() {
     let keys = SessionKeys::derive(0x0311, &hex(KEY_311), Some(&hex(PREAUTH_311)), Some(Cipher::Aes128Gcm));
     assert_eq!(keys.signing, hex_vec("73FE7A9A77BEF0BDE49C650D8CCB5F76"));
     assert_eq!(keys.encryption, hex_vec("629BCBC54422A0F572B97F45989B6073"));
@@ -42,10 +42,11 @@ fn keys_of_dialect_3_1_1_are_those_of_microsofts_example() {
 
 #[test]
 fn only_ciphers_of_256_bits_get_longer_keys_and_dialect_2_signs_with_the_session_key() {
-    let (key, preauth) = (hex(KEY_311), hex(PREAUTH_311));
+    let key = hex(KEY_311);
+    let preauth = hex(PREAUTH_311);
     let long = SessionKeys::derive(0x0311, &key, Some(&preauth), Some(Cipher::Aes256Gcm));
     assert_eq!((long.signing.len(), long.encryption.len(), long.decryption.len()), (16, 32, 32));
-    // The key's length is part of what is hashed: the longer key does not start with the shorter one.
+    // The length of the key is part of the hashed input: the longer key does not start with the shorter one.
     assert_ne!(long.encryption[..16], hex::<16>("629BCBC54422A0F572B97F45989B6073"));
     let unencrypted = SessionKeys::derive(0x0311, &key, Some(&preauth), None);
     assert_eq!((unencrypted.signing.len(), unencrypted.encryption.len()), (16, 0));
@@ -53,7 +54,7 @@ fn only_ciphers_of_256_bits_get_longer_keys_and_dialect_2_signs_with_the_session
 }
 
 #[test]
-fn preauth_hash_of_microsofts_negotiate_request() {
+fn preauth_hash_matches_microsofts_negotiate_request() {
     let request = hex_vec(
         "FE534D4240000100000000000000800000000000000000000100000000000000FFFE000000000000
          00000000000000000000000000000000000000000000000024000500000000003F000000ECD86F32
@@ -69,7 +70,7 @@ fn preauth_hash_of_microsofts_negotiate_request() {
 }
 
 #[test]
-fn cmac_of_microsofts_session_setup_response() {
+fn cmac_matches_microsofts_session_setup_response() {
     let mut message = hex_vec(
         "FE534D4240000100000000000100800009000000000000000300000000000000FFFE000000000000
          1900000000100000EBE146DA120BA25FC3376A49DFE31BC10900000048001D00A11B3019A0030A01
@@ -85,9 +86,9 @@ fn cmac_of_microsofts_session_setup_response() {
     assert!(!key.verify_pieces(&[&message], &expected));
 }
 
-/// RFC 4493 4, example 4: its message happens to be as long as a header.
+/// RFC 4493 4, example 4, whose message is as long as a header.
 #[test]
-fn cmac_of_rfc_4493() {
+fn cmac_matches_rfc_4493() {
     let key = hex::<16>("2b7e151628aed2a6abf7158809cf4f3c");
     let key = SigningKey::new(SigningAlgorithm::AesCmac, &key).unwrap();
     let message = hex::<64>(
@@ -109,9 +110,9 @@ fn numbered(command: u8, flags: u8) -> Vec<u8> {
     message
 }
 
-/// Expected values from `openssl mac -macopt cipher:AES-128-GCM GMAC`, the nonce written by hand.
+/// Expected values from `openssl mac -macopt cipher:AES-128-GCM GMAC`, with the nonce written by hand.
 #[test]
-fn gmac_nonce_tells_request_response_and_cancel_apart() {
+fn gmac_nonce_distinguishes_request_response_and_cancel() {
     let key: Vec<u8> = (0..16).collect();
     let key = SigningKey::new(SigningAlgorithm::AesGmac, &key).unwrap();
     for (command, flags, expected) in [
@@ -134,7 +135,7 @@ fn hmac_signature_is_the_first_half() {
 }
 
 #[test]
-fn what_is_no_message_has_no_signature() {
+fn bytes_without_a_complete_header_have_no_signature() {
     for algorithm in ALGORITHMS {
         let key = SigningKey::new(algorithm, &[7; 16]).unwrap();
         let mut short = [0; 63];
@@ -142,11 +143,11 @@ fn what_is_no_message_has_no_signature() {
         assert!(!key.verify_pieces(&[&short], &[0; 16]));
         assert!(!key.verify_pieces(&[], &[0; 16]));
     }
-    let refused = CryptoError::KeyLength { algorithm: "AES-GMAC", len: 15 };
-    assert_eq!(SigningKey::new(SigningAlgorithm::AesGmac, &[7; 15]).unwrap_err(), refused);
+    let invalid = CryptoError::KeyLength { algorithm: "AES-GMAC", len: 15 };
+    assert_eq!(SigningKey::new(SigningAlgorithm::AesGmac, &[7; 15]).unwrap_err(), invalid);
 }
 
-/// Opens a whole encrypted frame.
+/// Decrypts a complete encrypted frame.
 fn open(key: &SealingKey, frame: &[u8]) -> Result<Vec<u8>, CryptoError> {
     let (header, message) = frame.split_first_chunk().unwrap();
     let mut message = message.to_vec();
@@ -155,7 +156,7 @@ fn open(key: &SealingKey, frame: &[u8]) -> Result<Vec<u8>, CryptoError> {
 
 /// "Encryption in SMB 3.0: A protocol perspective".
 #[test]
-fn ccm_opens_microsofts_example() {
+fn ccm_decrypts_microsofts_example() {
     let keys =
         SessionKeys::derive(0x0300, &hex("B4546771B515F766A86735532DD6C4F0"), None, Some(Cipher::Aes128Ccm));
     let to_client = SealingKey::new(Cipher::Aes128Ccm, &keys.decryption).unwrap();
@@ -178,7 +179,7 @@ fn ccm_opens_microsofts_example() {
 
 /// "SMB 3.1.1 Encryption in Windows 10".
 #[test]
-fn gcm_opens_microsofts_example() {
+fn gcm_decrypts_microsofts_example() {
     let preauth = hex("B23F3CBFD69487D9832B79B1594A367CDD950909B774C3A4C412B4FCEA9EDDDBA7DB256BA2EA30E9
          77F11F9B113247578E0E915C6D2A513B8F2FCA5707DC8770");
     let session_key = hex("419FDDF34C1E001909D362AE7FB6AF79");
@@ -197,7 +198,7 @@ fn gcm_opens_microsofts_example() {
 }
 
 #[test]
-fn each_seal_has_its_own_nonce_within_the_ciphers_length() {
+fn each_message_has_its_own_nonce_within_the_ciphers_length() {
     for cipher in CIPHERS {
         let key = SealingKey::new(cipher, &vec![3; cipher.key_len()]).unwrap();
         let mut nonces: Vec<Vec<u8>> = (0..300)
@@ -211,8 +212,8 @@ fn each_seal_has_its_own_nonce_within_the_ciphers_length() {
         nonces.sort();
         nonces.dedup();
         assert_eq!(nonces.len(), 300);
-        let refused = CryptoError::KeyLength { algorithm: cipher.name(), len: 17 };
-        assert_eq!(SealingKey::new(cipher, &[0; 17]).unwrap_err(), refused);
+        let invalid = CryptoError::KeyLength { algorithm: cipher.name(), len: 17 };
+        assert_eq!(SealingKey::new(cipher, &[0; 17]).unwrap_err(), invalid);
     }
 }
 
@@ -225,26 +226,27 @@ fn ids_name_their_algorithm() {
 
 proptest! {
     #[test]
-    fn a_sealed_message_opens_and_no_changed_bit_of_it_does(
+    fn an_encrypted_message_decrypts_only_if_no_bit_is_changed(
         cipher in prop::sample::select(CIPHERS.to_vec()),
         plain in prop::collection::vec(any::<u8>(), 0..300),
         at in any::<prop::sample::Index>(),
         bit in 0..8,
     ) {
         let key = SealingKey::new(cipher, &vec![9; cipher.key_len()]).unwrap();
-        let (mut header, mut message) = ([0x55; 52], plain.clone());
+        let mut header = [0x55; 52];
+        let mut message = plain.clone();
         key.seal(&mut header, &mut message);
         prop_assert!(plain.len() < 8 || message != plain);
         let mut frame = [&header[..], &message].concat();
         prop_assert_eq!(open(&key, &frame), Ok(plain));
-        // The protocol id is the only part that is not authenticated.
+        // Only the protocol id is not authenticated.
         let at = 4 + at.index(frame.len() - 4);
         frame[at] ^= 1u8 << bit;
         prop_assert!(open(&key, &frame).is_err());
     }
 
     #[test]
-    fn pieces_sign_as_the_whole_and_no_changed_bit_verifies(
+    fn pieces_have_the_signature_of_the_whole_and_no_changed_bit_verifies(
         algorithm in prop::sample::select(ALGORITHMS.to_vec()),
         mut message in prop::collection::vec(any::<u8>(), 64..400),
         cut in any::<prop::sample::Index>(),

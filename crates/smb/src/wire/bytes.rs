@@ -1,32 +1,35 @@
 //! Little-endian fields: a bounded reader, and one trait that puts and gets each field type.
 
-/// Why bytes are no message.
+/// Why bytes cannot be decoded as a message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WireError {
-    /// The message ends before a field does.
+    /// The message ends within a field.
     #[error("{what}: {len} bytes are too few")]
     Short {
         /// Message or structure.
         what: &'static str,
-        /// Its length as it arrived.
+        /// Its length.
         len: usize,
     },
-    /// A field has a value it must not have.
+    /// A field has an invalid value.
     #[error("{what}: {field} is {value:#x}")]
     Field {
         /// Message or structure.
         what: &'static str,
         /// Field.
         field: &'static str,
-        /// Its value as it arrived.
+        /// Its value.
         value: u64,
     },
 }
 
-/// Walks a message from front to back, never past its end.
+/// Reads the fields of a message from front to back, never past its end.
+///
+/// Every access is checked against the length of the message, so that bytes from a peer lead to a [`WireError`] and never to a
+/// panic. Offsets in messages count from the start of the SMB2 header, which is the start of `message`.
 #[derive(Debug, Clone)]
 pub struct Reader<'a> {
-    whole: &'a [u8],
+    message: &'a [u8],
     at: usize,
     what: &'static str,
 }
@@ -34,12 +37,12 @@ pub struct Reader<'a> {
 impl<'a> Reader<'a> {
     /// A reader at the start of `bytes`; `what` names them in errors.
     pub fn new(bytes: &'a [u8], what: &'static str) -> Self {
-        Self { whole: bytes, at: 0, what }
+        Self { message: bytes, at: 0, what }
     }
 
-    /// A reader behind the header and the `StructureSize` of a message, which must be `size`.
+    /// A reader after the header and the `StructureSize` of a message, which must be `size`.
     pub fn body(message: &'a [u8], size: u16, what: &'static str) -> Result<Self, WireError> {
-        let mut reader = Self { whole: message, at: super::HEADER_LEN, what };
+        let mut reader = Self { message, at: super::HEADER_LEN, what };
         let found: u16 = reader.get()?;
         if found == size { Ok(reader) } else { Err(reader.bad("StructureSize", u64::from(found))) }
     }
@@ -52,7 +55,7 @@ impl<'a> Reader<'a> {
     /// The next `len` bytes.
     pub fn take(&mut self, len: usize) -> Result<&'a [u8], WireError> {
         let end = self.at.checked_add(len).ok_or(self.short())?;
-        let bytes = self.whole.get(self.at..end).ok_or(self.short())?;
+        let bytes = self.message.get(self.at..end).ok_or(self.short())?;
         self.at = end;
         Ok(bytes)
     }
@@ -63,12 +66,12 @@ impl<'a> Reader<'a> {
             return Ok(&[]);
         }
         let end = offset.checked_add(len).ok_or(self.short())?;
-        self.whole.get(offset..end).ok_or(self.short())
+        self.message.get(offset..end).ok_or(self.short())
     }
 
-    /// What has not been read yet.
+    /// The bytes that were not read yet.
     pub fn rest(&self) -> &'a [u8] {
-        self.whole.get(self.at..).unwrap_or_default()
+        self.message.get(self.at..).unwrap_or_default()
     }
 
     /// An error about a field of this message.
@@ -77,15 +80,15 @@ impl<'a> Reader<'a> {
     }
 
     fn short(&self) -> WireError {
-        WireError::Short { what: self.what, len: self.whole.len() }
+        WireError::Short { what: self.what, len: self.message.len() }
     }
 }
 
-/// A value with a fixed place on the wire.
+/// A value with a fixed encoding on the wire.
 pub trait Field: Sized {
-    /// Appends it.
+    /// Encodes the value and appends it.
     fn put(&self, out: &mut Vec<u8>);
-    /// Reads it.
+    /// Decodes the next value.
     fn get(reader: &mut Reader<'_>) -> Result<Self, WireError>;
 }
 
@@ -116,17 +119,17 @@ macro_rules! integer_fields {
 }
 integer_fields!(u8 u16 u32 u64);
 
-/// Identity of an open (`SMB2_FILEID`, MS-SMB2 2.2.14.1).
+/// Identifier of an open file (`SMB2_FILEID`, MS-SMB2 2.2.14.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct FileId {
-    /// Survives a reconnect for durable opens.
+    /// Part that survives a reconnect of a durable open.
     pub persistent: u64,
-    /// Valid within one session.
+    /// Part that is valid within one session.
     pub volatile: u64,
 }
 
 impl FileId {
-    /// In a related compound: the file of the request before (MS-SMB2 3.2.4.1.4).
+    /// The file of the previous request in a related compound (MS-SMB2 3.2.4.1.4).
     pub const PREVIOUS: Self = Self { persistent: u64::MAX, volatile: u64::MAX };
 }
 
@@ -153,7 +156,7 @@ pub fn put_utf16(text: &str, out: &mut Vec<u8>) {
     out.extend(text.encode_utf16().flat_map(u16::to_le_bytes));
 }
 
-/// UTF-16LE as text; lone surrogates become U+FFFD, an odd last byte is left out.
+/// Text from UTF-16LE. Lone surrogates become U+FFFD; an odd last byte is ignored.
 pub fn from_utf16(bytes: &[u8]) -> String {
     let units = bytes.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]]));
     char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
@@ -167,13 +170,13 @@ macro_rules! body {
         pub struct $name { $($(#[$field_doc])* pub $field: $ty,)* }
 
         impl $name {
-            /// Appends the body.
+            /// Encodes the body and appends it.
             pub fn encode(&self, out: &mut Vec<u8>) {
                 $crate::wire::Field::put(&($size as u16), out);
                 $($crate::wire::Field::put(&self.$field, out);)*
             }
 
-            /// Reads the body of a message.
+            /// Decodes the body of a message.
             pub fn decode(message: &[u8]) -> Result<Self, $crate::wire::WireError> {
                 #[allow(unused_mut, reason = "some bodies have no fields")]
                 let mut reader = $crate::wire::Reader::body(message, $size, stringify!($name))?;

@@ -35,28 +35,28 @@ pub mod options {
 
 /// Attribute bit of a directory.
 pub const ATTRIBUTE_DIRECTORY: u32 = 0x10;
-/// Others may read, write and delete.
+/// Share access: others may read, write and delete.
 pub const SHARE_ALL: u32 = 7;
 
-/// SMB2 CREATE request.
+/// SMB2 CREATE request (MS-SMB2 2.2.13): opens or creates a file or directory.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CreateRequest {
     /// See [`access`].
     pub access: u32,
     /// Attributes of a new file.
     pub attributes: u32,
-    /// What others may do meanwhile.
+    /// Access that other opens of the file may have.
     pub share: u32,
     /// See [`disposition`].
     pub disposition: u32,
     /// See [`options`].
     pub options: u32,
-    /// Path below the share, `\` separates, no leading one.
+    /// Path below the share, with `\` between names and none in front.
     pub name: String,
 }
 
 impl CreateRequest {
-    /// Appends the body.
+    /// Encodes the body and appends it.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let name = utf16(&self.name);
         57u16.put(out);
@@ -81,26 +81,30 @@ impl CreateRequest {
         }
     }
 
-    /// Reads the body of a message.
+    /// Decodes the body of a message.
     pub fn decode(message: &[u8]) -> Result<Self, WireError> {
         let mut reader = Reader::body(message, 57, "CreateRequest")?;
         reader.take(22)?;
-        let (access, attributes, share) = (reader.get()?, reader.get()?, reader.get()?);
-        let (disposition, options) = (reader.get()?, reader.get()?);
-        let (offset, len): (u16, u16) = (reader.get()?, reader.get()?);
+        let access = reader.get()?;
+        let attributes = reader.get()?;
+        let share = reader.get()?;
+        let disposition = reader.get()?;
+        let options = reader.get()?;
+        let offset: u16 = reader.get()?;
+        let len: u16 = reader.get()?;
         let name = from_utf16(reader.slice(usize::from(offset), usize::from(len))?);
         Ok(Self { access, attributes, share, disposition, options, name })
     }
 }
 
 body! {
-    /// SMB2 CREATE response.
+    /// SMB2 CREATE response (MS-SMB2 2.2.14): the open file and its attributes.
     CreateResponse, 89 {
         /// Oplock granted.
         oplock: u8,
         /// Flags.
         flags: u8,
-        /// What was done: 1 opened, 2 created.
+        /// Action: 1 opened, 2 created.
         action: u32,
         /// Creation, last access, last write, change: 100 ns since 1601.
         times: [u8; 32],

@@ -3,35 +3,35 @@
 use super::bytes::body;
 use super::{FileId, HEADER_LEN, Reader, WireError};
 
-/// Where the data of a READ response starts when the server adds no padding: header and fixed fields.
+/// Offset of the data in a READ response without padding: header and fixed fields.
 pub const READ_DATA_OFFSET: usize = HEADER_LEN + 16;
-/// Where a WRITE request of ours carries its data: header and fixed fields.
+/// Offset of the data in this client's WRITE requests: header and fixed fields.
 pub const WRITE_DATA_OFFSET: usize = HEADER_LEN + 48;
-/// READ flag since dialect 3.0.2: past the server's cache (MS-SMB2 2.2.19).
+/// READ flag since dialect 3.0.2: bypass the server's cache (MS-SMB2 2.2.19).
 pub const READ_UNBUFFERED: u8 = 1;
-/// WRITE flag: on stable storage before the response.
+/// WRITE flag: the data are on stable storage before the response (MS-SMB2 2.2.21).
 pub const WRITE_THROUGH: u32 = 1;
-/// WRITE flag since dialect 3.0.2: past the server's cache.
+/// WRITE flag since dialect 3.0.2: bypass the server's cache (MS-SMB2 2.2.21).
 pub const WRITE_UNBUFFERED: u32 = 2;
 
 body! {
     /// SMB2 READ request (MS-SMB2 2.2.19) without channel information.
     ReadRequest, 49 {
-        /// Where the client wants the data to start, from the header.
+        /// Offset from the header at which the client prefers the data.
         padding: u8,
         /// 1: unbuffered, 2: compressed.
         flags: u8,
-        /// Bytes wanted.
+        /// Number of bytes to read.
         len: u32,
-        /// First byte.
+        /// Position of the first byte.
         offset: u64,
         /// The file.
         file: FileId,
-        /// Fewer bytes are an error.
+        /// Minimum number of bytes; fewer are an error.
         minimum: u32,
         /// Zero.
         channel: u32,
-        /// Bytes the client means to read next.
+        /// Number of bytes that the client intends to read next.
         remaining: u32,
         /// Zero.
         channel_info: u32,
@@ -43,17 +43,17 @@ body! {
 body! {
     /// Fixed part of an SMB2 WRITE request (MS-SMB2 2.2.21); the data follows.
     WriteRequest, 49 {
-        /// Where the data starts, from the header.
+        /// Offset of the data from the header.
         data_offset: u16,
         /// Bytes of data.
         len: u32,
-        /// First byte.
+        /// Position of the first byte.
         offset: u64,
         /// The file.
         file: FileId,
         /// Zero.
         channel: u32,
-        /// Bytes the client means to write next.
+        /// Number of bytes that the client intends to write next.
         remaining: u32,
         /// Zero.
         channel_info: u32,
@@ -86,7 +86,7 @@ body! {
 body! {
     /// Fixed part of an SMB2 READ response (MS-SMB2 2.2.20); the data follows.
     ReadResponse, 17 {
-        /// Where the data starts, from the header.
+        /// Offset of the data from the header.
         data_offset: u8,
         /// Zero.
         reserved: u8,

@@ -4,7 +4,7 @@ use super::{Field, HEADER_LEN, Reader, WireError};
 
 /// First bytes of a plain message.
 pub const PROTOCOL_ID: [u8; 4] = [0xFE, b'S', b'M', b'B'];
-/// Where the 16 signature bytes are.
+/// Position of the signature.
 pub const SIGNATURE: std::ops::Range<usize> = 48..64;
 /// Message id of an unsolicited message from the server.
 pub const UNSOLICITED: u64 = u64::MAX;
@@ -32,7 +32,7 @@ pub mod command {
     pub const SET_INFO: u16 = 17;
     pub const OPLOCK_BREAK: u16 = 18;
 
-    /// A command's name as error messages show it.
+    /// Name of a command in error messages.
     pub const fn name(command: u16) -> &'static str {
         match command {
             NEGOTIATE => "NEGOTIATE",
@@ -61,45 +61,45 @@ pub mod command {
 
 /// Flags of a header.
 pub mod flags {
-    /// A response.
+    /// The message is a response.
     pub const RESPONSE: u32 = 1;
     /// The header carries an asynchronous id instead of a tree id.
     pub const ASYNC: u32 = 2;
-    /// Related to the request before it in the compound.
+    /// The request refers to the previous one in its compound.
     pub const RELATED: u32 = 4;
-    /// Signed.
+    /// The message is signed.
     pub const SIGNED: u32 = 8;
 }
 
-/// A header, synchronous or asynchronous.
+/// An SMB2 header, synchronous or asynchronous (MS-SMB2 2.2.1.1, 2.2.1.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Header {
-    /// Credits the request costs; 0 in dialect 2.0.2.
+    /// Credits that the request costs; 0 in dialect 2.0.2.
     pub credit_charge: u16,
     /// Status of a response; channel sequence of a request.
     pub status: u32,
-    /// What is asked, see [`command`].
+    /// The command, see [`command`].
     pub command: u16,
-    /// Credits asked for or granted.
+    /// Credits that a request requests, or that a response grants.
     pub credits: u16,
     /// See [`flags`].
     pub flags: u32,
     /// Offset of the next message of a compound, 0 in the last.
     pub next: u32,
-    /// Pairs a response with its request.
+    /// Identifier that matches a response with its request.
     pub message_id: u64,
     /// Tree in the upper half (with a reserved lower half), or the asynchronous id.
     pub tree_id: u32,
-    /// Asynchronous id, when [`flags::ASYNC`] is set.
+    /// Asynchronous id, if [`flags::ASYNC`] is set.
     pub async_id: u64,
     /// Session.
     pub session_id: u64,
-    /// Signature, zero when not signed.
+    /// Signature; zeros if the message is not signed.
     pub signature: [u8; 16],
 }
 
 impl Header {
-    /// Appends the 64 bytes.
+    /// Encodes the header and appends it.
     pub fn encode(&self, out: &mut Vec<u8>) {
         PROTOCOL_ID.put(out);
         (HEADER_LEN as u16).put(out);
@@ -151,7 +151,7 @@ impl Header {
         Ok(header)
     }
 
-    /// True when `flag` is set.
+    /// True if `flag` is set.
     pub fn is(&self, flag: u32) -> bool {
         self.flags & flag != 0
     }

@@ -17,13 +17,13 @@ pub const END_OF_FILE: u8 = 20;
 pub const FS_FULL_SIZE: u8 = 7;
 
 body! {
-    /// SMB2 `QUERY_INFO` request without an input buffer.
+    /// SMB2 `QUERY_INFO` request (MS-SMB2 2.2.37) without an input buffer.
     QueryInfoRequest, 41 {
         /// [`TYPE_FILE`] or [`TYPE_FILE_SYSTEM`].
         info_type: u8,
         /// Information class.
         class: u8,
-        /// Most bytes the response may carry.
+        /// Maximum size of the response's information, in bytes.
         output_len: u32,
         /// Zero.
         input_offset: u16,
@@ -44,7 +44,7 @@ body! {
 pub struct InfoResponse;
 
 impl InfoResponse {
-    /// Appends a body with its information.
+    /// Encodes a body with its information and appends it.
     pub fn encode(information: &[u8], out: &mut Vec<u8>) {
         9u16.put(out);
         (HEADER_LEN as u16 + 8).put(out);
@@ -55,12 +55,13 @@ impl InfoResponse {
     /// The information of a message.
     pub fn decode(message: &[u8]) -> Result<&[u8], WireError> {
         let mut reader = Reader::body(message, 9, "InfoResponse")?;
-        let (offset, len): (u16, u32) = (reader.get()?, reader.get()?);
+        let offset: u16 = reader.get()?;
+        let len: u32 = reader.get()?;
         reader.slice(usize::from(offset), len as usize)
     }
 }
 
-/// SMB2 `SET_INFO` request about a file; the response's body is its `StructureSize` 2 alone.
+/// SMB2 `SET_INFO` request about a file (MS-SMB2 2.2.39). The response (2.2.40) has no fields but its `StructureSize` 2.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SetInfoRequest {
     /// Information class.
@@ -72,7 +73,7 @@ pub struct SetInfoRequest {
 }
 
 impl SetInfoRequest {
-    /// Appends the body.
+    /// Encodes the body and appends it.
     pub fn encode(&self, out: &mut Vec<u8>) {
         33u16.put(out);
         TYPE_FILE.put(out);
@@ -85,7 +86,7 @@ impl SetInfoRequest {
         out.extend_from_slice(&self.information);
     }
 
-    /// Reads the body of a message.
+    /// Decodes the body of a message.
     pub fn decode(message: &[u8]) -> Result<Self, WireError> {
         let mut reader = Reader::body(message, 33, "SetInfoRequest")?;
         let info_type: u8 = reader.get()?;
@@ -93,15 +94,17 @@ impl SetInfoRequest {
             return Err(reader.bad("InfoType", u64::from(info_type)));
         }
         let class = reader.get()?;
-        let (len, offset, _reserved, _more): (u32, u16, u16, u32) =
-            (reader.get()?, reader.get()?, reader.get()?, reader.get()?);
+        let len: u32 = reader.get()?;
+        let offset: u16 = reader.get()?;
+        let _reserved: u16 = reader.get()?;
+        let _more: u32 = reader.get()?;
         let file = reader.get()?;
         let information = reader.slice(usize::from(offset), len as usize)?.to_vec();
         Ok(Self { class, file, information })
     }
 }
 
-/// `FileRenameInformation` for SMB2: rename to `name` (below the share), replacing an existing file.
+/// Encodes `FileRenameInformation` for SMB2: rename to `name` (below the share) and replace an existing file.
 pub fn rename(name: &str) -> Vec<u8> {
     let name = utf16(name);
     let mut out = Vec::with_capacity(20 + name.len());
@@ -112,11 +115,14 @@ pub fn rename(name: &str) -> Vec<u8> {
     out
 }
 
-/// `FileFsFullSizeInformation` in bytes: size of the file system, and what the caller may still use.
+/// Decodes `FileFsFullSizeInformation`: size of the file system and space available to the caller, in bytes.
 pub fn full_size(information: &[u8]) -> Result<(u64, u64), WireError> {
     let mut reader = Reader::new(information, "FileFsFullSizeInformation");
-    let (total, caller, _actual): (u64, u64, u64) = (reader.get()?, reader.get()?, reader.get()?);
-    let (sectors, bytes): (u32, u32) = (reader.get()?, reader.get()?);
+    let total: u64 = reader.get()?;
+    let caller: u64 = reader.get()?;
+    let _actual: u64 = reader.get()?;
+    let sectors: u32 = reader.get()?;
+    let bytes: u32 = reader.get()?;
     let unit = u64::from(sectors) * u64::from(bytes);
     Ok((total.saturating_mul(unit), caller.saturating_mul(unit)))
 }

@@ -5,19 +5,19 @@ use super::{Field, FileId, HEADER_LEN, Reader, WireError};
 /// `FSCTL_VALIDATE_NEGOTIATE_INFO`.
 pub const VALIDATE_NEGOTIATE_INFO: u32 = 0x0014_0204;
 
-/// SMB2 IOCTL request of a file system control.
+/// SMB2 IOCTL request (MS-SMB2 2.2.31) with a file system control code.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct IoctlRequest {
     /// Control code.
     pub code: u32,
     /// Its input.
     pub input: Vec<u8>,
-    /// Most bytes of output.
+    /// Maximum size of the output, in bytes.
     pub max_output: u32,
 }
 
 impl IoctlRequest {
-    /// Appends the body.
+    /// Encodes the body and appends it.
     pub fn encode(&self, out: &mut Vec<u8>) {
         57u16.put(out);
         0u16.put(out);
@@ -34,23 +34,25 @@ impl IoctlRequest {
         out.extend_from_slice(&self.input);
     }
 
-    /// Reads the body of a message.
+    /// Decodes the body of a message.
     pub fn decode(message: &[u8]) -> Result<Self, WireError> {
         let mut reader = Reader::body(message, 57, "IoctlRequest")?;
         reader.take(2)?;
         let code = reader.get()?;
         reader.take(16)?;
-        let (offset, len): (u32, u32) = (reader.get()?, reader.get()?);
+        let offset: u32 = reader.get()?;
+        let len: u32 = reader.get()?;
         reader.take(12)?;
         let input = reader.slice(offset as usize, len as usize)?.to_vec();
         Ok(Self { code, input, max_output: reader.get()? })
     }
 }
 
-/// The output of an IOCTL response message.
+/// The output of an SMB2 IOCTL response (MS-SMB2 2.2.32).
 pub fn output(message: &[u8]) -> Result<&[u8], WireError> {
     let mut reader = Reader::body(message, 49, "IoctlResponse")?;
     reader.take(30)?;
-    let (offset, len): (u32, u32) = (reader.get()?, reader.get()?);
+    let offset: u32 = reader.get()?;
+    let len: u32 = reader.get()?;
     reader.slice(offset as usize, len as usize)
 }

@@ -1,7 +1,7 @@
-//! SMB2 messages on the wire, both directions: what a client sends a server decodes, and back.
+//! SMB2 messages on the wire, in both directions: the client encodes requests and decodes responses, the server vice versa.
 //!
 //! Every `encode` appends to a caller's buffer that starts at an SMB2 header (offsets in messages count
-//! from there); every `decode` takes one whole message and refuses what does not fit into it.
+//! from there); every `decode` takes one complete message and rejects offsets and lengths that exceed it.
 
 mod bytes;
 pub mod create;
@@ -23,5 +23,5 @@ mod tests;
 
 pub use bytes::{Field, FileId, Reader, WireError, from_utf16, put_utf16, utf16};
 
-/// Length of an SMB2 header; bodies start here.
+/// Length of an SMB2 header, and the offset of every body.
 pub const HEADER_LEN: usize = 64;

@@ -8,10 +8,10 @@ pub const PREAUTH_INTEGRITY: u16 = 1;
 pub const ENCRYPTION: u16 = 2;
 /// Context: signing algorithms (MS-SMB2 2.2.3.1.7).
 pub const SIGNING: u16 = 8;
-/// Most contexts a message may carry; real ones carry at most seven.
+/// Maximum number of contexts in a message; MS-SMB2 defines seven types.
 const MAX_CONTEXTS: u16 = 32;
 
-/// A negotiate context.
+/// A negotiate context (MS-SMB2 2.2.3.1): parameters of one feature of dialect 3.1.1.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Context {
     /// Its type.
@@ -42,7 +42,9 @@ fn get_contexts(message: &[u8], offset: usize, count: u16) -> Result<Vec<Context
     reader.take(offset)?;
     let mut contexts = Vec::new();
     for index in 0..count {
-        let (kind, len, _reserved): (u16, u16, u32) = (reader.get()?, reader.get()?, reader.get()?);
+        let kind: u16 = reader.get()?;
+        let len: u16 = reader.get()?;
+        let _reserved: u32 = reader.get()?;
         contexts.push(Context { kind, data: reader.take(usize::from(len))?.to_vec() });
         if index + 1 < count {
             reader.take(usize::from(len).next_multiple_of(8) - usize::from(len))?;
@@ -51,7 +53,7 @@ fn get_contexts(message: &[u8], offset: usize, count: u16) -> Result<Vec<Context
     Ok(contexts)
 }
 
-/// SMB2 NEGOTIATE request; `encode` expects the header at `out.len() - 64`.
+/// SMB2 NEGOTIATE request (MS-SMB2 2.2.3): the dialects and algorithms that a client offers; `encode` expects the header at `out.len() - 64`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct NegotiateRequest {
     /// 1: signing enabled, 2: signing required.
@@ -60,14 +62,14 @@ pub struct NegotiateRequest {
     pub capabilities: u32,
     /// Identity of the client.
     pub client_guid: [u8; 16],
-    /// Dialects offered, such as 0x0311.
+    /// Dialects that the client offers, such as 0x0311.
     pub dialects: Vec<u16>,
     /// Contexts; only with dialect 3.1.1.
     pub contexts: Vec<Context>,
 }
 
 impl NegotiateRequest {
-    /// Appends the body.
+    /// Encodes the body and appends it.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let start = out.len().saturating_sub(HEADER_LEN);
         36u16.put(out);
@@ -88,14 +90,17 @@ impl NegotiateRequest {
         put_contexts(&self.contexts, start, out);
     }
 
-    /// Reads the body of a message.
+    /// Decodes the body of a message.
     pub fn decode(message: &[u8]) -> Result<Self, WireError> {
         let mut reader = Reader::body(message, 36, "NegotiateRequest")?;
-        let (count, security_mode, _reserved): (u16, u16, u16) =
-            (reader.get()?, reader.get()?, reader.get()?);
-        let (capabilities, client_guid) = (reader.get()?, reader.get()?);
-        let (offset, context_count, _reserved): (u32, u16, u16) =
-            (reader.get()?, reader.get()?, reader.get()?);
+        let count: u16 = reader.get()?;
+        let security_mode: u16 = reader.get()?;
+        let _reserved: u16 = reader.get()?;
+        let capabilities = reader.get()?;
+        let client_guid = reader.get()?;
+        let offset: u32 = reader.get()?;
+        let context_count: u16 = reader.get()?;
+        let _reserved: u16 = reader.get()?;
         let dialects: Vec<u16> = reader
             .take(usize::from(count) * 2)?
             .chunks_exact(2)
@@ -110,22 +115,22 @@ impl NegotiateRequest {
     }
 }
 
-/// SMB2 NEGOTIATE response; `encode` expects the header at `out.len() - 64`.
+/// SMB2 NEGOTIATE response (MS-SMB2 2.2.4): the dialect and limits that the server chose; `encode` expects the header at `out.len() - 64`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct NegotiateResponse {
     /// 1: signing enabled, 2: signing required.
     pub security_mode: u16,
-    /// Dialect chosen.
+    /// The dialect that the server chose.
     pub dialect: u16,
     /// Identity of the server.
     pub server_guid: [u8; 16],
     /// Capabilities of the server.
     pub capabilities: u32,
-    /// Most bytes of a QUERY or SET.
+    /// Maximum size of a QUERY or SET, in bytes.
     pub max_transact: u32,
-    /// Most bytes of a READ.
+    /// Maximum size of a READ, in bytes.
     pub max_read: u32,
-    /// Most bytes of a WRITE.
+    /// Maximum size of a WRITE, in bytes.
     pub max_write: u32,
     /// GSS token.
     pub token: Vec<u8>,
@@ -134,7 +139,7 @@ pub struct NegotiateResponse {
 }
 
 impl NegotiateResponse {
-    /// Appends the body.
+    /// Encodes the body and appends it.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let start = out.len().saturating_sub(HEADER_LEN);
         65u16.put(out);
@@ -157,14 +162,21 @@ impl NegotiateResponse {
         put_contexts(&self.contexts, start, out);
     }
 
-    /// Reads the body of a message.
+    /// Decodes the body of a message.
     pub fn decode(message: &[u8]) -> Result<Self, WireError> {
         let mut reader = Reader::body(message, 65, "NegotiateResponse")?;
-        let (security_mode, dialect, count): (u16, u16, u16) = (reader.get()?, reader.get()?, reader.get()?);
-        let (server_guid, capabilities) = (reader.get()?, reader.get()?);
-        let (max_transact, max_read, max_write) = (reader.get()?, reader.get()?, reader.get()?);
+        let security_mode: u16 = reader.get()?;
+        let dialect: u16 = reader.get()?;
+        let count: u16 = reader.get()?;
+        let server_guid = reader.get()?;
+        let capabilities = reader.get()?;
+        let max_transact = reader.get()?;
+        let max_read = reader.get()?;
+        let max_write = reader.get()?;
         reader.take(16)?;
-        let (offset, len, contexts_offset): (u16, u16, u32) = (reader.get()?, reader.get()?, reader.get()?);
+        let offset: u16 = reader.get()?;
+        let len: u16 = reader.get()?;
+        let contexts_offset: u32 = reader.get()?;
         let token = reader.slice(usize::from(offset), usize::from(len))?.to_vec();
         let contexts = if dialect == 0x0311 {
             get_contexts(message, contexts_offset as usize, count)?

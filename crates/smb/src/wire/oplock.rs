@@ -1,12 +1,12 @@
-//! `OPLOCK_BREAK` (MS-SMB2 2.2.23 to 2.2.25); this client asks for no oplocks, but answers.
+//! `OPLOCK_BREAK` (MS-SMB2 2.2.23 to 2.2.25). The client requests no oplock; the messages serve tests and the server.
 
 use super::FileId;
 use super::bytes::body;
 
 body! {
-    /// Oplock break: notification, acknowledgment and response have one layout (MS-SMB2 2.2.23.1).
+    /// SMB2 `OPLOCK_BREAK`: notification, acknowledgment and response share one layout (MS-SMB2 2.2.23.1, 2.2.24.1, 2.2.25.1).
     OplockBreak, 24 {
-        /// Level the holder must fall to; 0 none.
+        /// Level that the holder must reduce its oplock to; 0: none.
         level: u8,
         /// Zero.
         reserved1: u8,

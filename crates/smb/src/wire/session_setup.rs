@@ -8,11 +8,11 @@ pub mod flags {
     pub const IS_GUEST: u16 = 1;
     /// Logged in anonymously.
     pub const IS_NULL: u16 = 2;
-    /// The server demands encryption.
+    /// The server requires encryption.
     pub const ENCRYPT_DATA: u16 = 4;
 }
 
-/// SMB2 `SESSION_SETUP` request.
+/// SMB2 `SESSION_SETUP` request (MS-SMB2 2.2.5): one token of the login.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SessionSetupRequest {
     /// 1: signing enabled, 2: signing required.
@@ -24,7 +24,7 @@ pub struct SessionSetupRequest {
 }
 
 impl SessionSetupRequest {
-    /// Appends the body.
+    /// Encodes the body and appends it.
     pub fn encode(&self, out: &mut Vec<u8>) {
         25u16.put(out);
         0u8.put(out);
@@ -37,19 +37,21 @@ impl SessionSetupRequest {
         out.extend_from_slice(&self.token);
     }
 
-    /// Reads the body of a message.
+    /// Decodes the body of a message.
     pub fn decode(message: &[u8]) -> Result<Self, WireError> {
         let mut reader = Reader::body(message, 25, "SessionSetupRequest")?;
         let _flags: u8 = reader.get()?;
-        let (security_mode, capabilities, _channel): (u8, u32, u32) =
-            (reader.get()?, reader.get()?, reader.get()?);
-        let (offset, len): (u16, u16) = (reader.get()?, reader.get()?);
+        let security_mode: u8 = reader.get()?;
+        let capabilities: u32 = reader.get()?;
+        let _channel: u32 = reader.get()?;
+        let offset: u16 = reader.get()?;
+        let len: u16 = reader.get()?;
         let token = reader.slice(usize::from(offset), usize::from(len))?.to_vec();
         Ok(Self { security_mode, capabilities, token })
     }
 }
 
-/// SMB2 `SESSION_SETUP` response.
+/// SMB2 `SESSION_SETUP` response (MS-SMB2 2.2.6): the server's token, and flags of the session.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SessionSetupResponse {
     /// See [`flags`].
@@ -59,7 +61,7 @@ pub struct SessionSetupResponse {
 }
 
 impl SessionSetupResponse {
-    /// Appends the body.
+    /// Encodes the body and appends it.
     pub fn encode(&self, out: &mut Vec<u8>) {
         9u16.put(out);
         self.flags.put(out);
@@ -68,10 +70,12 @@ impl SessionSetupResponse {
         out.extend_from_slice(&self.token);
     }
 
-    /// Reads the body of a message.
+    /// Decodes the body of a message.
     pub fn decode(message: &[u8]) -> Result<Self, WireError> {
         let mut reader = Reader::body(message, 9, "SessionSetupResponse")?;
-        let (flags, offset, len): (u16, u16, u16) = (reader.get()?, reader.get()?, reader.get()?);
+        let flags: u16 = reader.get()?;
+        let offset: u16 = reader.get()?;
+        let len: u16 = reader.get()?;
         Ok(Self { flags, token: reader.slice(usize::from(offset), usize::from(len))?.to_vec() })
     }
 }

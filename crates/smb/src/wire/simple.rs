@@ -27,7 +27,7 @@ body! {
 body! {
     /// SMB2 CLOSE response (MS-SMB2 2.2.16).
     CloseResponse, 60 {
-        /// As asked.
+        /// The request's flags.
         flags: u16,
         /// Zero.
         reserved: u32,
@@ -54,7 +54,7 @@ body! {
     }
 }
 
-/// SMB2 ERROR response (MS-SMB2 2.2.2); the status is in the header, the data is of no interest.
+/// SMB2 ERROR response (MS-SMB2 2.2.2). The status is in the header; the error data are not used.
 pub struct ErrorResponse;
 
 impl ErrorResponse {
@@ -63,7 +63,7 @@ impl ErrorResponse {
         out.extend_from_slice(&[9, 0, 0, 0, 0, 0, 0, 0, 0]);
     }
 
-    /// Checks that a message is an error response whose data lies within it.
+    /// Checks that a message is an error response with complete error data.
     pub fn decode(message: &[u8]) -> Result<(), WireError> {
         let mut reader = Reader::body(message, 9, "error response")?;
         let _contexts: u16 = reader.get()?;

@@ -22,7 +22,7 @@ fn message(body: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
 }
 
 #[test]
-fn negotiate_keeps_dialects_and_contexts_and_no_prefix_of_it_decodes() {
+fn negotiate_round_trips_and_none_of_its_prefixes_decodes() {
     let contexts = vec![Context { kind: 1, data: vec![7; 38] }, Context { kind: 2, data: vec![1, 0, 2, 0] }];
     let request =
         NegotiateRequest { dialects: vec![0x0210, 0x0300, 0x0311], contexts, ..NegotiateRequest::default() };
@@ -32,13 +32,13 @@ fn negotiate_keeps_dialects_and_contexts_and_no_prefix_of_it_decodes() {
 }
 
 #[test]
-fn create_keeps_its_name() {
+fn create_round_trips_its_name() {
     let request = CreateRequest { access: 1, share: 7, name: "a\\ü😀".into(), ..CreateRequest::default() };
     let bytes = message(|out| request.encode(out));
     assert_eq!(CreateRequest::decode(&bytes), Ok(request));
 }
 
-/// Bytes that look like a message of a usual `StructureSize` and hold anything.
+/// Random bytes after a header and a common `StructureSize`.
 fn hostile() -> impl Strategy<Value = Vec<u8>> {
     let sizes = prop::sample::select(vec![9u8, 16, 17, 24, 25, 33, 36, 41, 49, 57, 60, 65, 89]);
     (sizes, prop::collection::vec(prop_oneof![Just(0), Just(0xff), any::<u8>()], 0..300)).prop_map(
@@ -55,9 +55,9 @@ fn hostile() -> impl Strategy<Value = Vec<u8>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
-    /// No decoder panics, and what one finds lies within the message.
+    /// No decoder panics, and decoded parts lie within the message.
     #[test]
-    fn hostile_bytes_decode_to_parts_of_themselves_or_not_at_all(bytes in hostile()) {
+    fn hostile_bytes_decode_to_parts_of_the_message_or_to_an_error(bytes in hostile()) {
         let len = bytes.len();
         let _ = (Header::decode(&bytes), TransformHeader::decode(&bytes), ErrorResponse::decode(&bytes));
         let _ = (CreateRequest::decode(&bytes), CreateResponse::decode(&bytes), WriteResponse::decode(&bytes));
@@ -78,7 +78,7 @@ proptest! {
     }
 
     #[test]
-    fn headers_come_back_as_they_went(
+    fn headers_round_trip(
         command: u16, status: u32, credits: u16, message_id: u64, tree_id: u32, session_id: u64, signature: [u8; 16],
     ) {
         let header =

@@ -1,4 +1,4 @@
-//! Every decoder on any bytes: no panic, and what is decoded is encoded to bytes that decode to the same.
+//! Runs every decoder on arbitrary bytes: it must not panic, and a decoded value must round-trip.
 
 use sharebench_smb::wire::create::{CreateRequest, CreateResponse};
 use sharebench_smb::wire::data::{ReadRequest, ReadResponse, WriteRequest, WriteResponse};
@@ -14,7 +14,7 @@ use sharebench_smb::wire::transform::TransformHeader;
 use sharebench_smb::wire::tree::{TreeConnectRequest, TreeConnectResponse};
 use sharebench_smb::wire::{HEADER_LEN, frame};
 
-/// Decodes a body, and again what it is encoded to.
+/// Decodes a body, encodes it, and decodes it again.
 macro_rules! same {
     ($message:expr, $($body:ident),+ $(,)?) => {
         $(if let Ok(body) = $body::decode($message) {
@@ -25,7 +25,7 @@ macro_rules! same {
     };
 }
 
-/// Any bytes as a message, and as the body of one whose header is right.
+/// Decodes arbitrary bytes as a message, and as the body of a message with a valid header.
 pub fn run(input: &[u8]) {
     decode(input);
     let mut message = Vec::new();

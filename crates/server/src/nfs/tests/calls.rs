@@ -21,7 +21,8 @@ fn ask(
     procedure: u32,
     arguments: impl FnOnce(&mut Writer),
 ) -> Result<Vec<u8>, Rejection> {
-    let (mut call, mut out) = (Writer::default(), Writer::default());
+    let mut call = Writer::default();
+    let mut out = Writer::default();
     CallTemplate::new(program, 3, None).put(&mut call, 77, procedure);
     arguments(&mut call);
     state.answer(call.as_slice(), &mut out).unwrap();
@@ -64,7 +65,8 @@ fn no_name_leads_out_of_the_volume() {
 
 #[test]
 fn handles_of_others_are_stale_and_guessed_ones_bad() {
-    let (state, before) = (state(), state());
+    let state = state();
+    let before = state();
     let foreign = nfs(&state, Procedure::GetAttr, |call| before.handles.put(call, ROOT));
     assert_eq!(status(&foreign), Some(NfsStatus::Stale));
     let guessed = nfs(&state, Procedure::GetAttr, |call| call.opaque(&[0; 32]));
@@ -121,7 +123,9 @@ fn wcc_data_hold_the_directory_before_and_after() {
 
 /// Names of a directory listed in pages of `bytes`, and the largest page.
 fn list(state: &ServerState, bytes: u32, plus: bool) -> (Vec<String>, usize) {
-    let (mut names, mut cookie, mut largest) = (Vec::new(), 0, 0);
+    let mut names = Vec::new();
+    let mut cookie = 0;
+    let mut largest = 0;
     let procedure = if plus { Procedure::ReadDirPlus } else { Procedure::ReadDir };
     loop {
         let page = nfs(state, procedure, |call| {
@@ -189,7 +193,8 @@ fn strangers_programs_versions_and_arguments_are_rejected_by_name() {
     assert_eq!(ask(&state, MOUNT_PROGRAM, 6, none), Err(Rejection::ProcedureUnavailable));
     let get_attributes = Procedure::GetAttr as u32;
     assert_eq!(ask(&state, NFS_PROGRAM, get_attributes, none), Err(Rejection::GarbageArguments));
-    let (mut call, mut out) = (Writer::default(), Writer::default());
+    let mut call = Writer::default();
+    let mut out = Writer::default();
     CallTemplate::new(NFS_PROGRAM, 4, None).put(&mut call, 1, 0);
     state.answer(call.as_slice(), &mut out).unwrap();
     let reply = get_reply(&mut Reader::new(&out.as_slice()[4..])).unwrap();

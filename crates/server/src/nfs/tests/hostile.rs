@@ -61,7 +61,8 @@ proptest! {
         bytes in proptest::collection::vec(prop_oneof![3 => Just(0u8), 1 => any::<u8>()], 0..120),
     ) {
         let state = state();
-        let (mut call, mut out) = (Writer::default(), Writer::default());
+        let mut call = Writer::default();
+        let mut out = Writer::default();
         CallTemplate::new(program, 3, None).put(&mut call, 1, procedure);
         if handle {
             state.handles.put(&mut call, ROOT);

@@ -32,7 +32,8 @@ fn reply(call: &[u8]) -> Vec<u8> {
     let mut bytes = out.as_slice().to_vec();
     // Offset and count are the last 12 bytes of the call.
     let mut tail = Reader::new(&call[call.len() - 12..]);
-    let (offset, count) = (tail.u64().unwrap(), tail.u32().unwrap() as usize);
+    let offset = tail.u64().unwrap();
+    let count = tail.u32().unwrap() as usize;
     let start = bytes.len() - count.next_multiple_of(4);
     bytes[start..start + count].fill(offset as u8);
     bytes

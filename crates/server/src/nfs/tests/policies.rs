@@ -30,7 +30,8 @@ fn peer(committed: Option<u32>) -> (u16, mpsc::Receiver<u32>) {
     let (sender, asked) = mpsc::channel();
     thread::spawn(move || {
         for stream in listener.incoming() {
-            let (mut stream, sender) = (stream.unwrap(), sender.clone());
+            let mut stream = stream.unwrap();
+            let sender = sender.clone();
             thread::spawn(move || {
                 while let Some(call) = record(&mut stream) {
                     let mut out = Writer::default();

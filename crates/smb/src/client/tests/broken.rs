@@ -1,9 +1,9 @@
-//! What a broken server or connection may do.
+//! Broken servers and lost connections.
 
 use super::*;
 
 #[test]
-fn a_lost_connection_ends_every_operation_once() {
+fn a_lost_connection_completes_every_operation_once() {
     run(async {
         let (mut session, file, mut server) = pair(8, 5, 1 << 20).await;
         let client = async {
@@ -39,7 +39,7 @@ fn replies_that_break_the_protocol_end_the_connection() {
         ("unknown id", |header| read_reply(&Header { message_id: 5, ..header }, b"x")),
         ("other command", |header| read_reply(&Header { command: command::WRITE, ..header }, b"x")),
         ("compound", |header| read_reply(&Header { next: 88, ..header }, b"x")),
-        ("more than asked", |header| read_reply(&header, &content(0, 20_001))),
+        ("more than requested", |header| read_reply(&header, &content(0, 20_001))),
         ("data beyond the end", |header| read_reply(&header, &[1; 50])[..100].to_vec()),
     ];
     for (what, make) in breaks {
@@ -49,7 +49,7 @@ fn replies_that_break_the_protocol_end_the_connection() {
 }
 
 #[test]
-fn a_frame_without_bounds_is_not_awaited() {
+fn a_frame_above_the_limit_is_not_awaited() {
     for prefix in [[0, 0xff, 0xff, 0xff], [1, 0, 0, 64]] {
         run(async {
             let (mut session, file, mut server) = pair(1, 8, 1 << 20).await;
@@ -71,9 +71,9 @@ fn a_frame_without_bounds_is_not_awaited() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Whatever bytes of a reply change, the operation ends once and nothing panics or hangs.
+    /// Whichever bytes of a reply change, the operation completes once, and nothing panics or hangs.
     #[test]
-    fn a_spoilt_reply_ends_the_operation(
+    fn a_corrupted_reply_completes_the_operation(
         len in prop_oneof![1u32..200, 20_000u32..30_000],
         spoils in prop::collection::vec((0usize..96, any::<u8>()), 1..4),
     ) {
@@ -92,7 +92,8 @@ proptest! {
                     }
                 }
                 server.send(&reply).await;
-                // What was taken for an interim response ends with the connection.
+                // A reply that looks like an interim response leaves the operation open: the end of the connection
+                // completes it.
             };
             let (replies, ()) = tokio::join!(client, server);
             prop_assert!(replies[0].result.is_err() || replies[0].result.clone().is_ok_and(|got| got <= len));

@@ -33,7 +33,7 @@ use crate::wire::{FileId, frame};
 const SLOT_BYTES: u32 = 100_000;
 const KEY: [u8; 16] = [7; 16];
 
-/// The server's end of a connection.
+/// The server's side of a connection.
 struct Server {
     stream: TcpStream,
     /// Bytes per write; the client sees replies in such pieces.
@@ -60,7 +60,7 @@ impl Server {
     async fn send(&mut self, message: &[u8]) {
         let bytes = [&frame::prefix(message.len()).unwrap()[..], message].concat();
         for piece in bytes.chunks(self.piece) {
-            // The client may have given up already.
+            // The client may have closed the connection already.
             if self.stream.write_all(piece).await.is_err() {
                 return;
             }
@@ -99,7 +99,7 @@ fn signed(mut message: Vec<u8>, key: &SigningKey) -> Vec<u8> {
     message
 }
 
-/// Content that tells one slot's data from another's.
+/// Content that differs between slots.
 fn content(slot: u32, len: u32) -> Vec<u8> {
     (0..len).map(|at| (at.wrapping_mul(31) + slot * 7) as u8).collect()
 }
@@ -152,7 +152,7 @@ fn classes(replies: &[Reply]) -> Vec<ErrorClass> {
     replies.iter().map(|reply| reply.result.clone().unwrap_err().class).collect()
 }
 
-/// One READ of `len` bytes, answered with what `reply` makes of its request.
+/// Performs one READ of `len` bytes, which the server answers with the result of `reply`.
 fn one_read(
     len: u32,
     protect: impl FnOnce(&mut SmbSession),

@@ -1,4 +1,4 @@
-//! What requests say of policies, byte by byte.
+//! How requests express policies, byte by byte.
 
 use sharebench_model::{CachePolicy, MetaOp, MetaYield, OpenHow, PolicyCount, SyncPolicy};
 
@@ -6,8 +6,8 @@ use super::*;
 use crate::wire::create::{CreateRequest, CreateResponse};
 use crate::wire::data::ReadRequest;
 
-/// What one open, one read and one write of ten bytes said: create options, oplock asked for, READ flags, WRITE flags.
-fn said(policy: IoPolicy, dialect: u16) -> ((u32, u8, u8, u32), PolicyCount) {
+/// Fields of one open, one read and one write of ten bytes: create options, requested oplock, READ flags, WRITE flags.
+fn fields(policy: IoPolicy, dialect: u16) -> ((u32, u8, u8, u32), PolicyCount) {
     run(async {
         let (mut session, _, mut server) = pair(2, 16, 1 << 20).await;
         session.negotiated.dialect = dialect;
@@ -24,8 +24,9 @@ fn said(policy: IoPolicy, dialect: u16) -> ((u32, u8, u8, u32), PolicyCount) {
         };
         let server = async {
             let (header, create) = server.request().await;
-            // MS-SMB2 2.2.13: the oplock asked for is the fourth byte of the body.
-            let (options, oplock) = (CreateRequest::decode(&create).unwrap().options, create[64 + 3]);
+            // MS-SMB2 2.2.13: the requested oplock is the fourth byte of the body.
+            let options = CreateRequest::decode(&create).unwrap().options;
+            let oplock = create[64 + 3];
             let file = FileId { persistent: 5, volatile: 6 };
             let opened = CreateResponse { file, ..CreateResponse::default() };
             server.send(&message(&answer(&header, NtStatus::SUCCESS), |out| opened.encode(out))).await;
@@ -38,8 +39,8 @@ fn said(policy: IoPolicy, dialect: u16) -> ((u32, u8, u8, u32), PolicyCount) {
             server.send(&message(&answer(&write_header, NtStatus::SUCCESS), |out| written.encode(out))).await;
             ((options, oplock, read_flags, write_flags), server)
         };
-        let (counted, (said, _server)) = tokio::join!(client, server);
-        (said, counted)
+        let (counted, (fields, _server)) = tokio::join!(client, server);
+        (fields, counted)
     })
 }
 
@@ -54,13 +55,13 @@ fn each_policy_is_said_where_the_specification_wants_it() {
         (CachePolicy::Unbuffered, SyncPolicy::Normal, (0x48, 0, 1, 2), count(0, 2)),
         (CachePolicy::Unbuffered, SyncPolicy::WriteThrough, (0x4A, 0, 1, 3), count(1, 2)),
     ] {
-        assert_eq!(said(IoPolicy { cache, sync }, 0x0311), (wanted, counted), "{cache} {sync}");
+        assert_eq!(fields(IoPolicy { cache, sync }, 0x0311), (wanted, counted), "{cache} {sync}");
     }
 }
 
 #[test]
 fn dialects_before_3_0_2_say_unbuffered_in_the_open_only() {
     let both = IoPolicy { cache: CachePolicy::Unbuffered, sync: SyncPolicy::WriteThrough };
-    assert_eq!(said(both, 0x0300).0, (0x4A, 0, 0, 1));
-    assert_eq!(said(both, 0x0202).0, (0x4A, 0, 0, 0));
+    assert_eq!(fields(both, 0x0300).0, (0x4A, 0, 0, 1));
+    assert_eq!(fields(both, 0x0202).0, (0x4A, 0, 0, 0));
 }

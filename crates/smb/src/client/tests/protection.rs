@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn signatures_are_made_and_verified() {
+fn requests_are_signed_and_replies_are_verified() {
     for algorithm in [SigningAlgorithm::HmacSha256, SigningAlgorithm::AesCmac, SigningAlgorithm::AesGmac] {
         let key = || SigningKey::new(algorithm, &KEY).unwrap();
         let protect = |session: &mut SmbSession| {
@@ -30,7 +30,7 @@ fn signatures_are_made_and_verified() {
     }
 }
 
-fn sealed(message: &[u8], key: &SealingKey, session_id: u64) -> Vec<u8> {
+fn encrypted(message: &[u8], key: &SealingKey, session_id: u64) -> Vec<u8> {
     let header = TransformHeader {
         original_len: message.len() as u32,
         flags: 1,
@@ -45,7 +45,7 @@ fn sealed(message: &[u8], key: &SealingKey, session_id: u64) -> Vec<u8> {
 }
 
 #[test]
-fn encrypted_messages_are_opened_and_nothing_else_is_taken() {
+fn encrypted_sessions_accept_only_encrypted_messages_of_their_session() {
     for cipher in [Cipher::Aes128Ccm, Cipher::Aes128Gcm, Cipher::Aes256Ccm, Cipher::Aes256Gcm] {
         let key = |byte: u8| SealingKey::new(cipher, &vec![byte; cipher.key_len()]).unwrap();
         let protect = |session: &mut SmbSession| {
@@ -53,21 +53,21 @@ fn encrypted_messages_are_opened_and_nothing_else_is_taken() {
             let encryption = MessageEncryption { session_id: 77, to_server: key(1), to_client: key(2) };
             session.channel.security.encryption = Some(encryption);
         };
-        let opened = |mut request: Vec<u8>| {
+        let decrypted = |mut request: Vec<u8>| {
             let (head, message) = request.split_first_chunk_mut().unwrap();
             key(1).open(head, message).unwrap();
             Header::decode(message).unwrap()
         };
         for len in [10, 90_000] {
-            let reply = |request| read_reply(&opened(request), &content(0, len));
-            let good = |_: Header, request| sealed(&reply(request), &key(2), 77);
+            let reply = |request| read_reply(&decrypted(request), &content(0, len));
+            let good = |_: Header, request| encrypted(&reply(request), &key(2), 77);
             assert_eq!(one_read(len, protect, good), (Ok(len), content(0, len)));
             let plain = |_: Header, request| reply(request);
             assert_eq!(one_read(len, protect, plain).0, Err(ErrorClass::Protocol));
-            let foreign = |_: Header, request| sealed(&reply(request), &key(2), 78);
+            let foreign = |_: Header, request| encrypted(&reply(request), &key(2), 78);
             assert_eq!(one_read(len, protect, foreign).0, Err(ErrorClass::Protocol));
             let changed = |_: Header, request| {
-                let mut frame = sealed(&reply(request), &key(2), 77);
+                let mut frame = encrypted(&reply(request), &key(2), 77);
                 frame[60] ^= 1;
                 frame
             };

@@ -1,9 +1,9 @@
-//! Replies, message ids, credits and what operations yield.
+//! Replies, message ids, credits and the results of operations.
 
 use super::*;
 
 #[test]
-fn replies_find_their_slots_in_any_order_and_in_pieces_of_any_size() {
+fn replies_reach_their_slots_in_any_order_and_in_pieces_of_any_size() {
     let lens = [100, 90_000, 16_384, 1, 20_000, 8000];
     for piece in [1 << 20, 4096, 1000, 97] {
         run(async {
@@ -36,7 +36,7 @@ fn replies_find_their_slots_in_any_order_and_in_pieces_of_any_size() {
 }
 
 #[test]
-fn message_ids_grow_by_the_charge() {
+fn a_request_takes_as_many_message_ids_as_credits() {
     run(async {
         let (mut session, file, mut server) = pair(3, 64, 1 << 20).await;
         let client = async {
@@ -60,7 +60,7 @@ fn message_ids_grow_by_the_charge() {
 }
 
 #[test]
-fn an_interim_response_is_no_end() {
+fn an_interim_response_does_not_complete_a_request() {
     run(async {
         let (mut session, file, mut server) = pair(1, 4, 1 << 20).await;
         let client = async {
@@ -72,7 +72,7 @@ fn an_interim_response_is_no_end() {
             let flags = flags::RESPONSE | flags::ASYNC;
             let interim = Header { flags, async_id: 99, ..answer(&request, NtStatus::PENDING) };
             server.send(&message(&interim, ErrorResponse::encode)).await;
-            // A break of an oplock nobody holds is of no interest either.
+            // The client ignores a break of an oplock that it does not hold.
             let lone = Header { message_id: UNSOLICITED, command: command::OPLOCK_BREAK, ..interim };
             server.send(&message(&lone, |out| OplockBreak::default().encode(out))).await;
             tokio::time::sleep(Duration::from_millis(20)).await;
@@ -113,7 +113,7 @@ fn requests_wait_for_credits() {
 }
 
 #[test]
-fn what_no_credit_will_ever_pay_for_is_refused() {
+fn a_request_that_no_credits_can_pay_for_is_rejected() {
     run(async {
         let (mut session, file, _server) = pair(1, 1, 1 << 20).await;
         read(&mut session, 0, file, 70_000);
@@ -124,7 +124,7 @@ fn what_no_credit_will_ever_pay_for_is_refused() {
 }
 
 #[test]
-fn writes_carry_their_payload_and_a_short_one_is_an_error() {
+fn a_write_carries_its_payload_and_a_short_write_is_an_error() {
     for (count, wanted) in [(5000, Ok(5000)), (4999, Err(ErrorClass::Io))] {
         run(async {
             let (mut session, file, mut server) = pair(1, 8, 1 << 20).await;
@@ -150,7 +150,7 @@ fn writes_carry_their_payload_and_a_short_one_is_an_error() {
 }
 
 #[test]
-fn a_status_is_told_and_leaves_the_session_usable() {
+fn a_failed_request_reports_its_status_and_leaves_the_session_usable() {
     run(async {
         let (mut session, file, mut server) = pair(1, 8, 1 << 20).await;
         let client = async {
