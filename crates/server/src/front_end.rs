@@ -1,70 +1,70 @@
-//! What every embedded file server has in common, whatever it speaks.
+//! What all embedded file servers have in common.
 
 use std::net::SocketAddr;
 
-/// A running file server. Dropping it stops it too.
+/// A running file server. Dropping it stops it as well.
 pub trait FrontEnd: Send {
-    /// What it speaks, as shown: `smb`, `nfs`.
+    /// Name of its protocol: `smb`, `nfs`.
     fn protocol(&self) -> &'static str;
 
-    /// Where it listens; with the port the system chose when it was started on port 0.
+    /// Address that it listens on; with the port that the system chose if it was started on port 0.
     fn addr(&self) -> SocketAddr;
 
-    /// Closes the listener and every connection, and returns when its threads are gone.
+    /// Closes the listener and every connection, and returns when its threads have ended.
     fn stop(self: Box<Self>);
 }
 
-/// Why a file server did not start.
+/// Why a file server fails to start.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// Anyone who reaches the address could read and write.
+    /// Everybody who can reach the address could read and write.
     #[error(
         "{protocol}: refusing to listen on {addr} without users: the address is reachable from other \
          machines; give a user and password, or listen on 127.0.0.1"
     )]
     Exposed {
-        /// What the server speaks.
+        /// Protocol of the server.
         protocol: &'static str,
-        /// Where it was to listen.
+        /// Address that it should listen on.
         addr: SocketAddr,
     },
-    /// Sessions without a user have no keys.
+    /// Sessions without an account have no keys.
     #[error("{protocol}: signing or encryption cannot be required without users")]
     KeysNeedUsers {
-        /// What the server speaks.
+        /// Protocol of the server.
         protocol: &'static str,
     },
     /// The address could not be bound.
     #[error("{protocol}: cannot listen on {addr}")]
     Bind {
-        /// What the server speaks.
+        /// Protocol of the server.
         protocol: &'static str,
-        /// Where it was to listen.
+        /// Address that it should listen on.
         addr: SocketAddr,
-        /// The system's words.
+        /// The system's error.
         #[source]
         source: std::io::Error,
     },
-    /// Its threads or runtime could not be made.
+    /// Its threads or runtime could not be started.
     #[error("{protocol}: cannot start its threads")]
     Threads {
-        /// What the server speaks.
+        /// Protocol of the server.
         protocol: &'static str,
-        /// The system's words.
+        /// The system's error.
         #[source]
         source: std::io::Error,
     },
-    /// A share name, user name or size it does not take.
+    /// An invalid share name, account name or size.
     #[error("{protocol}: {detail}")]
     Options {
-        /// What the server speaks.
+        /// Protocol of the server.
         protocol: &'static str,
-        /// Which one, and why.
+        /// The option, and what is wrong with it.
         detail: String,
     },
 }
 
-/// Refuses an address that others can reach when nobody would have to log in.
+/// Rejects an address that other machines can reach if no login is required.
 pub(crate) fn check_exposure(
     protocol: &'static str,
     addr: SocketAddr,
@@ -81,15 +81,15 @@ mod tests {
     use super::{ServeError, check_exposure};
 
     #[test]
-    fn only_loopback_goes_without_users() {
+    fn only_loopback_addresses_are_served_without_accounts() {
         for addr in ["127.0.0.1:445", "127.3.4.5:0", "[::1]:445", "[::ffff:127.0.0.1]:445"] {
             assert!(check_exposure("smb", addr.parse().unwrap(), false).is_ok(), "{addr}");
         }
         for addr in ["0.0.0.0:445", "10.77.0.1:445", "[::]:445", "[2001:db8::1]:445"] {
             let addr = addr.parse().unwrap();
-            let refused = check_exposure("smb", addr, false).unwrap_err();
-            assert!(matches!(refused, ServeError::Exposed { .. }), "{addr}");
-            assert!(refused.to_string().contains("without users"), "{refused}");
+            let error = check_exposure("smb", addr, false).unwrap_err();
+            assert!(matches!(error, ServeError::Exposed { .. }), "{addr}");
+            assert!(error.to_string().contains("without users"), "{error}");
             assert!(check_exposure("smb", addr, true).is_ok(), "{addr}");
         }
     }

@@ -1,8 +1,8 @@
 //! Embedded file servers over one volume.
 //!
 //! A [`Volume`] is a tree of files: [`MemoryVolume`], [`DirectoryVolume`] for a directory of the host, or
-//! [`DeviceVolume`] for a device with known truth in front of another. Front ends serve it: [`SmbServer`]
-//! [`NfsServer`] and [`NcpServer`], or all of them by [`EmbeddedServers`].
+//! [`DeviceVolume`], a model of a device with known service times in front of another volume. Front ends serve it:
+//! [`SmbServer`], [`NfsServer`] and [`NcpServer`], or all of them through [`EmbeddedServers`].
 //!
 //! ```
 //! use std::sync::Arc;

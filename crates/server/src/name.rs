@@ -1,14 +1,14 @@
-//! What may be the name of a file or directory on any volume.
+//! Valid names of files and directories.
 
 use crate::{VolumeError, VolumeResult};
 
 /// Longest name in bytes, as on common Unix file systems.
 pub const MAX_NAME_BYTES: usize = 255;
 
-/// Accepts a single path component that leads nowhere else.
+/// Accepts a single path component that does not refer to another directory.
 ///
 /// # Errors
-/// [`VolumeError::BadName`] for an empty name, `.`, `..`, one above [`MAX_NAME_BYTES`], or one that holds
+/// [`VolumeError::BadName`] for an empty name, `.`, `..`, one above [`MAX_NAME_BYTES`], or one that contains
 /// `/` or NUL.
 pub fn check_name(name: &str) -> VolumeResult<()> {
     let bad = name.is_empty() || name == "." || name == ".." || name.len() > MAX_NAME_BYTES;
@@ -18,17 +18,17 @@ pub fn check_name(name: &str) -> VolumeResult<()> {
     Ok(())
 }
 
-/// Letters that a name cannot have where `\` parts names and `:` streams (MS-FSCC 2.1.5).
+/// Characters that a name must not contain where `\` separates names and `:` streams (MS-FSCC 2.1.5).
 const PARTING: &[u8] = br#"\:*?"<>|"#;
-/// Names that mean devices on DOS and Windows, whatever stands behind a dot (MS-FSCC 2.1.5.2).
+/// Names of devices on DOS and Windows, with any extension (MS-FSCC 2.1.5.2).
 const DEVICES: [&str; 4] = ["CON", "PRN", "AUX", "NUL"];
 const PORTS: [&str; 2] = ["COM", "LPT"];
 
-/// Accepts a name for something new that clients on DOS and Windows can use, and mean what it says. NFS, whose clients have
-/// no such names, asks for [`check_name`] only.
+/// Accepts a name for a new file or directory that clients on DOS and Windows can use. NFS clients have no such names, so the
+/// NFS server calls [`check_name`] only.
 ///
 /// # Errors
-/// [`VolumeError::BadName`] for a device, a letter that parts names, a control character, and a dot or blank at the end.
+/// [`VolumeError::BadName`] for a device, a separator of names, a control character, and a dot or blank at the end.
 pub(crate) fn check_portable_name(name: &str) -> VolumeResult<()> {
     check_name(name)?;
     let stem = name.split('.').next().unwrap_or_default().trim_end();
@@ -54,7 +54,7 @@ mod tests {
     use crate::VolumeError;
 
     #[test]
-    fn names_that_lead_elsewhere_are_refused() {
+    fn names_that_lead_elsewhere_are_rejected() {
         for name in ["", ".", "..", "a/b", "/etc", "../x", "a\0b", &"n".repeat(256)] {
             assert_eq!(check_name(name), Err(VolumeError::BadName), "{name:?}");
         }

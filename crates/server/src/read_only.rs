@@ -1,4 +1,4 @@
-//! A volume that refuses every change, whatever front end asks.
+//! A volume that rejects every change.
 
 use std::sync::Arc;
 
@@ -6,11 +6,11 @@ use crate::{
     Attributes, DirectoryEntry, NodeId, SetAttributes, Volume, VolumeError, VolumeResult, VolumeSpace,
 };
 
-/// The same tree, to read only.
+/// A read-only view of a volume.
 pub(crate) struct ReadOnlyVolume(Arc<dyn Volume>);
 
 impl ReadOnlyVolume {
-    /// Shields `volume`.
+    /// Makes `volume` read-only.
     pub(crate) fn new(volume: Arc<dyn Volume>) -> Self {
         Self(volume)
     }

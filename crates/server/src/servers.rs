@@ -13,32 +13,32 @@ use crate::{
     SmbServer, SmbServerOptions, Volume,
 };
 
-/// What to serve a volume as.
+/// Protocols and rules with which a volume is served.
 #[derive(Debug, Clone)]
 pub struct ServeOptions {
-    /// Where to speak SMB, if at all.
+    /// Address for SMB, if it is served.
     pub smb: Option<SocketAddr>,
-    /// Where to speak NFSv3, if at all.
+    /// Address for NFSv3, if it is served.
     pub nfs: Option<SocketAddr>,
-    /// Where to speak NCP on TCP and UDP, if at all.
+    /// Address for NCP on TCP and UDP, if it is served.
     pub ncp: Option<SocketAddr>,
-    /// Where to speak NCP on IPX in UDP, if at all.
+    /// Address for NCP on IPX in UDP, if it is served.
     pub ncp_ipx: Option<SocketAddr>,
-    /// Where to speak NCP on IPX in the frames of an Ethernet, if at all.
+    /// Interface for NCP on IPX in Ethernet frames, if it is served.
     pub ncp_ether: Option<NcpEtherOptions>,
     /// When NCP packets are signed.
     pub ncp_signatures: Level,
     /// When IPX packets on an Ethernet have checksums.
     pub ncp_checksums: Level,
-    /// When files that NCP clients commit are on disk.
+    /// When committed files of NCP clients are on stable storage.
     pub ncp_commit: CommitPolicy,
-    /// Who may log in, and with which password.
+    /// Accounts that may log in, with their passwords.
     pub users: Vec<(String, Secret)>,
-    /// Refuse every change.
+    /// Reject every change.
     pub read_only: bool,
     /// Name of the SMB share; the NFS export is `/` and this name, the NCP volume this name in upper case.
     pub name: String,
-    /// Speak NFS where other machines can reach it, although `NFSv3` knows no passwords.
+    /// Serve NFS on an address that other machines can reach, although `NFSv3` has no passwords.
     pub expose_nfs: bool,
 }
 
@@ -64,15 +64,15 @@ impl Default for ServeOptions {
 /// Running servers. Dropping them stops them.
 pub struct EmbeddedServers {
     front_ends: Vec<Box<dyn FrontEnd>>,
-    /// It has no address of IP.
+    /// A server on raw Ethernet, which has no IP address.
     ether: Option<NcpEtherServer>,
 }
 
 impl EmbeddedServers {
-    /// Starts what is asked for, or nothing at all.
+    /// Starts all requested servers, or none.
     ///
     /// # Errors
-    /// The first front end that does not start; those before it are stopped again.
+    /// The first server that fails to start; those before it are stopped.
     pub fn start(volume: &Arc<dyn Volume>, options: &ServeOptions) -> Result<Self, ServeError> {
         let mut servers = Self { front_ends: Vec::new(), ether: None };
         let volume: Arc<dyn Volume> = if options.read_only {
@@ -85,7 +85,7 @@ impl EmbeddedServers {
                 share: options.name.clone(),
                 users: options.users.clone(),
                 read_only: options.read_only,
-                // What changes over NFS or NCP breaks no lease: SMB clients would serve old bytes.
+                // A change over NFS or NCP breaks no SMB lease, so that SMB clients would serve stale bytes.
                 leases: options.nfs.or(options.ncp).or(options.ncp_ipx).is_none()
                     && options.ncp_ether.is_none(),
                 ..SmbServerOptions::default()
@@ -120,17 +120,17 @@ impl EmbeddedServers {
         Ok(servers)
     }
 
-    /// Protocol and address of each.
+    /// Protocol and address of each server.
     pub fn addrs(&self) -> impl Iterator<Item = (&'static str, SocketAddr)> {
         self.front_ends.iter().map(|front_end| (front_end.protocol(), front_end.addr()))
     }
 
-    /// Where `protocol` is spoken.
+    /// Address of the server for `protocol`.
     pub fn addr(&self, protocol: &str) -> Option<SocketAddr> {
         self.addrs().find(|(spoken, _)| *spoken == protocol).map(|(_, addr)| addr)
     }
 
-    /// Stops all.
+    /// Stops all servers.
     pub fn stop(self) {
         for front_end in self.front_ends {
             front_end.stop();
@@ -176,13 +176,13 @@ mod tests {
     }
 
     #[test]
-    fn what_starts_before_a_failure_is_stopped_again() {
+    fn servers_started_before_a_failure_are_stopped() {
         let smb = "127.0.0.1:0".parse().unwrap();
         let nfs = "0.0.0.0:0".parse().unwrap();
         let options = ServeOptions { smb: Some(smb), nfs: Some(nfs), ..ServeOptions::default() };
         let volume = volume();
-        let refused = EmbeddedServers::start(&volume, &options).err().unwrap();
-        assert!(matches!(refused, ServeError::Exposed { protocol: "nfs", .. }), "{refused}");
+        let error = EmbeddedServers::start(&volume, &options).err().unwrap();
+        assert!(matches!(error, ServeError::Exposed { protocol: "nfs", .. }), "{error}");
         assert_eq!(Arc::strong_count(&volume), 1);
     }
 }

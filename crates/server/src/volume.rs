@@ -1,11 +1,11 @@
-//! The tree that every front end serves: one trait, served alike over SMB, NFS and (later) NCP.
+//! The tree that every front end serves: one trait for SMB, NFS and NCP.
 
 use std::time::SystemTime;
 
 use crate::name::fold_case;
 
-/// A file or directory of a volume. Stable while the object exists, also across renames, and never
-/// used again for another object within the life of the volume.
+/// Number of a file or directory. It is stable while the object exists, also across renames, and is never reused for another
+/// object within the life of the volume.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(pub u64);
 
@@ -21,7 +21,7 @@ pub struct Attributes {
     pub directory: bool,
     /// Length in bytes; 0 for directories.
     pub size: u64,
-    /// Bytes of storage taken.
+    /// Allocated bytes.
     pub allocated: u64,
     /// Permission bits (lower 12 bits of a Unix mode).
     pub mode: u32,
@@ -37,7 +37,7 @@ pub struct Attributes {
     pub modified: SystemTime,
     /// Last change of attributes.
     pub changed: SystemTime,
-    /// Creation, where known; else the oldest of the others.
+    /// Creation if known, otherwise the oldest of the other times.
     pub created: SystemTime,
 }
 
@@ -63,41 +63,41 @@ pub struct SetAttributes {
 pub struct DirectoryEntry {
     /// Last path component.
     pub name: String,
-    /// What it names.
+    /// Node that it names.
     pub attributes: Attributes,
-    /// Pass it to [`Volume::list`] to go on behind this entry; never 0.
+    /// Cookie for [`Volume::list`] to continue after this entry; never 0.
     pub cookie: u64,
 }
 
-/// Room on a volume.
+/// Space on a volume.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VolumeSpace {
     /// Size in bytes.
     pub total_bytes: u64,
     /// Free bytes.
     pub free_bytes: u64,
-    /// Most files it can hold.
+    /// Maximum number of files.
     pub total_files: u64,
-    /// How many more it can hold.
+    /// Number of files that can still be created.
     pub free_files: u64,
 }
 
-/// Why a volume refused.
+/// Why a volume rejects an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum VolumeError {
     /// No such name or node.
     #[error("not found")]
     NotFound,
-    /// The node existed once and is gone.
+    /// The node no longer exists.
     #[error("stale")]
     Stale,
-    /// The name exists.
+    /// The name already exists.
     #[error("exists")]
     Exists,
-    /// A directory was needed.
+    /// The node is not a directory.
     #[error("not a directory")]
     NotDirectory,
-    /// A file was needed.
+    /// The node is a directory.
     #[error("is a directory")]
     IsDirectory,
     /// The directory is not empty.
@@ -115,7 +115,7 @@ pub enum VolumeError {
     /// A file larger than the volume can hold, or an offset beyond 2^63.
     #[error("too big")]
     TooBig,
-    /// The name is empty, `.`, `..`, too long, or holds `/` or NUL.
+    /// The name is empty, `.`, `..`, too long, or contains `/` or NUL.
     #[error("bad name")]
     BadName,
     /// The system failed with this errno.
@@ -126,19 +126,23 @@ pub enum VolumeError {
 /// Result of a volume operation.
 pub type VolumeResult<T> = Result<T, VolumeError>;
 
-/// A tree of files. All calls are synchronous and may block for as long as its storage does; front ends
-/// with an asynchronous heart call a blocking volume off that heart. No call ever leaves the tree:
-/// names are single components, symbolic links are not followed.
+/// A tree of files and directories that front ends serve.
+///
+/// A volume is shared by all connections of all front ends, so that every method takes `&self` and is safe to call
+/// concurrently. All calls are synchronous and may block as long as the storage does; a front end with an asynchronous runtime
+/// calls a volume that blocks on other threads ([`Self::never_blocks`]). Objects are named by [`NodeId`], not by path,
+/// because NFS handles must survive renames. No call leaves the tree: names are single components, and symbolic links are
+/// not followed.
 pub trait Volume: Send + Sync {
     /// Attributes of a node.
     fn attributes(&self, node: NodeId) -> VolumeResult<Attributes>;
 
-    /// The node of `name` in `directory`; `..` is the front end's to resolve by [`Self::parent`].
+    /// Attributes of `name` in `directory`. The front end resolves `..` with [`Self::parent`].
     fn lookup(&self, directory: NodeId, name: &str) -> VolumeResult<Attributes>;
 
-    /// The stored name and the node of the only name in `directory` that equals `name` but for case;
-    /// [`VolumeError::NotFound`] when there is none or more than one. Meant for front ends whose clients
-    /// expect it, after [`Self::lookup`] found nothing.
+    /// The stored name and the node of the only name in `directory` that equals `name` except for case;
+    /// [`VolumeError::NotFound`] if there is none or more than one. Front ends whose clients ignore case call it after
+    /// [`Self::lookup`] has found nothing.
     fn lookup_any_case(&self, directory: NodeId, name: &str) -> VolumeResult<(String, Attributes)> {
         let folded = fold_case(name);
         let mut cookie = 0;
@@ -161,14 +165,14 @@ pub trait Volume: Send + Sync {
     /// The directory that holds a directory; the root is its own parent.
     fn parent(&self, directory: NodeId) -> VolumeResult<NodeId>;
 
-    /// Makes a file; [`VolumeError::Exists`] if the name is taken.
+    /// Creates a file; [`VolumeError::Exists`] if the name already exists.
     fn create(&self, directory: NodeId, name: &str, mode: u32) -> VolumeResult<Attributes>;
 
-    /// Makes a directory; [`VolumeError::Exists`] if the name is taken.
+    /// Creates a directory; [`VolumeError::Exists`] if the name already exists.
     fn make_directory(&self, directory: NodeId, name: &str, mode: u32) -> VolumeResult<Attributes>;
 
-    /// Whether names can be taken out of a directory, as far as that is known beforehand. Asked by front ends whose protocol
-    /// has no word for a removal that fails later.
+    /// Checks whether names can be removed from a directory, as far as that is known in advance. Front ends call it if their
+    /// protocol cannot report a removal that fails later.
     fn may_remove(&self, _directory: NodeId) -> VolumeResult<()> {
         Ok(())
     }
@@ -179,29 +183,29 @@ pub trait Volume: Send + Sync {
     /// Removes an empty directory.
     fn remove_directory(&self, directory: NodeId, name: &str) -> VolumeResult<()>;
 
-    /// Renames, replacing a file by a file and an empty directory by a directory.
+    /// Renames. A file may replace a file, and a directory an empty directory.
     fn rename(&self, from: NodeId, name: &str, to: NodeId, new_name: &str) -> VolumeResult<()>;
 
-    /// Changes attributes and gives the new ones.
+    /// Changes attributes and returns the new ones.
     fn set_attributes(&self, node: NodeId, change: &SetAttributes) -> VolumeResult<Attributes>;
 
-    /// Up to `limit` entries behind `cookie` (0 = from the start), without `.` and `..`.
+    /// Up to `limit` entries after `cookie` (0 = from the start), without `.` and `..`.
     /// Entries that exist throughout a listing appear exactly once.
     fn list(&self, directory: NodeId, cookie: u64, limit: usize) -> VolumeResult<Vec<DirectoryEntry>>;
 
-    /// Reads into `buffer`; short only at the end of the file, 0 beyond it.
+    /// Reads into `buffer`; the read is short only at the end of the file, and 0 beyond it.
     fn read(&self, file: NodeId, offset: u64, buffer: &mut [u8]) -> VolumeResult<usize>;
 
-    /// Writes all of `data`; `durable` means on stable storage before returning.
+    /// Writes all of `data`. With `durable` the data are on stable storage before the call returns.
     fn write(&self, file: NodeId, offset: u64, data: &[u8], durable: bool) -> VolumeResult<()>;
 
-    /// Brings earlier writes of a file to stable storage.
+    /// Writes earlier writes of a file to stable storage.
     fn commit(&self, file: NodeId) -> VolumeResult<()>;
 
-    /// Room left.
+    /// Free and total space.
     fn space(&self) -> VolumeResult<VolumeSpace>;
 
-    /// True when calls return without waiting for anything (memory without a device model), so that a
-    /// front end may make them on its own thread.
+    /// True if calls never wait (memory without a device model), so that a front end may make them on its own
+    /// thread.
     fn never_blocks(&self) -> bool;
 }

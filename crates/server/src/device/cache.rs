@@ -1,4 +1,4 @@
-//! Which blocks the device answers from its cache: exact least-recently-used order.
+//! The blocks in the cache of a modelled device, in exact least-recently-used order.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ type Block = (NodeId, u64);
 /// Marks the end of the list.
 const NONE: usize = usize::MAX;
 
-/// Blocks in order of use. Remembers only which blocks are there: their bytes are the volume's.
+/// Blocks in order of use. The cache records only which blocks are present; the volume holds their bytes.
 pub(super) struct BlockCache {
     capacity: usize,
     block_bytes: u64,
@@ -28,12 +28,12 @@ struct Slot {
     older: usize,
 }
 
-/// What a request met.
+/// What a request found in the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Met {
-    /// All of its blocks were there.
+pub(super) struct CacheLookup {
+    /// All of its blocks were present.
     pub(super) hit: bool,
-    /// Dirty blocks that had to leave for it.
+    /// Dirty blocks that it evicted.
     pub(super) evicted_dirty: u64,
 }
 
@@ -53,30 +53,37 @@ impl BlockCache {
         self.block_bytes
     }
 
-    /// True if it can hold anything.
+    /// True if it can hold a block.
     pub(super) fn is_there(&self) -> bool {
         self.capacity > 0
     }
 
-    /// Uses the blocks of `len` bytes at `offset` in ascending order; those missing come in. `dirty`
-    /// marks them, or `Some(false)` tells that they are on the device now.
-    pub(super) fn use_range(&mut self, node: NodeId, offset: u64, len: u64, dirty: Option<bool>) -> Met {
-        let mut met = Met { hit: true, evicted_dirty: 0 };
+    /// Uses the blocks of `len` bytes at `offset` in ascending order and adds missing ones. `Some(true)` marks them as dirty,
+    /// `Some(false)` as written to the device.
+    pub(super) fn use_range(
+        &mut self,
+        node: NodeId,
+        offset: u64,
+        len: u64,
+        dirty: Option<bool>,
+    ) -> CacheLookup {
+        let mut lookup = CacheLookup { hit: true, evicted_dirty: 0 };
         if len == 0 {
-            return met;
+            return lookup;
         }
         let blocks = offset / self.block_bytes..=offset.saturating_add(len - 1) / self.block_bytes;
-        met.hit = self.is_there() && blocks.clone().all(|block| self.by_block.contains_key(&(node, block)));
+        lookup.hit =
+            self.is_there() && blocks.clone().all(|block| self.by_block.contains_key(&(node, block)));
         if !self.is_there() {
-            return met;
+            return lookup;
         }
         for block in blocks {
-            met.evicted_dirty += u64::from(self.use_block((node, block), dirty));
+            lookup.evicted_dirty += u64::from(self.use_block((node, block), dirty));
         }
-        met
+        lookup
     }
 
-    /// Uses one block; true if a dirty one had to leave for it.
+    /// Uses one block; true if it evicted a dirty one.
     fn use_block(&mut self, block: Block, dirty: Option<bool>) -> bool {
         let mut evicted_dirty = false;
         let at = if let Some(at) = self.by_block.get(&block) {
@@ -137,7 +144,7 @@ impl BlockCache {
         self.slots[at].dirty
     }
 
-    /// Drops the blocks of a file from `size` bytes on: cut off, they hold nothing any more.
+    /// Drops the blocks of a file from `size` bytes on, because truncation removed their content.
     pub(super) fn drop_behind(&mut self, node: NodeId, size: u64) {
         let first = size.div_ceil(self.block_bytes);
         let blocks = self.by_block.range((node, first)..=(node, u64::MAX));
@@ -146,19 +153,20 @@ impl BlockCache {
         }
     }
 
-    /// Marks a file's blocks as being on the device and tells how many were not.
+    /// Marks the blocks of a file as written to the device and returns how many were dirty.
     pub(super) fn clean(&mut self, node: NodeId) -> u64 {
         let blocks = self.by_block.range((node, 0)..=(node, u64::MAX));
         let dirty = blocks.map(|(_, at)| std::mem::take(&mut self.slots[*at].dirty));
         dirty.filter(|dirty| *dirty).count() as u64
     }
 
-    /// Forgets everything.
+    /// Drops all blocks.
     pub(super) fn purge(&mut self) {
         self.by_block.clear();
         self.slots.clear();
         self.vacant.clear();
-        (self.newest, self.oldest) = (NONE, NONE);
+        self.newest = NONE;
+        self.oldest = NONE;
     }
 }
 
@@ -166,10 +174,10 @@ impl BlockCache {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{BlockCache, Met};
+    use super::{BlockCache, CacheLookup};
     use crate::NodeId;
 
-    /// The same cache, written for the eye: oldest first.
+    /// A simple implementation of the same cache: a list, the oldest block first.
     struct Reference {
         capacity: usize,
         blocks: Vec<((u64, u64), bool)>,
@@ -181,18 +189,18 @@ mod tests {
             node: u64,
             blocks: std::ops::RangeInclusive<u64>,
             dirty: Option<bool>,
-        ) -> Met {
+        ) -> CacheLookup {
             let there = |block| self.blocks.iter().any(|(other, _)| *other == (node, block));
-            let mut met = Met { hit: blocks.clone().all(there), evicted_dirty: 0 };
+            let mut lookup = CacheLookup { hit: blocks.clone().all(there), evicted_dirty: 0 };
             for block in blocks {
                 let found = self.blocks.iter().position(|(other, _)| *other == (node, block));
                 let was_dirty = found.is_some_and(|at| self.blocks.remove(at).1);
                 if self.blocks.len() == self.capacity {
-                    met.evicted_dirty += u64::from(self.blocks.remove(0).1);
+                    lookup.evicted_dirty += u64::from(self.blocks.remove(0).1);
                 }
                 self.blocks.push(((node, block), dirty.unwrap_or(was_dirty)));
             }
-            met
+            lookup
         }
     }
 
@@ -218,9 +226,9 @@ mod tests {
                     }
                     kind => {
                         let dirty = [None, Some(true), Some(false)][usize::from(kind % 3)];
-                        // Neither ends of the range on block boundaries.
-                        let met = cache.use_range(NodeId(node), block * 4096 + 1, count * 4096 - 2, dirty);
-                        prop_assert_eq!(met, reference.use_range(node, blocks, dirty));
+                        // Neither end of the range is on a block boundary.
+                        let lookup = cache.use_range(NodeId(node), block * 4096 + 1, count * 4096 - 2, dirty);
+                        prop_assert_eq!(lookup, reference.use_range(node, blocks, dirty));
                     }
                 }
                 prop_assert_eq!(cache.by_block.len(), reference.blocks.len());
@@ -232,7 +240,10 @@ mod tests {
     fn a_cache_of_nothing_never_hits() {
         let mut cache = BlockCache::new(0, 4096);
         for _ in 0..2 {
-            assert_eq!(cache.use_range(NodeId(2), 0, 4096, None), Met { hit: false, evicted_dirty: 0 });
+            assert_eq!(
+                cache.use_range(NodeId(2), 0, 4096, None),
+                CacheLookup { hit: false, evicted_dirty: 0 }
+            );
         }
     }
 

@@ -1,4 +1,4 @@
-//! What a device did, request by request: the known truth that clients are judged by.
+//! The log of a device, request by request: the known truth that measurements are compared with.
 
 use crate::NodeId;
 
@@ -16,13 +16,13 @@ pub enum DeviceRequest {
 /// One request. Instants are nanoseconds since [`DeviceVolume::origin`](crate::DeviceVolume::origin).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DeviceRecord {
-    /// When it came.
+    /// When it arrived.
     pub received_ns: u64,
-    /// When the model had it done: exact by arithmetic.
+    /// When the model completed it, computed exactly.
     pub due_ns: u64,
-    /// When it was answered: as executed on this machine, never before `due_ns`.
+    /// When this machine answered it; never before `due_ns`.
     pub ended_ns: u64,
-    /// Work of the device on it, without queue and transfer; 0 for a hit.
+    /// Service time of the device, without queueing and transfer; 0 for a hit.
     pub service_ns: u64,
     /// The file.
     pub node: NodeId,
@@ -30,9 +30,9 @@ pub struct DeviceRecord {
     pub offset: u64,
     /// Bytes read or written.
     pub len: u64,
-    /// What was asked.
+    /// Kind of the request.
     pub request: DeviceRequest,
-    /// True when the cache answered it.
+    /// True if the cache answered it.
     pub hit: bool,
 }
 
@@ -47,7 +47,7 @@ pub struct DeviceCounters {
     pub commits: u64,
     /// Requests that the cache answered.
     pub hits: u64,
-    /// Requests that the device was needed for.
+    /// Requests that needed the device.
     pub misses: u64,
     /// Bytes read by clients.
     pub read_bytes: u64,
@@ -57,21 +57,21 @@ pub struct DeviceCounters {
     pub written_bytes: u64,
     /// Bytes moved between cache and device.
     pub device_bytes: u64,
-    /// Requests that were only counted, as the log was full.
+    /// Requests that were only counted because the log was full.
     pub not_logged: u64,
 }
 
-/// Records up to a bound, and sums.
+/// Records up to a limit, and sums over all requests.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DeviceLog {
     /// The first requests, in the order in which they were answered.
     pub records: Vec<DeviceRecord>,
-    /// Sums over all.
+    /// Sums over all requests.
     pub counters: DeviceCounters,
 }
 
 impl DeviceLog {
-    /// Enters a request that moved `device_bytes`.
+    /// Records a request that moved `device_bytes`.
     pub(super) fn enter(&mut self, record: DeviceRecord, device_bytes: u64, capacity: usize) {
         let counters = &mut self.counters;
         match record.request {

@@ -1,10 +1,10 @@
-//! A device with known truth in front of any volume.
+//! A model of a storage device, with known service times, in front of any volume.
 
 mod cache;
 mod log;
 mod options;
 mod service;
-mod station;
+mod service_queue;
 mod volume;
 mod wait;
 
@@ -16,16 +16,16 @@ use crate::device::cache::BlockCache;
 pub use crate::device::log::{DeviceCounters, DeviceLog, DeviceRecord, DeviceRequest};
 pub use crate::device::options::{CacheOptions, DeviceOptions, ServiceTime, WritePolicy};
 use crate::device::service::Services;
-use crate::device::station::Station;
+use crate::device::service_queue::ServiceQueue;
 use crate::device::wait::wait_until;
 
 /// A volume whose reads and writes take the time of a modelled device.
 ///
-/// A request is classified when it arrives: if all of its blocks are in the cache it is a hit and costs
-/// nothing; else it waits for one of the servers, is worked on for the service time, then its bytes pass
-/// the one link. Given the order of requests, hits, misses and service times are always the same, and the
-/// queue runs on exact arithmetic: a late wake-up of one request does not delay the next. Names and
-/// attributes cost nothing. The log keeps what was due and what was executed.
+/// A request is classified when it arrives. If all of its blocks are in the cache it is a hit and takes no time; otherwise it
+/// waits for one of the servers, occupies it for the service time, and then transfers its bytes over the only link. For a
+/// given order of requests, hits, misses and service times are always the same. The queue is computed exactly, so that a late
+/// wake-up of one request does not delay the next. Names and attributes take no time. The log has, for each request, when it was
+/// due and when it was executed, so that tests can compare a measurement with the truth.
 ///
 /// ```
 /// use std::time::Duration;
@@ -50,14 +50,14 @@ pub struct DeviceVolume<V> {
     log: Mutex<DeviceLog>,
 }
 
-/// What changes with every request.
+/// The state that changes with every request.
 struct Device {
     cache: BlockCache,
     services: Services,
-    station: Station,
+    queue: ServiceQueue,
 }
 
-/// What a request asks of the device.
+/// Work that a request causes at the device.
 #[derive(Debug, Clone, Copy)]
 struct Work {
     hit: bool,
@@ -71,41 +71,41 @@ impl<V> DeviceVolume<V> {
         let device = Device {
             cache: BlockCache::new(options.cache.bytes, options.cache.block_bytes),
             services: Services::new(options.service),
-            station: Station::new(options.servers, options.bytes_per_s),
+            queue: ServiceQueue::new(options.servers, options.bytes_per_s),
         };
         let device = Mutex::new(device);
         let log = Mutex::default();
         Self { inner, options, origin: Instant::now(), device, log }
     }
 
-    /// The instant that the log counts from.
+    /// Origin of the instants in the log.
     pub fn origin(&self) -> Instant {
         self.origin
     }
 
-    /// What it does.
+    /// Options of the model.
     pub fn options(&self) -> &DeviceOptions {
         &self.options
     }
 
-    /// The volume behind.
+    /// The volume that holds the data.
     pub fn inner(&self) -> &V {
         &self.inner
     }
 
-    /// Empties the cache, as an administrator would between runs. Dirty blocks count as written, without
+    /// Empties the cache, as an administrator would between runs. Dirty blocks count as written and take no
     /// time.
     pub fn purge(&self) {
         self.lock_device().cache.purge();
     }
 
-    /// Keeps all servers busy for `pause` more, as a controller that hangs would: what comes meanwhile
-    /// queues up, and is worked on in order afterwards.
+    /// Keeps all servers busy for another `pause`, as a controller that hangs does. Requests that arrive in the meantime wait
+    /// in the queue and are then served in order.
     pub fn stall(&self, pause: Duration) {
         let pause_ns = u64::try_from(pause.as_nanos()).unwrap_or(u64::MAX);
         let mut device = self.lock_device();
         let now_ns = self.now_ns();
-        device.station.stall(now_ns, pause_ns);
+        device.queue.stall(now_ns, pause_ns);
     }
 
     /// A copy of the log.
@@ -113,7 +113,7 @@ impl<V> DeviceVolume<V> {
         self.lock_log().clone()
     }
 
-    /// The sums alone.
+    /// The sums.
     pub fn counters(&self) -> DeviceCounters {
         self.lock_log().counters
     }
@@ -135,24 +135,21 @@ impl<V> DeviceVolume<V> {
         u64::try_from(self.origin.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 
-    /// Lets the device do what `classify` finds needed, waits until it is done, and logs it.
+    /// Performs the work that `classify` determines: queues it, waits until it is due, and logs it.
     fn serve(
         &self,
         request: DeviceRequest,
         (node, offset, len): (NodeId, u64, u64),
         classify: impl FnOnce(&mut BlockCache) -> Work,
     ) {
-        // One lock for clock, cache, draw and queue: all of them see the same order of arrival.
+        // One lock for clock, cache, random numbers and queue, so that all of them see the same order of arrival.
         let mut device = self.lock_device();
         let received_ns = self.now_ns();
         let work = classify(&mut device.cache);
         let service_ns = (0..work.operations).map(|_| device.services.draw()).sum();
         let needs_device = work.operations > 0;
-        let due_ns = if needs_device {
-            device.station.admit(received_ns, service_ns, work.bytes)
-        } else {
-            received_ns
-        };
+        let due_ns =
+            if needs_device { device.queue.admit(received_ns, service_ns, work.bytes) } else { received_ns };
         drop(device);
         if needs_device {
             wait_until(self.origin + Duration::from_nanos(due_ns), self.options.spin);

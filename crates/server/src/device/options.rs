@@ -1,49 +1,49 @@
-//! What a device model does: how long it takes, how much it carries, what it caches.
+//! Options of a device model: service time, bandwidth, cache.
 
 use std::time::Duration;
 
-/// How long the device works on one request, before the transfer of its bytes.
+/// Service time of one request, before the transfer of its bytes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ServiceTime {
-    /// Always the same.
+    /// Constant.
     Fixed(Duration),
     /// Exponentially distributed, as in M/M/c queues.
     Exponential {
         /// Its mean.
         mean: Duration,
-        /// Same seed, same sequence.
+        /// Seed of the sequence.
         seed: u64,
     },
-    /// Log-normally distributed, as of disks and flash under mixed load.
+    /// Log-normally distributed, like disks and flash under mixed load.
     LogNormal {
-        /// Half of the requests take less.
+        /// Median.
         median: Duration,
         /// Standard deviation of the logarithm; 0.35 is typical.
         sigma: f64,
-        /// Same seed, same sequence.
+        /// Seed of the sequence.
         seed: u64,
     },
 }
 
-/// When a write reaches the device.
+/// When a write is written to the device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum WritePolicy {
-    /// Every write pays the device, and its blocks are cached.
+    /// Write-through: every write needs the device, and its blocks are cached.
     #[default]
     Through,
-    /// Writes go to the cache; the device is paid when a dirty block must leave, on commit, and at once
-    /// for durable writes.
+    /// Write-back: writes go to the cache, and the device is needed for the eviction of a dirty block, for a commit, and for
+    /// a durable write.
     Back,
 }
 
-/// The device's cache: least recently used blocks leave first.
+/// The device's cache, which evicts the least recently used block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CacheOptions {
     /// Size in bytes; 0 caches nothing.
     pub bytes: u64,
     /// Bytes of a block; at least 512.
     pub block_bytes: u32,
-    /// What writes do.
+    /// Handling of writes.
     pub writes: WritePolicy,
 }
 
@@ -56,21 +56,21 @@ impl Default for CacheOptions {
 /// Options of [`DeviceVolume`](crate::DeviceVolume): by default a device that takes no time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DeviceOptions {
-    /// Time of work per request.
+    /// Service time per request.
     pub service: ServiceTime,
-    /// Requests it works on at the same time; at least 1.
+    /// Number of servers: requests that are served at the same time; at least 1.
     pub servers: usize,
-    /// Bytes per second of the one link behind all servers; `None` takes no time.
+    /// Bytes per second of the link that all servers share; with `None` a transfer takes no time.
     pub bytes_per_s: Option<u64>,
-    /// What is answered without the device.
+    /// The cache.
     pub cache: CacheOptions,
-    /// How long before the end of a wait to stop sleeping and spin. Zero lets others have the processor,
-    /// and is the better choice unless cores are idle.
+    /// Time before the end of a wait from which the thread spins instead of sleeping. Zero leaves the processor to others and is
+    /// the better choice unless cores are idle.
     pub spin: Duration,
-    /// Work on requests on the thread of their connection, one after the other, instead of handing each to a
-    /// thread that may wait: no wake-ups between socket and device, but one request in flight per thread.
+    /// Serve requests on the thread of their connection, one after another, instead of passing each to a worker thread. This
+    /// saves wake-ups between socket and device, but allows one request in flight per thread.
     pub in_place: bool,
-    /// Requests logged at most; later ones are only counted.
+    /// Maximum number of logged requests; later ones are only counted.
     pub log_capacity: usize,
 }
 

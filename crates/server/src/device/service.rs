@@ -1,4 +1,4 @@
-//! Service times, drawn by seed.
+//! Random service times from a seed.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ pub(super) struct Services {
 }
 
 impl Services {
-    /// At the start of the sequence.
+    /// Starts the sequence.
     pub(super) fn new(service: ServiceTime) -> Self {
         let state = match service {
             ServiceTime::Fixed(_) => 0,
@@ -26,7 +26,7 @@ impl Services {
             ServiceTime::Fixed(time) => nanoseconds(time) as u64,
             ServiceTime::Exponential { mean, .. } => (-self.uniform().ln() * nanoseconds(mean)) as u64,
             ServiceTime::LogNormal { median, sigma, .. } => {
-                // Box-Muller; the second value of the pair is not worth keeping.
+                // Box-Muller; the second value of the pair is dropped.
                 let radius = (-2.0 * self.uniform().ln()).sqrt();
                 let normal = radius * (std::f64::consts::TAU * self.uniform()).cos();
                 ((sigma * normal).exp() * nanoseconds(median)) as u64
@@ -34,7 +34,7 @@ impl Services {
         }
     }
 
-    /// Uniform in (0, 1], never 0: its logarithm is taken. `SplitMix64` by Steele, Lea and Flood.
+    /// Uniform in (0, 1], never 0, because its logarithm is computed. `SplitMix64` by Steele, Lea and Flood.
     fn uniform(&mut self) -> f64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.state;

@@ -1,28 +1,28 @@
-//! The device behind the volume's trait: what each call asks of it.
+//! The volume trait of the device model: the work that each call causes.
 
-use crate::device::cache::{BlockCache, Met};
+use crate::device::cache::{BlockCache, CacheLookup};
 use crate::device::{DeviceRequest, DeviceVolume, Work, WritePolicy};
 use crate::{Attributes, DirectoryEntry, NodeId, SetAttributes, Volume, VolumeResult, VolumeSpace};
 
-/// A read of `len` bytes: the device is needed for a miss, and for dirty blocks that have to leave.
-fn read_work(cache: &BlockCache, met: Met, len: u64) -> Work {
-    let miss = u64::from(!met.hit);
-    write_back_work(cache, Work { hit: met.hit, operations: miss, bytes: miss * len }, met)
+/// Work of a read of `len` bytes: the device is needed for a miss, and for evicted dirty blocks.
+fn read_work(cache: &BlockCache, lookup: CacheLookup, len: u64) -> Work {
+    let miss = u64::from(!lookup.hit);
+    write_back_work(cache, Work { hit: lookup.hit, operations: miss, bytes: miss * len }, lookup)
 }
 
-/// A write of `len` bytes, through to the device or into the cache.
-fn write_work(cache: &BlockCache, met: Met, len: u64, through: bool) -> Work {
+/// Work of a write of `len` bytes, to the device or into the cache.
+fn write_work(cache: &BlockCache, lookup: CacheLookup, len: u64, through: bool) -> Work {
     let paid = u64::from(through);
-    write_back_work(cache, Work { hit: !through, operations: paid, bytes: paid * len }, met)
+    write_back_work(cache, Work { hit: !through, operations: paid, bytes: paid * len }, lookup)
 }
 
-/// The same, with the dirty blocks that had to leave written in one more operation.
-fn write_back_work(cache: &BlockCache, work: Work, met: Met) -> Work {
-    let leaving = u64::from(met.evicted_dirty > 0);
+/// Adds one operation that writes the evicted dirty blocks.
+fn write_back_work(cache: &BlockCache, work: Work, lookup: CacheLookup) -> Work {
+    let evictions = u64::from(lookup.evicted_dirty > 0);
     Work {
-        hit: work.hit && leaving == 0,
-        operations: work.operations + leaving,
-        bytes: work.bytes + met.evicted_dirty * cache.block_bytes(),
+        hit: work.hit && evictions == 0,
+        operations: work.operations + evictions,
+        bytes: work.bytes + lookup.evicted_dirty * cache.block_bytes(),
     }
 }
 
@@ -58,7 +58,7 @@ impl<V: Volume> Volume for DeviceVolume<V> {
     fn remove(&self, directory: NodeId, name: &str) -> VolumeResult<()> {
         let removed = self.inner.lookup(directory, name)?.node;
         self.inner.remove(directory, name)?;
-        self.forget_if_gone(removed);
+        self.drop_blocks_if_deleted(removed);
         Ok(())
     }
 
@@ -70,7 +70,7 @@ impl<V: Volume> Volume for DeviceVolume<V> {
         let replaced = self.inner.lookup(to, new_name).ok();
         self.inner.rename(from, name, to, new_name)?;
         if let Some(replaced) = replaced {
-            self.forget_if_gone(replaced.node);
+            self.drop_blocks_if_deleted(replaced.node);
         }
         Ok(())
     }
@@ -91,8 +91,8 @@ impl<V: Volume> Volume for DeviceVolume<V> {
         let count = self.inner.read(file, offset, buffer)?;
         let len = count as u64;
         self.serve(DeviceRequest::Read, (file, offset, len), |cache| {
-            let met = cache.use_range(file, offset, len, None);
-            read_work(cache, met, len)
+            let lookup = cache.use_range(file, offset, len, None);
+            read_work(cache, lookup, len)
         });
         Ok(count)
     }
@@ -102,8 +102,8 @@ impl<V: Volume> Volume for DeviceVolume<V> {
         let len = data.len() as u64;
         self.serve(DeviceRequest::Write, (file, offset, len), |cache| {
             let through = durable || self.options.cache.writes == WritePolicy::Through || !cache.is_there();
-            let met = cache.use_range(file, offset, len, Some(!through));
-            write_work(cache, met, len, through)
+            let lookup = cache.use_range(file, offset, len, Some(!through));
+            write_work(cache, lookup, len, through)
         });
         Ok(())
     }
@@ -127,8 +127,8 @@ impl<V: Volume> Volume for DeviceVolume<V> {
 }
 
 impl<V: Volume> DeviceVolume<V> {
-    /// Drops the blocks of a file that has no name any more.
-    fn forget_if_gone(&self, node: NodeId) {
+    /// Drops the blocks of a file without a name.
+    fn drop_blocks_if_deleted(&self, node: NodeId) {
         if self.inner.attributes(node).is_err() {
             self.lock_device().cache.drop_behind(node, 0);
         }

@@ -1,4 +1,4 @@
-//! Waiting until an instant, not before and hardly after.
+//! Precise waiting until an instant.
 
 use std::cell::Cell;
 use std::num::NonZeroU64;
@@ -25,10 +25,10 @@ pub(super) fn wait_until(due: Instant, spin: Duration) {
     }
 }
 
-/// Takes the 50 us of slack off this thread's timers, by which Linux groups wake-ups; once per thread.
+/// Disables the timer slack of this thread (50 us by default), with which Linux groups wake-ups; once per thread.
 fn be_precise() {
     if !PRECISE.replace(true) {
-        // Refused: wake-ups come late, as the log then shows.
+        // If it fails, wake-ups are late, and the log shows it.
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
     }
 }

@@ -1,10 +1,10 @@
-//! The system's errors as the volume's.
+//! The system's errors as errors of a volume.
 
 use rustix::io::Errno;
 
 use crate::VolumeError;
 
-/// What a failed system call means to a client.
+/// The volume's error for a failed system call.
 pub(super) fn volume_error(errno: Errno) -> VolumeError {
     match errno {
         Errno::NOENT => VolumeError::NotFound,
@@ -13,7 +13,7 @@ pub(super) fn volume_error(errno: Errno) -> VolumeError {
         Errno::NOTDIR => VolumeError::NotDirectory,
         Errno::ISDIR => VolumeError::IsDirectory,
         Errno::NOTEMPTY => VolumeError::NotEmpty,
-        // LOOP: a link where none may be followed. XDEV: another mount.
+        // LOOP: a link, which must not be followed. XDEV: another mount.
         Errno::ACCESS | Errno::PERM | Errno::LOOP | Errno::XDEV => VolumeError::Denied,
         Errno::NOSPC | Errno::DQUOT => VolumeError::NoSpace,
         Errno::ROFS => VolumeError::ReadOnly,

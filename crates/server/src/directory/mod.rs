@@ -16,9 +16,9 @@ use crate::directory::tree::Tree;
 /// Options of [`DirectoryVolume`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DirectoryOptions {
-    /// Refuse every change.
+    /// Reject every change.
     pub read_only: bool,
-    /// File descriptors kept open at most.
+    /// Maximum number of file descriptors that are kept open.
     pub open_files: usize,
 }
 
@@ -34,20 +34,20 @@ impl Default for DirectoryOptions {
 pub struct DirectoryError {
     /// The directory.
     pub path: PathBuf,
-    /// What the system said.
+    /// The system's error.
     #[source]
     pub error: VolumeError,
 }
 
-/// A directory of the host.
+/// A directory of the host as a volume.
 ///
-/// Every name is opened as one component below a directory already open, without following links, so no
-/// name leads out. Symbolic links, devices, sockets and pipes are not listed and are denied by name;
-/// other file systems mounted below are not entered: what they hide is not part of the tree either.
-/// Names that are not UTF-8 are not shown.
+/// Every name is opened as one component below an open directory, without following links, so that no name leads out of
+/// the tree. Symbolic links, devices, sockets and pipes are not listed and are denied by name;
+/// other file systems mounted below are not entered, and what their mount points hide is not part of the tree either.
+/// Names that are not UTF-8 are not listed.
 ///
-/// Nodes are known by device, inode and time of creation, so they keep their number across renames,
-/// also by others on the host, as soon as they are seen at their new place. Files are created with
+/// Nodes are identified by device, inode and time of creation, so that they keep their number across renames, including
+/// renames by other processes of the host once the new name is seen. Files are created with
 /// the owner of this process. A name is as durable as the file system makes it; bytes are durable after
 /// `commit` or a durable write.
 pub struct DirectoryVolume {
@@ -56,10 +56,10 @@ pub struct DirectoryVolume {
 }
 
 impl DirectoryVolume {
-    /// Serves the directory at `path`; links on the way to it are followed.
+    /// Opens the directory at `path`; links in the path itself are followed.
     ///
     /// # Errors
-    /// [`DirectoryError`] if it is no directory, or may not be read.
+    /// [`DirectoryError`] if it is not a directory, or cannot be read.
     pub fn open(path: impl AsRef<Path>, options: &DirectoryOptions) -> Result<Self, DirectoryError> {
         let path = path.as_ref();
         let failed = |error| DirectoryError { path: path.to_owned(), error };

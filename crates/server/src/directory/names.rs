@@ -1,4 +1,4 @@
-//! The names in a directory of the host, in an order that does not change when others come and go.
+//! The names in a directory of the host, in an order that does not change when other names are added or removed.
 
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hasher};
@@ -12,11 +12,11 @@ use crate::NodeId;
 use crate::VolumeResult;
 use crate::directory::errno::volume_error;
 
-/// Bytes asked of the system at a time.
+/// Size of one request for names to the system, in bytes.
 const READ_BYTES: usize = 32 << 10;
 
-/// Listings under way that are remembered, so that a page of a large directory does not read it all.
-const REMEMBERED: usize = 16;
+/// Number of listings in progress that are kept, so that one page of a large directory does not read all of it.
+const MAX_KEPT_LISTINGS: usize = 16;
 
 /// A name and its cookie.
 pub(super) type Named = (u64, String);
@@ -24,27 +24,27 @@ pub(super) type Named = (u64, String);
 /// The names of a directory in the order of their cookies.
 pub(super) type Names = Arc<Vec<Named>>;
 
-/// The cookie of a name: its hash, so that a listing can go on behind it whatever else has changed, even
-/// when the name itself is gone. Never 0.
+/// The cookie of a name: its hash. A listing can therefore continue after a name whatever has changed, even if the name
+/// itself was removed. It is never 0.
 pub(super) fn cookie(name: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     hasher.write(name.as_bytes());
-    // Some clients take cookies as signed.
+    // Some clients treat cookies as signed numbers.
     (hasher.finish() >> 1).max(1)
 }
 
-/// Which names of a directory.
+/// Selection of the names of a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Which {
-    /// Of files and directories.
+    /// Files and directories.
     Served,
-    /// Of links and others too, which are not served and take up their names all the same.
+    /// Also links and special files, which are not served but occupy their names.
     All,
 }
 
 /// Reads the names of files and directories, in the system's order.
 pub(super) fn read_names(directory: BorrowedFd<'_>, which: Which) -> VolumeResult<Vec<String>> {
-    // A descriptor of our own: the position in a directory belongs to the descriptor.
+    // A separate descriptor, because the position in a directory belongs to the descriptor.
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let own = openat(directory, ".", flags, Mode::empty()).map_err(volume_error)?;
     let mut buffer = vec![MaybeUninit::uninit(); READ_BYTES];
@@ -69,14 +69,14 @@ pub(super) fn read_names(directory: BorrowedFd<'_>, which: Which) -> VolumeResul
     Ok(names)
 }
 
-/// The listings under way.
+/// The listings in progress.
 #[derive(Default)]
 pub(super) struct Listings(Mutex<VecDeque<(NodeId, Names)>>);
 
 impl Listings {
-    /// The names of a directory: read anew at the start of a listing, remembered for its further pages.
+    /// The names of a directory: read at the start of a listing, and kept for its further pages.
     pub(super) fn names(&self, id: NodeId, directory: BorrowedFd<'_>, starts: bool) -> VolumeResult<Names> {
-        if !starts && let Some(names) = self.remembered(id) {
+        if !starts && let Some(names) = self.kept(id) {
             return Ok(names);
         }
         let names = read_names(directory, Which::Served)?.into_iter();
@@ -86,20 +86,20 @@ impl Listings {
         let mut listings = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         listings.retain(|(other, _)| *other != id);
         listings.push_back((id, Arc::clone(&names)));
-        if listings.len() > REMEMBERED {
+        if listings.len() > MAX_KEPT_LISTINGS {
             listings.pop_front();
         }
         Ok(names)
     }
 
-    fn remembered(&self, id: NodeId) -> Option<Names> {
+    fn kept(&self, id: NodeId) -> Option<Names> {
         let listings = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         listings.iter().find(|(other, _)| *other == id).map(|(_, names)| Arc::clone(names))
     }
 }
 
-/// The names behind `cookie` in steps that never part names of equal cookies: a page may end behind any
-/// of them only.
+/// The names after `cookie`, grouped by equal cookies. A page must end between two groups, because it could not continue
+/// within one.
 pub(super) fn groups_behind(names: &[Named], cookie: u64) -> impl Iterator<Item = &[Named]> {
     let start = names.partition_point(|(other, _)| *other <= cookie);
     names[start..].chunk_by(|one, other| one.0 == other.0)

@@ -1,4 +1,4 @@
-//! Open file descriptors of the host, kept up to a bound.
+//! Open file descriptors of the host, up to a limit.
 
 use std::collections::HashMap;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -10,13 +10,13 @@ use crate::NodeId;
 /// An open file or directory.
 pub(super) struct OpenNode {
     fd: OwnedFd,
-    /// Open for writing too.
+    /// Also open for writing.
     pub(super) writable: bool,
     pub(super) directory: bool,
 }
 
 impl OpenNode {
-    /// Takes a descriptor into custody.
+    /// Takes ownership of a descriptor.
     pub(super) fn new(fd: OwnedFd, directory: bool, writable: bool) -> Arc<Self> {
         Arc::new(Self { fd, writable, directory })
     }
@@ -27,7 +27,7 @@ impl OpenNode {
     }
 }
 
-/// Descriptors by node: when full, the first one not used since the hand last passed makes room (second
+/// Descriptors by node. A full table evicts the first one that was not used since the clock hand last passed it (second
 /// chance), so that a use costs one flag and no reordering.
 pub(super) struct OpenFiles {
     bound: usize,
@@ -61,7 +61,7 @@ impl OpenFiles {
         Some(Arc::clone(&slot.open))
     }
 
-    /// Keeps a descriptor, in place of an earlier one of the same node.
+    /// Keeps a descriptor and replaces an earlier one of the same node.
     pub(super) fn insert(&self, id: NodeId, open: Arc<OpenNode>) {
         let mut guard = self.slots.write().unwrap_or_else(PoisonError::into_inner);
         let slots = &mut *guard;
@@ -79,7 +79,7 @@ impl OpenFiles {
         }
     }
 
-    /// Forgets the descriptor of a node that is gone.
+    /// Removes the descriptor of a deleted node.
     pub(super) fn remove(&self, id: NodeId) {
         let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(at) = slots.by_id.remove(&id) {
@@ -92,7 +92,7 @@ impl OpenFiles {
 }
 
 impl Slots {
-    /// The slot to use again. The caller has checked that there are slots.
+    /// The slot to reuse. The caller has checked that there are slots.
     fn free(&mut self) -> usize {
         loop {
             self.hand = (self.hand + 1) % self.entries.len();

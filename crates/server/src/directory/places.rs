@@ -1,4 +1,4 @@
-//! Which number stands for which file of the host, and where that file was last seen.
+//! The number of each file of the host, and the place where that file was last seen.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use crate::directory::status::Key;
 use crate::{NodeId, ROOT, VolumeError, VolumeResult};
 
-/// Where a file was last seen.
+/// The place where a file was last seen.
 #[derive(Debug, Clone)]
 pub(super) struct Place {
     pub(super) key: Key,
@@ -14,8 +14,8 @@ pub(super) struct Place {
     pub(super) name: Arc<str>,
 }
 
-/// The table of all files seen so far: it grows with them, by about 200 bytes each, since a client may
-/// come back with any number it was given.
+/// The table of all files seen so far. It grows by about 200 bytes per file, because a client may return any number that it
+/// has received.
 pub(super) struct Places(RwLock<Table>);
 
 struct Table {
@@ -25,7 +25,7 @@ struct Table {
 }
 
 impl Places {
-    /// A table that knows only the root.
+    /// A table with only the root.
     pub(super) fn new(root: Key) -> Self {
         let place = Place { key: root, parent: ROOT, name: Arc::from("") };
         Self(RwLock::new(Table {
@@ -56,7 +56,7 @@ impl Places {
         id
     }
 
-    /// Where a number's file was last seen.
+    /// The place where the file with this number was last seen.
     pub(super) fn get(&self, id: NodeId) -> VolumeResult<Place> {
         let table = self.read();
         let was_given = id.0 != 0 && id.0 <= table.last_id;
@@ -64,8 +64,8 @@ impl Places {
         table.by_id.get(&id).cloned().ok_or(missing)
     }
 
-    /// A file is gone: its number will not come back. Gives that number.
-    pub(super) fn forget(&self, key: Key) -> Option<NodeId> {
+    /// Removes a deleted file and returns its number, which is not used again.
+    pub(super) fn remove(&self, key: Key) -> Option<NodeId> {
         let mut table = self.write();
         let id = table.by_key.remove(&key)?;
         table.by_id.remove(&id);

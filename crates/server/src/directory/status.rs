@@ -1,4 +1,4 @@
-//! What the system says of a file: identity, kind, attributes.
+//! Status of a file: identity, kind, attributes.
 
 use std::os::fd::BorrowedFd;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -8,8 +8,8 @@ use rustix::fs::{AtFlags, FileType, Statx, StatxFlags, StatxTimestamp, statx};
 use crate::directory::errno::volume_error;
 use crate::{Attributes, NodeId, VolumeResult};
 
-/// What tells one file of the host from every other one: also from a later one with the same inode
-/// number, as far as the file system keeps the time of creation.
+/// Identity of a file of the host. It also differs from that of a later file with the same inode number, if the file system
+/// stores the time of creation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Key {
     device: (u32, u32),
@@ -17,12 +17,12 @@ pub(super) struct Key {
     born: (i64, u32),
 }
 
-/// What a name stands for.
+/// The object of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     File,
     Directory,
-    /// Symbolic links, devices, sockets, pipes: never shown, never opened.
+    /// Symbolic link, device, socket or pipe: never listed, never opened.
     Other,
 }
 
@@ -34,18 +34,18 @@ pub(super) struct Status {
     raw: Statx,
 }
 
-const WANTED: StatxFlags = StatxFlags::BASIC_STATS.union(StatxFlags::BTIME).union(StatxFlags::MNT_ID);
+const STATX_FIELDS: StatxFlags = StatxFlags::BASIC_STATS.union(StatxFlags::BTIME).union(StatxFlags::MNT_ID);
 
 impl Status {
-    /// Of `name` in `directory`, itself if it is a link.
+    /// Status of `name` in `directory`; of the link itself if it is one.
     pub(super) fn at(directory: BorrowedFd<'_>, name: &str) -> VolumeResult<Self> {
-        let raw = statx(directory, name, AtFlags::SYMLINK_NOFOLLOW, WANTED).map_err(volume_error)?;
+        let raw = statx(directory, name, AtFlags::SYMLINK_NOFOLLOW, STATX_FIELDS).map_err(volume_error)?;
         Ok(Self::from_raw(raw))
     }
 
-    /// Of an open file.
+    /// Status of an open file.
     pub(super) fn of(file: BorrowedFd<'_>) -> VolumeResult<Self> {
-        let raw = statx(file, "", AtFlags::EMPTY_PATH, WANTED).map_err(volume_error)?;
+        let raw = statx(file, "", AtFlags::EMPTY_PATH, STATX_FIELDS).map_err(volume_error)?;
         Ok(Self::from_raw(raw))
     }
 
@@ -61,9 +61,8 @@ impl Status {
         Self { key, kind, links: raw.stx_nlink, raw }
     }
 
-    /// True when it lies on the same mount. Told by the mount's number where the kernel gives it
-    /// (Linux 5.8), else by the device of directories: overlay file systems show files with another
-    /// device than directories.
+    /// True if it is on the same mount. This is decided by the mount's number if the kernel reports it (Linux 5.8), otherwise
+    /// by the device of directories: overlay file systems report another device for files than for directories.
     pub(super) fn same_mount(&self, root: &Self) -> bool {
         let mask = StatxFlags::from_bits_retain(self.raw.stx_mask & root.raw.stx_mask);
         if mask.contains(StatxFlags::MNT_ID) {
@@ -72,7 +71,7 @@ impl Status {
         self.kind != Kind::Directory || self.key.device == root.key.device
     }
 
-    /// As front ends show it.
+    /// Attributes for front ends.
     pub(super) fn attributes(&self, node: NodeId) -> Attributes {
         let directory = self.kind == Kind::Directory;
         let accessed = time(self.raw.stx_atime);

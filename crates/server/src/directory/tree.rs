@@ -13,7 +13,7 @@ use crate::directory::places::{Place, Places};
 use crate::directory::status::{Kind, Status};
 use crate::{Attributes, NodeId, ROOT, VolumeError, VolumeResult};
 
-/// The open root and all that is known below it.
+/// The open root, and what is known about the nodes below it.
 pub(super) struct Tree {
     pub(super) root: Arc<OpenNode>,
     root_status: Status,
@@ -22,7 +22,7 @@ pub(super) struct Tree {
     pub(super) listings: Listings,
 }
 
-/// How files are opened: never through a link, never waiting for the other end of a pipe.
+/// Flags for opening: do not follow a link, do not wait for the other end of a pipe.
 const SAFELY: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::CLOEXEC).union(OFlags::NOCTTY);
 
 impl Tree {
@@ -54,7 +54,7 @@ impl Tree {
         Ok(status)
     }
 
-    /// Attributes of a node, through its descriptor if open, else by name.
+    /// Attributes of a node: by its descriptor if it is open, otherwise by name.
     pub(super) fn attributes(&self, id: NodeId) -> VolumeResult<Attributes> {
         if id == ROOT {
             return Ok(Status::of(self.root.fd())?.attributes(ROOT));
@@ -62,7 +62,7 @@ impl Tree {
         if let Some(open) = self.open_files.get(id) {
             let status = Status::of(open.fd())?;
             if status.links == 0 {
-                self.gone(&status);
+                self.node_removed(&status);
                 return Err(VolumeError::Stale);
             }
             return Ok(status.attributes(id));
@@ -76,17 +76,16 @@ impl Tree {
         }
     }
 
-    /// A file whose last name is gone.
-    pub(super) fn gone(&self, status: &Status) {
-        if let Some(id) = self.places.forget(status.key) {
+    /// Removes a file without a name.
+    pub(super) fn node_removed(&self, status: &Status) {
+        if let Some(id) = self.places.remove(status.key) {
             self.open_files.remove(id);
         }
     }
 
     /// A node, open at least for reading.
     pub(super) fn node(&self, id: NodeId) -> VolumeResult<Arc<OpenNode>> {
-        // Upwards to what is open, then downwards again: clients decide how deep trees are, so no
-        // recursion.
+        // Walk up to an open directory, then down again. Clients determine the depth of the tree, so this must not recurse.
         let mut at = id;
         let mut way = Vec::new();
         let mut open = loop {
@@ -126,7 +125,7 @@ impl Tree {
         if open.writable || !writable {
             return Ok(open);
         }
-        // Opened for writing only when written: on an overlay that is what copies a file up.
+        // Open for writing only on the first write: on an overlay, opening for writing copies the file up.
         let place = self.places.get(id)?;
         let parent = self.node(place.parent)?;
         let open = self.open_place(&parent, &place, true)?;
@@ -134,7 +133,7 @@ impl Tree {
         Ok(open)
     }
 
-    /// Opens what should be at a place, and makes sure that it is.
+    /// Opens the object at a place, and checks that it is the expected one.
     fn open_place(&self, parent: &OpenNode, place: &Place, writable: bool) -> VolumeResult<Arc<OpenNode>> {
         let moved_away = |error| if error == VolumeError::NotFound { VolumeError::Stale } else { error };
         let status = self.status(parent, &place.name).map_err(moved_away)?;
@@ -146,7 +145,7 @@ impl Tree {
             Err(errno) => return Err(volume_error(errno)),
         };
         let open = OpenNode::new(fd, directory, writable);
-        // The name may have changed between the two calls; the descriptor cannot.
+        // The name may refer to another object between the two calls; the descriptor cannot.
         if status.key != place.key || Status::of(open.fd())?.key != place.key {
             return Err(VolumeError::Stale);
         }
@@ -154,5 +153,5 @@ impl Tree {
     }
 }
 
-/// Most directories on the way to a file. The system's own limit on paths is about 2048 components.
+/// Maximum depth of a file. The system's limit on paths is about 2048 components.
 const MAX_DEPTH: usize = 4096;

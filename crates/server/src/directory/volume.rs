@@ -1,4 +1,4 @@
-//! A directory of the host behind the volume's trait.
+//! The implementation of the volume trait for a directory of the host.
 
 use std::os::fd::BorrowedFd;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -24,7 +24,7 @@ impl DirectoryVolume {
         if self.read_only { Err(VolumeError::ReadOnly) } else { Ok(()) }
     }
 
-    /// The attributes of a name that was just seen.
+    /// Attributes of a name that was just seen; its place is recorded.
     fn seen(&self, status: &Status, directory: NodeId, name: &str) -> Attributes {
         status.attributes(self.tree.places.seen(status.key, directory, name))
     }
@@ -69,7 +69,7 @@ impl Volume for DirectoryVolume {
         let mode = Mode::from_raw_mode(mode & 0o7777);
         let fd = openat(parent.fd(), name, flags, mode).map_err(volume_error)?;
         let open = OpenNode::new(fd, false, true);
-        // The client has applied its own mask already; ours must not come on top.
+        // The client has already applied its umask; the umask of this process must not apply as well.
         fchmod(open.fd(), mode).map_err(volume_error)?;
         let attributes = self.seen(&Status::of(open.fd())?, directory, name);
         self.tree.open_files.insert(attributes.node, open);
@@ -104,7 +104,7 @@ impl Volume for DirectoryVolume {
         }
         unlinkat(parent.fd(), name, AtFlags::empty()).map_err(volume_error)?;
         if status.links <= 1 {
-            self.tree.gone(&status);
+            self.tree.node_removed(&status);
         }
         Ok(())
     }
@@ -118,7 +118,7 @@ impl Volume for DirectoryVolume {
             return Err(VolumeError::NotDirectory);
         }
         unlinkat(parent.fd(), name, AtFlags::REMOVEDIR).map_err(volume_error)?;
-        self.tree.gone(&status);
+        self.tree.node_removed(&status);
         Ok(())
     }
 
@@ -135,14 +135,14 @@ impl Volume for DirectoryVolume {
             Err(error) => return Err(error),
         };
         renameat(source.fd(), name, target.fd(), new_name).map_err(|errno| match errno {
-            // A directory into itself.
+            // A directory cannot be moved into itself.
             Errno::INVAL => VolumeError::BadName,
             errno => volume_error(errno),
         })?;
         if let Some(replaced) = replaced.filter(|replaced| replaced.key != moved.key)
             && (replaced.links <= 1 || replaced.kind == Kind::Directory)
         {
-            self.tree.gone(&replaced);
+            self.tree.node_removed(&replaced);
         }
         self.tree.places.seen(moved.key, to, new_name);
         Ok(())
@@ -168,12 +168,12 @@ impl Volume for DirectoryVolume {
         let names = self.tree.listings.names(directory, open.fd(), cookie == 0)?;
         let mut entries = Vec::new();
         for group in groups_behind(&names, cookie) {
-            // At least one group, even if it is larger than asked for: else nobody gets behind it.
+            // Return at least one group, even if it exceeds the limit: otherwise no listing could pass it.
             if !entries.is_empty() && entries.len() + group.len() > limit {
                 break;
             }
             for (cookie, name) in group {
-                // Gone since, or nothing of ours: not an entry.
+                // Removed in the meantime, or not served: not an entry.
                 if let Ok(status) = self.tree.status(&open, name) {
                     let attributes = self.seen(&status, directory, name);
                     entries.push(DirectoryEntry { name: name.clone(), attributes, cookie: *cookie });
@@ -225,7 +225,7 @@ impl Volume for DirectoryVolume {
     fn space(&self) -> VolumeResult<VolumeSpace> {
         let space = fstatvfs(self.tree.root.fd()).map_err(volume_error)?;
         let bytes = |blocks: u64| blocks.saturating_mul(space.f_frsize);
-        // Some file systems make inodes as they go and show none: one for each block then.
+        // Some file systems allocate inodes dynamically and report none: assume one per block.
         let has_inodes = space.f_files > 0;
         Ok(VolumeSpace {
             total_bytes: bytes(space.f_blocks),
@@ -240,7 +240,7 @@ impl Volume for DirectoryVolume {
     }
 }
 
-/// `offset + done` where the system's offsets reach it.
+/// `offset + done`, if the system's offsets can express it.
 fn file_offset(offset: u64, done: usize) -> Option<u64> {
     offset.checked_add(done as u64).filter(|at| i64::try_from(*at).is_ok())
 }
@@ -251,7 +251,7 @@ fn change_open(fd: BorrowedFd<'_>, change: &SetAttributes) -> Result<(), Errno> 
         fchown(fd, change.uid.map(Uid::from_raw), change.gid.map(Gid::from_raw))?;
     }
     if let Some(mode) = change.mode {
-        // Behind the change of owner, which clears the set-id bits.
+        // After the change of owner, which clears the set-id bits.
         fchmod(fd, Mode::from_raw_mode(mode & 0o7777))?;
     }
     if change.accessed.is_some() || change.modified.is_some() {
@@ -264,7 +264,7 @@ fn change_open(fd: BorrowedFd<'_>, change: &SetAttributes) -> Result<(), Errno> 
     Ok(())
 }
 
-/// A time for the system, or the request to leave it alone.
+/// A time for the system, or the request to leave it unchanged.
 fn timespec(time: Option<SystemTime>) -> Timespec {
     let Some(time) = time else { return Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT } };
     match time.duration_since(UNIX_EPOCH) {
@@ -273,7 +273,7 @@ fn timespec(time: Option<SystemTime>) -> Timespec {
             tv_nsec: after.subsec_nanos().into(),
         },
         Err(before) => {
-            // Nanoseconds count forward from the second before.
+            // Before 1970, nanoseconds count forward from the preceding second.
             let before = before.duration();
             let nanoseconds = (1_000_000_000 - before.subsec_nanos()) % 1_000_000_000;
             let seconds = before.as_secs() + u64::from(nanoseconds > 0);

@@ -1,22 +1,22 @@
-//! How many bytes a memory volume may take.
+//! The limit on the memory of a volume.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::{VolumeError, VolumeResult};
 
-/// A limit in bytes and what is taken of it.
+/// A limit in bytes, and the bytes in use.
 pub(super) struct Budget {
     limit: u64,
     used: AtomicU64,
 }
 
 impl Budget {
-    /// Nothing taken of `limit` bytes.
+    /// A budget of `limit` bytes, all unused.
     pub(super) fn new(limit: u64) -> Self {
         Self { limit, used: AtomicU64::new(0) }
     }
 
-    /// Takes `bytes`, or nothing and [`VolumeError::NoSpace`].
+    /// Charges `bytes`, or charges nothing and returns [`VolumeError::NoSpace`].
     pub(super) fn take(&self, bytes: u64) -> VolumeResult<()> {
         let within = |used: u64| used.checked_add(bytes).filter(|sum| *sum <= self.limit);
         match self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, within) {
@@ -25,12 +25,12 @@ impl Budget {
         }
     }
 
-    /// Gives `bytes` back that were taken before.
+    /// Returns `bytes` that were charged before.
     pub(super) fn give(&self, bytes: u64) {
         self.used.fetch_sub(bytes, Ordering::Relaxed);
     }
 
-    /// Bytes taken.
+    /// Bytes in use.
     pub(super) fn used(&self) -> u64 {
         self.used.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! The bytes of one file in memory: sparse pages, each behind a lock of its own.
+//! The bytes of one file in memory: sparse pages, each with its own lock.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -8,17 +8,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::memory::budget::Budget;
 use crate::{VolumeError, VolumeResult};
 
-/// Bytes one page covers. A page takes memory only up to its last written 4 KiB.
+/// Bytes per page. A page uses memory only up to its last written 4 KiB.
 pub(super) const PAGE_BYTES: u64 = 64 << 10;
 
 /// Granularity in which a page grows and is charged, in bytes.
 const GRAIN_BYTES: usize = 4 << 10;
 
-/// Largest offset a file can reach: 2^63 - 1, as every protocol's clients can.
+/// Largest offset in a file: 2^63 - 1, which clients of every protocol can express.
 pub(super) const MAX_SIZE: u64 = i64::MAX as u64;
 
-/// Hashes a number to itself, spread over the upper bits: the keys are page numbers and node numbers
-/// that the volume gives out itself.
+/// Hashes a number with one multiplication. The keys are page and node numbers that the volume assigns itself, so that no client
+/// can choose them to collide.
 #[derive(Default)]
 pub(super) struct NumberHasher(u64);
 
@@ -34,21 +34,21 @@ impl Hasher for NumberHasher {
     }
 
     fn write_u64(&mut self, number: u64) {
-        // Fibonacci hashing: the table takes its control byte from the upper bits.
+        // Fibonacci hashing: the table uses the upper bits for its control byte.
         self.0 = (self.0 ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     }
 }
 
 pub(super) type NumberMap<V> = HashMap<u64, V, BuildHasherDefault<NumberHasher>>;
 
-/// One page: what was written so far; bytes behind its end read as zeros.
+/// One page: the bytes written so far; bytes after its end read as zeros.
 type Page = RwLock<Vec<u8>>;
 
-/// The bytes of a file. Readers and writers of different pages run side by side; a read or write that
-/// spans pages is not atomic across them.
+/// The bytes of a file. Readers and writers of different pages run concurrently; a read or write that spans pages is not
+/// atomic across them.
 #[derive(Default)]
 pub(super) struct Content {
-    /// Shared: pages are read and written. Exclusive: a page is added, or the file is cut.
+    /// Shared lock: pages are read and written. Exclusive lock: a page is added, or the file is truncated.
     pages: RwLock<NumberMap<Page>>,
     size: AtomicU64,
     charged: AtomicU64,
@@ -88,7 +88,7 @@ impl Content {
         self.charged.load(Ordering::Relaxed)
     }
 
-    /// Reads into `buffer`; short only at the end of the file.
+    /// Reads into `buffer`; the read is short only at the end of the file.
     pub(super) fn read(&self, offset: u64, buffer: &mut [u8]) -> usize {
         let pages = read_lock(&self.pages);
         let left = self.size().saturating_sub(offset);
@@ -103,8 +103,8 @@ impl Content {
         count
     }
 
-    /// Writes `data` at `offset`, growing the file where needed. When the budget is spent the length
-    /// stays and nothing is left behind the end; bytes before it may have been overwritten.
+    /// Writes `data` at `offset` and extends the file if needed. If the budget is exhausted, the length stays and nothing
+    /// remains after the end; bytes before it may be overwritten.
     pub(super) fn write(&self, offset: u64, data: &[u8], budget: &Budget) -> VolumeResult<()> {
         let end = offset.checked_add(data.len() as u64).filter(|end| *end <= MAX_SIZE);
         let end = end.ok_or(VolumeError::TooBig)?;
@@ -125,8 +125,8 @@ impl Content {
         }
     }
 
-    /// Writes if every page is there. Bytes and length change under one hold of the shared lock, so
-    /// that no cut comes between them.
+    /// Writes if every page exists. Bytes and length change under one shared lock, so that no truncation can happen between
+    /// them.
     fn write_present(&self, offset: u64, data: &[u8], end: u64, budget: &Budget) -> Option<VolumeResult<()>> {
         let pages = read_lock(&self.pages);
         if !pieces(offset, data.len()).all(|piece| pages.contains_key(&piece.page)) {
@@ -152,7 +152,7 @@ impl Content {
         Ok(())
     }
 
-    /// Makes room for `end` bytes: small files stay small, growing ones soon get the whole page.
+    /// Allocates memory for `end` bytes: small files stay small, growing ones soon get the full page.
     fn grow_page(&self, page: &mut Vec<u8>, end: usize, budget: &Budget) -> VolumeResult<()> {
         let wanted = end.next_multiple_of(GRAIN_BYTES).max((page.len() * 2).min(PAGE_BYTES as usize));
         let more = (wanted - page.len()) as u64;
@@ -168,7 +168,7 @@ impl Content {
         Ok(())
     }
 
-    /// Cuts or extends the file; an extension takes no memory.
+    /// Truncates or extends the file. An extension uses no memory.
     pub(super) fn set_size(&self, size: u64, budget: &Budget) -> VolumeResult<()> {
         if size > MAX_SIZE {
             return Err(VolumeError::TooBig);
@@ -181,7 +181,7 @@ impl Content {
         Ok(())
     }
 
-    /// Forgets every byte from `size` on.
+    /// Removes every byte from `size` on.
     fn cut(&self, pages: &mut NumberMap<Page>, size: u64, budget: &Budget) {
         let mut freed = 0;
         let last = size / PAGE_BYTES;
@@ -201,7 +201,7 @@ impl Content {
     }
 }
 
-/// Forgets what lies behind `keep` and tells how many bytes that freed.
+/// Removes everything after `keep` and returns the number of freed bytes.
 fn cut_page(page: &mut Vec<u8>, keep: usize) -> u64 {
     let Some(tail) = page.get_mut(keep..) else { return 0 };
     tail.fill(0);
@@ -211,7 +211,7 @@ fn cut_page(page: &mut Vec<u8>, keep: usize) -> u64 {
     (before - page.len()) as u64
 }
 
-/// Copies from `page` at `within`; what lies behind its end is zeros.
+/// Copies from `page` at `within`; bytes after its end are zeros.
 fn copy_padded(page: &[u8], within: usize, into: &mut [u8]) {
     let from = page.get(within..).unwrap_or_default();
     let count = from.len().min(into.len());
@@ -219,7 +219,7 @@ fn copy_padded(page: &[u8], within: usize, into: &mut [u8]) {
     into[count..].fill(0);
 }
 
-/// Locks for reading. Poison is no reason to refuse: every update leaves pages whole at each step.
+/// Locks for reading. A poisoned lock is used anyway: every update leaves pages consistent at each step.
 pub(super) fn read_lock<T>(lock: &RwLock<T>) -> std::sync::RwLockReadGuard<'_, T> {
     lock.read().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
@@ -238,7 +238,7 @@ mod tests {
     use crate::memory::budget::Budget;
 
     #[test]
-    fn extending_to_an_exabyte_takes_no_memory() {
+    fn extending_to_an_exabyte_uses_no_memory() {
         let content = Content::default();
         let budget = Budget::new(1 << 20);
         content.set_size(1 << 60, &budget).unwrap();
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_file_is_charged_in_grains_and_gives_them_back() {
+    fn a_small_file_is_charged_in_grains_and_returns_them() {
         let content = Content::default();
         let budget = Budget::new(1 << 20);
         content.write(0, &[1; 100], &budget).unwrap();
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn cut_bytes_come_back_as_zeros() {
+    fn truncated_bytes_read_as_zeros_after_an_extension() {
         let content = Content::default();
         let budget = Budget::new(1 << 20);
         content.write(0, &[9; 5000], &budget).unwrap();

@@ -1,4 +1,4 @@
-//! A volume in memory: the fastest server there can be, and the one whose content is known.
+//! A volume in memory: the fastest storage that a server can have, with known content.
 
 mod budget;
 mod content;
@@ -20,14 +20,14 @@ use crate::{
 /// Memory charged for each file or directory, in bytes: node, name, three index entries.
 const NODE_BYTES: u64 = 1 << 10;
 
-/// Parts of the node table, each with its own lock.
+/// Number of parts of the node table, each with its own lock.
 const SHARDS: usize = 64;
 
 /// A tree of files in memory with a limit in bytes.
 ///
-/// Reads of a file share its locks and copy once; a write excludes others only from the 64 KiB pages it
-/// writes. Names of one directory change one at a time; renames and removals of directories exclude each
-/// other in the whole tree. Reading does not move the access time.
+/// Concurrent reads of a file share its locks and copy the data once; a write excludes others only from the 64 KiB pages that
+/// it writes. Names of one directory change one at a time; renames and removals of directories exclude each other in the
+/// tree as a unit. Reading does not change the access time, so that reads do not contend for it.
 ///
 /// ```
 /// use sharebench_server::{MemoryVolume, ROOT, Volume};
@@ -45,12 +45,12 @@ pub struct MemoryVolume {
     shards: [RwLock<NumberMap<Arc<Node>>>; SHARDS],
     next_id: AtomicU64,
     budget: Budget,
-    /// Held by whoever moves or removes directories; see [`Self::rename`].
+    /// Held while directories are moved or removed; see [`Self::rename`].
     moves: Mutex<()>,
 }
 
 impl MemoryVolume {
-    /// An empty volume that takes up to `limit` bytes of memory.
+    /// An empty volume that uses up to `limit` bytes of memory.
     pub fn new(limit: u64) -> Self {
         let volume = Self {
             shards: std::array::from_fn(|_| RwLock::default()),
@@ -62,7 +62,7 @@ impl MemoryVolume {
         volume
     }
 
-    /// An empty volume that takes up to half of the machine's memory.
+    /// An empty volume that uses up to half of the machine's memory.
     pub fn with_half_of_memory() -> Self {
         let system = rustix::system::sysinfo();
         Self::new(system.totalram as u64 * u64::from(system.mem_unit) / 2)
@@ -86,12 +86,12 @@ impl MemoryVolume {
         node
     }
 
-    /// Forgets a node whose last name is gone and gives its memory back.
-    fn forget(&self, node: NodeId) {
+    /// Removes a node without a name and frees its memory.
+    fn remove_node(&self, node: NodeId) {
         let removed = write_lock(self.shard(node)).remove(&node.0);
         if let Some(Kind::File(content)) = removed.as_ref().map(|node| &node.kind) {
-            // Cannot fail: it only cuts. A writer that still holds the node may charge it again, and
-            // what it writes then stays charged until the volume goes: at most one request's worth.
+            // Truncation cannot fail. A writer that still holds the node may charge it again; the charge for at most one
+            // request then stays until the volume is dropped.
             let _ = content.set_size(0, &self.budget);
         }
         self.budget.give(NODE_BYTES);
@@ -132,7 +132,7 @@ impl MemoryVolume {
         found.ok_or(VolumeError::NotFound)
     }
 
-    /// True when `inner` is `outer` or lies below it. The caller holds `moves`.
+    /// True if `inner` is `outer` or is below it. The caller holds `moves`.
     fn lies_within(&self, inner: NodeId, outer: NodeId) -> VolumeResult<bool> {
         let mut at = inner;
         while at != outer {
@@ -144,7 +144,7 @@ impl MemoryVolume {
         Ok(true)
     }
 
-    /// Checks that `moved` may take the place of what `to` names now; gives what it replaces.
+    /// Checks that `moved` may replace the object that `to` names, and returns that object.
     /// The caller holds `moves`.
     fn replaced(&self, moved: Name, to: NodeId, new_name: &str) -> VolumeResult<Option<Name>> {
         let old = match self.find(to, new_name) {
@@ -157,12 +157,12 @@ impl MemoryVolume {
             (false, true) => Err(VolumeError::IsDirectory),
             (true, false) => Err(VolumeError::NotDirectory),
             (false, false) => Ok(Some(old)),
-            (true, true) => self.bury(old.node).map(|()| Some(old)),
+            (true, true) => self.mark_removed(old.node).map(|()| Some(old)),
         }
     }
 
     /// Marks an empty directory as removed, so that nothing is added to it any more.
-    fn bury(&self, directory: NodeId) -> VolumeResult<()> {
+    fn mark_removed(&self, directory: NodeId) -> VolumeResult<()> {
         let node = self.node(directory)?;
         let mut names = write_lock(&node.directory()?.names);
         if !names.is_empty() {
@@ -172,8 +172,8 @@ impl MemoryVolume {
         Ok(())
     }
 
-    /// Takes [`Self::bury`] back.
-    fn unbury(&self, name: Option<Name>) {
+    /// Reverts [`Self::mark_removed`].
+    fn unmark_removed(&self, name: Option<Name>) {
         let node = name.map(|name| self.node(name.node));
         if let Some(Ok(node)) = node
             && let Kind::Directory(directory) = &node.kind
@@ -229,7 +229,7 @@ impl Volume for MemoryVolume {
         names.remove(name);
         drop(names);
         parent.touch();
-        self.forget(found.node);
+        self.remove_node(found.node);
         Ok(())
     }
 
@@ -239,18 +239,18 @@ impl Volume for MemoryVolume {
         if !found.directory {
             return Err(VolumeError::NotDirectory);
         }
-        self.bury(found.node)?;
+        self.mark_removed(found.node)?;
         let parent = self.node(directory)?;
         write_lock(&parent.directory()?.names).remove(name);
         parent.touch();
-        self.forget(found.node);
+        self.remove_node(found.node);
         Ok(())
     }
 
     fn rename(&self, from: NodeId, name: &str, to: NodeId, new_name: &str) -> VolumeResult<()> {
         check_name(new_name)?;
-        // Only this call and the removal of directories need more than one directory at a time, so
-        // letting them exclude each other is all the lock order the tree needs.
+        // Only this call and the removal of directories lock more than one directory at a time, so that their mutual
+        // exclusion replaces a lock order.
         let _moves = self.lock_moves();
         let moved = self.find(from, name)?;
         let source = self.node(from)?;
@@ -265,7 +265,7 @@ impl Volume for MemoryVolume {
         let replaced = self.replaced(moved, to, new_name)?;
         let moving = NamePair::lock(source.directory()?, target.directory()?);
         if let Err(error) = moving.and_move(name, new_name, moved, replaced) {
-            self.unbury(replaced);
+            self.unmark_removed(replaced);
             return Err(error);
         }
         if let Ok(node) = self.node(moved.node)
@@ -276,7 +276,7 @@ impl Volume for MemoryVolume {
         source.touch();
         target.touch();
         if let Some(replaced) = replaced {
-            self.forget(replaced.node);
+            self.remove_node(replaced.node);
         }
         Ok(())
     }
@@ -293,9 +293,9 @@ impl Volume for MemoryVolume {
 
     fn list(&self, directory: NodeId, cookie: u64, limit: usize) -> VolumeResult<Vec<DirectoryEntry>> {
         let node = self.node(directory)?;
-        let names = read_lock(&node.directory()?.names).behind(cookie, limit);
+        let names = read_lock(&node.directory()?.names).after(cookie, limit);
         let entries = names.into_iter().filter_map(|(name, node, cookie)| {
-            // Gone between the two locks: not an entry any more.
+            // Removed between the two locks: no longer an entry.
             Some(DirectoryEntry { name, attributes: self.attributes(node).ok()?, cookie })
         });
         Ok(entries.collect())

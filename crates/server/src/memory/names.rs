@@ -1,4 +1,4 @@
-//! The names of one directory of a memory volume, and of two at a time for moving between them.
+//! The names of one directory of a memory volume, or of two for a move between them.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -9,7 +9,7 @@ use crate::memory::node::Directory;
 use crate::name::fold_case;
 use crate::{NodeId, VolumeError, VolumeResult};
 
-/// The names of one directory, found by name, by folded name and in order of their cookies.
+/// The names of one directory, indexed by name, by folded name and by cookie.
 #[derive(Default)]
 pub(super) struct Names {
     by_name: BTreeMap<Arc<str>, Name>,
@@ -17,11 +17,11 @@ pub(super) struct Names {
     by_folded_name: BTreeMap<(String, u64), Arc<str>>,
     last_cookie: u64,
     subdirectories: u32,
-    /// The directory itself was removed: nothing may be added any more.
+    /// The directory itself was removed: no name may be added.
     pub(super) removed: bool,
 }
 
-/// What a name stands for.
+/// The object of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Name {
     pub(super) node: NodeId,
@@ -30,12 +30,12 @@ pub(super) struct Name {
 }
 
 impl Names {
-    /// What `name` stands for.
+    /// The object of `name`.
     pub(super) fn get(&self, name: &str) -> Option<Name> {
         self.by_name.get(name).copied()
     }
 
-    /// What the only name equal to `name` but for case stands for.
+    /// The object of the only name that equals `name` except for case.
     pub(super) fn get_folded(&self, name: &str) -> Option<(String, Name)> {
         let folded = fold_case(name);
         let range = (folded.clone(), 0)..=(folded, u64::MAX);
@@ -46,7 +46,7 @@ impl Names {
         }
     }
 
-    /// Adds a name that is not there yet, behind all others.
+    /// Adds a new name after all others.
     pub(super) fn insert(&mut self, name: &str, node: NodeId, directory: bool) {
         self.last_cookie += 1;
         let cookie = self.last_cookie;
@@ -57,7 +57,7 @@ impl Names {
         self.subdirectories += u32::from(directory);
     }
 
-    /// Takes a name away.
+    /// Removes a name.
     pub(super) fn remove(&mut self, name: &str) {
         if let Some(removed) = self.by_name.remove(name) {
             self.by_cookie.remove(&removed.cookie);
@@ -66,18 +66,18 @@ impl Names {
         }
     }
 
-    /// How many names stand for directories.
+    /// Number of names of directories.
     pub(super) fn subdirectories(&self) -> u32 {
         self.subdirectories
     }
 
-    /// True without any name.
+    /// True if there are no names.
     pub(super) fn is_empty(&self) -> bool {
         self.by_name.is_empty()
     }
 
-    /// Up to `limit` names behind `cookie`, in order of creation.
-    pub(super) fn behind(&self, cookie: u64, limit: usize) -> Vec<(String, NodeId, u64)> {
+    /// Up to `limit` names after `cookie`, in order of creation.
+    pub(super) fn after(&self, cookie: u64, limit: usize) -> Vec<(String, NodeId, u64)> {
         let range = (Bound::Excluded(cookie), Bound::Unbounded);
         let names = self.by_cookie.range(range).take(limit);
         names
@@ -86,20 +86,20 @@ impl Names {
     }
 }
 
-/// The names of source and target directory of a move, which may be the same.
+/// The names of the source and target directory of a move, which may be the same.
 pub(super) struct NamePair<'a> {
     source: RwLockWriteGuard<'a, Names>,
     target: Option<RwLockWriteGuard<'a, Names>>,
 }
 
 impl<'a> NamePair<'a> {
-    /// Locks both. Only the holder of the tree's lock for moves may do so: no order is kept.
+    /// Locks both directories, in no particular order. Only the holder of the tree's lock for moves may call it.
     pub(super) fn lock(source: &'a Directory, target: &'a Directory) -> Self {
         let target = (!std::ptr::eq(source, target)).then(|| write_lock(&target.names));
         Self { source: write_lock(&source.names), target }
     }
 
-    /// Moves a name if source and target still are as the caller found them.
+    /// Moves a name if source and target are unchanged since the caller looked them up.
     pub(super) fn and_move(
         mut self,
         name: &str,
@@ -107,7 +107,7 @@ impl<'a> NamePair<'a> {
         moved: Name,
         replaced: Option<Name>,
     ) -> VolumeResult<()> {
-        // A file may have come or gone since, as that needs one directory only.
+        // A file may have been created or removed in the meantime, because that locks only one directory.
         if self.source.get(name) != Some(moved) {
             return Err(VolumeError::NotFound);
         }

@@ -8,7 +8,7 @@ use crate::memory::content::{Content, read_lock};
 use crate::memory::names::Names;
 use crate::{Attributes, NodeId, SetAttributes, VolumeError, VolumeResult};
 
-/// An instant as nanoseconds since 1970, changeable without a lock; good until the year 2262.
+/// An instant in nanoseconds since 1970 that can change without a lock; valid until the year 2262.
 #[derive(Debug)]
 struct Instant(AtomicI64);
 
@@ -51,13 +51,13 @@ pub(super) struct Node {
     created: SystemTime,
 }
 
-/// What a node is.
+/// Kind of a node, with its content.
 pub(super) enum Kind {
     File(Content),
     Directory(Directory),
 }
 
-/// A directory's names and its own place in the tree.
+/// The names of a directory and its place in the tree.
 pub(super) struct Directory {
     pub(super) parent: AtomicU64,
     pub(super) names: RwLock<Names>,
@@ -96,14 +96,14 @@ impl Node {
         }
     }
 
-    /// Content or names changed now.
+    /// Records that content or names changed now.
     pub(super) fn touch(&self) {
         let now = SystemTime::now();
         self.modified.set(now);
         self.changed.set(now);
     }
 
-    /// Sets all that is asked but the size.
+    /// Sets the requested attributes except the size.
     pub(super) fn change(&self, change: &SetAttributes) {
         let set = |cell: &AtomicU32, value: Option<u32>| {
             if let Some(value) = value {
@@ -124,7 +124,7 @@ impl Node {
         }
     }
 
-    /// Attributes as front ends show them.
+    /// Attributes for front ends.
     pub(super) fn attributes(&self) -> Attributes {
         let (directory, size, allocated, links) = match &self.kind {
             Kind::File(content) => (false, content.size(), content.charged(), 1),

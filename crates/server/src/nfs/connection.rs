@@ -14,18 +14,18 @@ use crate::nfs::frames::{Frame, Frames};
 use crate::nfs::state::ServerState;
 use crate::nfs::workers::{Job, Workers};
 
-/// Replies are sent on when this much of them waits.
+/// Replies are sent once this many bytes wait.
 const SEND_BYTES: usize = 1 << 20;
-/// Replies from this size on are sent from where they are.
+/// Replies from this size on are sent without a copy.
 const LARGE_REPLY_BYTES: usize = 16 << 10;
-/// Memory a reply buffer keeps between bursts.
+/// Memory that a reply buffer keeps between bursts, in bytes.
 const KEEP_BYTES: usize = 2 << 20;
 
-/// Counts an open connection for as long as it lives.
+/// Counts an open connection while it exists.
 pub(super) struct ConnectionSlot(Arc<ServerState>);
 
 impl ConnectionSlot {
-    /// None when too many are open.
+    /// None if too many are open.
     pub(super) fn take(state: &Arc<ServerState>) -> Option<Self> {
         let slot = Self(Arc::clone(state));
         let open = state.open_connections.fetch_add(1, Ordering::Relaxed);
@@ -44,8 +44,8 @@ fn garbage(error: XdrError) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, error)
 }
 
-/// Serves a connection until its peer closes it or breaks the protocol. With `workers` calls run there,
-/// without on this thread.
+/// Serves a connection until its peer closes it or breaks the protocol. With `workers` the calls run on them, otherwise on
+/// this thread.
 pub(super) async fn serve(stream: TcpStream, slot: ConnectionSlot, workers: Option<Arc<Workers>>) {
     let state = Arc::clone(&slot.0);
     let peer = stream.peer_addr().ok();
@@ -62,8 +62,8 @@ async fn serve_here(mut stream: TcpStream, state: &ServerState) -> io::Result<()
     stream.set_nodelay(true)?;
     let mut frames = Frames::new();
     let mut out = Writer::default();
-    let patience = state.options.patience;
-    while frames.receive_within(&mut stream, patience).await? {
+    let io_timeout = state.options.io_timeout;
+    while frames.receive_within(&mut stream, io_timeout).await? {
         while let Some(frame) = frames.next()? {
             let record = match &frame {
                 Frame::Here(range) => &frames.bytes()[range.clone()],
@@ -71,24 +71,25 @@ async fn serve_here(mut stream: TcpStream, state: &ServerState) -> io::Result<()
             };
             state.answer(record, &mut out).map_err(garbage)?;
             if out.len() >= SEND_BYTES {
-                send(&stream, &mut out, patience).await?;
+                send(&stream, &mut out, io_timeout).await?;
             }
         }
-        send(&stream, &mut out, patience).await?;
+        send(&stream, &mut out, io_timeout).await?;
     }
     Ok(())
 }
 
-/// Sends what waits; an error when the client does not take it in time.
-async fn send(stream: &TcpStream, out: &mut Writer, patience: Duration) -> io::Result<()> {
+/// Sends waiting replies; an error if the client does not receive them in time.
+async fn send(stream: &TcpStream, out: &mut Writer, io_timeout: Duration) -> io::Result<()> {
     let mut unsent = out.as_slice();
     let mut deadline = None;
     while !unsent.is_empty() {
         match stream.try_write(unsent) {
             Ok(count) => unsent = unsent.get(count..).unwrap_or_default(),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                let deadline = *deadline.get_or_insert_with(|| Instant::now() + patience);
-                let late = || io::Error::new(io::ErrorKind::TimedOut, "replies that nobody takes");
+                let deadline = *deadline.get_or_insert_with(|| Instant::now() + io_timeout);
+                let late =
+                    || io::Error::new(io::ErrorKind::TimedOut, "the client does not receive its replies");
                 timeout_at(deadline, stream.writable()).await.map_err(|_| late())??;
             }
             Err(error) => return Err(error),
@@ -131,10 +132,10 @@ impl Pooled {
     async fn serve(mut self) -> io::Result<()> {
         self.stream.set_nodelay(true)?;
         loop {
-            let room = self.in_flight < self.state.options.max_in_flight.max(1);
+            let has_capacity = self.in_flight < self.state.options.max_in_flight.max(1);
             tokio::select! {
                 Some(job) = self.done.recv() => self.send_replies(job).await?,
-                more = self.frames.receive_within(&mut self.stream, self.state.options.patience), if room => {
+                more = self.frames.receive_within(&mut self.stream, self.state.options.io_timeout), if has_capacity => {
                     if !more? {
                         return Ok(());
                     }
@@ -161,9 +162,9 @@ impl Pooled {
         Ok(())
     }
 
-    /// Sends a reply and all others that are there.
+    /// Sends a reply and all others that are ready.
     async fn send_replies(&mut self, first: Job) -> io::Result<()> {
-        let patience = self.state.options.patience;
+        let io_timeout = self.state.options.io_timeout;
         let mut next = Some(first);
         while let Some(mut job) = next {
             self.in_flight -= 1;
@@ -171,8 +172,8 @@ impl Pooled {
                 return Err(io::Error::new(io::ErrorKind::InvalidData, "not an RPC call"));
             }
             if job.reply.len() >= LARGE_REPLY_BYTES {
-                send(&self.stream, &mut self.out, patience).await?;
-                send(&self.stream, &mut job.reply, patience).await?;
+                send(&self.stream, &mut self.out, io_timeout).await?;
+                send(&self.stream, &mut job.reply, io_timeout).await?;
             } else {
                 self.out.raw(job.reply.as_slice());
                 job.reply.clear();
@@ -180,6 +181,6 @@ impl Pooled {
             self.idle.push(job);
             next = self.done.try_recv().ok();
         }
-        send(&self.stream, &mut self.out, patience).await
+        send(&self.stream, &mut self.out, io_timeout).await
     }
 }

@@ -50,8 +50,8 @@ impl ServerState {
         Ok(())
     }
 
-    /// WRITE (RFC 1813, 3.3.7); the data go from the call into the volume. Attributes before it are left
-    /// out: other writers would have to wait for them to be those of this write.
+    /// WRITE (RFC 1813, 3.3.7); the data go from the call into the volume. The attributes before the write are omitted,
+    /// because other writers would have to wait to make them exact.
     pub(super) fn write(&self, call: &mut Reader<'_>, out: &mut Writer) -> Result<(), XdrError> {
         let node = self.handles.get(call)?;
         let offset = call.u64()?;
@@ -74,7 +74,7 @@ impl ServerState {
         Ok(())
     }
 
-    /// COMMIT (RFC 1813, 3.3.21) of the whole file, whatever range is asked for.
+    /// COMMIT (RFC 1813, 3.3.21); it commits the complete file, whatever the range.
     pub(super) fn commit(&self, call: &mut Reader<'_>, out: &mut Writer) -> Result<(), XdrError> {
         let node = self.handles.get(call)?;
         call.u64()?;

@@ -1,4 +1,4 @@
-//! From a call's record to its reply's.
+//! Dispatches a call to its procedure.
 
 use std::sync::atomic::Ordering;
 
@@ -13,7 +13,7 @@ use crate::nfs::state::ServerState;
 const REJECTED_CREDENTIAL: u32 = 2;
 
 impl ServerState {
-    /// Appends the reply to a call, with its record mark. An error means that the peer speaks no RPC.
+    /// Encodes the reply to a call, with its fragment header, and appends it. An error means that the bytes are not RPC.
     pub(super) fn answer(&self, record: &[u8], out: &mut Writer) -> Result<(), XdrError> {
         let at = begin_record(out);
         let mut call = Reader::new(record);
@@ -78,9 +78,9 @@ impl ServerState {
             Procedure::PathConf => self.path_conf(call, out),
             Procedure::Commit => self.commit(call, out),
             // post_op_attr; wcc_data; post_op_attr and wcc_data (RFC 1813, 3.3.5, 3.3.10, 3.3.11, 3.3.15).
-            Procedure::ReadLink => self.refuse(call, out, 1),
-            Procedure::SymLink | Procedure::MkNod => self.refuse(call, out, 2),
-            Procedure::Link => self.refuse(call, out, 3),
+            Procedure::ReadLink => self.unsupported(call, out, 1),
+            Procedure::SymLink | Procedure::MkNod => self.unsupported(call, out, 2),
+            Procedure::Link => self.unsupported(call, out, 3),
         }
         .map(Ok)
     }

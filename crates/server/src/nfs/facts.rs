@@ -58,7 +58,7 @@ impl ServerState {
         Ok(())
     }
 
-    /// ACCESS (RFC 1813, 3.3.4): everybody may everything that makes sense.
+    /// ACCESS (RFC 1813, 3.3.4): grants every right that applies to the kind of the node.
     pub(super) fn access(&self, call: &mut Reader<'_>, out: &mut Writer) -> Result<(), XdrError> {
         let node = self.handles.get(call)?;
         let wanted = call.u32()?;
@@ -86,7 +86,7 @@ impl ServerState {
             for number in bytes.into_iter().chain(files) {
                 out.u64(number);
             }
-            // The numbers may change at any time.
+            // invarsec 0: the numbers may change at any time.
             out.u32(0);
         }
         Ok(())
@@ -113,7 +113,7 @@ impl ServerState {
         if attributes.is_ok() {
             out.u32(1);
             out.u32(crate::MAX_NAME_BYTES as u32);
-            // Names too long are refused; owners may be given away; case counts and is kept.
+            // no_trunc, chown_restricted, case_insensitive, case_preserving.
             out.words(&[1, 0, 0, 1]);
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! Records out of a connection's bytes, within a limit.
+//! Splits the bytes of a connection into records, up to a limit.
 
 use std::io;
 use std::time::Duration;
@@ -7,11 +7,11 @@ use sharebench_nfs::record::{FRAGMENT_HEADER_BYTES, NextRecord, RecordReassembly
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::time::{Instant, timeout_at};
 
-/// Largest call: a WRITE of 1 MiB with its head.
+/// Largest call: a WRITE of 1 MiB with its header.
 pub(super) const MAX_CALL_BYTES: usize = (1 << 20) + (64 << 10);
-/// Where a connection's buffer starts; it grows only as bytes arrive.
+/// Initial size of a connection's buffer; it grows only as bytes arrive.
 const INITIAL_BYTES: usize = 64 << 10;
-/// From this size on a record is received alone, so that its buffer can be handed over whole.
+/// A record from this size on is received alone, so that its buffer can be passed on without a copy.
 const LARGE_BYTES: usize = 16 << 10;
 
 /// Bytes received on a connection.
@@ -20,15 +20,15 @@ pub(super) struct Frames {
     head: usize,
     tail: usize,
     reassembly: RecordReassembly,
-    /// When the record under way began to arrive.
+    /// When the incomplete record began to arrive.
     begun: Option<Instant>,
 }
 
-/// A record that has arrived.
+/// A complete record.
 pub(super) enum Frame {
-    /// These bytes of [`Frames::bytes`].
+    /// A range of [`Frames::bytes`].
     Here(std::ops::Range<usize>),
-    /// It came in fragments.
+    /// A record of several fragments.
     Assembled(Vec<u8>),
 }
 
@@ -43,23 +43,22 @@ impl Frames {
         }
     }
 
-    /// Reads once; false at the end of the stream, an error when a record has been under way for too long. Cancelling it loses
-    /// nothing.
+    /// Reads once; false at the end of the stream, an error if a record is incomplete for too long. It is cancel-safe.
     pub(super) async fn receive_within<S: AsyncRead + Unpin>(
         &mut self,
         stream: &mut S,
-        patience: Duration,
+        io_timeout: Duration,
     ) -> io::Result<bool> {
         if self.head == self.tail && !self.reassembly.in_progress() {
             self.begun = None;
             return self.receive(stream).await;
         }
         let begun = *self.begun.get_or_insert_with(Instant::now);
-        let late = || io::Error::new(io::ErrorKind::TimedOut, "a call that does not end");
-        timeout_at(begun + patience, self.receive(stream)).await.map_err(|_| late())?
+        let late = || io::Error::new(io::ErrorKind::TimedOut, "a call did not arrive completely in time");
+        timeout_at(begun + io_timeout, self.receive(stream)).await.map_err(|_| late())?
     }
 
-    /// Reads once; false at the end of the stream. Cancelling it loses nothing.
+    /// Reads once; false at the end of the stream. It is cancel-safe.
     pub(super) async fn receive<S: AsyncRead + Unpin>(&mut self, stream: &mut S) -> io::Result<bool> {
         self.buffer.copy_within(self.head..self.tail, 0);
         self.tail -= self.head;
@@ -79,7 +78,7 @@ impl Frames {
         Ok(count > 0)
     }
 
-    /// The next whole record; an error when one is longer than a call can be.
+    /// The next complete record; an error if it is longer than any call.
     pub(super) fn next(&mut self) -> io::Result<Option<Frame>> {
         let next = self.take()?;
         if next.is_some() {
@@ -120,7 +119,7 @@ impl Frames {
         &self.buffer
     }
 
-    /// Moves a record into `other`: by exchange when it is alone in the buffer and large, else by copy.
+    /// Moves a record into `other`: by swapping buffers if it is large and alone, otherwise by a copy.
     pub(super) fn hand_over(
         &mut self,
         range: std::ops::Range<usize>,

@@ -1,4 +1,4 @@
-//! File handles: a node, the server instance it belongs to, and a seal that guessing does not find.
+//! File handles: a node, its server instance, and an authentication code against guessed handles.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -8,40 +8,40 @@ use sharebench_nfs::xdr::{Reader, Writer, XdrError};
 
 use crate::NodeId;
 
-/// Marks our handles: "shb" and the layout's version.
+/// Magic of these handles: "shb" and the version of the layout.
 const MAGIC: [u8; 4] = *b"shb1";
-/// Magic, instance, node, seal.
+/// Magic, instance, node, authentication code.
 pub(super) const HANDLE_BYTES: usize = 28;
 
-/// What seals the handles of one server instance.
+/// The key of the handles of one server instance.
 #[derive(Debug)]
 pub(super) struct HandleKey {
-    /// Number of the instance; also the file system's number in attributes.
+    /// Number of the instance, which is also the file system's number in attributes.
     instance: u64,
-    seal: RandomState,
+    key: RandomState,
 }
 
 impl HandleKey {
-    /// A key nobody knows.
+    /// Creates a random key.
     pub(super) fn new() -> Self {
-        let seal = RandomState::new();
-        Self { instance: seal.hash_one("instance"), seal }
+        let key = RandomState::new();
+        Self { instance: key.hash_one("instance"), key }
     }
 
     pub(super) fn instance(&self) -> u64 {
         self.instance
     }
 
-    /// Writes a node's handle with its length.
+    /// Encodes a node's handle with its length.
     pub(super) fn put(&self, writer: &mut Writer, node: NodeId) {
         writer.u32(HANDLE_BYTES as u32);
         writer.raw(&MAGIC);
         writer.u64(self.instance);
         writer.u64(node.0);
-        writer.u64(self.seal.hash_one(node.0));
+        writer.u64(self.key.hash_one(node.0));
     }
 
-    /// Reads a handle: `STALE` when another instance made it, `BADHANDLE` when none did.
+    /// Decodes a handle: `STALE` if another instance created it, `BADHANDLE` if none did.
     #[inline]
     pub(super) fn get(&self, reader: &mut Reader<'_>) -> Result<Result<NodeId, NfsStatus>, XdrError> {
         let bytes = reader.opaque("file handle", MAX_HANDLE_BYTES)?;
@@ -52,12 +52,12 @@ impl HandleKey {
         let magic: [u8; 4] = fields.array()?;
         let instance = fields.u64()?;
         let node = fields.u64()?;
-        let seal = fields.u64()?;
+        let authenticator = fields.u64()?;
         Ok(if magic != MAGIC {
             Err(NfsStatus::BadHandle)
         } else if instance != self.instance {
             Err(NfsStatus::Stale)
-        } else if seal != self.seal.hash_one(node) {
+        } else if authenticator != self.key.hash_one(node) {
             Err(NfsStatus::BadHandle)
         } else {
             Ok(NodeId(node))
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_instance_that_made_a_handle_takes_it() {
+    fn only_the_instance_that_created_a_handle_accepts_it() {
         let key = HandleKey::new();
         let other = HandleKey::new();
         let mut writer = Writer::default();

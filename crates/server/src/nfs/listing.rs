@@ -1,4 +1,4 @@
-//! READDIR and READDIRPLUS: pages within the client's limits, cookies it can come back with.
+//! READDIR and READDIRPLUS: pages within the client's limits, and cookies that continue a listing.
 
 use sharebench_nfs::attributes::ATTRIBUTE_BYTES;
 use sharebench_nfs::status::NfsStatus;
@@ -14,17 +14,17 @@ const AFTER_DOT: u64 = i64::MAX as u64 - 2;
 const AFTER_DOT_DOT: u64 = i64::MAX as u64 - 1;
 /// Status, attributes, verifier, end of list, end of directory.
 const FRAME_BYTES: usize = 4 + 4 + ATTRIBUTE_BYTES + 8 + 4 + 4;
-/// Most bytes of one page.
+/// Maximum size of one page, in bytes.
 const MAX_PAGE_BYTES: usize = 1 << 20;
-/// Entries asked of the volume at a time.
+/// Number of entries requested from the volume at a time.
 const BATCH: usize = 256;
 
-/// What a client asks for.
+/// The limits that a client requests.
 struct Page {
     directory: Outcome<NodeId>,
     cookie: u64,
     plus: bool,
-    /// Bytes left for names, numbers and cookies; READDIRPLUS limits them apart.
+    /// Bytes left for names, numbers and cookies, which READDIRPLUS limits separately.
     names_left: usize,
     /// Bytes left for everything.
     left: usize,
@@ -35,7 +35,7 @@ impl Page {
     fn get(state: &ServerState, call: &mut Reader<'_>, plus: bool) -> Result<Self, XdrError> {
         let directory = state.handles.get(call)?;
         let cookie = call.u64()?;
-        // The verifier: a volume's cookies stay good, so it is always 0.
+        // The verifier is always 0, because a volume's cookies stay valid.
         call.u64()?;
         let first = call.u32()? as usize;
         let all = if plus { call.u32()? as usize } else { first };
@@ -44,11 +44,11 @@ impl Page {
         Ok(Self { directory, cookie, plus, names_left, left, entries: 0 })
     }
 
-    /// True when one more entry fits; it is then accounted for.
+    /// True if one more entry fits, which is then accounted for.
     fn take(&mut self, name: &str) -> bool {
         let names = 4 + 8 + 4 + name.len().next_multiple_of(4) + 8;
         let all = names + if self.plus { 4 + ATTRIBUTE_BYTES + 4 + 4 + HANDLE_BYTES } else { 0 };
-        // One entry at least, however little the client would have of names.
+        // At least one entry, even if it exceeds the limit for names.
         if all > self.left || names > self.names_left && self.entries > 0 {
             return false;
         }
@@ -81,7 +81,7 @@ impl ServerState {
         Ok(())
     }
 
-    /// Writes entries until the page is full or the directory ends: true at its end.
+    /// Encodes entries until the page is full or the directory ends; true at its end.
     fn put_page(&self, out: &mut Writer, page: &mut Page) -> Outcome<bool> {
         let directory = page.directory?;
         let full = |page: &Page| if page.entries == 0 { Err(NfsStatus::TooSmall) } else { Ok(false) };

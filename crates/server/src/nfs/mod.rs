@@ -37,10 +37,10 @@ pub use state::NfsServerCounts;
 
 const PROTOCOL: &str = "nfs";
 
-/// Pause after an accept that failed, for want of descriptors mostly.
+/// Delay after a failed accept, mostly caused by a lack of descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
 
-/// An NFS server over one volume, on threads of its own. Dropping it stops it.
+/// An NFS server over one volume, on its own threads. Dropping it stops it.
 pub struct NfsServer {
     addr: SocketAddr,
     state: Arc<ServerState>,
@@ -50,12 +50,12 @@ pub struct NfsServer {
 }
 
 impl NfsServer {
-    /// Serves `volume` on `addr`; port 0 lets the system choose. Clients give the same port for NFS and
-    /// for MOUNT: there is no port mapper.
+    /// Serves `volume` on `addr`; port 0 lets the system choose. There is no port mapper: clients specify
+    /// the same port for NFS and for MOUNT.
     ///
     /// # Errors
-    /// An address that others can reach without [`NfsServerOptions::expose`], one that cannot be bound,
-    /// options out of range, or no threads.
+    /// An address that other machines can reach without [`NfsServerOptions::expose`], an address that cannot be bound, options
+    /// out of range, or threads that cannot be started.
     pub fn start(
         addr: SocketAddr,
         volume: Arc<dyn Volume>,
@@ -95,7 +95,7 @@ impl NfsServer {
         for runtime in runtimes {
             let mut stopped = self.stop.subscribe();
             let run = move || {
-                // The sender outlives this thread, or is gone and stops it as well.
+                // The sender outlives this thread; if it is dropped, the thread stops as well.
                 let _ = runtime.block_on(stopped.wait_for(|stop| *stop));
             };
             self.threads.push(std::thread::Builder::new().name("nfs-server".into()).spawn(run)?);
@@ -103,17 +103,17 @@ impl NfsServer {
         Ok(())
     }
 
-    /// Where it listens.
+    /// Address that it listens on.
     pub fn addr(&self) -> SocketAddr {
         self.addr
     }
 
-    /// What it has done so far.
+    /// Counts since the start.
     pub fn counts(&self) -> NfsServerCounts {
         self.state.counters.counts()
     }
 
-    /// Closes the listener and every connection, and returns when its threads are gone.
+    /// Closes the listener and every connection, and returns when its threads have ended.
     pub fn stop(mut self) {
         self.halt();
     }
@@ -124,7 +124,7 @@ impl NfsServer {
             workers.close();
         }
         for thread in self.threads.drain(..) {
-            // A thread that panicked is gone as well.
+            // A thread that panicked has ended as well.
             let _ = thread.join();
         }
     }
@@ -150,7 +150,7 @@ impl FrontEnd for NfsServer {
     }
 }
 
-/// Accepts connections and deals them out to the threads in turn.
+/// Accepts connections and assigns them to the threads in turn.
 async fn accept(
     listener: TcpListener,
     state: Arc<ServerState>,

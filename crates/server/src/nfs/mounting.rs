@@ -12,7 +12,7 @@ use crate::{NodeId, ROOT};
 const AUTH_SYS: u32 = 1;
 
 impl ServerState {
-    /// Writes the result of a MOUNT procedure (RFC 1813, 5.2); none for one that does not exist.
+    /// Encodes the result of a MOUNT procedure (RFC 1813, 5.2); none for an unknown procedure.
     pub(super) fn mount(
         &self,
         procedure: u32,
@@ -35,7 +35,7 @@ impl ServerState {
                     Err(status) => out.u32(status.0),
                 }
             }
-            // Nobody's mounts are remembered.
+            // The server keeps no list of mounts.
             DUMP => out.boolean(false),
             UMNT => {
                 call.opaque("path", MAX_PATH_BYTES)?;
@@ -43,7 +43,7 @@ impl ServerState {
             EXPORT => {
                 out.boolean(true);
                 out.opaque(self.options.export.as_bytes());
-                // For every host; no further exports.
+                // No groups, which means every host; no further exports.
                 out.u64(0);
             }
             _ => return Ok(Err(Rejection::ProcedureUnavailable)),

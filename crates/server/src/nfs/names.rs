@@ -1,4 +1,4 @@
-//! Procedures on names: LOOKUP, CREATE, MKDIR, REMOVE, RMDIR, RENAME, and those that are not served.
+//! Procedures on names: LOOKUP, CREATE, MKDIR, REMOVE, RMDIR, RENAME, and the unsupported ones.
 
 use sharebench_nfs::attributes::SetFileAttributes;
 use sharebench_nfs::status::NfsStatus;
@@ -140,7 +140,7 @@ impl ServerState {
         Ok(())
     }
 
-    /// Makes something under its directory's lock and writes the result of CREATE or MKDIR.
+    /// Creates an object under the lock of its directory and encodes the result of CREATE or MKDIR.
     fn make(
         &self,
         out: &mut Writer,
@@ -204,9 +204,9 @@ impl ServerState {
         Ok(())
     }
 
-    /// READLINK, SYMLINK, MKNOD and LINK: a volume holds files and directories with one name each.
-    /// `optional` words say that no attributes follow, as each of their failures has them.
-    pub(super) fn refuse(
+    /// READLINK, SYMLINK, MKNOD and LINK, which are not supported: a volume has files and directories with one name each.
+    /// `optional` is the number of words that state that no attributes follow.
+    pub(super) fn unsupported(
         &self,
         call: &mut Reader<'_>,
         out: &mut Writer,

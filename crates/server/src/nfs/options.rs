@@ -1,4 +1,4 @@
-//! How the NFS front end serves its volume.
+//! Options of the NFS front end.
 
 use std::time::Duration;
 
@@ -10,17 +10,17 @@ use crate::nfs::PROTOCOL;
 pub struct NfsServerOptions {
     /// Path of the export, such as `/export`. Directories below it can be mounted too.
     pub export: String,
-    /// Serve an address that other machines can reach. NFSv3 believes what a client says about its user,
-    /// so everybody who reaches the address may read and write.
+    /// Serve an address that other machines can reach. NFSv3 trusts the user id that a client sends, so that everybody who can
+    /// reach the address may read and write.
     pub expose: bool,
     /// Largest READ and WRITE, in bytes: 4 KiB to 1 MiB.
     pub max_transfer: u32,
-    /// Connections served at once; more are closed at once. A client that mounts has two for a moment.
+    /// Maximum number of connections; further ones are closed at once. A client needs two while it mounts.
     pub max_connections: usize,
-    /// Calls of one connection worked on at once; more wait in the socket.
+    /// Maximum number of calls of one connection in progress; more wait in the socket.
     pub max_in_flight: usize,
-    /// How long a call may take to arrive once it has begun, and a reply to be taken: a connection that takes longer is closed.
-    pub patience: Duration,
+    /// Timeout for receiving a call once it has begun, and for sending a reply. A slower connection is closed.
+    pub io_timeout: Duration,
     /// Threads that serve connections; at least 1.
     pub threads: usize,
     /// Threads that wait for a volume that blocks; at least 1. A volume that never blocks needs none.
@@ -36,7 +36,7 @@ impl Default for NfsServerOptions {
             max_transfer: 1 << 20,
             max_connections: 20_000,
             max_in_flight: 256,
-            patience: Duration::from_secs(60),
+            io_timeout: Duration::from_secs(60),
             threads: cores.min(8),
             workers: 64,
         }
@@ -48,7 +48,7 @@ impl NfsServerOptions {
         let wrong = |detail: String| Err(ServeError::Options { protocol: PROTOCOL, detail });
         let names_fit = self.export.split('/').skip(1).all(|name| crate::check_name(name).is_ok());
         if !self.export.starts_with('/') || !names_fit && self.export != "/" {
-            return wrong(format!("'{}' is no export path such as /export", self.export));
+            return wrong(format!("'{}' is not an export path such as /export", self.export));
         }
         if !(4 << 10..=1 << 20).contains(&self.max_transfer) {
             return wrong(format!("a largest transfer of {} bytes is not 4 KiB to 1 MiB", self.max_transfer));

@@ -9,15 +9,15 @@ use sharebench_nfs::xdr::{Reader, Writer, XdrError};
 use crate::nfs::state::ServerState;
 use crate::{Attributes, NodeId, SetAttributes, VolumeError};
 
-/// What directories claim as their size: some clients take 0 for broken.
+/// Reported size of directories. Some clients treat 0 as an error.
 const DIRECTORY_SIZE: u64 = 4096;
-/// Longest name read; above 255 bytes it is answered, not dropped.
+/// Longest name that is decoded. A name above 255 bytes gets an error and does not end the connection.
 const MAX_WIRE_NAME: usize = 4096;
 
-/// Outcome of a procedure before it is written.
+/// Outcome of a procedure before it is encoded.
 pub(super) type Outcome<T> = Result<T, NfsStatus>;
 
-/// The status of an error met with a node.
+/// The status for an error of a node.
 pub(super) fn node_status(error: VolumeError) -> NfsStatus {
     match error {
         VolumeError::NotFound | VolumeError::Stale => NfsStatus::Stale,
@@ -25,7 +25,7 @@ pub(super) fn node_status(error: VolumeError) -> NfsStatus {
     }
 }
 
-/// The status of an error met with a name.
+/// The status for an error of a name.
 pub(super) fn name_status(error: VolumeError) -> NfsStatus {
     match error {
         VolumeError::NotFound => NfsStatus::NoEnt,
@@ -43,7 +43,7 @@ pub(super) fn name_status(error: VolumeError) -> NfsStatus {
     }
 }
 
-/// Reads a name; one that no volume can have is a status.
+/// Decodes a name. An invalid name leads to a status.
 pub(super) fn get_name<'a>(reader: &mut Reader<'a>) -> Result<Outcome<&'a str>, XdrError> {
     let bytes = reader.opaque("name", MAX_WIRE_NAME)?;
     if bytes.len() > crate::MAX_NAME_BYTES {
@@ -64,7 +64,7 @@ fn system_time(time: SetTime) -> SystemTime {
     }
 }
 
-/// A client's wishes in the volume's words.
+/// Converts the attributes that a client sets.
 pub(super) fn volume_change(set: &SetFileAttributes) -> SetAttributes {
     SetAttributes {
         size: set.size,
@@ -102,7 +102,7 @@ impl ServerState {
         self.wire_attributes(attributes).put(out);
     }
 
-    /// Writes `post_op_attr`.
+    /// Encodes `post_op_attr`.
     #[inline]
     pub(super) fn put_optional(&self, out: &mut Writer, attributes: Option<&Attributes>) {
         out.boolean(attributes.is_some());
@@ -111,18 +111,18 @@ impl ServerState {
         }
     }
 
-    /// Writes `post_op_attr` of a node as it is now; nothing when it is gone.
+    /// Encodes `post_op_attr` with the current attributes of a node; without any if it no longer exists.
     pub(super) fn put_current(&self, out: &mut Writer, node: Outcome<NodeId>) {
         let attributes = node.ok().and_then(|node| self.volume.attributes(node).ok());
         self.put_optional(out, attributes.as_ref());
     }
 
-    /// What to hold against the attributes after a change; take it under the directory's lock.
+    /// The attributes before a change, read under the directory's lock.
     pub(super) fn before(&self, node: NodeId) -> Before {
         self.volume.attributes(node).ok()
     }
 
-    /// Writes `wcc_data` (RFC 1813, 2.6).
+    /// Encodes `wcc_data` (RFC 1813, 2.6).
     pub(super) fn put_wcc(&self, out: &mut Writer, before: &Before, node: Outcome<NodeId>) {
         out.boolean(before.is_some());
         if let Some(before) = before {

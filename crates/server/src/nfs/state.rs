@@ -1,4 +1,4 @@
-//! What all connections of a server share.
+//! The state that all connections of a server share.
 
 use std::collections::VecDeque;
 use std::hash::{BuildHasher, RandomState};
@@ -11,12 +11,12 @@ use crate::nfs::NfsServerOptions;
 use crate::nfs::handle::HandleKey;
 use crate::{NodeId, Volume};
 
-/// Locks of directories, so that attributes before and after a change are those of that change.
+/// Number of locks for directories, which make the attributes before and after a change exact.
 const DIRECTORY_LOCKS: usize = 64;
-/// Exclusive creations remembered, so that a repeated one succeeds.
+/// Number of exclusive creations that are kept, so that a retransmitted one succeeds.
 const EXCLUSIVES: usize = 1024;
 
-/// What a server has done so far.
+/// Counts of a server since its start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct NfsServerCounts {
     /// Connections accepted.
@@ -29,7 +29,7 @@ pub struct NfsServerCounts {
     pub bytes_written: u64,
 }
 
-/// Running counts behind [`NfsServerCounts`].
+/// The atomic counters of [`NfsServerCounts`].
 #[derive(Debug, Default)]
 pub(super) struct Counters {
     pub(super) connections: AtomicU64,
@@ -49,7 +49,7 @@ impl Counters {
     }
 }
 
-/// A file that an exclusive CREATE made, and the verifier it was made with (RFC 1813, 3.3.8).
+/// A file that an exclusive CREATE created, and its verifier (RFC 1813, 3.3.8).
 pub(super) type Exclusive = (NodeId, [u8; 8]);
 
 /// Volume, options and secrets of a server instance.
@@ -57,7 +57,7 @@ pub(super) struct ServerState {
     pub(super) volume: Arc<dyn Volume>,
     pub(super) options: NfsServerOptions,
     pub(super) handles: HandleKey,
-    /// Differs from one server start to the next, as unstable writes may (RFC 1813, 3.3.7).
+    /// Write verifier, which differs between server starts because unstable writes may be lost (RFC 1813, 3.3.7).
     pub(super) write_verifier: [u8; 8],
     pub(super) counters: Counters,
     pub(super) open_connections: AtomicUsize,
@@ -79,13 +79,13 @@ impl ServerState {
         }
     }
 
-    /// Keeps others from changing the names of a directory through this server.
+    /// Locks a directory against changes of its names through this server.
     pub(super) fn lock(&self, directory: NodeId) -> MutexGuard<'_, ()> {
         let index = directory.0 as usize % DIRECTORY_LOCKS;
         self.directories[index].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The same for two directories, in an order that cannot deadlock.
+    /// Locks two directories, in an order that cannot deadlock.
     pub(super) fn lock_both(
         &self,
         one: NodeId,

@@ -1,4 +1,4 @@
-//! Threads that wait for a volume that blocks, so that one slow call does not hold up the others.
+//! Worker threads for a volume that blocks, so that one slow call does not delay the others.
 
 use std::collections::VecDeque;
 use std::io;
@@ -11,14 +11,14 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use crate::nfs::state::ServerState;
 
-/// A call on its way through a worker, and its reply on the way back; used again for later calls.
+/// A call on its way to a worker, and its reply on the way back. It is reused for later calls.
 #[derive(Default)]
 pub(super) struct Job {
     pub(super) call: Vec<u8>,
     /// Where the record is in `call`.
     pub(super) record: Range<usize>,
     pub(super) reply: Writer,
-    /// The call was none; the connection is to be closed.
+    /// The bytes were not a call, so that the connection must be closed.
     pub(super) garbage: bool,
 }
 
@@ -28,7 +28,7 @@ struct Queue {
     closed: bool,
 }
 
-/// The jobs that wait for a thread. Connections bound their number.
+/// The jobs that wait for a thread. Each connection limits the number of its jobs.
 #[derive(Default)]
 pub(super) struct Workers {
     queue: Mutex<Queue>,
@@ -58,13 +58,13 @@ impl Workers {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Hands a job to the next free thread; it comes back through `back`.
+    /// Passes a job to the next free thread, which returns it through `back`.
     pub(super) fn push(&self, job: Job, back: UnboundedSender<Job>) {
         self.queue().jobs.push_back((job, back));
         self.arrived.notify_one();
     }
 
-    /// Lets the threads end once they have done what they do.
+    /// Ends the threads after their current jobs.
     pub(super) fn close(&self) {
         let mut queue = self.queue();
         queue.closed = true;
@@ -90,7 +90,7 @@ impl Workers {
             let Job { call, record, reply, garbage } = &mut job;
             let record = call.get(record.clone()).unwrap_or_default();
             *garbage = state.answer(record, reply).is_err();
-            // A connection that is gone wants no reply.
+            // The connection may be closed; then nobody needs the reply.
             let _ = back.send(job);
         }
     }

@@ -1,4 +1,4 @@
-//! Attributes as SMB shows and sets them (MS-FSCC 2.4 and 2.6).
+//! Attributes in SMB (MS-FSCC 2.4 and 2.6).
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -30,12 +30,12 @@ pub(super) fn file_info(name: &str, attributes: &Attributes) -> FileInfo {
     info
 }
 
-/// A file that nobody may write.
+/// True for a file without write permission.
 pub(super) fn is_read_only(attributes: &Attributes) -> bool {
     !attributes.directory && attributes.mode & 0o222 == 0
 }
 
-/// The mode that shows as `read_only`.
+/// The mode for the attribute `read_only`.
 pub(super) fn mode_with(mode: u32, read_only: bool) -> u32 {
     match (read_only, mode & 0o222) {
         (true, _) => mode & !0o222,
@@ -44,7 +44,7 @@ pub(super) fn mode_with(mode: u32, read_only: bool) -> u32 {
     }
 }
 
-/// Ticks of 100 ns since 1601; times before that show as 0.
+/// Ticks of 100 ns since 1601; earlier times are 0.
 fn file_time(time: SystemTime) -> u64 {
     let ticks = |distance: Duration| {
         distance.as_secs().saturating_mul(TICKS_PER_SECOND) + u64::from(distance.subsec_nanos() / 100)
@@ -56,7 +56,7 @@ fn file_time(time: SystemTime) -> u64 {
     }
 }
 
-/// The instant of a FILETIME, where the system can express it.
+/// The instant of a FILETIME, if the system can express it.
 pub(super) fn system_time(file_time: u64) -> Option<SystemTime> {
     let duration =
         |ticks: u64| Duration::new(ticks / TICKS_PER_SECOND, (ticks % TICKS_PER_SECOND) as u32 * 100);
@@ -74,7 +74,7 @@ mod tests {
     use super::{file_time, mode_with, system_time};
 
     #[test]
-    fn file_times_go_there_and_back() {
+    fn file_times_round_trip() {
         assert_eq!(file_time(UNIX_EPOCH), 116_444_736_000_000_000);
         for time in [UNIX_EPOCH, UNIX_EPOCH + Duration::new(1_700_000_000, 123_456_700)] {
             assert_eq!(system_time(file_time(time)), Some(time));

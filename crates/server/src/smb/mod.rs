@@ -1,4 +1,4 @@
-//! The SMB front end: crate `smb-server` over a volume, on threads of its own.
+//! The SMB front end: the crate `smb-server` over a volume, on its own threads.
 
 mod file_info;
 mod open_file;
@@ -26,7 +26,7 @@ pub use crate::smb::options::{Protection, SmbServerOptions};
 /// The protocol's name in messages.
 const PROTOCOL: &str = "smb";
 
-/// How long connections may take to end their last request when the server stops.
+/// How long connections may take to complete their last request when the server stops.
 const GRACE: Duration = Duration::from_secs(3);
 
 /// A running SMB server. Dropping it stops it.
@@ -46,8 +46,8 @@ impl SmbServer {
     /// Serves `volume` on `addr`; port 0 lets the system choose.
     ///
     /// # Errors
-    /// An address that others can reach without users, one that cannot be bound, options that the
-    /// protocol does not take, or no threads.
+    /// An address that other machines can reach without accounts, an address that cannot be bound, options that the
+    /// protocol does not accept, or threads that cannot be started.
     pub fn start(
         addr: SocketAddr,
         volume: Arc<dyn Volume>,
@@ -71,27 +71,27 @@ impl SmbServer {
             .name("smb-server".to_owned())
             .spawn(move || run(runtime, server, &bound, stopped))
             .map_err(failed)?;
-        // The thread sends exactly once; should it be gone, that is no address either.
+        // The thread sends exactly once. If it has ended instead, there is no address either.
         let addr = was_bound
             .recv()
-            .unwrap_or_else(|gone| Err(std::io::Error::other(gone)))
+            .unwrap_or_else(|closed| Err(std::io::Error::other(closed)))
             .map_err(|source| ServeError::Bind { protocol: PROTOCOL, addr, source })?;
         Ok(Self { addr, stop: Some(Stop { connections, config, grace, thread }) })
     }
 
-    /// Where it listens.
+    /// Address that it listens on.
     pub fn addr(&self) -> SocketAddr {
         self.addr
     }
 
-    /// From now on a connection may hold so many files open; those that are open stay so.
+    /// Sets the maximum number of open files per connection. Files that are open stay open.
     pub fn limit_opens(&self, most: usize) {
         if let Some(running) = &self.stop {
             running.config.set_max_opens_per_connection(most);
         }
     }
 
-    /// Closes the listener and every connection, and returns when its threads are gone.
+    /// Closes the listener and every connection, and returns when its threads have ended.
     pub fn stop(mut self) {
         self.halt();
     }
@@ -99,7 +99,7 @@ impl SmbServer {
     fn halt(&mut self) {
         let Some(stop) = self.stop.take() else { return };
         stop.connections.shutdown();
-        // Both fail only when the server has ended by itself already.
+        // Both fail only if the server has already ended.
         let _ = stop.grace.send(());
         let _ = stop.thread.join();
     }
@@ -125,7 +125,7 @@ impl FrontEnd for SmbServer {
     }
 }
 
-/// Binds, tells how that went, and serves until stopped.
+/// Binds the address, reports the result, and serves until stopped.
 fn run(
     runtime: Runtime,
     server: smb_server::SmbServer,
@@ -150,7 +150,7 @@ fn run(
     runtime.shutdown_timeout(GRACE);
 }
 
-/// Returns some time after the server was asked to stop.
+/// Returns some time after the server is stopped.
 async fn grace_over(stopped: oneshot::Receiver<()>) {
     let _ = stopped.await;
     tokio::time::sleep(GRACE).await;

@@ -10,7 +10,7 @@ use crate::smb::resolve::find;
 use crate::smb::volume_call::{VolumeCall, smb_result};
 use crate::{NodeId, SetAttributes, Volume, VolumeError};
 
-/// Entries asked of the volume at a time.
+/// Number of entries requested from the volume at a time.
 const LIST_PAGE: usize = 1024;
 
 /// An open of one node.
@@ -18,11 +18,11 @@ pub(super) struct OpenFile {
     pub(super) volume: VolumeCall,
     pub(super) buffers: ReadBuffers,
     pub(super) node: NodeId,
-    /// Where it was found; the root is its own parent.
+    /// The directory in which it was found; the root is its own parent.
     pub(super) parent: NodeId,
     pub(super) name: String,
     pub(super) directory: bool,
-    /// Opened for writing: what the client wants is not its removal.
+    /// Opened for writing, so that the client does not intend to remove it.
     pub(super) writable: bool,
 }
 
@@ -45,7 +45,7 @@ impl Handle for OpenFile {
 
     async fn write_owned(&self, offset: u64, data: Vec<u8>) -> SmbResult<u32> {
         let node = self.node;
-        // Not durable: for a write-through request the server calls `flush` before it replies.
+        // Not durable: for a write-through request the protocol layer calls `flush` before it replies.
         let write = move |volume: &dyn Volume| {
             smb_result(volume.write(node, offset, &data, false)).map(|()| data.len() as u32)
         };
@@ -60,8 +60,8 @@ impl Handle for OpenFile {
         self.volume.run(move |volume| smb_result(volume.commit(node))).await
     }
 
-    /// A file that cannot be removed is read-only: this is asked when a client wants one removed, and what becomes of the
-    /// removal itself, which comes with the close, is never told (MS-SMB2 3.3.4.17).
+    /// A file that cannot be removed is reported as read-only. The protocol layer calls this when a client requests a removal; the
+    /// result of the removal itself, which happens at the close, is never reported to the client (MS-SMB2 3.3.4.17).
     async fn stat(&self) -> SmbResult<FileInfo> {
         let node = self.node;
         let parent = self.parent;
@@ -89,8 +89,8 @@ impl Handle for OpenFile {
     }
 
     async fn set_attributes(&self, attributes: u32) -> SmbResult<()> {
-        // Only READONLY of files is kept. The others are let pass: the Linux client hides a read-only
-        // file before it removes it, and gives up when it cannot.
+        // Only READONLY of files is stored. The other attributes are accepted and ignored: the Linux client sets HIDDEN on a
+        // read-only file before it removes it, and fails the removal if it cannot.
         if self.directory {
             return Ok(());
         }
@@ -125,7 +125,7 @@ impl Handle for OpenFile {
         self.volume.run(links).await
     }
 
-    /// Asked when a client wants a directory removed; see [`Self::stat`].
+    /// Called when a client requests the removal of a directory; see [`Self::stat`].
     async fn dir_is_empty(&self) -> SmbResult<bool> {
         let node = self.node;
         let parent = self.parent;
@@ -138,7 +138,7 @@ impl Handle for OpenFile {
 }
 
 impl OpenFile {
-    /// Makes the change that `of_mode` derives from the present mode.
+    /// Changes attributes as `of_mode` derives it from the current mode.
     async fn change(&self, of_mode: impl FnOnce(u32) -> SetAttributes + Send + 'static) -> SmbResult<()> {
         let node = self.node;
         let change = move |volume: &dyn Volume| {
@@ -149,7 +149,7 @@ impl OpenFile {
     }
 }
 
-/// The entries of a directory that match and that SMB can name.
+/// The entries of a directory that match the pattern and have a valid SMB name.
 fn list(volume: &dyn Volume, directory: NodeId, pattern: Option<&str>) -> SmbResult<Vec<DirEntry>> {
     if let Some(name) = pattern.and_then(Pattern::plain) {
         let found = find(volume, directory, name)?;
@@ -172,7 +172,7 @@ fn list(volume: &dyn Volume, directory: NodeId, pattern: Option<&str>) -> SmbRes
     }
 }
 
-/// False for names that no SMB path can hold (MS-FSCC 2.1.5), such as NFS clients may make.
+/// False for names that no SMB path can contain (MS-FSCC 2.1.5); NFS clients may create such names.
 fn is_expressible(name: &str) -> bool {
     !name.contains(|letter: char| letter.is_ascii_control() || "\\:*?\"<>|".contains(letter))
 }

@@ -1,4 +1,4 @@
-//! How the SMB front end serves its volume.
+//! Options of the SMB front end.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -11,15 +11,15 @@ use crate::front_end::ServeError;
 use crate::smb::PROTOCOL;
 use crate::smb::share::VolumeShare;
 
-/// What sessions must do to their messages, beyond what the client asks for.
+/// Protection of messages that the server requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Protection {
-    /// What the client chooses.
+    /// The client decides.
     #[default]
     Optional,
-    /// Sessions that do not sign are refused.
+    /// Sessions that do not sign are rejected.
     Signed,
-    /// Sessions that do not encrypt are refused.
+    /// Sessions that do not encrypt are rejected.
     Encrypted,
 }
 
@@ -28,18 +28,18 @@ pub enum Protection {
 pub struct SmbServerOptions {
     /// Name of the share.
     pub share: String,
-    /// Who may log in, and with which password. Without users everybody may, as guest.
+    /// Accounts that may log in, with their passwords. Without users everybody may, as guest.
     pub users: Vec<(String, Secret)>,
-    /// Refuse every change.
+    /// Reject every change.
     pub read_only: bool,
-    /// What sessions must do to their messages.
+    /// Protection of messages that the server requires.
     pub protection: Protection,
-    /// Let clients cache by leases. Turn it off where the tree also changes by other ways than this
-    /// server: clients would go on serving what they cached.
+    /// Grant leases, with which clients cache. Disable it if the tree also changes other than through this server, because clients
+    /// would continue to serve stale data.
     pub leases: bool,
     /// Largest READ and WRITE, in bytes: 64 KiB to 8 MiB.
     pub max_transfer: u32,
-    /// Connections served at once.
+    /// Maximum number of connections.
     pub max_connections: usize,
     /// Threads that serve connections; at least 1.
     pub threads: usize,
@@ -62,7 +62,7 @@ impl Default for SmbServerOptions {
 }
 
 impl SmbServerOptions {
-    /// A server that is not bound yet.
+    /// Creates a server that is not bound yet.
     pub(super) fn build(
         self,
         addr: SocketAddr,
@@ -90,15 +90,15 @@ impl SmbServerOptions {
         let users = self.users.iter();
         let builder =
             users.fold(builder, |builder, (name, password)| builder.user(name, &*password.expose()));
-        let refused = |error: smb_server::BuildError| ServeError::Options {
+        let error = |error: smb_server::BuildError| ServeError::Options {
             protocol: PROTOCOL,
             detail: error.to_string(),
         };
-        builder.share(share).build().map_err(refused)
+        builder.share(share).build().map_err(error)
     }
 }
 
-/// Most files one connection may hold open; the crate's own default is too small for a benchmark's trees.
+/// Maximum number of open files per connection. The default of `smb-server` is too small for a benchmark's trees.
 const OPENS_PER_CONNECTION: usize = 16_384;
 
 #[cfg(test)]

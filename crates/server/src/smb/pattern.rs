@@ -2,26 +2,26 @@
 
 use crate::name::fold_case;
 
-/// A search pattern. `*` and `?` as everywhere; `<` is any sequence up to the last dot, `>` one
-/// character or none before a dot or at the end, `"` a dot or the end.
+/// A search pattern. `*` and `?` have their usual meaning; `<` matches any sequence up to the last dot, `>` one character or
+/// none before a dot or at the end, and `"` a dot or the end.
 pub(super) struct Pattern(Vec<char>);
 
 impl Pattern {
-    /// Takes a pattern; case does not matter.
+    /// Compiles a pattern; case is ignored.
     pub(super) fn new(pattern: &str) -> Self {
         Self(fold_case(pattern).chars().collect())
     }
 
-    /// The name itself, if the pattern can match nothing else but its case variants.
+    /// The name itself, if the pattern matches only the name and its case variants.
     pub(super) fn plain(pattern: &str) -> Option<&str> {
         (!pattern.contains(['*', '?', '<', '>', '"'])).then_some(pattern)
     }
 
-    /// True if the whole of `name` matches. Takes time in the product of both lengths at most.
+    /// True if the pattern matches all of `name`. The time is limited by the product of both lengths.
     pub(super) fn matches(&self, name: &str) -> bool {
         let name: Vec<char> = fold_case(name).chars().collect();
         let last_dot = name.iter().rposition(|letter| *letter == '.');
-        // states[i]: the first i characters of the pattern match what was read so far.
+        // states[i]: the first i characters of the pattern match the part of the name that was read.
         let mut states = vec![false; self.0.len() + 1];
         states[0] = true;
         self.skip(&mut states, name.first().copied());
@@ -44,7 +44,7 @@ impl Pattern {
         states.last().copied().unwrap_or(false)
     }
 
-    /// Steps over pattern characters that may match nothing before `next`.
+    /// Skips pattern characters that may match the empty string before `next`.
     fn skip(&self, states: &mut [bool], next: Option<char>) {
         for (state, wild) in self.0.iter().enumerate() {
             let skips = match wild {
@@ -65,7 +65,7 @@ mod tests {
     use super::Pattern;
 
     #[test]
-    fn wildcards_match_as_the_specification_says() {
+    fn wildcards_match_as_specified() {
         let yes = [
             ("*", ""),
             ("*.txt", "A.TXT"),
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn many_stars_end_in_time() {
+    fn a_pattern_of_many_stars_takes_bounded_time() {
         assert!(!Pattern::new(&"*a".repeat(120)).matches(&"a".repeat(119)));
     }
 

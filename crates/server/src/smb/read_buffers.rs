@@ -1,20 +1,20 @@
-//! Buffers for replies to READ, used again: a fresh MiB costs more in page faults than in copying.
+//! Reused buffers for replies to READ: page faults of a new MiB cost more than copying it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use smb_server::Bytes;
 
-/// Buffers kept at most; more are in use only while more requests are being answered.
+/// Maximum number of kept buffers. More exist only while more requests are being answered.
 const KEPT: usize = 16;
 
-/// Only buffers from this size on are worth keeping, in bytes.
+/// Minimum size of a kept buffer, in bytes.
 const WORTH_KEEPING: usize = 32 << 10;
 
-/// A bounded store of buffers.
+/// A bounded pool of buffers.
 #[derive(Clone, Default)]
 pub(super) struct ReadBuffers(Arc<Mutex<Vec<Vec<u8>>>>);
 
-/// A buffer on loan; goes back when dropped.
+/// A borrowed buffer, which returns to the pool when dropped.
 pub(super) struct ReadBuffer {
     bytes: Vec<u8>,
     len: usize,
@@ -22,7 +22,7 @@ pub(super) struct ReadBuffer {
 }
 
 impl ReadBuffers {
-    /// A buffer of `len` bytes with any content.
+    /// A buffer of `len` bytes with unspecified content.
     pub(super) fn take(&self, len: usize) -> ReadBuffer {
         let kept = if len >= WORTH_KEEPING { self.lock().pop() } else { None };
         let mut bytes = kept.unwrap_or_default();
@@ -38,12 +38,12 @@ impl ReadBuffers {
 }
 
 impl ReadBuffer {
-    /// Where to read into.
+    /// The space to read into.
     pub(super) fn bytes(&mut self) -> &mut [u8] {
         &mut self.bytes[..self.len]
     }
 
-    /// The first `count` bytes as a reply.
+    /// Turns the first `count` bytes into a reply.
     pub(super) fn filled(mut self, count: usize) -> Bytes {
         self.len = count.min(self.len);
         Bytes::from_owner(self)
@@ -72,7 +72,7 @@ mod tests {
     use super::{KEPT, ReadBuffers};
 
     #[test]
-    fn replies_hold_only_what_was_read_and_buffers_return() {
+    fn replies_contain_only_bytes_that_were_read_and_buffers_return_to_the_pool() {
         let buffers = ReadBuffers::default();
         let mut buffer = buffers.take(1 << 20);
         buffer.bytes()[..3].copy_from_slice(b"abc");

@@ -1,24 +1,24 @@
-//! From SMB paths to nodes: component by component, exactly first, then ignoring case.
+//! Resolves SMB paths to nodes: component by component, first exactly, then ignoring case.
 
 use smb_server::{SmbError, SmbPath, SmbResult};
 
 use crate::smb::volume_call::{smb_error, smb_result};
 use crate::{Attributes, NodeId, ROOT, Volume, VolumeError};
 
-/// What a path leads to.
+/// The result of a path lookup.
 pub(super) struct Place {
-    /// The directory that holds the last component.
+    /// The directory of the last component.
     pub(super) directory: NodeId,
     /// The last component, as stored if it exists; empty for the root.
     pub(super) name: String,
-    /// What stands there.
+    /// Its node, if it exists.
     pub(super) found: Option<Attributes>,
 }
 
-/// Follows `path` to its last component, which may be missing.
+/// Resolves `path` to its last component, which may be missing.
 ///
 /// # Errors
-/// [`SmbError::PathNotFound`] when a directory on the way is missing.
+/// [`SmbError::PathNotFound`] if a directory on the way is missing.
 pub(super) fn resolve(volume: &dyn Volume, path: &SmbPath) -> SmbResult<Place> {
     let Some((last, way)) = path.components().split_last() else {
         let found = Some(smb_result(volume.attributes(ROOT))?);

@@ -1,4 +1,4 @@
-//! The volume as a share of crate `smb-server`.
+//! The volume as a share of the crate `smb-server`.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::smb::resolve::{Place, resolve};
 use crate::smb::volume_call::{VolumeCall, smb_error, smb_result};
 use crate::{Attributes, SetAttributes, Volume, VolumeError};
 
-/// Bytes of an allocation unit as shown to clients.
+/// Size of an allocation unit in replies, in bytes.
 const UNIT_BYTES: u64 = 4096;
 
 /// A share over a volume.
@@ -27,7 +27,7 @@ pub(super) struct VolumeShare {
 }
 
 impl VolumeShare {
-    /// Shares `volume`.
+    /// Creates a share of `volume`.
     pub(super) fn new(volume: Arc<dyn Volume>, read_only: bool) -> Self {
         Self { volume: VolumeCall::new(volume), buffers: ReadBuffers::default(), read_only }
     }
@@ -104,7 +104,7 @@ fn open(
         };
         match made {
             Ok(made) => return Ok((place, made, OpenAction::Created)),
-            // Someone was faster: it exists now.
+            // Another client created it in the meantime.
             Err(VolumeError::Exists) if options.intent != OpenIntent::Create => {}
             Err(error) => return Err(smb_error(error)),
         }
@@ -156,7 +156,7 @@ fn rename(volume: &dyn Volume, from: &SmbPath, to: &SmbPath, replace: bool) -> S
             return Err(SmbError::AccessDenied);
         }
         if to.name != new_name {
-            // The file to replace is spelled in another case: both names must not remain.
+            // The target exists with other case: both names must not remain.
             smb_result(volume.remove(to.directory, &to.name))?;
         }
     }

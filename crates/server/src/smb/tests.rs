@@ -1,4 +1,4 @@
-//! The share as the protocol layer calls it, and the server's life.
+//! The share as the protocol layer calls it, and the life cycle of the server.
 
 use std::net::TcpStream;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ fn options(intent: OpenIntent) -> OpenOptions {
     OpenOptions { write: true, intent, ..OpenOptions::default() }
 }
 
-/// Runs a test against a volume that is called in place and one that is called off the heart.
+/// Runs a test with a volume that is called in place, and with one that is called on the blocking pool.
 fn on_both<F: Future<Output = ()>>(test: impl Fn(VolumeShare, Arc<dyn Volume>) -> F) {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let direct: Arc<dyn Volume> = Arc::new(MemoryVolume::new(16 << 20));
@@ -38,7 +38,7 @@ async fn open(share: &VolumeShare, name: &str, intent: OpenIntent) -> (Box<dyn H
     share.open(&path(name), options(intent)).await.unwrap()
 }
 
-async fn refusal(share: &VolumeShare, name: &str, options: OpenOptions) -> SmbError {
+async fn open_error(share: &VolumeShare, name: &str, options: OpenOptions) -> SmbError {
     match share.open(&path(name), options).await {
         Ok((_, action)) => panic!("{name} opened: {action:?}"),
         Err(error) => error,
@@ -46,7 +46,7 @@ async fn refusal(share: &VolumeShare, name: &str, options: OpenOptions) -> SmbEr
 }
 
 #[test]
-fn dispositions_do_what_they_say() {
+fn dispositions_have_their_specified_effects() {
     on_both(|share, volume| async move {
         let (file, action) = open(&share, "file", OpenIntent::Create).await;
         assert_eq!(action, OpenAction::Created);
@@ -54,27 +54,27 @@ fn dispositions_do_what_they_say() {
         file.flush().await.unwrap();
         assert_eq!(&file.read(0, 100).await.unwrap()[..], b"\0\0\0bytes");
         assert_eq!(&file.read(8, 100).await.unwrap()[..], b"");
-        assert!(matches!(refusal(&share, "file", options(OpenIntent::Create)).await, SmbError::Exists));
+        assert!(matches!(open_error(&share, "file", options(OpenIntent::Create)).await, SmbError::Exists));
         assert_eq!(open(&share, "file", OpenIntent::OpenOrCreate).await.1, OpenAction::Opened);
         assert_eq!(open(&share, "file", OpenIntent::OverwriteOrCreate).await.1, OpenAction::Overwritten);
         assert_eq!(file.stat().await.unwrap().end_of_file, 0);
-        assert!(matches!(refusal(&share, "no", options(OpenIntent::Truncate)).await, SmbError::NotFound));
+        assert!(matches!(open_error(&share, "no", options(OpenIntent::Truncate)).await, SmbError::NotFound));
         assert!(matches!(
-            refusal(&share, "no\\file", options(OpenIntent::Create)).await,
+            open_error(&share, "no\\file", options(OpenIntent::Create)).await,
             SmbError::PathNotFound
         ));
         assert!(matches!(
-            refusal(&share, "file\\x", options(OpenIntent::Create)).await,
+            open_error(&share, "file\\x", options(OpenIntent::Create)).await,
             SmbError::PathNotFound
         ));
         let directory = OpenOptions { directory: true, ..options(OpenIntent::Open) };
-        assert!(matches!(refusal(&share, "file", directory).await, SmbError::NotADirectory));
+        assert!(matches!(open_error(&share, "file", directory).await, SmbError::NotADirectory));
         assert_eq!(volume.list(ROOT, 0, 10).unwrap().len(), 1);
     });
 }
 
 #[test]
-fn case_does_not_matter_but_is_kept() {
+fn lookup_ignores_case_and_preserves_it() {
     on_both(|share, volume| async move {
         let directory = volume.make_directory(ROOT, "Dir", 0o755).unwrap().node;
         volume.create(directory, "File", 0o644).unwrap();
@@ -97,7 +97,7 @@ fn case_does_not_matter_but_is_kept() {
 }
 
 #[test]
-fn listings_match_patterns_and_leave_out_what_smb_cannot_name() {
+fn listings_match_patterns_and_omit_names_that_are_invalid_in_smb() {
     on_both(|share, volume| async move {
         for name in ["a.txt", "B.TXT", "c.bin", "with:colon", "back\\slash"] {
             volume.create(ROOT, name, 0o644).unwrap();
@@ -119,12 +119,15 @@ fn listings_match_patterns_and_leave_out_what_smb_cannot_name() {
 }
 
 #[test]
-fn read_only_files_and_times_are_kept() {
+fn the_read_only_attribute_and_times_are_stored() {
     on_both(|share, _| async move {
         let (file, _) = open(&share, "file", OpenIntent::Create).await;
         file.set_attributes(0x1 | 0x2).await.unwrap();
         assert!(file.stat().await.unwrap().read_only);
-        assert!(matches!(refusal(&share, "file", options(OpenIntent::Open)).await, SmbError::AccessDenied));
+        assert!(matches!(
+            open_error(&share, "file", options(OpenIntent::Open)).await,
+            SmbError::AccessDenied
+        ));
         file.set_attributes(0x80).await.unwrap();
         assert!(!file.stat().await.unwrap().read_only);
         let ticks = 126_256_131_060_000_000;
@@ -139,11 +142,11 @@ fn read_only_files_and_times_are_kept() {
 }
 
 #[test]
-fn a_removal_that_the_close_would_fail_in_is_refused_before_it() {
+fn a_removal_that_would_fail_at_the_close_is_rejected_before_it() {
     let memory = MemoryVolume::new(1 << 20);
     memory.create(ROOT, "file", 0o644).unwrap();
     memory.make_directory(ROOT, "directory", 0o755).unwrap();
-    // The protocol layer does not know that nothing can be removed.
+    // The protocol layer does not know that removals fail.
     let volume = Arc::new(ReadOnlyVolume::new(Arc::new(memory)));
     let server =
         SmbServer::start("127.0.0.1:0".parse().unwrap(), volume, SmbServerOptions::default()).unwrap();
@@ -154,8 +157,8 @@ fn a_removal_that_the_close_would_fail_in_is_refused_before_it() {
         let mut session = target.connect(&SessionSpec::default()).await.unwrap();
         let file = MetaOp::Remove { path: "file".into() };
         for op in [file, MetaOp::RemoveDir { path: "directory".into() }] {
-            let refused = call(&mut *session, op).await.unwrap_err();
-            assert_eq!((refused.step, refused.class), ("SET_INFO", ErrorClass::Refused), "{refused}");
+            let error = call(&mut *session, op).await.unwrap_err();
+            assert_eq!((error.step, error.class), ("SET_INFO", ErrorClass::Refused), "{error}");
         }
         session.close().await;
     });
@@ -181,7 +184,7 @@ fn a_server_listens_until_it_is_stopped_or_dropped() {
 }
 
 #[test]
-fn unsafe_and_contradictory_options_are_refused() {
+fn unsafe_and_contradictory_options_are_rejected() {
     let start = |addr: &str, options| {
         let volume = Arc::new(MemoryVolume::new(1 << 20));
         SmbServer::start(addr.parse().unwrap(), volume, options).err().unwrap()

@@ -1,4 +1,4 @@
-//! Calls of a volume from the asynchronous heart of the SMB server.
+//! Calls of a volume from the asynchronous runtime of the SMB server.
 
 use std::sync::Arc;
 
@@ -14,13 +14,13 @@ pub(super) struct VolumeCall {
 }
 
 impl VolumeCall {
-    /// Asks the volume once whether it blocks.
+    /// Determines once whether the volume blocks.
     pub(super) fn new(volume: Arc<dyn Volume>) -> Self {
         let never_blocks = volume.never_blocks();
         Self { volume, never_blocks }
     }
 
-    /// Makes one or several calls, on a thread of the blocking pool if they may wait for something.
+    /// Makes one or several calls, on a thread of the blocking pool if they may wait.
     pub(super) async fn run<T, F>(&self, calls: F) -> SmbResult<T>
     where
         T: Send + 'static,
@@ -31,12 +31,12 @@ impl VolumeCall {
         }
         let volume = Arc::clone(&self.volume);
         let done = tokio::task::spawn_blocking(move || calls(volume.as_ref())).await;
-        // The runtime is going down, or the volume panicked; the request fails either way.
+        // The runtime is shutting down, or the volume panicked. The request fails in both cases.
         done.unwrap_or_else(|error| Err(SmbError::Io(std::io::Error::other(error))))
     }
 }
 
-/// A volume's refusal as SMB clients understand it.
+/// The SMB error for an error of the volume.
 pub(super) fn smb_error(error: VolumeError) -> SmbError {
     match error {
         VolumeError::NotFound | VolumeError::Stale => SmbError::NotFound,
@@ -52,7 +52,7 @@ pub(super) fn smb_error(error: VolumeError) -> SmbError {
     }
 }
 
-/// Carries a volume's answer over.
+/// Converts a volume's result.
 pub(super) fn smb_result<T>(result: VolumeResult<T>) -> SmbResult<T> {
     result.map_err(smb_error)
 }

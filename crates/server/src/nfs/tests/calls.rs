@@ -1,4 +1,4 @@
-//! Calls made by hand: what the client adapter never sends.
+//! Calls that the client adapter never sends.
 
 use sharebench_nfs::attributes::FileAttributes;
 use sharebench_nfs::protocol::{MOUNT_PROGRAM, NFS_PROGRAM, Procedure};
@@ -14,8 +14,8 @@ pub(super) fn state() -> ServerState {
     ServerState::new(memory(), NfsServerOptions::default())
 }
 
-/// Performs a call and gives its result, or why it was rejected.
-fn ask(
+/// Performs a call and returns its result, or the rejection.
+fn perform(
     state: &ServerState,
     program: u32,
     procedure: u32,
@@ -33,7 +33,7 @@ fn ask(
 }
 
 fn nfs(state: &ServerState, procedure: Procedure, arguments: impl FnOnce(&mut Writer)) -> Vec<u8> {
-    ask(state, NFS_PROGRAM, procedure as u32, arguments).unwrap()
+    perform(state, NFS_PROGRAM, procedure as u32, arguments).unwrap()
 }
 
 fn status(result: &[u8]) -> Option<NfsStatus> {
@@ -64,9 +64,9 @@ fn no_name_leads_out_of_the_volume() {
 }
 
 #[test]
-fn handles_of_others_are_stale_and_guessed_ones_bad() {
-    let state = state();
+fn handles_of_other_instances_are_stale_and_guessed_ones_are_invalid() {
     let before = state();
+    let state = state();
     let foreign = nfs(&state, Procedure::GetAttr, |call| before.handles.put(call, ROOT));
     assert_eq!(status(&foreign), Some(NfsStatus::Stale));
     let guessed = nfs(&state, Procedure::GetAttr, |call| call.opaque(&[0; 32]));
@@ -74,7 +74,7 @@ fn handles_of_others_are_stale_and_guessed_ones_bad() {
 }
 
 #[test]
-fn what_a_volume_cannot_hold_is_not_supported() {
+fn objects_that_a_volume_cannot_store_are_not_supported() {
     let state = state();
     for (procedure, words) in
         [(Procedure::ReadLink, 2), (Procedure::SymLink, 3), (Procedure::MkNod, 3), (Procedure::Link, 4)]
@@ -102,7 +102,7 @@ fn an_exclusive_create_may_be_repeated_with_its_verifier_only() {
 }
 
 #[test]
-fn wcc_data_hold_the_directory_before_and_after() {
+fn wcc_data_describe_the_directory_before_and_after() {
     let state = state();
     let before = state.volume.attributes(ROOT).unwrap();
     let result = nfs(&state, Procedure::MkDir, |call| {
@@ -159,7 +159,7 @@ fn list(state: &ServerState, bytes: u32, plus: bool) -> (Vec<String>, usize) {
 }
 
 #[test]
-fn pages_of_a_directory_keep_the_limit_and_lose_nothing() {
+fn pages_of_a_directory_respect_the_limit_and_are_complete() {
     let state = state();
     let mut expected = vec![".".to_owned(), "..".to_owned()];
     for number in 0..300 {
@@ -185,14 +185,14 @@ fn pages_of_a_directory_keep_the_limit_and_lose_nothing() {
 }
 
 #[test]
-fn strangers_programs_versions_and_arguments_are_rejected_by_name() {
+fn unknown_programs_versions_and_invalid_arguments_are_rejected_with_their_reason() {
     let state = state();
     let none = |_: &mut Writer| {};
-    assert_eq!(ask(&state, 100_021, 0, none), Err(Rejection::ProgramUnavailable));
-    assert_eq!(ask(&state, NFS_PROGRAM, 22, none), Err(Rejection::ProcedureUnavailable));
-    assert_eq!(ask(&state, MOUNT_PROGRAM, 6, none), Err(Rejection::ProcedureUnavailable));
+    assert_eq!(perform(&state, 100_021, 0, none), Err(Rejection::ProgramUnavailable));
+    assert_eq!(perform(&state, NFS_PROGRAM, 22, none), Err(Rejection::ProcedureUnavailable));
+    assert_eq!(perform(&state, MOUNT_PROGRAM, 6, none), Err(Rejection::ProcedureUnavailable));
     let get_attributes = Procedure::GetAttr as u32;
-    assert_eq!(ask(&state, NFS_PROGRAM, get_attributes, none), Err(Rejection::GarbageArguments));
+    assert_eq!(perform(&state, NFS_PROGRAM, get_attributes, none), Err(Rejection::GarbageArguments));
     let mut call = Writer::default();
     let mut out = Writer::default();
     CallTemplate::new(NFS_PROGRAM, 4, None).put(&mut call, 1, 0);

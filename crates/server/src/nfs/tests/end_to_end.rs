@@ -62,11 +62,11 @@ fn wire_counts_are_exact_to_the_byte() {
         assert_eq!(&session.buffer(Slot(0))[..4], b"ello");
         let wire = session.wire().since(before.0);
         assert_eq!((wire.requests, wire.payload_sent, wire.payload_received), (2, 5, 4));
-        // Call: mark, xid and five words, AUTH_SYS of "sharebench", verifier; handle of 28 bytes,
+        // Call: fragment header, xid and five words, AUTH_SYS of "sharebench", verifier; handle of 28 bytes,
         // offset, count; for the WRITE stable_how, length, 5 bytes and their padding.
         let head = 4 + 24 + (8 + 4 + 16 + 8 + 4) + 8 + 32 + 12;
         assert_eq!(wire.sent, 2 * head + 4 + 4 + 8);
-        // Reply: mark, 24 bytes, status; attributes, and what 3.3.6 and 3.3.7 of RFC 1813 list.
+        // Reply: fragment header, 24 bytes, status; attributes and the fields of RFC 1813, 3.3.6 and 3.3.7.
         assert_eq!(wire.received, 2 * (4 + 24 + 4) + (4 + 4 + 84 + 4 + 4 + 8) + (4 + 84 + 12 + 4));
         let counts = server.counts();
         for procedure in [Procedure::Read, Procedure::Write] {
@@ -77,7 +77,7 @@ fn wire_counts_are_exact_to_the_byte() {
 }
 
 #[test]
-fn a_kept_directory_handle_that_went_stale_is_looked_up_again() {
+fn a_kept_directory_handle_that_became_stale_is_looked_up_again() {
     let server = start(memory());
     let target = target_at(server.addr().port(), "/export");
     run(async {
@@ -119,7 +119,7 @@ fn every_part_of_a_url_is_blamed_for_its_own_failure() {
 }
 
 #[test]
-fn an_address_others_can_reach_is_refused() {
+fn an_address_that_others_can_reach_is_rejected() {
     let addr = "0.0.0.0:0".parse().unwrap();
     assert!(NfsServer::start(addr, memory(), NfsServerOptions::default()).is_err());
 }

@@ -1,4 +1,4 @@
-//! Bytes that no client sends: never a panic, never memory beyond the limits.
+//! Invalid bytes: they must cause neither a panic nor memory beyond the limits.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -13,7 +13,7 @@ use super::calls::state;
 use super::{memory, start};
 use crate::ROOT;
 
-/// True when the server closes the connection on these bytes.
+/// True if the server closes the connection after these bytes.
 fn closes(port: u16, bytes: &[u8]) -> bool {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
@@ -23,7 +23,7 @@ fn closes(port: u16, bytes: &[u8]) -> bool {
 }
 
 #[test]
-fn frames_that_are_none_close_the_connection_and_no_other() {
+fn invalid_frames_close_their_connection_and_no_other() {
     let server = start(memory());
     let port = server.addr().port();
     for bytes in [
@@ -73,15 +73,15 @@ proptest! {
     }
 }
 
-/// A server that waits for nobody long.
+/// A server with a short timeout.
 fn impatient() -> crate::NfsServer {
-    let patience = Duration::from_millis(200);
+    let io_timeout = Duration::from_millis(200);
     let options =
-        crate::NfsServerOptions { patience, max_connections: 4, ..crate::NfsServerOptions::default() };
+        crate::NfsServerOptions { io_timeout, max_connections: 4, ..crate::NfsServerOptions::default() };
     crate::NfsServer::start("127.0.0.1:0".parse().unwrap(), memory(), options).unwrap()
 }
 
-/// The mark of a record and a call of the procedure that does nothing.
+/// The fragment header and a call of the NULL procedure.
 fn null_call() -> Vec<u8> {
     let mut call = Writer::default();
     call.u32(0x8000_0000 + 40);
@@ -90,11 +90,11 @@ fn null_call() -> Vec<u8> {
 }
 
 #[test]
-fn a_call_that_does_not_end_closes_its_connection_however_it_trickles_in() {
+fn a_call_that_does_not_end_closes_its_connection_even_if_bytes_keep_arriving() {
     let server = impatient();
     let port = server.addr().port();
     assert!(closes(port, &null_call()[..43]));
-    // One byte after the other, each in time.
+    // One byte after another, each within the timeout.
     let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
     let mark = [0x80, 0, 0x10, 0];
     let trickle = mark.iter().chain(std::iter::repeat(&0)).take(2000);
@@ -106,7 +106,7 @@ fn a_call_that_does_not_end_closes_its_connection_however_it_trickles_in() {
 }
 
 #[test]
-fn a_connection_that_asks_for_nothing_stays_and_more_than_allowed_are_closed() {
+fn an_idle_connection_stays_open_and_connections_above_the_limit_are_closed() {
     let server = impatient();
     let port = server.addr().port();
     let mut answers = |stream: &mut TcpStream| {

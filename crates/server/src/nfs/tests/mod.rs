@@ -1,4 +1,4 @@
-//! The server judged by the client adapter, by hand-made calls and by hostile bytes.
+//! Tests of the server with the client adapter, with calls made by hand and with hostile bytes.
 
 mod calls;
 mod end_to_end;

@@ -1,4 +1,4 @@
-//! The client adapter at servers that answer late, in another order, in fragments, wrongly or not at all.
+//! The client adapter with servers that answer late, in another order, in fragments, wrongly or not at all.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -14,7 +14,7 @@ use super::{run, target_at};
 
 const READ: u32 = 6;
 
-/// What a peer does with the READs it has collected.
+/// What a peer does with the READs that it has collected.
 type Deed = fn(&mut TcpStream, &[Vec<u8>]);
 
 pub fn record(stream: &mut TcpStream) -> Option<Vec<u8>> {
@@ -39,7 +39,7 @@ fn reply(call: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// A server that answers all but READs at once, and does `deed` when `batch` READs have come.
+/// A server that answers all calls but READs at once, and performs `deed` once `batch` READs have arrived.
 fn peer(batch: usize, deed: Deed) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -177,7 +177,7 @@ fn a_server_that_dies_within_the_data_disconnects_every_slot() {
 }
 
 #[test]
-fn a_reply_nobody_asked_for_ends_the_connection() {
+fn an_unsolicited_reply_ends_the_connection() {
     let deed: Deed = |stream, reads| {
         let mut bytes = reply(&reads[0]);
         bytes[4] ^= 0x55;
@@ -187,14 +187,14 @@ fn a_reply_nobody_asked_for_ends_the_connection() {
 }
 
 #[test]
-fn two_gigabytes_announced_end_the_connection() {
+fn an_announced_length_of_two_gigabytes_ends_the_connection() {
     fails(|stream, _| stream.write_all(&[0xff; 8]).unwrap(), ErrorClass::Protocol);
 }
 
 #[test]
-fn more_data_than_asked_for_end_the_connection() {
+fn more_data_than_requested_ends_the_connection() {
     let deed: Deed = |stream, reads| {
-        // Asks the canned responder for one page more than the client did.
+        // Requests one page more from the canned responder than the client did.
         let mut call = reads[0].clone();
         let at = call.len() - 4;
         call[at..].copy_from_slice(&((64u32 << 10) + 4096).to_be_bytes());

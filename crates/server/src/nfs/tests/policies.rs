@@ -1,4 +1,4 @@
-//! What the client adapter says of durability, byte by byte, and what it makes of a server that gives less.
+//! How the client adapter requests durability, byte by byte, and how it treats a server that provides less.
 
 use std::io::Write as _;
 use std::net::TcpListener;
@@ -23,11 +23,11 @@ const UNSTABLE: u32 = 0;
 const DATA_SYNC: u32 = 1;
 const FILE_SYNC: u32 = 2;
 
-/// A server that tells what every WRITE asks for, and answers each with `committed`, or with what was asked.
+/// A server that reports the stability that every WRITE requests, and answers with `committed`, or with what was requested.
 fn peer(committed: Option<u32>) -> (u16, mpsc::Receiver<u32>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
-    let (sender, asked) = mpsc::channel();
+    let (sender, requested) = mpsc::channel();
     thread::spawn(move || {
         for stream in listener.incoming() {
             let mut stream = stream.unwrap();
@@ -42,7 +42,7 @@ fn peer(committed: Option<u32>) -> (u16, mpsc::Receiver<u32>) {
                         let at = call.len() - LEN as usize - 8;
                         let stable = u32::from_be_bytes(call[at..at + 4].try_into().unwrap());
                         let _ = sender.send(stable);
-                        // Results end with what was committed and the verifier.
+                        // Results end with the stability and the verifier.
                         let at = reply.len() - 12;
                         reply[at..at + 4].copy_from_slice(&committed.unwrap_or(stable).to_be_bytes());
                     }
@@ -53,16 +53,16 @@ fn peer(committed: Option<u32>) -> (u16, mpsc::Receiver<u32>) {
             });
         }
     });
-    (port, asked)
+    (port, requested)
 }
 
-/// One WRITE to a file opened with a policy: its reply, what the adapter counted, and what the wire said.
+/// One WRITE to a file opened with a policy: its reply, the adapter's count, and the stability on the wire.
 fn one_write(
     sync: SyncPolicy,
     stability: Stability,
     committed: Option<u32>,
 ) -> (Reply, sharebench_model::PolicyCount, u32) {
-    let (port, asked) = peer(committed);
+    let (port, requested) = peer(committed);
     run(async {
         let spec = SessionSpec { slots: 1, slot_bytes: LEN, ..SessionSpec::default() };
         let mut session = target_at(port, "/any").connect(&spec).await.unwrap();
@@ -72,7 +72,7 @@ fn one_write(
         let MetaYield::Opened { file, .. } = opened else { panic!("{opened:?}") };
         let write = DataOp::Write { file, offset: 0, len: LEN, stability };
         let reply = reply_for(&mut *session, Slot(0), write).await;
-        (reply, session.policy_count(), asked.recv().unwrap())
+        (reply, session.policy_count(), requested.recv().unwrap())
     })
 }
 
@@ -86,8 +86,8 @@ fn a_file_opened_for_write_through_requests_file_sync_with_every_write() {
         (through, Stability::Unstable, FILE_SYNC),
         (through, Stability::Durable, FILE_SYNC),
     ] {
-        let (reply, counted, asked) = one_write(sync, stability, None);
-        assert_eq!((reply.result, asked), (Ok(LEN), wanted), "{sync} {stability:?}");
+        let (reply, counted, requested) = one_write(sync, stability, None);
+        assert_eq!((reply.result, requested), (Ok(LEN), wanted), "{sync} {stability:?}");
         let durable = u64::from(wanted == FILE_SYNC);
         assert_eq!((counted.through, counted.stable, counted.unbuffered), (durable, durable, 0));
     }
@@ -107,12 +107,12 @@ fn a_server_that_commits_less_than_requested_is_an_error_that_names_its_stabilit
 }
 
 #[test]
-fn unbuffered_is_refused_before_anything_is_asked_of_the_server() {
+fn unbuffered_is_rejected_before_any_request_to_the_server() {
     let (port, _asked) = peer(None);
     let target = target_at(port, "/any");
     let policy = IoPolicy { cache: CachePolicy::Unbuffered, ..IoPolicy::default() };
-    let refusal = target.policy(policy).unwrap_err().to_string();
-    assert!(refusal.starts_with("cache=unbuffered: NFSv3 has no request"), "{refusal}");
+    let error = target.policy(policy).unwrap_err().to_string();
+    assert!(error.starts_with("cache=unbuffered: NFSv3 has no request"), "{error}");
     run(async {
         let mut session = target.connect(&SessionSpec::default()).await.unwrap();
         let before = session.wire().requests;
