@@ -19,7 +19,7 @@ pub trait FrontEnd: Send {
 pub enum ServeError {
     /// Everybody who can reach the address could read and write.
     #[error(
-        "{protocol}: refusing to listen on {addr} without users: the address is reachable from other \
+        "{protocol}: refusing to listen on {addr} without accounts: the address is reachable from other \
          machines; give a user and password, or listen on 127.0.0.1"
     )]
     Exposed {
@@ -29,7 +29,7 @@ pub enum ServeError {
         addr: SocketAddr,
     },
     /// Sessions without an account have no keys.
-    #[error("{protocol}: signing or encryption cannot be required without users")]
+    #[error("{protocol}: signing or encryption cannot be required without accounts")]
     KeysNeedUsers {
         /// Protocol of the server.
         protocol: &'static str,
@@ -89,7 +89,7 @@ mod tests {
             let addr = addr.parse().unwrap();
             let error = check_exposure("smb", addr, false).unwrap_err();
             assert!(matches!(error, ServeError::Exposed { .. }), "{addr}");
-            assert!(error.to_string().contains("without users"), "{error}");
+            assert!(error.to_string().contains("without accounts"), "{error}");
             assert!(check_exposure("smb", addr, true).is_ok(), "{addr}");
         }
     }
