@@ -32,7 +32,8 @@ fn a_planted_difference_is_found_in_the_right_tests_and_cells() {
     assert!(summaries[1].counts.faster + summaries[1].counts.slower <= 1, "{:?}", summaries[1].counts);
     let found = texts(&analysis.findings);
     // 2 % noise on both sides leaves 0.23 % of it after 15 cells in 10 repetitions; three times that is allowed.
-    let (planted, equal) = (summaries[0].typical.value, summaries[1].typical.value);
+    let planted = summaries[0].typical.value;
+    let equal = summaries[1].typical.value;
     assert!((planted / 1.12).ln().abs() < 0.007 && equal.ln().abs() < 0.007, "{planted} {equal}");
     let faster = format!("read: nfs is {:.1} % faster than smb", (planted - 1.0) * 100.0);
     assert!(found.contains(&faster), "{faster}: {found}");

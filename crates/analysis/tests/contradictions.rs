@@ -113,7 +113,8 @@ fn table(title: &str, tick_s: f64, seed: u64) -> RunData {
 #[test]
 fn the_clock_of_a_table_is_found_and_used() {
     for (tick, words) in [(0.015_625, "15.625 ms"), (0.01, "10 ms")] {
-        let (one, mut other) = (table("one", tick, 6), table("other", tick, 7));
+        let one = table("one", tick, 6);
+        let mut other = table("other", tick, 7);
         let clocks = |runs: &[RunData]| -> String {
             let analysis = analyse(runs, &Options::default());
             let lines = analysis.trust.iter().filter(|line| line.subject == "clock");

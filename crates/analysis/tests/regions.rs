@@ -130,7 +130,8 @@ impl Plant {
             let from = random.below((SIDE - len + 1) as u64) as usize;
             (from, from + len)
         };
-        let (rows, columns) = (span(), span());
+        let rows = span();
+        let columns = span();
         let size = 0.08 + 0.2 * random.unit();
         let effect = if random.unit() < 0.5 { size } else { -size };
         Some(Self { test: random.below(2) as usize, rows, columns, effect })
@@ -163,7 +164,10 @@ fn agreement(analysis: &Analysis, region: &DifferingRegion, plant: &Plant) -> f6
 #[test]
 fn planted_truths_are_found_and_little_else() {
     let seeds = if std::env::var_os("SHAREBENCH_LONG").is_some() { 300 } else { 12 };
-    let (mut planted, mut found, mut claims, mut right) = (0, 0, 0, 0);
+    let mut planted = 0;
+    let mut found = 0;
+    let mut claims = 0;
+    let mut right = 0;
     for seed in 0..seeds {
         let plant = Plant::draw(&mut Random::new(seed, 31));
         let mut run = Synthetic::new("planted", &["a", "b"], 7000 + seed);
@@ -190,7 +194,8 @@ fn planted_truths_are_found_and_little_else() {
         right += told.iter().filter(hits).count();
         found += usize::from(told.iter().any(|region| hits(&region)));
     }
-    let (precision, recall) = (right as f64 / claims as f64, found as f64 / planted as f64);
+    let precision = right as f64 / claims as f64;
+    let recall = found as f64 / planted as f64;
     println!(
         "planted regions, {seeds} surfaces: precision {precision:.3} of {claims}, recall {recall:.3} of {planted}"
     );

@@ -52,7 +52,8 @@ fn single_runs_are_resolved_only_beyond_their_clocks_and_beyond_what_equals_diff
 
 #[test]
 fn results_declared_equal_tell_their_spread() {
-    let (one, mut other) = (imported("a", 1e8, None), imported("b", 1e8, None));
+    let one = imported("a", 1e8, None);
+    let mut other = imported("b", 1e8, None);
     assert!(declared_equal_spread(&one, &other).unwrap() < 1e-6);
     for (index, step) in (0u32..).zip(&mut other.steps) {
         step.measure.busy_ns = (step.measure.busy_ns as f64 * [0.99, 1.0, 1.01][index as usize % 3]) as u64;
@@ -76,7 +77,8 @@ fn the_spread_of_a_repeated_run_blurs_its_ratio_to_a_single_one() {
         let rows = analysis.sections[0].rows.iter();
         rows.filter(|row| row.ratios[0].as_ref().unwrap().single_run.unwrap().resolved).count()
     };
-    let (near, far) = (judge(1.1e8), judge(9e8));
+    let near = judge(1.1e8);
+    let far = judge(9e8);
     assert_eq!((resolved(&near), resolved(&far)), (0, 4));
     let told = texts(&near.answer);
     assert!(

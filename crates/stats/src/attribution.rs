@@ -1,47 +1,47 @@
-//! Server cache or storage, told by probes that look ahead of the workload (docs/measurement-rules.md R8).
+//! Server cache or storage, distinguished by probes ahead of the workload (docs/measurement-rules.md R8).
 //!
 //! Every probe is a triple under the same load: a record the workload will need later, the same record again
-//! (surely in the cache by now), and a record that nobody has touched since it was purged (surely not). The share
-//! of the first that is slower than a threshold, freed of what the threshold gets wrong: Rogan and Gladen, American
-//! Journal of Epidemiology 107 (1978) 71.
+//! (certainly in the cache by now), and a record that was not accessed since it was purged (certainly not cached). The
+//! estimate is the share of the first kind that is slower than a threshold, corrected for the errors of the threshold:
+//! Rogan and Gladen, American Journal of Epidemiology 107 (1978) 71.
 
 use crate::median;
 
-/// Fewest triples to judge by.
+/// Fewest triples for an estimate.
 const FEWEST: usize = 30;
-/// Separation of hot and cold from which the share is believed, and below which it is refused.
+/// Separation of hot and cold from which confidence is high, and below which the estimate is rejected.
 const SEPARATION: (f64, f64) = (0.7, 0.5);
-/// Most probes that may lie between what is hot and what is cold.
+/// Largest share of probes whose times may lie between hot and cold.
 const THIRD_STATE: f64 = 0.10;
-/// The cold anchor is slower than the hot one by this factor at least.
+/// Smallest ratio of the cold median to the hot median.
 const COLD: f64 = 1.3;
-/// Most that the cold anchor may get faster from the first probe to the last.
+/// Largest share by which cold probes may become faster from the first to the last.
 const COLD_DRIFT: f64 = 0.10;
-/// Most storage that a file known to be in the cache may seem to come from.
+/// Largest share of storage that a file known to be in the cache may seem to have.
 const KNOWN_HOT: f64 = 0.05;
-/// Standard errors that a check must be beyond its limit before it refuses.
+/// Standard errors by which a check must exceed its limit before it rejects the estimate.
 const SURE: f64 = 1.96;
 
 /// Times of probes in the order in which they were made; any unit, the same for all.
 #[derive(Debug, Clone, Copy)]
 pub struct Probes<'a> {
-    /// Records that the workload will need.
+    /// Records that the workload will read later.
     pub ahead: &'a [f64],
-    /// The same again: certainly in the server's cache.
+    /// The same records again: certainly in the server's cache.
     pub hot: &'a [f64],
-    /// Records that nobody has touched since they were purged.
+    /// Records that were not accessed since they were purged.
     pub cold: &'a [f64],
-    /// Records of a small file known to be in the cache; empty where nobody looked.
+    /// Records of a small file known to be in the cache; empty without such a file.
     pub known_hot: &'a [f64],
 }
 
-/// How sure a share is.
+/// Confidence in a share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Low {
-    /// Hot and cold are well apart.
-    No,
-    /// They overlap: low confidence.
-    Separation,
+pub enum Confidence {
+    /// Hot and cold probes are well separated.
+    High,
+    /// Hot and cold probes overlap.
+    Low,
 }
 
 /// Where the bytes that a server delivered came from.
@@ -51,21 +51,21 @@ pub struct Attribution {
     pub storage: f64,
     /// Its standard error.
     pub error: f64,
-    /// J: how well the threshold tells cold from hot, 0..1.
+    /// J (Youden): how well the threshold separates cold from hot, 0..1.
     pub separation: f64,
-    /// Whether that makes for low confidence.
-    pub low: Low,
+    /// Low if the separation is below 0.7.
+    pub confidence: Confidence,
     /// Share of the probes between hot and cold.
     pub between: f64,
-    /// What the known-hot file seemed to take from storage; none where nobody looked.
+    /// Share of storage that the known-hot file seemed to have; none without such a file.
     pub known_hot: Option<f64>,
 }
 
-/// Why server cache and storage cannot be told apart.
+/// Why server cache and storage cannot be separated.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
-pub enum Refused {
-    /// Too few probes, or times that are none.
-    #[error("{0} triples of probes are too few (30)")]
+pub enum AttributionError {
+    /// Too few probes, or times that are not positive.
+    #[error("{0} triples of probes are too few (at least 30)")]
     TooFew(usize),
     /// V1: hot and cold look alike.
     #[error("hot and cold probes look alike (separation {0:.2}, at least 0.5)")]
@@ -73,49 +73,54 @@ pub enum Refused {
     /// V2: a third kind of time.
     #[error("{:.0} % of the probes are neither hot nor cold: a third state", 100.0 * .0)]
     ThirdState(f64),
-    /// V4: the cold anchor is not cold.
+    /// V4: the cold records are not cold.
     #[error(
-        "records that should be cold are only {0:.2} times as slow as hot ones (at least 1.3): the reserve is cached"
+        "cold records are only {0:.2} times as slow as hot ones (at least 1.3): the cold reserve is cached"
     )]
     ReserveWarm(f64),
-    /// V4: the cold anchor becomes warm.
-    #[error("records that should be cold became {:.0} % faster meanwhile: something reads the reserve ahead", 100.0 * .0)]
+    /// V4: the cold records become warm.
+    #[error("cold records became {:.0} % faster meanwhile: something reads the cold reserve ahead", 100.0 * .0)]
     ReserveWarms(f64),
     /// V5: a file known to be cached looks like storage.
-    #[error("a file known to be cached seems to come from storage for {:.0} %", 100.0 * .0)]
+    #[error("{:.0} % of a file known to be cached seems to come from storage", 100.0 * .0)]
     KnownHotCold(f64),
 }
 
-/// The share of storage among what the server delivered, with the checks V1, V2, V4 and V5; V3 needs the
-/// server's own counters.
-pub fn attribute(probes: &Probes<'_>) -> Result<Attribution, Refused> {
+/// Estimates the share of storage in what the server delivered, with the checks V1, V2, V4 and V5. V3 needs the
+/// counters of the server.
+pub fn attribute(probes: &Probes<'_>) -> Result<Attribution, AttributionError> {
     let few = probes.ahead.len().min(probes.hot.len()).min(probes.cold.len());
     let all = [probes.ahead, probes.hot, probes.cold, probes.known_hot].concat();
     if few < FEWEST || all.iter().any(|time| !time.is_finite() || *time <= 0.0) {
-        return Err(Refused::TooFew(few));
+        return Err(AttributionError::TooFew(few));
     }
-    let (hot, cold) = (sorted(probes.hot), sorted(probes.cold));
-    let (hot_median, cold_median) = (median(&hot).unwrap_or(1.0), median(&cold).unwrap_or(1.0));
+    let hot = sorted(probes.hot);
+    let cold = sorted(probes.cold);
+    let hot_median = median(&hot).unwrap_or(1.0);
+    let cold_median = median(&cold).unwrap_or(1.0);
     if cold_median < COLD * hot_median {
-        return Err(Refused::ReserveWarm(cold_median / hot_median));
+        return Err(AttributionError::ReserveWarm(cold_median / hot_median));
     }
     let (trend, noise) = trend(probes.cold);
     let drift = -trend.exp_m1();
     if drift > COLD_DRIFT + SURE * noise {
-        return Err(Refused::ReserveWarms(drift));
+        return Err(AttributionError::ReserveWarms(drift));
     }
     let threshold = (hot_median * cold_median).sqrt();
     let above = |times: &[f64]| times.iter().filter(|t| **t > threshold).count() as f64 / times.len() as f64;
-    let (a, b, p) = (above(probes.hot), above(probes.cold), above(probes.ahead));
+    let a = above(probes.hot);
+    let b = above(probes.cold);
+    let p = above(probes.ahead);
     let separation = b - a;
     if separation < SEPARATION.1 {
-        return Err(Refused::NotSeparable(separation));
+        return Err(AttributionError::NotSeparable(separation));
     }
-    let (low, high) = (quantile(&hot, 0.95), quantile(&cold, 0.05));
+    let low = quantile(&hot, 0.95);
+    let high = quantile(&cold, 0.05);
     let inside = probes.ahead.iter().filter(|time| low < **time && **time < high).count();
     let between = inside as f64 / probes.ahead.len() as f64;
     if between > THIRD_STATE {
-        return Err(Refused::ThirdState(between));
+        return Err(AttributionError::ThirdState(between));
     }
     let share = |p: f64| ((p - a) / separation).clamp(0.0, 1.0);
     let binomial = |p: f64, n: usize| p * (1.0 - p) / n as f64;
@@ -128,11 +133,12 @@ pub fn attribute(probes: &Probes<'_>) -> Result<Attribution, Refused> {
     let known_hot = (!probes.known_hot.is_empty()).then(|| above(probes.known_hot));
     if let Some(seen) = known_hot.filter(|p| share(*p) - SURE * error(*p, probes.known_hot.len()) > KNOWN_HOT)
     {
-        return Err(Refused::KnownHotCold(share(seen)));
+        return Err(AttributionError::KnownHotCold(share(seen)));
     }
-    let low = if separation < SEPARATION.0 { Low::Separation } else { Low::No };
-    let (storage, error) = (share(p), error(p, probes.ahead.len()));
-    Ok(Attribution { storage, error, separation, low, between, known_hot: known_hot.map(share) })
+    let confidence = if separation < SEPARATION.0 { Confidence::Low } else { Confidence::High };
+    let storage = share(p);
+    let error = error(p, probes.ahead.len());
+    Ok(Attribution { storage, error, separation, confidence, between, known_hot: known_hot.map(share) })
 }
 
 fn sorted(times: &[f64]) -> Vec<f64> {
@@ -146,7 +152,7 @@ fn quantile(sorted: &[f64], q: f64) -> f64 {
 }
 
 /// Theil and Sen's trend of the logarithm from the first to the last, over medians of tenths so that noise of
-/// single probes does not count; and its standard error, from how the tenths scatter around it.
+/// single probes has no effect; and its standard error, from the scatter of the tenths around it.
 fn trend(times: &[f64]) -> (f64, f64) {
     let blocks: Vec<f64> = times
         .chunks(times.len().div_ceil(10))
@@ -170,44 +176,51 @@ fn trend(times: &[f64]) -> (f64, f64) {
 mod tests {
     use super::*;
 
-    /// `n` times, the first `slow` of each hundred of them slow.
+    /// `n` times, `slow` of each hundred of them slow.
     fn mixed(n: usize, slow: usize) -> Vec<f64> {
         (0..n).map(|k| if k * 37 % 100 < slow { 500.0 } else { 100.0 } + (k % 7) as f64).collect()
     }
 
-    fn judge(ahead: usize, hot: usize, cold: usize) -> Result<Attribution, Refused> {
-        let (ahead, hot, cold) = (mixed(300, ahead), mixed(300, hot), mixed(300, cold));
+    fn judge(ahead: usize, hot: usize, cold: usize) -> Result<Attribution, AttributionError> {
+        let ahead = mixed(300, ahead);
+        let hot = mixed(300, hot);
+        let cold = mixed(300, cold);
         attribute(&Probes { ahead: &ahead, hot: &hot, cold: &cold, known_hot: &[] })
     }
 
     #[test]
-    fn the_threshold_s_errors_are_taken_off() {
+    fn the_estimate_is_corrected_for_the_threshold() {
         // 40 of 100 above, 5 of 100 hot and 95 of 100 cold: (0.40 - 0.05) / 0.90.
         let found = judge(40, 5, 95).unwrap();
         assert!((found.storage - 0.35 / 0.9).abs() < 1e-9 && (found.separation - 0.9).abs() < 1e-9);
-        let (w, n) = (0.35 / 0.9, 300.0);
+        let w = 0.35 / 0.9;
+        let n = 300.0;
         let anchors = ((1.0f64 - w).powi(2) + w * w) * 0.05 * 0.95 / n;
         assert!((found.error - (0.24 / n + anchors).sqrt() / 0.9).abs() < 1e-9, "{found:?}");
         assert!(
             judge(0, 0, 100).unwrap().storage < 1e-12 && judge(100, 0, 100).unwrap().storage > 1.0 - 1e-12
         );
-        assert_eq!(judge(50, 20, 80).unwrap().low, Low::Separation);
+        assert_eq!(judge(50, 20, 80).unwrap().confidence, Confidence::Low);
     }
 
     #[test]
-    fn what_cannot_be_told_is_refused_with_its_reason() {
-        assert!(matches!(judge(50, 0, 20), Err(Refused::ReserveWarm(_))), "a lying unbuffered flag");
-        assert!(matches!(judge(50, 30, 75), Err(Refused::NotSeparable(_))));
-        let (hot, cold) = (mixed(300, 0), mixed(300, 100));
+    fn an_estimate_without_basis_is_rejected_with_its_reason() {
+        assert!(
+            matches!(judge(50, 0, 20), Err(AttributionError::ReserveWarm(_))),
+            "a flag for unbuffered reads without effect"
+        );
+        assert!(matches!(judge(50, 30, 75), Err(AttributionError::NotSeparable(_))));
+        let hot = mixed(300, 0);
+        let cold = mixed(300, 100);
         let middle = vec![250.0; 300];
         let between = attribute(&Probes { ahead: &middle, hot: &hot, cold: &cold, known_hot: &[] });
-        assert_eq!(between, Err(Refused::ThirdState(1.0)));
+        assert_eq!(between, Err(AttributionError::ThirdState(1.0)));
         let warming: Vec<f64> = (0..300).map(|k| 500.0 - 0.5 * f64::from(k)).collect();
         let warms = attribute(&Probes { ahead: &hot, hot: &hot, cold: &warming, known_hot: &[] });
-        assert!(matches!(warms, Err(Refused::ReserveWarms(_))), "{warms:?}");
+        assert!(matches!(warms, Err(AttributionError::ReserveWarms(_))), "{warms:?}");
         let known = attribute(&Probes { ahead: &hot, hot: &hot, cold: &cold, known_hot: &mixed(300, 30) });
-        assert_eq!(known, Err(Refused::KnownHotCold(0.3)));
+        assert_eq!(known, Err(AttributionError::KnownHotCold(0.3)));
         let few = attribute(&Probes { ahead: &hot[..29], hot: &hot, cold: &cold, known_hot: &[] });
-        assert_eq!(few, Err(Refused::TooFew(29)));
+        assert_eq!(few, Err(AttributionError::TooFew(29)));
     }
 }

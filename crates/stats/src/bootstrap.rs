@@ -15,7 +15,7 @@ pub struct Work {
     pub time: f64,
 }
 
-/// Fewest pairs that are worth resampling.
+/// Fewest pairs for resampling.
 const MIN_PAIRS: usize = 6;
 
 /// ln of (sum of amounts / sum of times) of the first over the same of the second, resampling whole
@@ -93,7 +93,8 @@ fn acceleration(pairs: &[(Work, Work)]) -> f64 {
     let all = Sums::of(pairs.iter());
     let left_out: Vec<f64> = pairs.iter().map(|pair| all.with(pair, -1.0).ratio().ln()).collect();
     let mean = left_out.iter().sum::<f64>() / left_out.len() as f64;
-    let (mut squares, mut cubes) = (0.0, 0.0);
+    let mut squares = 0.0;
+    let mut cubes = 0.0;
     for x in left_out {
         squares += (mean - x).powi(2);
         cubes += (mean - x).powi(3);

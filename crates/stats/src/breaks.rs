@@ -1,4 +1,4 @@
-//! Break points along one axis: where the level of a profile changes, and how sure its place is.
+//! Break points along one axis: where the level of a profile changes, with an interval of the position.
 //!
 //! Source: segments of constant level on the mean profile (Killick, Fearnhead, Eckley 2012, see [`change_points`]);
 //! the places' interval by resampling whole sweeps (Efron and Tibshirani: An Introduction to the Bootstrap, 8).
@@ -11,7 +11,7 @@ use crate::{Estimate, change_points, hodges_lehmann};
 
 /// Penalty of a segment, in `ln(positions)` times the variance of a mean.
 const PENALTY: f64 = 4.5;
-/// Least standard deviation of a position's mean that is believed.
+/// Lower bound of the standard deviation of a position's mean.
 const FLOOR: f64 = 1e-3;
 /// Resamples of the sweeps.
 const RESAMPLES: usize = 200;
@@ -38,9 +38,10 @@ pub struct Break {
 /// Where the level of `profiles` changes: one list of values (log ratios, or logs of rates) per sweep, a value
 /// per position. Levels that differ by less than 2 % are one. Empty with fewer than six sweeps or two positions.
 ///
-/// What a whole sweep has in common moves no break. The intervals hold at `level` for all the breaks together.
+/// An effect common to a whole sweep moves no break. The intervals hold at `level` for all the breaks together.
 pub fn break_points(profiles: &[Vec<f64>], level: f64, seed: u64) -> Vec<Break> {
-    let (n, k) = (profiles.len(), profiles.first().map_or(0, Vec::len));
+    let n = profiles.len();
+    let k = profiles.first().map_or(0, Vec::len);
     let whole = profiles.iter().all(|p| p.len() == k && p.iter().all(|x| x.is_finite()));
     if n < SMALLEST_SWEEPS || k < 2 || !whole {
         return Vec::new();
@@ -59,11 +60,14 @@ pub fn break_points(profiles: &[Vec<f64>], level: f64, seed: u64) -> Vec<Break> 
         .collect();
     let together = 1.0 - (1.0 - level) / (starts.len().max(2) - 1) as f64;
     let of = |window: &[usize]| {
-        let (from, at, to) = (window[0], window[1], window[2]);
+        let from = window[0];
+        let at = window[1];
+        let to = window[2];
         let level_of = |from: usize, to: usize| -> Vec<f64> {
             profiles.iter().map(|p| p[from..to].iter().sum::<f64>() / (to - from) as f64).collect()
         };
-        let (before, after) = (level_of(from, at), level_of(at, to));
+        let before = level_of(from, at);
+        let after = level_of(at, to);
         let change: Vec<f64> = after.iter().zip(&before).map(|(after, before)| after - before).collect();
         Some(Break {
             at,
@@ -84,9 +88,10 @@ fn mean_profile(profiles: &[Vec<f64>], drawn: &[usize]) -> Vec<f64> {
     (0..k).map(|j| drawn.iter().map(|s| profiles[*s][j]).sum::<f64>() / drawn.len() as f64).collect()
 }
 
-/// Usual variance of a position's mean, without what whole sweeps have in common.
+/// Typical variance of a position's mean, without effects common to whole sweeps.
 fn noise(profiles: &[Vec<f64>]) -> f64 {
-    let (n, k) = (profiles.len() as f64, profiles[0].len() as f64);
+    let n = profiles.len() as f64;
+    let k = profiles[0].len() as f64;
     let everyone: Vec<usize> = (0..profiles.len()).collect();
     let mean = mean_profile(profiles, &everyone);
     let middle = mean.iter().sum::<f64>() / k;

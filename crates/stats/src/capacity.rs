@@ -1,5 +1,5 @@
-//! docs/measurement-rules.md R7: how many users a server carries, by the model that predicts best what was left out;
-//! or a refusal.
+//! docs/measurement-rules.md R7: how many users a server carries, by the model with the best prediction of held-out
+//! loads; or the reason why there is no forecast.
 
 use std::fmt;
 
@@ -10,10 +10,9 @@ use crate::{Estimate, Interval, repairman_throughput};
 
 /// No forecast beyond this multiple of the largest load measured.
 const REACH: f64 = 2.0;
-/// Without a load at which each user got less than this share of what the first got, nothing is known of
-/// the bend to come.
+/// The curve counts as bent only if at some load each user got less than this share of what the first user got.
 const BENT: f64 = 0.9;
-/// Fewest different loads: the last of them are left out to choose, the rest are fitted.
+/// Fewest different loads: the last ones are held out to choose a model, the rest are fitted.
 const FEWEST: usize = 5;
 const RESAMPLES: u64 = 200;
 const LEVEL: f64 = 0.95;
@@ -22,15 +21,15 @@ const MAX_SERVERS: u32 = 64;
 /// A curve of throughput against load.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Capacity {
-    /// Straight up to a knee, level from there.
+    /// Linear up to a knee, constant above.
     Hinge {
         /// Seconds per transaction of one user, think time included.
         cycle: f64,
         /// Throughput from the knee on.
         ceiling: f64,
     },
-    /// One station of several servers, and think time.
-    Station {
+    /// One queue with several servers, and think time.
+    Queue {
         /// Seconds of service per transaction.
         demand: f64,
         /// Servers.
@@ -42,35 +41,31 @@ pub enum Capacity {
     Usl(Usl),
 }
 
-/// Why no forecast is made.
+/// Why there is no forecast.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Refusal {
+pub enum ForecastError {
     /// Fewer than five different loads.
     TooFewSteps(usize),
-    /// The load asked for is more than twice the largest measured, which is this.
+    /// The requested load is more than twice the largest measured load, given here.
     TooFar(f64),
-    /// Each user still got this share of what the first got: the bend was not reached.
+    /// Each user still got this share of what the first user got: the curve has not bent.
     NeverBent(f64),
     /// No model fits these numbers.
     NoFit,
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for ForecastError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooFewSteps(n) => {
-                write!(f, "{n} different loads are too few to predict from; measure at least {FEWEST}")
+                write!(f, "{n} different loads are too few for a forecast; measure at least {FEWEST}")
             }
             Self::TooFar(largest) => {
-                write!(
-                    f,
-                    "measured up to a load of {largest}; nothing is predicted beyond {}",
-                    largest * REACH
-                )
+                write!(f, "the largest measured load is {largest}; forecasts end at {}", largest * REACH)
             }
             Self::NeverBent(share) => write!(
                 f,
-                "at the largest load each user still got {:.0} % of what the first got: the bend lies beyond what was measured",
+                "at the largest load each user still got {:.0} % of what the first user got: the curve has not bent yet",
                 share * 100.0
             ),
             Self::NoFit => f.write_str("no model fits these numbers"),
@@ -81,9 +76,9 @@ impl fmt::Display for Refusal {
 /// A forecast with the model it comes from.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Forecast {
-    /// Chosen because it predicted the last loads best from the others.
+    /// The model with the best prediction of the held-out loads.
     pub model: Capacity,
-    /// Throughput, with an interval by resampling residuals; it does not know that the model may be wrong.
+    /// Throughput, with an interval by resampling residuals. The interval does not cover a wrong choice of model.
     pub throughput: Estimate,
 }
 
@@ -92,18 +87,18 @@ impl Capacity {
     pub fn throughput(&self, load: f64) -> f64 {
         match *self {
             Self::Hinge { cycle, ceiling } => (load / cycle).min(ceiling),
-            Self::Station { demand, servers, think } => {
+            Self::Queue { demand, servers, think } => {
                 repairman_throughput(demand, servers, think, load.round().max(1.0) as u32)
             }
             Self::Usl(usl) => usl.throughput(load),
         }
     }
 
-    /// The load from which more users only wait, or get less; none where there is none.
+    /// The load from which additional users only wait, or get less; none if the model has no knee.
     pub fn knee(&self) -> Option<f64> {
         match *self {
             Self::Hinge { cycle, ceiling } => Some(cycle * ceiling),
-            Self::Station { demand, servers, think } => Some((think + demand) * f64::from(servers) / demand),
+            Self::Queue { demand, servers, think } => Some((think + demand) * f64::from(servers) / demand),
             Self::Usl(usl) => usl.peak().map(|(load, _)| load),
         }
     }
@@ -112,20 +107,20 @@ impl Capacity {
     fn refit(&self, points: &[LoadPoint]) -> Option<Self> {
         match *self {
             Self::Hinge { .. } => fit_hinge(points),
-            Self::Station { think, servers, .. } => Some(fit_demand(points, think, servers)),
+            Self::Queue { think, servers, .. } => Some(fit_demand(points, think, servers)),
             Self::Usl(_) => Usl::fit(points, ErrorScale::Relative).map(Self::Usl),
         }
     }
 }
 
-/// The model that predicts the last quarter of the loads best from the others, fitted to all of them; users
-/// think `think` seconds between transactions.
-pub fn fit_capacity(points: &[LoadPoint], think: f64) -> Result<Capacity, Refusal> {
+/// The model that best predicts the last quarter of the loads from the others, fitted to all of them. `think` is the
+/// think time between transactions in seconds.
+pub fn fit_capacity(points: &[LoadPoint], think: f64) -> Result<Capacity, ForecastError> {
     let mut sorted = points.to_vec();
     sorted.sort_by(|a, b| a.load.total_cmp(&b.load));
     let loads = distinct(&sorted);
     if loads.len() < FEWEST {
-        return Err(Refusal::TooFewSteps(loads.len()));
+        return Err(ForecastError::TooFewSteps(loads.len()));
     }
     let from = loads[loads.len() - (loads.len() / 4).max(1)];
     let (known, left_out): (Vec<LoadPoint>, Vec<LoadPoint>) = sorted.iter().partition(|p| p.load < from);
@@ -133,27 +128,27 @@ pub fn fit_capacity(points: &[LoadPoint], think: f64) -> Result<Capacity, Refusa
     let best = candidates
         .into_iter()
         .min_by(|a, b| squares(a, &left_out).total_cmp(&squares(b, &left_out)))
-        .ok_or(Refusal::NoFit)?;
+        .ok_or(ForecastError::NoFit)?;
     match best {
-        Capacity::Station { think, .. } => Ok(fit_station(&sorted, think)),
-        other => other.refit(&sorted).ok_or(Refusal::NoFit),
+        Capacity::Queue { think, .. } => Ok(fit_queue(&sorted, think)),
+        other => other.refit(&sorted).ok_or(ForecastError::NoFit),
     }
 }
 
-/// Throughput at `load`, or why that cannot be said.
-pub fn forecast(points: &[LoadPoint], think: f64, load: f64, seed: u64) -> Result<Forecast, Refusal> {
+/// Throughput at `load`, or the reason why there is no forecast.
+pub fn forecast(points: &[LoadPoint], think: f64, load: f64, seed: u64) -> Result<Forecast, ForecastError> {
     let model = fit_capacity(points, think)?;
     let by_load = |a: &&LoadPoint, b: &&LoadPoint| a.load.total_cmp(&b.load);
     let (Some(first), Some(last)) = (points.iter().min_by(by_load), points.iter().max_by(by_load)) else {
-        return Err(Refusal::TooFewSteps(0));
+        return Err(ForecastError::TooFewSteps(0));
     };
     if load > last.load * REACH {
-        return Err(Refusal::TooFar(last.load));
+        return Err(ForecastError::TooFar(last.load));
     }
     let share = |p: &LoadPoint| p.throughput / p.load / (first.throughput / first.load);
     let least = points.iter().map(share).fold(f64::INFINITY, f64::min);
     if least >= BENT {
-        return Err(Refusal::NeverBent(least));
+        return Err(ForecastError::NeverBent(least));
     }
     let value = model.throughput(load);
     let interval = resampled(&model, points, load, seed);
@@ -162,7 +157,7 @@ pub fn forecast(points: &[LoadPoint], think: f64, load: f64, seed: u64) -> Resul
 
 /// Refits to the model's own values with residuals drawn from those seen.
 fn resampled(model: &Capacity, points: &[LoadPoint], load: f64, seed: u64) -> Option<Interval> {
-    // Residuals of a fit are smaller than the noise by the parameters it spent.
+    // Residuals of a fit are smaller than the noise, by the number of fitted parameters.
     let spent = if matches!(model, Capacity::Usl(_)) { 3 } else { 2 };
     let inflate = (points.len() as f64 / (points.len() - spent).max(1) as f64).sqrt();
     let residual = |p: &LoadPoint| (p.throughput / model.throughput(p.load)).ln() * inflate;
@@ -191,8 +186,8 @@ fn distinct(sorted: &[LoadPoint]) -> Vec<f64> {
 
 fn models(points: &[LoadPoint], think: f64) -> Vec<Capacity> {
     let usl = Usl::fit(points, ErrorScale::Relative).map(Capacity::Usl);
-    let station = (!points.is_empty()).then(|| fit_station(points, think));
-    fit_hinge(points).into_iter().chain(station).chain(usl).collect()
+    let queue = (!points.is_empty()).then(|| fit_queue(points, think));
+    fit_hinge(points).into_iter().chain(queue).chain(usl).collect()
 }
 
 /// Weighted squared error of ln X.
@@ -215,28 +210,29 @@ fn fit_hinge(points: &[LoadPoint]) -> Option<Capacity> {
     (1..=points.len()).map(hinge).min_by(|a, b| squares(a, points).total_cmp(&squares(b, points)))
 }
 
-fn fit_station(points: &[LoadPoint], think: f64) -> Capacity {
+fn fit_queue(points: &[LoadPoint], think: f64) -> Capacity {
     let most = points.iter().map(|p| p.load as u32).max().unwrap_or(1).clamp(1, MAX_SERVERS);
     let better = |a: Capacity, b: Capacity| if squares(&b, points) < squares(&a, points) { b } else { a };
     (2..=most).map(|servers| fit_demand(points, think, servers)).fold(fit_demand(points, think, 1), better)
 }
 
-/// The demand of a station of so many servers, by golden section over its logarithm.
+/// The service demand of a queue with `servers` servers, by golden section over its logarithm.
 fn fit_demand(points: &[LoadPoint], think: f64, servers: u32) -> Capacity {
-    let station = |log: f64| Capacity::Station { demand: log.exp(), servers, think };
-    // At the least every server is busy for the whole of the largest throughput, at the most nobody waits.
+    let queue = |log: f64| Capacity::Queue { demand: log.exp(), servers, think };
+    // Lower bound: every server is busy at the largest throughput. Upper bound: no user waits.
     let fastest = points.iter().map(|p| p.throughput).fold(0.0, f64::max).max(f64::MIN_POSITIVE);
     let slowest = points.iter().map(|p| p.load / p.throughput).fold(0.0, f64::max);
-    let (mut low, mut high) =
-        ((0.1 / fastest).ln(), (slowest * f64::from(servers) * 2.0).max(1.0 / fastest).ln());
+    let mut low = (0.1 / fastest).ln();
+    let mut high = (slowest * f64::from(servers) * 2.0).max(1.0 / fastest).ln();
     let golden = (5f64.sqrt() - 1.0) / 2.0;
     while high - low > 1e-9 {
-        let (left, right) = (high - golden * (high - low), low + golden * (high - low));
-        if squares(&station(left), points) < squares(&station(right), points) {
+        let left = high - golden * (high - low);
+        let right = low + golden * (high - low);
+        if squares(&queue(left), points) < squares(&queue(right), points) {
             high = right;
         } else {
             low = left;
         }
     }
-    station(f64::midpoint(low, high))
+    queue(f64::midpoint(low, high))
 }

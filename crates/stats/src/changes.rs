@@ -11,7 +11,8 @@ pub fn change_points(series: &[f64], penalty: f64, shortest: usize) -> Vec<usize
     let shortest = shortest.max(1);
     let sums = Sums::of(series);
     // best[t]: cost of the first t values; from[t]: start of their last segment.
-    let (mut best, mut from) = (vec![f64::INFINITY; n + 1], vec![0; n + 1]);
+    let mut best = vec![f64::INFINITY; n + 1];
+    let mut from = vec![0; n + 1];
     best[0] = -penalty;
     for t in shortest..=n {
         for start in 0..=t - shortest {
@@ -40,7 +41,8 @@ impl Sums {
     fn of(series: &[f64]) -> Self {
         let centre = series.first().copied().unwrap_or(0.0);
         let mut sums = vec![(0.0, 0.0)];
-        let (mut sum, mut squares) = (0.0, 0.0);
+        let mut sum = 0.0;
+        let mut squares = 0.0;
         for x in series {
             sum += x - centre;
             squares += (x - centre).powi(2);
@@ -51,7 +53,8 @@ impl Sums {
 
     /// Squared error of `start..end` about its mean.
     fn cost(&self, start: usize, end: usize) -> f64 {
-        let (a, b) = (self.sums[start], self.sums[end]);
+        let a = self.sums[start];
+        let b = self.sums[end];
         (b.1 - a.1 - (b.0 - a.0).powi(2) / (end - start) as f64).max(0.0)
     }
 }
@@ -89,9 +92,11 @@ mod tests {
         let mut random = Random::new(4, 0);
         for _ in 0..100 {
             let series: Vec<f64> = (0..5 + random.below(7)).map(|_| random.below(4) as f64).collect();
-            let (penalty, shortest) = (random.unit() * 3.0, 1 + random.below(4) as usize);
+            let penalty = random.unit() * 3.0;
+            let shortest = 1 + random.below(4) as usize;
             let starts = change_points(&series, penalty, shortest);
-            let (found, least) = (cost_of(&series, &starts, penalty), exhaustive(&series, penalty, shortest));
+            let found = cost_of(&series, &starts, penalty);
+            let least = exhaustive(&series, penalty, shortest);
             assert!((found - least).abs() < 1e-9, "{series:?} {starts:?}: {found} {least}");
         }
     }

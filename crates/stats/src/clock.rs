@@ -1,4 +1,4 @@
-//! What the resolution of a clock takes away from a ratio of two times.
+//! The uncertainty that the resolution of a clock adds to a ratio of two times.
 
 use crate::Estimate;
 
@@ -8,7 +8,7 @@ pub fn clock_allowance(resolution: f64, time_a: f64, time_b: f64) -> f64 {
     if resolution == 0.0 { 0.0 } else { resolution / time_a + resolution / time_b }
 }
 
-/// A log ratio whose interval admits what the clock could not see.
+/// A log ratio whose interval includes the uncertainty of the clock.
 #[must_use]
 pub fn widen_by_clock(log_ratio: Estimate, resolution: f64, time_a: f64, time_b: f64) -> Estimate {
     log_ratio.widened(clock_allowance(resolution, time_a, time_b))

@@ -1,4 +1,4 @@
-//! An estimate: a number that knows how sure it is.
+//! An estimate: a number with its interval.
 
 use serde::{Deserialize, Serialize};
 
@@ -45,14 +45,14 @@ impl Interval {
     }
 }
 
-/// A value with the interval that covers the truth at the level asked for, where one exists.
+/// A value with its confidence interval at the requested level, if the sample is large enough for one.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
     /// Point estimate.
     pub value: f64,
     /// None when the sample is too small for the level.
     pub interval: Option<Interval>,
-    /// How many observations it rests on.
+    /// Number of observations.
     pub n: usize,
 }
 

@@ -77,7 +77,8 @@ fn normal_equations<const P: usize>(
 ) -> (Matrix<P>, [f64; P]) {
     let columns: [Vec<f64>; P] = std::array::from_fn(|i| {
         let width = 1e-5 * at[i].abs().max(1e-3 * scale[i]);
-        let (mut above, mut below) = (*at, *at);
+        let mut above = *at;
+        let mut below = *at;
         above[i] += width;
         below[i] -= if at[i] > width { width } else { 0.0 };
         let span = above[i] - below[i];

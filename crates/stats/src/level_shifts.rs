@@ -1,27 +1,27 @@
-//! Changes of level in several series of the same runs, for those who measure every night.
+//! Changes of level in several series of the same runs, such as nightly measurements.
 //!
-//! Under no change the runs are exchangeable: their order tells nothing. The largest standardised difference between
-//! what lies before and behind any run, over all series at once, is held against the same of shuffled runs (a
-//! max-T permutation test: Westfall, Young: Resampling-Based Multiple Testing, 1993), so that the error holds for
-//! the whole table. What is found divides the runs, and each part is looked at again at half the level, so that
-//! the parts together spend no more than was asked for.
+//! Without a change the runs are exchangeable: their order carries no information. The test statistic is the largest
+//! standardised difference between the runs before and after any run, over all series at once. It is compared with the
+//! same statistic of shuffled runs (a max-T permutation test: Westfall, Young: Resampling-Based Multiple Testing,
+//! 1993), so that the error holds for the whole table. A change divides the runs, and each part is tested again at half
+//! the level, so that the error of all parts together stays within the given one.
 
 use sharebench_model::Random;
 
 use crate::winsorise::winsorised;
 
-/// Fewest runs that are looked at, and fewest on either side of a change.
+/// Fewest runs of a series, and fewest on either side of a change.
 const FEWEST: usize = 6;
 const SIDE: usize = 2;
 /// Shuffles.
 const SHUFFLES: usize = 999;
 
-/// A run from which on something is different.
+/// A run at which the level of some series changes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LevelShift {
     /// First run of the new level.
     pub at: usize,
-    /// How likely so large a change is anywhere in these runs if there is none.
+    /// Probability of a change of this size anywhere in these runs if there is none.
     pub p_value: f64,
     /// Which series changed there.
     pub series: Vec<usize>,
@@ -75,7 +75,7 @@ fn divide(
     divide(series, (from + at, to), error / 2.0, random, found);
 }
 
-/// Freed of its outliers, of its mean and of its scale; nothing but zeros where nothing varies.
+/// Winsorised, centred and scaled; all zeros if the values do not vary.
 fn standardised(values: &[f64]) -> Vec<f64> {
     let layers: Vec<Vec<f64>> = values.iter().map(|value| vec![*value]).collect();
     let values: Vec<f64> = winsorised(&layers, &vec![1.0; values.len()], &[true]).concat();
@@ -108,7 +108,7 @@ fn statistic(values: &[f64], order: &[usize], at: usize) -> f64 {
     standing(order[..at].iter().map(|index| values[*index]).sum(), at, values.len())
 }
 
-/// How far the sum of the first `at` of `n` standardised values is from nothing, in standard deviations of that sum.
+/// Distance of the sum of the first `at` of `n` standardised values from zero, in standard deviations of that sum.
 fn standing(sum: f64, at: usize, n: usize) -> f64 {
     sum.abs() / ((at * (n - at)) as f64 / (n - 1) as f64).sqrt()
 }

@@ -41,15 +41,15 @@ mod student;
 mod usl;
 mod winsorise;
 
-pub use attribution::{Attribution, Low, Probes, Refused, attribute};
+pub use attribution::{Attribution, AttributionError, Confidence, Probes, attribute};
 pub use bootstrap::{Work, total_work_log_ratio};
 pub use breaks::{Break, break_points};
-pub use capacity::{Capacity, Forecast, Refusal, fit_capacity, forecast};
+pub use capacity::{Capacity, Forecast, ForecastError, fit_capacity, forecast};
 pub use changes::change_points;
 pub use clock::{clock_allowance, widen_by_clock};
 pub use dependent::{
-    Batch, EffectiveSampleSize, RESOLVED_TAIL, dependent_quantile_ranks, is_lower_bound, is_resolved,
-    pooled_sample_size, worth,
+    Batch, EffectiveSampleSize, RESOLVED_TAIL, dependent_quantile_ranks, effective_sample_size,
+    is_lower_bound, is_resolved, pooled_sample_size,
 };
 pub use discovery::adjust_p_values;
 pub use estimate::{Estimate, Interval};

@@ -1,7 +1,7 @@
 //! Little's law as a check that users, rate and times belong together.
 
 /// |N - X (R + Z)| / N: how far `users` differ from what rate (per second) times mean response and mean
-/// measured think time (seconds) account for. None when nobody was there.
+/// measured think time (seconds) account for. None without users.
 ///
 /// Source: Little, Operations Research 9 (1961) 383; the interactive response time law of Denning and Buzen.
 pub fn little_residual(users: f64, rate: f64, mean_response: f64, mean_think: f64) -> Option<f64> {

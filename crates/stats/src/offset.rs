@@ -2,16 +2,16 @@
 //!
 //! Source: Mills et al., RFC 5905, section 8; IOzone's "stonewall" for the common window.
 
-/// One exchange between a coordinator and a host, in nanoseconds of two clocks that share nothing.
+/// One exchange between a coordinator and a host, in nanoseconds of two independent clocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exchange {
-    /// The coordinator asked, by its own clock.
+    /// The coordinator sent the request, by its own clock.
     pub asked: i64,
-    /// The host received the question, by its clock.
+    /// The host received the request, by its clock.
     pub received: i64,
     /// The host answered, by its clock.
     pub answered: i64,
-    /// The answer was back, by the coordinator's clock.
+    /// The coordinator received the answer, by its own clock.
     pub returned: i64,
 }
 
@@ -24,7 +24,7 @@ impl Exchange {
         (sum / 2) as i64
     }
 
-    /// Time on the way, there and back.
+    /// Round-trip time without the time on the host.
     pub fn round_trip_ns(self) -> u64 {
         let away = i128::from(self.returned) - i128::from(self.asked);
         let held = i128::from(self.answered) - i128::from(self.received);
@@ -37,7 +37,7 @@ impl Exchange {
 pub struct ClockOffset {
     /// Add it to the coordinator's clock to get the host's.
     pub offset_ns: i64,
-    /// The truth is at most this far away: half of the shortest round trip.
+    /// Error bound: half of the shortest round trip.
     pub error_ns: u64,
 }
 
@@ -90,7 +90,8 @@ mod tests {
             let exchanges: Vec<Exchange> = (0..32)
                 .map(|_| {
                     // 50 us each way, and up to 2 ms more on either.
-                    let (there, back) = (random.below(2_000_000) + 50_000, random.below(2_000_000) + 50_000);
+                    let there = random.below(2_000_000) + 50_000;
+                    let back = random.below(2_000_000) + 50_000;
                     let asked = now;
                     let arrived = asked + there.cast_signed();
                     let returned = arrived + 10_000 + back.cast_signed();

@@ -20,7 +20,8 @@ const EXACT_UP_TO: u64 = 5_000;
 /// The ranks that enclose quantile `p` (0..1) of `n` independent observations at `level`, equal tails;
 /// none when `n` is too small (two-sided 95 %: 6 for the median, 72 for p95, 368 for p99).
 ///
-/// Times of requests that queue behind each other are not independent; for them this is too narrow.
+/// Times of requests that queue are not independent; for them this interval is too narrow. See
+/// [`crate::dependent_quantile_ranks`].
 pub fn quantile_ranks(n: u64, p: f64, level: f64) -> Option<Ranks> {
     let tail = (1.0 - level) / 2.0;
     let (low, high) = if n > EXACT_UP_TO { normal_ranks(n, p, tail) } else { binomial_ranks(n, p, tail) };
@@ -29,12 +30,15 @@ pub fn quantile_ranks(n: u64, p: f64, level: f64) -> Option<Ranks> {
 
 /// Largest `low` with P(X < low) <= tail and smallest `high` with P(X >= high) <= tail.
 fn binomial_ranks(n: u64, p: f64, tail: f64) -> (u64, u64) {
-    let (log_p, log_q) = (p.ln(), (-p).ln_1p());
-    // Twelve deviations below the mean lies nothing that a double could show.
+    let log_p = p.ln();
+    let log_q = (-p).ln_1p();
+    // The probability below the mean minus twelve deviations underflows a double.
     let first = (n as f64 * p - 12.0 * (n as f64 * p * (1.0 - p)).sqrt()).max(0.0) as u64;
     let log_factorial = |m: u64| libm::lgamma(m as f64 + 1.0);
     let mut log_choose = log_factorial(n) - log_factorial(first) - log_factorial(n - first);
-    let (mut below, mut low, mut high) = (0.0, first, n + 1);
+    let mut below = 0.0;
+    let mut low = first;
+    let mut high = n + 1;
     for k in first..=n {
         below += f64::exp(log_choose + k as f64 * log_p + (n - k) as f64 * log_q);
         if below <= tail {

@@ -1,18 +1,18 @@
-//! Known answer K17 (docs/measurement-rules.md K17): which clock times were read from, told by the times themselves.
+//! Known answer K17 (docs/measurement-rules.md K17): the resolution of a clock, inferred from the times that it gave.
 //!
 //! A DOS timer ticks 18.2065 times a second, a mains clock 50 or 60 times, Windows 64 times, old Unix 100
-//! times; a program may print what it read in hundredths of a second on top.
+//! times; a program may print its times in hundredths of a second in addition.
 
 /// Lengths of a tick that clocks and printed tables have, seconds, longest first.
 const TICKS: [f64; 8] = [1.0, 0.1, 65_536.0 / 1_193_182.0, 0.02, 1.0 / 60.0, 0.015_625, 0.01, 0.001];
 /// Share of the times that must fit.
 const FITTING: f64 = 0.95;
-/// Fewest times to judge by.
+/// Fewest times for an inference.
 const FEWEST: usize = 10;
-/// A tick that any time would fit this often tells nothing.
+/// A tick that arbitrary times fit with this share carries no information.
 const BY_CHANCE: f64 = 0.5;
 
-/// A time as printed: the truth lies between, seconds.
+/// A time as printed: bounds of the true time, in seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TimeRange {
     /// Shortest.
@@ -39,8 +39,8 @@ pub struct Quantum {
     pub by_chance: f64,
 }
 
-/// The ticks behind these times: first the one they show by themselves, then a longer one of which the first
-/// is only the printing (a DOS tick printed in hundredths of a second). Empty when no tick shows.
+/// The ticks that these times fit: first the tick of the printed values, then a longer one of the clock itself (a DOS
+/// tick printed in hundredths of a second). Empty if the times fit no tick.
 pub fn clock_quanta(times: &[TimeRange]) -> Vec<Quantum> {
     let Some(first) = longest(times, 0.0, 0.0) else { return Vec::new() };
     // A printed difference of two cut instants is off by up to one unit either way.

@@ -1,14 +1,15 @@
-//! Closed queueing networks, exactly: what users with think time get from stations.
+//! Closed queueing networks, solved exactly: throughput of users with think time.
 //!
 //! Source: Reiser and Lavenberg, J. ACM 27 (1980) 313 (mean value analysis); the machine repairman model in
 //! Allen: Probability, Statistics and Queueing Theory, 5.2.5.
 
-/// Throughput and response time of `users` at single-server stations with these service demands (seconds
-/// per transaction), thinking `think` seconds between; demands need not be exponential where the order of
+/// Throughput and response time of `users` at single-server queues with these service demands (seconds
+/// per transaction), with a think time of `think` seconds between; demands need not be exponential where the order of
 /// service does not depend on them.
 pub fn mean_value_analysis(demands: &[f64], think: f64, users: u32) -> (f64, f64) {
     let mut queues = vec![0.0; demands.len()];
-    let (mut throughput, mut response) = (0.0, 0.0);
+    let mut throughput = 0.0;
+    let mut response = 0.0;
     for n in 1..=users {
         let residence: Vec<f64> =
             demands.iter().zip(&queues).map(|(demand, queue)| demand * (1.0 + queue)).collect();
@@ -19,19 +20,21 @@ pub fn mean_value_analysis(demands: &[f64], think: f64, users: u32) -> (f64, f64
     (throughput, response)
 }
 
-/// Throughput of `users` at one station of `servers` servers that each take `demand` seconds, thinking
-/// `think` seconds between, all exponential.
+/// Throughput of `users` at one queue of `servers` servers that each take `demand` seconds, with a
+/// think time of `think` seconds, all exponential.
 pub fn repairman_throughput(demand: f64, servers: u32, think: f64, users: u32) -> f64 {
     let rate = |busy: u32| f64::from(busy.min(servers)) / demand;
     if think <= 0.0 {
         return rate(users);
     }
-    // Weights of 0.. users at the station, kept from overflow by their running largest.
-    let (mut weight, mut sum, mut work) = (1.0, 1.0, 0.0);
-    for at_station in 1..=users {
-        weight *= f64::from(users - at_station + 1) / think / rate(at_station);
+    // Weights of 0.. users at the queue, scaled down before they overflow.
+    let mut weight = 1.0;
+    let mut sum = 1.0;
+    let mut work = 0.0;
+    for at_queue in 1..=users {
+        weight *= f64::from(users - at_queue + 1) / think / rate(at_queue);
         sum += weight;
-        work += weight * rate(at_station);
+        work += weight * rate(at_queue);
         if weight > 1e200 {
             (weight, sum, work) = (weight / 1e200, sum / 1e200, work / 1e200);
         }
@@ -39,7 +42,7 @@ pub fn repairman_throughput(demand: f64, servers: u32, think: f64, users: u32) -
     work / sum
 }
 
-/// The load beyond which more users only wait: N* = (Z + sum of demands) / the largest demand.
+/// The load beyond which additional users only wait: N* = (Z + sum of demands) / the largest demand.
 pub fn knee(demands: &[f64], think: f64) -> Option<f64> {
     let largest = demands.iter().copied().fold(0.0, f64::max);
     (largest > 0.0).then(|| (think + demands.iter().sum::<f64>()) / largest)
@@ -54,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn one_station_with_think_time() {
+    fn one_queue_with_think_time() {
         // K5: D = 2 ms, Z = 20 ms, knee at 11.
         let table = [
             (1, 45.45, 2.000),
@@ -76,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn two_stations_with_think_time() {
+    fn two_queues_with_think_time() {
         // K5b: D = 1 and 4 ms, Z = 50 ms, knee at 13.75.
         let table = [
             (5, 88.49, 6.502),
@@ -98,7 +101,7 @@ mod tests {
     fn several_servers_saturate_at_their_number() {
         close(repairman_throughput(0.004, 4, 0.020, 5_000), 1_000.0, 1e-9);
         close(repairman_throughput(0.004, 4, 0.0, 3), 750.0, 1e-12);
-        // With more servers than users nobody waits.
+        // With more servers than users no user waits.
         close(repairman_throughput(0.004, 10, 0.020, 6), 250.0, 1e-12);
     }
 }

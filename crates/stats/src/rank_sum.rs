@@ -26,12 +26,14 @@ pub fn shift(before: &[f64], after: &[f64], level: f64) -> Option<Estimate> {
 /// Largest rank whose difference and its mirror image enclose the shift, `tail` on either side.
 fn interval_rank(m: usize, n: usize, tail: f64) -> Option<usize> {
     if m * n > EXACT_UP_TO {
-        let (pairs, all) = ((m * n) as f64, (m + n + 1) as f64);
+        let pairs = (m * n) as f64;
+        let all = (m + n + 1) as f64;
         let deviation = (pairs * all / 12.0).sqrt();
         let rank = pairs / 2.0 - normal_quantile(1.0 - tail) * deviation;
         return (rank >= 1.0).then_some(rank.floor() as usize);
     }
-    let (mut below, mut rank) = (0.0, 0);
+    let mut below = 0.0;
+    let mut rank = 0;
     for p in null_distribution(m, n) {
         below += p;
         if below > tail {

@@ -11,7 +11,8 @@ pub fn separate_log_ratio(a: &[f64], b: &[f64], level: f64) -> Option<Estimate> 
     if a.iter().chain(b).any(|x| *x <= 0.0) {
         return None;
     }
-    let (one, other) = (sample_median(a, level)?, sample_median(b, level)?);
+    let one = sample_median(a, level)?;
+    let other = sample_median(b, level)?;
     let interval = one
         .interval
         .zip(other.interval)

@@ -16,14 +16,14 @@ pub const SMALLEST_SWEEPS: usize = 6;
 const SMALLEST_REGION: usize = 4;
 /// Most regions reported.
 const MAX_REGIONS: usize = 5;
-/// Up to so many sweeps every pattern of signs is tried, beyond a draw of this many minus one.
+/// Up to this many sweeps every pattern of signs is evaluated; above, a random draw of patterns.
 const ALL_FLIPS_UP_TO: usize = 8;
 const DRAWN_FLIPS: usize = 199;
-/// Most rectangles of one surface: on larger ones their edges lie further apart.
+/// Largest number of rectangles of one surface; larger surfaces use a coarser grid of edges.
 const MAX_RECTANGLES: usize = 20_000;
 /// Error allowed over all regions together.
 const ERROR: f64 = 0.05;
-/// Differences below this are significant at most, never worth a word: ln 1.02.
+/// Differences below this are negligible even if significant: ln 1.02.
 pub(crate) const NEGLIGIBLE: f64 = 0.019_802_627;
 
 /// Log ratios of two systems on a grid of cells, one layer per sweep; cells that do not exist are NaN.
@@ -69,13 +69,12 @@ pub struct Region {
     pub cells: usize,
     /// Mean log ratio in it, with an interval that holds for all regions at once; `n` counts sweeps.
     pub log_ratio: Estimate,
-    /// True when it is part of a region found before, in which the difference is another than in the rest of it.
+    /// True if it is part of an earlier region and its difference deviates from that of the rest.
     pub refines: bool,
-    /// Chance that no surface without any difference shows one as large anywhere; of a region that refines one,
-    /// that the difference is no other there.
+    /// Probability that surfaces without any difference show one as large anywhere; of a region that refines another,
+    /// that its difference does not deviate.
     pub p_value: f64,
-    /// True when the mean differs by less than 2 % (from what it refines, if it does): significant, and of no
-    /// importance.
+    /// True if the mean differs by less than 2 % (from the region that it refines, if any): significant but negligible.
     pub negligible: bool,
 }
 
@@ -108,22 +107,23 @@ pub fn differing_regions_among(surfaces: &[Surface], seed: u64) -> Vec<Vec<Regio
         let joint = joint(&maxima);
         let mut changed = false;
         for (at, scan) in scans.iter().enumerate() {
-            let told: Vec<Rectangle> = found[at].iter().map(|region: &Region| region.place).collect();
-            // Beside what was told, or a part of it: anything else could not be told in words.
+            let earlier: Vec<Rectangle> = found[at].iter().map(|region: &Region| region.place).collect();
+            // Disjoint from earlier regions, or part of one: a sentence can describe nothing else.
             let fits = |place: Rectangle| {
-                told.iter()
+                earlier
+                    .iter()
                     .all(|earlier| *earlier != place && (!earlier.overlaps(place) || earlier.holds(place)))
             };
             let Some((look, region)) = scan.most_important(&data[at], &joint, fits) else { continue };
             let (place, cells) = scan.regions[region];
-            // Within a region that was found before, what is left is only how far this part differs from it.
+            // Within an earlier region only the deviation from it is left to test.
             let whole = scan.look(&surfaces[at].sweeps, &vec![1.0; n])[region];
             let centred = centred.get_or_insert_with(|| {
                 let centred: Vec<_> = scans.iter().zip(surfaces).map(|(s, d)| s.centred(&d.sweeps)).collect();
                 self::joint(&largest(&centred))
             });
             let reach = centred[quantile_index(centred.len())] * whole.error;
-            let refines = told.iter().any(|earlier| earlier.overlaps(place));
+            let refines = earlier.iter().any(|region| region.overlaps(place));
             found[at].push(Region {
                 place,
                 cells: cells as usize,
@@ -169,7 +169,7 @@ fn flips(n: usize, seed: u64) -> Vec<Vec<f64>> {
     std::iter::once(signs(0)).chain((0..DRAWN_FLIPS).map(|_| signs(random.next()))).collect()
 }
 
-/// Every region of a surface, and how to look at them.
+/// Every region of a surface, and how to evaluate them.
 struct Scan {
     columns: usize,
     exists: Vec<bool>,
@@ -195,7 +195,8 @@ impl Scan {
         let exists = |cell: usize| surface.sweeps.iter().all(|sweep| sweep[cell].is_finite());
         let exists: Vec<bool> = (0..cells).map(exists).collect();
         let mut scan = Self { columns: surface.columns, exists, regions: Vec::new() };
-        let (mut row_step, mut column_step) = (1, 1);
+        let mut row_step = 1;
+        let mut column_step = 1;
         while spans(surface.rows, row_step).len() * spans(surface.columns, column_step).len() > MAX_RECTANGLES
         {
             if surface.rows / row_step > surface.columns / column_step {
@@ -225,7 +226,7 @@ impl Scan {
             .filter(|cell| self.exists[*cell])
     }
 
-    /// Looks at every region under one pattern of signs.
+    /// Evaluates every region under one pattern of signs.
     fn look(&self, data: &[Vec<f64>], signs: &[f64]) -> Vec<Look> {
         let n = data.len() as f64;
         let data = winsorised(data, signs, &self.exists);
@@ -242,7 +243,8 @@ impl Scan {
                 }
             }
             for ((place, cells), (sum, squares)) in self.regions.iter().zip(&mut sums) {
-                let ((top, bottom), (first, last)) = (place.rows, place.columns);
+                let (top, bottom) = place.rows;
+                let (first, last) = place.columns;
                 let total =
                     table[bottom * width + last] - table[top * width + last] - table[bottom * width + first]
                         + table[top * width + first];
@@ -256,7 +258,7 @@ impl Scan {
         if variances.is_empty() {
             return Vec::new();
         }
-        // The usual variance of a region keeps those that look quiet by chance from looking significant.
+        // The typical variance of a region as a lower bound: a variance that is small by chance must not look significant.
         let (_, usual, _) = variances.select_nth_unstable_by(sums.len() / 2, f64::total_cmp);
         let usual = usual.max(f64::MIN_POSITIVE);
         let look = |sum: (f64, f64)| Look { mean: sum.0 / n, error: ((variance(sum) + usual) / n).sqrt() };
@@ -270,7 +272,7 @@ impl Scan {
         flips.iter().map(of).collect()
     }
 
-    /// Of the regions that differ for sure the one with most to say: a large difference over many cells.
+    /// The most important of the significant regions: a large difference over many cells.
     fn most_important(
         &self,
         data: &[Vec<f64>],

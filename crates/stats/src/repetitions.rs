@@ -1,4 +1,4 @@
-//! How many repetitions a question would take.
+//! How many repetitions an answer would take.
 
 use crate::SMALLEST_SAMPLE_95;
 

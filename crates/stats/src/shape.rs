@@ -1,9 +1,9 @@
-//! What a curve looks like, in features that have names: it falls, stays, saturates, or does not depend on the axis.
+//! The shape of a curve, as named features: it falls, stays, saturates, or does not depend on the axis.
 //!
 //! The Windows 2000 study's "writes reached disk speed at 16 KB, fell to 2.1 MB/s at 32 KB and levelled at 5.5 to 6"
 //! is a fall and a level.
 
-/// A fall counts from this factor on: less is what neighbouring positions differ by anyway.
+/// Smallest factor of a fall: neighbouring positions differ by less without any cause.
 const FALL: f64 = 1.25;
 /// Positions are of one level while the largest is at most this factor of the smallest.
 const LEVEL: f64 = 1.15;
@@ -15,7 +15,7 @@ const SHORTEST_LEVEL: usize = 3;
 pub struct ShapePoint {
     /// The rate; above 0.
     pub rate: f64,
-    /// What its logarithm may be off by, either way: half of an interval, or what a clock leaves open.
+    /// Uncertainty of its logarithm, either way: half of an interval, or the allowance of a clock.
     pub margin: f64,
 }
 
@@ -71,7 +71,7 @@ pub fn shapes(points: &[ShapePoint]) -> Vec<Shape> {
     found
 }
 
-/// Falls beyond what the points may be off by; neighbouring ones are one.
+/// Falls beyond the uncertainty of the points; neighbouring ones are merged.
 fn falls(points: &[ShapePoint]) -> Vec<Shape> {
     let mut found: Vec<Shape> = Vec::new();
     for (index, pair) in points.windows(2).enumerate() {
@@ -94,7 +94,7 @@ fn falls(points: &[ShapePoint]) -> Vec<Shape> {
     found
 }
 
-/// Where the longest level begins that reaches the end; none where it is short, or the points say too little.
+/// First position of the longest level that reaches the end; none if it is short or the points are too uncertain.
 fn level(points: &[ShapePoint]) -> Option<usize> {
     let flat = |first: &usize| {
         let (low, high) = range(&points[*first..]);

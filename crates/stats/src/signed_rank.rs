@@ -40,7 +40,8 @@ pub fn upper_tail(n: usize, w: usize) -> f64 {
 fn interval_rank(n: usize, level: f64) -> Option<usize> {
     let tail = (1.0 - level) / 2.0;
     if n > EXACT_UP_TO {
-        let (n, m) = (n as f64, n as f64 * (n as f64 + 1.0) / 2.0);
+        let m = n as f64 * (n as f64 + 1.0) / 2.0;
+        let n = n as f64;
         let deviation = (n * (n + 1.0) * (2.0 * n + 1.0) / 24.0).sqrt();
         return Some((m / 2.0 - normal_quantile(1.0 - tail) * deviation).floor().max(1.0) as usize);
     }

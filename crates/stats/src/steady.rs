@@ -1,4 +1,4 @@
-//! docs/measurement-rules.md R5: whether a load has settled, and from when on. "Never" is a legal answer.
+//! docs/measurement-rules.md R5: whether a load has reached steady state, and from when on. "Never" is a valid result.
 //!
 //! Source: change points as in Barrett et al.: Virtual machine warmup blows hot and cold, OOPSLA 2017;
 //! trend by Theil (1950) and Sen, J. Amer. Statist. Assoc. 63 (1968) 1379.
@@ -15,43 +15,43 @@ const LEAST: (usize, f64) = (6, 0.4);
 const SAME: f64 = 0.03;
 /// Most trend over the whole steady part.
 const TREND: f64 = 0.05;
-/// A change within so many standard deviations is no change: it is the largest of those that were looked for.
+/// A change within this many standard deviations is noise: it is the largest of all candidate changes.
 const CHANCE: f64 = 3.0;
-/// Least noise that is believed: differences below it are not worth a segment.
+/// Lower bound of the noise: differences below it make no segment.
 const FLOOR: f64 = 0.005;
 
 /// Shortest window that can be judged, in seconds.
 pub const SHORTEST_JUDGED: usize = BLOCK * LEAST.0;
 
-/// Whether a run has settled.
+/// Whether a run has reached steady state.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum SteadyState {
-    /// It has.
+    /// Steady state was reached.
     From {
         /// From this second on.
         second: usize,
         /// Share by which the level changed from then to the end.
         drift: f64,
     },
-    /// It has not; measure twice as long, and after three times say so instead of a mean.
+    /// Steady state was not reached; the caller measures twice as long, and reports no mean after three attempts.
     Not(Unsteady),
 }
 
-/// Why a run has not settled, or cannot be said to have.
+/// Why a run has not reached steady state, or why that is unknown.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Unsteady {
     /// Fewer than [`SHORTEST_JUDGED`] seconds.
     TooShort,
-    /// Nothing moved for most of a block of five seconds, in which the load would have moved something.
+    /// No throughput for most of a block of five seconds in which the load would have made some.
     Gap {
-        /// First second of the longest time without anything.
+        /// First second of the longest time without throughput.
         from: usize,
         /// The second after it.
         to: usize,
     },
-    /// So little moves that most of some blocks' seconds are empty anyway: there is no level to judge.
+    /// Throughput is so low that most seconds of some blocks are empty: there is no level to judge.
     Sparse,
-    /// The last level has been held for too short a time.
+    /// The last level lasts for too short a time.
     RecentChange {
         /// From this second on.
         second: usize,
@@ -65,9 +65,9 @@ pub enum Unsteady {
         /// Share by which it changed from then to the end (negative: slower and slower).
         drift: f64,
     },
-    /// Noise alone would make as much of a change, or hides what is allowed to drift.
+    /// Noise explains a change of this size, or hides the drift that is allowed.
     Noise {
-        /// Share by which it seems to change.
+        /// Estimated share of the change.
         change: f64,
         /// Standard deviation of that figure, of its logarithm.
         error: f64,
@@ -78,8 +78,8 @@ pub enum Unsteady {
 
 /// Judges throughput per second (one value per second of the measured window).
 ///
-/// No early stop can see a change that is still to come: a cache that fills later is seen by moving more
-/// bytes than it holds, not by statistics.
+/// Statistics cannot detect a change that is still to come: to see a cache that fills later, a load must move more bytes
+/// than the cache holds.
 pub fn steady_state(rates: &[f64]) -> SteadyState {
     let blocks: Vec<f64> = rates.chunks_exact(BLOCK).filter_map(log_median).collect();
     if rates.len() < SHORTEST_JUDGED {
@@ -92,7 +92,8 @@ pub fn steady_state(rates: &[f64]) -> SteadyState {
     let penalty = 4.5 * (blocks.len() as f64).ln() * noise * noise;
     let starts = change_points(&blocks, penalty, SHORTEST);
     let start = last_level(&blocks, &starts);
-    let (level, second) = (&blocks[start..], start * BLOCK);
+    let level = &blocks[start..];
+    let second = start * BLOCK;
     // Few blocks say little of their own noise; their seconds say more.
     let noise = noise.max(noise_of_seconds(rates));
     let share = level.len() as f64 / blocks.len() as f64;
@@ -108,7 +109,8 @@ pub fn steady_state(rates: &[f64]) -> SteadyState {
         ));
     }
     let trend = theil_sen(level) * (level.len() - 1) as f64;
-    let (drift, limit) = (trend.exp_m1(), TREND.ln_1p());
+    let drift = trend.exp_m1();
+    let limit = TREND.ln_1p();
     // Of n values with independent noise, a fitted trend from the first to the last varies by this much.
     let error = noise * (12.0 / level.len() as f64).sqrt();
     if trend.abs() > limit {
@@ -133,7 +135,8 @@ fn lost_in(noise: f64, change: f64, error: f64) -> Unsteady {
 
 /// A time without throughput, among seconds of which at least half have some; or a load without a level.
 fn gap(rates: &[f64]) -> Unsteady {
-    let (mut longest, mut empty) = (0..0, 0);
+    let mut longest = 0..0;
+    let mut empty = 0;
     for (second, rate) in rates.iter().enumerate() {
         empty = if *rate > 0.0 { 0 } else { empty + 1 };
         if empty > longest.len() {
@@ -250,7 +253,8 @@ mod tests {
         let few: Vec<SteadyState> = (0..200).map(|_| judged(6.0)).collect();
         let drifting = few.iter().filter(|found| matches!(found, SteadyState::Not(Unsteady::Drift { .. })));
         let noisy = few.iter().filter(|found| matches!(found, SteadyState::Not(Unsteady::Noise { .. })));
-        let (drifting, noisy) = (drifting.count(), noisy.count());
+        let drifting = drifting.count();
+        let noisy = noisy.count();
         assert!(drifting <= 10 && noisy >= 150, "{drifting} drifts, {noisy} too noisy, of 200");
         assert_eq!(judged(0.5), SteadyState::Not(Unsteady::Sparse));
     }

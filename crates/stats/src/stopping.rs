@@ -1,4 +1,4 @@
-//! When a cell has been measured often enough: by the width of its interval, never by what it says.
+//! When a cell has been measured often enough: by the width of its interval, never by its position.
 //!
 //! Source: stopping at a fixed width keeps the coverage of the interval as the width shrinks (Chow and
 //! Robbins, Annals of Mathematical Statistics 36 (1965) 457); stopping at significance does not.
@@ -10,7 +10,7 @@ use crate::{clock_allowance, hodges_lehmann};
 /// Level of the intervals whose width is judged.
 const LEVEL: f64 = 0.95;
 
-/// Up to so many systems each is paired with each, beyond with the first only.
+/// Up to this many systems each is paired with each; above, with the first only.
 const EACH_WITH_EACH: usize = 4;
 
 /// One repetition of a cell on one system.
@@ -26,26 +26,26 @@ pub struct Repetition {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
     /// Measure it again.
-    GoOn,
-    /// Its interval is as narrow as asked.
+    Continue,
+    /// Its interval is as narrow as requested.
     Precise,
-    /// It was measured as often as it may be, and its interval is wider than asked.
+    /// The limit of repetitions is reached, and the interval is wider than requested.
     Limit,
-    /// After the least number of repetitions there is no interval at all: too few of them were usable, and
-    /// more of the same will not help.
+    /// After the minimum number of repetitions there is no interval: too few of them were usable, and more repetitions
+    /// would not help.
     Unusable,
 }
 
-/// docs/measurement-rules.md R1: go on until the interval is narrow, between a least and a most number of repetitions.
+/// docs/measurement-rules.md R1: repeat until the interval is narrow, between a minimum and a maximum number of repetitions.
 ///
-/// The rule is given a width and nothing else, so that it cannot look at the sign or at a p-value.
+/// The rule gets a width and nothing else, so that it cannot depend on the sign or on a p-value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StoppingRule {
-    /// Half-width, in natural logarithm, at which to stop; 0 to go on to the limit.
+    /// Half-width, in natural logarithm, at which to stop; 0 to continue to the limit.
     pub half_width: f64,
-    /// Repetitions before the width is looked at.
+    /// Repetitions before the width is evaluated.
     pub least: usize,
-    /// Repetitions after which to give up.
+    /// Limit of repetitions.
     pub most: usize,
 }
 
@@ -53,18 +53,18 @@ impl StoppingRule {
     /// Decides after `measured` repetitions whose interval has this half-width; none when too few were usable.
     pub fn decide(&self, measured: usize, half_width: Option<f64>) -> Decision {
         match half_width {
-            _ if measured < self.least => Decision::GoOn,
+            _ if measured < self.least => Decision::Continue,
             None => Decision::Unusable,
             Some(width) if width <= self.half_width => Decision::Precise,
             Some(_) if measured >= self.most => Decision::Limit,
-            Some(_) => Decision::GoOn,
+            Some(_) => Decision::Continue,
         }
     }
 }
 
-/// The half-width, in natural logarithm, of what a cell is measured for: of the ratio of every two systems,
-/// paired by repetition, the widest; of a single system, of its rate. What the clock could not see
-/// (`resolution / time`, per side) is added. None while one of them has no interval.
+/// The half-width of a cell, in natural logarithm: the widest over the ratios of every two systems, paired by
+/// repetition; of a single system, that of its rate. The clock's allowance (`resolution / time`, per side) is added.
+/// None while one of them has no interval.
 ///
 /// `systems` holds the usable repetitions of each system by their number.
 pub fn widest_half_width(systems: &[BTreeMap<u32, Repetition>], resolution: f64) -> Option<f64> {
@@ -93,7 +93,8 @@ fn pair_half_width(
     let pairs: Vec<(&Repetition, &Repetition)> =
         one.iter().filter_map(|(repetition, a)| Some((a, other.get(repetition)?))).collect();
     let ratios: Vec<f64> = pairs.iter().map(|(a, b)| (a.rate / b.rate).ln()).collect();
-    let (a, b) = (shortest(pairs.iter().map(|pair| pair.0)), shortest(pairs.iter().map(|pair| pair.1)));
+    let a = shortest(pairs.iter().map(|pair| pair.0));
+    let b = shortest(pairs.iter().map(|pair| pair.1));
     Some(half_width(&ratios)? + clock_allowance(resolution, a, b))
 }
 
@@ -116,9 +117,9 @@ mod tests {
     #[test]
     fn the_rule_looks_at_number_and_width_alone() {
         let rule = StoppingRule { half_width: 0.02, least: 10, most: 60 };
-        assert_eq!(rule.decide(9, Some(0.001)), Decision::GoOn);
+        assert_eq!(rule.decide(9, Some(0.001)), Decision::Continue);
         assert_eq!(rule.decide(10, Some(0.019)), Decision::Precise);
-        assert_eq!(rule.decide(10, Some(0.021)), Decision::GoOn);
+        assert_eq!(rule.decide(10, Some(0.021)), Decision::Continue);
         assert_eq!(rule.decide(60, Some(0.021)), Decision::Limit);
         assert_eq!(rule.decide(10, None), Decision::Unusable);
     }

@@ -11,7 +11,7 @@ pub struct LoadPoint {
     pub load: f64,
     /// Work per time; positive.
     pub throughput: f64,
-    /// How much it counts: one over its variance, or 1 when all count the same.
+    /// Weight: one over its variance, or 1 if all points count the same.
     pub weight: f64,
 }
 
@@ -22,7 +22,7 @@ impl LoadPoint {
     }
 }
 
-/// Which error of the throughput is to be small.
+/// Which error of the throughput the fit minimises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorScale {
     /// In units of throughput.
@@ -36,9 +36,9 @@ pub enum ErrorScale {
 pub struct Usl {
     /// Throughput of one user.
     pub gamma: f64,
-    /// Contention: the share of work that waits in line.
+    /// Contention: the share of work that is serialised.
     pub alpha: f64,
-    /// Coherency: what every user costs every other; not below 0.
+    /// Coherency: the cost of every user for every other; not below 0.
     pub beta: f64,
     /// Standard errors of alpha, beta and gamma; none where a parameter rests on its bound of 0, or where
     /// there are no more points than parameters.
@@ -95,10 +95,10 @@ impl Usl {
         law(self.gamma, self.alpha, self.beta, load)
     }
 
-    /// Load and throughput of the peak, N* = sqrt((1 - alpha) / beta); none when coherency costs nothing
-    /// worth the name, and throughput grows for ever or falls from the start.
+    /// Load and throughput of the peak, N* = sqrt((1 - alpha) / beta); none if coherency is negligible,
+    /// so that throughput never falls, or if it falls from the start.
     pub fn peak(&self) -> Option<(f64, f64)> {
-        // Below this the peak lies beyond anything a file server will ever see.
+        // Below this the peak lies beyond any load of a file server.
         const MIN_BETA: f64 = 1e-12;
         let load = ((1.0 - self.alpha) / self.beta).sqrt();
         (self.beta > MIN_BETA && load.is_finite() && load > 1.0).then(|| (load, self.throughput(load)))

@@ -1,6 +1,6 @@
-//! Outliers pulled in: values beyond three robust deviations of their cell count as if they lay at the edge.
+//! Winsorising: values beyond three robust deviations of their cell are moved to that limit.
 
-/// Robust deviations from the median at which values are held.
+/// Robust deviations from the median beyond which values are moved.
 const HELD_AT: f64 = 3.0 * 1.4826;
 
 /// `data` (one layer of cells per sweep) with each layer multiplied by its sign, and then each cell held
@@ -33,7 +33,7 @@ pub(crate) fn winsorised(data: &[Vec<f64>], signs: &[f64], exists: &[bool]) -> V
     let floor = if mads.is_empty() { 0.0 } else { middle(&mut mads) / 2.0 };
     for (cell, (centre, mad)) in spreads.into_iter().enumerate().filter(|(cell, _)| exists[*cell]) {
         let reach = HELD_AT * mad.max(floor);
-        // Without any spread there is no saying what lies outside of it.
+        // Without any spread there are no outliers.
         if reach == 0.0 {
             continue;
         }

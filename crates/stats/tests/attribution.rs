@@ -1,10 +1,10 @@
-//! Known answer K16 (docs/measurement-rules.md K16): the share of storage told by probes ahead of the workload,
+//! Known answer K16 (docs/measurement-rules.md K16): the share of storage estimated by probes ahead of the workload,
 //! against a simulated server that logs its hits.
 
 use std::collections::VecDeque;
 
 use sharebench_model::Random;
-use sharebench_stats::{Attribution, Probes, Refused, attribute};
+use sharebench_stats::{Attribution, AttributionError, Probes, attribute};
 
 /// Records that the server's cache holds, records it reads ahead, and how far probes look ahead.
 const CACHE: usize = 4096;
@@ -47,7 +47,8 @@ struct Server {
 
 impl Server {
     fn new(records: usize, case: Case, seed: u64) -> Self {
-        let (stamps, loaded) = (vec![0; records], vec![false; records]);
+        let stamps = vec![0; records];
+        let loaded = vec![false; records];
         let random = Random::new(seed, 51);
         Self { stamps, queue: VecDeque::new(), held: 0, loaded, now: 0, random, case }
     }
@@ -124,16 +125,19 @@ fn plan(case: Case, file: usize, operations: usize, random: &mut Random) -> Vec<
 }
 
 /// What the server's log says came from storage, and what the probes say.
-fn run(case: Case, seed: u64) -> (f64, Result<Attribution, Refused>) {
+fn run(case: Case, seed: u64) -> (f64, Result<Attribution, AttributionError>) {
     let mut random = Random::new(seed, 52);
     let file = (case.size * CACHE as f64) as usize;
-    let (warm, measured) = (2 * file.max(CACHE), SPACING * TRIPLES);
+    let warm = 2 * file.max(CACHE);
+    let measured = SPACING * TRIPLES;
     let plan = plan(case, file, warm + measured + 4 * LOOK_AHEAD, &mut random);
     let mut server = Server::new(file + TRIPLES, case, seed);
     for record in &plan[..warm] {
         server.work(*record, file);
     }
-    let (mut ahead, mut hot, mut cold) = (Vec::new(), Vec::new(), Vec::new());
+    let mut ahead = Vec::new();
+    let mut hot = Vec::new();
+    let mut cold = Vec::new();
     let mut storage = 0;
     let mut next = warm;
     for (at, record) in plan.iter().enumerate().skip(warm).take(measured) {
@@ -167,17 +171,23 @@ fn grid() -> Vec<Case> {
 }
 
 #[test]
-fn probes_ahead_of_the_workload_tell_what_came_from_storage() {
-    let (mut clear, mut clear_right, mut fair, mut fair_right, mut refused) = (0u32, 0u32, 0u32, 0u32, 0u32);
-    let (mut worst, mut covered, mut told) = (0.0f64, 0, 0);
+fn probes_ahead_of_the_workload_estimate_the_share_of_storage() {
+    let mut clear = 0u32;
+    let mut clear_right = 0u32;
+    let mut fair = 0u32;
+    let mut fair_right = 0u32;
+    let mut rejected = 0u32;
+    let mut worst = 0.0f64;
+    let mut covered = 0;
+    let mut accepted = 0;
     for (seed, case) in grid().into_iter().enumerate() {
         let (truth, found) = run(case, seed as u64);
         let Ok(found) = found else {
-            refused += 1;
+            rejected += 1;
             continue;
         };
         let error = (found.storage - truth).abs();
-        told += 1;
+        accepted += 1;
         covered += i32::from(error <= 1.96 * found.error + 0.02);
         if found.separation >= 0.9 {
             clear += 1;
@@ -187,22 +197,22 @@ fn probes_ahead_of_the_workload_tell_what_came_from_storage() {
             fair += 1;
             fair_right += u32::from(error <= 0.10);
         }
-        assert!(found.separation >= 0.5, "J {} was not refused: {case:?}", found.separation);
+        assert!(found.separation >= 0.5, "J {} was not rejected: {case:?}", found.separation);
     }
     println!(
-        "K16 {told} of 90 cases told, {refused} refused: J >= 0.9 within 5 points {clear_right} of {clear} (worst {:.1}), \
+        "K16 {accepted} of 90 cases estimated, {rejected} rejected: J >= 0.9 within 5 points {clear_right} of {clear} (worst {:.1}), \
          J 0.5..0.9 within 10 points {fair_right} of {fair}, within 1.96 se + 2 points {covered}",
         worst * 100.0
     );
     assert!(clear >= 30 && f64::from(clear_right) >= 0.9 * f64::from(clear), "{clear_right} of {clear}");
     assert!(f64::from(fair_right) >= 0.9 * f64::from(fair), "{fair_right} of {fair}");
-    assert!(f64::from(covered) >= 0.9 * f64::from(told), "{covered} of {told}");
+    assert!(f64::from(covered) >= 0.9 * f64::from(accepted), "{covered} of {accepted}");
 }
 
 #[test]
-fn a_server_that_lies_about_its_cache_is_caught() {
+fn a_server_that_ignores_purges_is_rejected() {
     for case in grid().into_iter().filter(|case| case.size > 1.0 && case.load_us == 0.0) {
         let (_, found) = run(Case { lying: true, ..case }, 7);
-        assert!(matches!(found, Err(Refused::ReserveWarm(_))), "{case:?}: {found:?}");
+        assert!(matches!(found, Err(AttributionError::ReserveWarm(_))), "{case:?}: {found:?}");
     }
 }

@@ -1,9 +1,9 @@
 //! Known answers K10 and K11 (docs/measurement-rules.md K10, K11): the scalability law on published and exact data,
-//! the choice of models, and refusals.
+//! the choice of models, and rejected forecasts.
 
 use sharebench_model::Random;
 use sharebench_stats::{
-    Capacity, ErrorScale, LoadPoint, Refusal, Usl, fit_capacity, forecast, mean_value_analysis,
+    Capacity, ErrorScale, ForecastError, LoadPoint, Usl, fit_capacity, forecast, mean_value_analysis,
     normal_quantile,
 };
 
@@ -75,7 +75,7 @@ fn without_coherency_there_is_no_peak_and_no_crash() {
 }
 
 #[test]
-fn what_was_not_measured_is_not_predicted() {
+fn forecasts_end_at_twice_the_largest_load() {
     let usl = |n: f64| 100.0 * n / (1.0 + 0.03 * (n - 1.0) + 0.0005 * n * (n - 1.0));
     let up_to = |most: usize| -> Vec<LoadPoint> {
         [1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 16.0, 32.0, 44.0]
@@ -87,13 +87,15 @@ fn what_was_not_measured_is_not_predicted() {
     // K11: measured to 8, asked for 64.
     let refused = forecast(&up_to(6), 0.0, 64.0, 1).unwrap_err();
     println!("K11: {refused}");
-    assert_eq!(refused, Refusal::TooFar(8.0));
+    assert_eq!(refused, ForecastError::TooFar(8.0));
     let allowed = forecast(&up_to(9), 0.0, 64.0, 1).unwrap();
     assert!((allowed.throughput.value / usl(64.0) - 1.0).abs() < 1e-3, "{allowed:?}");
     let straight: Vec<LoadPoint> =
         (1..=8).map(|n| LoadPoint::new(f64::from(n), 10.0 * f64::from(n))).collect();
-    assert!(matches!(forecast(&straight, 0.0, 10.0, 1), Err(Refusal::NeverBent(share)) if share > 0.99));
-    assert_eq!(forecast(&up_to(4), 0.0, 5.0, 1), Err(Refusal::TooFewSteps(4)));
+    assert!(
+        matches!(forecast(&straight, 0.0, 10.0, 1), Err(ForecastError::NeverBent(share)) if share > 0.99)
+    );
+    assert_eq!(forecast(&up_to(4), 0.0, 5.0, 1), Err(ForecastError::TooFewSteps(4)));
 }
 
 /// Throughput with 2 % noise.

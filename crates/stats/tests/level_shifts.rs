@@ -3,7 +3,7 @@
 use sharebench_model::Random;
 use sharebench_stats::{level_shifts, shift};
 
-/// So many series over so many nights: 1.5 % of noise, a tenth of it twice as wide, and a shock per night of 1 %.
+/// `series` series over `runs` nights: 1.5 % of noise, a tenth of it twice as wide, and a shock per night of 1 %.
 fn nights(series: usize, runs: usize, seed: u64) -> Vec<Vec<f64>> {
     let mut random = Random::new(seed, 77);
     let shocks: Vec<f64> = (0..runs).map(|_| 0.01 * random.normal()).collect();
@@ -27,7 +27,10 @@ fn equal_nights_show_a_change_in_one_of_twenty_histories() {
 
 #[test]
 fn a_planted_change_is_found_at_its_night() {
-    let (mut found, mut exact, mut covered, mut alone) = (0, 0, 0, 0);
+    let mut found = 0;
+    let mut exact = 0;
+    let mut covered = 0;
+    let mut alone = 0;
     let histories = 100;
     for seed in 0..histories {
         let mut series = nights(4, 24, 1000 + seed);
@@ -40,8 +43,8 @@ fn a_planted_change_is_found_at_its_night() {
         found += 1;
         exact += usize::from(first.at == 14);
         alone += usize::from(first.series == [1, 2]);
-        let told = shift(&series[1][..first.at], &series[1][first.at..], 0.95).unwrap();
-        covered += usize::from(told.interval.is_some_and(|i| i.low <= -0.08 && -0.08 <= i.high));
+        let found = shift(&series[1][..first.at], &series[1][first.at..], 0.95).unwrap();
+        covered += usize::from(found.interval.is_some_and(|i| i.low <= -0.08 && -0.08 <= i.high));
     }
     println!(
         "-8 % from night 15 of 24 in 2 of 4 tests: found {found} of {histories}, at the very night {exact}, in those \

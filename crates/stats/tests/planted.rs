@@ -117,7 +117,7 @@ fn a_crossover_between_2_and_4_mib_is_two_regions_and_one_break() {
 }
 
 #[test]
-fn zones_of_one_and_seven_percent_are_told_apart() {
+fn zones_of_one_and_seven_percent_are_separated() {
     let truth: Truth = |_, column| if column >= ABOVE_64K { 0.07 } else { 0.01 };
     first_region("+1 % and +7 %", truth, (0, ROWS), (ABOVE_64K, COLUMNS), 0.07);
     breaks("between +1 % and +7 %", truth, false, ABOVE_64K, 0.06);

@@ -1,8 +1,10 @@
-//! Known answer K15 (docs/measurement-rules.md K15): how often intervals of percentiles hold the truth where requests
+//! Known answer K15 (docs/measurement-rules.md K15): how often intervals of percentiles cover the true value where requests
 //! queue.
 
 use sharebench_model::Random;
-use sharebench_stats::{Batch, Ranks, dependent_quantile_ranks, is_resolved, quantile_ranks, worth};
+use sharebench_stats::{
+    Batch, Ranks, dependent_quantile_ranks, effective_sample_size, is_resolved, quantile_ranks,
+};
 
 const N: usize = 10_000;
 const SEEDS: u64 = 300;
@@ -42,11 +44,14 @@ struct Shares {
     wrong: f64,
 }
 
-#[expect(clippy::unwrap_used, reason = "so many times are worth something")]
+#[expect(clippy::unwrap_used, reason = "enough times for an effective sample size")]
 fn shares(load: f64, p: f64) -> Shares {
     // Response times of M/M/1 are exponential with mean 1 / (1 - load).
     let truth = -(1.0 - p).ln() / (1.0 - load);
-    let (mut naive, mut covered, mut unresolved, mut wrong) = (0, 0, 0, 0);
+    let mut naive = 0;
+    let mut covered = 0;
+    let mut unresolved = 0;
+    let mut wrong = 0;
     for seed in 0..SEEDS {
         let times = queue(load, seed);
         let mut sorted = times.clone();
@@ -54,7 +59,7 @@ fn shares(load: f64, p: f64) -> Shares {
         let at = |rank: u64| sorted[rank as usize - 1];
         let holds = |ranks: Option<Ranks>| ranks.is_some_and(|r| at(r.low) <= truth && truth <= at(r.high));
         naive += u64::from(holds(quantile_ranks(N as u64, p, 0.95)));
-        let worth = worth(&batches(&times, at((N as f64 * p) as u64))).unwrap();
+        let worth = effective_sample_size(&batches(&times, at((N as f64 * p) as u64))).unwrap();
         let ranks = dependent_quantile_ranks(N as u64, p, worth, 0.95);
         let resolved = is_resolved(p, worth) && ranks.is_some();
         covered += u64::from(holds(ranks));
@@ -71,7 +76,7 @@ fn shares(load: f64, p: f64) -> Shares {
 }
 
 #[test]
-fn intervals_of_percentiles_hold_the_truth_in_a_queue_or_say_that_they_do_not_know() {
+fn intervals_of_percentiles_cover_the_truth_in_a_queue_or_are_unresolved() {
     for (p, least) in [(0.5, 0.88), (0.95, 0.88), (0.99, 0.80)] {
         let Shares { naive, covered, unresolved, wrong } = shares(0.7, p);
         println!(

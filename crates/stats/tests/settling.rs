@@ -19,7 +19,8 @@ fn run(shape: fn(f64) -> f64, seed: u64) -> Vec<f64> {
 
 /// Percent of seeds called steady, and the mean error in percent of the level then reported against the last.
 fn called_steady(shape: fn(f64) -> f64) -> (f64, f64) {
-    let (mut steady, mut bias) = (0u32, 0.0);
+    let mut steady = 0u32;
+    let mut bias = 0.0;
     for seed in 0..SEEDS {
         let rates = run(shape, seed);
         if let SteadyState::From { second, .. } = steady_state(&rates) {

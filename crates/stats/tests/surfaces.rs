@@ -35,7 +35,8 @@ fn surface(seed: u64, sweeps: usize, truth: fn(usize, usize) -> f64) -> Surface 
 
 #[test]
 fn cells_of_equal_systems_are_covered_as_often_as_promised() {
-    let (mut covered, mut alone) = (0, 0);
+    let mut covered = 0;
+    let mut alone = 0;
     for seed in 0..SURFACES {
         let surface = surface(seed, 10, |_, _| 0.0);
         let holds = |cell: usize| {
@@ -77,7 +78,9 @@ fn overlap(a: Rectangle, b: Rectangle) -> f64 {
 
 #[test]
 fn a_planted_region_is_found_where_it_is() {
-    let (mut found, mut agreement, mut covered) = (0u32, 0.0, 0u32);
+    let mut found = 0u32;
+    let mut agreement = 0.0;
+    let mut covered = 0u32;
     let truth = Rectangle { rows: (0, ROWS), columns: (3, COLUMNS) };
     for seed in 0..100 {
         let regions =
@@ -113,7 +116,7 @@ fn cells_that_do_not_exist_belong_to_no_region() {
     assert!((regions[0].log_ratio.value - 0.1).abs() < 0.02);
 }
 
-/// Pairs until the rule stops, as the engine asks it; true log ratio `truth`, 2 % noise on each side, shared drift.
+/// Pairs until the rule stops, as the engine uses it; true log ratio `truth`, 2 % noise on each side, shared drift.
 fn stopped(seed: u64, truth: f64) -> Vec<f64> {
     let mut random = Random::new(seed, 8);
     let rule = StoppingRule { half_width: 0.02f64.ln_1p(), least: 10, most: 60 };
@@ -123,11 +126,12 @@ fn stopped(seed: u64, truth: f64) -> Vec<f64> {
         let drift = 0.04 * (f64::from(repetition) / 9.0).sin();
         let mut rate =
             |log: f64| Repetition { rate: (log + drift + 0.02 * normal(&mut random)).exp(), time: 2e8 };
-        let (a, b) = (rate(truth), rate(0.0));
+        let a = rate(truth);
+        let b = rate(0.0);
         logs.push((a.rate / b.rate).ln());
         systems[0].insert(repetition, a);
         systems[1].insert(repetition, b);
-        if rule.decide(logs.len(), widest_half_width(&systems, 1.0)) != Decision::GoOn {
+        if rule.decide(logs.len(), widest_half_width(&systems, 1.0)) != Decision::Continue {
             break;
         }
     }
@@ -137,7 +141,10 @@ fn stopped(seed: u64, truth: f64) -> Vec<f64> {
 #[test]
 fn true_differences_of_two_and_five_percent_are_found_at_their_size() {
     for truth in [0.0f64, 0.02, 0.05] {
-        let (mut sum, mut covered, mut found, mut pairs) = (0.0, 0, 0, 0);
+        let mut sum = 0.0;
+        let mut covered = 0;
+        let mut found = 0;
+        let mut pairs = 0;
         for seed in 0..SURFACES {
             let logs = stopped(seed, truth.ln_1p());
             let estimate = hodges_lehmann(&logs, 0.95).unwrap();

@@ -74,7 +74,8 @@ pub(crate) fn layouts<'a>(steps: impl Iterator<Item = &'a StepResult>, options: 
             let key = (view, without(&step.coordinates, &axes));
             let index = keys.iter().position(|known| *known == key).unwrap_or_else(|| {
                 keys.push(key);
-                let (title, positions) = (String::new(), Vec::new());
+                let title = String::new();
+                let positions = Vec::new();
                 sections.push(Layout { title, view, unit: RateUnit::OperationsPerSecond, axes, positions });
                 sections.len() - 1
             });

@@ -52,7 +52,8 @@ pub(crate) fn settings(system: &System) -> BTreeMap<String, String> {
 
 /// Where two systems differ. What one alone tells counts: the other's is not known.
 pub(crate) fn changes(a: &System, b: &System) -> Vec<SettingChange> {
-    let (a, b) = (settings(a), settings(b));
+    let a = settings(a);
+    let b = settings(b);
     let names: std::collections::BTreeSet<&String> = a.keys().chain(b.keys()).collect();
     let change = |name: &String| SettingChange {
         name: name.clone(),
@@ -64,7 +65,8 @@ pub(crate) fn changes(a: &System, b: &System) -> Vec<SettingChange> {
 
 /// The clauses of a description, cut at commas and semicolons outside of brackets.
 fn clauses(text: &str) -> Vec<String> {
-    let (mut parts, mut depth) = (vec![String::new()], 0usize);
+    let mut parts = vec![String::new()];
+    let mut depth = 0usize;
     for c in text.chars() {
         match c {
             '(' | '[' => depth += 1,

@@ -25,7 +25,8 @@ impl Shares {
         let values = |axis: usize| -> Vec<Option<Value>> {
             section.rows.iter().map(|row| at(row, axis)).collect::<BTreeSet<_>>().into_iter().collect()
         };
-        let (rows, columns) = (values(0), values(1));
+        let rows = values(0);
+        let columns = values(1);
         let mut shares = Self { cells: vec![None; rows.len() * columns.len()], rows, columns };
         for row in &section.rows {
             let found =
@@ -85,7 +86,8 @@ impl Shares {
 
     /// How many cells of the first rows and columns `holds` is true of.
     fn sums(&self, holds: impl Fn(f64) -> bool) -> Vec<usize> {
-        let (height, width) = (self.rows.len(), self.columns.len());
+        let height = self.rows.len();
+        let width = self.columns.len();
         let mut sums = vec![0; (height + 1) * (width + 1)];
         for row in 0..height {
             for column in 0..width {

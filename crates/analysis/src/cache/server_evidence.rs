@@ -1,7 +1,7 @@
 //! What is known of a server's cache and storage: probes judged, counters of its storage, and whether the two agree (V3).
 
 use sharebench_model::{ProbeTimes, StepResult, WhileProbed};
-use sharebench_stats::{Attribution, Probes, Refused, attribute};
+use sharebench_stats::{Attribution, AttributionError, Probes, attribute};
 
 use crate::types::{CacheShares, CountedBytes, Grade, StorageEvidence};
 
@@ -22,7 +22,8 @@ impl StorageEvidence {
 
     /// V3: the server's counters against the probes, over the same reads where they were counted there too.
     fn disagreement(&self, client: f64) -> Option<String> {
-        let (probes, error) = (self.probes?, self.error?);
+        let probes = self.probes?;
+        let error = self.error?;
         // Of what the client's cache serves, probes cannot know whether the server would have had to fetch it.
         let (counted, when, open) = match (self.while_probed, self.timed) {
             (Some(counted), _) => (counted.min(1.0), "as the workload went on", client),
@@ -43,7 +44,8 @@ impl StorageEvidence {
 
     /// The cell and what came after it are two states of the server.
     fn change(&self) -> Option<String> {
-        let (timed, later) = (self.timed?.min(1.0), self.while_probed?.min(1.0));
+        let timed = self.timed?.min(1.0);
+        let later = self.while_probed?.min(1.0);
         ((timed - later).abs() > AGREEMENT).then(|| {
             format!(
                 "its state changed: the server counts {:.0} % from storage while the cell was timed, {:.0} % as the workload went on",
@@ -77,7 +79,7 @@ pub(crate) fn after_cold(found: Attribution, (passes, emptied): (u64, u64)) -> A
 /// What the steps of one position saw behind the server.
 pub(crate) struct Behind {
     /// The probes judged; none where there were none.
-    pub probes: Option<Result<Attribution, Refused>>,
+    pub probes: Option<Result<Attribution, AttributionError>>,
     /// What was counted there.
     pub counted: CountedBytes,
     without: Option<String>,
@@ -89,8 +91,10 @@ impl Behind {
         let times = |of: fn(&ProbeTimes) -> &Vec<u64>| -> Vec<f64> {
             seen().flat_map(|server| of(&server.probes)).map(|time| *time as f64).collect()
         };
-        let (ahead, hot) = (times(|probes| &probes.ahead), times(|probes| &probes.hot));
-        let (cold, known_hot) = (times(|probes| &probes.cold), times(|probes| &probes.known_hot));
+        let ahead = times(|probes| &probes.ahead);
+        let hot = times(|probes| &probes.hot);
+        let cold = times(|probes| &probes.cold);
+        let known_hot = times(|probes| &probes.known_hot);
         let probes = Probes { ahead: &ahead, hot: &hot, cold: &cold, known_hot: &known_hot };
         let probes = (!ahead.is_empty()).then(|| attribute(&probes));
         let passes = steps.iter().map(|step| step.measure.passes).sum();
@@ -125,16 +129,24 @@ impl Behind {
 
 #[cfg(test)]
 mod tests {
-    use sharebench_stats::Low;
+    use sharebench_stats::Confidence;
 
     use super::*;
 
     fn found(storage: f64, error: f64) -> Attribution {
-        Attribution { storage, error, separation: 0.9, low: Low::No, between: 0.0, known_hot: None }
+        Attribution {
+            storage,
+            error,
+            separation: 0.9,
+            confidence: Confidence::High,
+            between: 0.0,
+            known_hot: None,
+        }
     }
 
     fn seen(timed: f64, while_probed: f64, probes: f64) -> StorageEvidence {
-        let (timed, while_probed) = (Some(timed), Some(while_probed));
+        let timed = Some(timed);
+        let while_probed = Some(while_probed);
         StorageEvidence { timed, while_probed, probes: Some(probes), error: Some(0.02), rejected: None }
     }
 

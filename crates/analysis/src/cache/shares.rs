@@ -7,7 +7,7 @@
 
 use sharebench_model::units::BitRate;
 use sharebench_model::{CLIENT_CACHED_FROM, Measure, StepResult, WireCount};
-use sharebench_stats::{Attribution, Low, Refused};
+use sharebench_stats::{Attribution, AttributionError, Confidence};
 
 use crate::cache::server_evidence::{Behind, after_cold, storage_per_byte};
 use crate::types::{CacheShares, CountedBytes, Grade, ShareRange, StorageEvidence};
@@ -15,7 +15,7 @@ use crate::types::{CacheShares, CountedBytes, Grade, ShareRange, StorageEvidence
 /// The bands of a read. None where nothing was counted.
 pub fn read_cache_shares(
     counted: &CountedBytes,
-    probes: Option<&Result<Attribution, Refused>>,
+    probes: Option<&Result<Attribution, AttributionError>>,
 ) -> Option<CacheShares> {
     let wire = counted.wire.filter(|_| counted.application > 0)?;
     let application = counted.application as f64;
@@ -67,7 +67,8 @@ pub fn read_cache_shares(
 /// Probes look at what the workload will read, the records that the client's cache will serve among them. Whether the
 /// server holds those too is not known: storage gave the rest at least `w - f_C`, at most `w` of all bytes.
 fn behind_client(told: CacheShares, client: f64, found: &Attribution) -> CacheShares {
-    let (rest, error) = (1.0 - client, 1.96 * found.error);
+    let rest = 1.0 - client;
+    let error = 1.96 * found.error;
     let low = (found.storage - client - error).clamp(0.0, rest);
     let high = (found.storage + error).clamp(low, rest);
     CacheShares {
@@ -78,7 +79,7 @@ fn behind_client(told: CacheShares, client: f64, found: &Attribution) -> CacheSh
 }
 
 fn low(found: &Attribution) -> Option<String> {
-    (found.low == Low::Separation).then(|| "low confidence: hot and cold probes overlap".to_owned())
+    (found.confidence == Confidence::Low).then(|| "low confidence: hot and cold probes overlap".to_owned())
 }
 
 fn split(
@@ -126,7 +127,8 @@ pub(crate) fn cache_shares_of(
     link: Option<BitRate>,
 ) -> Option<CacheShares> {
     let sum = |of: &dyn Fn(&Measure) -> u64| steps.iter().map(|step| of(&step.measure)).sum::<u64>();
-    let (read, written) = (sum(&|m| m.bytes.read), sum(&|m| m.bytes.written));
+    let read = sum(&|m| m.bytes.read);
+    let written = sum(&|m| m.bytes.written);
     let counted = !steps.is_empty() && steps.iter().all(|step| step.measure.wire.is_some());
     let wire = |of: fn(&WireCount) -> u64| {
         counted.then(|| steps.iter().filter_map(|step| step.measure.wire.as_ref()).map(of).sum::<u64>())
@@ -172,11 +174,11 @@ pub fn bound_cache_shares(rate: f64, link: BitRate) -> CacheShares {
 mod tests {
     use super::*;
 
-    type Told = Result<Attribution, Refused>;
+    type Told = Result<Attribution, AttributionError>;
 
     fn attribution(storage: f64, error: f64, separation: f64) -> Attribution {
-        let low = if separation < 0.7 { Low::Separation } else { Low::No };
-        Attribution { storage, error, separation, low, between: 0.0, known_hot: None }
+        let confidence = if separation < 0.7 { Confidence::Low } else { Confidence::High };
+        Attribution { storage, error, separation, confidence, between: 0.0, known_hot: None }
     }
 
     fn counted(application: u64, wire: u64, storage: Option<u64>) -> CountedBytes {
@@ -228,7 +230,8 @@ mod tests {
     #[test]
     fn refusals_and_missing_probes_leave_the_sum_only() {
         let refused =
-            read_cache_shares(&counted(1000, 400, None), Some(&Err(Refused::NotSeparable(0.3)))).unwrap();
+            read_cache_shares(&counted(1000, 400, None), Some(&Err(AttributionError::NotSeparable(0.3))))
+                .unwrap();
         assert!(refused.note.as_ref().unwrap().contains("not separable: hot and cold probes look alike"));
         assert_eq!(refused.label(), "60 % client / 40 % server cache or storage (grade C)");
         assert_eq!(read_cache_shares(&CountedBytes { wire: None, ..counted(1000, 0, None) }, None), None);

@@ -95,7 +95,8 @@ pub(crate) fn pair(a: &Side<'_>, b: &Side<'_>, unit: RateUnit) -> Option<Pairs> 
         let usable = side.steps.iter().filter(|step| usable(step, unit));
         usable.filter_map(|s| Some((s.repetition, (rate(&s.measure, unit)?, work(s))))).collect()
     };
-    let (mut left, mut right) = (good(a), good(b));
+    let mut left = good(a);
+    let mut right = good(b);
     let pairing = if interleaved(a, b) {
         left.retain(|repetition, _| right.contains_key(repetition));
         right.retain(|repetition, _| left.contains_key(repetition));
@@ -108,7 +109,8 @@ pub(crate) fn pair(a: &Side<'_>, b: &Side<'_>, unit: RateUnit) -> Option<Pairs> 
     if left.is_empty() || right.is_empty() {
         return None;
     }
-    let (steps_a, steps_b) = (a.usable(unit), b.usable(unit));
+    let steps_a = a.usable(unit);
+    let steps_b = b.usable(unit);
     let crossings = (WireTraffic::of(&steps_a), WireTraffic::of(&steps_b));
     let storage = |steps: &[&StepResult]| {
         let known =

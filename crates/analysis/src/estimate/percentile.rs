@@ -88,7 +88,8 @@ mod tests {
     #[test]
     fn dependence_widens_the_interval_of_one_window() {
         let width = |worth| median_of(&[step(0, 1_000_000, worth)], 0).interval.unwrap().half_width();
-        let (independent, queued) = (width(None), width(Some(100.0)));
+        let independent = width(None);
+        let queued = width(Some(100.0));
         // A tenth of the observations: root of ten as wide, and a little for Student's t.
         assert!((3.0..3.5).contains(&(queued / independent)), "{queued} {independent}");
         assert!(!median_of(&[step(0, 1_000_000, Some(15.0))], 0).resolved);

@@ -55,7 +55,8 @@ fn add(sums: &mut BTreeMap<u32, Sum>, step: &StepResult) {
     let per_user = |share: &RankShare| share.transactions as f64 / f64::from(share.users);
     let half = |share: &RankShare| share.response.quantile(0.5) as f64;
     let middle = |of: &dyn Fn(&RankShare) -> f64| typical(busy().map(of).collect()).unwrap_or(0.0);
-    let (usual_work, usual_wait) = (middle(&per_user), middle(&half));
+    let usual_work = middle(&per_user);
+    let usual_wait = middle(&half);
     // Of two nobody can say which is the unlike one, and few transactions differ by chance.
     let told =
         busy().count() > 2 && busy().all(|share| usual_work * f64::from(share.users) >= RankShare::FEW);
@@ -153,7 +154,9 @@ mod tests {
             environment,
             targets: Vec::new(),
         };
-        let (label, command, outcome) = ("1".to_owned(), String::new(), Some(RunOutcome::Complete));
+        let label = "1".to_owned();
+        let command = String::new();
+        let outcome = Some(RunOutcome::Complete);
         RunData { label, command, header, facts: Vec::new(), steps: vec![step(0), step(1)], outcome }
     }
 

@@ -47,7 +47,8 @@ pub fn declared_equal_spread(one: &RunData, other: &RunData) -> Option<f64> {
         };
         run.steps.iter().filter(|step| step.verdict() != Verdict::Invalid).filter_map(rate).collect()
     };
-    let (one, other) = (rates(one), rates(other));
+    let one = rates(one);
+    let other = rates(other);
     let both = one.iter().filter_map(|(at, rate)| Some((rate / other.get(at)?).ln()));
     let logs: Vec<f64> = both.collect();
     if logs.len() < 3 { None } else { robust_spread(logs) }

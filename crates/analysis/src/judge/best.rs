@@ -32,7 +32,8 @@ fn best_of_each(systems: usize, comparisons: &[Comparison]) -> Vec<usize> {
     let count = systems;
     let mut group: Vec<usize> = (0..count).collect();
     for comparison in comparisons {
-        let (from, to) = (group[comparison.a], group[comparison.b]);
+        let from = group[comparison.a];
+        let to = group[comparison.b];
         group.iter_mut().filter(|of| **of == from).for_each(|of| *of = to);
     }
     let scores = scores(systems, comparisons);

@@ -54,7 +54,8 @@ fn equal_systems(aligned: &Aligned<'_>, estimated: &Estimated) -> Vec<Sentence> 
         else {
             continue;
         };
-        let (one, other) = (&aligned.systems[a].name, &aligned.systems[b].name);
+        let one = &aligned.systems[a].name;
+        let other = &aligned.systems[b].name;
         let told: Vec<String> = differing.iter().map(crate::types::SettingChange::words).collect();
         let mut text = format!(
             "{other} equals {one} to one tick of the clock in {equal} of {}, although they are told to differ ({}): \
@@ -89,7 +90,8 @@ pub(crate) fn suspects(aligned: &Aligned<'_>, estimated: &Estimated) -> Vec<usiz
 fn equal_cells(aligned: &Aligned<'_>, estimated: &Estimated, a: usize, b: usize) -> Option<(usize, usize)> {
     let tick = |system: usize| aligned.clocks[aligned.systems[system].run].resolution_ns;
     let tick = tick(a)?.max(tick(b)?);
-    let (mut equal, mut all) = (0, 0);
+    let mut equal = 0;
+    let mut all = 0;
     for row in estimated.sections.iter().flat_map(|section| &section.rows) {
         let (Some(one), Some(other)) = (&row.outcomes[a], &row.outcomes[b]) else { continue };
         if one.rate.n > 1 || other.rate.n > 1 || one.bytes != other.bytes {
@@ -234,7 +236,8 @@ fn load(name: &str, section: &Section, system: usize) -> Vec<String> {
         }
     }
     for pair in steps.windows(2) {
-        let (few, many) = (pair[0], pair[1]);
+        let few = pair[0];
+        let many = pair[1];
         let silent = many.users_reported < many.users_assigned;
         if silent && many.response_mean_ns > 0.0 && many.response_mean_ns < few.response_mean_ns {
             found.push(format!(

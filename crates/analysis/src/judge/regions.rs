@@ -112,7 +112,8 @@ impl<'a> Grid<'a> {
                 section.rows.iter().map(|row| row.position.get(axis).cloned().flatten()).collect();
             all.into_iter().collect()
         };
-        let (rows, columns) = (values(0), values(1));
+        let rows = values(0);
+        let columns = values(1);
         let mut cells: Vec<_> = (0..rows.len() * columns.len()).map(|_| None).collect();
         for (at, (row, pair)) in section.rows.iter().zip(pairs).enumerate() {
             let Some(pair) = pair.as_ref().filter(|pair| wanted(pair)) else { continue };
@@ -149,7 +150,8 @@ impl<'a> Grid<'a> {
     }
 
     fn region(&self, region: &Region, options: &Options) -> DifferingRegion {
-        let (rows, columns) = (region.place.rows, region.place.columns);
+        let rows = region.place.rows;
+        let columns = region.place.columns;
         let inside = (rows.0..rows.1)
             .flat_map(|row| (columns.0..columns.1).map(move |column| row * self.columns.len() + column));
         let cells: Vec<_> = inside.filter_map(|cell| self.cells[cell].as_ref()).collect();

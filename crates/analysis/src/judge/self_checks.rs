@@ -12,7 +12,8 @@ pub(crate) fn summaries<'a>(steps: impl Iterator<Item = &'a StepResult>) -> Vec<
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
     for check in steps.flat_map(|step| &step.checks) {
         let place = *places.entry(&check.name).or_insert_with(|| {
-            let (name, example) = (check.name.clone(), check.detail.clone());
+            let name = check.name.clone();
+            let example = check.detail.clone();
             let none = CheckSummary { name, valid: 0, warnings: 0, invalid: 0, not_known: 0, example };
             summaries.push((none, check.verdict));
             summaries.len() - 1

@@ -76,7 +76,8 @@ fn origin(run: &RunData, runs: usize) -> TrustLine {
 
 fn ending(run: &RunData, runs: usize) -> TrustLine {
     let subject = if runs == 1 { "run".to_owned() } else { format!("run {}", run.label) };
-    let (steps, most) = (run.steps.len(), run.header.steps_planned);
+    let steps = run.steps.len();
+    let most = run.header.steps_planned;
     let done = match run.header.repeat {
         None => format!("{steps} of {most} planned steps were measured"),
         Some(rule) => format!(
@@ -102,7 +103,8 @@ fn ending(run: &RunData, runs: usize) -> TrustLine {
 
 fn self_checks(steps: &[&StepResult], summaries: &[CheckSummary]) -> TrustLine {
     let of = |verdict: Verdict| steps.iter().filter(|step| step.verdict() == verdict).count();
-    let (invalid, suspicious) = (of(Verdict::Invalid), of(Verdict::Warning));
+    let invalid = of(Verdict::Invalid);
+    let suspicious = of(Verdict::Warning);
     let status = match (invalid, suspicious) {
         (0, 0) => Status::Ok,
         (0, _) => Status::Warning,
@@ -186,7 +188,8 @@ fn participation(steps: &[&StepResult]) -> Option<TrustLine> {
     }
     let worst =
         silent.iter().min_by_key(|s| s.measure.users_reported * 100 / s.measure.users_assigned.max(1))?;
-    let (reported, assigned) = (worst.measure.users_reported, worst.measure.users_assigned);
+    let reported = worst.measure.users_reported;
+    let assigned = worst.measure.users_assigned;
     let text = format!(
         "in {} some users never finished ({reported} of {assigned} at worst): response times are mostly those of the others",
         counted(silent.len(), "step")
@@ -222,7 +225,8 @@ fn client_caches(aligned: &Aligned<'_>, estimated: &Estimated) -> Vec<TrustLine>
             ),
             (shares, n) => {
                 let (least, most) = shares.iter().fold((1.0f64, 0.0f64), |(l, m), s| (l.min(*s), m.max(*s)));
-                let (least, most) = (percent(least), percent(most));
+                let least = percent(least);
+                let most = percent(most);
                 let range = if least == most { most } else { format!("{least} to {most}") };
                 let cells = counted(n, "cell");
                 let text = format!(
@@ -292,7 +296,8 @@ fn precision(run: &RunData) -> Option<TrustLine> {
     let widths = cell_widths(run);
     let mut known: Vec<f64> = widths.iter().filter_map(|width| *width).collect();
     known.sort_unstable_by(f64::total_cmp);
-    let (widest, middle) = (known.last()?.exp_m1() * 100.0, median(&known)?.exp_m1() * 100.0);
+    let widest = known.last()?.exp_m1() * 100.0;
+    let middle = median(&known)?.exp_m1() * 100.0;
     let cells = counted(widths.len(), "cell");
     let Some(asked) = rule.half_width else {
         let text = format!(

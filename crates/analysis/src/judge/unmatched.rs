@@ -97,7 +97,8 @@ fn sizes(at: &Coordinates) -> impl Iterator<Item = (&str, u64)> {
 
 /// What tells a section from another one that the missing systems have.
 fn other_axes(section: &Section, other: &Section, missing: &[usize]) -> Option<String> {
-    let (one, two) = (&section.rows.first()?.coordinates, &other.rows.first()?.coordinates);
+    let one = &section.rows.first()?.coordinates;
+    let two = &other.rows.first()?.coordinates;
     let same_test = ["test", "workload"].iter().all(|axis| one.get(axis) == two.get(axis));
     let theirs = other.rows.iter().any(|row| missing.iter().all(|system| row.outcomes[*system].is_some()));
     if !same_test || !theirs || section.title == other.title {

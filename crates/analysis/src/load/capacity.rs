@@ -55,7 +55,7 @@ fn capacity(rows: &[Row], system: usize) -> Option<CapacityReport> {
 fn name_of(model: &Capacity) -> &'static str {
     match model {
         Capacity::Hinge { .. } => "hinge",
-        Capacity::Station { .. } => "queue",
+        Capacity::Queue { .. } => "queue",
         Capacity::Usl(_) => "scalability law",
     }
 }

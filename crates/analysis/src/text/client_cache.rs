@@ -33,7 +33,8 @@ fn words(section: &Section, system: usize, name: &str) -> Option<String> {
     let bound =
         cache_shares.into_iter().any(|cache_shares| cache_shares.client.high - cache_shares.client.low > 0.5);
     let known = shares.cells.iter().flatten().count();
-    let (strong, weak) = (shares.count(STRONG, f64::INFINITY), shares.count(WEAK, STRONG));
+    let strong = shares.count(STRONG, f64::INFINITY);
+    let weak = shares.count(WEAK, STRONG);
     if known == 0 || strong + weak == 0 {
         return None;
     }

@@ -176,7 +176,8 @@ const LISTED: usize = 6;
 pub(crate) fn settings_sentence(stages: &Stages<'_>, comparison: &Comparison) -> Option<Sentence> {
     let changes = &comparison.settings;
     let known = |system: usize| crate::align::settings::settings(&stages.aligned.systems[system]);
-    let (a, b) = (known(comparison.a), known(comparison.b));
+    let a = known(comparison.a);
+    let b = known(comparison.b);
     let common = a.keys().filter(|name| b.contains_key(*name)).count();
     if changes.is_empty() || common * 2 < a.len().min(b.len()) {
         return None;

@@ -44,7 +44,8 @@ fn rates(unit: RateUnit, from: f64, to: f64) -> String {
     if unit == RateUnit::OperationsPerSecond {
         return format!("{} to {} ops/s", three_digits(from), three_digits(to));
     }
-    let (one, other) = (show_rate(from), show_rate(to));
+    let one = show_rate(from);
+    let other = show_rate(to);
     match (one.split_once(' '), other.split_once(' ')) {
         (Some((number, unit)), Some((_, same))) if unit == same => format!("{number} to {other}"),
         _ => format!("{one} to {other}"),

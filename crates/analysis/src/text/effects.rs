@@ -92,7 +92,8 @@ fn part(stages: &Stages<'_>, group: &Group<'_>, pairs: usize) -> String {
     let (low, high) =
         group.cells.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), d| (l.min(*d), h.max(*d)));
     let word = if effect < 0.0 { "slower" } else { "faster" };
-    let (least, most) = (low.exp_m1() * 100.0, high.exp_m1() * 100.0);
+    let least = low.exp_m1() * 100.0;
+    let most = high.exp_m1() * 100.0;
     let cells = counted(group.cells.len(), "cell");
     if effect.abs() < stages.options.tolerance * 100.0 {
         return format!(

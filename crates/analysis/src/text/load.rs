@@ -50,7 +50,8 @@ pub(crate) fn refused_forecasts(stages: &Stages<'_>, section: &Section) -> Vec<S
 }
 
 fn stress_point(stages: &Stages<'_>, section: &Section, stress: &StressPoint) -> String {
-    let (title, name) = (&section.title, &stages.aligned.systems[stress.system].name);
+    let title = &section.title;
+    let name = &stages.aligned.systems[stress.system].name;
     let most = format!("{} at {} users", show(section.unit, stress.peak.1), stress.peak.0);
     match stress.after {
         Some(users) => format!(

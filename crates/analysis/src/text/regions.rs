@@ -109,7 +109,8 @@ fn importance(region: &DifferingRegion) -> f64 {
 
 /// `read, records of 128KiB and more: nfs is 12 % faster than smb [9.2, 15] (15 cells, 10 interleaved repetitions)`.
 fn region_words(stages: &Stages<'_>, comparison: &Comparison, region: &DifferingRegion) -> String {
-    let (a, b) = (&stages.aligned.systems[comparison.a].name, &stages.aligned.systems[comparison.b].name);
+    let a = &stages.aligned.systems[comparison.a].name;
+    let b = &stages.aligned.systems[comparison.b].name;
     let what = if region.verdict == RatioVerdict::NotResolved && !region.refines {
         format!(
             "{a} and {b} differ (p = {:.3}), by how much is not resolved: ratio {}",
@@ -137,12 +138,13 @@ fn region_words(stages: &Stages<'_>, comparison: &Comparison, region: &Differing
 }
 
 fn break_words(stages: &Stages<'_>, comparison: &Comparison, found: &RatioBreak) -> String {
-    let (low, high) = (&found.between.0, &found.between.1);
+    let low = &found.between.0;
+    let high = &found.between.1;
     let place = if low == high {
         String::new()
     } else {
-        let (from, to) =
-            (position_words(&found.axis, low.as_ref()), position_words(&found.axis, high.as_ref()));
+        let from = position_words(&found.axis, low.as_ref());
+        let to = position_words(&found.axis, high.as_ref());
         format!(" (95 %: {from} to {to})")
     };
     format!(

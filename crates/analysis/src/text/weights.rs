@@ -8,7 +8,8 @@ use crate::types::{RatioVerdict, Sentence, Tone, WeightedComparison};
 
 pub(crate) fn weights_sentence(stages: &Stages<'_>, weighted: &WeightedComparison) -> Sentence {
     let comparison = &stages.judged.comparisons[weighted.comparison];
-    let (a, b) = (&stages.aligned.systems[comparison.a].name, &stages.aligned.systems[comparison.b].name);
+    let a = &stages.aligned.systems[comparison.a].name;
+    let b = &stages.aligned.systems[comparison.b].name;
     let (Some(ratio), Some(pairing)) = (&weighted.ratio, weighted.pairing) else {
         let text = format!(
             "For your files ({}): {:.0} % of their bytes were measured between {b} and {a}, too little for an answer; measure \

@@ -36,7 +36,8 @@ impl Span {
     /// `records of 128KiB and more`, `files up to 8MiB`, `10 users and more`.
     pub(crate) fn words(&self) -> String {
         let (before, after) = noun(&self.axis);
-        let (from, to) = (self.from.as_ref(), self.to.as_ref());
+        let from = self.from.as_ref();
+        let to = self.to.as_ref();
         let value = |value: &Value| format!("{value}{after}");
         let part = match (from, to) {
             (None, None) => return format!("all of {}", self.axis.replace('_', " ")),
@@ -93,7 +94,8 @@ mod tests {
     fn parts_of_axes_read_as_one_would_say_them() {
         let span =
             |axis: &str, from: Option<Value>, to: Option<Value>| Span { axis: axis.to_owned(), from, to };
-        let (small, large) = (Value::Bytes(4096), Value::Bytes(1 << 20));
+        let small = Value::Bytes(4096);
+        let large = Value::Bytes(1 << 20);
         let words = |s: Span| s.words();
         assert_eq!(words(span("record_size", Some(large.clone()), None)), "records of 1MiB and more");
         assert_eq!(words(span("file_size", None, Some(small.clone()))), "files up to 4KiB");

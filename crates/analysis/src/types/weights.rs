@@ -76,8 +76,8 @@ pub struct WeightedComparison {
 
 impl std::fmt::Display for Weight {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (place, what) =
-            (if self.random { "random " } else { "" }, if self.write { "write" } else { "read" });
+        let place = if self.random { "random " } else { "" };
+        let what = if self.write { "write" } else { "read" };
         write!(f, "{place}{what} {} of {}", ByteSize(self.record_size), ByteSize(self.file_size))
     }
 }

@@ -19,7 +19,9 @@ pub struct WireTraffic {
 impl WireTraffic {
     /// None where nothing moved, or nobody counted.
     pub(crate) fn of(steps: &[&StepResult]) -> Option<Self> {
-        let (mut application_bytes, mut wire_bytes, mut uncrossed) = (0, 0, 0);
+        let mut application_bytes = 0;
+        let mut wire_bytes = 0;
+        let mut uncrossed = 0;
         for measure in steps.iter().map(|step| &step.measure) {
             let Some(wire) = measure.wire else { continue };
             application_bytes += measure.bytes.total();

@@ -85,11 +85,13 @@ impl Synthetic {
         let users = coordinates.number(axis::USERS).unwrap_or(1);
         let depth = coordinates.number(axis::QUEUE_DEPTH).unwrap_or(1);
         let record = coordinates.number(axis::RECORD_SIZE).unwrap_or(100 << 10);
-        let (read, window_ns) = (!coordinates.to_string().contains("write"), 500_000_000u64);
+        let read = !coordinates.to_string().contains("write");
+        let window_ns = 500_000_000u64;
         let operations = (rate * 0.5 / record as f64).ceil().max(1.0) as u64;
         let busy_ns = (operations as f64 * record as f64 / rate * 1e9) as u64;
         let mean = 1e9 * (users * depth) as f64 * record as f64 / rate;
-        let (response, service) = (self.times(mean, 400), self.times(mean * 0.9, 400));
+        let response = self.times(mean, 400);
+        let service = self.times(mean * 0.9, 400);
         let bytes = operations * record;
         let measure = Measure {
             window_ns,
@@ -198,7 +200,8 @@ pub fn grid(tests: &[&str], files: u32, records: u32) -> Vec<Coordinates> {
     for test in tests {
         for file in 0..files {
             for record in 0..records {
-                let (file_size, record_size) = (65_536u64 << (2 * file), 4_096u64 << (2 * record));
+                let file_size = 65_536u64 << (2 * file);
+                let record_size = 4_096u64 << (2 * record);
                 if record_size <= file_size {
                     cells.push(cell(test, file_size, record_size));
                 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use sharebench_model::{ProbeTimes, StepResult, axis};
 use sharebench_plan::Plan;
 use sharebench_server::{DeviceRecord, DeviceRequest, NodeId, ServiceTime};
-use sharebench_stats::{Attribution, Probes, Refused, attribute};
+use sharebench_stats::{Attribution, Probes, AttributionError, attribute};
 
 use crate::prove::fixture::{Fixture, run};
 use crate::prove::{Attempt, Conditions, ProveError, Row};
@@ -63,7 +63,7 @@ fn plan(sizes: &[f64], probes: u64) -> Result<Plan, ProveError> {
     ))?)
 }
 
-fn judged(probes: &ProbeTimes) -> Result<Attribution, Refused> {
+fn judged(probes: &ProbeTimes) -> Result<Attribution, AttributionError> {
     let floats = |times: &[u64]| times.iter().map(|time| *time as f64).collect::<Vec<_>>();
     let [ahead, hot, cold, known_hot] =
         [&probes.ahead, &probes.hot, &probes.cold, &probes.known_hot].map(|times| floats(times));
@@ -136,7 +136,7 @@ impl Score {
         step: &StepResult,
         device_us: u64,
         truth: f64,
-        attribution: &Result<Attribution, Refused>,
+        attribution: &Result<Attribution, AttributionError>,
     ) -> Row {
         self.cells += 1;
         let percent = |share: f64| format!("{:.1} %", share * 100.0);

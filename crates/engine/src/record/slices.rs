@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 use sharebench_model::{Histogram, ResponseSampleSize};
-use sharebench_stats::{Batch, worth};
+use sharebench_stats::{Batch, effective_sample_size};
 
 /// Slices kept; when time goes beyond, neighbours are joined and slices are twice as long from then on.
 const MOST: usize = 64;
@@ -155,7 +155,7 @@ impl Slices {
         let at = |quantile: f64| {
             let threshold = bucket(times.quantile(quantile));
             let batches: Vec<Batch> = self.kept.iter().map(|slice| slice.batch(threshold)).collect();
-            worth(&batches).map(|worth| ResponseSampleSize {
+            effective_sample_size(&batches).map(|worth| ResponseSampleSize {
                 quantile,
                 n: worth.n,
                 degrees_of_freedom: worth.degrees_of_freedom,

@@ -38,7 +38,7 @@ impl<'p> Stopper<'p> {
             systems: vec![BTreeMap::new(); plan.targets.len()],
             rounds: 0,
             half_width: None,
-            decision: Decision::GoOn,
+            decision: Decision::Continue,
         };
         let cells = plan.cells.iter().map(|_| cell()).collect();
         Self { plan, rule, resolution_ns, cells, round: 0 }
@@ -52,7 +52,7 @@ impl<'p> Stopper<'p> {
     /// Cells of the next round, ascending; none when every cell has enough.
     pub fn open(&self) -> Vec<usize> {
         let mut open: Vec<usize> =
-            (0..self.cells.len()).filter(|cell| self.cells[*cell].decision == Decision::GoOn).collect();
+            (0..self.cells.len()).filter(|cell| self.cells[*cell].decision == Decision::Continue).collect();
         if self.plan.repeat.budget.is_some() && self.round >= self.plan.repeat.least {
             let width = |cell: &usize| self.cells[*cell].half_width.unwrap_or(0.0);
             open.sort_by(|a, b| width(b).total_cmp(&width(a)));
@@ -96,7 +96,7 @@ impl<'p> Stopper<'p> {
             };
             needed.clamp(cell.rounds + 1, most.max(cell.rounds + 1)) - cell.rounds
         };
-        let open = self.cells.iter().filter(|cell| cell.decision == Decision::GoOn);
+        let open = self.cells.iter().filter(|cell| cell.decision == Decision::Continue);
         let pairs: usize = open.map(more).sum();
         u32::try_from(pairs * self.plan.targets.len()).unwrap_or(u32::MAX)
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use sharebench_engine::Clock;
 use sharebench_engine::simulated::{Device, Served, ServerCache, Service, SimulatedTarget};
 use sharebench_model::{ProbeTimes, StepResult};
-use sharebench_stats::{Attribution, Probes, Refused, attribute};
+use sharebench_stats::{Attribution, Probes, AttributionError, attribute};
 use sharebench_target::{MemoryTarget, NullTarget};
 
 use crate::cached_client::CachedClient;
@@ -55,7 +55,7 @@ impl Case {
     }
 }
 
-fn judged(probes: &ProbeTimes) -> Result<Attribution, Refused> {
+fn judged(probes: &ProbeTimes) -> Result<Attribution, AttributionError> {
     let floats = |times: &[u64]| times.iter().map(|time| *time as f64).collect::<Vec<_>>();
     let [ahead, hot, cold, known_hot] =
         [&probes.ahead, &probes.hot, &probes.cold, &probes.known_hot].map(|times| floats(times));
@@ -75,7 +75,7 @@ fn truth(log: &[Served]) -> f64 {
     reads.iter().filter(|stored| **stored).count() as f64 / reads.len() as f64
 }
 
-fn measured(case: Case, seed: u64) -> (f64, Result<Attribution, Refused>) {
+fn measured(case: Case, seed: u64) -> (f64, Result<Attribution, AttributionError>) {
     let clock = Clock::virtual_at(0);
     let target = SimulatedTarget::new(NullTarget, &clock, case.device(seed));
     let steps = steps(&case.plan(seed, &PUSH.to_string()), target.clone(), &clock);
@@ -154,7 +154,7 @@ fn k16_a_server_that_lies_about_unbuffered_reads_is_caught() {
         let steps = steps(&case.plan(1, "unbuffered"), target, &clock);
         let found = judged(&steps[0].measure.server.probes);
         if lies {
-            assert!(matches!(found, Err(Refused::ReserveWarm(_))), "{found:?}");
+            assert!(matches!(found, Err(AttributionError::ReserveWarm(_))), "{found:?}");
         } else {
             assert!(found.as_ref().is_ok_and(|found| found.storage < 0.02), "{found:?}");
         }
