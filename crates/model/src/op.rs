@@ -195,6 +195,16 @@ pub enum MetaYield {
     Residency(Residency),
 }
 
+impl MetaYield {
+    /// The open file and its size in bytes; an error if this is not the result of [`MetaOp::Open`].
+    pub fn into_opened(self) -> Result<(FileRef, u64), OpError> {
+        match self {
+            Self::Opened { file, size } => Ok((file, size)),
+            _ => Err(OpError::new(ErrorClass::Protocol, "open", "no file in the reply")),
+        }
+    }
+}
+
 /// Attributes of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stat {

@@ -186,10 +186,9 @@ impl<'a> Job<'a> {
 
     async fn open(&mut self, how: OpenHow) -> Result<FileRef, OpError> {
         let path = self.file.path.clone();
-        match self.call(MetaOp::Open { path, how, policy: self.cell.work.policy }).await? {
-            MetaYield::Opened { file, .. } => Ok(file),
-            _ => Err(OpError::new(ErrorClass::Protocol, "open", "no file in the reply")),
-        }
+        let open = MetaOp::Open { path, how, policy: self.cell.work.policy };
+        let (file, _) = self.call(open).await?.into_opened()?;
+        Ok(file)
     }
 
     async fn call(&mut self, op: MetaOp) -> Result<MetaYield, OpError> {

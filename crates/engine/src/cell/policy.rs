@@ -29,13 +29,10 @@ pub(crate) async fn open_as(
         context.deadline.call(session, MetaOp::Close { file: handle }).await?;
     }
     let open = MetaOp::Open { path: file.path.clone(), how: OpenHow::ReadWrite, policy: work.policy };
-    match context.deadline.call(session, open).await? {
-        MetaYield::Opened { file: handle, .. } => {
-            (file.file, file.policy) = (Some(handle), work.policy);
-            Ok(handle)
-        }
-        _ => Err(OpError::new(ErrorClass::Protocol, "open", "no file in the reply")),
-    }
+    let (handle, _) = context.deadline.call(session, open).await?.into_opened()?;
+    file.file = Some(handle);
+    file.policy = work.policy;
+    Ok(handle)
 }
 
 /// Drops what this machine caches of a file: true when it was done or tried, false where it cannot be. Pages

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use sharebench_model::{DataOp, ErrorClass, MetaOp, MetaYield, OpError, OpenHow, Slot};
+use sharebench_model::{DataOp, ErrorClass, MetaOp, OpError, OpenHow, Slot};
 use sharebench_plan::{DataFile, Workload};
 use sharebench_target::{Session, SessionSpec, Target};
 
@@ -168,9 +168,7 @@ async fn write_file(
     context: &mut PassContext<'_>,
 ) -> Result<(), OpError> {
     let open = MetaOp::open(path, OpenHow::CreateNew);
-    let MetaYield::Opened { file: handle, .. } = context.deadline.call(session, open).await? else {
-        return Err(OpError::new(ErrorClass::Protocol, "open", "no file in the reply"));
-    };
+    let (handle, _) = context.deadline.call(session, open).await?.into_opened()?;
     let (mut offset, mut replies) = (0, Vec::new());
     while offset < bytes {
         let (op, len) = request_splitting::write(session, handle, offset, bytes - offset);

@@ -99,10 +99,8 @@ impl Heartbeat {
         context: &mut PassContext<'_>,
     ) -> Result<Self, OpError> {
         let open = MetaOp::open(format!("{directory}/{GROWING}"), OpenHow::CreateNew);
-        match context.deadline.call(session, open).await? {
-            MetaYield::Opened { file, .. } => Ok(Self { file, bytes: 0, last: context.clock.now() }),
-            _ => Err(OpError::new(ErrorClass::Protocol, "open", "no file in the reply")),
-        }
+        let (file, _) = context.deadline.call(session, open).await?.into_opened()?;
+        Ok(Self { file, bytes: 0, last: context.clock.now() })
     }
 
     /// Grows, if it has not done so for a while; nothing may be in flight.

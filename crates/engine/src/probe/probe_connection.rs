@@ -1,6 +1,6 @@
 //! A connection beside the workload's: one read at a time, timed.
 
-use sharebench_model::{DataOp, ErrorClass, FileRef, IoPolicy, MetaOp, MetaYield, OpError, OpenHow, Slot};
+use sharebench_model::{DataOp, FileRef, IoPolicy, MetaOp, OpError, OpenHow, Slot};
 use sharebench_target::{ConnectError, Session, SessionSpec, Target};
 
 use crate::data::context::PassContext;
@@ -27,10 +27,8 @@ impl SideConnection {
         context: &mut PassContext<'_>,
     ) -> Result<FileRef, OpError> {
         let open = MetaOp::Open { path: path.to_owned(), how: OpenHow::Read, policy };
-        match context.deadline.call(self.session.as_mut(), open).await? {
-            MetaYield::Opened { file, .. } => Ok(file),
-            _ => Err(OpError::new(ErrorClass::Protocol, "open", "no file in the reply")),
-        }
+        let (file, _) = context.deadline.call(self.session.as_mut(), open).await?.into_opened()?;
+        Ok(file)
     }
 
     /// Reads a record and gives the time it took, nanoseconds.

@@ -258,11 +258,13 @@ impl VirtualUser<'_> {
         how: OpenHow,
         window: Window,
     ) -> Result<FileRef, OpError> {
-        opened(&self.meta(MetaOp::open(path, how), window).await?)
+        let (file, _) = self.meta(MetaOp::open(path, how), window).await?.into_opened()?;
+        Ok(file)
     }
 
     pub(crate) async fn open_unmeasured(&mut self, path: String, how: OpenHow) -> Result<FileRef, OpError> {
-        opened(&self.call(MetaOp::open(path, how)).await?)
+        let (file, _) = self.call(MetaOp::open(path, how)).await?.into_opened()?;
+        Ok(file)
     }
 
     /// A metadata operation that is no part of a transaction.
@@ -359,12 +361,5 @@ impl VirtualUser<'_> {
             }
         }
         *wire = counted;
-    }
-}
-
-fn opened(answer: &MetaYield) -> Result<FileRef, OpError> {
-    match answer {
-        MetaYield::Opened { file, .. } => Ok(*file),
-        _ => Err(OpError::new(ErrorClass::Protocol, "open", "no file in the reply")),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use sharebench_model::{DataOp, ErrorClass, MetaOp, MetaYield, OpError, OpenHow, Slot};
+use sharebench_model::{DataOp, ErrorClass, MetaOp, OpError, OpenHow, Slot};
 use sharebench_plan::Verify;
 
 use crate::data::mismatch::mismatch_error;
@@ -70,8 +70,7 @@ impl VirtualUser<'_> {
         let open = MetaOp::open(known.path.clone(), OpenHow::Read);
         let wrong = |why: String| OpError::new(ErrorClass::DataMismatch, "after the outage", why);
         let (file, size) = match self.call(open).await {
-            Ok(MetaYield::Opened { file, size }) => (file, size),
-            Ok(_) => return Err(OpError::new(ErrorClass::Protocol, "open", "no file in the reply")),
+            Ok(reply) => reply.into_opened()?,
             Err(error) if error.class == ErrorClass::NotFound => {
                 return Err(wrong(format!("{} is not there any more", known.path)));
             }
