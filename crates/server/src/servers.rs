@@ -61,7 +61,10 @@ impl Default for ServeOptions {
     }
 }
 
-/// Running servers. Dropping them stops them.
+/// The running servers of one volume. Dropping them stops them.
+///
+/// All of them serve the same tree at the same time, so that one benchmark can compare protocols over identical storage.
+/// SMB leases are granted only if no other protocol is served, because a change through another one would not break them.
 pub struct EmbeddedServers {
     front_ends: Vec<Box<dyn FrontEnd>>,
     /// A server on raw Ethernet, which has no IP address.
@@ -127,7 +130,7 @@ impl EmbeddedServers {
 
     /// Address of the server for `protocol`.
     pub fn addr(&self, protocol: &str) -> Option<SocketAddr> {
-        self.addrs().find(|(spoken, _)| *spoken == protocol).map(|(_, addr)| addr)
+        self.addrs().find(|(served, _)| *served == protocol).map(|(_, addr)| addr)
     }
 
     /// Stops all servers.

@@ -38,7 +38,10 @@ fn nanoseconds(time: SystemTime) -> i64 {
     }
 }
 
-/// A file or directory.
+/// A file or directory, shared by the table of nodes and by every call that uses it.
+///
+/// Each attribute can change without a lock on the node, so that writers of one file do not wait for each other only to
+/// update its times. A node without a name stays valid for the calls that hold it, and is freed with the last one.
 pub(super) struct Node {
     pub(super) id: NodeId,
     pub(super) kind: Kind,

@@ -50,15 +50,15 @@ pub(super) async fn serve(stream: TcpStream, slot: ConnectionSlot, workers: Opti
     let state = Arc::clone(&slot.0);
     let peer = stream.peer_addr().ok();
     let ended = match workers {
-        None => serve_here(stream, &state).await,
-        Some(workers) => Pooled::new(stream, state, workers).serve().await,
+        None => serve_inline(stream, &state).await,
+        Some(workers) => WorkerConnection::new(stream, state, workers).serve().await,
     };
     if let Err(error) = ended {
         tracing::debug!(?peer, %error, "NFS connection ended");
     }
 }
 
-async fn serve_here(mut stream: TcpStream, state: &ServerState) -> io::Result<()> {
+async fn serve_inline(mut stream: TcpStream, state: &ServerState) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let mut frames = Frames::new();
     let mut out = Writer::default();
@@ -66,8 +66,8 @@ async fn serve_here(mut stream: TcpStream, state: &ServerState) -> io::Result<()
     while frames.receive_within(&mut stream, io_timeout).await? {
         while let Some(frame) = frames.next()? {
             let record = match &frame {
-                Frame::Here(range) => &frames.bytes()[range.clone()],
-                Frame::Assembled(record) => record,
+                Frame::Buffered(range) => &frames.bytes()[range.clone()],
+                Frame::Reassembled(record) => record,
             };
             state.answer(record, &mut out).map_err(garbage)?;
             if out.len() >= SEND_BYTES {
@@ -101,7 +101,7 @@ async fn send(stream: &TcpStream, out: &mut Writer, io_timeout: Duration) -> io:
 }
 
 /// A connection whose calls run on workers.
-struct Pooled {
+struct WorkerConnection {
     stream: TcpStream,
     state: Arc<ServerState>,
     workers: Arc<Workers>,
@@ -113,7 +113,7 @@ struct Pooled {
     in_flight: usize,
 }
 
-impl Pooled {
+impl WorkerConnection {
     fn new(stream: TcpStream, state: Arc<ServerState>, workers: Arc<Workers>) -> Self {
         let (back, done) = unbounded_channel();
         Self {
@@ -150,8 +150,8 @@ impl Pooled {
             let Some(frame) = self.frames.next()? else { break };
             let mut job = self.idle.pop().unwrap_or_default();
             job.record = match frame {
-                Frame::Here(range) => self.frames.hand_over(range, &mut job.call),
-                Frame::Assembled(record) => {
+                Frame::Buffered(range) => self.frames.move_record(range, &mut job.call),
+                Frame::Reassembled(record) => {
                     job.call = record;
                     0..job.call.len()
                 }

@@ -27,9 +27,9 @@ pub(super) struct Frames {
 /// A complete record.
 pub(super) enum Frame {
     /// A range of [`Frames::bytes`].
-    Here(std::ops::Range<usize>),
+    Buffered(std::ops::Range<usize>),
     /// A record of several fragments.
-    Assembled(Vec<u8>),
+    Reassembled(Vec<u8>),
 }
 
 impl Frames {
@@ -96,7 +96,7 @@ impl Frames {
                     NextRecord::Whole { start, end } => {
                         let range = self.head + start..self.head + end;
                         self.head += end;
-                        return Ok(Some(Frame::Here(range)));
+                        return Ok(Some(Frame::Buffered(range)));
                     }
                     NextRecord::Partial(fragment) if fragment.last => return Ok(None),
                     NextRecord::Partial(_) => {}
@@ -107,7 +107,7 @@ impl Frames {
             if whole {
                 let record = self.reassembly.record().to_vec();
                 self.reassembly.reset(0);
-                return Ok(Some(Frame::Assembled(record)));
+                return Ok(Some(Frame::Reassembled(record)));
             }
             if self.head == self.tail {
                 return Ok(None);
@@ -120,7 +120,7 @@ impl Frames {
     }
 
     /// Moves a record into `other`: by swapping buffers if it is large and alone, otherwise by a copy.
-    pub(super) fn hand_over(
+    pub(super) fn move_record(
         &mut self,
         range: std::ops::Range<usize>,
         other: &mut Vec<u8>,

@@ -38,9 +38,14 @@ pub use state::NfsServerCounts;
 const PROTOCOL: &str = "nfs";
 
 /// Delay after a failed accept, mostly caused by a lack of descriptors.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(20);
 
-/// An NFS server over one volume, on its own threads. Dropping it stops it.
+/// A running NFS server over one volume: NFS version 3 and MOUNT version 3 on one TCP port.
+///
+/// It owns one single-threaded runtime per serving thread; accepted connections are assigned to them in turn and stay there,
+/// so that the state of a connection needs no locks. Calls of a volume that never blocks run on these threads. Calls of a volume that
+/// blocks run on worker threads, so that one slow call does not delay the other calls of its connection, and replies are
+/// sent as they complete. [`Self::stop`], or dropping it, closes everything and waits for all threads.
 pub struct NfsServer {
     addr: SocketAddr,
     state: Arc<ServerState>,
@@ -164,7 +169,7 @@ async fn accept(
                 Ok((stream, _)) => break stream,
                 Err(error) => {
                     tracing::warn!(%error, "NFS accept failed");
-                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                    tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
                 }
             }
         };

@@ -112,7 +112,7 @@ impl ServerState {
     fn create_exclusive(&self, directory: NodeId, name: &str, verifier: [u8; 8]) -> Outcome<Attributes> {
         match self.volume.create(directory, name, FILE_MODE) {
             Ok(made) => {
-                self.remember_exclusive((made.node, verifier));
+                self.record_exclusive((made.node, verifier));
                 Ok(made)
             }
             Err(crate::VolumeError::Exists) => {

@@ -14,7 +14,7 @@ use crate::{NodeId, Volume};
 /// Number of locks for directories, which make the attributes before and after a change exact.
 const DIRECTORY_LOCKS: usize = 64;
 /// Number of exclusive creations that are kept, so that a retransmitted one succeeds.
-const EXCLUSIVES: usize = 1024;
+const MAX_EXCLUSIVES: usize = 1024;
 
 /// Counts of a server since its start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -52,7 +52,10 @@ impl Counters {
 /// A file that an exclusive CREATE created, and its verifier (RFC 1813, 3.3.8).
 pub(super) type Exclusive = (NodeId, [u8; 8]);
 
-/// Volume, options and secrets of a server instance.
+/// Volume, options and secrets of a server instance, shared by all connections.
+///
+/// NFS itself has no sessions and no open files: this is all that the server knows besides the volume. The locks of
+/// directories exist because `wcc_data` must describe exactly one change; reads and writes of files take none of them.
 pub(super) struct ServerState {
     pub(super) volume: Arc<dyn Volume>,
     pub(super) options: NfsServerOptions,
@@ -102,9 +105,9 @@ impl ServerState {
         self.exclusives.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn remember_exclusive(&self, exclusive: Exclusive) {
+    pub(super) fn record_exclusive(&self, exclusive: Exclusive) {
         let mut exclusives = self.exclusives();
-        if exclusives.len() >= EXCLUSIVES {
+        if exclusives.len() >= MAX_EXCLUSIVES {
             exclusives.pop_front();
         }
         exclusives.push_back(exclusive);

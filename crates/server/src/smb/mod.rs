@@ -27,9 +27,14 @@ pub use crate::smb::options::{Protection, SmbServerOptions};
 const PROTOCOL: &str = "smb";
 
 /// How long connections may take to complete their last request when the server stops.
-const GRACE: Duration = Duration::from_secs(3);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// A running SMB server. Dropping it stops it.
+/// A running SMB server over one volume.
+///
+/// It owns a thread with a runtime on which the crate `smb-server` serves all connections. [`Self::start`] returns once the
+/// address is bound, so that a client can connect at once. [`Self::stop`], or dropping it, closes the listener and every
+/// connection and waits for the thread; a connection that is busy for longer than a timeout is cut off. The protocol layer
+/// is asynchronous and volumes are not, so that calls of a volume that blocks run on the runtime's blocking pool.
 pub struct SmbServer {
     addr: SocketAddr,
     stop: Option<Stop>,
@@ -85,9 +90,9 @@ impl SmbServer {
     }
 
     /// Sets the maximum number of open files per connection. Files that are open stay open.
-    pub fn limit_opens(&self, most: usize) {
+    pub fn limit_opens(&self, max: usize) {
         if let Some(running) = &self.stop {
-            running.config.set_max_opens_per_connection(most);
+            running.config.set_max_opens_per_connection(max);
         }
     }
 
@@ -144,14 +149,14 @@ fn run(
                     tracing::error!(%error, "the SMB server ended");
                 }
             }
-            () = grace_over(stopped) => tracing::warn!("SMB connections cut off while busy"),
+            () = shutdown_timeout_after(stopped) => tracing::warn!("busy SMB connections cut off"),
         }
     });
-    runtime.shutdown_timeout(GRACE);
+    runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
 }
 
 /// Returns some time after the server is stopped.
-async fn grace_over(stopped: oneshot::Receiver<()>) {
+async fn shutdown_timeout_after(stopped: oneshot::Receiver<()>) {
     let _ = stopped.await;
-    tokio::time::sleep(GRACE).await;
+    tokio::time::sleep(SHUTDOWN_TIMEOUT).await;
 }

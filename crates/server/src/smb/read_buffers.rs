@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use smb_server::Bytes;
 
 /// Maximum number of kept buffers. More exist only while more requests are being answered.
-const KEPT: usize = 16;
+const MAX_KEPT: usize = 16;
 
 /// Minimum size of a kept buffer, in bytes.
-const WORTH_KEEPING: usize = 32 << 10;
+const MIN_KEPT_BYTES: usize = 32 << 10;
 
 /// A bounded pool of buffers.
 #[derive(Clone, Default)]
@@ -18,18 +18,18 @@ pub(super) struct ReadBuffers(Arc<Mutex<Vec<Vec<u8>>>>);
 pub(super) struct ReadBuffer {
     bytes: Vec<u8>,
     len: usize,
-    home: ReadBuffers,
+    pool: ReadBuffers,
 }
 
 impl ReadBuffers {
     /// A buffer of `len` bytes with unspecified content.
     pub(super) fn take(&self, len: usize) -> ReadBuffer {
-        let kept = if len >= WORTH_KEEPING { self.lock().pop() } else { None };
+        let kept = if len >= MIN_KEPT_BYTES { self.lock().pop() } else { None };
         let mut bytes = kept.unwrap_or_default();
         if bytes.len() < len {
             bytes = vec![0; len];
         }
-        ReadBuffer { bytes, len, home: self.clone() }
+        ReadBuffer { bytes, len, pool: self.clone() }
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Vec<u8>>> {
@@ -58,9 +58,9 @@ impl AsRef<[u8]> for ReadBuffer {
 
 impl Drop for ReadBuffer {
     fn drop(&mut self) {
-        if self.bytes.len() >= WORTH_KEEPING {
-            let mut kept = self.home.lock();
-            if kept.len() < KEPT {
+        if self.bytes.len() >= MIN_KEPT_BYTES {
+            let mut kept = self.pool.lock();
+            if kept.len() < MAX_KEPT {
                 kept.push(std::mem::take(&mut self.bytes));
             }
         }
@@ -69,7 +69,7 @@ impl Drop for ReadBuffer {
 
 #[cfg(test)]
 mod tests {
-    use super::{KEPT, ReadBuffers};
+    use super::{MAX_KEPT, ReadBuffers};
 
     #[test]
     fn replies_contain_only_bytes_that_were_read_and_buffers_return_to_the_pool() {
@@ -82,8 +82,8 @@ mod tests {
         drop(reply);
         assert_eq!(buffers.lock().len(), 1);
         assert_eq!(buffers.take(40_000).bytes().len(), 40_000);
-        let many: Vec<_> = (0..KEPT * 2).map(|_| buffers.take(64 << 10)).collect();
+        let many: Vec<_> = (0..MAX_KEPT * 2).map(|_| buffers.take(64 << 10)).collect();
         drop(many);
-        assert_eq!(buffers.lock().len(), KEPT);
+        assert_eq!(buffers.lock().len(), MAX_KEPT);
     }
 }
