@@ -15,8 +15,8 @@ const MAX_RECORD: usize = (1 << 20) + 4096;
 /// Reported size of every file.
 const FILE_BYTES: u64 = 1 << 40;
 
-/// Answers calls on one connection until the peer closes it. MNT, LOOKUP, GETATTR and FSINFO describe every name as a file
-/// of 1 TiB below a directory, READ returns zeros, and WRITE reports success. Nothing is stored.
+/// Answers calls on one connection until the peer closes it. MNT, LOOKUP, GETATTR and FSINFO describe every name as a
+/// file of 1 TiB below a directory, READ returns zeros, and WRITE reports success. Nothing is stored.
 pub fn serve_connection(mut stream: TcpStream) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let mut buffer = vec![0; MAX_RECORD + 4];

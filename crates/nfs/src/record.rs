@@ -87,8 +87,8 @@ pub fn next_record(bytes: &[u8], max: usize) -> Result<NextRecord, RecordTooLong
 /// Collects one record that has several fragments, or that is too long for its receiver's buffer.
 ///
 /// [`Self::push`] takes bytes as they arrive, until the record is complete; the caller then processes [`Self::record`]
-/// and calls [`Self::reset`]. Memory grows with the bytes that arrived, never with a length that a peer announced, and the
-/// sum of all fragments is limited.
+/// and calls [`Self::reset`]. Memory grows with the bytes that arrived, never with a length that a peer announced, and
+/// the sum of all fragments is limited.
 #[derive(Debug, Default)]
 pub struct RecordReassembly {
     record: Vec<u8>,
@@ -110,7 +110,8 @@ impl RecordReassembly {
         self.missing.is_some() || self.header_len > 0 || !self.record.is_empty()
     }
 
-    /// Takes bytes from the front of `bytes`. Returns the number of bytes taken, and true if [`Self::record`] is complete.
+    /// Takes bytes from the front of `bytes`. Returns the number of bytes taken, and true if [`Self::record`] is
+    /// complete.
     pub fn push(&mut self, bytes: &[u8]) -> Result<(usize, bool), RecordTooLong> {
         let mut taken = 0;
         loop {

@@ -33,8 +33,8 @@ pub enum XdrError {
 
 /// Decodes items from the front of a message. Decoded bytes borrow from the message, so that the reader never allocates.
 ///
-/// Every length is checked against the message and against the limit of its field before it is used; bytes from a peer lead
-/// to an [`XdrError`] and never to a panic or a large allocation.
+/// Every length is checked against the message and against the limit of its field before it is used; bytes from a peer
+/// lead to an [`XdrError`] and never to a panic or a large allocation.
 #[derive(Debug, Clone, Copy)]
 pub struct Reader<'a> {
     rest: &'a [u8],

@@ -1,9 +1,9 @@
 //! Limits the number of memory arenas of glibc for servers with many threads.
 
 /// Limits the arenas of this process to one per core, where glibc would create eight times as many. Each arena keeps the
-/// most memory that it ever used, whichever thread needed it: with hundreds of threads that wait most of the time, the memory
-/// of a server would grow until each arena has served the largest request. Call it before threads start, in a process that
-/// only serves.
+/// most memory that it ever used, whichever thread needed it: with hundreds of threads that wait most of the time, the
+/// memory of a server would grow until each arena has served the largest request. Call it before threads start, in a
+/// process that only serves.
 pub fn share_arenas() {
     #[cfg(target_env = "gnu")]
     {

@@ -24,8 +24,8 @@ const PARTING: &[u8] = br#"\:*?"<>|"#;
 const DEVICES: [&str; 4] = ["CON", "PRN", "AUX", "NUL"];
 const PORTS: [&str; 2] = ["COM", "LPT"];
 
-/// Accepts a name for a new file or directory that clients on DOS and Windows can use. NFS clients have no such names, so the
-/// NFS server calls [`check_name`] only.
+/// Accepts a name for a new file or directory that clients on DOS and Windows can use. NFS clients have no such names,
+/// so the NFS server calls [`check_name`] only.
 ///
 /// # Errors
 /// [`VolumeError::BadName`] for a device, a separator of names, a control character, and a dot or blank at the end.

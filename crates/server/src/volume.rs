@@ -4,8 +4,8 @@ use std::time::SystemTime;
 
 use crate::name::fold_case;
 
-/// Number of a file or directory. It is stable while the object exists, also across renames, and is never reused for another
-/// object within the life of the volume.
+/// Number of a file or directory. It is stable while the object exists, also across renames, and is never reused for
+/// another object within the life of the volume.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(pub u64);
 
@@ -129,10 +129,10 @@ pub type VolumeResult<T> = Result<T, VolumeError>;
 /// A tree of files and directories that front ends serve.
 ///
 /// A volume is shared by all connections of all front ends, so that every method takes `&self` and is safe to call
-/// concurrently. All calls are synchronous and may block as long as the storage does; a front end with an asynchronous runtime
-/// calls a volume that blocks on other threads ([`Self::never_blocks`]). Objects are named by [`NodeId`], not by path,
-/// because NFS handles must survive renames. No call leaves the tree: names are single components, and symbolic links are
-/// not followed.
+/// concurrently. All calls are synchronous and may block as long as the storage does; a front end with an asynchronous
+/// runtime calls a volume that blocks on other threads ([`Self::never_blocks`]). Objects are named by [`NodeId`], not
+/// by path, because NFS handles must survive renames. No call leaves the tree: names are single components, and
+/// symbolic links are not followed.
 pub trait Volume: Send + Sync {
     /// Attributes of a node.
     fn attributes(&self, node: NodeId) -> VolumeResult<Attributes>;
@@ -171,8 +171,8 @@ pub trait Volume: Send + Sync {
     /// Creates a directory; [`VolumeError::Exists`] if the name already exists.
     fn make_directory(&self, directory: NodeId, name: &str, mode: u32) -> VolumeResult<Attributes>;
 
-    /// Checks whether names can be removed from a directory, as far as that is known in advance. Front ends call it if their
-    /// protocol cannot report a removal that fails later.
+    /// Checks whether names can be removed from a directory, as far as that is known in advance. Front ends call it if
+    /// their protocol cannot report a removal that fails later.
     fn may_remove(&self, _directory: NodeId) -> VolumeResult<()> {
         Ok(())
     }

@@ -8,8 +8,8 @@ use sharebench_target::{ConnectError, SessionSpec, UrlPart};
 
 /// A failure before a session exists: which part of the URL to check, and what happened.
 ///
-/// The user reads it as a [`ConnectError`], which adds the URL. While a session is being opened the URL does not matter, so
-/// that the steps (name resolution, TCP, login, mount) pass this smaller type.
+/// The user reads it as a [`ConnectError`], which adds the URL. While a session is being opened the URL does not
+/// matter, so that the steps (name resolution, TCP, login, mount) pass this smaller type.
 #[derive(Debug)]
 pub struct DialError {
     /// Part of the URL that the user should check.

@@ -13,10 +13,10 @@ struct Entry<T> {
 
 /// The table of open files of one session.
 ///
-/// It owns what the protocol needs to know about each open file (`T`: a file id or a file handle, and its state) and gives
-/// the engine a [`FileRef`] in exchange. Closing a file frees its entry and increments the entry's generation, which is
-/// part of the reference. A reference to a closed file is therefore reported as stale and never reaches the file that
-/// took the entry, without a search on the measured path.
+/// It owns what the protocol needs to know about each open file (`T`: a file id or a file handle, and its state) and
+/// gives the engine a [`FileRef`] in exchange. Closing a file frees its entry and increments the entry's generation,
+/// which is part of the reference. A reference to a closed file is therefore reported as stale and never reaches the
+/// file that took the entry, without a search on the measured path.
 #[derive(Debug)]
 pub struct OpenFileTable<T> {
     entries: Vec<Entry<T>>,

@@ -22,10 +22,10 @@ struct Entry<Id, R> {
 
 /// The table of requests of one connection.
 ///
-/// It has one entry per slot, and one entry (at [`Self::metadata_index`]) for the single request about names and attributes
-/// that may be in flight. An entry is idle, reserved (its request waits to be sent) or in flight, in that order; a
-/// protocol that sends at once skips the reservation. The table is allocated once, so that neither starting nor
-/// finishing a request allocates.
+/// It has one entry per slot, and one entry (at [`Self::metadata_index`]) for the single request about names and
+/// attributes that may be in flight. An entry is idle, reserved (its request waits to be sent) or in flight, in that
+/// order; a protocol that sends at once skips the reservation. The table is allocated once, so that neither starting
+/// nor finishing a request allocates.
 ///
 /// Replies arrive in any order and name their request by the protocol's id (a message id or an xid). How an id leads to
 /// an index differs between the protocols, so each client computes a likely index itself, confirms it with [`Self::get`],

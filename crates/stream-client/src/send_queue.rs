@@ -69,10 +69,10 @@ impl Part {
 
 /// Requests that wait to be sent, in order.
 ///
-/// Headers and small requests are copied into one gather buffer. Payload stays in its slot until the kernel takes it, so that
-/// a large WRITE is not copied; the slot's bytes must therefore not change before the reply arrives, which the session's
-/// slot rule guarantees. One vectored write sends as many parts as possible, so that a burst of requests costs one
-/// system call. A partial write continues at the byte where it stopped.
+/// Headers and small requests are copied into one gather buffer. Payload stays in its slot until the kernel takes it,
+/// so that a large WRITE is not copied; the slot's bytes must therefore not change before the reply arrives, which the
+/// session's slot rule guarantees. One vectored write sends as many parts as possible, so that a burst of requests
+/// costs one system call. A partial write continues at the byte where it stopped.
 #[derive(Debug, Default)]
 pub struct SendQueue<B> {
     gathered: B,

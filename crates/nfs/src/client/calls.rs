@@ -35,8 +35,8 @@ pub(crate) struct Calls {
 }
 
 impl Calls {
-    /// Makes a table for `slots` data operations and one metadata call. `seed` determines the first xid: it should be random,
-    /// because a server may take an xid of an earlier connection for a retransmission.
+    /// Makes a table for `slots` data operations and one metadata call. `seed` determines the first xid: it should be
+    /// random, because a server may take an xid of an earlier connection for a retransmission.
     pub(crate) fn new(slots: usize, seed: u32) -> Self {
         let index_bits = usize::BITS - slots.leading_zeros();
         Self { table: RequestTable::new(slots), generation: seed, index_bits }

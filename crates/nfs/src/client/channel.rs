@@ -37,18 +37,18 @@ impl GatherBuffer for Writer {
 
 /// One TCP connection to an NFS server, and every call on it.
 ///
-/// The channel owns the socket, the encoded calls that wait to be sent, the calls in flight and the counters of the wire. The
-/// slots' buffers belong to the session and are lent for each poll. [`Self::call`] encodes and queues a call;
+/// The channel owns the socket, the encoded calls that wait to be sent, the calls in flight and the counters of the
+/// wire. The slots' buffers belong to the session and are lent for each poll. [`Self::call`] encodes and queues a call;
 /// [`Self::poll`] sends, receives, and returns completions in the order in which replies arrive. It never spawns a task
 /// and never waits on its own: whoever polls it drives both directions, so that an idle session costs nothing.
 ///
-/// Life cycle: mounting performs its calls one at a time; from then on data operations use one index per slot, and one more
-/// index serves metadata. The first error of the connection is final: the channel fails every call once, keeps the
-/// error, and answers each later call with it ([`Self::failure`]). It does not reconnect and retransmit as a kernel client
-/// does, because that would hide an outage in the response time of one operation.
+/// Life cycle: mounting performs its calls one at a time; from then on data operations use one index per slot, and one
+/// more index serves metadata. The first error of the connection is final: the channel fails every call once, keeps the
+/// error, and answers each later call with it ([`Self::failure`]). It does not reconnect and retransmit as a kernel
+/// client does, because that would hide an outage in the response time of one operation.
 ///
-/// Invariants: an index has at most one call; every call completes exactly once; a call is sent as one record; an xid does
-/// not repeat before all generations are used.
+/// Invariants: an index has at most one call; every call completes exactly once; a call is sent as one record; an xid
+/// does not repeat before all generations are used.
 #[derive(Debug)]
 pub(crate) struct Channel {
     stream: TcpStream,
@@ -144,6 +144,7 @@ impl Channel {
             arguments(writer);
             end_record(writer, at, payload.next_multiple_of(4));
         });
+        // The payload stays in its slot; only its padding is copied.
         if payload > 0 {
             self.send_queue.push_slot(index, payload);
             if padding(payload) > 0 {

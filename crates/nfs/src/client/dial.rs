@@ -28,8 +28,8 @@ pub(crate) fn random() -> u32 {
     RandomState::new().hash_one(0) as u32
 }
 
-/// Connects. `part` is the part of the URL to check if nobody listens at `address`; `reserved` requests a local port below
-/// 1024.
+/// Connects. `part` is the part of the URL to check if nobody listens at `address`; `reserved` requests a local port
+/// below 1024.
 pub(crate) async fn connect(
     address: SocketAddr,
     reserved: bool,
@@ -51,6 +51,8 @@ pub(crate) async fn connect(
 
 async fn connect_reserved(address: SocketAddr) -> io::Result<TcpStream> {
     let count = RESERVED_PORTS.end - RESERVED_PORTS.start;
+    // Start at a random port: sessions that connect together would otherwise all try the same ones, and a recently closed
+    // port is unusable for a while.
     let first = (random() % u32::from(count)) as u16;
     let mut last = io::ErrorKind::AddrInUse.into();
     for step in 0..count {

@@ -238,6 +238,7 @@ impl NfsSession {
         let (to_parent, to_name) = split(to)?;
         let from_directory = self.directory(from_parent).await?;
         let to_directory = self.directory(to_parent).await?;
+        // Removed before the call: even if its reply is lost, no stale handle stays.
         self.directories.remove(from);
         self.directories.remove(to);
         let encode = |writer: &mut Writer| {
@@ -282,6 +283,7 @@ impl NfsSession {
             if end {
                 break;
             }
+            // Otherwise a broken server would keep the client in this loop.
             if cookie == start {
                 return fail(ErrorClass::Protocol, "a page without entries that is not the last page");
             }
@@ -289,6 +291,7 @@ impl NfsSession {
                 return fail(ErrorClass::Unsupported, "more than 4 Mi entries");
             }
         }
+        // Attributes are optional in READDIRPLUS; a LOOKUP distinguishes files from directories.
         for index in unknown_kinds {
             let (_, attributes) = self.lookup(directory, &entries[index].name.clone()).await?;
             entries[index].directory = attributes.kind == FileKind::Directory;

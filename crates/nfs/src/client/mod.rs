@@ -1,8 +1,8 @@
 //! The client adapter: one TCP connection per session, many calls in flight.
 //!
-//! [`session`] is what the engine drives. It checks an operation and hands it to the [`channel`], which owns the connection,
-//! encodes the call, sends it, and lets the [`receiver`] and [`replies`] match each reply with its call. [`mounting`] opens
-//! a session: [`dial`], port mapper, MOUNT, the walk to the directory, FSINFO.
+//! [`session`] is what the engine drives. It checks an operation and hands it to the [`channel`], which owns the
+//! connection, encodes the call, sends it, and lets the [`receiver`] and [`replies`] match each reply with its call.
+//! [`mounting`] opens a session: [`dial`], port mapper, MOUNT, the walk to the directory, FSINFO.
 
 mod calls;
 mod channel;

@@ -50,8 +50,8 @@ struct Ports {
     mount: u16,
 }
 
-/// Queries the port mapper for the ports that the URL does not state. Without a port mapper NFS is at its registered port,
-/// and MOUNT at the port of NFS, as on servers with a single port.
+/// Queries the port mapper for the ports that the URL does not state. Without a port mapper NFS is at its registered
+/// port, and MOUNT at the port of NFS, as on servers with a single port.
 async fn find_ports(host: IpAddr, options: &NfsOptions) -> Ports {
     let mut nfs = options.port;
     let mut mount = options.mount_port;
@@ -127,6 +127,7 @@ async fn open_staged(
     stage: &Cell<UrlPart>,
 ) -> Result<NfsSession, DialError> {
     let host = resolve(&options.host).await?;
+    // A timeout is attributed to the step that was in progress.
     stage.set(UrlPart::Port);
     let ports = find_ports(host, options).await;
     let stream = connect((host, ports.nfs).into(), options.reserved_port, UrlPart::Port).await?;
@@ -136,6 +137,7 @@ async fn open_staged(
     let slots = spec.slots as usize;
     let channel = Channel::new(stream, Some(&options.auth), slots, spec.slot_bytes as usize, random());
     let mount = Mount { service, export, options: options.clone() };
+    // The session performs its own setup calls, so that they follow the same rules as later ones.
     let mut session = NfsSession::new(channel, mounted.handle, FsInfo::default(), spec, Facts::new(), mount);
     let root = walk(&mut session, mounted, &below).await?;
     let limits = fs_info(&mut session).await.map_err(DialError::blame(UrlPart::Share))?;

@@ -28,9 +28,9 @@ struct DirectRead {
 
 /// Receives records and decodes the replies in them.
 ///
-/// A record takes one of three ways. Small records arrive in bursts in `buffer` and are decoded there. The data of a large READ
-/// reply go from the socket straight into their slot, which saves one copy of each byte on the path that the benchmark
-/// measures. Any other record that is larger than the buffer, or comes in several fragments, is collected in
+/// A record takes one of three ways. Small records arrive in bursts in `buffer` and are decoded there. The data of a
+/// large READ reply go from the socket straight into their slot, which saves one copy of each byte on the path that the
+/// benchmark measures. Any other record that is larger than the buffer, or comes in several fragments, is collected in
 /// `reassembly`. While a large READ is in flight, the receiver reads no more ahead than it needs to see where the data
 /// belong.
 #[derive(Debug)]

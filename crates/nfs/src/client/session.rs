@@ -29,10 +29,10 @@ const MAX_RETRY_DELAY: Duration = Duration::from_secs(1);
 /// One user's mounted connection to an export: the NFS implementation of [`Session`].
 ///
 /// It owns the [`Channel`], the slots' buffers and what the protocol remembers between calls: the open files with their
-/// write verifiers, the handles of directories, and the server's limits. Mounting creates it, looks up the URL's directory
-/// through it, and completes it with the limits and facts. The engine then submits data operations, one per slot, and
-/// polls for their replies; operations on names and attributes run one at a time through [`Session::call`]. Closing it
-/// unmounts.
+/// write verifiers, the handles of directories, and the server's limits. Mounting creates it, looks up the URL's
+/// directory through it, and completes it with the limits and facts. The engine then submits data operations, one per
+/// slot, and polls for their replies; operations on names and attributes run one at a time through [`Session::call`].
+/// Closing it unmounts.
 ///
 /// Each data operation is one READ, WRITE or COMMIT of exactly the length that the engine requested. An operation that
 /// cannot be sent (a record above the server's limit, a slot in use) is rejected with a reply that counts 0 requests. The
@@ -119,6 +119,7 @@ impl NfsSession {
             return Err(error);
         }
         self.channel.call(index, ExpectedReply::Metadata, procedure, 0, arguments);
+        // Reuse the session's list, so that a metadata call allocates nothing for its completion.
         let mut completions = std::mem::take(&mut self.completions);
         poll_fn(|cx| self.channel.poll(cx, &mut self.buffers, &mut completions)).await;
         let result = completions.pop().map_or(Ok(ReplyContent::Metadata), |completion| completion.result);
@@ -208,6 +209,7 @@ impl NfsSession {
                         format!("FILE_SYNC was requested, the server answers {committed}: no write-through");
                     return Err(OpError::new(ErrorClass::Protocol, "WRITE", detail));
                 }
+                // Servers may write more durably than requested; the count shows what was measured.
                 self.policy.stable += u64::from(written.committed == StableHow::FileSync);
                 if written.committed == StableHow::Unstable
                     && let Ok(open) = self.files.get_mut(FileRef(file))

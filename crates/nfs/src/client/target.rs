@@ -17,9 +17,9 @@ const MAX_RECORD: u32 = 16 << 20;
 
 /// A directory of an NFSv3 export: `nfs://host[:port]/export/dir?option=value`.
 ///
-/// The port defaults to the one that the port mapper reports, otherwise to 2049. Options: `mountport=` (default: as the port
-/// mapper reports, otherwise the port of NFS), `uid=` and `gid=` (default: those of this process), `gids=` (a list),
-/// `resvport=1` (connect from a port below 1024), and `vers=3`.
+/// The port defaults to the one that the port mapper reports, otherwise to 2049. Options: `mountport=` (default: as the
+/// port mapper reports, otherwise the port of NFS), `uid=` and `gid=` (default: those of this process), `gids=` (a
+/// list), `resvport=1` (connect from a port below 1024), and `vers=3`.
 ///
 /// The target holds the checked URL and no connection: each [`Target::connect`] mounts the export anew and opens one TCP
 /// connection. Targets are cheap to clone, so that every job or user may have one.

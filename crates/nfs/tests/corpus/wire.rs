@@ -1,5 +1,5 @@
-//! Runs every decoder on arbitrary bytes: it must not panic or read beyond the end, and records must not depend on where the
-//! stream is cut.
+//! Runs every decoder on arbitrary bytes: it must not panic or read beyond the end, and records must not depend on
+//! where the stream is cut.
 
 use sharebench_nfs::attributes::{FileAttributes, SetFileAttributes, skip_wcc};
 use sharebench_nfs::mount::{get_mounted, get_port};

@@ -58,8 +58,8 @@ impl BlockCache {
         self.capacity > 0
     }
 
-    /// Uses the blocks of `len` bytes at `offset` in ascending order and adds missing ones. `Some(true)` marks them as dirty,
-    /// `Some(false)` as written to the device.
+    /// Uses the blocks of `len` bytes at `offset` in ascending order and adds missing ones. `Some(true)` marks them as
+    /// dirty, `Some(false)` as written to the device.
     pub(super) fn use_range(
         &mut self,
         node: NodeId,

@@ -21,11 +21,12 @@ use crate::device::wait::wait_until;
 
 /// A volume whose reads and writes take the time of a modelled device.
 ///
-/// A request is classified when it arrives. If all of its blocks are in the cache it is a hit and takes no time; otherwise it
-/// waits for one of the servers, occupies it for the service time, and then transfers its bytes over the only link. For a
-/// given order of requests, hits, misses and service times are always the same. The queue is computed exactly, so that a late
-/// wake-up of one request does not delay the next. Names and attributes take no time. The log has, for each request, when it was
-/// due and when it was executed, so that tests can compare a measurement with the truth.
+/// A request is classified when it arrives. If all of its blocks are in the cache it is a hit and takes no time;
+/// otherwise it waits for one of the servers, occupies it for the service time, and then transfers its bytes over the
+/// only link. For a given order of requests, hits, misses and service times are always the same. The queue is computed
+/// exactly, so that a late wake-up of one request does not delay the next. Names and attributes take no time. The log
+/// has, for each request, when it was due and when it was executed, so that tests can compare a measurement with the
+/// truth.
 ///
 /// ```
 /// use std::time::Duration;
@@ -99,8 +100,8 @@ impl<V> DeviceVolume<V> {
         self.lock_device().cache.purge();
     }
 
-    /// Keeps all servers busy for another `pause`, as a controller that hangs does. Requests that arrive in the meantime wait
-    /// in the queue and are then served in order.
+    /// Keeps all servers busy for another `pause`, as a controller that hangs does. Requests that arrive in the
+    /// meantime wait in the queue and are then served in order.
     pub fn stall(&self, pause: Duration) {
         let pause_ns = u64::try_from(pause.as_nanos()).unwrap_or(u64::MAX);
         let mut device = self.lock_device();

@@ -31,8 +31,8 @@ pub enum WritePolicy {
     /// Write-through: every write needs the device, and its blocks are cached.
     #[default]
     Through,
-    /// Write-back: writes go to the cache, and the device is needed for the eviction of a dirty block, for a commit, and for
-    /// a durable write.
+    /// Write-back: writes go to the cache, and the device is needed for the eviction of a dirty block, for a commit,
+    /// and for a durable write.
     Back,
 }
 
@@ -64,11 +64,11 @@ pub struct DeviceOptions {
     pub bytes_per_s: Option<u64>,
     /// The cache.
     pub cache: CacheOptions,
-    /// Time before the end of a wait from which the thread spins instead of sleeping. Zero leaves the processor to others and is
-    /// the better choice unless cores are idle.
+    /// Time before the end of a wait from which the thread spins instead of sleeping. Zero leaves the processor to
+    /// others and is the better choice unless cores are idle.
     pub spin: Duration,
-    /// Serve requests on the thread of their connection, one after another, instead of passing each to a worker thread. This
-    /// saves wake-ups between socket and device, but allows one request in flight per thread.
+    /// Serve requests on the thread of their connection, one after another, instead of passing each to a worker thread.
+    /// This saves wake-ups between socket and device, but allows one request in flight per thread.
     pub in_place: bool,
     /// Maximum number of logged requests; later ones are only counted.
     pub log_capacity: usize,

@@ -21,8 +21,8 @@ impl ServiceQueue {
         }
     }
 
-    /// Adds a request that arrives `now` and returns when it completes. A thread that wakes up late does not delay the queue,
-    /// because its times are computed (Lindley's recursion).
+    /// Adds a request that arrives `now` and returns when it completes. A thread that wakes up late does not delay the
+    /// queue, because its times are computed (Lindley's recursion).
     pub(super) fn admit(&mut self, now: u64, service: u64, bytes: u64) -> u64 {
         // Never empty: `new` creates at least one.
         let Some(free_at) = self.free_at.iter_mut().min() else { return now };

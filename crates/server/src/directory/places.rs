@@ -14,8 +14,8 @@ pub(super) struct Place {
     pub(super) name: Arc<str>,
 }
 
-/// The table of all files seen so far. It grows by about 200 bytes per file, because a client may return any number that it
-/// has received.
+/// The table of all files seen so far. It grows by about 200 bytes per file, because a client may return any number
+/// that it has received.
 pub(super) struct Places(RwLock<Table>);
 
 struct Table {

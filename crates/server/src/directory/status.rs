@@ -8,8 +8,8 @@ use rustix::fs::{AtFlags, FileType, Statx, StatxFlags, StatxTimestamp, statx};
 use crate::directory::errno::volume_error;
 use crate::{Attributes, NodeId, VolumeResult};
 
-/// Identity of a file of the host. It also differs from that of a later file with the same inode number, if the file system
-/// stores the time of creation.
+/// Identity of a file of the host. It also differs from that of a later file with the same inode number, if the file
+/// system stores the time of creation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Key {
     device: (u32, u32),
@@ -61,8 +61,9 @@ impl Status {
         Self { key, kind, links: raw.stx_nlink, raw }
     }
 
-    /// True if it is on the same mount. This is decided by the mount's number if the kernel reports it (Linux 5.8), otherwise
-    /// by the device of directories: overlay file systems report another device for files than for directories.
+    /// True if it is on the same mount. This is decided by the mount's number if the kernel reports it (Linux 5.8),
+    /// otherwise by the device of directories: overlay file systems report another device for files than for
+    /// directories.
     pub(super) fn same_mount(&self, root: &Self) -> bool {
         let mask = StatxFlags::from_bits_retain(self.raw.stx_mask & root.raw.stx_mask);
         if mask.contains(StatxFlags::MNT_ID) {

@@ -85,7 +85,8 @@ impl Tree {
 
     /// A node, open at least for reading.
     pub(super) fn node(&self, id: NodeId) -> VolumeResult<Arc<OpenNode>> {
-        // Walk up to an open directory, then down again. Clients determine the depth of the tree, so this must not recurse.
+        // Walk up to an open directory, then down again. Clients determine the depth of the tree, so this must not
+        // recurse.
         let mut at = id;
         let mut way = Vec::new();
         let mut open = loop {

@@ -17,8 +17,8 @@ const GRAIN_BYTES: usize = 4 << 10;
 /// Largest offset in a file: 2^63 - 1, which clients of every protocol can express.
 pub(super) const MAX_SIZE: u64 = i64::MAX as u64;
 
-/// Hashes a number with one multiplication. The keys are page and node numbers that the volume assigns itself, so that no client
-/// can choose them to collide.
+/// Hashes a number with one multiplication. The keys are page and node numbers that the volume assigns itself, so that
+/// no client can choose them to collide.
 #[derive(Default)]
 pub(super) struct NumberHasher(u64);
 
@@ -125,8 +125,8 @@ impl Content {
         }
     }
 
-    /// Writes if every page exists. Bytes and length change under one shared lock, so that no truncation can happen between
-    /// them.
+    /// Writes if every page exists. Bytes and length change under one shared lock, so that no truncation can happen
+    /// between them.
     fn write_present(&self, offset: u64, data: &[u8], end: u64, budget: &Budget) -> Option<VolumeResult<()>> {
         let pages = read_lock(&self.pages);
         if !pieces(offset, data.len()).all(|piece| pages.contains_key(&piece.page)) {

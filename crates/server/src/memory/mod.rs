@@ -25,9 +25,9 @@ const SHARDS: usize = 64;
 
 /// A tree of files in memory with a limit in bytes.
 ///
-/// Concurrent reads of a file share its locks and copy the data once; a write excludes others only from the 64 KiB pages that
-/// it writes. Names of one directory change one at a time; renames and removals of directories exclude each other in the
-/// tree as a unit. Reading does not change the access time, so that reads do not contend for it.
+/// Concurrent reads of a file share its locks and copy the data once; a write excludes others only from the 64 KiB
+/// pages that it writes. Names of one directory change one at a time; renames and removals of directories exclude each
+/// other in the tree as a unit. Reading does not change the access time, so that reads do not contend for it.
 ///
 /// ```
 /// use sharebench_server::{MemoryVolume, ROOT, Volume};

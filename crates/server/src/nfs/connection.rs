@@ -44,8 +44,8 @@ fn garbage(error: XdrError) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, error)
 }
 
-/// Serves a connection until its peer closes it or breaks the protocol. With `workers` the calls run on them, otherwise on
-/// this thread.
+/// Serves a connection until its peer closes it or breaks the protocol. With `workers` the calls run on them, otherwise
+/// on this thread.
 pub(super) async fn serve(stream: TcpStream, slot: ConnectionSlot, workers: Option<Arc<Workers>>) {
     let state = Arc::clone(&slot.0);
     let peer = stream.peer_addr().ok();

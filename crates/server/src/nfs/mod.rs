@@ -42,10 +42,11 @@ const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(20);
 
 /// A running NFS server over one volume: NFS version 3 and MOUNT version 3 on one TCP port.
 ///
-/// It owns one single-threaded runtime per serving thread; accepted connections are assigned to them in turn and stay there,
-/// so that the state of a connection needs no locks. Calls of a volume that never blocks run on these threads. Calls of a volume that
-/// blocks run on worker threads, so that one slow call does not delay the other calls of its connection, and replies are
-/// sent as they complete. [`Self::stop`], or dropping it, closes everything and waits for all threads.
+/// It owns one single-threaded runtime per serving thread; accepted connections are assigned to them in turn and stay
+/// there, so that the state of a connection needs no locks. Calls of a volume that never blocks run on these threads.
+/// Calls of a volume that blocks run on worker threads, so that one slow call does not delay the other calls of its
+/// connection, and replies are sent as they complete. [`Self::stop`], or dropping it, closes everything and waits for
+/// all threads.
 pub struct NfsServer {
     addr: SocketAddr,
     state: Arc<ServerState>,
@@ -59,8 +60,8 @@ impl NfsServer {
     /// the same port for NFS and for MOUNT.
     ///
     /// # Errors
-    /// An address that other machines can reach without [`NfsServerOptions::expose`], an address that cannot be bound, options
-    /// out of range, or threads that cannot be started.
+    /// An address that other machines can reach without [`NfsServerOptions::expose`], an address that cannot be bound,
+    /// options out of range, or threads that cannot be started.
     pub fn start(
         addr: SocketAddr,
         volume: Arc<dyn Volume>,

@@ -10,8 +10,8 @@ use crate::nfs::PROTOCOL;
 pub struct NfsServerOptions {
     /// Path of the export, such as `/export`. Directories below it can be mounted too.
     pub export: String,
-    /// Serve an address that other machines can reach. NFSv3 trusts the user id that a client sends, so that everybody who can
-    /// reach the address may read and write.
+    /// Serve an address that other machines can reach. NFSv3 trusts the user id that a client sends, so that everybody
+    /// who can reach the address may read and write.
     pub expose: bool,
     /// Largest READ and WRITE, in bytes: 4 KiB to 1 MiB.
     pub max_transfer: u32,

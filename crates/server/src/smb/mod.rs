@@ -31,10 +31,11 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// A running SMB server over one volume.
 ///
-/// It owns a thread with a runtime on which the crate `smb-server` serves all connections. [`Self::start`] returns once the
-/// address is bound, so that a client can connect at once. [`Self::stop`], or dropping it, closes the listener and every
-/// connection and waits for the thread; a connection that is busy for longer than a timeout is cut off. The protocol layer
-/// is asynchronous and volumes are not, so that calls of a volume that blocks run on the runtime's blocking pool.
+/// It owns a thread with a runtime on which the crate `smb-server` serves all connections. [`Self::start`] returns once
+/// the address is bound, so that a client can connect at once. [`Self::stop`], or dropping it, closes the listener and
+/// every connection and waits for the thread; a connection that is busy for longer than a timeout is cut off. The
+/// protocol layer is asynchronous and volumes are not, so that calls of a volume that blocks run on the runtime's
+/// blocking pool.
 pub struct SmbServer {
     addr: SocketAddr,
     stop: Option<Stop>,

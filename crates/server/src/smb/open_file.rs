@@ -60,8 +60,9 @@ impl Handle for OpenFile {
         self.volume.run(move |volume| smb_result(volume.commit(node))).await
     }
 
-    /// A file that cannot be removed is reported as read-only. The protocol layer calls this when a client requests a removal; the
-    /// result of the removal itself, which happens at the close, is never reported to the client (MS-SMB2 3.3.4.17).
+    /// A file that cannot be removed is reported as read-only. The protocol layer calls this when a client requests a
+    /// removal; the result of the removal itself, which happens at the close, is never reported to the client (MS-SMB2
+    /// 3.3.4.17).
     async fn stat(&self) -> SmbResult<FileInfo> {
         let node = self.node;
         let parent = self.parent;
@@ -89,8 +90,8 @@ impl Handle for OpenFile {
     }
 
     async fn set_attributes(&self, attributes: u32) -> SmbResult<()> {
-        // Only READONLY of files is stored. The other attributes are accepted and ignored: the Linux client sets HIDDEN on a
-        // read-only file before it removes it, and fails the removal if it cannot.
+        // Only READONLY of files is stored. The other attributes are accepted and ignored: the Linux client sets HIDDEN
+        // on a read-only file before it removes it, and fails the removal if it cannot.
         if self.directory {
             return Ok(());
         }

@@ -34,8 +34,8 @@ pub struct SmbServerOptions {
     pub read_only: bool,
     /// Protection of messages that the server requires.
     pub protection: Protection,
-    /// Grant leases, with which clients cache. Disable it if the tree also changes other than through this server, because clients
-    /// would continue to serve stale data.
+    /// Grant leases, with which clients cache. Disable it if the tree also changes other than through this server,
+    /// because clients would continue to serve stale data.
     pub leases: bool,
     /// Largest READ and WRITE, in bytes: 64 KiB to 8 MiB.
     pub max_transfer: u32,

@@ -2,8 +2,8 @@
 
 use crate::name::fold_case;
 
-/// A search pattern. `*` and `?` have their usual meaning; `<` matches any sequence up to the last dot, `>` one character or
-/// none before a dot or at the end, and `"` a dot or the end.
+/// A search pattern. `*` and `?` have their usual meaning; `<` matches any sequence up to the last dot, `>` one
+/// character or none before a dot or at the end, and `"` a dot or the end.
 pub(super) struct Pattern(Vec<char>);
 
 impl Pattern {

@@ -118,6 +118,7 @@ impl NtlmLogin {
         let Step::Answered(exported) = &self.step else {
             return Err(AuthError::Order { step: "the server's last token" });
         };
+        // Some servers send no token with their last response; SMB's own signature protects it.
         if token.is_empty() {
             return Ok(());
         }
@@ -162,6 +163,7 @@ impl Identified<'_> {
             info.time.unwrap_or(fresh.now),
             &info.bytes,
         );
+        // With key exchange the client chooses the session key and sends it encrypted.
         let exchange = challenge.flags & flags::KEY_EXCHANGE != 0;
         let mut sealed = fresh.session_key;
         rc4(&answer.session_key, &mut sealed);
@@ -177,6 +179,7 @@ impl Identified<'_> {
         }
         .encode();
         let key = if exchange { fresh.session_key } else { answer.session_key };
+        // The MIC covers all three messages, which detects a downgrade of the NTLM flags.
         if info.time.is_some() {
             let mic = hmac_md5(&key, &[before[0], before[1], &message]);
             message::set_mic(&mut message, &mic);

@@ -48,6 +48,7 @@ impl Answer {
         time: u64,
         target_info: &[u8],
     ) -> Self {
+        // `NTLMv2_CLIENT_CHALLENGE` (MS-NLMP 2.2.2.7): version 1 twice, reserved bytes, then time, challenge and pairs.
         let mut blob = vec![1, 1, 0, 0, 0, 0, 0, 0];
         blob.extend_from_slice(&time.to_le_bytes());
         blob.extend_from_slice(&client_challenge);

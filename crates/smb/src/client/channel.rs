@@ -36,11 +36,11 @@ const MAX_CREDITS: u32 = 8192;
 /// Life cycle: the handshake performs its requests one at a time ([`Self::exchange`]) and sets session id, tree id,
 /// security and credit rules as it learns them. From then on data operations use one index per slot, and one more index
 /// serves metadata. The first error of the connection is final: the channel fails every request once, keeps the
-/// error, and answers each later request with it ([`Self::failure`]). There is no reconnect, because a new connection would
-/// be a new session with other open files; the engine decides about that.
+/// error, and answers each later request with it ([`Self::failure`]). There is no reconnect, because a new connection
+/// would be a new session with other open files; the engine decides about that.
 ///
-/// Invariants: an index has at most one request; every submitted request completes exactly once; a message id is used once
-/// and in ascending order; a credit is paid before its message enters the send queue.
+/// Invariants: an index has at most one request; every submitted request completes exactly once; a message id is used
+/// once and in ascending order; a credit is paid before its message enters the send queue.
 #[derive(Debug)]
 pub(crate) struct Channel {
     stream: TcpStream,
@@ -190,8 +190,8 @@ impl Channel {
         }
     }
 
-    /// Moves waiting requests into the send queue while credits last. A request that cannot be paid for blocks the later ones,
-    /// so that a large one is not starved by small ones.
+    /// Moves waiting requests into the send queue while credits last. A request that cannot be paid for blocks the
+    /// later ones, so that a large one is not starved by small ones.
     fn dispatch(&mut self) {
         while let Some(&(index, request)) = self.waiting.front() {
             if self.send_queue.is_full() {
@@ -219,7 +219,8 @@ impl Channel {
             ..Header::default()
         };
         match request {
-            // Encryption works in place, and the slot's payload must stay readable: only plain payload leaves from its slot.
+            // Encryption works in place, and the slot's payload must stay readable: only plain payload leaves from its
+            // slot.
             Request::Write { len, .. } if self.security.encryption.is_none() => {
                 self.send_from_slot(index, &header, request, len as usize);
             }

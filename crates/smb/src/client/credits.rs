@@ -5,9 +5,9 @@ const BYTES_PER_CREDIT: u32 = 64 << 10;
 
 /// The credits of a connection, and the next message id.
 ///
-/// The server limits how much a client has in flight by granting credits. Each request costs credits by its size and takes
-/// as many message ids; each response grants new ones. Every request also requests credits, so that the connection
-/// reaches its target and stays there.
+/// The server limits how much a client has in flight by granting credits. Each request costs credits by its size and
+/// takes as many message ids; each response grants new ones. Every request also requests credits, so that the
+/// connection reaches its target and stays there.
 #[derive(Debug, Clone)]
 pub(crate) struct Credits {
     next_id: u64,

@@ -31,6 +31,7 @@ pub(crate) async fn open_session(options: &SmbOptions, spec: &SessionSpec) -> Re
     let stream = dial(&options.host, options.port).await?;
     let mut channel = Channel::new(stream, spec.slots as usize, spec.slot_bytes as usize);
     let mut hash = PreauthHash::new();
+    // The preauthentication hash covers the requests of NEGOTIATE and SESSION_SETUP as they are on the wire.
     channel.exchange.keep_requests = true;
     let mut negotiated = negotiate(&mut channel, options, &mut hash).await?;
     if !spec.allow_split {
@@ -40,9 +41,11 @@ pub(crate) async fn open_session(options: &SmbOptions, spec: &SessionSpec) -> Re
     channel.exchange.keep_requests = false;
     connect_tree(&mut channel, options, &mut negotiated, encryption).await?;
     validate(&mut channel, &negotiated).await?;
+    // Without this the first cell would measure a connection with fewer credits than the later ones.
     gather_credits(&mut channel).await?;
     let paths = SharePaths::new(&options.directory);
     let mut session = SmbSession::new(channel, paths, negotiated);
+    // A missing directory is an error now, not at the first operation of a measurement.
     session.check_directory().await.map_err(blame(UrlPart::Path))?;
     Ok(session)
 }
@@ -90,7 +93,8 @@ async fn connect_tree(
     Ok(())
 }
 
-/// Verifies that the negotiation was not changed on its way. Dialects below 3.1.1 have no other protection (MS-SMB2 3.2.5.5).
+/// Verifies that the negotiation was not changed on its way. Dialects below 3.1.1 have no other protection (MS-SMB2
+/// 3.2.5.5).
 async fn validate(channel: &mut Channel, negotiated: &Negotiated) -> Result<(), DialError> {
     let offered_more = negotiated.offer.dialects.iter().any(|dialect| *dialect >= 0x0300);
     if negotiated.dialect == 0x0311 || !offered_more || channel.security.signing.is_none() {

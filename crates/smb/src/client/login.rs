@@ -36,6 +36,7 @@ pub(crate) async fn login(
     if NtStatus(header.status) != NtStatus::MORE_PROCESSING_REQUIRED {
         return Err(login_error(&header));
     }
+    // The server assigns the session id with its challenge; the second request must carry it.
     channel.session_id = header.session_id;
     hash.update(&channel.exchange.request);
     hash.update(&channel.exchange.reply);
@@ -44,8 +45,10 @@ pub(crate) async fn login(
     if NtStatus(header.status) != NtStatus::SUCCESS {
         return Err(login_error(&header));
     }
+    // The last response is not part of the hash: it is signed with a key derived from that hash.
     hash.update(&channel.exchange.request);
     negotiated.session_flags = last.flags;
+    // The server may admit a user as guest; such a session, like an anonymous one, has no key.
     let Some(key) = ntlm.session_key().filter(|_| last.flags & (flags::IS_GUEST | flags::IS_NULL) == 0)
     else {
         return reject_missing_key(options, negotiated).map(|()| None);

@@ -48,8 +48,8 @@ impl MessageSecurity {
         }
     }
 
-    /// Checks that a reply that arrived unencrypted is protected as negotiated; `signed` states that its request was signed.
-    /// The signature field of a verified message holds zeros afterwards.
+    /// Checks that a reply that arrived unencrypted is protected as negotiated; `signed` states that its request was
+    /// signed. The signature field of a verified message holds zeros afterwards.
     #[inline]
     pub(crate) fn verify(&self, header: &Header, signed: bool, message: &mut [u8]) -> Result<(), OpError> {
         let status = NtStatus(header.status);

@@ -112,6 +112,7 @@ impl SmbSession {
         }
     }
 
+    /// Opens and closes the name: the response of CREATE has its attributes, so that no `QUERY_INFO` is needed.
     async fn stat(&mut self, path: &str) -> Result<MetaYield, OpError> {
         let (file, response) = self.create(path, ATTRIBUTE_ACCESS, disposition::OPEN, 0).await?;
         self.close_file(file).await?;
@@ -121,6 +122,7 @@ impl SmbSession {
     }
 
     async fn remove(&mut self, path: &str, kind: u32) -> Result<MetaYield, OpError> {
+        // Remove a symbolic link itself, not its target.
         let options = kind | options::OPEN_REPARSE_POINT;
         let (file, _) =
             self.create(path, access::DELETE | ATTRIBUTE_ACCESS, disposition::OPEN, options).await?;

@@ -1,9 +1,9 @@
 //! The client adapter: one TCP connection per session, many requests in flight.
 //!
-//! [`session`] is what the engine drives. It checks an operation and hands it to the [`channel`], which owns the connection:
-//! it pays for the request with [`credits`], applies [`message_security`], sends it, and lets the [`receiver`] and
-//! [`pending_replies`] match each reply with its request. [`handshake`] opens a session: [`dial`], [`negotiation`],
-//! [`login`], then the share.
+//! [`session`] is what the engine drives. It checks an operation and hands it to the [`channel`], which owns the
+//! connection: it pays for the request with [`credits`], applies [`message_security`], sends it, and lets the
+//! [`receiver`] and [`pending_replies`] match each reply with its request. [`handshake`] opens a session: [`dial`],
+//! [`negotiation`], [`login`], then the share.
 
 mod channel;
 mod credits;

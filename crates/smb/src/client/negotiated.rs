@@ -27,9 +27,9 @@ pub(crate) struct Offer {
 
 /// The parameters that hold for the life of a session.
 ///
-/// NEGOTIATE sets the dialect, the limits and the algorithms. `SESSION_SETUP` and `TREE_CONNECT` add the session's flags and
-/// decide whether messages are signed or encrypted. Afterwards nothing changes, so that the facts of a stored run describe
-/// every request of the session.
+/// NEGOTIATE sets the dialect, the limits and the algorithms. `SESSION_SETUP` and `TREE_CONNECT` add the session's
+/// flags and decide whether messages are signed or encrypted. Afterwards nothing changes, so that the facts of a stored
+/// run describe every request of the session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Negotiated {
     pub(crate) offer: Offer,

@@ -27,10 +27,10 @@ pub(crate) struct Completion {
 
 /// Everything that a reply changes.
 ///
-/// The channel lends its parts for the duration of one receive. A reply is verified before anything else is believed; then
-/// its credits are added, its data move into the slot, and its request is completed. Each request is completed once.
-/// Any error that a method returns is about the connection, which cannot be used afterwards; the failure of one request is
-/// part of its [`Completion`].
+/// The channel lends its parts for the duration of one receive. A reply is verified before anything else is believed;
+/// then its credits are added, its data move into the slot, and its request is completed. Each request is completed
+/// once. Any error that a method returns is about the connection, which cannot be used afterwards; the failure of one
+/// request is part of its [`Completion`].
 pub(crate) struct PendingReplies<'a> {
     pub(crate) requests: &'a mut Requests,
     pub(crate) buffers: &'a mut SlotBuffers,

@@ -5,7 +5,8 @@ use sharebench_model::{CachePolicy, ErrorClass, IoPolicy, OpError, Stability};
 use crate::wire::create::options;
 use crate::wire::data::{READ_UNBUFFERED, WRITE_THROUGH, WRITE_UNBUFFERED};
 
-/// Smallest unit of unbuffered transfers: a sector (MS-FSA 2.1.5.3). A server with larger sectors rejects the request itself.
+/// Smallest unit of unbuffered transfers: a sector (MS-FSA 2.1.5.3). A server with larger sectors rejects the request
+/// itself.
 pub(crate) const SECTOR: u32 = 512;
 
 /// Bits of `CreateOptions` (MS-SMB2 2.2.13). This client caches nothing and requests no lease or oplock, so

@@ -48,8 +48,8 @@ struct LargeFrame {
 ///
 /// A frame takes one of three ways. Small frames arrive in bursts in `buffer` and are decoded there. The data of a large
 /// READ response go from the socket straight into their slot, which saves one copy of each byte on the path that the
-/// benchmark measures. Any other frame larger than the buffer (an encrypted READ, a listing) is collected in `large`. While
-/// a large READ is in flight, the receiver reads no more ahead than it needs to see where the data belong.
+/// benchmark measures. Any other frame larger than the buffer (an encrypted READ, a listing) is collected in `large`.
+/// While a large READ is in flight, the receiver reads no more ahead than it needs to see where the data belong.
 #[derive(Debug)]
 pub(crate) struct Receiver {
     buffer: ReceiveBuffer,

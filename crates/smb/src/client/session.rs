@@ -21,10 +21,10 @@ const LOG_OFF_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// One user's logged-in connection to a share: the SMB implementation of [`Session`].
 ///
-/// It owns the [`Channel`] and what the protocol remembers between requests: the open files, the directory of the URL below
-/// the share, and what was negotiated. The handshake creates it after the directory was found to exist. The engine then
-/// submits data operations, one per slot, and polls for their replies; operations on names and attributes run one at a
-/// time through [`Session::call`]. Closing it logs off, which also closes every file on the server.
+/// It owns the [`Channel`] and what the protocol remembers between requests: the open files, the directory of the URL
+/// below the share, and what was negotiated. The handshake creates it after the directory was found to exist. The
+/// engine then submits data operations, one per slot, and polls for their replies; operations on names and attributes
+/// run one at a time through [`Session::call`]. Closing it logs off, which also closes every file on the server.
 ///
 /// Each data operation is one request of exactly the length that the engine requested. An operation that cannot be sent
 /// (a record above the server's limit, a slot in use) is rejected with a reply that counts 0 requests. The session caches

@@ -15,9 +15,9 @@ const _: () = assert!(MESSAGE_AT >= PREFIX_LEN && WRITE_DATA_OFFSET > HEADER_LEN
 
 /// One buffer per slot: the headroom, then the payload that the engine fills or verifies.
 ///
-/// The headers of a WRITE are placed directly in front of its payload, and those of a large READ response directly in front
-/// of its data. So a request leaves, and a signature is computed or verified, over contiguous bytes without copying the
-/// payload. The memory comes from the thread's pool on first use and goes back when the session pauses.
+/// The headers of a WRITE are placed directly in front of its payload, and those of a large READ response directly in
+/// front of its data. So a request leaves, and a signature is computed or verified, over contiguous bytes without
+/// copying the payload. The memory comes from the thread's pool on first use and goes back when the session pauses.
 #[derive(Debug)]
 pub(crate) struct SlotBuffers {
     /// Empty while the session is idle.

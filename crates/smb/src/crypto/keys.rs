@@ -31,6 +31,7 @@ impl SessionKeys {
         preauth: Option<&[u8; 64]>,
         cipher: Option<Cipher>,
     ) -> Self {
+        // Dialects 2.x sign with the session key itself and cannot encrypt.
         if dialect < 0x0300 {
             return Self { signing: session_key.to_vec(), encryption: Vec::new(), decryption: Vec::new() };
         }

@@ -25,8 +25,8 @@ pub enum WireError {
 
 /// Reads the fields of a message from front to back, never past its end.
 ///
-/// Every access is checked against the length of the message, so that bytes from a peer lead to a [`WireError`] and never to a
-/// panic. Offsets in messages count from the start of the SMB2 header, which is the start of `message`.
+/// Every access is checked against the length of the message, so that bytes from a peer lead to a [`WireError`] and
+/// never to a panic. Offsets in messages count from the start of the SMB2 header, which is the start of `message`.
 #[derive(Debug, Clone)]
 pub struct Reader<'a> {
     message: &'a [u8],

@@ -1,4 +1,5 @@
-//! SMB2 messages on the wire, in both directions: the client encodes requests and decodes responses, the server vice versa.
+//! SMB2 messages on the wire, in both directions: the client encodes requests and decodes responses, the server vice
+//! versa.
 //!
 //! Every `encode` appends to a caller's buffer that starts at an SMB2 header (offsets in messages count
 //! from there); every `decode` takes one complete message and rejects offsets and lengths that exceed it.

@@ -53,7 +53,8 @@ fn get_contexts(message: &[u8], offset: usize, count: u16) -> Result<Vec<Context
     Ok(contexts)
 }
 
-/// SMB2 NEGOTIATE request (MS-SMB2 2.2.3): the dialects and algorithms that a client offers; `encode` expects the header at `out.len() - 64`.
+/// SMB2 NEGOTIATE request (MS-SMB2 2.2.3): the dialects and algorithms that a client offers; `encode` expects the
+/// header at `out.len() - 64`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct NegotiateRequest {
     /// 1: signing enabled, 2: signing required.
@@ -115,7 +116,8 @@ impl NegotiateRequest {
     }
 }
 
-/// SMB2 NEGOTIATE response (MS-SMB2 2.2.4): the dialect and limits that the server chose; `encode` expects the header at `out.len() - 64`.
+/// SMB2 NEGOTIATE response (MS-SMB2 2.2.4): the dialect and limits that the server chose; `encode` expects the header
+/// at `out.len() - 64`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct NegotiateResponse {
     /// 1: signing enabled, 2: signing required.

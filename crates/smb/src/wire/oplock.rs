@@ -4,7 +4,8 @@ use super::FileId;
 use super::bytes::body;
 
 body! {
-    /// SMB2 `OPLOCK_BREAK`: notification, acknowledgment and response share one layout (MS-SMB2 2.2.23.1, 2.2.24.1, 2.2.25.1).
+    /// SMB2 `OPLOCK_BREAK`: notification, acknowledgment and response share one layout (MS-SMB2 2.2.23.1, 2.2.24.1,
+    /// 2.2.25.1).
     OplockBreak, 24 {
         /// Level that the holder must reduce its oplock to; 0: none.
         level: u8,

@@ -23,7 +23,8 @@ const UNSTABLE: u32 = 0;
 const DATA_SYNC: u32 = 1;
 const FILE_SYNC: u32 = 2;
 
-/// A server that reports the stability that every WRITE requests, and answers with `committed`, or with what was requested.
+/// A server that reports the stability that every WRITE requests, and answers with `committed`, or with what was
+/// requested.
 fn peer(committed: Option<u32>) -> (u16, mpsc::Receiver<u32>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
