@@ -66,13 +66,13 @@ pub const ATTACKS: &[Attack] = &[
         what: "NEGOTIATE's security mode changed (3.1.1: preauthentication integrity)",
         on: "sharebench at smbd",
         needs: &Smbd::NEEDS,
-        act: || at_smbd("", weaken, &["not signed rightly"]),
+        act: || at_smbd("", weaken, &["has no valid signature"]),
     },
     Attack {
         what: "NEGOTIATE's security mode changed (3.1.1: preauthentication integrity)",
         on: "sharebench at embedded SMB",
         needs: &[],
-        act: || at_served("", weaken, &["not signed rightly"]),
+        act: || at_served("", weaken, &["has no valid signature"]),
     },
     Attack {
         what: "dialects above 2.1 removed from NEGOTIATE (FSCTL_VALIDATE_NEGOTIATE_INFO)",

@@ -1,4 +1,4 @@
-//! What a read or write of a volume costs, without any protocol: nanoseconds per call, median of rounds.
+//! Measures the cost of a read or write of a volume without a protocol: nanoseconds per call, median of rounds.
 
 use std::error::Error;
 use std::time::{Duration, Instant};
@@ -8,10 +8,10 @@ use sharebench_server::{
 };
 use sharebench_server::{ROOT, ServiceTime, Volume};
 
-/// Bytes of the file that is read and written.
+/// Size of the file that is read and written, in bytes.
 const FILE_BYTES: u64 = 16 << 20;
 
-/// Calls of one round.
+/// Calls per round.
 const CALLS: u64 = 20_000;
 
 fn main() -> Result<(), Box<dyn Error>> {

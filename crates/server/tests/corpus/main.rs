@@ -18,21 +18,21 @@ fn replay(name: &str, run: fn(Role, &[u8]), role: Role) {
 }
 
 #[test]
-fn requests_to_the_smb_server() {
+fn corpus_of_requests_to_the_smb_server() {
     replay("smb_server", smb::run, Role::Server);
 }
 
 #[test]
-fn replies_to_the_smb_client() {
+fn corpus_of_replies_to_the_smb_client() {
     replay("smb_client", smb::run, Role::Client);
 }
 
 #[test]
-fn calls_to_the_nfs_server() {
+fn corpus_of_calls_to_the_nfs_server() {
     replay("nfs_server", nfs::run, Role::Server);
 }
 
 #[test]
-fn replies_to_the_nfs_client() {
+fn corpus_of_replies_to_the_nfs_client() {
     replay("nfs_client", nfs::run, Role::Client);
 }

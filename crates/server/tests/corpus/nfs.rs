@@ -1,4 +1,4 @@
-//! An NFS client at work on the embedded server, with the messages to one of them changed on the way.
+//! An NFS client and the embedded server, with the messages to one of them changed on the way.
 
 use std::sync::{Arc, OnceLock};
 
@@ -11,7 +11,7 @@ use crate::relay::{self, Changes, Role};
 /// Bytes of an accepted reply before its result, and less than any call's before its arguments.
 const HEAD: usize = 24;
 
-/// A whole conversation, from MNT to UMNT.
+/// A complete session, from MNT to UMNT.
 pub fn run(role: Role, input: &[u8]) {
     static SERVER: OnceLock<(NfsServer, Arc<dyn Volume>)> = OnceLock::new();
     let (server, volume) = SERVER.get_or_init(|| {

@@ -1,4 +1,4 @@
-//! Between a client and a server: passes messages on, those to one of them changed as the input says.
+//! A relay between a client and a server, which changes the messages to one of them as the input determines.
 
 use std::cell::RefCell;
 use std::io;
@@ -16,21 +16,21 @@ use tokio::task::LocalSet;
 
 /// Length before a message of SMB and before a fragment of an NFS record.
 const PREFIX: usize = 4;
-/// Longest message that is passed on.
+/// Longest message that is relayed.
 const MOST: usize = 2 << 20;
-/// How long a peer is waited for that waits itself.
+/// How long to wait for a peer that may be waiting itself.
 const PATIENCE: Duration = Duration::from_millis(250);
 
-/// Whose messages are changed: those that this one receives.
+/// The peer under test, which receives changed messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// The server is on trial.
+    /// The server is under test.
     Server,
-    /// The client is on trial.
+    /// The client is under test.
     Client,
 }
 
-/// The input: what becomes of one message after the other.
+/// The input, which determines the change of each message in turn.
 pub struct Changes {
     role: Role,
     /// Bytes of a head that finds the right place to be parsed.
@@ -72,7 +72,7 @@ impl Changes {
     }
 }
 
-/// Lets a client do all it can at a server, through the relay.
+/// Runs every operation of a client against a server, through the relay.
 pub fn converse(
     server: SocketAddr,
     volume: &dyn Volume,
@@ -92,13 +92,13 @@ pub fn converse(
                 link(client, server, &changes);
             }
         });
-        // Each way to fail is one to fail well; only waiting without end is none.
+        // Every error is acceptable; only an endless wait is not.
         let _ = tokio::time::timeout(PATIENCE, work(target.as_ref())).await;
         passing.abort();
     });
 }
 
-/// What earlier inputs left.
+/// State that earlier inputs left.
 fn empty(volume: &dyn Volume) {
     let mut open = vec![ROOT];
     let mut made = Vec::new();
@@ -117,8 +117,8 @@ fn empty(volume: &dyn Volume) {
     }
 }
 
-/// Passes on until one side ends. Both are reset then: otherwise each conversation keeps four pairs of ports for a minute, and
-/// after some thousand of them the machine may run out of them.
+/// Relays until one side ends, then resets both connections. Otherwise each session would occupy four pairs of ports for
+/// a minute, and after some thousand sessions the machine could run out of ports.
 fn link(mut client: TcpStream, mut server: TcpStream, changes: &Rc<RefCell<Changes>>) {
     if client.set_zero_linger().and_then(|()| server.set_zero_linger()).is_err() {
         return;
@@ -155,7 +155,7 @@ async fn pass(
     }
 }
 
-/// Everything that a session can do. What is read is never more than was asked for.
+/// Performs everything that a session can do. No read may return more than was requested.
 async fn work(target: &dyn Target) {
     let spec =
         SessionSpec { slots: 2, slot_bytes: 40_000, connect_timeout: PATIENCE, ..SessionSpec::default() };
@@ -182,7 +182,7 @@ async fn data(session: &mut dyn Session, file: FileRef) {
     let stability = Stability::Unstable;
     let _ = reply_for(session, Slot(0), DataOp::Write { file, offset: 0, len: 40_000, stability }).await;
     let _ = reply_for(session, Slot(0), DataOp::Flush { file }).await;
-    // Large ones go straight into their slot, small ones through the buffer.
+    // Large reads go straight into their slot, small ones through the receive buffer.
     for (offset, len) in [(0, 40_000), (1, 100), (39_990, 512)] {
         let reply = reply_for(session, Slot(1), DataOp::Read { file, offset, len }).await;
         assert!(reply.result.map_or(true, |count| count <= len));

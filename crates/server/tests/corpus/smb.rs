@@ -1,4 +1,4 @@
-//! An SMB client at work on the embedded server, with the messages to one of them changed on the way.
+//! An SMB client and the embedded server, with the messages to one of them changed on the way.
 
 use std::sync::{Arc, OnceLock};
 
@@ -11,7 +11,7 @@ use crate::relay::{self, Changes, Role};
 /// Bytes of an SMB2 header.
 const HEAD: usize = 64;
 
-/// A whole conversation, from NEGOTIATE to LOGOFF.
+/// A complete session, from NEGOTIATE to LOGOFF.
 pub fn run(role: Role, input: &[u8]) {
     static SERVER: OnceLock<(SmbServer, Arc<dyn Volume>)> = OnceLock::new();
     let (server, volume) = SERVER.get_or_init(|| {
@@ -21,7 +21,7 @@ pub fn run(role: Role, input: &[u8]) {
         (SmbServer::start(addr, Arc::clone(&volume), options).unwrap(), volume)
     });
     relay::converse(server.addr(), volume.as_ref(), Changes::new(role, HEAD, input), |port| {
-        // The dialect comes from the input, so that each is met.
+        // The input selects the dialect, so that each one is covered.
         let dialect = ["2.0.2", "2.1", "3.0", "3.0.2", "3.1.1"][input.len() % 5];
         let url = format!("smb://127.0.0.1:{port}/share?dialect={dialect}");
         Box::new(SmbTarget::from_url(TargetUrl::parse(&url).unwrap(), Secret::default()).unwrap())

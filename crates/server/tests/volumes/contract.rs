@@ -1,4 +1,4 @@
-//! What every volume promises.
+//! The contract of every volume.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -28,7 +28,7 @@ fn list_by(volume: &dyn Volume, directory: NodeId, page: usize) -> Vec<String> {
 }
 
 #[test]
-fn bytes_come_back_as_written() {
+fn a_read_returns_the_written_bytes() {
     on_every_volume(|volume| {
         let file = volume.create(ROOT, "file", 0o640).unwrap();
         assert_eq!((file.size, file.mode, file.directory, file.links), (0, 0o640, false, 1));
@@ -61,7 +61,7 @@ fn reads_are_short_only_at_the_end() {
 }
 
 #[test]
-fn holes_read_as_zeros_and_cost_nothing() {
+fn holes_read_as_zeros_and_use_no_space() {
     on_every_volume(|volume| {
         let file = volume.create(ROOT, "sparse", 0o644).unwrap().node;
         volume.write(file, 1 << 33, b"end", false).unwrap();
@@ -75,7 +75,7 @@ fn holes_read_as_zeros_and_cost_nothing() {
 }
 
 #[test]
-fn cutting_and_extending_leaves_zeros() {
+fn truncated_and_extended_bytes_are_zeros() {
     on_every_volume(|volume| {
         let file = volume.create(ROOT, "file", 0o644).unwrap().node;
         volume.write(file, 0, b"secret", false).unwrap();
@@ -90,7 +90,7 @@ fn cutting_and_extending_leaves_zeros() {
 }
 
 #[test]
-fn attributes_are_kept() {
+fn attributes_are_stored() {
     on_every_volume(|volume| {
         let file = volume.create(ROOT, "file", 0o644).unwrap().node;
         let then = UNIX_EPOCH + Duration::new(981_173_106, 123_456_700);
@@ -137,7 +137,7 @@ fn names_behave_as_names() {
 }
 
 #[test]
-fn what_is_gone_is_stale_and_its_number_does_not_come_back() {
+fn a_removed_node_is_stale_and_its_number_is_not_reused() {
     on_every_volume(|volume| {
         let mut gone = Vec::new();
         for _ in 0..20 {
@@ -160,7 +160,7 @@ fn what_is_gone_is_stale_and_its_number_does_not_come_back() {
 }
 
 #[test]
-fn renaming_keeps_the_node_and_replaces_what_it_may() {
+fn a_rename_keeps_the_node_and_replaces_only_what_it_may_replace() {
     on_every_volume(|volume| {
         let a = volume.make_directory(ROOT, "a", 0o755).unwrap().node;
         let b = volume.make_directory(ROOT, "b", 0o755).unwrap().node;
@@ -192,7 +192,7 @@ fn renaming_keeps_the_node_and_replaces_what_it_may() {
 }
 
 #[test]
-fn listings_give_every_lasting_entry_once_while_others_come_and_go() {
+fn a_listing_has_every_permanent_entry_once_while_others_are_added_and_removed() {
     on_every_volume(|volume| {
         for nth in 0..200 {
             volume.create(ROOT, &format!("stays{nth}"), 0o644).unwrap();
@@ -225,7 +225,7 @@ fn listings_give_every_lasting_entry_once_while_others_come_and_go() {
 }
 
 #[test]
-fn any_case_finds_the_only_one() {
+fn a_lookup_without_case_finds_a_unique_name() {
     on_every_volume(|volume| {
         let file = volume.create(ROOT, "ReadMe Ünsinn", 0o644).unwrap().node;
         let (stored, found) = volume.lookup_any_case(ROOT, "README üNSINN").unwrap();

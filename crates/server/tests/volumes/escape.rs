@@ -11,7 +11,7 @@ use crate::scratch::Scratch;
 use crate::{directory, on_every_volume};
 
 #[test]
-fn names_that_lead_elsewhere_are_refused_everywhere() {
+fn names_that_lead_elsewhere_are_rejected_everywhere() {
     on_every_volume(|volume| {
         volume.create(ROOT, "file", 0o644).unwrap();
         let long = "n".repeat(256);
@@ -29,7 +29,7 @@ fn names_that_lead_elsewhere_are_refused_everywhere() {
     });
 }
 
-/// Beside the served directory lies one that must stay as it is.
+/// Next to the served directory there is one that must not change.
 fn with_neighbour() -> (Scratch, DirectoryVolume) {
     let scratch = Scratch::new();
     std::fs::create_dir(scratch.path().join("served")).unwrap();
@@ -40,7 +40,7 @@ fn with_neighbour() -> (Scratch, DirectoryVolume) {
 }
 
 #[test]
-fn links_are_neither_shown_nor_followed() {
+fn links_are_neither_listed_nor_followed() {
     let (scratch, volume) = with_neighbour();
     let served = scratch.path().join("served");
     symlink("../outside", served.join("out")).unwrap();
@@ -67,7 +67,7 @@ fn a_directory_swapped_for_a_link_leads_nowhere() {
     let directory = volume.make_directory(ROOT, "dir", 0o755).unwrap().node;
     let file = volume.create(directory, "secret", 0o644).unwrap().node;
     volume.write(file, 0, b"mine", false).unwrap();
-    // A volume with cold descriptors, so that everything is opened again.
+    // A volume without open descriptors, so that everything is opened again.
     let options = DirectoryOptions { open_files: 1, ..DirectoryOptions::default() };
     let cold = DirectoryVolume::open(&served, &options).unwrap();
     let directory = cold.lookup(ROOT, "dir").unwrap().node;
@@ -81,7 +81,7 @@ fn a_directory_swapped_for_a_link_leads_nowhere() {
     assert!(cold.create(directory, "planted", 0o644).is_err());
     assert_eq!(std::fs::read(scratch.path().join("outside/secret")).unwrap(), b"secret");
     assert!(!scratch.path().join("outside/planted").exists());
-    // Seen at its new place it is the same node again.
+    // Once it is seen under its new name, it is the same node.
     assert_eq!(cold.lookup(ROOT, "moved").unwrap().node, directory);
     let mut buffer = [0; 4];
     assert_eq!(cold.read(file, 0, &mut buffer), Ok(4));
@@ -89,7 +89,7 @@ fn a_directory_swapped_for_a_link_leads_nowhere() {
 }
 
 #[test]
-fn renames_by_others_keep_the_node() {
+fn renames_by_other_processes_keep_the_node() {
     let scratch = Scratch::new();
     let volume = directory(&scratch);
     let file = volume.create(ROOT, "before", 0o644).unwrap().node;

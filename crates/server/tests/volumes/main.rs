@@ -1,4 +1,4 @@
-//! One set of expectations for every volume.
+//! One set of tests for every volume.
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 mod contract;
@@ -20,7 +20,7 @@ fn directory(scratch: &Scratch) -> DirectoryVolume {
     DirectoryVolume::open(scratch.path(), &DirectoryOptions::default()).unwrap()
 }
 
-/// Runs one expectation on every kind of volume.
+/// Runs one test on every kind of volume.
 fn on_every_volume(expectation: impl Fn(&dyn Volume)) {
     expectation(&memory());
     expectation(&directory(&Scratch::new()));

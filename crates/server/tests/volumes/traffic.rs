@@ -1,4 +1,4 @@
-//! Limits, many threads, and the device's known truth.
+//! Limits, concurrent threads, and the known truth of the device model.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use sharebench_server::{
 use crate::memory;
 
 #[test]
-fn memory_ends_at_its_limit_and_comes_back() {
+fn memory_is_limited_and_freed() {
     let volume = MemoryVolume::new(1 << 20);
     let file = volume.create(ROOT, "file", 0o644).unwrap().node;
     let size = SetAttributes { size: Some(1 << 60), ..SetAttributes::default() };
@@ -34,7 +34,7 @@ fn memory_ends_at_its_limit_and_comes_back() {
 }
 
 #[test]
-fn a_failed_write_leaves_nothing_behind_the_end() {
+fn a_failed_write_leaves_nothing_after_the_end() {
     let volume = MemoryVolume::new(256 << 10);
     let file = volume.create(ROOT, "file", 0o644).unwrap().node;
     assert_eq!(volume.write(file, 10, &vec![7; 1 << 20], false), Err(VolumeError::NoSpace));
@@ -60,7 +60,7 @@ fn many_threads_share_a_tree() {
                     let name = format!("f{round}");
                     let file = volume.create(own, &name, 0o644).unwrap().node;
                     volume.write(file, 0, &[nth; 5000], false).unwrap();
-                    // Whole 4 KiB records of one writer never mix with another's.
+                    // Aligned 4 KiB records of different writers never mix.
                     volume.write(shared, u64::from(nth % 4) * 4096, &[nth; 4096], false).unwrap();
                     let mut record = [0; 4096];
                     volume.read(shared, u64::from(nth % 4) * 4096, &mut record).unwrap();
@@ -91,7 +91,7 @@ fn device(options: DeviceOptions) -> (DeviceVolume<MemoryVolume>, sharebench_ser
 
 /// K1: fixed service time, one request at a time.
 #[test]
-fn every_request_takes_its_service_time_by_the_log() {
+fn every_request_takes_its_service_time_according_to_the_log() {
     let service = ServiceTime::Fixed(Duration::from_millis(2));
     let (volume, file) = device(DeviceOptions { service, ..DeviceOptions::default() });
     let began = Instant::now();
@@ -115,7 +115,7 @@ fn every_request_takes_its_service_time_by_the_log() {
 
 /// K2: 4 MiB over a link of 50 MB/s, from several threads.
 #[test]
-fn the_link_is_never_faster_than_said() {
+fn the_link_is_never_faster_than_configured() {
     let options = DeviceOptions { bytes_per_s: Some(50_000_000), ..DeviceOptions::default() };
     let (volume, file) = device(options);
     std::thread::scope(|scope| {
@@ -135,13 +135,13 @@ fn the_link_is_never_faster_than_said() {
     let rate = log.counters.read_bytes as f64 / (last - first) as f64 * 1e9;
     assert_eq!(log.counters.read_bytes, 4 << 20);
     assert!(rate <= 50.25e6, "{rate}");
-    // By the model's own instants the rate is exact to the rounding of nanoseconds.
+    // According to the model's instants the rate is exact up to the rounding of nanoseconds.
     let due = log.records.iter().map(|record| record.due_ns).max().unwrap();
     assert!(due - first >= 83_886_000, "{}", due - first);
 }
 
 #[test]
-fn several_servers_work_at_once() {
+fn several_servers_serve_concurrently() {
     let service = ServiceTime::Fixed(Duration::from_millis(20));
     let (volume, file) = device(DeviceOptions { service, servers: 4, ..DeviceOptions::default() });
     std::thread::scope(|scope| {
@@ -163,7 +163,7 @@ fn cached(writes: WritePolicy) -> DeviceOptions {
 }
 
 #[test]
-fn hits_are_free_until_the_purge() {
+fn hits_take_no_time_until_the_purge() {
     let (volume, file) = device(cached(WritePolicy::Through));
     let mut buffer = [0; 8192];
     for offset in [0, 0, 4096, 3] {
@@ -179,7 +179,7 @@ fn hits_are_free_until_the_purge() {
 }
 
 #[test]
-fn write_back_pays_at_commit_and_when_dirty_blocks_leave() {
+fn write_back_needs_the_device_at_commit_and_for_evicted_dirty_blocks() {
     let (volume, file) = device(cached(WritePolicy::Back));
     volume.write(file, 0, &[1; 8192], false).unwrap();
     volume.commit(file).unwrap();
@@ -194,14 +194,14 @@ fn write_back_pays_at_commit_and_when_dirty_blocks_leave() {
     let write = DeviceRequest::Write;
     let commit = DeviceRequest::Commit;
     assert_eq!(asked, [(write, true), (commit, false), (commit, true), (write, false), (write, true)]);
-    // The sixteenth block pushes the dirty one out: two operations for that read.
+    // The sixteenth block evicts the dirty one: two operations for that read.
     let services: Vec<u64> = log.records[5..].iter().map(|record| record.service_ns / 1000).collect();
     assert_eq!(services.iter().filter(|service| **service == 200).count(), 1, "{services:?}");
     assert_eq!(log.counters.device_bytes, 8192 + 4096 + 15 * 4096 + 4096);
 }
 
 #[test]
-fn removed_and_cut_files_leave_the_cache() {
+fn removed_and_truncated_files_leave_the_cache() {
     let (volume, file) = device(cached(WritePolicy::Through));
     volume.read(file, 0, &mut [0; 8192]).unwrap();
     let cut = SetAttributes { size: Some(4096), ..SetAttributes::default() };
@@ -215,7 +215,7 @@ fn removed_and_cut_files_leave_the_cache() {
 }
 
 #[test]
-fn the_log_is_bounded_and_counts_on() {
+fn the_log_is_bounded_and_later_requests_are_counted() {
     let (volume, file) = device(DeviceOptions { log_capacity: 3, ..DeviceOptions::default() });
     for _ in 0..5 {
         volume.read(file, 0, &mut [0; 512]).unwrap();
