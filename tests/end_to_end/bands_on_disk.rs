@@ -259,5 +259,8 @@ fn storage_share_equals_the_reads_of_the_server_s_disk() {
     assert!((counted("timed") - 0.5).abs() < 0.05, "half of the file was in memory: {bands}");
     // From the second pass on the server's own memory holds some of the other half.
     assert!((0.0..=0.55).contains(&counted("while_probed")), "{bands}");
-    assert!(bands["storage_evidence"]["probes"].is_number() != bands["storage_evidence"]["rejected"].is_string(), "{bands}");
+    assert!(
+        bands["storage_evidence"]["probes"].is_number() != bands["storage_evidence"]["rejected"].is_string(),
+        "{bands}"
+    );
 }

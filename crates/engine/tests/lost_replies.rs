@@ -162,7 +162,7 @@ Unlink "/clients/b" 0x6 NT_STATUS_OK
 fn measure(plan: &str, nth: u32) -> (Measure, MemoryTarget) {
     let memory = MemoryTarget::new();
     let clock = Clock::virtual_at(0);
-    let device = Device::new(1).station(1, Service::Fixed(Duration::from_micros(200)));
+    let device = Device::new(1).service_center(1, Service::Fixed(Duration::from_micros(200)));
     let losing = Losing { memory: memory.clone(), nth, sessions: AtomicU32::new(0) };
     let targets: [Arc<dyn Target>; 1] = [Arc::new(SimulatedTarget::new(losing, &clock, device))];
     let (sender, receiver) = mpsc::channel();
@@ -178,7 +178,7 @@ fn measure(plan: &str, nth: u32) -> (Measure, MemoryTarget) {
         ranks: None,
     };
     let end = run.execute().unwrap();
-    assert_eq!((end.outcome, end.left_behind), (RunOutcome::Complete, Vec::new()), "{nth}");
+    assert_eq!((end.outcome, end.leftovers), (RunOutcome::Complete, Vec::new()), "{nth}");
     let step = receiver.try_iter().find_map(|event| match event {
         RunEvent::StepFinished(step) => Some(step.measure),
         _ => None,
@@ -192,7 +192,7 @@ fn a_user_goes_on_after_any_lost_reply() {
         let (measure, memory) = measure(PLAN, nth);
         let others: Vec<_> =
             measure.errors.iter().filter(|(class, _)| **class != ErrorClass::Disconnected).collect();
-        // The copy that was made without anybody being told is met once.
+        // The copy that was made without a reply is found once.
         let met = others.iter().all(|(class, count)| **class == ErrorClass::Exists && **count == 1);
         assert!(met, "{nth}: {:?}", measure.errors);
         assert_eq!(

@@ -191,7 +191,8 @@ fn every_policy_reads_what_was_written_and_says_so_with_each_request() {
     // Three tests write, three read; only those that write know the sync axis.
     assert_eq!(steps.len(), 3 * (3 * 2 + 3));
     for step in &steps {
-        let (measure, at) = (&step.measure, &step.coordinates);
+        let measure = &step.measure;
+        let at = &step.coordinates;
         let sent = measure.evidence.sent;
         let through = if at.text("sync").is_some() { measure.operations } else { 0 };
         let unbuffered = if at.text("cache") == Some("unbuffered") { measure.operations } else { 0 };
@@ -203,7 +204,7 @@ fn every_policy_reads_what_was_written_and_says_so_with_each_request() {
 }
 
 #[test]
-fn a_cold_read_of_a_file_that_stayed_in_memory_is_suspicious_and_says_how_much() {
+fn a_cold_read_of_a_cached_file_gets_a_warning_with_the_share() {
     let (_, steps) = run("", "tests = ['read', 'reread']", &[Arc::new(Paged::new(16_384, 0))]);
     for step in &steps {
         let read = step.coordinates.text("test") == Some("read");
@@ -248,13 +249,14 @@ fn a_write_through_that_leaves_dirty_pages_voids_the_step() {
 }
 
 #[test]
-fn flushes_and_closes_are_part_of_the_busy_time_and_told_apart() {
+fn flushes_and_closes_are_part_of_the_busy_time_and_reported_separately() {
     let sweep = "tests = ['write', 'rewrite', 'read']\ninclude_flush = true\ninclude_close = true\n";
     let target = MemoryTarget::new();
     let (end, steps) = run("", sweep, &[Arc::new(target.clone())]);
     assert_eq!(end.unwrap().outcome, RunOutcome::Complete);
     for step in &steps {
-        let (measure, at) = (&step.measure, &step.coordinates);
+        let measure = &step.measure;
+        let at = &step.coordinates;
         let seen = measure.evidence;
         let writes = measure.bytes.written > 0;
         let passes = measure.operations / 16;
@@ -274,10 +276,11 @@ fn flushes_and_closes_are_part_of_the_busy_time_and_told_apart() {
 }
 
 #[test]
-fn a_command_runs_before_each_step_and_the_steps_go_on_behind_it() {
+fn a_command_runs_before_each_step() {
     let log = std::env::temp_dir().join(format!("sharebench-between-{}", std::process::id()));
     let head = format!("pre_step_cmd = 'echo x >> {}'", log.display());
-    let (first, second) = (MemoryTarget::new(), MemoryTarget::new());
+    let first = MemoryTarget::new();
+    let second = MemoryTarget::new();
     let targets: [Arc<dyn Target>; 2] = [Arc::new(first.clone()), Arc::new(second.clone())];
     let (end, steps) = run(&head, "tests = ['write', 'rewrite', 'read']", &targets);
     assert_eq!(end.unwrap().outcome, RunOutcome::Complete);
@@ -295,13 +298,13 @@ fn a_command_that_fails_ends_the_run_names_the_flag_and_leaves_nothing() {
     let target = MemoryTarget::new();
     let head = "pre_step_cmd = 'echo busy >&2; exit 32'";
     let (end, steps) = run(head, "", &[Arc::new(target.clone())]);
-    let RunOutcome::HookFailed(why) = end.unwrap().outcome else { panic!("it went on") };
+    let RunOutcome::HookFailed(why) = end.unwrap().outcome else { panic!("it continued") };
     assert!(why.contains("--pre-step-cmd") && why.contains("exit code 32") && why.contains("busy"), "{why}");
     assert!(steps.is_empty() && target.names().is_empty());
 }
 
 #[test]
-fn motors_keep_policies_and_flush_and_close_within_their_window() {
+fn jobs_apply_policies_and_flush_and_close_within_their_window() {
     let sweep = "tests = ['write', 'rewrite', 'read', 'reread', 'fwrite', 'fread']\njobs = [2]\nstream_buffer = '8KiB'\n\
                  cache = ['normal', 'unbuffered']\nsync = ['write-through']\ninclude_flush = true\ninclude_close = true\n";
     let target = MemoryTarget::new();
@@ -309,7 +312,8 @@ fn motors_keep_policies_and_flush_and_close_within_their_window() {
     assert_eq!(end.unwrap().outcome, RunOutcome::Complete);
     assert_eq!(steps.len(), 6 * 2);
     for step in &steps {
-        let (measure, at) = (&step.measure, &step.coordinates);
+        let measure = &step.measure;
+        let at = &step.coordinates;
         let seen = measure.evidence;
         let streams = at.text("test").unwrap().starts_with('f');
         let requests = if streams { measure.operations / 2 } else { measure.operations };
@@ -325,7 +329,7 @@ fn motors_keep_policies_and_flush_and_close_within_their_window() {
 }
 
 #[test]
-fn what_motors_leave_in_the_caches_is_seen_also_when_they_closed_their_files() {
+fn cached_pages_of_jobs_are_found_after_they_closed_their_files() {
     for include in ["", "include_close = true\n"] {
         let sweep = format!(
             "tests = ['rewrite', 'read']\njobs = [2]\nshared_file = true\nsync = ['write-through']\n{include}"
@@ -341,7 +345,7 @@ fn what_motors_leave_in_the_caches_is_seen_also_when_they_closed_their_files() {
 }
 
 #[test]
-fn a_command_runs_before_motors_as_well() {
+fn a_command_runs_before_cells_of_several_jobs_too() {
     let target = MemoryTarget::new();
     let sweep = "tests = ['write', 'rewrite', 'read']\njobs = [1, 2]\n";
     let (end, steps) = run("pre_step_cmd = 'true'", sweep, &[Arc::new(target.clone())]);

@@ -31,7 +31,8 @@ struct Ran {
 fn execute(plan: &ResolvedPlan, done: &[StepResult]) -> Ran {
     let target = || Arc::new(MemoryTarget::new()) as Arc<dyn Target>;
     let (sender, receiver) = mpsc::channel();
-    let (stop, clock) = (StopSignal::default(), Clock::start());
+    let stop = StopSignal::default();
+    let clock = Clock::start();
     let run = Run {
         plan,
         targets: &[target(), target()],
@@ -44,12 +45,14 @@ fn execute(plan: &ResolvedPlan, done: &[StepResult]) -> Ran {
         ranks: None,
     };
     let outcome = run.execute().unwrap().outcome;
-    let (mut steps, mut rounds, mut report) = (Vec::new(), Vec::new(), None);
+    let mut steps = Vec::new();
+    let mut rounds = Vec::new();
+    let mut report = None;
     for event in receiver.try_iter() {
         match event {
             RunEvent::StepFinished(step) => steps.push(*step),
             RunEvent::Round(round) => rounds.push(round),
-            RunEvent::Precision(told) => report = Some(*told),
+            RunEvent::Precision(reported) => report = Some(*reported),
             _ => {}
         }
     }

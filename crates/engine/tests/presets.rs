@@ -1,5 +1,5 @@
 //! Every built-in preset, made tiny, against the memory double in virtual time: each transaction happens, all that is
-//! read is right, and nothing is left behind.
+//! read is right, and no leftovers remain on the target.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panic")]
 
@@ -24,7 +24,7 @@ fn run(plan: &Plan, memory: &MemoryTarget) -> (Vec<StepResult>, Vec<RunEvent>) {
 }
 
 fn run_on(plan: &Plan, target: impl Target + 'static) -> (Vec<StepResult>, Vec<RunEvent>) {
-    run_by(plan, target, Device::new(1).station(4, Service::Fixed(Duration::from_micros(200))))
+    run_by(plan, target, Device::new(1).service_center(4, Service::Fixed(Duration::from_micros(200))))
 }
 
 fn run_by(plan: &Plan, target: impl Target + 'static, device: Device) -> (Vec<StepResult>, Vec<RunEvent>) {
@@ -43,7 +43,7 @@ fn run_by(plan: &Plan, target: impl Target + 'static, device: Device) -> (Vec<St
         ranks: None,
     };
     let end = run.execute().unwrap();
-    assert_eq!((end.outcome, end.left_behind), (RunOutcome::Complete, Vec::new()));
+    assert_eq!((end.outcome, end.leftovers), (RunOutcome::Complete, Vec::new()));
     let events: Vec<RunEvent> = receiver.try_iter().collect();
     let steps = events.iter().filter_map(|event| match event {
         RunEvent::StepFinished(step) => Some(step.as_ref().clone()),
@@ -75,13 +75,14 @@ fn tiny(plan: Plan) -> Plan {
 }
 
 #[test]
-fn every_preset_runs_and_cleans_up_behind_itself() {
+fn every_preset_runs_and_cleans_up() {
     for preset in WORKLOADS {
         let memory = MemoryTarget::new();
         let (steps, _) = run(&tiny(preset.plan().unwrap()), &memory);
         assert_eq!(steps.len(), 2, "{}", preset.name);
         for step in &steps {
-            let (measure, name) = (&step.measure, preset.name);
+            let measure = &step.measure;
+            let name = preset.name;
             assert!(measure.errors.is_empty(), "{name}: {:?}", measure.errors);
             assert_eq!(measure.verified, measure.bytes.read, "{name}: all that was read was known");
             assert_eq!(measure.wire.unwrap().payload(), measure.bytes.total(), "{name}");
@@ -173,7 +174,7 @@ impl Session for NarrowSession {
 }
 
 #[test]
-fn a_block_that_one_request_does_not_carry_is_several_in_all_counts_and_is_told() {
+fn a_split_block_counts_as_several_requests_everywhere_and_is_reported() {
     let memory = MemoryTarget::new();
     let plan = Plan::parse(
         "seed = '1'\nverify = 'full'\n[[target]]\nname = 'old'\nurl = '/memory'\n[load]\nusers = [2]\nblock = '100KB'\n\
@@ -185,9 +186,12 @@ fn a_block_that_one_request_does_not_carry_is_several_in_all_counts_and_is_told(
     .unwrap();
     for found in ["stays in", "unchanged and used again"] {
         let (steps, events) = run_on(&plan, Narrow(memory.clone()));
-        let told = warnings(&events);
-        assert!(told.contains(found), "{told}");
-        assert!(told.contains("old: a block of 100000B sent as 2 requests of at most 60KiB"), "{told}");
+        let reported = warnings(&events);
+        assert!(reported.contains(found), "{reported}");
+        assert!(
+            reported.contains("old: a block of 100000B sent as 2 requests of at most 60KiB"),
+            "{reported}"
+        );
         let facts = events.iter().find_map(|event| match event {
             RunEvent::TargetReady { facts, .. } => facts.get("block"),
             _ => None,
@@ -224,8 +228,8 @@ fn films_that_fit_the_link_miss_no_deadline_and_those_that_do_not_are_counted() 
     let plan = Plan { load: Some(load), targets, verify: Some(Verify::Off), ..preset };
     // Ten megabytes per second carry ten streams of one.
     let (steps, _) = run_by(&plan, MemoryTarget::new(), Device::new(1).link(10_000_000, 0));
-    let told = |step: &StepResult| step.checks.iter().find(|check| check.name == "deadlines").cloned();
-    let [few, many] = [&steps[0], &steps[1]].map(|step| (step.measure.load.missed(), told(step)));
+    let reported = |step: &StepResult| step.checks.iter().find(|check| check.name == "deadlines").cloned();
+    let [few, many] = [&steps[0], &steps[1]].map(|step| (step.measure.load.missed(), reported(step)));
     assert_eq!(few, (0, None), "{:?}", steps[0].checks);
     assert!(many.0 > 200 && many.1.is_some_and(|check| check.verdict == Verdict::Warning), "{}", many.0);
     assert_eq!(steps[0].measure.transactions, 150);
@@ -247,11 +251,11 @@ fn kept_plan(seed: &str) -> Plan {
 }
 
 fn warnings(events: &[RunEvent]) -> String {
-    let told = events.iter().filter_map(|event| match event {
+    let reported = events.iter().filter_map(|event| match event {
         RunEvent::Warning(text) => Some(text.as_str()),
         _ => None,
     });
-    told.collect::<Vec<_>>().join("\n")
+    reported.collect::<Vec<_>>().join("\n")
 }
 
 #[test]
@@ -286,7 +290,7 @@ fn a_kept_data_set_is_used_again_while_it_is_unchanged_and_made_anew_when_it_is_
     let (steps, events) = run(&kept_plan("1"), &memory);
     assert!(warnings(&events).contains("stays in .sharebench-set-"), "{}", warnings(&events));
     assert!(!steps[0].measure.errors.contains_key(&ErrorClass::DataMismatch));
-    // Another set stands beside it.
+    // Another set exists next to it.
     let _ = run(&kept_plan("2"), &memory);
     let sets = memory.names().iter().filter(|name| name.ends_with("complete")).count();
     assert_eq!(sets, 2);

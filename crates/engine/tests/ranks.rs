@@ -22,11 +22,12 @@ fn plan(text: &str) -> ResolvedPlan {
     Plan::parse(&format!("{HEAD}{text}")).unwrap().resolve().unwrap()
 }
 
-/// Runs a plan on so many ranks, each with the target that `target` gives it; what each of them got.
+/// Runs a plan on N ranks, each with its target from `target`, and returns the result of each.
 fn on_ranks(size: u32, shift: u32, text: &str, target: impl Fn(u32) -> Arc<dyn Target> + Sync) -> Vec<Ran> {
     let plan = plan(text);
     std::thread::scope(|scope| {
-        let (plan, target) = (&plan, &target);
+        let plan = &plan;
+        let target = &target;
         let start = |rank: sharebench_cluster::ThreadRank| {
             scope.spawn(move || {
                 let mut ranks = Ranks::unnamed(Box::new(rank));
@@ -64,10 +65,10 @@ fn complete(ran: Vec<Ran>) -> Vec<StepResult> {
     let leader = ran.next().unwrap();
     for follower in ran {
         assert_eq!(follower.end.unwrap().outcome, RunOutcome::Complete);
-        assert!(follower.steps.is_empty(), "followers tell nothing");
+        assert!(follower.steps.is_empty(), "followers send no events");
     }
     let end = leader.end.unwrap();
-    assert_eq!((end.outcome, end.left_behind), (RunOutcome::Complete, vec![]));
+    assert_eq!((end.outcome, end.leftovers), (RunOutcome::Complete, vec![]));
     leader.steps
 }
 
@@ -77,7 +78,8 @@ fn sum(shares: &[RankShare], of: impl Fn(&RankShare) -> u64) -> u64 {
 
 /// The step holds what its ranks counted, to the byte.
 fn adds_up(step: &StepResult, size: usize) {
-    let (measure, shares) = (&step.measure, &step.measure.ranks);
+    let measure = &step.measure;
+    let shares = &step.measure.ranks;
     assert_eq!(shares.len(), size);
     assert!(shares.iter().enumerate().all(|(rank, share)| share.rank as usize == rank));
     assert_eq!(sum(shares, |share| share.bytes.read), measure.bytes.read);
@@ -187,8 +189,8 @@ fn a_leader_that_cannot_begin_is_named_on_every_rank() {
         Arc::new(faulty) as Arc<dyn Target>
     };
     for ran in on_ranks(3, 0, READ, each) {
-        let Err(StartError::Ranks(told)) = ran.end else { panic!("{:?}", ran.end) };
-        assert!(told.starts_with("rank 0 (rank0): "), "{told}");
+        let Err(StartError::Ranks(reported)) = ran.end else { panic!("{:?}", ran.end) };
+        assert!(reported.starts_with("rank 0 (rank0): "), "{reported}");
     }
 }
 
@@ -203,9 +205,9 @@ fn a_rank_that_loses_the_target_ends_the_run_on_all_and_finished_steps_are_kept(
     };
     for (rank, ran) in on_ranks(3, 0, READ, each).into_iter().enumerate() {
         let end = ran.end.unwrap();
-        let RunOutcome::TargetLost(told) = &end.outcome else { panic!("{end:?}") };
-        assert!(told.contains("rank 2 (rank2): "), "{told}");
-        assert!(end.left_behind.is_empty() && (rank == 0 || ran.steps.is_empty()));
+        let RunOutcome::TargetLost(reported) = &end.outcome else { panic!("{end:?}") };
+        assert!(reported.contains("rank 2 (rank2): "), "{reported}");
+        assert!(end.leftovers.is_empty() && (rank == 0 || ran.steps.is_empty()));
     }
     assert_eq!(target.names(), Vec::<String>::new());
 }
@@ -228,6 +230,6 @@ fn a_rank_that_is_gone_ends_the_run_as_failed() {
         events: &sender,
         ranks: Some(&ranks),
     };
-    let told = end.execute().unwrap_err().to_string();
-    assert!(told.contains("rank 1 was lost"), "{told}");
+    let reported = end.execute().unwrap_err().to_string();
+    assert!(reported.contains("rank 1 was lost"), "{reported}");
 }

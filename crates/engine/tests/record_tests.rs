@@ -1,4 +1,4 @@
-//! Every test of a sweep on doubles: what is visited, counted, verified and told.
+//! Every test of a sweep on doubles: what is accessed, counted, verified and reported.
 #![expect(clippy::unwrap_used, reason = "a test may panic, its helper functions too")]
 
 use std::sync::{Arc, mpsc};
@@ -45,7 +45,8 @@ fn run(sweep: &str, verify: &str, target: impl Target + 'static) -> Ran {
         ranks: None,
     };
     let end = run.execute();
-    let (mut steps, mut failures) = (Vec::new(), Vec::new());
+    let mut steps = Vec::new();
+    let mut failures = Vec::new();
     for event in receiver.try_iter() {
         match event {
             RunEvent::StepFinished(step) => steps.push(*step),
@@ -104,7 +105,8 @@ fn streams_cut_and_gather_records_into_requests_of_their_buffer() {
     let ran = run(sweep, "full", MemoryTarget::new());
     assert_eq!((ran.steps.len(), ran.errors()), (4 * 3 * 2, 0), "{:?}", ran.failures);
     for step in &ran.steps {
-        let (measure, record) = (&step.measure, step.coordinates.number("record_size").unwrap());
+        let measure = &step.measure;
+        let record = step.coordinates.number("record_size").unwrap();
         // Four whole buffers and the 16 KiB that are left.
         assert_eq!(measure.wire.unwrap().requests, measure.passes * 5, "{}", step.coordinates);
         assert_eq!(measure.operations, measure.passes * (96 * 1024 / record));
@@ -135,7 +137,7 @@ fn every_test_that_reads_catches_stale_zero_and_shifted_data() {
         for fault in [Fault::Stale, Fault::Zero, Fault::Shift(512)] {
             let faulty = FaultyTarget::new(MemoryTarget::new());
             let target = (3..20_000).step_by(3).fold(faulty, |target, nth| target.data(nth, fault));
-            // Requests of two records each, so that a stream asks often enough too.
+            // Requests of two records each, so that a stream sends enough requests too.
             let ran = run(
                 &format!("{SIZES}tests = ['{test}']\n").replace("stride = [5]\n", stride(test)),
                 "stamps",
@@ -183,8 +185,9 @@ fn a_file_is_made_anew_for_other_records_and_read_before() {
     let ran = run(&sweep, "stamps", lossy());
     assert!(ran.errors() > 0, "nothing but the change of records reads: {:?} {:?}", ran.end, ran.failures);
     assert_eq!(run(&sweep, "off", lossy()).errors(), 0);
-    let told: Vec<&str> = ran.steps.iter().filter_map(|step| step.coordinates.text("record_size")).collect();
-    assert!(told.is_empty() || told.len() == 4, "{told:?}");
+    let reported: Vec<&str> =
+        ran.steps.iter().filter_map(|step| step.coordinates.text("record_size")).collect();
+    assert!(reported.is_empty() || reported.len() == 4, "{reported:?}");
 }
 
 #[test]
@@ -240,7 +243,7 @@ fn a_mapping_is_refused_where_there_is_none_and_nothing_is_made() {
 const SHAREABLE: &str = "tests = ['requests', 'mmap']\nstride = [3]\njobs = [1, 3]\n";
 
 #[test]
-fn motors_at_once_move_all_bytes_and_report_their_shares() {
+fn concurrent_jobs_transfer_all_bytes_and_report_their_shares() {
     for (sweep, tests) in [
         (format!("{SIZES}tests = ['all']\njobs = [1, 3]\ndepths = [1, 2]\n"), 10 * 2 + 10),
         (
@@ -256,7 +259,8 @@ fn motors_at_once_move_all_bytes_and_report_their_shares() {
         assert_eq!((ran.steps.len(), ran.errors()), (tests * 2 * 2 * 2, 0), "{:?}", ran.failures);
         let shared = sweep.contains("shared_file");
         for step in &ran.steps {
-            let (measure, jobs) = (&step.measure, step.coordinates.number("jobs").unwrap());
+            let measure = &step.measure;
+            let jobs = step.coordinates.number("jobs").unwrap();
             assert_eq!(u64::from(measure.users_assigned), jobs);
             assert_eq!((measure.users_reported, measure.shares.len() as u64), (measure.users_assigned, jobs));
             let sum = |of: fn(&sharebench_model::JobShare) -> u64| measure.shares.iter().map(of).sum::<u64>();
@@ -282,7 +286,7 @@ fn motors_at_once_move_all_bytes_and_report_their_shares() {
 }
 
 #[test]
-fn motors_catch_wrong_data_and_a_lost_one_ends_the_run() {
+fn jobs_detect_wrong_data_and_a_lost_job_ends_the_run() {
     let sweep =
         "file_sizes = ['64KiB']\nrecord_sizes = ['4KiB']\ntests = ['read', 'random-mix']\njobs = [3]\n";
     let faulty =

@@ -20,8 +20,9 @@ fn replay(script: &str, seconds: u32, load: &str) -> (StepResult, Vec<String>) {
     );
     let mut plan = Plan::parse(&text).unwrap();
     plan.workload = Some(TypedWorkload { script: Some(script.to_owned()), ..TypedWorkload::default() });
-    let (memory, clock) = (MemoryTarget::new(), Clock::virtual_at(0));
-    let device = Device::new(1).station(2, Service::Fixed(Duration::from_micros(100)));
+    let memory = MemoryTarget::new();
+    let clock = Clock::virtual_at(0);
+    let device = Device::new(1).service_center(2, Service::Fixed(Duration::from_micros(100)));
     let targets: [Arc<dyn Target>; 1] = [Arc::new(SimulatedTarget::new(memory.clone(), &clock, device))];
     let (sender, receiver) = mpsc::channel();
     let run = Run {
@@ -36,17 +37,18 @@ fn replay(script: &str, seconds: u32, load: &str) -> (StepResult, Vec<String>) {
         ranks: None,
     };
     let end = run.execute().unwrap();
-    assert_eq!((end.outcome, end.left_behind), (RunOutcome::Complete, Vec::new()));
+    assert_eq!((end.outcome, end.leftovers), (RunOutcome::Complete, Vec::new()));
     assert_eq!(memory.names(), Vec::<String>::new());
-    let (mut step, mut told) = (None, Vec::new());
+    let mut step = None;
+    let mut reported = Vec::new();
     for event in receiver.try_iter() {
         match event {
             RunEvent::StepFinished(finished) => step = Some(*finished),
-            RunEvent::Failure { detail, .. } => told.push(detail),
+            RunEvent::Failure { detail, .. } => reported.push(detail),
             _ => {}
         }
     }
-    (step.unwrap(), told)
+    (step.unwrap(), reported)
 }
 
 fn count(measure: &Measure, kind: &str) -> u64 {
@@ -79,21 +81,22 @@ QUERY_FS_INFORMATION 1 NT_STATUS_OK
 
 #[test]
 fn lines_that_end_as_the_file_says_are_transactions_whatever_that_is() {
-    let (step, told) = replay(PASS, 1, "");
+    let (step, reported) = replay(PASS, 1, "");
     let measure = &step.measure;
-    assert!(told.is_empty() && measure.errors.is_empty(), "{told:?}");
+    assert!(reported.is_empty() && measure.errors.is_empty(), "{reported:?}");
     assert_eq!(measure.verified, measure.bytes.read);
     assert_eq!(measure.wire.unwrap().payload(), measure.bytes.total());
     let flushes = count(measure, "Flush");
     assert!(flushes > 100, "{flushes}");
-    // Every line as often as it stands there in each pass of the two users, give or take the passes at the edges.
+    // Every line once per occurrence in each pass of the two users, except for the passes at the edges.
     for (kind, times) in [("NTCreateX", 5), ("ReadX", 2), ("Close", 2), ("QUERY_FS_INFORMATION", 1)] {
-        let (low, high) = ((flushes - 2) * times, (flushes + 2) * times);
+        let low = (flushes - 2) * times;
+        let high = (flushes + 2) * times;
         assert!((low..=high).contains(&count(measure, kind)), "{kind}: {}", count(measure, kind));
     }
     let failed = measure.load.operations.iter().any(|part| !part.errors.is_empty());
     assert!(!failed, "a failure that is expected is none: {:?}", measure.load.operations);
-    // Directories are not kept open, and locks are no operation here: both are counted and told.
+    // Directories are not kept open, and locks are not replayed: both are counted and reported.
     let left: Vec<&str> = measure.load.left_out.keys().map(String::as_str).collect();
     assert_eq!(left, ["Close: directories are not kept open", "LockX: byte-range locks are not measured"]);
     let check = step.checks.iter().find(|check| check.name == "left out").unwrap();
@@ -111,10 +114,11 @@ Close 1 NT_STATUS_OK
 NTCreateX "\new" 0x40 0x2 2 NT_STATUS_OK
 Unlink "\lib\big" 0x6 NT_STATUS_OK
 "#;
-    let (step, told) = replay(script, 1, "");
+    let (step, reported) = replay(script, 1, "");
     let measure = &step.measure;
-    assert!(told.is_empty() && measure.errors.is_empty(), "{told:?}");
-    let (restored, made) = (count(measure, "restore"), count(measure, "Unlink"));
+    assert!(reported.is_empty() && measure.errors.is_empty(), "{reported:?}");
+    let restored = count(measure, "restore");
+    let made = count(measure, "Unlink");
     assert!(restored > 25 && restored.abs_diff(made) <= 2, "{restored} of {made}");
     assert_eq!((measure.verified, measure.bytes.read % 10_000), (measure.bytes.read, 0));
 }
@@ -144,14 +148,17 @@ Close 2 NT_STATUS_OK
 Mkdir "\c" NT_STATUS_OBJECT_NAME_COLLISION
 Close 1 *
 "#;
-    let (step, told) = replay(script, 1, "think = '10ms'");
+    let (step, reported) = replay(script, 1, "think = '10ms'");
     let errors = &step.measure.errors;
     assert!(errors[&ErrorClass::Exists] > 20 && errors[&ErrorClass::Io] > 10, "{errors:?}");
     assert_eq!(errors.len(), 2, "{errors:?}");
     assert_eq!(step.verdict(), Verdict::Invalid);
-    let is_told = |line: &str, why: &str| told.iter().any(|t| t.contains(line) && t.contains(why));
-    assert!(is_told("line 3 of the loadfile", "exists") && is_told("line 5 of", "exists"), "{told:?}");
-    assert!(is_told("line 8 of", "NT_STATUS_OBJECT_NAME_COLLISION was expected"), "{told:?}");
+    let is_reported = |line: &str, why: &str| reported.iter().any(|t| t.contains(line) && t.contains(why));
+    assert!(
+        is_reported("line 3 of the loadfile", "exists") && is_reported("line 5 of", "exists"),
+        "{reported:?}"
+    );
+    assert!(is_reported("line 8 of", "NT_STATUS_OBJECT_NAME_COLLISION was expected"), "{reported:?}");
     let left: Vec<&str> = step.measure.load.left_out.keys().map(String::as_str).collect();
     assert_eq!(left, ["Close: its file did not open", "WriteX: its file did not open"]);
 }

@@ -1,4 +1,4 @@
-//! Whole runs on doubles: what is measured, what is told, and what is left behind.
+//! Whole runs on doubles: what is measured, what is reported, and which leftovers remain.
 
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
@@ -14,7 +14,7 @@ const SWEEP: &str =
 const DEPTH: &str =
     "seed = 7\nrepetitions = 1\nmin_sample_time = '1ms'\nverify = 'full'\n[[target]]\nurl = '/a'\n
 [depth]\nfile_size = '1MiB'\nrecord_sizes = ['1000', '4000']\ndepths = [1, 7, 32]\n";
-// Windows in which users get something done also where the machine stands still for a second.
+// Windows in which users complete transactions even if the machine stops for a second.
 const LOAD: &str = "seed = 7\ntimeout = '500ms'\n[[target]]\nurl = '/a'\n
 [load]\nusers = [1, 5]\nthink = '5ms'\nwarm_up = '20ms'\nmeasure = '2s'\nscale = '100KB'\nblock = '1000'\n";
 
@@ -52,7 +52,8 @@ fn execute(text: &str, target: impl Target + 'static, done: &[StepResult], stop:
         ranks: None,
     };
     let end = run.execute();
-    let (mut steps, mut failures) = (Vec::new(), Vec::new());
+    let mut steps = Vec::new();
+    let mut failures = Vec::new();
     for event in receiver.try_iter() {
         match event {
             RunEvent::StepFinished(step) => steps.push(*step),
@@ -75,8 +76,8 @@ fn a_sweep_measures_every_step_verifies_every_byte_and_leaves_nothing() {
     assert_eq!(ran.steps.len(), 2 * 2 * 2 * 6);
     for step in &ran.steps {
         let measure = &step.measure;
-        let (file, record) =
-            (step.coordinates.number("file_size").unwrap(), step.coordinates.number("record_size").unwrap());
+        let file = step.coordinates.number("file_size").unwrap();
+        let record = step.coordinates.number("record_size").unwrap();
         assert_eq!(measure.operations % (file / record), 0, "whole passes only: {}", step.coordinates);
         assert_eq!(measure.bytes.total(), measure.operations * record);
         assert_eq!(measure.verified, measure.bytes.read);
@@ -167,7 +168,7 @@ fn a_lost_server_ends_the_run_keeps_steps_and_cleans_up_over_a_new_session() {
         "{:?}",
         end.outcome
     );
-    assert!(!ran.steps.is_empty() && end.left_behind.is_empty());
+    assert!(!ran.steps.is_empty() && end.leftovers.is_empty());
     assert_eq!(target.names(), Vec::<String>::new());
 }
 
@@ -184,25 +185,28 @@ fn a_silent_server_is_a_timeout_and_not_a_hang() {
     assert_eq!(target.names(), Vec::<String>::new());
 }
 
-/// In real time, on threads: windows too short to judge go on as often as they may, each twice as long.
+/// In real time, on threads: windows too short to judge are extended up to the maximum, each twice as long.
 #[test]
-fn a_step_that_goes_on_can_be_stopped_and_the_run_resumed_with_what_other_steps_have() {
+fn a_step_that_extended_can_be_stopped_and_the_run_resumed_with_what_other_steps_have() {
     let mut plan = plan(LOAD);
     let extend = |plan: &mut ResolvedPlan, most| {
         let Work::Transactions(work) = &mut plan.loads[1].1 else { panic!("no load") };
-        // Short, but not for a machine that stands still in the last one.
+        // Short, but long enough for a machine that stops during the last one.
         (work.measure, work.max_extensions) = (Duration::from_millis(500), most);
     };
     // A plan as typed could not say this: its longest window cannot be judged.
     extend(&mut plan, 3);
-    let (stop, target) = (StopSignal::default(), MemoryTarget::new());
+    let stop = StopSignal::default();
+    let target = MemoryTarget::new();
     let run = |plan: &ResolvedPlan, done: &[StepResult], stop: &StopSignal, hear: &dyn Fn(&RunEvent)| {
         let targets = [Arc::new(target.clone()) as Arc<dyn Target>];
         let (sender, receiver) = mpsc::channel();
         std::thread::scope(|scope| {
             let running = scope.spawn(move || {
                 let clock = &Clock::start();
-                let (targets, events, directory) = (&targets, &sender, ".sharebench-test");
+                let targets = &targets;
+                let events = &sender;
+                let directory = ".sharebench-test";
                 Run { plan, targets, done, directory, resumed: false, stop, clock, events, ranks: None }
                     .execute()
             });
@@ -217,9 +221,9 @@ fn a_step_that_goes_on_can_be_stopped_and_the_run_resumed_with_what_other_steps_
         };
         events.iter().filter_map(step).collect()
     };
-    let goes_on = |event: &RunEvent| matches!(event, RunEvent::Warning(why) if why.contains("goes on for "));
+    let extended = |event: &RunEvent| matches!(event, RunEvent::Warning(why) if why.contains("extended by "));
     let (outcome, events) = run(&plan, &[], &stop, &|event| {
-        if goes_on(event) {
+        if extended(event) {
             stop.stop();
         }
     });
@@ -231,7 +235,7 @@ fn a_step_that_goes_on_can_be_stopped_and_the_run_resumed_with_what_other_steps_
     extend(&mut plan, 2);
     let (outcome, events) = run(&plan, &kept, &StopSignal::default(), &|_| ());
     assert_eq!(outcome, RunOutcome::Complete);
-    assert_eq!(events.iter().filter(|event| goes_on(event)).count(), 2);
+    assert_eq!(events.iter().filter(|event| extended(event)).count(), 2);
     let [rest] = &finished(&events)[..] else { panic!("one step is missing: {events:?}") };
     assert_eq!((rest.index, rest.measure.window_ns), (1, 2_000_000_000), "the last window, and it alone");
     assert!(rest.measure.transactions > 0 && rest.measure.users_reported == 5);
@@ -243,7 +247,8 @@ fn a_step_that_goes_on_can_be_stopped_and_the_run_resumed_with_what_other_steps_
 
 #[test]
 fn a_run_that_is_stopped_at_once_measures_nothing_and_leaves_nothing() {
-    let (target, stop) = (MemoryTarget::new(), StopSignal::default());
+    let target = MemoryTarget::new();
+    let stop = StopSignal::default();
     stop.stop();
     let ran = execute(SWEEP, target.clone(), &[], &stop);
     assert_eq!(ran.end.unwrap().outcome, RunOutcome::Stopped);
@@ -261,7 +266,7 @@ fn a_resumed_run_measures_only_what_is_missing() {
 fn what_exists_is_not_touched() {
     let target = MemoryTarget::new();
     let first = all(SWEEP, FaultyTarget::new(target.clone()).meta(1, ErrorClass::Refused));
-    // The failure above hit the question for room only; the directory was made and removed.
+    // The failure above hit the query for free space only; the directory was made and removed.
     assert_eq!(first.end.unwrap().outcome, RunOutcome::Complete);
     let refused = all(SWEEP, FaultyTarget::new(target.clone()).meta(0, ErrorClass::Exists));
     assert!(matches!(refused.end, Err(StartError::Prepare { .. })));

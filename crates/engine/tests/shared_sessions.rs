@@ -15,7 +15,7 @@ use sharebench_target::{
     Capabilities, ConnectError, FaultyTarget, LocalBoxFuture, MemoryTarget, Session, SessionSpec, Target,
 };
 
-/// Counts sessions; carries so many requests at a time on each.
+/// Counts sessions; carries N requests at a time on each.
 struct Counting<T> {
     inner: T,
     depth: u32,
@@ -50,8 +50,9 @@ fn reads(users: u32, per_session: u32) -> String {
 }
 
 fn run(plan: &str, inner: impl Target + 'static, depth: u32) -> (StepResult, u32) {
-    let (clock, sessions) = (Clock::virtual_at(0), Arc::new(AtomicU32::new(0)));
-    let device = Device::new(1).station(64, Service::Fixed(Duration::from_millis(1)));
+    let clock = Clock::virtual_at(0);
+    let sessions = Arc::new(AtomicU32::new(0));
+    let device = Device::new(1).service_center(64, Service::Fixed(Duration::from_millis(1)));
     let counting = Counting { inner, depth, sessions: Arc::clone(&sessions) };
     let targets: [Arc<dyn Target>; 1] = [Arc::new(SimulatedTarget::new(counting, &clock, device))];
     let (sender, receiver) = mpsc::channel();
@@ -67,7 +68,7 @@ fn run(plan: &str, inner: impl Target + 'static, depth: u32) -> (StepResult, u32
         ranks: None,
     };
     let end = run.execute().unwrap();
-    assert_eq!((end.outcome, end.left_behind), (RunOutcome::Complete, Vec::new()));
+    assert_eq!((end.outcome, end.leftovers), (RunOutcome::Complete, Vec::new()));
     let step = receiver.try_iter().find_map(|event| match event {
         RunEvent::StepFinished(step) => Some(*step),
         _ => None,

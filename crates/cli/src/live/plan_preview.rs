@@ -64,7 +64,7 @@ fn extension(plan: &ResolvedPlan) -> String {
     match plan.typed.load.as_ref().and_then(|load| load.max_extensions) {
         None | Some(0) => String::new(),
         Some(most) => format!(
-            "; one that is not steady goes on for twice its window, {} at most: at most {} in all",
+            "; one that is not steady is extended to twice its window, at most {}: at most {} in all",
             times(most),
             span(plan.extended_time().as_secs_f64())
         ),
@@ -227,8 +227,8 @@ record_sizes = ['4KiB']\ntests = ['write', 'read', 'reread']\n"
         assert_eq!(
             lines,
             [
-                "1 step of users on 1 target, once each; one that is not steady goes on for twice its window, \
-                 2 times at most: at most 3.6 min in all",
+                "1 step of users on 1 target, once each; one that is not steady is extended to twice its window, \
+                 at most 2 times: at most 3.6 min in all",
                 "1 step; 32 s to 3.6 min, preparing files not counted",
             ]
         );

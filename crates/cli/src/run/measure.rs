@@ -226,7 +226,7 @@ impl<'a> Measurement<'a> {
     ) -> Result<Measured, Failure> {
         events_sink.view.close();
         let end = end?;
-        for (index, why) in &end.left_behind {
+        for (index, why) in &end.leftovers {
             message(format_args!("could not clean up ({why}): {}", self.leftovers_on(*index as usize)));
         }
         if let Some(error) = events_sink.failed {
@@ -252,7 +252,7 @@ impl<'a> Measurement<'a> {
             run,
             outcome: end.outcome,
             data_errors: events_sink.data_errors,
-            has_leftovers: !end.left_behind.is_empty(),
+            has_leftovers: !end.leftovers.is_empty(),
         })
     }
 

@@ -2,9 +2,10 @@
 
 use sharebench_model::{CLIENT_CACHED_FROM, Check, Measure, Verdict};
 
-/// Tells what the client's cache did. The step stays valid: it is what users feel, but not what the server does.
+/// Reports the share of the client's cache. The step stays valid: users see this speed, but the server did not deliver it.
 pub(crate) fn client_cache(measure: &Measure) -> Option<Check> {
-    let (wire, share) = (measure.wire?, measure.client_cache_share()?);
+    let wire = measure.wire?;
+    let share = measure.client_cache_share()?;
     if share < CLIENT_CACHED_FROM {
         return None;
     }
@@ -27,7 +28,7 @@ mod tests {
     use super::*;
     use sharebench_model::{IoBytes, WireCount};
 
-    fn told(read: u64, received: u64) -> Option<String> {
+    fn detail_of(read: u64, received: u64) -> Option<String> {
         let wire = WireCount { payload_received: received, ..WireCount::default() };
         let measure = Measure { bytes: IoBytes { read, written: 0 }, wire: Some(wire), ..Measure::default() };
         client_cache(&measure).map(|check| check.detail)
@@ -35,13 +36,13 @@ mod tests {
 
     #[test]
     fn cells_are_flagged_from_two_percent_on() {
-        let detail = told(1_000_000, 0).unwrap();
+        let detail = detail_of(1_000_000, 0).unwrap();
         assert!(
             detail.starts_with("served by the client's cache: 100 % of the bytes did not cross the wire")
         );
-        assert!(told(1_000_000, 1).unwrap().contains(" 99 % "));
-        assert!(told(1_000_000, 980_000).unwrap().contains(" 2 % "));
-        assert_eq!(told(1_000_000, 981_000), None);
-        assert_eq!(told(1_000_000, 5_000_000), None, "read-ahead is no cache hit");
+        assert!(detail_of(1_000_000, 1).unwrap().contains(" 99 % "));
+        assert!(detail_of(1_000_000, 980_000).unwrap().contains(" 2 % "));
+        assert_eq!(detail_of(1_000_000, 981_000), None);
+        assert_eq!(detail_of(1_000_000, 5_000_000), None, "read-ahead is no cache hit");
     }
 }

@@ -11,7 +11,7 @@ use crate::machine::health::Health;
 use crate::machine::link::Link;
 use crate::machine::machinery::MachineReadings;
 
-/// The null target must be so many times faster than what was measured.
+/// The null target must be faster than the measured target by this factor.
 const HEADROOM: f64 = 3.0;
 /// Most of a thread's time that a generator may need.
 const BUSY_THREAD: f64 = 0.7;
@@ -25,9 +25,9 @@ const LINK_USED: f64 = 0.8;
 const STALL_NS: u64 = 20_000_000;
 /// Stalls of this share of the window contaminate.
 const STALLED: f64 = 0.01;
-/// The median must be so many times the cost of reading the clock.
+/// The median must exceed the cost of reading the clock by this factor.
 const CLOCK_COSTS: u64 = 100;
-/// The measured time must be so many times the clock's resolution.
+/// The measured time must exceed the clock's resolution by this factor.
 const CLOCK_STEPS: u64 = 200;
 
 /// Every check of the machine.
@@ -47,7 +47,7 @@ pub(crate) fn checks(measure: &Measure, work: &Work, machinery: &MachineReadings
         None => check(
             name,
             Verdict::NotKnown,
-            format!("{what} not known: too short, or the kernel does not tell"),
+            format!("{what} not known: too short, or the kernel does not report it"),
         ),
     };
     let pressure = health.and_then(|health| health.pressure);
@@ -100,7 +100,7 @@ fn ceiling(measure: &Measure, ceiling: Option<f64>) -> Check {
 
 fn threads(busiest: Option<f64>, blocking: bool) -> Check {
     let Some(share) = busiest else {
-        return check("threads", Verdict::NotKnown, "too short to tell whose CPU time it was".into());
+        return check("threads", Verdict::NotKnown, "too short to attribute the CPU time".into());
     };
     let what = if blocking { "in user mode" } else { "on a processor" };
     let detail =
@@ -116,12 +116,13 @@ fn hiccups(health: Option<&Health>) -> Check {
     let stalled = health.stalled_ns as f64 / health.span_ns.max(1) as f64;
     let detail =
         format!("longest stall {}, {} stalled", show_nanos(health.worst_stall_ns as f64), percent(stalled));
-    let remedy = "contaminated; medians hold, means and tails do not; repeat on a quieter machine";
+    let remedy = "warning: medians are usable, means and tails are not; repeat on a quieter machine";
     unless("hiccups", health.worst_stall_ns > STALL_NS || stalled > STALLED, detail, remedy)
 }
 
 fn clock(measure: &Measure, clock: ClockFacts) -> Check {
-    let (median, time) = (measure.service.quantile(0.5), measure.base_ns());
+    let median = measure.service.quantile(0.5);
+    let time = measure.base_ns();
     let [cost, step, median_shown] =
         [clock.cost_ns, clock.resolution_ns, median].map(|ns| show_nanos(ns as f64));
     let detail = format!("median {median_shown}, clock costs {cost} and steps by {step}");

@@ -48,17 +48,17 @@ fn machinery(link: &Link) -> MachineReadings<'_> {
     }
 }
 
-fn of(told: &[Check], name: &str) -> Verdict {
-    told.iter().find(|check| check.name == name).unwrap().verdict
+fn of(reported: &[Check], name: &str) -> Verdict {
+    reported.iter().find(|check| check.name == name).unwrap().verdict
 }
 
 #[test]
-fn a_quiet_machine_passes_and_every_check_is_told() {
+fn a_quiet_machine_passes_every_check() {
     let link = Link::Rate { rate: BitRate(10_000_000_000), source: "eth0".into() };
-    let told = checks(&measure(), &work(), &machinery(&link));
-    let names: Vec<&str> = told.iter().map(|check| check.name.as_str()).collect();
+    let reported = checks(&measure(), &work(), &machinery(&link));
+    let names: Vec<&str> = reported.iter().map(|check| check.name.as_str()).collect();
     assert_eq!(names, ["link", "ceiling", "threads", "pressure", "steal", "hiccups", "clock"]);
-    assert!(told.iter().all(|check| check.verdict == Verdict::Valid), "{told:#?}");
+    assert!(reported.iter().all(|check| check.verdict == Verdict::Valid), "{reported:#?}");
 }
 
 #[test]
@@ -91,13 +91,13 @@ fn what_was_not_read_is_not_known_and_never_fine() {
     let link = Link::NotKnown("loopback has no rate".into());
     let mut blind = machinery(&link);
     (blind.health, blind.ceiling, blind.busiest) = (None, None, None);
-    let told = checks(&measure(), &work(), &blind);
+    let reported = checks(&measure(), &work(), &blind);
     for name in ["link", "ceiling", "threads", "pressure", "steal", "hiccups"] {
-        assert_eq!(of(&told, name), Verdict::NotKnown, "{name}");
+        assert_eq!(of(&reported, name), Verdict::NotKnown, "{name}");
     }
     let half = Health { steal: None, pressure: None, ..QUIET };
-    let told = checks(&measure(), &work(), &MachineReadings { health: Some(half), ..blind });
-    assert_eq!([of(&told, "pressure"), of(&told, "hiccups")], [Verdict::NotKnown, Verdict::Valid]);
+    let reported = checks(&measure(), &work(), &MachineReadings { health: Some(half), ..blind });
+    assert_eq!([of(&reported, "pressure"), of(&reported, "hiccups")], [Verdict::NotKnown, Verdict::Valid]);
 }
 
 #[test]
@@ -105,9 +105,9 @@ fn speeds_above_the_link_are_impossible_and_near_it_are_the_link_s() {
     // The article of 1993: 8.07 MB/s over 10 Mbit/s.
     for (rate, word) in [("10Mbit", "impossible"), ("1.2Gbit", "the link, not the server"), ("2Gbit", "")] {
         let link = Link::Rate { rate: rate.parse().unwrap(), source: "--link".into() };
-        let told = checks(&measure(), &work(), &machinery(&link));
-        let told = told.iter().find(|check| check.name == "link").unwrap();
-        assert!(told.detail.contains(word) && told.detail.contains("--link"), "{told:?}");
-        assert_eq!(told.verdict == Verdict::Warning, !word.is_empty(), "{told:?}");
+        let reported = checks(&measure(), &work(), &machinery(&link));
+        let reported = reported.iter().find(|check| check.name == "link").unwrap();
+        assert!(reported.detail.contains(word) && reported.detail.contains("--link"), "{reported:?}");
+        assert_eq!(reported.verdict == Verdict::Warning, !word.is_empty(), "{reported:?}");
     }
 }

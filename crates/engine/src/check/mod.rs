@@ -41,7 +41,7 @@ pub(crate) struct StepEvidence<'a> {
     pub verify: Verify,
     /// Whether the target's own sessions counted the wire, and not the operating system for a mount.
     pub wire_counted: bool,
-    /// What the users of a load did beside the transactions that ended in the window.
+    /// Times of the users of a load in addition to the transactions that ended in the window.
     pub occupancy: Occupancy,
     /// What the machine did; none in virtual time, where there is no machine.
     pub machinery: Option<MachineReadings<'a>>,
@@ -109,12 +109,14 @@ fn errors(measure: &Measure) -> Vec<Check> {
 /// Requested = returned holds already, since a short transfer is an error; here returned = on the wire.
 fn wire_bytes(measure: &Measure, evidence: &StepEvidence<'_>) -> Option<Check> {
     let wire = measure.wire.filter(|_| evidence.wire_counted)?;
-    let (app, received, sent) = (measure.bytes, wire.payload_received, wire.payload_sent);
+    let app = measure.bytes;
+    let received = wire.payload_received;
+    let sent = wire.payload_sent;
     let detail = format!(
         "application read {} B and wrote {} B, the wire carried {received} B and {sent} B of file data",
         app.read, app.written
     );
-    // Of several users of a session nobody can tell whose bytes crossed the edge of the window.
+    // With several users per session, bytes at the edge of the window cannot be attributed to one of them.
     let edge = match evidence.work {
         Work::Transactions(work) if work.users_per_session > 1 => {
             u64::from(work.users) * u64::from(work.workload.largest_request())
@@ -189,12 +191,13 @@ fn interactive_law(measure: &Measure, work: &TransactionWork, occupancy: Occupan
         work.users,
         percent(residual)
     );
-    let remedy = "users were lost, reconnecting or failing";
+    let remedy = "users were disconnected, reconnecting or failing";
     unless("little", residual > LITTLE_TOLERANCE, detail, remedy)
 }
 
 fn participation(measure: &Measure) -> Check {
-    let (reported, assigned) = (measure.users_reported, measure.users_assigned);
+    let reported = measure.users_reported;
+    let assigned = measure.users_assigned;
     let detail = format!("{reported} of {assigned} users reported");
     let remedy =
         "censored step: response times are mostly those of the others; measure longer or use fewer users";
@@ -253,7 +256,8 @@ fn lateness(measure: &Measure) -> Result<(bool, String), Check> {
     }
     let limit = (measure.service.quantile(0.5) / 10).max(LATE_NS);
     let late = measure.lag.quantile(1.0 - LATE_SHARE);
-    let (shown, most) = (show_nanos(late as f64), show_nanos(limit as f64));
+    let shown = show_nanos(late as f64);
+    let most = show_nanos(limit as f64);
     Ok((late > limit, format!("99 % of transactions started at most {shown} late (limit {most})")))
 }
 

@@ -7,8 +7,8 @@ use sharebench_plan::{RecordWork, Start};
 /// Part of a file that may be in memory before a pass still counts as cold.
 const COLD_SHARE: f64 = 0.01;
 
-/// Checks a measured cell; `told` says that the target's own requests say what they ask for.
-pub(crate) fn policy(work: &RecordWork, measure: &Measure, told: bool) -> Vec<Check> {
+/// Checks a measured cell; `reported` means that the target counts the policy flags of its requests.
+pub(crate) fn policy(work: &RecordWork, measure: &Measure, reported: bool) -> Vec<Check> {
     let mut checks = Vec::new();
     let mut push = |name: &str, verdict, detail| checks.push(Check { name: name.into(), verdict, detail });
     let seen = measure.evidence;
@@ -20,7 +20,7 @@ pub(crate) fn policy(work: &RecordWork, measure: &Measure, told: bool) -> Vec<Ch
         let share = (100.0 * before.share()).round();
         if seen.drops > 0 {
             let detail = format!(
-                "asked cold, {share} % of the file was resident before a pass: its pages were dropped and stayed, \
+                "a cold start was requested, but {share} % of the file was resident before a pass: its pages were dropped and stayed, \
                  so something else uses or maps them; the rate is partly that of this machine's memory"
             );
             push("cold", Verdict::Warning, detail);
@@ -33,35 +33,42 @@ pub(crate) fn policy(work: &RecordWork, measure: &Measure, told: bool) -> Vec<Ch
         }
     }
     if let Some(grown) = seen.grown.filter(|grown| *grown > 0) {
-        let (policy, grown) = (work.policy.cache, ByteSize(grown));
+        let policy = work.policy.cache;
+        let grown = ByteSize(grown);
         let detail = format!(
-            "asked cache={policy}, but a pass left {grown} more of the file in this machine's page cache"
+            "cache={policy} was requested, but a pass left {grown} more of the file in this machine's page cache"
         );
         push("unbuffered", Verdict::Invalid, detail);
     }
     if let Some(dirty) = seen.dirty.filter(|dirty| *dirty > 0) {
         let dirty = ByteSize(dirty);
-        let detail = format!("asked sync=write-through, but after a pass {dirty} were in memory only");
+        let detail =
+            format!("sync=write-through was requested, but after a pass {dirty} were in memory only");
         push("write-through", Verdict::Invalid, detail);
     }
-    if told {
+    if reported {
         counted(work, measure, &mut push);
     }
     checks
 }
 
-/// Adapters that count their requests say how many of them carried the policy.
+/// Compares the number of requests with the number that carried the policy, for adapters that count them.
 fn counted(work: &RecordWork, measure: &Measure, push: &mut impl FnMut(&str, Verdict, String)) {
     let sent = measure.evidence.sent;
-    let (writes, all) = (work.requests_in(measure.bytes.written), work.requests_in(measure.bytes.total()));
+    let writes = work.requests_in(measure.bytes.written);
+    let all = work.requests_in(measure.bytes.total());
     if work.policy.writes_through() && sent.through < writes {
-        let detail =
-            format!("asked sync=write-through, but only {} of {writes} writes said so", sent.through);
+        let detail = format!(
+            "sync=write-through was requested, but only {} of {writes} writes carried the flag",
+            sent.through
+        );
         push("write-through", Verdict::Invalid, detail);
     }
     if work.policy.cache == CachePolicy::Unbuffered && sent.unbuffered < all {
-        let detail =
-            format!("asked cache=unbuffered, but only {} of {all} requests said so", sent.unbuffered);
+        let detail = format!(
+            "cache=unbuffered was requested, but only {} of {all} requests carried the flag",
+            sent.unbuffered
+        );
         push("unbuffered", Verdict::Invalid, detail);
     }
 }
@@ -80,27 +87,30 @@ mod tests {
         }
     }
 
-    fn said(work: &RecordWork, evidence: Evidence, told: bool) -> Vec<(Verdict, String)> {
+    fn said(work: &RecordWork, evidence: Evidence, reported: bool) -> Vec<(Verdict, String)> {
         let bytes = IoBytes { read: 0, written: 8 * 4096 };
-        let checks = policy(work, &Measure { evidence, bytes, ..Measure::default() }, told);
+        let checks = policy(work, &Measure { evidence, bytes, ..Measure::default() }, reported);
         checks.into_iter().map(|check| (check.verdict, check.detail)).collect()
     }
 
     #[test]
-    fn a_drop_that_did_not_work_is_told_with_its_share() {
+    fn a_cache_drop_without_effect_is_reported_with_its_share() {
         let read = work(Test::Read, CachePolicy::Normal, SyncPolicy::Normal);
         let before = |resident| Some(Residency { bytes: 1000, resident, dirty: Some(0) });
         let found = said(&read, Evidence { before: before(370), drops: 1, ..Evidence::default() }, false);
         assert_eq!(found[0].0, Verdict::Warning);
-        assert!(found[0].1.contains("asked cold, 37 % of the file was resident"), "{found:?}");
+        assert!(
+            found[0].1.contains("a cold start was requested, but 37 % of the file was resident"),
+            "{found:?}"
+        );
         assert_eq!(said(&read, Evidence { before: before(0), drops: 1, ..Evidence::default() }, false), []);
-        // Where nothing can be dropped nobody was promised a cold cache.
+        // A file system without a cache to drop never promised a cold start.
         let memory = said(&read, Evidence { before: before(1000), ..Evidence::default() }, false);
         assert_eq!((memory.len(), memory[0].0), (1, Verdict::Valid));
     }
 
     #[test]
-    fn pages_that_should_not_be_there_void_the_step() {
+    fn unexpected_cached_pages_invalidate_the_step() {
         let direct = work(Test::Rewrite, CachePolicy::Unbuffered, SyncPolicy::WriteThrough);
         let clean = Evidence { grown: Some(0), dirty: Some(0), ..Evidence::default() };
         assert_eq!(said(&direct, clean, false), []);
@@ -113,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_that_did_not_say_the_policy_void_the_step() {
+    fn requests_without_the_policy_flag_invalidate_the_step() {
         let direct = work(Test::Rewrite, CachePolicy::Unbuffered, SyncPolicy::WriteThrough);
         let sent = |through, unbuffered| Evidence {
             sent: PolicyCount { through, unbuffered, stable: 0 },

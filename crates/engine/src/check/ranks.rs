@@ -8,12 +8,12 @@ use sharebench_model::{Check, RankShare, Verdict};
 
 use crate::check::verdict::{check, percent, unless};
 
-/// Starts may be so far apart whatever the window.
+/// Start skew that is accepted for every window.
 const SKEW_NS: u64 = 100_000_000;
-/// Or this share of the window.
+/// Start skew that is accepted as a share of the window.
 const SKEW_SHARE: f64 = 0.01;
 
-/// What the ranks say together.
+/// The checks over all ranks.
 pub(crate) fn checks(shares: &[RankShare], window_ns: u64, machines: &[(u32, Vec<Check>)]) -> Vec<Check> {
     let mut checks = Vec::new();
     checks.extend(start(shares, window_ns));
@@ -22,7 +22,7 @@ pub(crate) fn checks(shares: &[RankShare], window_ns: u64, machines: &[(u32, Vec
     checks
 }
 
-/// Whether all started at once, as far as their clocks tell.
+/// Checks that all ranks started together, within the uncertainty of their clocks.
 fn start(shares: &[RankShare], window_ns: u64) -> Option<Check> {
     let skew = RankShare::start_skew_ns(shares)?;
     let error = shares.iter().map(|share| share.clock_error_ns).max().unwrap_or(0);
@@ -44,7 +44,7 @@ fn start(shares: &[RankShare], window_ns: u64) -> Option<Check> {
     })
 }
 
-/// Names the rank that is unlike the others.
+/// Names the rank that differs from the others.
 fn alike(shares: &[RankShare]) -> Option<Check> {
     let busy: Vec<&RankShare> = shares.iter().filter(|share| share.users > 0).collect();
     let per_user = |share: &RankShare| share.transactions as f64 / f64::from(share.users);
@@ -54,7 +54,8 @@ fn alike(shares: &[RankShare]) -> Option<Check> {
         return None;
     }
     let slowest = busy.iter().min_by(|a, b| per_user(a).total_cmp(&per_user(b)))?;
-    let (least, named) = (per_user(slowest) / middle, name(slowest));
+    let least = per_user(slowest) / middle;
+    let named = name(slowest);
     // Few transactions differ by chance: four standard deviations of a count do not.
     let missing = expected(slowest) - slowest.transactions as f64;
     let half = |share: &RankShare| share.response.quantile(0.5) as f64;
@@ -63,15 +64,15 @@ fn alike(shares: &[RankShare]) -> Option<Check> {
     let times = half(latest) / usual.max(1.0);
     if least < RankShare::SLOW && missing > 4.0 * expected(slowest).sqrt() {
         let detail = format!(
-            "{named} is slow: each of its users did {} of what those of the middle rank did; look at its link and load",
+            "{named} is slow: its users completed {} of the transactions per user of the median rank; check its link and load",
             percent(least)
         );
         return Some(check("ranks", Verdict::Warning, detail));
     }
     if times > RankShare::WAITS {
         let detail = format!(
-            "{} waits longer: half of its responses took more than {}, {} times as long as on the middle rank; look \
-             at its link",
+            "{} waits longer: half of its responses took more than {}, {} times as long as on the median rank; check \
+             its link",
             name(latest),
             show_nanos(half(latest)),
             three_digits(times)
@@ -79,14 +80,14 @@ fn alike(shares: &[RankShare]) -> Option<Check> {
         return Some(check("ranks", Verdict::Warning, detail));
     }
     let detail = format!(
-        "{} ranks are alike: the slowest, {named}, did {} per user of what the middle one did",
+        "{} ranks are alike: the slowest, {named}, completed {} of the median rank's transactions per user",
         busy.len(),
         percent(least)
     );
     Some(check("ranks", Verdict::Valid, detail))
 }
 
-/// Of each check of the machines, the worst, with the rank it was met on.
+/// The worst result of each machine check, with its rank.
 fn worst(shares: &[RankShare], machines: &[(u32, Vec<Check>)]) -> Vec<Check> {
     let mut order: Vec<&str> = Vec::new();
     let mut worst: BTreeMap<&str, (u32, &Check)> = BTreeMap::new();
@@ -105,11 +106,11 @@ fn worst(shares: &[RankShare], machines: &[(u32, Vec<Check>)]) -> Vec<Check> {
         let share = shares.iter().find(|share| share.rank == rank);
         share.map_or_else(|| format!("rank {rank}"), name)
     };
-    let told = |name: &str| {
+    let reported = |name: &str| {
         let (rank, check) = worst.get(name)?;
         Some(Check { detail: format!("{}: {}", named(*rank), check.detail), ..(*check).clone() })
     };
-    order.into_iter().filter_map(told).collect()
+    order.into_iter().filter_map(reported).collect()
 }
 
 fn name(share: &RankShare) -> String {
@@ -165,12 +166,12 @@ mod tests {
         assert_eq!(at(4_000_000, 1_000_000_000), Verdict::Valid);
         assert_eq!(at(101_000_000, 1_000_000_000), Verdict::Invalid);
         assert_eq!(at(101_000_000, 20_000_000_000), Verdict::Valid);
-        let told = start(&[share(0, 1, 1, 0), share(1, 1, 1, 400_000)], 1).unwrap().detail;
-        assert!(told.contains("2 ranks started within 400 us") && told.contains("±40"), "{told}");
+        let reported = start(&[share(0, 1, 1, 0), share(1, 1, 1, 400_000)], 1).unwrap().detail;
+        assert!(reported.contains("2 ranks started within 400 us") && reported.contains("±40"), "{reported}");
     }
 
     #[test]
-    fn of_several_machines_the_worst_is_told_with_its_name() {
+    fn the_worst_of_several_machines_is_reported_by_name() {
         let of = |verdict, detail: &str| vec![check("steal", verdict, detail.into())];
         let machines = [
             (0, of(Verdict::NotKnown, "?")),
@@ -178,7 +179,7 @@ mod tests {
             (2, of(Verdict::Valid, "0 %")),
         ];
         let shares: Vec<RankShare> = (0..3).map(|rank| share(rank, 1, 1, 0)).collect();
-        let told = worst(&shares, &machines);
-        assert_eq!(told, [check("steal", Verdict::Warning, "rank 1 (c1): 9 %".into())]);
+        let reported = worst(&shares, &machines);
+        assert_eq!(reported, [check("steal", Verdict::Warning, "rank 1 (c1): 9 %".into())]);
     }
 }

@@ -26,7 +26,7 @@ pub(crate) fn steadiness(seconds: &Seconds, work: &TransactionWork) -> Option<Ch
         SteadyState::Not(why) => window.unsettled(&rates, why),
     };
     if seconds.window_ns > work.measure.as_nanos() as u64 {
-        detail = format!("{detail} (the step went on: its first window had {:?})", work.measure);
+        detail = format!("{detail} (extended: the first window was {:?})", work.measure);
     }
     Some(check("steady", verdict, detail))
 }
@@ -40,7 +40,8 @@ struct Window<'a> {
 impl Window<'_> {
     /// A window that reached a level; its mean is that level's only if little came before.
     fn settled(&self, rates: &[f64], from: usize, drift: f64) -> (Verdict, String) {
-        let (level, whole) = (mean(&rates[from..]), mean(rates));
+        let level = mean(&rates[from..]);
+        let whole = mean(rates);
         let trend = format!("at {}, trend {}", show_rate(level), signed(drift));
         if from == 0 {
             return (
@@ -59,7 +60,8 @@ impl Window<'_> {
     }
 
     fn unsettled(&self, rates: &[f64], why: Unsteady) -> (Verdict, String) {
-        let (all, limit) = (self.span(rates.len()), "5 %");
+        let all = self.span(rates.len());
+        let limit = "5 %";
         match why {
             Unsteady::TooShort => (Verdict::NotKnown, self.too_short()),
             Unsteady::Sparse => (
@@ -70,7 +72,7 @@ impl Window<'_> {
             Unsteady::Noise { change, error, seconds } => (
                 Verdict::NotKnown,
                 format!(
-                    "a change of {} within {all} can be chance (standard error {}, 5 % is the limit): about --measure {}s would tell",
+                    "a change of {} within {all} can be chance (standard error {}, 5 % is the limit): about --measure {}s would decide",
                     signed(change),
                     percent(error.exp_m1()),
                     self.whole_seconds(seconds)
@@ -85,8 +87,10 @@ impl Window<'_> {
                 ),
             ),
             Unsteady::RecentChange { second, share } => {
-                let (before, now) = (mean(&rates[..second]), mean(&rates[second..]));
-                let (before, now) = (show_rate(before), show_rate(now));
+                let before = mean(&rates[..second]);
+                let now = mean(&rates[second..]);
+                let before = show_rate(before);
+                let now = show_rate(now);
                 (
                     Verdict::Warning,
                     format!(
@@ -117,7 +121,7 @@ impl Window<'_> {
         format!("a window of {window:?} cannot be judged, {needed:?} can: --measure {needed:?}{extend}")
     }
 
-    /// So many stretches, in seconds.
+    /// The length of N intervals, in seconds.
     fn span(&self, stretches: usize) -> String {
         format!("{} s", stretches as u64 * self.seconds.each_s)
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use sharebench_model::{Histogram, IoBytes, WireCount};
-use sharebench_plan::{RecordWork, Test, Think, Preset};
+use sharebench_plan::{Preset, RecordWork, Test, Think};
 
 use super::*;
 
@@ -15,7 +15,8 @@ fn records(depth: u32) -> Work {
 fn users(users: u32) -> Work {
     let pace = Pace::Closed(Think::Constant(Duration::from_millis(20)));
     let workload = Preset::named("copy-all-bidirectional").unwrap().workload(100_000, 1000).unwrap().into();
-    let (warm_up, measure) = (Duration::ZERO, Duration::from_secs(10));
+    let warm_up = Duration::ZERO;
+    let measure = Duration::from_secs(10);
     Work::Transactions(TransactionWork {
         workload,
         users,
@@ -60,11 +61,11 @@ fn verdicts(measure: &Measure, work: &Work, occupancy: Occupancy) -> Vec<(String
 }
 
 #[test]
-fn a_right_cell_passes_every_check_and_all_are_told() {
-    let told = verdicts(&reads(4), &records(4), Occupancy::default());
-    let names: Vec<&str> = told.iter().map(|(name, _)| name.as_str()).collect();
+fn a_correct_cell_passes_and_lists_every_check() {
+    let reported = verdicts(&reads(4), &records(4), Occupancy::default());
+    let names: Vec<&str> = reported.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["errors", "bytes", "verified", "little", "depth", "participation", "censored"]);
-    assert!(told.iter().all(|(_, verdict)| *verdict == Verdict::Valid), "{told:?}");
+    assert!(reported.iter().all(|(_, verdict)| *verdict == Verdict::Valid), "{reported:?}");
 }
 
 #[test]
@@ -87,8 +88,9 @@ fn each_fault_trips_its_own_check_and_no_other() {
     for (name, verdict, spoil) in cases {
         let mut measure = reads(4);
         spoil(&mut measure);
-        let told = verdicts(&measure, &records(4), Occupancy::default());
-        let wrong: Vec<_> = told.iter().filter(|(_, verdict)| *verdict != Verdict::Valid).cloned().collect();
+        let reported = verdicts(&measure, &records(4), Occupancy::default());
+        let wrong: Vec<_> =
+            reported.iter().filter(|(_, verdict)| *verdict != Verdict::Valid).cloned().collect();
         let expected = if verdict == Verdict::Valid { vec![] } else { vec![(name.to_owned(), verdict)] };
         assert_eq!(wrong, expected);
     }
@@ -111,8 +113,8 @@ fn the_interactive_law_counts_think_time_and_what_is_under_way() {
     };
     let thinking_ns = count * 20_000_000;
     let little = |measure: &Measure, occupancy| {
-        let told = verdicts(measure, &users(20), occupancy);
-        told.into_iter().find(|(name, _)| name == "little").unwrap().1
+        let reported = verdicts(measure, &users(20), occupancy);
+        reported.into_iter().find(|(name, _)| name == "little").unwrap().1
     };
     let whole = Occupancy { thinking_ns, ..Occupancy::default() };
     assert_eq!(little(&measure, whole), Verdict::Valid);

@@ -7,18 +7,19 @@ use sharebench_model::{Check, Measure, Verdict};
 use crate::check::LITTLE_TOLERANCE;
 use crate::check::verdict::check;
 
-/// Share of the window that a job may be idle, or busy with its own data, before it is told.
+/// Share of the window that a job may be idle, or busy with its own data, before it is reported.
 const IDLE_SHARE: f64 = 0.1;
 
 /// Checks the jobs' shares of a measured cell.
 pub(crate) fn throughput(measure: &Measure, depth: u32) -> Vec<Check> {
     let mut checks = Vec::new();
     let worked: Vec<f64> = measure.shares.iter().map(|share| share.worked_ns as f64).collect();
-    let (total, window) = (worked.iter().sum::<f64>(), measure.window_ns as f64);
+    let total = worked.iter().sum::<f64>();
+    let window = measure.window_ns as f64;
     if window <= 0.0 || total <= 0.0 {
         return checks;
     }
-    checks.push(told(measure));
+    checks.push(job_shares(measure));
     checks.extend(together(&worked, window));
     if measure.service.len() >= 100 * u64::from(depth) {
         // Flushes and closes that are within the window are no operations of the depth.
@@ -29,8 +30,8 @@ pub(crate) fn throughput(measure: &Measure, depth: u32) -> Vec<Check> {
     checks
 }
 
-/// The shares in one sentence, beside their numbers in the measure.
-fn told(measure: &Measure) -> Check {
+/// The shares in one sentence; the measure holds their numbers.
+fn job_shares(measure: &Measure) -> Check {
     let rates = measure.shares.iter().filter(|share| share.worked_ns > 0);
     let rates: Vec<f64> = rates.map(|share| share.bytes as f64 * 1e9 / share.worked_ns as f64).collect();
     let (least, most) =

@@ -15,7 +15,7 @@ pub(crate) fn unless(name: &str, wrong: bool, detail: String, remedy: &str) -> C
     }
 }
 
-/// A share as percent, with as many digits as tell it from its limit.
+/// A share in percent, with enough digits to distinguish it from its limit.
 pub(crate) fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }

@@ -43,7 +43,7 @@ fn kept_directory(workload: &Workload) -> String {
 }
 
 impl SharedSet {
-    /// Lays the set out once per target; later steps find it there. With `keep` it stands beside the run's own
+    /// Creates the data set once per target; later steps use it again. With `keep` it is next to the run's own
     /// directory and is used again where it is found unchanged; one that another run is making is left alone. Says
     /// what became of it.
     pub async fn prepare(
@@ -120,7 +120,7 @@ async fn keep_set(
         Err(error) => Err(error),
     };
     if let Err(error) = built {
-        // Nobody would go on with it; what cannot be removed is found abandoned.
+        // No run will continue it. If it cannot be removed, the next run finds it abandoned.
         let _ = remove_tree(session, directory, context).await;
         return Err(error);
     }
@@ -167,7 +167,8 @@ async fn holds(
     content: Content,
     context: &mut PassContext<'_>,
 ) -> Result<bool, OpError> {
-    let (mut offset, mut replies) = (bytes.start, Vec::new());
+    let mut offset = bytes.start;
+    let mut replies = Vec::new();
     while offset < bytes.end {
         let slot_bytes = session.buffer(Slot(0)).len() as u32;
         let len = (bytes.end - offset).min(u64::from(slot_bytes)) as u32;

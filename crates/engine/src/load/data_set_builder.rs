@@ -21,7 +21,7 @@ const MAX_BUILDERS: usize = 8;
 /// Files for each of them at least.
 const FILES_EACH: usize = 4;
 /// Between two words of how far it is.
-const TELL: Duration = Duration::from_millis(500);
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(500);
 /// Between two looks of one that has nothing left to do.
 const WAIT: Duration = Duration::from_millis(100);
 
@@ -30,7 +30,7 @@ pub(crate) struct BuildSite<'a> {
     pub target: &'a dyn Target,
     pub spec: SessionSpec,
     /// Hears how many files of how many are there.
-    pub tell: &'a dyn Fn(u64, u64),
+    pub on_progress: &'a dyn Fn(u64, u64),
 }
 
 /// A set being laid out.
@@ -42,7 +42,7 @@ struct SetBuild<'a> {
     done: Cell<u64>,
     /// Builders at work.
     busy: Cell<usize>,
-    told: Cell<u64>,
+    reported: Cell<u64>,
     /// The first failure: the others end when they see it.
     failed: RefCell<Option<OpError>>,
 }
@@ -94,7 +94,7 @@ pub(crate) async fn build_files(
         next: Cell::new(0),
         done: Cell::new(0),
         busy: Cell::new(builders),
-        told: Cell::new(context.clock.now()),
+        reported: Cell::new(context.clock.now()),
         failed: RefCell::new(None),
     };
     let others = (1..builders).map(|_| building.join(context.another()));
@@ -151,9 +151,9 @@ impl SetBuild<'_> {
 
     fn progress(&self, now: u64) {
         self.done.set(self.done.get() + 1);
-        if now - self.told.get() >= TELL.as_nanos() as u64 {
-            self.told.set(now);
-            (self.site.tell)(self.done.get(), self.files.len() as u64);
+        if now - self.reported.get() >= PROGRESS_INTERVAL.as_nanos() as u64 {
+            self.reported.set(now);
+            (self.site.on_progress)(self.done.get(), self.files.len() as u64);
         }
     }
 }
@@ -168,8 +168,11 @@ async fn write_file(
     context: &mut PassContext<'_>,
 ) -> Result<(), OpError> {
     let open = MetaOp::open(path, OpenHow::CreateNew);
-    let (handle, _) = context.deadline.call(session, open).await?.into_opened()?;
-    let (mut offset, mut replies) = (0, Vec::new());
+    let MetaYield::Opened { file: handle, .. } = context.deadline.call(session, open).await? else {
+        return Err(OpError::new(ErrorClass::Protocol, "open", "no file in the reply"));
+    };
+    let mut offset = 0;
+    let mut replies = Vec::new();
     while offset < bytes {
         let (op, len) = request_splitting::write(session, handle, offset, bytes - offset);
         stamp::fill(&mut session.buffer(Slot(0))[..len as usize], content, offset);

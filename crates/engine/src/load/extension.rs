@@ -46,8 +46,8 @@ pub(crate) struct Extension<'a> {
     pub clock: &'a Clock,
     pub stop: &'a StopSignal,
     pub schedule: &'a ArrivalSchedule,
-    /// Hears why the step goes on.
-    pub tell: &'a dyn Fn(String),
+    /// Receives the reason of an extension.
+    pub warn: &'a dyn Fn(String),
     /// With whom it decides; none for one that is alone.
     pub ranks: Option<&'a Ranks>,
     /// How often it has gone on.
@@ -57,7 +57,7 @@ pub(crate) struct Extension<'a> {
 /// How long before a window ranks hear of it.
 const LEAD: Duration = Duration::from_millis(100);
 
-/// What ranks say of a window: nothing before the first, and that one of them cannot go on.
+/// The reports of the ranks about a window: none before the first one, and whether a rank cannot continue.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct RankReport {
     report: Option<WindowReport>,
@@ -81,7 +81,7 @@ impl Extension<'_> {
         let Some(ranks) = self.ranks else { return self.next(report.ok()?.as_ref()) };
         let said = RankReport { broken: report.is_err(), report: report.ok().flatten() };
         let before = self.extensions;
-        // A rank that is lost ends the step; why is told when its counts are missed.
+        // A lost rank ends the step. The leader reports the reason when the counts of that rank are missing.
         let said = ranks.reduce(said, RankReport::merge).ok()?;
         let decided = said.map(|said| {
             let window = if said.broken { None } else { self.next(said.report.as_ref()) };
@@ -106,7 +106,7 @@ impl Extension<'_> {
             let why = (self.unsteady)(&report.seconds)?;
             self.extensions += 1;
             let window = self.work.window(self.extensions);
-            (self.tell)(format!("goes on for {window:?}: {why}"));
+            (self.warn)(format!("extended by {window:?}: {why}"));
             self.schedule.restart();
         }
         let start = self.clock.now() + GRACE.as_nanos() as u64;

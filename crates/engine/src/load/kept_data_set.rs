@@ -1,5 +1,5 @@
 //! A data set that stays on the target, and who else may be making it: a run that makes one lets a file grow, so that
-//! another run can tell work under way from what a killed run left.
+//! another run can distinguish a set under construction from leftovers of a killed run.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use sharebench_target::Session;
 use crate::data::context::PassContext;
 use crate::data::request_splitting;
 
-/// Stands in a set that is whole.
+/// Name of the file that marks a complete set.
 pub(crate) const COMPLETE: &str = "complete";
 /// Grows while a set is being made.
 const GROWING: &str = "growing";
@@ -33,7 +33,7 @@ pub(crate) enum KeptSetState {
     Abandoned,
 }
 
-/// Looks at a set, for as long as it takes to tell.
+/// Examines a set until its state is known.
 pub(crate) async fn look(
     session: &mut dyn Session,
     directory: &str,

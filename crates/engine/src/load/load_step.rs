@@ -52,29 +52,31 @@ pub(crate) struct LoadStep<'a> {
     pub file_store: &'a UserFileStore,
     pub seed: u64,
     /// Hears of what the user should know while it lasts.
-    pub tell: &'a (dyn Fn(String) + Sync),
+    pub warn: &'a (dyn Fn(String) + Sync),
     /// Whoever looks on.
     pub observer: &'a LoadObserver<'a>,
 }
 
 impl LoadStep<'_> {
-    /// Runs all users through warm-up and measure, again while the load is to go on, until the last has cleaned
+    /// Runs all users through warm-up and measured window, again for each extension, until the last one has cleaned
     /// up. Gives the counts of the last window. In real time it blocks the calling thread, because users have
     /// threads of their own.
     pub async fn measure(&self) -> Result<Tally, String> {
-        let Self { work, clock, stop, tell, ranks, .. } = *self;
+        let Self { work, clock, stop, warn, ranks, .. } = *self;
         let (turns, own) =
             ranks.map_or((Vec::new(), 0), |ranks| (ranks.division().owners(work.users), ranks.rank()));
         let schedule = &ArrivalSchedule::new(work.pace.clone(), self.seed, turns, own);
         let unsteady = &|seconds: &Seconds| (self.unsteady)(seconds);
-        let mut extension = Extension { work, unsteady, clock, stop, schedule, tell, ranks, extensions: 0 };
+        let mut extension = Extension { work, unsteady, clock, stop, schedule, warn, ranks, extensions: 0 };
         if clock.is_virtual() {
             return Ok(self.run_thread(0..1, schedule, |report| extension.agreed(Ok(report))).await);
         }
         let sessions = self.users.len().div_ceil(work.users_per_session as usize);
         let threads = threads(sessions as u32, self.target.capabilities().blocking);
         let joined = std::thread::scope(|scope| {
-            let (mut workers, mut starts, mut reports) = (Vec::new(), Vec::new(), Vec::new());
+            let mut workers = Vec::new();
+            let mut starts = Vec::new();
+            let mut reports = Vec::new();
             for thread in 0..threads {
                 let (start, begin) = mpsc::channel::<Window>();
                 let (ended, report) = mpsc::channel::<Option<WindowReport>>();
@@ -90,7 +92,7 @@ impl LoadStep<'_> {
                     }))
                 }));
             }
-            // A thread that failed says nothing more, and tells why when it is joined; other ranks must hear of it.
+            // A failed thread sends no further window, and its error is returned when it is joined. Other ranks must learn of it.
             while let Some(window) = extension.agreed(all_of(&reports)) {
                 for start in &starts {
                     let _ = start.send(window);
@@ -229,7 +231,7 @@ async fn join_all<F: Future<Output = ()>>(futures: impl Iterator<Item = F>) {
     join_some(futures, usize::MAX).await;
 }
 
-/// The same with so many at once; the others wait, not begun.
+/// The same with at most N at once; the others wait before they start.
 async fn join_some<F: Future<Output = ()>>(mut futures: impl Iterator<Item = F>, at_once: usize) {
     let mut begun = FuturesUnordered::new();
     loop {

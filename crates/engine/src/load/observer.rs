@@ -8,7 +8,7 @@ use sharebench_plan::StepPlan;
 use crate::record::tally::Tally;
 
 /// Between two words.
-const TELL_NS: u64 = 250_000_000;
+const PROGRESS_INTERVAL_NS: u64 = 250_000_000;
 
 /// Sums over the threads of a step. Each thread adds what it counted now and then, never within a transaction.
 pub(crate) struct LoadObserver<'a> {
@@ -20,7 +20,7 @@ pub(crate) struct LoadObserver<'a> {
     failures: AtomicU64,
     /// Users that are ready, and how many there will be.
     users: AtomicU64,
-    told_ns: AtomicU64,
+    last_progress_ns: AtomicU64,
 }
 
 /// What a thread had counted when it last said so.
@@ -43,15 +43,18 @@ impl<'a> LoadObserver<'a> {
             bytes: none(),
             failures: none(),
             users: none(),
-            told_ns: AtomicU64::new(now),
+            last_progress_ns: AtomicU64::new(now),
         }
     }
 
     /// True for one caller now and then.
     fn is_due(&self, now: u64) -> bool {
-        let told = self.told_ns.load(Ordering::Relaxed);
-        now.saturating_sub(told) >= TELL_NS
-            && self.told_ns.compare_exchange(told, now, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+        let reported = self.last_progress_ns.load(Ordering::Relaxed);
+        now.saturating_sub(reported) >= PROGRESS_INTERVAL_NS
+            && self
+                .last_progress_ns
+                .compare_exchange(reported, now, Ordering::Relaxed, Ordering::Relaxed)
+                .is_ok()
     }
 
     /// One more user has a session and files.
@@ -80,7 +83,8 @@ impl<'a> LoadObserver<'a> {
         let bytes = add(&self.bytes, counted.bytes, before.bytes);
         let failures = add(&self.failures, counted.failures, before.failures);
         if self.is_due(now) {
-            let (index, users) = (self.step.index, self.users.load(Ordering::Relaxed));
+            let index = self.step.index;
+            let users = self.users.load(Ordering::Relaxed);
             (self.send)(RunEvent::Progress { index, operations, bytes, transactions, failures, users });
         }
     }

@@ -34,7 +34,7 @@ impl ClockFacts {
         }
         costs.sort_unstable();
         if resolution_ns == u64::MAX {
-            // A clock that stands still while it is read: nothing can be said of it.
+            // A clock that does not advance while it is read: its resolution is unknown.
             resolution_ns = 1;
         }
         Self { resolution_ns, cost_ns: costs[BATCHES / 2] }

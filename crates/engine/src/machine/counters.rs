@@ -1,6 +1,6 @@
 //! The kernel's own counters of lost time: steal and pressure.
 
-/// Counters that only grow; none where this system does not tell.
+/// Counters that only increase; none where the system does not report them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Counters {
     /// Ticks of all processors: those stolen by the hypervisor, and all.
@@ -37,7 +37,7 @@ impl Counters {
 fn ticks(stat: &str) -> Option<(u64, u64)> {
     let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
     let fields: Vec<u64> = line.split_ascii_whitespace().map_while(|field| field.parse().ok()).collect();
-    // Guest time, behind steal, is part of user time.
+    // Guest time, the field after steal, is part of user time.
     Some((*fields.get(7)?, fields.iter().take(8).sum()))
 }
 

@@ -105,7 +105,8 @@ impl HealthMeter {
         // A stall under way is noted only when it is over.
         let under_way = (now, now.saturating_sub(last_wake + POLL_INTERVAL.as_nanos() as u64));
         let stalls = seen.stalls.iter().copied().chain((under_way.1 >= STALL_NS).then_some(under_way));
-        let (mut worst_stall_ns, mut stalled_ns) = (0, 0);
+        let mut worst_stall_ns = 0;
+        let mut stalled_ns = 0;
         for (end, length) in stalls {
             let inside = end.min(to).saturating_sub((end - length).max(from));
             stalled_ns += inside;
@@ -142,7 +143,7 @@ impl Shared {
 
     fn sample(&self) {
         precise_timers();
-        // The user beside it is charged for a shared table.
+        // A shared table is charged to the other user.
         no_descriptors();
         let mut before = self.clock.now();
         let mut naps = 0;

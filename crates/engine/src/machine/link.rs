@@ -52,7 +52,7 @@ fn of_speed(device: &str, speed: Option<&str>) -> Link {
     match speed.and_then(|text| text.trim().parse::<u64>().ok()).filter(|mbit| (1..1_000_000).contains(mbit))
     {
         Some(mbit) => Link::Rate { rate: BitRate(mbit * 1_000_000), source: device.to_owned() },
-        None => Link::NotKnown(format!("{device} does not tell its rate; name it by --link")),
+        None => Link::NotKnown(format!("{device} does not report its rate; set it with --link")),
     }
 }
 
@@ -100,7 +100,8 @@ fn device_with(own: IpAddr) -> Option<String> {
     if unsafe { libc::getifaddrs(&raw mut first) } != 0 {
         return None;
     }
-    let (mut next, mut found) = (first, None);
+    let mut next = first;
+    let mut found = None;
     while !next.is_null() && found.is_none() {
         // SAFETY: `next` is an element of the list: a valid struct with a terminated name.
         let entry = unsafe { &*next };

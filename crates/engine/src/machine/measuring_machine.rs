@@ -15,7 +15,7 @@ use crate::machine::machinery::MachineReadings;
 use crate::record::tally::Tally;
 use crate::time::clock::Clock;
 
-/// Below this the kernel's ticks tell user from kernel time too coarsely.
+/// Below this the kernel's ticks are too coarse to distinguish user and kernel time.
 const MIN_CPU_NS: u64 = 50_000_000;
 
 /// What is known of this machine.

@@ -1,4 +1,4 @@
-//! Agreement of several processes: all of them go on, or all of them end a step for the same reason.
+//! Agreement of several processes: all of them continue, or all of them end a step for the same reason.
 
 use serde::{Deserialize, Serialize};
 use sharebench_cluster::{Lost, Ranks};
@@ -10,7 +10,7 @@ use crate::time::clock::Clock;
 /// How long before a round of a cell its ranks hear when it starts.
 const ROUND_LEAD_NS: u64 = 5_000_000;
 
-/// Why a step ended before its end, as ranks tell each other; the worst of several stands.
+/// Why a step ended early, as ranks report it to each other. The worst reason wins.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) enum End {
     Stopped,
@@ -55,7 +55,7 @@ impl From<Lost> for PassEnd {
     }
 }
 
-/// Goes on only if all ranks can; each of them gets the same end otherwise.
+/// Continues only if all ranks can. Otherwise every rank gets the same end.
 pub(crate) fn agreed<T, E: Into<PassEnd>>(ranks: Option<&Ranks>, own: Result<T, E>) -> Result<T, PassEnd> {
     let own = own.map_err(Into::into);
     let Some(ranks) = ranks else { return own };
@@ -66,7 +66,7 @@ pub(crate) fn agreed<T, E: Into<PassEnd>>(ranks: Option<&Ranks>, own: Result<T, 
     match (ranks.all_reduce(end, End::worst)?, value) {
         (None, Some(value)) => Ok(value),
         (Some(end), _) => Err(end.into()),
-        (None, None) => Err(PassEnd::Broken("an end was not told".into())),
+        (None, None) => Err(PassEnd::Broken("a rank did not report its end".into())),
     }
 }
 

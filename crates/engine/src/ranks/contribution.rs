@@ -11,8 +11,8 @@ use crate::record::mount_wire::MountWire;
 use crate::record::pass_end::PassEnd;
 use crate::record::tally::Tally;
 
-/// Most failures of a step that are told in words.
-const TOLD: usize = 5;
+/// Maximum number of failures of a step that are reported with their text.
+const MAX_FAILURE_TEXTS: usize = 5;
 
 /// What one rank says of a step, or several together.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -72,7 +72,7 @@ impl Contribution {
         End::worst(&mut self.end, other.end);
         self.tally.merge(other.tally);
         self.failure_samples.extend(other.failure_samples);
-        self.failure_samples.truncate(TOLD);
+        self.failure_samples.truncate(MAX_FAILURE_TEXTS);
         self.users.extend(other.users);
         self.shares.extend(other.shares);
         self.checks.extend(other.checks);
@@ -153,7 +153,8 @@ mod tests {
                 unfinished.count_in(&mut measure);
                 measure
             };
-            let (merged, one) = (of(merged.tally), of(one));
+            let merged = of(merged.tally);
+            let one = of(one);
             prop_assert_eq!(merged.bytes, IoBytes { read: all.iter().map(|c| u64::from(c.2)).sum(), written: 0 });
             prop_assert_eq!(merged, one);
         }

@@ -1,10 +1,10 @@
-//! Who leads decides which step comes next; who follows measures it and asks again.
+//! The leader decides which step comes next. Followers measure it and wait for the next command.
 
 use serde::{Deserialize, Serialize};
 use sharebench_model::RunOutcome;
 use sharebench_plan::{Cell, Pace, ResolvedPlan, StepPlan, TransactionWork, Work};
 
-/// What the leader tells before each step, and at the end.
+/// The command of the leader before each step, and at the end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum LeaderCommand {
     /// Measure this.
@@ -17,21 +17,21 @@ pub(crate) enum LeaderCommand {
         repetition: u32,
         /// Index of the cell, or of the step of users.
         cell: usize,
-        /// Where it stands in the plan.
+        /// Its position in the plan.
         of: StepOrigin,
     },
     /// That was all.
     Finish(RunOutcome),
 }
 
-/// Where a step stands in a plan that all ranks have.
+/// The position of a step in the plan, which all ranks have.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum StepOrigin {
     /// Among the cells.
     Cells,
     /// Among the steps of users.
     Loads,
-    /// Behind them, as the last one with other users, and as an open load with another rate.
+    /// After them: the last load step with another number of users, or an open load with another rate.
     Further { users: u32, open: Option<(bool, u32)> },
 }
 
@@ -66,7 +66,10 @@ impl LeaderCommand {
                 TransactionWork { users: *users, pace, ..last.clone() }.into_cell()
             }
         };
-        let (index, target, repetition, cell) = (*index, *target, *repetition, *cell);
+        let index = *index;
+        let target = *target;
+        let repetition = *repetition;
+        let cell = *cell;
         Some(StepPlan { index, target, repetition, cell, coordinates, work })
     }
 }
@@ -93,8 +96,8 @@ mod tests {
         steps.extend(schedule.further(&further));
         steps.extend(schedule.further(&open.into_cell()));
         for step in steps {
-            let told = serde_json::to_string(&LeaderCommand::step(&step, &plan)).unwrap();
-            let order: LeaderCommand = serde_json::from_str(&told).unwrap();
+            let reported = serde_json::to_string(&LeaderCommand::step(&step, &plan)).unwrap();
+            let order: LeaderCommand = serde_json::from_str(&reported).unwrap();
             assert_eq!(order.planned(&plan), Some(step));
         }
         let beyond =

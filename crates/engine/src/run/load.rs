@@ -46,7 +46,7 @@ impl Run<'_> {
             looked_at: &AtomicU32::new(0),
             file_store: &state.file_store,
             seed: self.plan.seed ^ u64::from(step.index),
-            tell: &|why| self.tell(RunEvent::Warning(format!("{} {why}", step.coordinates))),
+            warn: &|why| self.tell(RunEvent::Warning(format!("{} {why}", step.coordinates))),
             observer: &observer,
         };
         let mut tally = load.measure().await.map_err(PassEnd::Broken)?;
@@ -79,10 +79,10 @@ impl Run<'_> {
         context: &mut PassContext<'_>,
     ) -> Result<(), PassEnd> {
         let target = self.targets[step.target as usize].as_ref();
-        let tell = |done, of| {
+        let on_progress = |done, of| {
             self.tell(RunEvent::Preparing { target: step.target, what: "files of the data set", done, of });
         };
-        let site = BuildSite { target, spec: self.spec(target), tell: &tell };
+        let site = BuildSite { target, spec: self.spec(target), on_progress: &on_progress };
         let keep = self.plan.typed.load.as_ref().and_then(|load| load.keep_data).unwrap_or(false);
         if let Some(ranks) = self.ranks {
             return self.lay_out_together(ranks, work, state, keep, &site, context).await;

@@ -71,7 +71,7 @@ pub struct RunEnd {
     /// Also sent as the last event.
     pub outcome: RunOutcome,
     /// Targets (by index) on which our directory could not be removed, and why.
-    pub left_behind: Vec<(u32, String)>,
+    pub leftovers: Vec<(u32, String)>,
 }
 
 impl Run<'_> {
@@ -85,7 +85,7 @@ impl Run<'_> {
                 let outcome = RunOutcome::EngineFailed(deadlock.to_string());
                 self.tell(RunEvent::Finished(outcome.clone()));
                 let left = |index| (index as u32, deadlock.to_string());
-                Ok(RunEnd { outcome, left_behind: (0..self.targets.len()).map(left).collect() })
+                Ok(RunEnd { outcome, leftovers: (0..self.targets.len()).map(left).collect() })
             }
         }
     }
@@ -119,20 +119,20 @@ impl Run<'_> {
         // Cleaning up must not be cut short by the request to stop.
         let go_on = StopSignal::default();
         context.stop = &go_on;
-        let mut left_behind = Vec::new();
+        let mut leftovers = Vec::new();
         if !self.leads() {
             for state in states {
                 // What it leaves open ends with its session; the leader tells what could not be removed.
                 let _ = state.files.leave(&mut context).await;
             }
             self.wait_for_all();
-            return Ok(RunEnd { outcome, left_behind });
+            return Ok(RunEnd { outcome, leftovers });
         }
         self.wait_for_all();
         for (index, state) in states.into_iter().enumerate() {
             let (mut facts, target) = (state.files.facts.clone(), index as u32);
             if let Err(error) = self.clean(index, state, &mut context).await {
-                left_behind.push((target, error));
+                leftovers.push((target, error));
             }
             let counted = self.targets[index].final_facts();
             if !counted.is_empty() {
@@ -141,7 +141,7 @@ impl Run<'_> {
             }
         }
         self.tell(RunEvent::Finished(outcome.clone()));
-        Ok(RunEnd { outcome, left_behind })
+        Ok(RunEnd { outcome, leftovers })
     }
 
     async fn prepare(

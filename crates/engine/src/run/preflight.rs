@@ -24,7 +24,7 @@ pub(crate) fn check(plan: &ResolvedPlan, name: &str, target: &dyn Target) -> Res
         ));
     }
     if let Some(users) = plan.max_sessions()
-        && let Err(problem) = descriptor_limit::make_room(users, target.descriptors())
+        && let Err(problem) = descriptor_limit::ensure_descriptors(users, target.descriptors())
     {
         return beyond(problem);
     }

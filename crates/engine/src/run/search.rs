@@ -3,7 +3,7 @@
 //! What comes next follows from the results so far alone, so that a resumed run takes the same steps.
 
 use sharebench_model::{RunEvent, RunOutcome, StepResult};
-use sharebench_plan::{Pace, StepOrder, Search, Slo, TransactionWork, Work};
+use sharebench_plan::{Pace, Search, Slo, StepOrder, TransactionWork, Work};
 
 use crate::run::Run;
 use crate::run::rounds::{Done, RunResources};
@@ -97,7 +97,7 @@ impl Run<'_> {
         let mut added = 0;
         while let Some(users) = next_users(&standing, added) {
             let each = self.targets.iter().map(|target| target.descriptors()).max().unwrap_or(1);
-            if let Err(why) = descriptor_limit::make_room(users, each) {
+            if let Err(why) = descriptor_limit::ensure_descriptors(users, each) {
                 self.tell(RunEvent::Warning(format!("no step of {users} users is added: {why}")));
                 break;
             }

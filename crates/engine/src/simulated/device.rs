@@ -1,4 +1,4 @@
-//! A simulated server's inside: stations and links that an operation passes one after the other.
+//! The inside of a simulated server: service centers and links that an operation passes one after the other.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use sharebench_model::Random;
 
 use super::server_cache::{Asked, Content, ServerCache};
 
-/// How long a station works on one operation.
+/// How long a service center works on one operation.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Service {
     /// Always the same.
@@ -40,7 +40,7 @@ pub struct Served {
     pub end: u64,
     /// How long the work took, a stall not counted: what was drawn.
     pub service: u64,
-    /// Behind a cache: some of its bytes came from storage since the first session last had them.
+    /// After a cache stage: some bytes came from storage.
     pub from_storage: bool,
 }
 
@@ -59,7 +59,7 @@ pub struct Device {
 
 #[derive(Debug, Clone)]
 enum Stage {
-    Station { free_at: Vec<u64>, service: Service, random: Random, served: usize },
+    ServiceCenter { free_at: Vec<u64>, service: Service, random: Random, served: usize },
     Link { bytes_per_second: u64, burst_ns: u64, empty_at: u64 },
     Cache { content: Box<Content>, hit: Service, storage: Service, random: Random },
 }
@@ -78,12 +78,12 @@ impl Device {
         }
     }
 
-    /// Adds a station: one queue, first come first served, `servers` (at least one) at work.
+    /// Adds a service center: one queue, first come first served, `servers` (at least one) at work.
     #[must_use]
-    pub fn station(mut self, servers: u32, service: Service) -> Self {
+    pub fn service_center(mut self, servers: u32, service: Service) -> Self {
         let random = Random::new(self.seed, 0x51A0 + self.stages.len() as u64);
         let free_at = vec![0; servers.max(1) as usize];
-        self.stages.push(Stage::Station { free_at, service, random, served: 0 });
+        self.stages.push(Stage::ServiceCenter { free_at, service, random, served: 0 });
         self
     }
 
@@ -105,21 +105,21 @@ impl Device {
         self
     }
 
-    /// Once, from `at_ns` of the clock on, all stations stand still for `length`.
+    /// Once, from `at_ns` of the clock on, all service centers stop for `length`.
     #[must_use]
     pub fn stalled(mut self, at_ns: u64, length: Duration) -> Self {
         self.stall = Some((at_ns, length.as_nanos() as u64));
         self
     }
 
-    /// From `at_ns` of the clock on, all stations need `factor` times as long, as when a cache is full.
+    /// From `at_ns` of the clock on, all service centers need `factor` times as long, as when a cache is full.
     #[must_use]
     pub fn slower_from(mut self, at_ns: u64, factor: f64) -> Self {
         self.slower = Some((at_ns, factor));
         self
     }
 
-    /// All stations need longer and longer: by this share of the first time in each second of the clock.
+    /// All service centers need longer and longer: by this share of the first time in each second of the clock.
     #[must_use]
     pub fn wearing(mut self, share_per_s: f64) -> Self {
         self.wear_per_s = share_per_s;
@@ -140,12 +140,14 @@ impl Device {
         self
     }
 
-    /// Lets an operation enter a stage at `arrival`, which must not go back; none behind the last stage.
+    /// Lets an operation enter a stage at `arrival`, which must not go back; none after the last stage.
     pub(super) fn enter(&mut self, stage: usize, arrival: u64, asked: Asked) -> Option<Served> {
-        let (bytes, mut from_storage) = (asked.bytes, false);
-        let (slower, wear_per_s) = (self.slower, self.wear_per_s);
+        let bytes = asked.bytes;
+        let mut from_storage = false;
+        let slower = self.slower;
+        let wear_per_s = self.wear_per_s;
         let (start, service, end) = match self.stages.get_mut(stage)? {
-            Stage::Station { free_at, service, random, served } => {
+            Stage::ServiceCenter { free_at, service, random, served } => {
                 let drawn = draw(service, random, *served);
                 *served += 1;
                 // `free_at` is never empty.
@@ -172,7 +174,8 @@ impl Device {
                 (arrival, service, arrival + service)
             }
         };
-        let (stage, start) = (stage as u32, start.min(end));
+        let stage = stage as u32;
+        let start = start.min(end);
         Some(Served {
             session: 0,
             stage,
@@ -242,7 +245,7 @@ mod tests {
     #[test]
     fn one_queue_feeds_the_server_that_is_free_first() {
         let listed = [10, 2, 3, 1].map(Duration::from_millis).to_vec();
-        let mut two = Device::new(1).station(2, Service::Listed(listed));
+        let mut two = Device::new(1).service_center(2, Service::Listed(listed));
         assert_eq!(ends(&mut two, &[0, 0, 0, 4, 20], 0), [10, 2, 5, 6, 30]);
         assert_eq!(two.enter(1, 0, asked(0)), None);
     }
@@ -250,13 +253,13 @@ mod tests {
     #[test]
     fn a_stall_stops_work_under_way_and_delays_what_follows() {
         let fixed = Service::Fixed(Duration::from_millis(4));
-        let mut device = Device::new(1).station(1, fixed).stalled(10 * MS, Duration::from_millis(100));
+        let mut device = Device::new(1).service_center(1, fixed).stalled(10 * MS, Duration::from_millis(100));
         assert_eq!(ends(&mut device, &[0, 8, 50, 300], 0), [4, 112, 116, 304]);
     }
 
     #[test]
     fn a_device_may_be_slower_from_an_instant_on_or_wear() {
-        let device = || Device::new(1).station(1, Service::Fixed(Duration::from_millis(4)));
+        let device = || Device::new(1).service_center(1, Service::Fixed(Duration::from_millis(4)));
         assert_eq!(ends(&mut device().slower_from(100 * MS, 2.5), &[0, 99, 200], 0), [4, 103, 210]);
         assert_eq!(ends(&mut device().wearing(0.5), &[0, 1000, 4000], 0), [4, 1006, 4012]);
     }

@@ -54,7 +54,8 @@ struct Inside {
 impl<T: Target> SimulatedTarget<T> {
     /// A server whose content is `inner`'s and whose time is `clock`'s.
     pub fn new(inner: T, clock: &Clock, device: Device) -> Self {
-        let (mute_every, client_cost) = (device.mute_every, device.client_cost);
+        let mute_every = device.mute_every;
+        let client_cost = device.client_cost;
         let inside = Mutex::new(Inside { device, log: Vec::new() });
         let sessions = AtomicU32::new(0);
         Self {
@@ -70,7 +71,7 @@ impl<T: Target> SimulatedTarget<T> {
 }
 
 impl Shared {
-    /// One stage's work; none behind the last.
+    /// The work of one stage; none after the last.
     fn enter(&self, stage: usize, arrival: Option<u64>, flight: &Flight) -> Option<Served> {
         let mut inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
         // The clock is read inside of the lock, so that arrivals of several threads are in order.

@@ -9,7 +9,7 @@ pub struct ServerCache {
     pub blocks: usize,
     /// Bytes of a block.
     pub block_bytes: u32,
-    /// Blocks that it fetches behind a read that goes on where the file's last one ended.
+    /// Read-ahead in blocks, after a read that continues where the file's last read ended.
     pub read_ahead: u64,
     /// Serves unbuffered reads from the cache all the same.
     pub lies: bool,
@@ -22,7 +22,7 @@ pub(super) struct Asked {
     pub offset: u64,
     pub bytes: u32,
     pub write: bool,
-    /// Asks to be served from storage.
+    /// Requests data from storage, bypassing the cache.
     pub unbuffered: bool,
     /// From the session whose bytes' origin is wanted: the first.
     pub workload: bool,
@@ -57,7 +57,9 @@ pub(super) struct Content {
 
 impl Content {
     pub fn new(model: ServerCache) -> Self {
-        let (held, by_age, ends) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        let held = BTreeMap::new();
+        let by_age = BTreeMap::new();
+        let ends = BTreeMap::new();
         Self { model, held, by_age, ends, now: 0 }
     }
 

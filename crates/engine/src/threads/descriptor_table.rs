@@ -58,13 +58,13 @@ mod tests {
 
     #[test]
     fn runtimes_work_in_every_table() {
-        let beside = || {
+        let in_other_thread = || {
             own_descriptors();
             tokio::runtime::Builder::new_current_thread().enable_all().build().map(drop)
         };
-        for thread in [std::thread::spawn(beside), std::thread::spawn(beside)] {
+        for thread in [std::thread::spawn(in_other_thread), std::thread::spawn(in_other_thread)] {
             thread.join().unwrap().unwrap();
         }
-        beside().unwrap();
+        in_other_thread().unwrap();
     }
 }

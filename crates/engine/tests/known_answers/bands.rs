@@ -1,4 +1,4 @@
-//! Known answer K16 (docs/measurement-rules.md K16): server cache and storage told apart by the engine's own probes,
+//! Known answer K16 (docs/measurement-rules.md K16): the engine's cache probes distinguish server cache and storage,
 //! against a simulated server that knows.
 
 use std::time::Duration;
@@ -40,8 +40,12 @@ impl Case {
         stalls[41] = Duration::from_millis(3);
         let device = Device::new(seed)
             .cache(cache, Service::Lognormal(us(80), 0.1), Service::Lognormal(us(self.device_us), 0.35))
-            .station(256, Service::Listed(stalls));
-        if self.load_us == 0 { device } else { device.station(256, Service::Exponential(us(self.load_us))) }
+            .service_center(256, Service::Listed(stalls));
+        if self.load_us == 0 {
+            device
+        } else {
+            device.service_center(256, Service::Exponential(us(self.load_us)))
+        }
     }
 
     fn plan(self, seed: u64, cold: &str) -> String {
@@ -105,13 +109,17 @@ fn first_seed() -> u64 {
 }
 
 #[test]
-fn k16_probes_tell_server_cache_from_storage_or_refuse() {
-    println!("test         F/K  device  load   truth  told           J");
-    let (mut clear, mut clear_right, mut fair, mut fair_right, mut refused) = (0, 0, 0, 0, 0);
+fn k16_probes_distinguish_server_cache_from_storage_or_reject_the_estimate() {
+    println!("test         F/K  device  load   truth  estimate       J");
+    let mut clear = 0;
+    let mut clear_right = 0;
+    let mut fair = 0;
+    let mut fair_right = 0;
+    let mut refused = 0;
     for (seed, case) in (first_seed()..).zip(grid()) {
         let (truth, found) = measured(case, seed);
         let Case { test, size, device_us, load_us } = case;
-        let told = match &found {
+        let reported = match &found {
             Ok(found) => format!(
                 "{:>5.1} % +-{:>4.1}  {:.2}",
                 found.storage * 100.0,
@@ -120,7 +128,10 @@ fn k16_probes_tell_server_cache_from_storage_or_refuse() {
             ),
             Err(refused) => format!("refused: {refused}"),
         };
-        println!("{test:<12} {size:.1} {device_us:>4} us {load_us:>3} us {:>6.1} %  {told}", truth * 100.0);
+        println!(
+            "{test:<12} {size:.1} {device_us:>4} us {load_us:>3} us {:>6.1} %  {reported}",
+            truth * 100.0
+        );
         match found {
             Err(_) => refused += 1,
             Ok(found) => {
@@ -162,7 +173,7 @@ fn k16_a_server_that_lies_about_unbuffered_reads_is_caught() {
 }
 
 #[test]
-fn k16_bytes_of_a_client_s_cache_are_counted_and_its_server_is_looked_behind() {
+fn k16_client_cache_bytes_are_counted_and_the_server_is_probed() {
     // The client keeps half of the file, and so does the server: no more than what the client lets go.
     let case = Case { test: "random-read", size: 2.0, device_us: 400, load_us: 0 };
     let clock = Clock::virtual_at(0);
@@ -177,9 +188,14 @@ fn k16_bytes_of_a_client_s_cache_are_counted_and_its_server_is_looked_behind() {
     assert!((share - hits as f64 / all as f64).abs() < 1e-9, "{share}: {hits} of {all}");
     assert!((0.05..0.3).contains(&share), "{share}");
     assert_eq!(measure.server.without_probes, None);
-    let (truth, found) = (truth(&server.log()), judged(&measure.server.probes).unwrap());
-    println!("K16 client {:.1} %, storage {:.1} % of the rest, told {found:?}", share * 100.0, truth * 100.0);
-    // What the client serves never asks the server, and probes cannot know whether it holds that too. Its cache was empty
+    let truth = truth(&server.log());
+    let found = judged(&measure.server.probes).unwrap();
+    println!(
+        "K16 client {:.1} %, storage {:.1} % of the rest, estimated {found:?}",
+        share * 100.0,
+        truth * 100.0
+    );
+    // Client cache hits never reach the server, and probes cannot know whether it caches them too. Its cache was empty
     // when the timed passes began, and is full when probes are made.
     let (hits, all) = client.counted(measure.operations as usize..);
     let share = hits as f64 / all as f64;

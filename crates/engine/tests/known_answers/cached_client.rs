@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use sharebench_model::{DataOp, Facts, FileRef, MetaOp, MetaReply, Reply, Slot, WireCount};
 use sharebench_target::{Capabilities, ConnectError, LocalBoxFuture, Session, SessionSpec, Target};
 
-/// Keeps so many records per session.
+/// Caches N records per session.
 #[derive(Clone)]
 pub struct CachedClient<T> {
     inner: T,

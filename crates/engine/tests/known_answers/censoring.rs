@@ -3,13 +3,13 @@
 use sharebench_engine::simulated::{Device, Service};
 use sharebench_model::Verdict;
 
-use crate::lab::{beside, close, load, mean_ms, millis, quantile_ms, verdict};
+use crate::lab::{close, load, mean_ms, millis, quantile_ms, report_figure, verdict};
 
 const PACE: &str = "users = [30]\nthink = 'exp 50ms'\nwarm_up = '5s'\nmeasure = '60s'";
 
 #[test]
 fn k14_a_third_of_the_users_without_replies_is_a_censored_step_and_no_better_one() {
-    let device = || Device::new(14).station(1, Service::Exponential(millis(2)));
+    let device = || Device::new(14).service_center(1, Service::Exponential(millis(2)));
     let (whole, _) = load(14, PACE, device());
     let (third, log) = load(14, PACE, device().mute_every(3));
     assert_eq!(whole.verdict(), Verdict::Valid, "{:?}", whole.checks);
@@ -30,9 +30,9 @@ fn k14_a_third_of_the_users_without_replies_is_a_censored_step_and_no_better_one
     );
     let survivors = log.iter().filter(|served| !served.write && served.session % 3 != 2);
     let survivors = crate::lab::histogram(survivors.map(|served| served.end - served.arrival));
-    beside("K14 mean ms of all 30 users", format!("{:.3}", mean_ms(&whole.measure.response)));
-    beside("K14 mean ms of the 20 survivors alone", format!("{:.3}", mean_ms(&survivors)));
-    beside("K14 mean ms as told", format!("{:.3}", mean_ms(&third.measure.response)));
+    report_figure("K14 mean ms of all 30 users", format!("{:.3}", mean_ms(&whole.measure.response)));
+    report_figure("K14 mean ms of the 20 survivors alone", format!("{:.3}", mean_ms(&survivors)));
+    report_figure("K14 mean ms as reported", format!("{:.3}", mean_ms(&third.measure.response)));
     assert!(mean_ms(&survivors) < mean_ms(&whole.measure.response), "the survivors do fare better");
     assert!(mean_ms(&third.measure.response) > mean_ms(&whole.measure.response));
 }

@@ -23,7 +23,8 @@ fn plan(seed: u64) -> String {
 }
 
 fn run(seed: u64, clock: &Clock) -> Vec<RunEvent> {
-    let device = Device::new(seed).station(2, Service::Lognormal(millis(1), 0.35)).link(100_000_000, 0);
+    let device =
+        Device::new(seed).service_center(2, Service::Lognormal(millis(1), 0.35)).link(100_000_000, 0);
     events(&plan(seed), SimulatedTarget::new(MemoryTarget::new(), clock, device), clock)
 }
 

@@ -17,7 +17,7 @@ fn measure(name: &str, answers: &[Answer], think: &str, demands_ms: &[u64]) {
         let service = |ms: &u64| Service::Exponential(millis(*ms));
         let device = demands_ms
             .iter()
-            .fold(Device::new(u64::from(users)), |device, ms| device.station(1, service(ms)));
+            .fold(Device::new(u64::from(users)), |device, ms| device.service_center(1, service(ms)));
         let seconds = OPERATIONS / rate;
         let pace = format!("users = [{users}]\nthink = '{think}'\nwarm_up = '5s'\nmeasure = '{seconds:.0}s'");
         let (step, _) = load(u64::from(users), &pace, device);
@@ -30,7 +30,7 @@ fn measure(name: &str, answers: &[Answer], think: &str, demands_ms: &[u64]) {
     }
 }
 
-const ONE_STATION: [Answer; 8] = [
+const ONE_SERVICE_CENTER: [Answer; 8] = [
     (1, 45.45, 2.000),
     (2, 90.16, 2.182),
     (5, 218.02, 2.933),
@@ -42,17 +42,17 @@ const ONE_STATION: [Answer; 8] = [
 ];
 
 #[test]
-fn k5_users_of_one_station_below_the_knee() {
-    measure("K5", &ONE_STATION[..4], "exp 20ms", &[2]);
+fn k5_users_of_one_service_center_below_the_knee() {
+    measure("K5", &ONE_SERVICE_CENTER[..4], "exp 20ms", &[2]);
 }
 
 #[test]
-fn k5_users_of_one_station_above_the_knee() {
-    measure("K5", &ONE_STATION[4..], "exp 20ms", &[2]);
+fn k5_users_of_one_service_center_above_the_knee() {
+    measure("K5", &ONE_SERVICE_CENTER[4..], "exp 20ms", &[2]);
 }
 
 #[test]
-fn k5b_users_of_two_stations() {
+fn k5b_users_of_two_service_centers() {
     let answers = [
         (5, 88.49, 6.502),
         (10, 166.65, 10.007),
@@ -66,7 +66,7 @@ fn k5b_users_of_two_stations() {
 #[test]
 fn the_measured_part_begins_with_what_the_warm_up_left_under_way() {
     const SECOND: u64 = 1_000_000_000;
-    let device = Device::new(5).station(1, Service::Fixed(millis(2)));
+    let device = Device::new(5).service_center(1, Service::Fixed(millis(2)));
     let pace = "users = [30]\nthink = 'exp 20ms'\nwarm_up = '5s'\nmeasure = '10s'";
     let (step, log) = load(5, pace, device);
     let begins = window_start(&log) + 5 * SECOND;
@@ -74,7 +74,7 @@ fn the_measured_part_begins_with_what_the_warm_up_left_under_way() {
     let ended = |from: u64, to: u64| reads().filter(|read| (from..to).contains(&read.end)).count() as u64;
     let under_way = reads().filter(|read| read.arrival < begins && read.end >= begins).count();
     assert!((10..=30).contains(&under_way), "{under_way} under way between warm-up and measuring");
-    // A station that is never idle ends 50 in a tenth of a second, on either side of that instant.
+    // A service center that is never idle ends 50 in a tenth of a second, on either side of that instant.
     let tenth = SECOND / 10;
     assert_eq!((ended(begins - tenth, begins), ended(begins, begins + tenth)), (50, 50));
     let counted = step.measure.transactions;

@@ -14,7 +14,7 @@ const SWEEP: &str =
 #[test]
 fn k1_a_fixed_service_is_measured_without_error() {
     let clock = Clock::virtual_at(0);
-    let device = Device::new(1).station(1, Service::Fixed(millis(10)));
+    let device = Device::new(1).service_center(1, Service::Fixed(millis(10)));
     let target = SimulatedTarget::new(MemoryTarget::new(), &clock, device);
     let plan = format!("{SWEEP}file_sizes = ['64KiB']\nrecord_sizes = ['4KiB']\n");
     let steps = steps(&plan, target, &clock);
@@ -32,7 +32,7 @@ fn k1_a_fixed_service_is_measured_without_error() {
 fn k1_depth_and_servers_multiply() {
     for (depth, servers, rate) in [(1, 1, 100.0), (4, 1, 100.0), (4, 4, 400.0), (8, 2, 200.0)] {
         let clock = Clock::virtual_at(0);
-        let device = Device::new(1).station(servers, Service::Fixed(millis(10)));
+        let device = Device::new(1).service_center(servers, Service::Fixed(millis(10)));
         let target = SimulatedTarget::new(NullTarget, &clock, device);
         let plan = format!(
             "seed = 1\nrepetitions = 1\nmin_sample_time = '5s'\nverify = 'off'\n[[target]]\nurl = '/s'\n[depth]\n\

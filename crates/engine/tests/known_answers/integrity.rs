@@ -6,13 +6,13 @@ use sharebench_engine::simulated::{Device, Served, Service, SimulatedTarget};
 use sharebench_model::{ErrorClass, Verdict};
 use sharebench_target::{Fault, FaultyTarget, MemoryTarget};
 
-use crate::lab::{beside, millis, steps, verdict};
+use crate::lab::{millis, report_figure, steps, verdict};
 
 const PLAN: &str = "seed = 18\nverify = 'stamps'\n[[target]]\nurl = '/simulated'\n[load]\nusers = [6]\n\
     workload = 'single-read'\nblock = '4KiB'\nscale = '4MiB'\nthink = '1ms'\nwarm_up = '0s'\nmeasure = '3s'\n";
 
 #[test]
-fn single_operations_are_one_request_each_and_leave_nothing_behind() {
+fn single_operations_are_one_request_each_and_leave_no_files() {
     for (workload, more) in [
         ("single-read", "users = [4]\nthink = 'exp 2ms'"),
         ("single-write", "users = [4]\nthink = '0ms'"),
@@ -20,7 +20,7 @@ fn single_operations_are_one_request_each_and_leave_nothing_behind() {
     ] {
         let clock = Clock::virtual_at(0);
         let memory = MemoryTarget::new();
-        let device = Device::new(1).station(2, Service::Exponential(millis(1)));
+        let device = Device::new(1).service_center(2, Service::Exponential(millis(1)));
         let plan = format!(
             "seed = 3\n[[target]]\nurl = '/s'\n[load]\nworkload = '{workload}'\nblock = '1000'\nscale = '100KB'\n\
              warm_up = '1s'\nmeasure = '2s'\n{more}"
@@ -39,7 +39,8 @@ fn single_operations_are_one_request_each_and_leave_nothing_behind() {
 
 /// How many of a session's reads delivered other bytes than those asked for.
 fn spoilt<'a>(fault: Fault, faults: &[u64], reads: impl Iterator<Item = &'a Served>) -> u64 {
-    let (mut spoilt, mut earlier) = (0, None);
+    let mut spoilt = 0;
+    let mut earlier = None;
     for (nth, read) in reads.enumerate() {
         if !faults.contains(&(nth as u64)) {
             earlier = Some(read.offset);
@@ -55,13 +56,14 @@ fn spoilt<'a>(fault: Fault, faults: &[u64], reads: impl Iterator<Item = &'a Serv
 fn k18_every_stale_zero_and_shifted_block_is_caught() {
     for fault in [Fault::Stale, Fault::Zero, Fault::Shift(512), Fault::Shift(1)] {
         let clock = Clock::virtual_at(0);
-        let device = Device::new(1).station(2, Service::Exponential(millis(1)));
+        let device = Device::new(1).service_center(2, Service::Exponential(millis(1)));
         let simulated = SimulatedTarget::new(MemoryTarget::new(), &clock, device);
         let faults: Vec<u64> = (3..100_000).step_by(7).collect();
         let faulty = FaultyTarget::new(simulated.clone());
         let faulty = faults.iter().fold(faulty, |target, &nth| target.data(nth, fault));
         let step = steps(PLAN, faulty, &clock).remove(0);
-        let (log, end) = (simulated.log(), step.measure.window_ns);
+        let log = simulated.log();
+        let end = step.measure.window_ns;
         let end = crate::lab::window_start(&log) + end;
         // Session 0 is the engine's own, which wrote the file.
         let spoilt: u64 = (1..=6)
@@ -71,9 +73,9 @@ fn k18_every_stale_zero_and_shifted_block_is_caught() {
             })
             .sum();
         let caught = step.measure.errors.get(&ErrorClass::DataMismatch).copied().unwrap_or(0);
-        beside(&format!("K18 {fault:?}: caught of {spoilt}"), caught);
+        report_figure(&format!("K18 {fault:?}: caught of {spoilt}"), caught);
         assert!(spoilt > 500 && step.verdict() == Verdict::Invalid);
-        // A read that was still under way at the window's end is told as well.
+        // A read in flight at the end of the window is reported too.
         assert!((spoilt..=spoilt + 6).contains(&caught), "{fault:?}: {caught} of {spoilt}");
     }
 }

@@ -59,7 +59,7 @@ pub fn window_start(log: &[Served]) -> u64 {
     log.iter().filter(|served| served.write).map(|served| served.end).max().unwrap() + GRACE_NS
 }
 
-/// Prints a figure beside the truth, and holds it to `tolerance` (a share of the truth).
+/// Prints a figure with the truth, and asserts `tolerance` (a share of the truth).
 pub fn close(what: &str, measured: f64, truth: f64, tolerance: f64) {
     let off = measured / truth - 1.0;
     println!(
@@ -70,8 +70,8 @@ pub fn close(what: &str, measured: f64, truth: f64, tolerance: f64) {
     assert!(off.abs() <= tolerance, "{what}: {measured} instead of {truth}");
 }
 
-/// Prints what has no tolerance, to be seen beside what has.
-pub fn beside(what: &str, measured: impl std::fmt::Display) {
+/// Prints a figure without tolerance, for information.
+pub fn report_figure(what: &str, measured: impl std::fmt::Display) {
     println!("{what:<44} {:>12} measured {measured:>12}", "");
 }
 

@@ -1,7 +1,7 @@
 //! Known answers in virtual time: what theory says a load must measure, and what the engine measured.
 //!
 //! The numbers K1 to K20 are those of docs/measurement-rules.md 3. `cargo test -p sharebench-engine --test known_answers --
-//! --nocapture` prints every figure beside its truth and tolerance.
+//! --nocapture` prints every figure with its truth and tolerance.
 
 #![expect(
     clippy::unwrap_used,

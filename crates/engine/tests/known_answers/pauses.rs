@@ -6,7 +6,7 @@
 use sharebench_engine::simulated::{Device, Served};
 use sharebench_stats::normal_quantile;
 
-use crate::lab::{beside, load};
+use crate::lab::{load, report_figure};
 
 const ONE_PERCENT: f64 = 3.857;
 
@@ -21,7 +21,8 @@ fn anderson_darling(mut sample: Vec<f64>, law: impl Fn(f64) -> f64) -> f64 {
 
 /// The standard normal law, by halving the inverse that stats has.
 fn normal(x: f64) -> f64 {
-    let (mut low, mut high) = (1e-16, 1.0 - 1e-16);
+    let mut low = 1e-16;
+    let mut high = 1.0 - 1e-16;
     for _ in 0..60 {
         let middle = f64::midpoint(low, high);
         if normal_quantile(middle) < x { low = middle } else { high = middle }
@@ -34,7 +35,8 @@ fn gaps(pace: &str) -> Vec<f64> {
     let (step, log) = load(
         41,
         pace,
-        Device::new(1).station(64, sharebench_engine::simulated::Service::Fixed(crate::lab::millis(0))),
+        Device::new(1)
+            .service_center(64, sharebench_engine::simulated::Service::Fixed(crate::lab::millis(0))),
     );
     let asked: Vec<&Served> = log.iter().filter(|served| !served.write).collect();
     assert!(step.measure.transactions > 3_000, "{}", step.measure.transactions);
@@ -42,7 +44,7 @@ fn gaps(pace: &str) -> Vec<f64> {
 }
 
 fn holds(what: &str, a2: f64) {
-    beside(&format!("{what}: A^2 (1 % above {ONE_PERCENT})"), format!("{a2:.3}"));
+    report_figure(&format!("{what}: A^2 (1 % above {ONE_PERCENT})"), format!("{a2:.3}"));
     assert!(a2 < ONE_PERCENT, "{what}: {a2}");
 }
 
@@ -66,7 +68,7 @@ fn poisson_arrivals() {
 }
 
 #[test]
-fn a_wrong_law_is_told_from_the_right_one() {
+fn a_wrong_law_is_distinguished_from_the_right_one() {
     let pauses = gaps("users = [1]\nthink = 'exp 20ms'\nwarm_up = '0s'\nmeasure = '100s'");
     let wrong = anderson_darling(pauses, |x| 1.0 - (-x / 0.022).exp());
     assert!(wrong > ONE_PERCENT, "a mean off by a tenth: {wrong}");

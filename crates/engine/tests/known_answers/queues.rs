@@ -44,7 +44,7 @@ fn measure(queue: &Queue, case: usize) {
     let rate = (rho * f64::from(queue.servers) * 1000.0).round();
     let seconds = operations as f64 / rate;
     let seed = 10 * queue.seed + case as u64;
-    let device = Device::new(seed).station(queue.servers, (queue.service)());
+    let device = Device::new(seed).service_center(queue.servers, (queue.service)());
     let pace = format!(
         "users = [512]\narrivals = 'poisson'\nrates = [{rate}]\nwarm_up = '0s'\nmeasure = '{seconds:.0}s'"
     );

@@ -5,9 +5,9 @@ use sharebench_engine::simulated::{Device, Service, SimulatedTarget};
 use sharebench_model::{StepResult, Verdict, axis};
 use sharebench_target::NullTarget;
 
-use crate::lab::{beside, load, millis, steps, verdict};
+use crate::lab::{load, millis, report_figure, steps, verdict};
 
-/// One station of 2 ms, exponential: 500/s. Of M/M/1, p95 is 2.9957 / (500 - rate), so that 20 ms are kept up to
+/// One service center of 2 ms, exponential: 500/s. Of M/M/1, p95 is 2.9957 / (500 - rate), so that 20 ms are kept up to
 /// 350.2 starts per second.
 const KNEE: f64 = 350.2;
 /// The search ends when kept and missed are 2 % of the ceiling apart.
@@ -19,7 +19,7 @@ fn search(slo: &str, measure: &str) -> Vec<StepResult> {
          block = 512\nscale = '8KiB'\nusers = [1, 2, 4]\nfind_knee = true\nslo = '{slo}'\nwarm_up = '1s'\nmeasure = '{measure}'\n"
     );
     let clock = Clock::virtual_at(0);
-    let device = Device::new(8).station(1, Service::Exponential(millis(2)));
+    let device = Device::new(8).service_center(1, Service::Exponential(millis(2)));
     steps(&plan, SimulatedTarget::new(NullTarget, &clock, device), &clock)
 }
 
@@ -35,7 +35,7 @@ fn the_knee_of_an_objective_is_found_within_one_step() {
         .collect();
     let kept = judged.iter().filter(|(_, kept)| *kept).map(|(rate, _)| *rate).fold(0.0, f64::max);
     let missed = judged.iter().filter(|(_, kept)| !kept).map(|(rate, _)| *rate).fold(f64::MAX, f64::min);
-    beside("knee of p95 < 20 ms at M/M/1 of 500/s", format!("{kept} to {missed} ({KNEE})"));
+    report_figure("knee of p95 < 20 ms at M/M/1 of 500/s", format!("{kept} to {missed} ({KNEE})"));
     assert!(missed - kept <= STEP, "{judged:?}");
     assert!(kept <= KNEE + STEP && missed >= KNEE - STEP, "{judged:?}");
     assert!(found.len() <= 3 + 12);
@@ -50,7 +50,7 @@ fn an_objective_missed_by_one_user_has_no_knee() {
 
 #[test]
 fn users_at_a_pace_are_carried_or_overload_the_server() {
-    let device = || Device::new(3).station(1, Service::Fixed(millis(10)));
+    let device = || Device::new(3).service_center(1, Service::Fixed(millis(10)));
     let step = |users: u32| {
         let pace = format!("users = [{users}]\nthink = 'every 1s'\nwarm_up = '5s'\nmeasure = '60s'");
         load(3, &pace, device()).0

@@ -3,11 +3,12 @@
 
 use sharebench_engine::simulated::{Device, Service};
 
-use crate::lab::{beside, close, histogram, load, mean_ms, millis, quantile_ms};
+use crate::lab::{close, histogram, load, mean_ms, millis, quantile_ms, report_figure};
 
 /// D/D/1: 1 ms of service, 500 starts per second, one stall of 1 s in 20 s: a tenth of all is affected.
 fn stalled(users: u32) -> (sharebench_model::StepResult, Vec<sharebench_engine::simulated::Served>) {
-    let device = Device::new(6).station(1, Service::Fixed(millis(1))).stalled(8_000_000_000, millis(1000));
+    let device =
+        Device::new(6).service_center(1, Service::Fixed(millis(1))).stalled(8_000_000_000, millis(1000));
     let pace =
         format!("users = [{users}]\narrivals = 'constant'\nrates = [500]\nwarm_up = '0s'\nmeasure = '20s'");
     load(6, &pace, device)
@@ -37,9 +38,14 @@ fn k6_a_stall_is_charged_to_all_who_were_to_start_in_it() {
             let naive = histogram(naive);
             assert!(quantile_ms(&naive, 0.99) <= 10.0, "the naive figure is blind");
             assert_eq!(step.measure.service.quantile(0.99), naive.quantile(0.99), "service is that figure");
-            beside("K6 beside it, naive: p99 ms", quantile_ms(&naive, 0.99));
-            beside("K6 beside it, naive and back-filled: p95 ms", quantile_ms(&filled, 0.95));
-            close("K6 beside it, naive and back-filled: p99 ms", quantile_ms(&filled, 0.99), 790.0, 0.01);
+            report_figure("K6 for comparison, naive: p99 ms", quantile_ms(&naive, 0.99));
+            report_figure("K6 for comparison, naive and back-filled: p95 ms", quantile_ms(&filled, 0.95));
+            close(
+                "K6 for comparison, naive and back-filled: p99 ms",
+                quantile_ms(&filled, 0.99),
+                790.0,
+                0.01,
+            );
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Steady state (docs/measurement-rules.md R5) in the engine: what is called steady, what goes on, and what never settles.
+//! Steady state (docs/measurement-rules.md R5) in the engine: what counts as steady, what is extended, and what never settles.
 
 use sharebench_engine::simulated::{Device, Service};
 use sharebench_model::{StepResult, Verdict};
@@ -7,12 +7,12 @@ use crate::lab::{close, load, millis, quantile_ms, verdict};
 
 const SECOND: u64 = 1_000_000_000;
 
-/// More users than the station can serve at once, and half of what it can by a schedule.
+/// More users than the service center can serve at once, and half of what it can by a schedule.
 const CLOSED: &str = "users = [20]\nthink = 'exp 20ms'\nwarm_up = '2s'\n";
 const OPEN: &str = "users = [64]\narrivals = 'constant'\nrates = [250]\nwarm_up = '2s'\n";
 
 fn device() -> Device {
-    Device::new(13).station(1, Service::Lognormal(millis(2), 0.3))
+    Device::new(13).service_center(1, Service::Lognormal(millis(2), 0.3))
 }
 
 fn judged(pace: &str, more: &str, device: Device) -> (StepResult, String) {
@@ -45,7 +45,7 @@ fn a_window_too_short_to_judge_says_what_would_do() {
     assert!(detail.contains(" can be chance (standard error "), "{detail}");
 }
 
-/// A cache that is full after 50 s: behind it the server takes two and a half times as long.
+/// A cache that is full after 50 s: from then on the server takes two and a half times as long.
 #[test]
 fn a_step_that_was_not_steady_goes_on_until_it_is() {
     let filling = || device().slower_from(50 * SECOND, 2.5);
@@ -56,7 +56,7 @@ fn a_step_that_was_not_steady_goes_on_until_it_is() {
     assert_eq!(verdict(&step, "steady"), Verdict::Valid, "{detail}");
     assert_eq!(step.measure.window_ns, 120 * SECOND, "twice, once");
     // The longer window holds nothing of the time before: it measures what a server measures that was always so.
-    let slow = Device::new(13).station(1, Service::Lognormal(millis(5), 0.3));
+    let slow = Device::new(13).service_center(1, Service::Lognormal(millis(5), 0.3));
     let (always, _) = judged(CLOSED, "measure = '120s'", slow);
     let rate = |step: &StepResult| step.measure.throughput().unwrap();
     close("R5 after the extension: rate as if always so", rate(&step), rate(&always), 0.01);
@@ -90,7 +90,7 @@ fn a_drifting_server_is_never_steady_and_a_stall_without_end_neither() {
     let (step, detail) = judged(CLOSED, "measure = '60s'\nmax_extensions = 3", device().wearing(0.02));
     assert_eq!(verdict(&step, "steady"), Verdict::Warning);
     assert!(
-        detail.starts_with("not steady: ") && detail.contains("(the step went on: its first window had 60s)"),
+        detail.starts_with("not steady: ") && detail.contains("(extended: the first window was 60s)"),
         "{detail}"
     );
     assert_eq!(step.measure.window_ns, 480 * SECOND, "as often as it may, and no more");

@@ -10,10 +10,10 @@ use crate::lab::{close, millis, steps, verdict};
 
 const SERVICE_NS: u64 = 10_000_000;
 
-/// Steps on a server of so many stations, each with a service of 10 ms.
+/// Steps on a server with N service centers, each with a service time of 10 ms.
 fn measured(servers: u32, sweep: &str) -> Vec<StepResult> {
     let clock = Clock::virtual_at(0);
-    let device = Device::new(1).station(servers, Service::Fixed(millis(10)));
+    let device = Device::new(1).service_center(servers, Service::Fixed(millis(10)));
     let target = SimulatedTarget::new(MemoryTarget::new(), &clock, device);
     let plan = format!(
         "seed = 1\nrepetitions = 1\nmin_sample_time = '5s'\nverify = 'full'\n[[target]]\nurl = '/simulated'\n\
@@ -39,7 +39,7 @@ fn k1_every_test_is_charged_its_requests_and_nothing_else() {
 }
 
 #[test]
-fn k1_motors_at_once_share_the_servers_there_are() {
+fn k1_concurrent_jobs_share_the_servers() {
     for (jobs, servers, rate) in [(1, 2, 100.0), (2, 2, 200.0), (3, 3, 300.0), (4, 2, 200.0)] {
         for sharing in ["", "shared_file = true\nstride = [3]"] {
             let sweep = format!("tests = ['requests']\njobs = [{jobs}]\n{sharing}");
@@ -60,6 +60,7 @@ fn k1_motors_at_once_share_the_servers_there_are() {
 #[test]
 fn k1_the_same_seed_gives_the_same_nanoseconds() {
     let sweep = "tests = ['requests', 'streams']\njobs = [3]";
-    let (first, again) = (measured(2, sweep), measured(2, sweep));
+    let first = measured(2, sweep);
+    let again = measured(2, sweep);
     assert!(first.iter().zip(&again).all(|(a, b)| a.measure == b.measure && a.checks == b.checks));
 }

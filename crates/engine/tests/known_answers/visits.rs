@@ -8,7 +8,7 @@ use sharebench_model::Verdict;
 use crate::lab::{close, load, millis, verdict};
 
 fn device() -> Device {
-    Device::new(1).station(64, Service::Fixed(millis(1)))
+    Device::new(1).service_center(64, Service::Fixed(millis(1)))
 }
 
 #[test]
@@ -33,7 +33,7 @@ fn visitors_come_by_a_schedule_log_on_stay_for_some_transactions_and_go() {
 }
 
 #[test]
-fn visitors_who_find_nobody_gone_are_told() {
+fn waiting_visitors_are_reported() {
     // Four visits of 5 s each second are 20 users at once, and there is room for 4.
     let pace = "users = [4]\narrivals = 'visits'\nrates = [4]\nvisit = 5\nthink = 'exp 1s'\nwarm_up = '10s'\nmeasure = '200s'";
     let (step, _) = load(3, pace, device());

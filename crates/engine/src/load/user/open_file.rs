@@ -2,7 +2,7 @@
 
 use sharebench_model::FileRef;
 
-/// A file that stays open from one transaction to the next, and where sequential requests go on.
+/// A file that stays open from one transaction to the next, and the offset of its next sequential request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OpenFile {
     pub handle: FileRef,

@@ -85,7 +85,7 @@ impl VirtualUser<'_> {
         at_ns.filter(|_| self.replay.at > 0).map_or(now, |at_ns| now.max(self.replay.from_ns + at_ns - first))
     }
 
-    /// Performs the next line, or puts things back behind the last one.
+    /// Performs the next line, or restores the initial state after the last one.
     pub(crate) async fn replay(
         &mut self,
         file: &Loadfile,
@@ -162,7 +162,7 @@ impl VirtualUser<'_> {
         Ok(())
     }
 
-    /// Where a name of the loadfile stands: each user has them all below its own directory.
+    /// The path of a name of the loadfile, below the user's own directory.
     pub(crate) fn replayed_path(&self, file: &Loadfile, name: u32) -> String {
         let path = file.names.get(name as usize).map_or("", String::as_str);
         self.own_path(path).trim_end_matches('/').to_owned()
@@ -175,7 +175,8 @@ impl VirtualUser<'_> {
         expected: Expected,
         window: Window,
     ) -> Result<Option<MetaYield>, OpError> {
-        let (kind, started) = (OperationKind::of(&op), self.thread.clock.now());
+        let kind = OperationKind::of(&op);
+        let started = self.thread.clock.now();
         let result = judged(expected, self.call(op).await);
         self.count(kind, started, result.as_ref().err(), 0, window);
         result
@@ -223,7 +224,8 @@ impl VirtualUser<'_> {
             _ => OpenHow::CreateNew,
         };
         let op = MetaOp::open(path, how);
-        let (kind, started) = (OperationKind::of(&op), self.thread.clock.now());
+        let kind = OperationKind::of(&op);
+        let started = self.thread.clock.now();
         let result = self.call(op).await;
         if let (Ok(MetaYield::Opened { file, .. }), Expected::Failure(..)) = (&result, line.expected) {
             // The loadfile has no handle to close it by.
@@ -266,7 +268,7 @@ impl VirtualUser<'_> {
         Ok(())
     }
 
-    /// Lists a directory; what of it the mask asks for decides whether anything was found.
+    /// Lists a directory; entries that match the mask count as found.
     async fn find(
         &mut self,
         path: String,
@@ -286,7 +288,7 @@ impl VirtualUser<'_> {
         result
     }
 
-    /// Reads what a line asks for, which may end at the end of the file, and verifies what is known of it.
+    /// Reads the requested bytes of a line, up to the end of the file, and verifies those with known content.
     async fn read_line(
         &mut self,
         file: &Loadfile,
@@ -295,7 +297,9 @@ impl VirtualUser<'_> {
         (len, want): (u32, u32),
         window: Window,
     ) -> Result<(), OpError> {
-        let (mut at, end, mut requests) = (offset, offset + u64::from(len), 0);
+        let mut at = offset;
+        let end = offset + u64::from(len);
+        let mut requests = 0;
         let mut wrong = None;
         while at < end {
             self.turn().await;

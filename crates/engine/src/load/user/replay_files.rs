@@ -1,4 +1,4 @@
-//! The directory that a user replays its loadfile in: laid out before the first line, removed behind the last.
+//! The directory in which a user replays its loadfile: created before the first line, removed after the last.
 
 use sharebench_model::{DataOp, ErrorClass, MetaOp, MetaYield, OpError, OpenHow, Slot};
 use sharebench_plan::{Loadfile, Verify};
@@ -56,7 +56,8 @@ impl VirtualUser<'_> {
         let handle = self.open_unmeasured(path, OpenHow::CreateNew).await?;
         self.replay.generation += 1;
         let generation = self.replay.generation;
-        let (content, mut own) = (self.replayed_content(file, name, generation), OwnFile::default());
+        let content = self.replayed_content(file, name, generation);
+        let mut own = OwnFile::default();
         let mut offset = 0;
         while offset < bytes {
             self.turn().await;
@@ -84,7 +85,7 @@ impl VirtualUser<'_> {
         Ok(())
     }
 
-    /// Leaves nothing behind; what fails here is removed with the directory of the run.
+    /// Removes everything. What cannot be removed here is removed with the directory of the run.
     pub(crate) async fn leave_replay(&mut self, file: &Loadfile) {
         self.replay.ready = false;
         let closed = self.close_replayed().await;
@@ -101,7 +102,8 @@ impl VirtualUser<'_> {
         name: u32,
         window: Option<Window>,
     ) -> Result<(), OpError> {
-        let (mut open, mut made) = (vec![self.replayed_path(file, name)], Vec::new());
+        let mut open = vec![self.replayed_path(file, name)];
+        let mut made = Vec::new();
         while let Some(path) = open.pop() {
             let entries = match self.listed(path.clone(), window).await? {
                 Some(entries) => entries,
@@ -183,7 +185,8 @@ impl VirtualUser<'_> {
             .expected(at, read)
             .map(|(from, len, generation)| (from, len, self.replayed_content(file, stored.id, generation)))
             .collect();
-        let (mut verified, mut wrong) = (0, None);
+        let mut verified = 0;
+        let mut wrong = None;
         let path = file.names.get(name as usize).map_or("", String::as_str);
         let buffer = self.session_mut()?.buffer(Slot(0));
         for (from, len, content) in pieces {

@@ -103,7 +103,8 @@ impl VirtualUser<'_> {
     async fn open_own(&mut self, index: usize) -> Result<FileRef, OpError> {
         let path = self.own_name(index);
         let known = self.own.files.contains_key(&index);
-        let (mut first, mut second) = (OpenHow::CreateNew, OpenHow::ReadWrite);
+        let mut first = OpenHow::CreateNew;
+        let mut second = OpenHow::ReadWrite;
         if known {
             std::mem::swap(&mut first, &mut second);
         }
@@ -116,10 +117,10 @@ impl VirtualUser<'_> {
     }
 
     /// Nobody knows any more what a file of the user's own holds, or which name it has: it is made anew before the
-    /// user goes on.
+    /// user continues.
     pub(crate) fn invalidate(&mut self, index: usize) {
         let own = self.own_mut(index);
-        // Generations go on: what was written before must not pass for what will be.
+        // Generations continue, so that older content is never mistaken for newer content.
         *own = OwnFile { newest: own.newest, ..OwnFile::default() };
         self.own.laid_out = false;
     }
@@ -142,7 +143,7 @@ impl VirtualUser<'_> {
         }
     }
 
-    /// Where the user's own file `index` stands.
+    /// The path of the user's own file `index`.
     pub(crate) fn own_name(&self, index: usize) -> String {
         let path = self.own_path(&self.thread.work.workload.set.files[index].path);
         let renamed = self.own.files.get(&index).is_some_and(|own| own.renamed);
@@ -151,7 +152,8 @@ impl VirtualUser<'_> {
 
     /// Reads a piece, by as many requests as it takes.
     pub(crate) async fn read(&mut self, piece: Piece, window: Window) -> Result<(), OpError> {
-        let (mut left, mut requests) = (piece, 0);
+        let mut left = piece;
+        let mut requests = 0;
         while left.len > 0 {
             self.turn().await;
             let op = DataOp::Read { file: left.handle, offset: left.offset, len: left.len };
@@ -180,7 +182,8 @@ impl VirtualUser<'_> {
     async fn read_part(&mut self, part: Piece, window: Window) -> Result<(), OpError> {
         let Piece { handle, file, offset, len } = part;
         self.data(OperationKind::Read, DataOp::Read { file: handle, offset, len }, len, window).await?;
-        let (thread, verify) = (self.thread, self.thread.verify);
+        let thread = self.thread;
+        let verify = self.thread.verify;
         let described = &thread.work.workload.set.files[file];
         let mut verified = 0;
         let mut wrong = None;
@@ -218,7 +221,8 @@ impl VirtualUser<'_> {
         window: Window,
     ) -> Result<(), OpError> {
         let generation = content.generation;
-        let (mut left, mut requests) = (piece, 0);
+        let mut left = piece;
+        let mut requests = 0;
         while left.len > 0 {
             self.turn().await;
             let stability = Stability::Unstable;

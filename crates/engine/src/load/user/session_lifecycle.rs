@@ -21,8 +21,8 @@ impl VirtualUser<'_> {
     pub async fn connect(&mut self) {
         let ThreadContext { groups, work, target, spec, .. } = self.thread;
         match groups.open(self.group, work.users_per_session, *target, spec).await {
-            Ok((session, seat)) => {
-                (self.session, self.seat) = (Some(session), seat);
+            Ok((session, session_slot)) => {
+                (self.session, self.session_slot) = (Some(session), session_slot);
                 let ready = match self.lay_out().await {
                     Ok(()) => self.open_kept().await,
                     Err(error) => Err(error),
@@ -46,7 +46,8 @@ impl VirtualUser<'_> {
         let now = thread.clock.now();
         let again = now + RECONNECT.as_nanos() as u64;
         let until = if self.session.is_some() { now } else { again };
-        let (from, until) = (from.max(window.measure), until.min(window.end));
+        let from = from.max(window.measure);
+        let until = until.min(window.end);
         if from < until {
             let mut tally = thread.tally.borrow_mut();
             tally.detail.without_session_ns += until - from;
@@ -97,8 +98,8 @@ impl VirtualUser<'_> {
 
     /// Waits for the user's turn to send a request for data, where others use its session too.
     pub(crate) async fn turn(&self) {
-        if let Some(seat) = &self.seat {
-            seat.turn().await;
+        if let Some(session_slot) = &self.session_slot {
+            session_slot.turn().await;
         }
     }
 
@@ -109,7 +110,7 @@ impl VirtualUser<'_> {
         }
     }
 
-    /// Sleeps to `instant` or some ticks longer, and answers a server that asks meanwhile whether anybody is there.
+    /// Sleeps until `instant` or slightly longer, and answers keep-alive requests of the server meanwhile.
     pub(crate) async fn sleep_with_keepalive(&mut self, instant: u64) {
         let mut nap = self.thread.clock.sleep_coarse(instant);
         poll_fn(|cx| {
@@ -123,7 +124,7 @@ impl VirtualUser<'_> {
 
     /// The session is of no use any more.
     pub(crate) fn lose_session(&mut self) {
-        (self.session, self.seat) = (None, None);
+        (self.session, self.session_slot) = (None, None);
         self.outage = true;
         self.kept.clear();
         self.replay.open.clear();

@@ -53,8 +53,8 @@ impl Groups {
             }
         };
         let session = Shared::share(&shared, spec.slot_bytes);
-        let seat = session.seat();
-        Ok((Box::new(session), Some(seat)))
+        let session_slot = session.session_slot();
+        Ok((Box::new(session), Some(session_slot)))
     }
 
     fn usable(&self, group: u32) -> Option<Rc<RefCell<Shared>>> {

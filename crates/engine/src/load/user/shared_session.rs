@@ -55,7 +55,8 @@ impl Shared {
     /// A session for users who may have `slots` requests in flight together.
     pub fn new(inner: Box<dyn Session>, slots: u32) -> Rc<RefCell<Self>> {
         let free: Vec<Slot> = (0..slots).rev().map(Slot).collect();
-        let (wire, slots) = (inner.wire(), free.len());
+        let wire = inner.wire();
+        let slots = free.len();
         Rc::new(RefCell::new(Self {
             inner: Some(inner),
             lost: false,
@@ -80,8 +81,15 @@ impl Shared {
         let user = state.next_user;
         state.next_user += 1;
         state.users.insert(user, User::default());
-        let seat = SessionSlot { shared: Rc::clone(shared), user };
-        SharedSession { seat, slot_bytes, buffer: Vec::new(), wanted: None, in_flight: None, ended: false }
+        let session_slot = SessionSlot { shared: Rc::clone(shared), user };
+        SharedSession {
+            session_slot,
+            slot_bytes,
+            buffer: Vec::new(),
+            wanted: None,
+            in_flight: None,
+            ended: false,
+        }
     }
 
     /// Lets those in whose turn has come, first come, first served.
@@ -112,7 +120,7 @@ impl Shared {
             None => {}
         }
         self.admit();
-        // Whoever asks the session last is told of all replies: somebody who still waits must ask now.
+        // Only the user who polled last is woken. Another waiting user must poll now.
         self.users.values_mut().filter(|user| matches!(user.turn, Some(Turn::Data(_)))).for_each(wake);
     }
 
@@ -172,7 +180,7 @@ pub(crate) struct SessionSlot {
 }
 
 impl SessionSlot {
-    /// Waits until the user may send a request for data: before it asks how much of it one request carries.
+    /// Waits until the user may send a data request, before it determines the size of one request.
     pub async fn turn(&self) {
         poll_fn(|cx| self.shared.borrow_mut().poll_turn(self.user, false, cx)).await;
     }
@@ -180,7 +188,7 @@ impl SessionSlot {
 
 /// A shared session as one of its users sees it.
 pub(crate) struct SharedSession {
-    seat: SessionSlot,
+    session_slot: SessionSlot,
     slot_bytes: u32,
     /// The user's own: others' requests do not touch it.
     buffer: Vec<u8>,
@@ -192,14 +200,14 @@ pub(crate) struct SharedSession {
 
 impl SharedSession {
     /// Where its user waits for turns.
-    pub fn seat(&self) -> SessionSlot {
-        self.seat.clone()
+    pub fn session_slot(&self) -> SessionSlot {
+        self.session_slot.clone()
     }
 
     /// Sends what is wanted: its turn has come.
     fn send(&mut self, op: DataOp) -> Result<(), OpError> {
-        let mut state = self.seat.shared.borrow_mut();
-        let turn = state.users.get(&self.seat.user).and_then(|user| user.turn);
+        let mut state = self.session_slot.shared.borrow_mut();
+        let turn = state.users.get(&self.session_slot.user).and_then(|user| user.turn);
         let (Some(Turn::Data(slot)), Some(inner)) = (turn, state.inner.as_mut()) else { return Err(lost()) };
         if let DataOp::Write { len, .. } = op {
             inner.buffer(slot)[..len as usize].copy_from_slice(&self.buffer[..len as usize]);
@@ -211,7 +219,7 @@ impl SharedSession {
 
     /// The reply to what is in flight; its data are the user's own now.
     fn take(&mut self, reply: Reply) -> Reply {
-        let mut state = self.seat.shared.borrow_mut();
+        let mut state = self.session_slot.shared.borrow_mut();
         if let (Some((slot, DataOp::Read { len, .. })), Ok(bytes)) = (self.in_flight.take(), &reply.result)
             && let Some(inner) = state.inner.as_mut()
         {
@@ -219,15 +227,15 @@ impl SharedSession {
             let bytes = (*bytes).min(len) as usize;
             self.buffer[..bytes].copy_from_slice(&inner.buffer(slot)[..bytes]);
         }
-        state.give_back(self.seat.user);
+        state.give_back(self.session_slot.user);
         Reply { slot: Slot(0), ..reply }
     }
 
     fn poll_reply(&mut self, cx: &mut Context<'_>) -> Poll<Reply> {
         let failed = |error| Poll::Ready(Reply { slot: Slot(0), result: Err(error), requests: 0 });
-        let user = self.seat.user;
+        let user = self.session_slot.user;
         if let Some(op) = self.wanted {
-            if self.seat.shared.borrow_mut().poll_turn(user, false, cx).is_pending() {
+            if self.session_slot.shared.borrow_mut().poll_turn(user, false, cx).is_pending() {
                 return Poll::Pending;
             }
             self.wanted = None;
@@ -238,7 +246,7 @@ impl SharedSession {
         if self.in_flight.is_none() {
             return Poll::Pending;
         }
-        let mut state = self.seat.shared.borrow_mut();
+        let mut state = self.session_slot.shared.borrow_mut();
         state.collect(user, cx);
         let is_lost = state.lost;
         let Some(own) = state.users.get_mut(&user) else { return failed(lost()) };
@@ -261,24 +269,24 @@ impl SharedSession {
 
 /// The session while one user has it to itself; dropped with it, it is lost to all.
 struct Alone {
-    seat: SessionSlot,
+    session_slot: SessionSlot,
     inner: Option<Box<dyn Session>>,
 }
 
 impl Drop for Alone {
     fn drop(&mut self) {
-        let mut state = self.seat.shared.borrow_mut();
+        let mut state = self.session_slot.shared.borrow_mut();
         match self.inner.take() {
             Some(inner) => state.inner = Some(inner),
             None => state.lose(),
         }
-        state.give_back(self.seat.user);
+        state.give_back(self.session_slot.user);
     }
 }
 
 impl Session for SharedSession {
     fn facts(&self) -> Facts {
-        self.seat.shared.borrow().inner.as_ref().map(|inner| inner.facts()).unwrap_or_default()
+        self.session_slot.shared.borrow().inner.as_ref().map(|inner| inner.facts()).unwrap_or_default()
     }
 
     fn buffer(&mut self, _: Slot) -> &mut [u8] {
@@ -291,12 +299,12 @@ impl Session for SharedSession {
             DataOp::Read { len, .. } | DataOp::Write { len, .. } => len,
             DataOp::Flush { .. } => 0,
         };
-        self.seat.shared.borrow().inner.as_ref().map_or(whole, |inner| inner.max_transfer(op))
+        self.session_slot.shared.borrow().inner.as_ref().map_or(whole, |inner| inner.max_transfer(op))
     }
 
     fn release_buffers(&mut self) {
         self.buffer = Vec::new();
-        let mut state = self.seat.shared.borrow_mut();
+        let mut state = self.session_slot.shared.borrow_mut();
         if state.free.len() == state.slots
             && let Some(inner) = state.inner.as_mut()
         {
@@ -305,7 +313,7 @@ impl Session for SharedSession {
     }
 
     fn poll_keepalive(&mut self, cx: &mut Context<'_>) {
-        let mut state = self.seat.shared.borrow_mut();
+        let mut state = self.session_slot.shared.borrow_mut();
         if state.free.len() == state.slots
             && let Some(inner) = state.inner.as_mut()
         {
@@ -323,30 +331,30 @@ impl Session for SharedSession {
     }
 
     fn call(&mut self, op: MetaOp) -> LocalBoxFuture<'_, MetaReply> {
-        let seat = self.seat.clone();
+        let session_slot = self.session_slot.clone();
         Box::pin(async move {
             // A turn that was waited for and not used.
-            seat.shared.borrow_mut().give_back(seat.user);
-            poll_fn(|cx| seat.shared.borrow_mut().poll_turn(seat.user, true, cx)).await;
-            let inner = seat.shared.borrow_mut().inner.take();
+            session_slot.shared.borrow_mut().give_back(session_slot.user);
+            poll_fn(|cx| session_slot.shared.borrow_mut().poll_turn(session_slot.user, true, cx)).await;
+            let inner = session_slot.shared.borrow_mut().inner.take();
             let Some(mut inner) = inner else { return MetaReply { result: Err(lost()), requests: 0 } };
-            let mut alone = Alone { seat, inner: None };
+            let mut alone = Alone { session_slot, inner: None };
             let reply = inner.call(op).await;
             alone.inner = Some(inner);
             reply
         })
     }
 
-    /// Each byte is told to one user alone: whoever asks first.
+    /// Each byte is reported to exactly one user: the first who reads the counts.
     fn wire(&self) -> WireCount {
-        let mut state = self.seat.shared.borrow_mut();
+        let mut state = self.session_slot.shared.borrow_mut();
         let counted = state.inner.as_ref().map(|inner| inner.wire());
         let fresh = counted.map(|counted| {
             let fresh = counted.since(state.wire);
             state.wire = counted;
             fresh
         });
-        let Some(own) = state.users.get_mut(&self.seat.user) else { return WireCount::default() };
+        let Some(own) = state.users.get_mut(&self.session_slot.user) else { return WireCount::default() };
         if let Some(fresh) = fresh {
             own.wire += fresh;
         }
@@ -356,9 +364,9 @@ impl Session for SharedSession {
     fn close(mut self: Box<Self>) -> LocalBoxFuture<'static, ()> {
         self.ended = true;
         let last = {
-            let mut state = self.seat.shared.borrow_mut();
-            state.give_back(self.seat.user);
-            state.users.remove(&self.seat.user);
+            let mut state = self.session_slot.shared.borrow_mut();
+            state.give_back(self.session_slot.user);
+            state.users.remove(&self.session_slot.user);
             if state.users.is_empty() {
                 state.lost = true;
                 state.inner.take()
@@ -380,8 +388,8 @@ impl Drop for SharedSession {
             return;
         }
         // Its user gave it up: replies may be on their way that nobody would know what to do with.
-        let mut state = self.seat.shared.borrow_mut();
-        state.users.remove(&self.seat.user);
+        let mut state = self.session_slot.shared.borrow_mut();
+        state.users.remove(&self.session_slot.user);
         state.lose();
     }
 }

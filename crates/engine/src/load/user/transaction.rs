@@ -20,7 +20,7 @@ struct CreatedFile {
     generation: u32,
 }
 
-/// What stands open while a transaction goes on.
+/// What is open during a transaction.
 struct TransactionState {
     /// Index into the data set; nothing where the transaction needs no file.
     file: Option<usize>,
@@ -70,7 +70,7 @@ impl VirtualUser<'_> {
     /// Closes and removes what a failed transaction left, if the session still can.
     async fn clean_up(&mut self, state: TransactionState) {
         if let Some(file) = state.handle {
-            // What failed before is told already.
+            // The earlier failure is already reported.
             let _ = self.call(MetaOp::Close { file }).await;
         }
         if let Some(made) = state.made {
@@ -176,7 +176,7 @@ impl VirtualUser<'_> {
         Ok(())
     }
 
-    /// A new file of the user's own, beside its own file of that index.
+    /// A new file of the user, next to its own file of that index.
     async fn create(
         &mut self,
         file: usize,
@@ -184,7 +184,7 @@ impl VirtualUser<'_> {
         window: Window,
     ) -> Result<(), OpError> {
         let set = &self.thread.work.workload.set;
-        let beside = match set.files[file].owner {
+        let neighbor = match set.files[file].owner {
             Owner::User => self.own_path(&set.files[file].path),
             Owner::Shared => format!("{}/{}", self.thread.set_directory, set.files[file].path),
         };
@@ -194,7 +194,7 @@ impl VirtualUser<'_> {
             Owner::User => self.own_mut(file).next_generation(),
             Owner::Shared => self.own.made as u32,
         };
-        let path = format!("{}/n{}-{}", parent(&beside), self.number, self.own.made);
+        let path = format!("{}/n{}-{}", parent(&neighbor), self.number, self.own.made);
         state.handle = Some(self.open(path.clone(), OpenHow::CreateNew, window).await?);
         state.made =
             Some(CreatedFile { path, own: OwnFile { newest: generation, ..OwnFile::default() }, generation });
@@ -213,7 +213,7 @@ impl VirtualUser<'_> {
         if let Some(made) = &state.made {
             let from = made.path.clone();
             if let Err(error) = self.meta(MetaOp::Rename { from, to }, window).await {
-                // Without a reply nobody knows which of the two stands there.
+                // Without a reply it is unknown which of the two names exists.
                 if loses_session(error.class) {
                     self.invalidate(file);
                 }
@@ -272,13 +272,14 @@ impl VirtualUser<'_> {
             return Err(OpError::new(ErrorClass::Disconnected, "session", "its file is not open"));
         };
         let described = &workload.set.files[file];
-        // A new file grows up to what the one beside it has; others keep their length.
+        // A new file grows up to the size of its neighbor; others keep their length.
         let growing = state.made.is_some();
         let bytes = match described.owner {
             Owner::User if !growing => self.own_mut(file).bytes,
             _ => described.bytes,
         };
-        let (mut left, mut moved) = (if let Times::Count(n) = requests.times { n } else { u32::MAX }, 0);
+        let mut left = if let Times::Count(n) = requests.times { n } else { u32::MAX };
+        let mut moved = 0;
         while left > 0 && bytes > 0 {
             let drawn =
                 requests.size.as_ref().map_or(u64::from(workload.block), |s| s.draw(&mut self.random));
@@ -372,7 +373,7 @@ impl VirtualUser<'_> {
         let how = if self.own.files.contains_key(&file) { OpenHow::ReadWrite } else { OpenHow::CreateNew };
         let opened = self.open(self.own_name(file), how, window).await;
         if opened.as_ref().is_err_and(|error| error.class == ErrorClass::Exists) {
-            // The reply that would have told of it was lost: the next copy finds it.
+            // The reply was lost, so the file is not recorded. The next copy finds it.
             self.own_mut(file);
         }
         let handle = opened?;
@@ -388,7 +389,7 @@ impl VirtualUser<'_> {
         self.close_after(handle, result, window).await
     }
 
-    /// Closes a file, also after a failure, which is then the one to tell.
+    /// Closes a file, also after a failure. The earlier failure is the one to report.
     async fn close_after(
         &mut self,
         file: FileRef,

@@ -15,7 +15,7 @@ pub(crate) struct OwnFile {
     pub newest: u32,
     /// Start of each run -> end and generation; bytes in no run were never written.
     pub runs: BTreeMap<u64, (u64, u32)>,
-    /// True while it stands under its other name.
+    /// True while it has its other name.
     pub renamed: bool,
 }
 
@@ -71,7 +71,8 @@ impl OwnFile {
         let end = offset + len;
         let before = self.runs.range(..=offset).next_back().map(|(start, _)| *start);
         self.runs.range(before.unwrap_or(offset)..end).filter_map(move |(&start, &(stop, generation))| {
-            let (from, to) = (start.max(offset), stop.min(end));
+            let from = start.max(offset);
+            let to = stop.min(end);
             (generation != UNKNOWN && from < to).then(|| (from, (to - from) as usize, generation))
         })
     }
@@ -115,7 +116,8 @@ mod tests {
     #[test]
     fn runs_say_the_same_as_a_byte_by_byte_account() {
         const LEN: u64 = 400;
-        let (mut file, mut bytes) = (OwnFile::default(), vec![UNKNOWN; LEN as usize]);
+        let mut file = OwnFile::default();
+        let mut bytes = vec![UNKNOWN; LEN as usize];
         let mut random = Random::new(6, 6);
         for _ in 0..2_000 {
             let offset = random.below(LEN);

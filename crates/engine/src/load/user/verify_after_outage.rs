@@ -98,7 +98,7 @@ impl VirtualUser<'_> {
                 at += u64::from(len);
             }
         }
-        // What was read stands, whatever becomes of this.
+        // The result of the read is kept, whatever the close returns.
         let _ = self.call(MetaOp::Close { file }).await;
         result
     }

@@ -37,7 +37,7 @@ pub(crate) struct VirtualUser<'a> {
     pub(crate) group: u32,
     pub(crate) session: Option<Box<dyn Session>>,
     /// Its place at a session that it shares.
-    pub(crate) seat: Option<SessionSlot>,
+    pub(crate) session_slot: Option<SessionSlot>,
     pub(crate) deadline: Deadline,
     /// Decides what it does; pauses are drawn apart, so that they are the same whatever is done.
     pub(crate) random: Random,
@@ -73,7 +73,7 @@ impl<'a> VirtualUser<'a> {
             number,
             group,
             session: None,
-            seat: None,
+            session_slot: None,
             deadline: Deadline::new(thread.clock, thread.timeout),
             random: Random::new(thread.seed, 0x1000 + u64::from(number)),
             pauses: Random::new(thread.seed, 0x2000_0000 + u64::from(number)),
@@ -123,7 +123,7 @@ impl<'a> VirtualUser<'a> {
                     thought_from = window.end;
                     match thread.work.pace {
                         Pace::Closed(_) => next = Some(again),
-                        // The schedule goes on, and what was to start waits meanwhile.
+                        // The schedule continues meanwhile, and due transactions wait.
                         Pace::Open { .. } => drop(self.sleep_to_start(again, window.end).await),
                         // Who lost the server goes, and somebody else comes.
                         Pace::Visits { .. } => self.visiting = false,
@@ -174,7 +174,7 @@ impl<'a> VirtualUser<'a> {
 
     async fn following_start(&mut self, intended: u64, now: u64, window: Window) -> Option<u64> {
         match &self.thread.work.pace {
-            // A pace goes on from where it should be, and not from where it is.
+            // The next start follows the schedule, not the actual last start.
             Pace::Closed(Think::Every(period)) => Some(intended + period.as_nanos() as u64),
             Pace::Closed(Think::Stamps) => {
                 let file = self.thread.work.workload.loadfile.as_deref();
@@ -242,7 +242,8 @@ impl<'a> VirtualUser<'a> {
     /// Sleeps to `instant`, and gives the one at which it woke; none when the window or the run ended first. Virtual
     /// time needs no naps: nobody waits for it to pass.
     async fn sleep_to_start(&mut self, instant: u64, end: u64) -> Option<u64> {
-        let (clock, interval) = (self.thread.clock, self.thread.poll_interval());
+        let clock = self.thread.clock;
+        let interval = self.thread.poll_interval();
         loop {
             let now = clock.now();
             if self.thread.stop.is_stopped() || now >= end {
@@ -261,7 +262,7 @@ impl<'a> VirtualUser<'a> {
         }
     }
 
-    /// Performs a transaction to its end, which may lie behind the window's: then it counts as unfinished,
+    /// Performs a transaction to its end. If it ends after the window, it counts as unfinished,
     /// but is awaited, because the session can do nothing else before. Gives the instant of its end.
     async fn transaction(
         &mut self,
@@ -300,7 +301,7 @@ impl<'a> VirtualUser<'a> {
                 if loses_session(error.class) {
                     self.lose_session();
                 }
-                // What failed behind the window is no part of the measure; but wrong data is always told.
+                // A failure after the window is not part of the measure, but wrong data is always reported.
                 if in_time || error.class == ErrorClass::DataMismatch {
                     self.book_failure(error);
                 } else if !censored {
