@@ -168,9 +168,7 @@ async fn write_file(
     context: &mut PassContext<'_>,
 ) -> Result<(), OpError> {
     let open = MetaOp::open(path, OpenHow::CreateNew);
-    let MetaYield::Opened { file: handle, .. } = context.deadline.call(session, open).await? else {
-        return Err(OpError::new(ErrorClass::Protocol, "open", "no file in the reply"));
-    };
+    let (handle, _) = context.deadline.call(session, open).await?.into_opened()?;
     let mut offset = 0;
     let mut replies = Vec::new();
     while offset < bytes {
