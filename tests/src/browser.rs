@@ -9,14 +9,14 @@ use crate::need::Need;
 use crate::program::run;
 use crate::scratch::Scratch;
 
-/// What became of a page.
+/// Result of loading a page.
 #[derive(Debug)]
 pub struct Page {
     /// The document after its scripts have run, as HTML.
     pub document: String,
-    /// Messages on the console, uncaught errors included.
+    /// Console messages, including uncaught errors.
     pub console: Vec<String>,
-    /// URLs the page asked the network for.
+    /// URLs that the page requested.
     pub requests: Vec<String>,
 }
 
@@ -25,7 +25,7 @@ pub struct Page {
 pub struct Browser;
 
 impl Browser {
-    /// What the machine must have.
+    /// Requirements of the machine.
     pub const NEEDS: [Need; 1] = [Need::Program("chromium")];
 
     /// Opens a copy of the file in an otherwise empty directory, so that requests for other files fail.
@@ -73,7 +73,7 @@ fn console_message(line: &str) -> Option<&str> {
     line.split_once(":CONSOLE").and_then(|(_, rest)| rest.split_once("] ")).map(|(_, message)| message)
 }
 
-/// Requests of the page in Chromium's network log; the browser's own have no origin.
+/// Returns the requests of the page in Chromium's network log; requests of the browser itself have no origin.
 fn requests(log: &Value) -> Vec<String> {
     let start = &log["constants"]["logEventTypes"]["URL_REQUEST_START_JOB"];
     let events = log["events"].as_array().into_iter().flatten();

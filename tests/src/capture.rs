@@ -1,4 +1,4 @@
-//! A packet capture on the loopback interface, and what tshark counts in it.
+//! A packet capture on the loopback interface, analysed with tshark.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::need::Need;
 use crate::program::{PATIENCE, Program, poll, run};
 use crate::scratch::Scratch;
 
-/// A capture under way of everything to and from one TCP port of the loopback interface.
+/// A running capture of all packets to and from one TCP port of the loopback interface.
 #[derive(Debug)]
 pub struct Capture {
     program: Program,
@@ -24,7 +24,7 @@ pub struct Captured {
     scratch: Scratch,
     port: u16,
     apart: bool,
-    /// What tshark is to take NCP's datagrams for.
+    /// Protocol that tshark uses to decode NCP datagrams.
     datagrams: &'static str,
 }
 
@@ -38,7 +38,7 @@ pub struct Payload {
 }
 
 impl Capture {
-    /// What the machine must have.
+    /// Requirements of the machine.
     pub const NEEDS: [Need; 3] = [Need::Root, Need::Program("dumpcap"), Need::Program("tshark")];
 
     /// Starts capturing and returns when packets are being recorded.
@@ -46,12 +46,12 @@ impl Capture {
         Self::start_filtered(port, &format!("tcp port {port}"))
     }
 
-    /// The same of TCP and UDP.
+    /// Starts capturing TCP and UDP.
     pub fn start_with_datagrams(port: u16) -> io::Result<Self> {
         Self::start_filtered(port, &format!("port {port} or ip[6:2] & 0x1fff != 0"))
     }
 
-    /// Starts capturing everything on an interface that is an Ethernet.
+    /// Starts capturing all frames on an Ethernet interface.
     pub fn start_on(interface: &str) -> io::Result<Self> {
         Self::start_with(interface, 0, "")
     }
@@ -69,7 +69,7 @@ impl Capture {
         Ok(Self { program, scratch, port })
     }
 
-    /// Stops it. An error if the kernel had to drop packets, since counts would lie.
+    /// Stops the capture. Dropped packets are an error, because the counts would be wrong.
     pub fn stop(mut self) -> io::Result<Captured> {
         // The last packets may still be on their way from the ring to the file; it grows until it has them.
         let file = self.scratch.path().join("packets.pcapng");
@@ -91,22 +91,22 @@ impl Capture {
 }
 
 impl Captured {
-    /// Says that each request began a segment of its own, as with one in flight. Streams are then not put together,
-    /// in which tshark loses requests of captures of gigabytes.
+    /// Declares that each request begins in a new segment, as with one request in flight. tshark then does not reassemble
+    /// streams, which would lose requests in captures of gigabytes.
     #[must_use]
     pub fn one_request_at_a_time(mut self) -> Self {
         self.apart = true;
         self
     }
 
-    /// Says that datagrams are IPX packets.
+    /// Declares that datagrams contain IPX packets.
     #[must_use]
     pub fn of_ipx(mut self) -> Self {
         self.datagrams = "ipx";
         self
     }
 
-    /// SMB2 requests by command number; each element of a compound counts.
+    /// Counts SMB2 requests by command number, including each element of a compound request.
     pub fn smb_requests(&self) -> io::Result<BTreeMap<u16, u64>> {
         let rows = self.fields("nbss", "smb2.flags.response == 0", "smb2.cmd")?;
         let mut counts = BTreeMap::new();
@@ -116,21 +116,21 @@ impl Captured {
         Ok(counts)
     }
 
-    /// SMB3 encrypted messages sent to the port.
+    /// Counts encrypted SMB3 messages sent to the port.
     pub fn smb_encrypted(&self) -> io::Result<usize> {
         let filter = format!("smb2.header.transform.msg_size && tcp.dstport == {}", self.port);
         let rows = self.fields("nbss", &filter, "smb2.header.transform.msg_size")?;
         Ok(rows.split([',', '\n']).filter(|text| !text.trim().is_empty()).count())
     }
 
-    /// Messages that a tshark display filter takes, such as `smb2.cmd == 9`; `protocol` is `nbss` for SMB and
+    /// Counts messages that match a tshark display filter, such as `smb2.cmd == 9`; `protocol` is `nbss` for SMB and
     /// `rpc` for NFS.
     pub fn count(&self, protocol: &str, filter: &str) -> io::Result<usize> {
         let rows = self.fields(protocol, filter, "frame.number")?;
         Ok(rows.lines().filter(|row| !row.trim().is_empty()).count())
     }
 
-    /// NFSv3 calls by procedure number.
+    /// Counts NFSv3 calls by procedure number.
     pub fn nfs3_calls(&self) -> io::Result<BTreeMap<u16, u64>> {
         let rows = self.fields("rpc", "rpc.msgtyp == 0", "nfs.procedure_v3")?;
         let mut counts = BTreeMap::new();
@@ -140,7 +140,7 @@ impl Captured {
         Ok(counts)
     }
 
-    /// NCP requests by function and sub-function, on TCP and UDP, each with whether its reply was found.
+    /// Returns the NCP requests on TCP and UDP by function and sub-function, each with whether it has a reply.
     pub fn ncp_requests(&self) -> io::Result<BTreeMap<(u16, u16), u64>> {
         let rows = self.fields("ncp", "ncp.type == 0x2222", "ncp.func\tncp.subfunc")?;
         let mut counts = BTreeMap::new();
@@ -158,8 +158,8 @@ impl Captured {
         Ok(counts)
     }
 
-    /// Calls of NCP on TCP and their mean service time in seconds, by function and sub-function of family 0x57, as tshark's
-    /// table has them.
+    /// Returns the calls of NCP on TCP with their mean service time in seconds, by function and sub-function of family 0x57,
+    /// from tshark's table.
     pub fn ncp_service_times(&self) -> io::Result<BTreeMap<(u16, u16), (u64, f64)>> {
         let file = self.scratch.file("packets.pcapng");
         let decode = format!("tcp.port=={},ncp", self.port);
@@ -188,19 +188,19 @@ impl Captured {
         Ok(times)
     }
 
-    /// Fields of every frame with IPX that a display filter takes, as text; empty where a frame has none.
+    /// Returns fields of every IPX frame that matches a display filter, as text; a missing field is empty.
     pub fn ipx_fields(&self, filter: &str, names: &[&str]) -> io::Result<Vec<Vec<String>>> {
         let rows = self.fields("ipx", filter, &names.join("\t"))?;
         Ok(rows.lines().map(|row| row.split('\t').map(str::to_owned).collect()).collect())
     }
 
-    /// Packets of packet bursts.
+    /// Counts packets of packet bursts.
     pub fn ncp_bursts(&self) -> io::Result<u64> {
         Ok(self.fields("ncp", "ncp.type == 0x7777", "frame.number")?.lines().count() as u64)
     }
 
-    /// Frames of NCP that tshark cannot take apart, and replies that it finds no request for. Packets of control of a burst
-    /// are left out: tshark takes some of them for calls.
+    /// Counts NCP frames that tshark cannot parse, and replies without a request. Control packets of a burst are excluded,
+    /// because tshark parses some of them as calls.
     pub fn ncp_oddities(&self) -> io::Result<(usize, usize)> {
         let malformed = "_ws.malformed && !(ncp.system_flags.sys == 1)";
         let malformed = self.fields("ncp", malformed, "frame.number")?;
@@ -208,7 +208,7 @@ impl Captured {
         Ok((malformed.lines().count(), lonely.lines().count()))
     }
 
-    /// TCP payload in both directions, each byte once.
+    /// Returns the bytes of TCP payload in both directions, without retransmissions.
     pub fn payload(&self) -> io::Result<Payload> {
         let filter = "tcp.len > 0 && !tcp.analysis.retransmission";
         let rows = self.fields("nbss", filter, "tcp.dstport\ttcp.len")?;

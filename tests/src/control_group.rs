@@ -1,4 +1,4 @@
-//! A control group for a server's processes: how much memory they have, and how fast they read.
+//! A control group that limits memory and read rate of the processes of a server.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -7,10 +7,10 @@ use std::{fs, io, process};
 
 use crate::program::poll;
 
-/// Processes with limits of their own; gone when this is dropped after them.
+/// A control group. Dropping it removes the group, after its processes have exited.
 #[derive(Debug)]
 pub struct ControlGroup {
-    /// The directories of its controllers: one where the machine has the unified hierarchy.
+    /// The directories of its controllers; one on a machine with the unified hierarchy.
     places: Vec<PathBuf>,
     unified: bool,
 }
@@ -35,7 +35,7 @@ impl ControlGroup {
         Ok(group)
     }
 
-    /// Moves a process into it, with all of its threads; what it starts from now on is born there.
+    /// Moves a process with all of its threads to the group. Its later child processes belong to the group.
     pub fn take(&self, pid: u32) -> io::Result<()> {
         (0..self.places.len()).try_for_each(|place| self.set(place, "cgroup.procs", &pid.to_string()))
     }

@@ -1,4 +1,5 @@
-//! File systems of a server's own: small ones, some with a quota, some that break. They go with the server's mount namespace.
+//! File systems for one server: small ones, some with a quota, some that break. They end with the mount namespace of the
+//! server.
 
 use std::fs::File;
 use std::io;
@@ -24,11 +25,11 @@ pub enum Disk {
 
 /// The file of a file system.
 const IMAGE: &str = "image";
-/// Bytes of it, none of which are taken before they are used; btrfs wants 109 MiB.
+/// Size of the sparse file; btrfs needs 109 MiB.
 const IMAGE_BYTES: u64 = 256 << 20;
 
 impl Disk {
-    /// What the machine must have for [`Self::ext4`].
+    /// Requirements of the machine for [`Self::ext4`].
     pub const EXT4: &[Need] = &[
         Need::Root,
         Need::Program("unshare"),
@@ -36,7 +37,7 @@ impl Disk {
         Need::Program("mkfs.ext4"),
         Need::File("/dev/loop-control"),
     ];
-    /// What the machine must have for [`Self::with_quota`].
+    /// Requirements of the machine for [`Self::with_quota`].
     pub const QUOTA: &[Need] = &[
         Need::Root,
         Need::Program("unshare"),
@@ -45,7 +46,7 @@ impl Disk {
         Need::File("/dev/loop-control"),
     ];
 
-    /// Makes an ext4.
+    /// Creates an ext4.
     pub fn ext4() -> io::Result<Self> {
         Ok(Self::Ext4(image(&["mkfs.ext4", "-q", "-F"])?))
     }
@@ -55,7 +56,7 @@ impl Disk {
         Ok(Self::Quota(image(&["mkfs.btrfs", "-q"])?, bytes))
     }
 
-    /// What a shell in a mount namespace of its own has to do, so that it is at `at`.
+    /// Returns the shell commands that mount the file system at `at` in a new mount namespace.
     pub fn mount(&self, at: &str) -> String {
         match self {
             Self::Memory(bytes) => format!("mount -t tmpfs -o size={bytes},mode=1777 tmpfs {at}"),
@@ -69,14 +70,15 @@ impl Disk {
         }
     }
 
-    /// Tries whether the machine's owner lets us mount it.
+    /// Tries to mount the file system, which some containers do not allow.
     pub fn try_mount(&self) -> io::Result<()> {
         let place = Scratch::new("mount")?;
         let script = self.mount(&place.path().display().to_string());
         run(&["unshare", "--mount", "sh", "-c", &script], &[]).map(drop)
     }
 
-    /// Runs a shell script where a server sees its disk at `directory`, which is `/proc/PID/root/PATH`; its `$0` is the path.
+    /// Runs a shell script in the mount namespace of a server whose disk is at `directory`, a path `/proc/PID/root/PATH`. The
+    /// script gets the path as `$0`.
     pub fn inside(directory: &Path, script: &str) -> io::Result<String> {
         let text = directory.display().to_string();
         let place = text.strip_prefix("/proc/").and_then(|rest| rest.split_once("/root"));
@@ -93,7 +95,7 @@ fn image(make: &[&str]) -> io::Result<Arc<Scratch>> {
     Ok(Arc::new(scratch))
 }
 
-/// Programs of file systems stand where only root looks.
+/// Adds the sbin directories, which contain the programs of file systems, to the search path.
 fn search_path() -> String {
     std::env::var("PATH").unwrap_or_default() + ":/usr/sbin:/sbin"
 }

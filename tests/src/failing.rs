@@ -1,4 +1,4 @@
-//! A library that makes system calls of a program fail, or its calendar jump, while the program runs.
+//! A preloaded library that makes system calls of a running program fail, or its wall clock jump.
 
 use std::fs;
 use std::io;
@@ -9,7 +9,7 @@ use crate::program::run;
 use crate::scratch::Scratch;
 
 /// Reads `WRITE OPEN SECONDS` from the file named by the environment before each call: the error that writes fail with, the
-/// error that opening for writing fails with (0 for none), and by how much the calendar is wrong.
+/// error that opening for writing fails with (0 for none), and the offset of the wall clock.
 const SOURCE: &str = r#"
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -77,18 +77,18 @@ int clock_gettime(clockid_t clock, struct timespec *now) {
 pub struct Failing(Arc<Scratch>);
 
 impl Failing {
-    /// What the machine must have.
+    /// Requirements of the machine.
     pub const NEEDS: [Need; 1] = [Need::Program("gcc")];
-    /// Too much for the user's quota.
+    /// The quota of the user is exceeded.
     pub const EDQUOT: i32 = 122;
     /// The file system is read-only.
     pub const EROFS: i32 = 30;
     /// Permission denied.
     pub const EACCES: i32 = 13;
-    /// The disk could not.
+    /// Input/output error.
     pub const EIO: i32 = 5;
 
-    /// Compiles it; nothing fails yet.
+    /// Compiles the library, with all faults off.
     pub fn build() -> io::Result<Self> {
         let scratch = Scratch::new("failing")?;
         let source = scratch.file("failing.c");
@@ -99,7 +99,7 @@ impl Failing {
         Ok(failing)
     }
 
-    /// The file of the library, to be loaded before others.
+    /// Returns the path of the library, for `LD_PRELOAD`.
     pub fn library(&self) -> String {
         self.0.file("failing.so")
     }
@@ -109,7 +109,7 @@ impl Failing {
         ("SHAREBENCH_TEST_FAILING", self.0.file("switch"))
     }
 
-    /// Lets writes fail with this error of the system, and opening for writing with that; 0 for not at all.
+    /// Sets the errno of writes and that of opening for writing; 0 switches the fault off.
     pub fn fail(&self, writes: i32, opens: i32) -> io::Result<()> {
         self.set(&format!("{writes} {opens} 0"))
     }
@@ -119,12 +119,12 @@ impl Failing {
         self.set(&format!("0 0 {seconds}"))
     }
 
-    /// All as it should be.
+    /// Switches all faults off.
     pub fn heal(&self) -> io::Result<()> {
         self.set("0 0 0")
     }
 
-    /// Whole or not at all, since the program may be reading it.
+    /// Replaces the file atomically, because the program may be reading it.
     fn set(&self, text: &str) -> io::Result<()> {
         let fresh = self.0.file("switch.new");
         fs::write(&fresh, text)?;

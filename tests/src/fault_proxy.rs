@@ -1,4 +1,4 @@
-//! A TCP proxy on loopback that does to connections what bad networks and bad peers do.
+//! A TCP proxy on loopback that injects faults of networks and peers.
 
 use std::fmt;
 use std::io::{self, Read, Write};
@@ -8,10 +8,10 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// Most bytes that are passed on at once where the stream is not taken apart.
+/// Maximum bytes of one piece if the stream is not split into messages.
 const PIECE: usize = 64 << 10;
 
-/// Where a message goes.
+/// Direction of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
     /// From the client to the server.
@@ -20,21 +20,21 @@ pub enum Way {
     ToClient,
 }
 
-/// How a stream is cut into what [`FaultProxy::tamper`] sees.
+/// How the proxy splits a stream into pieces for [`FaultProxy::tamper`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cut {
-    /// SMB messages and fragments of NFS records, each with the four bytes of its length before it.
+    /// SMB messages or fragments of NFS records, each with its length prefix of four bytes.
     Messages,
-    /// As the bytes come.
+    /// Pieces as they are received.
     Bytes,
 }
 
-/// Makes the messages that are sent in place of one; it is called by one thread at a time.
+/// Replaces a message by any number of messages. One thread at a time calls it.
 type Tamper = Box<dyn FnMut(Way, Vec<u8>) -> Vec<Vec<u8>> + Send>;
 
 #[derive(Default)]
 struct State {
-    /// Nothing is read any more, and connections are taken only by the system.
+    /// The proxy stops reading and accepting; only the kernel accepts connections.
     swallows: bool,
     bytes_per_s: Option<u64>,
     delay: Duration,
@@ -42,11 +42,11 @@ struct State {
     links: Vec<Link>,
 }
 
-/// A client's connection and its continuation.
+/// The connection of a client and the one to the server.
 struct Link {
     client: TcpStream,
     server: TcpStream,
-    /// The client's bytes lead nowhere, and nothing comes.
+    /// The proxy drops the bytes of the client and sends nothing.
     half_open: Arc<AtomicBool>,
 }
 
@@ -70,7 +70,7 @@ impl fmt::Debug for FaultProxy {
 }
 
 impl FaultProxy {
-    /// Opens a port before that of a server, which need not be there yet.
+    /// Opens a port that forwards to the port of a server, which may start later.
     pub fn start(server_port: u16, cut: Cut) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let port = listener.local_addr()?.port();
@@ -81,7 +81,7 @@ impl FaultProxy {
         Ok(Self { port, shared, accepting: Some(accepting) })
     }
 
-    /// Where clients connect.
+    /// Returns the port for clients.
     pub fn port(&self) -> u16 {
         self.port
     }
@@ -94,7 +94,7 @@ impl FaultProxy {
         self.shared.changed.notify_all();
     }
 
-    /// Resets every connection, on both sides. Later ones pass.
+    /// Resets every connection on both sides. Later connections are forwarded.
     pub fn reset(&self) {
         for link in self.shared.state().links.drain(..) {
             for end in [&link.client, &link.server] {
@@ -106,7 +106,7 @@ impl FaultProxy {
     }
 
     /// Keeps every client connected while the other end is gone: what it sends is acknowledged, and no reply
-    /// comes. Later connections pass.
+    /// comes. Later connections are forwarded.
     pub fn leave_half_open(&self) {
         for link in self.shared.state().links.drain(..) {
             link.half_open.store(true, Ordering::SeqCst);
@@ -114,7 +114,7 @@ impl FaultProxy {
         }
     }
 
-    /// Reads nothing more of anybody, and answers nobody, until [`Self::heal`].
+    /// Stops reading and sending on all connections until [`Self::heal`].
     pub fn swallow(&self) {
         self.shared.state().swallows = true;
     }
@@ -125,7 +125,7 @@ impl FaultProxy {
         (state.bytes_per_s, state.delay) = (Some(bytes_per_s), delay);
     }
 
-    /// Sends what `tamper` makes of each message instead of it.
+    /// Replaces each message by the result of `tamper`.
     pub fn tamper(&self, tamper: impl FnMut(Way, Vec<u8>) -> Vec<Vec<u8>> + Send + 'static) {
         *lock(&self.shared.tamper) = Some(Box::new(tamper));
     }
@@ -233,7 +233,7 @@ fn pump(
     }
 }
 
-/// The next message with its length before it.
+/// Reads the next message with its length prefix.
 fn read_message(from: &mut TcpStream) -> io::Result<Vec<u8>> {
     let mut prefix = [0; 4];
     from.read_exact(&mut prefix)?;

@@ -11,12 +11,12 @@ use crate::need::Need;
 use crate::program::{PATIENCE, Program, free_ports, run};
 use crate::scratch::Scratch;
 
-/// How ganesha is to behave.
+/// How ganesha is configured.
 #[derive(Debug, Clone, Default)]
 pub struct GaneshaOptions {
-    /// Refuses every change of the export.
+    /// Makes the export read-only.
     pub read_only: bool,
-    /// Puts the export on a file system of its own.
+    /// File system of the export, instead of a directory.
     pub disk: Option<Disk>,
     /// Listens on every address, instead of on `127.0.0.1`.
     pub everywhere: bool,
@@ -47,7 +47,7 @@ int rpcb_unset(void) { return 1; }
 const STUB: &str = "rpcbind.so";
 
 impl Ganesha {
-    /// What the machine must have.
+    /// Requirements of the machine.
     pub const NEEDS: [Need; 4] = [
         Need::Root,
         Need::Program("ganesha.nfsd"),
@@ -55,7 +55,7 @@ impl Ganesha {
         Need::File("/usr/lib/x86_64-linux-gnu/ganesha/libfsalvfs.so"),
     ];
 
-    /// Starts it and waits until it answers.
+    /// Starts the server and waits until it answers.
     pub fn start(options: &GaneshaOptions) -> io::Result<Self> {
         // A port can be lost to another program between choosing and binding it.
         Self::attempt(options).or_else(|_| Self::attempt(options))
@@ -86,7 +86,7 @@ impl Ganesha {
         Ok(())
     }
 
-    /// Ends it at once and starts it again on the same ports, with the same export.
+    /// Kills the server and starts it again on the same ports, with the same export.
     pub fn restart(&mut self) -> io::Result<()> {
         self.kill();
         self.program.wait(PATIENCE)?;
@@ -133,12 +133,12 @@ impl Ganesha {
         format!("nfs://127.0.0.1:{port}{export}/{directory}?mountport={mount_port}{gap}{options}")
     }
 
-    /// Ends it at once, connections included.
+    /// Kills the server with its connections.
     pub fn kill(&self) {
         self.program.signal_group(Signal::KILL);
     }
 
-    /// Stops it without ending it: connections stay open and nothing answers.
+    /// Stops the server with SIGSTOP: connections stay open without replies.
     pub fn freeze(&self) {
         self.program.signal_group(Signal::STOP);
     }

@@ -9,10 +9,10 @@ use crate::program::{PATIENCE, Program, run};
 use crate::relay::Relay;
 use crate::scratch::Scratch;
 
-/// A network namespace with a wire to one guest, which is booted by each [`Self::run`].
+/// A network namespace with a link to one guest, which each [`Self::run`] boots.
 #[derive(Debug)]
 pub struct KernelGuest {
-    /// Keeps the namespace alive; the kernel removes it, wire included, after its last process.
+    /// Keeps the namespace alive; the kernel removes it, including the link, after its last process.
     holder: Program,
     /// The kernel, its modules and the shim.
     folder: PathBuf,
@@ -21,7 +21,7 @@ pub struct KernelGuest {
 }
 
 impl KernelGuest {
-    /// What the machine must have.
+    /// Requirements of the machine.
     pub const NEEDS: [Need; 7] = [
         Need::Root,
         Need::File("/dev/net/tun"),
@@ -31,9 +31,9 @@ impl KernelGuest {
         Need::Program("mount.cifs"),
         Need::Program("mount.nfs"),
     ];
-    /// The machine's address as the guest sees it.
+    /// Address of this machine in the network of the guest.
     pub const MACHINE: &str = "10.77.0.1";
-    /// What a guest that boots, mounts and measures is given, as an ordinary process among others.
+    /// Timeout of a guest that boots, mounts and measures.
     pub const LONG: Duration = Duration::from_secs(600);
 
     /// Unpacks the kernel below `.peers` if that has not been done, and makes a namespace from which the

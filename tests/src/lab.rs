@@ -1,4 +1,4 @@
-//! A laboratory in small: a server and six clients, each in a network of its own, with a shaped link to one bridge.
+//! A small test network: a server and several clients, each in its own network namespace with a shaped link to a bridge.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -15,17 +15,17 @@ use crate::scratch::Scratch;
 /// How clients are connected.
 #[derive(Debug, Clone, Copy)]
 pub struct Wiring {
-    /// How many there are.
+    /// Number of clients.
     pub clients: u32,
     /// Rate of each link and direction, as `tc` writes it.
     pub rate: &'static str,
     /// Rate of the last client's link.
     pub last_rate: &'static str,
-    /// Seconds by which the monotonic clock of the last but one is ahead.
+    /// Offset in seconds of the monotonic clock of the last client but one.
     pub ahead_s: u32,
 }
 
-/// The networks; gone when this is dropped.
+/// The network namespaces; dropping it removes them.
 #[derive(Debug)]
 pub struct Lab {
     name: String,
@@ -34,7 +34,7 @@ pub struct Lab {
 }
 
 impl Lab {
-    /// What the machine must have.
+    /// Requirements of the machine.
     pub const NEEDS: [Need; 5] = [
         Need::Root,
         Need::NetworkNamespace,
@@ -91,7 +91,7 @@ impl Lab {
         Ok(lab)
     }
 
-    /// What mpirun starts daemons by: it enters a client's network, with a host name of its own.
+    /// Writes the launch agent of mpirun, which enters the network of a client and sets its host name.
     fn write_agent(&self, wiring: Wiring) -> io::Result<()> {
         let name = &self.name;
         let ahead = wiring.ahead_s;
@@ -111,7 +111,7 @@ impl Lab {
         format!("{}-c{client}", self.name)
     }
 
-    /// The words of an mpirun that starts one rank of what follows on each client.
+    /// Returns the mpirun command that starts one rank of the following program on each client.
     pub fn mpirun(&self) -> Vec<String> {
         let hosts: Vec<String> = (0..self.clients).map(|client| format!("c{client}:1")).collect();
         let words = [
@@ -149,7 +149,7 @@ impl Lab {
         Program::start(&words.iter().map(String::as_str).collect::<Vec<_>>(), env, log)
     }
 
-    /// Kills the programs of that name in a client's network at once; how many there were.
+    /// Kills the programs of that name in the network of a client and returns their number.
     pub fn kill(&self, client: u32, program: &str) -> io::Result<usize> {
         let pids = run(&["ip", "netns", "pids", &self.space(client)], &[])?;
         let is = |pid: &&str| {
@@ -162,7 +162,7 @@ impl Lab {
         Ok(found.len())
     }
 
-    /// Where a test may write.
+    /// Returns the directory for files of the test.
     pub fn home(&self) -> &Scratch {
         &self.home
     }

@@ -1,4 +1,4 @@
-//! A disk of a test's own: a loop device with a file system, whose reads the kernel counts.
+//! A disk for one test: a loop device with a file system, whose reads the kernel counts.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -8,8 +8,7 @@ use crate::need::Need;
 use crate::program::{PATIENCE, Program, run};
 use crate::scratch::Scratch;
 
-/// A loop device over a file, read and written past the page cache of that file. Fields end in the order in which they
-/// stand here.
+/// A loop device over a file, with direct I/O on that file. The fields are dropped in this order.
 #[derive(Debug)]
 pub struct LoopDisk {
     device: String,
@@ -18,7 +17,7 @@ pub struct LoopDisk {
 }
 
 impl LoopDisk {
-    /// What the machine must have.
+    /// Requirements of the machine.
     pub const NEEDS: [Need; 5] = [
         Need::Root,
         Need::Disk,
@@ -31,7 +30,7 @@ impl LoopDisk {
     pub const SLOW: [Need; 2] = [Need::File("/dev/fuse"), Need::Program("python3")];
 
     /// Makes a disk of this size in bytes with an empty ext4 on it, of which the kernel reads at most `read_ahead` bytes at once
-    /// beyond what is asked for. Each read of it takes `delay` more than the machine's own disk does.
+    /// beyond the request. Each read takes `delay` longer than on the disk of the machine.
     pub fn make(bytes: u64, read_ahead: u64, delay: Duration) -> io::Result<Self> {
         let image = Scratch::new("disk")?;
         let path = image.file("image");
@@ -48,17 +47,17 @@ impl LoopDisk {
         Ok(disk)
     }
 
-    /// Its block device, to be mounted.
+    /// Returns the path of its block device.
     pub fn device(&self) -> &str {
         &self.device
     }
 
-    /// The file in which the kernel counts what was read.
+    /// Returns the path of the kernel's read counter.
     pub fn counter(&self) -> PathBuf {
         self.kernel("stat")
     }
 
-    /// Its major and minor number, as control groups name it.
+    /// Returns its major and minor number in the form that control groups use.
     pub fn number(&self) -> io::Result<String> {
         Ok(fs::read_to_string(self.kernel("dev"))?.trim().to_owned())
     }
@@ -76,7 +75,7 @@ impl Drop for LoopDisk {
     }
 }
 
-/// Puts a file system between the file and the loop device that waits before each read.
+/// Mounts a file system between the file and the loop device that delays each read.
 fn slow_down(image: &Scratch, path: &str, delay: Duration) -> io::Result<Program> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("slow-disk.py").display().to_string();
     let folder = image.directory("slow")?.display().to_string();

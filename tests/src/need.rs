@@ -1,11 +1,11 @@
-//! What a test needs of the machine, and what happens when it is not there.
+//! Requirements of a test, and the report of a skipped test.
 
 use std::io::Write;
 use std::path::Path;
 
 use crate::program::find_program;
 
-/// Something the machine must have for a test to mean anything.
+/// A requirement of a test that the machine must meet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Need {
     /// A program in the search path (sbin directories included).
@@ -18,7 +18,7 @@ pub enum Need {
     NodeModule(&'static str),
     /// The rights of root.
     Root,
-    /// A network of the test's own, with two interfaces and a cable.
+    /// Permission to create a network namespace with two interfaces.
     NetworkNamespace,
     /// A library of clang, with the headers of its compiler, to read MPI's headers with.
     LibClang,
@@ -27,7 +27,7 @@ pub enum Need {
 }
 
 impl Need {
-    /// Why the need is not met; none when it is.
+    /// Returns why the requirement is not met, or `None` if it is.
     pub fn unmet(self) -> Option<String> {
         match self {
             Self::Program(name) => find_program(name).is_none().then(|| format!("{name} is not installed")),
@@ -55,7 +55,7 @@ fn has_lib_clang() -> bool {
         .any(|llvm| llvm.join("lib/libclang.so").exists() && llvm.join("lib/clang").is_dir())
 }
 
-/// True when the innermost mount above a directory keeps its files in memory (proc(5)).
+/// Returns true if the file system of a directory is in memory (proc(5)).
 fn on_memory(directory: &Path) -> bool {
     let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap_or_default();
     let mounts = mounts.lines().filter_map(|line| {
@@ -66,11 +66,11 @@ fn on_memory(directory: &Path) -> bool {
     above.max_by_key(|(point, _)| point.len()).is_some_and(|(_, kind)| matches!(kind, "tmpfs" | "ramfs"))
 }
 
-/// True when every need is met. Otherwise the test called `test` is to return at once: it is reported as
-/// skipped, on standard error and in the file named by `SHAREBENCH_SKIPS`.
+/// Returns true if every requirement is met. Otherwise the test `test` must return at once: it is reported as skipped, on
+/// standard error and in the file named by `SHAREBENCH_SKIPS`.
 ///
 /// # Panics
-/// When `CI` is set: nothing may be skipped there.
+/// If `CI` is set, where no test may be skipped.
 pub fn met(test: &str, needs: &[Need]) -> bool {
     let Some(reason) = needs.iter().find_map(|need| need.unmet()) else { return true };
     let line = format!("SKIPPED: {test}: {reason}");
@@ -79,8 +79,7 @@ pub fn met(test: &str, needs: &[Need]) -> bool {
     false
 }
 
-/// Reports that the machine was too noisy for a test to mean anything: a skip that CI allows too, since no
-/// installation helps against it.
+/// Reports that the machine was too noisy for a test. CI allows this skip too, because no installation prevents it.
 ///
 /// # Panics
 /// When the list of skips cannot be written.
@@ -88,8 +87,7 @@ pub fn too_noisy(test: &str, reason: &str) {
     report(&format!("SKIPPED: {test}: too noisy: {reason}"));
 }
 
-/// Reports that the machine's owner does not allow a test, such as groups of processes inside a container: a skip that CI
-/// allows too.
+/// Reports that the machine does not allow a test, such as control groups inside a container. CI allows this skip too.
 ///
 /// # Panics
 /// When the list of skips cannot be written.
@@ -108,7 +106,7 @@ fn report(line: &str) {
     }
 }
 
-/// Returns from the test when the machine lacks something it needs: `needs!(Smbd::NEEDS);`
+/// Returns from the test if the machine does not meet a requirement: `needs!(Smbd::NEEDS);`
 #[macro_export]
 macro_rules! needs {
     ($($needs:expr),+ $(,)?) => {

@@ -1,4 +1,4 @@
-//! A network of a test's own: two interfaces with a cable between them, gone with the test.
+//! A network namespace for one test: two connected interfaces, which end with the test.
 
 use std::thread;
 
@@ -6,15 +6,15 @@ use rustix::thread::{UnshareFlags, unshare_unsafe};
 
 use crate::program::{find_program, run};
 
-/// The server's end of the cable.
+/// Name of the interface of the server.
 pub const SERVER_END: &str = "server0";
-/// The client's end.
+/// Name of the interface of the client.
 pub const CLIENT_END: &str = "client0";
 
-/// Runs a test on a thread whose network is its own, loopback included; programs and threads that it starts are there too.
+/// Runs a test on a thread with its own network namespace, which its programs and threads inherit.
 ///
 /// # Panics
-/// When the test does, or the network cannot be made: [`crate::Need::NetworkNamespace`] says whether it can.
+/// If the test panics, or if the namespace cannot be created; [`crate::Need::NetworkNamespace`] tests that.
 pub fn in_own_network<T: Send>(test: impl FnOnce() -> T + Send) -> T {
     let inside = || {
         make().expect("a network of its own");
@@ -23,7 +23,7 @@ pub fn in_own_network<T: Send>(test: impl FnOnce() -> T + Send) -> T {
     thread::scope(|scope| scope.spawn(inside).join()).unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// Gives this thread a network with the two ends up.
+/// Moves this thread to a new network namespace with both interfaces up.
 fn make() -> std::io::Result<()> {
     // SAFETY: open files are not unshared, and nothing of this process points into its network.
     unsafe { unshare_unsafe(UnshareFlags::NEWNET) }?;
@@ -34,7 +34,7 @@ fn make() -> std::io::Result<()> {
     Ok(())
 }
 
-/// Why no such network can be made; none when it can.
+/// Returns why no network namespace can be created, or `None` if it can.
 pub(crate) fn unmet() -> Option<String> {
     if find_program("ip").is_none() {
         return Some("ip is not installed".into());

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// Where modules of Node are.
+/// Returns the directory of the modules.
 pub(crate) fn modules() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../.peers/node/node_modules")
 }

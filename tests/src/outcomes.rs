@@ -1,4 +1,4 @@
-//! Tables of outcomes in the documentation: written by the suite that observes them, and held against it ever after.
+//! Tables of outcomes in the documentation, which a test suite writes and later compares with its observations.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
@@ -28,13 +28,13 @@ impl Outcomes {
         self.rows.push(cells);
     }
 
-    /// Notes that a row could not be observed on this machine.
+    /// Records that a row could not be observed on this machine.
     pub fn skip(&mut self) {
         self.partial = true;
     }
 
-    /// With `SHAREBENCH_WRITE_TABLES` in the environment the table is written; otherwise every row must stand there as
-    /// observed, and no other unless some were skipped.
+    /// Writes the table if `SHAREBENCH_WRITE_TABLES` is set. Otherwise compares: the table must contain exactly the observed
+    /// rows, and may contain others only if some were skipped.
     ///
     /// # Errors
     /// A file that cannot be read or written, and every difference.

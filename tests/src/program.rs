@@ -15,12 +15,12 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 /// Maximum time for a program to start or to exit, on a slow machine that sometimes stalls.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Below the ports that the system deals out by itself (ip(7), `ip_local_port_range`): no connection, and no
+/// Ports below the ephemeral ports of the system (ip(7), `ip_local_port_range`): no connection, and no
 /// server that requests any port, gets one of these between its choice and its use.
 const PORTS: Range<u16> = 10_000..30_000;
 
-/// A running program in a process group of its own. The group is killed when this is dropped; the
-/// program also dies with the thread that started it, so that an aborted test run leaves nothing.
+/// A running program in its own process group. Dropping it kills the group. The program also ends with the thread that
+/// started it, so that an aborted test run leaves no processes.
 #[derive(Debug)]
 pub struct Program {
     child: Child,
@@ -50,7 +50,7 @@ impl Program {
         self.child.id()
     }
 
-    /// What it has printed so far.
+    /// Returns its output so far.
     pub fn output(&self) -> String {
         std::fs::read(&self.log).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
     }
@@ -60,17 +60,17 @@ impl Program {
         let _ = kill_process(Pid::from_child(&self.child), signal);
     }
 
-    /// Sends a signal to the program and all that it started.
+    /// Sends a signal to the program and its child processes.
     pub fn signal_group(&self, signal: Signal) {
         let _ = kill_process_group(Pid::from_child(&self.child), signal);
     }
 
-    /// True once it has ended.
+    /// Returns true if it has exited.
     pub fn has_ended(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(Some(_)))
     }
 
-    /// Waits for it to end by itself.
+    /// Waits for its exit.
     pub fn wait(&mut self, limit: Duration) -> io::Result<ExitStatus> {
         let mut status = None;
         if poll(limit, || {
@@ -135,11 +135,11 @@ pub fn poll(limit: Duration, mut done: impl FnMut() -> bool) -> bool {
     }
 }
 
-/// A TCP port that is free now, and that this process gives to nobody else. Another process may still take it
-/// before its server does: start again then.
+/// Returns a TCP port that is free now, and that this process returns only once. Another process may still take it
+/// before the server binds it; the caller then retries.
 pub fn free_port() -> io::Result<u16> {
     static TURN: AtomicU32 = AtomicU32::new(0);
-    /// Processes that follow each other begin so far apart.
+    /// Distance between the first ports of consecutive processes.
     const APART: u32 = 211;
     let width = u32::from(PORTS.end - PORTS.start);
     for _ in 0..width {
@@ -152,7 +152,7 @@ pub fn free_port() -> io::Result<u16> {
     Err(io::ErrorKind::AddrInUse.into())
 }
 
-/// The same several times: none of them twice.
+/// Returns several different free ports.
 pub fn free_ports<const COUNT: usize>() -> io::Result<[u16; COUNT]> {
     let mut ports = [0; COUNT];
     for port in &mut ports {
@@ -161,7 +161,7 @@ pub fn free_ports<const COUNT: usize>() -> io::Result<[u16; COUNT]> {
     Ok(ports)
 }
 
-/// Runs a command to its end and gives what it printed (both outputs); an error unless it succeeded.
+/// Runs a command and returns both outputs, or an error if it fails.
 pub fn run(line: &[&str], env: &[(&str, &str)]) -> io::Result<String> {
     let output =
         Command::new(line[0]).args(&line[1..]).envs(env.iter().copied()).stdin(Stdio::null()).output()?;

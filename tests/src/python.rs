@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-/// The interpreter, ready to be given a script.
+/// Returns a command that runs the interpreter with the modules.
 pub fn python() -> Command {
     let modules = Path::new(env!("CARGO_MANIFEST_DIR")).join("../.peers/python");
     let inherited = std::env::var("PYTHONPATH").unwrap_or_default();
@@ -12,7 +12,7 @@ pub fn python() -> Command {
     command
 }
 
-/// True when the interpreter finds a module.
+/// Returns true if a module is installed.
 pub(crate) fn has_module(name: &str) -> bool {
     let found = python().args(["-c", &format!("import {name}")]).output();
     found.is_ok_and(|output| output.status.success())

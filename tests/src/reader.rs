@@ -9,12 +9,12 @@ use serde_json::Value;
 use crate::need::Need;
 use crate::program::find_program;
 
-/// Opens reports and uses all that is in them.
+/// Opens reports and uses their controls.
 #[derive(Debug)]
 pub struct Reader;
 
 impl Reader {
-    /// What the machine must have.
+    /// Requirements of the machine.
     pub const NEEDS: [Need; 4] = [
         Need::Program("chromium"),
         Need::Program("node"),
@@ -22,24 +22,24 @@ impl Reader {
         Need::NodeModule("axe-core"),
     ];
 
-    /// Opens a report (a file or a URL), draws every chart, chooses, clicks, downloads, prints. Gives what
-    /// `tests/browser/report.mjs` says of it.
+    /// Opens a report (a file or a URL), draws every chart, selects, clicks, downloads and prints. Returns the
+    /// result of `tests/browser/report.mjs`.
     ///
-    /// With the environment variable `SHAREBENCH_PICTURES` naming a directory, pictures of it are kept there as
+    /// If the environment variable `SHAREBENCH_PICTURES` names a directory, screenshots are stored there as
     /// `NAME-light.png`, `NAME-dark.png` and `NAME-phone.png`.
     pub fn read(page: &str, name: &str) -> io::Result<Value> {
         let pictures = env::var("SHAREBENCH_PICTURES").unwrap_or_default();
         drive("report.mjs", &[page, &pictures, name])
     }
 
-    /// Opens a report in a file and scrolls, chooses and filters without patience. Gives what
-    /// `tests/browser/scroll.mjs` says of the tasks that kept the page from answering.
+    /// Opens a report in a file, and scrolls, selects and filters without pauses. Returns the long tasks of the page, which
+    /// `tests/browser/scroll.mjs` measures.
     pub fn scroll(page: &str) -> io::Result<Value> {
         drive("scroll.mjs", &[page])
     }
 }
 
-/// Runs a script of `tests/browser`; it answers by one line of JSON.
+/// Runs a script of `tests/browser`, which prints one line of JSON.
 fn drive(script: &str, arguments: &[&str]) -> io::Result<Value> {
     let output = Command::new("timeout")
         .args(["--signal=KILL", "480", "node"])

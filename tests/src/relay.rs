@@ -1,4 +1,4 @@
-//! A door from a network namespace to a server of this machine's loopback.
+//! A TCP relay from a network namespace to a server on the loopback of this machine.
 
 use std::fs::File;
 use std::io;
@@ -20,7 +20,7 @@ pub struct Relay {
 }
 
 impl Relay {
-    /// Opens the door in the network namespace of process `pid`.
+    /// Starts the relay in the network namespace of process `pid`.
     pub fn open(pid: u32, port: u16) -> io::Result<Self> {
         // A socket belongs to the namespace its thread was in when it was made, so that a thread which moves
         // in makes the listener and ends.

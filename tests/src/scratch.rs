@@ -1,4 +1,4 @@
-//! A directory of a test's own, gone when the test is.
+//! A temporary directory for one test.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -6,12 +6,12 @@ use std::{fs, io, process};
 
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
-/// A fresh directory below the system's temporary one; removed with its content when dropped.
+/// A new directory below the temporary directory of the system; dropping it removes it with its content.
 #[derive(Debug)]
 pub struct Scratch(PathBuf);
 
 impl Scratch {
-    /// Makes a directory whose name starts with `sharebench-test-` and is unique on this machine.
+    /// Creates a directory whose name starts with `sharebench-test-` and is unique on this machine.
     pub fn new(purpose: &str) -> io::Result<Self> {
         loop {
             let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -38,7 +38,7 @@ impl Scratch {
         self.0.join(name).to_str().expect("a temporary directory in UTF-8").to_owned()
     }
 
-    /// Makes a directory below it that everybody may use.
+    /// Creates a subdirectory that every user may access.
     pub fn directory(&self, name: &str) -> io::Result<PathBuf> {
         use std::os::unix::fs::PermissionsExt;
         let path = self.0.join(name);

@@ -1,4 +1,4 @@
-//! The program itself, run as a user runs it: from a directory of its own, with the password in the environment.
+//! The program itself, run as by a user: in its own working directory, with the password in the environment.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -12,20 +12,20 @@ use crate::program::{PATIENCE, Program, free_ports, run};
 use crate::scratch::Scratch;
 use crate::smbd::Smbd;
 
-/// How often another program may take a server's port before the server does.
+/// Attempts to start a server, because another program may take its port first.
 const PORTS_LOST: usize = 4;
 
-/// A user's working directory; the database and reports land there.
+/// A working directory of a user, which contains the results database and reports.
 #[derive(Debug)]
 pub struct Sharebench {
     binary: String,
     home: Scratch,
 }
 
-/// A run of the program that ended.
+/// A finished run of the program.
 #[derive(Debug)]
 pub struct Ended {
-    /// Exit code; none when a signal ended it.
+    /// Exit code, or `None` if a signal ended it.
     pub code: Option<i32>,
     /// Standard output.
     pub stdout: String,
@@ -51,19 +51,19 @@ pub struct Served {
 }
 
 impl Sharebench {
-    /// Builds the program if its source has changed, and makes an empty working directory.
+    /// Builds the program if its source has changed, and creates an empty working directory.
     pub fn new() -> io::Result<Self> {
         static BINARY: OnceLock<Result<String, String>> = OnceLock::new();
         Self::built(&BINARY, "test-program", &[])
     }
 
-    /// The same with MPI in it; the machine must have [`Self::MPI`].
+    /// Builds the program with MPI, which requires [`Self::MPI`].
     pub fn with_mpi() -> io::Result<Self> {
         static BINARY: OnceLock<Result<String, String>> = OnceLock::new();
         Self::built(&BINARY, "test-program-mpi", &["--features", "sharebench/mpi"])
     }
 
-    /// What building and starting it with MPI takes.
+    /// Requirements for building and starting it with MPI.
     pub const MPI: [Need; 3] = [Need::Program("mpirun"), Need::Program("mpicc"), Need::LibClang];
 
     fn built(binary: &OnceLock<Result<String, String>>, place: &str, features: &[&str]) -> io::Result<Self> {
@@ -72,7 +72,7 @@ impl Sharebench {
         Ok(Self { binary, home: Scratch::new("home")? })
     }
 
-    /// The program's file, for running it elsewhere than here.
+    /// Returns the path of the program.
     pub fn binary(&self) -> &str {
         &self.binary
     }
@@ -82,23 +82,23 @@ impl Sharebench {
         self.home.path()
     }
 
-    /// Writes a file into the working directory.
+    /// Writes a file to the working directory.
     pub fn write(&self, name: &str, text: &str) -> io::Result<()> {
         fs::write(self.home().join(name), text)
     }
 
-    /// Runs it to its end, at most a quarter of an hour; half an hour with `SHAREBENCH_LONG`.
+    /// Runs the program, for at most a quarter of an hour, or half an hour with `SHAREBENCH_LONG`.
     pub fn run(&self, arguments: &[&str]) -> io::Result<Ended> {
         self.run_with(arguments, &[])
     }
 
-    /// Runs the words of a command line that ends with a shell script, whose `$0` is the program.
+    /// Runs a command that ends with a shell script, whose `$0` is the program.
     pub fn run_by(&self, words: &[&str]) -> io::Result<Ended> {
         let line = [&["timeout", "--signal=KILL", limit()], words, &[self.binary.as_str()]].concat();
         self.end(Command::new(line[0]).args(&line[1..]))
     }
 
-    /// The same with more in the environment.
+    /// Runs the program with additional environment variables.
     pub fn run_with(&self, arguments: &[&str], env: &[(&str, &str)]) -> io::Result<Ended> {
         let mut command = Command::new("timeout");
         self.end(
@@ -118,12 +118,12 @@ impl Sharebench {
         Ok(Ended { code: output.status.code(), stdout: text(&output.stdout), stderr: text(&output.stderr) })
     }
 
-    /// Starts it in the background.
+    /// Starts the program in the background.
     pub fn start(&self, arguments: &[&str], log: &str) -> io::Result<Program> {
         self.start_by(&[], arguments, &[], log)
     }
 
-    /// The same by the words of a command line before it, with more in the environment.
+    /// Starts the program through another command, with additional environment variables.
     pub fn start_by(
         &self,
         words: &[&str],
@@ -137,17 +137,17 @@ impl Sharebench {
         Program::start(&line, &env, &self.home().join(log))
     }
 
-    /// Serves a new directory of the working directory over SMB, NFS and NCP on `127.0.0.1`.
+    /// Serves a new subdirectory of the working directory over SMB, NFS and NCP on `127.0.0.1`.
     pub fn serve(&self, name: &str) -> io::Result<Served> {
         self.serve_on("127.0.0.1", &[], name, &[])
     }
 
-    /// The same on another address, of which `127.0.0.1` is one; NFS, which has no passwords, stays where it is.
+    /// Serves on another address that includes `127.0.0.1`. NFS, which has no passwords, stays on loopback.
     pub fn serve_at(&self, name: &str, at: &str) -> io::Result<Served> {
         self.serve_on(at, &[], name, &[])
     }
 
-    /// The same by the words of a command line before it, with more flags.
+    /// Serves through another command, with additional flags.
     pub fn serve_by(&self, words: &[&str], name: &str, flags: &[&str]) -> io::Result<Served> {
         self.serve_on("127.0.0.1", words, name, flags)
     }
@@ -166,7 +166,7 @@ impl Sharebench {
         served
     }
 
-    /// Serves on ports that are free now, which another may take before.
+    /// Serves on ports that are free now; another program may take them first.
     fn try_serve(
         &self,
         at: &str,
@@ -202,15 +202,15 @@ impl Sharebench {
 }
 
 impl Ended {
-    /// Both outputs.
+    /// Returns both outputs.
     pub fn text(&self) -> String {
         format!("{}{}", self.stdout, self.stderr)
     }
 
-    /// Itself, when it succeeded.
+    /// Returns itself if the program succeeded.
     ///
     /// # Panics
-    /// When it did not.
+    /// If the program failed.
     #[must_use]
     pub fn expect_success(self) -> Self {
         assert_eq!(self.code, Some(0), "{}", self.text());
@@ -226,7 +226,7 @@ fn limit() -> &'static str {
 impl Served {
     /// The user of the SMB share; its password is [`Smbd::PASSWORD`].
     pub const USER: &str = "lab";
-    /// What NFS clients mount.
+    /// Name of the NFS export.
     pub const EXPORT: &str = "/share";
 
     /// The directory that is served.
@@ -254,7 +254,7 @@ impl Served {
         format!("ncp://{}@127.0.0.1:{}/SHARE/{directory}", Self::USER, self.ipx_port)
     }
 
-    /// What it has printed so far.
+    /// Returns its output so far.
     pub fn output(&self) -> String {
         self.program.output()
     }
@@ -264,7 +264,7 @@ impl Served {
         &self.program
     }
 
-    /// Ends it at once and starts it again on the same ports, over the same directory.
+    /// Kills the server and starts it again on the same ports with the same directory.
     pub fn restart(&mut self, sharebench: &Sharebench) -> io::Result<()> {
         self.program.signal_group(Signal::KILL);
         self.program.wait(PATIENCE)?;
@@ -282,8 +282,8 @@ impl Served {
     }
 }
 
-/// Builds the program with the profile and into the directory this test was built with; gives a link to it of its own,
-/// because Cargo puts what was built last, with whatever features, in one place.
+/// Builds the program with the profile and target directory of this test, and returns a hard link to it: a later build
+/// with other features would replace the original.
 fn build(place: &str, features: &[&str]) -> io::Result<String> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _one = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);

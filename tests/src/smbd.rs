@@ -18,13 +18,13 @@ pub enum Signing {
     /// Signs when the client wants it.
     #[default]
     Offered,
-    /// Refuses clients that do not sign.
+    /// Rejects clients that do not sign.
     Mandatory,
     /// Does not sign.
     Disabled,
 }
 
-/// How smbd is to behave.
+/// How smbd is configured.
 #[derive(Debug, Clone, Default)]
 pub struct SmbdOptions {
     /// `server signing`.
@@ -54,12 +54,12 @@ pub struct Smbd {
 }
 
 impl Smbd {
-    /// What the machine must have.
+    /// Requirements of the machine.
     pub const NEEDS: [Need; 2] = [Need::Program("smbd"), Need::Program("pdbedit")];
     /// The user's password.
     pub const PASSWORD: &str = "open Sesame 42";
 
-    /// Starts it and waits until it answers.
+    /// Starts the server and waits until it answers.
     pub fn start(options: &SmbdOptions) -> io::Result<Self> {
         // A port can be lost to another program between choosing and binding it.
         Self::attempt(options).or_else(|_| Self::attempt(options))
@@ -136,12 +136,12 @@ impl Smbd {
         format!("smb://{}@127.0.0.1:{}/share/{directory}{gap}{options}", self.user, self.port)
     }
 
-    /// Ends it at once, connections included.
+    /// Kills the server with its connections.
     pub fn kill(&self) {
         self.program.signal_group(Signal::KILL);
     }
 
-    /// Stops it without ending it: connections stay open and nothing answers.
+    /// Stops the server with SIGSTOP: connections stay open without replies.
     pub fn freeze(&self) {
         self.program.signal_group(Signal::STOP);
     }

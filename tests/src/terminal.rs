@@ -17,7 +17,7 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    /// What the machine must have.
+    /// Requirements of the machine.
     pub const NEEDS: [Need; 1] = [Need::Program("tmux")];
 
     /// Starts a line of the shell in `directory`; the screen stays when it has ended.
