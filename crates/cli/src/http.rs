@@ -1,178 +1,160 @@
-//! As much of HTTP/1.1 as reading pages takes: one request per connection, GET and HEAD, every size bounded.
-//!
-//! RFC 9112 (message syntax), RFC 9110 (methods and status codes).
+//! The HTTP listener of the results pages and of the metrics of a run.
 
-use std::io::{self, Read, Write};
+use std::future::Future;
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
 
-/// Bytes of a request line with all its headers.
-const LARGEST: usize = 8 << 10;
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::net::TcpStream;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::time::{sleep, timeout};
 
-/// A request that may be answered.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Request {
-    /// Decoded, with its leading `/`.
-    pub path: String,
-    /// Decoded, in their order.
-    pub query: Vec<(String, String)>,
-    /// True when only the headers of the answer are asked for.
-    pub head: bool,
-}
+/// Connections at a time; further connections are closed.
+const MAX_CONNECTIONS: usize = 16;
+/// Bytes of a request line with all headers, the smallest limit that hyper allows.
+const MAX_REQUEST_BYTES: usize = 8 << 10;
+/// Longest time from connecting to the end of the headers.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
+/// Longest time for a whole connection: a slow reader must not hold it longer.
+const CONNECTION_TIMEOUT: Duration = Duration::from_secs(60);
+/// Pause after a failed accept, for example when no file descriptor is free.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// An answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
-    /// Such as `200 OK`.
-    pub status: &'static str,
-    /// A page.
-    pub body: String,
-}
-
-impl Answer {
-    /// A page.
-    pub fn page(body: String) -> Self {
-        Self { status: "200 OK", body }
-    }
-
-    /// A refusal with a sentence, which is escaped by the caller where it holds what others wrote.
-    pub fn refusal(status: &'static str, sentence: &str) -> Self {
-        let body = format!(
-            "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>{status}</title></head>\
-             <body><h1>{status}</h1><p>{sentence}</p><p><a href=\"/\">all runs</a></p></body></html>\n"
-        );
-        Self { status, body }
-    }
-}
-
-/// Reads a request.
+/// A listener with its thread.
 ///
-/// # Errors
-/// The connection's own.
-pub fn read(connection: &mut impl Read) -> io::Result<Result<Request, Answer>> {
-    let mut bytes = Vec::new();
-    let mut chunk = [0; 1024];
-    while !bytes.windows(4).any(|four| four == b"\r\n\r\n") {
-        let read = connection.read(&mut chunk)?;
-        if read == 0 || bytes.len() + read > LARGEST {
-            return Ok(Err(Answer::refusal("400 Bad Request", "The request is cut off, or too long.")));
+/// It owns one thread with a single-threaded runtime, so that HTTP clients never share a thread with the engine. A
+/// connection carries one request of bounded size and ends after a bounded time. The listener starts before
+/// [`Listener::start`] returns, so an address that is in use is an error there. When it is dropped, it closes all
+/// connections, waits for a page that is being made, and joins the thread.
+#[derive(Debug)]
+pub struct Listener {
+    address: SocketAddr,
+    /// Dropping it ends the thread.
+    shutdown: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Listener {
+    /// Listens at an address and answers with the routes; `name` is the name of the thread.
+    pub fn start(name: &str, address: SocketAddr, routes: Router) -> io::Result<Self> {
+        let listener = TcpListener::bind(address)?;
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let (shutdown, ended) = oneshot::channel();
+        let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
+            // Only a listener that the runtime cannot poll fails here; then there is nothing to serve.
+            let _ = runtime.block_on(serve(listener, routes, ended));
+        })?;
+        Ok(Self { address, shutdown: Some(shutdown), thread: Some(thread) })
+    }
+
+    /// The address, with the port that the system chose for port 0.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Serves until the process ends.
+    pub fn wait(mut self) {
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
         }
-        bytes.extend_from_slice(&chunk[..read]);
     }
-    Ok(parse(&bytes))
 }
 
-fn parse(bytes: &[u8]) -> Result<Request, Answer> {
-    let bad = || Answer::refusal("400 Bad Request", "This is no request that is understood here.");
-    let text = std::str::from_utf8(bytes).map_err(|_| bad())?;
-    let mut lines = text.split("\r\n");
-    let mut words = lines.next().unwrap_or_default().split(' ');
-    let (Some(method), Some(target), Some("HTTP/1.1" | "HTTP/1.0"), None) =
-        (words.next(), words.next(), words.next(), words.next())
-    else {
-        return Err(bad());
-    };
-    let headers = lines.take_while(|line| !line.is_empty()).filter_map(|line| line.split_once(':'));
-    let mut hosts =
-        headers.filter(|(name, _)| name.eq_ignore_ascii_case("host")).map(|(_, value)| value.trim());
-    // A page from elsewhere whose name was made to lead here must not read the results database.
-    if !hosts.next().is_some_and(is_loopback) || hosts.next().is_some() {
-        return Err(Answer::refusal(
-            "421 Misdirected Request",
-            "Only this machine may ask, by a loopback address.",
-        ));
+impl Drop for Listener {
+    fn drop(&mut self) {
+        drop(self.shutdown.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
     }
-    if method != "GET" && method != "HEAD" {
-        return Err(Answer::refusal("405 Method Not Allowed", "Runs can be read, not changed."));
-    }
-    let (path, query) = target.split_once('?').unwrap_or((target, ""));
-    let decoded = |text: &str| decode(text).ok_or_else(bad);
-    let pairs = query.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
-        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        Ok((decoded(name)?, decoded(value)?))
-    });
-    Ok(Request { path: decoded(path)?, query: pairs.collect::<Result<_, Answer>>()?, head: method == "HEAD" })
 }
 
-fn is_loopback(host: &str) -> bool {
-    let name = match host.strip_prefix('[') {
-        Some(rest) => rest.split(']').next().unwrap_or_default(),
-        None => host.split(':').next().unwrap_or_default(),
-    };
-    name.eq_ignore_ascii_case("localhost")
-        || name.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+async fn serve(listener: TcpListener, routes: Router, ended: oneshot::Receiver<()>) -> io::Result<()> {
+    let listener = tokio::net::TcpListener::from_std(listener)?;
+    let permits = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let mut ended = std::pin::pin!(ended);
+    loop {
+        let accepted = tokio::select! {
+            _ = &mut ended => return Ok(()),
+            accepted = listener.accept() => accepted,
+        };
+        let Ok((stream, _)) = accepted else {
+            sleep(ACCEPT_PAUSE).await;
+            continue;
+        };
+        if let Ok(permit) = Arc::clone(&permits).try_acquire_owned() {
+            tokio::spawn(answer(stream, routes.clone(), permit));
+        }
+    }
 }
 
-/// Percent-encoding undone, `+` as a blank (the form of HTML forms); none where it is malformed or no UTF-8.
-fn decode(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut letters = text.bytes();
-    while let Some(letter) = letters.next() {
-        bytes.push(match letter {
-            b'+' => b' ',
-            b'%' => {
-                let digits = [letters.next()?, letters.next()?];
-                u8::from_str_radix(std::str::from_utf8(&digits).ok()?, 16).ok()?
-            }
-            letter => letter,
-        });
+/// Answers one request.
+fn answer(stream: TcpStream, routes: Router, permit: OwnedSemaphorePermit) -> impl Future<Output = ()> {
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(REQUEST_TIMEOUT)
+        .max_buf_size(MAX_REQUEST_BYTES)
+        .keep_alive(false)
+        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(routes));
+    async move {
+        // A client that disconnects or is too slow gets no answer.
+        let _ = timeout(CONNECTION_TIMEOUT, connection).await;
+        drop(permit);
     }
-    String::from_utf8(bytes).ok()
-}
-
-/// Writes an answer.
-pub fn write(connection: &mut impl Write, answer: &Answer, head: bool) -> io::Result<()> {
-    write!(
-        connection,
-        "HTTP/1.1 {}\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {}\r\nConnection: close\r\n\
-         Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\n\
-         X-Frame-Options: DENY\r\nContent-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; \
-         script-src 'unsafe-inline'; img-src data:; form-action 'self'; base-uri 'none'\r\n\r\n",
-        answer.status,
-        answer.body.len()
-    )?;
-    if !head {
-        connection.write_all(answer.body.as_bytes())?;
-    }
-    connection.flush()
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpStream;
+
+    use axum::routing::get;
+
     use super::*;
 
-    fn asked(text: &str) -> Result<Request, &'static str> {
-        read(&mut text.as_bytes()).unwrap().map_err(|answer| answer.status)
+    /// Sends bytes to an address and returns the answer.
+    pub fn exchange(address: SocketAddr, request: &str) -> String {
+        let mut stream = TcpStream::connect(address).unwrap();
+        // The server may close the connection before it has read everything.
+        let _ = stream.write_all(request.as_bytes());
+        let mut bytes = Vec::new();
+        let _ = stream.read_to_end(&mut bytes);
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    fn listener() -> Listener {
+        let routes = Router::new().route("/", get(|| async { "page" }));
+        Listener::start("test", SocketAddr::from(([127, 0, 0, 1], 0)), routes).unwrap()
     }
 
     #[test]
-    fn requests_are_taken_apart() {
-        let request =
-            asked("GET /report?run=1&run=2&q=a+b%20c HTTP/1.1\r\nHost: 127.0.0.1:81\r\n\r\n").unwrap();
-        assert_eq!((request.path.as_str(), request.head), ("/report", false));
-        let pairs: Vec<(&str, &str)> = request.query.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
-        assert_eq!(pairs, [("run", "1"), ("run", "2"), ("q", "a b c")]);
-        assert!(asked("HEAD / HTTP/1.1\r\nhost: [::1]:80\r\n\r\n").unwrap().head);
-        assert!(asked("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").is_ok());
+    fn listener_answers_one_request_per_connection() {
+        let listener = listener();
+        let request = "GET / HTTP/1.1\r\nHost: lab\r\n\r\n";
+        let answer = exchange(listener.address(), &request.repeat(2));
+        assert!(answer.starts_with("HTTP/1.1 200 OK") && answer.ends_with("page"), "{answer}");
+        assert_eq!(answer.matches("HTTP/1.1").count(), 1, "{answer}");
+        assert!(exchange(listener.address(), "HEAD / HTTP/1.1\r\nHost: lab\r\n\r\n").ends_with("\r\n\r\n"));
     }
 
     #[test]
-    fn hostile_requests_are_refused() {
-        assert_eq!(asked("GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n"), Err("421 Misdirected Request"));
-        assert_eq!(
-            asked("GET / HTTP/1.1\r\nHost: 127.0.0.1.evil.example\r\n\r\n"),
-            Err("421 Misdirected Request")
-        );
-        assert_eq!(asked("GET / HTTP/1.1\r\n\r\n"), Err("421 Misdirected Request"));
-        assert_eq!(
-            asked("GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil\r\n\r\n"),
-            Err("421 Misdirected Request")
-        );
-        assert_eq!(asked("POST / HTTP/1.1\r\nHost: localhost\r\n\r\n"), Err("405 Method Not Allowed"));
-        let host = "HTTP/1.1\r\nHost: localhost\r\n\r\n";
-        for target in ["/%", "/%4", "/%zz", "/%ff", "/a b"] {
-            assert_eq!(asked(&format!("GET {target} {host}")), Err("400 Bad Request"), "{target}");
-        }
-        assert_eq!(asked("GET / HTTP/1.1\r\nHost: loc"), Err("400 Bad Request"), "cut off");
-        assert_eq!(asked(&format!("GET /{} {host}", "a".repeat(9000))), Err("400 Bad Request"), "too long");
-        assert_eq!(asked("\u{0}\u{1}\u{2}\r\n\r\n"), Err("400 Bad Request"));
+    fn listener_rejects_malformed_and_oversized_requests() {
+        let at = listener().address;
+        let listener = listener();
+        assert!(TcpStream::connect(at).is_err(), "a dropped listener accepts nothing");
+        let at = listener.address();
+        let status = |request: &str| exchange(at, request).split(' ').nth(1).unwrap_or_default().to_owned();
+        assert_eq!(status("GET /a b HTTP/1.1\r\nHost: lab\r\n\r\n"), "400");
+        assert_eq!(status("\u{0}\u{1}\u{2}\r\n\r\n"), "400");
+        let long = format!("GET / HTTP/1.1\r\nHost: lab\r\nX: {}", "a".repeat(MAX_REQUEST_BYTES));
+        assert!(["431", "414", "400"].contains(&status(&long).as_str()), "too long");
     }
 }

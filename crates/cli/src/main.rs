@@ -4,6 +4,7 @@ mod args;
 mod commands;
 mod exit;
 mod flags;
+#[cfg(feature = "pages")]
 mod http;
 mod live;
 mod monitoring;

@@ -7,6 +7,7 @@ use std::fmt::Display;
 use std::io::{ErrorKind, IsTerminal, Write, stderr, stdout};
 use std::process::ExitCode;
 
+use rustix::termios::tcgetwinsize;
 use serde_json::Value;
 use sharebench_report::Style;
 
@@ -71,12 +72,6 @@ pub fn terminal_width() -> usize {
 
 /// Columns and rows of the terminal on standard output or standard error, if there is one.
 pub fn terminal_size() -> Option<(usize, usize)> {
-    // SAFETY: TIOCGWINSZ fills the struct it is given; zeroed is a valid winsize.
-    let size = unsafe {
-        let mut size: libc::winsize = std::mem::zeroed();
-        let found = libc::ioctl(libc::STDOUT_FILENO, libc::TIOCGWINSZ, &raw mut size) == 0
-            || libc::ioctl(libc::STDERR_FILENO, libc::TIOCGWINSZ, &raw mut size) == 0;
-        found.then_some(size)
-    };
-    size.filter(|size| size.ws_col > 0).map(|size| (size.ws_col as usize, size.ws_row as usize))
+    let size = tcgetwinsize(stdout()).or_else(|_| tcgetwinsize(stderr())).ok()?;
+    (size.ws_col > 0).then_some((usize::from(size.ws_col), usize::from(size.ws_row)))
 }

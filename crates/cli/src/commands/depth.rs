@@ -25,8 +25,6 @@ pub struct DepthArgs {
     #[command(flatten)]
     pub axes: DepthAxes,
     #[command(flatten)]
-    pub plan: PlanFlags,
-    #[command(flatten)]
     pub repetition: CellRepetitionFlags,
     #[command(flatten)]
     pub policies: PolicyFlags,
@@ -34,6 +32,8 @@ pub struct DepthArgs {
     pub cache_probes: CacheProbeFlags,
     #[command(flatten)]
     pub run: RunFlags,
+    #[command(flatten)]
+    pub plan: PlanFlags,
     #[command(flatten)]
     pub ranks: RankFlags,
 }

@@ -34,9 +34,9 @@ pub struct LoadArgs {
     #[command(flatten)]
     pub load: LoadFlags,
     #[command(flatten)]
-    pub plan: PlanFlags,
-    #[command(flatten)]
     pub run: RunFlags,
+    #[command(flatten)]
+    pub plan: PlanFlags,
     #[command(flatten)]
     pub ranks: RankWeightFlags,
 }

@@ -29,8 +29,6 @@ pub struct SweepArgs {
     #[command(flatten)]
     pub axes: SweepAxes,
     #[command(flatten)]
-    pub plan: PlanFlags,
-    #[command(flatten)]
     pub repetition: CellRepetitionFlags,
     #[command(flatten)]
     pub policies: PolicyFlags,
@@ -38,6 +36,8 @@ pub struct SweepArgs {
     pub cache_probes: CacheProbeFlags,
     #[command(flatten)]
     pub run: RunFlags,
+    #[command(flatten)]
+    pub plan: PlanFlags,
     #[command(flatten)]
     pub ranks: RankFlags,
 }

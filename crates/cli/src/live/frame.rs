@@ -1,4 +1,4 @@
-//! The progress as lines of a terminal of a given width. Pure: no terminal, no clock but the progress's.
+//! The progress of a run as lines of a given width. No terminal is needed, and the only clock is that of the progress.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use sharebench_model::axis;
 use sharebench_model::units::{show_nanos, show_rate, three_digits};
 use sharebench_report::{columns, plain};
 
-use super::plan_preview::span;
+use super::plan_preview::{counted, span};
 use super::progress::{RunProgress, TargetProgress};
 
 const BOLD: &str = "1";
@@ -16,7 +16,7 @@ const GREEN: &str = "32";
 const YELLOW: &str = "33";
 const CYAN: &str = "36";
 
-/// Lines of at most `width` columns; with `colour`, escape sequences that take no column stand between.
+/// Lines of at most `width` columns. With `colour` they also contain escape sequences, which have no width.
 pub fn frame(progress: &RunProgress, width: usize, colour: bool) -> Vec<String> {
     let mut lines = vec![running(progress), bar(progress, width)];
     let names =
@@ -28,14 +28,14 @@ pub fn frame(progress: &RunProgress, width: usize, colour: bool) -> Vec<String> 
     lines.push(checks(progress));
     lines.extend(failures(progress));
     if progress.ranks > 1 {
-        let whose = format!(
-            "{} ranks: steps that ended are of all; what moves now is rank 0's alone",
+        let ranks = format!(
+            "{} ranks: finished steps are of all ranks, the current step of rank 0 only",
             progress.ranks
         );
-        lines.push(vec![(DIM, whose)]);
+        lines.push(vec![(DIM, ranks)]);
     }
     let help = if progress.stopping {
-        "stopping: finished steps are kept, the targets are being cleaned"
+        "stopping: finished steps are kept, cleaning up the targets"
     } else {
         "q: stop; finished steps are kept"
     };
@@ -46,7 +46,7 @@ pub fn frame(progress: &RunProgress, width: usize, colour: bool) -> Vec<String> 
 /// Pieces of a line, each with its colour.
 type Line = Vec<(&'static str, String)>;
 
-/// What runs now.
+/// The current step.
 fn running(progress: &RunProgress) -> Line {
     let Some(now) = &progress.now else { return vec![(DIM, "waiting for the next step".to_owned())] };
     let name = progress.targets.get(now.target).map_or("?", |target| target.name.as_str());
@@ -76,10 +76,10 @@ fn running(progress: &RunProgress) -> Line {
     ]
 }
 
-/// How much is done, and how long the rest takes.
+/// Finished share and remaining time.
 fn bar(progress: &RunProgress, width: usize) -> Line {
-    let room = (width / 4).clamp(8, 32);
-    let full = (progress.share() * room as f64).round() as usize;
+    let space = (width / 4).clamp(8, 32);
+    let full = (progress.share() * space as f64).round() as usize;
     let steps = match (progress.fixed, progress.budget_ends) {
         (true, _) => format!("{} of {} steps", progress.done, progress.expected),
         (false, None) => format!("{} of about {} steps", progress.done, progress.expected.max(progress.done)),
@@ -88,12 +88,12 @@ fn bar(progress: &RunProgress, width: usize) -> Line {
     let left = progress.seconds_left().map_or(String::new(), |seconds| format!(", {} left", span(seconds)));
     vec![
         (CYAN, "█".repeat(full)),
-        (DIM, "░".repeat(room - full)),
+        (DIM, "░".repeat(space - full)),
         ("", format!(" {steps}, {} spent{left}", span(progress.started.elapsed().as_secs_f64()))),
     ]
 }
 
-/// A target: rate, response, sparkline, steps; what does not fit is left out from the right.
+/// A target: rate, response times, sparkline, steps; the line is cut at the right.
 fn target(target: &TargetProgress, active: bool, names: usize, width: usize) -> Line {
     let name = fitted(&plain(&target.name), names);
     let rate = match (target.rate, target.operations) {
@@ -107,38 +107,38 @@ fn target(target: &TargetProgress, active: bool, names: usize, width: usize) -> 
     let steps = format!(" {} steps", target.steps);
     let alone = target.of_rank_0.map_or(String::new(), |rate| format!("rank 0 now {} ", show_rate(rate)));
     let used = [mark, &name, &numbers, &alone, &steps].map(columns).iter().sum::<usize>();
-    let room = width.saturating_sub(used + 1).min(40);
+    let space = width.saturating_sub(used + 1).min(40);
     vec![
         (GREEN, mark.to_owned()),
         (BOLD, name),
         ("", numbers),
         (DIM, alone),
-        (CYAN, sparkline(target.history.iter().copied(), room)),
+        (CYAN, sparkline(target.history.iter().copied(), space)),
         (DIM, steps),
     ]
 }
 
-/// The newest values as bars between nothing and the highest of them.
-fn sparkline(values: impl DoubleEndedIterator<Item = f64>, room: usize) -> String {
+/// The newest values as bars between zero and the highest of them.
+fn sparkline(values: impl DoubleEndedIterator<Item = f64>, space: usize) -> String {
     const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-    let mut shown: Vec<f64> = values.rev().take(room).collect();
+    let mut shown: Vec<f64> = values.rev().take(space).collect();
     shown.reverse();
     let most = shown.iter().copied().fold(0.0, f64::max);
     let bar = |value: &f64| BARS[((value / most * 7.0).round() as usize).min(7)];
     if most > 0.0 { shown.iter().map(bar).collect() } else { String::new() }
 }
 
-/// The lights of the self-checks.
+/// The verdicts of the self-checks.
 fn checks(progress: &RunProgress) -> Line {
-    let [held, suspicious, invalid] = progress.verdicts;
-    let mut line = vec![("", "self-checks  ".to_owned()), (GREEN, format!("✓ {held}"))];
-    if suspicious > 0 {
-        line.push((YELLOW, format!("  ! {suspicious} doubted")));
+    let [valid, warnings, invalid] = progress.verdicts;
+    let mut line = vec![("", "self-checks  ".to_owned()), (GREEN, format!("✓ {valid}"))];
+    if warnings > 0 {
+        line.push((YELLOW, format!("  ! {}", counted(warnings as u64, "warning"))));
     }
     if invalid > 0 {
-        line.push((RED, format!("  ✕ {invalid} left out")));
+        line.push((RED, format!("  ✕ {invalid} invalid")));
     }
-    let mut worst: Vec<(&String, &usize)> = progress.complaints.iter().collect();
+    let mut worst: Vec<(&String, &usize)> = progress.failed_checks.iter().collect();
     worst.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
     let named: Vec<String> = worst.iter().take(4).map(|(name, count)| format!("{name} {count}")).collect();
     if !named.is_empty() {
@@ -147,14 +147,13 @@ fn checks(progress: &RunProgress) -> Line {
     line
 }
 
-/// Failures by class and warnings; nothing without any.
+/// Failures by class and warnings, or none.
 fn failures(progress: &RunProgress) -> Option<Line> {
     let classes: Vec<String> =
         progress.failures.iter().map(|(class, count)| format!("{count} {class}")).collect();
     let warnings = match progress.warnings {
         0 => String::new(),
-        1 => "1 warning".to_owned(),
-        n => format!("{n} warnings"),
+        n => counted(n as u64, "warning"),
     };
     let mut line = Vec::new();
     if !classes.is_empty() {
@@ -166,16 +165,17 @@ fn failures(progress: &RunProgress) -> Option<Line> {
     (!line.is_empty()).then_some(line)
 }
 
-/// Exactly so many columns.
+/// The text cut or padded to `width` columns.
 fn fitted(text: &str, width: usize) -> String {
     let cut = cut(text, width);
     let blanks = " ".repeat(width.saturating_sub(columns(&cut)));
     cut + &blanks
 }
 
-/// At most so many columns.
+/// The text cut to `width` columns.
 fn cut(text: &str, width: usize) -> String {
-    let (mut kept, mut used) = (String::new(), 0);
+    let mut kept = String::new();
+    let mut used = 0;
     for letter in text.chars() {
         used += columns(letter.encode_utf8(&mut [0; 4]));
         if used > width {
@@ -187,10 +187,11 @@ fn cut(text: &str, width: usize) -> String {
 }
 
 fn paint(line: &Line, width: usize, colour: bool) -> String {
-    let (mut out, mut room) = (String::new(), width);
+    let mut out = String::new();
+    let mut space = width;
     for (code, text) in line {
-        let text = cut(text, room);
-        room -= columns(&text);
+        let text = cut(text, space);
+        space -= columns(&text);
         if colour && !code.is_empty() && !text.is_empty() {
             // Writing to a String cannot fail.
             let _ = write!(out, "\u{1b}[{code}m{text}\u{1b}[0m");
@@ -232,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_says_what_runs_and_fits_every_width() {
+    fn frame_shows_the_current_step_and_fits_every_width() {
         let mut progress = progress();
         let coordinates = Coordinates::new()
             .with(axis::TEST, Value::text("read"))
@@ -253,9 +254,9 @@ mod tests {
             "{shown:#?}"
         );
         assert!(shown[3].starts_with("▶ nfs"), "{shown:#?}");
-        assert!(shown[4].contains("✓ 1  ! 1 doubted  ✕ 1 left out  (pressure 2)"), "{shown:#?}");
+        assert!(shown[4].contains("✓ 1  ! 1 warning  ✕ 1 invalid  (pressure 2)"), "{shown:#?}");
         assert!(shown[5].contains("1 timeout"), "{shown:#?}");
-        assert!(!shown.concat().contains('\u{1b}'), "names of others are plain: {shown:#?}");
+        assert!(!shown.concat().contains('\u{1b}'), "names contain no escape sequences: {shown:#?}");
         for width in [20, 40, 80, 120, 200] {
             let widest = frame(&progress, width, false).iter().map(|line| columns(line)).max();
             assert!(widest <= Some(width), "{widest:?} > {width}");
@@ -264,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn progress_is_the_rate_of_the_moment() {
+    fn rate_of_a_target_follows_progress_events() {
         let mut progress = progress();
         let started =
             RunEvent::StepStarted { index: 0, target: 0, repetition: 0, coordinates: Coordinates::new() };
@@ -278,28 +279,34 @@ mod tests {
             users: 1,
         };
         progress.take(&moved(1000));
-        assert_eq!(progress.targets[0].rate, None, "one report has no rate");
+        assert_eq!(progress.targets[0].rate, None, "one event has no rate");
         progress.take(&moved(9000));
         assert!(progress.targets[0].rate.is_some_and(|rate| rate > 0.0));
         assert!(!frame(&progress, 100, false).concat().contains("rank"));
     }
 
     #[test]
-    fn of_several_ranks_what_moves_is_rank_0s_and_what_ended_is_of_all() {
+    fn with_several_ranks_the_current_step_is_of_rank_0_and_finished_steps_are_of_all() {
         let mut progress = progress();
         progress.ranks = 6;
-        let (index, target, repetition, coordinates) = (0, 0, 0, Coordinates::new());
-        progress.take(&RunEvent::StepStarted { index, target, repetition, coordinates });
+        let coordinates = Coordinates::new();
+        progress.take(&RunEvent::StepStarted { index: 0, target: 0, repetition: 0, coordinates });
         for bytes in [1000, 9000] {
-            let (operations, transactions, failures, users) = (1, 1, 0, 1);
-            progress.take(&RunEvent::Progress { index, operations, bytes, transactions, failures, users });
+            progress.take(&RunEvent::Progress {
+                index: 0,
+                operations: 1,
+                bytes,
+                transactions: 1,
+                failures: 0,
+                users: 1,
+            });
         }
-        progress.take(&RunEvent::Failure { index, class: ErrorClass::Timeout, detail: String::new() });
+        progress.take(&RunEvent::Failure { index: 0, class: ErrorClass::Timeout, detail: String::new() });
         let shown = frame(&progress, 100, false);
         assert!(shown[2].contains("rank 0 now") && shown[2].contains(" -  p50"), "{shown:#?}");
-        assert!(progress.targets[0].history.is_empty(), "a part is no point of the trace");
+        assert!(progress.targets[0].history.is_empty(), "a part of the ranks is not in the history");
         assert!(
-            shown.iter().any(|line| line.starts_with("6 ranks: steps that ended are of all")),
+            shown.iter().any(|line| line.starts_with("6 ranks: finished steps are of all ranks")),
             "{shown:#?}"
         );
         let RunEvent::StepFinished(mut ended) = step(0, 10_000_000, Verdict::Valid) else { unreachable!() };

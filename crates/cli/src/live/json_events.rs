@@ -1,15 +1,15 @@
-//! Run events as JSON lines on standard output: one object per line, named by its `event`.
+//! Run events as JSON lines on standard output. The key `event` is the kind of the event.
 
 use serde_json::{Map, Value, json};
 use sharebench_model::{Coordinates, RunEvent, RunOutcome, StepResult};
 
 use crate::output::print_object;
 
-/// Prints one event of a run of `ranks` processes; a reader that went away stops nothing.
+/// Prints one event of a run by `ranks` processes.
 pub fn print(event: &RunEvent, targets: &[&str], ranks: u32) {
     let mut object = object(event, targets);
     if ranks > 1 && matches!(event, RunEvent::Progress { .. } | RunEvent::Failure { .. }) {
-        // What is known within a step is the leader's own part.
+        // Events within a step are of rank 0 only.
         object["rank"] = json!(0);
     }
     print_object(&object);
@@ -69,7 +69,7 @@ fn object(event: &RunEvent, targets: &[&str]) -> Value {
     }
 }
 
-/// A step without its histograms, which the results database keeps.
+/// A step without its histograms, which are in the results database.
 fn finished(step: &StepResult, target: &str) -> Value {
     let measure = &step.measure;
     let at = |quantile| measure.response.quantile(quantile);
@@ -87,7 +87,7 @@ fn finished(step: &StepResult, target: &str) -> Value {
     })
 }
 
-/// Sizes and counts as numbers, names as texts.
+/// Sizes and counts as numbers, names as strings.
 fn axes(coordinates: &Coordinates) -> Value {
     let axis = |(axis, value): (&str, &sharebench_model::Value)| {
         let value = match value {

@@ -1,4 +1,4 @@
-//! What the user sees while a run is under way: a progress on a terminal, plain lines in a pipe, or JSON lines.
+//! Display of a run in progress: lines at the bottom of a terminal, plain lines in a pipe, or JSON lines.
 
 mod frame;
 mod json_events;
@@ -19,12 +19,12 @@ use plan_preview::{reached, span};
 use progress::RunProgress;
 use screen::Screen;
 
-/// Least time between two plain lines.
-const PLAIN_EVERY: Duration = Duration::from_secs(5);
-/// Most warnings and failures told one by one.
-const TOLD: usize = 10;
-/// Facts of a target that are told when it is ready; every protocol has some of them.
-const CHOSEN: [&str; 10] = [
+/// Shortest time between two plain lines.
+const PLAIN_INTERVAL: Duration = Duration::from_secs(5);
+/// Largest number of warnings and failures that are shown one by one.
+const MAX_MESSAGES: usize = 10;
+/// Facts that are shown when a target is ready; every protocol has some of them.
+const SHOWN_FACTS: [&str; 10] = [
     "dialect",
     "signing",
     "encryption",
@@ -37,49 +37,53 @@ const CHOSEN: [&str; 10] = [
     "profile",
 ];
 
-/// Where and how a run is shown.
-enum Shown {
-    /// Not at all.
+/// Kind of display.
+enum Display {
+    /// Nothing is shown.
     Quiet,
-    /// JSON lines on standard output, nothing else.
+    /// JSON lines on standard output, and nothing else.
     Json,
-    /// A line now and then on standard error.
+    /// Lines on standard error, at most one per [`PLAIN_INTERVAL`].
     Plain { last: Option<Instant> },
-    /// The progress at the bottom of the terminal on standard error.
+    /// Progress at the bottom of the terminal on standard error.
     Screen(Screen),
 }
 
-/// Shows a run's events.
+/// Display of one run.
+///
+/// It owns the progress of the run, which only events change, and the screen, if there is one. The main thread passes
+/// every event and calls [`LiveView::tick`] in between, so the display needs no thread and never delays the engine.
 pub struct LiveView {
     progress: RunProgress,
-    shown: Shown,
-    told: usize,
+    display: Display,
+    messages: usize,
 }
 
 impl LiveView {
-    /// A view of a run of `ranks` processes, `done` of whose steps were measured earlier.
+    /// The display of a run by `ranks` processes; `done` steps were measured earlier.
     pub fn new(plan: &ResolvedPlan, done: usize, ranks: u32, output: &OutputFlags) -> Self {
-        let shown = match (output.json, output.quiet) {
-            (true, _) => Shown::Json,
-            (false, true) => Shown::Quiet,
-            (false, false) if stderr().is_terminal() && !is_dumb() => Shown::Screen(Screen::new()),
-            (false, false) => Shown::Plain { last: None },
+        let display = match (output.json, output.quiet) {
+            (true, _) => Display::Json,
+            (false, true) => Display::Quiet,
+            (false, false) if stderr().is_terminal() && !is_dumb() => Display::Screen(Screen::new()),
+            (false, false) => Display::Plain { last: None },
         };
-        Self { progress: RunProgress::new(plan, done, ranks), shown, told: 0 }
+        Self { progress: RunProgress::new(plan, done, ranks), display, messages: 0 }
     }
 
     /// Shows one event.
     pub fn show(&mut self, event: &RunEvent) {
         self.progress.take(event);
-        if let Shown::Json = self.shown {
+        if let Display::Json = self.display {
             let names: Vec<&str> = self.progress.targets.iter().map(|target| target.name.as_str()).collect();
             return json_events::print(event, &names, self.progress.ranks);
         }
         match event {
             RunEvent::TargetReady { target, facts } => {
-                let told = CHOSEN.iter().filter_map(|name| Some(format!("{name} {}", facts.get(*name)?)));
-                let told = told.collect::<Vec<_>>().join(", ");
-                self.line(&format!("{}: ready ({told})", self.name(*target)));
+                let shown = SHOWN_FACTS.iter();
+                let shown = shown.filter_map(|name| Some(format!("{name} {}", facts.get(*name)?)));
+                let shown = shown.collect::<Vec<_>>().join(", ");
+                self.line(&format!("{}: ready ({shown})", self.name(*target)));
             }
             RunEvent::Round(round) => self.round(*round),
             RunEvent::Precision(report) => {
@@ -94,45 +98,45 @@ impl LiveView {
                 self.status(&format!("{}: {done} of {of} {what}", self.name(*target)));
             }
             RunEvent::StepFinished(step) => self.finished(step),
-            RunEvent::Failure { detail, .. } => self.tell(&format!("failure: {detail}")),
-            RunEvent::Warning(text) => self.tell(&format!("warning: {text}")),
+            RunEvent::Failure { detail, .. } => self.message(&format!("failure: {detail}")),
+            RunEvent::Warning(text) => self.message(&format!("warning: {text}")),
             RunEvent::Started(_) | RunEvent::TargetDone { .. } | RunEvent::Progress { .. } => {}
             RunEvent::Finished(_) => self.ended(),
         }
         self.tick();
     }
 
-    /// Draws again where it is time to.
+    /// Draws again if it is time to.
     pub fn tick(&mut self) {
-        if let Shown::Screen(screen) = &mut self.shown
+        if let Display::Screen(screen) = &mut self.display
             && screen.is_due()
         {
             screen.draw(&frame::frame(&self.progress, terminal_width().saturating_sub(1), has_colours()));
         }
     }
 
-    /// True when the user asked to stop by a key; the progress says that it is being done.
+    /// True if a key requested a stop for the first time.
     pub fn wants_stop(&mut self) -> bool {
-        let wanted = matches!(&self.shown, Shown::Screen(screen) if screen.wants_stop());
+        let wanted = matches!(&self.display, Display::Screen(screen) if screen.wants_stop());
         let first = wanted && !self.progress.stopping;
         self.progress.stopping |= wanted;
         first
     }
 
-    /// Gives the terminal back.
+    /// Restores the terminal.
     pub fn close(&mut self) {
-        if let Shown::Screen(screen) = &mut self.shown {
+        if let Display::Screen(screen) = &mut self.display {
             screen.close();
         }
     }
 
-    /// A line that stays.
+    /// Prints a line that stays.
     pub fn line(&mut self, text: &str) {
-        match &mut self.shown {
-            Shown::Quiet | Shown::Json => {}
-            // What servers and files say must not steer the terminal.
-            Shown::Screen(screen) => screen.line(&sharebench_report::plain(text)),
-            Shown::Plain { .. } => {
+        match &mut self.display {
+            Display::Quiet | Display::Json => {}
+            // Text of servers and files must not contain escape sequences for the terminal.
+            Display::Screen(screen) => screen.line(&sharebench_report::plain(text)),
+            Display::Plain { .. } => {
                 let _ = writeln!(stderr(), "{}", sharebench_report::plain(text));
             }
         }
@@ -140,17 +144,19 @@ impl LiveView {
 
     fn ended(&mut self) {
         let spent = self.progress.started.elapsed();
-        let doubtful = self.progress.verdicts[1] + self.progress.verdicts[2];
-        let doubt = if doubtful == 0 { String::new() } else { format!(", {doubtful} doubtful") };
+        let [_, warnings, invalid] = self.progress.verdicts;
+        let count =
+            |count: usize, what: &str| if count == 0 { String::new() } else { format!(", {count} {what}") };
+        let verdicts = count(warnings, "with a warning") + &count(invalid, "invalid");
         let measured = self.progress.measured;
         self.close();
-        if let Shown::Screen(_) = self.shown {
-            self.shown = Shown::Plain { last: None };
+        if let Display::Screen(_) = self.display {
+            self.display = Display::Plain { last: None };
         }
-        self.line(&format!("{measured} steps measured in {spent:.1?}{doubt}"));
+        self.line(&format!("{measured} steps measured in {spent:.1?}{verdicts}"));
     }
 
-    /// Rounds in which every cell takes part are no news; those that only some need say how many.
+    /// Shows the number of cells of a round that does not contain all cells.
     fn round(&mut self, round: Round) {
         if !self.progress.fixed && round.cells < round.of {
             self.status(&format!("round {}: {} of {} cells", round.number + 1, round.cells, round.of));
@@ -163,10 +169,10 @@ impl LiveView {
         self.status(&format!("{} {}: {rate}, p50 {response}", self.name(step.target), step.coordinates));
     }
 
-    /// A plain line now and then; a progress says it anyway.
+    /// Prints a plain line, unless the last one is too recent; a screen shows the status anyway.
     fn status(&mut self, text: &str) {
-        let Shown::Plain { last } = &mut self.shown else { return };
-        if last.is_some_and(|last| last.elapsed() < PLAIN_EVERY) {
+        let Display::Plain { last } = &mut self.display else { return };
+        if last.is_some_and(|last| last.elapsed() < PLAIN_INTERVAL) {
             return;
         }
         *last = Some(Instant::now());
@@ -181,11 +187,11 @@ impl LiveView {
         let _ = writeln!(stderr(), "[{}{of}{left}] {}", progress.done, sharebench_report::plain(text));
     }
 
-    fn tell(&mut self, text: &str) {
-        self.told += 1;
-        match self.told {
-            n if n <= TOLD => self.line(text),
-            n if n == TOLD + 1 => self.line("further failures are counted, not shown"),
+    fn message(&mut self, text: &str) {
+        self.messages += 1;
+        match self.messages {
+            n if n <= MAX_MESSAGES => self.line(text),
+            n if n == MAX_MESSAGES + 1 => self.line("further failures are counted, not shown"),
             _ => {}
         }
     }

@@ -1,4 +1,4 @@
-//! What a plan will do, said before it is done: cells, steps, bytes, time.
+//! Preview of a plan: cells, steps, bytes, time; and the precision that a run reached.
 
 use std::time::Duration;
 
@@ -6,10 +6,10 @@ use sharebench_model::units::ByteSize;
 use sharebench_model::{PrecisionReport, Standing};
 use sharebench_plan::{Bounds, Repeat, ResolvedPlan, Search, Work};
 
-/// Most cells that are named one by one.
-const NAMED: usize = 5;
+/// Largest number of cells in the list of wide intervals.
+const MAX_NAMED: usize = 5;
 
-/// Cells and how often, steps, bytes per target, time: one line each.
+/// Lines with cells, steps, bytes per target and time.
 pub fn plan_preview(plan: &ResolvedPlan) -> Vec<String> {
     let mut lines = Vec::new();
     let targets = counted(plan.targets.len() as u64, "target");
@@ -17,7 +17,7 @@ pub fn plan_preview(plan: &ResolvedPlan) -> Vec<String> {
         let cells = counted(plan.cells.len() as u64, "cell");
         lines.push(format!("{cells} on {targets}, {}", repetition(plan.repeat)));
         lines.push(format!(
-            "at least {} of file data to or from each target (fast targets move more), {} of room needed on each",
+            "at least {} of file data to or from each target (fast targets move more), {} of free space needed on each",
             round_size(plan.least_bytes_moved()),
             ByteSize(plan.bytes_needed())
         ));
@@ -43,7 +43,7 @@ pub fn plan_preview(plan: &ResolvedPlan) -> Vec<String> {
     lines
 }
 
-/// How much of a loadfile is performed, and what is not.
+/// Performed and omitted operations of a loadfile.
 fn replayed(plan: &ResolvedPlan) -> Option<String> {
     let file = plan.works().find_map(|work| match work {
         Work::Transactions(work) => work.workload.loadfile.as_deref(),
@@ -59,19 +59,19 @@ fn replayed(plan: &ResolvedPlan) -> Option<String> {
     ))
 }
 
-/// What steps of users may take beyond their windows.
+/// Possible extensions of the steps of a load.
 fn extension(plan: &ResolvedPlan) -> String {
     match plan.typed.load.as_ref().and_then(|load| load.max_extensions) {
         None | Some(0) => String::new(),
         Some(most) => format!(
-            "; one that is not steady is extended to twice its window, at most {}: at most {} in all",
+            "; a step that has not reached steady state is extended at most {}, at most {} in total",
             times(most),
             span(plan.extended_time().as_secs_f64())
         ),
     }
 }
 
-/// The steps of a plan: a number, or a range.
+/// Number of steps, or its range.
 pub fn steps(steps: Bounds<u64>) -> String {
     if steps.least == steps.most {
         counted(steps.most, "step")
@@ -85,30 +85,31 @@ fn repetition(repeat: Repeat) -> String {
     let shown = |time: Duration| span(time.as_secs_f64());
     match (repeat.precision, repeat.budget) {
         (None, None) if repeat.most < 6 => {
-            format!("{} each: too few for an interval, which takes 6", times(repeat.most))
+            format!("{} each: too few for a confidence interval, which needs 6", times(repeat.most))
         }
         (None, None) => format!("{} each", times(repeat.most)),
-        (Some(precision), None) => format!("{range} each, until each interval is ±{precision}"),
+        (Some(precision), None) => format!("{range} each, until each confidence interval is ±{precision}"),
         (None, Some(budget)) => {
-            format!("for {}: once each at least, then where intervals are widest", shown(budget))
+            format!("for {}: each at least once, then those with the widest intervals", shown(budget))
         }
         (Some(precision), Some(budget)) => format!(
-            "for {} at most: once each at least, until each interval is ±{precision}, widest first",
+            "for at most {}: each at least once, then those with the widest intervals until each is ±{precision}",
             shown(budget)
         ),
     }
 }
 
 fn time(time: Bounds<Duration>) -> String {
-    let (least, most) = (span(time.least.as_secs_f64()), span(time.most.as_secs_f64()));
+    let least = span(time.least.as_secs_f64());
+    let most = span(time.most.as_secs_f64());
     if least == most {
-        format!("about {most}, preparing files not counted")
+        format!("about {most}, without the preparation of files")
     } else {
-        format!("{least} to {most}, preparing files not counted")
+        format!("{least} to {most}, without the preparation of files")
     }
 }
 
-/// Cells that reached the precision, and those that did not, by name while they are few.
+/// Numbers of cells that reached the precision and that did not, with the widest of them.
 pub fn reached(report: &PrecisionReport) -> Vec<String> {
     let cells = report.cells.len();
     let mut widths: Vec<f64> = report.cells.iter().filter_map(|cell| cell.half_width).collect();
@@ -135,7 +136,7 @@ pub fn reached(report: &PrecisionReport) -> Vec<String> {
     }
     let mut wide: Vec<_> = report.cells.iter().filter(|cell| cell.standing == Standing::Wide).collect();
     wide.sort_by(|a, b| b.half_width.unwrap_or(0.0).total_cmp(&a.half_width.unwrap_or(0.0)));
-    let named = if report.asked.is_some() { NAMED } else { 1 };
+    let named = if report.asked.is_some() { MAX_NAMED } else { 1 };
     lines.extend(wide.iter().take(named).filter_map(|cell| {
         let width = percent(cell.half_width?);
         Some(format!("  {}: {width} after {}", cell.coordinates, times(cell.repetitions)))
@@ -154,7 +155,7 @@ pub fn reached(report: &PrecisionReport) -> Vec<String> {
 }
 
 /// `1 cell`, `14 cells`.
-fn counted(n: u64, noun: &str) -> String {
+pub fn counted(n: u64, noun: &str) -> String {
     if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
 }
 
@@ -162,7 +163,7 @@ fn times(n: u32) -> String {
     if n == 1 { "once".to_owned() } else { format!("{n} times") }
 }
 
-/// A size with three digits: sums of many files are rarely a whole number of anything.
+/// A size with three digits, because sums of many files are rarely whole numbers of a unit.
 fn round_size(bytes: u64) -> String {
     let units = [("TiB", 1u64 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
     let unit = units.into_iter().find(|(_, size)| bytes >= *size);
@@ -176,7 +177,7 @@ fn round_size(bytes: u64) -> String {
     )
 }
 
-/// Seconds in the unit that suits: `12 s`, `3.5 min`, `2.1 h`.
+/// Seconds in a suitable unit: `12 s`, `3.5 min`, `2.1 h`.
 pub fn span(seconds: f64) -> String {
     match seconds {
         s if s < 90.0 => format!("{s:.0} s"),
@@ -201,41 +202,41 @@ record_sizes = ['4KiB']\ntests = ['write', 'read', 'reread']\n"
     }
 
     #[test]
-    fn a_plan_says_what_it_will_do() {
+    fn preview_shows_cells_bytes_and_time() {
         assert_eq!(
             of(""),
             [
-                "3 cells on 2 targets, 10 to 60 times each, until each interval is ±2%",
-                "at least 1.94 MiB of file data to or from each target (fast targets move more), 128KiB of room needed on each",
-                "at least 60 steps, at most 360; 12 s to 6.0 min, preparing files not counted",
+                "3 cells on 2 targets, 10 to 60 times each, until each confidence interval is ±2%",
+                "at least 1.94 MiB of file data to or from each target (fast targets move more), 128KiB of free space needed on each",
+                "at least 60 steps, at most 360; 12 s to 6.0 min, without the preparation of files",
             ]
         );
         assert_eq!(
             of("repetitions = 2")[0],
-            "3 cells on 2 targets, 2 times each: too few for an interval, which takes 6"
+            "3 cells on 2 targets, 2 times each: too few for a confidence interval, which needs 6"
         );
         assert_eq!(
             of("time_budget = '10m'")[0],
-            "3 cells on 2 targets, for 10.0 min: once each at least, then where intervals are widest"
+            "3 cells on 2 targets, for 10.0 min: each at least once, then those with the widest intervals"
         );
     }
 
     #[test]
-    fn a_plan_that_may_go_on_says_for_how_long() {
+    fn preview_shows_extensions_and_their_time() {
         let text = "[[target]]\nurl = '/a'\n[load]\nusers = [1]\nwarm_up = '2s'\nmeasure = '30s'\nmax_extensions = 2";
         let lines = plan_preview(&Plan::parse(text).unwrap().resolve().unwrap());
         assert_eq!(
             lines,
             [
-                "1 step of users on 1 target, once each; one that is not steady is extended to twice its window, \
-                 at most 2 times: at most 3.6 min in all",
-                "1 step; 32 s to 3.6 min, preparing files not counted",
+                "1 step of users on 1 target, once each; a step that has not reached steady state is \
+                 extended at most 2 times, at most 3.6 min in total",
+                "1 step; 32 s to 3.6 min, without the preparation of files",
             ]
         );
     }
 
     #[test]
-    fn the_end_names_the_widest_cells() {
+    fn reached_precision_lists_the_widest_cells() {
         let cell = |n: u64, half_width, standing| CellPrecision {
             coordinates: Coordinates::new().with("file_size", Value::Bytes(n * 1024)),
             repetitions: 60,

@@ -1,4 +1,4 @@
-//! What is known of a run under way: the state behind the live view, changed by events alone.
+//! The progress of a run: the state that the live view shows. Only events change it.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -6,75 +6,77 @@ use std::time::{Duration, Instant};
 use sharebench_model::{Coordinates, ErrorClass, Round, RunEvent, StepResult, Verdict};
 use sharebench_plan::ResolvedPlan;
 
-/// Rates that are kept for a sparkline.
-const KEPT: usize = 60;
+/// Length of the history of a target.
+const MAX_HISTORY: usize = 60;
 
-/// One target of the run.
+/// Progress on one target.
 #[derive(Debug, Clone, Default)]
 pub struct TargetProgress {
     pub name: String,
     /// Steps measured.
     pub steps: usize,
-    /// Bytes per second of the last step, or of the last moments of the one under way.
+    /// Bytes per second of the last step, or since the last event of the current step.
     pub rate: Option<f64>,
-    /// Operations per second, where no bytes moved.
+    /// Operations per second, for steps without bytes.
     pub operations: Option<f64>,
     /// Median response of the last step, nanoseconds.
     pub p50_ns: Option<u64>,
     /// 99th percentile of the last step, nanoseconds.
     pub p99_ns: Option<u64>,
-    /// Rates so far, the newest last.
+    /// Rates in the order of time.
     pub history: VecDeque<f64>,
-    /// Bytes per second of rank 0 alone in the step under way, where several measure.
+    /// With several ranks: bytes per second of rank 0 in the current step.
     pub of_rank_0: Option<f64>,
 }
 
-/// The step under way.
+/// The current step.
 #[derive(Debug, Clone)]
 pub struct CurrentStep {
     pub target: usize,
     pub repetition: u32,
     pub coordinates: Coordinates,
     pub since: Instant,
-    /// When, operations and bytes of the last report.
+    /// Instant, operations and bytes of the last progress event.
     seen: Option<(Instant, u64, u64)>,
 }
 
-/// The run.
+/// Progress of one run.
+///
+/// It is created before the first event and takes every event in order. It never reads a target or the results database,
+/// so what it shows is exactly what the events said.
 #[derive(Debug)]
 pub struct RunProgress {
     pub targets: Vec<TargetProgress>,
     pub now: Option<CurrentStep>,
-    /// Steps to be expected in all; corrected as widths become known.
+    /// Expected number of steps; rounds correct it.
     pub expected: usize,
-    /// Steps measured, earlier ones of a resumed run included.
+    /// Finished steps, including those of a resumed run.
     pub done: usize,
-    /// Steps measured by this process.
+    /// Steps that this process finished.
     pub measured: usize,
-    /// True when the number of steps is known in advance.
+    /// True if the number of steps is known in advance.
     pub fixed: bool,
-    /// Instant at which the time for all cells is used up.
+    /// End of the time budget.
     pub budget_ends: Option<Instant>,
     pub started: Instant,
-    /// Failures that were told, by class.
+    /// Failures by class.
     pub failures: BTreeMap<ErrorClass, u64>,
-    /// Steps by verdict: held, suspicious, invalid.
+    /// Steps by verdict: valid, warning, invalid.
     pub verdicts: [usize; 3],
-    /// Checks that did not hold: how often suspicious or invalid.
-    pub complaints: BTreeMap<String, usize>,
+    /// Number of warnings and failures of each check.
+    pub failed_checks: BTreeMap<String, usize>,
     pub warnings: usize,
     pub stopping: bool,
-    /// What of the step under way is being prepared, such as `40 of 500 files of the data set`.
+    /// Preparation of the current step, such as `40 of 500 files of the data set`.
     pub preparing: Option<String>,
-    /// How many processes measure together. What moves within a step is told by rank 0 of itself; steps that ended are
-    /// of all.
+    /// Number of ranks. Events within a step are of rank 0 only; finished steps are of all ranks.
     pub ranks: u32,
-    /// Steps of users, which follow the cells.
+    /// Steps of loads, which come after the cells.
     loads: usize,
 }
 
 impl RunProgress {
-    /// A run of `ranks` processes, `done` of whose steps were measured earlier.
+    /// A run by `ranks` processes; `done` steps were measured earlier.
     pub fn new(plan: &ResolvedPlan, done: usize, ranks: u32) -> Self {
         let of = |name: &str| TargetProgress { name: name.to_owned(), ..TargetProgress::default() };
         Self {
@@ -88,7 +90,7 @@ impl RunProgress {
             started: Instant::now(),
             failures: BTreeMap::new(),
             verdicts: [0; 3],
-            complaints: BTreeMap::new(),
+            failed_checks: BTreeMap::new(),
             warnings: 0,
             stopping: false,
             preparing: None,
@@ -97,13 +99,14 @@ impl RunProgress {
         }
     }
 
-    /// Takes one event in.
+    /// Takes one event.
     pub fn take(&mut self, event: &RunEvent) {
         match event {
             RunEvent::Round(round) => self.round(*round),
             RunEvent::StepStarted { target, repetition, coordinates, .. } => {
                 let coordinates = coordinates.clone();
-                let (target, repetition) = (*target as usize, *repetition);
+                let target = *target as usize;
+                let repetition = *repetition;
                 self.now =
                     Some(CurrentStep { target, repetition, coordinates, since: Instant::now(), seen: None });
             }
@@ -112,7 +115,7 @@ impl RunProgress {
             }
             RunEvent::Progress { operations, bytes, .. } => self.progress(*operations, *bytes),
             RunEvent::StepFinished(step) => self.finished(step),
-            // Of several ranks the others' are known when the step ends.
+            // Failures of all ranks are counted when the step ends.
             RunEvent::Failure { .. } if self.ranks > 1 => {}
             RunEvent::Failure { class, .. } => *self.failures.entry(*class).or_default() += 1,
             RunEvent::Warning(_) => self.warnings += 1,
@@ -131,7 +134,7 @@ impl RunProgress {
         }
     }
 
-    /// What moved since the last report is the rate of the moment.
+    /// Updates the rate of the current step with what was transferred since the last event.
     fn progress(&mut self, operations: u64, bytes: u64) {
         self.preparing = None;
         let Some(now) = &mut self.now else { return };
@@ -164,14 +167,15 @@ impl RunProgress {
             }
         }
         for check in step.checks.iter().filter(|check| check.verdict > Verdict::Valid) {
-            *self.complaints.entry(check.name.clone()).or_default() += 1;
+            *self.failed_checks.entry(check.name.clone()).or_default() += 1;
         }
         if let Some(target) = self.targets.get_mut(step.target as usize) {
             target.steps += 1;
             target.of_rank_0 = None;
             target.operations = step.measure.operation_rate();
-            let told = |quantile| Some(step.measure.response.quantile(quantile)).filter(|ns| *ns > 0);
-            (target.p50_ns, target.p99_ns) = (told(0.5), told(0.99));
+            let known = |quantile| Some(step.measure.response.quantile(quantile)).filter(|ns| *ns > 0);
+            target.p50_ns = known(0.5);
+            target.p99_ns = known(0.99);
             match step.measure.throughput() {
                 Some(rate) => target.note(rate),
                 None => target.rate = None,
@@ -179,11 +183,12 @@ impl RunProgress {
         }
     }
 
-    /// Share of the work that is done, 0..1.
+    /// Finished share of the work, from 0 to 1.
     pub fn share(&self) -> f64 {
         match self.budget_ends {
             Some(ends) => {
-                let (spent, left) = (self.started.elapsed(), ends.saturating_duration_since(Instant::now()));
+                let spent = self.started.elapsed();
+                let left = ends.saturating_duration_since(Instant::now());
                 spent.as_secs_f64() / (spent + left).as_secs_f64().max(1e-9)
             }
             None => self.done as f64 / self.expected.max(self.done).max(1) as f64,
@@ -191,7 +196,7 @@ impl RunProgress {
         .clamp(0.0, 1.0)
     }
 
-    /// Seconds left, judged by the steps so far; none while there are too few.
+    /// Estimate of the remaining seconds; none while there are too few steps.
     pub fn seconds_left(&self) -> Option<f64> {
         if let Some(ends) = self.budget_ends {
             return Some(ends.saturating_duration_since(Instant::now()).as_secs_f64());
@@ -206,7 +211,7 @@ impl RunProgress {
 impl TargetProgress {
     fn note(&mut self, rate: f64) {
         self.rate = Some(rate);
-        if self.history.len() == KEPT {
+        if self.history.len() == MAX_HISTORY {
             self.history.pop_front();
         }
         self.history.push_back(rate);

@@ -1,47 +1,55 @@
-//! The part of a terminal that the live view owns: lines at the bottom, drawn again in place, and keys.
+//! The part of a terminal that the live view owns: lines at the bottom that are redrawn in place, and keys.
 
-use std::io::{IsTerminal, Write, stderr};
+use std::io::{IsTerminal, Write, stderr, stdin};
 use std::time::{Duration, Instant};
 
+use rustix::process::getpgrp;
+use rustix::termios::{
+    LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcgetpgrp, tcsetattr,
+};
 use sharebench_report::columns;
 
 use crate::output::terminal_width;
 
-/// Least time between two drawings.
-const DRAW_EVERY: Duration = Duration::from_millis(100);
+/// Shortest time between two drawings.
+const DRAW_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Lines at the bottom of the terminal on standard error. What it changed of the terminal is put back when it is
-/// dropped or closed.
+/// Lines at the bottom of the terminal on standard error.
+///
+/// It owns the cursor and the settings of the terminal from its creation until it is closed or dropped, when it restores
+/// both. The lines are in the normal screen buffer, so messages above them stay in the scrollback. The terminal keeps
+/// its signals: Ctrl-C reaches all processes of the job, also a pre-step command.
 pub struct Screen {
     /// Columns of each line drawn.
     drawn: Vec<usize>,
     last: Option<Instant>,
-    keys: Option<libc::termios>,
+    /// Settings to restore; none if keys are not read.
+    saved: Option<Termios>,
 }
 
 impl Screen {
-    /// Hides the cursor, and takes keys as they are typed where a user sits before the terminal.
+    /// Hides the cursor, and reads keys if standard input is a terminal of this job.
     pub fn new() -> Self {
         let _ = write!(stderr(), "\u{1b}[?25l");
-        Self { drawn: Vec::new(), last: None, keys: take_keys() }
+        Self { drawn: Vec::new(), last: None, saved: read_keys() }
     }
 
-    /// True when it is time to draw again.
+    /// True if the lines may be drawn again.
     pub fn is_due(&self) -> bool {
-        self.last.is_none_or(|last| last.elapsed() >= DRAW_EVERY)
+        self.last.is_none_or(|last| last.elapsed() >= DRAW_INTERVAL)
     }
 
-    /// Draws lines in place of the last ones; each carries how many columns it takes.
+    /// Replaces the lines.
     pub fn draw(&mut self, lines: &[String]) {
         let mut out = self.erased();
         out.push_str(&lines.join("\n"));
         self.drawn = lines.iter().map(|line| columns(&without_escapes(line))).collect();
         self.last = Some(Instant::now());
-        // Progress that cannot be shown is no reason to stop measuring.
+        // A measurement continues even if nobody can see its progress.
         let _ = stderr().write_all(out.as_bytes());
     }
 
-    /// A line that stays, above those that are drawn.
+    /// Prints a line above the drawn lines; it stays.
     pub fn line(&mut self, text: &str) {
         let out = format!("{}{text}\n", self.erased());
         self.drawn.clear();
@@ -49,7 +57,7 @@ impl Screen {
         let _ = stderr().write_all(out.as_bytes());
     }
 
-    /// Takes the drawn lines away. Lines that a narrower terminal has wrapped take more rows than they were.
+    /// The escape sequences that erase the drawn lines. A terminal that became narrower has wrapped them into more rows.
     fn erased(&self) -> String {
         let width = terminal_width().max(1);
         let rows: usize = self.drawn.iter().map(|columns| columns.div_ceil(width).max(1)).sum();
@@ -60,25 +68,24 @@ impl Screen {
         }
     }
 
-    /// True when the user has typed `q` since the last question.
+    /// True if the user has typed `q` since the last call.
     pub fn wants_stop(&self) -> bool {
-        if self.keys.is_none() {
+        if self.saved.is_none() {
             return false;
         }
         let mut typed = [0_u8; 32];
-        // SAFETY: reads at most as many bytes as the buffer has; the terminal answers at once (VMIN 0, VTIME 0).
-        let read = unsafe { libc::read(libc::STDIN_FILENO, typed.as_mut_ptr().cast(), typed.len()) };
-        usize::try_from(read).is_ok_and(|read| typed[..read].iter().any(|key| matches!(key, b'q' | b'Q')))
+        // The read returns at once, because VMIN and VTIME are 0.
+        let read = rustix::io::read(stdin(), &mut typed).unwrap_or(0);
+        typed[..read].iter().any(|key| matches!(key, b'q' | b'Q'))
     }
 
-    /// Takes everything away and puts the terminal back.
+    /// Erases the lines and restores the terminal.
     pub fn close(&mut self) {
         let out = format!("{}\u{1b}[?25h", self.erased());
         self.drawn.clear();
         let _ = stderr().write_all(out.as_bytes());
-        if let Some(before) = self.keys.take() {
-            // SAFETY: the settings are those that tcgetattr gave for the same terminal.
-            unsafe { libc::tcsetattr(libc::STDIN_FILENO, libc::TCSANOW, &raw const before) };
+        if let Some(saved) = self.saved.take() {
+            let _ = tcsetattr(stdin(), OptionalActions::Now, &saved);
         }
     }
 }
@@ -89,30 +96,23 @@ impl Drop for Screen {
     }
 }
 
-/// Makes the terminal hand over keys at once and unseen; gives its settings as they were. None where standard input
-/// is no terminal or belongs to another job. Ctrl-C stays a signal.
-fn take_keys() -> Option<libc::termios> {
-    if !std::io::stdin().is_terminal() {
+/// Makes the terminal deliver keys at once and without echo; returns its settings before. None if standard input is not
+/// a terminal or belongs to another job.
+fn read_keys() -> Option<Termios> {
+    let input = stdin();
+    if !input.is_terminal() || tcgetpgrp(&input).ok()? != getpgrp() {
         return None;
     }
-    // SAFETY: zeroed is a valid termios; tcgetattr fills it or fails; the other calls take no pointers.
-    unsafe {
-        if libc::tcgetpgrp(libc::STDIN_FILENO) != libc::getpgrp() {
-            return None;
-        }
-        let mut before: libc::termios = std::mem::zeroed();
-        if libc::tcgetattr(libc::STDIN_FILENO, &raw mut before) != 0 {
-            return None;
-        }
-        let mut now = before;
-        now.c_lflag &= !(libc::ICANON | libc::ECHO);
-        now.c_cc[libc::VMIN] = 0;
-        now.c_cc[libc::VTIME] = 0;
-        (libc::tcsetattr(libc::STDIN_FILENO, libc::TCSANOW, &raw const now) == 0).then_some(before)
-    }
+    let saved = tcgetattr(&input).ok()?;
+    let mut changed = saved.clone();
+    changed.local_modes -= LocalModes::ICANON | LocalModes::ECHO;
+    changed.special_codes[SpecialCodeIndex::VMIN] = 0;
+    changed.special_codes[SpecialCodeIndex::VTIME] = 0;
+    tcsetattr(&input, OptionalActions::Now, &changed).ok()?;
+    Some(saved)
 }
 
-/// The text without the colours that the frame put between.
+/// The text without the escape sequences of colours.
 fn without_escapes(line: &str) -> String {
     let mut plain = String::with_capacity(line.len());
     let mut letters = line.chars();
@@ -131,7 +131,7 @@ mod tests {
     use super::without_escapes;
 
     #[test]
-    fn colours_take_no_columns() {
+    fn escape_sequences_have_no_width() {
         assert_eq!(without_escapes("\u{1b}[1mnfs\u{1b}[0m 8"), "nfs 8");
     }
 }

@@ -1,54 +1,61 @@
-//! What makes a run observable from outside: a Prometheus server, and what an exporter says of the server.
+//! Monitoring of a run: its metrics for Prometheus, and the CPU load of its servers from their exporters.
 
+#[cfg(feature = "pages")]
 pub mod prometheus;
 pub mod server_metrics;
 
+#[cfg(feature = "pages")]
 use std::net::SocketAddr;
 
 use sharebench_model::{RunEvent, StepResult};
 use sharebench_plan::ResolvedPlan;
 
 use crate::exit::Failure;
+#[cfg(feature = "pages")]
 use prometheus::Metrics;
 use server_metrics::{ExporterUrl, ServerMetrics};
 
-/// Those of one run.
+/// The monitoring of one run, until it is dropped.
 pub struct Monitoring {
+    #[cfg(feature = "pages")]
     metrics: Option<Metrics>,
+    /// One exporter for all targets, or one per target.
     servers: Vec<ServerMetrics>,
 }
 
 impl Monitoring {
-    /// Listens and asks for the first time, so that what does not work is told before anything is measured.
-    pub fn open(
-        prometheus: Option<SocketAddr>,
-        exporters: &[ExporterUrl],
-        plan: &ResolvedPlan,
-    ) -> Result<Self, Failure> {
+    /// Starts to read the exporters. Each is read once before this returns, so a wrong URL is an error before anything is
+    /// measured.
+    pub fn open(exporters: &[ExporterUrl], plan: &ResolvedPlan) -> Result<Self, Failure> {
         let urls = exporters.len();
         let targets = plan.targets.len();
         if urls > 1 && urls != targets {
             return Err(Failure::usage(format!(
-                "--server-metrics: {urls} exporters for {targets} targets: name one for all, or one for each"
+                "--server-metrics: {urls} exporters for {targets} targets: give one for all, or one per target"
             )));
         }
-        let names = plan.targets.iter().map(|target| target.name.clone()).collect();
-        let metrics = match prometheus {
-            None => None,
-            Some(at) => Some(
-                Metrics::serve(at, names)
-                    .map_err(|error| Failure::usage(format!("--prometheus {at}: {error}")))?,
-            ),
-        };
         let mut servers = Vec::new();
         for url in exporters {
             let opened = ServerMetrics::open(url);
             servers.push(opened.map_err(|why| Failure::usage(format!("--server-metrics {url}: {why}")))?);
         }
-        Ok(Self { metrics, servers })
+        Ok(Self {
+            #[cfg(feature = "pages")]
+            metrics: None,
+            servers,
+        })
     }
 
-    /// A step of users with what its server's exporter said; none where there is nothing to add.
+    /// The same monitoring, with metrics for Prometheus at an address.
+    #[cfg(feature = "pages")]
+    pub fn served(self, address: SocketAddr, plan: &ResolvedPlan) -> Result<Self, Failure> {
+        let names = plan.targets.iter().map(|target| target.name.clone()).collect();
+        let metrics = Metrics::serve(address, names)
+            .map_err(|error| Failure::usage(format!("--prometheus {address}: {error}")))?;
+        Ok(Self { metrics: Some(metrics), ..self })
+    }
+
+    /// The step with the CPU load of its server, or none if no exporter measured it.
     pub fn complete(&self, step: &StepResult) -> Option<StepResult> {
         let server = match self.servers.as_slice() {
             [] => return None,
@@ -63,8 +70,10 @@ impl Monitoring {
         Some(step)
     }
 
-    /// Shows an event to who looks on.
+    /// Updates the metrics with an event.
+    #[cfg_attr(not(feature = "pages"), expect(unused_variables, clippy::unused_self))]
     pub fn show(&self, event: &RunEvent) {
+        #[cfg(feature = "pages")]
         if let Some(metrics) = &self.metrics {
             metrics.show(event);
         }

@@ -1,41 +1,50 @@
-//! `--prometheus`: the run under way as text that Prometheus reads (exposition format 0.0.4).
+//! `--prometheus`: the metrics of a run in the OpenMetrics text format.
 
-use std::fmt::Write as _;
-use std::io::{self, BufRead, BufReader, Read, Write};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
-use std::time::Duration;
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use axum::Router;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, text};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::registry::Registry;
 use sharebench_model::{RunEvent, StepResult, Verdict};
 
-/// Longest time that a client may take to ask.
-const PATIENCE: Duration = Duration::from_secs(2);
-/// Most bytes of a request that are read.
-const MAX_ASKED: u64 = 8 << 10;
+use crate::http::Listener;
 
-/// `9100` or `0.0.0.0:9100`; a port alone is one of this machine's own.
+const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// Parses `9100`, `:9100` or `0.0.0.0:9100`. A port alone is on 127.0.0.1.
 pub fn address(text: &str) -> Result<SocketAddr, String> {
     if let Ok(port) = text.trim_start_matches(':').parse() {
         return Ok(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port));
     }
-    text.parse().map_err(|_| format!("'{text}' is no address; write such as 9100 or 127.0.0.1:9100"))
+    text.parse().map_err(|_| format!("'{text}' is not an address; expected 9100 or 127.0.0.1:9100"))
 }
 
-/// What is known of the run so far.
+/// Metrics of the run so far.
 #[derive(Debug, Default)]
 struct State {
     targets: Vec<String>,
-    /// Of the step under way.
+    /// Target of the current step.
     target: u32,
+    /// Coordinates of the current step.
     coordinates: String,
+    /// Users of the current step that are ready.
     users: u64,
-    /// Since the run began: steps that ended, and the one under way.
-    ended: Sums,
-    step: Sums,
+    /// Sums of the finished steps.
+    finished: Sums,
+    /// Sums of the current step.
+    current: Sums,
     verdicts: [u64; 3],
-    last: Option<Last>,
+    last: Option<LastStep>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -46,209 +55,208 @@ struct Sums {
     failures: u64,
 }
 
-/// The last step that ended.
+/// The last finished step.
 #[derive(Debug)]
-struct Last {
+struct LastStep {
     target: u32,
     coordinates: String,
     bytes_per_s: f64,
     transactions_per_s: f64,
-    response_s: [f64; 4],
+    response_mean_s: f64,
+    /// p50, p95 and p99.
+    response_quantiles_s: [f64; 3],
     server_cpu: Option<f64>,
 }
 
 /// Serves the metrics of one run until it is dropped.
+///
+/// The main thread passes it every event of the run; a scrape reads the state that the events left. Neither blocks the
+/// engine, which only sends events.
 #[derive(Debug)]
 pub struct Metrics {
     state: Arc<Mutex<State>>,
-    at: SocketAddr,
-    over: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
+    #[cfg_attr(not(test), expect(dead_code, reason = "serves until it is dropped"))]
+    listener: Listener,
 }
 
 impl Metrics {
-    /// Listens from now on.
-    pub fn serve(at: SocketAddr, targets: Vec<String>) -> io::Result<Self> {
-        let listener = TcpListener::bind(at)?;
-        let (at, over) = (listener.local_addr()?, Arc::new(AtomicBool::new(false)));
+    /// Starts to serve the metrics of a run on these targets.
+    pub fn serve(address: SocketAddr, targets: Vec<String>) -> io::Result<Self> {
         let state = Arc::new(Mutex::new(State { targets, ..State::default() }));
-        let (served, ended) = (Arc::clone(&state), Arc::clone(&over));
-        let thread = std::thread::Builder::new().name("prometheus".into()).spawn(move || {
-            for stream in listener.incoming() {
-                if ended.load(Ordering::Acquire) {
-                    return;
-                }
-                // Who goes away before the answer has none.
-                let _ = stream.and_then(|stream| answer(stream, &served));
-            }
-        })?;
-        Ok(Self { state, at, over, thread: Some(thread) })
+        let mut registry = Registry::with_prefix("sharebench");
+        registry.register_collector(Box::new(RunCollector(Arc::clone(&state))));
+        let registry = Arc::new(registry);
+        let metrics = move || {
+            let registry = Arc::clone(&registry);
+            async move { exposition(&registry) }
+        };
+        let routes = Router::new()
+            .route("/metrics", get(metrics.clone()))
+            .route("/", get(metrics))
+            .fallback(|| async { (StatusCode::NOT_FOUND, "the only page is /metrics\n") });
+        Ok(Self { state, listener: Listener::start("prometheus", address, routes)? })
     }
 
-    /// Takes what an event says.
+    /// Updates the metrics with an event.
     pub fn show(&self, event: &RunEvent) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = locked(&self.state);
         match event {
             RunEvent::StepStarted { target, coordinates, .. } => {
-                (state.target, state.coordinates) = (*target, coordinates.to_string());
-                (state.step, state.users) = (Sums::default(), 0);
+                state.target = *target;
+                state.coordinates = coordinates.to_string();
+                state.current = Sums::default();
+                state.users = 0;
             }
             RunEvent::Progress { operations, bytes, transactions, failures, users, .. } => {
-                let (operations, transactions) = (*operations, *transactions);
-                state.step = Sums { operations, transactions, bytes: *bytes, failures: *failures };
+                state.current = Sums {
+                    operations: *operations,
+                    transactions: *transactions,
+                    bytes: *bytes,
+                    failures: *failures,
+                };
                 state.users = *users;
             }
-            RunEvent::StepFinished(step) => state.end(step),
+            RunEvent::StepFinished(step) => state.finish(step),
             _ => {}
         }
     }
 }
 
-impl Drop for Metrics {
-    fn drop(&mut self) {
-        self.over.store(true, Ordering::Release);
-        // Wakes the thread, which waits for somebody to ask.
-        let own = match self.at.ip() {
-            any if any.is_unspecified() => SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), self.at.port()),
-            _ => self.at,
-        };
-        let woken = TcpStream::connect_timeout(&own, PATIENCE);
-        if let (Ok(_), Some(thread)) = (woken, self.thread.take()) {
-            let _ = thread.join();
-        }
+fn locked(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn exposition(registry: &Registry) -> Response {
+    let mut text = String::new();
+    match text::encode(&mut text, registry) {
+        Ok(()) => ([(header::CONTENT_TYPE, CONTENT_TYPE)], text).into_response(),
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
     }
 }
 
 impl State {
-    fn end(&mut self, step: &StepResult) {
+    fn finish(&mut self, step: &StepResult) {
         let measure = &step.measure;
-        self.ended.operations += measure.operations;
-        self.ended.transactions += measure.transactions;
-        self.ended.bytes += measure.bytes.total();
-        self.ended.failures += measure.error_count();
-        (self.step, self.users) = (Sums::default(), 0);
+        self.finished.operations += measure.operations;
+        self.finished.transactions += measure.transactions;
+        self.finished.bytes += measure.bytes.total();
+        self.finished.failures += measure.error_count();
+        self.current = Sums::default();
+        self.users = 0;
         self.verdicts[match step.verdict() {
             Verdict::Warning => 1,
             Verdict::Invalid => 2,
             _ => 0,
         }] += 1;
         let quantile = |q| measure.response.quantile(q) as f64 / 1e9;
-        self.last = Some(Last {
+        self.last = Some(LastStep {
             target: step.target,
             coordinates: step.coordinates.to_string(),
             bytes_per_s: measure.throughput().unwrap_or(0.0),
             transactions_per_s: measure.transaction_rate().unwrap_or(0.0),
-            response_s: [measure.response.mean() / 1e9, quantile(0.5), quantile(0.95), quantile(0.99)],
+            response_mean_s: measure.response.mean() / 1e9,
+            response_quantiles_s: [quantile(0.5), quantile(0.95), quantile(0.99)],
             server_cpu: measure.load.server.as_ref().map(|server| server.cpu),
         });
     }
 
-    fn labels(&self, target: u32, coordinates: &str) -> String {
-        let name = self.targets.get(target as usize).map_or("", String::as_str);
-        format!("target=\"{}\",step=\"{}\"", quoted(name), quoted(coordinates))
-    }
-
-    /// The whole text.
-    fn text(&self) -> String {
-        let mut out = String::new();
-        let mut metric = |name: &str, kind: &str, help: &str, values: &[(String, f64)]| {
-            // Writing to a String cannot fail.
-            let _ = writeln!(out, "# HELP sharebench_{name} {help}\n# TYPE sharebench_{name} {kind}");
-            for (labels, value) in values {
-                let labels = if labels.is_empty() { String::new() } else { format!("{{{labels}}}") };
-                let _ = writeln!(out, "sharebench_{name}{labels} {value}");
-            }
-        };
-        let none = String::new;
-        let total = |of: fn(&Sums) -> u64| vec![(none(), (of(&self.ended) + of(&self.step)) as f64)];
-        let verdicts = ["valid", "warning", "invalid"].into_iter().zip(self.verdicts);
-        let verdicts: Vec<_> = verdicts.map(|(name, n)| (format!("verdict=\"{name}\""), n as f64)).collect();
-        metric("steps_total", "counter", "Steps that ended.", &verdicts);
-        metric(
-            "operations_total",
-            "counter",
-            "Operations that ended within windows.",
-            &total(|s| s.operations),
-        );
-        metric(
-            "transactions_total",
-            "counter",
-            "Transactions that ended within windows.",
-            &total(|s| s.transactions),
-        );
-        metric("bytes_total", "counter", "Application bytes moved within windows.", &total(|s| s.bytes));
-        metric("failures_total", "counter", "Failures.", &total(|s| s.failures));
-        let now = self.labels(self.target, &self.coordinates);
-        metric("users", "gauge", "Users of the step under way that are ready.", &[(now, self.users as f64)]);
-        let Some(last) = &self.last else { return out };
-        let at = self.labels(last.target, &last.coordinates);
-        let rate = "Application bytes per second of the last step that ended.";
-        metric("step_bytes_per_second", "gauge", rate, &[(at.clone(), last.bytes_per_s)]);
-        let rate = "Transactions per second of the last step that ended.";
-        metric("step_transactions_per_second", "gauge", rate, &[(at.clone(), last.transactions_per_s)]);
-        let [mean, quantiles @ ..] = last.response_s;
-        let of = |q: &str| format!("{at},quantile=\"{q}\"");
-        let quantiles: Vec<_> = ["0.5", "0.95", "0.99"].map(of).into_iter().zip(quantiles).collect();
-        let help = "Response times of the last step that ended.";
-        metric("step_response_seconds", "gauge", help, &quantiles);
-        let help = "Mean response time of the last step that ended.";
-        metric("step_response_mean_seconds", "gauge", help, &[(at.clone(), mean)]);
-        if let Some(cpu) = last.server_cpu {
-            let help = "Share of the server's processors used in the last step that ended.";
-            metric("step_server_cpu_ratio", "gauge", help, &[(at, cpu)]);
-        }
-        out
+    fn labels(&self, target: u32, coordinates: &str) -> [(&'static str, String); 2] {
+        let name = self.targets.get(target as usize).cloned().unwrap_or_default();
+        [("target", name), ("step", coordinates.to_owned())]
     }
 }
 
-/// The text of a label's value.
-fn quoted(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+/// Encodes the state of a run on each scrape.
+#[derive(Debug)]
+struct RunCollector(Arc<Mutex<State>>);
+
+impl Collector for RunCollector {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let state = locked(&self.0);
+        let mut steps =
+            encoder.encode_descriptor("steps", "Finished steps by verdict.", None, MetricType::Counter)?;
+        for (verdict, count) in ["valid", "warning", "invalid"].into_iter().zip(state.verdicts) {
+            ConstCounter::new(count).encode(steps.encode_family(&[("verdict", verdict)])?)?;
+        }
+        let sum = |of: fn(&Sums) -> u64| of(&state.finished) + of(&state.current);
+        let sums = [
+            ("operations", "Operations that ended within windows.", sum(|sums| sums.operations)),
+            ("transactions", "Transactions that ended within windows.", sum(|sums| sums.transactions)),
+            ("bytes", "Application bytes transferred within windows.", sum(|sums| sums.bytes)),
+            ("failures", "Failed operations.", sum(|sums| sums.failures)),
+        ];
+        for (name, help, sum) in sums {
+            let counter = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
+            ConstCounter::new(sum).encode(counter)?;
+        }
+        let labels = state.labels(state.target, &state.coordinates);
+        let users = i64::try_from(state.users).unwrap_or(i64::MAX);
+        let mut family = encoder.encode_descriptor(
+            "users",
+            "Users of the current step that are ready.",
+            None,
+            MetricType::Gauge,
+        )?;
+        ConstGauge::new(users).encode(family.encode_family(&labels)?)?;
+        match &state.last {
+            Some(last) => encode_step(&mut encoder, last, &state.labels(last.target, &last.coordinates)),
+            None => Ok(()),
+        }
+    }
 }
 
-/// Answers one request; nothing that it says but its first line matters.
-fn answer(stream: TcpStream, state: &Mutex<State>) -> io::Result<()> {
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
-    let mut reader = BufReader::new(stream.take(MAX_ASKED));
-    let mut first = String::new();
-    reader.read_line(&mut first)?;
-    let mut line = String::new();
-    while reader.read_line(&mut line)? > 0 && !line.trim().is_empty() {
-        line.clear();
-    }
-    let mut words = first.split_whitespace();
-    let (status, text) = match (words.next(), words.next()) {
-        (Some("GET"), Some("/metrics" | "/")) => {
-            ("200 OK", state.lock().unwrap_or_else(PoisonError::into_inner).text())
+/// Encodes the results of the last finished step.
+fn encode_step(
+    encoder: &mut DescriptorEncoder<'_>,
+    last: &LastStep,
+    labels: &[(&'static str, String); 2],
+) -> fmt::Result {
+    let bytes = "Application bytes per second of the last finished step.";
+    gauge(encoder, "step_bytes_per_second", bytes, &[(labels.to_vec(), last.bytes_per_s)])?;
+    let transactions = "Transactions per second of the last finished step.";
+    let values = [(labels.to_vec(), last.transactions_per_s)];
+    gauge(encoder, "step_transactions_per_second", transactions, &values)?;
+    let quantiles = ["0.5", "0.95", "0.99"].into_iter().zip(last.response_quantiles_s);
+    let quantiles: Vec<_> = quantiles
+        .map(|(quantile, seconds)| ([labels, &[("quantile", quantile.to_owned())][..]].concat(), seconds))
+        .collect();
+    gauge(encoder, "step_response_seconds", "Response times of the last finished step.", &quantiles)?;
+    let mean = "Mean response time of the last finished step.";
+    gauge(encoder, "step_response_mean_seconds", mean, &[(labels.to_vec(), last.response_mean_s)])?;
+    match last.server_cpu {
+        Some(cpu) => {
+            let help = "Share of the server's processors in use during the last finished step.";
+            gauge(encoder, "step_server_cpu_ratio", help, &[(labels.to_vec(), cpu)])
         }
-        (Some("GET"), _) => ("404 Not Found", "only /metrics is here\n".to_owned()),
-        _ => ("405 Method Not Allowed", "only GET is understood\n".to_owned()),
-    };
-    let head = format!(
-        "HTTP/1.1 {status}\r\nContent-Type: text/plain; version=0.0.4\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
-        text.len()
-    );
-    let mut stream = reader.into_inner().into_inner();
-    stream.write_all(head.as_bytes())?;
-    stream.write_all(text.as_bytes())
+        None => Ok(()),
+    }
+}
+
+fn gauge(
+    encoder: &mut DescriptorEncoder<'_>,
+    name: &str,
+    help: &str,
+    values: &[(Vec<(&'static str, String)>, f64)],
+) -> fmt::Result {
+    let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+    for (labels, value) in values {
+        ConstGauge::new(*value).encode(family.encode_family(labels)?)?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::http::tests::exchange;
     use sharebench_model::{Coordinates, IoBytes, Measure, Value, axis};
 
     fn ask(at: SocketAddr, line: &str) -> String {
-        let mut stream = TcpStream::connect(at).unwrap();
-        stream.write_all(format!("{line}\r\nHost: lab\r\n\r\n").as_bytes()).unwrap();
-        let mut text = String::new();
-        stream.read_to_string(&mut text).unwrap();
-        text
+        exchange(at, &format!("{line}\r\nHost: lab\r\n\r\n"))
     }
 
     #[test]
-    fn a_port_alone_is_this_machines_own() {
+    fn port_without_address_is_on_loopback() {
         assert_eq!(address("9100").unwrap().to_string(), "127.0.0.1:9100");
         assert_eq!(address(":9100").unwrap().to_string(), "127.0.0.1:9100");
         assert_eq!(address("0.0.0.0:9100").unwrap().to_string(), "0.0.0.0:9100");
@@ -256,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_under_way_is_told_in_the_text_format() {
+    fn metrics_of_a_run_are_served_as_openmetrics_text() {
         let metrics = Metrics::serve(address("0").unwrap(), vec!["the \"nas\"".into()]).unwrap();
         let coordinates = Coordinates::new().with(axis::USERS, Value::Count(5));
         let started =
@@ -270,7 +278,7 @@ mod tests {
             failures: 1,
             users: 5,
         });
-        let text = ask(metrics.at, "GET /metrics HTTP/1.1");
+        let text = ask(metrics.listener.address(), "GET /metrics HTTP/1.1");
         assert!(text.starts_with("HTTP/1.1 200 OK\r\n"), "{text}");
         assert!(text.contains("\nsharebench_transactions_total 10\n"), "{text}");
         assert!(text.contains("sharebench_users{target=\"the \\\"nas\\\"\",step=\"users=5\"} 5\n"), "{text}");
@@ -285,12 +293,16 @@ mod tests {
             measure,
             checks: Vec::new(),
         })));
-        let text = ask(metrics.at, "GET / HTTP/1.0");
-        assert!(text.contains("\nsharebench_transactions_total 30\n"), "the step's own count: {text}");
+        let text = ask(metrics.listener.address(), "GET / HTTP/1.0");
+        assert!(
+            text.contains("\nsharebench_transactions_total 30\n"),
+            "the count of the finished step: {text}"
+        );
         assert!(text.contains("\nsharebench_steps_total{verdict=\"valid\"} 1\n"), "{text}");
         let body = text.split("\r\n\r\n").nth(1).unwrap();
-        assert!(text.contains(&format!("Content-Length: {}\r\n", body.len())), "{text}");
-        assert!(ask(metrics.at, "GET /other HTTP/1.1").starts_with("HTTP/1.1 404"));
-        assert!(ask(metrics.at, "POST /metrics HTTP/1.1").starts_with("HTTP/1.1 405"));
+        assert!(text.contains(&format!("content-length: {}\r\n", body.len())), "{text}");
+        assert!(body.ends_with("# EOF\n"), "{text}");
+        assert!(ask(metrics.listener.address(), "GET /other HTTP/1.1").starts_with("HTTP/1.1 404"));
+        assert!(ask(metrics.listener.address(), "POST /metrics HTTP/1.1").starts_with("HTTP/1.1 405"));
     }
 }

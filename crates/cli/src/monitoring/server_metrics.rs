@@ -1,4 +1,4 @@
-//! `--server-metrics`: how busy the server's processors are, by a Prometheus exporter that runs there.
+//! `--server-metrics`: the CPU load of a server, from a Prometheus exporter on it.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -12,16 +12,16 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use sharebench_model::ServerLoad;
 
-/// Between two questions.
-const EVERY: Duration = Duration::from_secs(1);
-/// Longest wait for an answer.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// Largest answer that is read.
-const MOST: u64 = 16 << 20;
-/// Most answers that are kept: the last day's.
-const KEPT: usize = 86_400;
-/// Answers must cover this share of a window.
-const COVERED: f64 = 0.5;
+/// Interval between two requests.
+const REQUEST_INTERVAL: Duration = Duration::from_secs(1);
+/// Timeout of one request.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
+/// Largest response that is read.
+const MAX_RESPONSE_BYTES: u64 = 16 << 20;
+/// Largest number of readings, those of one day.
+const MAX_READINGS: usize = 86_400;
+/// The readings must cover this share of a window.
+const MIN_COVERAGE: f64 = 0.5;
 
 /// `http://host:port/path`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,7 +34,9 @@ impl FromStr for ExporterUrl {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("'{text}' is no URL of an exporter; write such as http://nas:9100/metrics");
+        let wrong = || {
+            format!("'{text}' is not the URL of an exporter; expected for example http://nas:9100/metrics")
+        };
         let rest = text.strip_prefix("http://").ok_or_else(wrong)?;
         let (host, path) = rest.split_once('/').unwrap_or((rest, "metrics"));
         let plain = |text: &str| text.chars().all(|c| c.is_ascii_graphic());
@@ -53,46 +55,48 @@ impl fmt::Display for ExporterUrl {
     }
 }
 
-/// A metric that tells how busy processors are.
+/// A metric of CPU time, by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    /// Seconds that processors were idle, of each.
+enum CpuMetric {
+    /// Idle seconds of each processor.
     Idle(&'static str),
-    /// Seconds that one process used.
+    /// CPU seconds of one process.
     Used(&'static str),
 }
 
-/// What one answer says.
+/// The CPU time in one response.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Reading {
-    kind: Kind,
+    metric: CpuMetric,
     seconds: f64,
     cores: u32,
 }
 
-/// Metrics in the order of preference: the whole machine before one process.
+/// Metrics in the order of preference: first those of the whole machine, then those of one process.
 const IDLE: [(&str, [&str; 2]); 2] =
     [("node_cpu_seconds_total", ["idle", "iowait"]), ("windows_cpu_time_total", ["idle", "idle"])];
 const USED: &str = "process_cpu_seconds_total";
 
-/// Reads an exporter's text.
+/// The CPU time in the text of an exporter.
 fn reading(text: &str) -> Option<Reading> {
     for (name, modes) in IDLE {
-        let (mut seconds, mut cores) = (0.0, BTreeSet::new());
+        let mut seconds = 0.0;
+        let mut cores = BTreeSet::new();
         for (labels, value) in samples(text, name) {
             let label = |name: &str| label(labels, name);
-            let (core, mode) = (label("cpu").or(label("core")), label("mode").unwrap_or_default());
+            let core = label("cpu").or(label("core"));
+            let mode = label("mode").unwrap_or_default();
             if modes.contains(&mode) {
                 seconds += value;
                 cores.insert(core);
             }
         }
         if !cores.is_empty() {
-            return Some(Reading { kind: Kind::Idle(name), seconds, cores: cores.len() as u32 });
+            return Some(Reading { metric: CpuMetric::Idle(name), seconds, cores: cores.len() as u32 });
         }
     }
     let (_, seconds) = samples(text, USED).next()?;
-    Some(Reading { kind: Kind::Used(USED), seconds, cores: 1 })
+    Some(Reading { metric: CpuMetric::Used(USED), seconds, cores: 1 })
 }
 
 /// Labels and values of a metric's lines.
@@ -112,35 +116,35 @@ fn samples<'t>(text: &'t str, name: &'t str) -> impl Iterator<Item = (&'t str, f
 fn label<'t>(labels: &'t str, name: &str) -> Option<&'t str> {
     let mut rest = labels;
     while let Some((key, value)) = rest.split_once("=\"") {
-        let (value, behind) = value.split_once('"')?;
+        let (value, after) = value.split_once('"')?;
         if key.trim_start_matches([',', ' ']) == name {
             return Some(value);
         }
-        rest = behind;
+        rest = after;
     }
     None
 }
 
-/// Asks once.
-fn ask(url: &ExporterUrl) -> Result<Reading, String> {
+/// Reads an exporter once.
+fn request(url: &ExporterUrl) -> Result<Reading, String> {
     let failed = |error: std::io::Error| error.to_string();
     let mut addresses = url.host.to_socket_addrs().map_err(failed)?;
     let address = addresses.next().ok_or("the name has no address")?;
-    let mut stream = TcpStream::connect_timeout(&address, PATIENCE).map_err(failed)?;
-    stream.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
-    stream.set_write_timeout(Some(PATIENCE)).map_err(failed)?;
+    let mut stream = TcpStream::connect_timeout(&address, REQUEST_TIMEOUT).map_err(failed)?;
+    stream.set_read_timeout(Some(REQUEST_TIMEOUT)).map_err(failed)?;
+    stream.set_write_timeout(Some(REQUEST_TIMEOUT)).map_err(failed)?;
     let request = format!("GET {} HTTP/1.0\r\nHost: {}\r\nAccept: text/plain\r\n\r\n", url.path, url.host);
     stream.write_all(request.as_bytes()).map_err(failed)?;
     let mut bytes = Vec::new();
-    stream.take(MOST).read_to_end(&mut bytes).map_err(failed)?;
+    stream.take(MAX_RESPONSE_BYTES).read_to_end(&mut bytes).map_err(failed)?;
     let text = String::from_utf8_lossy(&bytes);
-    let (head, body) = text.split_once("\r\n\r\n").ok_or("it does not speak HTTP")?;
+    let (head, body) = text.split_once("\r\n\r\n").ok_or("the response is not HTTP")?;
     let status = head.split_whitespace().nth(1).unwrap_or_default();
     if status != "200" {
-        return Err(format!("it answers with status {status}"));
+        return Err(format!("the exporter answered with status {status}"));
     }
     let known = format!("{}, {} and {USED}", IDLE[0].0, IDLE[1].0);
-    reading(body).ok_or_else(|| format!("it tells nothing of processors: known are {known}"))
+    reading(body).ok_or_else(|| format!("the response contains none of {known}"))
 }
 
 fn unix_ms() -> u64 {
@@ -149,7 +153,7 @@ fn unix_ms() -> u64 {
 
 type Readings = Arc<Mutex<Vec<(u64, Reading)>>>;
 
-/// Asks an exporter once a second until it is dropped.
+/// Reads an exporter once per second on its own thread until it is dropped.
 #[derive(Debug)]
 pub struct ServerMetrics {
     readings: Readings,
@@ -158,19 +162,20 @@ pub struct ServerMetrics {
 }
 
 impl ServerMetrics {
-    /// Asks for the first time; what is wrong is told at once.
+    /// Reads the exporter once, and then starts the thread.
     pub fn open(url: &ExporterUrl) -> Result<Self, String> {
-        let first = ask(url)?;
+        let first = request(url)?;
         let readings: Readings = Arc::new(Mutex::new(vec![(unix_ms(), first)]));
         let (over, ended) = mpsc::channel::<()>();
-        let (url, kept) = (url.clone(), Arc::clone(&readings));
+        let url = url.clone();
+        let kept = Arc::clone(&readings);
         let thread = std::thread::Builder::new().name("server-metrics".into()).spawn(move || {
-            while ended.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
-                // An answer that does not come is missing, and the next one counts the time since.
-                let Ok(reading) = ask(&url) else { continue };
+            while ended.recv_timeout(REQUEST_INTERVAL) == Err(RecvTimeoutError::Timeout) {
+                // A missing reading is harmless, because the next one covers its time as well.
+                let Ok(reading) = request(&url) else { continue };
                 let mut readings = kept.lock().unwrap_or_else(PoisonError::into_inner);
-                if readings.len() >= KEPT {
-                    readings.drain(..KEPT / 2);
+                if readings.len() >= MAX_READINGS {
+                    readings.drain(..MAX_READINGS / 2);
                 }
                 readings.push((unix_ms(), reading));
             }
@@ -178,7 +183,7 @@ impl ServerMetrics {
         Ok(Self { readings, over: Some(over), thread: Some(thread.map_err(|error| error.to_string())?) })
     }
 
-    /// How busy the server was between two instants; none where too few answers came.
+    /// CPU load of the server between two instants, or none if there are too few readings.
     pub fn busy(&self, from_ms: u64, to_ms: u64) -> Option<ServerLoad> {
         busy(&self.readings.lock().unwrap_or_else(PoisonError::into_inner), from_ms, to_ms)
     }
@@ -198,20 +203,23 @@ fn busy(readings: &[(u64, Reading)], from_ms: u64, to_ms: u64) -> Option<ServerL
     let (first_ms, first) = readings.iter().find(inside)?;
     let (last_ms, last) = readings.iter().rfind(inside)?;
     let seconds = (last_ms - first_ms) as f64 / 1e3;
-    if seconds * 1e3 < (to_ms - from_ms) as f64 * COVERED || seconds <= 0.0 || first.kind != last.kind {
+    if seconds * 1e3 < (to_ms - from_ms) as f64 * MIN_COVERAGE
+        || seconds <= 0.0
+        || first.metric != last.metric
+    {
         return None;
     }
     let counted = last.seconds - first.seconds;
-    // A counter that went back was begun anew.
+    // A counter that decreased was reset.
     if counted < 0.0 {
         return None;
     }
-    let (cpu, cores, source) = match first.kind {
-        Kind::Idle(source) => {
+    let (cpu, cores, source) = match first.metric {
+        CpuMetric::Idle(source) => {
             let idle = counted / (seconds * f64::from(first.cores));
             ((1.0 - idle).clamp(0.0, 1.0), Some(first.cores), source)
         }
-        Kind::Used(source) => (counted / seconds, None, source),
+        CpuMetric::Used(source) => (counted / seconds, None, source),
     };
     Some(ServerLoad { cpu, cores, source: source.to_owned() })
 }
@@ -230,38 +238,41 @@ process_cpu_seconds_total 3
 ";
 
     #[test]
-    fn the_machine_counts_before_the_process_and_both_systems_are_known() {
+    fn metrics_of_the_machine_are_preferred_on_linux_and_windows() {
         let node = reading(NODE).unwrap();
-        assert_eq!((node.kind, node.seconds, node.cores), (Kind::Idle("node_cpu_seconds_total"), 212.5, 2));
+        assert_eq!(
+            (node.metric, node.seconds, node.cores),
+            (CpuMetric::Idle("node_cpu_seconds_total"), 212.5, 2)
+        );
         let windows = "windows_cpu_time_total{core=\"0,0\",mode=\"idle\"} 10\n\
                        windows_cpu_time_total{core=\"0,1\",mode=\"idle\"} 30 1700000000000\n\
                        windows_cpu_time_total{core=\"0,1\",mode=\"user\"} 9\n";
         let windows = reading(windows).unwrap();
         assert_eq!((windows.seconds, windows.cores), (40.0, 2));
-        assert_eq!(reading("process_cpu_seconds_total 3\n").unwrap().kind, Kind::Used(USED));
+        assert_eq!(reading("process_cpu_seconds_total 3\n").unwrap().metric, CpuMetric::Used(USED));
         for nothing in ["", "node_cpu_seconds_total NaN\n", "node_cpu_seconds_total_x 5\n", "<html>"] {
             assert_eq!(reading(nothing), None, "{nothing}");
         }
     }
 
     #[test]
-    fn a_window_is_as_busy_as_its_processors_were_not_idle() {
-        let at = |seconds| Reading { kind: Kind::Idle("node"), seconds, cores: 4 };
+    fn cpu_load_is_the_share_of_time_that_processors_were_not_idle() {
+        let at = |seconds| Reading { metric: CpuMetric::Idle("node"), seconds, cores: 4 };
         let readings: Vec<_> = (0..=20).map(|s| (s * 1_000, at(f64::from(s as u32) * 3.0))).collect();
         let found = busy(&readings, 4_500, 14_500).unwrap();
         assert_eq!((found.cpu, found.cores), (0.25, Some(4)));
-        assert!(busy(&readings, 18_000, 40_000).is_none(), "answers for a tenth of it");
+        assert!(busy(&readings, 18_000, 40_000).is_none(), "readings for a tenth of it");
         assert!(busy(&readings, 5_100, 5_900).is_none() && busy(&[], 0, 1).is_none());
         let again: Vec<_> = [(0, at(50.0)), (9_000, at(1.0))].into();
-        assert!(busy(&again, 0, 10_000).is_none(), "it was started anew");
-        let used = |seconds| Reading { kind: Kind::Used(USED), seconds, cores: 1 };
+        assert!(busy(&again, 0, 10_000).is_none(), "the counter was reset");
+        let used = |seconds| Reading { metric: CpuMetric::Used(USED), seconds, cores: 1 };
         let process: Vec<_> = [(0, used(1.0)), (10_000, used(16.0))].into();
         let cpu = busy(&process, 0, 10_000).unwrap().cpu;
         assert!((cpu - 1.5).abs() < 1e-9, "of one processor: {cpu}");
     }
 
     #[test]
-    fn only_urls_that_can_be_asked_are_taken() {
+    fn only_http_urls_without_account_are_valid() {
         let url: ExporterUrl = "http://nas:9100/metrics".parse().unwrap();
         assert_eq!(url.to_string(), "http://nas:9100/metrics");
         assert_eq!("http://nas".parse::<ExporterUrl>().unwrap().to_string(), "http://nas:80/metrics");

@@ -17,7 +17,6 @@ use crate::flags::monitoring::MonitoringFlags;
 use crate::flags::output::OutputFlags;
 use crate::live::LiveView;
 use crate::live::plan_preview::plan_preview;
-use crate::monitoring::Monitoring;
 use crate::output::message;
 use crate::run::environment;
 use crate::run::event_sink::EventSink;
@@ -158,8 +157,7 @@ impl<'a> Measurement<'a> {
         for line in plan_preview(self.plan) {
             view.line(&line);
         }
-        let monitoring =
-            Monitoring::open(self.monitoring.prometheus, &self.monitoring.server_metrics, self.plan)?;
+        let monitoring = self.monitoring.open(self.plan)?;
         Ok(EventSink::new(sink, view, header, monitoring))
     }
 

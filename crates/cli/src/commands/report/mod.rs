@@ -1,8 +1,10 @@
 //! `sharebench report`: runs as a page, tables, a workbook or pictures, or all runs in the browser.
 
 mod images;
+#[cfg(feature = "pages")]
 mod pages;
 
+#[cfg(feature = "pages")]
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -32,25 +34,28 @@ docs/reports.md explains each chart.";
 #[derive(Debug, Args)]
 pub struct ReportArgs {
     /// Runs: numbers, `last`, or FILE.db:NUMBER.
-    #[arg(required_unless_present = "serve", conflicts_with = "serve", value_name = "RUN")]
+    #[cfg_attr(feature = "pages", arg(required_unless_present = "serve"))]
+    #[cfg_attr(not(feature = "pages"), arg(required = true))]
+    #[arg(value_name = "RUN")]
     pub runs: Vec<RunReference>,
     /// Write to FILE; text, md, json and csv are printed without it.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Format of the report [default: by the file extension, or html].
-    #[arg(long, value_enum, conflicts_with = "serve")]
+    #[arg(long, value_enum)]
     pub format: Option<ReportFormat>,
     /// Add a 3-D surface next to each map of file sizes and record sizes; the page grows by 0.5 MB.
-    #[arg(long, conflicts_with = "serve")]
+    #[arg(long)]
     pub surfaces: bool,
     /// Also write each chart as SVG and PNG to DIR; needs Chromium.
-    #[arg(long, value_name = "DIR", conflicts_with = "serve")]
+    #[arg(long, value_name = "DIR")]
     pub images: Option<PathBuf>,
     /// Browser that draws the charts [default: chromium, chromium-browser, google-chrome or chrome in PATH].
     #[arg(long, value_name = "PROGRAM", requires = "images")]
     pub browser: Option<PathBuf>,
     /// Serve all runs of the results database as web pages: filter, select, compare, open. Read-only; loopback addresses only.
-    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "127.0.0.1:0", conflicts_with = "output")]
+    #[cfg(feature = "pages")]
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "127.0.0.1:0", conflicts_with_all = ["runs", "output", "format", "surfaces", "images"])]
     pub serve: Option<SocketAddr>,
     #[command(flatten)]
     pub database: DatabaseFlags,
@@ -75,6 +80,7 @@ pub enum ReportFormat {
 
 /// Writes a report, or serves all runs as pages.
 pub fn report(args: &ReportArgs) -> Result<ExitCode, Failure> {
+    #[cfg(feature = "pages")]
     if let Some(address) = args.serve {
         return pages::serve(address, &args.database.db);
     }

@@ -1,124 +1,161 @@
-//! `report --serve`: the runs of a results database in the browser, for whoever sits at this machine. Nothing is changed.
+//! `sharebench report --serve`: the runs of a results database as web pages, for browsers on this machine. Read-only.
 
-use std::io;
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::path::Path;
+use std::fmt::Display;
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
 
+use axum::Router;
+use axum::extract::{Query, Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::middleware::{Next, from_fn};
+use axum::response::{Html, IntoResponse, Response};
+use axum::routing::get;
 use sharebench_report::{RunLine, html, html_with_surfaces, runs_page};
-use sharebench_results::{RunId, Store, StoredRun};
+use sharebench_results::{RunId, Store, StoreError, StoredRun};
 
 use crate::commands::runs::steps;
 use crate::exit::Failure;
-use crate::http::{self, Answer, Request};
+use crate::http::Listener;
 use crate::output::print_out;
 use crate::run::run_store::analysis;
 
-/// Connections that are answered at once; more are refused.
-const MAX_CONNECTIONS: usize = 16;
-/// Runs of one report.
+/// Largest number of runs in one report.
 const MAX_RUNS: usize = 8;
-/// A browser says at once what it wants.
-const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Serves until the process is ended.
+/// Headers of every answer: browsers store nothing, and pages load nothing from elsewhere.
+const HEADERS: [(HeaderName, HeaderValue); 5] = [
+    (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
+    (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+    (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
+    (header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY")),
+    (
+        header::CONTENT_SECURITY_POLICY,
+        HeaderValue::from_static(
+            "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; \
+             form-action 'self'; base-uri 'none'",
+        ),
+    ),
+];
+
+/// The pages of one results database.
+#[derive(Debug)]
+struct Pages {
+    database: PathBuf,
+    /// Reports need much memory, so only one is made at a time.
+    turn: Mutex<()>,
+}
+
+type Parameters = Query<Vec<(String, String)>>;
+
+/// Serves until the process ends.
 pub fn serve(address: SocketAddr, database: &Path) -> Result<ExitCode, Failure> {
     if !address.ip().is_loopback() {
         return Err(Failure::usage(format!(
-            "--serve {address}: not a loopback address; the results database is shown on this machine alone"
+            "--serve {address}: not a loopback address; the pages are for this machine only"
         )));
     }
-    // Whether there is a results database at all is better said now than to each reader.
+    // Report a missing results database now, not to each reader.
     Store::open_read_only(database)?;
-    let refused = |error: io::Error| Failure::usage(format!("--serve {address}: {error}"));
-    let listener = TcpListener::bind(address).map_err(refused)?;
-    let address = listener.local_addr().map_err(refused)?;
-    print_out(&format!("serving http://{address}/ (Ctrl-C ends it)\n"))?;
-    let (under_way, one_at_a_time) = (AtomicUsize::new(0), Mutex::new(()));
-    std::thread::scope(|scope| {
-        for connection in listener.incoming().filter_map(Result::ok) {
-            if under_way.fetch_add(1, Ordering::Relaxed) >= MAX_CONNECTIONS {
-                under_way.fetch_sub(1, Ordering::Relaxed);
-                continue;
-            }
-            let (under_way, one_at_a_time) = (&under_way, &one_at_a_time);
-            scope.spawn(move || {
-                // A reader that went away is no news.
-                let _ = converse(connection, database, one_at_a_time);
-                under_way.fetch_sub(1, Ordering::Relaxed);
-            });
-        }
-    });
+    let listener = Listener::start("pages", address, routes(database))
+        .map_err(|error| Failure::usage(format!("--serve {address}: {error}")))?;
+    print_out(&format!("serving http://{}/ (press Ctrl-C to end)\n", listener.address()))?;
+    listener.wait();
     Ok(ExitCode::SUCCESS)
 }
 
-fn converse(mut connection: TcpStream, store: &Path, one_at_a_time: &Mutex<()>) -> io::Result<()> {
-    connection.set_read_timeout(Some(PATIENCE))?;
-    connection.set_write_timeout(Some(PATIENCE))?;
-    match http::read(&mut connection)? {
-        Ok(request) => {
-            let answer = {
-                // Reports take memory: one is made after the other.
-                let _turn = one_at_a_time.lock();
-                answer(&request, store)
-            };
-            http::write(&mut connection, &answer, request.head)
-        }
-        Err(refusal) => http::write(&mut connection, &refusal, false),
-    }
+fn routes(database: &Path) -> Router {
+    let pages = Arc::new(Pages { database: database.to_owned(), turn: Mutex::new(()) });
+    Router::new()
+        .route("/", get(list))
+        .route("/report", get(report))
+        .fallback(|| async { refusal(StatusCode::NOT_FOUND, "There is no such page.") })
+        .method_not_allowed_fallback(|| async {
+            refusal(StatusCode::METHOD_NOT_ALLOWED, "Runs can be read, not changed.")
+        })
+        .with_state(pages)
+        .layer(from_fn(guard))
 }
 
-fn answer(request: &Request, path: &Path) -> Answer {
-    let of = |name: &'static str| {
-        request.query.iter().filter(move |(n, _)| n == name).map(|(_, value)| value.as_str())
+/// Rejects requests of other hosts and adds the headers. A web page of another host whose name resolves to a loopback
+/// address (DNS rebinding) sends that name, so it cannot read the results database.
+async fn guard(request: Request, next: Next) -> Response {
+    let mut response = if is_for_loopback(request.headers()) {
+        next.run(request).await
+    } else {
+        refusal(StatusCode::MISDIRECTED_REQUEST, "Use a loopback address on this machine.")
     };
-    let store = match Store::open_read_only(path) {
-        Ok(store) => store,
-        Err(error) => return failed(&error),
+    response.headers_mut().extend(HEADERS);
+    response
+}
+
+/// True if there is exactly one Host header and it contains a loopback name.
+fn is_for_loopback(headers: &HeaderMap) -> bool {
+    let mut hosts = headers.get_all(header::HOST).iter();
+    let host = hosts.next().and_then(|host| host.to_str().ok());
+    host.is_some_and(is_loopback) && hosts.next().is_none()
+}
+
+fn is_loopback(host: &str) -> bool {
+    let name = match host.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        None => host.split(':').next().unwrap_or_default(),
     };
-    match request.path.as_str() {
-        "/" => match lines(&store) {
-            Ok(lines) => {
-                Answer::page(runs_page(&path.display().to_string(), &lines, of("q").next().unwrap_or("")))
-            }
-            Err(error) => failed(&error),
-        },
-        "/report" => {
-            let ids: Option<Vec<i64>> = of("run").map(|id| id.parse().ok().filter(|id| *id > 0)).collect();
-            match ids {
-                Some(ids) if (1..=MAX_RUNS).contains(&ids.len()) => {
-                    report(&store, &ids, of("surfaces").next().is_some())
-                }
-                _ => Answer::refusal("400 Bad Request", "Choose one to eight runs by their numbers."),
-            }
-        }
-        _ => Answer::refusal("404 Not Found", "There is no such page."),
-    }
+    name.eq_ignore_ascii_case("localhost")
+        || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// A failure of the store, which names the file and what is wrong.
-fn failed(error: &dyn std::fmt::Display) -> Answer {
-    let text: String = error
-        .to_string()
-        .chars()
-        .map(|c| if c.is_control() || "<>&\"'".contains(c) { ' ' } else { c })
-        .collect();
-    Answer::refusal("404 Not Found", &text)
-}
-
-fn report(store: &Store, ids: &[i64], surfaces: bool) -> Answer {
-    let runs: Result<Vec<StoredRun>, _> = ids.iter().map(|id| store.load(RunId(*id))).collect();
-    match runs {
-        Ok(runs) if surfaces => Answer::page(html_with_surfaces(&analysis(&runs))),
-        Ok(runs) => Answer::page(html(&analysis(&runs))),
+async fn list(State(pages): State<Arc<Pages>>, Query(parameters): Parameters) -> Response {
+    let filter = parameters.iter().find(|(name, _)| name == "q").map_or("", |(_, value)| value.as_str());
+    match Store::open_read_only(&pages.database).and_then(|store| lines(&store)) {
+        Ok(lines) => Html(runs_page(&pages.database.display().to_string(), &lines, filter)).into_response(),
         Err(error) => failed(&error),
     }
 }
 
-fn lines(store: &Store) -> Result<Vec<RunLine>, sharebench_results::StoreError> {
+async fn report(State(pages): State<Arc<Pages>>, Query(parameters): Parameters) -> Response {
+    let ids = parameters.iter().filter(|(name, _)| name == "run");
+    let ids: Option<Vec<i64>> = ids.map(|(_, id)| id.parse().ok().filter(|id| *id > 0)).collect();
+    let surfaces = parameters.iter().any(|(name, _)| name == "surfaces");
+    let Some(ids) = ids.filter(|ids| (1..=MAX_RUNS).contains(&ids.len())) else {
+        return refusal(StatusCode::BAD_REQUEST, "Select one to eight runs by their numbers.");
+    };
+    let made = tokio::task::spawn_blocking(move || {
+        let _turn = pages.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        page(&pages.database, &ids, surfaces)
+    });
+    match made.await {
+        Ok(Ok(page)) => Html(page).into_response(),
+        Ok(Err(error)) => failed(&error),
+        Err(_) => refusal(StatusCode::INTERNAL_SERVER_ERROR, "The report could not be made."),
+    }
+}
+
+fn page(database: &Path, ids: &[i64], surfaces: bool) -> Result<String, StoreError> {
+    let store = Store::open_read_only(database)?;
+    let runs = ids.iter().map(|id| store.load(RunId(*id))).collect::<Result<Vec<StoredRun>, _>>()?;
+    let analysis = analysis(&runs);
+    Ok(if surfaces { html_with_surfaces(&analysis) } else { html(&analysis) })
+}
+
+/// A page with a sentence. The caller escapes text of others in it.
+fn refusal(status: StatusCode, sentence: &str) -> Response {
+    let page = format!(
+        "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>{status}</title></head>\
+         <body><h1>{status}</h1><p>{sentence}</p><p><a href=\"/\">all runs</a></p></body></html>\n"
+    );
+    (status, Html(page)).into_response()
+}
+
+/// An error of the results database, with the name of the file.
+fn failed(error: &impl Display) -> Response {
+    let is_unsafe = |c: char| c.is_control() || "<>&\"'".contains(c);
+    let text: String = error.to_string().chars().map(|c| if is_unsafe(c) { ' ' } else { c }).collect();
+    refusal(StatusCode::NOT_FOUND, &text)
+}
+
+fn lines(store: &Store) -> Result<Vec<RunLine>, StoreError> {
     let line = |run: sharebench_results::RunSummary| RunLine {
         id: run.id.0,
         steps: steps(&run),
@@ -128,4 +165,44 @@ fn lines(store: &Store) -> Result<Vec<RunLine>, sharebench_results::StoreError> 
         targets: run.targets,
     };
     Ok(store.runs()?.into_iter().map(line).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::http::tests::exchange;
+
+    #[test]
+    fn pages_answer_loopback_hosts_only() {
+        let routes = routes(Path::new("/nonexistent/runs.db"));
+        let listener = Listener::start("pages", SocketAddr::from(([127, 0, 0, 1], 0)), routes).unwrap();
+        let status = |request: &str| {
+            exchange(listener.address(), request).split(' ').nth(1).unwrap_or_default().to_owned()
+        };
+        let get = |host: &str| status(&format!("GET /other HTTP/1.1\r\n{host}\r\n"));
+        for host in ["Host: localhost\r\n", "Host: 127.0.0.1:81\r\n", "host: [::1]:80\r\n"] {
+            assert_eq!(get(host), "404", "{host}");
+        }
+        for host in [
+            "",
+            "Host: evil.example\r\n",
+            "Host: 127.0.0.1.evil.example\r\n",
+            "Host: localhost\r\nHost: evil\r\n",
+        ] {
+            assert_eq!(get(host), "421", "{host}");
+        }
+        assert_eq!(status("POST / HTTP/1.1\r\nHost: localhost\r\n\r\n"), "405");
+        let missing = exchange(listener.address(), "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        assert!(
+            missing.starts_with("HTTP/1.1 404") && missing.contains("x-frame-options: DENY"),
+            "{missing}"
+        );
+        for target in ["/report", "/report?run=x", "/report?run=%zz", "/report?run=-1"] {
+            assert_eq!(
+                status(&format!("GET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n")),
+                "400",
+                "{target}"
+            );
+        }
+    }
 }
