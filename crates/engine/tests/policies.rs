@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use sharebench_engine::{Clock, Run, RunEnd, StartError, StopSignal};
 use sharebench_model::{
     DataOp, Facts, IoPolicy, MetaOp, MetaReply, MetaYield, PolicyCount, Reply, Residency, RunEvent,
-    RunOutcome, Slot, StepResult, Verdict, WireCount,
+    RunOutcome, Slot, StepError, StepResult, Verdict, WireCount,
 };
 use sharebench_plan::Plan;
 use sharebench_target::{
@@ -298,7 +298,9 @@ fn a_command_that_fails_ends_the_run_names_the_flag_and_leaves_nothing() {
     let target = MemoryTarget::new();
     let head = "pre_step_cmd = 'echo busy >&2; exit 32'";
     let (end, steps) = run(head, "", &[Arc::new(target.clone())]);
-    let RunOutcome::HookFailed(why) = end.unwrap().outcome else { panic!("it continued") };
+    let RunOutcome::Incomplete(StepError::PreStepCommandFailed(why)) = end.unwrap().outcome else {
+        panic!("it continued")
+    };
     assert!(why.contains("--pre-step-cmd") && why.contains("exit code 32") && why.contains("busy"), "{why}");
     assert!(steps.is_empty() && target.names().is_empty());
 }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, mpsc};
 
 use sharebench_engine::{Clock, Run, StopSignal};
-use sharebench_model::{PrecisionReport, Round, RunEvent, RunOutcome, StepResult};
+use sharebench_model::{PrecisionReport, Round, RunEvent, RunOutcome, StepError, StepResult};
 use sharebench_plan::{Plan, ResolvedPlan};
 use sharebench_target::{MemoryTarget, Target};
 
@@ -94,7 +94,7 @@ fn stored_steps_of_another_order_are_refused() {
     plan.seed += 1;
     let ran = execute(&plan, &steps);
     assert!(
-        matches!(&ran.outcome, RunOutcome::EngineFailed(why) if why.contains("order")),
+        matches!(&ran.outcome, RunOutcome::Incomplete(StepError::EngineFailed(why)) if why.contains("order")),
         "{:?}",
         ran.outcome
     );

@@ -6,7 +6,9 @@ use std::sync::{Arc, mpsc};
 
 use sharebench_cluster::{Division, Ranks, threads};
 use sharebench_engine::{Clock, Run, RunEnd, StartError, StopSignal};
-use sharebench_model::{ErrorClass, Histogram, RankShare, RunEvent, RunOutcome, StepResult, Verdict};
+use sharebench_model::{
+    ErrorClass, Histogram, RankShare, RunEvent, RunOutcome, StepError, StepResult, Verdict,
+};
 use sharebench_plan::{Plan, ResolvedPlan};
 use sharebench_target::{Fault, FaultyTarget, MemoryTarget, Target};
 
@@ -205,7 +207,9 @@ fn a_rank_that_loses_the_target_ends_the_run_on_all_and_finished_steps_are_kept(
     };
     for (rank, ran) in on_ranks(3, 0, READ, each).into_iter().enumerate() {
         let end = ran.end.unwrap();
-        let RunOutcome::TargetLost(reported) = &end.outcome else { panic!("{end:?}") };
+        let RunOutcome::Incomplete(StepError::TargetLost { reason: reported, .. }) = &end.outcome else {
+            panic!("{end:?}")
+        };
         assert!(reported.contains("rank 2 (rank2): "), "{reported}");
         assert!(end.leftovers.is_empty() && (rank == 0 || ran.steps.is_empty()));
     }

@@ -4,7 +4,7 @@
 use std::sync::{Arc, mpsc};
 
 use sharebench_engine::{Clock, Run, RunEnd, StartError, StopSignal};
-use sharebench_model::{ErrorClass, RunEvent, RunOutcome, StepResult, Verdict};
+use sharebench_model::{ErrorClass, RunEvent, RunOutcome, StepError, StepResult, Verdict};
 use sharebench_plan::{Access, Direction, Plan, Test};
 use sharebench_target::{Answer, Fault, FaultyTarget, MemoryTarget, ScriptedTarget, Target};
 
@@ -301,5 +301,8 @@ fn jobs_detect_wrong_data_and_a_lost_job_ends_the_run() {
     let target = MemoryTarget::new();
     let ran = run(sweep, "stamps", FaultyTarget::new(target.clone()).disconnect_after(30));
     let outcome = ran.end.unwrap().outcome;
-    assert!(matches!(&outcome, RunOutcome::TargetLost(why) if why.contains("disconnected")), "{outcome:?}");
+    assert!(
+        matches!(&outcome, RunOutcome::Incomplete(StepError::TargetLost { reason: why, .. }) if why.contains("disconnected")),
+        "{outcome:?}"
+    );
 }

@@ -4,7 +4,7 @@ use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use sharebench_engine::{Clock, Run, RunEnd, StartError, StopSignal};
-use sharebench_model::{ErrorClass, RunEvent, RunOutcome, StepResult, Value, Verdict};
+use sharebench_model::{ErrorClass, RunEvent, RunOutcome, StepError, StepResult, Value, Verdict};
 use sharebench_plan::{Plan, ResolvedPlan, Work};
 use sharebench_target::{Fault, FaultyTarget, MemoryTarget, NullTarget, Target};
 
@@ -164,7 +164,7 @@ fn a_lost_server_ends_the_run_keeps_steps_and_cleans_up_over_a_new_session() {
     let ran = all(&plan, FaultyTarget::new(target.clone()).disconnect_after(40_000));
     let end = ran.end.unwrap();
     assert!(
-        matches!(&end.outcome, RunOutcome::TargetLost(why) if why.contains("disconnected")),
+        matches!(&end.outcome, RunOutcome::Incomplete(StepError::TargetLost { reason: why, .. }) if why.contains("disconnected")),
         "{:?}",
         end.outcome
     );
@@ -178,7 +178,7 @@ fn a_silent_server_is_a_timeout_and_not_a_hang() {
     let ran = all(SWEEP, FaultyTarget::new(target.clone()).data(100, Fault::Never));
     let end = ran.end.unwrap();
     assert!(
-        matches!(&end.outcome, RunOutcome::TargetLost(why) if why.contains("timeout")),
+        matches!(&end.outcome, RunOutcome::Incomplete(StepError::TargetLost { reason: why, .. }) if why.contains("timeout")),
         "{:?}",
         end.outcome
     );
@@ -227,7 +227,7 @@ fn a_step_that_extended_can_be_stopped_and_the_run_resumed_with_what_other_steps
             stop.stop();
         }
     });
-    assert_eq!(outcome, RunOutcome::Stopped);
+    assert_eq!(outcome, RunOutcome::Incomplete(StepError::Stopped));
     let kept = finished(&events);
     assert_eq!(kept.iter().map(|step| step.index).collect::<Vec<_>>(), [0]);
     assert_eq!(target.names(), Vec::<String>::new());
@@ -251,7 +251,7 @@ fn a_run_that_is_stopped_at_once_measures_nothing_and_leaves_nothing() {
     let stop = StopSignal::default();
     stop.stop();
     let ran = execute(SWEEP, target.clone(), &[], &stop);
-    assert_eq!(ran.end.unwrap().outcome, RunOutcome::Stopped);
+    assert_eq!(ran.end.unwrap().outcome, RunOutcome::Incomplete(StepError::Stopped));
     assert!(ran.steps.is_empty() && target.names().is_empty());
 }
 

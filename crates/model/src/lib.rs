@@ -45,7 +45,7 @@ pub use policy::{CachePolicy, IoPolicy, SyncPolicy};
 pub use precision::{CellPrecision, PrecisionReport, RepeatRule, Round, Standing};
 pub use random::{Random, mix};
 pub use rank_share::RankShare;
-pub use run::{Facts, IMPORTED, ORIGIN_FACT, RunHeader, RunOutcome, StepResult, TargetIdentity};
+pub use run::{Facts, IMPORTED, ORIGIN_FACT, RunHeader, RunOutcome, StepError, StepResult, TargetIdentity};
 pub use server_evidence::{ProbeTimes, ServerEvidence, WhileProbed};
 pub use timeline::{Outage, Timeline};
 pub use traffic::{IoBytes, WireCount};

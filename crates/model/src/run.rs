@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Check, Coordinates, Measure, RepeatRule, Verdict};
+use crate::{Check, Coordinates, ErrorClass, Measure, OpError, RepeatRule, Verdict};
 
 /// Named facts: environment, versions, what a target negotiated. Never a secret.
 pub type Facts = BTreeMap<String, String>;
@@ -79,18 +79,66 @@ impl StepResult {
     }
 }
 
+/// Why a step ended before its end, and with it the run.
+///
+/// The engine returns it from whatever a step does, ranks agree on the worst of theirs, and a run stores it. The
+/// order of the variants is their severity: of several ranks with different errors, all report the greatest.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, thiserror::Error)]
+#[serde(rename_all = "kebab-case")]
+pub enum StepError {
+    /// The user stopped the run.
+    #[error("stopped")]
+    Stopped,
+    /// The user's own command before a step failed.
+    #[error("{0}")]
+    PreStepCommandFailed(String),
+    /// The target cannot be used any longer.
+    #[error("{reason}")]
+    TargetLost {
+        /// The class of the operation's error.
+        class: ErrorClass,
+        /// The operation and the peer's own words or code.
+        reason: String,
+    },
+    /// The engine itself failed: what it measured in this step must not be used.
+    #[error("{0}")]
+    EngineFailed(String),
+}
+
+impl StepError {
+    /// The word that machines read, as in `--json`.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Stopped => "stopped",
+            Self::PreStepCommandFailed(_) => "pre-step-command-failed",
+            Self::TargetLost { .. } => "target-lost",
+            Self::EngineFailed(_) => "engine-failed",
+        }
+    }
+
+    /// The reason; none for a stop, which has no other reason than the user's request.
+    pub fn reason(&self) -> Option<&str> {
+        match self {
+            Self::Stopped => None,
+            Self::PreStepCommandFailed(reason)
+            | Self::TargetLost { reason, .. }
+            | Self::EngineFailed(reason) => Some(reason),
+        }
+    }
+}
+
+impl From<OpError> for StepError {
+    fn from(error: OpError) -> Self {
+        Self::TargetLost { class: error.class, reason: error.to_string() }
+    }
+}
+
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RunOutcome {
     /// Every planned step was measured.
     Complete,
-    /// The user stopped it.
-    Stopped,
-    /// A target could not be used any longer; the reason.
-    TargetLost(String),
-    /// The user's own command between steps failed; which, and what it said.
-    HookFailed(String),
-    /// The engine failed; the numbers are not to be trusted; the reason.
-    EngineFailed(String),
+    /// A step ended early, and the run with it; earlier steps are kept.
+    Incomplete(StepError),
 }

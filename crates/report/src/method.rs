@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use sharebench_analysis::Analysis;
-use sharebench_model::RunOutcome;
+use sharebench_model::{RunOutcome, StepError};
 
 use crate::escape::html as safe;
 use crate::show;
@@ -15,10 +15,16 @@ pub fn method(analysis: &Analysis) -> String {
         let _ = write!(out, "<article class=\"card\"><h3>{}</h3><dl>", safe(&method.title));
         let ending = match &method.outcome {
             Some(RunOutcome::Complete) => "complete".to_owned(),
-            Some(RunOutcome::Stopped) => "stopped by the user".to_owned(),
-            Some(RunOutcome::TargetLost(reason)) => format!("target lost: {reason}"),
-            Some(RunOutcome::HookFailed(reason)) => format!("the user's command failed: {reason}"),
-            Some(RunOutcome::EngineFailed(reason)) => format!("engine failed: {reason}"),
+            Some(RunOutcome::Incomplete(StepError::Stopped)) => "stopped by the user".to_owned(),
+            Some(RunOutcome::Incomplete(StepError::TargetLost { reason, .. })) => {
+                format!("target lost: {reason}")
+            }
+            Some(RunOutcome::Incomplete(StepError::PreStepCommandFailed(reason))) => {
+                format!("the user's command failed: {reason}")
+            }
+            Some(RunOutcome::Incomplete(StepError::EngineFailed(reason))) => {
+                format!("engine failed: {reason}")
+            }
             None => "not recorded".to_owned(),
         };
         let facts = [

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use sharebench_analysis::{Analysis, Options, RunData, analyse};
-use sharebench_model::{ErrorClass, RunOutcome, Value, Verdict, axis};
+use sharebench_model::{ErrorClass, RunOutcome, StepError, Value, Verdict, axis};
 use sharebench_report::{Style, csv, html, html_with_surfaces, json, markdown, terminal};
 use synthetic::{Synthetic, cell, depths, everything, grid, load, plausible, plausible_load};
 
@@ -132,7 +132,10 @@ fn hostile_names_do_not_leave_their_place() {
     run.sweep(&grid(&[evil], 2, 2), 6, plausible);
     run.check(0, Verdict::Invalid, evil, evil);
     run.run.header.plan = evil.to_owned();
-    run.run.outcome = Some(RunOutcome::TargetLost(evil.to_owned()));
+    run.run.outcome = Some(RunOutcome::Incomplete(StepError::TargetLost {
+        class: ErrorClass::Disconnected,
+        reason: evil.to_owned(),
+    }));
     let page = page("hostile.html", std::slice::from_ref(&run.run));
     assert!(!page.contains("<img"), "raw markup");
     assert!(!page.contains('\u{1b}'));
@@ -150,7 +153,10 @@ fn a_broken_run_and_a_lone_system_have_pages_too() {
     run.run.steps[7].measure.errors.insert(ErrorClass::DataMismatch, 3);
     run.check(2, Verdict::Invalid, "little", "10 users, 3 accounted for");
     run.check(5, Verdict::Warning, "hiccup", "a stall of 31 ms");
-    run.run.outcome = Some(RunOutcome::TargetLost("smb: connection reset".to_owned()));
+    run.run.outcome = Some(RunOutcome::Incomplete(StepError::TargetLost {
+        class: ErrorClass::Disconnected,
+        reason: "smb: connection reset".to_owned(),
+    }));
     let broken = page("broken.html", &[run.run]);
     assert!(broken.contains("returned wrong data") && broken.contains("connection reset"));
     let mut alone = Synthetic::new("one system", &["smb"], 4);

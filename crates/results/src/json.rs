@@ -42,11 +42,7 @@ pub fn write_json(run: &StoredRun, out: &mut dyn Write) -> io::Result<()> {
 
 fn reason(state: &RunState) -> Option<&str> {
     match state {
-        RunState::Ended(
-            RunOutcome::TargetLost(reason)
-            | RunOutcome::HookFailed(reason)
-            | RunOutcome::EngineFailed(reason),
-        ) => Some(reason),
+        RunState::Ended(RunOutcome::Incomplete(error)) => error.reason(),
         _ => None,
     }
 }

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, params};
-use sharebench_model::{Facts, IMPORTED, ORIGIN_FACT, RunHeader, RunOutcome, StepResult, TargetIdentity};
+use sharebench_model::{
+    Facts, IMPORTED, ORIGIN_FACT, RunHeader, RunOutcome, StepError, StepResult, TargetIdentity,
+};
 
 use crate::error::{Problem, StoreError};
 use crate::owner::Owner;
@@ -256,7 +258,9 @@ fn check_open(connection: &Connection, run: RunId) -> Result<(), Problem> {
 fn check_resumable(connection: &Connection, run: RunId) -> Result<(), Problem> {
     let (state, owner) = standing(connection, run)?;
     match state {
-        RunState::Ended(RunOutcome::Complete | RunOutcome::EngineFailed(_)) => Err(Problem::Ended),
+        RunState::Ended(RunOutcome::Complete | RunOutcome::Incomplete(StepError::EngineFailed(_))) => {
+            Err(Problem::Ended)
+        }
         RunState::Running if owner != Owner::this() => Err(Problem::UnderWay(owner.pid)),
         _ => Ok(()),
     }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use sharebench_model::{Facts, RepeatRule, RunHeader, RunOutcome, StepResult};
+use sharebench_model::{Facts, RepeatRule, RunHeader, RunOutcome, StepError, StepResult};
 
 /// Number of a run within its file, from 1; never given twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -31,10 +31,10 @@ impl fmt::Display for RunState {
             Self::Running => "running",
             Self::Interrupted => "interrupted",
             Self::Ended(RunOutcome::Complete) => "complete",
-            Self::Ended(RunOutcome::Stopped) => "stopped",
-            Self::Ended(RunOutcome::TargetLost(_)) => "target lost",
-            Self::Ended(RunOutcome::HookFailed(_)) => "command failed",
-            Self::Ended(RunOutcome::EngineFailed(_)) => "engine failed",
+            Self::Ended(RunOutcome::Incomplete(StepError::Stopped)) => "stopped",
+            Self::Ended(RunOutcome::Incomplete(StepError::TargetLost { .. })) => "target lost",
+            Self::Ended(RunOutcome::Incomplete(StepError::PreStepCommandFailed(_))) => "command failed",
+            Self::Ended(RunOutcome::Incomplete(StepError::EngineFailed(_))) => "engine failed",
         })
     }
 }

@@ -6,7 +6,7 @@ mod sample;
 use std::sync::Barrier;
 
 use sample::{Scratch, header, step};
-use sharebench_model::{Facts, RunEvent, RunOutcome};
+use sharebench_model::{ErrorClass, Facts, RunEvent, RunOutcome, StepError};
 use sharebench_results::{Problem, RunId, RunReference, RunSink, RunState, Store};
 
 fn facts(dialect: &str) -> Facts {
@@ -25,12 +25,22 @@ fn a_run_comes_back_as_it_went_in() {
     let run = sink.run().unwrap();
     let reader = Store::open_read_only(&file.0).unwrap();
     assert_eq!(reader.load(run).unwrap().state, RunState::Running);
-    sink.record(&RunEvent::Finished(RunOutcome::TargetLost("gone: \"x\"".into()))).unwrap();
+    sink.record(&RunEvent::Finished(RunOutcome::Incomplete(StepError::TargetLost {
+        class: ErrorClass::Disconnected,
+        reason: "gone: \"x\"".into(),
+    })))
+    .unwrap();
     let stored = reader.load(run).unwrap();
     assert_eq!(stored.header, header());
     assert_eq!(stored.steps, [step(0), step(2), step(3)]);
     assert_eq!(stored.facts, [Facts::new(), facts("3.1.1")]);
-    assert_eq!(stored.state, RunState::Ended(RunOutcome::TargetLost("gone: \"x\"".into())));
+    assert_eq!(
+        stored.state,
+        RunState::Ended(RunOutcome::Incomplete(StepError::TargetLost {
+            class: ErrorClass::Disconnected,
+            reason: "gone: \"x\"".into()
+        }))
+    );
     let [summary] = &reader.runs().unwrap()[..] else { panic!() };
     assert_eq!((summary.steps_done, summary.steps_planned), (3, 4));
     assert_eq!(summary.targets, ["smb", "local"]);
@@ -49,7 +59,7 @@ fn a_finished_run_does_not_change() {
     for error in [
         store.record_step(run, &step(1)).unwrap_err(),
         store.set_facts(run, 0, &facts("2.1")).unwrap_err(),
-        store.finish_run(run, &RunOutcome::Stopped).unwrap_err(),
+        store.finish_run(run, &RunOutcome::Incomplete(StepError::Stopped)).unwrap_err(),
         store.reopen_run(run).unwrap_err(),
     ] {
         assert!(matches!(error.problem, Problem::Ended), "{error}");
@@ -63,7 +73,7 @@ fn a_stopped_run_resumes_with_its_missing_steps() {
     let mut sink = RunSink::new(Store::open(&file.0).unwrap());
     sink.record(&RunEvent::Started(Box::new(header()))).unwrap();
     sink.record(&RunEvent::StepFinished(Box::new(step(1)))).unwrap();
-    sink.record(&RunEvent::Finished(RunOutcome::Stopped)).unwrap();
+    sink.record(&RunEvent::Finished(RunOutcome::Incomplete(StepError::Stopped))).unwrap();
     let run = sink.run().unwrap();
     let mut sink = RunSink::resume(Store::open(&file.0).unwrap(), run).unwrap();
     assert_eq!(sink.store().load(run).unwrap().state, RunState::Running);

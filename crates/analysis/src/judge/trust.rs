@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use sharebench_model::units::counted;
-use sharebench_model::{ErrorClass, RunOutcome, StepResult, Verdict};
+use sharebench_model::{ErrorClass, RunOutcome, StepError, StepResult, Verdict};
 use sharebench_stats::median;
 
 use crate::align::Aligned;
@@ -87,12 +87,16 @@ fn ending(run: &RunData, runs: usize) -> TrustLine {
     };
     let (status, text) = match &run.outcome {
         Some(RunOutcome::Complete) => (Status::Ok, done),
-        Some(RunOutcome::Stopped) => (Status::Warning, format!("stopped by the user: {done}")),
-        Some(RunOutcome::TargetLost(reason)) => {
+        Some(RunOutcome::Incomplete(StepError::Stopped)) => {
+            (Status::Warning, format!("stopped by the user: {done}"))
+        }
+        Some(RunOutcome::Incomplete(StepError::TargetLost { reason, .. })) => {
             (Status::Failed, format!("a target was lost ({reason}): {done}"))
         }
-        Some(RunOutcome::HookFailed(reason)) => (Status::Warning, format!("ended early ({reason}): {done}")),
-        Some(RunOutcome::EngineFailed(reason)) => (
+        Some(RunOutcome::Incomplete(StepError::PreStepCommandFailed(reason))) => {
+            (Status::Warning, format!("ended early ({reason}): {done}"))
+        }
+        Some(RunOutcome::Incomplete(StepError::EngineFailed(reason))) => (
             Status::Failed,
             format!("the engine failed ({reason}): none of these numbers may be used; {done}"),
         ),

@@ -16,7 +16,7 @@ mod unmatched;
 mod weights;
 
 use sharebench_model::units::counted;
-use sharebench_model::{ErrorClass, RunOutcome};
+use sharebench_model::{ErrorClass, RunOutcome, StepError};
 
 use crate::align::rates::has_rate;
 use crate::judge::best::{spoken_of, widest};
@@ -136,11 +136,11 @@ fn alarms(stages: &Stages<'_>, runs: &[RunData]) -> Vec<Sentence> {
     }
     for run in runs {
         match &run.outcome {
-            Some(RunOutcome::EngineFailed(reason)) => alarms.push(format!(
+            Some(RunOutcome::Incomplete(StepError::EngineFailed(reason))) => alarms.push(format!(
                 "The engine failed in run {} ({reason}): its numbers must not be used.",
                 run.label
             )),
-            Some(RunOutcome::TargetLost(reason)) => {
+            Some(RunOutcome::Incomplete(StepError::TargetLost { reason, .. })) => {
                 alarms.push(format!("Run {} lost a target: {reason}. What follows is partial.", run.label));
             }
             _ => {}

@@ -59,10 +59,7 @@ fn object(event: &RunEvent, targets: &[&str]) -> Value {
         RunEvent::Finished(outcome) => {
             let (word, reason) = match outcome {
                 RunOutcome::Complete => ("complete", None),
-                RunOutcome::Stopped => ("stopped", None),
-                RunOutcome::TargetLost(why) => ("target-lost", Some(why)),
-                RunOutcome::HookFailed(why) => ("hook-failed", Some(why)),
-                RunOutcome::EngineFailed(why) => ("engine-failed", Some(why)),
+                RunOutcome::Incomplete(error) => (error.name(), error.reason()),
             };
             json!({"event": "finished", "outcome": word, "reason": reason})
         }

@@ -7,7 +7,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use sharebench_engine::{Clock, Run, RunEnd, StartError, StopSignal, own_descriptors};
-use sharebench_model::{Facts, RepeatRule, RunEvent, RunHeader, RunOutcome, StepResult};
+use sharebench_model::{Facts, RepeatRule, RunEvent, RunHeader, RunOutcome, StepError, StepResult};
 use sharebench_plan::ResolvedPlan;
 use sharebench_results::{RunId, RunSink, Store};
 use sharebench_target::Target;
@@ -59,11 +59,11 @@ pub struct Measured {
 impl Measured {
     fn exit_code(&self) -> ExitCode {
         ExitCode::from(match &self.outcome {
-            RunOutcome::EngineFailed(_) => exit::INTERNAL,
-            RunOutcome::TargetLost(_) => exit::TARGET,
-            RunOutcome::HookFailed(_) => exit::USAGE,
+            RunOutcome::Incomplete(StepError::EngineFailed(_)) => exit::INTERNAL,
+            RunOutcome::Incomplete(StepError::TargetLost { .. }) => exit::TARGET,
+            RunOutcome::Incomplete(StepError::PreStepCommandFailed(_)) => exit::USAGE,
             _ if self.data_errors => exit::DATA,
-            RunOutcome::Stopped => exit::STOPPED,
+            RunOutcome::Incomplete(StepError::Stopped) => exit::STOPPED,
             RunOutcome::Complete if self.has_leftovers => exit::TARGET,
             RunOutcome::Complete => 0,
         })
@@ -209,7 +209,7 @@ impl<'a> Measurement<'a> {
             return;
         }
         // Storing the end is quick and local.
-        events_sink.take(&RunEvent::Finished(RunOutcome::Stopped), stop);
+        events_sink.take(&RunEvent::Finished(RunOutcome::Incomplete(StepError::Stopped)), stop);
         events_sink.view.close();
         for index in 0..self.targets.len() {
             message(self.leftovers_on(index));
@@ -231,17 +231,17 @@ impl<'a> Measurement<'a> {
             return Err(Failure::Storing(error));
         }
         let reason = match &end.outcome {
-            RunOutcome::TargetLost(why) => Some(format!("target lost: {why}; finished steps are kept")),
-            RunOutcome::HookFailed(why) => Some(format!("{why}; finished steps are kept")),
-            RunOutcome::EngineFailed(why) => Some(format!("the engine failed: {why}")),
-            RunOutcome::Stopped => Some("stopped; finished steps are kept".to_owned()),
+            RunOutcome::Incomplete(StepError::TargetLost { reason: why, .. }) => Some(format!("target lost: {why}; finished steps are kept")),
+            RunOutcome::Incomplete(StepError::PreStepCommandFailed(why)) => Some(format!("{why}; finished steps are kept")),
+            RunOutcome::Incomplete(StepError::EngineFailed(why)) => Some(format!("the engine failed: {why}")),
+            RunOutcome::Incomplete(StepError::Stopped) => Some("stopped; finished steps are kept".to_owned()),
             RunOutcome::Complete => None,
         };
         if let Some(reason) = reason {
             message(reason);
         }
         let run = events_sink.sink.run();
-        let is_resumable = !matches!(end.outcome, RunOutcome::Complete | RunOutcome::EngineFailed(_));
+        let is_resumable = !matches!(end.outcome, RunOutcome::Complete | RunOutcome::Incomplete(StepError::EngineFailed(_)));
         if let Some(run) = run.filter(|_| is_resumable) {
             message(format_args!("finish it by: sharebench run --resume {run}"));
         }
@@ -272,7 +272,7 @@ impl<'a> Measurement<'a> {
     /// stored as failed at once; the user did not stop it.
     fn check_ranks(&self, group: &RankGroup, events_sink: &mut EventSink, stop: &StopSignal) {
         let Some(why) = group.missing() else { return };
-        events_sink.take(&RunEvent::Finished(RunOutcome::EngineFailed(why.clone())), stop);
+        events_sink.take(&RunEvent::Finished(RunOutcome::Incomplete(StepError::EngineFailed(why.clone()))), stop);
         message(format_args!("{why}; finished steps are kept"));
         for index in 0..self.targets.len() {
             message(self.leftovers_on(index));

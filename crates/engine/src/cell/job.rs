@@ -1,6 +1,8 @@
 //! A job of a throughput cell: a session of its own, a file or a part of one, and a tally.
 
-use sharebench_model::{ErrorClass, FileRef, JobShare, MetaOp, MetaYield, OpError, OpenHow, Random};
+use sharebench_model::{
+    ErrorClass, FileRef, JobShare, MetaOp, MetaYield, OpError, OpenHow, Random, StepError,
+};
 use sharebench_plan::Start;
 use sharebench_target::{Session, SessionSpec};
 
@@ -10,7 +12,6 @@ use crate::cell::policy::CacheObservation;
 use crate::cell::record_pass::RecordPass;
 use crate::data::context::PassContext;
 use crate::data::file_state::FileState;
-use crate::record::pass_end::PassEnd;
 use crate::record::tally::Tally;
 use crate::time::deadline::Deadline;
 
@@ -84,7 +85,7 @@ impl<'a> Job<'a> {
     }
 
     /// Performs a phase; a run gives its first and last instant.
-    pub async fn perform(&mut self, phase: Phase) -> Result<Option<(u64, u64)>, PassEnd> {
+    pub async fn perform(&mut self, phase: Phase) -> Result<Option<(u64, u64)>, StepError> {
         match phase {
             Phase::Connect => self.connect().await?,
             Phase::Create if self.creates() => self.handle = Some(self.open(OpenHow::CreateNew).await?),
@@ -122,7 +123,7 @@ impl<'a> Job<'a> {
         Ok(())
     }
 
-    async fn prepare(&mut self, first: bool) -> Result<(), PassEnd> {
+    async fn prepare(&mut self, first: bool) -> Result<(), StepError> {
         self.ensure_open().await?;
         let (mut pass, context, random, _) = self.pass()?;
         let observation = pass.prepare(first, random, context).await?;
@@ -137,7 +138,7 @@ impl<'a> Job<'a> {
         Ok(())
     }
 
-    async fn run(&mut self, passes: u64, at: u64) -> Result<(u64, u64), PassEnd> {
+    async fn run(&mut self, passes: u64, at: u64) -> Result<(u64, u64), StepError> {
         let (mut pass, context, random, tally) = self.pass()?;
         if at > 0 {
             context.clock.sleep_precise(at).await;
@@ -153,7 +154,7 @@ impl<'a> Job<'a> {
         Ok((started, ended))
     }
 
-    async fn release(&mut self) -> Result<(), PassEnd> {
+    async fn release(&mut self) -> Result<(), StepError> {
         let observation = self.observation.take();
         if self.handle.is_none() && !self.cell.work.policy.is_normal() {
             // What it left in the caches is seen through an open file only.

@@ -1,6 +1,6 @@
 //! One pass over a file: the innermost loop, with `depth` operations in flight.
 
-use sharebench_model::{DataOp, ErrorClass, FileRef, OpError, Reply, Slot, Stability};
+use sharebench_model::{DataOp, ErrorClass, FileRef, OpError, Reply, Slot, Stability, StepError};
 use sharebench_plan::Verify;
 use sharebench_target::Session;
 
@@ -12,7 +12,6 @@ use crate::data::mismatch::short;
 use crate::data::stamp;
 use crate::data::stamp::Content;
 use crate::record::meter::Meter;
-use crate::record::pass_end::PassEnd;
 use crate::record::tally::Tally;
 
 /// True for failures that no later operation of the step can survive.
@@ -48,7 +47,7 @@ impl Pass<'_, '_> {
         mut self,
         mut order: impl Iterator<Item = RecordAccess>,
         tally: &mut Tally,
-    ) -> Result<(), PassEnd> {
+    ) -> Result<(), StepError> {
         let meter = Meter::start(self.context.clock, self.session);
         let result = self.drive(&mut order, tally).await;
         meter.stop(self.context.clock, self.session, tally);
@@ -59,7 +58,7 @@ impl Pass<'_, '_> {
         &mut self,
         order: &mut impl Iterator<Item = RecordAccess>,
         tally: &mut Tally,
-    ) -> Result<(), PassEnd> {
+    ) -> Result<(), StepError> {
         let depth = self.depth as usize;
         let mut flights = vec![InFlight::default(); depth];
         let mut free: Vec<Slot> = (0..self.depth).rev().map(Slot).collect();
@@ -95,7 +94,7 @@ impl Pass<'_, '_> {
                 self.session.submit(slot, op);
             }
             if free.len() == depth {
-                return if stopped { Err(PassEnd::Stopped) } else { Ok(()) };
+                return if stopped { Err(StepError::Stopped) } else { Ok(()) };
             }
             self.context.deadline.replies(self.session, &mut replies).await?;
             let ended = self.context.clock.now();

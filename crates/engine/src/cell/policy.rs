@@ -2,7 +2,7 @@
 
 use sharebench_model::{
     CachePolicy, DataOp, ErrorClass, Evidence, FileRef, MetaOp, MetaYield, OpError, OpenHow, PolicyCount,
-    Residency, Slot,
+    Residency, Slot, StepError,
 };
 use sharebench_plan::RecordWork;
 use sharebench_target::Session;
@@ -11,7 +11,6 @@ use crate::cell::pass::is_fatal;
 use crate::data::context::PassContext;
 use crate::data::file_state::FileState;
 use crate::record::meter::Meter;
-use crate::record::pass_end::PassEnd;
 use crate::record::tally::Tally;
 
 /// Makes sure that an existing file is open with the policy of `work`, and gives its handle.
@@ -126,7 +125,7 @@ impl TimedFinish {
         session: &mut dyn Session,
         context: &mut PassContext<'_>,
         tally: &mut Tally,
-    ) -> Result<(), PassEnd> {
+    ) -> Result<(), StepError> {
         let (meter, begin) = (Meter::start(context.clock, session), context.clock.now());
         let flushes = matches!(self, Self::Flush(_));
         let result = match self {

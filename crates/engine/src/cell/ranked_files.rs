@@ -8,17 +8,18 @@ use crate::cell::cell_context::CellContext;
 use crate::cell::file_names::job_file_name;
 use crate::cell::target_files::TargetFiles;
 use crate::data::file_state::{FileState, KnownFile};
-use crate::record::pass_end::PassEnd;
+use crate::ranks::agreement::rank_lost;
+use sharebench_model::StepError;
 
 /// The files of this rank's users where they come from another rank; none where each has its own.
 pub(crate) fn lent_by_ranks(
     cell: &CellContext<'_>,
     numbers: &[u32],
     target: &TargetFiles,
-) -> Result<Option<Vec<FileState>>, PassEnd> {
+) -> Result<Option<Vec<FileState>>, StepError> {
     let Some(ranks) = cell.ranks.filter(|_| cell.work.test.start() != Start::Fresh) else { return Ok(None) };
     if cell.work.shared_file {
-        let file = FileState::of(ranks.broadcast(known(cell.work, 0, target).as_ref())?);
+        let file = FileState::of(ranks.broadcast(known(cell.work, 0, target).as_ref()).map_err(rank_lost)?);
         return Ok(Some(vec![file; numbers.len()]));
     }
     if !is_shifted(ranks, cell.work) {
@@ -26,10 +27,11 @@ pub(crate) fn lent_by_ranks(
     }
     let own: Vec<KnownFile> = numbers.iter().filter_map(|number| known(cell.work, *number, target)).collect();
     let (rank, size, shift) = (ranks.rank(), ranks.size(), ranks.division().shift());
-    let files: Vec<KnownFile> = ranks.exchange((rank + size - shift) % size, (rank + shift) % size, &own)?;
+    let files: Vec<KnownFile> =
+        ranks.exchange((rank + size - shift) % size, (rank + shift) % size, &own).map_err(rank_lost)?;
     if files.len() != numbers.len() {
         let why = format!("{} files were given to {} users", files.len(), numbers.len());
-        return Err(PassEnd::Broken(why));
+        return Err(StepError::EngineFailed(why));
     }
     Ok(Some(files.into_iter().map(FileState::of).collect()))
 }
@@ -46,7 +48,7 @@ pub(crate) fn given_back_to_ranks(
     numbers: &[u32],
     files: &[FileState],
     target: &mut TargetFiles,
-) -> Result<bool, PassEnd> {
+) -> Result<bool, StepError> {
     let Some(ranks) = cell.ranks else { return Ok(false) };
     if !cell.work.shared_file {
         return Ok(is_shifted(ranks, cell.work));
@@ -56,7 +58,7 @@ pub(crate) fn given_back_to_ranks(
     for (number, file) in numbers.iter().copied().zip(files) {
         own.get_or_insert_with(|| file.clone()).adopt(file, range(number));
     }
-    let told = ranks.gather(&(numbers.to_vec(), own.as_ref().map(FileState::known)))?;
+    let told = ranks.gather(&(numbers.to_vec(), own.as_ref().map(FileState::known))).map_err(rank_lost)?;
     let known = target.files.get_mut(&job_file_name(cell.work, 0));
     let Some(known) = known.filter(|_| ranks.is_leader()) else { return Ok(true) };
     for (numbers, file) in told {

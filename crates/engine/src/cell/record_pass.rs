@@ -1,6 +1,6 @@
 //! One pass of a test over one file, in the way its application takes to the file.
 
-use sharebench_model::{CachePolicy, ErrorClass, FileRef, MetaOp, OpError, Random};
+use sharebench_model::{CachePolicy, ErrorClass, FileRef, MetaOp, OpError, Random, StepError};
 use sharebench_plan::{Access, RecordWork, Start};
 use sharebench_target::Session;
 
@@ -11,7 +11,6 @@ use crate::cell::policy::{CacheObservation, TimedFinish};
 use crate::cell::stream::StreamPass;
 use crate::data::context::PassContext;
 use crate::data::file_state::FileState;
-use crate::record::pass_end::PassEnd;
 use crate::record::tally::Tally;
 
 /// A file in the hands of the job that measures it.
@@ -33,7 +32,7 @@ impl RecordPass<'_> {
         first: bool,
         random: &mut Random,
         context: &mut PassContext<'_>,
-    ) -> Result<CacheObservation, PassEnd> {
+    ) -> Result<CacheObservation, StepError> {
         let (start, maps) = (self.work.test.start(), self.work.test.access() == Access::Mapping);
         let handle = self.open()?;
         let mut dropped = None;
@@ -64,7 +63,7 @@ impl RecordPass<'_> {
         random: &mut Random,
         context: &mut PassContext<'_>,
         tally: &mut Tally,
-    ) -> Result<(), PassEnd> {
+    ) -> Result<(), StepError> {
         let handle = self.open()?;
         let Self { work, part, session, file, .. } = self;
         let (session, file) = (&mut **session, &mut **file);
@@ -96,7 +95,7 @@ impl RecordPass<'_> {
         &mut self,
         context: &mut PassContext<'_>,
         tally: &mut Tally,
-    ) -> Result<(), PassEnd> {
+    ) -> Result<(), StepError> {
         let file = self.open()?;
         if self.work.include_flush && self.work.test.writes() {
             TimedFinish::Flush(file).timed(self.session, context, tally).await?;

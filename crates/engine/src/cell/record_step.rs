@@ -1,6 +1,6 @@
 //! A cell: one test on one file by one job, in whole passes until it has lasted long enough.
 
-use sharebench_model::Random;
+use sharebench_model::{Random, StepError};
 use sharebench_plan::{RecordWork, Start};
 
 use crate::cell::access_pattern::FilePart;
@@ -10,7 +10,6 @@ use crate::cell::record_pass::RecordPass;
 use crate::cell::target_files::TargetFiles;
 use crate::data::context::PassContext;
 use crate::data::file_state::FileState;
-use crate::record::pass_end::PassEnd;
 use crate::record::tally::Tally;
 
 /// A cell ends after this many times its sample, however little of that was busy.
@@ -21,7 +20,7 @@ pub(crate) async fn prepare(
     work: &RecordWork,
     target: &mut TargetFiles,
     context: &mut PassContext<'_>,
-) -> Result<(), PassEnd> {
+) -> Result<(), StepError> {
     if work.test.start() == Start::Fresh {
         return Ok(());
     }
@@ -35,7 +34,7 @@ pub(crate) async fn measure(
     random: &mut Random,
     context: &mut PassContext<'_>,
     tally: &mut Tally,
-) -> Result<(), PassEnd> {
+) -> Result<(), StepError> {
     let (name, fresh) = (data_name(work), work.test.start() == Start::Fresh);
     prepare(work, target, context).await?;
     target.merge_pending_failures(tally);
@@ -73,7 +72,7 @@ async fn one_pass(
     random: &mut Random,
     context: &mut PassContext<'_>,
     tally: &mut Tally,
-) -> Result<(), PassEnd> {
+) -> Result<(), StepError> {
     let session = target.session.as_mut();
     policy::open_as(work, session, file, context).await?;
     let mut handle = file.file.take();
@@ -81,7 +80,7 @@ async fn one_pass(
     let result = measured(&mut pass, first, random, context, tally).await;
     let released = pass.release(context).await;
     file.file = handle;
-    result.and(released.map_err(PassEnd::from))
+    result.and(released.map_err(StepError::from))
 }
 
 async fn measured(
@@ -90,7 +89,7 @@ async fn measured(
     random: &mut Random,
     context: &mut PassContext<'_>,
     tally: &mut Tally,
-) -> Result<(), PassEnd> {
+) -> Result<(), StepError> {
     let observation = pass.prepare(first, random, context).await?;
     pass.run(random, context, tally).await?;
     // Before anything is flushed, or is closed and cannot be looked at any more.

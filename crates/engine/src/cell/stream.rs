@@ -5,7 +5,7 @@
 //! shorter. Records larger than the buffer go through it in pieces. An operation is one record, from the
 //! call to its return; most return without a request, and the last one waits until the buffer is written.
 
-use sharebench_model::{DataOp, FileRef, OpError, Reply, Slot, Stability};
+use sharebench_model::{DataOp, FileRef, OpError, Reply, Slot, Stability, StepError};
 use sharebench_target::Session;
 
 use crate::cell::pass::{is_fatal, verify};
@@ -15,7 +15,6 @@ use crate::data::mismatch::short;
 use crate::data::stamp;
 use crate::data::stamp::Content;
 use crate::record::meter::Meter;
-use crate::record::pass_end::PassEnd;
 use crate::record::tally::Tally;
 
 /// The stream's buffer is the session's only slot in use.
@@ -64,19 +63,19 @@ impl<'a, 'b> StreamPass<'a, 'b> {
     }
 
     /// Writes the whole file with `content`, or reads it where there is none.
-    pub async fn run(mut self, content: Option<Content>, tally: &mut Tally) -> Result<(), PassEnd> {
+    pub async fn run(mut self, content: Option<Content>, tally: &mut Tally) -> Result<(), StepError> {
         let meter = Meter::start(self.context.clock, self.session);
         let result = self.drive(content, tally).await;
         meter.stop(self.context.clock, self.session, tally);
         result
     }
 
-    async fn drive(&mut self, content: Option<Content>, tally: &mut Tally) -> Result<(), PassEnd> {
+    async fn drive(&mut self, content: Option<Content>, tally: &mut Tally) -> Result<(), StepError> {
         let (len, size) = (self.record.len() as u64, self.file.size);
         let mut idle_since = self.context.clock.now();
         for offset in (0..size / len).map(|record| record * len) {
             if self.context.stop.is_stopped() {
-                return Err(PassEnd::Stopped);
+                return Err(StepError::Stopped);
             }
             if let Some(content) = content {
                 stamp::fill(&mut self.record, content, offset);

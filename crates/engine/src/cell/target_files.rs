@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use sharebench_model::{CachePolicy, Facts, FileRef, IoPolicy, MetaOp, MetaYield, OpError, OpenHow};
+use sharebench_model::{
+    CachePolicy, Facts, FileRef, IoPolicy, MetaOp, MetaYield, OpError, OpenHow, StepError,
+};
 use sharebench_plan::{RecordWork, Start, Verify};
 use sharebench_target::Session;
 
@@ -12,7 +14,6 @@ use crate::data::closed_session::ClosedSession;
 use crate::data::context::PassContext;
 use crate::data::directory::remove_tree;
 use crate::data::file_state::FileState;
-use crate::record::pass_end::PassEnd;
 use crate::record::tally::Tally;
 
 /// One target as the engine uses it: its session, its directory, its files.
@@ -93,7 +94,7 @@ impl TargetFiles {
         work: &RecordWork,
         name: &str,
         context: &mut PassContext<'_>,
-    ) -> Result<(), PassEnd> {
+    ) -> Result<(), StepError> {
         let made = self.ensure(name, work.file_size, work.record_size, context).await?;
         let as_it_is = work.test.start() == Start::AsItIs && work.policy.cache == CachePolicy::Normal;
         if made && as_it_is && self.paged {
@@ -111,7 +112,7 @@ impl TargetFiles {
         size: u64,
         record: u32,
         context: &mut PassContext<'_>,
-    ) -> Result<bool, PassEnd> {
+    ) -> Result<bool, StepError> {
         let old = self.files.get(name);
         if old.is_some_and(|file| file.layout == record) {
             return Ok(false);
@@ -131,7 +132,7 @@ impl TargetFiles {
     }
 
     /// Opens a file afresh with the usual policy.
-    async fn reopen(&mut self, name: &str, context: &mut PassContext<'_>) -> Result<(), PassEnd> {
+    async fn reopen(&mut self, name: &str, context: &mut PassContext<'_>) -> Result<(), StepError> {
         let (Some(file), session) = (self.files.get_mut(name), self.session.as_mut()) else { return Ok(()) };
         if let Some(file) = file.file.take() {
             context.deadline.call(session, MetaOp::Close { file }).await?;
@@ -144,7 +145,7 @@ impl TargetFiles {
     }
 
     /// Reads an open file from end to end, unmeasured.
-    async fn read(&mut self, name: &str, context: &mut PassContext<'_>) -> Result<(), PassEnd> {
+    async fn read(&mut self, name: &str, context: &mut PassContext<'_>) -> Result<(), StepError> {
         let (Some(file), session) = (self.files.get_mut(name), self.session.as_mut()) else { return Ok(()) };
         let Some(handle) = file.file else { return Ok(()) };
         let slot_bytes = session.buffer(sharebench_model::Slot(0)).len() as u64;
@@ -213,7 +214,7 @@ impl TargetFiles {
         &mut self,
         file: &mut FileState,
         context: &mut PassContext<'_>,
-    ) -> Result<(), PassEnd> {
+    ) -> Result<(), StepError> {
         let Some(handle) = file.file else { return Ok(()) };
         // Records of streams may be larger than what a session takes at once.
         let record = u64::from(file.layout).min(self.session.buffer(sharebench_model::Slot(0)).len() as u64);
@@ -236,12 +237,12 @@ impl TargetFiles {
     }
 
     /// Brings a file to stable storage.
-    async fn flush(&mut self, file: FileRef, context: &mut PassContext<'_>) -> Result<(), PassEnd> {
+    async fn flush(&mut self, file: FileRef, context: &mut PassContext<'_>) -> Result<(), StepError> {
         self.session.submit(sharebench_model::Slot(0), sharebench_model::DataOp::Flush { file });
         let mut replies = Vec::new();
         context.deadline.replies(self.session.as_mut(), &mut replies).await?;
         let reply = replies.swap_remove(0);
-        reply.result.map(drop).map_err(PassEnd::from)
+        reply.result.map(drop).map_err(StepError::from)
     }
 
     /// Closes what is open and gives the session back; until [`Self::take`] nothing works.
@@ -260,7 +261,7 @@ impl TargetFiles {
 
     /// Where the operating system counts the wire: writes out what earlier steps left in the client's cache, so
     /// that it is not counted as this step's.
-    pub async fn drain(&mut self, context: &mut PassContext<'_>) -> Result<(), PassEnd> {
+    pub async fn drain(&mut self, context: &mut PassContext<'_>) -> Result<(), StepError> {
         if self.session.mount_wire().is_none() {
             return Ok(());
         }

@@ -11,7 +11,7 @@ use std::sync::mpsc;
 use futures_util::FutureExt;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use sharebench_cluster::Ranks;
-use sharebench_model::{CpuTime, JobShare};
+use sharebench_model::{CpuTime, JobShare, StepError};
 use sharebench_plan::{RecordWork, Start};
 
 use crate::cell::access_pattern::FilePart;
@@ -24,7 +24,6 @@ use crate::cell::target_files::TargetFiles;
 use crate::data::context::PassContext;
 use crate::data::file_state::FileState;
 use crate::ranks::agreement::{agreed, common_start, together};
-use crate::record::pass_end::PassEnd;
 use crate::record::tally::Tally;
 use crate::threads::count::threads;
 use crate::threads::descriptor_table::own_descriptors;
@@ -34,7 +33,7 @@ use crate::time::clock::ClockError;
 const MAX_PASSES: u64 = 1 << 20;
 
 /// First start and last end of a phase, or why it failed.
-type Span = Result<Option<(u64, u64)>, PassEnd>;
+type Span = Result<Option<(u64, u64)>, StepError>;
 
 /// Measures a throughput cell. In real time it blocks the calling thread until the last job has left,
 /// because jobs have threads of their own.
@@ -43,7 +42,7 @@ pub(crate) async fn measure(
     jobs: u32,
     target: &mut TargetFiles,
     context: &mut PassContext<'_>,
-) -> Result<Tally, PassEnd> {
+) -> Result<Tally, StepError> {
     let numbers = cell.numbers(jobs);
     let files = lend(cell, &numbers, target, context).await?;
     let drained = target.drain(context).await;
@@ -78,7 +77,10 @@ pub(crate) async fn measure(
 }
 
 /// Rounds with the jobs spread over threads; what the threads gave back, and the sum of the windows.
-fn on_threads(cell: &CellContext<'_>, lot: Lot) -> Result<(Result<u64, PassEnd>, Vec<Returned>), PassEnd> {
+fn on_threads(
+    cell: &CellContext<'_>,
+    lot: Lot,
+) -> Result<(Result<u64, StepError>, Vec<Returned>), StepError> {
     let blocking = cell.target.capabilities().blocking;
     let threads = threads(lot.len() as u32, blocking);
     let mut lots: Vec<Lot> = (0..threads).map(|_| Lot::new()).collect();
@@ -110,7 +112,7 @@ fn on_threads(cell: &CellContext<'_>, lot: Lot) -> Result<(Result<u64, PassEnd>,
         drop(channels);
         (window, workers.into_iter().map(std::thread::ScopedJoinHandle::join).collect::<Vec<_>>())
     });
-    let broken = |why: &str| PassEnd::Broken(format!("a job thread {why}"));
+    let broken = |why: &str| StepError::EngineFailed(format!("a job thread {why}"));
     let team = |thread: std::thread::Result<Result<Returned, ClockError>>| {
         let ended = thread.map_err(|_| broken("panicked"))?;
         ended.map_err(|error| broken(&format!("could not start: {error}")))
@@ -120,7 +122,7 @@ fn on_threads(cell: &CellContext<'_>, lot: Lot) -> Result<(Result<u64, PassEnd>,
 }
 
 /// Phases in their order until the sample is full; gives the sum of the windows.
-async fn rounds(cell: &CellContext<'_>, mut here: impl AsyncFnMut(Phase) -> Span) -> Result<u64, PassEnd> {
+async fn rounds(cell: &CellContext<'_>, mut here: impl AsyncFnMut(Phase) -> Span) -> Result<u64, StepError> {
     let mut all = async |phase| together(cell.clock, cell.ranks, here(phase).await);
     let (work, start) = (cell.work, cell.work.test.start());
     let fresh = start == Start::Fresh;
@@ -158,7 +160,7 @@ fn all(channels: &[(mpsc::Sender<Phase>, mpsc::Receiver<Span>)], phase: Phase) -
         // A thread that is gone says why when it is joined.
         let _ = phases.send(phase);
     }
-    let gone = || Err(PassEnd::Broken("a job thread is gone".into()));
+    let gone = || Err(StepError::EngineFailed("a job thread is gone".into()));
     let spans = channels.iter().map(|(_, spans)| spans.recv().unwrap_or_else(|_| gone()));
     spans.collect::<Vec<_>>().into_iter().reduce(joined).unwrap_or(Ok(None))
 }
@@ -230,7 +232,7 @@ pub(crate) async fn prepare(
     ranks: Option<&Ranks>,
     target: &mut TargetFiles,
     context: &mut PassContext<'_>,
-) -> Result<(), PassEnd> {
+) -> Result<(), StepError> {
     let jobs = work.jobs.unwrap_or(1);
     let numbers = match ranks {
         Some(ranks) if work.shared_file => (0..u32::from(ranks.is_leader())).collect(),
@@ -250,7 +252,7 @@ async fn lend(
     numbers: &[u32],
     target: &mut TargetFiles,
     context: &mut PassContext<'_>,
-) -> Result<Vec<FileState>, PassEnd> {
+) -> Result<Vec<FileState>, StepError> {
     let (size, fresh) = (cell.work.file_size, cell.work.test.start() == Start::Fresh);
     let prepared = prepare(cell.work, cell.ranks, target, context).await;
     agreed(cell.ranks, prepared)?;
@@ -266,7 +268,7 @@ async fn lend(
             None if fresh => target.unmade(&name, size),
             None => {
                 let lent = target.files.get(&name).cloned();
-                lent.ok_or_else(|| PassEnd::Broken(format!("{name} is not there")))?
+                lent.ok_or_else(|| StepError::EngineFailed(format!("{name} is not there")))?
             }
         });
     }
@@ -280,7 +282,7 @@ fn take_back(
     numbers: &[u32],
     files: Vec<FileState>,
     target: &mut TargetFiles,
-) -> Result<(), PassEnd> {
+) -> Result<(), StepError> {
     if cell.work.test.start() == Start::Fresh {
         return Ok(());
     }

@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use sharebench_model::{DataOp, ErrorClass, FileRef, MetaOp, MetaYield, OpError, OpenHow, Slot, mix};
+use sharebench_model::{
+    DataOp, ErrorClass, FileRef, MetaOp, MetaYield, OpError, OpenHow, Slot, StepError, mix,
+};
 use sharebench_plan::{TransactionWork, Verify, Workload};
 use sharebench_target::Session;
 
@@ -53,7 +55,7 @@ impl SharedSet {
         keep: bool,
         site: &BuildSite<'_>,
         context: &mut PassContext<'_>,
-    ) -> Result<Option<String>, OpError> {
+    ) -> Result<Option<String>, StepError> {
         if self.directory.is_some() {
             return Ok(None);
         }
@@ -93,10 +95,10 @@ async fn keep_set(
     directory: &str,
     site: &BuildSite<'_>,
     context: &mut PassContext<'_>,
-) -> Result<Option<String>, OpError> {
+) -> Result<Option<String>, StepError> {
     let begun = kept_data_set::look(session, directory, context).await?;
     if context.stop.is_stopped() {
-        return Err(OpError::new(ErrorClass::Disconnected, "layout", "stopped"));
+        return Err(StepError::Stopped);
     }
     match begun {
         KeptSetState::RunResources => return Ok(None),
@@ -114,10 +116,10 @@ async fn keep_set(
     let built = match Heartbeat::begin(session, directory, context).await {
         Ok(mut growing) => match build(site, session, workload, directory, Some(&mut growing), context).await
         {
-            Ok(()) => growing.end(session, directory, context).await,
+            Ok(()) => growing.end(session, directory, context).await.map_err(StepError::from),
             failed => failed,
         },
-        Err(error) => Err(error),
+        Err(error) => Err(error.into()),
     };
     if let Err(error) = built {
         // No run will continue it. If it cannot be removed, the next run finds it abandoned.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use sharebench_model::{DataOp, ErrorClass, MetaOp, OpError, OpenHow, Slot};
+use sharebench_model::{DataOp, ErrorClass, MetaOp, OpError, OpenHow, Slot, StepError};
 use sharebench_plan::{DataFile, Workload};
 use sharebench_target::{Session, SessionSpec, Target};
 
@@ -44,7 +44,7 @@ struct SetBuild<'a> {
     busy: Cell<usize>,
     reported: Cell<u64>,
     /// The first failure: the others end when they see it.
-    failed: RefCell<Option<OpError>>,
+    failed: RefCell<Option<StepError>>,
 }
 
 /// Lays the set out in a directory that is there already, empty; with `growing` the first session gives a sign of
@@ -56,7 +56,7 @@ pub(crate) async fn build(
     directory: &str,
     growing: Option<&mut Heartbeat>,
     context: &mut PassContext<'_>,
-) -> Result<(), OpError> {
+) -> Result<(), StepError> {
     make_directories(first, workload, directory, context).await?;
     build_files(site, first, shared(workload).collect(), directory, growing, context).await
 }
@@ -83,7 +83,7 @@ pub(crate) async fn build_files(
     directory: &str,
     growing: Option<&mut Heartbeat>,
     context: &mut PassContext<'_>,
-) -> Result<(), OpError> {
+) -> Result<(), StepError> {
     // Sessions that block their thread would take turns.
     let builders = if site.target.capabilities().blocking { 1 } else { files.len() / FILES_EACH };
     let builders = builders.clamp(1, MAX_BUILDERS);
@@ -125,14 +125,15 @@ impl SetBuild<'_> {
         let mut result = Ok(());
         while result.is_ok() && self.failed.borrow().is_none() {
             if context.stop.is_stopped() {
-                result = Err(OpError::new(ErrorClass::Disconnected, "layout", "stopped"));
+                result = Err(StepError::Stopped);
                 break;
             }
             let Some(&(index, file)) = self.files.get(self.next.replace(self.next.get() + 1)) else { break };
             let path = format!("{}/{}", self.directory, file.path);
             let content = set_content(index, file);
-            result =
-                write_file(session, &path, file.bytes, content, growing.as_deref_mut(), &mut context).await;
+            result = write_file(session, &path, file.bytes, content, growing.as_deref_mut(), &mut context)
+                .await
+                .map_err(StepError::from);
             if result.is_ok() {
                 self.progress(context.clock.now());
             }
@@ -141,7 +142,7 @@ impl SetBuild<'_> {
         if let Some(growing) = growing {
             while result.is_ok() && self.busy.get() > 0 {
                 context.clock.sleep_coarse(context.clock.now() + WAIT.as_nanos() as u64).await;
-                result = growing.beat(session, &mut context).await;
+                result = growing.beat(session, &mut context).await.map_err(StepError::from);
             }
         }
         if let Err(error) = result {

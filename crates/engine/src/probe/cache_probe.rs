@@ -8,7 +8,8 @@
 use std::collections::VecDeque;
 
 use sharebench_model::{
-    CachePolicy, FileRef, IoPolicy, OpError, ProbeTimes, Random, ServerEvidence, SyncPolicy, WhileProbed,
+    CachePolicy, FileRef, IoPolicy, OpError, ProbeTimes, Random, ServerEvidence, StepError, SyncPolicy,
+    WhileProbed,
 };
 use sharebench_plan::{CacheProbePlan, Cold, RecordWork, Start, Verify};
 
@@ -22,7 +23,6 @@ use crate::data::context::PassContext;
 use crate::data::file_state::FileState;
 use crate::probe::probe_connection::SideConnection;
 use crate::probe::server_disk_stat;
-use crate::record::pass_end::PassEnd;
 use crate::record::tally::Tally;
 
 /// Names of the files beside those of the cells.
@@ -74,11 +74,11 @@ impl<'a> Upcoming<'a> {
 /// A failure of the side connection leaves the cell without probes; one of the workload's ends the step.
 pub(crate) enum Ended {
     Side(OpError),
-    Workload(PassEnd),
+    Workload(StepError),
 }
 
-impl From<PassEnd> for Ended {
-    fn from(end: PassEnd) -> Self {
+impl From<StepError> for Ended {
+    fn from(end: StepError) -> Self {
         Self::Workload(end)
     }
 }
@@ -120,7 +120,7 @@ impl ProbeSeries<'_> {
         let paths = [RESERVE, KNOWN_HOT].map(|name| format!("{}/{name}", files.directory));
         let result = match opened {
             Ok(_) => self.probe(&mut pass, &paths, side, context, tally, seen).await,
-            Err(error) => Err(PassEnd::from(error).into()),
+            Err(error) => Err(StepError::from(error).into()),
         };
         file.file = handle;
         files.files.insert(name, file);
@@ -270,7 +270,7 @@ impl<'a> Workload<'a> {
         pass: &mut RecordPass<'_>,
         mut operations: u64,
         context: &mut PassContext<'_>,
-    ) -> Result<(), PassEnd> {
+    ) -> Result<(), StepError> {
         while operations > 0 {
             if self.left == 0 {
                 self.left = self.work.grid().records;

@@ -1,72 +1,50 @@
 //! Agreement of several processes: all of them continue, or all of them end a step for the same reason.
 
-use serde::{Deserialize, Serialize};
 use sharebench_cluster::{Lost, Ranks};
-use sharebench_model::{ErrorClass, OpError};
+use sharebench_model::StepError;
 
-use crate::record::pass_end::PassEnd;
 use crate::time::clock::Clock;
 
 /// How long before a round of a cell its ranks hear when it starts.
 const ROUND_LEAD_NS: u64 = 5_000_000;
 
-/// Why a step ended early, as ranks report it to each other. The worst reason wins.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(crate) enum End {
-    Stopped,
-    Hook(String),
-    Lost(ErrorClass, String),
-    Broken(String),
-}
-
-impl End {
-    /// Of a rank, which is named.
-    pub fn of(end: PassEnd, ranks: &Ranks) -> Self {
-        let named =
-            |what: &dyn std::fmt::Display| format!("rank {} ({}): {what}", ranks.rank(), ranks.host());
-        match end {
-            PassEnd::Stopped => Self::Stopped,
-            PassEnd::Hook(why) => Self::Hook(named(&why)),
-            PassEnd::Lost(error) => Self::Lost(error.class, named(&error)),
-            PassEnd::Broken(why) => Self::Broken(named(&why)),
-        }
-    }
-
-    pub fn worst(mine: &mut Option<Self>, other: Option<Self>) {
-        let worst = mine.take().max(other);
-        *mine = worst;
+/// An error of this rank, with the rank's name in its reason.
+pub(crate) fn named(error: StepError, ranks: &Ranks) -> StepError {
+    let named = |reason: String| format!("rank {} ({}): {reason}", ranks.rank(), ranks.host());
+    match error {
+        StepError::Stopped => StepError::Stopped,
+        StepError::PreStepCommandFailed(reason) => StepError::PreStepCommandFailed(named(reason)),
+        StepError::TargetLost { class, reason } => StepError::TargetLost { class, reason: named(reason) },
+        StepError::EngineFailed(reason) => StepError::EngineFailed(named(reason)),
     }
 }
 
-impl From<End> for PassEnd {
-    fn from(end: End) -> Self {
-        match end {
-            End::Stopped => Self::Stopped,
-            End::Hook(why) => Self::Hook(why),
-            End::Lost(class, why) => Self::Lost(OpError::new(class, "step", why)),
-            End::Broken(why) => Self::Broken(why),
-        }
-    }
+/// Keeps the worse of two errors, which all ranks then report.
+pub(crate) fn keep_worst(mine: &mut Option<StepError>, other: Option<StepError>) {
+    let worst = mine.take().max(other);
+    *mine = worst;
 }
 
-impl From<Lost> for PassEnd {
-    fn from(lost: Lost) -> Self {
-        Self::Broken(lost.to_string())
-    }
+/// A rank that cannot be reached ends the step as a failure of the engine: its counts are missing.
+pub(crate) fn rank_lost(lost: Lost) -> StepError {
+    StepError::EngineFailed(lost.to_string())
 }
 
-/// Continues only if all ranks can. Otherwise every rank gets the same end.
-pub(crate) fn agreed<T, E: Into<PassEnd>>(ranks: Option<&Ranks>, own: Result<T, E>) -> Result<T, PassEnd> {
+/// Continues only if all ranks can; otherwise each of them gets the same error.
+pub(crate) fn agreed<T, E: Into<StepError>>(
+    ranks: Option<&Ranks>,
+    own: Result<T, E>,
+) -> Result<T, StepError> {
     let own = own.map_err(Into::into);
     let Some(ranks) = ranks else { return own };
-    let (value, end) = match own {
+    let (value, error) = match own {
         Ok(value) => (Some(value), None),
-        Err(end) => (None, Some(End::of(end, ranks))),
+        Err(error) => (None, Some(named(error, ranks))),
     };
-    match (ranks.all_reduce(end, End::worst)?, value) {
+    match (ranks.all_reduce(error, keep_worst).map_err(rank_lost)?, value) {
         (None, Some(value)) => Ok(value),
-        (Some(end), _) => Err(end.into()),
-        (None, None) => Err(PassEnd::Broken("a rank did not report its end".into())),
+        (Some(error), _) => Err(error),
+        (None, None) => Err(StepError::EngineFailed("the error of a rank was lost in the reduction".into())),
     }
 }
 
@@ -82,28 +60,29 @@ pub(crate) struct Done {
 pub(crate) fn together(
     clock: &Clock,
     ranks: Option<&Ranks>,
-    here: Result<Option<(u64, u64)>, PassEnd>,
-) -> Result<Done, PassEnd> {
+    here: Result<Option<(u64, u64)>, StepError>,
+) -> Result<Done, StepError> {
     let now = clock.now();
     let Some(ranks) = ranks else { return Ok(Done { span: here?, now }) };
-    let (span, end) = match here {
+    let (span, error) = match here {
         Ok(span) => (span.map(|(from, to)| (ranks.to_leader_clock(from), ranks.to_leader_clock(to))), None),
-        Err(end) => (None, Some(End::of(end, ranks))),
+        Err(error) => (None, Some(named(error, ranks))),
     };
     let now = if ranks.is_leader() { now } else { 0 };
-    let (span, end, now) = ranks.all_reduce((span, end, now), |mine, (span, end, now)| {
+    let all = ranks.all_reduce((span, error, now), |mine, (span, error, now)| {
         mine.0 = match (mine.0, span) {
             (Some((from, to)), Some((first, last))) => Some((from.min(first), to.max(last))),
             (mine, other) => mine.or(other),
         };
-        End::worst(&mut mine.1, end);
+        keep_worst(&mut mine.1, error);
         mine.2 = mine.2.max(now);
-    })?;
-    end.map_or(Ok(Done { span, now }), |end| Err(end.into()))
+    });
+    let (span, error, now) = all.map_err(rank_lost)?;
+    error.map_or(Ok(Done { span, now }), Err)
 }
 
 /// When a round starts on all ranks, by the clock of this one; 0, which is at once, for a process that is alone.
-pub(crate) fn common_start(clock: &Clock, ranks: Option<&Ranks>) -> Result<u64, PassEnd> {
+pub(crate) fn common_start(clock: &Clock, ranks: Option<&Ranks>) -> Result<u64, StepError> {
     let Some(ranks) = ranks else { return Ok(0) };
-    Ok(ranks.common_instant(clock.now(), ROUND_LEAD_NS)?)
+    ranks.common_instant(clock.now(), ROUND_LEAD_NS).map_err(rank_lost)
 }

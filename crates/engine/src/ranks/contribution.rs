@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use sharebench_cluster::Ranks;
-use sharebench_model::{Check, ErrorClass, JobShare, OpError, RankShare};
+use sharebench_model::{Check, ErrorClass, JobShare, OpError, RankShare, StepError};
 
-use crate::ranks::agreement::End;
+use crate::ranks::agreement::{keep_worst, named};
 use crate::record::mount_wire::MountWire;
-use crate::record::pass_end::PassEnd;
 use crate::record::tally::Tally;
 
 /// Maximum number of failures of a step that are reported with their text.
@@ -17,7 +16,7 @@ const MAX_FAILURE_TEXTS: usize = 5;
 /// What one rank says of a step, or several together.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Contribution {
-    pub end: Option<End>,
+    pub error: Option<StepError>,
     pub tally: Tally,
     /// Of failures, with the rank.
     pub failure_samples: Vec<(ErrorClass, String)>,
@@ -52,7 +51,7 @@ impl Contribution {
             clock_error_ns: ranks.aligned().error_ns,
         };
         Self {
-            end: None,
+            error: None,
             failure_samples: failure_samples.into_iter().map(named).collect(),
             users: numbers.iter().copied().zip(job_shares).collect(),
             shares: vec![share],
@@ -63,13 +62,13 @@ impl Contribution {
     }
 
     /// A rank that could not measure.
-    pub fn ended(end: PassEnd, ranks: &Ranks) -> Self {
-        Self { end: Some(End::of(end, ranks)), ..Self::default() }
+    pub fn failed(error: StepError, ranks: &Ranks) -> Self {
+        Self { error: Some(named(error, ranks)), ..Self::default() }
     }
 
     /// Adds what others counted.
     pub fn merge(&mut self, other: Self) {
-        End::worst(&mut self.end, other.end);
+        keep_worst(&mut self.error, other.error);
         self.tally.merge(other.tally);
         self.failure_samples.extend(other.failure_samples);
         self.failure_samples.truncate(MAX_FAILURE_TEXTS);

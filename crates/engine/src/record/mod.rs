@@ -4,7 +4,6 @@ pub(crate) mod meter;
 pub(crate) mod mount_wire;
 pub(crate) mod occupancy;
 pub(crate) mod operation_kind;
-pub(crate) mod pass_end;
 pub(crate) mod seconds;
 pub(crate) mod slices;
 pub(crate) mod tally;

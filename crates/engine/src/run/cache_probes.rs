@@ -1,7 +1,7 @@
 //! When a cell is followed by cache probes, and what they need.
 
 use sharebench_model::units::ByteSize;
-use sharebench_model::{Random, ServerEvidence};
+use sharebench_model::{Random, ServerEvidence, StepError};
 use sharebench_plan::{CacheProbePlan, Cold, RecordWork, Start, StepPlan};
 use sharebench_target::Target;
 
@@ -10,7 +10,6 @@ use crate::cell::target_files::TargetFiles;
 use crate::data::context::PassContext;
 use crate::probe::cache_probe::{Ended, KNOWN_HOT, PUSH_OUT, ProbeSeries, RESERVE};
 use crate::probe::probe_connection::SideConnection;
-use crate::record::pass_end::PassEnd;
 use crate::record::tally::Tally;
 use crate::run::Run;
 use crate::run::target_state::TargetState;
@@ -37,7 +36,7 @@ impl Run<'_> {
         work: &RecordWork,
         files: &mut TargetFiles,
         context: &mut PassContext<'_>,
-    ) -> Result<(), PassEnd> {
+    ) -> Result<(), StepError> {
         let Some(bands) = self.behind(step, work) else { return Ok(()) };
         let record = work.record_size;
         files.ensure(RESERVE, bands.reserve(record), record, context).await?;
@@ -61,7 +60,7 @@ impl Run<'_> {
         state: &mut TargetState,
         context: &mut PassContext<'_>,
         tally: &mut Tally,
-    ) -> Result<(), PassEnd> {
+    ) -> Result<(), StepError> {
         tally.server.cold_passes = self.cold_passes(work);
         let Some(bands) = self.behind(step, work) else { return Ok(()) };
         let target = self.targets[step.target as usize].as_ref();

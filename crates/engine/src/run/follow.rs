@@ -1,19 +1,20 @@
 //! The leader orders steps, the other ranks follow.
 
 use sharebench_cluster::Ranks;
-use sharebench_model::RunOutcome;
+use sharebench_model::{RunOutcome, StepError};
 use sharebench_plan::StepPlan;
 
+use crate::ranks::agreement::rank_lost;
 use crate::ranks::leader_command::LeaderCommand;
 use crate::run::Run;
 use crate::run::rounds::RunResources;
 
 impl Run<'_> {
     /// Tells the others what to measure next, where there are others.
-    pub(crate) fn order(&self, step: &StepPlan) -> Result<(), RunOutcome> {
+    pub(crate) fn order(&self, step: &StepPlan) -> Result<(), StepError> {
         let Some(ranks) = self.ranks else { return Ok(()) };
         let order = LeaderCommand::step(step, self.plan);
-        ranks.broadcast(Some(&order)).map(drop).map_err(|lost| RunOutcome::EngineFailed(lost.to_string()))
+        ranks.broadcast(Some(&order)).map(drop).map_err(rank_lost)
     }
 
     /// Measures what the leader says, until it says that it is over.
@@ -22,12 +23,12 @@ impl Run<'_> {
             let order = match ranks.broadcast::<LeaderCommand>(None) {
                 Ok(LeaderCommand::Finish(outcome)) => return outcome,
                 Ok(order) => order,
-                Err(lost) => return RunOutcome::EngineFailed(lost.to_string()),
+                Err(lost) => return RunOutcome::Incomplete(rank_lost(lost)),
             };
             let Some(step) = order.planned(self.plan) else {
-                return RunOutcome::EngineFailed(format!(
+                return RunOutcome::Incomplete(StepError::EngineFailed(format!(
                     "rank 0 ordered a step that the plan does not have: {order:?}"
-                ));
+                )));
             };
             // Why it ended early was told to all, and the leader decides what follows.
             let _ = self.perform(&step, &mut under_way).await;

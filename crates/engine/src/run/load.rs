@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicU32;
 
-use sharebench_model::{Measure, ObjectiveReport, RunEvent, Verdict};
+use sharebench_model::{Measure, ObjectiveReport, RunEvent, StepError, Verdict};
 use sharebench_plan::{Pace, StepPlan, TransactionWork};
 
 use crate::check::steady_state::steadiness;
@@ -10,7 +10,6 @@ use crate::data::context::PassContext;
 use crate::load::data_set_builder::BuildSite;
 use crate::load::load_step::LoadStep;
 use crate::load::observer::LoadObserver;
-use crate::record::pass_end::PassEnd;
 use crate::record::tally::Tally;
 use crate::run::Run;
 use crate::run::target_state::TargetState;
@@ -23,7 +22,7 @@ impl Run<'_> {
         step: &StepPlan,
         state: &mut TargetState,
         context: &mut PassContext<'_>,
-    ) -> Result<Tally, PassEnd> {
+    ) -> Result<Tally, StepError> {
         self.lay_out(work, step, state, context).await?;
         let users = self.own_users(work.users);
         let send = |event| self.tell(event);
@@ -49,13 +48,13 @@ impl Run<'_> {
             warn: &|why| self.tell(RunEvent::Warning(format!("{} {why}", step.coordinates))),
             observer: &observer,
         };
-        let mut tally = load.measure().await.map_err(PassEnd::Broken)?;
+        let mut tally = load.measure().await.map_err(StepError::EngineFailed)?;
         if let Some((measure, _)) = tally.span {
             let since_ms = self.clock.now().saturating_sub(measure) / 1_000_000;
             tally.detail.window_unix_ms = self.clock.unix_ms().saturating_sub(since_ms);
         }
         if self.stop.is_stopped() {
-            return Err(PassEnd::Stopped);
+            return Err(StepError::Stopped);
         }
         Ok(tally)
     }
@@ -77,7 +76,7 @@ impl Run<'_> {
         step: &StepPlan,
         state: &mut TargetState,
         context: &mut PassContext<'_>,
-    ) -> Result<(), PassEnd> {
+    ) -> Result<(), StepError> {
         let target = self.targets[step.target as usize].as_ref();
         let on_progress = |done, of| {
             self.tell(RunEvent::Preparing { target: step.target, what: "files of the data set", done, of });
@@ -89,7 +88,7 @@ impl Run<'_> {
         }
         let said = state.set.prepare(work, &mut state.files, keep, &site, context).await;
         if context.stop.is_stopped() {
-            return Err(PassEnd::Stopped);
+            return Err(StepError::Stopped);
         }
         if let Some(said) = said? {
             self.tell(RunEvent::Warning(said));

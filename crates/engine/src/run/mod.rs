@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
 use sharebench_cluster::Ranks;
-use sharebench_model::{OpError, RunEvent, RunOutcome, Slot, StepResult};
+use sharebench_model::{OpError, RunEvent, RunOutcome, Slot, StepError, StepResult};
 use sharebench_plan::{ResolvedPlan, StepPlan, Work};
 use sharebench_target::{ConnectError, SessionSpec, Target};
 
@@ -34,7 +34,6 @@ use crate::load::data_set::SharedSet;
 use crate::load::user::user_files::UserFileStore;
 use crate::machine::measuring_machine::Machine;
 use crate::ranks::agreement::agreed;
-use crate::record::pass_end::PassEnd;
 use crate::run::rounds::RunResources;
 use crate::run::start_error::StartError;
 use crate::run::target_state::TargetState;
@@ -82,7 +81,7 @@ impl Run<'_> {
             Ok(end) => end,
             Err(ClockError::Runtime(why)) => Err(StartError::Runtime(why)),
             Err(deadlock @ ClockError::Deadlock { .. }) => {
-                let outcome = RunOutcome::EngineFailed(deadlock.to_string());
+                let outcome = RunOutcome::Incomplete(StepError::EngineFailed(deadlock.to_string()));
                 self.tell(RunEvent::Finished(outcome.clone()));
                 let left = |index| (index as u32, deadlock.to_string());
                 Ok(RunEnd { outcome, leftovers: (0..self.targets.len()).map(left).collect() })
@@ -200,7 +199,7 @@ impl Run<'_> {
         step: &StepPlan,
         states: &mut [TargetState],
         context: &mut PassContext<'_>,
-    ) -> Result<(), PassEnd> {
+    ) -> Result<(), StepError> {
         let Some(command) = &self.plan.pre_step_cmd else { return Ok(()) };
         let (state, ranks) = (&mut states[step.target as usize], self.ranks);
         let made = match &step.work {
@@ -223,7 +222,7 @@ impl Run<'_> {
         agreed(ranks, self.connect_again(states).await)
     }
 
-    async fn connect_again(&self, states: &mut [TargetState]) -> Result<(), PassEnd> {
+    async fn connect_again(&self, states: &mut [TargetState]) -> Result<(), StepError> {
         for (state, target) in states.iter_mut().zip(self.targets) {
             let session = target.connect(&self.spec(target.as_ref())).await;
             let lost = |error: ConnectError| OpError::new(error.class, "connect", error.to_string());

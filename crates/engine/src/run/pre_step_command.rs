@@ -5,8 +5,8 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use crate::record::pass_end::PassEnd;
 use crate::time::stop::StopSignal;
+use sharebench_model::StepError;
 
 /// How often a command under way is looked at.
 const LOOK: Duration = Duration::from_millis(10);
@@ -17,8 +17,8 @@ const MAX_WORDS: u64 = 4096;
 
 /// Runs a command by `sh -c`, without input and with its output dropped, until it ends. A request to stop
 /// ends it as well. A failure tells its exit code and what it wrote to standard error.
-pub(crate) fn run(command: &str, stop: &StopSignal) -> Result<(), PassEnd> {
-    let failed = |why: String| PassEnd::Hook(format!("--pre-step-cmd '{command}' {why}"));
+pub(crate) fn run(command: &str, stop: &StopSignal) -> Result<(), StepError> {
+    let failed = |why: String| StepError::PreStepCommandFailed(format!("--pre-step-cmd '{command}' {why}"));
     let mut child = Command::new("sh")
         .args(["-c", command])
         .stdin(Stdio::null())
@@ -29,7 +29,7 @@ pub(crate) fn run(command: &str, stop: &StopSignal) -> Result<(), PassEnd> {
     let words = listen(&mut child);
     let ended = wait(&mut child, stop).map_err(|error| failed(format!("was lost: {error}")))?;
     if stop.is_stopped() {
-        return Err(PassEnd::Stopped);
+        return Err(StepError::Stopped);
     }
     if ended.success() {
         return Ok(());
@@ -76,7 +76,7 @@ fn wait(child: &mut Child, stop: &StopSignal) -> std::io::Result<ExitStatus> {
 mod tests {
     use super::*;
 
-    fn run_now(command: &str) -> Result<(), PassEnd> {
+    fn run_now(command: &str) -> Result<(), StepError> {
         run(command, &StopSignal::default())
     }
 
@@ -99,6 +99,6 @@ mod tests {
     fn a_request_to_stop_ends_it() {
         let stop = StopSignal::default();
         stop.stop();
-        assert_eq!(run("exec sleep 60", &stop), Err(PassEnd::Stopped));
+        assert_eq!(run("exec sleep 60", &stop), Err(StepError::Stopped));
     }
 }

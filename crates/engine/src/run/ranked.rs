@@ -1,14 +1,14 @@
 //! Where a run of several processes begins, where its steps become one, and where it ends.
 
 use sharebench_cluster::{AgreementError, Ranks};
-use sharebench_model::RunOutcome;
+use sharebench_model::{RunOutcome, StepError};
 use sharebench_plan::{StepPlan, Work};
 
 use crate::check;
 use crate::machine::measuring_machine::Machine;
+use crate::ranks::agreement::rank_lost;
 use crate::ranks::contribution::Contribution;
 use crate::ranks::leader_command::LeaderCommand;
-use crate::record::pass_end::PassEnd;
 use crate::record::tally::Tally;
 use crate::run::Run;
 use crate::run::start_error::StartError;
@@ -55,16 +55,16 @@ impl Run<'_> {
         &self,
         ranks: &Ranks,
         step: &StepPlan,
-        measured: Result<Tally, PassEnd>,
+        measured: Result<Tally, StepError>,
         machine: Option<&Machine>,
-    ) -> Result<Option<Contribution>, PassEnd> {
+    ) -> Result<Option<Contribution>, StepError> {
         let own = match measured {
             Ok(tally) => self.contribution(ranks, step, tally, machine),
-            Err(end) => Contribution::ended(end, ranks),
+            Err(error) => Contribution::failed(error, ranks),
         };
-        let all = ranks.reduce(own, Contribution::merge)?;
-        if let Some(end) = ranks.broadcast(all.as_ref().map(|all| &all.end))? {
-            return Err(end.into());
+        let all = ranks.reduce(own, Contribution::merge).map_err(rank_lost)?;
+        if let Some(error) = ranks.broadcast(all.as_ref().map(|all| &all.error)).map_err(rank_lost)? {
+            return Err(error);
         }
         Ok(all.map(|mut all| {
             all.settle();

@@ -1,15 +1,14 @@
 //! The shared data set of a load, written by all ranks.
 
 use sharebench_cluster::Ranks;
-use sharebench_model::RunEvent;
+use sharebench_model::{RunEvent, StepError};
 use sharebench_plan::{DataFile, TransactionWork};
 
 use crate::data::context::PassContext;
 use crate::data::directory::make;
 use crate::data::set_content::shared;
 use crate::load::data_set_builder::{BuildSite, build_files, make_directories};
-use crate::ranks::agreement::agreed;
-use crate::record::pass_end::PassEnd;
+use crate::ranks::agreement::{agreed, rank_lost};
 use crate::run::Run;
 use crate::run::target_state::TargetState;
 
@@ -32,7 +31,7 @@ impl Run<'_> {
         keep: bool,
         site: &BuildSite<'_>,
         context: &mut PassContext<'_>,
-    ) -> Result<(), PassEnd> {
+    ) -> Result<(), StepError> {
         if state.set.directory.is_some() {
             return Ok(());
         }
@@ -46,14 +45,14 @@ impl Run<'_> {
             self.tell(RunEvent::Warning(said));
         }
         let told = ground.map(|ground| (ground.directory, ground.complete));
-        let (directory, complete): (String, bool) = ranks.broadcast(told.as_ref())?;
+        let (directory, complete): (String, bool) = ranks.broadcast(told.as_ref()).map_err(rank_lost)?;
         if !complete {
             let session = state.files.session.as_mut();
             let (part, of) = (ranks.rank() as usize, ranks.size() as usize);
             let own: Vec<(usize, &DataFile)> = shared(&work.workload).skip(part).step_by(of).collect();
             let written = build_files(site, session, own, &directory, None, context).await;
-            let stopped = if context.stop.is_stopped() { Err(PassEnd::Stopped) } else { Ok(()) };
-            agreed(Some(ranks), stopped.and(written.map_err(PassEnd::from)))?;
+            let stopped = if context.stop.is_stopped() { Err(StepError::Stopped) } else { Ok(()) };
+            agreed(Some(ranks), stopped.and(written))?;
         }
         state.set.directory = Some(directory);
         Ok(())
@@ -67,12 +66,12 @@ async fn ground(
     keep: bool,
     site: &BuildSite<'_>,
     context: &mut PassContext<'_>,
-) -> Result<Ground, PassEnd> {
+) -> Result<Ground, StepError> {
     let directory = state.files.path("set");
     if keep || shared(&work.workload).next().is_none() {
         let said = state.set.prepare(work, &mut state.files, keep, site, context).await;
         if context.stop.is_stopped() {
-            return Err(PassEnd::Stopped);
+            return Err(StepError::Stopped);
         }
         let said = said?;
         let directory = state.set.directory.take().unwrap_or(directory);

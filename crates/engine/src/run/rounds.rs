@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use sharebench_model::{Round, RunEvent, RunOutcome, StepResult, axis};
+use sharebench_model::{Round, RunEvent, RunOutcome, StepError, StepResult, axis};
 use sharebench_plan::{StepOrder, StepPlan};
 
 use crate::data::context::PassContext;
 use crate::machine::measuring_machine::Machine;
-use crate::record::pass_end::PassEnd;
+use crate::ranks::agreement::rank_lost;
 use crate::run::Run;
 use crate::run::stopper::Stopper;
 use crate::run::target_state::TargetState;
@@ -45,19 +45,19 @@ impl Run<'_> {
         let under_way = &mut under_way;
         let done: Done<'_> = self.done.iter().map(|step| (step.index, step)).collect();
         let mut schedule = StepOrder::new(self.plan);
-        if let Err(outcome) = self.rounds(&mut schedule, &done, under_way).await {
-            return outcome;
+        if let Err(error) = self.rounds(&mut schedule, &done, under_way).await {
+            return RunOutcome::Incomplete(error);
         }
         let mut measured = Vec::new();
         for step in schedule.loads() {
             match self.result_of(&step, &done, under_way).await {
                 Ok(result) => measured.push(result),
-                Err(outcome) => return outcome,
+                Err(error) => return RunOutcome::Incomplete(error),
             }
         }
         match self.search(&mut schedule, measured, &done, under_way).await {
             Ok(()) => RunOutcome::Complete,
-            Err(outcome) => outcome,
+            Err(error) => RunOutcome::Incomplete(error),
         }
     }
 
@@ -66,7 +66,7 @@ impl Run<'_> {
         schedule: &mut StepOrder<'_>,
         done: &Done<'_>,
         under_way: &mut RunResources<'_, '_>,
-    ) -> Result<(), RunOutcome> {
+    ) -> Result<(), StepError> {
         let mut stopper = Stopper::new(self.plan, clock_resolution_ns());
         let budget = self.budget(done, self.clock.now());
         'rounds: loop {
@@ -122,43 +122,41 @@ impl Run<'_> {
         step: &StepPlan,
         done: &Done<'_>,
         under_way: &mut RunResources<'_, '_>,
-    ) -> Result<StepResult, RunOutcome> {
+    ) -> Result<StepResult, StepError> {
         if let Some(&stored) = done.get(&step.index) {
             return if stored.coordinates == step.coordinates
                 && (stored.target, stored.repetition) == (step.target, step.repetition)
             {
                 Ok(stored.clone())
             } else {
-                Err(RunOutcome::EngineFailed(format!(
+                Err(StepError::EngineFailed(format!(
                     "step {} was measured as {}, but the plan's order has {} there: it cannot be continued",
                     step.index, stored.coordinates, step.coordinates
                 )))
             };
         }
         if self.stop.is_stopped() {
-            return Err(RunOutcome::Stopped);
+            return Err(StepError::Stopped);
         }
         let (target, repetition, coordinates) = (step.target, step.repetition, step.coordinates.clone());
         self.tell(RunEvent::StepStarted { index: step.index, target, repetition, coordinates });
         self.order(step)?;
         let measured = self.perform(step, under_way).await;
         let measured = measured.and_then(|result| {
-            result.ok_or_else(|| PassEnd::Broken("the leader has no result of a step".into()))
+            result.ok_or_else(|| StepError::EngineFailed("the leader has no result of a step".into()))
         });
         match measured {
             Ok(result) => {
                 self.tell(RunEvent::StepFinished(Box::new(result.clone())));
                 Ok(result)
             }
-            Err(PassEnd::Stopped) => Err(RunOutcome::Stopped),
-            Err(PassEnd::Hook(why)) => Err(RunOutcome::HookFailed(why)),
-            Err(PassEnd::Broken(why)) => Err(RunOutcome::EngineFailed(why)),
-            Err(PassEnd::Lost(error)) => {
-                let (index, class) = (step.index, error.class);
-                self.tell(RunEvent::Failure { index, class, detail: error.to_string() });
+            Err(StepError::TargetLost { class, reason }) => {
+                self.tell(RunEvent::Failure { index: step.index, class, detail: reason.clone() });
                 let name = &self.plan.targets[step.target as usize].name;
-                Err(RunOutcome::TargetLost(format!("{name}: {error}, in step {}", step.coordinates)))
+                let reason = format!("{name}: {reason}, in step {}", step.coordinates);
+                Err(StepError::TargetLost { class, reason })
             }
+            Err(error) => Err(error),
         }
     }
 }
@@ -169,10 +167,10 @@ impl Run<'_> {
         &self,
         step: &StepPlan,
         under_way: &mut RunResources<'_, '_>,
-    ) -> Result<Option<StepResult>, PassEnd> {
+    ) -> Result<Option<StepResult>, StepError> {
         if let Some(ranks) = self.ranks {
             let clock = self.clock;
-            ranks.align(EXCHANGES, &|| clock.now())?;
+            ranks.align(EXCHANGES, &|| clock.now()).map_err(rank_lost)?;
         }
         if let Some(machine) = under_way.machine {
             machine.calibrate(self.clock, self.plan, &step.work).await;

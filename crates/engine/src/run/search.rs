@@ -2,7 +2,7 @@
 //!
 //! What comes next follows from the results so far alone, so that a resumed run takes the same steps.
 
-use sharebench_model::{RunEvent, RunOutcome, StepResult};
+use sharebench_model::{RunEvent, StepError, StepResult};
 use sharebench_plan::{Pace, Search, Slo, StepOrder, TransactionWork, Work};
 
 use crate::run::Run;
@@ -61,7 +61,7 @@ impl Run<'_> {
         measured: Vec<StepResult>,
         done: &Done<'_>,
         under_way: &mut RunResources<'_, '_>,
-    ) -> Result<(), RunOutcome> {
+    ) -> Result<(), StepError> {
         let Some(Work::Transactions(work)) = self.plan.loads.last().map(|(_, work)| work) else {
             return Ok(());
         };
@@ -79,7 +79,7 @@ impl Run<'_> {
         measured: Vec<StepResult>,
         done: &Done<'_>,
         under_way: &mut RunResources<'_, '_>,
-    ) -> Result<(), RunOutcome> {
+    ) -> Result<(), StepError> {
         let mut rates: Vec<Vec<(u32, f64)>> = vec![Vec::new(); self.targets.len()];
         let mut note = |step: &StepResult, users: u32| {
             let rate = step.measure.throughput().filter(|rate| *rate > 0.0);
@@ -119,7 +119,7 @@ impl Run<'_> {
         measured: Vec<StepResult>,
         done: &Done<'_>,
         under_way: &mut RunResources<'_, '_>,
-    ) -> Result<(), RunOutcome> {
+    ) -> Result<(), StepError> {
         if let Some(first) = measured.first()
             && let (false, said) = slo.judge(&first.measure)
         {

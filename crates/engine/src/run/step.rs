@@ -1,6 +1,6 @@
 //! One step of a run: what its users do, of this process or of all ranks, and the result with its checks.
 
-use sharebench_model::{Measure, Random, RateBase, RunEvent, StepResult};
+use sharebench_model::{Measure, Random, RateBase, RunEvent, StepError, StepResult};
 use sharebench_plan::{Pace, StepPlan, Work};
 
 use crate::cell::cell_context::CellContext;
@@ -11,7 +11,6 @@ use crate::check::{StepEvidence, checks};
 use crate::data::context::PassContext;
 use crate::machine::measuring_machine::Machine;
 use crate::probe::server_disk_stat;
-use crate::record::pass_end::PassEnd;
 use crate::record::tally::Tally;
 use crate::run::Run;
 use crate::run::target_state::TargetState;
@@ -24,7 +23,7 @@ impl Run<'_> {
         state: &mut TargetState,
         machine: Option<&Machine>,
         context: &mut PassContext<'_>,
-    ) -> Result<Option<StepResult>, PassEnd> {
+    ) -> Result<Option<StepResult>, StepError> {
         let started_unix_ms = self.clock.unix_ms();
         let target = &self.targets[step.target as usize];
         let measured = self.measure(step, state, context).await;
@@ -76,7 +75,7 @@ impl Run<'_> {
         step: &StepPlan,
         state: &mut TargetState,
         context: &mut PassContext<'_>,
-    ) -> Result<Tally, PassEnd> {
+    ) -> Result<Tally, StepError> {
         match &step.work {
             Work::Records(work) if work.jobs.is_some() => {
                 let target = self.targets[step.target as usize].as_ref();

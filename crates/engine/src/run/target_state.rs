@@ -4,7 +4,7 @@ use crate::cell::target_files::TargetFiles;
 use crate::data::context::PassContext;
 use crate::load::data_set::SharedSet;
 use crate::load::user::user_files::UserFileStore;
-use crate::record::pass_end::PassEnd;
+use sharebench_model::StepError;
 
 /// A target under way.
 pub(crate) struct TargetState {
@@ -16,7 +16,7 @@ pub(crate) struct TargetState {
 pub(crate) async fn release_all(
     states: &mut [TargetState],
     context: &mut PassContext<'_>,
-) -> Result<(), PassEnd> {
+) -> Result<(), StepError> {
     for state in states {
         state.files.release(context).await?;
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use sharebench_cluster::{Division, Launched, launched};
 use sharebench_engine::{Run, StartError, StopSignal};
-use sharebench_model::{RunOutcome, StepResult};
+use sharebench_model::{RunOutcome, StepError, StepResult};
 use sharebench_plan::{Direction, Plan, ResolvedPlan, Work};
 use sharebench_results::{RunSink, Store};
 use sharebench_target::Target;
@@ -202,10 +202,10 @@ fn follow(group: &mut RankGroup, source: &Source<'_>, flags: &RunFlags) -> Resul
     let end = end.map_err(|_| Failure::Internal(anyhow::anyhow!("the engine panicked")))?;
     Ok(ExitCode::from(match end?.outcome {
         RunOutcome::Complete => 0,
-        RunOutcome::Stopped => exit::STOPPED,
-        RunOutcome::TargetLost(_) => exit::TARGET,
-        RunOutcome::HookFailed(_) => exit::USAGE,
-        RunOutcome::EngineFailed(_) => exit::INTERNAL,
+        RunOutcome::Incomplete(StepError::Stopped) => exit::STOPPED,
+        RunOutcome::Incomplete(StepError::TargetLost { .. }) => exit::TARGET,
+        RunOutcome::Incomplete(StepError::PreStepCommandFailed(_)) => exit::USAGE,
+        RunOutcome::Incomplete(StepError::EngineFailed(_)) => exit::INTERNAL,
     }))
 }
 

@@ -44,11 +44,15 @@ impl VirtualUser<'_> {
         Content { file: number as u32 & 0x7FFF_FFFF, generation, kind: kind_of(&set.files[index]) }
     }
 
-    /// Makes the user's own directories and its part of the data set, where they are not there yet.
-    pub(crate) async fn lay_out(&mut self) -> Result<(), OpError> {
+    /// Makes the user's own directories and its part of the data set, where they are not there yet. False when the
+    /// run was stopped before all of it was there.
+    pub(crate) async fn lay_out(&mut self) -> Result<bool, OpError> {
         let workload = &self.thread.work.workload;
         if let Some(file) = workload.loadfile.as_deref() {
-            return if self.replay.ready { Ok(()) } else { self.lay_out_replay(file).await };
+            if !self.replay.ready {
+                self.lay_out_replay(file).await?;
+            }
+            return Ok(true);
         }
         if !self.own.directories && (0..workload.set.files.len()).any(|index| workload.has_own(index)) {
             let top = self.own_path("").trim_end_matches('/').to_owned();
@@ -64,7 +68,7 @@ impl VirtualUser<'_> {
             self.own.directories = true;
         }
         if self.own.laid_out {
-            return Ok(());
+            return Ok(true);
         }
         for (index, file) in workload.set.files.iter().enumerate() {
             let wanted = file.owner == Owner::User && workload.needs(index);
@@ -73,7 +77,7 @@ impl VirtualUser<'_> {
                 continue;
             }
             if self.thread.stop.is_stopped() {
-                return Err(OpError::new(ErrorClass::Disconnected, "layout", "stopped"));
+                return Ok(false);
             }
             let handle = self.open_own(index).await?;
             let own = self.own.files.entry(index).or_default();
@@ -96,7 +100,7 @@ impl VirtualUser<'_> {
             self.call(MetaOp::Close { file: handle }).await?;
         }
         self.own.laid_out = true;
-        Ok(())
+        Ok(true)
     }
 
     /// Opens a file of the user's own for writing, whether it is there or not: lost replies leave that open.

@@ -24,7 +24,9 @@ impl VirtualUser<'_> {
             Ok((session, session_slot)) => {
                 (self.session, self.session_slot) = (Some(session), session_slot);
                 let ready = match self.lay_out().await {
-                    Ok(()) => self.open_kept().await,
+                    Ok(true) => self.open_kept().await,
+                    // The run was stopped: no transaction will need its files.
+                    Ok(false) => Ok(()),
                     Err(error) => Err(error),
                 };
                 if let Err(error) = ready {
@@ -69,7 +71,7 @@ impl VirtualUser<'_> {
         let mut result = self.connect_again(window).await;
         if result.is_ok() && !self.own.laid_out {
             // Nobody could lay it out before the window.
-            result = self.lay_out().await;
+            result = self.lay_out().await.map(drop);
         }
         self.visiting = result.is_ok();
         if let Err(error) = result {
