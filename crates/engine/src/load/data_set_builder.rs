@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use sharebench_model::{DataOp, ErrorClass, MetaOp, OpError, OpenHow, Slot, StepError};
+use sharebench_model::{DataOp, MetaOp, OpError, OpenHow, Slot, StepError};
 use sharebench_plan::{DataFile, Workload};
 use sharebench_target::{Session, SessionSpec, Target};
 
