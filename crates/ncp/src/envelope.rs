@@ -1,15 +1,15 @@
-//! What carries a packet and signs it, put around the packet where it stands: no second copy of file data.
+//! TCP headers and signatures around a packet. They are written in place, so that file data is not copied.
 
 use crate::security::signature::{Signature, Signer};
 use crate::wire::TransportKind;
 use crate::wire::tcp::{REPLY_HEADER_LEN, REQUEST_HEADER_LEN, reply_header, request_header};
 
-/// Leaves room in front of a request that is appended next; the packet begins where `out` ends then.
+/// Reserves the bytes that precede a request. The packet starts at the returned position.
 pub fn open_request(out: &mut Vec<u8>, transport: TransportKind, signed: bool) -> usize {
     open(out, transport, REQUEST_HEADER_LEN, signed)
 }
 
-/// Closes a request: everything behind `start` is the packet, and `begin` is where its message began.
+/// Completes a request that starts at `begin`; its packet starts at `start` and ends with `out`.
 pub fn close_request(
     out: &mut Vec<u8>,
     (begin, start): (usize, usize),
@@ -25,12 +25,12 @@ pub fn close_request(
     close(out, start, transport, signature);
 }
 
-/// Leaves room in front of a reply, as [`open_request`] does.
+/// Reserves the bytes that precede a reply, as [`open_request`] does for a request.
 pub fn open_reply(out: &mut Vec<u8>, transport: TransportKind, signed: bool) -> usize {
     open(out, transport, REPLY_HEADER_LEN, signed)
 }
 
-/// Closes a reply, as [`close_request`] does.
+/// Completes a reply, as [`close_request`] does for a request.
 pub fn close_reply(
     out: &mut Vec<u8>,
     (begin, start): (usize, usize),
@@ -52,7 +52,7 @@ fn open(out: &mut Vec<u8>, transport: TransportKind, header: usize, signed: bool
     out.len()
 }
 
-/// Puts a signature where its transport has it: before the packet on TCP, else behind it.
+/// Writes a signature: before the packet on TCP, after it on datagrams.
 fn close(out: &mut Vec<u8>, start: usize, transport: TransportKind, signature: Option<Signature>) {
     let Some(signature) = signature else { return };
     if transport == TransportKind::Tcp {

@@ -1,4 +1,4 @@
-//! A station on an Ethernet: a packet socket of Linux that carries IPX in one framing (packet(7)).
+//! A Linux packet socket that carries IPX in one Ethernet framing (packet(7)).
 
 use std::ffi::CString;
 use std::fs::File;
@@ -8,15 +8,15 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 use crate::wire::ethernet::{Frame, Framing};
 
-/// The longest frame, without its check sequence.
+/// The longest frame without its check sequence.
 pub const MAX_FRAME: usize = 1514;
 
-/// Protocols of frames as the kernel tells them apart (`linux/if_ether.h`).
+/// Frame protocols of the kernel (`linux/if_ether.h`).
 const IPX: u16 = 0x8137;
 const RAW_802_3: u16 = 0x0001;
 const LLC_802_2: u16 = 0x0004;
 
-/// A packet socket that does not block.
+/// A non-blocking packet socket on one interface.
 #[derive(Debug)]
 pub struct EtherSocket {
     frames: File,
@@ -25,11 +25,11 @@ pub struct EtherSocket {
 }
 
 impl EtherSocket {
-    /// Opens a station on an interface.
+    /// Opens a socket on an interface.
     ///
     /// # Errors
-    /// [`ErrorKind::PermissionDenied`] without the capability `CAP_NET_RAW`, [`ErrorKind::NotFound`] for no such
-    /// interface, [`ErrorKind::InvalidInput`] for one that is no Ethernet.
+    /// [`ErrorKind::PermissionDenied`] without the capability `CAP_NET_RAW`, [`ErrorKind::NotFound`] if the interface
+    /// does not exist, [`ErrorKind::InvalidInput`] if it is not an Ethernet.
     pub fn open(interface: &str, framing: Framing) -> io::Result<Self> {
         let protocol = match framing {
             Framing::EthernetII => IPX,
@@ -41,23 +41,24 @@ impl EtherSocket {
         Ok(Self { frames: File::from(socket), mac, framing })
     }
 
-    /// A station on whatever keeps the bounds of frames, with an address.
+    /// Uses an open descriptor that preserves frame boundaries, with the given address. Tests use it without
+    /// privileges.
     pub fn over(frames: impl Into<OwnedFd>, mac: [u8; 6], framing: Framing) -> Self {
         Self { frames: File::from(frames.into()), mac, framing }
     }
 
-    /// The station's address.
+    /// The MAC address of the interface.
     pub const fn mac(&self) -> [u8; 6] {
         self.mac
     }
 
-    /// How frames carry IPX.
+    /// The framing of IPX packets.
     pub const fn framing(&self) -> Framing {
         self.framing
     }
 
-    /// Takes the next frame: where it comes from, and where in `buffer` its IPX packet is, with the padding behind it.
-    /// None for frames that carry something else or are of this station.
+    /// Receives the next frame. Returns its source and the range of its IPX packet in `buffer`, which may include
+    /// padding; none for frames of other protocols and for frames that this interface has sent.
     pub fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<([u8; 6], Range<usize>)>> {
         let len = (&self.frames).read(buffer)?;
         let Ok(Some(frame)) = Frame::decode(&buffer[..len]) else { return Ok(None) };
@@ -68,7 +69,7 @@ impl EtherSocket {
         Ok(Some((frame.source, start..len)))
     }
 
-    /// Sends an IPX packet in a frame; [`ErrorKind::InvalidInput`] when it is too long for one.
+    /// Sends an IPX packet in a frame; fails with [`ErrorKind::InvalidInput`] if it is too long.
     pub fn send(&self, destination: [u8; 6], packet: &[u8]) -> io::Result<()> {
         let mut bytes = Vec::with_capacity(MAX_FRAME);
         let frame = Frame { framing: self.framing, destination, source: self.mac, packet };
@@ -76,7 +77,8 @@ impl EtherSocket {
         (&self.frames).write(&bytes).map(|_| ())
     }
 
-    /// Leaves all packets in the kernel but those to two IPX sockets, `socket` and the one behind it.
+    /// Installs a kernel filter that accepts packets to the IPX sockets `socket` and `socket + 1` only. Without it,
+    /// every connection would receive all frames of the segment.
     pub fn hear_only(&self, socket: u16) -> io::Result<()> {
         const LOAD_HALF: u16 = (libc::BPF_LD | libc::BPF_H | libc::BPF_ABS) as u16;
         const CLEAR_BIT: u16 = (libc::BPF_ALU | libc::BPF_AND | libc::BPF_K) as u16;
@@ -112,14 +114,14 @@ impl AsRawFd for EtherSocket {
     }
 }
 
-/// A packet socket that hears nothing yet.
+/// Opens a packet socket that receives nothing yet.
 fn packet_socket() -> io::Result<OwnedFd> {
-    // SAFETY: no memory is involved.
+    // SAFETY: the call takes no pointers.
     let fd = unsafe {
         libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC, 0)
     };
     if fd >= 0 {
-        // SAFETY: a descriptor just made that nobody else owns.
+        // SAFETY: the descriptor is new and has no other owner.
         return Ok(unsafe { OwnedFd::from_raw_fd(fd) });
     }
     let error = Error::last_os_error();
@@ -133,7 +135,7 @@ fn packet_socket() -> io::Result<OwnedFd> {
     })
 }
 
-/// Lets the socket hear a protocol on an interface, and tells the address of the interface.
+/// Binds the socket to a protocol on an interface; returns the MAC address of the interface.
 fn bind(socket: &OwnedFd, interface: &str, protocol: u16) -> io::Result<[u8; 6]> {
     let missing = || Error::new(ErrorKind::NotFound, format!("there is no interface '{interface}'"));
     let name = CString::new(interface).map_err(|_| missing())?;
@@ -142,17 +144,17 @@ fn bind(socket: &OwnedFd, interface: &str, protocol: u16) -> io::Result<[u8; 6]>
     if index == 0 {
         return Err(missing());
     }
-    // SAFETY: zeros are a value of this plain structure.
+    // SAFETY: all-zero bytes are a valid value of this plain structure.
     let mut addr: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
     addr.sll_family = libc::AF_PACKET as u16;
     addr.sll_protocol = protocol.to_be();
     addr.sll_ifindex = index.cast_signed();
     let mut len = size_of_val(&addr) as libc::socklen_t;
-    // SAFETY: address and length describe a live structure of this family.
+    // SAFETY: address and length describe a live structure of this address family.
     if unsafe { libc::bind(socket.as_raw_fd(), (&raw const addr).cast(), len) } < 0 {
         return Err(Error::last_os_error());
     }
-    // SAFETY: address and length describe a live structure, which the call fills at most.
+    // SAFETY: address and length describe a live structure; the call writes at most that many bytes.
     if unsafe { libc::getsockname(socket.as_raw_fd(), (&raw mut addr).cast(), &raw mut len) } < 0 {
         return Err(Error::last_os_error());
     }

@@ -1,34 +1,34 @@
-//! One end of a burst connection: its numbers, and packets made of what goes out.
+//! One end of a burst connection, and outgoing bursts split into fragments (docs/protocols/ncp.md 4.2).
 
 use std::time::Duration;
 
 use crate::wire::WireError;
 use crate::wire::burst::{BIG_SEND, BurstPacket, Fields, Missing, flag};
 
-/// A burst that goes out, kept until the other side has it.
+/// A burst that this end sends; it is kept until the peer acknowledges it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct OutgoingBurst {
-    /// Its number.
+    /// Burst sequence number.
     pub burst: u16,
-    /// Number of the burst expected next.
+    /// Acknowledgement: the next burst number expected from the peer.
     pub acknowledged: u16,
-    /// What it says, at most [`super::MAX_BURST`] bytes.
+    /// Contents, at most [`super::MAX_BURST`] bytes.
     pub bytes: Vec<u8>,
 }
 
-/// A part of a burst that is sent, or sent again.
+/// The part of a burst in one packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fragment {
-    /// Where it begins.
+    /// Offset within the burst.
     pub offset: usize,
-    /// Its bytes.
+    /// Length in bytes.
     pub len: usize,
-    /// No more follows.
+    /// True for the last fragment of this transmission.
     pub last: bool,
 }
 
 impl OutgoingBurst {
-    /// All of it in fragments.
+    /// Splits the whole burst into fragments.
     pub fn fragments(&self, fragment_len: usize) -> Vec<Fragment> {
         let mut fragments = self.missing_fragments([Missing { offset: 0, length: u16::MAX }], fragment_len);
         if fragments.is_empty() {
@@ -37,7 +37,7 @@ impl OutgoingBurst {
         fragments
     }
 
-    /// Those parts of it that are missing, in fragments; what lies outside is left out.
+    /// Splits the missing ranges into fragments for retransmission; ranges beyond the burst are ignored.
     pub fn missing_fragments(
         &self,
         missing: impl IntoIterator<Item = Missing>,
@@ -61,23 +61,28 @@ impl OutgoingBurst {
     }
 }
 
-/// One end.
+/// One end of a burst connection.
+///
+/// It holds what every packet of a burst needs: the ids of both ends, the packet sequence number, the fragment length
+/// and the gap time that it advertises. Client and server create one when function 0x65 succeeds and keep it as long
+/// as the NCP connection lives. The packet sequence number counts every packet sent, including retransmissions and
+/// control packets; bursts have numbers of their own. The type does no I/O: it appends packets to a buffer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BurstConnection {
-    /// The number of this end.
+    /// Connection id of this end.
     pub local_id: u32,
-    /// The number of the other end.
+    /// Connection id of the peer.
     pub remote_id: u32,
-    /// Bytes of a fragment.
+    /// Data bytes of a full fragment.
     pub fragment_len: usize,
-    /// Pause between packets.
+    /// Gap time: the pause between packets.
     pub gap: Duration,
-    /// Packets sent.
+    /// Sequence number of the next packet.
     pub sequence: u32,
 }
 
 impl BurstConnection {
-    /// The packet of a fragment, appended.
+    /// Appends the packet of a fragment.
     pub fn put_fragment(
         &mut self,
         burst: &OutgoingBurst,
@@ -94,7 +99,7 @@ impl BurstConnection {
         BurstPacket::put_fragment(fields, data, out)
     }
 
-    /// A packet of control, appended: what is missing of burst `burst`, or `flags` alone.
+    /// Appends a control packet: the missing ranges of burst `burst`, or `flags` alone.
     pub fn put_control(
         &mut self,
         (flags, burst, acknowledged): (u8, u16, u16),

@@ -1,28 +1,32 @@
-//! A burst that comes in, in any order, with parts missing or twice.
+//! Reassembly of an incoming burst from fragments in any order.
 
 use super::MAX_HOLES;
 use crate::wire::burst::Missing;
 
-/// What has come of a burst.
+/// An incoming burst: the bytes received so far and the ranges that are still missing.
+///
+/// A client creates one for the reply to its burst, a server for each incoming burst. Fragments may arrive in any
+/// order and more than once. The caller bounds the total length before the buffer is allocated, because the length
+/// comes from the peer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reassembly {
     bytes: Vec<u8>,
-    /// Parts that are there: in order, apart from each other.
+    /// Received ranges, sorted and not adjacent.
     parts: Vec<(usize, usize)>,
 }
 
 impl Reassembly {
-    /// Nothing yet of a burst of `total` bytes, which the caller has bounded.
+    /// Starts the reassembly of a burst of `total` bytes, which the caller has bounded.
     pub fn new(total: usize) -> Self {
         Self { bytes: vec![0; total], parts: Vec::new() }
     }
 
-    /// Length of the whole.
+    /// Length of the whole burst.
     pub const fn total(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Takes a part; one that does not lie within the burst is left alone.
+    /// Adds a fragment; one that exceeds the burst is ignored.
     pub fn add(&mut self, offset: usize, data: &[u8]) {
         let Some(place) = offset.checked_add(data.len()).and_then(|end| self.bytes.get_mut(offset..end))
         else {
@@ -33,7 +37,7 @@ impl Reassembly {
         }
         place.copy_from_slice(data);
         let (mut start, mut end) = (offset, offset + data.len());
-        // What touches the new part becomes one with it.
+        // Merge all ranges that overlap or touch the new one.
         let first = self.parts.partition_point(|part| part.1 < start);
         let behind = self.parts.partition_point(|part| part.0 <= end);
         if let (Some(low), Some(high)) =
@@ -44,12 +48,12 @@ impl Reassembly {
         self.parts.splice(first..behind, [(start, end)]);
     }
 
-    /// True when nothing is missing.
+    /// True when no byte is missing.
     pub fn is_complete(&self) -> bool {
         self.bytes.is_empty() || self.parts == [(0, self.bytes.len())]
     }
 
-    /// What is missing, from the front.
+    /// The missing ranges in ascending order.
     pub fn holes(&self) -> Vec<Missing> {
         let starts = std::iter::once(0).chain(self.parts.iter().map(|part| part.1));
         let ends = self.parts.iter().map(|part| part.0).chain([self.bytes.len()]);
@@ -61,7 +65,7 @@ impl Reassembly {
         missing.take(MAX_HOLES).collect()
     }
 
-    /// The burst, when it is complete.
+    /// The contents; valid once the burst is complete.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -90,7 +94,7 @@ mod tests {
     }
 
     proptest! {
-        /// Parts and holes are the bytes that came and those that did not.
+        /// Received and missing ranges are complementary.
         #[test]
         fn any_parts_in_any_order(parts in prop::collection::vec((0..80usize, 0..20usize), 0..20)) {
             let mut burst = Reassembly::new(60);

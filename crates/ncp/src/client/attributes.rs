@@ -1,4 +1,4 @@
-//! What is known of a file: attributes and moments, asked for and changed; and copies on the server.
+//! File information: reading and changing attributes and timestamps; server-side copies.
 
 use super::exchange::{Client, wire};
 use super::files::near;
@@ -10,19 +10,19 @@ use crate::wire::large::{CopiedLarge, CopyLarge};
 use crate::wire::name_space::{ModifyInfo, ObtainInfo, change};
 use crate::wire::{Codec, DosTime, FileHandle, Info, NamedInfo, Reader, ReturnMask};
 
-/// What is to change; the rest stays.
+/// A change of file information; fields that are none stay unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Modification {
-    /// A file that nobody may write, rename or delete.
+    /// Whether the file is protected from writing, renaming and deleting.
     pub read_only: Option<bool>,
-    /// When it was modified last.
+    /// Time of the last modification.
     pub modified: Option<DosTime>,
-    /// DOS date it was used last.
+    /// DOS date of the last access.
     pub accessed: Option<u16>,
 }
 
 impl<C: Transport> Client<C> {
-    /// All that the server tells of a name.
+    /// All information that the server has about a name.
     pub async fn info(&mut self, path: &Path) -> Result<Info, ClientError> {
         const STEP: &str = "obtain information";
         let call = ObtainInfo {
@@ -37,7 +37,7 @@ impl<C: Transport> Client<C> {
         NamedInfo::get(call.mask, &mut Reader::new(data)).map(|named| named.info).map_err(wire(STEP))
     }
 
-    /// Changes what is known of a file.
+    /// Changes the information of a file.
     pub async fn modify(&mut self, path: &Path, wanted: &Modification) -> Result<(), ClientError> {
         const STEP: &str = "modify information";
         let bit = |is: bool, bits: u32| if is { bits } else { 0 };
@@ -64,7 +64,8 @@ impl<C: Transport> Client<C> {
         self.call(STEP, &call.into()).await.map(|_| ())
     }
 
-    /// Copies from file to file on the server and tells how much it has copied, which may be less than `count`.
+    /// Copies data between two files on the server. Returns the number of bytes copied, which may be less than
+    /// `count`.
     pub async fn copy(
         &mut self,
         (source, source_offset): (File, u64),

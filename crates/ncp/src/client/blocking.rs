@@ -1,4 +1,4 @@
-//! Carriers that block their thread, for programs without a runtime: TCP and UDP sockets of the standard library.
+//! Blocking transports for programs without a runtime: TCP and UDP sockets of the standard library.
 
 use std::future::Future;
 use std::io::{self, ErrorKind, Read, Write};
@@ -13,7 +13,7 @@ use crate::wire::tcp::{Direction, MAX_MESSAGE, message_len};
 
 const CHUNK: usize = 64 << 10;
 
-/// Waits on this thread for what a [`super::Client`] over a blocking transport does.
+/// Runs a future of a [`super::Client`] over a blocking transport on this thread.
 ///
 /// ```no_run
 /// use sharebench_ncp::client::{Access, Client, Login, Options, Path, TcpTransport, block_on};
@@ -35,7 +35,7 @@ const CHUNK: usize = 64 << 10;
 pub fn block_on<F: Future>(future: F) -> F::Output {
     let (mut future, mut context) = (pin!(future), Context::from_waker(Waker::noop()));
     loop {
-        // A transport that blocks is always ready, so that this goes round once.
+        // A blocking transport is always ready, so this loop runs once.
         if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
             return output;
         }
@@ -43,7 +43,7 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
     }
 }
 
-/// TCP.
+/// A blocking TCP transport.
 #[derive(Debug)]
 pub struct TcpTransport {
     stream: TcpStream,
@@ -53,7 +53,7 @@ pub struct TcpTransport {
 }
 
 impl TcpTransport {
-    /// Connects.
+    /// Connects to a server.
     pub fn connect(server: SocketAddr, timeout: Duration) -> io::Result<Self> {
         let stream = TcpStream::connect_timeout(&server, timeout)?;
         stream.set_nodelay(true)?;
@@ -61,7 +61,7 @@ impl TcpTransport {
         Ok(Self { stream, start: Instant::now(), input: Vec::new(), taken: 0 })
     }
 
-    /// Reads on until a message is whole; its length.
+    /// Reads until a message is complete; returns its length.
     fn receive(&mut self, until: Duration) -> io::Result<usize> {
         loop {
             let whole = message_len(Direction::Reply, &self.input);
@@ -125,7 +125,7 @@ impl Transport for TcpTransport {
     }
 }
 
-/// UDP.
+/// A blocking UDP transport.
 #[derive(Debug)]
 pub struct UdpTransport {
     socket: UdpSocket,
@@ -135,7 +135,7 @@ pub struct UdpTransport {
 }
 
 impl UdpTransport {
-    /// A socket that hears this server alone.
+    /// Opens a socket that receives from this server only.
     pub fn connect(server: SocketAddr, timeout: Duration) -> io::Result<Self> {
         let any = match server {
             SocketAddr::V4(_) => SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),

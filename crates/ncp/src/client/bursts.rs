@@ -1,5 +1,5 @@
-//! Packet burst at the client: what one packet cannot carry goes in many, and what is lost of them comes again
-//! (docs/protocols/ncp.md 4.4).
+//! Packet burst on the client side: a transfer larger than one packet is split into fragments, and lost fragments are
+//! requested again (docs/protocols/ncp.md 4.4).
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
@@ -16,36 +16,36 @@ use crate::wire::burst::{
 use crate::wire::negotiate::{AcceptedBurst, OfferBurst};
 use crate::wire::{Codec, Completion, ShortHandle};
 
-/// The client's number of its burst connection: one is enough, for the transport tells clients apart.
+/// The burst connection id of every client. One value suffices, because the transport identifies the client.
 const OWN: u32 = 1;
-/// Bytes in front of the data of a reply to a read.
+/// Bytes of the header of a read reply.
 const REPLY_LEN: usize = 8;
-/// Results of a read that succeeded (docs/protocols/ncp.md 4.3).
+/// Result codes of a successful read (docs/protocols/ncp.md 4.3).
 const DONE: u32 = 0;
 const NO_DATA: u32 = 3;
 
-/// The burst connection, and what is under way on it.
+/// The burst connection of a client and the transfer in progress on it.
 #[derive(Debug)]
 pub(super) struct ClientBurst {
     connection: BurstConnection,
     window: usize,
     next: u16,
     transfer: Option<Transfer>,
-    /// The data of the last read.
+    /// Data of the last read.
     data: Option<Vec<u8>>,
 }
 
-/// A burst that goes out, and its answer.
+/// A transfer: the outgoing burst and the reassembly of its reply.
 #[derive(Debug)]
 struct Transfer {
     out: OutgoingBurst,
-    /// Data bytes of the answer at most; none for a write.
+    /// The largest number of data bytes in the reply; none for a write.
     expected: Option<usize>,
     answer: Option<Reassembly>,
     queue: VecDeque<OutgoingPacket>,
-    /// The packet being sent.
+    /// The packet that is being sent.
     packet: Vec<u8>,
-    /// When the next packet may go.
+    /// The earliest time at which the next packet may be sent.
     next: Duration,
 }
 
@@ -56,7 +56,7 @@ enum OutgoingPacket {
 }
 
 impl<C: Transport> Client<C> {
-    /// 0x65, where bursts are wanted and can be.
+    /// Calls 0x65 if bursts are wanted and possible: on datagrams without signatures.
     pub(super) async fn offer_burst(&mut self) -> Result<(), ClientError> {
         const STEP: &str = "offer burst";
         self.burst = None;
@@ -69,7 +69,7 @@ impl<C: Transport> Client<C> {
         let offer = OfferBurst { id: OWN, max_packet: packet, socket: 0, max_send: most, max_receive: most };
         let accepted = match self.call(STEP, &offer.into()).await {
             Ok(data) => AcceptedBurst::decode(data).map_err(wire(STEP))?,
-            // A server without it.
+            // The server does not support bursts: ordinary calls are used instead.
             Err(ClientError::Refused { .. }) => return Ok(()),
             Err(error) => return Err(error),
         };
@@ -92,8 +92,8 @@ impl<C: Transport> Client<C> {
         self.burst.as_ref().map_or(0, |burst| burst.window)
     }
 
-    /// True when a transfer goes by burst: more than a packet or an ordinary call carries, within the 32 bits of its
-    /// offsets.
+    /// True when a transfer uses a burst: it is larger than a packet and an ordinary call, and within the 32-bit
+    /// offsets of bursts.
     pub(super) fn suits_burst(&self, offset: u64, len: usize) -> bool {
         let near = offset.checked_add(len as u64).is_some_and(|end| u32::try_from(end).is_ok());
         let alone = |burst: &ClientBurst| burst.connection.fragment_len.min(usize::from(self.buffer));
@@ -104,14 +104,14 @@ impl<C: Transport> Client<C> {
         self.burst.as_ref().is_some_and(|burst| burst.transfer.is_some())
     }
 
-    /// What an ordinary call brings is no burst's.
+    /// Drops the data of the last burst, because an ordinary call follows.
     pub(super) fn discard_burst_data(&mut self) {
         if let Some(burst) = &mut self.burst {
             burst.data = None;
         }
     }
 
-    /// The data of the last read, if it was a burst.
+    /// The data of the last read, if it used a burst.
     pub(super) fn burst_data(&self) -> Option<&[u8]> {
         self.burst.as_ref()?.data.as_deref()
     }
@@ -144,7 +144,7 @@ impl<C: Transport> Client<C> {
         let Some(burst) = &mut self.burst else { return };
         let number = burst.next;
         burst.next = number.wrapping_add(1);
-        // What is acknowledged is the answer before.
+        // The acknowledgement covers the previous reply.
         let mut out = OutgoingBurst { burst: number, acknowledged: number, bytes: Vec::new() };
         BurstCall::put(call, &mut out.bytes);
         out.bytes.extend_from_slice(data);
@@ -154,7 +154,7 @@ impl<C: Transport> Client<C> {
         burst.transfer = Some(Transfer { out, expected, answer: None, queue, packet: Vec::new(), next: now });
     }
 
-    /// Sends and receives until the answer is whole.
+    /// Sends and receives until the reply is complete.
     pub(super) fn poll_burst(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), ClientError>> {
         let step = self.wait.step;
         let io = |source| ClientError::Io { step, source };
@@ -187,7 +187,7 @@ impl<C: Transport> Client<C> {
         Poll::Ready(ended)
     }
 
-    /// Sends what may be sent now; when to look again.
+    /// Sends the packets whose time has come; returns when to continue.
     fn poll_send_packets(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Duration>> {
         let quiet = self.wait.again.min(self.wait.deadline);
         let Some(ClientBurst { connection, transfer: Some(transfer), .. }) = &mut self.burst else {
@@ -220,7 +220,8 @@ impl<C: Transport> Client<C> {
         Poll::Ready(Ok(self.wait.again.min(self.wait.deadline)))
     }
 
-    /// After a silence asks for what is missing, or sends the end of what the server has not answered.
+    /// After a timeout, requests the missing fragments, or retransmits the last fragment if the server has not
+    /// answered at all.
     fn request_missing(&mut self) {
         let now = self.transport.now();
         let Some(ClientBurst { connection, transfer: Some(transfer), .. }) = &mut self.burst else { return };
@@ -232,12 +233,12 @@ impl<C: Transport> Client<C> {
         self.counts.resent += 1;
         transfer.queue.extend(match &transfer.answer {
             Some(answer) => Some(OutgoingPacket::MissingList(answer.holes())),
-            // The server tells what else it lacks.
+            // The last fragment makes the server list the others that it lacks.
             None => transfer.out.fragments(connection.fragment_len).pop().map(OutgoingPacket::Fragment),
         });
     }
 
-    /// What a packet means for the transfer: its end, or nothing.
+    /// Handles a burst packet: the result of the transfer, or none if it continues.
     fn handle_burst_packet(&mut self) -> Option<Result<(), ClientError>> {
         let step = self.wait.step;
         if self.take_watchdog() {
@@ -248,7 +249,7 @@ impl<C: Transport> Client<C> {
             return None;
         };
         let fields = packet.fields;
-        // Packets of an older burst hung some clients.
+        // Duplicates of an older burst must be discarded (docs/protocols/ncp.md 4.4).
         if (fields.destination, fields.source, fields.burst)
             != (connection.local_id, connection.remote_id, transfer.out.burst)
         {
@@ -277,7 +278,7 @@ impl<C: Transport> Client<C> {
         let answer = transfer.answer.get_or_insert_with(|| Reassembly::new(total));
         answer.add(fields.offset as usize, packet.data());
         if !answer.is_complete() {
-            // A list that is under way already is not sent twice.
+            // A missing-fragment list that is still queued is not queued twice.
             if fields.flags & flag::END_OF_BURST != 0 && transfer.queue.is_empty() {
                 self.counts.resent += 1;
                 transfer.queue.push_back(OutgoingPacket::MissingList(answer.holes()));
@@ -290,7 +291,7 @@ impl<C: Transport> Client<C> {
     }
 }
 
-/// What an answer that is whole says.
+/// The result of a transfer and the data that was read, from a complete reply.
 fn result_of(
     step: &'static str,
     expected: Option<usize>,

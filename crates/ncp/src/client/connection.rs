@@ -1,4 +1,4 @@
-//! One connection as the client sees it: sequence numbers, signatures, and which packet is the reply
+//! The protocol state of one connection on the client side: sequence numbers, signatures and reply matching
 //! (docs/protocols/ncp.md 1.4).
 
 use crate::envelope;
@@ -10,36 +10,40 @@ use crate::wire::packet::{
 use crate::wire::tcp::TcpReply;
 use crate::wire::{Codec, Completion, Request, WireError};
 
-/// The task that all requests come from.
+/// Task number of all requests.
 const TASK: u8 = 1;
-/// The longest reply a client takes on TCP.
+/// The longest reply that the client accepts on TCP.
 const REPLY_BUFFER: u32 = 0x1_0000;
 
 /// A reply to the last request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reply<'a> {
-    /// What became of it.
+    /// Completion code of the request.
     pub completion: Completion,
-    /// State of the connection.
+    /// Status of the connection.
     pub status: ConnectionStatus,
-    /// Data, when the completion is success.
+    /// Data; empty unless the completion is success.
     pub data: &'a [u8],
 }
 
-/// What a message from the server is.
+/// A classified message from the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Received<'a> {
-    /// The reply that was waited for.
+    /// The reply to the outstanding request.
     Reply(Reply<'a>),
-    /// The server works on the request: wait as long again.
+    /// The server is still processing the request: the client extends its wait.
     Busy,
-    /// Something else, such as a reply that came twice: wait on.
+    /// Anything else, such as a duplicate reply: the client discards it.
     Unrelated,
-    /// The reply with a wrong signature.
+    /// The reply, but with a wrong signature.
     BadSignature,
 }
 
-/// Client side of a connection: at most one request is under way.
+/// The client side of a connection, without I/O.
+///
+/// It builds the message of each request and decides whether a received message is the reply to it. It owns the
+/// connection number, the sequence number, the signature chain and the last message, which a retransmission repeats
+/// byte for byte: signing it again would advance the chain. At most one request is outstanding.
 #[derive(Debug)]
 pub struct ConnectionState {
     transport: TransportKind,
@@ -51,7 +55,7 @@ pub struct ConnectionState {
 }
 
 impl ConnectionState {
-    /// A connection that has not begun.
+    /// The state before a connection is created.
     pub const fn new(transport: TransportKind) -> Self {
         Self {
             transport,
@@ -63,14 +67,14 @@ impl ConnectionState {
         }
     }
 
-    /// Gives the message's memory back, unless its reply is awaited.
+    /// Frees the message buffer, unless a reply is outstanding.
     pub(crate) fn release_buffers(&mut self) {
         if self.waiting.is_none() {
             self.message = Vec::new();
         }
     }
 
-    /// The message that asks for a connection; sequence number 0, as the kernel's client has it.
+    /// Builds the request for a connection. It has sequence number 0, as that of the kernel's client has.
     pub fn create(&mut self) -> &[u8] {
         self.number = NO_CONNECTION;
         self.sequence = 0;
@@ -78,44 +82,44 @@ impl ConnectionState {
         self.send(ClientKind::Create, |out| out.push(0))
     }
 
-    /// The message of a call.
+    /// Builds the message of a call.
     pub fn request(&mut self, request: &Request<'_>) -> &[u8] {
         self.sequence = self.sequence.wrapping_add(1);
         self.send(ClientKind::Request, |out| request.put(out))
     }
 
-    /// The message that ends the connection.
+    /// Builds the message that ends the connection.
     pub fn destroy(&mut self) -> &[u8] {
         self.sequence = self.sequence.wrapping_add(1);
         self.send(ClientKind::Destroy, |out| out.push(0))
     }
 
-    /// The last message, to be sent again as it was: on its way it may have been lost, or its reply.
+    /// The last message, for retransmission.
     pub fn last_message(&self) -> &[u8] {
         &self.message
     }
 
-    /// What carries it.
+    /// The transport of the messages.
     pub const fn transport_kind(&self) -> TransportKind {
         self.transport
     }
 
-    /// The connection's number; [`NO_CONNECTION`] before there is one.
+    /// The connection number; [`NO_CONNECTION`] before the server has assigned one.
     pub const fn number(&self) -> u16 {
         self.number
     }
 
-    /// True while a reply is waited for.
+    /// True while a reply is outstanding.
     pub const fn is_waiting(&self) -> bool {
         self.waiting.is_some()
     }
 
-    /// Signs everything behind a login that succeeded.
+    /// Signs all requests from now on; called after a successful login.
     pub fn sign(&mut self, signer: Signer) {
         self.signer = Some(signer);
     }
 
-    /// What a message from the server is; a reply is taken once.
+    /// Classifies a message from the server. A reply is accepted once.
     pub fn receive<'a>(&mut self, message: &'a [u8]) -> Result<Received<'a>, WireError> {
         // Over UDP the reply to a destroy may be unsigned (docs/protocols/ncp.md 5.1).
         let unsigned = self.waiting == Some(ClientKind::Destroy) && message.len() <= SERVER_HEADER_LEN;

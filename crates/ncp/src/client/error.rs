@@ -1,70 +1,70 @@
-//! Why a call did not succeed.
+//! Errors of client calls.
 
 use crate::wire::{Completion, WireError};
 
-/// A failure, with the step that failed.
+/// A failed call, with the step that failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// The transport failed, or nothing came before the deadline.
+    /// The transport failed, or no reply arrived before the deadline.
     #[error("{step}: {source}")]
     Io {
-        /// What was being done.
+        /// The step.
         step: &'static str,
-        /// What the system says.
+        /// The error of the operating system.
         #[source]
         source: std::io::Error,
     },
-    /// A packet that is none, or a value that fits into none.
+    /// A malformed packet, or a value that no packet can carry.
     #[error("{step}: {source}")]
     Wire {
-        /// What was being done.
+        /// The step.
         step: &'static str,
-        /// What is wrong with it.
+        /// The violated rule.
         #[source]
         source: WireError,
     },
-    /// The server refused.
+    /// The server refused the request.
     #[error("{step}: {completion}")]
     Refused {
-        /// What was being done.
+        /// The step.
         step: &'static str,
-        /// What the server says.
+        /// The server's completion code.
         completion: Completion,
     },
-    /// The server knows this connection no more.
+    /// The server no longer has this connection.
     #[error("{step}: the server has dropped the connection")]
     ConnectionLost {
-        /// What was being done.
+        /// The step.
         step: &'static str,
     },
-    /// A reply with a wrong signature: it was changed on the way, or the password differs on both sides.
+    /// A reply with a wrong signature: it was modified in transit, or the two sides have different passwords.
     #[error("{step}: the reply has a wrong signature")]
     BadSignature {
-        /// What was being done.
+        /// The step.
         step: &'static str,
     },
-    /// The server gave a burst up.
+    /// The server aborted a burst.
     #[error("{step}: the server gave the burst up")]
     BurstAborted {
-        /// What was being done.
+        /// The step.
         step: &'static str,
     },
-    /// Signatures are required here and not offered there.
+    /// The options require signatures, but the server does not support them.
     #[error("{step}: the server does not sign packets")]
     SignaturesUnavailable {
-        /// What was being done.
+        /// The step.
         step: &'static str,
     },
-    /// Checksums are required here and not had there, or impossible on this transport.
+    /// The options require checksums, but the server or the transport does not support them.
     #[error("{step}: packets would have no checksums")]
     ChecksumsUnavailable {
-        /// What was being done.
+        /// The step.
         step: &'static str,
     },
-    /// An offset that the calls of this server cannot express.
+    /// An offset beyond the range of the calls that the server supports.
     #[error("{step}: offset {offset} is beyond the 32 bits that this server takes")]
     OffsetTooLarge {
-        /// What was being done.
+        /// The step.
         step: &'static str,
         /// The offset in bytes.
         offset: u64,

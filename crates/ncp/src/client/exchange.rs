@@ -1,4 +1,4 @@
-//! One request at a time to one server: sent, sent again where it may be lost, and answered before a deadline.
+//! One request at a time to one server, with retransmission and a deadline.
 
 use std::future::poll_fn;
 use std::io;
@@ -16,12 +16,25 @@ use crate::wire::packet::ConnectionStatus;
 use crate::wire::watchdog::IpWatchdog;
 use crate::wire::{Request, WireError};
 
-/// How often "busy" may prolong a wait.
+/// Times that a "busy" packet may extend the deadline of a request.
 const MAX_BUSY: u32 = 10;
-/// The longest pause before a request is sent again, in first pauses.
+/// The longest retransmission pause, as a multiple of the first.
 pub(super) const MAX_PAUSE: u32 = 8;
 
-/// A client of one server. What it calls is in its other modules: connecting, files, names.
+/// A client of one server over one [`Transport`].
+///
+/// The client owns the transport, the protocol state of the connection ([`ConnectionState`]), the wait for the reply
+/// in progress and, if both sides support it, the burst connection. [`Client::connect`] creates the connection and
+/// negotiates; [`Client::login`] enables signatures and bursts; [`Client::disconnect`] ends the connection.
+///
+/// The protocol allows one outstanding request per connection, and so does the client: [`Self::begin`] builds a
+/// request, [`Self::poll`] sends and retransmits it until its reply arrives or the deadline passes. The reply stays
+/// in the transport's buffer until the next request, so that file data is not copied a second time. Every other call
+/// is built from these two. They are polled rather than async so that a benchmark can drive many clients in one task
+/// without an allocation per request.
+///
+/// After an error other than [`ClientError::Refused`] the sequence numbers of the two sides may differ, so the
+/// connection must not be used again.
 #[derive(Debug)]
 pub struct Client<C> {
     pub(super) transport: C,
@@ -33,16 +46,16 @@ pub struct Client<C> {
     pub(super) probed: ProbeResult,
     pub(super) large: bool,
     pub(super) wait: PendingReply,
-    /// Where the reply's data is in the transport's message.
+    /// Range of the reply's data within the transport's message.
     reply: Range<usize>,
-    /// Packet burst, when both sides have it.
+    /// The burst connection, when both sides support packet burst.
     pub(super) burst: Option<ClientBurst>,
-    /// The answer to a watchdog, to be sent before anything else.
+    /// The answer to a watchdog query; it is sent before anything else.
     watchdog_reply: Option<IpWatchdog>,
     pub(super) counts: Counts,
 }
 
-/// The wait for one reply.
+/// The reply that is awaited, and its timers.
 #[derive(Debug)]
 pub(super) struct PendingReply {
     pub(super) step: &'static str,
@@ -87,39 +100,39 @@ impl<C: Transport> Client<C> {
         }
     }
 
-    /// What carries the packets.
+    /// The transport.
     pub const fn transport(&self) -> &C {
         &self.transport
     }
 
-    /// Gives memory back that only calls need, unless one is under way.
+    /// Frees the memory that only requests need, unless a request is in progress.
     pub fn release_buffers(&mut self) {
         self.connection.release_buffers();
     }
 
-    /// The same, to be changed.
+    /// The transport, mutably.
     pub const fn transport_mut(&mut self) -> &mut C {
         &mut self.transport
     }
 
-    /// What was counted so far.
+    /// The counters of this client.
     pub const fn counts(&self) -> Counts {
         self.counts
     }
 
-    /// True while a reply is waited for; a request begun then would be a second one under way.
+    /// True while a reply is outstanding. The protocol allows no second request until it has arrived.
     pub fn is_waiting(&self) -> bool {
         self.connection.is_waiting() || self.has_burst()
     }
 
-    /// Makes a request; [`Self::poll`] sends it and waits for its reply. `step` names it in errors.
+    /// Builds a request; [`Self::poll`] sends it and waits for its reply. `step` names it in errors.
     pub fn begin(&mut self, step: &'static str, request: &Request<'_>) {
         self.discard_burst_data();
         self.connection.request(request);
         self.begin_wait(step);
     }
 
-    /// Waits for the reply to what was made last.
+    /// Starts the timers of the request that was built last.
     pub(super) fn begin_wait(&mut self, step: &'static str) {
         let now = self.transport.now();
         let timeout = self.options.timeout;
@@ -138,7 +151,7 @@ impl<C: Transport> Client<C> {
         }
     }
 
-    /// The server may take so much longer for what was begun.
+    /// Extends the deadline, because the server may take `by` longer for this request.
     pub(super) fn extend(&mut self, by: Duration) {
         self.wait.deadline += by;
         self.wait.last += by;
@@ -147,12 +160,12 @@ impl<C: Transport> Client<C> {
         }
     }
 
-    /// The data of the reply taken last.
+    /// The data of the last reply.
     pub fn reply(&self) -> &[u8] {
         self.transport.message().get(self.reply.clone()).unwrap_or_default()
     }
 
-    /// Sends what was begun and is ready when its reply is there, or why there is none. An error other than
+    /// Sends the request and returns `Ready` when its reply has arrived or it has failed. An error other than
     /// [`ClientError::Refused`] ends the connection.
     pub fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), ClientError>> {
         if self.has_burst() {
@@ -183,7 +196,7 @@ impl<C: Transport> Client<C> {
                 Ok(false) => {}
                 Err(error) => return Poll::Ready(io(error)),
             }
-            // A peer may fill the transport with what is no reply: the time counts whatever came.
+            // Unrelated messages may arrive without end, so the deadline is checked after each of them.
             let now = self.transport.now();
             if now >= self.wait.deadline {
                 let bad = self.wait.bad_signature;
@@ -199,13 +212,13 @@ impl<C: Transport> Client<C> {
         }
     }
 
-    /// Answers the watchdog while nothing is under way; other messages are late answers, which nobody waits for any more.
-    /// Over TCP no watchdog asks: the connection itself tells.
+    /// Answers watchdog queries while the connection is idle. It discards other messages, which are late replies. TCP
+    /// has no watchdog: a broken connection shows itself.
     pub fn poll_keepalive(&mut self, cx: &mut Context<'_>) {
         if self.is_waiting() || self.transport.kind() == TransportKind::Tcp {
             return;
         }
-        // A socket that fails does so again at the next request, which tells.
+        // An error of the socket is not reported here: it occurs again at the next request.
         while let Poll::Ready(Ok(())) = self.poll_watchdog_reply(cx) {
             let until = self.transport.now() + self.options.timeout;
             let Poll::Ready(Ok(true)) = self.transport.poll_receive(cx, until) else { return };
@@ -214,7 +227,7 @@ impl<C: Transport> Client<C> {
         }
     }
 
-    /// Answers the watchdog, if it has asked.
+    /// Sends the answer to a watchdog query, if one is pending.
     pub(super) fn poll_watchdog_reply(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         if let Some(alive) = self.watchdog_reply {
             let packet = alive.packet();
@@ -225,7 +238,7 @@ impl<C: Transport> Client<C> {
         Poll::Ready(Ok(()))
     }
 
-    /// True for a question of the watchdog, which is answered next.
+    /// Checks whether the message is a watchdog query and prepares the answer to it.
     pub(super) fn take_watchdog(&mut self) -> bool {
         let Some(watchdog) = IpWatchdog::decode(self.transport.message()) else { return false };
         let ours = !watchdog.is_answer() && watchdog.connection() == self.connection.number();
@@ -233,7 +246,7 @@ impl<C: Transport> Client<C> {
         true
     }
 
-    /// "Busy" prolongs the wait: whatever was lost on the way has come by now, and only the answer is missing.
+    /// Extends the wait after "busy": the server has the request, so only the reply is missing.
     pub(super) fn extend_for_busy(&mut self) {
         let now = self.transport.now();
         self.wait.deadline = self.wait.last.min(now + self.options.timeout);
@@ -243,7 +256,7 @@ impl<C: Transport> Client<C> {
         self.counts.busy += 1;
     }
 
-    /// What a message means for the wait: its end, or nothing.
+    /// Handles a message: the result of the request, or none if the wait continues.
     fn handle_message(&mut self) -> Option<Result<(), ClientError>> {
         let datagrams = self.transport.kind().is_datagram();
         if datagrams && self.take_watchdog() {
@@ -257,7 +270,7 @@ impl<C: Transport> Client<C> {
                 return None;
             }
             Ok(Received::Unrelated) => return None,
-            // Anyone can send a datagram: the right one may still come.
+            // Anyone can send a datagram, so the genuine reply may still arrive.
             Ok(Received::BadSignature) if datagrams => {
                 self.wait.bad_signature = true;
                 return None;
@@ -272,7 +285,7 @@ impl<C: Transport> Client<C> {
         if !reply.completion.is_success() {
             return Some(Err(ClientError::Refused { step, completion: reply.completion }));
         }
-        // A signature stands behind the data on datagrams, and before the packet on TCP.
+        // A signature follows the data on datagrams and precedes the packet on TCP.
         let start = reply.data.as_ptr().addr() - message.as_ptr().addr();
         self.reply = start..start + reply.data.len();
         Some(Ok(()))
@@ -284,7 +297,7 @@ impl<C: Transport> Client<C> {
         self.finish().await
     }
 
-    /// Waits for the reply to what was begun.
+    /// Waits for the reply to the request in progress.
     pub(super) async fn finish(&mut self) -> Result<&[u8], ClientError> {
         poll_fn(|cx| self.poll(cx)).await?;
         Ok(self.reply())

@@ -1,4 +1,4 @@
-//! Calls on open files: a read or write is one request.
+//! Calls on open files: each read or write is one request.
 
 use super::ClientError;
 use super::exchange::{Client, wire};
@@ -7,7 +7,7 @@ use crate::wire::file::{CloseFile, CommitFile, ReadFile, WriteFile};
 use crate::wire::large::{GetLargeSize, LargeSize, ReadLarge, WriteLarge};
 use crate::wire::{Codec, FileHandle, Payload, ReadReply, ShortHandle, WireError};
 
-/// An open file.
+/// An open file of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct File(pub(super) ShortHandle);
 
@@ -15,7 +15,7 @@ const READ: &str = "read";
 const WRITE: &str = "write";
 
 impl<C: Transport> Client<C> {
-    /// Reads with one request; fewer bytes than asked for are the end of the file, or what one request can carry.
+    /// Reads with one request. A short count means the end of the file, or the limit of one request.
     pub async fn read(&mut self, file: File, offset: u64, buffer: &mut [u8]) -> Result<usize, ClientError> {
         let count = self.max_transfer(offset, buffer.len());
         self.begin_read(file, offset, count)?;
@@ -25,7 +25,7 @@ impl<C: Transport> Client<C> {
         Ok(data.len())
     }
 
-    /// Begins a read; `count` is at most [`Self::share`].
+    /// Begins a read; `count` is at most [`Self::max_transfer`].
     pub fn begin_read(&mut self, file: File, offset: u64, count: usize) -> Result<(), ClientError> {
         let range = count;
         let count = self.checked(READ, offset, count)?;
@@ -42,7 +42,7 @@ impl<C: Transport> Client<C> {
         Ok(())
     }
 
-    /// The data that a read of `count` bytes at `offset` brought.
+    /// The data of a finished read of `count` bytes at `offset`.
     pub fn read_data(&self, offset: u64, count: usize) -> Result<&[u8], ClientError> {
         let data = match self.burst_data() {
             Some(data) => data,
@@ -52,10 +52,10 @@ impl<C: Transport> Client<C> {
         if data.len() <= count { Ok(data) } else { Err(wire(READ)(too_long)) }
     }
 
-    /// Writes with one request and tells how much it could carry.
+    /// Writes with one request; returns how many bytes it carried.
     pub async fn write(&mut self, file: File, offset: u64, data: &[u8]) -> Result<usize, ClientError> {
         let count = self.max_transfer(offset, data.len());
-        // A write of nothing would set the size.
+        // On the wire, a write of 0 bytes would set the file size.
         if count > 0 {
             self.begin_write(file, offset, &data[..count])?;
             self.finish().await?;
@@ -63,7 +63,7 @@ impl<C: Transport> Client<C> {
         Ok(count)
     }
 
-    /// Begins a write of at most [`Self::share`] bytes, and at least one.
+    /// Begins a write of at most [`Self::max_transfer`] and at least one byte.
     pub fn begin_write(&mut self, file: File, offset: u64, data: &[u8]) -> Result<(), ClientError> {
         self.checked(WRITE, offset, data.len())?;
         if self.suits_burst(offset, data.len()) {
@@ -79,14 +79,14 @@ impl<C: Transport> Client<C> {
         self.finish().await.map(|_| ())
     }
 
-    /// Size of an open file, from a server that has 64-bit calls.
+    /// Size of an open file; needs a server with 64-bit calls.
     pub async fn size(&mut self, file: File) -> Result<u64, ClientError> {
         const STEP: &str = "size";
         let data = self.call(STEP, &GetLargeSize { file: file.0 }.into()).await?;
         LargeSize::decode(data).map(|reply| reply.size).map_err(wire(STEP))
     }
 
-    /// Returns when the file's data is on disk.
+    /// Returns when the data of the file is on disk.
     pub async fn commit(&mut self, file: File) -> Result<(), ClientError> {
         self.begin_commit(file);
         self.finish().await.map(|_| ())
@@ -102,9 +102,8 @@ impl<C: Transport> Client<C> {
         self.call("close", &CloseFile { file: FileHandle::of_name_space(file.0) }.into()).await.map(|_| ())
     }
 
-    /// Data bytes of one request at an offset: calls of 32 bits must not cross a multiple of the buffer
-    /// (docs/protocols/ncp.md 2.2).
-    /// A burst carries its window.
+    /// Data bytes that one request can carry at an offset. Calls with 32-bit offsets must not cross a multiple of the
+    /// buffer size (docs/protocols/ncp.md 2.2); a burst carries its window.
     pub fn max_transfer(&self, offset: u64, len: usize) -> usize {
         if self.suits_burst(offset, len) {
             return len.min(self.window());

@@ -1,4 +1,4 @@
-//! Locks on ranges of open files.
+//! Locks on byte ranges of open files (docs/protocols/ncp.md 3.3).
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use crate::wire::large::{ClearLarge, LockLarge};
 use crate::wire::lock::{ClearRecord, LockRecord, Range, flag};
 use crate::wire::{Completion, FileHandle, Request};
 
-/// Ticks of a second (docs/protocols/ncp.md 3.3).
+/// Ticks per second (docs/protocols/ncp.md 3.3).
 const TICKS: u128 = 18;
 
-/// What a lock keeps others from.
+/// What a lock denies to other connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lock {
     /// Reading and writing.
@@ -23,8 +23,8 @@ pub enum Lock {
 }
 
 impl<C: Transport> Client<C> {
-    /// Locks `length` bytes, at least one, from `start` on; false when another connection has locked some of them and
-    /// does not give them up within `patience`. The server counts in ticks of 1/18 s, an hour of them at most.
+    /// Locks `length` bytes, at least one, from `start` on. Returns false when another connection holds a conflicting
+    /// lock for longer than `patience`. The server counts in ticks of 1/18 s, up to one hour.
     pub async fn lock(
         &mut self,
         file: File,
@@ -47,7 +47,7 @@ impl<C: Transport> Client<C> {
         self.extend(Duration::from_secs(1) * u32::from(timeout) / TICKS as u32);
         match self.finish().await {
             Ok(_) => Ok(true),
-            // Each call has a code of its own for a lock that another has (docs/protocols/ncp.md 3.3).
+            // Each call has its own completion code for a conflicting lock (docs/protocols/ncp.md 3.3).
             Err(ClientError::Refused {
                 completion: Completion::LockWait | Completion::LockTimeout | Completion::BadConnectionNumber,
                 ..
@@ -56,7 +56,7 @@ impl<C: Transport> Client<C> {
         }
     }
 
-    /// Gives up exactly what [`Self::lock`] has locked.
+    /// Releases exactly the range that [`Self::lock`] locked.
     pub async fn unlock(&mut self, file: File, (start, length): (u64, u64)) -> Result<(), ClientError> {
         const STEP: &str = "unlock";
         let call: Request<'_> = if self.large {
@@ -68,7 +68,7 @@ impl<C: Transport> Client<C> {
     }
 }
 
-/// A range for calls that have 32 bits for it.
+/// A range for the calls with 32-bit offsets.
 fn near_range(step: &'static str, file: File, (start, length): (u64, u64)) -> Result<Range, ClientError> {
     let file = FileHandle::of_name_space(file.0);
     Ok(Range { file, start: near(step, start)?, length: near(step, length)? })

@@ -1,5 +1,5 @@
-//! A client: [`ConnectionState`] makes packets and matches replies without I/O; a [`Client`] drives it over a
-//! [`Transport`], which may be a blocking socket, one of a runtime, or a simulation with a clock of its own.
+//! The client. [`ConnectionState`] builds packets and matches replies without I/O; a [`Client`] drives it over a
+//! [`Transport`], which is a blocking socket, a socket of a runtime, or a simulation with a virtual clock.
 
 mod attributes;
 mod blocking;

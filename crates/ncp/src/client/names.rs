@@ -1,4 +1,4 @@
-//! Calls on names: opening, creating, deleting, renaming, listing, and room on a volume.
+//! Calls on names: open, create, delete, rename and list; free space of a volume.
 
 use super::exchange::{Client, wire};
 use super::transport::Transport;
@@ -12,18 +12,18 @@ use crate::wire::name_space_search::{FoundSet, InitSearch, SearchSet, Sequence};
 use crate::wire::volume::{GetVolumeNumber, GetVolumeUsage, VolumeNumber, VolumeUsage};
 use crate::wire::{Codec, Completion, HandlePath, NamedInfo, PathPair, Pstr, Reader, ReturnMask, WireError};
 
-/// Files, hidden and system ones too.
+/// Search attributes: files, including hidden and system files.
 const FILES: u16 = 0x0006;
-/// Directories alone.
+/// Search attributes: directories only.
 const DIRECTORIES: u16 = 0x0016;
-/// Both.
+/// Search attributes: files and directories.
 pub(super) const EVERYTHING: u16 = 0x8006;
-/// Matches every name (docs/protocols/ncp.md 3.4).
+/// A pattern that matches every name (docs/protocols/ncp.md 3.4).
 const ANY_NAME: &[u8] = b"\xff*";
-/// Most entries asked for at a time; the server sends what its packets hold.
+/// The largest number of entries requested at a time; the server returns as many as its packet holds.
 const MAX_ENTRIES: u16 = 1000;
 
-/// A volume and names below it, in one name space.
+/// A volume and the components below it, in one name space.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Path {
     pub(super) space: u8,
@@ -31,12 +31,12 @@ pub struct Path {
 }
 
 impl Path {
-    /// A path of components, the volume first; `space` is one of [`space`].
+    /// Builds a path from components, the volume first; `space` is one of [`space`].
     pub fn new<'n>(space: u8, names: impl IntoIterator<Item = &'n [u8]>) -> Result<Self, WireError> {
         Ok(Self { space, packed: Components::pack(names)? })
     }
 
-    /// `VOLUME:DIRECTORY\FILE` in the name space of DOS.
+    /// Parses `VOLUME:DIRECTORY\FILE` in the DOS name space.
     pub fn dos(path: &str) -> Result<Self, WireError> {
         let (volume, rest) = path.split_once(':').unwrap_or((path, ""));
         let names = rest.split(['\\', '/']).filter(|name| !name.is_empty());
@@ -51,22 +51,22 @@ impl Path {
 /// How a file is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// An existing file, to be read.
+    /// Opens an existing file for reading.
     Read,
-    /// An existing file, to be read and written.
+    /// Opens an existing file for reading and writing.
     ReadWrite,
-    /// A new file, to be read and written; the name must be free.
+    /// Creates a file and opens it for reading and writing; fails if the name exists.
     CreateNew,
-    /// A new or emptied file, to be read and written.
+    /// Creates or truncates a file and opens it for reading and writing.
     Create,
 }
 
-/// What is known of a name.
+/// Type and size of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EntryInfo {
     /// True for a directory.
     pub directory: bool,
-    /// Bytes of a file; [`u32::MAX`] stands for all that 32 bits cannot tell.
+    /// Bytes of a file; [`u32::MAX`] if the size exceeds 32 bits.
     pub size: u32,
 }
 
@@ -77,17 +77,17 @@ impl From<&NamedInfo<'_>> for EntryInfo {
     }
 }
 
-/// Bytes of a volume.
+/// Space of a volume in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VolumeSpace {
-    /// All of them.
+    /// Total space.
     pub total: u64,
-    /// Those that are free.
+    /// Free space.
     pub free: u64,
 }
 
 impl<C: Transport> Client<C> {
-    /// Opens or creates a file; `through` asks the server to have written data on disk when it replies.
+    /// Opens or creates a file. With `through`, the server writes data to disk before it replies.
     pub async fn open(
         &mut self,
         path: &Path,
@@ -97,7 +97,7 @@ impl<C: Transport> Client<C> {
         self.open_denying(path, how, if through { access::WRITE_THROUGH } else { 0 }).await
     }
 
-    /// The same with more bits of [`access`]: those that deny others to read or write.
+    /// Opens a file with further bits of [`access`], such as those that deny access to others.
     pub async fn open_denying(
         &mut self,
         path: &Path,
@@ -118,14 +118,14 @@ impl<C: Transport> Client<C> {
         Ok((File(opened.file), EntryInfo::from(&opened.entry)))
     }
 
-    /// Makes a directory.
+    /// Creates a directory.
     pub async fn make_directory(&mut self, path: &Path) -> Result<(), ClientError> {
         const STEP: &str = "make directory";
         let call = open_create(path, mode::CREATE, attribute::DIRECTORY, 0).map_err(wire(STEP))?;
         self.call(STEP, &call.into()).await.map(|_| ())
     }
 
-    /// What a name stands for.
+    /// The type and size of a name.
     pub async fn entry_info(&mut self, path: &Path) -> Result<EntryInfo, ClientError> {
         const STEP: &str = "obtain information";
         let call = ObtainInfo {
@@ -156,7 +156,7 @@ impl<C: Transport> Client<C> {
         self.call(step, &call.into()).await.map(|_| ())
     }
 
-    /// Gives a file or directory another name that is free, also in another directory of the volume.
+    /// Renames a file or directory, also into another directory of the volume. The new name must be free.
     pub async fn rename(&mut self, from: &Path, to: &Path) -> Result<(), ClientError> {
         const STEP: &str = "rename";
         let paths =
@@ -165,7 +165,7 @@ impl<C: Transport> Client<C> {
         self.call(STEP, &call.into()).await.map(|_| ())
     }
 
-    /// Shows every name in a directory to `each`; at most `most` of them.
+    /// Calls `each` for every name in a directory; fails if there are more than `most`.
     pub async fn list(
         &mut self,
         path: &Path,
@@ -212,7 +212,7 @@ impl<C: Transport> Client<C> {
         }
     }
 
-    /// True when a volume has a name space, one of [`space`].
+    /// True when the volume supports a name space, one of [`space`].
     pub async fn has_name_space(&mut self, volume: &str, space: u8) -> Result<bool, ClientError> {
         const STEP: &str = "name spaces";
         let volume = self.volume_number(volume).await?;
@@ -227,7 +227,7 @@ impl<C: Transport> Client<C> {
         VolumeNumber::decode(data).map(|reply| reply.volume).map_err(wire(STEP))
     }
 
-    /// VolumeSpace on a volume.
+    /// Total and free space of a volume.
     pub async fn volume_space(&mut self, volume: &str) -> Result<VolumeSpace, ClientError> {
         const STEP: &str = "volume usage";
         let volume = self.volume_number(volume).await?;

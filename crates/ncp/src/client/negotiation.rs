@@ -1,4 +1,4 @@
-//! Buffers, signatures and checksums, agreed upon by 0x61 or 0x21 (docs/protocols/ncp.md 2.2, 5.2).
+//! Negotiation of buffer size, signatures and checksums by function 0x61 or 0x21 (docs/protocols/ncp.md 2.2, 5.2).
 
 use super::ClientError;
 use super::exchange::{Client, wire};
@@ -10,15 +10,16 @@ use crate::wire::negotiate::{AcceptedPacketSize, NegotiateBuffer, NegotiatedBuff
 use crate::wire::{Codec, Completion};
 
 const STEP: &str = "negotiate";
-/// What headers take of a packet on IPX.
+/// Bytes of headers in an IPX packet.
 const IPX_HEADERS: u16 = 64;
-/// What a signature adds to a packet.
+/// Bytes that a signature adds to a packet.
 const SIGNATURE: u16 = 8;
-/// Data of a packet that every router passes on, and so all that is sent past one without probing.
+/// Data bytes of a packet that every router forwards. Without a probe of the path, no larger packet is sent through a
+/// router.
 const ROUTED_BUFFER: u16 = 512;
 
 impl<C: Transport> Client<C> {
-    /// Agrees upon all of it.
+    /// Negotiates everything. The first proposal requests what the options prefer.
     pub(super) async fn negotiate(&mut self) -> Result<(), ClientError> {
         let levels = self.levels();
         let asked = levels.into_iter().filter(|(level, _)| *level >= Level::IfPossible);
@@ -26,8 +27,8 @@ impl<C: Transport> Client<C> {
         self.negotiate_with(asked).await
     }
 
-    /// The same with what is asked for. A server that would switch on more shows it in its reply: what waits to be asked
-    /// for is then asked for.
+    /// Negotiates with the security bits `asked`. A server that prefers further bits sets them unrequested in its
+    /// reply; those that the options allow on request are then requested in a second call.
     pub(super) async fn negotiate_with(&mut self, asked: Security) -> Result<(), ClientError> {
         if self.options.negotiation == Negotiation::BufferOnly {
             return self.negotiate_buffer().await;
@@ -51,7 +52,7 @@ impl<C: Transport> Client<C> {
         Ok(())
     }
 
-    /// Levels and bits of what can be switched on here.
+    /// The level and the security bit of each feature that this transport supports.
     fn levels(&self) -> [(Level, Security); 2] {
         let checksums = if self.transport.has_checksums() { self.options.checksums } else { Level::Never };
         [(self.options.signatures, Security::SIGNATURE), (checksums, Security::CHECKSUM)]
@@ -66,7 +67,7 @@ impl<C: Transport> Client<C> {
         self.options.buffer.clamp(MIN_BUFFER, most)
     }
 
-    /// What a packet has beside data. On IPX the size agreed upon is that of a packet with its headers
+    /// Bytes of a packet in addition to its data. On IPX the negotiated size includes the headers
     /// (docs/protocols/ncp.md 2.2).
     fn overhead(&self, security: Security) -> u16 {
         let ipx = self.connection.transport_kind().is_ipx();
@@ -74,7 +75,7 @@ impl<C: Transport> Client<C> {
         signature + if ipx { IPX_HEADERS } else { 0 }
     }
 
-    /// 0x61 for `wanted` bytes of data; none when the server does not know it.
+    /// Calls 0x61 for `wanted` data bytes; none when the server does not support it.
     async fn ask(
         &mut self,
         security: Security,
@@ -91,13 +92,13 @@ impl<C: Transport> Client<C> {
             Err(ClientError::Refused { completion: Completion::UnknownFunction, .. }) => return Ok(None),
             Err(error) => return Err(error),
         };
-        // 0 keeps what was proposed.
+        // A server that answers 0 accepts the proposed size (docs/protocols/ncp.md 2.2).
         let size = if accepted.accepted == 0 { proposed } else { accepted.accepted };
         self.buffer = size.saturating_sub(room).clamp(MIN_BUFFER, wanted);
         Ok(Some(accepted))
     }
 
-    /// 0x21, which knows nothing but data.
+    /// Calls 0x21, which negotiates the buffer size only.
     async fn negotiate_buffer(&mut self) -> Result<(), ClientError> {
         let proposed = self.wanted();
         let data = self.call(STEP, &NegotiateBuffer { proposed }.into()).await?;
@@ -108,7 +109,7 @@ impl<C: Transport> Client<C> {
         Ok(())
     }
 
-    /// Large internet packets: where the path takes less than was agreed upon, less is agreed upon.
+    /// Probes for large internet packets and negotiates a smaller size where the path requires one.
     async fn probe(&mut self, asked: Security, socket: u16) -> Result<(), ClientError> {
         let datagrams = self.connection.transport_kind().is_datagram();
         let probes = self.options.large_packets == LargePackets::Probe && datagrams;

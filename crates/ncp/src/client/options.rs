@@ -1,67 +1,67 @@
-//! How a client behaves.
+//! Options and counters of a client.
 
 use std::time::Duration;
 
 use crate::security::level::Level;
 
-/// What the kernel's client proposes on TCP (docs/protocols/ncp.md 2.2).
+/// The data size that the kernel's client proposes on TCP (docs/protocols/ncp.md 2.2).
 pub const MAX_BUFFER: u16 = 61_440;
-/// The least data per call that is worked with.
+/// The smallest supported number of data bytes per call.
 pub const MIN_BUFFER: u16 = 512;
 
-/// How a client behaves.
+/// Options of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
-    /// How long to wait for a reply. A server that says "busy" is waited for as long again, ten times at most.
+    /// Deadline of a reply. Each "busy" packet of the server restarts it, ten times at most.
     pub timeout: Duration,
-    /// On datagrams: how long to wait before a request is sent again; each time twice as long, up to eight times. The
-    /// kernel's client begins with 0.6 s (docs/protocols/ncp.md 1.4).
+    /// First retransmission pause on datagrams. It doubles with each retransmission, up to eight times the first. The
+    /// kernel's client starts with 0.6 s (docs/protocols/ncp.md 1.4).
     pub retry: Duration,
-    /// When packets are signed. A server has no way to ask before the login: at [`Level::IfRequested`] a login that is
-    /// refused for want of signatures is tried again with them.
+    /// When packets are signed. A server cannot request signatures before the login, so a login at
+    /// [`Level::IfRequested`] that fails for want of signatures is repeated with them.
     pub signatures: Level,
-    /// When packets on IPX have checksums, where their frames let them: agreed upon as signatures are.
+    /// When IPX packets have checksums; negotiated like signatures, and only where the frames support them.
     pub checksums: Level,
-    /// Data bytes per call that are proposed, 512 to 61440.
+    /// Proposed data bytes per call, 512 to 61440.
     pub buffer: u16,
-    /// How buffers are agreed upon.
+    /// Function that negotiates the buffer size.
     pub negotiation: Negotiation,
-    /// Large internet packets, on datagrams.
+    /// Use of large internet packets, on datagrams.
     pub large_packets: LargePackets,
-    /// Packet burst, if it is wanted: on datagrams that are not signed, where the server has it.
+    /// Packet burst, if wanted. It needs datagrams without signatures and a server that supports it.
     pub burst: Option<BurstOptions>,
 }
 
-/// How a client agrees upon buffers with its server.
+/// How a client negotiates the buffer size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub enum Negotiation {
-    /// 0x61, with signatures, checksums and probes; 0x21 where the server does not know it.
+    /// Function 0x61, with signatures, checksums and probes; 0x21 where the server does not support it.
     #[default]
     Full,
-    /// 0x21 alone, as requesters did before signatures came.
+    /// Function 0x21 alone, as requesters did before packet signatures existed.
     BufferOnly,
 }
 
-/// What a client on datagrams does about packets that the path may not take (docs/protocols/ncp.md 2.2).
+/// How a client on datagrams deals with the packet size of the path (docs/protocols/ncp.md 2.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub enum LargePackets {
-    /// Packets behind a router have 512 bytes of data.
+    /// Packets through a router have 512 data bytes.
     #[default]
     Off,
-    /// The path is probed for the largest packet it takes.
+    /// The client probes the path for its largest packet.
     Probe,
-    /// What is asked for was found by another connection.
+    /// Another connection has probed the path; its result is proposed.
     Known,
 }
 
-/// How bursts are sent. Nothing of it adapts itself: what is asked for is what is measured.
+/// Options of packet burst. Nothing adapts them, so that a run measures exactly the requested values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BurstOptions {
-    /// Bytes of a packet, with the headers of the network but without its frame.
+    /// Bytes of a packet, including network headers but not the frame.
     pub packet: u32,
-    /// Most data bytes of a burst, at most 61440.
+    /// Data bytes of a burst, at most 61440.
     pub window: u32,
-    /// Pause between the packets of a burst, in steps of 100 µs, that both sides make.
+    /// Pause between the packets of a burst on both sides, in steps of 100 µs.
     pub gap: Duration,
 }
 
@@ -86,26 +86,26 @@ impl Default for Options {
     }
 }
 
-/// Who logs in.
+/// Credentials of a login.
 #[derive(Debug, Clone, Copy)]
 pub struct Login<'a> {
-    /// Name of the user.
+    /// User name.
     pub user: &'a str,
-    /// Password; it is put in upper case first, as clients do.
+    /// Password; it is converted to upper case before hashing, as clients do.
     pub password: &'a str,
 }
 
-/// What a client counted since it was made.
+/// Counters of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
-    /// Requests made, each once however often it was sent.
+    /// Requests, not counting retransmissions.
     pub requests: u64,
-    /// Requests sent again.
+    /// Retransmissions.
     pub resent: u64,
-    /// Times that the server said "busy".
+    /// "Busy" packets received.
     pub busy: u64,
-    /// Bytes of messages sent, those sent again included.
+    /// Bytes of sent messages, including retransmissions.
     pub sent: u64,
-    /// Bytes of messages received, those of no use included.
+    /// Bytes of received messages, including discarded ones.
     pub received: u64,
 }

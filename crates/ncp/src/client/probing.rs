@@ -1,4 +1,4 @@
-//! The largest packet that a path takes, found by probes that the server sends back (large internet packets,
+//! The largest packet that the path carries, found with probes that the server returns (large internet packets,
 //! docs/protocols/ncp.md 2.2).
 
 use std::future::poll_fn;
@@ -12,29 +12,30 @@ use crate::wire::ipx::HEADER_LEN;
 use crate::wire::lip::{is_probe, put_probe};
 
 const STEP: &str = "probe the path";
-/// Packets that are tried when the largest does not come back, with the headers of IPX there: those of common links,
-/// and powers of two between them.
+/// Packet sizes to probe when the largest does not return, including IPX headers: those of common links, and powers
+/// of two between them.
 const SIZES: [usize; 11] = [49_152, 32_768, 16_384, 8192, 4096, 2048, 1500, 1400, 1280, 1088, MIN_PACKET];
-/// The packet that every router passes on.
+/// The packet size that every router forwards.
 const MIN_PACKET: usize = 576;
-/// VolumeSpace that a packet on UDP has for headers beside data; on IPX it is counted already.
+/// Bytes for headers in a UDP packet in addition to its data; on IPX the packet size includes them.
 const HEADERS: usize = 64;
-/// What IP and UDP add to it.
+/// Bytes of the IP and UDP headers.
 const IP_HEADERS: usize = 28;
 
-/// What is known of the path.
+/// The result of probing the path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ProbeResult {
-    /// It was not probed.
+    /// The path was not probed.
     NotProbed,
-    /// No probe came back: what was agreed upon is kept.
+    /// No probe returned; the negotiated size stays.
     Unanswered,
-    /// Bytes of the largest packet that came back, as 0x61 counts them.
+    /// Size of the largest packet that returned, as 0x61 counts it.
     Packet(usize),
 }
 
 impl<C: Transport> Client<C> {
-    /// Finds the largest packet of at most `most` bytes: it alone is tried first, then all sizes, twice.
+    /// Finds the largest packet of at most `most` bytes. It probes that size alone first, then all sizes, at most
+    /// twice.
     pub(super) async fn find_packet(&mut self, socket: u16, most: usize) -> Result<ProbeResult, ClientError> {
         let smaller = SIZES.into_iter().filter(|size| *size < most);
         let all: Vec<usize> = std::iter::once(most).chain(smaller).collect();
@@ -43,7 +44,7 @@ impl<C: Transport> Client<C> {
             let better: Vec<usize> = round.iter().copied().filter(|size| Some(*size) > best).collect();
             for size in &better {
                 match self.send_probe(socket, self.probe_len(*size)).await {
-                    // Too long for the link itself.
+                    // The packet is too long for the local link.
                     Err(ClientError::Io { source, .. })
                         if matches!(source.kind(), ErrorKind::InvalidInput | ErrorKind::Other)
                             || source.raw_os_error() == Some(libc::EMSGSIZE) => {}
@@ -70,7 +71,7 @@ impl<C: Transport> Client<C> {
         Ok(best.map_or(ProbeResult::Unanswered, ProbeResult::Packet))
     }
 
-    /// Bytes of a packet of a burst as 0x61 counts them, and back: `packet` has the headers of IP and UDP on UDP.
+    /// Converts the packet size of a burst, which includes IP and UDP headers on UDP, into the size that 0x61 counts.
     pub(super) fn burst_size(&self, packet: u32) -> usize {
         match self.connection.transport_kind() {
             TransportKind::IpxInUdp | TransportKind::IpxOnEthernet => packet as usize,
@@ -78,18 +79,18 @@ impl<C: Transport> Client<C> {
         }
     }
 
-    /// The largest packet of a burst of at most `packet` bytes that the path takes.
+    /// The largest burst packet of at most `packet` bytes that the path carries.
     pub fn burst_packet(&self, packet: u32) -> u32 {
         let ProbeResult::Packet(size) = self.probed else { return packet };
         let headers = packet as usize - self.burst_size(packet);
         packet.min((size + headers) as u32)
     }
 
-    /// Bytes of the probe in a packet of a size.
+    /// Bytes of the probe that makes a packet of this size.
     fn probe_len(&self, size: usize) -> usize {
         match self.connection.transport_kind() {
             TransportKind::IpxInUdp | TransportKind::IpxOnEthernet => size - HEADER_LEN,
-            // No longer than a datagram can be.
+            // The sum stays within the size of a datagram.
             TransportKind::Udp | TransportKind::Tcp => size + HEADERS,
         }
     }
@@ -104,14 +105,14 @@ impl<C: Transport> Client<C> {
         Ok(())
     }
 
-    /// Length of the next probe that comes back; none when none does.
+    /// Length of the next probe that returns; none when the time is over.
     async fn receive_probe(&mut self, until: std::time::Duration) -> Result<Option<usize>, ClientError> {
-        // A peer may fill the transport with what is no probe: the time counts whatever came.
+        // Unrelated packets may arrive without end, so the time is checked after each of them.
         while self.transport.now() < until {
             match poll_fn(|cx| self.transport.poll_receive_probe(cx, until)).await {
                 Ok(true) => {}
                 Ok(false) => return Ok(None),
-                // Nobody is at that socket.
+                // Nothing listens on that port.
                 Err(error) if error.kind() == ErrorKind::ConnectionRefused => return Ok(None),
                 Err(source) => return Err(ClientError::Io { step: STEP, source }),
             }

@@ -1,4 +1,4 @@
-//! The life of a connection: create, negotiate, login, logout, destroy (docs/protocols/ncp.md 2).
+//! The life cycle of a connection: create, negotiate, login, logout, destroy (docs/protocols/ncp.md 1.4, 2.2, 2.4).
 
 use super::ClientError;
 use super::exchange::{Client, wire};
@@ -14,7 +14,7 @@ use crate::wire::server_info::{GetServerInfo, ServerInfo};
 use crate::wire::{Codec, Completion, Pstr};
 
 impl<C: Transport> Client<C> {
-    /// Creates a connection over a transport that reaches the server, and negotiates.
+    /// Creates a connection over a transport and negotiates.
     pub async fn connect(transport: C, options: Options) -> Result<Self, ClientError> {
         let mut client = Self::new(transport, options);
         client.connection.create();
@@ -25,38 +25,38 @@ impl<C: Transport> Client<C> {
         Ok(client)
     }
 
-    /// Most data of a read or write, in bytes.
+    /// The largest number of data bytes of a read or write.
     pub const fn buffer(&self) -> usize {
         self.buffer as usize
     }
 
-    /// True when packets are signed once a user has logged in.
+    /// True when packets are signed after the login.
     pub const fn signs(&self) -> bool {
         self.signs
     }
 
-    /// True when packets have checksums of IPX.
+    /// True when packets have IPX checksums.
     pub const fn checks(&self) -> bool {
         self.checks
     }
 
-    /// What probing found of the path.
+    /// The result of probing the path.
     pub const fn probed(&self) -> ProbeResult {
         self.probed
     }
 
-    /// True when the server has the calls with 64-bit offsets.
+    /// True when the server supports the calls with 64-bit offsets.
     pub const fn is_large(&self) -> bool {
         self.large
     }
 
-    /// What the server is.
+    /// Name, version and capabilities of the server.
     pub async fn server_info(&mut self) -> Result<ServerInfo, ClientError> {
         const STEP: &str = "server information";
         ServerInfo::decode(self.call(STEP, &GetServerInfo {}.into()).await?).map_err(wire(STEP))
     }
 
-    /// Logs in with a key, so that the password stays here.
+    /// Logs in with a keyed hash, so that the password is not transmitted.
     pub async fn login(&mut self, login: Login<'_>) -> Result<(), ClientError> {
         const STEP: &str = "login";
         if self.options.signatures == Level::Always && !self.signs {
@@ -82,7 +82,7 @@ impl<C: Transport> Client<C> {
         self.connection.destroy();
         self.begin_wait("destroy connection");
         match self.finish().await {
-            // The reply to the first destroy was lost: the connection is gone all the same.
+            // The reply to the first destroy was lost; the retransmission found no connection.
             Ok(_) | Err(ClientError::ConnectionLost { .. }) => Ok(()),
             Err(error) => Err(error),
         }
@@ -98,7 +98,7 @@ impl<C: Transport> Client<C> {
         let hash = password::hash_upper(id, login.password);
         let response = password::response(&key, &hash);
         match self.call(STEP, &KeyedLogin { response, kind: USER, name }.into()).await {
-            // Logged in all the same.
+            // The login succeeds although the password has expired.
             Ok(_) | Err(ClientError::Refused { completion: Completion::PasswordExpired, .. }) => {}
             Err(error) => return Err(error),
         }

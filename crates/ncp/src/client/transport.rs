@@ -1,4 +1,4 @@
-//! What a client needs of the environment: something that carries packets, and a clock.
+//! The interface between a client and its network: packets and a clock.
 
 use std::io;
 use std::task::{Context, Poll};
@@ -6,40 +6,46 @@ use std::time::Duration;
 
 use crate::wire::TransportKind;
 
-/// Carries packets to one server and back. It may block and always be ready, belong to a runtime, or be a simulation
-/// with a clock of its own.
+/// Carries packets between a client and one server.
+///
+/// An implementation may block and always be ready, belong to an async runtime, or be a simulation with a virtual
+/// clock. It owns the receive buffer: [`Self::message`] returns the last message until the next receive. The client
+/// passes deadlines as times of [`Self::now`], so that it never reads a clock of its own and runs deterministically
+/// in a simulation.
 pub trait Transport {
-    /// What the packets travel on.
+    /// The kind of transport.
     fn kind(&self) -> TransportKind;
 
-    /// Time since a moment of its own.
+    /// Time since an arbitrary start.
     fn now(&self) -> Duration;
 
-    /// Sends a whole message; called with the same one until it is ready. [`io::ErrorKind::TimedOut`] when that takes
-    /// until after `deadline`.
+    /// Sends a whole message. The client repeats the call with the same message until it is ready. It fails with
+    /// [`io::ErrorKind::TimedOut`] when `deadline` passes first.
     fn poll_send(&mut self, cx: &mut Context<'_>, message: &[u8], deadline: Duration)
     -> Poll<io::Result<()>>;
 
-    /// Waits for the next whole message; false when `until` has passed without one.
+    /// Waits for the next whole message; false when `until` passes first.
     fn poll_receive(&mut self, cx: &mut Context<'_>, until: Duration) -> Poll<io::Result<bool>>;
 
     /// The message received last.
     fn message(&self) -> &[u8];
 
-    /// True when packets can have checksums of IPX.
+    /// True when packets can have IPX checksums.
     fn has_checksums(&self) -> bool {
         false
     }
 
-    /// From now on packets have checksums, and those without or with a wrong one are passed over; or not any more.
+    /// Switches checksums on or off. While they are on, received packets with a missing or wrong checksum are
+    /// discarded.
     fn use_checksums(&mut self, _on: bool) {}
 
-    /// True when a router is on the way, which may take small packets only.
+    /// True when a router is on the path, which may forward small packets only.
     fn is_routed(&self) -> bool {
         false
     }
 
-    /// Sends a probe to the socket of the server that sends such back; [`io::ErrorKind::Unsupported`] where there is none.
+    /// Sends a probe to the echo socket of the server; fails with [`io::ErrorKind::Unsupported`] if the transport has
+    /// no probes.
     fn poll_send_probe(
         &mut self,
         _cx: &mut Context<'_>,
@@ -50,7 +56,7 @@ pub trait Transport {
         Poll::Ready(Err(io::ErrorKind::Unsupported.into()))
     }
 
-    /// Waits for what may be a probe that came back, as [`Self::poll_receive`] does for messages.
+    /// Waits for a message that may be a returned probe, as [`Self::poll_receive`] does.
     fn poll_receive_probe(&mut self, cx: &mut Context<'_>, until: Duration) -> Poll<io::Result<bool>> {
         self.poll_receive(cx, until)
     }

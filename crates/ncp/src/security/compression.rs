@@ -1,17 +1,18 @@
-//! The compression of MD4 (RFC 1320, 3.4) on one block, without padding and length: the base of packet signatures.
+//! The compression function of MD4 (RFC 1320, 3.4) on one block, without padding and length. Packet signatures use
+//! it.
 
-/// The state before the first block, as bytes.
+/// The initial state.
 pub const INITIAL: [u8; 16] =
     [0x01, 0x23, 0x45, 0x67, 0x89, 0xAB, 0xCD, 0xEF, 0xFE, 0xDC, 0xBA, 0x98, 0x76, 0x54, 0x32, 0x10];
 
-/// Order of the words, shifts, and the constant added in each of the three rounds.
+/// Word order, shifts and additive constant of each of the three rounds.
 const ROUNDS: [([usize; 16], [u32; 4], u32); 3] = [
     ([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15], [3, 7, 11, 19], 0),
     ([0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15], [3, 5, 9, 13], 0x5A82_7999),
     ([0, 8, 4, 12, 2, 10, 6, 14, 1, 9, 5, 13, 3, 11, 7, 15], [3, 9, 11, 15], 0x6ED9_EBA1),
 ];
 
-/// The state after a block.
+/// Compresses one block into the state.
 pub fn compress(state: [u8; 16], block: &[u8; 64]) -> [u8; 16] {
     let words: [u32; 16] = words(block);
     let start: [u32; 4] = words4(&state);
@@ -53,7 +54,7 @@ mod tests {
 
     use super::*;
 
-    /// One block padded as RFC 1320, 3.1 and 3.2 have it.
+    /// Pads one block as RFC 1320, 3.1 and 3.2 require.
     fn md4_of(text: &[u8]) -> [u8; 16] {
         let mut block = [0; 64];
         block[..text.len()].copy_from_slice(text);

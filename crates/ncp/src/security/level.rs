@@ -1,27 +1,27 @@
-//! Levels of packet signatures and of IPX checksums: when both sides use them (docs/protocols/ncp.md 5.2, 1.10).
+//! Levels of packet signatures and IPX checksums, and their negotiation (docs/protocols/ncp.md 5.2, 1.10).
 
-/// What a side wants.
+/// The level of one side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Level {
     /// 0: never.
     Never,
-    /// 1: if the other side asks for it.
+    /// 1: if the peer requests it.
     #[default]
     IfRequested,
-    /// 2: if the other side can.
+    /// 2: if the peer supports it.
     IfPossible,
     /// 3: always.
     Always,
 }
 
-/// What comes of the levels of both sides.
+/// The result of negotiating the levels of both sides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Negotiated {
-    /// Both go without.
+    /// Neither side uses the feature.
     Off,
-    /// Both use it.
+    /// Both sides use the feature.
     On,
-    /// One side always wants it and the other never: the login is refused.
+    /// One side requires the feature and the other forbids it: the login is refused.
     Refused,
 }
 
@@ -37,7 +37,7 @@ impl Level {
         }
     }
 
-    /// What a client and a server with these levels do.
+    /// Negotiates the levels of a client and a server.
     pub const fn negotiate(self, other: Self) -> Negotiated {
         match (self as u8, other as u8) {
             (0, 3) | (3, 0) => Negotiated::Refused,

@@ -1,4 +1,4 @@
-//! The arithmetic of logins and packet signatures, without I/O.
+//! Password hashes, login responses and packet signatures, without I/O.
 
 mod compression;
 pub mod level;

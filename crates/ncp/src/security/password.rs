@@ -1,6 +1,6 @@
 //! The bindery's password hash and the response to a login key (docs/protocols/ncp.md 2.5).
 //!
-//! The algorithm was published by P. Szczerbina in Dr. Dobb's Journal, November 1993, and stated there to be free to use.
+//! P. Szczerbina published the algorithm in Dr. Dobb's Journal, November 1993, as free to use.
 
 /// Mixed in where a text ends within its block, and subtracted in the rounds.
 const K: [u8; 32] = [
@@ -8,29 +8,29 @@ const K: [u8; 32] = [
     0x0f, 0xd5, 0x70, 0xae, 0xfb, 0xad, 0x11, 0xf4, 0x47, 0xdc, 0xa7, 0xec, 0xcf, 0x50, 0xc0,
 ];
 
-/// A nibble for each byte, the nibble of byte 0 first.
+/// A substitution table of one nibble per byte; the nibble of byte 0 comes first.
 const N: &[u8; 256] = b"780864e45c17bfa8f8cc941e46240ab92fb1d2195e7002660738293f7fcf64a0\
     23abd83a17cf189d9194e4c55c8b239e7769efc8d1a6ed077a01f54b7bec95d1\
     bd135de630bbf3649da3149483be5052cbd5d5d2d9aca0b3536951ee0e82d220\
     4f859686babf0728c73a1425f7ace593e712e1f4a6c6f430c036f87b2dc6aa8d";
 
-/// What the bindery keeps of a password.
+/// The password hash that a bindery stores.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct PasswordHash(pub [u8; 16]);
 
 impl std::fmt::Debug for PasswordHash {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // It is as good as the password.
+        // The hash suffices to log in, so it must not appear in logs.
         f.write_str("PasswordHash(..)")
     }
 }
 
-/// The hash of an object's password. Clients put the password in upper case first.
+/// Hashes the password of an object. Clients convert the password to upper case first.
 pub fn hash(id: u32, password: &[u8]) -> PasswordHash {
     PasswordHash(digest(id.to_be_bytes(), password))
 }
 
-/// The same of a password as people type it, of which no copy stays in memory.
+/// Converts a password to upper case and hashes it; no copy of it stays in memory.
 pub fn hash_upper(id: u32, password: &str) -> PasswordHash {
     let mut upper = password.to_ascii_uppercase().into_bytes();
     let hash = hash(id, &upper);
@@ -39,7 +39,7 @@ pub fn hash_upper(id: u32, password: &str) -> PasswordHash {
     hash
 }
 
-/// The response to a key, which proves the hash without showing it.
+/// The response to a login key: it proves knowledge of the hash without transmitting it.
 pub fn response(key: &[u8; 8], hash: &PasswordHash) -> [u8; 8] {
     let half = |from: usize| digest(std::array::from_fn(|at| key[from + at]), &hash.0);
     let mut long = [0; 32];
@@ -67,8 +67,8 @@ fn digest(id: [u8; 4], text: &[u8]) -> [u8; 16] {
     std::array::from_fn(|at| nibble(block[2 * at]) | nibble(block[2 * at + 1]) << 4)
 }
 
-/// The text without the NULs at its end, folded into 32 bytes; a last part that is too short is repeated, with a byte
-/// of [`K`] between two repetitions.
+/// Folds the text without trailing NULs into 32 bytes. A partial last block is repeated, with a byte of [`K`] between
+/// repetitions.
 fn fold(text: &[u8]) -> [u8; 32] {
     let end = text.iter().rposition(|byte| *byte != 0).map_or(0, |at| at + 1);
     let mut block = [0; 32];

@@ -1,19 +1,20 @@
 //! Packet signatures of a bindery session (docs/protocols/ncp.md 5.1).
 //!
-//! They cover the first 52 bytes of a packet behind its start: a man in the middle can change most of the file data.
+//! A signature covers at most 52 bytes of each packet. It therefore does not protect most of the file data against a
+//! man in the middle.
 
 use super::compression::{INITIAL, compress};
 use super::password::PasswordHash;
 use crate::wire::TransportKind;
 
-/// A signature as it goes on the wire.
+/// A packet signature.
 pub type Signature = [u8; 8];
 
-/// Bytes of a packet that count.
+/// Bytes that a signature covers.
 const COVERED: usize = 52;
 const PURPOSE: &[u8; 25] = b"Authorized NetWare Client";
 
-/// The chain of signatures of one session: both sides keep the same one.
+/// The signature chain of one session. Both sides keep the same state.
 #[derive(Clone)]
 pub struct Signer {
     root: [u8; 8],
@@ -23,13 +24,13 @@ pub struct Signer {
 
 impl std::fmt::Debug for Signer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // Whoever knows the root can sign.
+        // The root key suffices to sign, so it must not appear in logs.
         f.debug_struct("Signer").field("transport", &self.transport).finish_non_exhaustive()
     }
 }
 
 impl Signer {
-    /// A chain that begins behind a login with this key and password.
+    /// Starts the chain of a session that logged in with this key and password hash.
     pub fn new(hash: &PasswordHash, key: &[u8; 8], transport: TransportKind) -> Self {
         let mut block = [0; 64];
         for (place, byte) in block.iter_mut().zip(hash.0.iter().chain(key).chain(PURPOSE)) {
@@ -38,14 +39,14 @@ impl Signer {
         Self { root: first_half(compress(INITIAL, &block)), last: INITIAL, transport }
     }
 
-    /// The signature of the next request; the chain moves on, so that a request sent again must keep its signature.
-    /// `wire_len` is the length of the whole message and counts on TCP alone.
+    /// Signs the next request and advances the chain; a retransmission must repeat the signature. `wire_len` is the
+    /// length of the whole message; it matters on TCP only.
     pub fn request(&mut self, packet: &[u8], wire_len: usize) -> Signature {
         self.last = self.step(packet, wire_len, 6);
         first_half(self.last)
     }
 
-    /// The signature of the reply to the last request; the chain stays where it is.
+    /// Signs the reply to the last request; the chain does not advance.
     pub fn reply(&self, packet: &[u8], wire_len: usize) -> Signature {
         let start = if self.transport == TransportKind::Udp { 8 } else { 6 };
         first_half(self.step(packet, wire_len, start))

@@ -1,4 +1,4 @@
-//! Negotiation, server information and logins.
+//! Calls that negotiate, describe the server, and log in (docs/protocols/ncp.md 2.2 to 2.4).
 
 use super::connection::Connection;
 use super::{Environment, Shared};
@@ -14,17 +14,17 @@ use crate::wire::server_info::{ConnectionUser, ServerInfo};
 use crate::wire::text::padded;
 use crate::wire::{Codec, Completion};
 
-/// Largest packet that is agreed upon: the data of a call, to which clients add 8 bytes for a signature and, on IPX, 64
-/// for headers.
+/// The largest packet that can be negotiated: the data of a call, plus 8 bytes that clients add for a signature and
+/// 64 bytes of headers on IPX.
 pub const MAX_PACKET: u16 = 61_440 + 64 + 8;
-/// What a packet on IPX has beside data: headers and a signature.
+/// Bytes of an IPX packet in addition to its data: headers and a signature.
 const OVERHEAD: u16 = 64 + 8;
-/// Smallest data of a call that is agreed upon.
+/// The smallest number of data bytes per call that can be negotiated.
 const MIN_BUFFER: u16 = 512;
-/// Rights of a user in the bindery: read and write as a logged in user.
+/// Bindery access level of a logged-in user: read and write.
 const USER_LEVEL: u8 = 0x11;
 
-/// 0x21.
+/// 0x21 (docs/protocols/ncp.md 2.2).
 pub fn negotiate<V>(shared: &Shared<V>, connection: &mut Connection, proposed: u16, out: &mut Vec<u8>) {
     let largest = shared.options.max_packet;
     let accepted = proposed.clamp(MIN_BUFFER, largest);
@@ -32,8 +32,9 @@ pub fn negotiate<V>(shared: &Shared<V>, connection: &mut Connection, proposed: u
     NegotiatedBuffer::put(&NegotiatedBuffer { accepted }, out);
 }
 
-/// 0x61: signatures and checksums come on when the client asks for them and the level here has them at all. Those that
-/// this server prefers stand in the reply unasked, so that a client which waits to be asked can ask in its turn.
+/// 0x61 (docs/protocols/ncp.md 2.2): enables signatures and checksums if the client requests them and the level of
+/// the server is not 0. The reply also has the bits that this server prefers, so that a client at level 1 can request
+/// them.
 pub fn packet_size<V>(
     shared: &Shared<V>,
     connection: &mut Connection,
@@ -58,7 +59,8 @@ pub fn packet_size<V>(
     AcceptedPacketSize::put(&AcceptedPacketSize { accepted, echo_socket, security }, out);
 }
 
-/// Data bytes of a reply in a packet of a size, which counts headers on IPX (docs/protocols/ncp.md 2.2).
+/// Data bytes of a reply in a packet of the negotiated size, which includes headers on IPX (docs/protocols/ncp.md
+/// 2.2).
 const fn data_of(packet: u16, transport: TransportKind) -> u16 {
     match transport {
         TransportKind::IpxInUdp | TransportKind::IpxOnEthernet => packet - OVERHEAD,
@@ -66,7 +68,7 @@ const fn data_of(packet: u16, transport: TransportKind) -> u16 {
     }
 }
 
-/// 0x17/0x11.
+/// 0x17/0x11 (docs/protocols/ncp.md 2.3).
 pub fn server_info<V>(shared: &Shared<V>, connections: usize, out: &mut Vec<u8>) {
     let (major, minor) = shared.options.version;
     let mut info = ServerInfo::new(shared.options.name, major, minor);
@@ -77,14 +79,14 @@ pub fn server_info<V>(shared: &Shared<V>, connections: usize, out: &mut Vec<u8>)
     ServerInfo::put(&info, out);
 }
 
-/// 0x17/0x17.
+/// 0x17/0x17 (docs/protocols/ncp.md 2.4).
 pub fn login_key(connection: &mut Connection, environment: &dyn Environment, out: &mut Vec<u8>) {
     let key = environment.login_key();
     connection.key = Some(key);
     LoginKey::put(&LoginKey { key }, out);
 }
 
-/// 0x17/0x35: users, and the server itself.
+/// 0x17/0x35 (docs/protocols/ncp.md 2.4): the bindery has the users and the server itself.
 pub fn object_id<V>(
     shared: &Shared<V>,
     object: &GetObjectId<'_>,
@@ -103,7 +105,7 @@ pub fn object_id<V>(
     Ok(())
 }
 
-/// 0x17/0x18; the key of a login serves once.
+/// 0x17/0x18 (docs/protocols/ncp.md 2.4). A login key is valid once.
 pub fn keyed_login<V>(
     shared: &Shared<V>,
     connection: &mut Connection,
@@ -127,13 +129,14 @@ pub fn keyed_login<V>(
     connection.logout();
     connection.user = Some(user);
     connection.checks = checks;
-    // Bursts are not signed.
+    // Bursts cannot be signed.
     connection.burst = connection.burst.take().filter(|_| !signs);
     connection.signer = signs.then(|| Signer::new(hash, &key, transport));
     Ok(())
 }
 
-/// 0x17/0x14; without a key there is nothing to sign with.
+/// 0x17/0x14 (docs/protocols/ncp.md 2.4). Without a login key there is nothing to derive a signature key from, so
+/// this login is not possible with signatures.
 pub fn clear_login<V>(
     shared: &Shared<V>,
     connection: &mut Connection,
@@ -153,14 +156,14 @@ pub fn clear_login<V>(
     Ok(())
 }
 
-/// 0x17/0x46.
+/// 0x17/0x46 (docs/protocols/ncp.md 2.4).
 pub fn access_level<V>(shared: &Shared<V>, connection: &Connection, out: &mut Vec<u8>) {
     let id = connection.user.map_or(u32::MAX, |user| shared.options.users[user].id);
     let level = if connection.user.is_some() { USER_LEVEL } else { 0 };
     AccessLevel::put(&AccessLevel { level, id }, out);
 }
 
-/// 0x17/0x1C, for the connection that asks.
+/// 0x17/0x1C (docs/protocols/ncp.md 2.4), for the requesting connection only.
 pub fn connection_user<V>(
     shared: &Shared<V>,
     connection: &Connection,

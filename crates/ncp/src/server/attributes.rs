@@ -1,5 +1,5 @@
-//! Attributes and moments of files: what a Unix file keeps of them is changed, and what it does not is refused or, where
-//! clients set it along with the rest, passed over.
+//! Attributes and timestamps of files. What a Unix file can store is changed. The rest is refused or, where clients
+//! set it along with other fields, ignored.
 
 use super::Shared;
 use super::connection::{Connection, VolumeNode};
@@ -11,10 +11,10 @@ use crate::wire::file::{SetFileAttributes, SetFileTime};
 use crate::wire::name_space::{ModifyInfo, change};
 use crate::wire::{Completion, DosTime};
 
-/// Attributes that are passed over: they ask for nothing that a client would miss.
+/// Attributes that are ignored: a client that sets them depends on no effect.
 const OVER: u32 = attribute::ARCHIVE | attribute::SHAREABLE;
 
-/// What attributes ask for, if it can be kept.
+/// The read-only flag that the attributes request; an error if they request what cannot be stored.
 fn kept(entry: &Entry, attributes: u32) -> VolumeResult<Option<bool>> {
     let own = if entry.directory { attribute::DIRECTORY } else { attribute::READ_ONLY };
     if attributes & !(own | OVER) != 0 {
@@ -27,7 +27,7 @@ fn unix(moment: DosTime) -> VolumeResult<i64> {
     moment.to_unix().ok_or(Completion::Failure)
 }
 
-/// 0x46: the files that a path with wildcards names.
+/// 0x46 (docs/protocols/ncp.md 3.2): the files that match a path with wildcards.
 pub fn set<V: Volume>(
     shared: &Shared<V>,
     connection: &Connection,
@@ -40,7 +40,7 @@ pub fn set<V: Volume>(
     })
 }
 
-/// 0x4B.
+/// 0x4B (docs/protocols/ncp.md 3.2).
 pub fn set_time<V: Volume>(
     shared: &Shared<V>,
     connection: &Connection,
@@ -51,7 +51,7 @@ pub fn set_time<V: Volume>(
     shared.volume(place.volume)?.change(place.node, &Change { modified, ..Change::default() })
 }
 
-/// 87/7: the mask says what of it counts.
+/// 87/7 (docs/protocols/ncp.md 3.4): the mask selects the fields to change.
 pub fn modify<V: Volume>(
     shared: &Shared<V>,
     connection: &Connection,

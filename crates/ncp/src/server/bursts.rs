@@ -1,5 +1,5 @@
-//! Packet burst at the server: bursts are collected, executed once, and answered in fragments that may be asked for
-//! again (docs/protocols/ncp.md 4.4).
+//! Packet burst on the server side: bursts are reassembled, executed once, and answered with fragments, which the
+//! client may request again (docs/protocols/ncp.md 4.4).
 
 use std::time::Duration;
 
@@ -19,48 +19,48 @@ const DONE: u32 = 0;
 const IO_ERROR: u32 = 2;
 const NO_DATA: u32 = 3;
 const WRITE_ERROR: u32 = 4;
-/// Bytes of the call in front of the data of a write, and of the head of the reply to a read.
+/// Bytes of the call that precedes the data of a write, and of the header of a read reply.
 const CALL_LEN: usize = 24;
 const REPLY_LEN: usize = 8;
-/// Longest pause between packets that a client may ask for.
+/// The longest gap time that a client may request.
 const MAX_GAP: Duration = Duration::from_millis(100);
-/// Largest packet of a burst.
+/// The largest packet of a burst.
 const MAX_PACKET: u32 = 9000;
 
-/// Datagrams to one client, in order, and the pause to make between them.
+/// Datagrams to one client in order, and the pause between them.
 #[derive(Debug, Clone, Default)]
 pub struct Datagrams {
     bytes: Vec<u8>,
     ends: Vec<usize>,
-    /// The pause.
+    /// Pause between two datagrams.
     pub gap: Duration,
 }
 
 impl Datagrams {
-    /// None.
+    /// An empty list.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Forgets them, and keeps their room.
+    /// Removes all datagrams but keeps the allocation.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.ends.clear();
         self.gap = Duration::ZERO;
     }
 
-    /// True when there is none.
+    /// True when the list is empty.
     pub const fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// One after another.
+    /// The datagrams in order.
     pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
         starts.zip(&self.ends).map(|(start, end)| &self.bytes[start..*end])
     }
 
-    /// Appends what `put` appends, as a datagram of its own; nothing when that is nothing.
+    /// Appends the bytes that `put` writes as one datagram; nothing if it writes none.
     fn push(&mut self, put: impl FnOnce(&mut Vec<u8>)) {
         put(&mut self.bytes);
         if self.bytes.len() > self.ends.last().copied().unwrap_or(0) {
@@ -69,17 +69,17 @@ impl Datagrams {
     }
 }
 
-/// The burst side of a connection.
+/// The burst side of a connection: its burst connection, the last reply and the burst in progress.
 #[derive(Debug)]
 pub struct ServerBurst {
     connection: BurstConnection,
-    /// The answer to the last burst, which tells its number as well.
+    /// The reply to the last burst; its burst number is the number of the last executed burst.
     last: Option<OutgoingBurst>,
-    /// A burst that is not complete, and its number.
+    /// The number and the reassembly of an incomplete burst.
     incoming: Option<(u16, Reassembly)>,
 }
 
-/// 0x65: bursts are for datagrams that are not signed.
+/// 0x65 (docs/protocols/ncp.md 4.1). Bursts need datagrams without signatures.
 pub fn offer(
     connection: &mut Connection,
     (transport, largest): (TransportKind, u32),
@@ -90,7 +90,7 @@ pub fn offer(
         return Err(Completion::UnknownFunction);
     }
     let max_packet = offer.max_packet.clamp(256, MAX_PACKET.min(largest));
-    // No client is offered the number of another.
+    // The id contains the connection number, so that no two clients have the same.
     let own = 0x0100_0000 | u32::from(connection.number);
     let fragment_len = fragment_len(max_packet, transport);
     let burst = BurstConnection {
@@ -108,7 +108,7 @@ pub fn offer(
 }
 
 impl<V: Volume, W: Environment> Server<V, W> {
-    /// Takes a datagram of a client, a burst's or another, and gives those that answer it.
+    /// Processes a datagram, which is a burst packet or a call, and returns the answers.
     pub fn receive_datagram(
         &self,
         peer: Peer,
@@ -123,8 +123,9 @@ impl<V: Volume, W: Environment> Server<V, W> {
         }
     }
 
-    /// The part of [`Self::receive_datagram`] that never waits for a volume, and so keeps the order of datagrams where
-    /// volumes are called elsewhere: what is left to do is said.
+    /// The part of [`Self::receive_datagram`] that never waits for a volume. A front end that executes calls on other
+    /// threads runs this part in the order of arrival, so that bursts stay in order; the returned value is the rest
+    /// of the work.
     pub fn collect(&self, peer: Peer, datagram: &[u8], out: &mut Datagrams) -> PendingWork {
         if !datagram.starts_with(&BURST.to_be_bytes()) {
             return PendingWork::Call;
@@ -142,7 +143,7 @@ impl<V: Volume, W: Environment> Server<V, W> {
                 sequence: 0,
             };
             let busy = (flag::BUSY, packet.fields.burst, packet.fields.burst);
-            // A list of nothing fits.
+            // An empty list always fits.
             out.push(|out| connection.put_control(busy, &[], out).unwrap_or_default());
             return PendingWork::Done;
         };
@@ -155,7 +156,7 @@ impl<V: Volume, W: Environment> Server<V, W> {
         if burst.take(&packet, out) { PendingWork::Burst } else { PendingWork::Done }
     }
 
-    /// Executes the burst of a client that is complete, if there is one.
+    /// Executes the complete burst of a client, if there is one.
     pub fn execute_burst(&self, peer: Peer, out: &mut Datagrams) {
         let Some(known) = lock(&self.connections).get(peer) else { return };
         let mut connection = lock(&known.connection);
@@ -172,19 +173,19 @@ impl<V: Volume, W: Environment> Server<V, W> {
     }
 }
 
-/// What is left to do for a datagram.
+/// The work that remains for a datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PendingWork {
-    /// Nothing.
+    /// None.
     Done,
-    /// It is a call: [`Server::receive`].
+    /// A call: [`Server::receive`].
     Call,
-    /// A burst is complete: [`Server::execute_burst`].
+    /// A complete burst: [`Server::execute_burst`].
     Burst,
 }
 
 impl ServerBurst {
-    /// Takes a packet; true when a burst is complete now.
+    /// Processes a packet; true when it completes a burst.
     fn take(&mut self, packet: &BurstPacket<'_>, out: &mut Datagrams) -> bool {
         let (fields, number) = (packet.fields, packet.fields.burst);
         let answered = self.last.as_ref().is_some_and(|last| last.burst == number);
@@ -196,7 +197,8 @@ impl ServerBurst {
                 self.send(&fragments, out);
             }
         } else if answered {
-            // Sent again, because the answer was lost; parts that were late tell nothing.
+            // The client retransmits because the reply was lost. Only the last fragment triggers the reply, so that
+            // late duplicates of other fragments do not.
             if let Some(last) = self.last.as_ref().filter(|_| fields.flags & flag::END_OF_BURST != 0) {
                 let fragments = last.fragments(self.connection.fragment_len);
                 self.send(&fragments, out);
@@ -207,7 +209,7 @@ impl ServerBurst {
         false
     }
 
-    /// Takes a part of the next burst; true when that is complete now.
+    /// Adds a fragment of the next burst; true when the burst is complete.
     fn collect(&mut self, packet: &BurstPacket<'_>, out: &mut Datagrams) -> bool {
         let (fields, number) = (packet.fields, packet.fields.burst);
         let total = fields.total as usize;
@@ -225,7 +227,7 @@ impl ServerBurst {
         if fields.flags & flag::END_OF_BURST != 0 {
             let holes = burst.holes();
             let about = (0, number, number);
-            // At most as many holes as a packet lists.
+            // The list is limited to what one packet holds.
             out.push(|out| self.connection.put_control(about, &holes, out).unwrap_or_default());
         }
         false
@@ -234,13 +236,13 @@ impl ServerBurst {
     fn send(&mut self, fragments: &[Fragment], out: &mut Datagrams) {
         let Some(last) = &self.last else { return };
         for fragment in fragments {
-            // A fragment is no longer than a packet holds.
+            // A fragment always fits into its packet.
             out.push(|out| self.connection.put_fragment(last, *fragment, out).unwrap_or_default());
         }
     }
 }
 
-/// What a burst that is complete asks for, done; the answer.
+/// Executes a complete burst; returns the contents of the reply.
 fn execute<V: Volume>(shared: &Shared<V>, connection: &Connection, burst: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     let Ok(call) = BurstCall::decode(burst) else { return out };

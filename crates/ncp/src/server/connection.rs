@@ -1,4 +1,4 @@
-//! What a server remembers of a connection: handles, files, login, and its last reply.
+//! The state of one connection on the server: login, handles, open files, searches and the last reply.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -13,75 +13,82 @@ use crate::wire::dos::access;
 use crate::wire::negotiate::Security;
 use crate::wire::{Completion, ShortHandle};
 
-/// Most open files of a connection.
+/// The largest number of open files of a connection.
 const MAX_FILES: usize = 1024;
-/// Places in searches that a connection can go on from; the oldest goes for a new one.
+/// The largest number of search positions that a connection can resume; a new one replaces the oldest.
 const MAX_POSITIONS: usize = 256;
-/// Classic searches that a connection has at a time; the oldest goes for a new one.
+/// The largest number of classic searches of a connection; a new one replaces the oldest.
 const MAX_SEARCHES: usize = 64;
 /// Data bytes per call before negotiation (docs/protocols/ncp.md 2.2).
 const DEFAULT_BUFFER: u16 = 512;
 
-/// A directory on a volume.
+/// A file or directory on a volume.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct VolumeNode {
-    /// Number of the volume.
+    /// Volume number.
     pub volume: u8,
-    /// The directory.
+    /// Node within the volume.
     pub node: Node,
 }
 
 /// An open file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OpenFile {
-    /// Where it is.
+    /// The file.
     pub place: VolumeNode,
-    /// What it was opened for: see [`access`].
+    /// Access bits of the open: see [`access`].
     pub access: u16,
-    /// The task that opened it.
+    /// Task that opened it.
     pub task: u8,
 }
 
 impl OpenFile {
-    /// True when all of these bits of its access are set.
+    /// True when all of these access bits are set.
     pub const fn has(self, bits: u16) -> bool {
         self.access & bits == bits
     }
 
-    /// True when what is written is to be on disk before the reply.
+    /// True when written data must be on disk before the reply.
     pub const fn is_through(self) -> bool {
         self.has(access::WRITE_THROUGH)
     }
 }
 
 /// A connection.
+///
+/// It owns everything that a client has opened or negotiated: login, signature chain, burst connection, handles,
+/// files, searches and locks. Dropping it releases its share modes and locks, however the connection ends. Every
+/// table is bounded, because clients determine what goes into it.
+///
+/// `last` and `last_answer` are the duplicate memory: a request with the sequence number of the last one is answered
+/// from it and not executed again (docs/protocols/ncp.md 1.4).
 #[derive(Debug)]
 pub struct Connection {
-    /// Its number.
+    /// Connection number.
     pub number: u16,
-    /// Sequence number of the request answered last.
+    /// Sequence number of the last executed request.
     pub last: Option<u8>,
-    /// The answer as it went on the wire, where it may get lost there.
+    /// The last reply, on datagrams.
     pub last_answer: Vec<u8>,
     /// Data bytes per call.
     pub buffer: u16,
-    /// What 0x61 switched on.
+    /// Features that 0x61 enabled.
     pub security: Security,
-    /// The key of a login that has begun.
+    /// Key of a login that has begun.
     pub key: Option<[u8; 8]>,
-    /// Index of the user who logged in.
+    /// Index of the logged-in user.
     pub user: Option<usize>,
-    /// Packet burst, when it was agreed upon.
+    /// Packet burst, if negotiated.
     pub burst: Option<ServerBurst>,
-    /// Packets must have checksums.
+    /// True when packets must have IPX checksums.
     pub checks: bool,
-    /// The client has ended it.
+    /// True when the client has destroyed the connection.
     pub ended: bool,
-    /// Signs and checks packets, from the request behind the login on.
+    /// Signature chain, from the first request after the login on.
     pub signer: Option<Signer>,
-    /// The lock that its last request waits for.
+    /// The lock that the last request waits for.
     pub wait: Option<PendingLock>,
-    /// Its ranges of open files.
+    /// Logged and locked byte ranges of open files.
     pub records: RecordLog,
     files: BTreeMap<u32, OpenFile>,
     next_file: u32,
@@ -92,17 +99,17 @@ pub struct Connection {
     next_position: u16,
 }
 
-/// How far a search has come.
+/// The position of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SearchPosition {
     /// The directory.
     pub directory: VolumeNode,
-    /// The volume's cookie.
+    /// Cookie of the volume.
     pub cookie: u64,
 }
 
 impl Connection {
-    /// A new connection.
+    /// Creates a connection that nobody has logged in to.
     pub fn new(number: u16, open_files: Arc<OpenFileTable>) -> Self {
         Self {
             number,
@@ -128,13 +135,13 @@ impl Connection {
         }
     }
 
-    /// An error when no more files can be opened.
+    /// Fails when no more files can be opened.
     pub fn room_for_file(&self) -> Result<(), Completion> {
         if self.files.len() < MAX_FILES { Ok(()) } else { Err(Completion::NoFileHandles) }
     }
 
-    /// Keeps an open file and gives it a handle, never one of zeros; [`Completion::FileInUse`] when its access clashes
-    /// with that of another open.
+    /// Stores an open file and returns a handle that is not zero; fails with [`Completion::FileInUse`] when its
+    /// access conflicts with another open.
     pub fn add_file(&mut self, file: OpenFile) -> Result<ShortHandle, Completion> {
         self.room_for_file()?;
         self.records.open_files().open(file.place, self.records.owner(), file.access)?;
@@ -161,13 +168,13 @@ impl Connection {
         Ok(())
     }
 
-    /// Gives up what an open file had locked and denied to others.
+    /// Releases the locks and share modes of a closed file.
     fn closed(&mut self, number: u32, file: OpenFile) {
         self.records.close(number);
         self.records.open_files().close(file.place, self.records.owner(), file.access);
     }
 
-    /// Closes the files that are of no use any more.
+    /// Closes all files that match.
     fn close_those(&mut self, those: impl Fn(&OpenFile) -> bool) {
         let numbers: Vec<u32> =
             self.files.iter().filter(|(_, file)| those(file)).map(|(number, _)| *number).collect();
@@ -178,7 +185,7 @@ impl Connection {
         }
     }
 
-    /// Makes a directory handle, for one task or until it is freed.
+    /// Allocates a directory handle, for one task or until it is freed.
     pub fn add_handle(&mut self, directory: VolumeNode, task: Option<u8>) -> Result<u8, Completion> {
         let free = (1..=u8::MAX).find(|handle| !self.handles.contains_key(handle));
         let handle = free.ok_or(Completion::NoDirectoryHandles)?;
@@ -186,13 +193,13 @@ impl Connection {
         Ok(handle)
     }
 
-    /// Where a directory handle points.
+    /// The directory of a handle.
     pub fn handle(&self, handle: u8) -> Result<VolumeNode, Completion> {
         let found = self.handles.get(&handle);
         found.map(|(directory, _)| *directory).ok_or(Completion::BadDirectoryHandle)
     }
 
-    /// Points a directory handle elsewhere.
+    /// Assigns another directory to a handle.
     pub fn set_handle(&mut self, handle: u8, directory: VolumeNode) -> Result<(), Completion> {
         let (place, _) = self.handles.get_mut(&handle).ok_or(Completion::BadDirectoryHandle)?;
         *place = directory;
@@ -204,7 +211,7 @@ impl Connection {
         self.handles.remove(&handle).map(|_| ()).ok_or(Completion::BadDirectoryHandle)
     }
 
-    /// Keeps the directory of a search by 0x3E and gives it an id of two bytes.
+    /// Stores the directory of a search by 0x3E and returns its two-byte id.
     pub fn add_search(&mut self, directory: VolumeNode) -> [u8; 2] {
         let id = self.next_search % MAX_SEARCHES;
         self.next_search = id + 1;
@@ -222,7 +229,7 @@ impl Connection {
         found.copied().ok_or(Completion::BadDirectoryHandle)
     }
 
-    /// Keeps how far a search has come and gives it a number, never 0 and never FFFF.
+    /// Stores the position of a search and returns its number, never 0 or FFFF.
     pub fn add_position(&mut self, position: SearchPosition) -> u16 {
         self.next_position = self.next_position % (u16::MAX - 1) + 1;
         if self.positions.len() >= MAX_POSITIONS {
@@ -232,21 +239,22 @@ impl Connection {
         self.next_position
     }
 
-    /// Where a search goes on; an error where that is forgotten, for it must not look like the end.
+    /// The cookie at which a search continues. A forgotten position is an error, because it must not look like the
+    /// end of the directory.
     pub fn position(&self, number: u16, directory: VolumeNode) -> Result<u64, Completion> {
         let mut kept = self.positions.iter().rev();
         let found = kept.find(|(known, position)| *known == number && position.directory == directory);
         found.map(|(_, position)| position.cookie).ok_or(Completion::DirectoryIoError)
     }
 
-    /// Ends a task: its files, locks and temporary handles go.
+    /// Ends a task: releases its files, locks and temporary handles.
     pub fn end_task(&mut self, task: u8) {
         self.records.release_set(task, true);
         self.close_those(|file| file.task == task);
         self.handles.retain(|_, (_, owner)| *owner != Some(task));
     }
 
-    /// The user leaves: everything goes that a login had opened.
+    /// Logs the user out and releases everything that the login opened.
     pub fn logout(&mut self) {
         self.user = None;
         self.key = None;
@@ -260,7 +268,7 @@ impl Connection {
 }
 
 impl Drop for Connection {
-    /// However it ends, nothing stays locked or denied to others.
+    /// Releases locks and share modes, however the connection ends.
     fn drop(&mut self) {
         self.logout();
     }

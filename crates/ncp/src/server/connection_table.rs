@@ -1,4 +1,4 @@
-//! The connections of a server by client and by number, and how long each has been silent.
+//! The connections of a server by client and by number, and the idle time of each.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -11,28 +11,28 @@ use super::options::{Peer, Watchdog};
 use crate::wire::TransportKind;
 use crate::wire::packet::NO_CONNECTION;
 
-/// A connection and when its client was heard last.
+/// A connection in the table, with the time of its last packet.
 #[derive(Debug)]
 pub struct ConnectionSlot {
     pub connection: Mutex<Connection>,
     number: u16,
     transport: TransportKind,
     heard_ms: AtomicU64,
-    /// Questions of the watchdog since then.
+    /// Watchdog queries since the last packet.
     asked: AtomicU64,
-    /// Packets must have checksums.
+    /// True when packets must have IPX checksums.
     pub checks: AtomicBool,
 }
 
 impl ConnectionSlot {
-    /// The client is alive.
+    /// Notes that the client is alive.
     pub fn note_activity(&self, now: Duration) {
         self.heard_ms.store(now.as_millis() as u64, Ordering::Relaxed);
         self.asked.store(0, Ordering::Relaxed);
     }
 }
 
-/// Clients, connections and the numbers taken.
+/// Connections by client, and the connection numbers in use.
 #[derive(Debug)]
 pub struct ConnectionTable {
     most: u16,
@@ -42,7 +42,7 @@ pub struct ConnectionTable {
 }
 
 impl ConnectionTable {
-    /// An empty table that holds up to `most` connections, which share the files of `open_files`.
+    /// An empty table for up to `most` connections, which share `open_files`.
     pub fn new(most: u16, open_files: Arc<OpenFileTable>) -> Self {
         Self {
             most: most.min(NO_CONNECTION - 1),
@@ -52,7 +52,7 @@ impl ConnectionTable {
         }
     }
 
-    /// Connections there are.
+    /// Number of connections.
     pub fn len(&self) -> usize {
         self.peers.len()
     }
@@ -62,14 +62,14 @@ impl ConnectionTable {
         self.peers.get(&peer).map(Arc::clone)
     }
 
-    /// Forgets a client and its connection.
+    /// Removes a client and its connection.
     pub fn remove(&mut self, peer: Peer) {
         if let Some(known) = self.peers.remove(&peer) {
             self.numbers.remove(&known.number);
         }
     }
 
-    /// A new connection for a client, in place of its old one; none when the table is full.
+    /// Creates a connection for a client and removes its previous one; none when the table is full.
     pub fn create(&mut self, peer: Peer, transport: TransportKind, now: Duration) -> Option<u16> {
         self.remove(peer);
         let number = (1..=self.most).find(|number| !self.numbers.contains(number))?;
@@ -87,7 +87,8 @@ impl ConnectionTable {
         Some(number)
     }
 
-    /// Clients on datagrams that are to be asked whether they are there, with their connections, and those that are gone.
+    /// Clients on datagrams to query whether they are alive, with their connection numbers; and clients that have not
+    /// answered.
     pub fn idle_clients(&self, now: Duration, watchdog: Watchdog) -> (Vec<(Peer, u16)>, Vec<Peer>) {
         let (mut asked, mut gone) = (Vec::new(), Vec::new());
         for (peer, known) in self.peers.iter().filter(|(_, known)| known.transport.is_datagram()) {

@@ -1,4 +1,4 @@
-//! Searching, erasing and renaming.
+//! Calls that search, erase and rename (docs/protocols/ncp.md 3.2, 3.4).
 
 use super::Shared;
 use super::connection::{Connection, SearchPosition, VolumeNode};
@@ -15,13 +15,13 @@ use crate::wire::{Codec, Completion};
 
 const START: u32 = u32::MAX;
 const CLASSIC_START: u16 = u16::MAX;
-/// Bytes of the head of a set, of an entry, and of the length of its name.
+/// Bytes of the header of a search set, of an entry, and of the length of its name.
 const SET_HEAD: usize = 12;
 const ENTRY: usize = 76 + 1;
-/// Entries taken from the volume at a time.
+/// Entries read from the volume at a time.
 const PAGE: usize = 64;
 
-/// What search attributes ask for.
+/// The entries that search attributes select.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EntryFilter {
     files: bool,
@@ -29,17 +29,17 @@ pub struct EntryFilter {
 }
 
 impl EntryFilter {
-    /// Directories alone.
+    /// Directories only.
     pub const DIRECTORIES: Self = Self { files: false, directories: true };
 
-    /// Search attributes of the name-space calls: 0010 asks for directories alone, 8000 for both.
+    /// Search attributes of the name-space calls: 0010 selects directories only, 8000 selects both.
     pub const fn of_name_space(attributes: u16) -> Self {
         let alone = attributes & search::DIRECTORIES as u16 != 0;
         let both = attributes & 0x8000 != 0;
         Self { files: both || !alone, directories: both || alone }
     }
 
-    /// Those of the classic calls, where directories are asked for alone.
+    /// Search attributes of the classic calls, which select either files or directories.
     pub const fn of_classic(attributes: u8) -> Self {
         let alone = attributes & search::DIRECTORIES != 0;
         Self { files: !alone, directories: alone }
@@ -50,7 +50,7 @@ impl EntryFilter {
     }
 }
 
-/// A search: where, for what, and in which name space.
+/// A search: directory, pattern, filter and name space.
 struct Search<'p> {
     directory: VolumeNode,
     pattern: &'p Pattern,
@@ -59,7 +59,7 @@ struct Search<'p> {
 }
 
 impl Search<'_> {
-    /// Entries behind a cookie, with their own, until `enough` says of one that it is too much; true when it did.
+    /// Entries after a cookie with their own cookies, until `enough` rejects one; the flag is true if it did.
     fn entries<V: Volume>(
         &self,
         shared: &Shared<V>,
@@ -87,7 +87,7 @@ impl Search<'_> {
         }
     }
 
-    /// The first entry behind a cookie.
+    /// The first entry after a cookie.
     fn next<V: Volume>(&self, shared: &Shared<V>, cookie: u64) -> VolumeResult<(u64, Entry)> {
         let mut count = 0;
         let (mut found, _) = self.entries(shared, cookie, |_| {
@@ -98,7 +98,7 @@ impl Search<'_> {
     }
 }
 
-/// 0x3E.
+/// 0x3E (docs/protocols/ncp.md 3.2).
 pub fn begin<V: Volume>(
     shared: &Shared<V>,
     connection: &mut Connection,
@@ -113,7 +113,7 @@ pub fn begin<V: Volume>(
     Ok(())
 }
 
-/// 0x3F.
+/// 0x3F (docs/protocols/ncp.md 3.2).
 pub fn go_on<V: Volume>(
     shared: &Shared<V>,
     connection: &mut Connection,
@@ -134,7 +134,7 @@ pub fn go_on<V: Volume>(
     Ok(())
 }
 
-/// 0x40: 0x3E and 0x3F in one, with a path whose last component is the pattern.
+/// 0x40 (docs/protocols/ncp.md 3.2): combines 0x3E and 0x3F; the last component of the path is the pattern.
 pub fn search_file<V: Volume>(
     shared: &Shared<V>,
     connection: &mut Connection,
@@ -155,7 +155,7 @@ pub fn search_file<V: Volume>(
     Ok(())
 }
 
-/// 87/2.
+/// 87/2 (docs/protocols/ncp.md 3.4).
 pub fn init<V: Volume>(
     shared: &Shared<V>,
     connection: &Connection,
@@ -184,7 +184,7 @@ fn resumed(connection: &Connection, sequence: Sequence) -> VolumeResult<(VolumeN
     Ok((directory, cookie))
 }
 
-/// 87/3.
+/// 87/3 (docs/protocols/ncp.md 3.4).
 pub fn search_next<V: Volume>(
     shared: &Shared<V>,
     connection: &mut Connection,
@@ -201,7 +201,7 @@ pub fn search_next<V: Volume>(
     Ok(())
 }
 
-/// 87/20: as many entries as the negotiated buffer holds, one at least.
+/// 87/20 (docs/protocols/ncp.md 3.4): as many entries as the negotiated buffer holds, at least one.
 pub fn search_set<V: Volume>(
     shared: &Shared<V>,
     connection: &mut Connection,
@@ -228,7 +228,7 @@ pub fn search_set<V: Volume>(
     Ok(())
 }
 
-/// What a call on several files came to: how many were done, and why others were not.
+/// The result of a call on several files: how many succeeded, and why others failed.
 #[derive(Debug, Default)]
 struct MultiFileResult {
     done: usize,
@@ -237,7 +237,7 @@ struct MultiFileResult {
 }
 
 impl MultiFileResult {
-    /// Counts one; an error that is not of its own file ends the call.
+    /// Counts one file; an error that concerns more than this file ends the call.
     fn count(&mut self, done: VolumeResult<()>) -> VolumeResult<()> {
         match done {
             Ok(()) => self.done += 1,
@@ -248,7 +248,7 @@ impl MultiFileResult {
         Ok(())
     }
 
-    /// What the client gets.
+    /// The completion code of the call.
     const fn result(&self) -> VolumeResult<()> {
         match (self.open_files, self.read_only, self.done) {
             (0, 0, 0) => Err(Completion::Failure),
@@ -261,7 +261,7 @@ impl MultiFileResult {
     }
 }
 
-/// Does something with every file that matches the last component of a path, which may be a pattern.
+/// Calls `each` for every file that matches the last component of a path, which may be a pattern.
 pub fn for_each_file<V: Volume>(
     shared: &Shared<V>,
     (directory, last): (VolumeNode, &[u8]),
@@ -282,7 +282,7 @@ pub fn for_each_file<V: Volume>(
     }
 }
 
-/// 0x44: the files that a path with wildcards names.
+/// 0x44 (docs/protocols/ncp.md 3.2): erases the files that match a path with wildcards.
 pub fn erase<V: Volume>(
     shared: &Shared<V>,
     connection: &Connection,
@@ -291,7 +291,7 @@ pub fn erase<V: Volume>(
     for_each_file(shared, (directory, last), |_, entry| erase_one(shared, connection, directory, entry))
 }
 
-/// Removes a file whose content may go.
+/// Removes a file, unless its attributes or other connections forbid it.
 fn erase_one<V: Volume>(
     shared: &Shared<V>,
     connection: &Connection,
@@ -307,7 +307,7 @@ fn erase_one<V: Volume>(
     shared.volume(directory.volume)?.remove(directory.node, &entry.name, false)
 }
 
-/// Removes what a place names, if it is wanted.
+/// Removes the file or directory of a path, if the filter selects it.
 pub fn remove<V: Volume>(
     shared: &Shared<V>,
     connection: &Connection,
@@ -325,7 +325,7 @@ pub fn remove<V: Volume>(
     shared.volume(place.directory.volume)?.remove(place.directory.node, &entry.name, true)
 }
 
-/// 0x45 and 87/4.
+/// 0x45 and 87/4 (docs/protocols/ncp.md 3.2, 3.4).
 pub fn rename<V: Volume>(shared: &Shared<V>, from: &ResolvedPath, to: &ResolvedPath) -> VolumeResult<()> {
     from.name()?;
     let (entry, name) = (shared.entry(from)?, to.name()?);
@@ -337,7 +337,7 @@ pub fn rename<V: Volume>(shared: &Shared<V>, from: &ResolvedPath, to: &ResolvedP
     }
     match shared.entry(to) {
         Ok(there) if there.node != entry.node => return Err(Completion::AllNamesExist),
-        // What may not be seen takes up its name all the same.
+        // A name that may not be looked up occupies its name nevertheless.
         Err(completion) if completion != Completion::Failure => return Err(completion),
         _ => {}
     }
@@ -345,7 +345,7 @@ pub fn rename<V: Volume>(shared: &Shared<V>, from: &ResolvedPath, to: &ResolvedP
     volume.rename(from.directory.node, &entry.name, to.directory.node, name)
 }
 
-/// 87/6: the name of a directory found by its number alone is not told.
+/// 87/6 (docs/protocols/ncp.md 3.4). A directory that is given by number only has no name in the reply.
 pub fn obtain<V: Volume>(
     shared: &Shared<V>,
     connection: &Connection,

@@ -1,4 +1,4 @@
-//! Which call does what; everything that is not here is answered with "unknown function".
+//! Dispatches each call to its implementation; all others are answered with "unknown function".
 
 use std::sync::Mutex;
 
@@ -20,15 +20,15 @@ use crate::wire::name_space::{DirectoryBase, NameSpaceHandle, NameSpaces, mode};
 use crate::wire::server_info::DateAndTime;
 use crate::wire::{Codec, Completion, Pstr, Request};
 
-/// What a call may look at beside the connection.
+/// The context of a call, in addition to its connection.
 pub struct CallContext<'s> {
     /// Clock and randomness.
     pub environment: &'s dyn Environment,
     /// All connections.
     pub connections: &'s Mutex<ConnectionTable>,
-    /// What carries the packets.
+    /// Transport of the packets.
     pub transport: TransportKind,
-    /// The task that asks.
+    /// Task that makes the call.
     pub task: u8,
 }
 
@@ -65,7 +65,7 @@ pub fn execute<V: Volume>(
         Request::GetVolumeName(call) => volumes::name(shared, call.volume, out),
         Request::GetVolumeUsage(call) => return volumes::usage(shared, call.volume, out),
         Request::GetVolumeInfo(call) => return volumes::info(shared, call.volume, out),
-        // Nobody sends any.
+        // There are no messages, because nothing sends any.
         Request::GetMessage(_) | Request::GetMessageOld(_) => {
             MessageText::put(&MessageText { text: Pstr::default() }, out);
         }
@@ -109,7 +109,7 @@ fn on_files<V: Volume>(
             files::read_long(shared, connection, call.file, (call.offset, call.count), out)
         }
         Request::WriteLong(call) => {
-            // No data does not set the size here: nothing says that it does.
+            // Unlike in 0x49, a write of 0 bytes does not set the size here: no document says that it does.
             let data = call.data.0;
             if data.is_empty() {
                 connection.file(call.file).map(|_| ())
@@ -121,7 +121,7 @@ fn on_files<V: Volume>(
             let source = (call.source.short(), u64::from(call.source_offset));
             let target = (call.target.short(), u64::from(call.target_offset));
             let count = files::copy(shared, connection, source, target, u64::from(call.count))?;
-            // No more than the 32 bits that were asked for.
+            // The count is bounded by the 32 bits of the request.
             CopiedBytes::put(&CopiedBytes { count: count as u32 }, out);
             Ok(())
         }
@@ -140,7 +140,7 @@ fn on_files<V: Volume>(
     }
 }
 
-/// Calls on directory handles, and on directories by them.
+/// Calls on directory handles and on the directories that they refer to.
 fn on_handles<V: Volume>(
     shared: &Shared<V>,
     connection: &mut Connection,
@@ -302,7 +302,7 @@ fn in_name_spaces<V: Volume>(
     }
 }
 
-/// Refuses answers in a form that is not the old one.
+/// Refuses requests for replies in the new style, which are not implemented.
 const fn old_style(form: u16) -> VolumeResult<()> {
     if form & extended::NEW_STYLE == 0 { Ok(()) } else { Err(Completion::UnknownFunction) }
 }

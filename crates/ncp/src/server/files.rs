@@ -1,4 +1,4 @@
-//! Opening, creating, reading and writing files.
+//! Calls that open, create, read and write files (docs/protocols/ncp.md 3.2, 3.5).
 
 use super::Shared;
 use super::connection::{Connection, OpenFile, VolumeNode};
@@ -12,36 +12,37 @@ use crate::wire::name_space::{OpenCreate, Opened, action, mode};
 use crate::wire::text::padded;
 use crate::wire::{Be16, Be32, Codec, Completion, FileHandle, NamedInfo, Pstr, ReturnMask, ShortHandle};
 
-/// Most bytes that a call copies, and how many of them at a time: a call must come to its end.
+/// The largest number of bytes that one copy call copies, and the size of its chunks. The bound limits the duration
+/// of a call.
 const MAX_COPY: u64 = 16 << 20;
 const COPY_CHUNK: u64 = 64 << 10;
 
-/// What to do with a name that is there, or not.
+/// How to open a file, or what to do if it does not exist.
 #[derive(Debug, Clone, Copy)]
 pub struct OpenRequest {
     /// See [`mode`].
     pub mode: u8,
     /// See [`access`].
     pub access: u16,
-    /// The task that asks.
+    /// Task that opens the file.
     pub task: u8,
 }
 
 impl OpenRequest {
-    /// True when a file that is there could be another afterwards.
+    /// True when the open may change an existing file.
     const fn writes(self) -> bool {
         self.access & access::WRITE != 0 || self.mode & mode::REPLACE != 0
     }
 }
 
-/// Opens, replaces or creates a file; tells what it did.
+/// Opens, replaces or creates a file; returns the action taken.
 fn open<V: Volume>(
     shared: &Shared<V>,
     connection: &mut Connection,
     place: &ResolvedPath,
     wish: OpenRequest,
 ) -> VolumeResult<(ShortHandle, u8, Entry)> {
-    // Before anything is created or emptied.
+    // Checked before anything is created or truncated.
     connection.room_for_file()?;
     let volume = place.directory.volume;
     let (mut entry, done) = match shared.entry(place) {
@@ -76,17 +77,17 @@ fn create<V: Volume>(shared: &Shared<V>, place: &ResolvedPath, directory: bool) 
     shared.volume(place.directory.volume)?.create(place.directory.node, name, directory)
 }
 
-/// Makes a directory.
+/// Creates a directory.
 pub fn make_directory<V: Volume>(shared: &Shared<V>, place: &ResolvedPath) -> VolumeResult<Entry> {
     match shared.entry(place) {
         Ok(_) => Err(Completion::FileExists),
         Err(Completion::Failure) => create(shared, place, true),
-        // What may not be seen takes up its name all the same.
+        // A name that may not be looked up occupies its name nevertheless.
         Err(completion) => Err(completion),
     }
 }
 
-/// 0x43, 0x4C, 0x4D and 0x54.
+/// 0x43, 0x4C, 0x4D and 0x54 (docs/protocols/ncp.md 3.2).
 pub fn open_classic<V: Volume>(
     shared: &Shared<V>,
     connection: &mut Connection,
@@ -101,7 +102,8 @@ pub fn open_classic<V: Volume>(
     Ok(())
 }
 
-/// A file with its DOS name as the classic calls show it; sizes above 4 GiB as the largest there is.
+/// The entry of a file in the classic calls, with its DOS name; a size above 4 GiB is shown as the largest 32-bit
+/// value.
 pub fn classic(entry: &Entry) -> VolumeResult<FileEntry> {
     Ok(FileEntry {
         name: padded(&entry.name).map_err(|_| Completion::BadFileName)?,
@@ -114,13 +116,13 @@ pub fn classic(entry: &Entry) -> VolumeResult<FileEntry> {
     })
 }
 
-/// Information block and name, as far as the mask asks for it.
+/// The information block and, if the mask selects it, the name.
 pub fn named(entry: &Entry, volume: u8, mask: ReturnMask) -> NamedInfo<'_> {
     let name = mask.has(ReturnMask::NAME).then(|| Pstr::new(&entry.name).unwrap_or_default());
     NamedInfo { info: entry.info(volume), name }
 }
 
-/// 87/1: a file, or a new directory.
+/// 87/1 (docs/protocols/ncp.md 3.4): opens a file or creates a directory.
 pub fn open_create<V: Volume>(
     shared: &Shared<V>,
     connection: &mut Connection,
@@ -140,7 +142,7 @@ pub fn open_create<V: Volume>(
     Ok(())
 }
 
-/// 0x48 and 87/64: count, filler and data, read straight into the reply.
+/// 0x48 and 87/64 (docs/protocols/ncp.md 3.2, 3.5): count, filler and data. The volume reads directly into the reply.
 pub fn read<V: Volume>(
     shared: &Shared<V>,
     connection: &Connection,
@@ -160,7 +162,7 @@ pub fn read<V: Volume>(
     Ok(())
 }
 
-/// 87/72: count of four bytes and data, of which a message holds so many.
+/// 87/72 (docs/protocols/ncp.md 3.5): a count of four bytes and data, bounded by the length of a message.
 pub fn read_long<V: Volume>(
     shared: &Shared<V>,
     connection: &Connection,
@@ -197,7 +199,7 @@ pub fn read_into<V: Volume>(
     Ok(())
 }
 
-/// 0x49 and 87/65; no data sets the size.
+/// 0x49 and 87/65 (docs/protocols/ncp.md 3.2, 3.5); a write of 0 bytes sets the size.
 pub fn write<V: Volume>(
     shared: &Shared<V>,
     connection: &Connection,
@@ -210,7 +212,7 @@ pub fn write<V: Volume>(
     }
     let volume = shared.volume(file.place.volume)?;
     if data.is_empty() {
-        // Bytes that go, or come, count as written.
+        // Bytes that truncating or extending adds or removes count as written.
         let size = volume.entry(file.place.node)?.size;
         may_access(connection, file, (size.min(offset), size.abs_diff(offset)), true)?;
         volume.resize(file.place.node, offset)
@@ -220,7 +222,7 @@ pub fn write<V: Volume>(
     }
 }
 
-/// An error when another connection has locked some of these bytes.
+/// Fails when another connection has locked some of these bytes.
 fn may_access(
     connection: &Connection,
     file: OpenFile,
@@ -232,7 +234,8 @@ fn may_access(
     records.open_files().may_access(file.place, records.owner(), bytes, write)
 }
 
-/// 0x4A and 87/70: copies up to [`MAX_COPY`] bytes, as far as there are some, and tells how many.
+/// 0x4A and 87/70 (docs/protocols/ncp.md 3.2, 3.5): copies up to [`MAX_COPY`] bytes or up to the end of the source;
+/// returns the number of bytes copied.
 pub fn copy<V: Volume>(
     shared: &Shared<V>,
     connection: &Connection,
@@ -246,7 +249,7 @@ pub fn copy<V: Volume>(
     }
     let count = count.min(MAX_COPY);
     if reads.place == writes.place && from.abs_diff(to) < count {
-        // Bytes that are source and target at once have no content to rely on.
+        // Overlapping source and target would have no defined result.
         return Err(Completion::Failure);
     }
     let (mut copied, mut chunk) = (0, Vec::new());
@@ -273,7 +276,7 @@ pub fn size<V: Volume>(
     shared.volume(file.place.volume)?.entry(file.place.node).map(|entry| entry.size)
 }
 
-/// 0x47: a size that it cannot tell is an error, never a smaller one.
+/// 0x47 (docs/protocols/ncp.md 3.2). A size above 32 bits is an error rather than a smaller number.
 pub fn classic_size<V: Volume>(
     shared: &Shared<V>,
     connection: &Connection,
@@ -285,7 +288,7 @@ pub fn classic_size<V: Volume>(
     Ok(())
 }
 
-/// 0x3B and 0x3D.
+/// 0x3B and 0x3D (docs/protocols/ncp.md 3.2).
 pub fn commit<V: Volume>(
     shared: &Shared<V>,
     connection: &Connection,

@@ -1,5 +1,5 @@
-//! Calls that lock ranges of files. One that cannot have its lock at once waits without holding up anything: its answer
-//! comes later, when the lock is there or its time is over (docs/protocols/ncp.md 3.3).
+//! Calls that lock byte ranges (docs/protocols/ncp.md 3.3). A request that waits for a lock blocks no thread: its
+//! reply follows when the lock is granted or its timeout expires.
 
 use std::time::Duration;
 
@@ -15,13 +15,14 @@ use crate::wire::lock::{Range, flag};
 use crate::wire::packet::{ClientHeader, ServerHeader};
 use crate::wire::{Codec, Completion, Request, ShortHandle};
 
-/// Longest wait: what 16 bits of ticks can ask for.
+/// The longest wait: the largest number of ticks in 16 bits.
 const MAX_TICKS: u32 = u16::MAX as u32;
-/// Most requests that wait at a time: all of them are looked at whenever a lock is given up.
+/// The largest number of waiting requests. All of them are retried whenever a lock is released, so their number
+/// bounds that work.
 const MAX_WAITING: usize = 1000;
-/// Ticks of a second (docs/protocols/ncp.md 3.3).
+/// Ticks per second (docs/protocols/ncp.md 3.3).
 const TICKS: u32 = 18;
-/// Pause before a connection that is at work is looked at again.
+/// Pause before a busy connection is tried again.
 const BUSY: Duration = Duration::from_millis(10);
 
 /// A request that waits for a lock.
@@ -30,14 +31,14 @@ pub struct PendingLock {
     goal: LockTarget,
     shared: bool,
     until: Duration,
-    /// What the client gets when that has passed.
+    /// Completion code of the reply when the timeout expires.
     late: Completion,
-    /// The request, once the server has put it aside.
+    /// Header of the request, once its reply is deferred.
     asked: Option<(ClientHeader, TransportKind)>,
     _waiting: WaiterGuard,
 }
 
-/// A range to be locked, as all calls for that ask for it.
+/// The parameters that all lock calls have in common.
 struct LockRequest {
     file: ShortHandle,
     flag: u32,
@@ -46,13 +47,13 @@ struct LockRequest {
     late: Completion,
 }
 
-/// Locks, unlocks and sets of them; other calls are not known here.
+/// Executes the calls that lock and unlock ranges and sets of ranges.
 pub fn execute(
     connection: &mut Connection,
     context: &CallContext<'_>,
     request: &Request<'_>,
 ) -> VolumeResult<()> {
-    // The calls differ in what they say of a lock that another has.
+    // The calls differ in their completion code for a conflicting lock (docs/protocols/ncp.md 3.3).
     let (classic, newer, large) =
         (Completion::LockTimeout, Completion::LockWait, Completion::BadConnectionNumber);
     match request {
@@ -93,7 +94,7 @@ pub fn execute(
     }
 }
 
-/// All that the task has logged, shared if the flag says so and against all others if not.
+/// All ranges that the task has logged; the flag selects shared or exclusive locks.
 const fn set(context: &CallContext<'_>, flag: u8) -> (LockTarget, bool) {
     (LockTarget::Set(context.task), flag == flag::SHARED)
 }
@@ -113,7 +114,7 @@ fn lock_range(connection: &mut Connection, context: &CallContext<'_>, ask: &Lock
     lock_or_wait(connection, context, (LockTarget::Range(range), shared), ask.ticks, ask.late)
 }
 
-/// Locks at once, or notes that the request waits.
+/// Locks at once, or registers the request as waiting.
 fn lock_or_wait(
     connection: &mut Connection,
     context: &CallContext<'_>,
@@ -149,15 +150,16 @@ fn give_up(
 }
 
 impl<V: Volume, W: Environment> Server<V, W> {
-    /// The answer to a request that waited for a lock, when the lock is there or its time is over; else until when to
-    /// wait for [`Environment::released`] before asking again. Nothing at all of a client that does not wait.
+    /// Tries to complete the waiting request of a client. Appends its reply if the lock is granted or its timeout has
+    /// expired; otherwise returns the time until which to wait for [`Environment::released`] before the next try.
+    /// Does nothing if the client has no waiting request.
     pub fn resume(&self, peer: Peer, out: &mut Vec<u8>) -> Option<Duration> {
         if self.shared.open_files.waiting() == 0 {
             return None;
         }
         let known = lock(&self.connections).get(peer)?;
         let now = self.environment.now();
-        // At work on another request, which may have ended the wait.
+        // The connection executes another request, which may have cancelled the wait.
         let Ok(mut connection) = known.connection.try_lock() else { return Some(now + BUSY) };
         let wait = connection.wait.take()?;
         let (header, transport) = wait.asked?;
@@ -175,15 +177,15 @@ impl<V: Volume, W: Environment> Server<V, W> {
         None
     }
 
-    /// Puts a request aside that waits for a lock.
+    /// Keeps the request that waits for a lock, so that its reply can be sent later.
     pub(super) fn defer_reply(connection: &mut Connection, packet: &Packet<'_>) -> bool {
         let Some(wait) = &mut connection.wait else { return false };
         wait.asked = Some((packet.header, packet.transport));
         true
     }
 
-    /// Ends a wait, because the client has begun something else. On TCP, where each request has its answer in turn, that
-    /// of the wait comes first.
+    /// Cancels a wait, because the client has sent another request. On TCP, where replies must come in order, the
+    /// reply to the waiting request is sent first.
     pub(super) fn cancel_wait(connection: &mut Connection, out: &mut Vec<u8>) {
         let Some(wait) = connection.wait.take() else { return };
         if let Some(asked @ (_, TransportKind::Tcp)) = wait.asked {

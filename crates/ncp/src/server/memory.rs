@@ -1,4 +1,4 @@
-//! A volume in memory, of bounded size: sparse files in pages of 4 KiB.
+//! A volume in memory, of bounded size, with sparse files in pages of 4 KiB.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -30,7 +30,7 @@ struct File {
 }
 
 impl MemoryVolume {
-    /// An empty volume that holds up to `bytes` of data.
+    /// An empty volume for up to `bytes` of data.
     pub fn new(bytes: usize) -> Self {
         let mut tree = Tree { nodes: BTreeMap::new(), next: ROOT, pages: 0, max_pages: bytes / PAGE };
         tree.insert(0, b"", true);
@@ -153,7 +153,7 @@ impl Volume for MemoryVolume {
         let mut tree = lock(&self.0);
         let node = tree.find(from, name)?.node;
         let mut above = to;
-        // A directory cannot move below itself.
+        // A directory must not become its own descendant.
         while above != 0 {
             if above == node {
                 return Err(Completion::InvalidPath);

@@ -1,8 +1,8 @@
-//! A bindery server without I/O: packets of clients go in, packets to them come out.
+//! A bindery server without I/O: it takes the packets of clients and returns the packets of its replies.
 //!
-//! It serves [`volume::Volume`]s in the name spaces of DOS and of long names over TCP, UDP and IPX, to many connections
-//! at once. A request that comes twice is answered twice and executed once; everything that is not served is answered,
-//! too.
+//! It serves [`volume::Volume`]s in the name spaces DOS and long names over TCP, UDP and IPX, to many connections at
+//! once. A retransmitted request is answered again but executed once. Every request is answered, also those of
+//! functions that are not implemented.
 
 mod account;
 #[cfg(test)]
@@ -51,7 +51,7 @@ use crate::wire::packet::{ClientHeader, ClientKind, ConnectionStatus, SERVER_HEA
 use crate::wire::watchdog::IpWatchdog;
 use crate::wire::{Codec, Completion, Request};
 
-/// Where the completion code of a reply is.
+/// Offset of the completion code in a reply.
 const COMPLETION: usize = 6;
 
 /// What all connections share.
@@ -73,7 +73,19 @@ impl<V> Shared<V> {
     }
 }
 
-/// A server: options, volumes by name, and its connections, each with a lock of its own.
+/// An NCP server without I/O and threads.
+///
+/// It owns its options, the served volumes, and the table of connections with their login state, handles and locks. A
+/// front end passes each received message to [`Self::receive`] or [`Self::receive_datagram`] and sends what they
+/// append; both may be called from many threads.
+///
+/// A connection begins with a create request and ends with a destroy request, with [`Self::disconnect`] when its
+/// transport is gone, or when [`Self::idle_clients`] finds its client silent for too long. Each connection has a lock
+/// of its own, held while a request executes, so a slow volume delays only the client that waits for it; a datagram
+/// that arrives meanwhile is answered with "busy". The lock of the table is held only for look-ups. Locks of byte
+/// ranges never block a thread: a waiting request is completed by [`Self::resume`].
+///
+/// Clock, randomness and wake-ups come from the [`Environment`], so that simulations are deterministic.
 #[derive(Debug)]
 pub struct Server<V, W> {
     shared: Shared<V>,
@@ -82,12 +94,12 @@ pub struct Server<V, W> {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What a panic left behind is whole: every change is one assignment.
+    // State after a panic is consistent, because every change is a single assignment.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<V: Volume, W: Environment> Server<V, W> {
-    /// A server without connections; the first volume has number 0. At most 255 volumes are served.
+    /// A server without connections. The first volume has number 0; at most 255 volumes are served.
     pub fn new(options: Options, volumes: Vec<(Vec<u8>, V)>, environment: W) -> Self {
         let mut volumes = volumes;
         volumes.truncate(255);
@@ -98,24 +110,25 @@ impl<V: Volume, W: Environment> Server<V, W> {
         Self { shared: Shared { options, volumes, open_files }, environment, connections }
     }
 
-    /// The environment it was made for.
+    /// The environment of the server.
     pub fn environment(&self) -> &W {
         &self.environment
     }
 
-    /// Connections whose last request waits for a lock.
+    /// Number of requests that wait for a lock.
     pub fn waiting(&self) -> usize {
         self.shared.open_files.waiting()
     }
 
-    /// Connections there are.
+    /// Number of connections.
     pub fn connections(&self) -> usize {
         lock(&self.connections).len()
     }
 
-    /// Takes a whole message of a client and appends the answer; nothing is appended to what is no request, is signed
-    /// wrongly, or is older than the last one. On TCP a message is what [`crate::wire::tcp::message_len`] says. A
-    /// datagram that comes while the connection works on another is answered with "busy".
+    /// Processes a whole message of a client and appends the reply. Nothing is appended if the message is not a
+    /// request, has a wrong signature, or is older than the last request. On TCP, [`crate::wire::tcp::message_len`]
+    /// delimits messages. A datagram that arrives while its connection executes another request is answered with
+    /// "busy".
     pub fn receive(&self, peer: Peer, transport: TransportKind, message: &[u8], out: &mut Vec<u8>) {
         let known = lock(&self.connections).get(peer);
         let Some(known) = known else { return self.receive_unknown(peer, transport, message, out) };
@@ -127,7 +140,7 @@ impl<V: Volume, W: Environment> Server<V, W> {
             Ok(connection) => connection,
             Err(TryLockError::Poisoned(left)) => left.into_inner(),
             Err(TryLockError::WouldBlock) if transport.is_datagram() => {
-                // The header stands in front whether the packet is signed or not.
+                // The header comes first whether the packet is signed or not.
                 if let Ok(header) = ClientHeader::decode(message) {
                     ServerHeader::put(&ServerHeader::busy(&header), out);
                 }
@@ -153,13 +166,13 @@ impl<V: Volume, W: Environment> Server<V, W> {
         }
     }
 
-    /// Forgets a client whose transport is gone.
+    /// Removes the connection of a client whose transport is gone.
     pub fn disconnect(&self, peer: Peer) {
         lock(&self.connections).remove(peer);
     }
 
-    /// Clients on datagrams that have been silent, with the numbers of their connections: they are to be asked whether
-    /// they are there. Those that stay silent are forgotten. To be called every few seconds.
+    /// Idle clients on datagrams that need a watchdog query, with their connection numbers. Clients that have not
+    /// answered are removed. Call it every few seconds.
     pub fn idle_clients(&self) -> Vec<(Peer, u16)> {
         let now = self.environment.now();
         let watchdog = self.shared.options.watchdog;
@@ -170,14 +183,14 @@ impl<V: Volume, W: Environment> Server<V, W> {
         asked
     }
 
-    /// A client has shown that it is there by other means than a packet of its connection.
+    /// Notes that a client is alive, for example after its answer to a watchdog query.
     pub fn note_activity(&self, peer: Peer) {
         if let Some(known) = lock(&self.connections).get(peer) {
             known.note_activity(self.environment.now());
         }
     }
 
-    /// True when the packets of a client must have checksums of IPX: others are to be passed over.
+    /// True when packets of this client need an IPX checksum; the front end discards those without.
     pub fn requires_checksums(&self, peer: Peer) -> bool {
         lock(&self.connections).get(peer).is_some_and(|known| known.checks.load(Ordering::Relaxed))
     }
@@ -191,8 +204,9 @@ impl<V: Volume, W: Environment> Server<V, W> {
         }
     }
 
-    /// A new connection; that of the same client from before is gone with its files. The duplicate memory is empty
-    /// afterwards: libncp gives its first request the sequence number of the create.
+    /// Creates a connection and removes the previous one of the same client with its files. The duplicate memory of
+    /// the new connection is empty, because libncp repeats the sequence number of the create in its first request
+    /// (docs/protocols/ncp.md 1.4).
     fn create(&self, peer: Peer, packet: &Packet<'_>, out: &mut Vec<u8>) {
         let number = lock(&self.connections).create(peer, packet.transport, self.environment.now());
         let header = ServerHeader::reply(&packet.header, Completion::Success);
@@ -207,7 +221,7 @@ impl<V: Volume, W: Environment> Server<V, W> {
         answer(packet.transport, None, out, |out| ServerHeader::put(&header, out));
     }
 
-    /// A request or destroy of a connection that there is.
+    /// Processes a request or destroy of an existing connection.
     fn receive_known(&self, connection: &mut Connection, packet: &Packet<'_>, out: &mut Vec<u8>) {
         match connection.last {
             Some(last) if last == packet.header.sequence => {
@@ -220,7 +234,7 @@ impl<V: Volume, W: Environment> Server<V, W> {
             _ => {}
         }
         if let Some(signer) = &mut connection.signer {
-            // A destroy may come unsigned; it takes nothing that the end of the transport would not take.
+            // A destroy may be unsigned: it does no more than closing the transport would.
             let mut next = signer.clone();
             let right = packet.signature == Some(next.request(packet.ncp, packet.wire_len));
             if !right && packet.header.kind == ClientKind::Request {
@@ -240,7 +254,7 @@ impl<V: Volume, W: Environment> Server<V, W> {
         Self::store_reply(connection, packet.transport, &out[start..]);
     }
 
-    /// Keeps an answer, to give it again. TCP loses nothing, so that nothing comes twice and no copy need be kept.
+    /// Stores a reply for retransmission. TCP needs no copy, because it loses and repeats nothing.
     fn store_reply(connection: &mut Connection, transport: TransportKind, answer: &[u8]) {
         if transport.is_datagram() {
             connection.last_answer.clear();
@@ -274,7 +288,7 @@ impl<V: Volume, W: Environment> Server<V, W> {
     }
 }
 
-/// Appends a reply in its transport, signed if there is a signer.
+/// Appends a reply with the header of its transport, signed if there is a signer.
 fn answer(
     transport: TransportKind,
     signer: Option<&Signer>,
@@ -287,7 +301,7 @@ fn answer(
     envelope::close_reply(out, (begin, start), transport, signer);
 }
 
-/// Tells a client that it has no connection.
+/// Answers a client that has no connection.
 fn reply_no_connection(packet: &Packet<'_>, out: &mut Vec<u8>) {
     let header = ServerHeader::reply(&packet.header, Completion::Success);
     let header = ServerHeader { status: ConnectionStatus::BAD_CONNECTION, ..header };

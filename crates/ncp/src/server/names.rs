@@ -1,19 +1,19 @@
-//! DOS names and patterns, as clients send them.
+//! DOS names, long names and wildcard patterns (docs/protocols/ncp.md 3.2, 3.4).
 
 use crate::wire::Completion;
 use crate::wire::name_space::space;
 
-/// A name space that is served.
+/// A name space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NameSpace {
     /// 8.3 in upper case.
     Dos,
-    /// Names as they are stored.
+    /// Names as stored.
     Long,
 }
 
 impl NameSpace {
-    /// Ids of those that are served.
+    /// Ids of the supported name spaces.
     pub const SERVED: [u8; 2] = [space::DOS, space::LONG];
 
     /// The name space of an id.
@@ -25,7 +25,7 @@ impl NameSpace {
         }
     }
 
-    /// A name of a client in this name space.
+    /// Checks and normalises a name from a client.
     pub fn checked(self, name: &[u8]) -> Result<Vec<u8>, Completion> {
         match self {
             Self::Dos => checked(name),
@@ -33,17 +33,17 @@ impl NameSpace {
         }
     }
 
-    /// A stored name as this name space shows it.
+    /// A stored name in the form of this name space.
     pub fn shown(self, name: &[u8]) -> Vec<u8> {
         match self {
-            // The root has none.
+            // The root has an empty name.
             Self::Dos if !name.is_empty() => dos_name(name),
             _ => name.to_vec(),
         }
     }
 }
 
-/// A name in upper case that is 8.3 and holds nothing that leads out of its directory.
+/// Checks an 8.3 name and converts it to upper case; a name that leads out of its directory is refused.
 pub fn checked(name: &[u8]) -> Result<Vec<u8>, Completion> {
     let upper = name.to_ascii_uppercase();
     let mut parts = upper.split(|byte| *byte == b'.');
@@ -55,8 +55,8 @@ pub fn checked(name: &[u8]) -> Result<Vec<u8>, Completion> {
     if fits && !upper.iter().any(forbidden) { Ok(upper) } else { Err(Completion::BadFileName) }
 }
 
-/// The name in the form of DOS: itself in upper case where it is 8.3, else two letters, `~`, five letters of its hash, and
-/// its extension.
+/// The DOS form of a name: the name in upper case if it is 8.3, otherwise two letters, `~`, five letters of its hash,
+/// and the extension.
 pub fn dos_name(name: &[u8]) -> Vec<u8> {
     if let Ok(short) = checked(name) {
         return short;
@@ -73,7 +73,7 @@ pub fn dos_name(name: &[u8]) -> Vec<u8> {
     let mut short = letters(base, 2);
     short.resize(2, b'_');
     short.push(b'~');
-    // FNV-1a: the same name has the same form on every server.
+    // FNV-1a, so that a name has the same short form on every server.
     let fold = |hash: u32, byte: &u8| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193);
     let hash = name.iter().fold(0x811C_9DC5, fold);
     short
@@ -86,12 +86,12 @@ pub fn dos_name(name: &[u8]) -> Vec<u8> {
     short
 }
 
-/// True for a name that [`dos_name`] may have made of a longer one.
+/// True for a name that [`dos_name`] may have derived from a longer one.
 pub fn is_made(name: &[u8]) -> bool {
     name.get(2) == Some(&b'~')
 }
 
-/// A long name that holds nothing that leads out of its directory; letters of both cases stay as they are.
+/// Checks a long name; a name that leads out of its directory is refused. The case is preserved.
 pub fn checked_long(name: &[u8]) -> Result<Vec<u8>, Completion> {
     let dots = name == b"." || name == b"..";
     let leads_away = |byte: &u8| matches!(byte, b'/' | 0);
@@ -101,12 +101,12 @@ pub fn checked_long(name: &[u8]) -> Result<Vec<u8>, Completion> {
     Ok(name.to_vec())
 }
 
-/// A pattern of DOS: '*' and '?', also in the forms of the wire.
+/// A DOS pattern with '*' and '?', in plain and wire form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pattern(Vec<u8>);
 
 impl Pattern {
-    /// A pattern as a client sent it: wildcards may have their high bit set, or FF before them.
+    /// Parses a pattern as sent: wildcards may have the high bit set or FF before them.
     pub fn new(sent: &[u8]) -> Self {
         let plain = sent.iter().filter(|byte| **byte != 0xFF).map(|byte| match byte {
             0xAA => b'*',
@@ -117,12 +117,12 @@ impl Pattern {
         Self(plain.collect())
     }
 
-    /// True when it holds a wildcard.
+    /// True when it contains a wildcard.
     pub fn is_wild(&self) -> bool {
         self.0.iter().any(|byte| b"*?".contains(byte))
     }
 
-    /// True for a name that it matches, whatever its case. "*.*" matches names without extension as well.
+    /// Matches a name in any case. "*.*" also matches names without extension.
     pub fn matches(&self, name: &[u8]) -> bool {
         let name = &name.to_ascii_uppercase()[..];
         match self.0.iter().rposition(|byte| *byte == b'.') {
@@ -136,7 +136,7 @@ impl Pattern {
     }
 }
 
-/// Matches in time that grows with the product of both lengths at most.
+/// Matches in time proportional to the product of both lengths at most.
 fn glob(pattern: &[u8], name: &[u8]) -> bool {
     let (mut at, mut seen, mut star) = (0, 0, None);
     while seen < name.len() {

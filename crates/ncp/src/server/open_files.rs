@@ -1,5 +1,4 @@
-//! Files that connections have open: what each denies to the others, and who has locked which bytes
-//! (docs/protocols/ncp.md 3.2, 3.3).
+//! Open files of all connections: share modes and locked byte ranges (docs/protocols/ncp.md 3.2, 3.3).
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -12,13 +11,13 @@ use super::volume::VolumeResult;
 use crate::wire::Completion;
 use crate::wire::dos::access;
 
-/// Most locked ranges of a file: each access to it is held against them.
+/// The largest number of locked ranges of a file; every access to the file is compared with all of them.
 const MAX_RECORDS: usize = 2048;
 
-/// A connection, by a number that no other one has had.
+/// Identity of a connection, unique in the life of the server.
 pub type OwnerId = u64;
 
-/// Bytes of a file, from the first to the last.
+/// A range of bytes, from the first to the last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ByteRange {
     first: u64,
@@ -26,7 +25,7 @@ pub struct ByteRange {
 }
 
 impl ByteRange {
-    /// A range that is not empty; beyond the last byte that 64 bits reach it ends there.
+    /// A range that is not empty; a range beyond 64 bits ends at the largest offset.
     pub const fn new(start: u64, length: u64) -> Option<Self> {
         if length == 0 {
             return None;
@@ -39,24 +38,24 @@ impl ByteRange {
     }
 }
 
-/// A lock.
+/// A lock on a byte range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecordLock {
-    /// Whose it is.
+    /// Connection that holds it.
     pub owner: OwnerId,
-    /// The handle it was locked through.
+    /// Number of the file handle that locked it.
     pub file: u32,
-    /// What is locked.
+    /// The locked range.
     pub bytes: ByteRange,
-    /// Others may read, and lock so too; nobody else may write.
+    /// True for a shared lock: others may read and lock shared, but not write.
     pub shared: bool,
 }
 
-/// How often a file is open in each way; see [`ways`].
+/// Number of opens of a file in each way; see [`ways`].
 type Counts = [u32; 6];
 
-/// Ways in which an open with some access counts: reading, writing, denying either, and in compatibility mode at all
-/// and for writing.
+/// The ways in which an open counts: read, write, deny read, deny write, compatibility mode, and compatibility mode
+/// for writing.
 fn ways(bits: u16) -> [bool; 6] {
     let has = |bit: u16| bits & bit != 0;
     let compatible = has(access::COMPATIBILITY);
@@ -70,11 +69,11 @@ fn ways(bits: u16) -> [bool; 6] {
     ]
 }
 
-/// What is known of one file.
+/// Opens and locks of one file.
 #[derive(Debug, Default)]
 struct FileUse {
     total: Counts,
-    /// The same of each connection, in the order of their numbers.
+    /// Counts per connection, sorted by owner.
     owners: Vec<(OwnerId, Counts)>,
     records: Vec<RecordLock>,
 }
@@ -84,7 +83,7 @@ impl FileUse {
         self.owners.binary_search_by_key(&owner, |(known, _)| *known)
     }
 
-    /// How often others than `owner` have it open.
+    /// Counts of all connections except `owner`.
     fn foreign(&self, owner: OwnerId) -> Counts {
         let mut foreign = self.total;
         if let Ok(at) = self.owner_index(owner) {
@@ -95,9 +94,9 @@ impl FileUse {
         foreign
     }
 
-    /// True when an open with this access would be denied something, or deny something that is under way. What is denied
-    /// is denied to every other handle; compatibility mode denies to other connections alone: writing, and reading too
-    /// when it writes itself.
+    /// True when an open with this access conflicts with existing opens. Deny bits apply to every other handle.
+    /// Compatibility mode applies to other connections only: it denies them writing, and also reading if the open
+    /// writes.
     fn clashes(&self, owner: OwnerId, bits: u16) -> bool {
         let [reads, writes, denies_reading, denies_writing, compatible, compatible_writes] = ways(bits);
         let [readers, writers, denying_reading, denying_writing, ..] = self.total;
@@ -139,15 +138,19 @@ impl FileUse {
     }
 }
 
-/// The files that are open on a server.
+/// The open files of a server.
+///
+/// It has the share modes and locked ranges of all connections in one table, because they concern connections other
+/// than their own. Every open, close, lock and unlock goes through it. An entry exists only while a file is open or
+/// locked.
 #[derive(Default)]
 pub struct OpenFileTable {
     files: Mutex<HashMap<VolumeNode, FileUse>>,
-    /// Locked ranges there are: without any, no access needs to look.
+    /// Number of locked ranges; while it is 0, accesses skip the table.
     records: AtomicUsize,
     waiting: AtomicUsize,
     owners: AtomicU64,
-    /// Told when a lock is given up that another may wait for.
+    /// Notified when a lock is released for which a request may wait.
     environment: Option<Arc<dyn Environment>>,
 }
 
@@ -157,12 +160,12 @@ impl std::fmt::Debug for OpenFileTable {
     }
 }
 
-/// A connection that waits for a lock, for as long as it does.
+/// Counts a waiting request for as long as it exists.
 #[derive(Debug)]
 pub struct WaiterGuard(Arc<OpenFileTable>);
 
 impl WaiterGuard {
-    /// One more.
+    /// Counts one more waiting request.
     pub fn new(open_files: &Arc<OpenFileTable>) -> Self {
         open_files.waiting.fetch_add(1, Ordering::AcqRel);
         Self(Arc::clone(open_files))
@@ -176,22 +179,22 @@ impl Drop for WaiterGuard {
 }
 
 impl OpenFileTable {
-    /// Nothing open; `environment` hears of locks that are given up.
+    /// An empty table; `environment` is notified of released locks.
     pub fn new(environment: Arc<dyn Environment>) -> Self {
         Self { environment: Some(environment), ..Self::default() }
     }
 
-    /// Connections that wait for a lock.
+    /// Number of requests that wait for a lock.
     pub fn waiting(&self) -> usize {
         self.waiting.load(Ordering::Acquire)
     }
 
-    /// The number of a new connection.
+    /// The identity of a new connection.
     pub fn owner(&self) -> OwnerId {
         self.owners.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Notes that a file is open with an access; [`Completion::FileInUse`] when that clashes with another.
+    /// Registers an open; fails with [`Completion::FileInUse`] when its access conflicts with another open.
     pub fn open(&self, place: VolumeNode, owner: OwnerId, bits: u16) -> VolumeResult<()> {
         let mut files = lock(&self.files);
         let uses = files.entry(place).or_default();
@@ -217,7 +220,8 @@ impl OpenFileTable {
         }
     }
 
-    /// An error when the content of a file cannot be thrown away: another denies writing, or has locked part of it.
+    /// Fails when another connection denies writing to the file or has locked a part of it, so that its contents must
+    /// not be discarded.
     pub fn may_discard(&self, place: VolumeNode, owner: OwnerId) -> VolumeResult<()> {
         let files = lock(&self.files);
         let Some(uses) = files.get(&place) else { return Ok(()) };
@@ -226,8 +230,8 @@ impl OpenFileTable {
         if locked || denied + compatible > 0 { Err(Completion::FileInUse) } else { Ok(()) }
     }
 
-    /// [`Completion::IoOnLockedRegion`] when another connection has locked some of these bytes: against all, or, for a
-    /// write, in any way.
+    /// Fails with [`Completion::IoOnLockedRegion`] when another connection holds an exclusive lock on some of these
+    /// bytes or, for a write, any lock.
     pub fn may_access(
         &self,
         place: VolumeNode,
@@ -246,7 +250,7 @@ impl OpenFileTable {
         if barred { Err(Completion::IoOnLockedRegion) } else { Ok(()) }
     }
 
-    /// Locks all of these, or none when another connection is in the way of one: then false.
+    /// Locks all ranges or none; returns false when another connection holds a conflicting lock.
     pub fn lock(&self, wanted: &[(VolumeNode, RecordLock)]) -> VolumeResult<bool> {
         let mut files = lock(&self.files);
         for (place, record) in wanted {
@@ -270,7 +274,7 @@ impl OpenFileTable {
         Ok(true)
     }
 
-    /// Gives locks up, each once.
+    /// Releases a lock once.
     pub fn unlock(&self, place: VolumeNode, record: &RecordLock) {
         self.change(place, |uses| {
             if let Some(at) = uses.records.iter().position(|known| known == record) {
@@ -283,7 +287,7 @@ impl OpenFileTable {
         }
     }
 
-    /// True when nothing is open or locked.
+    /// True when no file is open or locked.
     #[cfg(test)]
     pub fn is_empty(&self) -> bool {
         lock(&self.files).is_empty() && self.records.load(Ordering::Acquire) == 0

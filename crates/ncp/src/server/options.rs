@@ -1,4 +1,4 @@
-//! How a server behaves, who may log in, and what it needs of the environment.
+//! Options and users of a server, and the interface to its environment.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -8,90 +8,92 @@ use crate::security::password::{self, PasswordHash};
 use crate::wire::ipx::Address;
 use crate::wire::server_info::DateAndTime;
 
-/// What a server needs of the environment around it.
+/// What a server needs from the program that runs it: randomness, clocks and a way to wake waiting requests.
+///
+/// A simulation implements it with virtual time and fixed keys, so that its runs are reproducible.
 pub trait Environment: Send + Sync + 'static {
-    /// A key for a login that no one can foresee.
+    /// An unpredictable key for one login.
     fn login_key(&self) -> [u8; 8];
 
     /// Date and time of day.
     fn date_and_time(&self) -> DateAndTime;
 
-    /// Time since a moment of its own.
+    /// Time since an arbitrary start.
     fn now(&self) -> Duration;
 
-    /// A lock was given up while others wait for one: [`super::Server::resume`] is to be called for each of them.
+    /// A lock was released while requests wait: call [`super::Server::resume`] for each of their clients.
     fn released(&self) {}
 }
 
-/// Someone who may log in.
+/// An account that may log in.
 #[derive(Debug, Clone)]
 pub struct User {
-    /// Name, in upper case, at most 47 bytes.
+    /// User name in upper case, at most 47 bytes.
     pub name: Vec<u8>,
-    /// Object id.
+    /// Bindery object id.
     pub id: u32,
-    /// Hash of the password.
+    /// Password hash.
     pub hash: PasswordHash,
 }
 
 impl User {
-    /// A user; name and password are put in upper case, as clients send them.
+    /// Creates a user; name and password are converted to upper case, as clients send them.
     pub fn new(name: &str, id: u32, password: &str) -> Self {
         let hash = password::hash_upper(id, password);
         Self { name: name.to_ascii_uppercase().into_bytes(), id, hash }
     }
 }
 
-/// When a client on datagrams is asked whether it is still there, and when it is forgotten.
+/// When the server queries silent clients on datagrams, and when it removes them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Watchdog {
-    /// Silence after which it is asked first.
+    /// Silence before the first query.
     pub idle: Duration,
-    /// Pause between questions.
+    /// Pause between queries.
     pub interval: Duration,
-    /// Questions without answer after which it is gone.
+    /// Unanswered queries after which a client is removed.
     pub attempts: u32,
 }
 
 impl Default for Watchdog {
-    /// 5 minutes, then every minute, ten times: what NetWare is said to do (docs/protocols/ncp.md 1.7).
+    /// 5 minutes, then every minute, ten times: the values known of NetWare (docs/protocols/ncp.md 1.7).
     fn default() -> Self {
         Self { idle: Duration::from_mins(5), interval: Duration::from_mins(1), attempts: 10 }
     }
 }
 
-/// How a server behaves.
+/// Options of a server.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Name, padded with NUL.
+    /// Server name, padded with NUL.
     pub name: [u8; 48],
-    /// Version that clients see, major and minor: it makes them choose their functions.
+    /// Major and minor version that the server reports; clients select functions by it (docs/protocols/ncp.md 2.3).
     pub version: (u8, u8),
-    /// Connections there can be.
+    /// The largest number of connections.
     pub max_connections: u16,
-    /// Who may log in.
+    /// Accounts that may log in.
     pub users: Vec<User>,
     /// When packets are signed.
     pub signatures: Level,
-    /// When packets on IPX have checksums; never where their frames have none.
+    /// When IPX packets have checksums, where the frames support them.
     pub checksums: Level,
-    /// The socket, or port, that sends probes of the path back; 0 without one.
+    /// Socket, or UDP port, that returns probes of the path; 0 without one.
     pub echo_socket: u16,
-    /// Bytes of the largest packet that is agreed upon, as 0x61 and 0x65 count them.
+    /// The largest packet that can be negotiated, as 0x61 and 0x65 count it.
     pub max_packet: u16,
-    /// True to let users log in with a password that travels as it is.
+    /// True to accept logins with clear-text passwords.
     pub clear_passwords: bool,
-    /// How clients that are gone are found.
+    /// Watchdog of silent clients.
     pub watchdog: Watchdog,
 }
 
-/// Where a packet comes from.
+/// The origin of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Peer {
-    /// A connection of the transport, by a number that the transport gives it.
+    /// A stream, by a number that the front end assigns.
     Stream(u64),
-    /// An address on IP.
+    /// An IP address.
     Ip(SocketAddr),
-    /// An address on IPX.
+    /// An IPX address.
     Ipx(Address),
 }

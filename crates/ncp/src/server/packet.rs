@@ -1,4 +1,4 @@
-//! A client packet out of its transport.
+//! Extracts the packet of a client from a received message.
 
 use crate::security::signature::Signature;
 use crate::wire::Codec;
@@ -11,7 +11,7 @@ use crate::wire::tcp::TcpRequest;
 pub struct Packet<'a> {
     pub transport: TransportKind,
     pub header: ClientHeader,
-    /// The packet without transport and signature.
+    /// The packet without transport header and signature.
     pub ncp: &'a [u8],
     /// Length of the whole message.
     pub wire_len: usize,
@@ -19,13 +19,14 @@ pub struct Packet<'a> {
 }
 
 impl<'a> Packet<'a> {
-    /// None for what is no packet of a client; whether it is signed only the connection knows.
+    /// Parses a message; none if it is not a packet of a client. Only the connection knows whether packets are
+    /// signed.
     pub fn new(transport: TransportKind, message: &'a [u8], signed: bool) -> Option<Self> {
         let (ncp, signature) = if transport == TransportKind::Tcp {
             let message = TcpRequest::decode(message, signed).ok()?;
             (message.packet, message.signature)
         } else {
-            // A create or destroy, or a request sent again from before the login, may be too short for a signature.
+            // A create, a destroy, or a request retransmitted from before the login may be too short for a signature.
             match message.split_last_chunk::<8>().filter(|(ncp, _)| signed && ncp.len() > CLIENT_HEADER_LEN) {
                 Some((ncp, signature)) => (ncp, Some(*signature)),
                 None => (message, None),
@@ -35,7 +36,7 @@ impl<'a> Packet<'a> {
         Some(Self { transport, header, ncp, wire_len: message.len(), signature })
     }
 
-    /// The call in it.
+    /// The call in the packet.
     pub fn body(&self) -> &'a [u8] {
         self.ncp.get(CLIENT_HEADER_LEN..).unwrap_or_default()
     }

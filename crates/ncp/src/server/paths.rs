@@ -1,4 +1,4 @@
-//! Paths of both kinds become a directory and a name below it; no path leads out of its volume.
+//! Resolves paths of both kinds to a directory and a name in it; no path leads out of its volume.
 
 use super::connection::{Connection, VolumeNode};
 use super::names::{NameSpace, dos_name, is_made};
@@ -7,30 +7,30 @@ use super::{Shared, volumes};
 use crate::wire::handle_path::base;
 use crate::wire::{Completion, HandlePath};
 
-/// Entries looked through at a time for a short name.
+/// Entries read at a time in the search for a short name.
 const PAGE: usize = 256;
-/// Longest path that a reply can tell.
+/// The longest path in a reply.
 const MAX_PATH: usize = 255;
 
-/// What a path names: something in a directory, or the start of the path itself.
+/// A resolved path: a directory and a name in it, or the start of the path itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResolvedPath {
     /// The directory.
     pub directory: VolumeNode,
     /// The name in it; none for the start itself.
     pub name: Option<Vec<u8>>,
-    /// The name space of the name.
+    /// Name space of the name.
     pub space: NameSpace,
 }
 
 impl ResolvedPath {
-    /// The name, where there must be one.
+    /// The name; an error if there is none.
     pub fn name(&self) -> VolumeResult<&[u8]> {
         self.name.as_deref().ok_or(Completion::InvalidPath)
     }
 }
 
-/// The stored name of what has this number in a directory.
+/// The stored name of a node in a directory.
 fn child<V: Volume>(volume: &V, directory: Node, node: Node) -> VolumeResult<Vec<u8>> {
     let mut cookie = 0;
     loop {
@@ -43,7 +43,7 @@ fn child<V: Volume>(volume: &V, directory: Node, node: Node) -> VolumeResult<Vec
 }
 
 impl<V: Volume> Shared<V> {
-    /// The directory of a classic path, and its last component as it was sent, which may be a pattern.
+    /// The directory of a classic path and its last component, which may be a pattern, as sent.
     pub fn split_path<'p>(
         &self,
         connection: &Connection,
@@ -63,7 +63,7 @@ impl<V: Volume> Shared<V> {
         Ok((self.walk(start, NameSpace::Dos, names)?, last))
     }
 
-    /// What a classic path names.
+    /// Resolves a classic path.
     pub fn resolve_path(
         &self,
         connection: &Connection,
@@ -76,7 +76,7 @@ impl<V: Volume> Shared<V> {
         Ok(ResolvedPath { directory, name, space })
     }
 
-    /// What a path of the name-space calls names.
+    /// Resolves a path of the name-space calls.
     pub fn resolve_handle_path(
         &self,
         connection: &Connection,
@@ -103,7 +103,7 @@ impl<V: Volume> Shared<V> {
         Ok(ResolvedPath { directory, name: last.map(|name| space.checked(name)).transpose()?, space })
     }
 
-    /// The file or directory that a place names.
+    /// The file or directory of a resolved path.
     pub fn entry(&self, place: &ResolvedPath) -> VolumeResult<Entry> {
         match &place.name {
             Some(name) => self.find(place.directory, place.space, name),
@@ -111,19 +111,19 @@ impl<V: Volume> Shared<V> {
         }
     }
 
-    /// The directory that a place names.
+    /// The directory of a resolved path; an error if it is a file.
     pub fn directory(&self, place: &ResolvedPath) -> VolumeResult<VolumeNode> {
         let entry = self.entry(place).map_err(|_| Completion::InvalidPath)?;
         let found = VolumeNode { volume: place.directory.volume, node: entry.node };
         if entry.directory { Ok(found) } else { Err(Completion::InvalidPath) }
     }
 
-    /// Volume and path of a directory in the name space of DOS, as it is called now.
+    /// Volume and current path of a directory in the DOS name space.
     pub fn text(&self, directory: VolumeNode) -> VolumeResult<Vec<u8>> {
         let volume = self.volume(directory.volume)?;
         let (mut node, mut names) = (directory.node, Vec::new());
         while node != volume.root() {
-            // A path does not tell of more levels than there is room for names of one letter.
+            // A path of the largest length has at most this many components of one letter.
             if names.len() > MAX_PATH / 2 {
                 return Err(Completion::InvalidPath);
             }
@@ -151,7 +151,7 @@ impl<V: Volume> Shared<V> {
         Ok(directory)
     }
 
-    /// What a checked name stands for; a short name that was made of a long one is looked for among all.
+    /// Looks up a checked name. A derived short name is compared with the short forms of all entries.
     fn find(&self, directory: VolumeNode, space: NameSpace, name: &[u8]) -> VolumeResult<Entry> {
         let volume = self.volume(directory.volume)?;
         match volume.lookup(directory.node, name) {
@@ -162,7 +162,7 @@ impl<V: Volume> Shared<V> {
                     let Some((last, _)) = page.last() else { return found.ok_or(Completion::Failure) };
                     cookie = *last;
                     for (_, entry) in page.into_iter().filter(|(_, entry)| dos_name(&entry.name) == name) {
-                        // Two of one short name: neither can be meant.
+                        // The short name is ambiguous, so it refers to neither.
                         if found.replace(entry).is_some() {
                             return Err(Completion::Failure);
                         }

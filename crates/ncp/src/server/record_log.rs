@@ -1,4 +1,4 @@
-//! The ranges of files that a connection has logged, and its locks on them (docs/protocols/ncp.md 3.3).
+//! The byte ranges that a connection has logged and locked (docs/protocols/ncp.md 3.3).
 
 use std::sync::Arc;
 
@@ -7,34 +7,34 @@ use super::open_files::{ByteRange, OpenFileTable, OwnerId, RecordLock};
 use super::volume::VolumeResult;
 use crate::wire::Completion;
 
-/// Most ranges that a connection has logged.
+/// The largest number of logged ranges of a connection.
 const MAX_LOGGED: usize = 256;
 
-/// A range that a connection has logged.
+/// A logged range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LoggedRange {
     /// The file.
     pub place: VolumeNode,
-    /// Number of the handle.
+    /// Number of the file handle.
     pub file: u32,
     /// The range.
     pub bytes: ByteRange,
-    /// The task that logged it.
+    /// Task that logged it.
     pub task: u8,
-    /// How it is locked, if it is.
+    /// The lock on it, if it is locked.
     pub held: Option<RecordLock>,
 }
 
-/// What is to be locked.
+/// What to lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LockTarget {
     /// One range.
     Range(LoggedRange),
-    /// All that a task has logged.
+    /// All ranges that a task has logged.
     Set(u8),
 }
 
-/// The ranges of a connection, at most 256.
+/// The logged ranges of a connection, at most 256.
 #[derive(Debug)]
 pub struct RecordLog {
     open_files: Arc<OpenFileTable>,
@@ -43,17 +43,17 @@ pub struct RecordLog {
 }
 
 impl RecordLog {
-    /// None, of a new connection.
+    /// An empty log of a new connection.
     pub fn new(open_files: Arc<OpenFileTable>) -> Self {
         Self { owner: open_files.owner(), open_files, logged: Vec::new() }
     }
 
-    /// All open files of the server.
+    /// The open files of the server.
     pub const fn open_files(&self) -> &Arc<OpenFileTable> {
         &self.open_files
     }
 
-    /// Whose they are.
+    /// Identity of the connection.
     pub const fn owner(&self) -> OwnerId {
         self.owner
     }
@@ -63,7 +63,7 @@ impl RecordLog {
         self.index_of(range).map(|_| ())
     }
 
-    /// Where a range stands that is logged, if need be now.
+    /// Index of a range, which is logged if it is not yet.
     fn index_of(&mut self, range: LoggedRange) -> VolumeResult<usize> {
         if let Some(at) = self.find(range.file, range.bytes) {
             return Ok(at);
@@ -79,8 +79,8 @@ impl RecordLog {
         self.logged.iter().position(|known| known.file == file && known.bytes == bytes)
     }
 
-    /// Locks; false when another connection is in the way. What was locked before stays so, and a range that cannot be
-    /// locked is not logged for it.
+    /// Locks a range or a set; false when another connection holds a conflicting lock. Existing locks then stay, and
+    /// a range that was not logged before is not logged.
     pub fn lock(&mut self, goal: LockTarget, shared: bool) -> VolumeResult<bool> {
         let before = self.logged.len();
         let places = match goal {
@@ -116,7 +116,8 @@ impl RecordLog {
         Ok(true)
     }
 
-    /// Unlocks a range; `forget` takes it from the log, too. [`Completion::Failure`] when it is not there.
+    /// Unlocks a range; `forget` also removes it from the log. Fails with [`Completion::Failure`] if it is not
+    /// logged.
     pub fn release(&mut self, file: u32, bytes: ByteRange, forget: bool) -> VolumeResult<()> {
         let at = self.find(file, bytes).ok_or(Completion::Failure)?;
         self.unlock(at);
@@ -126,17 +127,17 @@ impl RecordLog {
         Ok(())
     }
 
-    /// Unlocks all that a task has logged; `forget` takes it from the log, too.
+    /// Unlocks all ranges of a task; `forget` also removes them from the log.
     pub fn release_set(&mut self, task: u8, forget: bool) {
         self.release_those(|logged| logged.task == task, forget);
     }
 
-    /// A file is closed.
+    /// Releases the ranges of a closed file.
     pub fn close(&mut self, file: u32) {
         self.release_those(|logged| logged.file == file, true);
     }
 
-    /// The connection has left.
+    /// Releases all ranges.
     pub fn clear(&mut self) {
         self.release_those(|_| true, true);
     }

@@ -1,12 +1,12 @@
-//! The tree that a server serves: files and directories by number, names in directories.
+//! The interface between the server and the served directory tree.
 
 use crate::wire::dos::attribute;
 use crate::wire::{Completion, DosTime, Info};
 
-/// Number of a file or directory within its volume; it stays the same while the file exists.
+/// Number of a file or directory within its volume; it is stable while the file exists.
 pub type Node = u32;
 
-/// What a volume says: a failure is the completion code that the client gets.
+/// Result of a volume operation; the error is the completion code of the reply.
 pub type VolumeResult<T> = Result<T, Completion>;
 
 /// A file or directory.
@@ -14,24 +14,24 @@ pub type VolumeResult<T> = Result<T, Completion>;
 pub struct Entry {
     /// Its number.
     pub node: Node,
-    /// Its name as stored, at most 255 bytes; empty where it was found by number.
+    /// Its stored name, at most 255 bytes; empty if it was looked up by number.
     pub name: Vec<u8>,
     /// True for a directory.
     pub directory: bool,
     /// Bytes of a file.
     pub size: u64,
-    /// When it was created.
+    /// Creation time.
     pub created: DosTime,
-    /// When it was modified last.
+    /// Time of the last modification.
     pub modified: DosTime,
-    /// DOS date it was used last.
+    /// DOS date of the last access.
     pub accessed: u16,
-    /// True for a file that nobody may write, rename or delete.
+    /// True for a file that is protected from writing, renaming and deleting.
     pub read_only: bool,
 }
 
 impl Entry {
-    /// Attributes as DOS has them.
+    /// DOS attributes.
     pub const fn attributes(&self) -> u32 {
         match (self.directory, self.read_only) {
             (true, _) => attribute::DIRECTORY,
@@ -40,7 +40,7 @@ impl Entry {
         }
     }
 
-    /// The information block; sizes above 4 GiB are shown as the largest there is.
+    /// The information block; a size above 4 GiB is shown as the largest 32-bit value.
     pub fn info(&self, volume: u8) -> Info {
         let size = u32::try_from(self.size).unwrap_or(u32::MAX);
         Info {
@@ -69,73 +69,75 @@ impl Entry {
     }
 }
 
-/// What of a file is to change; the rest stays.
+/// Changes of a file or directory; fields that are none stay unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Change {
     /// See [`Entry::read_only`].
     pub read_only: Option<bool>,
-    /// When it was modified last, in seconds since 1970.
+    /// Time of the last modification, in seconds since 1970.
     pub modified: Option<i64>,
-    /// When it was used last, in seconds since 1970.
+    /// Time of the last access, in seconds since 1970.
     pub accessed: Option<i64>,
 }
 
-/// VolumeSpace on a volume, in bytes.
+/// Space of a volume in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Space {
-    /// All of it.
+    /// Total space.
     pub total: u64,
-    /// What is free.
+    /// Free space.
     pub free: u64,
 }
 
-/// A volume, called by many connections at once. Names are those of clients and may be any bytes without `/` and NUL,
-/// never `.` or `..`; numbers come from clients and may be any.
+/// A volume; many connections call it concurrently.
+///
+/// Names come from clients: any bytes except `/` and NUL, never `.` or `..`. Node numbers come from clients as well
+/// and may be arbitrary. A volume may block; only the calling connection waits.
 pub trait Volume: Send + Sync {
-    /// The directory at the top.
+    /// The root directory.
     fn root(&self) -> Node;
 
-    /// A file or directory; [`Completion::Failure`] when the number is none.
+    /// A file or directory; fails with [`Completion::Failure`] if the number is unknown.
     fn entry(&self, node: Node) -> VolumeResult<Entry>;
 
-    /// What has a name in a directory, or the only name that equals it but for case; [`Completion::Failure`] when
-    /// nothing has.
+    /// Looks up a name in a directory: the exact name, or the only name that differs in case; fails with
+    /// [`Completion::Failure`] if there is none.
     fn lookup(&self, directory: Node, name: &[u8]) -> VolumeResult<Entry>;
 
-    /// Up to `limit` entries behind a cookie, 0 for the start, each with the cookie to go on behind it.
+    /// Up to `limit` entries after a cookie, 0 for the start, each with the cookie at which to continue.
     fn list(&self, directory: Node, cookie: u64, limit: usize) -> VolumeResult<Vec<(u64, Entry)>>;
 
-    /// Makes an empty file or directory; [`Completion::FileExists`] when the name is taken.
+    /// Creates an empty file or directory; fails with [`Completion::FileExists`] if the name exists.
     fn create(&self, parent: Node, name: &[u8], directory: bool) -> VolumeResult<Entry>;
 
     /// Removes a file or an empty directory by its stored name.
     fn remove(&self, parent: Node, name: &[u8], directory: bool) -> VolumeResult<()>;
 
-    /// Gives what has a stored name another one and another directory.
+    /// Moves the entry with a stored name to another name and directory.
     fn rename(&self, from: Node, name: &[u8], to: Node, new_name: &[u8]) -> VolumeResult<()>;
 
-    /// Reads into `buffer`; short only at the end of the file, 0 beyond it.
+    /// Reads into `buffer`; returns a short count only at the end of the file, and 0 beyond it.
     fn read(&self, node: Node, offset: u64, buffer: &mut [u8]) -> VolumeResult<usize>;
 
-    /// Writes all of `data`, which is not empty; a gap behind the old end reads as zeros. `durable` means on disk before
-    /// returning.
+    /// Writes all of `data`, which is not empty. A gap after the previous end reads as zeros. With `durable`, the
+    /// data is on disk before the call returns.
     fn write(&self, node: Node, offset: u64, data: &[u8], durable: bool) -> VolumeResult<()>;
 
-    /// The directory that holds a directory; the root is its own parent.
+    /// The parent of a directory; the root is its own parent.
     fn parent(&self, directory: Node) -> VolumeResult<Node>;
 
-    /// True when nothing on it can be changed.
+    /// True when the volume cannot be changed.
     fn is_read_only(&self) -> bool;
 
-    /// Changes what is known of a file or directory.
+    /// Changes attributes and timestamps of a file or directory.
     fn change(&self, node: Node, change: &Change) -> VolumeResult<()>;
 
     /// Sets the size of a file.
     fn resize(&self, node: Node, size: u64) -> VolumeResult<()>;
 
-    /// Returns when what was written to the file is on disk.
+    /// Returns when the written data of the file is on disk.
     fn commit(&self, node: Node) -> VolumeResult<()>;
 
-    /// VolumeSpace on the volume.
+    /// Total and free space.
     fn space(&self) -> VolumeResult<Space>;
 }

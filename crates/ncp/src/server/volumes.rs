@@ -1,4 +1,4 @@
-//! Calls on volumes and directory handles.
+//! Calls on volumes and directory handles (docs/protocols/ncp.md 2.6).
 
 use super::Shared;
 use super::connection::{Connection, VolumeNode};
@@ -8,12 +8,12 @@ use crate::wire::text::padded;
 use crate::wire::volume::{VolumeInfo, VolumeName, VolumeNumber, VolumeUsage};
 use crate::wire::{Codec, Completion, Pstr};
 
-/// A block of 4 KiB in sectors of 512 bytes.
+/// Sectors of 512 bytes in a block of 4 KiB.
 const SECTORS_PER_BLOCK: u8 = 8;
 const BLOCK: u64 = 4096;
-/// Rights in a directory that can be changed: all but to give rights to others, which are not kept.
+/// Effective rights on a writable volume: all except granting rights, because trustees are not stored.
 const RIGHTS: u8 = 0xDF;
-/// Those on a volume that cannot: reading, opening and searching.
+/// Effective rights on a read-only volume: read, open and search.
 const READ_ONLY_RIGHTS: u8 = 0x45;
 
 /// The root of a volume by name.
@@ -23,7 +23,7 @@ pub fn root<V: Volume>(shared: &Shared<V>, name: &[u8]) -> VolumeResult<VolumeNo
     Ok(VolumeNode { volume, node: shared.volume(volume)?.root() })
 }
 
-/// What a user may do on a volume: the same in all of its directories, as far as the protocol's rights go.
+/// Effective rights of a user on a volume. They are the same in all of its directories.
 pub fn rights<V: Volume>(shared: &Shared<V>, volume: u8) -> VolumeResult<u8> {
     Ok(if shared.volume(volume)?.is_read_only() { READ_ONLY_RIGHTS } else { RIGHTS })
 }
@@ -35,7 +35,7 @@ pub fn number<V: Volume>(shared: &Shared<V>, name: &[u8], out: &mut Vec<u8>) -> 
     Ok(())
 }
 
-/// 0x16/0x06: an empty name where there is no volume.
+/// 0x16/0x06: the name is empty if the volume does not exist.
 pub fn name<V>(shared: &Shared<V>, volume: u8, out: &mut Vec<u8>) {
     let known = shared.volumes.get(usize::from(volume)).and_then(|(name, _)| Pstr::new(name).ok());
     VolumeName::put(&VolumeName { name: known.unwrap_or_default() }, out);

@@ -1,5 +1,5 @@
-//! Packet burst: the header of a fragment, lists of missing fragments, and what a burst says
-//! (docs/protocols/ncp.md 4.2, 4.3).
+//! Packet burst: the packet header, missing-fragment lists, and the contents of bursts (docs/protocols/ncp.md 4.2,
+//! 4.3).
 
 use super::bytes::message;
 use super::packet::BURST;
@@ -17,46 +17,46 @@ pub mod flag {
     pub const BUSY: u8 = 0x08;
     pub const END_OF_BURST: u8 = 0x10;
     pub const MISSING_LIST: u8 = 0x40;
-    /// A packet of control, without data of a burst.
+    /// A control packet, without burst data.
     pub const SYSTEM: u8 = 0x80;
 }
 
 message! {
-    /// The header behind the type 7777.
+    /// The header after the type 7777 (docs/protocols/ncp.md 4.2).
     Fields {
         /// See [`flag`].
         flags: u8 as U8,
         /// See [`BIG_SEND`].
         stream: u8 as U8,
-        /// The sender's number of the burst connection.
+        /// Connection id of the sender.
         source: u32 as Be32,
-        /// The receiver's number of the burst connection.
+        /// Connection id of the receiver.
         destination: u32 as Be32,
-        /// Counts the packets sent.
+        /// Packet sequence number.
         sequence: u32 as Be32,
-        /// Gap between packets, in 100 µs.
+        /// Gap time between packets, in units of 100 µs.
         delay: u32 as Be32,
-        /// Number of the burst.
+        /// Burst sequence number.
         burst: u16 as Be16,
-        /// Number of the burst expected next.
+        /// The next burst number expected from the peer.
         acknowledged: u16 as Be16,
-        /// Bytes of the whole burst; in fragments that `mars_nwe` sends again, of these alone.
+        /// Bytes of the whole burst; `mars_nwe` sets the length of the fragment in retransmissions.
         total: u32 as Be32,
-        /// Where in the burst this fragment stands.
+        /// Offset of this fragment within the burst.
         offset: u32 as Be32,
         /// Bytes of this fragment.
         length: u16 as Be16,
-        /// Entries of the list of missing fragments.
+        /// Entries of the missing-fragment list.
         missing: u16 as Be16,
     }
 }
 
 message! {
-    /// A part of a burst that has not arrived.
+    /// A missing range of a burst (docs/protocols/ncp.md 4.2).
     Missing {
-        /// Where it begins.
+        /// Offset of the range.
         offset: u32 as Be32,
-        /// Its bytes.
+        /// Length of the range.
         length: u16 as Be16,
     }
 }
@@ -72,8 +72,8 @@ pub struct BurstPacket<'a> {
 const MISSING_LEN: usize = 6;
 
 impl<'a> BurstPacket<'a> {
-    /// Takes a packet apart; its data and its list must lie within it. That a fragment lies within its burst is for the
-    /// receiver to see, who knows the length of the burst from its first packet.
+    /// Parses a packet. Data and list must lie within the packet. The receiver checks that the fragment lies within
+    /// its burst, because only it knows the length of the burst.
     pub fn decode(packet: &'a [u8]) -> Result<Self, WireError> {
         let mut reader = Reader::new(packet);
         let kind = reader.get::<Be16>()?;
@@ -86,18 +86,18 @@ impl<'a> BurstPacket<'a> {
         Ok(Self { fields, body })
     }
 
-    /// The part of the burst that this packet holds.
+    /// The burst data of this packet.
     pub fn data(&self) -> &'a [u8] {
         self.body.get(usize::from(self.fields.missing) * MISSING_LEN..).unwrap_or_default()
     }
 
-    /// The missing parts that this packet lists.
+    /// The missing ranges that this packet lists.
     pub fn missing(&self) -> impl Iterator<Item = Missing> + use<'a> {
         let list = self.body.chunks_exact(MISSING_LEN).take(usize::from(self.fields.missing));
         list.filter_map(|chunk| Missing::decode(chunk).ok())
     }
 
-    /// Appends a fragment; length and number of missing fragments are set here. `TooLong` above 65535 bytes.
+    /// Appends a fragment and sets its length fields; fails with `TooLong` above 65535 bytes.
     pub fn put_fragment(fields: Fields, data: &[u8], out: &mut Vec<u8>) -> Result<(), WireError> {
         let max = usize::from(u16::MAX);
         let length = u16::try_from(data.len()).map_err(|_| WireError::TooLong {
@@ -111,7 +111,7 @@ impl<'a> BurstPacket<'a> {
         Ok(())
     }
 
-    /// Appends a packet of control that lists missing fragments, an empty list if none is missing.
+    /// Appends a control packet with a missing-fragment list, which may be empty.
     pub fn put_missing(fields: Fields, missing: &[Missing], out: &mut Vec<u8>) -> Result<(), WireError> {
         let max = usize::from(u16::MAX);
         let count = u16::try_from(missing.len()).map_err(|_| WireError::TooLong {
@@ -129,15 +129,16 @@ impl<'a> BurstPacket<'a> {
 }
 
 message! {
-    /// Asks for file data: the whole of a client's burst, or the head of one that carries data to write.
+    /// Requests a read or write: the whole burst of a read, or the head of a burst that carries data to write
+    /// (docs/protocols/ncp.md 4.3).
     BurstCall {
         /// [`READ`] or [`WRITE`].
         function: u32 as Le32,
         /// The open file.
         file: ShortHandle as ShortHandle,
-        /// Where in the file.
+        /// Offset in the file.
         offset: u32 as After<8, Be32>,
-        /// How much.
+        /// Count in bytes.
         length: u32 as Be32,
     }
 }
@@ -148,19 +149,19 @@ pub const READ: u32 = 1;
 pub const WRITE: u32 = 2;
 
 message! {
-    /// The head of the burst that answers a read; the data follows.
+    /// The head of the burst that answers a read; the data follows (docs/protocols/ncp.md 4.3).
     BurstReadReply {
-        /// 0 done, 1 cannot begin, 2 I/O error, 3 no data.
+        /// 0 success, 1 initialisation error, 2 I/O error, 3 no data.
         result: u32 as Le32,
-        /// Bytes that follow.
+        /// Bytes of data that follow.
         length: u32 as Be32,
     }
 }
 
 message! {
-    /// The burst that answers a write.
+    /// The burst that answers a write (docs/protocols/ncp.md 4.3).
     BurstWriteReply {
-        /// 0 done, 4 cannot write.
+        /// 0 success, 4 write error.
         result: u32 as Le32,
     }
 }

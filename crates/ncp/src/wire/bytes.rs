@@ -1,17 +1,17 @@
-//! Fields of both byte orders: a bounded reader, and one trait that puts and gets each kind of field.
+//! Fields of both byte orders: a bounded reader, and a trait that encodes and decodes each kind of field.
 
-/// Why bytes are no packet, or a value is none that fits into one.
+/// An error in a packet, or in a value to be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum WireError {
     /// The packet ends within a field.
     #[error("{wanted} more bytes wanted, {left} left")]
     Truncated {
-        /// Bytes the field needs.
+        /// Bytes that the field needs.
         wanted: usize,
-        /// Bytes that are there.
+        /// Bytes that are left.
         left: usize,
     },
-    /// A value that the field must not have.
+    /// An invalid value.
     #[error("{field} has the impossible value {value:#x}")]
     BadValue {
         /// The field.
@@ -19,19 +19,19 @@ pub enum WireError {
         /// Its value.
         value: u32,
     },
-    /// Something that is longer than its field can be.
+    /// A value that exceeds the length of its field.
     #[error("{field} of {len} bytes, at most {max} can be sent")]
     TooLong {
         /// The field.
         field: &'static str,
         /// Its length in bytes.
         len: usize,
-        /// The longest that fits.
+        /// The largest length.
         max: usize,
     },
 }
 
-/// Takes fields from the front of a packet; what it gives borrows from the packet.
+/// Reads fields from the front of a packet; the results borrow from the packet.
 #[derive(Debug, Clone, Copy)]
 pub struct Reader<'a> {
     rest: &'a [u8],
@@ -43,7 +43,7 @@ impl<'a> Reader<'a> {
         Self { rest: packet }
     }
 
-    /// Bytes not taken yet.
+    /// Bytes that have not been read.
     pub const fn rest(&self) -> &'a [u8] {
         self.rest
     }
@@ -71,18 +71,18 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A kind of field: how its value is put on the wire and taken from it.
+/// A kind of field: how its value is encoded and decoded.
 pub trait Codec<'a> {
-    /// What the program sees.
+    /// The value in the program.
     type Value;
 
     /// Appends a value.
     fn put(value: &Self::Value, out: &mut Vec<u8>);
 
-    /// Takes a value from the front.
+    /// Reads a value.
     fn get(reader: &mut Reader<'a>) -> Result<Self::Value, WireError>;
 
-    /// The value at the front of `bytes`; what follows it is not looked at.
+    /// Decodes the value at the front of `bytes`; the rest is ignored.
     fn decode(bytes: &'a [u8]) -> Result<Self::Value, WireError> {
         Self::get(&mut Reader::new(bytes))
     }
@@ -111,21 +111,21 @@ macro_rules! integers {
 integers! {
     /// One byte.
     U8: u8, to_be_bytes, from_be_bytes;
-    /// Two bytes, the high one first.
+    /// Two bytes, big-endian.
     Be16: u16, to_be_bytes, from_be_bytes;
-    /// Four bytes, the highest first.
+    /// Four bytes, big-endian.
     Be32: u32, to_be_bytes, from_be_bytes;
-    /// Eight bytes, the highest first.
+    /// Eight bytes, big-endian.
     Be64: u64, to_be_bytes, from_be_bytes;
-    /// Two bytes, the low one first.
+    /// Two bytes, little-endian.
     Le16: u16, to_le_bytes, from_le_bytes;
-    /// Four bytes, the lowest first.
+    /// Four bytes, little-endian.
     Le32: u32, to_le_bytes, from_le_bytes;
-    /// Eight bytes, the lowest first.
+    /// Eight bytes, little-endian.
     Le64: u64, to_le_bytes, from_le_bytes;
 }
 
-/// `N` bytes as they are.
+/// `N` raw bytes.
 #[derive(Debug)]
 pub struct Raw<const N: usize>;
 
@@ -141,7 +141,7 @@ impl<const N: usize> Codec<'_> for Raw<N> {
     }
 }
 
-/// A field behind `N` reserved bytes: sent as zero, never looked at.
+/// A field after `N` reserved bytes, which are sent as zero and ignored on receipt.
 #[derive(Debug)]
 pub struct After<const N: usize, C>(std::marker::PhantomData<C>);
 
@@ -218,7 +218,7 @@ mod tests {
     use super::*;
 
     message! {
-        /// A message of every kind of field.
+        /// A message with every kind of field.
         Sample<'a> {
             /// First.
             a: u16 as Be16,

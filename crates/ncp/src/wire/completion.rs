@@ -1,12 +1,12 @@
-//! Completion codes: what a server says became of a request (docs/protocols/ncp.md 3.6).
+//! Completion codes: the result of a request (docs/protocols/ncp.md 3.6).
 
 macro_rules! completions {
     ($($(#[$doc:meta])* $variant:ident = $code:literal, $meaning:literal;)*) => {
-        /// The seventh byte of a reply.
+        /// The completion code of a reply, its seventh byte.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Completion {
             $(#[doc = concat!($meaning, ".")] $(#[$doc])* $variant,)*
-            /// A code without a meaning known here.
+            /// A code without a known meaning.
             Other(u8),
         }
 
@@ -22,7 +22,7 @@ macro_rules! completions {
                 }
             }
 
-            /// What a code stands for.
+            /// The completion of a code.
             pub const fn from_code(code: u8) -> Self {
                 match code {
                     $($code => Self::$variant,)*
@@ -30,7 +30,7 @@ macro_rules! completions {
                 }
             }
 
-            /// What it means, in the words of the field.
+            /// The meaning in the terms of the protocol documents.
             pub const fn meaning(self) -> &'static str {
                 match self {
                     $(Self::$variant => $meaning,)*
@@ -88,7 +88,7 @@ completions! {
     AddressRestriction = 0xDB, "login not allowed from this address";
     AccountDisabled = 0xDC, "account disabled or expired";
     BadPassword = 0xDE, "bad password, or expired without grace";
-    /// The login succeeded all the same.
+    /// The login succeeded nevertheless.
     PasswordExpired = 0xDF, "password expired";
     NoSuchMember = 0xEA, "no such member of the set";
     NotASet = 0xEB, "property is not a set";

@@ -1,9 +1,9 @@
-//! Directory handles, and directories by handle and path: family 0x16 (docs/protocols/ncp.md 2.6, 3.2).
+//! Calls on directory handles and directories: family 0x16 (docs/protocols/ncp.md 2.6, 3.2).
 
 use super::bytes::message;
 use super::{After, Pstr, U8};
 
-/// The directory handle that makes a path absolute: `SYS:DIR\FILE`.
+/// The directory handle of absolute paths: `SYS:DIR\FILE`.
 pub const NO_HANDLE: u8 = 0;
 
 macro_rules! allocations {
@@ -11,9 +11,9 @@ macro_rules! allocations {
         message! {
             $(#[$doc])*
             $name<'a> {
-                /// Handle the path starts from.
+                /// Handle of the directory at which the path starts.
                 base: u8 as U8,
-                /// Letter of the drive, or a mark of the client's own.
+                /// Drive letter, or any value of the client.
                 drive: u8 as U8,
                 /// The path.
                 path: Pstr<'a> as Pstr<'a>,
@@ -23,16 +23,16 @@ macro_rules! allocations {
 }
 
 allocations! {
-    /// 0x16/0x12: a handle that stays until it is freed.
+    /// 0x16/0x12: allocates a permanent handle (docs/protocols/ncp.md 2.6).
     AllocatePermanent;
-    /// 0x16/0x13: a handle that goes with its task.
+    /// 0x16/0x13: allocates a handle that ends with its task (docs/protocols/ncp.md 2.6).
     AllocateTemporary;
-    /// 0x16/0x16: a handle for the files below it alone.
+    /// 0x16/0x16: allocates a special temporary handle (docs/protocols/ncp.md 2.6).
     AllocateSpecial;
 }
 
 message! {
-    /// Reply to 0x16/0x12, 0x16/0x13 and 0x16/0x16.
+    /// Reply to 0x16/0x12, 0x16/0x13 and 0x16/0x16 (docs/protocols/ncp.md 2.6).
     AllocatedHandle {
         /// The new handle.
         handle: u8 as U8,
@@ -42,7 +42,7 @@ message! {
 }
 
 message! {
-    /// 0x16/0x14: frees a handle.
+    /// 0x16/0x14: frees a handle (docs/protocols/ncp.md 2.6).
     FreeHandle {
         /// The handle.
         handle: u8 as U8,
@@ -50,11 +50,11 @@ message! {
 }
 
 message! {
-    /// 0x16/0x00: points a handle elsewhere.
+    /// 0x16/0x00: assigns another directory to a handle (docs/protocols/ncp.md 2.6).
     SetHandle<'a> {
         /// The handle.
         target: u8 as U8,
-        /// Handle the path starts from.
+        /// Handle of the directory at which the path starts.
         base: u8 as U8,
         /// The path.
         path: Pstr<'a> as Pstr<'a>,
@@ -62,7 +62,7 @@ message! {
 }
 
 message! {
-    /// 0x16/0x01: asks where a handle points.
+    /// 0x16/0x01: requests the path of a handle (docs/protocols/ncp.md 2.6).
     GetHandlePath {
         /// The handle.
         handle: u8 as U8,
@@ -70,7 +70,7 @@ message! {
 }
 
 message! {
-    /// Reply to 0x16/0x01.
+    /// Reply to 0x16/0x01 (docs/protocols/ncp.md 2.6).
     HandlePathText<'a> {
         /// Volume, ':' and path.
         path: Pstr<'a> as Pstr<'a>,
@@ -78,9 +78,9 @@ message! {
 }
 
 message! {
-    /// 0x16/0x03: asks what the user may do in a directory.
+    /// 0x16/0x03: requests the effective rights in a directory (docs/protocols/ncp.md 2.6).
     GetEffectiveRights<'a> {
-        /// Handle the path starts from.
+        /// Handle of the directory at which the path starts.
         base: u8 as U8,
         /// The path.
         path: Pstr<'a> as Pstr<'a>,
@@ -88,7 +88,7 @@ message! {
 }
 
 message! {
-    /// Reply to 0x16/0x03.
+    /// Reply to 0x16/0x03 (docs/protocols/ncp.md 2.6).
     EffectiveRights {
         /// One bit per right.
         rights: u8 as U8,
@@ -96,11 +96,11 @@ message! {
 }
 
 message! {
-    /// 0x16/0x0A: makes a directory.
+    /// 0x16/0x0A: creates a directory (docs/protocols/ncp.md 3.2).
     MakeDirectory<'a> {
-        /// Handle the path starts from.
+        /// Handle of the directory at which the path starts.
         base: u8 as U8,
-        /// Rights others inherit.
+        /// Inherited rights mask.
         rights_mask: u8 as U8,
         /// The path.
         path: Pstr<'a> as Pstr<'a>,
@@ -108,9 +108,9 @@ message! {
 }
 
 message! {
-    /// 0x16/0x0B: removes an empty directory.
+    /// 0x16/0x0B: removes an empty directory (docs/protocols/ncp.md 3.2).
     RemoveDirectory<'a> {
-        /// Handle the path starts from.
+        /// Handle of the directory at which the path starts.
         base: u8 as U8,
         /// The path.
         path: Pstr<'a> as After<1, Pstr<'a>>,
@@ -118,9 +118,9 @@ message! {
 }
 
 message! {
-    /// 0x16/0x0F: gives a directory another name.
+    /// 0x16/0x0F: renames a directory (docs/protocols/ncp.md 3.2).
     RenameDirectory<'a> {
-        /// Handle the path starts from.
+        /// Handle of the directory at which the path starts.
         base: u8 as U8,
         /// The path.
         path: Pstr<'a> as Pstr<'a>,

@@ -2,7 +2,7 @@
 
 use super::{Codec, Reader, WireError};
 
-/// A date and a time of day to two seconds, from 1980 to 2107, without a time zone.
+/// A date and time with a resolution of two seconds, from 1980 to 2107, without a time zone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct DosTime {
     /// (year - 1980) << 9 | month << 5 | day.
@@ -12,7 +12,7 @@ pub struct DosTime {
 }
 
 impl DosTime {
-    /// The instant `seconds` after 1970-01-01 00:00, the nearest one there is if DOS cannot say it.
+    /// The time `seconds` after 1970-01-01 00:00, or the nearest one that DOS can represent.
     pub fn from_unix(seconds: i64) -> Self {
         /// 1980-01-01 and 2107-12-31 23:59:58.
         const RANGE: std::ops::RangeInclusive<i64> = 315_532_800..=4_354_819_198;
@@ -24,13 +24,13 @@ impl DosTime {
         Self { date: date as u16, time: time as u16 }
     }
 
-    /// Seconds since 1970-01-01 00:00, if this is a moment that there is.
+    /// Seconds since 1970-01-01 00:00; none for an invalid date or time.
     pub fn to_unix(self) -> Option<i64> {
         let (year, month, day, hour, minute, second) = self.parts();
         let day = days(i64::from(year), i64::from(month), i64::from(day));
         let of_day = i64::from(hour) * 3600 + i64::from(minute) * 60 + i64::from(second);
         let seconds = day * 86_400 + of_day;
-        // A day, month or hour out of its range comes back as another.
+        // An out-of-range day, month or hour does not survive the round trip.
         (Self::from_unix(seconds) == self).then_some(seconds)
     }
 
@@ -49,7 +49,7 @@ impl DosTime {
     }
 }
 
-/// Year, month and day of a day counted from 1970-01-01, by the usual algorithm of eras of 400 years.
+/// Year, month and day of a day number counted from 1970-01-01.
 fn civil(day: i64) -> (i64, i64, i64) {
     let shifted = day + 719_468;
     let (era, of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
@@ -60,7 +60,7 @@ fn civil(day: i64) -> (i64, i64, i64) {
     (year + era * 400 + i64::from(month <= 2), month, day)
 }
 
-/// The day of a date counted from 1970-01-01: the reverse of [`civil`].
+/// The day number of a date, counted from 1970-01-01: the inverse of [`civil`].
 fn days(year: i64, month: i64, day: i64) -> i64 {
     let year = year - i64::from(month <= 2);
     let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
@@ -91,17 +91,17 @@ macro_rules! orders {
 }
 
 orders! {
-    /// Date, then time, the high byte of each first: classic file information.
+    /// Date, then time, big-endian: classic file information.
     BeDateTime: date, time, to_be_bytes, from_be_bytes;
-    /// Time, then date, the high byte of each first: 0x4B.
+    /// Time, then date, big-endian: 0x4B.
     BeTimeDate: time, date, to_be_bytes, from_be_bytes;
-    /// Date, then time, the low byte of each first: 87/7.
+    /// Date, then time, little-endian: 87/7.
     LeDateTime: date, time, to_le_bytes, from_le_bytes;
-    /// Time, then date, the low byte of each first: information of the name spaces.
+    /// Time, then date, little-endian: name-space information.
     LeTimeDate: time, date, to_le_bytes, from_le_bytes;
 }
 
-/// Bits of the attributes of a file (docs/protocols/ncp.md 3.2); the byte form has the low eight.
+/// Attribute bits of a file (docs/protocols/ncp.md 3.2); the byte form has the low eight.
 #[expect(missing_docs, reason = "the names are the field's")]
 pub mod attribute {
     pub const READ_ONLY: u32 = 0x01;
@@ -118,7 +118,7 @@ pub mod attribute {
     pub const COPY_INHIBIT: u32 = 0x8_0000;
 }
 
-/// Bits of the search attributes: what a search finds beside ordinary files (docs/protocols/ncp.md 3.2).
+/// Search attribute bits: entries that a search returns in addition to ordinary files (docs/protocols/ncp.md 3.2).
 #[expect(missing_docs, reason = "the names are the field's")]
 pub mod search {
     pub const HIDDEN: u8 = 0x02;
@@ -128,7 +128,7 @@ pub mod search {
     pub const ALL_FILES: u8 = 0x06;
 }
 
-/// Bits of the access asked for with an open (docs/protocols/ncp.md 3.2); the byte form has the low eight.
+/// Access bits of an open (docs/protocols/ncp.md 3.2); the byte form has the low eight.
 #[expect(missing_docs, reason = "the names are the field's")]
 pub mod access {
     pub const READ: u16 = 0x01;
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
     use crate::wire::tests::{bytes, hex};
 
-    /// mars-server-ipx-in-udp-with-burst.pcap, frames 34 and 82: the same moments in both orders.
+    /// mars-server-ipx-in-udp-with-burst.pcap, frames 34 and 82: the same times in both byte orders.
     #[test]
     fn a_moment_has_four_forms() {
         let moment = DosTime { date: 0x5d75, time: 0x0e65 };

@@ -1,13 +1,14 @@
-//! The four ways IPX stands in an Ethernet frame (docs/protocols/ncp.md 1.7).
+//! The four framings of IPX on Ethernet (docs/protocols/ncp.md 1.7).
 
 use super::{Codec, Raw, Reader, WireError};
 
-/// How a frame carries IPX.
+/// A framing of IPX packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Framing {
     /// Type 8137.
     EthernetII,
-    /// A length, then the IPX header at once: its first bytes FF FF tell it, so there is no IPX checksum.
+    /// A length, directly followed by the IPX header. Its first bytes FF FF identify the framing, so there is no IPX
+    /// checksum.
     Raw8023,
     /// A length and the LLC header E0 E0 03.
     Llc8022,
@@ -20,7 +21,7 @@ const LLC: [u8; 3] = [0xE0, 0xE0, 0x03];
 const SNAP: [u8; 8] = [0xAA, 0xAA, 0x03, 0, 0, 0, 0x81, 0x37];
 /// The shortest frame, without its check sequence.
 const MIN_FRAME: usize = 60;
-/// Values of the third field up to this one are lengths, not types.
+/// Values of the third field up to this one are lengths rather than types.
 const MAX_LENGTH: u16 = 1500;
 
 impl Framing {
@@ -36,7 +37,7 @@ impl Framing {
         }
     }
 
-    /// The framing of a name, as requesters and servers call it.
+    /// The framing of a name, as requesters and servers use it.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|framing| framing.name() == name)
     }
@@ -51,32 +52,32 @@ impl Framing {
         }
     }
 
-    /// True when its packets can have a checksum.
+    /// True when packets can have a checksum.
     pub const fn has_checksums(self) -> bool {
         !matches!(self, Self::Raw8023)
     }
 
-    /// The longest IPX packet a frame holds.
+    /// The longest IPX packet that a frame carries.
     pub const fn max_packet(self) -> usize {
         MAX_LENGTH as usize - self.prefix().len()
     }
 }
 
-/// A frame that carries IPX.
+/// A frame that carries an IPX packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Frame<'a> {
-    /// How.
+    /// Framing.
     pub framing: Framing,
-    /// IpxSocket it goes to.
+    /// Destination MAC address.
     pub destination: [u8; 6],
-    /// IpxSocket it comes from.
+    /// Source MAC address.
     pub source: [u8; 6],
-    /// The IPX packet; in a received frame with the padding behind it.
+    /// The IPX packet; in a received frame it may be followed by padding.
     pub packet: &'a [u8],
 }
 
 impl<'a> Frame<'a> {
-    /// Takes a frame apart; none when it carries something else than IPX.
+    /// Parses a frame; none if it carries no IPX packet.
     pub fn decode(frame: &'a [u8]) -> Result<Option<Self>, WireError> {
         let mut reader = Reader::new(frame);
         let (destination, source) = (reader.array()?, reader.array()?);
@@ -94,7 +95,7 @@ impl<'a> Frame<'a> {
         Ok(Some(Self { framing, destination, source, packet: reader.rest() }))
     }
 
-    /// Appends the frame, padded to 60 bytes; `TooLong` when the packet does not fit.
+    /// Appends the frame, padded to 60 bytes; fails with `TooLong` if the packet does not fit.
     pub fn put(&self, out: &mut Vec<u8>) -> Result<(), WireError> {
         let (len, max) = (self.packet.len(), self.framing.max_packet());
         if len > max {

@@ -17,18 +17,18 @@ macro_rules! on_handle {
 }
 
 on_handle! {
-    /// 0x3B: the reply comes when the file's data is on disk.
+    /// 0x3B: commits a file; the reply follows when the data is on disk (docs/protocols/ncp.md 3.2).
     CommitFile;
-    /// 0x3D: the older form of [`CommitFile`].
+    /// 0x3D: the older form of [`CommitFile`] (docs/protocols/ncp.md 3.2).
     CommitFileOld;
-    /// 0x42: closes a file.
+    /// 0x42: closes a file (docs/protocols/ncp.md 3.2).
     CloseFile;
-    /// 0x47: asks for [`FileSize`].
+    /// 0x47: requests [`FileSize`] (docs/protocols/ncp.md 3.2).
     GetFileSize;
 }
 
 message! {
-    /// Reply to 0x47.
+    /// Reply to 0x47 (docs/protocols/ncp.md 3.2).
     FileSize {
         /// Bytes of the file.
         size: u32 as Be32,
@@ -36,23 +36,23 @@ message! {
 }
 
 message! {
-    /// 0x48: reads; the reply is [`crate::wire::ReadReply`].
+    /// 0x48: reads; the reply is [`crate::wire::ReadReply`] (docs/protocols/ncp.md 3.2).
     ReadFile {
         /// The open file.
         file: FileHandle as After<1, FileHandle>,
-        /// Where, in bytes.
+        /// Offset in bytes.
         offset: u32 as Be32,
-        /// How much, in bytes.
+        /// Count in bytes.
         count: u16 as Be16,
     }
 }
 
 message! {
-    /// 0x49: writes; no data sets the size of the file to the offset.
+    /// 0x49: writes; a write of 0 bytes sets the file size to the offset (docs/protocols/ncp.md 3.2).
     WriteFile<'a> {
         /// The open file.
         file: FileHandle as After<1, FileHandle>,
-        /// Where, in bytes.
+        /// Offset in bytes.
         offset: u32 as Be32,
         /// The data.
         data: Payload<'a> as Payload<'a>,
@@ -60,23 +60,23 @@ message! {
 }
 
 message! {
-    /// 0x4A: copies from file to file on the server.
+    /// 0x4A: copies data between two files on the server (docs/protocols/ncp.md 3.2).
     CopyFile {
-        /// The file read from.
+        /// Source file.
         source: FileHandle as After<1, FileHandle>,
-        /// The file written to.
+        /// Target file.
         target: FileHandle as FileHandle,
-        /// Where to read, in bytes.
+        /// Source offset in bytes.
         source_offset: u32 as Be32,
-        /// Where to write, in bytes.
+        /// Target offset in bytes.
         target_offset: u32 as Be32,
-        /// How much, in bytes.
+        /// Count in bytes.
         count: u32 as Be32,
     }
 }
 
 message! {
-    /// Reply to 0x4A.
+    /// Reply to 0x4A (docs/protocols/ncp.md 3.2).
     CopiedBytes {
         /// Bytes copied.
         count: u32 as Be32,
@@ -84,23 +84,23 @@ message! {
 }
 
 message! {
-    /// 0x4B: sets when a file was modified.
+    /// 0x4B: sets the modification time (docs/protocols/ncp.md 3.2).
     SetFileTime {
         /// The open file.
         file: FileHandle as After<1, FileHandle>,
-        /// The moment.
+        /// The new time.
         modified: DosTime as BeTimeDate,
     }
 }
 
 message! {
-    /// 0x4C: opens a file.
+    /// 0x4C: opens a file (docs/protocols/ncp.md 3.2).
     OpenFile<'a> {
         /// Directory handle.
         directory: u8 as U8,
         /// Search attributes.
         search: u8 as U8,
-        /// Access asked for.
+        /// Requested access.
         access: u8 as U8,
         /// Path.
         path: Pstr<'a> as Pstr<'a>,
@@ -124,22 +124,22 @@ macro_rules! creations {
 }
 
 creations! {
-    /// 0x43: creates and opens a file, over an old one if there is one.
+    /// 0x43: creates and opens a file; an existing file is overwritten (docs/protocols/ncp.md 3.2).
     CreateFile;
-    /// 0x4D: creates and opens a file that must not exist.
+    /// 0x4D: creates and opens a file; fails if it exists (docs/protocols/ncp.md 3.2).
     CreateNewFile;
 }
 
 message! {
-    /// 0x54: opens or creates a file.
+    /// 0x54: opens or creates a file (docs/protocols/ncp.md 3.2).
     OpenOrCreateFile<'a> {
         /// Directory handle.
         directory: u8 as U8,
-        /// Search attributes, and those of a new file.
+        /// Search attributes, and attributes of a new file.
         attributes: u8 as U8,
-        /// Access asked for.
+        /// Requested access.
         access: u8 as U8,
-        /// What to do: 1 open, 2 replace, 8 create.
+        /// Action: 1 open, 2 replace, 8 create.
         action: u8 as U8,
         /// Path.
         path: Pstr<'a> as Pstr<'a>,
@@ -147,37 +147,37 @@ message! {
 }
 
 message! {
-    /// Reply to 0x43, 0x4C, 0x4D and 0x54: handle and [`FileEntry`].
+    /// Reply to 0x43, 0x4C, 0x4D and 0x54: handle and [`FileEntry`] (docs/protocols/ncp.md 3.2).
     OpenedFile {
         /// The open file.
         file: FileHandle as FileHandle,
-        /// Name and what is known of the file.
+        /// Name and information of the file.
         entry: FileEntry as After<2, FileEntry>,
     }
 }
 
 message! {
-    /// A file as the classic calls show it.
+    /// A file in the classic calls (docs/protocols/ncp.md 3.2).
     FileEntry {
         /// DOS name, padded with NUL.
         name: [u8; 14] as Raw<14>,
         /// Attributes.
         attributes: u8 as U8,
-        /// How it can be executed; 0.
+        /// Execute type; 0.
         execute: u8 as U8,
         /// Bytes of the file.
         size: u32 as Be32,
-        /// DOS date it was created.
+        /// DOS date of creation.
         created: u16 as Be16,
-        /// DOS date it was used last.
+        /// DOS date of the last access.
         accessed: u16 as Be16,
-        /// When it was modified last.
+        /// Time of the last modification.
         modified: DosTime as super::dos::BeDateTime,
     }
 }
 
 message! {
-    /// 0x44: deletes the files that a path with wildcards names.
+    /// 0x44: deletes the files that match a path with wildcards (docs/protocols/ncp.md 3.2).
     EraseFile<'a> {
         /// Directory handle.
         directory: u8 as U8,
@@ -189,7 +189,7 @@ message! {
 }
 
 message! {
-    /// 0x45: gives a file another name.
+    /// 0x45: renames a file (docs/protocols/ncp.md 3.2).
     RenameFile<'a> {
         /// Directory handle of the old path.
         directory: u8 as U8,
@@ -205,7 +205,7 @@ message! {
 }
 
 message! {
-    /// 0x46: sets the attributes of the files that a path with wildcards names.
+    /// 0x46: sets the attributes of the files that match a path with wildcards (docs/protocols/ncp.md 3.2).
     SetFileAttributes<'a> {
         /// The new attributes.
         attributes: u8 as U8,

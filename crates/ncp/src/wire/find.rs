@@ -4,7 +4,7 @@ use super::bytes::message;
 use super::{Be16, FileEntry, Pstr, Raw, U8};
 
 message! {
-    /// 0x3E: begins a search in a directory.
+    /// 0x3E: begins a search in a directory (docs/protocols/ncp.md 3.2).
     BeginSearch<'a> {
         /// Directory handle.
         directory: u8 as U8,
@@ -14,9 +14,9 @@ message! {
 }
 
 message! {
-    /// Reply to 0x3E.
+    /// Reply to 0x3E (docs/protocols/ncp.md 3.2).
     SearchBegun {
-        /// Where the search is.
+        /// Position of the search.
         place: SearchPlace as SearchPlace,
         /// Effective rights in the directory.
         rights: u8 as U8,
@@ -24,21 +24,21 @@ message! {
 }
 
 message! {
-    /// Where a search is.
+    /// Position of a search (docs/protocols/ncp.md 3.2).
     SearchPlace {
         /// Volume.
         volume: u8 as U8,
-        /// The server's number of the directory.
+        /// Directory id, assigned by the server.
         directory: [u8; 2] as Raw<2>,
-        /// Entry found last, FFFF at the start.
+        /// Last entry returned; FFFF at the start.
         sequence: u16 as Be16,
     }
 }
 
 message! {
-    /// 0x3F: asks for the next entry of a search; 0xFF ends it.
+    /// 0x3F: requests the next entry of a search; completion 0xFF ends the search (docs/protocols/ncp.md 3.2).
     ContinueSearch<'a> {
-        /// Where the search is.
+        /// Position of the search.
         place: SearchPlace as SearchPlace,
         /// Search attributes.
         search: u8 as U8,
@@ -48,9 +48,9 @@ message! {
 }
 
 message! {
-    /// 0x40: asks for the entry behind `sequence` in one call.
+    /// 0x40: requests the entry after `sequence` in one call (docs/protocols/ncp.md 3.2).
     SearchFile<'a> {
-        /// Entry found last, FFFF at the start.
+        /// Last entry returned; FFFF at the start.
         sequence: u16 as Be16,
         /// Directory handle.
         directory: u8 as U8,
@@ -62,13 +62,13 @@ message! {
 }
 
 message! {
-    /// Reply to 0x3F and 0x40.
+    /// Reply to 0x3F and 0x40 (docs/protocols/ncp.md 3.2).
     FoundFile {
-        /// Entry to go on from.
+        /// Entry at which the search continues.
         sequence: u16 as Be16,
-        /// The server's number of the directory; reserved in 0x40.
+        /// Directory id, assigned by the server; reserved in 0x40.
         directory: [u8; 2] as Raw<2>,
-        /// What was found.
+        /// The entry.
         entry: FileEntry as FileEntry,
     }
 }

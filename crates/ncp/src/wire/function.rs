@@ -1,25 +1,25 @@
-//! Function codes and how a call is framed: with a length word, with a sub-function, or neither
+//! Function codes and the framing of calls: with a length field, with a sub-function, or with neither
 //! (docs/protocols/ncp.md 1.2).
 
 use super::{Be16, Reader, U8, WireError};
 
-/// A function, by its code and, where its family has them, its sub-function.
+/// A function code and, in some families, a sub-function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Function {
-    /// The byte behind the header.
+    /// The byte after the header.
     pub code: u8,
     /// The sub-function within a family.
     pub sub: Option<u8>,
 }
 
-/// How the calls of a function code are framed.
+/// The framing of the calls of a function code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Family {
     /// The data follows the function code.
     Plain,
     /// The sub-function follows, then the data.
     Sub,
-    /// A count of what follows it, the high byte first, then the sub-function and the data.
+    /// A big-endian count of the following bytes, then the sub-function and the data.
     Counted,
 }
 
@@ -45,7 +45,7 @@ impl Function {
         Self { code, sub: Some(sub) }
     }
 
-    /// Takes the framing of a call: the function and its data, which ends where the length word says.
+    /// Parses the framing of a call: the function and its data, which ends where the length field says.
     pub fn split(body: &[u8]) -> Result<(Self, &[u8]), WireError> {
         let mut reader = Reader::new(body);
         let code = reader.get::<U8>()?;
@@ -71,7 +71,7 @@ impl Function {
         out.extend(self.sub);
         put(out);
         if Family::of(self.code) == Family::Counted {
-            // No call of these families comes near 64 KiB: the longest holds a few strings.
+            // No call of these families approaches 64 KiB: the longest contains a few strings.
             let count = (out.len() - start - 2) as u16;
             out[start..start + 2].copy_from_slice(&count.to_be_bytes());
         }
@@ -98,7 +98,7 @@ mod tests {
         out
     }
 
-    /// docs/protocols/ncp.md 1.2: the length word counts the sub-function too.
+    /// docs/protocols/ncp.md 1.2: the length field counts the sub-function.
     #[test]
     fn a_family_with_a_length_word_counts_what_follows_it() {
         let bytes = framed(Function::sub(0x16, 0x05), b"\x03SYS");

@@ -1,31 +1,31 @@
-//! File handles of four and of six bytes, and counted file data (docs/protocols/ncp.md 3.1, 3.2).
+//! File handles of four and six bytes, and counted file data (docs/protocols/ncp.md 3.1, 3.2).
 
 use super::{Be16, Codec, Raw, Reader, WireError};
 
-/// The four bytes by which a server knows an open file; never all zero.
+/// The four bytes by which a server identifies an open file; never all zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct ShortHandle(pub [u8; 4]);
 
-/// A file handle of the classic calls: two bytes without meaning to the server, then the [`ShortHandle`].
+/// A file handle of the classic calls: two bytes that the server ignores, then the [`ShortHandle`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct FileHandle(pub [u8; 6]);
 
 impl FileHandle {
-    /// The form in which the client of ncpfs sends a handle that it got from a name-space call: the low word plus one
-    /// stands before the four bytes.
+    /// The form in which the ncpfs client sends a handle that it got from a name-space call: the low word plus one
+    /// precedes the four bytes.
     pub const fn of_name_space(short: ShortHandle) -> Self {
         let [low, high, c, d] = short.0;
         let next = u16::from_le_bytes([low, high]).wrapping_add(1).to_le_bytes();
         Self([next[0], next[1], low, high, c, d])
     }
 
-    /// The form in which a server hands out a handle.
+    /// The form in which a server returns a handle.
     pub const fn of_server(short: ShortHandle) -> Self {
         let [a, b, c, d] = short.0;
         Self([0, 0, a, b, c, d])
     }
 
-    /// What the server knows the file by.
+    /// The part that identifies the file.
     pub const fn short(self) -> ShortHandle {
         let [_, _, a, b, c, d] = self.0;
         ShortHandle([a, b, c, d])
@@ -56,12 +56,12 @@ impl Codec<'_> for FileHandle {
     }
 }
 
-/// File data of at most 65535 bytes behind its count, the high byte first.
+/// File data of at most 65535 bytes after its big-endian count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub struct Payload<'a>(&'a [u8]);
 
 impl<'a> Payload<'a> {
-    /// Data that can be sent; `TooLong` above 65535 bytes.
+    /// Data that can be sent; fails with `TooLong` above 65535 bytes.
     pub const fn new(bytes: &'a [u8]) -> Result<Self, WireError> {
         if bytes.len() > u16::MAX as usize {
             return Err(WireError::TooLong { field: "data", len: bytes.len(), max: u16::MAX as usize });
@@ -69,7 +69,7 @@ impl<'a> Payload<'a> {
         Ok(Self(bytes))
     }
 
-    /// The data, for as long as the packet lives.
+    /// The data, with the lifetime of the packet.
     pub const fn bytes(self) -> &'a [u8] {
         self.0
     }
@@ -89,17 +89,17 @@ impl<'a> Codec<'a> for Payload<'a> {
     }
 }
 
-/// Data of a read: reply to 0x48 and 87/64.
+/// Data of a read: the reply to 0x48 and 87/64 (docs/protocols/ncp.md 3.2, 3.5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ReadReply<'a> {
-    /// The byte between count and data when the offset is odd, so that the data stays at an even distance.
+    /// The filler byte between count and data at odd offsets, which keeps the data aligned.
     pub filler: Option<u8>,
-    /// What was read: less than asked for at the end of the file, nothing beyond it.
+    /// The data: shorter than requested at the end of the file, empty beyond it.
     pub data: Payload<'a>,
 }
 
 impl<'a> ReadReply<'a> {
-    /// The reply to a read at `offset`.
+    /// Builds the reply to a read at `offset`.
     pub const fn new(offset: u64, data: Payload<'a>) -> Self {
         Self { filler: if offset % 2 == 1 { Some(0) } else { None }, data }
     }
@@ -111,7 +111,7 @@ impl<'a> ReadReply<'a> {
         out.extend_from_slice(self.data.0);
     }
 
-    /// The reply to a read at `offset`.
+    /// Parses the reply to a read at `offset`.
     pub fn decode(offset: u64, bytes: &'a [u8]) -> Result<Self, WireError> {
         let mut reader = Reader::new(bytes);
         let len = reader.get::<Be16>()?;

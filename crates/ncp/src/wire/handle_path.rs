@@ -1,25 +1,25 @@
-//! Where a name-space call points: a volume, a base and components below it (docs/protocols/ncp.md 3.4, `HandlePath`).
+//! The path of a name-space call: a volume, a base and components below it (docs/protocols/ncp.md 3.4, `HandlePath`).
 
 use super::bytes::message;
 use super::{Codec, Le32, Pstr, Reader, U8, WireError};
 
-/// What the base of a path is.
+/// Meanings of the base of a path.
 #[expect(missing_docs, reason = "the names are the field's")]
 pub mod base {
     pub const HANDLE: u8 = 0;
     pub const DIRECTORY: u8 = 1;
-    /// There is none: the first component is the volume.
+    /// No base: the first component is the volume.
     pub const NONE: u8 = 0xFF;
 }
 
 message! {
-    /// The start of a path.
+    /// The start of a path (docs/protocols/ncp.md 3.4).
     PathStart {
         /// Volume.
         volume: u8 as U8,
-        /// A directory handle, or the server's number of a directory.
+        /// A short directory handle or a directory number.
         base: u32 as Le32,
-        /// Which of them: see [`base`].
+        /// Meaning of the base: see [`base`].
         flag: u8 as U8,
     }
 }
@@ -28,18 +28,18 @@ impl PathStart {
     /// The start of a path whose first component is a volume.
     pub const NONE: Self = Self { volume: 0, base: 0, flag: base::NONE };
 
-    /// A directory by the server's number.
+    /// A start at a directory, by its number.
     pub const fn directory(volume: u8, number: u32) -> Self {
         Self { volume, base: number, flag: base::DIRECTORY }
     }
 
-    /// A directory by a short handle.
+    /// A start at a directory, by its short handle.
     pub const fn handle(handle: u8) -> Self {
         Self { volume: 0, base: handle as u32, flag: base::HANDLE }
     }
 }
 
-/// Names below the start of a path, at most 255 of at most 255 bytes.
+/// Components below the start of a path: at most 255, each of at most 255 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub struct Components<'a> {
     count: u8,
@@ -47,10 +47,10 @@ pub struct Components<'a> {
 }
 
 impl<'a> Components<'a> {
-    /// No names: the path is its start.
+    /// No components: the path is its start.
     pub const NONE: Self = Self { count: 0, strings: &[] };
 
-    /// Names as they go on the wire behind their number; [`Codec::decode`] makes [`Components`] of them.
+    /// Encodes components without their count; [`Codec::decode`] makes [`Components`] of the result.
     pub fn pack<'n>(names: impl IntoIterator<Item = &'n [u8]>) -> Result<Vec<u8>, WireError> {
         let mut out = vec![0];
         let mut count = 0usize;
@@ -63,23 +63,23 @@ impl<'a> Components<'a> {
         Ok(out)
     }
 
-    /// How many names there are.
+    /// Number of components.
     pub const fn len(&self) -> usize {
         self.count as usize
     }
 
-    /// True for the start itself.
+    /// True when there are no components.
     pub const fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// The names, from the start down.
+    /// The components in order from the start.
     pub fn iter(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
         let mut reader = Reader::new(self.strings);
         (0..self.count).map_while(move |_| reader.get::<Pstr<'a>>().ok().map(Pstr::bytes))
     }
 
-    /// Takes `count` names.
+    /// Reads `count` components.
     fn strings(count: u8, reader: &mut Reader<'a>) -> Result<Self, WireError> {
         let all = reader.rest();
         for _ in 0..count {
@@ -104,7 +104,7 @@ impl<'a> Codec<'a> for Components<'a> {
 }
 
 message! {
-    /// A file or directory: start and components.
+    /// A file or directory: start and components (docs/protocols/ncp.md 3.4).
     HandlePath<'a> {
         /// Where the path starts.
         start: PathStart as PathStart,
@@ -113,7 +113,8 @@ message! {
     }
 }
 
-/// Two paths as a rename has them: both starts, then the names of both.
+/// Two paths in the form of a rename: both starts, then the components of both (docs/protocols/ncp.md 3.4,
+/// sub-function 4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PathPair<'a> {
     /// The old path.

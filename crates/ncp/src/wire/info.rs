@@ -1,25 +1,25 @@
-//! What name-space calls tell of a file: the return mask and the information block (docs/protocols/ncp.md 3.4).
+//! File information in name-space calls: the return mask and the information block (docs/protocols/ncp.md 3.4).
 
 use super::bytes::message;
 use super::dos::LeTimeDate;
 use super::{Codec, DosTime, Le16, Le32, Pstr, Reader, WireError};
 
-/// Which fields of a file are asked for.
+/// The requested fields of a file (RIM, docs/protocols/ncp.md 3.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub struct ReturnMask(pub u16);
 
 impl ReturnMask {
-    /// The name behind the block.
+    /// The name after the block.
     pub const NAME: Self = Self(0x0001);
     /// Attributes.
     pub const ATTRIBUTES: Self = Self(0x0004);
     /// Size.
     pub const SIZE: Self = Self(0x0008);
-    /// Moment of the last modification.
+    /// Time of the last modification.
     pub const MODIFIED: Self = Self(0x0080);
     /// Number of the directory entry.
     pub const ENTRY: Self = Self(0x0400);
-    /// Everything that the block has a place for.
+    /// Every field of the block.
     pub const ALL: Self = Self(0x0FFF);
 
     /// True when all bits of `other` are set.
@@ -40,16 +40,16 @@ impl Codec<'_> for ReturnMask {
     }
 }
 
-/// Bits of the second mask that ask for other forms of the answer (docs/protocols/ncp.md 3.4).
+/// Bits of the extended return mask, which select other forms of the reply (docs/protocols/ncp.md 3.4).
 #[expect(missing_docs, reason = "the names are the field's")]
 pub mod extended {
     pub const LARGE_SIZES: u16 = 0x0400;
-    /// Only the requested fields are present.
+    /// The reply has only the requested fields.
     pub const NEW_STYLE: u16 = 0x8000;
 }
 
 message! {
-    /// The fixed 76 bytes of the old style; what was not asked for is 0.
+    /// The 76 bytes of the old style; fields that were not requested are 0 (docs/protocols/ncp.md 3.4).
     Info {
         /// Bytes on disk.
         space: u32 as Le32,
@@ -63,25 +63,25 @@ message! {
         total_size: u32 as Le32,
         /// Streams.
         streams: u16 as Le16,
-        /// When it was created.
+        /// Creation time.
         created: DosTime as LeTimeDate,
-        /// Who created it.
+        /// Object id of the creator.
         creator: u32 as Le32,
-        /// When it was modified last.
+        /// Time of the last modification.
         modified: DosTime as LeTimeDate,
-        /// Who modified it last.
+        /// Object id of the last modifier.
         modifier: u32 as Le32,
-        /// DOS date it was used last.
+        /// DOS date of the last access.
         accessed: u16 as Le16,
-        /// When it was archived last.
+        /// Time of the last archiving.
         archived: DosTime as LeTimeDate,
-        /// Who archived it last.
+        /// Object id of the last archiver.
         archiver: u32 as Le32,
         /// Rights that are inherited.
         rights: u16 as Le16,
-        /// Number of its directory entry, by which a path may start at it.
+        /// Directory entry number, at which a path may start.
         entry: u32 as Le32,
-        /// The same in the name space of DOS.
+        /// Directory entry number in the DOS name space.
         dos_entry: u32 as Le32,
         /// Volume.
         volume: u32 as Le32,
@@ -96,12 +96,12 @@ message! {
     }
 }
 
-/// An information block and the name behind it.
+/// An information block and the name after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct NamedInfo<'a> {
     /// The block.
     pub info: Info,
-    /// The name, when the mask asked for it.
+    /// The name, if the mask requested it.
     pub name: Option<Pstr<'a>>,
 }
 
@@ -114,7 +114,7 @@ impl<'a> NamedInfo<'a> {
         }
     }
 
-    /// Takes the answer to a request with this mask.
+    /// Parses the reply to a request with this mask.
     pub fn get(mask: ReturnMask, reader: &mut Reader<'a>) -> Result<Self, WireError> {
         let info = reader.get::<Info>()?;
         let name = if mask.has(ReturnMask::NAME) { Some(reader.get::<Pstr<'a>>()?) } else { None };

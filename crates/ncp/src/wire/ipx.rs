@@ -28,7 +28,7 @@ pub mod packet_type {
 pub const NO_CHECKSUM: u16 = 0xFFFF;
 
 message! {
-    /// Where a packet comes from or goes to.
+    /// An address of a packet (docs/protocols/ncp.md 1.7).
     Address {
         /// Network.
         network: u32 as Be32,
@@ -40,29 +40,29 @@ message! {
 }
 
 impl Address {
-    /// The node that every node of a network listens to.
+    /// The broadcast node.
     pub const BROADCAST: [u8; 6] = [0xFF; 6];
 
-    /// Where the server on this internal network listens.
+    /// The NCP address of the server on this internal network.
     pub const fn of_server(network: u32) -> Self {
         Self { network, node: [0, 0, 0, 0, 0, 1], socket: socket::NCP }
     }
 }
 
 message! {
-    /// The 30 bytes of the header.
+    /// The header of 30 bytes (docs/protocols/ncp.md 1.7).
     IpxHeader {
         /// See [`checksum`].
         checksum: u16 as Be16,
-        /// Bytes of the packet, with the header and without padding.
+        /// Bytes of the packet including the header, without padding.
         length: u16 as Be16,
-        /// Routers passed.
+        /// Hop count.
         hops: u8 as U8,
         /// See [`packet_type`].
         kind: u8 as U8,
-        /// Where it goes.
+        /// Destination.
         destination: Address as Address,
-        /// Where it comes from.
+        /// Source.
         source: Address as Address,
     }
 }
@@ -72,12 +72,12 @@ message! {
 pub struct IpxPacket<'a> {
     /// The header.
     pub header: IpxHeader,
-    /// What it carries, as long as the header says.
+    /// Payload; the header determines its length.
     pub payload: &'a [u8],
 }
 
 impl<'a> IpxPacket<'a> {
-    /// A packet without checksum that carries `payload`.
+    /// Builds a packet without checksum.
     pub const fn new(
         kind: u8,
         source: Address,
@@ -93,7 +93,7 @@ impl<'a> IpxPacket<'a> {
         Ok(Self { header, payload })
     }
 
-    /// The packet in a datagram or frame, whose own length may be greater: frames are padded.
+    /// Parses a packet from a datagram or frame, which may have padding.
     pub fn decode(bytes: &'a [u8]) -> Result<Self, WireError> {
         let mut reader = Reader::new(bytes);
         let header = reader.get::<IpxHeader>()?;
@@ -102,13 +102,13 @@ impl<'a> IpxPacket<'a> {
         Ok(Self { header, payload })
     }
 
-    /// Appends the packet with the checksum in its header.
+    /// Appends the packet with the checksum of its header.
     pub fn put(&self, out: &mut Vec<u8>) {
         IpxHeader::put(&self.header, out);
         out.extend_from_slice(self.payload);
     }
 
-    /// Appends the packet with its computed checksum.
+    /// Appends the packet with a computed checksum.
     pub fn put_checked(&self, out: &mut Vec<u8>) {
         let start = out.len();
         self.put(out);
@@ -117,8 +117,9 @@ impl<'a> IpxPacket<'a> {
     }
 }
 
-/// The checksum of a whole packet: the complement of the one's-complement sum of its words, without the checksum
-/// field, with a hop count of 0 and an odd last byte padded with zero. It is never FFFF, which means "none".
+/// The checksum of a whole packet: the complement of the one's-complement sum of its words. The checksum field is
+/// skipped, the hop count is taken as 0, and an odd last byte is padded with zero. It is never FFFF, which means "not
+/// used" (docs/protocols/ncp.md 1.10).
 pub fn checksum(packet: &[u8]) -> u16 {
     let words = packet.chunks(2).enumerate().skip(1).map(|(number, pair)| match *pair {
         // The hop count is the high byte of the third word.
@@ -137,7 +138,7 @@ pub fn checksum(packet: &[u8]) -> u16 {
     }
 }
 
-/// True when the checksum of a whole packet is right, or when it has none.
+/// True when the checksum of a whole packet is correct or not used.
 pub fn is_intact(packet: &[u8]) -> bool {
     match packet.first_chunk::<2>() {
         Some(field) => {
@@ -189,9 +190,9 @@ mod tests {
     fn the_checksum_skips_its_field_and_the_hop_count_and_pads_an_odd_end() {
         assert_eq!(checksum(&hex("abcd 0002 0011 0001 01")), !0x0114);
         assert_eq!(checksum(&hex("0000 0002 0711 0001 01")), !0x0114);
-        // A carry comes back in at the low end.
+        // The carry is added at the low end.
         assert_eq!(checksum(&hex("0000 ffff 0002")), !0x0002);
-        // A sum of zero would read as "no checksum".
+        // A sum of zero would read as "not used".
         assert_eq!(checksum(&hex("0000 0000 0000")), 0);
     }
 

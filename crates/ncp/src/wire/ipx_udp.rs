@@ -1,14 +1,14 @@
-//! IPX in UDP: nodes of RFC 1234, and how a client of ipxnet registers (docs/protocols/ncp.md 1.9).
+//! IPX in UDP: nodes of RFC 1234, and the registration of ipxnet clients (docs/protocols/ncp.md 1.9).
 
 use std::net::Ipv4Addr;
 
 use super::WireError;
 use super::ipx::{Address, IpxPacket, packet_type};
 
-/// The port of RFC 1234, and the usual one of ipxnet.
+/// The port of RFC 1234 and the default port of ipxnet.
 pub const PORT: u16 = 213;
 
-/// The socket that registers with an ipxnet server.
+/// The socket of ipxnet registrations.
 const REGISTRATION: u16 = 2;
 
 /// The node of an IPv4 host: two zero bytes, then its address (RFC 1234).
@@ -17,7 +17,7 @@ pub fn node_of(host: Ipv4Addr) -> [u8; 6] {
     [0, 0, a, b, c, d]
 }
 
-/// The IPv4 host of a node; none when the node is not one of RFC 1234.
+/// The IPv4 host of a node; none if the node is not of RFC 1234.
 pub fn host_of(node: [u8; 6]) -> Option<Ipv4Addr> {
     match node {
         [0, 0, a, b, c, d] => Some(Ipv4Addr::new(a, b, c, d)),
@@ -25,20 +25,20 @@ pub fn host_of(node: [u8; 6]) -> Option<Ipv4Addr> {
     }
 }
 
-/// Appends the packet by which a client asks an ipxnet server for an address.
+/// Appends the registration of an ipxnet client (docs/protocols/ncp.md 1.9).
 pub fn put_registration(out: &mut Vec<u8>) -> Result<(), WireError> {
     let nowhere = Address { network: 0, node: [0; 6], socket: REGISTRATION };
     IpxPacket::new(packet_type::UNKNOWN, nowhere, nowhere, &[])?.put(out);
     Ok(())
 }
 
-/// True for a packet that asks an ipxnet server for an address.
+/// True for a registration.
 pub fn is_registration(packet: &IpxPacket<'_>) -> bool {
     let to = packet.header.destination;
     packet.header.source.socket == REGISTRATION && to.socket == REGISTRATION && to.node == [0; 6]
 }
 
-/// The address that an ipxnet server gives in its answer to a registration; none for other packets.
+/// The address that an ipxnet server assigns in its answer to a registration; none for other packets.
 pub fn assigned(packet: &IpxPacket<'_>) -> Option<[u8; 6]> {
     let to = packet.header.destination;
     (to.socket == REGISTRATION && to.node != [0; 6]).then_some(to.node)

@@ -1,26 +1,27 @@
-//! Calls with 64-bit offsets, which a server announces in its information (docs/protocols/ncp.md 3.5).
+//! Calls with 64-bit offsets; the server information states whether a server supports them (docs/protocols/ncp.md
+//! 3.5).
 
 use super::bytes::message;
 use super::{Be16, Be32, Be64, Codec, FileHandle, Le32, Le64, Payload, Reader, ShortHandle, WireError};
 
 message! {
-    /// 87/64: reads; the reply is [`crate::wire::ReadReply`].
+    /// 87/64: reads; the reply is [`crate::wire::ReadReply`] (docs/protocols/ncp.md 3.5).
     ReadLarge {
         /// The open file.
         file: ShortHandle as ShortHandle,
-        /// Where, in bytes.
+        /// Offset in bytes.
         offset: u64 as Be64,
-        /// How much, in bytes.
+        /// Count in bytes.
         count: u16 as Be16,
     }
 }
 
 message! {
-    /// 87/65: writes.
+    /// 87/65: writes (docs/protocols/ncp.md 3.5).
     WriteLarge<'a> {
         /// The open file.
         file: ShortHandle as ShortHandle,
-        /// Where, in bytes.
+        /// Offset in bytes.
         offset: u64 as Be64,
         /// The data.
         data: Payload<'a> as Payload<'a>,
@@ -28,7 +29,7 @@ message! {
 }
 
 message! {
-    /// 87/66: asks for [`LargeSize`].
+    /// 87/66: requests [`LargeSize`] (docs/protocols/ncp.md 3.5).
     GetLargeSize {
         /// The open file.
         file: ShortHandle as ShortHandle,
@@ -36,7 +37,7 @@ message! {
 }
 
 message! {
-    /// Reply to 87/66; the low byte comes first, as libncp reads it.
+    /// Reply to 87/66; little-endian, as libncp reads it (docs/protocols/ncp.md 3.5).
     LargeSize {
         /// Bytes of the file.
         size: u64 as Le64,
@@ -44,7 +45,7 @@ message! {
 }
 
 message! {
-    /// 87/67: logs a range, and locks it if the flag says so; the flag has its low byte first, as libncp sends it.
+    /// 87/67: logs a range, and locks it if the flag says so. The flag is little-endian, as libncp sends it (docs/protocols/ncp.md 3.5).
     LockLarge {
         /// See [`super::lock::flag`].
         flag: u32 as Le32,
@@ -54,7 +55,7 @@ message! {
         start: u64 as Be64,
         /// Bytes of the range.
         length: u64 as Be64,
-        /// How long to wait, in ticks of 1/18 s; 0 does not wait.
+        /// Timeout in ticks of 1/18 s; 0 does not wait.
         timeout: u32 as Be32,
     }
 }
@@ -76,30 +77,30 @@ macro_rules! ranges {
 }
 
 ranges! {
-    /// 87/68: unlocks a range and keeps it logged.
+    /// 87/68: unlocks a range and keeps it logged (docs/protocols/ncp.md 3.5).
     ReleaseLarge;
-    /// 87/69: unlocks a range and forgets it.
+    /// 87/69: unlocks a range and removes it from the log (docs/protocols/ncp.md 3.5).
     ClearLarge;
 }
 
 message! {
-    /// 87/70: copies from file to file on the server.
+    /// 87/70: copies data between two files on the server (docs/protocols/ncp.md 3.5).
     CopyLarge {
-        /// The file read from.
+        /// Source file.
         source: FileHandle as FileHandle,
-        /// The file written to.
+        /// Target file.
         target: FileHandle as FileHandle,
-        /// Where to read, in bytes.
+        /// Source offset in bytes.
         source_offset: u64 as Be64,
-        /// Where to write, in bytes.
+        /// Target offset in bytes.
         target_offset: u64 as Be64,
-        /// How much, in bytes.
+        /// Count in bytes.
         count: u64 as Be64,
     }
 }
 
 message! {
-    /// Reply to 87/70.
+    /// Reply to 87/70 (docs/protocols/ncp.md 3.5).
     CopiedLarge {
         /// Bytes copied.
         count: u64 as Be64,
@@ -107,30 +108,30 @@ message! {
 }
 
 message! {
-    /// 87/72: reads; the reply is [`LongData`].
+    /// 87/72: reads; the reply is [`LongData`] (docs/protocols/ncp.md 3.5).
     ReadLong {
         /// The open file.
         file: ShortHandle as ShortHandle,
-        /// Where, in bytes.
+        /// Offset in bytes.
         offset: u64 as Be64,
-        /// How much, in bytes.
+        /// Count in bytes.
         count: u32 as Be32,
     }
 }
 
 message! {
-    /// 87/73: writes.
+    /// 87/73: writes (docs/protocols/ncp.md 3.5).
     WriteLong<'a> {
         /// The open file.
         file: ShortHandle as ShortHandle,
-        /// Where, in bytes.
+        /// Offset in bytes.
         offset: u64 as Be64,
         /// The data.
         data: LongData<'a> as LongData<'a>,
     }
 }
 
-/// File data behind its count of four bytes, the highest first.
+/// File data after its big-endian count of four bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub struct LongData<'a>(pub &'a [u8]);
 
@@ -138,7 +139,7 @@ impl<'a> Codec<'a> for LongData<'a> {
     type Value = Self;
 
     fn put(value: &Self, out: &mut Vec<u8>) {
-        // No message comes near 4 GiB.
+        // No message approaches 4 GiB.
         Be32::put(&(value.0.len() as u32), out);
         out.extend_from_slice(value.0);
     }

@@ -1,7 +1,7 @@
-//! Large internet packets: echoes of decreasing size that find the largest packet of a path
-//! (docs/protocols/ncp.md 2.2).
+//! Large internet packets: probes that find the largest packet of a path (docs/protocols/ncp.md 2.2).
 
-/// Starts of the echoes seen: type 1111 with a text at 4, and type 4C69, which is the text itself.
+/// The observed starts of probes: type 1111 with a text at 4, and type 4C69, which is the text itself
+/// (docs/protocols/ncp.md 2.2).
 const FORMS: [(usize, &[u8]); 2] = [(4, b"LIP Echo Data   "), (0, b"Lip Echo Data")];
 const TYPE: [u8; 2] = [0x11, 0x11];
 
@@ -18,7 +18,7 @@ pub fn put_probe(len: usize, out: &mut Vec<u8>) {
     out.resize(start + len.max(MIN_PROBE), 0);
 }
 
-/// True for a packet that an echo socket sends back unchanged.
+/// True for a packet that an echo socket returns unchanged.
 pub fn is_probe(packet: &[u8]) -> bool {
     FORMS.iter().any(|(at, text)| {
         let typed = *at == 0 || packet.starts_with(&TYPE);

@@ -1,4 +1,4 @@
-//! Locks on ranges of open files, and sets of them (docs/protocols/ncp.md 3.3).
+//! Locks on byte ranges of open files, and sets of them (docs/protocols/ncp.md 3.3).
 
 use super::bytes::message;
 use super::{Be16, Be32, Codec, FileHandle, Reader, U8, WireError};
@@ -24,7 +24,7 @@ macro_rules! record_locks {
                 start: u32 as Be32,
                 /// Bytes of the range.
                 length: u32 as Be32,
-                /// How long to wait, in ticks of 1/18 s; 0 does not wait.
+                /// Timeout in ticks of 1/18 s; 0 does not wait.
                 timeout: u16 as Be16,
             }
         }
@@ -32,15 +32,14 @@ macro_rules! record_locks {
 }
 
 record_locks! {
-    /// 0x1A: logs a range, and locks it if the flag says so.
+    /// 0x1A: logs a range, and locks it if the flag says so (docs/protocols/ncp.md 3.3).
     LockRecord;
-    /// 0x6D: the newer form of [`LockRecord`].
+    /// 0x6D: the newer form of [`LockRecord`] (docs/protocols/ncp.md 3.3).
     LockRecordNew;
 }
 
-/// A range of an open file to give up. Its reserved first byte is missing in what libncp sends
-/// (docs/protocols/ncp.md 3.3), so a call
-/// of 14 bytes is taken as well.
+/// A range of an open file to unlock. libncp omits the reserved first byte, so a call of 14 bytes is accepted as well
+/// (docs/protocols/ncp.md 3.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Range {
     /// The open file.
@@ -74,7 +73,7 @@ impl Codec<'_> for Range {
 }
 
 message! {
-    /// 0x1C: unlocks a range and keeps it logged.
+    /// 0x1C: unlocks a range and keeps it logged (docs/protocols/ncp.md 3.3).
     ReleaseRecord {
         /// The range.
         range: Range as Range,
@@ -82,7 +81,7 @@ message! {
 }
 
 message! {
-    /// 0x1E: unlocks a range and forgets it.
+    /// 0x1E: unlocks a range and removes it from the log (docs/protocols/ncp.md 3.3).
     ClearRecord {
         /// The range.
         range: Range as Range,
@@ -96,7 +95,7 @@ macro_rules! lock_sets {
             $name {
                 /// See [`flag`].
                 flag: u8 as U8,
-                /// How long to wait, in ticks of 1/18 s; 0 does not wait.
+                /// Timeout in ticks of 1/18 s; 0 does not wait.
                 timeout: u16 as Be16,
             }
         }
@@ -104,19 +103,19 @@ macro_rules! lock_sets {
 }
 
 lock_sets! {
-    /// 0x1B: locks all logged ranges.
+    /// 0x1B: locks all logged ranges of the task (docs/protocols/ncp.md 3.3).
     LockRecordSet;
-    /// 0x6E: the newer form of [`LockRecordSet`].
+    /// 0x6E: the newer form of [`LockRecordSet`] (docs/protocols/ncp.md 3.3).
     LockRecordSetNew;
 }
 
 message! {
-    /// 0x1D: unlocks all logged ranges.
+    /// 0x1D: unlocks all logged ranges of the task (docs/protocols/ncp.md 3.3).
     ReleaseRecordSet {}
 }
 
 message! {
-    /// 0x1F: unlocks and forgets all logged ranges.
+    /// 0x1F: unlocks all logged ranges of the task and clears the log (docs/protocols/ncp.md 3.3).
     ClearRecordSet {}
 }
 

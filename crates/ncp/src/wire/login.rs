@@ -1,4 +1,4 @@
-//! The bindery: login with clear or keyed password, logout, and looking up objects (docs/protocols/ncp.md 2.4).
+//! Bindery calls: login with clear-text or keyed password, logout, and object look-up (docs/protocols/ncp.md 2.4).
 
 use super::bytes::message;
 use super::{Be16, Be32, Pstr, Raw, U8};
@@ -9,7 +9,7 @@ pub const USER: u16 = 1;
 pub const FILE_SERVER: u16 = 4;
 
 message! {
-    /// 0x17/0x14: login with the password as it is.
+    /// 0x17/0x14: logs in with a clear-text password (docs/protocols/ncp.md 2.4).
     ClearLogin<'a> {
         /// Type of the object, usually [`USER`].
         kind: u16 as Be16,
@@ -21,12 +21,12 @@ message! {
 }
 
 message! {
-    /// 0x17/0x17: asks for a [`LoginKey`].
+    /// 0x17/0x17: requests a [`LoginKey`] (docs/protocols/ncp.md 2.4).
     GetLoginKey {}
 }
 
 message! {
-    /// Reply to 0x17/0x17: random, for one login.
+    /// Reply to 0x17/0x17: a random key for one login (docs/protocols/ncp.md 2.4).
     LoginKey {
         /// The key.
         key: [u8; 8] as Raw<8>,
@@ -34,7 +34,7 @@ message! {
 }
 
 message! {
-    /// 0x17/0x18: login with the response to a key.
+    /// 0x17/0x18: logs in with the response to a key (docs/protocols/ncp.md 2.4).
     KeyedLogin<'a> {
         /// See `security::password::response`.
         response: [u8; 8] as Raw<8>,
@@ -46,7 +46,7 @@ message! {
 }
 
 message! {
-    /// 0x17/0x35: asks for the id of an object.
+    /// 0x17/0x35: requests the id of an object (docs/protocols/ncp.md 2.4).
     GetObjectId<'a> {
         /// Type of the object.
         kind: u16 as Be16,
@@ -56,9 +56,9 @@ message! {
 }
 
 message! {
-    /// Reply to 0x17/0x35.
+    /// Reply to 0x17/0x35 (docs/protocols/ncp.md 2.4).
     ObjectId {
-        /// The id; the password hash begins with it.
+        /// Object id, part of the password hash.
         id: u32 as Be32,
         /// Type of the object.
         kind: u16 as Be16,
@@ -68,14 +68,14 @@ message! {
 }
 
 message! {
-    /// 0x17/0x46: asks what the logged in user may do in the bindery.
+    /// 0x17/0x46: requests the bindery rights of the logged-in user (docs/protocols/ncp.md 2.4).
     GetAccessLevel {}
 }
 
 message! {
-    /// Reply to 0x17/0x46.
+    /// Reply to 0x17/0x46 (docs/protocols/ncp.md 2.4).
     AccessLevel {
-        /// Rights to write and read: a nibble each.
+        /// Write and read rights, one nibble each.
         level: u8 as U8,
         /// Object id of the user.
         id: u32 as Be32,
@@ -83,39 +83,39 @@ message! {
 }
 
 message! {
-    /// 0x17/0x37: asks for the next object that a pattern matches.
+    /// 0x17/0x37: requests the next object that matches a pattern (docs/protocols/ncp.md 2.4).
     ScanObject<'a> {
-        /// Id of the object found last, FFFFFFFF at the start.
+        /// Id of the last object returned; FFFFFFFF at the start.
         last: u32 as Be32,
         /// Type of the objects.
         kind: u16 as Be16,
-        /// Pattern of their names.
+        /// Pattern of the object names.
         pattern: Pstr<'a> as Pstr<'a>,
     }
 }
 
 message! {
-    /// Reply to 0x17/0x37.
+    /// Reply to 0x17/0x37 (docs/protocols/ncp.md 2.4).
     ScannedObject {
         /// The object.
         object: ObjectId as ObjectId,
-        /// 1: gone when the server stops.
+        /// 1 if the object exists until the server stops.
         dynamic: u8 as U8,
-        /// Rights to write and read it: a nibble each.
+        /// Write and read rights, one nibble each.
         security: u8 as U8,
-        /// FF: it has properties.
+        /// FF if the object has properties.
         has_properties: u8 as U8,
     }
 }
 
 message! {
-    /// 0x17/0x3D: reads 128 bytes of a property.
+    /// 0x17/0x3D: reads 128 bytes of a property (docs/protocols/ncp.md 2.4).
     ReadProperty<'a> {
         /// Type of the object.
         kind: u16 as Be16,
         /// Name of the object.
         name: Pstr<'a> as Pstr<'a>,
-        /// Which 128 bytes, from 1.
+        /// Segment number, from 1.
         segment: u8 as U8,
         /// Name of the property.
         property: Pstr<'a> as Pstr<'a>,
@@ -123,11 +123,11 @@ message! {
 }
 
 message! {
-    /// Reply to 0x17/0x3D.
+    /// Reply to 0x17/0x3D (docs/protocols/ncp.md 2.4).
     PropertyValue {
         /// The segment.
         value: [u8; 128] as Raw<128>,
-        /// FF: more segments follow.
+        /// FF if more segments follow.
         more: u8 as U8,
         /// Flags of the property.
         flags: u8 as U8,
@@ -135,12 +135,12 @@ message! {
 }
 
 message! {
-    /// 0x18: the task ends; its files, locks and temporary handles go.
+    /// 0x18: ends the task; its files, locks and temporary handles are released (docs/protocols/ncp.md 2.4).
     EndOfTask {}
 }
 
 message! {
-    /// 0x19: the user logs out.
+    /// 0x19: logs the user out (docs/protocols/ncp.md 2.4).
     Logout {}
 }
 

@@ -4,19 +4,19 @@ use super::Pstr;
 use super::bytes::message;
 
 message! {
-    /// 0x15/0x01: fetches the waiting message, in the older form.
+    /// 0x15/0x01: fetches the waiting message, in the older form (docs/protocols/ncp.md 1.7).
     GetMessageOld {}
 }
 
 message! {
-    /// 0x15/0x0B: fetches the waiting message.
+    /// 0x15/0x0B: fetches the waiting message (docs/protocols/ncp.md 1.7).
     GetMessage {}
 }
 
 message! {
-    /// Reply to 0x15/0x01 and 0x15/0x0B.
+    /// Reply to 0x15/0x01 and 0x15/0x0B (docs/protocols/ncp.md 1.7).
     MessageText<'a> {
-        /// The text, empty when none waits.
+        /// The text; empty if no message waits.
         text: Pstr<'a> as Pstr<'a>,
     }
 }

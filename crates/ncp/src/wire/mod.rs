@@ -1,10 +1,10 @@
-//! Message codecs, both directions, without I/O: any bytes give a message or an error, and nothing is allocated to
-//! read them.
+//! Message codecs for both directions, without I/O. Any bytes decode to a message or an error, and decoding allocates
+//! nothing.
 //!
-//! [`packet`] has the headers of the ordinary conversation and [`request`] the table of calls; each family of calls has
-//! a module of its own, where the replies are, too. Below them lie the transports: [`tcp`], [`ipx`] in [`ethernet`] or
-//! [`ipx_udp`], with [`sap`] and [`rip`]; UDP carries bare packets. [`burst`] is a conversation beside the ordinary one.
-//! Comments cite the section of `docs/protocols/ncp.md`, the collection of facts that this crate implements.
+//! [`packet`] has the headers of requests and replies, and [`request`] the table of calls. Each family of calls has a
+//! module with its requests and replies. The transports are [`tcp`], [`ipx`] in [`ethernet`] or [`ipx_udp`], with
+//! [`sap`] and [`rip`]; UDP carries bare packets. [`burst`] has the packets of packet burst, which have a header of
+//! their own. Comments cite the sections of `docs/protocols/ncp.md`, the facts that this crate implements.
 
 pub mod burst;
 mod bytes;

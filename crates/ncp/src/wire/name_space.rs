@@ -8,7 +8,7 @@ use super::{
     ShortHandle, U8, WireError,
 };
 
-/// Name spaces.
+/// Name-space ids (docs/protocols/ncp.md 3.4).
 #[expect(missing_docs, reason = "the names are the field's")]
 pub mod space {
     pub const DOS: u8 = 0;
@@ -17,7 +17,7 @@ pub mod space {
     pub const LONG: u8 = 4;
 }
 
-/// Bits of the mode of 87/1.
+/// Mode bits of 87/1 (docs/protocols/ncp.md 3.4).
 #[expect(missing_docs, reason = "the names are the field's")]
 pub mod mode {
     pub const OPEN: u8 = 0x01;
@@ -27,7 +27,7 @@ pub mod mode {
     pub const OPLOCK: u8 = 0x80;
 }
 
-/// Bits of what 87/1 did.
+/// Action bits in the reply to 87/1 (docs/protocols/ncp.md 3.4).
 #[expect(missing_docs, reason = "the names are the field's")]
 pub mod action {
     pub const OPENED: u8 = 0x01;
@@ -36,7 +36,7 @@ pub mod action {
 }
 
 message! {
-    /// 87/1: opens or creates a file, or makes a directory.
+    /// 87/1: opens or creates a file, or creates a directory (docs/protocols/ncp.md 3.4).
     OpenCreate<'a> {
         /// Name space of the path.
         space: u8 as U8,
@@ -44,27 +44,27 @@ message! {
         mode: u8 as U8,
         /// Search attributes.
         search: u16 as Le16,
-        /// What the reply tells.
+        /// Fields requested in the reply.
         mask: ReturnMask as ReturnMask,
         /// See [`super::info::extended`].
         extended: u16 as Le16,
-        /// Attributes of what is created; [`super::dos::attribute::DIRECTORY`] makes a directory.
+        /// Attributes of a new entry; [`super::dos::attribute::DIRECTORY`] creates a directory.
         attributes: u32 as Le32,
-        /// Access asked for.
+        /// Requested access.
         access: u16 as Le16,
         /// The path.
         path: HandlePath<'a> as HandlePath<'a>,
     }
 }
 
-/// Reply to 87/1.
+/// Reply to 87/1 (docs/protocols/ncp.md 3.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Opened<'a> {
     /// The open file.
     pub file: ShortHandle,
     /// See [`action`].
     pub action: u8,
-    /// What was opened.
+    /// Information of the opened entry.
     pub entry: NamedInfo<'a>,
 }
 
@@ -76,7 +76,7 @@ impl<'a> Opened<'a> {
         self.entry.put(out);
     }
 
-    /// Takes the reply to a request with this mask.
+    /// Parses the reply to a request with this mask.
     pub fn get(mask: ReturnMask, reader: &mut Reader<'a>) -> Result<Self, WireError> {
         let (file, action) = (reader.get::<ShortHandle>()?, reader.get::<U8>()?);
         reader.take(1)?;
@@ -85,11 +85,11 @@ impl<'a> Opened<'a> {
 }
 
 message! {
-    /// 87/4: renames or moves.
+    /// 87/4: renames or moves a file or directory (docs/protocols/ncp.md 3.4).
     Rename<'a> {
         /// Name space of the paths.
         space: u8 as U8,
-        /// 1: the entry itself gets the new name.
+        /// 1: the entry itself is renamed.
         flag: u8 as U8,
         /// Search attributes.
         search: u16 as Le16,
@@ -99,15 +99,15 @@ message! {
 }
 
 message! {
-    /// 87/6: asks for the [`NamedInfo`] of a path.
+    /// 87/6: requests the [`NamedInfo`] of a path (docs/protocols/ncp.md 3.4).
     ObtainInfo<'a> {
         /// Name space of the path.
         space: u8 as U8,
-        /// Name space of the answer.
+        /// Name space of the reply.
         answer_space: u8 as U8,
         /// Search attributes.
         search: u16 as Le16,
-        /// What the reply tells.
+        /// Fields requested in the reply.
         mask: ReturnMask as ReturnMask,
         /// See [`super::info::extended`].
         extended: u16 as Le16,
@@ -116,7 +116,7 @@ message! {
     }
 }
 
-/// Bits of what 87/7 changes.
+/// Change mask bits of 87/7 (docs/protocols/ncp.md 3.4).
 #[expect(missing_docs, reason = "the names are the field's")]
 pub mod change {
     pub const ATTRIBUTES: u32 = 0x0002;
@@ -135,7 +135,7 @@ pub mod change {
 }
 
 message! {
-    /// 87/7: changes what is known of a file; dates stand before times here.
+    /// 87/7: changes file information. Dates precede times here (docs/protocols/ncp.md 3.4).
     ModifyInfo<'a> {
         /// Name space of the path.
         space: u8 as U8,
@@ -145,25 +145,25 @@ message! {
         change: u32 as Le32,
         /// Attributes.
         attributes: u32 as Le32,
-        /// When it was created.
+        /// Creation time.
         created: DosTime as LeDateTime,
-        /// Who created it.
+        /// Object id of the creator.
         creator: u32 as Le32,
-        /// When it was modified last.
+        /// Time of the last modification.
         modified: DosTime as LeDateTime,
-        /// Who modified it last.
+        /// Object id of the last modifier.
         modifier: u32 as Le32,
-        /// When it was archived last.
+        /// Time of the last archiving.
         archived: DosTime as LeDateTime,
-        /// Who archived it last.
+        /// Object id of the last archiver.
         archiver: u32 as Le32,
-        /// DOS date it was used last.
+        /// DOS date of the last access.
         accessed: u16 as Le16,
         /// Rights to grant.
         grant: u16 as Le16,
         /// Rights to revoke.
         revoke: u16 as Le16,
-        /// Most space a directory may take.
+        /// Space limit of a directory.
         max_space: u32 as Le32,
         /// The path.
         path: HandlePath<'a> as HandlePath<'a>,
@@ -171,7 +171,7 @@ message! {
 }
 
 message! {
-    /// 87/8: deletes files, or an empty directory.
+    /// 87/8: deletes files or an empty directory (docs/protocols/ncp.md 3.4).
     Delete<'a> {
         /// Name space of the path.
         space: u8 as U8,
@@ -183,11 +183,11 @@ message! {
 }
 
 message! {
-    /// 87/12: makes a directory handle.
+    /// 87/12: allocates a directory handle (docs/protocols/ncp.md 3.4).
     AllocateHandle<'a> {
         /// Name space of the path.
         space: u8 as U8,
-        /// Kind of the handle: 0 permanent, 1 temporary, 2 special temporary.
+        /// Handle mode: 0 permanent, 1 temporary, 2 special temporary.
         mode: u16 as After<1, Le16>,
         /// The path.
         path: HandlePath<'a> as HandlePath<'a>,
@@ -195,7 +195,7 @@ message! {
 }
 
 message! {
-    /// Reply to 87/12.
+    /// Reply to 87/12 (docs/protocols/ncp.md 3.4).
     NameSpaceHandle {
         /// The new handle.
         handle: u8 as U8,
@@ -207,11 +207,11 @@ message! {
 }
 
 message! {
-    /// 87/22: asks for the number of a directory.
+    /// 87/22: requests the number of a directory (docs/protocols/ncp.md 3.4).
     GetDirectoryBase<'a> {
         /// Name space of the path.
         space: u8 as U8,
-        /// Name space of the answer.
+        /// Name space of the reply.
         answer_space: u8 as U8,
         /// The path.
         path: HandlePath<'a> as After<2, HandlePath<'a>>,
@@ -219,11 +219,11 @@ message! {
 }
 
 message! {
-    /// Reply to 87/22.
+    /// Reply to 87/22 (docs/protocols/ncp.md 3.4).
     DirectoryBase {
-        /// Number in the name space asked for.
+        /// Number in the requested name space.
         base: u32 as Le32,
-        /// Number in the name space of DOS.
+        /// Number in the DOS name space.
         dos_base: u32 as Le32,
         /// Volume.
         volume: u8 as U8,
@@ -231,7 +231,7 @@ message! {
 }
 
 message! {
-    /// 87/24: asks for the name spaces of a volume.
+    /// 87/24: requests the name spaces of a volume (docs/protocols/ncp.md 3.4).
     GetNameSpaces {
         /// Volume.
         volume: u8 as After<2, U8>,
@@ -239,9 +239,9 @@ message! {
 }
 
 message! {
-    /// Reply to 87/24.
+    /// Reply to 87/24 (docs/protocols/ncp.md 3.4).
     NameSpaces<'a> {
-        /// How many there are.
+        /// Number of name spaces.
         count: u16 as Le16,
         /// Their ids: see [`space`].
         ids: &'a [u8] as Rest,

@@ -4,19 +4,19 @@ use super::bytes::message;
 use super::{After, Codec, HandlePath, Le16, Le32, NamedInfo, Pstr, Reader, ReturnMask, U8, WireError};
 
 message! {
-    /// Where a search is; the entry FFFFFFFF is its start.
+    /// Position of a search; the entry FFFFFFFF is its start (docs/protocols/ncp.md 3.4).
     Sequence {
         /// Volume.
         volume: u8 as U8,
         /// Number of the directory.
         directory: u32 as Le32,
-        /// Entry found last.
+        /// Last entry returned.
         entry: u32 as Le32,
     }
 }
 
 message! {
-    /// 87/2: begins a search in a directory; the reply is a [`Sequence`].
+    /// 87/2: begins a search in a directory; the reply is a [`Sequence`] (docs/protocols/ncp.md 3.4).
     InitSearch<'a> {
         /// Name space of the search.
         space: u8 as U8,
@@ -26,7 +26,7 @@ message! {
 }
 
 message! {
-    /// 87/3: asks for the next entry; 0xFF ends the search.
+    /// 87/3: requests the next entry; completion 0xFF ends the search (docs/protocols/ncp.md 3.4).
     SearchNext<'a> {
         /// Name space of the search.
         space: u8 as U8,
@@ -34,23 +34,23 @@ message! {
         stream: u8 as U8,
         /// Search attributes.
         search: u16 as Le16,
-        /// What the reply tells.
+        /// Fields requested in the reply.
         mask: ReturnMask as ReturnMask,
         /// See [`super::info::extended`].
         extended: u16 as Le16,
-        /// Where the search is.
+        /// Position of the search.
         sequence: Sequence as Sequence,
-        /// Pattern; FF before '*' or '?' makes a wildcard of it.
+        /// Pattern; FF before '*' or '?' marks a wildcard.
         pattern: Pstr<'a> as Pstr<'a>,
     }
 }
 
-/// Reply to 87/3.
+/// Reply to 87/3 (docs/protocols/ncp.md 3.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FoundNext<'a> {
-    /// Where to go on.
+    /// Position at which the search continues.
     pub sequence: Sequence,
-    /// What was found.
+    /// The entry.
     pub entry: NamedInfo<'a>,
 }
 
@@ -62,7 +62,7 @@ impl<'a> FoundNext<'a> {
         self.entry.put(out);
     }
 
-    /// Takes the reply to a request with this mask.
+    /// Parses the reply to a request with this mask.
     pub fn get(mask: ReturnMask, reader: &mut Reader<'a>) -> Result<Self, WireError> {
         let sequence = reader.get::<Sequence>()?;
         reader.take(1)?;
@@ -71,7 +71,7 @@ impl<'a> FoundNext<'a> {
 }
 
 message! {
-    /// 87/20: asks for the next entries; 0xFF ends the search.
+    /// 87/20: requests the next entries; completion 0xFF ends the search (docs/protocols/ncp.md 3.4).
     SearchSet<'a> {
         /// Name space of the search.
         space: u8 as U8,
@@ -79,41 +79,41 @@ message! {
         stream: u8 as U8,
         /// Search attributes.
         search: u16 as Le16,
-        /// What the reply tells.
+        /// Fields requested in the reply.
         mask: ReturnMask as ReturnMask,
         /// See [`super::info::extended`].
         extended: u16 as Le16,
-        /// Most entries the reply may hold.
+        /// The largest number of entries in the reply.
         max_entries: u16 as Le16,
-        /// Where the search is.
+        /// Position of the search.
         sequence: Sequence as Sequence,
-        /// Pattern; FF before '*' or '?' makes a wildcard of it.
+        /// Pattern; FF before '*' or '?' marks a wildcard.
         pattern: Pstr<'a> as Pstr<'a>,
     }
 }
 
-/// Reply to 87/20: its head, and the entries one by one.
+/// Reply to 87/20: its header and the entries (docs/protocols/ncp.md 3.4).
 #[derive(Debug, Clone, Copy)]
 pub struct FoundSet<'a> {
-    /// Where to go on.
+    /// Position at which the search continues.
     pub sequence: Sequence,
-    /// FF: there are more.
+    /// FF if there are more entries.
     pub more: u8,
-    /// Entries in this reply.
+    /// Number of entries in this reply.
     pub count: u16,
     mask: ReturnMask,
     entries: Reader<'a>,
 }
 
 impl<'a> FoundSet<'a> {
-    /// Appends the head of a reply; the entries follow with [`NamedInfo::put`].
+    /// Appends the header of a reply; the entries follow with [`NamedInfo::put`].
     pub fn put_head(sequence: &Sequence, more: u8, count: u16, out: &mut Vec<u8>) {
         Sequence::put(sequence, out);
         out.push(more);
         Le16::put(&count, out);
     }
 
-    /// The reply to a request with this mask.
+    /// Parses the reply to a request with this mask.
     pub fn decode(mask: ReturnMask, bytes: &'a [u8]) -> Result<Self, WireError> {
         let mut reader = Reader::new(bytes);
         let (sequence, more) = (reader.get::<Sequence>()?, reader.get::<U8>()?);
@@ -121,7 +121,7 @@ impl<'a> FoundSet<'a> {
         Ok(Self { sequence, more, count, mask, entries: reader })
     }
 
-    /// The entries; a broken one ends them.
+    /// The entries; a malformed one ends the iteration.
     pub fn entries(&self) -> impl Iterator<Item = Result<NamedInfo<'a>, WireError>> + use<'a> {
         let (mask, mut reader, mut sound) = (self.mask, self.entries, true);
         (0..self.count).map_while(move |_| {

@@ -1,9 +1,10 @@
-//! Buffer sizes and what may be switched on: 0x21, 0x61 and 0x65 (docs/protocols/ncp.md 2.2, 4.1).
+//! Negotiation of buffer sizes, security features and packet burst: 0x21, 0x61 and 0x65 (docs/protocols/ncp.md 2.2,
+//! 4.1).
 
 use super::bytes::message;
 use super::{Be16, Be32, Codec, Reader, U8, WireError};
 
-/// Bits of the second byte of 0x61 (docs/protocols/ncp.md 2.2).
+/// Security bits of 0x61 (docs/protocols/ncp.md 2.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub struct Security(pub u8);
 
@@ -16,7 +17,7 @@ impl Security {
     pub const COMPLETE_SIGNATURE: Self = Self(0x04);
     /// Encryption.
     pub const ENCRYPTION: Self = Self(0x08);
-    /// Large internet packets are off.
+    /// Large internet packets are disabled.
     pub const NO_LARGE_PACKETS: Self = Self(0x80);
 
     /// True when all bits of `other` are set.
@@ -24,13 +25,13 @@ impl Security {
         self.0 & other.0 == other.0
     }
 
-    /// These and those of another.
+    /// The union with another set.
     #[must_use]
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// What both sides have.
+    /// The intersection with another set.
     #[must_use]
     pub const fn both(self, other: Self) -> Self {
         Self(self.0 & other.0)
@@ -38,67 +39,68 @@ impl Security {
 }
 
 message! {
-    /// 0x21: proposes a buffer size.
+    /// 0x21: proposes a buffer size (docs/protocols/ncp.md 2.2).
     NegotiateBuffer {
-        /// Bytes of data in a read or write.
+        /// Data bytes of a read or write.
         proposed: u16 as Be16,
     }
 }
 
 message! {
-    /// Reply to 0x21.
+    /// Reply to 0x21 (docs/protocols/ncp.md 2.2).
     NegotiatedBuffer {
-        /// The smaller of what both sides can.
+        /// The smaller of what both sides support.
         accepted: u16 as Be16,
     }
 }
 
 message! {
-    /// 0x61: proposes a packet size and options.
+    /// 0x61: proposes a packet size and security features (docs/protocols/ncp.md 2.2).
     PacketSize {
-        /// The physical packet without MAC header.
+        /// Size of the physical packet without MAC header.
         proposed: u16 as Be16,
-        /// What the client would switch on: see [`Security`].
+        /// Features that the client requests: see [`Security`].
         security: u8 as U8,
     }
 }
 
 message! {
-    /// Reply to 0x61.
+    /// Reply to 0x61 (docs/protocols/ncp.md 2.2).
     AcceptedPacketSize {
-        /// Accepted size; over UDP 0 keeps the proposed one.
+        /// Accepted size; over UDP, 0 accepts the proposed one.
         accepted: u16 as Be16,
-        /// Socket that sends back what probes the path.
+        /// Socket that returns probes of the path.
         echo_socket: u16 as Be16,
-        /// What the server switches on: see [`Security`].
+        /// Features that the server enables: see [`Security`].
         security: u8 as U8,
     }
 }
 
 message! {
-    /// 0x65: offers packet burst.
+    /// 0x65: offers packet burst (docs/protocols/ncp.md 4.1).
     OfferBurst {
-        /// The client's number of the burst connection.
+        /// Connection id of the client.
         id: u32 as Be32,
         /// Largest packet in bytes.
         max_packet: u32 as Be32,
-        /// Socket for bursts, another than that for requests.
+        /// Socket for bursts, separate from that of requests.
         socket: u16 as Be16,
-        /// Longest burst the client sends, in bytes.
+        /// The longest burst that the client sends, in bytes.
         max_send: u32 as Be32,
-        /// Longest burst the client receives, in bytes.
+        /// The longest burst that the client receives, in bytes.
         max_receive: u32 as Be32,
     }
 }
 
-/// Reply to 0x65, with the two limits that some servers add to the eight documented bytes (docs/protocols/ncp.md 4.1).
+/// Reply to 0x65, with the two limits that some servers add to the eight documented bytes (docs/protocols/ncp.md
+/// 4.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct AcceptedBurst {
-    /// The server's number of the burst connection.
+    /// Connection id of the server.
     pub id: u32,
     /// Largest packet in bytes.
     pub max_packet: u32,
-    /// Longest burst the server sends, and longest it receives, in bytes.
+    /// The longest bursts that the server sends and receives, in bytes.
     pub limits: Option<(u32, u32)>,
 }
 
@@ -139,7 +141,7 @@ mod tests {
         assert_eq!(bytes::<AcceptedPacketSize>(&accepted), hex("05dc400a00"));
     }
 
-    /// libncp-client-udp-tcp-signed.pcap, frame 3: 1032 bytes, signatures wanted.
+    /// libncp-client-udp-tcp-signed.pcap, frame 3: 1032 bytes, with signatures.
     #[test]
     fn signatures_are_asked_for_by_a_bit() {
         let size = PacketSize::decode(&hex("040802")).unwrap();

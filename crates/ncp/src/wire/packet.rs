@@ -1,16 +1,15 @@
-//! Packet headers of the ordinary conversation: create, request, destroy; reply and busy (docs/protocols/ncp.md 1.1
-//! to 1.4).
+//! Packet headers: create, request and destroy; reply and busy (docs/protocols/ncp.md 1.1 to 1.4).
 
 use super::{Be16, Codec, Completion, Reader, U8, WireError};
 
-/// What a client packet asks for: the first two bytes, the high one first (docs/protocols/ncp.md 1.1).
+/// Types of client packets, the first two bytes, big-endian (docs/protocols/ncp.md 1.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ClientKind {
-    /// 1111: a new connection.
+    /// 1111: creates a connection.
     Create,
     /// 2222: a call.
     Request,
-    /// 5555: the end of the connection.
+    /// 5555: destroys the connection.
     Destroy,
 }
 
@@ -24,12 +23,12 @@ impl ClientKind {
     }
 }
 
-/// What a server packet is (docs/protocols/ncp.md 1.1).
+/// Types of server packets (docs/protocols/ncp.md 1.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ServerKind {
     /// 3333: the reply to a client packet.
     Reply,
-    /// 9999: the request is being worked on; the client starts its timer anew.
+    /// 9999: the server is still processing the request; the client restarts its timer.
     Busy,
 }
 
@@ -42,14 +41,14 @@ impl ServerKind {
     }
 }
 
-/// First two bytes of a packet of a burst (see [`crate::wire::burst`]).
+/// Type of packet burst (see [`crate::wire::burst`]).
 pub const BURST: u16 = 0x7777;
-/// First two bytes of a watchdog packet on IP (see [`crate::wire::watchdog`]).
+/// Type of the watchdog on IP (see [`crate::wire::watchdog`]).
 pub const IP_WATCHDOG: u16 = 0x3E3E;
-/// First two bytes of what newer servers send unasked.
+/// Type of packets that newer servers send unrequested.
 pub const SERVER_INITIATED: u16 = 0xBBBB;
 
-/// The connection number of a client that has none yet (docs/protocols/ncp.md 1.4).
+/// The connection number before a server has assigned one (docs/protocols/ncp.md 1.4).
 pub const NO_CONNECTION: u16 = 0xFFFF;
 
 /// Bytes of a client header; the function code follows it.
@@ -57,16 +56,16 @@ pub const CLIENT_HEADER_LEN: usize = 6;
 /// Bytes of a server header; the data of the reply follows it.
 pub const SERVER_HEADER_LEN: usize = 8;
 
-/// The first six bytes of a client packet (docs/protocols/ncp.md 1.2).
+/// The header of a client packet: its first six bytes (docs/protocols/ncp.md 1.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ClientHeader {
-    /// What is asked for.
+    /// Packet type.
     pub kind: ClientKind,
-    /// Counts requests, modulo 256.
+    /// Sequence number, modulo 256.
     pub sequence: u8,
-    /// The connection's number, [`NO_CONNECTION`] in a create.
+    /// Connection number; [`NO_CONNECTION`] in a create.
     pub connection: u16,
-    /// The program on the client that asks.
+    /// Task number: the program on the client that makes the call.
     pub task: u8,
 }
 
@@ -91,18 +90,18 @@ impl Codec<'_> for ClientHeader {
     }
 }
 
-/// The state of a connection that comes with every reply (docs/protocols/ncp.md 1.3).
+/// The connection status in every reply (docs/protocols/ncp.md 1.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub struct ConnectionStatus(pub u8);
 
 impl ConnectionStatus {
-    /// The server knows no such connection.
+    /// The server has no such connection.
     pub const BAD_CONNECTION: Self = Self(0x01);
-    /// No slot is free for a new connection.
+    /// The server has no free connection.
     pub const NO_CONNECTIONS: Self = Self(0x04);
     /// The server is going down.
     pub const SERVER_DOWN: Self = Self(0x10);
-    /// A message to the user waits.
+    /// A message to the user is waiting.
     pub const MESSAGE_WAITING: Self = Self(0x40);
 
     /// True when all bits of `other` are set.
@@ -111,20 +110,20 @@ impl ConnectionStatus {
     }
 }
 
-/// The first eight bytes of a server packet (docs/protocols/ncp.md 1.3).
+/// The header of a server packet: its first eight bytes (docs/protocols/ncp.md 1.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ServerHeader {
-    /// Reply or busy.
+    /// Packet type.
     pub kind: ServerKind,
-    /// That of the request.
+    /// Sequence number of the request.
     pub sequence: u8,
-    /// The connection's number.
+    /// Connection number.
     pub connection: u16,
-    /// That of the request; some servers send 0 in the reply to a destroy (docs/protocols/ncp.md 1.4).
+    /// Task number of the request; some servers send 0 in the reply to a destroy (docs/protocols/ncp.md 1.4).
     pub task: u8,
-    /// What became of the request.
+    /// Completion code.
     pub completion: Completion,
-    /// State of the connection.
+    /// Connection status.
     pub status: ConnectionStatus,
 }
 
@@ -141,7 +140,7 @@ impl ServerHeader {
         }
     }
 
-    /// The header that tells a client that its `request` is being worked on.
+    /// The header of a "busy" packet for `request`.
     pub const fn busy(request: &ClientHeader) -> Self {
         Self { kind: ServerKind::Busy, ..Self::reply(request, Completion::Success) }
     }
@@ -191,7 +190,7 @@ mod tests {
         assert_eq!(bytes::<ServerHeader>(&reply), [0x33, 0x33, 0x00, 0x02, 0x02, 0x00, 0x00, 0x00]);
     }
 
-    /// docs/protocols/ncp.md 1.2: the halves of the connection number stand apart.
+    /// docs/protocols/ncp.md 1.2: the halves of the connection number are separate.
     #[test]
     fn a_connection_number_has_its_low_byte_first_and_its_high_byte_last() {
         let request = ClientHeader { kind: ClientKind::Request, sequence: 9, connection: 0x0123, task: 4 };

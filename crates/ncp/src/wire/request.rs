@@ -18,12 +18,12 @@ use super::{Codec, Function, Reader, WireError};
 
 macro_rules! calls {
     ($($code:literal $(/ $sub:literal)? => $name:ident $(<$life:lifetime>)?,)*) => {
-        /// A call: what stands behind the header of a request.
+        /// A call: the part of a request after its header.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         #[expect(missing_docs, reason = "each call is described with its message")]
         pub enum Request<'a> {
             $($name($name $(<$life>)?),)*
-            /// A call without a message here, and its data.
+            /// A call that has no message type here, with its data.
             Unknown(Function, &'a [u8]),
         }
 
@@ -44,8 +44,8 @@ macro_rules! calls {
                 });
             }
 
-            /// Takes a call apart: what stands behind the header of a request. Bytes behind the call are left alone:
-            /// they may be padding or a signature.
+            /// Parses a call, the part of a request after its header. Trailing bytes are ignored, because they may be
+            /// padding or a signature.
             pub fn decode(body: &'a [u8]) -> Result<Self, WireError> {
                 let (function, data) = Function::split(body)?;
                 let mut reader = Reader::new(data);

@@ -1,4 +1,4 @@
-//! RIP: finding the way to a network (docs/protocols/ncp.md 1.8).
+//! RIP: finding the route to a network (docs/protocols/ncp.md 1.8).
 
 use super::bytes::message;
 use super::{Be16, Be32, Codec, Reader, WireError};
@@ -7,22 +7,22 @@ use super::{Be16, Be32, Codec, Reader, WireError};
 pub const ANY_NETWORK: u32 = u32::MAX;
 
 const ENTRY_LEN: usize = 8;
-/// Entries that fit into a packet which no router must split.
+/// Entries that fit into a packet of the size that every router forwards.
 const MAX_ENTRIES: usize = 50;
 
 message! {
-    /// A network and how far it is.
+    /// A network and its distance (docs/protocols/ncp.md 1.8).
     RipEntry {
         /// Network.
         network: u32 as Be32,
-        /// Routers on the way; 16 when it cannot be reached.
+        /// Hop count; 16 means unreachable.
         hops: u16 as Be16,
-        /// Time on the way, in ticks of 1/18 s.
+        /// Delay in ticks of 1/18 s.
         ticks: u16 as Be16,
     }
 }
 
-/// A packet from or to socket 0453.
+/// A RIP packet (docs/protocols/ncp.md 1.8).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RipPacket<'a> {
     /// True for a response, false for a request.
@@ -31,7 +31,7 @@ pub struct RipPacket<'a> {
 }
 
 impl<'a> RipPacket<'a> {
-    /// Takes a packet apart.
+    /// Parses a packet.
     pub fn decode(packet: &'a [u8]) -> Result<Self, WireError> {
         let mut reader = Reader::new(packet);
         let response = match reader.get::<Be16>()? {
@@ -42,7 +42,7 @@ impl<'a> RipPacket<'a> {
         Ok(Self { response, entries: reader.rest() })
     }
 
-    /// The entries, 50 at most; what is left at the end and is none is left out.
+    /// The entries, at most 50; incomplete trailing bytes are ignored.
     pub fn entries(&self) -> impl Iterator<Item = RipEntry> + use<'a> {
         self.entries
             .chunks_exact(ENTRY_LEN)
@@ -50,7 +50,7 @@ impl<'a> RipPacket<'a> {
             .filter_map(|chunk| RipEntry::decode(chunk).ok())
     }
 
-    /// Appends a packet of the first 50 entries.
+    /// Appends a packet with the first 50 entries.
     pub fn put(response: bool, entries: &[RipEntry], out: &mut Vec<u8>) {
         Be16::put(if response { &2 } else { &1 }, out);
         entries.iter().take(MAX_ENTRIES).for_each(|entry| RipEntry::put(entry, out));

@@ -1,4 +1,4 @@
-//! SAP: finding servers by their service (docs/protocols/ncp.md 1.8).
+//! SAP: finding servers by service type (docs/protocols/ncp.md 1.8).
 
 use super::bytes::message;
 use super::ipx::Address;
@@ -6,37 +6,37 @@ use super::{Be16, Codec, Raw, Reader, WireError};
 
 /// The service of file servers.
 pub const FILE_SERVER: u16 = 0x0004;
-/// Hops of a service that is down.
+/// Hop count of a service that is down.
 pub const DOWN: u16 = 16;
-/// Entries in a packet, at most.
+/// The largest number of entries in a packet.
 pub const MAX_ENTRIES: usize = 7;
 
 const ENTRY_LEN: usize = 64;
 
 message! {
-    /// A service that is offered, 64 bytes.
+    /// An offered service, 64 bytes (docs/protocols/ncp.md 1.8).
     SapEntry {
-        /// What it is.
+        /// Service type.
         service: u16 as Be16,
         /// Name, padded with NUL.
         name: [u8; 48] as Raw<48>,
-        /// Where it is.
+        /// Address.
         address: Address as Address,
-        /// Routers on the way; [`DOWN`] when it is gone.
+        /// Hop count; [`DOWN`] when the service is down.
         hops: u16 as Be16,
     }
 }
 
-/// A packet from or to socket 0452.
+/// A SAP packet (docs/protocols/ncp.md 1.8).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SapPacket<'a> {
-    /// 1: who offers this service?
+    /// 1: a query for all servers of a service type.
     GeneralQuery(u16),
-    /// 2: these are offered.
+    /// 2: the response to a general query, also broadcast periodically.
     GeneralResponse(SapEntries<'a>),
-    /// 3: who near me offers this service?
+    /// 3: a query for the nearest server of a service type.
     NearestQuery(u16),
-    /// 4: this one does; exactly one entry.
+    /// 4: the response to a nearest query; exactly one entry.
     NearestResponse(SapEntries<'a>),
 }
 
@@ -45,14 +45,14 @@ pub enum SapPacket<'a> {
 pub struct SapEntries<'a>(&'a [u8]);
 
 impl SapEntries<'_> {
-    /// The entries, [`MAX_ENTRIES`] at most; what is left at the end and is none is left out.
+    /// The entries, at most [`MAX_ENTRIES`]; incomplete trailing bytes are ignored.
     pub fn iter(&self) -> impl Iterator<Item = SapEntry> {
         self.0.chunks_exact(ENTRY_LEN).take(MAX_ENTRIES).filter_map(|chunk| SapEntry::decode(chunk).ok())
     }
 }
 
 impl<'a> SapPacket<'a> {
-    /// Takes a packet apart.
+    /// Parses a packet.
     pub fn decode(packet: &'a [u8]) -> Result<Self, WireError> {
         let mut reader = Reader::new(packet);
         Ok(match reader.get::<Be16>()? {
@@ -70,13 +70,13 @@ impl<'a> SapPacket<'a> {
         Be16::put(&service, out);
     }
 
-    /// Appends a general response of the first [`MAX_ENTRIES`] entries.
+    /// Appends a general response with the first [`MAX_ENTRIES`] entries.
     pub fn put_general(entries: &[SapEntry], out: &mut Vec<u8>) {
         Be16::put(&2, out);
         entries.iter().take(MAX_ENTRIES).for_each(|entry| SapEntry::put(entry, out));
     }
 
-    /// Appends a response to a nearest query.
+    /// Appends the response to a nearest query.
     pub fn put_nearest(entry: &SapEntry, out: &mut Vec<u8>) {
         Be16::put(&4, out);
         SapEntry::put(entry, out);

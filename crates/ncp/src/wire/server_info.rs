@@ -1,15 +1,16 @@
-//! What the server is, its clock, and who is connected: 0x17/0x11, 0x14, 0x17/0x1C (docs/protocols/ncp.md 2.3, 2.4).
+//! Server information, date and time, and the user of a connection: 0x17/0x11, 0x14, 0x17/0x1C (docs/protocols/ncp.md
+//! 2.3, 2.4).
 
 use super::bytes::message;
 use super::{Be16, Be32, Le32, Raw, U8};
 
 message! {
-    /// 0x17/0x11: asks for [`ServerInfo`].
+    /// 0x17/0x11: requests [`ServerInfo`] (docs/protocols/ncp.md 2.3).
     GetServerInfo {}
 }
 
 message! {
-    /// Reply to 0x17/0x11, 128 bytes; the version makes clients choose their functions.
+    /// Reply to 0x17/0x11, 128 bytes; clients select functions by the version (docs/protocols/ncp.md 2.3).
     ServerInfo {
         /// Name, padded with NUL.
         name: [u8; 48] as Raw<48>,
@@ -17,37 +18,37 @@ message! {
         major: u8 as U8,
         /// Minor version.
         minor: u8 as U8,
-        /// Connections there can be.
+        /// The largest number of connections.
         max_connections: u16 as Be16,
         /// Connections in use.
         connections: u16 as Be16,
-        /// Volumes there can be.
+        /// The largest number of volumes.
         max_volumes: u16 as Be16,
         /// Revision of the operating system.
         revision: u8 as U8,
-        /// Level of fault tolerance.
+        /// Level of system fault tolerance (SFT).
         fault_tolerance: u8 as U8,
-        /// Level of transactions.
+        /// Level of transaction tracking (TTS).
         transactions: u8 as U8,
-        /// Most connections there ever were.
+        /// Peak number of connections.
         peak_connections: u16 as Be16,
         /// Versions of accounting, VAP, queue, print, console, security, bridge.
         versions: [u8; 7] as Raw<7>,
-        /// Mixed mode of paths, local login.
+        /// Mixed-mode paths, local login.
         modes: [u8; 2] as Raw<2>,
         /// Product: major, minor, revision.
         product: [u8; 6] as Raw<6>,
-        /// Language of the operating system.
+        /// Operating system language.
         language: u8 as U8,
-        /// 1: the calls with 64-bit offsets are served.
+        /// 1: the server supports the calls with 64-bit offsets.
         large_files: u8 as U8,
-        /// Two bytes of newer products, then reserved ones.
+        /// Two bytes of newer products, then reserved bytes.
         reserved: [u8; 50] as Raw<50>,
     }
 }
 
 impl ServerInfo {
-    /// A bindery server of version `major.minor`, with nothing but what clients look at.
+    /// A bindery server of version `major.minor`, with the fields that clients read.
     pub const fn new(name: [u8; 48], major: u8, minor: u8) -> Self {
         Self {
             name,
@@ -71,12 +72,12 @@ impl ServerInfo {
 }
 
 message! {
-    /// 0x14: asks for [`DateAndTime`].
+    /// 0x14: requests [`DateAndTime`] (docs/protocols/ncp.md 2.3).
     GetDateAndTime {}
 }
 
 message! {
-    /// Reply to 0x14.
+    /// Reply to 0x14 (docs/protocols/ncp.md 2.3).
     DateAndTime {
         /// Years since 1900.
         year: u8 as U8,
@@ -96,15 +97,15 @@ message! {
 }
 
 message! {
-    /// 0x17/0x1C: asks who is logged in on a connection.
+    /// 0x17/0x1C: requests the user of a connection (docs/protocols/ncp.md 2.4).
     GetConnectionUser {
-        /// The connection.
+        /// Connection number.
         connection: u32 as Le32,
     }
 }
 
 message! {
-    /// Reply to 0x17/0x1C.
+    /// Reply to 0x17/0x1C (docs/protocols/ncp.md 2.4).
     ConnectionUser {
         /// Object id of the user.
         id: u32 as Be32,
@@ -112,7 +113,7 @@ message! {
         kind: u16 as Be16,
         /// Name, padded with NUL.
         name: [u8; 48] as Raw<48>,
-        /// When the user logged in, as in [`DateAndTime`].
+        /// Login time, in the form of [`DateAndTime`].
         login: [u8; 7] as Raw<7>,
         /// Zero.
         reserved: u8 as U8,

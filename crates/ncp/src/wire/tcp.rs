@@ -1,23 +1,24 @@
-//! NCP over TCP, port 524: marker, length and room for a signature before each packet (docs/protocols/ncp.md 1.5).
+//! NCP over TCP, port 524: a marker, a length and an optional signature precede each packet (docs/protocols/ncp.md
+//! 1.5).
 
 use super::{Be32, Reader, WireError};
 
 /// The port of NCP, on TCP and UDP.
 pub const PORT: u16 = 524;
-/// Bytes before a client's packet, or before its signature if there is one.
+/// Bytes before a client packet, or before its signature.
 pub const REQUEST_HEADER_LEN: usize = 16;
-/// Bytes before a server's packet, or before its signature if there is one.
+/// Bytes before a server packet, or before its signature.
 pub const REPLY_HEADER_LEN: usize = 8;
-/// The longest message taken: the data of one call is below 64 KiB.
+/// The longest accepted message: the data of one call is below 64 KiB.
 pub const MAX_MESSAGE: usize = 0x1_0000 + 1024;
 
 const REQUEST: [u8; 4] = *b"DmdT";
 const REPLY: [u8; 4] = *b"tNcP";
 const VERSION: u32 = 1;
-/// The bits of the length field that are length; Wireshark takes the top one for "signed".
+/// Bits of the length field that are the length; Wireshark treats the top bit as "signed".
 const LENGTH_BITS: u32 = 0x0FFF_FFFF;
 
-/// Which way a message goes.
+/// The direction of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// From client to server.
@@ -26,8 +27,8 @@ pub enum Direction {
     Reply,
 }
 
-/// The length of the message at the front of a stream, its header included; none while the length is not there yet.
-/// A marker that is none, and a length that no message has, are errors: the stream cannot be followed any more.
+/// The length of the message at the front of a stream, including its header; none until the length has arrived. An
+/// unknown marker or an impossible length is an error, because the end of the message is then unknown.
 pub fn message_len(direction: Direction, stream: &[u8]) -> Result<Option<usize>, WireError> {
     let Some((head, _)) = stream.split_first_chunk::<8>() else { return Ok(None) };
     let [a, b, c, d, length @ ..] = *head;
@@ -43,7 +44,7 @@ pub fn message_len(direction: Direction, stream: &[u8]) -> Result<Option<usize>,
     if fits { Ok(Some(length as usize)) } else { Err(WireError::BadValue { field: "length", value: length }) }
 }
 
-/// What a client's message of `wire_len` bytes begins with; `reply_buffer` is the longest reply it takes.
+/// The header of a client message of `wire_len` bytes; `reply_buffer` is the longest reply that the client accepts.
 pub fn request_header(wire_len: usize, reply_buffer: u32) -> [u8; REQUEST_HEADER_LEN] {
     let mut header = [0; REQUEST_HEADER_LEN];
     header[..4].copy_from_slice(&REQUEST);
@@ -53,7 +54,7 @@ pub fn request_header(wire_len: usize, reply_buffer: u32) -> [u8; REQUEST_HEADER
     header
 }
 
-/// What a server's message of `wire_len` bytes begins with.
+/// The header of a server message of `wire_len` bytes.
 pub fn reply_header(wire_len: usize) -> [u8; REPLY_HEADER_LEN] {
     let mut header = [0; REPLY_HEADER_LEN];
     header[..4].copy_from_slice(&REPLY);
@@ -61,19 +62,19 @@ pub fn reply_header(wire_len: usize) -> [u8; REPLY_HEADER_LEN] {
     header
 }
 
-/// A client's message.
+/// A message of a client (docs/protocols/ncp.md 1.5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TcpRequest<'a> {
-    /// The longest reply the client takes.
+    /// The longest reply that the client accepts.
     pub reply_buffer: u32,
-    /// The signature, when packets are signed.
+    /// The signature, if packets are signed.
     pub signature: Option<[u8; 8]>,
     /// The packet.
     pub packet: &'a [u8],
 }
 
 impl<'a> TcpRequest<'a> {
-    /// Length of the message on the wire: what a signature covers as the total.
+    /// Length of the whole message, which the signature covers.
     pub const fn wire_len(&self) -> usize {
         REQUEST_HEADER_LEN + if self.signature.is_some() { 8 } else { 0 } + self.packet.len()
     }
@@ -85,8 +86,8 @@ impl<'a> TcpRequest<'a> {
         out.extend_from_slice(self.packet);
     }
 
-    /// Takes a whole message apart, of which [`message_len`] told the length; whether it is signed only the connection
-    /// knows.
+    /// Parses a whole message whose length [`message_len`] has determined. Only the connection knows whether packets
+    /// are signed.
     pub fn decode(message: &'a [u8], signed: bool) -> Result<Self, WireError> {
         let mut reader = Reader::new(message);
         reader.take(8)?;
@@ -99,17 +100,17 @@ impl<'a> TcpRequest<'a> {
     }
 }
 
-/// A server's message.
+/// A message of a server (docs/protocols/ncp.md 1.5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TcpReply<'a> {
-    /// The signature, when packets are signed.
+    /// The signature, if packets are signed.
     pub signature: Option<[u8; 8]>,
     /// The packet.
     pub packet: &'a [u8],
 }
 
 impl<'a> TcpReply<'a> {
-    /// Length of the message on the wire: what a signature covers as the total.
+    /// Length of the whole message, which the signature covers.
     pub const fn wire_len(&self) -> usize {
         REPLY_HEADER_LEN + if self.signature.is_some() { 8 } else { 0 } + self.packet.len()
     }
@@ -121,7 +122,7 @@ impl<'a> TcpReply<'a> {
         out.extend_from_slice(self.packet);
     }
 
-    /// Takes a whole message apart, as [`TcpRequest::decode`] does.
+    /// Parses a whole message, as [`TcpRequest::decode`] does.
     pub fn decode(message: &'a [u8], signed: bool) -> Result<Self, WireError> {
         let mut reader = Reader::new(message);
         reader.take(8)?;

@@ -1,17 +1,16 @@
-//! Names: strings with a length byte, and names in places of fixed length.
+//! Strings with a length byte, and names in fields of fixed length.
 
 use std::ops::Deref;
 
 use super::{Codec, Reader, WireError};
 
-/// A string of at most 255 bytes behind a length byte, without NUL (docs/protocols/ncp.md 0). Names are bytes in the
-/// code page
-/// of the machine that made them.
+/// A string of at most 255 bytes after a length byte, without NUL (docs/protocols/ncp.md 0). Names are bytes in the
+/// code page of the machine that created them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub struct Pstr<'a>(&'a [u8]);
 
 impl<'a> Pstr<'a> {
-    /// A string that can be sent; `TooLong` above 255 bytes.
+    /// A string that can be sent; fails with `TooLong` above 255 bytes.
     pub const fn new(bytes: &'a [u8]) -> Result<Self, WireError> {
         if bytes.len() > 255 {
             return Err(WireError::TooLong { field: "string", len: bytes.len(), max: 255 });
@@ -19,7 +18,7 @@ impl<'a> Pstr<'a> {
         Ok(Self(bytes))
     }
 
-    /// The bytes, for as long as the packet lives.
+    /// The bytes, with the lifetime of the packet.
     pub const fn bytes(self) -> &'a [u8] {
         self.0
     }
@@ -47,7 +46,7 @@ impl<'a> Codec<'a> for Pstr<'a> {
     }
 }
 
-/// A name padded with NUL to its place of `N` bytes.
+/// A name padded with NUL to a field of `N` bytes.
 pub fn padded<const N: usize>(name: &[u8]) -> Result<[u8; N], WireError> {
     let mut place = [0; N];
     let target = place.get_mut(..name.len());
@@ -55,7 +54,7 @@ pub fn padded<const N: usize>(name: &[u8]) -> Result<[u8; N], WireError> {
     Ok(place)
 }
 
-/// The name within its padded place.
+/// The name in a padded field.
 pub fn unpadded(place: &[u8]) -> &[u8] {
     place.split(|byte| *byte == 0).next().unwrap_or_default()
 }

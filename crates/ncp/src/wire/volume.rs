@@ -1,18 +1,18 @@
-//! Volumes: their numbers, names and space (docs/protocols/ncp.md 2.6).
+//! Calls on volumes: number, name and space (docs/protocols/ncp.md 2.6).
 
 use super::bytes::message;
 use super::{Be16, Le32, Pstr, Raw, U8};
 
 message! {
-    /// 0x16/0x05: asks for the number of a volume.
+    /// 0x16/0x05: requests the number of a volume (docs/protocols/ncp.md 2.6).
     GetVolumeNumber<'a> {
-        /// Its name, without ':'.
+        /// Volume name without ':'.
         name: Pstr<'a> as Pstr<'a>,
     }
 }
 
 message! {
-    /// Reply to 0x16/0x05.
+    /// Reply to 0x16/0x05 (docs/protocols/ncp.md 2.6).
     VolumeNumber {
         /// The number.
         volume: u8 as U8,
@@ -20,7 +20,7 @@ message! {
 }
 
 message! {
-    /// 0x16/0x06: asks for the name of a volume.
+    /// 0x16/0x06: requests the name of a volume (docs/protocols/ncp.md 2.6).
     GetVolumeName {
         /// The number.
         volume: u8 as U8,
@@ -28,15 +28,15 @@ message! {
 }
 
 message! {
-    /// Reply to 0x16/0x06.
+    /// Reply to 0x16/0x06 (docs/protocols/ncp.md 2.6).
     VolumeName<'a> {
-        /// The name, empty when there is no such volume.
+        /// The name; empty if the volume does not exist.
         name: Pstr<'a> as Pstr<'a>,
     }
 }
 
 message! {
-    /// 0x16/0x2C: asks for [`VolumeUsage`].
+    /// 0x16/0x2C: requests [`VolumeUsage`] (docs/protocols/ncp.md 2.6).
     GetVolumeUsage {
         /// The number.
         volume: u8 as U8,
@@ -44,17 +44,17 @@ message! {
 }
 
 message! {
-    /// Reply to 0x16/0x2C.
+    /// Reply to 0x16/0x2C (docs/protocols/ncp.md 2.6).
     VolumeUsage<'a> {
-        /// Blocks of the volume.
+        /// Total blocks.
         total_blocks: u32 as Le32,
         /// Free blocks.
         free_blocks: u32 as Le32,
-        /// Blocks of deleted files that can go at once.
+        /// Blocks of deleted files that can be purged.
         purgeable_blocks: u32 as Le32,
-        /// Blocks of deleted files that cannot go yet.
+        /// Blocks of deleted files that cannot be purged yet.
         not_yet_purgeable_blocks: u32 as Le32,
-        /// Directory entries.
+        /// Directory entries in total.
         total_entries: u32 as Le32,
         /// Free directory entries.
         free_entries: u32 as Le32,
@@ -68,7 +68,7 @@ message! {
 }
 
 message! {
-    /// 0x12: asks for [`VolumeInfo`] by number.
+    /// 0x12: requests [`VolumeInfo`] by volume number (docs/protocols/ncp.md 2.6).
     GetVolumeInfo {
         /// The number.
         volume: u8 as U8,
@@ -76,7 +76,7 @@ message! {
 }
 
 message! {
-    /// 0x16/0x15: asks for [`VolumeInfo`] by directory handle.
+    /// 0x16/0x15: requests [`VolumeInfo`] by directory handle (docs/protocols/ncp.md 2.6).
     GetVolumeInfoOfHandle {
         /// A directory handle on the volume.
         handle: u8 as U8,
@@ -84,11 +84,11 @@ message! {
 }
 
 message! {
-    /// Reply to 0x12 and 0x16/0x15; big volumes scale the cluster so that the counts fit.
+    /// Reply to 0x12 and 0x16/0x15; on large volumes the cluster size is scaled so that the counts fit into 16 bits (docs/protocols/ncp.md 2.6).
     VolumeInfo {
         /// Sectors of 512 bytes in a cluster.
         sectors_per_cluster: u16 as Be16,
-        /// Clusters of the volume.
+        /// Total clusters.
         clusters: u16 as Be16,
         /// Free clusters.
         free_clusters: u16 as Be16,
@@ -98,15 +98,15 @@ message! {
         free_slots: u16 as Be16,
         /// Name, padded with NUL.
         name: [u8; 16] as Raw<16>,
-        /// Not 0: the volume can be taken out.
+        /// Not 0 if the volume is removable.
         removable: u16 as Be16,
     }
 }
 
 impl VolumeInfo {
-    /// The space of a volume of `total` bytes with `free` of them free, in the smallest clusters whose counts fit.
+    /// The space of a volume, in the smallest clusters whose counts fit.
     pub fn of_space(total: u64, free: u64, name: [u8; 16]) -> Self {
-        // A cluster has 16 MiB at most: of a volume beyond 1 TiB as much is shown as fits.
+        // A cluster has at most 16 MiB, so at most 1 TiB of a volume is shown.
         let shift = (3..=15).find(|shift| u16::try_from(total >> (9 + shift)).is_ok()).unwrap_or(15);
         let clusters = |bytes: u64| u16::try_from(bytes >> (9 + shift)).unwrap_or(u16::MAX);
         Self {

@@ -1,21 +1,21 @@
-//! Is the client still there? The watchdog on IPX and on IP, and word of a waiting message
-//! (docs/protocols/ncp.md 1.6, 1.7).
+//! The watchdog on IPX and on IP, and the notice of a waiting message (docs/protocols/ncp.md 1.6, 1.7).
 
 use super::packet::IP_WATCHDOG;
 
-/// What a server sends to the watchdog and message sockets of a client on IPX: two bytes.
+/// A notice of two bytes between a server and the watchdog or message socket of an IPX client (docs/protocols/ncp.md
+/// 1.7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Notice {
-    /// '?': are you there? Sent to the socket behind that of the requests.
+    /// '?': the watchdog query of the server, sent to the request socket plus one.
     Watchdog,
     /// 'Y': the answer of the client.
     Alive,
-    /// '!': a message waits. Sent to the second socket behind that of the requests.
+    /// '!': a message is waiting; sent to the request socket plus two.
     Message,
 }
 
 impl Notice {
-    /// The packet about a connection, of whose number it holds the low byte.
+    /// The packet for a connection; it has the low byte of the connection number.
     pub const fn packet(self, connection: u16) -> [u8; 2] {
         let [_, low] = connection.to_be_bytes();
         let mark = match self {
@@ -26,7 +26,7 @@ impl Notice {
         [low, mark]
     }
 
-    /// Low byte of the connection and what is said; none for other packets.
+    /// Parses a notice: the low byte of the connection number and the notice; none for other packets.
     pub const fn decode(packet: &[u8]) -> Option<(u8, Self)> {
         match *packet {
             [low, b'?'] => Some((low, Self::Watchdog)),
@@ -37,19 +37,19 @@ impl Notice {
     }
 }
 
-/// The watchdog on IP: ten bytes of type 3E3E with the question or the answer at the end. What stands between is the
-/// server's own and comes back unchanged.
+/// The watchdog on IP: ten bytes of type 3E3E with '?' or 'Y' at the end. The answer repeats the bytes between them
+/// unchanged (docs/protocols/ncp.md 1.6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct IpWatchdog([u8; 10]);
 
 impl IpWatchdog {
-    /// The question about a connection.
+    /// The query for a connection.
     pub const fn ask(connection: u16) -> Self {
         let ([a, b], [high, low]) = (IP_WATCHDOG.to_be_bytes(), connection.to_be_bytes());
         Self([a, b, 0, low, 0, high, 0, 0, 0, b'?'])
     }
 
-    /// A question or an answer; none for other packets.
+    /// Parses a query or an answer; none for other packets.
     pub fn decode(packet: &[u8]) -> Option<Self> {
         let bytes: [u8; 10] = packet.try_into().ok()?;
         (bytes.starts_with(&IP_WATCHDOG.to_be_bytes()) && matches!(bytes[9], b'?' | b'Y'))
@@ -61,7 +61,7 @@ impl IpWatchdog {
         self.0
     }
 
-    /// The connection it is about.
+    /// Connection number.
     pub const fn connection(self) -> u16 {
         u16::from_be_bytes([self.0[5], self.0[3]])
     }
@@ -71,7 +71,7 @@ impl IpWatchdog {
         self.0[9] == b'Y'
     }
 
-    /// The answer to it.
+    /// The answer to this query.
     #[must_use]
     pub const fn answer(mut self) -> Self {
         self.0[9] = b'Y';
