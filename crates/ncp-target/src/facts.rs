@@ -1,4 +1,4 @@
-//! What was agreed upon with a server, as facts of a run.
+//! The negotiated properties of a session, as facts of the run.
 
 use sharebench_model::Facts;
 use sharebench_ncp::client::{Client, ProbeResult};
@@ -7,7 +7,7 @@ use sharebench_ncp::wire::server_info::ServerInfo;
 use crate::options::NcpOptions;
 use crate::transport::SocketTransport;
 
-/// Facts of a session, by its first connection; `long` names or those of DOS.
+/// Facts of a session, from its first connection; `long` names or DOS names.
 pub(crate) fn negotiated(
     options: &NcpOptions,
     client: &Client<SocketTransport>,
@@ -53,7 +53,7 @@ pub(crate) fn negotiated(
     facts
 }
 
-/// Facts of connections whose packets may get lost.
+/// Facts of datagram transports.
 fn datagrams(options: &NcpOptions, client: &Client<SocketTransport>, facts: &mut Facts) {
     let mut tell = |fact: &str, value: String| facts.insert(fact.to_owned(), value);
     let lip = match client.probed() {

@@ -1,4 +1,4 @@
-//! What went wrong, in the engine's classes.
+//! Maps errors of the client to error classes of the engine.
 
 use std::io::ErrorKind;
 
@@ -6,7 +6,7 @@ use sharebench_model::{ErrorClass, OpError};
 use sharebench_ncp::client::ClientError;
 use sharebench_ncp::wire::Completion;
 
-/// A failed call as the engine sees it.
+/// Converts a failed call into an error of the engine.
 pub(crate) fn failure(error: &ClientError) -> OpError {
     let (class, step) = match error {
         ClientError::Io { step, source } => (io_class(source.kind()), *step),
@@ -29,7 +29,7 @@ pub(crate) fn failure(error: &ClientError) -> OpError {
     OpError::new(class, step, detail)
 }
 
-/// True when the connection can go on: the server answered, or nothing was sent.
+/// True when the connection remains usable: the server has answered, or nothing was sent.
 pub(crate) const fn is_harmless(error: &ClientError) -> bool {
     matches!(
         error,
@@ -49,7 +49,7 @@ const fn io_class(kind: ErrorKind) -> ErrorClass {
 }
 
 fn refusal(completion: Completion, step: &str) -> ErrorClass {
-    // Calls on open files and on names say the same code of different things.
+    // The same code means different things for open files and for names.
     let on_file = matches!(step, "read" | "write" | "set size" | "size" | "commit" | "close");
     match completion {
         Completion::Failure if on_file => ErrorClass::Io,

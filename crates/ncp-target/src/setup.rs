@@ -1,4 +1,4 @@
-//! A session from nothing: address, connections, logins, volume, directory.
+//! Opens a session: address, connections, logins, volume and directory.
 
 use std::io;
 use std::net::SocketAddr;
@@ -20,13 +20,13 @@ use crate::session::connection::Connection;
 use crate::transport::SocketTransport;
 use crate::transport::server_search::find;
 
-/// Connections are ended this long after the deadline of a session that is being opened.
+/// Grace period after the connect timeout, so that a connection attempt reports its own error first.
 const GRACE: Duration = Duration::from_millis(1);
 
-/// VolumeSpace for the largest packet of a burst.
+/// Buffer size for the largest packet of a burst.
 const MIN_INPUT: u16 = 9000;
 
-/// What to look at when a session cannot be opened, and what happened.
+/// Why a session could not be opened, and the part of the URL that is responsible.
 #[derive(Debug)]
 pub(crate) struct SetupError {
     pub(crate) part: UrlPart,
@@ -41,13 +41,13 @@ impl SetupError {
 
     fn of(part: UrlPart, error: &ClientError) -> Self {
         let failed = failure(error);
-        // Only a refusal can be blamed on what was asked; the rest is the connection's.
+        // Only a refusal can be due to the requested part; other errors concern the connection.
         let part = if matches!(error, ClientError::Refused { .. }) { part } else { UrlPart::Port };
         Self::new(part, failed.class, format!("{}: {}", failed.step, failed.detail))
     }
 }
 
-/// Opens a session.
+/// Opens a session within the connect timeout.
 pub(crate) async fn open_session(options: &NcpOptions, spec: &SessionSpec) -> Result<NcpSession, SetupError> {
     let late = || {
         let detail = format!("no session within {:?}", spec.connect_timeout);
@@ -81,7 +81,7 @@ async fn resolve(options: &NcpOptions) -> Result<SocketAddr, SetupError> {
     found.next().ok_or_else(|| unknown("the name has no address".into()))
 }
 
-/// A socket that reaches the server.
+/// Opens a transport to the server.
 async fn transport(options: &NcpOptions) -> Result<SocketTransport, SetupError> {
     let most = options.buffer.max(MIN_INPUT);
     if let Some(ether) = &options.ether {
@@ -105,7 +105,7 @@ async fn transport(options: &NcpOptions) -> Result<SocketTransport, SetupError> 
     })
 }
 
-/// A ipx on an Ethernet that has found its server.
+/// Opens a transport over an Ethernet socket, after searching for the server.
 pub(crate) async fn over(
     options: &NcpOptions,
     ether: &EtherOptions,
@@ -122,7 +122,7 @@ fn class_of(error: &io::Error) -> ErrorClass {
     if error.kind() == io::ErrorKind::TimedOut { ErrorClass::Timeout } else { ErrorClass::Disconnected }
 }
 
-/// A connection whose user is logged in. The first one probes the path for the others.
+/// Opens a connection and logs in. The first connection probes the path for the others.
 async fn connect(
     options: &NcpOptions,
     spec: &SessionSpec,
@@ -168,7 +168,7 @@ fn login_failure(error: &ClientError) -> SetupError {
         | ClientError::Refused { completion: Completion::AddressRestriction, .. } => {
             (UrlPart::Option("checksum"), ErrorClass::Refused)
         }
-        // A bindery says "failure" to a wrong password, and "no such object" to a wrong name.
+        // A bindery answers "failure" to a wrong password and "no such object" to a wrong name.
         ClientError::Refused { .. } => (UrlPart::Credentials, ErrorClass::Refused),
         _ => return SetupError::of(UrlPart::Credentials, error),
     };
@@ -176,7 +176,7 @@ fn login_failure(error: &ClientError) -> SetupError {
     SetupError::new(part, class, format!("{}: {}", failed.step, failed.detail))
 }
 
-/// Looks at server, volume and directory; the name space to use.
+/// Checks server, volume and directory; returns the name space to use.
 async fn inspect_target(
     options: &NcpOptions,
     client: &mut Client<SocketTransport>,

@@ -12,22 +12,22 @@ use crate::options::NcpOptions;
 use crate::policy::check_policy;
 use crate::setup::open_session;
 
-/// Largest record that is made several requests of.
+/// The largest record that is split into several requests.
 const MAX_SPLIT: u32 = 16 << 20;
 
 /// A directory of a volume: `ncp://user@host[:port]/VOLUME/dir?option=value`.
 ///
-/// The port defaults to 524, the user to GUEST. Options: `transport=` tcp (default), udp, ipx in UDP, or ether, where the host
-/// is the server's name and `iface=`, `frame=` (ii, raw, 802.2 or snap) and `network=` say where the client stands;
-/// `profile=` a requester of the time, as a set of the options that follow; `sign=0..3`, the level of packet signatures
-/// (default 1: if the server demands them); `checksum=0..3`, the same of IPX checksums (default 0); `buffer=` data bytes of a
-/// request that are proposed, 512 to 61440 (default; over UDP 32768, on IPX and beside bursts 1024); `lip=off` keeps the path from
-/// being probed; `split=on` makes several requests, one after another, of records above the buffer, which are refused
-/// otherwise; `burst=on`, on datagrams, sends what one packet does not carry as packet bursts of `window=` data bytes
-/// (default 61440) in packets of `packet=` bytes (default 1500) with a pause of `gap=` between them (default none);
-/// `retry=` the first pause before a datagram is sent again (default 600ms); `cache=` buffers of a requester's cache for each
-/// file (default off); `commit=on` commits on close; `names=` auto (default), long or dos; `connections=` connections of
-/// a session, each with one request under way, and so its queue depth (default 1).
+/// The port defaults to 524, the user to GUEST. Options: `transport=` tcp (default), udp, ipx (in UDP), or ether,
+/// where the host is the name of the server, and `iface=`, `frame=` (ii, raw, 802.2 or snap) and `network=` select
+/// the segment; `profile=` a requester, as a set of the following options; `sign=0..3` level of packet signatures
+/// (default 1: if the server requires them); `checksum=0..3` level of IPX checksums (default 0); `buffer=` proposed
+/// data bytes per request, 512 to 61440 (default; over UDP 32768, on IPX and with bursts 1024); `lip=off` disables
+/// probing of the path; `split=on` splits records above the buffer into several requests, which are otherwise
+/// rejected; `burst=on`, on datagrams, transfers what exceeds one packet in packet bursts of `window=` data bytes
+/// (default 61440), in packets of `packet=` bytes (default 1500), with a pause of `gap=` between them (default none);
+/// `retry=` first retransmission pause (default 600ms); `cache=` cache buffers per file (default off); `commit=on`
+/// commits on close; `names=` auto (default), long or dos; `connections=` connections per session, each with one
+/// outstanding request, and so its queue depth (default 1).
 #[derive(Debug, Clone)]
 pub struct NcpTarget {
     url: String,
@@ -35,7 +35,7 @@ pub struct NcpTarget {
 }
 
 impl NcpTarget {
-    /// Checks a URL; an option this adapter does not know is an error.
+    /// Checks a URL; an unknown option is an error.
     pub fn from_url(url: TargetUrl, password: Secret) -> Result<Self, UrlError> {
         Ok(Self { url: url.to_string(), options: NcpOptions::from_url(url, password)? })
     }

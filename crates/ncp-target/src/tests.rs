@@ -54,7 +54,8 @@ fn refused(connected: Result<Box<dyn Session>, ConnectError>) -> ConnectError {
 
 #[tokio::test]
 async fn it_conforms_over_every_transport_signed_and_unsigned() {
-    let (server, ipx) = (server(Level::IfRequested), ipx_server());
+    let server = server(Level::IfRequested);
+    let ipx = ipx_server();
     // Durable writes to files opened without write-through do not exist in this protocol.
     let skip = &["flush and durable write"][..];
     for options in [

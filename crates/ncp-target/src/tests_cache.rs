@@ -91,7 +91,8 @@ async fn small_records_are_merged_and_read_ahead_and_bytes_are_counted_as_they_c
 async fn what_cannot_be_stored_is_told_by_the_next_operation_or_by_the_close() {
     let server = server(Arc::new(MemoryVolume::new(64 << 10)));
     let mut session = connect(&target(&server, "cache=2&buffer=4096")).await;
-    let (full, late) = (create(&mut *session, "full").await, create(&mut *session, "late").await);
+    let full = create(&mut *session, "full").await;
+    let late = create(&mut *session, "late").await;
     assert_eq!(write(&mut *session, late, 0, 100).await, Ok(0));
     let failed = loop_until_full(&mut *session, full).await;
     assert_eq!((failed.class, failed.step), (ErrorClass::NoSpace, "write behind"), "{failed}");

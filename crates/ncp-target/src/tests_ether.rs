@@ -47,7 +47,9 @@ async fn work(client: &mut Client<SocketTransport>) {
     let path = Path::new(space::LONG, ["SHARE", "file"].map(str::as_bytes)).unwrap();
     let (file, _) = client.open(&path, Access::Create, false).await.unwrap();
     let data: Vec<u8> = (0..10_000).map(|at| (at * 31 + at / 251) as u8).collect();
-    let (mut sent, mut got, mut back) = (0, 0, vec![0; data.len()]);
+    let mut sent = 0;
+    let mut got = 0;
+    let mut back = vec![0; data.len()];
     while sent < data.len() {
         sent += client.write(file, 1 + sent as u64, &data[sent..]).await.unwrap();
     }

@@ -1,23 +1,23 @@
-//! Where a client stands on an Ethernet: options of `transport=ether`.
+//! Options of `transport=ether`.
 
 use sharebench_ncp::wire::ethernet::Framing;
 use sharebench_target::{TargetUrl, UrlError};
 
 use sharebench_ncp::wire::TransportKind;
 
-/// A place on an Ethernet.
+/// The Ethernet segment of a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct EtherOptions {
-    /// The interface.
+    /// Name of the interface.
     pub(crate) interface: String,
-    /// How its frames carry IPX.
+    /// Framing of IPX packets.
     pub(crate) framing: Framing,
-    /// The network number of the segment, where it is not learned from the server.
+    /// Network number of the segment; none if it is learned from the server.
     pub(crate) network: Option<u32>,
 }
 
 impl EtherOptions {
-    /// Takes the options; none for other transports, which have no use for them.
+    /// Takes the options from the URL; they are errors with other transports.
     pub(crate) fn take(url: &mut TargetUrl, transport: TransportKind) -> Result<Option<Self>, UrlError> {
         if transport != TransportKind::IpxOnEthernet {
             for key in ["iface", "frame", "network"] {
@@ -34,7 +34,7 @@ impl EtherOptions {
             return Err(url.error("transport=ether needs iface=, the interface that frames go out on"));
         };
         let framing = match url.take("frame") {
-            // That of NetWare 3.12 and later.
+            // The default of NetWare 3.12 and later.
             None => Framing::Llc8022,
             Some(name) => Framing::from_name(&name)
                 .ok_or_else(|| url.error(format!("frame={name}: the choices are ii, raw, 802.2 and snap")))?,

@@ -1,4 +1,4 @@
-//! What an `ncp://` URL says, checked.
+//! The checked options of an `ncp://` URL.
 
 pub(crate) mod ether;
 pub(crate) mod profile;
@@ -20,38 +20,38 @@ use crate::options::values::{burst, level, retry, split_path, switch};
 const KNOWN: &str = "transport, profile, sign, checksum, buffer, lip, split, retry, burst, window, gap, packet, \
                      names, connections, cache, commit, iface, frame, network";
 const DEFAULT_PORT: u16 = 524;
-/// Where IPX in UDP is spoken (RFC 1234).
+/// UDP port of IPX in UDP (RFC 1234).
 const IPX_PORT: u16 = 213;
-/// Who logs in where the URL names nobody, as bindery servers have it.
+/// The account when the URL names no user, as on bindery servers.
 const GUEST: &str = "GUEST";
-/// Data bytes of a call over UDP, unless asked otherwise: what NFS came to use there, in fragments of IP.
+/// Default data bytes of a call over UDP. NFS over UDP uses the same size, in several IP fragments.
 const UDP_BUFFER: u16 = 32_768;
-/// The same beside bursts and on IPX, as the kernel's client has it: one packet of an Ethernet.
+/// Default data bytes of a call on IPX and with bursts: one Ethernet packet, as the kernel's client uses.
 const PACKET_BUFFER: u16 = 1024;
-/// What a packet in a frame has beside data: headers, and a signature.
+/// Bytes of a packet in a frame in addition to its data: headers and a signature.
 const PACKET_OVERHEAD: u16 = 64 + 8;
-/// Most connections of one session.
+/// The largest number of connections per session.
 const MAX_CONNECTIONS: u32 = 64;
-/// Most buffers of each file in the cache.
+/// The largest number of cache buffers per file.
 const MAX_CACHE: u32 = 1024;
-/// The kernel's first pause.
+/// The first retransmission pause of the kernel's client.
 const RETRY: Duration = Duration::from_millis(600);
-/// Largest packet of a burst that is not bound to a frame.
+/// The largest burst packet on transports other than Ethernet frames.
 const MAX_PACKET: u32 = 9000;
 
-/// Which names are used.
+/// The name space to use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NameChoice {
-    /// Long ones, on volumes that have them.
+    /// Long names if the volume supports them, else DOS names.
     Auto,
     Long,
     Dos,
 }
 
-/// A checked `ncp://` URL and the password for it.
+/// The checked options of an `ncp://` URL, with the password.
 #[derive(Debug, Clone)]
 pub(crate) struct NcpOptions {
-    /// Address, or on an Ethernet the name of the server.
+    /// Host address; on Ethernet, the name of the server.
     pub(crate) host: String,
     pub(crate) port: u16,
     pub(crate) user: String,
@@ -60,26 +60,26 @@ pub(crate) struct NcpOptions {
     /// Components below the volume.
     pub(crate) directory: Vec<String>,
     pub(crate) transport: TransportKind,
-    /// Where the client stands with `transport=ether`.
+    /// Interface and framing of `transport=ether`.
     pub(crate) ether: Option<EtherOptions>,
     pub(crate) profile: Option<&'static Profile>,
     pub(crate) negotiation: Negotiation,
     pub(crate) signatures: Level,
     pub(crate) checksums: Level,
     pub(crate) buffer: u16,
-    /// Large internet packets: the path is probed.
+    /// Large internet packets: whether to probe the path.
     pub(crate) lip: bool,
-    /// Records above the negotiated buffer take several requests.
+    /// Whether records above the negotiated buffer are split into several requests.
     pub(crate) splits: bool,
     pub(crate) retry: Duration,
     pub(crate) burst: Option<BurstOptions>,
     pub(crate) names: NameChoice,
     pub(crate) connections: u32,
-    /// Buffers of each file in the requester's cache.
+    /// Cache buffers per file.
     pub(crate) cache: Option<u32>,
-    /// True commit: files that were written are committed when they are closed.
+    /// True commit: files that may have been written are committed when they are closed.
     pub(crate) commits: bool,
-    /// Requests that sessions which have ended sent again.
+    /// Retransmissions of all closed sessions.
     pub(crate) resent: Arc<AtomicU64>,
 }
 
@@ -145,7 +145,7 @@ impl NcpOptions {
         })
     }
 
-    /// Data bytes of the largest transfer: a request or a burst.
+    /// Data bytes of the largest transfer: of a request or a burst.
     pub(crate) fn most_record(&self) -> u32 {
         u32::from(self.buffer).max(self.burst.map_or(0, |burst| burst.window))
     }
@@ -174,7 +174,7 @@ fn profile(url: &mut TargetUrl, transport: TransportKind) -> Result<Option<&'sta
     Ok(Some(profile))
 }
 
-/// An error when an option needs 0x61, which the profile does not speak.
+/// Fails if an option needs function 0x61 and the profile does not use it.
 fn full(url: &TargetUrl, profile: Option<&Profile>, option: &str) -> Result<(), UrlError> {
     match profile.filter(|profile| profile.negotiation == Negotiation::BufferOnly) {
         None => Ok(()),
@@ -191,7 +191,7 @@ fn signatures(url: &mut TargetUrl, profile: Option<&Profile>) -> Result<Level, U
     Ok(given.or(profile.map(|profile| profile.signatures)).unwrap_or(Level::IfRequested))
 }
 
-/// Level of checksums, for which there is room in three of the four frames alone.
+/// Level of checksums, which three of the four framings support.
 fn checksums(
     url: &mut TargetUrl,
     ether: Option<&EtherOptions>,
@@ -230,7 +230,8 @@ fn lip(url: &mut TargetUrl, transport: TransportKind, profile: Option<&Profile>)
     }
 }
 
-/// Buffers of the cache: of one connection, since several would each have their own of one file.
+/// Cache buffers per file. The cache needs a single connection, because each connection would have a cache of its
+/// own.
 fn cache(url: &mut TargetUrl, profile: Option<&Profile>, connections: u32) -> Result<Option<u32>, UrlError> {
     if url.options.get("cache").is_some_and(|cache| cache == "off") {
         url.take("cache");
@@ -259,7 +260,7 @@ fn buffer(
         (Some(profile), TransportKind::Tcp) => profile.buffers.0,
         (Some(profile), _) => profile.buffers.1,
         (None, TransportKind::Tcp) => MAX_BUFFER,
-        // What a packet does not carry is a burst's.
+        // Larger transfers use bursts.
         (None, TransportKind::Udp) if !bursts => UDP_BUFFER,
         (None, _) => PACKET_BUFFER,
     };

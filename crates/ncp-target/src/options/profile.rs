@@ -1,5 +1,5 @@
-//! Requesters of the time, as sets of options: what their documents say of them, and where packets of them were seen,
-//! what those show (docs/protocols/ncp.md 5.4).
+//! Requesters of NetWare's time as sets of options. Only the packets of ncpfs were observed; the other profiles
+//! follow documents (docs/protocols/ncp.md 5.4).
 
 use std::time::Duration;
 
@@ -8,21 +8,21 @@ use sharebench_ncp::security::level::Level;
 
 use sharebench_ncp::wire::TransportKind;
 
-/// What a requester does unless its options say otherwise.
+/// The defaults of a requester.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Profile {
     pub(crate) name: &'static str,
-    /// What a run made with it is called.
+    /// Name of the profile in facts and reports.
     pub(crate) shown: &'static str,
     pub(crate) transports: &'static [TransportKind],
     pub(crate) negotiation: Negotiation,
-    /// Data bytes proposed on TCP, and on datagrams.
+    /// Proposed data bytes on TCP and on datagrams.
     pub(crate) buffers: (u16, u16),
     pub(crate) lip: bool,
     pub(crate) signatures: Level,
-    /// Where frames let packets have checksums.
+    /// Level of checksums, where the frames support them.
     pub(crate) checksums: Level,
-    /// Packets of a burst; none for those without.
+    /// Packets per burst; none without packet burst.
     pub(crate) burst_packets: Option<u32>,
     /// Buffers of its cache.
     pub(crate) cache: u32,
@@ -33,9 +33,9 @@ const IPX: &[TransportKind] = &[TransportKind::IpxInUdp, TransportKind::IpxOnEth
 const ALL: &[TransportKind] =
     &[TransportKind::Tcp, TransportKind::Udp, TransportKind::IpxInUdp, TransportKind::IpxOnEthernet];
 const RETRY: Duration = Duration::from_millis(600);
-/// Data of the fragments of a burst in packets of 1500 bytes.
+/// Data bytes of a fragment in burst packets of 1500 bytes.
 const FRAGMENT: u32 = 1434;
-/// Most data that the largest frames leave room for, with a signature.
+/// Data bytes that fit into the largest frame together with headers and a signature.
 const FRAME: u16 = 1420;
 
 const NETX: Profile = Profile {
@@ -78,7 +78,7 @@ static PROFILES: [Profile; 8] = [
     Profile {
         name: "bnetx",
         shown: "BNETX-like (from documents)",
-        // One window of the size that documents of 4.1 name.
+        // One window of the size that NetWare 4.1 documents mention (docs/protocols/ncp.md 4.5).
         burst_packets: Some(24_576 / FRAGMENT),
         ..NETX
     },
@@ -86,7 +86,7 @@ static PROFILES: [Profile; 8] = [
     Profile {
         name: "vlm-1.20",
         shown: "VLM-1.20-like (from documents)",
-        // PBURST READ WINDOW SIZE; that for writes is 10, for which there is no window of its own here.
+        // PBURST READ WINDOW SIZE. The write window of 10 packets has no option of its own here.
         burst_packets: Some(16),
         ..VLM
     },
@@ -120,18 +120,18 @@ static PROFILES: [Profile; 8] = [
 ];
 
 impl Profile {
-    /// The profile of a name.
+    /// The profile with a name.
     pub(crate) fn of(name: &str) -> Option<&'static Self> {
         PROFILES.iter().find(|profile| profile.name == name)
     }
 
-    /// Its bursts.
+    /// Burst options of the profile.
     pub(crate) fn burst(&self) -> Option<BurstOptions> {
         self.burst_packets
             .map(|packets| BurstOptions { window: packets * FRAGMENT, ..BurstOptions::default() })
     }
 
-    /// Names of all, for people.
+    /// The names of all profiles, separated by commas.
     pub(crate) fn names() -> String {
         PROFILES.each_ref().map(|profile| profile.name).join(", ")
     }

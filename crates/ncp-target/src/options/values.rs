@@ -1,4 +1,4 @@
-//! Values of the options of an `ncp://` URL, each checked for itself.
+//! Values of the options of an `ncp://` URL; each is checked on its own.
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use sharebench_target::{TargetUrl, UrlError};
 
 use sharebench_ncp::wire::TransportKind;
 
-/// Volume and the directories below it.
+/// The volume and the directories below it.
 pub(crate) fn split_path(url: &TargetUrl) -> Result<(String, Vec<String>), UrlError> {
     let mut names = url.path.split('/').filter(|name| !name.is_empty()).map(str::to_owned);
     let Some(volume) = names.next() else {
@@ -39,7 +39,7 @@ pub(crate) fn switch(url: &mut TargetUrl, key: &str) -> Result<Option<bool>, Url
     }
 }
 
-/// Packet burst and what it is sent by, each of which means nothing without it. `usual` is what a profile brings.
+/// Packet burst and its parameters, which are errors without it. `usual` is the default of a profile.
 pub(crate) fn burst(
     url: &mut TargetUrl,
     (transport, largest): (TransportKind, u32),
@@ -68,7 +68,7 @@ pub(crate) fn burst(
     Ok(on.then_some(BurstOptions { packet, window, gap }))
 }
 
-/// The first pause before a datagram is sent again.
+/// The first retransmission pause.
 pub(crate) fn retry(
     url: &mut TargetUrl,
     transport: TransportKind,

@@ -1,39 +1,50 @@
-//! The requester's cache of one open file: a few buffers of a request's data, read ahead and written behind.
+//! The requester's cache of one open file: a few buffers with read-ahead and write-behind (docs/protocols/ncp.md
+//! 5.3).
 //!
-//! It does no I/O: it says what is to be fetched or stored, and its owner does so.
+//! The cache does no I/O. It returns what to fetch or write, and its owner does so.
 
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// The cache of a session.
+/// The size of a session's caches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CacheSize {
-    /// Buffers of each file.
+    /// Buffers per file.
     pub(crate) buffers: u32,
-    /// Bytes of a buffer: what one request carries.
+    /// Bytes of a buffer: the data of one request.
     pub(crate) bytes: usize,
 }
 
-/// A part of the file, at a multiple of the buffer's size.
+/// A cached part of the file, aligned to the buffer size.
 #[derive(Debug)]
 struct Buffer {
     start: u64,
     data: Box<[u8]>,
-    /// Bytes that are known, and those of them that the server does not have yet.
+    /// Valid bytes, and those of them that the server does not have yet.
     known: Range<usize>,
     dirty: Range<usize>,
-    /// The file ended behind the known ones when they came.
+    /// True when the file ended after the valid bytes at the time of the fetch.
     ends: bool,
 }
 
-/// What is to be stored: where, and how many bytes.
+/// A range of dirty bytes to be written to the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct DirtyRange {
     pub(crate) offset: u64,
     pub(crate) len: usize,
 }
 
-/// The buffers of a file, the one used least recently in front.
+/// The requester's cache of one open file.
+///
+/// It owns up to `size.buffers` buffers in the order of their last use. Transfers smaller than a buffer use it: a
+/// read fetches a whole buffer, and writes are merged until the buffer is full or evicted. Each buffer has one
+/// contiguous valid range and, within it, one dirty range, so that a write-back is a single request. Invariant: a
+/// dirty buffer is never evicted or invalidated before [`Self::stored`] or [`Self::lose`] is called for its dirty
+/// range.
+///
+/// It exists because requesters of NetWare's time cached a few packets, so a benchmark without a cache would not
+/// resemble them. It is not coherent with other clients. It lives from open to close and is emptied by a commit or a
+/// change of size.
 #[derive(Debug)]
 pub(crate) struct FileCache {
     size: CacheSize,
@@ -46,7 +57,7 @@ impl Buffer {
         (start < end).then_some(DirtyRange { offset: self.start + start as u64, len: end - start })
     }
 
-    /// Takes data at `at`, when it touches what is known: a buffer has one known part.
+    /// Adds data at `at` if it overlaps or touches the valid range; a buffer has only one.
     fn take(&mut self, at: usize, data: &[u8]) -> bool {
         let end = at + data.len();
         let empty = self.known.is_empty();
@@ -57,8 +68,9 @@ impl Buffer {
         let join = |part: &Range<usize>| {
             if part.is_empty() { at..end } else { part.start.min(at)..part.end.max(end) }
         };
-        // Between two dirty parts everything is known, and may be stored as well.
-        (self.known, self.dirty) = (join(&self.known), join(&self.dirty));
+        // All bytes between two dirty parts are valid, so that writing them as well is harmless.
+        self.known = join(&self.known);
+        self.dirty = join(&self.dirty);
         true
     }
 }
@@ -68,13 +80,13 @@ impl FileCache {
         Self { size, buffers: VecDeque::new() }
     }
 
-    /// True for a transfer that goes by the cache: it is smaller than a buffer.
+    /// True for a transfer that uses the cache: one that is smaller than a buffer.
     pub(crate) const fn caches(&self, len: usize) -> bool {
         len < self.size.bytes
     }
 
-    /// Copies what is known at `offset`: how many bytes, up to the end of a buffer; 0 at the end of the file. None when
-    /// it is to be fetched.
+    /// Copies valid bytes at `offset`, up to the end of the buffer, and returns their number; 0 at the end of the
+    /// file, none if the buffer must be fetched.
     pub(crate) fn read(&mut self, offset: u64, into: &mut [u8]) -> Option<usize> {
         let number = self.place(offset)?;
         let buffer = &self.buffers[number];
@@ -89,22 +101,24 @@ impl FileCache {
         Some(len)
     }
 
-    /// Where the buffer that holds `offset` begins, and its bytes.
+    /// Start of the buffer that contains `offset`, and its length.
     pub(crate) const fn whole(&self, offset: u64) -> (u64, usize) {
         (offset - offset % self.size.bytes as u64, self.size.bytes)
     }
 
-    /// Keeps what came of a whole buffer; nothing may be waiting to be stored.
+    /// Stores a fetched buffer; nothing may be dirty.
     pub(crate) fn keep(&mut self, start: u64, came: &[u8]) {
         self.buffers.retain(|buffer| buffer.start != start);
         let mut buffer = self.fresh(start);
         let len = came.len().min(self.size.bytes);
         buffer.data[..len].copy_from_slice(&came[..len]);
-        (buffer.known, buffer.ends) = (0..len, len < self.size.bytes);
+        buffer.known = 0..len;
+        buffer.ends = len < self.size.bytes;
         self.buffers.push_back(buffer);
     }
 
-    /// Takes as much of a write as one buffer holds: how many bytes. None when something is to be stored first.
+    /// Takes as much of a write as fits into one buffer; returns the number of bytes, or none if a dirty range must
+    /// be written first.
     pub(crate) fn write(&mut self, offset: u64, data: &[u8]) -> Option<usize> {
         let (start, bytes) = self.whole(offset);
         let at = (offset - start) as usize;
@@ -119,8 +133,9 @@ impl FileCache {
                 if buffer.store().is_some() {
                     return None;
                 }
-                // What was known lies behind, and the file with it.
-                (buffer.known, buffer.ends) = (0..0, false);
+                // The valid bytes are not adjacent to the write; drop them, as the file also no longer ends there.
+                buffer.known = 0..0;
+                buffer.ends = false;
                 buffer.take(at, &data[..len]);
             }
             self.touch(number);
@@ -129,41 +144,41 @@ impl FileCache {
             buffer.take(at, &data[..len]);
             self.buffers.push_back(buffer);
         }
-        // The file may have grown behind these.
+        // The write may have extended the file beyond these buffers.
         self.buffers.iter_mut().filter(|buffer| buffer.start < start).for_each(|buffer| buffer.ends = false);
         Some(len)
     }
 
-    /// What is to be stored at once: a buffer that is full.
+    /// The dirty range of a buffer that is full and should be written now.
     pub(crate) fn full(&self) -> Option<DirtyRange> {
         let full = |buffer: &&Buffer| buffer.dirty.end == self.size.bytes;
         self.buffers.iter().filter(full).find_map(Buffer::store)
     }
 
-    /// What is to be stored first.
+    /// The dirty range to write first.
     pub(crate) fn first_store(&self) -> Option<DirtyRange> {
         self.buffers.iter().find_map(Buffer::store)
     }
 
-    /// The bytes of a store.
+    /// The bytes of a dirty range.
     pub(crate) fn bytes(&self, store: DirtyRange) -> &[u8] {
         let found = self.buffers.iter().find(|buffer| buffer.store() == Some(store));
         found.and_then(|buffer| buffer.data.get(buffer.dirty.clone())).unwrap_or_default()
     }
 
-    /// A store is done: the server has these bytes.
+    /// Marks a dirty range as written.
     pub(crate) fn stored(&mut self, store: DirtyRange) {
         for buffer in self.buffers.iter_mut().filter(|buffer| buffer.store() == Some(store)) {
             buffer.dirty = 0..0;
         }
     }
 
-    /// A store has failed: what it held is gone, and the server has what it had.
+    /// Drops a dirty range whose write failed.
     pub(crate) fn lose(&mut self, store: DirtyRange) {
         self.buffers.retain(|buffer| buffer.store() != Some(store));
     }
 
-    /// Forgets everything that the server has.
+    /// Invalidates all clean buffers.
     pub(crate) fn invalidate(&mut self) {
         self.buffers.retain(|buffer| buffer.store().is_some());
     }
@@ -177,7 +192,7 @@ impl FileCache {
         self.buffers.len() >= self.size.buffers as usize
     }
 
-    /// An empty buffer, in the place of the one used least recently when there is no more room.
+    /// An empty buffer, which evicts the least recently used one if the cache is full.
     fn fresh(&mut self, start: u64) -> Buffer {
         let old = if self.is_full() { self.buffers.pop_front() } else { None };
         let data = old.map_or_else(|| vec![0; self.size.bytes].into_boxed_slice(), |buffer| buffer.data);
@@ -197,7 +212,7 @@ mod tests {
 
     use super::*;
 
-    /// A file, the cache in front of it, and how many requests went between them.
+    /// A file, its cache, and the number of requests between them.
     struct Pair {
         file: Vec<u8>,
         cache: FileCache,
@@ -211,7 +226,8 @@ mod tests {
         }
 
         fn store(&mut self, store: DirtyRange) {
-            let (at, data) = (store.offset as usize, self.cache.bytes(store).to_vec());
+            let at = store.offset as usize;
+            let data = self.cache.bytes(store).to_vec();
             assert_eq!(data.len(), store.len);
             self.file.resize(self.file.len().max(at + data.len()), 0);
             self.file[at..at + data.len()].copy_from_slice(&data);
@@ -226,7 +242,8 @@ mod tests {
         }
 
         fn read(&mut self, offset: u64, len: usize) -> Vec<u8> {
-            let (mut out, mut done) = (vec![0; len], 0);
+            let mut out = vec![0; len];
+            let mut done = 0;
             while done < len {
                 match self.cache.read(offset + done as u64, &mut out[done..]) {
                     Some(0) => break,
@@ -305,13 +322,14 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is read and written, through any number of buffers, a plain file would say the same.
+        /// Reads and writes through any number of buffers give the same contents as a plain file.
         #[test]
         fn reads_and_writes_are_those_of_a_file(
             buffers in 1..5_u32,
             steps in prop::collection::vec((0..300_u64, 1..90_usize, 0..4_u8), 1..80),
         ) {
-            let (mut pair, mut plain) = (Pair::new(buffers, 64), Vec::new());
+            let mut pair = Pair::new(buffers, 64);
+            let mut plain = Vec::new();
             for (number, (offset, len, what)) in steps.into_iter().enumerate() {
                 let at = offset as usize;
                 match what {

@@ -1,4 +1,4 @@
-//! One connection of a session: one operation under way at most.
+//! One connection of a session, with at most one operation in progress.
 
 use std::collections::BTreeMap;
 use std::task::{Context, Poll, ready};
@@ -10,34 +10,34 @@ use crate::failure::{failure, is_harmless};
 use crate::session::cache::{DirtyRange, FileCache};
 use crate::transport::SocketTransport;
 
-/// A data operation under way.
+/// A data operation in progress.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PendingOperation {
     slot: Slot,
     pub(super) op: DataOp,
     pub(super) file: File,
-    /// Bytes transferred.
+    /// Bytes transferred so far.
     pub(super) done: u32,
-    /// What the request under way is for.
+    /// Purpose of the outstanding request.
     pub(super) request: RequestPurpose,
-    /// Requests sent before it.
+    /// Requests sent before the operation began.
     before: u64,
 }
 
-/// What a request is for.
+/// The purpose of an outstanding request.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum RequestPurpose {
-    /// There is none: the operation has ended without.
+    /// No request is outstanding, because the operation needs no more of them.
     NoRequest,
-    /// A part of the operation itself, of so many bytes.
+    /// A part of the operation, of the given number of bytes.
     Part(u32),
-    /// A whole buffer for the cache, from there on.
+    /// A fetch of the cache buffer at the given offset.
     Fetch(u64),
-    /// Bytes that the cache kept back.
+    /// A write-back of dirty bytes.
     Store(DirtyRange),
 }
 
-/// The end of a data operation.
+/// A completed data operation.
 pub(crate) struct CompletedOperation {
     pub(crate) slot: Slot,
     pub(crate) result: Result<u32, OpError>,
@@ -51,17 +51,21 @@ pub(super) const fn file_of(op: DataOp) -> FileRef {
     }
 }
 
-/// A connection, and what is under way on it.
+/// A connection of a session.
+///
+/// It owns a client, the data operation in progress on it, and the requester's caches of its open files. NCP allows
+/// one outstanding request, so a connection performs one operation at a time, as one or several requests in sequence.
+/// Once the connection is lost, every later operation fails with the error that ended it.
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(super) client: Client<SocketTransport>,
     pending: Option<PendingOperation>,
     lost: Option<OpError>,
-    /// Files that go by the requester's cache.
+    /// Caches by file.
     pub(super) caches: BTreeMap<FileRef, FileCache>,
-    /// Failures of what was kept back, for the next operation on its file.
+    /// Errors of write-backs, reported by the next operation on the file.
     pub(super) deferred_errors: BTreeMap<FileRef, OpError>,
-    /// Bytes of files that were sent and received.
+    /// File data bytes sent and received.
     pub(super) payload: (u64, u64),
 }
 
@@ -80,25 +84,25 @@ impl Connection {
     /// The client, for calls on names.
     ///
     /// # Errors
-    /// The connection is lost, or a call on it was abandoned.
+    /// The connection is lost, or an earlier call on it was cancelled.
     pub(crate) fn client(&mut self) -> Result<&mut Client<SocketTransport>, OpError> {
         if self.client.is_waiting() && self.lost.is_none() {
             let detail = "an earlier call was abandoned";
             self.lost = Some(OpError::new(ErrorClass::Disconnected, "call", detail));
         }
         match &self.lost {
-            // What ended the connection is what later calls on it fail of.
+            // Later calls fail with the error that ended the connection.
             Some(error) => Err(error.clone()),
             None => Ok(&mut self.client),
         }
     }
 
-    /// What the client is, whatever became of the connection.
+    /// The client, even if the connection is lost.
     pub(crate) const fn inner(&self) -> &Client<SocketTransport> {
         &self.client
     }
 
-    /// The engine's word for a failure, which may end the connection.
+    /// Converts an error and notes whether it ends the connection.
     pub(crate) fn record_failure(&mut self, error: &ClientError) -> OpError {
         let failed = failure(error);
         if !is_harmless(error) {
@@ -107,19 +111,19 @@ impl Connection {
         failed
     }
 
-    /// Requests sent, those sent again included.
+    /// Requests sent, including retransmissions.
     pub(crate) const fn sent(&self) -> u64 {
         let counts = self.client.counts();
         counts.requests + counts.resent
     }
 
-    /// Bytes of files that were sent and received.
+    /// File data bytes sent and received.
     pub(crate) const fn payload(&self) -> (u64, u64) {
         self.payload
     }
 
-    /// Begins a data operation on a slot, whose buffer holds what a write sends. What one request cannot carry takes
-    /// several, one after another.
+    /// Begins a data operation; the buffer of the slot has the data of a write. A transfer larger than one request is
+    /// split into several.
     pub(crate) fn begin(
         &mut self,
         slot: Slot,
@@ -148,7 +152,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Begins the next request of an operation, if it needs one more.
+    /// Begins the next request of an operation, if it needs one.
     fn begin_next_request(
         &mut self,
         pending: &mut PendingOperation,
@@ -163,7 +167,8 @@ impl Connection {
 
     /// Begins the next part of an operation.
     fn begin_part(&mut self, pending: PendingOperation, buffer: &[u8]) -> Result<RequestPurpose, OpError> {
-        let (file, done) = (pending.file, pending.done);
+        let file = pending.file;
+        let done = pending.done;
         let client = self.client()?;
         let part = |offset: u64, len: u32| {
             let at = offset.saturating_add(u64::from(done));
@@ -188,7 +193,7 @@ impl Connection {
         Ok(RequestPurpose::Part(part))
     }
 
-    /// Gives memory back that only requests need, unless one is under way: false then.
+    /// Frees the memory that only requests need; returns false while a request is in progress.
     pub(crate) fn release_buffers(&mut self) -> bool {
         let idle = self.pending.is_none() && !self.client.is_waiting();
         if idle {
@@ -198,7 +203,7 @@ impl Connection {
         idle
     }
 
-    /// Answers a watchdog, unless a request is under way.
+    /// Answers watchdog queries while the connection is idle.
     pub(crate) fn poll_keepalive(&mut self, cx: &mut Context<'_>) {
         if self.lost.is_none() && self.pending.is_none() && !self.client.is_waiting() {
             self.client.poll_keepalive(cx);
@@ -206,8 +211,8 @@ impl Connection {
         }
     }
 
-    /// Ready when the operation under way has ended; pending for ever when there is none. What was read is put into
-    /// the slot's buffer.
+    /// Ready when the operation in progress completes; pending when there is none. Data that was read is copied into
+    /// the buffer of the slot.
     pub(crate) fn poll(
         &mut self,
         cx: &mut Context<'_>,
@@ -237,7 +242,7 @@ impl Connection {
         Poll::Ready(CompletedOperation { slot: pending.slot, result, requests })
     }
 
-    /// Takes what a request brought; true when it was the last of its operation.
+    /// Processes a reply; true when it completes the operation.
     fn end_request(&mut self, pending: &mut PendingOperation, buffer: &mut [u8]) -> Result<bool, OpError> {
         match pending.request {
             RequestPurpose::NoRequest => Ok(true),
@@ -250,7 +255,7 @@ impl Connection {
         }
     }
 
-    /// Takes what a part of the operation brought.
+    /// Processes the reply of one part.
     fn end_part(
         &mut self,
         pending: &mut PendingOperation,
@@ -269,7 +274,7 @@ impl Connection {
                 }
                 pending.done += data.len() as u32;
                 self.payload.1 += data.len() as u64;
-                // Less than was asked for is the end of the file.
+                // A short count means the end of the file.
                 Ok(pending.done >= len || data.len() < part as usize)
             }
             DataOp::Write { len, .. } => {
@@ -281,10 +286,10 @@ impl Connection {
         }
     }
 
-    /// Logs out and ends the connection, if it stands.
+    /// Logs out and ends the connection, unless it is lost.
     pub(crate) async fn end(self) {
         if self.lost.is_none() && !self.client.is_waiting() {
-            // Errors are of no interest any more.
+            // The session is closing, so errors do not matter.
             let _ = self.client.disconnect().await;
         }
     }

@@ -1,5 +1,4 @@
-//! The part of a connection that keeps the requester's caches of files: what operations take from them, and what is kept
-//! back in them until it is stored.
+//! The requester's caches of a connection: how operations use them, and how dirty data is written back.
 
 use sharebench_model::{DataOp, FileRef, OpError};
 use sharebench_ncp::client::{ClientError, File};
@@ -9,13 +8,13 @@ use crate::session::cache::{CacheSize, DirtyRange, FileCache};
 use crate::session::connection::{Connection, PendingOperation, RequestPurpose, file_of};
 
 impl Connection {
-    /// From now on a file goes by a cache.
+    /// Caches a file from now on.
     pub(crate) fn add_cache(&mut self, file: FileRef, size: CacheSize) {
         self.caches.insert(file, FileCache::new(size));
     }
 
-    /// What an operation needs next: a request that was begun, or nothing more. None when it does not go by the cache, or
-    /// not any more.
+    /// Begins the next request of an operation that uses the cache. Returns `NoRequest` when the operation is
+    /// complete, and none when it must bypass the cache.
     pub(super) fn begin_from_cache(
         &mut self,
         pending: &mut PendingOperation,
@@ -62,7 +61,8 @@ impl Connection {
                 pending.done = done as u32;
                 Ok(Some(RequestPurpose::NoRequest))
             }
-            // Past the cache, which keeps nothing that would differ, and a commit keeps nothing at all.
+            // The operation bypasses the cache. Dirty data is written first, so that the server has the current
+            // contents; a write or commit then invalidates the cache.
             _ => {
                 if let Some(store) = cache.first_store() {
                     return self.store(name, pending.file, Some(store)).map(Some);
@@ -75,7 +75,7 @@ impl Connection {
         }
     }
 
-    /// Begins to fetch the buffer around `offset`; what was kept back goes first.
+    /// Begins to fetch the buffer around `offset`, after dirty data has been written.
     fn fetch(&mut self, name: FileRef, file: File, offset: u64) -> Result<RequestPurpose, OpError> {
         let Some(cache) = self.caches.get(&name) else { return Ok(RequestPurpose::NoRequest) };
         if let Some(store) = cache.first_store() {
@@ -86,7 +86,7 @@ impl Connection {
         Ok(RequestPurpose::Fetch(start))
     }
 
-    /// Begins to store what was kept back.
+    /// Begins to write a dirty range.
     fn store(
         &mut self,
         name: FileRef,
@@ -102,7 +102,7 @@ impl Connection {
         Ok(RequestPurpose::Store(store))
     }
 
-    /// Keeps a buffer that came.
+    /// Stores a fetched buffer in the cache.
     pub(super) fn fetched(&mut self, name: FileRef, start: u64) -> Result<(), OpError> {
         let Some(cache) = self.caches.get_mut(&name) else { return Ok(()) };
         match self.client.read_data(start, cache.whole(start).1) {
@@ -122,7 +122,7 @@ impl Connection {
         }
     }
 
-    /// The failure of a request. What could not be stored is gone, and whoever comes next is told.
+    /// Records the failure of a request. A dirty range that cannot be written is lost, and the error says so.
     pub(super) fn request_failed(&mut self, pending: &PendingOperation, error: &ClientError) -> OpError {
         let failed = self.record_failure(error);
         let RequestPurpose::Store(store) = pending.request else { return failed };
@@ -138,7 +138,7 @@ impl Connection {
         OpError::new(failed.class, "write behind", detail)
     }
 
-    /// Stores everything that is kept back of all files; what fails is told by the next operation on its file.
+    /// Writes the dirty data of all files. Errors are deferred to the next operation on the file concerned.
     pub(crate) async fn write_back_all(&mut self, handles: &[(FileRef, File)]) {
         for (name, file) in handles {
             if let Err(error) = self.write_back(*name, *file).await {
@@ -147,10 +147,10 @@ impl Connection {
         }
     }
 
-    /// Stores everything that is kept back of a file.
+    /// Writes the dirty data of a file.
     ///
     /// # Errors
-    /// The first that could not be stored, now or since the last operation on it.
+    /// The first error of a write-back since the last operation on the file.
     pub(crate) async fn write_back(&mut self, name: FileRef, file: File) -> Result<(), OpError> {
         let mut first = self.deferred_errors.remove(&name);
         while let Some((store, data)) = self
@@ -178,14 +178,14 @@ impl Connection {
         first.map_or(Ok(()), Err)
     }
 
-    /// Forgets what the server has of a file.
+    /// Invalidates the clean data of a file.
     pub(crate) fn invalidate(&mut self, name: FileRef) {
         if let Some(cache) = self.caches.get_mut(&name) {
             cache.invalidate();
         }
     }
 
-    /// The file is closed.
+    /// Removes the cache of a closed file.
     pub(crate) fn remove_cache(&mut self, name: FileRef) {
         self.caches.remove(&name);
         self.deferred_errors.remove(&name);

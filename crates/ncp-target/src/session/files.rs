@@ -1,20 +1,20 @@
-//! Open files of a session: one handle on each of its connections.
+//! Open files of a session, with one handle per connection.
 
 use sharebench_model::{ErrorClass, FileRef, OpError};
 use sharebench_ncp::client::File;
 
-/// A file's index takes the lower bits of its [`FileRef`], the count of its reuses the others, so that a reference to a
-/// closed file is noticed.
+/// A [`FileRef`] has the slot index in its lower bits and the reuse count in the others, so that a reference to a
+/// closed file is detected.
 const INDEX_BITS: u32 = 20;
 
-/// A file that is open.
+/// An open file.
 #[derive(Debug, Clone)]
 pub(crate) struct OpenFile {
-    /// By connection.
+    /// Handles by connection.
     pub(crate) handles: Vec<File>,
-    /// Opened for write-through.
+    /// True when it was opened for write-through.
     pub(crate) through: bool,
-    /// May be written.
+    /// True when it may be written.
     pub(crate) writable: bool,
 }
 
@@ -32,7 +32,7 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    /// Keeps an open file; an error when a million are open.
+    /// Adds an open file; fails when 2^20 files are open.
     pub(crate) fn open(&mut self, file: OpenFile) -> Result<FileRef, OpError> {
         let index = self.free.pop().unwrap_or(self.places.len() as u32);
         if index >> INDEX_BITS != 0 {
@@ -53,12 +53,12 @@ impl Files {
         place.and_then(|place| place.file.as_ref()).ok_or_else(void)
     }
 
-    /// Forgets a file, which is void from now on.
+    /// Removes a file; its reference becomes invalid.
     pub(crate) fn close(&mut self, file: FileRef) -> Result<OpenFile, OpError> {
         self.get(file)?;
         let index = file.0 & ((1 << INDEX_BITS) - 1);
         let place = &mut self.places[index as usize];
-        // The count wraps: a reference is then taken for one of 4096 files before.
+        // The count wraps after 4096 reuses; an older reference is then mistaken for a current one.
         place.reuses = (place.reuses + 1) % (1 << (32 - INDEX_BITS));
         self.free.push(index);
         place.file.take().ok_or_else(void)

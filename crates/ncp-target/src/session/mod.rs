@@ -1,4 +1,4 @@
-//! A volume over one connection, or several that share its slots, as the engine drives it.
+//! A session on a volume over one or several connections, as the engine drives it.
 
 pub(crate) mod cache;
 pub(crate) mod connection;
@@ -20,30 +20,34 @@ use crate::session::cache::CacheSize;
 use crate::session::connection::Connection;
 use crate::session::files::Files;
 
-/// One job's connections to a volume: slot `n` is served by connection `n`.
+/// The session of one job or user: slot `n` uses connection `n`.
+///
+/// It owns the connections, the open files (with one handle per connection) and one buffer per slot.
+/// [`crate::setup::open_session`] creates it; closing or dropping it adds its retransmissions to the counter of the
+/// target. A record is one request; with `split=on` it may be several, which the session counts.
 #[derive(Debug)]
 pub(crate) struct NcpSession {
     pub(crate) connections: Vec<Connection>,
     pub(crate) files: Files,
     pub(crate) volume: String,
-    /// Components of the target's directory, the volume first.
+    /// Components of the target's directory; the first is the volume.
     pub(crate) base: Vec<String>,
-    /// Name space of all names.
+    /// Name space of all paths.
     pub(crate) space: u8,
     pub(crate) facts: Facts,
-    /// Empty while the session rests.
+    /// Empty while the session is idle.
     buffers: Vec<Box<[u8]>>,
     slot_bytes: usize,
-    /// Larger records take several requests.
+    /// Whether larger records are split into several requests.
     splits: bool,
-    /// Replies of submissions that never left.
+    /// Replies of operations that were rejected before a request was sent.
     refused: Vec<Reply>,
-    /// The requester's cache of each file, if there is one.
+    /// Size of the requester's caches, if there are any.
     pub(crate) cache: Option<CacheSize>,
-    /// Files that were written are committed when they are closed.
+    /// Whether files that may have been written are committed on close.
     pub(crate) commits: bool,
     policy: PolicyCount,
-    /// Requests that all sessions of the target sent again.
+    /// Retransmissions of all sessions of the target.
     resent: Arc<AtomicU64>,
 }
 
@@ -111,7 +115,8 @@ impl NcpSession {
         let Some(data) = buffer.get_mut(..len as usize) else {
             return unfit(format!("record of {len} bytes exceeds its slot"));
         };
-        let (through, handle) = (open.through && matches!(op, DataOp::Write { .. }), *handle);
+        let through = open.through && matches!(op, DataOp::Write { .. });
+        let handle = *handle;
         connection.begin(slot, op, handle, data)?;
         self.policy.through += u64::from(through);
         Ok(())
@@ -119,7 +124,7 @@ impl NcpSession {
 }
 
 impl NcpSession {
-    /// Gives the connections away, and what they counted to the target.
+    /// Removes the connections and adds their retransmissions to the counter of the target.
     fn take_connections(&mut self) -> Vec<Connection> {
         let connections = std::mem::take(&mut self.connections);
         self.resent.fetch_add(resent(&connections), Ordering::Relaxed);
@@ -127,7 +132,7 @@ impl NcpSession {
     }
 }
 
-/// A session that is not closed has counted as well.
+/// A session that is dropped without being closed must count its retransmissions, too.
 impl Drop for NcpSession {
     fn drop(&mut self) {
         self.take_connections();
@@ -167,7 +172,7 @@ impl Session for NcpSession {
 
     fn max_transfer(&self, op: DataOp) -> u32 {
         let (DataOp::Read { offset, len, .. } | DataOp::Write { offset, len, .. }) = op else { return 0 };
-        // Who asks for `split=on` wants the adapter to do it.
+        // With `split=on` the session splits records, so any length is allowed.
         match self.connections.first() {
             Some(connection) if !self.splits => connection.inner().max_transfer(offset, len as usize) as u32,
             _ => len,

@@ -1,4 +1,4 @@
-//! Operations on names: each is the shortest honest sequence of calls.
+//! Operations on names; each uses the shortest possible sequence of calls.
 
 use sharebench_model::{
     Entry, ErrorClass, FileRef, IoPolicy, MetaOp, MetaYield, OpError, OpenHow, Space, Stat,
@@ -11,7 +11,7 @@ use crate::session::NcpSession;
 use crate::session::files::OpenFile;
 use crate::transport::SocketTransport;
 
-/// Most entries taken from one directory.
+/// The largest number of entries read from one directory.
 const MAX_ENTRIES: usize = 4 << 20;
 
 impl NcpSession {
@@ -89,7 +89,7 @@ impl NcpSession {
         self.ask(calls).await.map(|()| MetaYield::Done)
     }
 
-    /// Opens a file on every connection; a new one is made on the first.
+    /// Opens a file on every connection; a new file is created on the first.
     async fn open(&mut self, path: &str, how: OpenHow, policy: IoPolicy) -> Result<MetaYield, OpError> {
         check_policy(policy, self.cache.is_some()).map_err(|refusal| refusal.at_open())?;
         let through = policy.writes_through();
@@ -99,7 +99,8 @@ impl NcpSession {
             OpenHow::ReadWrite => Access::ReadWrite,
             OpenHow::CreateNew => Access::CreateNew,
         };
-        let (mut handles, mut size) = (Vec::with_capacity(self.connections.len()), 0);
+        let mut handles = Vec::with_capacity(self.connections.len());
+        let mut size = 0;
         for index in 0..self.connections.len() {
             let connection = &mut self.connections[index];
             let opened = connection.client()?.open(&path, access, through).await;
@@ -117,7 +118,7 @@ impl NcpSession {
             } else if index == 0 {
                 let connection = &mut self.connections[index];
                 size = match about.size {
-                    // More than 32 bits can tell.
+                    // The size exceeds 32 bits.
                     u32::MAX if connection.inner().is_large() => {
                         let told = connection.client()?.size(handle).await;
                         told.map_err(|error| connection.record_failure(&error))?
@@ -128,7 +129,7 @@ impl NcpSession {
         }
         let writable = how != OpenHow::Read;
         let file = self.files.open(OpenFile { handles, through, writable })?;
-        // What is written through is kept nowhere.
+        // A file opened for write-through is not cached.
         if let (Some(size), [connection]) = (self.cache.filter(|_| !through), self.connections.as_mut_slice())
         {
             connection.add_cache(file, size);
@@ -136,7 +137,7 @@ impl NcpSession {
         Ok(MetaYield::Opened { file, size })
     }
 
-    /// Stores what is kept back, commits where that is asked for, and closes on every connection.
+    /// Writes dirty data, commits if required, and closes the file on every connection.
     async fn close_file(&mut self, file: FileRef) -> Result<MetaYield, OpError> {
         let open = self.files.close(file)?;
         let mut first = Ok(());
@@ -153,7 +154,7 @@ impl NcpSession {
         first.map(|()| MetaYield::Done)
     }
 
-    /// Stores what caches keep back, before an operation that would see that it is missing.
+    /// Writes all dirty data, so that an operation on names sees it.
     async fn write_back_caches(&mut self) {
         for connection in &mut self.connections {
             let names: Vec<FileRef> = connection.caches.keys().copied().collect();
@@ -163,7 +164,7 @@ impl NcpSession {
         }
     }
 
-    /// Stores what the cache of a file keeps back, and forgets the rest.
+    /// Writes the dirty data of a file and invalidates its cache.
     async fn drop_cache(&mut self, file: FileRef) -> Result<(), OpError> {
         let handles = self.files.get(file)?.handles.clone();
         for (connection, handle) in self.connections.iter_mut().zip(handles) {
@@ -173,11 +174,11 @@ impl NcpSession {
         Ok(())
     }
 
-    /// Closes what was opened of a file that could not be opened everywhere.
+    /// Closes the handles of a file that could not be opened on all connections.
     async fn close_handles(&mut self, handles: Vec<sharebench_ncp::client::File>) {
         for (connection, handle) in self.connections.iter_mut().zip(handles) {
             if let Ok(client) = connection.client() {
-                // The open has failed already; this may as well.
+                // The open has failed already, so this error is ignored.
                 let _ = client.close(handle).await;
             }
         }
@@ -191,7 +192,7 @@ impl NcpSession {
         if !far {
             return Ok(Stat { size: u64::from(about.size), directory: about.directory });
         }
-        // More than 32 bits can tell: only an open file has a size of 64.
+        // The size exceeds 32 bits; only an open file has a 64-bit size.
         let size = async |client: &mut Client<SocketTransport>| {
             let (file, _) = client.open(&path, Access::Read, false).await?;
             let size = client.size(file).await?;
@@ -202,7 +203,8 @@ impl NcpSession {
 
     async fn list(&mut self, path: &str) -> Result<MetaYield, OpError> {
         let path = self.path(path)?;
-        let (mut entries, mut strange) = (Vec::new(), false);
+        let mut entries = Vec::new();
+        let mut strange = false;
         let each = |name: &[u8], about: EntryInfo| match std::str::from_utf8(name) {
             Ok(name) => entries.push(Entry { name: name.to_owned(), directory: about.directory }),
             Err(_) => strange = true,
@@ -214,9 +216,10 @@ impl NcpSession {
         Ok(MetaYield::Entries(entries))
     }
 
-    /// NCP renames to free names only: an existing file goes first.
+    /// NCP renames to free names only, so an existing target file is deleted first.
     async fn rename(&mut self, from: &str, to: &str) -> Result<MetaYield, OpError> {
-        let (from, to) = (self.path(from)?, self.path(to)?);
+        let from = self.path(from)?;
+        let to = self.path(to)?;
         self.done(async |client| match client.rename(&from, &to).await {
             Err(ClientError::Refused {
                 completion: Completion::AllNamesExist | Completion::FileExists,

@@ -1,4 +1,4 @@
-//! A station on IPX: in UDP, where it registers with the server, or on an Ethernet, where it looks for one by its name.
+//! An IPX socket: in UDP, where it registers for a node, or on Ethernet, where a search finds its server.
 
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
@@ -17,30 +17,34 @@ use tokio::io::ReadBuf;
 use tokio::io::unix::AsyncFd;
 use tokio::net::UdpSocket;
 
-/// The socket of requests in UDP; the watchdog's is one above (docs/protocols/ncp.md 1.7).
+/// The request socket in UDP; the watchdog socket is one above (docs/protocols/ncp.md 1.7).
 const REQUESTS: u16 = 0x4010;
-/// How often a registration or a query is sent before nobody is taken to be there.
+/// Times that a registration or query is sent before it fails.
 pub(crate) const ASKED: u32 = 5;
 
-/// What carries IPX packets.
+/// The link under an IPX socket.
 #[derive(Debug)]
 pub(crate) enum IpxLink {
     Udp(UdpSocket),
-    /// Frames, and the station they go to: the server itself, or a router.
+    /// Ethernet frames, and the next hop: the server or a router.
     Ether(AsyncFd<EtherSocket>, [u8; 6]),
 }
 
-/// Addresses of both ends, and what is between them.
+/// An IPX socket with the addresses of both ends.
+///
+/// It adds and removes IPX headers and checksums, discards packets to other addresses, and answers watchdog queries,
+/// which arrive on the next socket number. It is created by a registration in UDP or by a search on Ethernet, and
+/// serves one connection.
 #[derive(Debug)]
 pub(crate) struct IpxSocket {
     link: IpxLink,
     own: Address,
     server: Address,
-    /// Routers on the way.
+    /// Routers on the path.
     routers: u16,
-    /// Packets have checksums.
+    /// True when packets have checksums.
     checks: bool,
-    /// The packet being sent.
+    /// The packet that is being sent.
     packet: Vec<u8>,
 }
 
@@ -49,14 +53,15 @@ pub(crate) fn unfit(error: WireError) -> io::Error {
 }
 
 impl IpxSocket {
-    /// A station whose server is known, with the routers on the way there.
+    /// A socket whose server and path are known.
     pub(crate) const fn new(link: IpxLink, own: Address, server: Address, routers: u16) -> Self {
         Self { link, own, server, routers, checks: false, packet: Vec::new() }
     }
 
-    /// Asks in UDP for a node until one is given; the server's own address is that of its answer.
+    /// Registers in UDP until a node is assigned. The source of the answer is the address of the server.
     pub(crate) async fn register(udp: UdpSocket, retry: Duration) -> io::Result<Self> {
-        let (mut registration, mut input) = (Vec::new(), [0; 600]);
+        let mut registration = Vec::new();
+        let mut input = [0; 600];
         put_registration(&mut registration).map_err(unfit)?;
         let mut pause = retry;
         for _ in 0..ASKED {
@@ -74,7 +79,7 @@ impl IpxSocket {
         Err(io::Error::new(ErrorKind::TimedOut, "nobody answers a registration of IPX in UDP"))
     }
 
-    /// The address of this end: that of UDP, or that of IPX on an Ethernet.
+    /// The local address: of UDP, or of IPX on Ethernet.
     pub(crate) fn local_addr(&self) -> Option<String> {
         match &self.link {
             IpxLink::Udp(udp) => udp.local_addr().ok().map(|addr: SocketAddr| addr.to_string()),
@@ -86,7 +91,7 @@ impl IpxSocket {
         }
     }
 
-    /// IPX in UDP, or on an Ethernet.
+    /// The kind of transport.
     pub(crate) const fn kind(&self) -> TransportKind {
         match self.link {
             IpxLink::Udp(_) => TransportKind::IpxInUdp,
@@ -109,7 +114,7 @@ impl IpxSocket {
         self.checks = on;
     }
 
-    /// Sends a packet to a socket of the server, whole.
+    /// Sends a packet to a socket number of the server.
     pub(crate) fn poll_send(
         &mut self,
         cx: &mut Context<'_>,
@@ -139,7 +144,8 @@ impl IpxSocket {
         Poll::Ready(Ok(payload.len()))
     }
 
-    /// Receives a packet: the length of what it carries, at the front of `input`; none when it is not for a request.
+    /// Receives a packet and moves its payload to the front of `input`; returns its length, or none if it is not a
+    /// reply.
     pub(crate) fn poll_receive(
         &mut self,
         cx: &mut Context<'_>,
@@ -147,7 +153,8 @@ impl IpxSocket {
     ) -> Poll<io::Result<Option<usize>>> {
         let Some(at) = ready!(self.poll_packet(cx, input))? else { return Poll::Ready(Ok(None)) };
         let Ok(packet) = IpxPacket::decode(&input[at.clone()]) else { return Poll::Ready(Ok(None)) };
-        let (to, len) = (packet.header.destination, packet.payload.len());
+        let to = packet.header.destination;
+        let len = packet.payload.len();
         let whole = &input[at.clone()][..HEADER_LEN + len];
         let bare = packet.header.checksum == NO_CHECKSUM;
         if to.node != self.own.node || !is_intact(whole) || self.checks && bare {
@@ -167,7 +174,7 @@ impl IpxSocket {
         Poll::Ready(Ok(Some(len)))
     }
 
-    /// Where in `input` the next packet is, maybe with padding behind it; none for a frame of others.
+    /// The range of the next packet in `input`, which may include padding; none for a foreign frame.
     fn poll_packet(&self, cx: &mut Context<'_>, input: &mut [u8]) -> Poll<io::Result<Option<Range<usize>>>> {
         match &self.link {
             IpxLink::Udp(udp) => {
@@ -184,7 +191,7 @@ impl IpxSocket {
         }
     }
 
-    /// Tells the server that the client is there; should it get lost, the server asks again.
+    /// Answers a watchdog query. If the answer is lost, the server repeats the query.
     fn answer_watchdog(&self, connection: u8) {
         let own = Address { socket: self.own.socket + 1, ..self.own };
         let alive = Notice::Alive.packet(u16::from(connection));

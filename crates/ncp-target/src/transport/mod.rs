@@ -1,4 +1,4 @@
-//! Sockets of tokio as transports: TCP, UDP, and stations on IPX.
+//! Transports over tokio sockets: TCP, UDP, IPX in UDP, and IPX on Ethernet.
 
 pub(crate) mod ipx_socket;
 pub(crate) mod server_search;
@@ -22,35 +22,39 @@ use crate::transport::ipx_socket::IpxSocket;
 use crate::transport::timer::Timer;
 use sharebench_ncp::wire::TransportKind;
 
-/// What a reply may have beside file data: headers, signature, and names in replies without data.
+/// Bytes of a reply in addition to file data: headers, signature, and names in replies without data.
 const OVERHEAD: usize = 1024;
 
-/// A socket, and what it received.
+/// A [`Transport`] over a tokio socket, with its receive buffer.
+///
+/// It owns the socket and one buffer for received messages. The message that was returned last occupies the first
+/// `shown` bytes; on TCP, the start of the next one may follow. While the connection is idle, the buffer goes back to
+/// a pool, so that thousands of connections need little memory.
 #[derive(Debug)]
 pub(crate) struct SocketTransport {
     socket: Socket,
     start: Instant,
     timer: Timer,
-    /// Empty while the session rests.
+    /// Empty while the connection is idle.
     input: Box<[u8]>,
     input_bytes: usize,
-    /// Bytes received, and those of the message at the front that was shown.
+    /// Bytes received, and the length of the message at the front.
     filled: usize,
     shown: usize,
-    /// Bytes of the message under way that are sent.
+    /// Bytes of the outgoing message that have been sent.
     sent: usize,
 }
 
 #[derive(Debug)]
 enum Socket {
     Tcp(TcpStream),
-    /// The server's, and that for probes of the path once it is known.
+    /// The socket to the server and, during probing, the socket for probes.
     Udp(UdpSocket, Option<UdpSocket>),
     Ipx(IpxSocket),
 }
 
 impl SocketTransport {
-    /// Connects; replies carry up to `buffer` bytes of data.
+    /// Connects to a server; replies have up to `buffer` data bytes.
     pub(crate) async fn connect(
         transport: TransportKind,
         server: SocketAddr,
@@ -64,7 +68,7 @@ impl SocketTransport {
                 Socket::Tcp(stream)
             }
             TransportKind::Udp => Socket::Udp(datagrams(server).await?, None),
-            // An Ethernet has no addresses of IP.
+            // `transport=ether` is set up elsewhere, because Ethernet has no IP addresses.
             TransportKind::IpxInUdp | TransportKind::IpxOnEthernet => {
                 Socket::Ipx(IpxSocket::register(datagrams(server).await?, retry).await?)
             }
@@ -72,7 +76,7 @@ impl SocketTransport {
         Ok(Self::of(socket, buffer))
     }
 
-    /// A ipx that knows its server.
+    /// A transport over an IPX socket whose server is known.
     pub(crate) fn on(socket: IpxSocket, buffer: u16) -> Self {
         Self::of(Socket::Ipx(socket), buffer)
     }
@@ -98,15 +102,16 @@ impl SocketTransport {
         }
     }
 
-    /// Gives memory back; the message that was shown is void, and what came behind it stays.
+    /// Frees the buffer unless it has received bytes of a further message.
     pub(crate) fn release_buffers(&mut self) {
         if self.filled == self.shown {
-            (self.filled, self.shown) = (0, 0);
+            self.filled = 0;
+            self.shown = 0;
             buffer_pool::give_back(&mut self.input);
         }
     }
 
-    /// True when a whole message stands at the front of the input.
+    /// True when a complete message is at the front of the buffer.
     fn is_whole(&mut self) -> io::Result<bool> {
         let len = message_len(Direction::Reply, &self.input[..self.filled]);
         let Some(len) = len.map_err(|error| io::Error::new(ErrorKind::InvalidData, error))? else {
@@ -150,14 +155,14 @@ impl SocketTransport {
     }
 }
 
-/// A socket that hears the server alone.
+/// A UDP socket that receives from the server only.
 async fn datagrams(server: SocketAddr) -> io::Result<UdpSocket> {
     let socket = UdpSocket::bind(any(server)).await?;
     socket.connect(server).await?;
     Ok(socket)
 }
 
-/// A socket that hears another port of the same server.
+/// A UDP socket that receives from another port of the same server.
 fn beside(server: &UdpSocket, port: u16) -> io::Result<UdpSocket> {
     let mut addr = server.peer_addr()?;
     addr.set_port(port);
@@ -167,7 +172,7 @@ fn beside(server: &UdpSocket, port: u16) -> io::Result<UdpSocket> {
     UdpSocket::from_std(socket)
 }
 
-/// Any port of this machine, for a server's kind of address.
+/// Any local port of the address family of the server.
 fn any(server: SocketAddr) -> SocketAddr {
     match server {
         SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
@@ -219,7 +224,7 @@ impl Transport for SocketTransport {
     }
 
     fn poll_receive(&mut self, cx: &mut Context<'_>, until: Duration) -> Poll<io::Result<bool>> {
-        // The path has been probed.
+        // Probing has ended, because the client waits for a reply.
         if let Socket::Udp(_, probes) = &mut self.socket {
             *probes = None;
         }
@@ -291,7 +296,8 @@ impl Transport for SocketTransport {
         buffer_pool::ensure(&mut self.input, self.input_bytes);
         let mut room = ReadBuf::new(&mut self.input);
         if let Poll::Ready(received) = probes.poll_recv(cx, &mut room) {
-            (self.shown, self.filled) = (room.filled().len(), room.filled().len());
+            self.shown = room.filled().len();
+            self.filled = room.filled().len();
             return Poll::Ready(received.map(|()| true));
         }
         ready!(self.timer.poll(cx, self.start + until));

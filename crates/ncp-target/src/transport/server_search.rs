@@ -1,4 +1,4 @@
-//! Finds a server on an Ethernet: SAP tells the address of its name, RIP the way to its network
+//! Searches for a server on Ethernet: SAP maps its name to its address, RIP its network to a route
 //! (docs/protocols/ncp.md 1.8).
 
 use std::collections::BTreeSet;
@@ -16,30 +16,31 @@ use tokio::time::Instant;
 use crate::options::ether::EtherOptions;
 use crate::transport::ipx_socket::{ASKED, IpxLink, IpxSocket, unfit};
 
-/// Sockets of requests lie this far apart: behind each are those of the watchdog and of messages.
+/// Distance between request sockets; the watchdog and message sockets lie between them.
 const STEP: u16 = 4;
-/// Sockets that clients may take (docs/protocols/ncp.md 1.7), and how far apart processes begin.
+/// First dynamic socket and their number (docs/protocols/ncp.md 1.7), and the distance between the first sockets of
+/// two processes.
 const FIRST: u16 = 0x4000;
 const ALL: u16 = 0x4000;
 const PROCESS: u16 = 0x100;
 
-/// A socket that none of the last 4096 connections of this process has, and hardly one of another process: stations of one
-/// address must differ in it.
+/// A socket that the last 4096 connections of this process did not use, and that another process hardly uses:
+/// connections from one MAC address must have different sockets.
 fn own_socket() -> u16 {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let process = (std::process::id() % u32::from(ALL / PROCESS)) as u16 * PROCESS;
     FIRST + process.wrapping_add(NEXT.fetch_add(STEP, Ordering::Relaxed)) % ALL
 }
 
-/// Where packets to a network go, and what is known of the way.
+/// The route to a network.
 struct Route {
     next: [u8; 6],
-    /// The network of this segment.
+    /// Network number of this segment.
     segment: u32,
     routers: u16,
 }
 
-/// A station that has found the server of a name.
+/// Opens an IPX socket to the server of a name.
 pub(crate) async fn find(
     ether: &EtherOptions,
     socket: EtherSocket,
@@ -47,9 +48,9 @@ pub(crate) async fn find(
     retry: Duration,
 ) -> io::Result<IpxSocket> {
     let own = Address { network: ether.network.unwrap_or(0), node: socket.mac(), socket: own_socket() };
-    // On a station that is no packet socket there is nothing to keep away.
+    // The filter is an optimisation; a socket that is not a packet socket does not support it.
     let _ = socket.hear_only(own.socket);
-    // SAFETY: the socket keeps its descriptor until it is dropped, and the `AsyncFd` holds it.
+    // SAFETY: the socket keeps its descriptor until it is dropped, and the `AsyncFd` owns the socket.
     let frames = unsafe { AsyncFd::register(socket) }?;
     let search = Search { frames: &frames, own, retry };
     let server = search.server(name).await?;
@@ -58,7 +59,7 @@ pub(crate) async fn find(
     Ok(IpxSocket::new(IpxLink::Ether(frames, way.next), own, server, way.routers))
 }
 
-/// Questions to everyone on the segment.
+/// A search by broadcasts on the segment.
 struct Search<'s> {
     frames: &'s AsyncFd<EtherSocket>,
     own: Address,
@@ -66,9 +67,10 @@ struct Search<'s> {
 }
 
 impl Search<'_> {
-    /// Asks for the nearest server, and where that is another for all of them, until one of the name answers.
+    /// Queries the nearest server and, if that is another one, all servers, until one of the name answers.
     async fn server(&self, name: &str) -> io::Result<Address> {
-        let (mut pause, mut heard) = (self.retry, BTreeSet::new());
+        let mut pause = self.retry;
+        let mut heard = BTreeSet::new();
         for number in 0..ASKED {
             let mut query = Vec::new();
             SapPacket::put_query(number == 0, FILE_SERVER, &mut query);
@@ -88,7 +90,7 @@ impl Search<'_> {
                     }
                     heard.insert(shown);
                 }
-                // The nearest is another: there is nothing more to wait for.
+                // The nearest server is another one, and no further response follows.
                 nearest.then_some(None)
             });
             if let Some(Some(address)) = found.await? {
@@ -106,7 +108,7 @@ impl Search<'_> {
         Err(io::Error::new(ErrorKind::TimedOut, detail))
     }
 
-    /// Asks for the way to a network.
+    /// Requests the route to a network.
     async fn way(&self, network: u32) -> io::Result<Route> {
         let mut request = Vec::new();
         RipPacket::put(false, &[RipEntry { network, hops: 0, ticks: 0 }], &mut request);
@@ -128,7 +130,7 @@ impl Search<'_> {
         Err(io::Error::new(ErrorKind::TimedOut, format!("nobody knows the way to network {network:08X}")))
     }
 
-    /// Sends a query to everyone.
+    /// Broadcasts a query.
     async fn ask(&self, socket: u16, kind: u8, payload: &[u8]) -> io::Result<()> {
         let all = Address { network: self.own.network, node: Address::BROADCAST, socket };
         let mut packet = Vec::new();
@@ -142,7 +144,7 @@ impl Search<'_> {
         }
     }
 
-    /// Takes packets to this station until one says what is asked, or the time is over.
+    /// Receives packets to this address until `take` accepts one or the time is over.
     async fn hear<T>(
         &self,
         until: Instant,

@@ -1,4 +1,4 @@
-//! A timer that is seldom set: most waits end before it, and the next one only moves its end.
+//! A timer that is rarely reset: most waits end before it expires.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -6,7 +6,7 @@ use std::task::{Context, Poll, ready};
 
 use tokio::time::{Instant, Sleep};
 
-/// Ready at an instant that moves on from wait to wait.
+/// A timer whose deadline moves from wait to wait.
 #[derive(Debug)]
 pub(crate) struct Timer {
     sleep: Pin<Box<Sleep>>,
@@ -17,9 +17,9 @@ impl Timer {
         Self { sleep: Box::pin(tokio::time::sleep_until(Instant::now())) }
     }
 
-    /// Ready from `deadline` on.
+    /// Ready once `deadline` has passed.
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>, deadline: Instant) -> Poll<()> {
-        // Set earlier than needed it wakes once in vain, which costs less than to set it for each request.
+        // An early wake-up costs less than resetting the timer for each request.
         if self.sleep.deadline() > deadline || self.sleep.is_elapsed() {
             self.sleep.as_mut().reset(deadline);
         }

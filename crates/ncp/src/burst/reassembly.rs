@@ -36,14 +36,16 @@ impl Reassembly {
             return;
         }
         place.copy_from_slice(data);
-        let (mut start, mut end) = (offset, offset + data.len());
+        let mut start = offset;
+        let mut end = offset + data.len();
         // Merge all ranges that overlap or touch the new one.
         let first = self.parts.partition_point(|part| part.1 < start);
         let behind = self.parts.partition_point(|part| part.0 <= end);
         if let (Some(low), Some(high)) =
             (self.parts.get(first).filter(|_| first < behind), self.parts.get(behind.wrapping_sub(1)))
         {
-            (start, end) = (start.min(low.0), end.max(high.1));
+            start = start.min(low.0);
+            end = end.max(high.1);
         }
         self.parts.splice(first..behind, [(start, end)]);
     }

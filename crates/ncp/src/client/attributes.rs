@@ -73,13 +73,15 @@ impl<C: Transport> Client<C> {
         count: u32,
     ) -> Result<u64, ClientError> {
         const STEP: &str = "copy";
-        let (source, target) = (FileHandle::of_name_space(source.0), FileHandle::of_name_space(target.0));
+        let source = FileHandle::of_name_space(source.0);
+        let target = FileHandle::of_name_space(target.0);
         if self.large {
             let call = CopyLarge { source, target, source_offset, target_offset, count: u64::from(count) };
             let data = self.call(STEP, &call.into()).await?;
             return CopiedLarge::decode(data).map(|reply| reply.count).map_err(wire(STEP));
         }
-        let (source_offset, target_offset) = (near(STEP, source_offset)?, near(STEP, target_offset)?);
+        let source_offset = near(STEP, source_offset)?;
+        let target_offset = near(STEP, target_offset)?;
         let call = CopyFile { source, target, source_offset, target_offset, count };
         let data = self.call(STEP, &call.into()).await?;
         CopiedBytes::decode(data).map(|reply| u64::from(reply.count)).map_err(wire(STEP))

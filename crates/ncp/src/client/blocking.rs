@@ -33,7 +33,8 @@ const CHUNK: usize = 64 << 10;
 /// # }
 /// ```
 pub fn block_on<F: Future>(future: F) -> F::Output {
-    let (mut future, mut context) = (pin!(future), Context::from_waker(Waker::noop()));
+    let mut future = pin!(future);
+    let mut context = Context::from_waker(Waker::noop());
     loop {
         // A blocking transport is always ready, so this loop runs once.
         if let Poll::Ready(output) = future.as_mut().poll(&mut context) {

@@ -21,7 +21,8 @@ fn bursting(link: Link, burst: BurstOptions) -> Client<Link> {
 
 #[test]
 fn bursts_arrive_whole_over_a_lossy_link_and_writes_are_executed_once() {
-    let (mut resent, data) = (0, pattern(50_000));
+    let mut resent = 0;
+    let data = pattern(50_000);
     for seed in 0..300 {
         let transport = if seed % 2 == 0 { TransportKind::Udp } else { TransportKind::IpxInUdp };
         let gap = Duration::from_micros(if seed % 3 == 0 { 500 } else { 0 });
@@ -35,7 +36,9 @@ fn bursts_arrive_whole_over_a_lossy_link_and_writes_are_executed_once() {
         block_on(async {
             let (file, _) = client.open(&path("SYS:A"), Access::CreateNew, false).await.unwrap();
             for (offset, len) in [(0, 50_000), (1, 49_999), (17, 3000)] {
-                let (mut sent, mut got, mut back) = (0, 0, vec![0; len]);
+                let mut sent = 0;
+                let mut got = 0;
+                let mut back = vec![0; len];
                 while sent < len {
                     let part = client.write(file, offset + sent as u64, &data[sent..len]).await.unwrap();
                     assert!(part <= window as usize, "a burst is a window");
@@ -98,7 +101,8 @@ fn throughput(lost: u64, burst: bool, writes: bool) -> f64 {
         let (file, _) = client.open(&path("SYS:A"), Access::Create, false).await.unwrap();
         client.transport_mut().faults = faults;
         let start = client.transport().now();
-        let (mut at, mut back) = (0, vec![0; 61_440]);
+        let mut at = 0;
+        let mut back = vec![0; 61_440];
         while at < data.len() {
             at += if writes {
                 client.write(file, at as u64, &data[at..]).await.unwrap()
@@ -124,7 +128,8 @@ fn a_burst_fills_a_slow_link_that_requests_and_replies_leave_idle() {
     let payload = 1_250_000.0 * 1436.0 / (1436.0 + 36.0 + HEADERS as f64);
     for writes in [false, true] {
         for (lost, least) in [(0, 0.9), (1, 0.7), (5, 0.4)] {
-            let (burst, plain) = (throughput(lost, true, writes), throughput(lost, false, writes));
+            let burst = throughput(lost, true, writes);
+            let plain = throughput(lost, false, writes);
             let what = if writes { "write" } else { "read" };
             println!(
                 "{what}, {lost} % lost: burst {:.3}, request and reply {:.3} of the link's payload",

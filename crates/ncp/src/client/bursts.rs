@@ -198,7 +198,8 @@ impl<C: Transport> Client<C> {
                 return Poll::Ready(Ok(transfer.next.min(self.wait.deadline)));
             }
             if transfer.packet.is_empty() {
-                let (number, out) = (transfer.out.burst, &mut transfer.packet);
+                let number = transfer.out.burst;
+                let out = &mut transfer.packet;
                 let put = match packet {
                     OutgoingPacket::Fragment(fragment) => {
                         connection.put_fragment(&transfer.out, *fragment, out)

@@ -262,7 +262,8 @@ impl<C: Transport> Client<C> {
         if datagrams && self.take_watchdog() {
             return None;
         }
-        let (step, message) = (self.wait.step, self.transport.message());
+        let step = self.wait.step;
+        let message = self.transport.message();
         let reply = match self.connection.receive(message) {
             Ok(Received::Reply(reply)) => reply,
             Ok(Received::Busy) => {

@@ -130,7 +130,8 @@ impl<C: Transport> Client<C> {
         let call = if self.large {
             WriteLarge { file: file.0, offset, data }.into()
         } else {
-            let (file, offset) = (FileHandle::of_name_space(file.0), near(step, offset)?);
+            let file = FileHandle::of_name_space(file.0);
+            let offset = near(step, offset)?;
             WriteFile { file, offset, data }.into()
         };
         self.begin(step, &call);

@@ -30,7 +30,8 @@ async fn two(
 ) -> ((Client<Link>, File), (Client<Link>, File)) {
     let link = Link::new(Level::IfRequested, transport, seed);
     let beside = link.beside(OTHER, seed + 1);
-    let (mut one, mut other) = (login(link, signatures), login(beside, signatures));
+    let mut one = login(link, signatures);
+    let mut other = login(beside, signatures);
     let name = path("SYS:SHARED");
     let (mine, _) = one.open(&name, Access::Create, false).await.unwrap();
     one.write(mine, 0, &pattern(200)).await.unwrap();
@@ -40,7 +41,9 @@ async fn two(
 
 #[test]
 fn a_lock_is_had_when_the_other_gives_it_up_in_time_and_never_twice() {
-    let (mut had, mut late, mut busy) = (0, 0, 0);
+    let mut had = 0;
+    let mut late = 0;
+    let mut busy = 0;
     for seed in 0..1000 {
         let signatures = if seed % 2 == 0 { Level::Always } else { Level::Never };
         let transport = if seed % 3 == 0 { TransportKind::IpxInUdp } else { TransportKind::Udp };

@@ -81,7 +81,8 @@ impl<C: Transport> Client<C> {
         security: Security,
         wanted: u16,
     ) -> Result<Option<AcceptedPacketSize>, ClientError> {
-        let (proposed, room) = (wanted + self.overhead(security), self.overhead(security));
+        let proposed = wanted + self.overhead(security);
+        let room = self.overhead(security);
         let lip = match self.options.large_packets {
             LargePackets::Off => Security::NO_LARGE_PACKETS,
             LargePackets::Probe | LargePackets::Known => Security(0),
@@ -104,7 +105,8 @@ impl<C: Transport> Client<C> {
         let data = self.call(STEP, &NegotiateBuffer { proposed }.into()).await?;
         let accepted = NegotiatedBuffer::decode(data).map_err(wire(STEP))?.accepted;
         self.buffer = accepted.clamp(MIN_BUFFER, proposed);
-        (self.signs, self.checks) = (false, false);
+        self.signs = false;
+        self.checks = false;
         self.transport.use_checksums(false);
         Ok(())
     }

@@ -130,7 +130,8 @@ fn forged_replies_are_passed_over_and_nothing_but_forged_ones_is_told() {
 #[test]
 fn the_watchdog_keeps_clients_that_answer_and_forgets_the_silent() {
     let mut client = login(Link::new(Level::Never, TransportKind::Udp, 1), Level::Never);
-    let (server, clock) = (Arc::clone(&client.transport().server), client.transport().clock.clone());
+    let server = Arc::clone(&client.transport().server);
+    let clock = client.transport().clock.clone();
     let pass = |minutes: u64| clock.0.fetch_add(minutes * 60_000_000_000, Ordering::Relaxed);
     pass(4);
     assert_eq!(server.idle_clients(), []);

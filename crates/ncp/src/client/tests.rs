@@ -59,7 +59,8 @@ fn serve(signatures: Level) -> (SocketAddr, JoinHandle<usize>) {
     let address = listener.local_addr().unwrap();
     let serving = thread::spawn(move || {
         let server = Server::new(server_options(signatures), volumes(), Still);
-        let (mut input, mut chunk) = (Vec::new(), vec![0; 65536]);
+        let mut input = Vec::new();
+        let mut chunk = vec![0; 65536];
         let (mut stream, _) = listener.accept().unwrap();
         loop {
             let read = stream.read(&mut chunk).unwrap();
@@ -110,7 +111,8 @@ pub(super) async fn files_are_written_and_read<C: Transport>(client: &mut Client
         }
         client.commit(file).await.unwrap();
         assert_eq!(client.size(file).await.unwrap(), offset + len as u64);
-        let (mut back, mut got) = (vec![0; data.len()], 0);
+        let mut back = vec![0; data.len()];
+        let mut got = 0;
         while got < back.len() {
             got += client.read(file, offset + got as u64, &mut back[got..]).await.unwrap();
         }
@@ -188,7 +190,8 @@ fn refusals_carry_the_step_and_the_servers_word() {
     let (address, _serving) = serve(Level::Never);
     let mut client = over_tcp(address, options(Level::IfPossible)).unwrap();
     block_on(async {
-        let (a, up) = (path("SYS:A"), path("SYS:..\\A"));
+        let a = path("SYS:A");
+        let up = path("SYS:..\\A");
         let read = Access::Read;
         assert_eq!(refusal(client.open(&a, read, false).await), ("open", Completion::NoOpenRights));
         let wrong = client.login(Login { password: "wrong", ..LOGIN }).await;

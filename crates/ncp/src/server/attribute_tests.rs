@@ -123,7 +123,8 @@ fn handles_are_pointed_elsewhere_and_tell_where_they_point() {
 fn a_search_by_0x40_goes_through_patterns_in_every_form() {
     for pattern in ["2a", "aa", "aaaeaa", "ff2a", "41bf", "2a2e2a"] {
         let mut calls = Calls::new();
-        let (mut sequence, mut names) = ("ffff".to_owned(), Vec::new());
+        let mut sequence = "ffff".to_owned();
+        let mut names = Vec::new();
         loop {
             let len = 4 + pattern.len() / 2;
             let (done, found) = calls.call(&format!("40 {sequence} 00 06 {len:02x} 5359533a{pattern}"));

@@ -134,7 +134,8 @@ impl<V: Volume, W: Environment> Server<V, W> {
         let Some(known) = lock(&self.connections).get(peer) else { return PendingWork::Done };
         known.note_activity(self.environment.now());
         let Ok(mut connection) = known.connection.try_lock() else {
-            let (own, other) = (packet.fields.destination, packet.fields.source);
+            let own = packet.fields.destination;
+            let other = packet.fields.source;
             let mut connection = BurstConnection {
                 local_id: own,
                 remote_id: other,
@@ -187,7 +188,8 @@ pub enum PendingWork {
 impl ServerBurst {
     /// Processes a packet; true when it completes a burst.
     fn take(&mut self, packet: &BurstPacket<'_>, out: &mut Datagrams) -> bool {
-        let (fields, number) = (packet.fields, packet.fields.burst);
+        let fields = packet.fields;
+        let number = packet.fields.burst;
         let answered = self.last.as_ref().is_some_and(|last| last.burst == number);
         if fields.flags & flag::ABORT != 0 {
             self.incoming = None;
@@ -211,7 +213,8 @@ impl ServerBurst {
 
     /// Adds a fragment of the next burst; true when the burst is complete.
     fn collect(&mut self, packet: &BurstPacket<'_>, out: &mut Datagrams) -> bool {
-        let (fields, number) = (packet.fields, packet.fields.burst);
+        let fields = packet.fields;
+        let number = packet.fields.burst;
         let total = fields.total as usize;
         if !(CALL_LEN..=MAX_BURST).contains(&total) {
             return false;

@@ -90,7 +90,8 @@ impl ConnectionTable {
     /// Clients on datagrams to query whether they are alive, with their connection numbers; and clients that have not
     /// answered.
     pub fn idle_clients(&self, now: Duration, watchdog: Watchdog) -> (Vec<(Peer, u16)>, Vec<Peer>) {
-        let (mut asked, mut gone) = (Vec::new(), Vec::new());
+        let mut asked = Vec::new();
+        let mut gone = Vec::new();
         for (peer, known) in self.peers.iter().filter(|(_, known)| known.transport.is_datagram()) {
             let heard = Duration::from_millis(known.heard_ms.load(Ordering::Relaxed));
             let questions = known.asked.load(Ordering::Relaxed) as u32;

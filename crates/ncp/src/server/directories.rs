@@ -125,7 +125,8 @@ pub fn go_on<V: Volume>(
         CLASSIC_START => 0,
         number => connection.position(number, directory)?,
     };
-    let (pattern, wanted) = (&Pattern::new(&call.pattern), EntryFilter::of_classic(call.search));
+    let pattern = &Pattern::new(&call.pattern);
+    let wanted = EntryFilter::of_classic(call.search);
     let search = Search { directory, pattern, wanted, space: NameSpace::Dos };
     let (cookie, entry) = search.next(shared, cookie)?;
     let entry = classic(&entry)?;
@@ -146,7 +147,8 @@ pub fn search_file<V: Volume>(
         CLASSIC_START => 0,
         number => connection.position(number, directory)?,
     };
-    let (pattern, wanted) = (&Pattern::new(pattern), EntryFilter::of_classic(call.search));
+    let pattern = &Pattern::new(pattern);
+    let wanted = EntryFilter::of_classic(call.search);
     let search = Search { directory, pattern, wanted, space: NameSpace::Dos };
     let (cookie, entry) = search.next(shared, cookie)?;
     let entry = classic(&entry)?;
@@ -192,7 +194,8 @@ pub fn search_next<V: Volume>(
     out: &mut Vec<u8>,
 ) -> VolumeResult<()> {
     let (directory, cookie) = resumed(connection, call.sequence)?;
-    let (pattern, wanted) = (&Pattern::new(&call.pattern), EntryFilter::of_name_space(call.search));
+    let pattern = &Pattern::new(&call.pattern);
+    let wanted = EntryFilter::of_name_space(call.search);
     let search = Search { directory, pattern, wanted, space: NameSpace::of(call.space)? };
     let (cookie, entry) = search.next(shared, cookie)?;
     let number = connection.add_position(SearchPosition { directory, cookie });
@@ -209,10 +212,13 @@ pub fn search_set<V: Volume>(
     out: &mut Vec<u8>,
 ) -> VolumeResult<()> {
     let (directory, cookie) = resumed(connection, call.sequence)?;
-    let (pattern, wanted) = (&Pattern::new(&call.pattern), EntryFilter::of_name_space(call.search));
+    let pattern = &Pattern::new(&call.pattern);
+    let wanted = EntryFilter::of_name_space(call.search);
     let search = Search { directory, pattern, wanted, space: NameSpace::of(call.space)? };
-    let (room, most) = (usize::from(connection.buffer), call.max_entries);
-    let (mut taken, mut count) = (SET_HEAD, 0);
+    let room = usize::from(connection.buffer);
+    let most = call.max_entries;
+    let mut taken = SET_HEAD;
+    let mut count = 0;
     let (found, more) = search.entries(shared, cookie, |entry| {
         taken += ENTRY + entry.name.len();
         count += 1;
@@ -269,7 +275,8 @@ pub fn for_each_file<V: Volume>(
 ) -> VolumeResult<()> {
     let volume = shared.volume(directory.volume)?;
     let pattern = &Pattern::new(last);
-    let (mut cookie, mut tally) = (0, MultiFileResult::default());
+    let mut cookie = 0;
+    let mut tally = MultiFileResult::default();
     loop {
         let page = volume.list(directory.node, cookie, PAGE)?;
         let Some((last, _)) = page.last() else { return tally.result() };
@@ -328,7 +335,8 @@ pub fn remove<V: Volume>(
 /// 0x45 and 87/4 (docs/protocols/ncp.md 3.2, 3.4).
 pub fn rename<V: Volume>(shared: &Shared<V>, from: &ResolvedPath, to: &ResolvedPath) -> VolumeResult<()> {
     from.name()?;
-    let (entry, name) = (shared.entry(from)?, to.name()?);
+    let entry = shared.entry(from)?;
+    let name = to.name()?;
     if entry.read_only {
         return Err(Completion::AllReadOnly);
     }

@@ -288,7 +288,8 @@ fn in_name_spaces<V: Volume>(
         Request::GetDirectoryBase(call) => {
             NameSpace::of(call.answer_space)?;
             let place = shared.resolve_handle_path(connection, NameSpace::of(call.space)?, &call.path)?;
-            let (base, volume) = (shared.entry(&place)?.node, place.directory.volume);
+            let base = shared.entry(&place)?.node;
+            let volume = place.directory.volume;
             DirectoryBase::put(&DirectoryBase { base, dos_base: base, volume }, out);
             Ok(())
         }

@@ -172,7 +172,8 @@ pub fn read_long<V: Volume>(
 ) -> VolumeResult<()> {
     let start = out.len();
     Be32::put(&0, out);
-    let (data, count) = (out.len(), count.min(u32::from(u16::MAX)) as usize);
+    let data = out.len();
+    let count = count.min(u32::from(u16::MAX)) as usize;
     read_into(shared, connection, handle, (offset, count), out)?;
     let len = (out.len() - data) as u32;
     out[start..data].copy_from_slice(&len.to_be_bytes());
@@ -243,7 +244,8 @@ pub fn copy<V: Volume>(
     (target, to): (ShortHandle, u64),
     count: u64,
 ) -> VolumeResult<u64> {
-    let (reads, writes) = (connection.file(source)?, connection.file(target)?);
+    let reads = connection.file(source)?;
+    let writes = connection.file(target)?;
     if !reads.has(access::READ) {
         return Err(Completion::NoReadRights);
     }
@@ -252,7 +254,8 @@ pub fn copy<V: Volume>(
         // Overlapping source and target would have no defined result.
         return Err(Completion::Failure);
     }
-    let (mut copied, mut chunk) = (0, Vec::new());
+    let mut copied = 0;
+    let mut chunk = Vec::new();
     while copied < count {
         chunk.clear();
         let wanted = (count - copied).min(COPY_CHUNK) as usize;

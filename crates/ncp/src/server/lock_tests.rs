@@ -103,7 +103,8 @@ const WRITE: &str = "49 00 000001000000 00000063 0001 41";
 #[test]
 fn every_call_locks_and_says_what_it_says_of_locks_of_others() {
     let server = server();
-    let (mut one, mut two) = (LockClient::new(&server, 1), LockClient::new(&server, 2));
+    let mut one = LockClient::new(&server, 1);
+    let mut two = LockClient::new(&server, 2);
     let calls = [
         (lock_near("1a", 1, 0), 0xFE, CLEAR.to_owned()),
         (lock_near("6d", 1, 0), 0x7F, "1e 000001000000 00000000 00000064".to_owned()),
@@ -133,7 +134,8 @@ fn every_call_locks_and_says_what_it_says_of_locks_of_others() {
 #[test]
 fn what_was_logged_is_locked_at_once_or_not_at_all() {
     let server = server();
-    let (mut one, mut two) = (LockClient::new(&server, 1), LockClient::new(&server, 2));
+    let mut one = LockClient::new(&server, 1);
+    let mut two = LockClient::new(&server, 2);
     for start in ["00000000", "00000100"] {
         assert_eq!(one.done(&format!("1a 00 000001000000 {start} 00000010 0000")), 0);
     }
@@ -159,7 +161,8 @@ fn what_was_logged_is_locked_at_once_or_not_at_all() {
 #[test]
 fn a_request_waits_is_busy_meanwhile_and_is_answered_once() {
     let server = server();
-    let (mut one, mut two) = (LockClient::new(&server, 1), LockClient::new(&server, 2));
+    let mut one = LockClient::new(&server, 1);
+    let mut two = LockClient::new(&server, 2);
     let set_ms = |now_ms: u64| server.environment().now_ms.store(now_ms, Ordering::Relaxed);
     let resume = |peer: u64| {
         let mut out = Vec::new();
@@ -196,7 +199,8 @@ fn a_request_waits_is_busy_meanwhile_and_is_answered_once() {
 #[test]
 fn on_tcp_the_answer_to_a_wait_that_is_given_up_comes_first() {
     let server = server();
-    let (mut one, mut two) = (LockClient::new(&server, 1), LockClient::new(&server, 2));
+    let mut one = LockClient::new(&server, 1);
+    let mut two = LockClient::new(&server, 2);
     assert_eq!(one.done(&lock_far(1, 0)), 0);
     let mut out = Vec::new();
     for call in [&lock_far(1, u32::MAX)[..], "14"] {
@@ -243,7 +247,8 @@ fn nothing_stays_locked_or_denied_however_its_owner_ends() {
     ];
     for (name, end) in endings {
         let server = server();
-        let (mut one, mut two) = (LockClient::new(&server, 1), LockClient::new(&server, 2));
+        let mut one = LockClient::new(&server, 1);
+        let mut two = LockClient::new(&server, 2);
         assert_eq!(one.done("4c 00 06 0d 05 5359533a46"), 0x80, "another has it open for writing");
         assert_eq!(two.done("42 00 000001000000"), 0);
         assert_eq!(one.done("4c 00 06 09 05 5359533a46"), 0x80, "it has itself");
@@ -258,7 +263,8 @@ fn nothing_stays_locked_or_denied_however_its_owner_ends() {
 #[test]
 fn nobody_opens_empties_or_erases_what_another_denies() {
     let server = server();
-    let (mut one, mut two) = (LockClient::new(&server, 1), LockClient::new(&server, 2));
+    let mut one = LockClient::new(&server, 1);
+    let mut two = LockClient::new(&server, 2);
     assert_eq!((one.done("42 00 000001000000"), two.done("42 00 000001000000")), (0, 0));
     assert_eq!(one.done(WRITE), 0x88);
     assert_eq!(one.done("4c 00 06 0b 05 5359533a66"), 0, "whatever the case of its name");

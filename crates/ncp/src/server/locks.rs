@@ -54,21 +54,28 @@ pub fn execute(
     request: &Request<'_>,
 ) -> VolumeResult<()> {
     // The calls differ in their completion code for a conflicting lock (docs/protocols/ncp.md 3.3).
-    let (classic, newer, large) =
-        (Completion::LockTimeout, Completion::LockWait, Completion::BadConnectionNumber);
+    let classic = Completion::LockTimeout;
+    let newer = Completion::LockWait;
+    let large = Completion::BadConnectionNumber;
     match request {
         Request::LockRecord(call) => {
             let range = (u64::from(call.start), u64::from(call.length));
-            let (file, flag, ticks) = (call.file.short(), u32::from(call.flag), u32::from(call.timeout));
+            let file = call.file.short();
+            let flag = u32::from(call.flag);
+            let ticks = u32::from(call.timeout);
             lock_range(connection, context, &LockRequest { file, flag, range, ticks, late: classic })
         }
         Request::LockRecordNew(call) => {
             let range = (u64::from(call.start), u64::from(call.length));
-            let (file, flag, ticks) = (call.file.short(), u32::from(call.flag), u32::from(call.timeout));
+            let file = call.file.short();
+            let flag = u32::from(call.flag);
+            let ticks = u32::from(call.timeout);
             lock_range(connection, context, &LockRequest { file, flag, range, ticks, late: newer })
         }
         Request::LockLarge(call) => {
-            let (file, flag, ticks) = (call.file, call.flag, call.timeout);
+            let file = call.file;
+            let flag = call.flag;
+            let ticks = call.timeout;
             let range = (call.start, call.length);
             lock_range(connection, context, &LockRequest { file, flag, range, ticks, late: large })
         }

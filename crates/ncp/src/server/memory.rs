@@ -41,7 +41,8 @@ impl MemoryVolume {
 impl Tree {
     fn insert(&mut self, parent: Node, name: &[u8], directory: bool) -> Entry {
         let moment = DosTime::from_unix(0);
-        let (node, name) = (self.next, name.to_vec());
+        let node = self.next;
+        let name = name.to_vec();
         let entry = Entry {
             node,
             name,
@@ -82,9 +83,11 @@ impl Tree {
         let touched = offset / PAGE as u64..=(end - 1) / PAGE as u64;
         let new = touched.filter(|page| !file.pages.contains_key(page)).count();
         room = room.checked_sub(new).ok_or(Completion::OutOfDiskSpace)?;
-        let (mut at, mut rest) = (offset, data);
+        let mut at = offset;
+        let mut rest = data;
         while !rest.is_empty() {
-            let (page, start) = (at / PAGE as u64, (at % PAGE as u64) as usize);
+            let page = at / PAGE as u64;
+            let start = (at % PAGE as u64) as usize;
             let (part, behind) = rest.split_at(rest.len().min(PAGE - start));
             let bytes = file.pages.entry(page).or_insert_with(|| vec![0; PAGE].into());
             bytes[start..start + part.len()].copy_from_slice(part);
@@ -170,9 +173,11 @@ impl Volume for MemoryVolume {
         let mut tree = lock(&self.0);
         let file = tree.file(node)?;
         let count = file.entry.size.saturating_sub(offset).min(buffer.len() as u64) as usize;
-        let (mut at, mut rest) = (offset, &mut buffer[..count]);
+        let mut at = offset;
+        let mut rest = &mut buffer[..count];
         while !rest.is_empty() {
-            let (page, start) = (at / PAGE as u64, (at % PAGE as u64) as usize);
+            let page = at / PAGE as u64;
+            let start = (at % PAGE as u64) as usize;
             let (part, behind) = rest.split_at_mut((PAGE - start).min(rest.len()));
             match file.pages.get(&page) {
                 Some(bytes) => part.copy_from_slice(&bytes[start..start + part.len()]),

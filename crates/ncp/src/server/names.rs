@@ -47,7 +47,8 @@ impl NameSpace {
 pub fn checked(name: &[u8]) -> Result<Vec<u8>, Completion> {
     let upper = name.to_ascii_uppercase();
     let mut parts = upper.split(|byte| *byte == b'.');
-    let (base, extension) = (parts.next().unwrap_or_default(), parts.next());
+    let base = parts.next().unwrap_or_default();
+    let extension = parts.next();
     let fits = (1..=8).contains(&base.len())
         && extension.is_none_or(|extension| (1..=3).contains(&extension.len()))
         && parts.next().is_none();
@@ -138,7 +139,9 @@ impl Pattern {
 
 /// Matches in time proportional to the product of both lengths at most.
 fn glob(pattern: &[u8], name: &[u8]) -> bool {
-    let (mut at, mut seen, mut star) = (0, 0, None);
+    let mut at = 0;
+    let mut seen = 0;
+    let mut star = None;
     while seen < name.len() {
         match pattern.get(at) {
             Some(b'*') => {
@@ -152,7 +155,8 @@ fn glob(pattern: &[u8], name: &[u8]) -> bool {
             _ => {
                 let Some((before, taken)) = star else { return false };
                 star = Some((before, taken + 1));
-                (at, seen) = (before + 1, taken + 1);
+                at = before + 1;
+                seen = taken + 1;
             }
         }
     }

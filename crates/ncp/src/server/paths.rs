@@ -121,7 +121,8 @@ impl<V: Volume> Shared<V> {
     /// Volume and current path of a directory in the DOS name space.
     pub fn text(&self, directory: VolumeNode) -> VolumeResult<Vec<u8>> {
         let volume = self.volume(directory.volume)?;
-        let (mut node, mut names) = (directory.node, Vec::new());
+        let mut node = directory.node;
+        let mut names = Vec::new();
         while node != volume.root() {
             // A path of the largest length has at most this many components of one letter.
             if names.len() > MAX_PATH / 2 {
@@ -156,7 +157,8 @@ impl<V: Volume> Shared<V> {
         let volume = self.volume(directory.volume)?;
         match volume.lookup(directory.node, name) {
             Err(Completion::Failure) if space == NameSpace::Dos && is_made(name) => {
-                let (mut cookie, mut found) = (0, None);
+                let mut cookie = 0;
+                let mut found = None;
                 loop {
                     let page = volume.list(directory.node, cookie, PAGE)?;
                     let Some((last, _)) = page.last() else { return found.ok_or(Completion::Failure) };

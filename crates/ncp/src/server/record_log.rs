@@ -173,8 +173,8 @@ mod tests {
     #[test]
     fn a_range_is_logged_locked_changed_released_and_forgotten() {
         let open_files = Arc::new(OpenFileTable::default());
-        let (mut one, mut other) =
-            (RecordLog::new(Arc::clone(&open_files)), RecordLog::new(Arc::clone(&open_files)));
+        let mut one = RecordLog::new(Arc::clone(&open_files));
+        let mut other = RecordLog::new(Arc::clone(&open_files));
         let bytes = range(1, 0, 100, 1).bytes;
         one.log(range(1, 0, 100, 1)).unwrap();
         assert!(open_files.is_empty());

@@ -36,8 +36,11 @@ impl DosTime {
 
     /// Year, month, day, hour, minute, second.
     pub const fn parts(self) -> (u16, u8, u8, u8, u8, u8) {
-        let (date, time) = (self.date, self.time);
-        let (hour, minute, second) = (time >> 11, time >> 5 & 63, (time & 31) * 2);
+        let date = self.date;
+        let time = self.time;
+        let hour = time >> 11;
+        let minute = time >> 5 & 63;
+        let second = (time & 31) * 2;
         (
             (date >> 9) + 1980,
             (date >> 5 & 15) as u8,
@@ -52,18 +55,21 @@ impl DosTime {
 /// Year, month and day of a day number counted from 1970-01-01.
 fn civil(day: i64) -> (i64, i64, i64) {
     let shifted = day + 719_468;
-    let (era, of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
+    let era = shifted.div_euclid(146_097);
+    let of_era = shifted.rem_euclid(146_097);
     let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
     let of_year = of_era - (365 * year + year / 4 - year / 100);
     let month = (5 * of_year + 2) / 153;
-    let (day, month) = (of_year - (153 * month + 2) / 5 + 1, if month < 10 { month + 3 } else { month - 9 });
+    let day = of_year - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
     (year + era * 400 + i64::from(month <= 2), month, day)
 }
 
 /// The day number of a date, counted from 1970-01-01: the inverse of [`civil`].
 fn days(year: i64, month: i64, day: i64) -> i64 {
     let year = year - i64::from(month <= 2);
-    let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
+    let era = year.div_euclid(400);
+    let of_era = year.rem_euclid(400);
     let of_year = (153 * (month + if month > 2 { -3 } else { 9 }) + 2) / 5 + day - 1;
     era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
 }
@@ -83,7 +89,8 @@ macro_rules! orders {
             }
 
             fn get(reader: &mut Reader<'_>) -> Result<DosTime, WireError> {
-                let ($first, $second) = (u16::$from(reader.array()?), u16::$from(reader.array()?));
+                let $first = u16::$from(reader.array()?);
+                let $second = u16::$from(reader.array()?);
                 Ok(DosTime { $first, $second })
             }
         }

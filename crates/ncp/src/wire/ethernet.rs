@@ -80,7 +80,8 @@ impl<'a> Frame<'a> {
     /// Parses a frame; none if it carries no IPX packet.
     pub fn decode(frame: &'a [u8]) -> Result<Option<Self>, WireError> {
         let mut reader = Reader::new(frame);
-        let (destination, source) = (reader.array()?, reader.array()?);
+        let destination = reader.array()?;
+        let source = reader.array()?;
         let third = u16::from_be_bytes(reader.array()?);
         let rest = reader.rest();
         let framing = match rest {
@@ -97,11 +98,13 @@ impl<'a> Frame<'a> {
 
     /// Appends the frame, padded to 60 bytes; fails with `TooLong` if the packet does not fit.
     pub fn put(&self, out: &mut Vec<u8>) -> Result<(), WireError> {
-        let (len, max) = (self.packet.len(), self.framing.max_packet());
+        let len = self.packet.len();
+        let max = self.framing.max_packet();
         if len > max {
             return Err(WireError::TooLong { field: "IPX packet", len, max });
         }
-        let (start, prefix) = (out.len(), self.framing.prefix());
+        let start = out.len();
+        let prefix = self.framing.prefix();
         let third = match self.framing {
             Framing::EthernetII => TYPE_IPX,
             _ => (prefix.len() + len) as u16,
@@ -126,7 +129,8 @@ mod tests {
     const PACKET: &str = "ffff0025 0011 0abc0001000000000001 0451 00000010525400000002 4001 111101ff01ff00";
 
     fn frame(framing: Framing, packet: &[u8]) -> Vec<u8> {
-        let (destination, source) = ([0x52, 0x54, 0, 0, 0, 1], [0x52, 0x54, 0, 0, 0, 2]);
+        let destination = [0x52, 0x54, 0, 0, 0, 1];
+        let source = [0x52, 0x54, 0, 0, 0, 2];
         let mut out = Vec::new();
         Frame { framing, destination, source, packet }.put(&mut out).unwrap();
         out

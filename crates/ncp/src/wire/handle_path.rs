@@ -136,8 +136,10 @@ impl<'a> Codec<'a> for PathPair<'a> {
     }
 
     fn get(reader: &mut Reader<'a>) -> Result<Self, WireError> {
-        let (from, from_count) = (reader.get::<PathStart>()?, reader.get::<U8>()?);
-        let (to, to_count) = (reader.get::<PathStart>()?, reader.get::<U8>()?);
+        let from = reader.get::<PathStart>()?;
+        let from_count = reader.get::<U8>()?;
+        let to = reader.get::<PathStart>()?;
+        let to_count = reader.get::<U8>()?;
         let from = HandlePath { start: from, components: Components::strings(from_count, reader)? };
         let to = HandlePath { start: to, components: Components::strings(to_count, reader)? };
         Ok(Self { from, to })

@@ -84,7 +84,8 @@ impl<'a> IpxPacket<'a> {
         destination: Address,
         payload: &'a [u8],
     ) -> Result<Self, WireError> {
-        let (len, max) = (payload.len(), u16::MAX as usize - HEADER_LEN);
+        let len = payload.len();
+        let max = u16::MAX as usize - HEADER_LEN;
         if len > max {
             return Err(WireError::TooLong { field: "IPX payload", len, max });
         }

@@ -78,7 +78,8 @@ impl<'a> Opened<'a> {
 
     /// Parses the reply to a request with this mask.
     pub fn get(mask: ReturnMask, reader: &mut Reader<'a>) -> Result<Self, WireError> {
-        let (file, action) = (reader.get::<ShortHandle>()?, reader.get::<U8>()?);
+        let file = reader.get::<ShortHandle>()?;
+        let action = reader.get::<U8>()?;
         reader.take(1)?;
         Ok(Self { file, action, entry: NamedInfo::get(mask, reader)? })
     }

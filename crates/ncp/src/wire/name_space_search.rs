@@ -116,14 +116,17 @@ impl<'a> FoundSet<'a> {
     /// Parses the reply to a request with this mask.
     pub fn decode(mask: ReturnMask, bytes: &'a [u8]) -> Result<Self, WireError> {
         let mut reader = Reader::new(bytes);
-        let (sequence, more) = (reader.get::<Sequence>()?, reader.get::<U8>()?);
+        let sequence = reader.get::<Sequence>()?;
+        let more = reader.get::<U8>()?;
         let count = reader.get::<Le16>()?;
         Ok(Self { sequence, more, count, mask, entries: reader })
     }
 
     /// The entries; a malformed one ends the iteration.
     pub fn entries(&self) -> impl Iterator<Item = Result<NamedInfo<'a>, WireError>> + use<'a> {
-        let (mask, mut reader, mut sound) = (self.mask, self.entries, true);
+        let mask = self.mask;
+        let mut reader = self.entries;
+        let mut sound = true;
         (0..self.count).map_while(move |_| {
             let entry = sound.then(|| NamedInfo::get(mask, &mut reader))?;
             sound = entry.is_ok();

@@ -117,7 +117,8 @@ impl Codec<'_> for AcceptedBurst {
     }
 
     fn get(reader: &mut Reader<'_>) -> Result<Self, WireError> {
-        let (id, max_packet) = (reader.get::<Be32>()?, reader.get::<Be32>()?);
+        let id = reader.get::<Be32>()?;
+        let max_packet = reader.get::<Be32>()?;
         let limits = match reader.rest().len() {
             0..8 => None,
             _ => Some((reader.get::<Be32>()?, reader.get::<Be32>()?)),

@@ -91,7 +91,8 @@ impl<'a> TcpRequest<'a> {
     pub fn decode(message: &'a [u8], signed: bool) -> Result<Self, WireError> {
         let mut reader = Reader::new(message);
         reader.take(8)?;
-        let (version, reply_buffer) = (reader.get::<Be32>()?, reader.get::<Be32>()?);
+        let version = reader.get::<Be32>()?;
+        let reply_buffer = reader.get::<Be32>()?;
         if version != VERSION {
             return Err(WireError::BadValue { field: "version", value: version });
         }

@@ -106,7 +106,8 @@ proptest! {
         let header = ClientHeader { kind: kinds[kind], sequence, connection, task };
         prop_assert_eq!(ClientHeader::decode(&bytes::<ClientHeader>(&header)), Ok(header));
         let kind = if kind == 0 { ServerKind::Busy } else { ServerKind::Reply };
-        let (completion, status) = (Completion::from_code(code), ConnectionStatus(status));
+        let completion = Completion::from_code(code);
+        let status = ConnectionStatus(status);
         let header = ServerHeader { kind, sequence, connection, task, completion, status };
         prop_assert_eq!(ServerHeader::decode(&bytes::<ServerHeader>(&header)), Ok(header));
     }

@@ -45,7 +45,8 @@ pub struct IpWatchdog([u8; 10]);
 impl IpWatchdog {
     /// The query for a connection.
     pub const fn ask(connection: u16) -> Self {
-        let ([a, b], [high, low]) = (IP_WATCHDOG.to_be_bytes(), connection.to_be_bytes());
+        let [a, b] = IP_WATCHDOG.to_be_bytes();
+        let [high, low] = connection.to_be_bytes();
         Self([a, b, 0, low, 0, high, 0, 0, 0, b'?'])
     }
 

@@ -14,7 +14,8 @@ pub fn conversation(packet: &Packet) -> Option<(Address, bool, Vec<u8>)> {
     let mut again = Vec::new();
     datagram.put(&mut again);
     assert!(packet.bytes.starts_with(&again), "frame {}", packet.frame);
-    let (from, to) = (datagram.header.source, datagram.header.destination);
+    let from = datagram.header.source;
+    let to = datagram.header.destination;
     for end in [from, to] {
         match end.socket {
             socket::SAP => return sap(packet.frame, datagram.payload),

@@ -19,7 +19,8 @@ fn capture(name: &str) -> Vec<Packet> {
 }
 
 fn on_ip(name: &str) -> Counts {
-    let (mut counts, mut conversations) = (Counts::default(), HashMap::new());
+    let mut counts = Counts::default();
+    let mut conversations = HashMap::new();
     for packet in capture(name) {
         let conversation: &mut ConnectionState =
             conversations.entry((packet.transport, packet.port)).or_default();
@@ -29,7 +30,8 @@ fn on_ip(name: &str) -> Counts {
 }
 
 fn on_ipx(name: &str) -> Counts {
-    let (mut counts, mut conversations) = (Counts::default(), HashMap::new());
+    let mut counts = Counts::default();
+    let mut conversations = HashMap::new();
     for packet in capture(name) {
         assert_eq!(packet.transport, Transport::Ipx);
         let Some((client, from_client, ncp)) = datagrams::conversation(&packet) else { continue };

@@ -76,9 +76,12 @@ fn side(source: u16, destination: u16) -> (bool, u16) {
 fn frames(file: &[u8]) -> Vec<(usize, Vec<u8>, bool)> {
     let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap()) as usize;
     assert_eq!((word(0), word(20)), (0xa1b2_c3d4, 1), "little-endian capture of Ethernet");
-    let (mut at, mut number, mut frames) = (24, 0, Vec::new());
+    let mut at = 24;
+    let mut number = 0;
+    let mut frames = Vec::new();
     while at < file.len() {
-        let (captured, length) = (word(at + 8), word(at + 12));
+        let captured = word(at + 8);
+        let length = word(at + 12);
         number += 1;
         if captured > 0 {
             let mut bytes = file[at + 16..at + 16 + captured].to_vec();
@@ -98,7 +101,8 @@ fn carried(frame: &[u8]) -> Option<(Transport, u16, u16, &[u8])> {
     let word = |bytes: &[u8], at: usize| u16::from_be_bytes([bytes[at], bytes[at + 1]]);
     let ip = frame.get(14..).filter(|_| word(frame, 12) == 0x0800)?;
     let segment = &ip[usize::from(ip[0] & 15) * 4..usize::from(word(ip, 2))];
-    let (source, destination) = (word(segment, 0), word(segment, 2));
+    let source = word(segment, 0);
+    let destination = word(segment, 2);
     match ip[9] {
         6 => Some((Transport::Tcp, source, destination, &segment[usize::from(segment[12] >> 4) * 4..])),
         17 if [source, destination].contains(&tcp::PORT) => {

@@ -53,7 +53,9 @@ struct Pair {
 
 /// The captured server gave its connections the numbers 1 and 2; so does ours, when the first client stays.
 fn pairs(name: &str, signatures: Level) -> Vec<Pair> {
-    let (server, mut pairs, mut answer) = (server(signatures), Vec::new(), Vec::new());
+    let server = server(signatures);
+    let mut pairs = Vec::new();
+    let mut answer = Vec::new();
     let mut call = Vec::new();
     for packet in crate::capture(name) {
         let transport =
@@ -71,7 +73,8 @@ fn pairs(name: &str, signatures: Level) -> Vec<Pair> {
             server.receive(Peer::Stream(u64::from(packet.port)), transport, &packet.bytes, &mut answer);
             call = ncp(&packet).to_vec();
         } else {
-            let (theirs, ours) = (packet.bytes.clone(), answer.clone());
+            let theirs = packet.bytes.clone();
+            let ours = answer.clone();
             pairs.push(Pair { call: call.clone(), theirs, ours });
         }
     }

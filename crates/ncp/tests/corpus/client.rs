@@ -33,7 +33,8 @@ impl Scripted<'_> {
             0 | 1 if header[..2] == [0x77; 2] => {
                 // A packet of the burst connection, from the other side.
                 self.message.extend_from_slice(self.sent.get(..36)?);
-                let (source, other) = (self.sent.get(4..8)?.to_vec(), self.sent.get(8..12)?.to_vec());
+                let source = self.sent.get(4..8)?.to_vec();
+                let other = self.sent.get(8..12)?.to_vec();
                 self.message[4..8].copy_from_slice(&other);
                 self.message[8..12].copy_from_slice(&source);
                 let (own, data) = bytes.split_at(bytes.len().min(13));
@@ -112,7 +113,8 @@ async fn converse(transport: Scripted<'_>, options: Options) -> Result<(), Clien
     // A refusal ends a step, not the conversation.
     let _ = client.login(Login { user: "bench", password: "secret" }).await;
     let Ok(name) = Path::dos("SYS:DIR\\FILE") else { return Ok(()) };
-    let (mut buffer, data) = (vec![0; 100_000], [7; 3000]);
+    let mut buffer = vec![0; 100_000];
+    let data = [7; 3000];
     if let Ok((file, _)) = client.open(&name, Access::Create, false).await {
         for offset in [0, 1, 1 << 33] {
             let read = client.read(file, offset, &mut buffer).await;

@@ -79,7 +79,8 @@ fn reply(bytes: &[u8]) {
 /// Replies whose form the request decides.
 fn found(bytes: &[u8]) {
     let Some((form, bytes)) = bytes.split_first() else { return };
-    let (mask, offset) = (ReturnMask(u16::from(*form)), u64::from(*form));
+    let mask = ReturnMask(u16::from(*form));
+    let offset = u64::from(*form);
     let mut again = Vec::new();
     if let Ok(reply) = ReadReply::decode(offset, bytes) {
         reply.put(&mut again);

@@ -76,7 +76,8 @@ fn a_file_is_denied_to_clients_of_every_transport_until_it_is_closed() {
         let mut other = udp(server.addr(), Level::Always).await;
         one.login(LOGIN).await.unwrap();
         other.login(LOGIN).await.unwrap();
-        let (name, upper) = (path(&["SHARE", "shared"]), path(&["SHARE", "SHARED"]));
+        let name = path(&["SHARE", "shared"]);
+        let upper = path(&["SHARE", "SHARED"]);
         let (file, _) = one.open_denying(&name, Access::CreateNew, access::DENY_WRITE).await.unwrap();
         assert_eq!(refusal(other.open(&upper, Access::ReadWrite, false).await), Completion::FileInUse);
         assert_eq!(refusal(other.open(&upper, Access::Create, false).await), Completion::FileInUse);

@@ -1,4 +1,4 @@
-//! All connections over UDP: one socket.
+//! The connections over UDP, which share one socket.
 
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
@@ -13,20 +13,21 @@ use tokio::sync::Semaphore;
 
 use crate::ncp::ServerState;
 
-/// Datagrams that wait for a volume at once; the clients of others ask again.
+/// The largest number of datagrams that wait for a volume; the clients of others retransmit.
 pub(super) const MAX_WAITING: usize = 1024;
 
-/// Serves for as long as its runtime lives.
+/// Serves datagrams until its runtime ends.
 pub(super) async fn serve(socket: UdpSocket, state: Arc<ServerState>) -> io::Result<()> {
     let socket = Arc::new(tokio::net::UdpSocket::from_std(socket)?);
     let waiting = Arc::new(Semaphore::new(MAX_WAITING));
-    let (mut input, mut out) = (vec![0; MAX_MESSAGE], Datagrams::new());
+    let mut input = vec![0; MAX_MESSAGE];
+    let mut out = Datagrams::new();
     let mut watch = tokio::time::interval(state.watch);
     loop {
         let (len, client) = tokio::select! {
             received = socket.recv_from(&mut input) => match received {
                 Ok(received) => received,
-                // Some systems report here what became of an earlier datagram.
+                // Some systems report the error of an earlier datagram here.
                 Err(error) => {
                     tracing::debug!(%error, "NCP datagram");
                     continue;
@@ -45,28 +46,33 @@ pub(super) async fn serve(socket: UdpSocket, state: Arc<ServerState>) -> io::Res
         if !state.blocks {
             state.server.receive_datagram(Peer::Ip(client), TransportKind::Udp, &input[..len], &mut out);
             if out.is_empty() && state.server.waiting() > 0 {
-                let (state, socket) = (Arc::clone(&state), Arc::clone(&socket));
+                let state = Arc::clone(&state);
+                let socket = Arc::clone(&socket);
                 tokio::spawn(async move {
                     send(&socket, &state.waited_alone(Peer::Ip(client)).await, client).await;
                 });
             } else if out.gap.is_zero() {
                 send_all(&socket, &out, client).await;
             } else {
-                // Others are served in the pauses.
-                let (socket, paced) = (Arc::clone(&socket), std::mem::take(&mut out));
+                // A separate task, so that other clients are served during the pauses.
+                let socket = Arc::clone(&socket);
+                let paced = std::mem::take(&mut out);
                 tokio::spawn(async move { send_all(&socket, &paced, client).await });
             }
             continue;
         }
-        // Parts of bursts in the order they come.
+        // Burst packets are processed in the order of arrival.
         let left = state.server.collect(Peer::Ip(client), &input[..len], &mut out);
         if left == PendingWork::Done {
-            let (socket, paced) = (Arc::clone(&socket), std::mem::take(&mut out));
+            let socket = Arc::clone(&socket);
+            let paced = std::mem::take(&mut out);
             tokio::spawn(async move { send_all(&socket, &paced, client).await });
             continue;
         }
         let Ok(permit) = Arc::clone(&waiting).try_acquire_owned() else { continue };
-        let (state, socket, message) = (Arc::clone(&state), Arc::clone(&socket), input[..len].to_vec());
+        let state = Arc::clone(&state);
+        let socket = Arc::clone(&socket);
+        let message = input[..len].to_vec();
         tokio::spawn(async move {
             let working = Arc::clone(&state);
             let answered = tokio::task::spawn_blocking(move || {
@@ -85,7 +91,7 @@ pub(super) async fn serve(socket: UdpSocket, state: Arc<ServerState>) -> io::Res
     }
 }
 
-/// Sends probes of the path back, for as long as its runtime lives.
+/// Returns probes of the path until its runtime ends.
 pub(super) async fn echo(socket: UdpSocket) -> io::Result<()> {
     let socket = tokio::net::UdpSocket::from_std(socket)?;
     let mut input = vec![0; MAX_MESSAGE];
@@ -98,7 +104,7 @@ pub(super) async fn echo(socket: UdpSocket) -> io::Result<()> {
     }
 }
 
-/// Sends the datagrams of an answer, with their pause between them.
+/// Sends the datagrams of a reply with the pause between them.
 async fn send_all(socket: &tokio::net::UdpSocket, datagrams: &Datagrams, client: SocketAddr) {
     for (number, datagram) in datagrams.iter().enumerate() {
         if number > 0 && !datagrams.gap.is_zero() {
@@ -108,7 +114,7 @@ async fn send_all(socket: &tokio::net::UdpSocket, datagrams: &Datagrams, client:
     }
 }
 
-/// Sends a datagram, if there is one; whether it arrives is the protocol's business.
+/// Sends a datagram, if there is one. Errors are only logged, because the protocol handles loss.
 async fn send(socket: &tokio::net::UdpSocket, datagram: &[u8], client: SocketAddr) {
     if datagram.is_empty() {
         return;

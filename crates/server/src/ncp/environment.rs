@@ -1,4 +1,4 @@
-//! The time of day and the keys of logins.
+//! The environment of the server: clocks and random keys.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,7 +10,7 @@ use sharebench_ncp::wire::server_info::DateAndTime;
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 
-/// The machine's clocks, and randomness nobody can foresee.
+/// The clocks of the machine, and unpredictable keys.
 #[derive(Debug)]
 pub(super) struct SystemEnvironment {
     start: Instant,
@@ -25,13 +25,13 @@ impl SystemEnvironment {
         Self { start: Instant::now(), random: RandomState::new(), keys: AtomicU64::new(0), released }
     }
 
-    /// Ready when a lock has been given up since this was called.
+    /// Ready when a lock is released after this call.
     pub(super) fn released(&self) -> Notified<'_> {
         self.released.notified()
     }
 }
 
-/// Seconds since 1970, negative before.
+/// Seconds since 1970; negative before.
 pub(super) fn unix_seconds(time: SystemTime) -> i64 {
     match time.duration_since(SystemTime::UNIX_EPOCH) {
         Ok(after) => i64::try_from(after.as_secs()).unwrap_or(i64::MAX),
@@ -41,7 +41,7 @@ pub(super) fn unix_seconds(time: SystemTime) -> i64 {
 
 impl Environment for SystemEnvironment {
     fn login_key(&self) -> [u8; 8] {
-        // A keyed hash of a counter: no key comes twice or tells the next.
+        // A keyed hash of a counter: keys do not repeat, and a key does not reveal the next.
         self.random.hash_one(self.keys.fetch_add(1, Ordering::Relaxed)).to_be_bytes()
     }
 
@@ -49,14 +49,14 @@ impl Environment for SystemEnvironment {
         let seconds = unix_seconds(SystemTime::now());
         let (year, month, day, hour, minute, _) = DosTime::from_unix(seconds).parts();
         DateAndTime {
-            // From 1900; clients take small numbers as those of the next century.
+            // Years since 1900; clients interpret small numbers as years of the next century.
             year: (year - 1900) as u8,
             month,
             day,
             hour,
             minute,
             second: seconds.rem_euclid(60) as u8,
-            // 1970 began on a Thursday, the fifth day of the week.
+            // 1970 began on a Thursday, day 4 when Sunday is 0.
             weekday: (seconds.div_euclid(86_400) + 4).rem_euclid(7) as u8,
         }
     }

@@ -1,4 +1,4 @@
-//! An NCP server on IPX in the frames of an Ethernet, where clients find it by its name.
+//! An NCP server on IPX in Ethernet frames, where clients find it by its name.
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,19 +15,19 @@ use crate::ncp::options::{NcpServerOptions, TransportLimits, server_name};
 use crate::ncp::services::ServiceAdvertiser;
 use crate::ncp::threads::{ServerThreads, Sockets};
 
-/// What errors call it.
+/// The protocol name in errors.
 const ON_ETHER: &str = "ncp-ether";
-/// The network of a segment whose number nobody tells.
+/// The default network number of the segment.
 const SEGMENT: u32 = 1;
 
-/// Where a server stands on an Ethernet: `IFACE[,FRAME[,NETWORK]]`.
+/// The Ethernet segment of a server: `IFACE[,FRAME[,NETWORK]]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NcpEtherOptions {
-    /// The interface.
+    /// Name of the interface.
     pub interface: String,
-    /// How its frames carry IPX.
+    /// Framing of IPX packets.
     pub framing: Framing,
-    /// The network number of the segment.
+    /// Network number of the segment.
     pub network: u32,
 }
 
@@ -62,7 +62,7 @@ impl fmt::Display for NcpEtherOptions {
     }
 }
 
-/// A server that runs on an Ethernet. Dropping it stops it, and tells the clients.
+/// A running server on Ethernet. Dropping it stops the server and broadcasts that it is down.
 pub struct NcpEtherServer {
     threads: ServerThreads,
     socket: Arc<EtherSocket>,
@@ -73,8 +73,8 @@ impl NcpEtherServer {
     /// Serves `volume` on an interface.
     ///
     /// # Errors
-    /// No users, since everyone on an Ethernet reaches it; no capability for frames, no such interface; options that the
-    /// protocol does not take, or no threads.
+    /// There are no users, although every host of the segment can reach the server; the capability for frames or the
+    /// interface is missing; invalid options; threads cannot be started.
     pub fn start(
         ether: &NcpEtherOptions,
         volume: Arc<dyn Volume>,
@@ -91,10 +91,10 @@ impl NcpEtherServer {
         Self::start_over(socket, ether.network, volume, options)
     }
 
-    /// The same on a station that is open.
+    /// Serves `volume` on an open socket.
     ///
     /// # Errors
-    /// Options that the protocol does not take, or no threads.
+    /// Invalid options, or threads cannot be started.
     pub fn start_over(
         socket: EtherSocket,
         network: u32,
@@ -112,17 +112,17 @@ impl NcpEtherServer {
         Ok(Self { threads, socket, services })
     }
 
-    /// The name by which clients find it.
+    /// The name by which clients find the server.
     pub fn name() -> String {
         String::from_utf8_lossy(&server_name()).trim_end_matches('\0').to_owned()
     }
 
-    /// Clients there are.
+    /// Number of connections.
     pub fn connections(&self) -> usize {
         self.threads.state.server.connections()
     }
 
-    /// Tells the clients that it ends, and returns when its threads are gone.
+    /// Stops the server, broadcasts that it is down, and returns when its threads have ended.
     pub fn stop(self) {
         drop(self);
     }
@@ -132,7 +132,7 @@ impl Drop for NcpEtherServer {
     fn drop(&mut self) {
         self.threads.halt();
         for packet in self.services.announcements(false) {
-            // Whoever does not hear it finds out.
+            // Clients that do not receive it notice by timeouts.
             let _ = self.socket.send(Address::BROADCAST, &packet);
         }
     }

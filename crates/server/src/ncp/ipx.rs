@@ -1,4 +1,4 @@
-//! All connections over IPX: one socket whose datagrams or frames are IPX packets.
+//! The connections over IPX, which share one socket of datagrams or frames.
 
 use std::collections::HashMap;
 use std::io;
@@ -23,16 +23,16 @@ use crate::ncp::datagrams::MAX_WAITING;
 use crate::ncp::ipx_link::{IpxLink, LinkAddress};
 use crate::ncp::services::{EVERY, ServiceAdvertiser};
 
-/// The internal network of the server, by which its clients know it.
+/// Internal network number of the server.
 pub(super) const NETWORK: u32 = 0x5348_5242;
-/// The socket that sends probes of the path back.
+/// The socket that returns probes of the path.
 pub(super) const ECHO: u16 = 0x400A;
-/// The socket that clients register by (docs/protocols/ncp.md 1.9).
+/// The socket of registrations (docs/protocols/ncp.md 1.9).
 const REGISTRATION: u16 = 2;
-/// Pause after a socket failed, which it may do as long as its interface is down.
+/// Pause after an error of the socket, which may fail as long as its interface is down.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// A client: its address, where its packets come from, and whether they have checksums.
+/// A client: its IPX address, the link address of its packets, and whether they have checksums.
 #[derive(Debug, Clone, Copy)]
 struct IpxClient {
     address: Address,
@@ -40,16 +40,16 @@ struct IpxClient {
     checks: bool,
 }
 
-/// What serves packets.
+/// Serves the packets of one link.
 struct IpxServer {
     link: IpxLink,
     state: Arc<ServerState>,
-    /// How clients find the server, where they can look for it.
+    /// SAP and RIP, on Ethernet.
     services: Option<ServiceAdvertiser>,
     waiting: Arc<Semaphore>,
 }
 
-/// Serves for as long as its runtime lives.
+/// Serves packets until its runtime ends.
 pub(super) async fn serve(
     link: IpxLink,
     state: Arc<ServerState>,
@@ -58,8 +58,9 @@ pub(super) async fn serve(
     let waiting = Arc::new(Semaphore::new(MAX_WAITING));
     let port = Arc::new(IpxServer { link, state, services, waiting });
     let mut input = vec![0; MAX_MESSAGE];
-    let (mut watch, mut tell) = (tokio::time::interval(port.state.watch), tokio::time::interval(EVERY));
-    // Where the clients of connections are; as many as there can be connections.
+    let mut watch = tokio::time::interval(port.state.watch);
+    let mut tell = tokio::time::interval(EVERY);
+    // Link addresses of clients; at most as many as connections.
     let mut routes: HashMap<Address, LinkAddress> = HashMap::new();
     loop {
         tokio::select! {
@@ -81,7 +82,7 @@ pub(super) async fn serve(
 }
 
 impl IpxServer {
-    /// Takes a packet, which may have padding behind it.
+    /// Processes a packet, which may have padding.
     async fn take(
         self: &Arc<Self>,
         bytes: &[u8],
@@ -89,7 +90,8 @@ impl IpxServer {
         routes: &mut HashMap<Address, LinkAddress>,
     ) {
         let Ok(packet) = IpxPacket::decode(bytes) else { return };
-        let (source, to) = (packet.header.source, packet.header.destination);
+        let source = packet.header.source;
+        let to = packet.header.destination;
         if !is_intact(&bytes[..usize::from(packet.header.length)]) {
             return;
         }
@@ -118,20 +120,20 @@ impl IpxServer {
             if routes.len() < self.state.max_connections || routes.contains_key(&source) {
                 routes.insert(source, hop);
             } else {
-                // Filled by stations without connections: those that have some are learned again.
+                // The table is full of clients without connections; those with connections are learned again.
                 routes.clear();
             }
             self.answer(packet.payload.to_vec(), client).await;
         }
     }
 
-    /// Asks clients that have been silent.
+    /// Sends watchdog queries to idle clients.
     async fn watch(&self, routes: &HashMap<Address, LinkAddress>) {
         for (peer, connection) in self.state.server.idle_clients() {
             if let Peer::Ipx(station) = peer
                 && let Some(hop) = routes.get(&station)
             {
-                // The watchdog of a client listens one socket above its own (docs/protocols/ncp.md 1.7).
+                // The watchdog socket of a client is one above its request socket (docs/protocols/ncp.md 1.7).
                 let station = Address { socket: station.socket.wrapping_add(1), ..station };
                 let client = IpxClient {
                     address: station,
@@ -143,22 +145,22 @@ impl IpxServer {
         }
     }
 
-    /// Gives a client on UDP its node.
+    /// Assigns a node to a client in UDP.
     async fn register(&self, hop: LinkAddress) {
         if let LinkAddress::Udp(client) = hop {
             let client = IpxClient { address: assigned(client), hop, checks: false };
-            // The answer to a registration is no packet of NCP.
+            // The answer to a registration is not an NCP packet.
             self.send(packet_type::UNKNOWN, REGISTRATION, &[], client).await;
         }
     }
 
-    /// Answers a call, off this thread where the volume may keep it waiting.
+    /// Answers a call, on another thread if the volume may block.
     async fn answer(self: &Arc<Self>, call: Vec<u8>, client: IpxClient) {
         let state = &self.state;
         let peer = Peer::Ipx(client.address);
         let mut out = Datagrams::new();
         if state.blocks {
-            // Parts of bursts in the order they come.
+            // Burst packets are processed in the order of arrival.
             let left = state.server.collect(peer, &call, &mut out);
             if left != PendingWork::Done {
                 return self.work(left, call, client);
@@ -178,9 +180,9 @@ impl IpxServer {
         tokio::spawn(async move { port.send_all(&out, client).await });
     }
 
-    /// Answers where waiting for the volume holds up nobody else.
+    /// Answers a call on a thread that may block.
     fn work(self: &Arc<Self>, left: PendingWork, call: Vec<u8>, client: IpxClient) {
-        // The clients of what is too much ask again.
+        // Beyond the limit the call is dropped, and its client retransmits.
         let Ok(permit) = Arc::clone(&self.waiting).try_acquire_owned() else { return };
         let port = Arc::clone(self);
         tokio::spawn(async move {
@@ -198,7 +200,7 @@ impl IpxServer {
         });
     }
 
-    /// Sends the answer to a request that waits for a lock, when it is there.
+    /// Waits for the reply to a request that waits for a lock, and sends it.
     async fn send_waited(&self, client: IpxClient) {
         let answer = self.state.waited_alone(Peer::Ipx(client.address)).await;
         if !answer.is_empty() {
@@ -215,7 +217,7 @@ impl IpxServer {
         }
     }
 
-    /// Sends a packet from a socket of the server, with a checksum to those that send one.
+    /// Sends a packet from a server socket, with a checksum if the client uses checksums.
     async fn send(&self, kind: u8, from: u16, payload: &[u8], client: IpxClient) {
         let source = Address { socket: from, ..Address::of_server(NETWORK) };
         let station =
@@ -231,7 +233,7 @@ impl IpxServer {
     }
 }
 
-/// The station of a client that registers: its address and port on IPv4, else a hash of them.
+/// The address of a client that registers: from its IPv4 address and port, or a hash for IPv6.
 fn assigned(client: SocketAddr) -> Address {
     let [high, low] = client.port().to_be_bytes();
     let node = match client.ip().to_canonical() {

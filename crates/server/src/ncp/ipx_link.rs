@@ -1,4 +1,4 @@
-//! What carries IPX packets to and from a server: datagrams of UDP, or frames of an Ethernet.
+//! The link under the IPX server: UDP datagrams or Ethernet frames.
 
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
@@ -10,23 +10,23 @@ use sharebench_ncp::wire::TransportKind;
 use tokio::io::unix::AsyncFd;
 use tokio::net::UdpSocket;
 
-/// Where a packet comes from, and the answer goes: the client itself, or the router in front of it.
+/// The source of a packet on the link, to which the reply goes: the client or the last router.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LinkAddress {
     Udp(SocketAddr),
     Ether([u8; 6]),
 }
 
-/// A socket that packets come from.
+/// A socket that receives and sends IPX packets.
 #[derive(Debug)]
 pub(super) enum IpxLink {
-    /// RFC 1234 and `DOSBox`'s ipxnet.
+    /// RFC 1234 and ipxnet of `DOSBox`.
     Udp(UdpSocket),
     Ether(AsyncFd<Arc<EtherSocket>>),
 }
 
 impl IpxLink {
-    /// The next packet: where in `input` it is, maybe with padding behind it, and whence.
+    /// The range of the next packet in `input`, which may include padding, and its source.
     pub(super) async fn receive(&self, input: &mut [u8]) -> io::Result<(Range<usize>, LinkAddress)> {
         match self {
             Self::Udp(udp) => {
@@ -37,7 +37,7 @@ impl IpxLink {
                 let mut ready = socket.readable().await?;
                 match ready.try_io(|socket| socket.get_ref().receive(input)) {
                     Ok(Ok(Some((from, at)))) => return Ok((at, LinkAddress::Ether(from))),
-                    // A frame of others, or none any more.
+                    // A foreign frame, or the socket is no longer readable.
                     Ok(Ok(None)) | Err(_) => {}
                     Ok(Err(error)) => return Err(error),
                 }
@@ -45,12 +45,12 @@ impl IpxLink {
         }
     }
 
-    /// Sends a packet; whether it arrives is the protocol's business.
+    /// Sends a packet. Errors are only logged, because the protocol handles loss.
     pub(super) async fn send(&self, packet: &[u8], hop: LinkAddress) {
         let sent = match (self, hop) {
             (Self::Udp(udp), LinkAddress::Udp(client)) => udp.send_to(packet, client).await.map(|_| ()),
             (Self::Ether(socket), LinkAddress::Ether(mac)) => send_frame(socket, packet, mac).await,
-            // A link gives hops of its own kind.
+            // A link only returns addresses of its own kind.
             _ => Ok(()),
         };
         if let Err(error) = sent {
@@ -58,7 +58,7 @@ impl IpxLink {
         }
     }
 
-    /// What carries the packets.
+    /// The kind of transport.
     pub(super) const fn kind(&self) -> TransportKind {
         match self {
             Self::Udp(_) => TransportKind::IpxInUdp,
@@ -66,7 +66,7 @@ impl IpxLink {
         }
     }
 
-    /// The station, where the link is an Ethernet.
+    /// The Ethernet socket, if the link is an Ethernet.
     pub(super) fn ether(&self) -> Option<&EtherSocket> {
         match self {
             Self::Udp(_) => None,
@@ -74,7 +74,7 @@ impl IpxLink {
         }
     }
 
-    /// True when a packet may have a checksum: RFC 1234 wants none.
+    /// True when packets may have checksums; RFC 1234 forbids them.
     pub(super) fn has_checksums(&self) -> bool {
         self.ether().is_some_and(|ether| ether.framing().has_checksums())
     }

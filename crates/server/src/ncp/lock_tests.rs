@@ -87,7 +87,8 @@ async fn contend<C: Transport + Send + 'static, D: Transport>(
     mut waiter: Client<C>,
     server: &NcpServer,
 ) {
-    let (held, wanted) = (opened(&mut holder, "FILE").await, opened(&mut waiter, "FILE").await);
+    let held = opened(&mut holder, "FILE").await;
+    let wanted = opened(&mut waiter, "FILE").await;
     assert!(holder.lock(held, RANGE, Lock::Exclusive, Duration::ZERO).await.unwrap());
     assert!(!waiter.lock(wanted, RANGE, Lock::Shared, Duration::ZERO).await.unwrap());
     assert!(!waiter.lock(wanted, RANGE, Lock::Shared, Duration::from_millis(60)).await.unwrap());

@@ -1,4 +1,5 @@
-//! The NCP front end: a volume served as a bindery server of NetWare's Core Protocol, on TCP and UDP at one port.
+//! The NCP front end: serves a volume as a NetWare bindery server, on TCP and UDP at one port, on IPX in UDP, and on
+//! Ethernet.
 
 #[cfg(test)]
 mod attribute_tests;
@@ -37,30 +38,30 @@ pub use ether::{NcpEtherOptions, NcpEtherServer};
 pub use options::{CommitPolicy, NcpServerOptions};
 
 const PROTOCOL: &str = "ncp";
-/// The same on IPX in UDP, which has connections of its own.
+/// The protocol name of IPX in UDP, which has separate connections.
 const ON_IPX: &str = "ncp-ipx";
 
-/// Free ports tried until one is free for TCP and UDP alike.
+/// Attempts to find a port that is free for both TCP and UDP.
 const PORT_TRIES: usize = 20;
 
-/// How often a request that waits for a lock is looked at, at least.
+/// The longest interval between two checks of a waiting request.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// What all tasks share.
+/// The state that all tasks of a server share.
 struct ServerState {
     server: Server<ServedVolume, SystemEnvironment>,
-    /// Calls may wait for the volume, and are made off the threads that serve connections.
+    /// True when calls may block and therefore run on other threads.
     blocks: bool,
     max_connections: usize,
     patience: Duration,
-    /// How often silent clients are looked for.
+    /// Interval of checks for idle clients.
     watch: Duration,
-    /// Clients on datagrams whose requests wait for a lock.
+    /// Clients on datagrams for which a task waits for a lock.
     awaited: Mutex<HashSet<Peer>>,
 }
 
 impl ServerState {
-    /// What is left to do for a datagram of a client, on a thread that may wait for the volume.
+    /// Does the remaining work for a datagram, on a thread that may block.
     fn work(&self, left: PendingWork, peer: Peer, transport: TransportKind, datagram: &[u8]) -> Datagrams {
         let mut out = Datagrams::new();
         match left {
@@ -71,27 +72,27 @@ impl ServerState {
         out
     }
 
-    /// The answer to the last request of a client, when it waits for a lock; nothing at once when it does not.
+    /// Waits for the reply to a request that waits for a lock; empty if the client has no such request.
     async fn waited(&self, peer: Peer) -> Vec<u8> {
         let mut out = Vec::new();
         loop {
-            // What is given up between the question and the wait ends the wait.
+            // Registered before the check, so that a release between the check and the wait is not missed.
             let released = self.server.environment().released();
             let Some(until) = self.server.resume(peer, &mut out) else { return out };
             let pause = until.saturating_sub(self.server.environment().now());
-            // Late, released, or perhaps another wait by now: it is asked again.
+            // Timeout or release: the request is checked again in both cases.
             let _ = tokio::time::timeout(pause.min(LOOK), released).await;
         }
     }
 
-    /// The same on datagrams, where each comes to a task of its own: one of them waits for a client, to the others there
-    /// is nothing.
+    /// The same for datagrams, each of which has a task of its own: only one task per client waits, the others return
+    /// an empty reply.
     async fn waited_alone(&self, peer: Peer) -> Vec<u8> {
         let awaited = || self.awaited.lock().unwrap_or_else(PoisonError::into_inner);
         while awaited().insert(peer) {
             let answer = self.waited(peer).await;
             awaited().remove(&peer);
-            // A wait that has begun meanwhile has found this one in its place.
+            // A wait that began meanwhile saw this task registered, so this task takes it over.
             let mut out = answer;
             if !out.is_empty() || self.server.resume(peer, &mut out).is_none() {
                 return out;
@@ -101,7 +102,10 @@ impl ServerState {
     }
 }
 
-/// An NCP server over one volume, on threads of its own. Dropping it stops it.
+/// An NCP server over one volume, on threads of its own.
+///
+/// It owns the protocol server, the sockets and the threads. [`Self::start`] serves TCP and UDP, [`Self::start_ipx`]
+/// serves IPX in UDP; [`NcpEtherServer`] serves Ethernet. Dropping it stops the server and closes all connections.
 pub struct NcpServer {
     protocol: &'static str,
     addr: SocketAddr,
@@ -109,11 +113,11 @@ pub struct NcpServer {
 }
 
 impl NcpServer {
-    /// Serves `volume` on TCP and UDP at `addr`; port 0 lets the system choose.
+    /// Serves `volume` on TCP and UDP at `addr`; with port 0 the system selects a port.
     ///
     /// # Errors
-    /// An address that others can reach without users, one that cannot be bound, options that the protocol does not
-    /// take, or no threads.
+    /// The address is reachable by others although there are no users, or cannot be bound; invalid options; threads
+    /// cannot be started.
     pub fn start(
         addr: SocketAddr,
         volume: Arc<dyn Volume>,
@@ -131,7 +135,7 @@ impl NcpServer {
         Ok(Self { protocol: PROTOCOL, addr: bound, threads })
     }
 
-    /// Serves `volume` on IPX packets in UDP at `addr`, as `DOSBox` and RFC 1234 have them.
+    /// Serves `volume` on IPX in UDP at `addr` (RFC 1234 and `DOSBox`).
     ///
     /// # Errors
     /// Those of [`Self::start`].
@@ -149,17 +153,17 @@ impl NcpServer {
         Ok(Self { protocol: ON_IPX, addr: bound, threads })
     }
 
-    /// Where it listens.
+    /// The local address.
     pub fn addr(&self) -> SocketAddr {
         self.addr
     }
 
-    /// Clients there are.
+    /// Number of connections.
     pub fn connections(&self) -> usize {
         self.threads.state.server.connections()
     }
 
-    /// Closes the listener and every connection, and returns when its threads are gone.
+    /// Closes the sockets and all connections, and returns when the threads have ended.
     pub fn stop(mut self) {
         self.threads.halt();
     }
@@ -179,14 +183,14 @@ impl FrontEnd for NcpServer {
     }
 }
 
-/// A socket of UDP for a runtime.
+/// A UDP socket for a runtime.
 fn bind_udp(addr: SocketAddr) -> io::Result<UdpSocket> {
     let socket = UdpSocket::bind(addr)?;
     socket.set_nonblocking(true)?;
     Ok(socket)
 }
 
-/// Sockets of TCP and UDP at one port, the system's choice if it is 0.
+/// TCP and UDP sockets at one port; with port 0 the system selects it.
 fn bind_both(addr: SocketAddr) -> io::Result<(TcpListener, UdpSocket)> {
     let mut tries = 0;
     loop {
@@ -197,7 +201,7 @@ fn bind_both(addr: SocketAddr) -> io::Result<(TcpListener, UdpSocket)> {
                 socket.set_nonblocking(true)?;
                 return Ok((listener, socket));
             }
-            // Someone has that port for UDP: another may be free for both.
+            // The port is in use for UDP; another may be free for both.
             Err(_) if addr.port() == 0 && tries < PORT_TRIES => tries += 1,
             Err(error) => return Err(error),
         }

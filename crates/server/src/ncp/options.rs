@@ -1,4 +1,4 @@
-//! How the NCP front end serves its volume.
+//! Options of the NCP front end.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,36 +14,36 @@ use crate::ncp::PROTOCOL;
 use crate::ncp::environment::SystemEnvironment;
 use crate::ncp::volume::ServedVolume;
 
-/// Longest volume name; and longest user name, which is sent with a NUL behind it.
+/// The longest volume name, and the longest user name, which is sent with a trailing NUL.
 const MAX_VOLUME_NAME: usize = 15;
 const MAX_USER_NAME: usize = 47;
-/// Id of the first user; smaller ones belong to those that every server has.
+/// Object id of the first user; smaller ids belong to objects that every server has.
 const FIRST_USER: u32 = 0x0001_0001;
-/// Who may log in, without password, where there are no users.
+/// The account without password that exists when there are no users.
 const GUEST: &str = "GUEST";
 
-/// When a file that a client commits is on disk.
+/// When the data of a committed file is on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CommitPolicy {
-    /// Before the reply, as far as the volume can tell: `fdatasync` in a directory.
+    /// Before the reply, as far as the volume supports it: `fdatasync` in a directory.
     #[default]
     Disk,
-    /// Whenever the system likes, as with `SET NCP FILE COMMIT=OFF`; write-through is ignored as well.
+    /// At any time, as with `SET NCP FILE COMMIT=OFF`; write-through is ignored as well.
     None,
 }
 
-/// What the transport of packets brings to what clients are told.
+/// Properties of the transport that the server reports to clients.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TransportLimits {
-    /// Packets can have checksums.
+    /// True when packets can have checksums.
     pub(super) checksums: bool,
-    /// Where probes of the path go.
+    /// Socket or port that returns probes of the path.
     pub(super) echo_socket: u16,
-    /// Longest packet.
+    /// The largest packet.
     pub(super) max_packet: u16,
 }
 
-/// The name by which clients find the server, padded.
+/// The name by which clients find the server, padded with NUL.
 pub(super) fn server_name() -> [u8; 48] {
     padded(b"SHAREBENCH").unwrap_or([0; 48])
 }
@@ -53,19 +53,19 @@ pub(super) fn server_name() -> [u8; 48] {
 pub struct NcpServerOptions {
     /// Name of the volume; clients see it in upper case.
     pub volume: String,
-    /// Who may log in, and with which password, whose case does not count. Without users GUEST may, without password.
+    /// Accounts and passwords, both case-insensitive. Without users, GUEST may log in without password.
     pub users: Vec<(String, Secret)>,
     /// When packets are signed.
     pub signatures: Level,
-    /// When IPX packets have checksums, on an Ethernet whose frames let them.
+    /// When IPX packets have checksums, on Ethernet framings that support them.
     pub checksums: Level,
     /// When committed files are on disk.
     pub commit: CommitPolicy,
-    /// Connections served at once; more are refused.
+    /// The largest number of connections; further ones are refused.
     pub max_connections: u16,
-    /// When a client on datagrams is asked whether it is still there, and when it is forgotten with its files and locks.
+    /// When silent clients on datagrams are queried, and when they are removed with their files and locks.
     pub watchdog: Watchdog,
-    /// How long a message on TCP may take to arrive once it has begun, and an answer to be taken: a connection that takes longer
+    /// The longest time for a TCP message to arrive completely, and for a reply to be received; a slower connection
     /// is closed.
     pub patience: Duration,
     /// Threads that serve connections; at least 1.
@@ -90,7 +90,7 @@ impl Default for NcpServerOptions {
 }
 
 impl NcpServerOptions {
-    /// A server without transport.
+    /// Builds the protocol server.
     pub(super) fn build(
         self,
         volume: Arc<dyn Volume>,

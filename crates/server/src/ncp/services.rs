@@ -1,4 +1,4 @@
-//! How clients on an Ethernet find the server: SAP tells its name and address, RIP the way to its network
+//! How clients on Ethernet find the server: SAP announces its name and address, RIP the route to its network
 //! (docs/protocols/ncp.md 1.8).
 
 use std::time::Duration;
@@ -7,28 +7,28 @@ use sharebench_ncp::wire::ipx::{Address, IpxPacket, packet_type, socket};
 use sharebench_ncp::wire::rip::{ANY_NETWORK, RipEntry, RipPacket};
 use sharebench_ncp::wire::sap::{DOWN, FILE_SERVER, SapEntry, SapPacket};
 
-/// How often the server tells that it is there.
+/// Interval of the broadcasts.
 pub(super) const EVERY: Duration = Duration::from_secs(60);
 
-/// In a general query: any service.
+/// Service type of a general query for all services.
 const ANY_SERVICE: u16 = 0xFFFF;
 /// Ticks to a server on the same segment.
 const TICKS: u16 = 2;
 
-/// What is told of a server.
+/// The announced properties of a server.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ServiceAdvertiser {
-    /// Its name, padded with NUL.
+    /// Server name, padded with NUL.
     pub(super) name: [u8; 48],
-    /// Its internal network.
+    /// Internal network number of the server.
     pub(super) internal: u32,
-    /// The network of the segment, and its station there.
+    /// Network number of the segment, and the MAC address of the server.
     pub(super) segment: u32,
     pub(super) mac: [u8; 6],
 }
 
 impl ServiceAdvertiser {
-    /// The answer to a query of SAP or RIP, whole; none when it is not for this server.
+    /// The answer to a SAP or RIP query; none if the query does not concern this server.
     pub(super) fn answer(&self, packet: &IpxPacket<'_>) -> Option<Vec<u8>> {
         let mut payload = Vec::new();
         let port = packet.header.destination.socket;
@@ -55,9 +55,10 @@ impl ServiceAdvertiser {
         Some(self.packet(port, self.on_segment(packet.header.source), &payload))
     }
 
-    /// What all clients are told when the server is up, and when it ends: a packet of SAP and one of RIP.
+    /// The broadcasts that announce the server, or that it is down: one of SAP and one of RIP.
     pub(super) fn announcements(&self, up: bool) -> [Vec<u8>; 2] {
-        let (mut services, mut routes) = (Vec::new(), Vec::new());
+        let mut services = Vec::new();
+        let mut routes = Vec::new();
         SapPacket::put_general(&[self.entry(up)], &mut services);
         RipPacket::put(true, &[self.route(up)], &mut routes);
         let all = |socket| Address { network: self.segment, node: Address::BROADCAST, socket };
@@ -67,14 +68,14 @@ impl ServiceAdvertiser {
         ]
     }
 
-    /// True for a packet to the server itself, on its internal network or on the segment.
+    /// True for a packet to the server, on its internal network or on the segment.
     pub(super) fn is_own(&self, to: Address) -> bool {
         let server = Address::of_server(self.internal);
         let near = to.network == 0 || to.network == self.segment;
         (to.network, to.node) == (server.network, server.node) || near && to.node == self.mac
     }
 
-    /// The address of a client that may not know its network yet.
+    /// The address of a client, completed with the network of the segment if the client does not know it yet.
     pub(super) const fn on_segment(&self, client: Address) -> Address {
         Address { network: if client.network == 0 { self.segment } else { client.network }, ..client }
     }
@@ -93,7 +94,7 @@ impl ServiceAdvertiser {
         let kind = if socket == socket::SAP { packet_type::SAP } else { packet_type::RIP };
         let from = Address { network: self.segment, node: self.mac, socket };
         let mut out = Vec::new();
-        // Seven entries and 50 fit into a packet.
+        // The payloads have at most seven SAP or 50 RIP entries, so they fit.
         if let Ok(packet) = IpxPacket::new(kind, from, to, payload) {
             packet.put(&mut out);
         }
@@ -120,7 +121,9 @@ mod tests {
 
     #[test]
     fn queries_for_file_servers_and_for_the_network_are_answered_to_the_one_who_asks() {
-        let (mut nearest, mut any, mut printers) = (Vec::new(), Vec::new(), Vec::new());
+        let mut nearest = Vec::new();
+        let mut any = Vec::new();
+        let mut printers = Vec::new();
         SapPacket::put_query(true, FILE_SERVER, &mut nearest);
         SapPacket::put_query(false, ANY_SERVICE, &mut any);
         SapPacket::put_query(false, 7, &mut printers);

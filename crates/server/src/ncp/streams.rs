@@ -1,4 +1,4 @@
-//! Connections over TCP: one task each, without buffers of its own while nothing is under way.
+//! The connections over TCP: one task each, without buffers of their own while idle.
 
 use std::cell::RefCell;
 use std::io::{self, ErrorKind};
@@ -16,17 +16,17 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::ncp::ServerState;
 
-/// Pause after an accept that failed, for want of descriptors mostly.
+/// Pause after a failed accept, mostly for lack of descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
-/// Streams that may be open beyond the connections of the protocol: those get their refusal in words.
+/// Streams that may be open in addition to the connections, so that further clients receive a refusal.
 const SPARE_STREAMS: usize = 64;
 
 thread_local! {
-    /// Input and output of whatever connection this thread serves at the moment.
+    /// Input and output buffers, shared by all connections of a thread.
     static SCRATCH: RefCell<(Vec<u8>, Vec<u8>)> = RefCell::new((vec![0; MAX_MESSAGE], Vec::new()));
 }
 
-/// Accepts connections and deals them out to the threads in turn.
+/// Accepts connections and distributes them to the threads in turn.
 pub(super) async fn accept(
     listener: TcpListener,
     state: Arc<ServerState>,
@@ -55,7 +55,7 @@ pub(super) async fn accept(
             continue;
         }
         handle.spawn(async move {
-            // Registers the socket with the thread that serves it.
+            // Registers the socket with the runtime of the thread that serves it.
             if let Ok(stream) = TcpStream::from_std(stream)
                 && let Err(error) = slot.serve(stream).await
             {
@@ -66,7 +66,7 @@ pub(super) async fn accept(
     Ok(())
 }
 
-/// An open stream; its connection ends with it.
+/// An open TCP stream; dropping it ends its NCP connection.
 struct StreamConnection {
     peer: Peer,
     state: Arc<ServerState>,
@@ -84,13 +84,14 @@ impl StreamConnection {
     async fn serve(&self, stream: TcpStream) -> io::Result<()> {
         stream.set_nodelay(true)?;
         let patience = self.state.patience;
-        let (mut partial, mut begun) = (Vec::new(), None);
+        let mut partial = Vec::new();
+        let mut begun = None;
         loop {
             if partial.is_empty() {
                 begun = None;
                 self.readable(&stream).await?;
             } else {
-                // What is partial ends whole: a message is read to its end and no further.
+                // A partial message is read exactly to its end, so the deadline covers this message only.
                 let begun = *begun.get_or_insert_with(Instant::now);
                 let late = |_| io::Error::new(ErrorKind::TimedOut, "a message that does not end");
                 timeout_at(begun + patience, self.readable(&stream)).await.map_err(late)??;
@@ -106,7 +107,7 @@ impl StreamConnection {
         }
     }
 
-    /// Returns when there is input; a request that waits for a lock is answered meanwhile.
+    /// Waits until the stream is readable; meanwhile completes a request that waits for a lock.
     async fn readable(&self, stream: &TcpStream) -> io::Result<()> {
         if self.state.server.waiting() > 0 {
             tokio::select! {
@@ -117,7 +118,7 @@ impl StreamConnection {
         stream.readable().await
     }
 
-    /// Takes what has come, and answers the messages that are whole now.
+    /// Reads what has arrived and answers the complete messages.
     fn receive(&self, stream: &TcpStream, partial: &mut Vec<u8>) -> io::Result<Received> {
         SCRATCH.with_borrow_mut(|(input, out)| {
             out.clear();
@@ -125,7 +126,7 @@ impl StreamConnection {
                 let len = stream.try_read(input)?;
                 &input[..len]
             } else {
-                // Into the room that the rest of the message takes.
+                // Reads no more than the rest of the message.
                 let start = partial.len();
                 let rest = rest_of(partial)?;
                 partial.resize(start + rest, 0);
@@ -154,9 +155,10 @@ impl StreamConnection {
         })
     }
 
-    /// Answers where waiting for the volume holds up nobody else.
+    /// Answers messages on a thread that may block.
     async fn answer_elsewhere(&self, messages: Vec<u8>) -> io::Result<Vec<u8>> {
-        let (state, peer) = (Arc::clone(&self.state), self.peer);
+        let state = Arc::clone(&self.state);
+        let peer = self.peer;
         let answered = tokio::task::spawn_blocking(move || {
             let mut out = Vec::new();
             answer(&state, peer, &messages, &mut out).map(|()| out)
@@ -165,13 +167,13 @@ impl StreamConnection {
     }
 }
 
-/// What became of input.
+/// The result of reading from the stream.
 enum Received {
-    /// The client has gone.
+    /// The client has closed the stream.
     Closed,
-    /// Answered, and this part of the answers is not sent yet.
+    /// Messages were answered; these bytes could not be sent yet.
     Answered(Vec<u8>),
-    /// Whole messages to be answered.
+    /// Complete messages that must be answered on another thread.
     Messages(Vec<u8>),
 }
 
@@ -179,7 +181,7 @@ fn garbage(error: sharebench_ncp::wire::WireError) -> io::Error {
     io::Error::new(ErrorKind::InvalidData, error)
 }
 
-/// Bytes of the messages at the front that are whole.
+/// Length of the complete messages at the front.
 fn whole_messages(input: &[u8]) -> io::Result<usize> {
     let mut whole = 0;
     while let Some(len) = message_len(Direction::Request, &input[whole..]).map_err(garbage)? {
@@ -191,14 +193,14 @@ fn whole_messages(input: &[u8]) -> io::Result<usize> {
     Ok(whole)
 }
 
-/// Bytes to wait for: the rest of a message, or of the head that tells its length.
+/// Bytes missing from the message, or from the header that contains its length.
 fn rest_of(partial: &[u8]) -> io::Result<usize> {
     const HEAD: usize = 16;
     let len = message_len(Direction::Request, partial).map_err(garbage)?.unwrap_or(HEAD);
     Ok(len.saturating_sub(partial.len()).max(1))
 }
 
-/// Answers whole messages in turn.
+/// Answers complete messages in order.
 fn answer(state: &ServerState, peer: Peer, messages: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
     let mut rest = messages;
     while let Some(len) = message_len(Direction::Request, rest).map_err(garbage)? {

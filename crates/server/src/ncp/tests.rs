@@ -65,7 +65,9 @@ async fn work<C: Transport>(mut client: Client<C>, name: &str) {
     let file_path = path(&["SHARE", &directory, "file"]);
     let (file, _) = client.open(&file_path, Access::CreateNew, true).await.unwrap();
     let data: Vec<u8> = (0..20_000).map(|at| (at * 7 + at / 250) as u8).collect();
-    let (mut sent, mut got, mut back) = (0, 0, vec![0; data.len()]);
+    let mut sent = 0;
+    let mut got = 0;
+    let mut back = vec![0; data.len()];
     while sent < data.len() {
         sent += client.write(file, 1 + sent as u64, &data[sent..]).await.unwrap();
     }

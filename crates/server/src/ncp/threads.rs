@@ -1,4 +1,4 @@
-//! The threads of an NCP server: they serve their transports until they are told to stop.
+//! The threads of an NCP server, which serve its sockets until the server stops.
 
 use std::io;
 use std::net::{TcpListener, UdpSocket};
@@ -18,14 +18,14 @@ use crate::ncp::options::{NcpServerOptions, TransportLimits};
 use crate::ncp::services::ServiceAdvertiser;
 use crate::ncp::{ServerState, datagrams, ipx, streams};
 
-/// How often silent clients are looked for, unless they are to be asked more often.
+/// Default interval of checks for idle clients.
 const WATCH: Duration = Duration::from_secs(5);
-/// A timer has to have some period.
+/// The timer requires a non-zero interval.
 const SHORTEST_WATCH: Duration = Duration::from_millis(1);
 
-/// What brings packets.
+/// The sockets of a server.
 pub(super) enum Sockets {
-    /// TCP and UDP, and the socket that sends probes back.
+    /// TCP, UDP, and the UDP socket that returns probes.
     Ip {
         listener: TcpListener,
         socket: UdpSocket,
@@ -35,7 +35,7 @@ pub(super) enum Sockets {
     Ether(Arc<EtherSocket>, ServiceAdvertiser),
 }
 
-/// A server that runs. Dropping it stops it.
+/// The threads of a running server. Dropping it stops them.
 pub(super) struct ServerThreads {
     pub(super) state: Arc<ServerState>,
     stop: watch::Sender<bool>,
@@ -43,7 +43,7 @@ pub(super) struct ServerThreads {
 }
 
 impl ServerThreads {
-    /// Starts as many threads as the options say.
+    /// Builds the protocol server and starts the threads.
     pub(super) fn start(
         protocol: &'static str,
         volume: Arc<dyn Volume>,
@@ -94,7 +94,8 @@ impl ServerThreads {
                 }
                 Sockets::Ether(socket, services) => {
                     last.spawn(async move {
-                        // SAFETY: the socket keeps its descriptor until it is dropped, and the `AsyncFd` holds the socket.
+                        // SAFETY: the socket keeps its descriptor until it is dropped, and the `AsyncFd` owns the
+                        // socket.
                         let watched = unsafe { AsyncFd::register(socket) };
                         let link = IpxLink::Ether(watched?);
                         ipx::serve(link, state, Some(services)).await
@@ -105,7 +106,7 @@ impl ServerThreads {
         for runtime in runtimes {
             let mut stopped = self.stop.subscribe();
             let run = move || {
-                // The sender outlives this thread, or is gone and stops it as well.
+                // An error means that the sender is gone, which stops the thread as well.
                 let _ = runtime.block_on(stopped.wait_for(|stop| *stop));
             };
             self.threads.push(std::thread::Builder::new().name("ncp-server".into()).spawn(run)?);
@@ -113,11 +114,11 @@ impl ServerThreads {
         Ok(())
     }
 
-    /// Closes sockets and connections, and returns when its threads are gone.
+    /// Closes sockets and connections, and returns when the threads have ended.
     pub(super) fn halt(&mut self) {
         self.stop.send_replace(true);
         for thread in self.threads.drain(..) {
-            // A thread that panicked is gone as well.
+            // A thread that panicked has ended as well.
             let _ = thread.join();
         }
     }

@@ -1,4 +1,4 @@
-//! A volume of this crate as the NCP server wants it.
+//! Adapts a volume of this crate to the interface of the NCP server.
 
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
@@ -11,7 +11,7 @@ use crate::ncp::environment::unix_seconds;
 use crate::ncp::options::CommitPolicy;
 use crate::{Attributes, NodeId, ROOT, SetAttributes, Volume, VolumeError};
 
-/// A volume, and what a commit of it means.
+/// A volume and its commit policy.
 pub(super) struct ServedVolume {
     volume: Arc<dyn Volume>,
     commit: CommitPolicy,
@@ -20,18 +20,18 @@ pub(super) struct ServedVolume {
 
 impl ServedVolume {
     pub(super) fn new(volume: Arc<dyn Volume>, commit: CommitPolicy) -> Self {
-        // Nothing changes, unless even that is refused.
+        // A change of nothing fails only on a read-only volume.
         let nothing = volume.set_attributes(ROOT, &SetAttributes::default());
         Self { volume, commit, read_only: nothing == Err(VolumeError::ReadOnly) }
     }
 }
 
-/// Permission bits to write.
+/// Write permission bits.
 const WRITABLE: u32 = 0o222;
-/// Those that a file gets which is to be written again.
+/// The bits that a file gets when it becomes writable again.
 const OWNER_WRITABLE: u32 = 0o200;
 
-/// What clients are told of a failure on a name.
+/// The completion code of a failure on a name.
 fn named(error: VolumeError) -> Completion {
     match error {
         VolumeError::NotFound | VolumeError::Stale => Completion::Failure,
@@ -46,7 +46,7 @@ fn named(error: VolumeError) -> Completion {
     }
 }
 
-/// The same on an open file, which may be gone.
+/// The completion code of a failure on an open file, which may have been removed.
 fn opened(error: VolumeError) -> Completion {
     match error {
         VolumeError::NotFound | VolumeError::Stale => Completion::InvalidFileHandle,
@@ -62,7 +62,7 @@ fn text(name: &[u8]) -> Result<&str, Completion> {
     std::str::from_utf8(name).map_err(|_| Completion::BadFileName)
 }
 
-/// NCP has 32 bits for the number of a file; what is beyond them cannot be shown.
+/// The entry of a file; fails if its node number exceeds the 32 bits of NCP.
 fn entry(name: &str, attributes: &Attributes) -> Result<Entry, Completion> {
     let moment = |time| DosTime::from_unix(unix_seconds(time));
     Ok(Entry {
@@ -173,7 +173,7 @@ impl volume::Volume for ServedVolume {
     fn commit(&self, node: Node) -> Result<(), Completion> {
         match self.commit {
             CommitPolicy::Disk => self.volume.commit(id(node)).map_err(opened),
-            // A handle that leads nowhere is an error all the same.
+            // An invalid handle is an error with every policy.
             CommitPolicy::None => self.volume.attributes(id(node)).map(|_| ()).map_err(opened),
         }
     }
