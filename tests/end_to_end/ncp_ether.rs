@@ -151,10 +151,10 @@ fn mistakes_on_ethernet_are_reported_with_option_and_exit_code() {
         // The others are given the time to be heard.
         let nas = at("802.2", "&retry=200ms").replace("SHAREBENCH", "NAS");
         for (target, words) in [
-            (nas, "no file server NAS answers in frame=802.2; heard are SHAREBENCH"),
-            (at("snap", "&retry=1ms"), "none is heard"),
-            (at("ii", "").replace(CLIENT_END, "nosuch0"), "there is no interface 'nosuch0'"),
-            (at("ii", "").replace(CLIENT_END, "lo"), "'lo' is no Ethernet"),
+            (nas, "no response from file server NAS with frame=802.2; responding servers: SHAREBENCH"),
+            (at("snap", "&retry=1ms"), "no server responded"),
+            (at("ii", "").replace(CLIENT_END, "nosuch0"), "no interface 'nosuch0'"),
+            (at("ii", "").replace(CLIENT_END, "lo"), "'lo' is not an Ethernet interface"),
         ] {
             let ended = sharebench.run(&[&["sweep", target.as_str()][..], &few].concat()).unwrap();
             assert_eq!(ended.code, Some(3), "{target}: {}", ended.text());

@@ -87,17 +87,17 @@ fn report_of_three_protocols_names_the_negotiated_ncp_options() {
         ("transport", "tcp"),
         ("buffer", "61440"),
         ("signed", "true"),
-        ("commit", "when asked, and on close"),
+        ("commit", "on request, and on close"),
         ("connections", "1"),
         ("resent", "0"),
         ("transport", "ipx"),
         ("buffer", "1420"),
-        ("lip", "packets of 1500 pass"),
+        ("lip", "packets of 1500 bytes"),
         ("burst_window", "22944"),
         ("client_cache", "5 buffers of 1420 bytes for each file"),
         ("profile", "VLM-1.20-like (from documents)"),
         ("signed", "false"),
-        ("commit", "when asked"),
+        ("commit", "on request"),
     ] {
         let shown = format!("<dt>{}</dt><dd>{}</dd>", fact.0, fact.1);
         assert!(page.contains(&shown), "{shown}");

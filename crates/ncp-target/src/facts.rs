@@ -34,7 +34,7 @@ pub(crate) fn negotiated(
         ("connections", options.connections.to_string()),
         ("requests_per_connection", "1".to_owned()),
         ("client_cache", cache),
-        ("commit", if options.commits { "when asked, and on close" } else { "when asked" }.to_owned()),
+        ("commit", if options.commits { "on request, and on close" } else { "on request" }.to_owned()),
         ("local_addr", local.unwrap_or_default()),
     ]
     .map(|(fact, value)| (fact.to_owned(), value))
@@ -59,8 +59,8 @@ fn datagrams(options: &NcpOptions, client: &Client<SocketTransport>, facts: &mut
     let lip = match client.probed() {
         ProbeResult::NotProbed if options.lip => "not offered by the server".to_owned(),
         ProbeResult::NotProbed => "off".to_owned(),
-        ProbeResult::Unanswered => "no probe came back".to_owned(),
-        ProbeResult::Packet(size) => format!("packets of {size} pass"),
+        ProbeResult::Unanswered => "no probe returned".to_owned(),
+        ProbeResult::Packet(size) => format!("packets of {size} bytes"),
     };
     tell("lip", lip);
     tell("retry", format!("{:?}", options.retry));

@@ -83,7 +83,7 @@ async fn resolve(options: &NcpOptions) -> Result<SocketAddr, SetupError> {
 
 /// Opens a transport to the server.
 async fn transport(options: &NcpOptions) -> Result<SocketTransport, SetupError> {
-    let most = options.buffer.max(MIN_INPUT);
+    let limit = options.buffer.max(MIN_INPUT);
     if let Some(ether) = &options.ether {
         let socket = EtherSocket::open(&ether.interface, ether.framing).map_err(|error| {
             let (part, class) = match error.kind() {
@@ -95,7 +95,7 @@ async fn transport(options: &NcpOptions) -> Result<SocketTransport, SetupError> 
         return over(options, ether, socket).await;
     }
     let server = resolve(options).await?;
-    let transport = SocketTransport::connect(options.transport, server, most, options.retry).await;
+    let transport = SocketTransport::connect(options.transport, server, limit, options.retry).await;
     transport.map_err(|error| {
         let part = match error.kind() {
             io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable => UrlPart::Host,

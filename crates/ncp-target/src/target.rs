@@ -54,7 +54,7 @@ impl Target for NcpTarget {
         Capabilities {
             protocol: "ncp",
             max_queue_depth: self.options.connections,
-            max_record: if self.options.splits { MAX_SPLIT } else { self.options.most_record() },
+            max_record: if self.options.splits { MAX_SPLIT } else { self.options.max_record() },
             wire_counted: true,
             drop_cache: self.options.cache.is_some(),
             mapping: false,
@@ -86,7 +86,8 @@ impl Target for NcpTarget {
         Box::pin(async move {
             if spec.slots > self.options.connections {
                 let detail = format!(
-                    "{} requests in flight: NCP has one per connection, and this target {}; give connections={}",
+                    "queue depth {}: NCP has one outstanding request per connection, and this target has connections={}; give \
+                     connections={}",
                     spec.slots, self.options.connections, spec.slots
                 );
                 return Err(self.failure(UrlPart::Option("connections"), ErrorClass::Unsupported, detail));

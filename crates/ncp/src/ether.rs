@@ -127,8 +127,8 @@ fn packet_socket() -> io::Result<OwnedFd> {
     let error = Error::last_os_error();
     Err(match error.kind() {
         ErrorKind::PermissionDenied => {
-            let detail = "frames of an Ethernet need the capability CAP_NET_RAW, which root has and \
-                          'setcap cap_net_raw+ep' gives to a program";
+            let detail = "Ethernet frames require the capability CAP_NET_RAW; root has it, and \
+                          'setcap cap_net_raw+ep' grants it to a program";
             Error::new(ErrorKind::PermissionDenied, detail)
         }
         _ => error,
@@ -137,7 +137,7 @@ fn packet_socket() -> io::Result<OwnedFd> {
 
 /// Binds the socket to a protocol on an interface; returns the MAC address of the interface.
 fn bind(socket: &OwnedFd, interface: &str, protocol: u16) -> io::Result<[u8; 6]> {
-    let missing = || Error::new(ErrorKind::NotFound, format!("there is no interface '{interface}'"));
+    let missing = || Error::new(ErrorKind::NotFound, format!("no interface '{interface}'"));
     let name = CString::new(interface).map_err(|_| missing())?;
     // SAFETY: the name ends with a NUL.
     let index = unsafe { libc::if_nametoindex(name.as_ptr()) };
@@ -159,7 +159,10 @@ fn bind(socket: &OwnedFd, interface: &str, protocol: u16) -> io::Result<[u8; 6]>
         return Err(Error::last_os_error());
     }
     if addr.sll_hatype != libc::ARPHRD_ETHER || addr.sll_halen != 6 {
-        return Err(Error::new(ErrorKind::InvalidInput, format!("'{interface}' is no Ethernet")));
+        return Err(Error::new(
+            ErrorKind::InvalidInput,
+            format!("'{interface}' is not an Ethernet interface"),
+        ));
     }
     let [first, second, third, fourth, fifth, sixth, ..] = addr.sll_addr;
     Ok([first, second, third, fourth, fifth, sixth])
@@ -202,7 +205,7 @@ mod tests {
             kind => {
                 assert_eq!(kind, ErrorKind::NotFound);
                 assert!(nowhere.to_string().contains("'no-such-if0'"));
-                assert!(refused("lo").to_string().contains("no Ethernet"));
+                assert!(refused("lo").to_string().contains("not an Ethernet"));
             }
         }
     }

@@ -22,7 +22,7 @@ impl EtherOptions {
         if transport != TransportKind::IpxOnEthernet {
             for key in ["iface", "frame", "network"] {
                 if url.options.contains_key(key) {
-                    return Err(url.error(format!("{key}= is for transport=ether")));
+                    return Err(url.error(format!("{key}= requires transport=ether")));
                 }
             }
             return Ok(None);
@@ -31,7 +31,7 @@ impl EtherOptions {
             return Err(url.error("transport=ether has no ports: the host is the name of the server"));
         }
         let Some(interface) = url.take("iface").filter(|name| !name.is_empty()) else {
-            return Err(url.error("transport=ether needs iface=, the interface that frames go out on"));
+            return Err(url.error("transport=ether requires iface=, the network interface"));
         };
         let framing = match url.take("frame") {
             // The default of NetWare 3.12 and later.
@@ -44,8 +44,7 @@ impl EtherOptions {
             Some(digits) => match u32::from_str_radix(&digits, 16) {
                 Ok(network) if !matches!(network, 0 | u32::MAX) => Some(network),
                 _ => {
-                    let detail =
-                        format!("network={digits} is no network number: up to eight hex digits, not 0");
+                    let detail = format!("network={digits}: give up to eight hex digits, not 0 or FFFFFFFF");
                     return Err(url.error(detail));
                 }
             },

@@ -146,7 +146,7 @@ impl NcpOptions {
     }
 
     /// Data bytes of the largest transfer: of a request or a burst.
-    pub(crate) fn most_record(&self) -> u32 {
+    pub(crate) fn max_record(&self) -> u32 {
         u32::from(self.buffer).max(self.burst.map_or(0, |burst| burst.window))
     }
 }
@@ -165,7 +165,7 @@ fn profile(url: &mut TargetUrl, transport: TransportKind) -> Result<Option<&'sta
     if !profile.transports.contains(&transport) {
         let names: Vec<_> = profile.transports.iter().map(|transport| transport.name()).collect();
         let detail = format!(
-            "profile={name} never spoke over transport={}: give transport= {}",
+            "profile={name} does not support transport={}; use transport= {}",
             transport.name(),
             names.join(" or ")
         );
@@ -178,8 +178,10 @@ fn profile(url: &mut TargetUrl, transport: TransportKind) -> Result<Option<&'sta
 fn full(url: &TargetUrl, profile: Option<&Profile>, option: &str) -> Result<(), UrlError> {
     match profile.filter(|profile| profile.negotiation == Negotiation::BufferOnly) {
         None => Ok(()),
-        Some(Profile { name, .. }) => Err(url
-            .error(format!("{option} is agreed upon by function 0x61, which profile={name} does not know"))),
+        Some(Profile { name, .. }) => {
+            Err(url
+                .error(format!("{option} is negotiated by function 0x61, which profile={name} does not use")))
+        }
     }
 }
 
@@ -209,11 +211,11 @@ fn checksums(
         (Level::Never, _) => Ok(given),
         (_, Some(_)) if able => Ok(given),
         (_, Some(_)) => Err(url.error(
-            "checksum= is impossible with frame=raw, which is told by the FF FF in the place of the checksum",
+            "checksum= is not possible with frame=raw: FF FF in the checksum field identifies its packets",
         )),
         (_, None) => Err(url.error(
-            "checksum= is of IPX with transport=ether: RFC 1234 wants packets in UDP without, and TCP and UDP \
-             have their own",
+            "checksum= requires transport=ether: RFC 1234 forbids IPX checksums in UDP, and TCP and UDP have \
+             their own",
         )),
     }
 }
@@ -222,7 +224,7 @@ fn lip(url: &mut TargetUrl, transport: TransportKind, profile: Option<&Profile>)
     let datagrams = transport.is_datagram();
     match switch(url, "lip")? {
         Some(_) if !datagrams => {
-            Err(url.error("lip= is for transport=udp, ipx and ether: TCP finds the path's packets itself"))
+            Err(url.error("lip= requires transport=udp, ipx or ether; TCP determines the packet size itself"))
         }
         Some(true) => full(url, profile, "lip=").map(|()| true),
         Some(false) => Ok(false),
@@ -241,8 +243,8 @@ fn cache(url: &mut TargetUrl, profile: Option<&Profile>, connections: u32) -> Re
     let usual = profile.map(|profile| profile.cache).filter(|buffers| *buffers > 0);
     match given.or(usual) {
         Some(_) if connections > 1 => {
-            let detail = "connections= above 1 is impossible with a cache: each connection would have its own of one \
-                          file; give cache=off";
+            let detail = "a cache requires connections=1, because each connection would have a cache of its own; give \
+                          cache=off";
             Err(url.error(detail))
         }
         cache => Ok(cache),
@@ -264,8 +266,8 @@ fn buffer(
         (None, TransportKind::Udp) if !bursts => UDP_BUFFER,
         (None, _) => PACKET_BUFFER,
     };
-    let most = ether.map_or(MAX_BUFFER, |ether| ether.framing.max_packet() as u16 - PACKET_OVERHEAD);
-    Ok(url.take_number("buffer", MIN_BUFFER..=most)?.unwrap_or(usual.min(most)))
+    let limit = ether.map_or(MAX_BUFFER, |ether| ether.framing.max_packet() as u16 - PACKET_OVERHEAD);
+    Ok(url.take_number("buffer", MIN_BUFFER..=limit)?.unwrap_or(usual.min(limit)))
 }
 
 #[cfg(test)]
@@ -356,7 +358,7 @@ mod tests {
             ("ncp://nas/SYS?transport=udp&lip=1", "on and off"),
             ("ncp://nas/SYS?profile=vlm", "transport= ipx or ether"),
             ("ncp://nas/SYS?profile=dos", "netx, netx-3.32, bnetx"),
-            ("ncp://nas/SYS?transport=ipx&profile=netx&sign=2", "sign= is agreed upon by function 0x61"),
+            ("ncp://nas/SYS?transport=ipx&profile=netx&sign=2", "sign= is negotiated by function 0x61"),
             ("ncp://nas/SYS?transport=ipx&profile=bnetx&lip=on", "lip="),
             ("ncp://NAS/SYS?transport=ether&iface=e&profile=netx&checksum=1", "checksum="),
             ("ncp://nas/SYS?sign=4", "0 to 3"),

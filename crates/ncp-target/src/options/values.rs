@@ -14,12 +14,14 @@ use sharebench_ncp::wire::TransportKind;
 pub(crate) fn split_path(url: &TargetUrl) -> Result<(String, Vec<String>), UrlError> {
     let mut names = url.path.split('/').filter(|name| !name.is_empty()).map(str::to_owned);
     let Some(volume) = names.next() else {
-        return Err(url.error("name a volume: ncp://host/VOLUME"));
+        return Err(url.error("missing volume: ncp://host/VOLUME"));
     };
     let directory: Vec<String> = names.collect();
     let bad = |name: &String| matches!(name.as_str(), "." | "..") || name.contains(['\\', '\0']);
     if directory.iter().any(bad) || bad(&volume) || volume.contains(':') {
-        return Err(url.error("the path must not hold '.', '..' or '\\', and the volume no ':'"));
+        return Err(
+            url.error("the path must not contain '.', '..' or '\\', and the volume must not contain ':'")
+        );
     }
     Ok((volume, directory))
 }
@@ -47,12 +49,12 @@ pub(crate) fn burst(
 ) -> Result<Option<BurstOptions>, UrlError> {
     let on = switch(url, "burst")?;
     if on == Some(true) && transport == TransportKind::Tcp {
-        return Err(url.error("burst=on is for transport=udp, ipx and ether: TCP has windows of its own"));
+        return Err(url.error("burst=on requires transport=udp, ipx or ether; TCP has its own window"));
     }
     let on = on.unwrap_or(usual.is_some() && transport.is_datagram());
     for key in ["window", "gap", "packet"] {
         if !on && url.options.contains_key(key) {
-            return Err(url.error(format!("{key}= means nothing without burst=on")));
+            return Err(url.error(format!("{key}= requires burst=on")));
         }
     }
     let usual = usual.unwrap_or_default();
@@ -62,7 +64,7 @@ pub(crate) fn burst(
         None => usual.gap,
         Some(text) => match parse_duration(&text) {
             Ok(gap) if (Duration::from_millis(1)..=Duration::from_millis(100)).contains(&gap) => gap,
-            _ => return Err(url.error(format!("gap={text} is not a time from 1ms to 100ms"))),
+            _ => return Err(url.error(format!("gap={text}: give a time from 1ms to 100ms"))),
         },
     };
     Ok(on.then_some(BurstOptions { packet, window, gap }))
@@ -78,11 +80,11 @@ pub(crate) fn retry(
     match url.take("retry") {
         None => Ok(usual),
         Some(_) if transport == TransportKind::Tcp => {
-            Err(url.error("retry= is for transport=udp, ipx and ether: TCP repeats nothing"))
+            Err(url.error("retry= requires transport=udp, ipx or ether; over TCP nothing is retransmitted"))
         }
         Some(text) => match parse_duration(&text) {
             Ok(pause) if RANGE.contains(&pause) => Ok(pause),
-            _ => Err(url.error(format!("retry={text} is not a time from 1ms to 60s"))),
+            _ => Err(url.error(format!("retry={text}: give a time from 1ms to 60s"))),
         },
     }
 }

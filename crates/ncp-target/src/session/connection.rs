@@ -87,7 +87,7 @@ impl Connection {
     /// The connection is lost, or an earlier call on it was cancelled.
     pub(crate) fn client(&mut self) -> Result<&mut Client<SocketTransport>, OpError> {
         if self.client.is_waiting() && self.lost.is_none() {
-            let detail = "an earlier call was abandoned";
+            let detail = "an earlier call was cancelled";
             self.lost = Some(OpError::new(ErrorClass::Disconnected, "call", detail));
         }
         match &self.lost {
@@ -132,7 +132,7 @@ impl Connection {
         buffer: &mut [u8],
     ) -> Result<(), OpError> {
         if self.pending.is_some() {
-            let detail = "one request of a connection is under way at a time";
+            let detail = "the connection already has an outstanding request";
             return Err(OpError::new(ErrorClass::Busy, "submit", detail));
         }
         self.client()?;

@@ -134,7 +134,7 @@ impl Connection {
             cache.lose(store);
         }
         let DirtyRange { offset, len } = store;
-        let detail = format!("{len} bytes at {offset}, kept back until now: {}", failed.detail);
+        let detail = format!("{len} bytes at offset {offset} could not be written: {}", failed.detail);
         OpError::new(failed.class, "write behind", detail)
     }
 

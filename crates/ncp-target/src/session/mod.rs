@@ -92,20 +92,19 @@ impl NcpSession {
         let Some(connection) = self.connections.get_mut(index) else {
             return Err(OpError::new(ErrorClass::Busy, "submit", "the slot does not exist"));
         };
-        let carried = connection.inner().max_transfer(offset, len as usize);
-        if len as usize > carried && !self.splits {
+        let max_transfer = connection.inner().max_transfer(offset, len as usize);
+        if len as usize > max_transfer && !self.splits {
             return unfit(format!(
-                "record of {len} bytes: one request carries {carried} here; split=on makes several of it"
+                "record of {len} bytes exceeds one request of {max_transfer} bytes; split=on uses several"
             ));
         }
         if let DataOp::Write { len: 0, .. } = op {
-            return unfit("a write of nothing would set the size of the file".into());
+            return unfit("a write of 0 bytes would set the file size".into());
         }
         if let DataOp::Write { stability: Stability::Durable, .. } = op
             && !open.through
         {
-            let detail =
-                "NCP writes through for open files only, not for single writes: open with sync=write-through";
+            let detail = "NCP has write-through per open file, not per write: open with sync=write-through";
             return unfit(detail.into());
         }
         let (Some(handle), Some(buffer)) = (open.handles.get(index), self.buffers.get_mut(index)) else {

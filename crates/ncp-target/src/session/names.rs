@@ -55,7 +55,7 @@ impl NcpSession {
                 Err(OpError::new(ErrorClass::Unsupported, "client cache", detail))
             }
             MetaOp::Map { .. } => {
-                let detail = "this client has no memory of the file to map";
+                let detail = "this client cannot map files";
                 Err(OpError::new(ErrorClass::Unsupported, "map", detail))
             }
         }
@@ -66,7 +66,7 @@ impl NcpSession {
         let unfit = |detail: String| OpError::new(ErrorClass::Unsupported, "path", detail);
         let below: Vec<&str> = path.split('/').filter(|name| !name.is_empty()).collect();
         if let Some(name) = below.iter().find(|name| matches!(**name, "." | "..") || name.contains('\0')) {
-            return Err(unfit(format!("'{name}' is not a name")));
+            return Err(unfit(format!("'{name}' is not a valid name")));
         }
         let names = self.base.iter().map(String::as_str).chain(below);
         Path::new(self.space, names.map(str::as_bytes)).map_err(|error| unfit(error.to_string()))

@@ -76,7 +76,7 @@ impl IpxSocket {
             }
             pause *= 2;
         }
-        Err(io::Error::new(ErrorKind::TimedOut, "nobody answers a registration of IPX in UDP"))
+        Err(io::Error::new(ErrorKind::TimedOut, "no answer to the registration for IPX in UDP"))
     }
 
     /// The local address: of UDP, or of IPX on Ethernet.

@@ -118,7 +118,7 @@ impl SocketTransport {
             return Ok(false);
         };
         if len > self.input_bytes {
-            let detail = format!("a message of {len} bytes, longer than any that was asked for");
+            let detail = format!("a message of {len} bytes exceeds the largest expected reply");
             return Err(io::Error::new(ErrorKind::InvalidData, detail));
         }
         if len <= self.filled {

@@ -100,11 +100,11 @@ impl Search<'_> {
         }
         let framing = self.frames.get_ref().framing().name();
         let others = if heard.is_empty() {
-            "none is heard".to_owned()
+            "no server responded".to_owned()
         } else {
-            format!("heard are {}", heard.into_iter().collect::<Vec<_>>().join(", "))
+            format!("responding servers: {}", heard.into_iter().collect::<Vec<_>>().join(", "))
         };
-        let detail = format!("no file server {name} answers in frame={framing}; {others}");
+        let detail = format!("no response from file server {name} with frame={framing}; {others}");
         Err(io::Error::new(ErrorKind::TimedOut, detail))
     }
 
@@ -127,7 +127,7 @@ impl Search<'_> {
             }
             pause *= 2;
         }
-        Err(io::Error::new(ErrorKind::TimedOut, format!("nobody knows the way to network {network:08X}")))
+        Err(io::Error::new(ErrorKind::TimedOut, format!("no response with a route to network {network:08X}")))
     }
 
     /// Broadcasts a query.

@@ -65,15 +65,16 @@ impl<C: Transport> Client<C> {
             return Ok(());
         };
         let packet = self.burst_packet(options.packet);
-        let most = options.window + 24;
-        let offer = OfferBurst { id: OWN, max_packet: packet, socket: 0, max_send: most, max_receive: most };
+        let limit = options.window + 24;
+        let offer =
+            OfferBurst { id: OWN, max_packet: packet, socket: 0, max_send: limit, max_receive: limit };
         let accepted = match self.call(STEP, &offer.into()).await {
             Ok(data) => AcceptedBurst::decode(data).map_err(wire(STEP))?,
             // The server does not support bursts: ordinary calls are used instead.
             Err(ClientError::Refused { .. }) => return Ok(()),
             Err(error) => return Err(error),
         };
-        let (send, receive) = accepted.limits.unwrap_or((most, most));
+        let (send, receive) = accepted.limits.unwrap_or((limit, limit));
         let window = options.window.min(send.min(receive).saturating_sub(24)) as usize;
         let fragment_len = fragment_len(accepted.max_packet.min(packet), transport);
         let connection = BurstConnection {
@@ -271,9 +272,9 @@ impl<C: Transport> Client<C> {
             transfer.queue.extend(again.into_iter().map(OutgoingPacket::Fragment));
             return None;
         }
-        let most = REPLY_LEN + transfer.expected.unwrap_or(0);
+        let limit = REPLY_LEN + transfer.expected.unwrap_or(0);
         let total = fields.total as usize;
-        if transfer.answer.is_none() && total > most {
+        if transfer.answer.is_none() && total > limit {
             return None;
         }
         let answer = transfer.answer.get_or_insert_with(|| Reassembly::new(total));

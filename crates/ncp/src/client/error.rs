@@ -44,25 +44,25 @@ pub enum ClientError {
         step: &'static str,
     },
     /// The server aborted a burst.
-    #[error("{step}: the server gave the burst up")]
+    #[error("{step}: the server aborted the burst")]
     BurstAborted {
         /// The step.
         step: &'static str,
     },
     /// The options require signatures, but the server does not support them.
-    #[error("{step}: the server does not sign packets")]
+    #[error("{step}: the server does not support packet signatures")]
     SignaturesUnavailable {
         /// The step.
         step: &'static str,
     },
     /// The options require checksums, but the server or the transport does not support them.
-    #[error("{step}: packets would have no checksums")]
+    #[error("{step}: the connection does not support IPX checksums")]
     ChecksumsUnavailable {
         /// The step.
         step: &'static str,
     },
     /// An offset beyond the range of the calls that the server supports.
-    #[error("{step}: offset {offset} is beyond the 32 bits that this server takes")]
+    #[error("{step}: offset {offset} exceeds the 32-bit offsets of this server")]
     OffsetTooLarge {
         /// The step.
         step: &'static str,

@@ -109,8 +109,8 @@ impl<C: Transport> Client<C> {
             return len.min(self.window());
         }
         let buffer = u64::from(self.buffer);
-        let most = if self.large { buffer } else { buffer - offset % buffer };
-        len.min(most as usize)
+        let limit = if self.large { buffer } else { buffer - offset % buffer };
+        len.min(limit as usize)
     }
 
     fn checked(&self, step: &'static str, offset: u64, count: usize) -> Result<u16, ClientError> {

@@ -165,11 +165,11 @@ impl<C: Transport> Client<C> {
         self.call(STEP, &call.into()).await.map(|_| ())
     }
 
-    /// Calls `each` for every name in a directory; fails if there are more than `most`.
+    /// Calls `each` for every name in a directory; fails if there are more than `limit`.
     pub async fn list(
         &mut self,
         path: &Path,
-        most: usize,
+        limit: usize,
         mut each: impl FnMut(&[u8], EntryInfo),
     ) -> Result<(), ClientError> {
         const STEP: &str = "search";
@@ -197,8 +197,8 @@ impl<C: Transport> Client<C> {
                 let named = named.map_err(wire(STEP))?;
                 let name = named.name.unwrap_or_default();
                 seen += 1;
-                if seen > most {
-                    return Err(wire(STEP)(WireError::TooLong { field: "directory", len: seen, max: most }));
+                if seen > limit {
+                    return Err(wire(STEP)(WireError::TooLong { field: "directory", len: seen, max: limit }));
                 }
                 each(&name, EntryInfo::from(&named));
             }

@@ -59,12 +59,12 @@ impl<C: Transport> Client<C> {
     }
 
     fn wanted(&self) -> u16 {
-        let most = if self.transport.is_routed() && self.options.large_packets == LargePackets::Off {
+        let limit = if self.transport.is_routed() && self.options.large_packets == LargePackets::Off {
             ROUTED_BUFFER
         } else {
             MAX_BUFFER
         };
-        self.options.buffer.clamp(MIN_BUFFER, most)
+        self.options.buffer.clamp(MIN_BUFFER, limit)
     }
 
     /// Bytes of a packet in addition to its data. On IPX the negotiated size includes the headers
@@ -119,11 +119,11 @@ impl<C: Transport> Client<C> {
             return Ok(());
         }
         let room = usize::from(self.overhead(asked));
-        let most = usize::from(self.buffer) + room;
+        let limit = usize::from(self.buffer) + room;
         let burst = self.options.burst.map_or(0, |burst| self.burst_size(burst.packet));
-        self.probed = self.find_packet(socket, most.max(burst)).await?;
+        self.probed = self.find_packet(socket, limit.max(burst)).await?;
         if let ProbeResult::Packet(size) = self.probed
-            && size < most
+            && size < limit
         {
             let data = size.saturating_sub(room) as u16;
             self.ask(asked, data.max(MIN_BUFFER)).await?;

@@ -34,11 +34,15 @@ pub enum ProbeResult {
 }
 
 impl<C: Transport> Client<C> {
-    /// Finds the largest packet of at most `most` bytes. It probes that size alone first, then all sizes, at most
+    /// Finds the largest packet of at most `limit` bytes. It probes that size alone first, then all sizes, at most
     /// twice.
-    pub(super) async fn find_packet(&mut self, socket: u16, most: usize) -> Result<ProbeResult, ClientError> {
-        let smaller = SIZES.into_iter().filter(|size| *size < most);
-        let all: Vec<usize> = std::iter::once(most).chain(smaller).collect();
+    pub(super) async fn find_packet(
+        &mut self,
+        socket: u16,
+        limit: usize,
+    ) -> Result<ProbeResult, ClientError> {
+        let smaller = SIZES.into_iter().filter(|size| *size < limit);
+        let all: Vec<usize> = std::iter::once(limit).chain(smaller).collect();
         let mut best = None;
         for round in [&all[..1], &all, &all] {
             let better: Vec<usize> = round.iter().copied().filter(|size| Some(*size) > best).collect();
@@ -64,7 +68,7 @@ impl<C: Transport> Client<C> {
                     None => break,
                 }
             }
-            if best == Some(most) {
+            if best == Some(limit) {
                 break;
             }
         }

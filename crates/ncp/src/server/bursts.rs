@@ -101,8 +101,8 @@ pub fn offer(
         sequence: 0,
     };
     connection.burst = Some(ServerBurst { connection: burst, last: None, incoming: None });
-    let most = |asked: u32| asked.min(MAX_BURST as u32);
-    let limits = Some((most(offer.max_receive), most(offer.max_send)));
+    let limit = |asked: u32| asked.min(MAX_BURST as u32);
+    let limits = Some((limit(offer.max_receive), limit(offer.max_send)));
     AcceptedBurst::put(&AcceptedBurst { id: own, max_packet, limits }, out);
     Ok(())
 }

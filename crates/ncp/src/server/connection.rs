@@ -136,14 +136,14 @@ impl Connection {
     }
 
     /// Fails when no more files can be opened.
-    pub fn room_for_file(&self) -> Result<(), Completion> {
+    pub fn check_file_limit(&self) -> Result<(), Completion> {
         if self.files.len() < MAX_FILES { Ok(()) } else { Err(Completion::NoFileHandles) }
     }
 
     /// Stores an open file and returns a handle that is not zero; fails with [`Completion::FileInUse`] when its
     /// access conflicts with another open.
     pub fn add_file(&mut self, file: OpenFile) -> Result<ShortHandle, Completion> {
-        self.room_for_file()?;
+        self.check_file_limit()?;
         self.records.open_files().open(file.place, self.records.owner(), file.access)?;
         loop {
             self.next_file = self.next_file.wrapping_add(1).max(1);

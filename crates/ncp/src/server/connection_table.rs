@@ -35,17 +35,17 @@ impl ConnectionSlot {
 /// Connections by client, and the connection numbers in use.
 #[derive(Debug)]
 pub struct ConnectionTable {
-    most: u16,
+    limit: u16,
     peers: HashMap<Peer, Arc<ConnectionSlot>>,
     numbers: BTreeSet<u16>,
     open_files: Arc<OpenFileTable>,
 }
 
 impl ConnectionTable {
-    /// An empty table for up to `most` connections, which share `open_files`.
-    pub fn new(most: u16, open_files: Arc<OpenFileTable>) -> Self {
+    /// An empty table for up to `limit` connections, which share `open_files`.
+    pub fn new(limit: u16, open_files: Arc<OpenFileTable>) -> Self {
         Self {
-            most: most.min(NO_CONNECTION - 1),
+            limit: limit.min(NO_CONNECTION - 1),
             peers: HashMap::new(),
             numbers: BTreeSet::new(),
             open_files,
@@ -72,7 +72,7 @@ impl ConnectionTable {
     /// Creates a connection for a client and removes its previous one; none when the table is full.
     pub fn create(&mut self, peer: Peer, transport: TransportKind, now: Duration) -> Option<u16> {
         self.remove(peer);
-        let number = (1..=self.most).find(|number| !self.numbers.contains(number))?;
+        let number = (1..=self.limit).find(|number| !self.numbers.contains(number))?;
         let known = ConnectionSlot {
             connection: Mutex::new(Connection::new(number, Arc::clone(&self.open_files))),
             number,

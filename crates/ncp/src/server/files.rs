@@ -43,7 +43,7 @@ fn open<V: Volume>(
     wish: OpenRequest,
 ) -> VolumeResult<(ShortHandle, u8, Entry)> {
     // Checked before anything is created or truncated.
-    connection.room_for_file()?;
+    connection.check_file_limit()?;
     let volume = place.directory.volume;
     let (mut entry, done) = match shared.entry(place) {
         Ok(entry) if entry.directory => return Err(Completion::InvalidPath),

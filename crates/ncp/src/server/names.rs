@@ -62,10 +62,10 @@ pub fn dos_name(name: &[u8]) -> Vec<u8> {
     if let Ok(short) = checked(name) {
         return short;
     }
-    let letters = |part: &[u8], most: usize| -> Vec<u8> {
+    let letters = |part: &[u8], limit: usize| -> Vec<u8> {
         part.iter()
             .filter(|byte| byte.is_ascii_alphanumeric())
-            .take(most)
+            .take(limit)
             .map(u8::to_ascii_uppercase)
             .collect()
     };

@@ -4,7 +4,7 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum WireError {
     /// The packet ends within a field.
-    #[error("{wanted} more bytes wanted, {left} left")]
+    #[error("{wanted} more bytes needed, {left} left")]
     Truncated {
         /// Bytes that the field needs.
         wanted: usize,
@@ -12,7 +12,7 @@ pub enum WireError {
         left: usize,
     },
     /// An invalid value.
-    #[error("{field} has the impossible value {value:#x}")]
+    #[error("{field} has the invalid value {value:#x}")]
     BadValue {
         /// The field.
         field: &'static str,
@@ -20,7 +20,7 @@ pub enum WireError {
         value: u32,
     },
     /// A value that exceeds the length of its field.
-    #[error("{field} of {len} bytes, at most {max} can be sent")]
+    #[error("{field} has {len} bytes, more than the {max} possible")]
     TooLong {
         /// The field.
         field: &'static str,

@@ -36,22 +36,24 @@ impl FromStr for NcpEtherOptions {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let mut parts = text.split(',');
-        let interface = parts.next().filter(|name| !name.is_empty()).ok_or("name an interface")?.to_owned();
+        let interface = parts.next().filter(|name| !name.is_empty()).ok_or("missing interface")?.to_owned();
         let framing = match parts.next() {
             None => Framing::Llc8022,
             Some(name) => Framing::from_name(name)
-                .ok_or_else(|| format!("{name} is no frame; the choices are ii, raw, 802.2 and snap"))?,
+                .ok_or_else(|| format!("unknown frame {name}; the choices are ii, raw, 802.2 and snap"))?,
         };
         let network = match parts.next() {
             None => SEGMENT,
             Some(digits) => u32::from_str_radix(digits, 16)
                 .ok()
                 .filter(|network| !matches!(*network, 0 | u32::MAX | NETWORK))
-                .ok_or_else(|| format!("{digits} is no network number: up to eight hex digits, not 0"))?,
+                .ok_or_else(|| {
+                    format!("{digits} is not a valid network number: give up to eight hex digits, not 0")
+                })?,
         };
         match parts.next() {
             None => Ok(Self { interface, framing, network }),
-            Some(more) => Err(format!("'{more}' is one part too many: IFACE[,FRAME[,NETWORK]]")),
+            Some(more) => Err(format!("'{more}' is not expected: give IFACE[,FRAME[,NETWORK]]")),
         }
     }
 }
@@ -82,8 +84,7 @@ impl NcpEtherServer {
     ) -> Result<Self, ServeError> {
         let wrong = |detail: String| ServeError::Options { protocol: ON_ETHER, detail };
         if options.users.is_empty() {
-            let detail =
-                "refusing to serve on an Ethernet without users: others reach it; give a user and password";
+            let detail = "refusing to serve on Ethernet without users, because other hosts can connect; give a user and password";
             return Err(wrong(detail.into()));
         }
         let socket = EtherSocket::open(&ether.interface, ether.framing);
@@ -159,7 +160,7 @@ mod tests {
             ("eth0,ii,0", "network number"),
             ("eth0,ii,53485242", "network number"),
             ("eth0,ii,123456789", "network number"),
-            ("eth0,ii,1,2", "too many"),
+            ("eth0,ii,1,2", "not expected"),
         ] {
             let mistake = text.parse::<NcpEtherOptions>().unwrap_err();
             assert!(mistake.contains(word), "{text}: {mistake}");

@@ -100,18 +100,22 @@ impl NcpServerOptions {
         let name = self.volume.to_uppercase();
         let plain = |byte: u8| byte.is_ascii_graphic() && !br#"*?:\/;,"<>|[]=+."#.contains(&byte);
         if name.is_empty() || name.len() > MAX_VOLUME_NAME || !name.bytes().all(plain) {
-            let most = MAX_VOLUME_NAME;
-            return Err(wrong(format!("'{name}' is no volume name of 1 to {most} plain characters")));
+            let limit = MAX_VOLUME_NAME;
+            return Err(wrong(format!(
+                "'{name}' is not a valid volume name: give 1 to {limit} characters, without blanks and punctuation such as . : / *"
+            )));
         }
         let mut users: Vec<User> = Vec::new();
         for ((user, password), id) in self.users.iter().zip(FIRST_USER..) {
             let user = User::new(user, id, &password.expose());
             let shown = String::from_utf8_lossy(&user.name).into_owned();
             if user.name.is_empty() || user.name.len() > MAX_USER_NAME {
-                return Err(wrong(format!("'{shown}' is no user name of 1 to {MAX_USER_NAME} bytes")));
+                return Err(wrong(format!(
+                    "'{shown}' is not a valid user name: give 1 to {MAX_USER_NAME} bytes"
+                )));
             }
             if users.iter().any(|known| known.name == user.name) {
-                return Err(wrong(format!("two users {shown}: case does not count")));
+                return Err(wrong(format!("duplicate user {shown}: names are case-insensitive")));
             }
             users.push(user);
         }

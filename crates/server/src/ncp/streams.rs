@@ -93,7 +93,8 @@ impl StreamConnection {
             } else {
                 // A partial message is read exactly to its end, so the deadline covers this message only.
                 let begun = *begun.get_or_insert_with(Instant::now);
-                let late = |_| io::Error::new(ErrorKind::TimedOut, "a message that does not end");
+                let late =
+                    |_| io::Error::new(ErrorKind::TimedOut, "the message did not arrive completely in time");
                 timeout_at(begun + patience, self.readable(&stream)).await.map_err(late)??;
             }
             let unsent = match self.receive(&stream, &mut partial) {
@@ -222,7 +223,7 @@ async fn send(stream: &TcpStream, unsent: &[u8], patience: Duration) -> io::Resu
     let mut rest = unsent;
     let deadline = Instant::now() + patience;
     while !rest.is_empty() {
-        let late = |_| io::Error::new(ErrorKind::TimedOut, "answers that nobody takes");
+        let late = |_| io::Error::new(ErrorKind::TimedOut, "the client did not receive its replies in time");
         timeout_at(deadline, stream.writable()).await.map_err(late)??;
         rest = &rest[try_write(stream, rest)?..];
     }

@@ -243,7 +243,7 @@ fn options_that_no_client_could_use_are_named() {
         assert!(refused(named(name)).contains("volume name"), "{name:?}");
     }
     let users = ["lab", "LAB"].map(|user| (user.to_owned(), Secret::new("x"))).to_vec();
-    assert!(refused(NcpServerOptions { users, ..options() }).contains("two users LAB"));
+    assert!(refused(NcpServerOptions { users, ..options() }).contains("duplicate user LAB"));
     let users = vec![("u".repeat(48), Secret::new("x"))];
     assert!(refused(NcpServerOptions { users, ..options() }).contains("user name"));
 }
