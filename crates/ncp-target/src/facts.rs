@@ -42,33 +42,33 @@ pub(crate) fn negotiated(
     if options.transport.is_datagram() {
         datagrams(options, client, &mut facts);
     }
-    let mut tell = |fact: &str, value: &str| facts.insert(fact.to_owned(), value.to_owned());
+    let mut add = |fact: &str, value: &str| facts.insert(fact.to_owned(), value.to_owned());
     if let Some(profile) = options.profile {
-        tell("profile", profile.shown);
+        add("profile", profile.shown);
     }
     if let Some(ether) = &options.ether {
-        tell("frame", ether.framing.name());
-        tell("interface", &ether.interface);
+        add("frame", ether.framing.name());
+        add("interface", &ether.interface);
     }
     facts
 }
 
 /// Facts of datagram transports.
 fn datagrams(options: &NcpOptions, client: &Client<SocketTransport>, facts: &mut Facts) {
-    let mut tell = |fact: &str, value: String| facts.insert(fact.to_owned(), value);
+    let mut add = |fact: &str, value: String| facts.insert(fact.to_owned(), value);
     let lip = match client.probed() {
         ProbeResult::NotProbed if options.lip => "not offered by the server".to_owned(),
         ProbeResult::NotProbed => "off".to_owned(),
         ProbeResult::Unanswered => "no probe returned".to_owned(),
         ProbeResult::Packet(size) => format!("packets of {size} bytes"),
     };
-    tell("lip", lip);
-    tell("retry", format!("{:?}", options.retry));
+    add("lip", lip);
+    add("retry", format!("{:?}", options.retry));
     if let Some(burst) = options.burst {
         let window = client.window();
-        tell("burst", if window == 0 { "refused" } else { "on" }.to_owned());
-        tell("burst_window", window.to_string());
-        tell("burst_packet", client.burst_packet(burst.packet).to_string());
-        tell("burst_gap", format!("{:?}", burst.gap));
+        add("burst", if window == 0 { "refused" } else { "on" }.to_owned());
+        add("burst_window", window.to_string());
+        add("burst_packet", client.burst_packet(burst.packet).to_string());
+        add("burst_gap", format!("{:?}", burst.gap));
     }
 }

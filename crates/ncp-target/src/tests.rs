@@ -53,7 +53,7 @@ fn refused(connected: Result<Box<dyn Session>, ConnectError>) -> ConnectError {
 }
 
 #[tokio::test]
-async fn it_conforms_over_every_transport_signed_and_unsigned() {
+async fn target_conforms_over_every_transport_signed_and_unsigned() {
     let server = server(Level::IfRequested);
     let ipx = ipx_server();
     // Durable writes to files opened without write-through do not exist in this protocol.
@@ -82,7 +82,7 @@ async fn it_conforms_over_every_transport_signed_and_unsigned() {
 }
 
 #[tokio::test]
-async fn it_conforms_through_a_cache_but_for_what_others_write_meanwhile() {
+async fn target_with_cache_conforms_except_for_coherence() {
     let server = server(Level::IfRequested);
     let skip = &["flush and durable write", "two sessions"][..];
     for options in
@@ -96,7 +96,7 @@ async fn it_conforms_through_a_cache_but_for_what_others_write_meanwhile() {
 }
 
 #[tokio::test]
-async fn facts_say_what_was_negotiated() {
+async fn facts_have_the_negotiated_values() {
     let server = server(Level::Always);
     let target = at(&server, "SHARE?transport=udp&buffer=4096&retry=5s");
     let session = connect(&target, 1, 4096).await.unwrap();
@@ -118,7 +118,7 @@ async fn facts_say_what_was_negotiated() {
 }
 
 #[tokio::test]
-async fn files_opened_for_write_through_say_so_and_single_writes_cannot() {
+async fn write_through_applies_to_open_files_and_not_to_single_writes() {
     let server = server(Level::IfRequested);
     let target = at(&server, "SHARE");
     let mut session = connect(&target, 1, 512).await.unwrap();
@@ -141,7 +141,7 @@ async fn files_opened_for_write_through_say_so_and_single_writes_cannot() {
 }
 
 #[tokio::test]
-async fn mistakes_point_at_their_part_of_the_url() {
+async fn connect_errors_name_their_part_of_the_url() {
     let server = server(Level::Never);
     let at = |rest: &str| at(&server, rest);
     let wrong = target(&format!("ncp://lab@{}/SHARE", server.addr()), "wrong");
@@ -170,7 +170,7 @@ async fn mistakes_point_at_their_part_of_the_url() {
 }
 
 #[tokio::test]
-async fn records_beyond_a_request_are_split_only_where_asked_and_every_request_is_counted() {
+async fn records_are_split_only_on_request_and_every_request_counts() {
     let server = server(Level::IfRequested);
     let whole = at(&server, "SHARE?transport=udp&buffer=4096");
     let split = at(&server, "SHARE?buffer=4096&split=on");
@@ -208,7 +208,7 @@ async fn records_beyond_a_request_are_split_only_where_asked_and_every_request_i
 
 /// The clock stands still but for waits, so that the test takes no time.
 #[tokio::test(start_paused = true)]
-async fn a_server_that_says_nothing_ends_the_wait() {
+async fn silent_server_ends_the_wait() {
     for transport in ["udp", "ipx"] {
         let silent = UdpSocket::bind("127.0.0.1:0").unwrap();
         let text = format!("ncp://lab@{}/SHARE?transport={transport}", silent.local_addr().unwrap());
@@ -227,7 +227,7 @@ async fn a_server_that_says_nothing_ends_the_wait() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_gone_is_told() {
+async fn lost_server_is_reported() {
     for options in ["", "?transport=udp&retry=1ms"] {
         let server = server(Level::IfRequested);
         let target = at(&server, &format!("SHARE{options}"));

@@ -48,7 +48,7 @@ async fn write(session: &mut dyn Session, file: FileRef, offset: u64, len: u32) 
 }
 
 #[tokio::test]
-async fn small_records_are_merged_and_read_ahead_and_bytes_are_counted_as_they_cross() {
+async fn cache_merges_small_records_and_counts_wire_bytes() {
     let server = server(Arc::new(MemoryVolume::new(1 << 20)));
     let target = target(&server, "cache=4&buffer=4096");
     assert!(target.caches() && target.capabilities().drop_cache);
@@ -88,7 +88,7 @@ async fn small_records_are_merged_and_read_ahead_and_bytes_are_counted_as_they_c
 }
 
 #[tokio::test]
-async fn what_cannot_be_stored_is_told_by_the_next_operation_or_by_the_close() {
+async fn failed_write_back_is_reported_by_the_next_operation_or_close() {
     let server = server(Arc::new(MemoryVolume::new(64 << 10)));
     let mut session = connect(&target(&server, "cache=2&buffer=4096")).await;
     let full = create(&mut *session, "full").await;
@@ -109,7 +109,7 @@ async fn what_cannot_be_stored_is_told_by_the_next_operation_or_by_the_close() {
 }
 
 #[tokio::test]
-async fn what_is_kept_back_when_the_server_goes_is_told_by_the_close() {
+async fn close_reports_dirty_data_of_a_lost_server() {
     let server = server(Arc::new(MemoryVolume::new(1 << 20)));
     let mut session = connect(&target(&server, "cache=2&buffer=4096")).await;
     let file = create(&mut *session, "file").await;
@@ -130,7 +130,7 @@ async fn loop_until_full(session: &mut dyn Session, file: FileRef) -> OpError {
 }
 
 #[tokio::test]
-async fn true_commit_commits_files_that_may_have_been_written_when_they_are_closed() {
+async fn true_commit_commits_writable_files_on_close() {
     let service = ServiceTime::Fixed(Duration::ZERO);
     for (options, commits) in [("commit=on", 1), ("cache=4&commit=on", 1), ("cache=4", 0), ("commit=off", 0)]
     {

@@ -61,7 +61,7 @@ async fn work(client: &mut Client<SocketTransport>) {
 }
 
 #[tokio::test]
-async fn a_server_is_found_by_its_name_and_served_files_in_every_frame() {
+async fn client_finds_server_by_name_in_every_framing() {
     for framing in Framing::ALL {
         let (server, cable) = served(framing, Level::IfRequested);
         let rest = format!("sharebench/SHARE?transport=ether&iface=x&frame={}", framing.name());
@@ -89,7 +89,7 @@ async fn a_server_is_found_by_its_name_and_served_files_in_every_frame() {
 }
 
 #[tokio::test]
-async fn packets_have_checksums_as_the_levels_of_both_sides_say() {
+async fn levels_of_both_sides_determine_checksums() {
     for (at, level) in (0..16).map(|at| (at, Level::from_number(at % 4).unwrap())) {
         let served_level = Level::from_number(at / 4).unwrap();
         let (_server, cable) = served(Framing::EthernetII, served_level);
@@ -110,7 +110,7 @@ async fn packets_have_checksums_as_the_levels_of_both_sides_say() {
 
 /// Time passes only where nothing else can happen.
 #[tokio::test(start_paused = true)]
-async fn another_server_is_named_and_silence_told() {
+async fn search_error_names_other_servers_or_silence() {
     let (_server, cable) = served(Framing::Snap, Level::Never);
     let options = options("NAS/SHARE?transport=ether&iface=veth7&frame=snap");
     let other = find(&options, cable).await.unwrap_err();
@@ -124,7 +124,7 @@ async fn another_server_is_named_and_silence_told() {
 }
 
 #[tokio::test]
-async fn frames_of_another_kind_are_not_heard() {
+async fn frames_of_another_framing_are_ignored() {
     let (_server, cable) = served(Framing::Llc8022, Level::Never);
     let quick = "SHAREBENCH/SHARE?transport=ether&iface=x&frame=raw&retry=1ms";
     let raw = EtherSocket::over(into_fd(&cable), [2, 0, 0, 0, 0, 2], Framing::Raw8023);

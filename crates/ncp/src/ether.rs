@@ -79,7 +79,7 @@ impl EtherSocket {
 
     /// Installs a kernel filter that accepts packets to the IPX sockets `socket` and `socket + 1` only. Without it,
     /// every connection would receive all frames of the segment.
-    pub fn hear_only(&self, socket: u16) -> io::Result<()> {
+    pub fn filter_socket(&self, socket: u16) -> io::Result<()> {
         const LOAD_HALF: u16 = (libc::BPF_LD | libc::BPF_H | libc::BPF_ABS) as u16;
         const CLEAR_BIT: u16 = (libc::BPF_ALU | libc::BPF_AND | libc::BPF_K) as u16;
         const JUMP_EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
@@ -175,7 +175,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn frames_go_from_station_to_station_in_one_framing() {
+    fn socket_sends_and_receives_frames_of_its_framing() {
         for framing in Framing::ALL {
             let (one, other) = UnixDatagram::pair().unwrap();
             other.set_nonblocking(true).unwrap();
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_ethernet_is_refused_in_words() {
+    fn opening_a_missing_or_wrong_interface_names_the_reason() {
         let refused = |name: &str| EtherSocket::open(name, Framing::Snap).unwrap_err();
         let nowhere = refused("no-such-if0");
         match nowhere.kind() {

@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_url_is_understood() {
+    fn full_url_sets_all_options() {
         let text = "ncp://alice@nas:5240/SYS/a/b?transport=udp&sign=3&buffer=1024&retry=50ms&names=dos&connections=4";
         let options = options(text).unwrap();
         assert_eq!((options.host.as_str(), options.port, options.user.as_str()), ("nas", 5240, "alice"));
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_url_means_tcp_the_largest_buffer_and_a_guest() {
+    fn short_url_means_tcp_largest_buffer_and_guest() {
         let options = options("ncp://nas/SYS").unwrap();
         assert_eq!((options.port, options.user.as_str(), options.buffer), (524, "GUEST", 61_440));
         assert_eq!((options.transport, options.signatures), (TransportKind::Tcp, Level::IfRequested));
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_on_an_ethernet_is_understood() {
+    fn ethernet_options_are_parsed() {
         let text = "ncp://alice@NAS/SYS?transport=ether&iface=veth0&frame=snap&network=c0ffee&checksum=2";
         let options = options(text).unwrap();
         let place =
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn a_profile_sets_what_the_url_does_not() {
+    fn profile_sets_the_defaults_of_the_url() {
         let vlm = options("ncp://nas/SYS?transport=ipx&profile=vlm-1.20").unwrap();
         assert_eq!((vlm.buffer, vlm.lip, vlm.signatures), (1420, true, Level::IfRequested));
         assert_eq!((vlm.checksums, vlm.burst.unwrap().window), (Level::Never, 16 * 1434));
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_named() {
+    fn invalid_options_are_named() {
         for (text, word) in [
             ("nfs://nas/x", "ncp://"),
             ("ncp://nas", "volume"),

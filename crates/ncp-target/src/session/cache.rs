@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn small_transfers_in_order_become_whole_buffers() {
+    fn sequential_small_transfers_become_whole_buffers() {
         let mut pair = Pair::new(3, 1024);
         for at in 0..32 {
             pair.write(at * 128, &[at as u8; 128]);
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fails_is_gone_and_what_waits_is_not_forgotten() {
+    fn failed_write_back_drops_its_range_and_keeps_other_dirty_data() {
         let mut pair = Pair::new(2, 64);
         pair.write(10, b"first");
         pair.write(100, b"second");
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn a_write_apart_from_what_was_known_does_not_end_the_file() {
+    fn separate_write_does_not_end_the_file() {
         let mut pair = Pair::new(2, 64);
         assert_eq!(pair.read(0, 1), [], "the end");
         pair.write(7, &[1; 18]);

@@ -43,8 +43,8 @@ impl NcpSession {
             MetaOp::Rename { from, to } => self.rename(from, to).await,
             MetaOp::Space => {
                 let volume = self.volume.clone();
-                let room = self.ask(async |client| client.volume_space(&volume).await).await?;
-                Ok(MetaYield::Space(Space { total: room.total, available: room.free }))
+                let space = self.call_client(async |client| client.volume_space(&volume).await).await?;
+                Ok(MetaYield::Space(Space { total: space.total, available: space.free }))
             }
             MetaOp::DropCache { file } if self.cache.is_some() => {
                 self.files.get(*file)?;
@@ -73,7 +73,7 @@ impl NcpSession {
     }
 
     /// Makes calls on the first connection.
-    async fn ask<T>(
+    async fn call_client<T>(
         &mut self,
         calls: impl AsyncFnOnce(&mut Client<SocketTransport>) -> Result<T, ClientError>,
     ) -> Result<T, OpError> {
@@ -86,7 +86,7 @@ impl NcpSession {
         &mut self,
         calls: impl AsyncFnOnce(&mut Client<SocketTransport>) -> Result<(), ClientError>,
     ) -> Result<MetaYield, OpError> {
-        self.ask(calls).await.map(|()| MetaYield::Done)
+        self.call_client(calls).await.map(|()| MetaYield::Done)
     }
 
     /// Opens a file on every connection; a new file is created on the first.
@@ -104,7 +104,7 @@ impl NcpSession {
         for index in 0..self.connections.len() {
             let connection = &mut self.connections[index];
             let opened = connection.client()?.open(&path, access, through).await;
-            let (handle, about) = match opened {
+            let (handle, info) = match opened {
                 Ok(opened) => opened,
                 Err(error) => {
                     let failed = connection.record_failure(&error);
@@ -117,11 +117,11 @@ impl NcpSession {
                 access = Access::ReadWrite;
             } else if index == 0 {
                 let connection = &mut self.connections[index];
-                size = match about.size {
+                size = match info.size {
                     // The size exceeds 32 bits.
                     u32::MAX if connection.inner().is_large() => {
-                        let told = connection.client()?.size(handle).await;
-                        told.map_err(|error| connection.record_failure(&error))?
+                        let size = connection.client()?.size(handle).await;
+                        size.map_err(|error| connection.record_failure(&error))?
                     }
                     size => u64::from(size),
                 };
@@ -186,11 +186,11 @@ impl NcpSession {
 
     async fn stat(&mut self, path: &str) -> Result<Stat, OpError> {
         let path = self.path(path)?;
-        let about: EntryInfo = self.ask(async |client| client.entry_info(&path).await).await?;
-        let far = about.size == u32::MAX
+        let info: EntryInfo = self.call_client(async |client| client.entry_info(&path).await).await?;
+        let far = info.size == u32::MAX
             && self.connections.first().is_some_and(|connection| connection.inner().is_large());
         if !far {
-            return Ok(Stat { size: u64::from(about.size), directory: about.directory });
+            return Ok(Stat { size: u64::from(info.size), directory: info.directory });
         }
         // The size exceeds 32 bits; only an open file has a 64-bit size.
         let size = async |client: &mut Client<SocketTransport>| {
@@ -198,18 +198,18 @@ impl NcpSession {
             let size = client.size(file).await?;
             client.close(file).await.map(|()| size)
         };
-        Ok(Stat { size: self.ask(size).await?, directory: false })
+        Ok(Stat { size: self.call_client(size).await?, directory: false })
     }
 
     async fn list(&mut self, path: &str) -> Result<MetaYield, OpError> {
         let path = self.path(path)?;
         let mut entries = Vec::new();
         let mut strange = false;
-        let each = |name: &[u8], about: EntryInfo| match std::str::from_utf8(name) {
-            Ok(name) => entries.push(Entry { name: name.to_owned(), directory: about.directory }),
+        let each = |name: &[u8], info: EntryInfo| match std::str::from_utf8(name) {
+            Ok(name) => entries.push(Entry { name: name.to_owned(), directory: info.directory }),
             Err(_) => strange = true,
         };
-        self.ask(async |client| client.list(&path, MAX_ENTRIES, each).await).await?;
+        self.call_client(async |client| client.list(&path, MAX_ENTRIES, each).await).await?;
         if strange {
             return Err(OpError::new(ErrorClass::Unsupported, "search", "a name is not UTF-8"));
         }

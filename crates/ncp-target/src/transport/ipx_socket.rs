@@ -20,7 +20,7 @@ use tokio::net::UdpSocket;
 /// The request socket in UDP; the watchdog socket is one above (docs/protocols/ncp.md 1.7).
 const REQUESTS: u16 = 0x4010;
 /// Times that a registration or query is sent before it fails.
-pub(crate) const ASKED: u32 = 5;
+pub(crate) const MAX_ATTEMPTS: u32 = 5;
 
 /// The link under an IPX socket.
 #[derive(Debug)]
@@ -64,7 +64,7 @@ impl IpxSocket {
         let mut input = [0; 600];
         put_registration(&mut registration).map_err(unfit)?;
         let mut pause = retry;
-        for _ in 0..ASKED {
+        for _ in 0..MAX_ATTEMPTS {
             udp.send(&registration).await?;
             if let Ok(received) = tokio::time::timeout(pause, udp.recv(&mut input)).await {
                 let packet = IpxPacket::decode(&input[..received?]).map_err(unfit)?;
@@ -178,9 +178,9 @@ impl IpxSocket {
     fn poll_packet(&self, cx: &mut Context<'_>, input: &mut [u8]) -> Poll<io::Result<Option<Range<usize>>>> {
         match &self.link {
             IpxLink::Udp(udp) => {
-                let mut room = ReadBuf::new(input);
-                ready!(udp.poll_recv(cx, &mut room))?;
-                Poll::Ready(Ok(Some(0..room.filled().len())))
+                let mut unfilled = ReadBuf::new(input);
+                ready!(udp.poll_recv(cx, &mut unfilled))?;
+                Poll::Ready(Ok(Some(0..unfilled.filled().len())))
             }
             IpxLink::Ether(frames, _) => loop {
                 let mut readable = ready!(frames.poll_read_ready(cx))?;

@@ -129,20 +129,20 @@ impl SocketTransport {
 
     fn poll_input(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<bool>> {
         buffer_pool::ensure(&mut self.input, self.input_bytes);
-        let mut room = ReadBuf::new(&mut self.input[self.filled..]);
+        let mut unfilled = ReadBuf::new(&mut self.input[self.filled..]);
         match &mut self.socket {
             Socket::Tcp(stream) => {
-                ready!(Pin::new(stream).poll_read(cx, &mut room))?;
-                let came = room.filled().len();
-                if came == 0 {
+                ready!(Pin::new(stream).poll_read(cx, &mut unfilled))?;
+                let received = unfilled.filled().len();
+                if received == 0 {
                     return Poll::Ready(Err(ErrorKind::UnexpectedEof.into()));
                 }
-                self.filled += came;
+                self.filled += received;
                 Poll::Ready(self.is_whole())
             }
             Socket::Udp(socket, _) => {
-                ready!(socket.poll_recv(cx, &mut room))?;
-                self.filled = room.filled().len();
+                ready!(socket.poll_recv(cx, &mut unfilled))?;
+                self.filled = unfilled.filled().len();
                 self.shown = self.filled;
                 Poll::Ready(Ok(true))
             }
@@ -163,7 +163,7 @@ async fn datagrams(server: SocketAddr) -> io::Result<UdpSocket> {
 }
 
 /// A UDP socket that receives from another port of the same server.
-fn beside(server: &UdpSocket, port: u16) -> io::Result<UdpSocket> {
+fn probe_socket(server: &UdpSocket, port: u16) -> io::Result<UdpSocket> {
     let mut addr = server.peer_addr()?;
     addr.set_port(port);
     let socket = std::net::UdpSocket::bind(any(addr))?;
@@ -278,7 +278,7 @@ impl Transport for SocketTransport {
             Socket::Udp(server, probes) => {
                 let probes = match probes {
                     Some(probes) => probes,
-                    none => none.insert(beside(server, socket)?),
+                    none => none.insert(probe_socket(server, socket)?),
                 };
                 probes.poll_send(cx, probe)
             }
@@ -294,10 +294,10 @@ impl Transport for SocketTransport {
     fn poll_receive_probe(&mut self, cx: &mut Context<'_>, until: Duration) -> Poll<io::Result<bool>> {
         let Socket::Udp(_, Some(probes)) = &mut self.socket else { return self.poll_receive(cx, until) };
         buffer_pool::ensure(&mut self.input, self.input_bytes);
-        let mut room = ReadBuf::new(&mut self.input);
-        if let Poll::Ready(received) = probes.poll_recv(cx, &mut room) {
-            self.shown = room.filled().len();
-            self.filled = room.filled().len();
+        let mut unfilled = ReadBuf::new(&mut self.input);
+        if let Poll::Ready(received) = probes.poll_recv(cx, &mut unfilled) {
+            self.shown = unfilled.filled().len();
+            self.filled = unfilled.filled().len();
             return Poll::Ready(received.map(|()| true));
         }
         ready!(self.timer.poll(cx, self.start + until));

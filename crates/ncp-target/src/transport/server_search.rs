@@ -14,7 +14,7 @@ use tokio::io::unix::AsyncFd;
 use tokio::time::Instant;
 
 use crate::options::ether::EtherOptions;
-use crate::transport::ipx_socket::{ASKED, IpxLink, IpxSocket, unfit};
+use crate::transport::ipx_socket::{IpxLink, IpxSocket, MAX_ATTEMPTS, unfit};
 
 /// Distance between request sockets; the watchdog and message sockets lie between them.
 const STEP: u16 = 4;
@@ -49,14 +49,14 @@ pub(crate) async fn find(
 ) -> io::Result<IpxSocket> {
     let own = Address { network: ether.network.unwrap_or(0), node: socket.mac(), socket: own_socket() };
     // The filter is an optimisation; a socket that is not a packet socket does not support it.
-    let _ = socket.hear_only(own.socket);
+    let _ = socket.filter_socket(own.socket);
     // SAFETY: the socket keeps its descriptor until it is dropped, and the `AsyncFd` owns the socket.
     let frames = unsafe { AsyncFd::register(socket) }?;
     let search = Search { frames: &frames, own, retry };
     let server = search.server(name).await?;
-    let way = search.way(server.network).await?;
-    let own = Address { network: if own.network == 0 { way.segment } else { own.network }, ..own };
-    Ok(IpxSocket::new(IpxLink::Ether(frames, way.next), own, server, way.routers))
+    let route = search.route(server.network).await?;
+    let own = Address { network: if own.network == 0 { route.segment } else { own.network }, ..own };
+    Ok(IpxSocket::new(IpxLink::Ether(frames, route.next), own, server, route.routers))
 }
 
 /// A search by broadcasts on the segment.
@@ -70,13 +70,13 @@ impl Search<'_> {
     /// Queries the nearest server and, if that is another one, all servers, until one of the name answers.
     async fn server(&self, name: &str) -> io::Result<Address> {
         let mut pause = self.retry;
-        let mut heard = BTreeSet::new();
-        for number in 0..ASKED {
+        let mut others_found = BTreeSet::new();
+        for number in 0..MAX_ATTEMPTS {
             let mut query = Vec::new();
             SapPacket::put_query(number == 0, FILE_SERVER, &mut query);
             let until = Instant::now() + pause;
-            self.ask(socket::SAP, packet_type::SAP, &query).await?;
-            let found = self.hear(until, |packet, _| {
+            self.broadcast(socket::SAP, packet_type::SAP, &query).await?;
+            let found = self.receive(until, |packet, _| {
                 let (entries, nearest) = match SapPacket::decode(packet.payload) {
                     Ok(SapPacket::NearestResponse(entries)) => (entries, true),
                     Ok(SapPacket::GeneralResponse(entries)) => (entries, false),
@@ -88,7 +88,7 @@ impl Search<'_> {
                     if shown.eq_ignore_ascii_case(name) {
                         return Some(Some(entry.address));
                     }
-                    heard.insert(shown);
+                    others_found.insert(shown);
                 }
                 // The nearest server is another one, and no further response follows.
                 nearest.then_some(None)
@@ -99,31 +99,31 @@ impl Search<'_> {
             pause = if number == 0 { pause } else { pause * 2 };
         }
         let framing = self.frames.get_ref().framing().name();
-        let others = if heard.is_empty() {
+        let others = if others_found.is_empty() {
             "no server responded".to_owned()
         } else {
-            format!("responding servers: {}", heard.into_iter().collect::<Vec<_>>().join(", "))
+            format!("responding servers: {}", others_found.into_iter().collect::<Vec<_>>().join(", "))
         };
         let detail = format!("no response from file server {name} with frame={framing}; {others}");
         Err(io::Error::new(ErrorKind::TimedOut, detail))
     }
 
     /// Requests the route to a network.
-    async fn way(&self, network: u32) -> io::Result<Route> {
+    async fn route(&self, network: u32) -> io::Result<Route> {
         let mut request = Vec::new();
         RipPacket::put(false, &[RipEntry { network, hops: 0, ticks: 0 }], &mut request);
         let mut pause = self.retry;
-        for _ in 0..ASKED {
+        for _ in 0..MAX_ATTEMPTS {
             let until = Instant::now() + pause;
-            self.ask(socket::RIP, packet_type::RIP, &request).await?;
-            let found = self.hear(until, |packet, next| {
+            self.broadcast(socket::RIP, packet_type::RIP, &request).await?;
+            let found = self.receive(until, |packet, next| {
                 let response = RipPacket::decode(packet.payload).ok().filter(|packet| packet.response)?;
                 let entry = response.entries().find(|entry| entry.network == network && entry.hops < DOWN)?;
                 let segment = packet.header.source.network;
                 Some(Route { next, segment, routers: entry.hops.saturating_sub(1) })
             });
-            if let Some(way) = found.await? {
-                return Ok(way);
+            if let Some(route) = found.await? {
+                return Ok(route);
             }
             pause *= 2;
         }
@@ -131,7 +131,7 @@ impl Search<'_> {
     }
 
     /// Broadcasts a query.
-    async fn ask(&self, socket: u16, kind: u8, payload: &[u8]) -> io::Result<()> {
+    async fn broadcast(&self, socket: u16, kind: u8, payload: &[u8]) -> io::Result<()> {
         let all = Address { network: self.own.network, node: Address::BROADCAST, socket };
         let mut packet = Vec::new();
         IpxPacket::new(kind, self.own, all, payload).map_err(unfit)?.put(&mut packet);
@@ -145,7 +145,7 @@ impl Search<'_> {
     }
 
     /// Receives packets to this address until `take` accepts one or the time is over.
-    async fn hear<T>(
+    async fn receive<T>(
         &self,
         until: Instant,
         mut take: impl FnMut(&IpxPacket<'_>, [u8; 6]) -> Option<T>,

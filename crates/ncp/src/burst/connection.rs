@@ -138,7 +138,7 @@ mod tests {
 
     /// docs/protocols/ncp.md 4.4; mars-server-ipx-in-udp-with-burst.pcap, frames 164 to 168: fragments of 1434 bytes.
     #[test]
-    fn a_burst_of_7008_bytes_has_five_pieces() {
+    fn burst_of_7008_bytes_has_five_fragments() {
         let burst = OutgoingBurst { bytes: vec![0; 7008], ..OutgoingBurst::default() };
         let fragments =
             burst.fragments(super::super::fragment_len(1500, crate::wire::TransportKind::IpxInUdp));
@@ -155,7 +155,7 @@ mod tests {
     /// docs/protocols/ncp.md 4.2; mars-server-ipx-in-udp-with-burst.pcap, frame 163 but for the numbers of the
     /// connection.
     #[test]
-    fn packets_carry_numbers_of_connection_packet_and_burst() {
+    fn packets_have_ids_and_sequence_numbers() {
         let gap = Duration::from_micros(500);
         let mut connection = BurstConnection {
             local_id: 0x1122_3344,

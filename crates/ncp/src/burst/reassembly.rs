@@ -40,14 +40,14 @@ impl Reassembly {
         let mut end = offset + data.len();
         // Merge all ranges that overlap or touch the new one.
         let first = self.parts.partition_point(|part| part.1 < start);
-        let behind = self.parts.partition_point(|part| part.0 <= end);
+        let after = self.parts.partition_point(|part| part.0 <= end);
         if let (Some(low), Some(high)) =
-            (self.parts.get(first).filter(|_| first < behind), self.parts.get(behind.wrapping_sub(1)))
+            (self.parts.get(first).filter(|_| first < after), self.parts.get(after.wrapping_sub(1)))
         {
             start = start.min(low.0);
             end = end.max(high.1);
         }
-        self.parts.splice(first..behind, [(start, end)]);
+        self.parts.splice(first..after, [(start, end)]);
     }
 
     /// True when no byte is missing.
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn holes_are_told_from_the_front_until_none_is_left() {
+    fn missing_ranges_are_listed_in_order_until_complete() {
         let mut burst = Reassembly::new(10);
         assert_eq!(burst.holes(), [Missing { offset: 0, length: 10 }]);
         burst.add(8, b"ij");
@@ -98,7 +98,7 @@ mod tests {
     proptest! {
         /// Received and missing ranges are complementary.
         #[test]
-        fn any_parts_in_any_order(parts in prop::collection::vec((0..80usize, 0..20usize), 0..20)) {
+        fn received_and_missing_ranges_are_complementary(parts in prop::collection::vec((0..80usize, 0..20usize), 0..20)) {
             let mut burst = Reassembly::new(60);
             let mut there = [false; 60];
             for (offset, len) in parts {

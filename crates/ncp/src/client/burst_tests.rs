@@ -20,7 +20,7 @@ fn bursting(link: Link, burst: BurstOptions) -> Client<Link> {
 }
 
 #[test]
-fn bursts_arrive_whole_over_a_lossy_link_and_writes_are_executed_once() {
+fn bursts_survive_a_lossy_link_and_writes_execute_once() {
     let mut resent = 0;
     let data = pattern(50_000);
     for seed in 0..300 {
@@ -62,7 +62,7 @@ fn bursts_arrive_whole_over_a_lossy_link_and_writes_are_executed_once() {
 }
 
 #[test]
-fn a_burst_that_cannot_be_is_refused_and_a_server_without_it_is_asked_in_the_ordinary_way() {
+fn client_falls_back_to_ordinary_calls_without_bursts() {
     let mut client = bursting(Link::new(Level::Never, TransportKind::Udp, 1), BurstOptions::default());
     block_on(async {
         let (file, _) = client.open(&path("SYS:A"), Access::Create, false).await.unwrap();
@@ -124,7 +124,7 @@ fn throughput(lost: u64, burst: bool, writes: bool) -> f64 {
 }
 
 #[test]
-fn a_burst_fills_a_slow_link_that_requests_and_replies_leave_idle() {
+fn bursts_fill_a_slow_link_better_than_ordinary_calls() {
     let payload = 1_250_000.0 * 1436.0 / (1436.0 + 36.0 + HEADERS as f64);
     for writes in [false, true] {
         for (lost, least) in [(0, 0.9), (1, 0.7), (5, 0.4)] {

@@ -29,9 +29,9 @@ async fn two(
     seed: u64,
 ) -> ((Client<Link>, File), (Client<Link>, File)) {
     let link = Link::new(Level::IfRequested, transport, seed);
-    let beside = link.beside(OTHER, seed + 1);
+    let second = link.second_client(OTHER, seed + 1);
     let mut one = login(link, signatures);
-    let mut other = login(beside, signatures);
+    let mut other = login(second, signatures);
     let name = path("SYS:SHARED");
     let (mine, _) = one.open(&name, Access::Create, false).await.unwrap();
     one.write(mine, 0, &pattern(200)).await.unwrap();
@@ -40,7 +40,7 @@ async fn two(
 }
 
 #[test]
-fn a_lock_is_had_when_the_other_gives_it_up_in_time_and_never_twice() {
+fn lock_is_granted_once_after_its_release() {
     let mut had = 0;
     let mut late = 0;
     let mut busy = 0;
@@ -89,7 +89,7 @@ fn a_lock_is_had_when_the_other_gives_it_up_in_time_and_never_twice() {
 }
 
 #[test]
-fn a_shared_lock_lets_others_read_and_lock_as_well() {
+fn shared_lock_allows_reading_and_shared_locks() {
     block_on(async {
         let ((mut one, mine), (mut other, theirs)) = two(TransportKind::Udp, Level::Never, 1).await;
         assert!(one.lock(mine, RANGE, Lock::Shared, Duration::ZERO).await.unwrap());

@@ -22,27 +22,27 @@ impl<C: Transport> Client<C> {
     /// Negotiates everything. The first proposal requests what the options prefer.
     pub(super) async fn negotiate(&mut self) -> Result<(), ClientError> {
         let levels = self.levels();
-        let asked = levels.into_iter().filter(|(level, _)| *level >= Level::IfPossible);
-        let asked = asked.fold(Security(0), |all, (_, bit)| all.with(bit));
-        self.negotiate_with(asked).await
+        let requested = levels.into_iter().filter(|(level, _)| *level >= Level::IfPossible);
+        let requested = requested.fold(Security(0), |all, (_, bit)| all.with(bit));
+        self.negotiate_with(requested).await
     }
 
-    /// Negotiates with the security bits `asked`. A server that prefers further bits sets them unrequested in its
+    /// Negotiates with the security bits `requested`. A server that prefers further bits sets them unrequested in its
     /// reply; those that the options allow on request are then requested in a second call.
-    pub(super) async fn negotiate_with(&mut self, asked: Security) -> Result<(), ClientError> {
+    pub(super) async fn negotiate_with(&mut self, requested: Security) -> Result<(), ClientError> {
         if self.options.negotiation == Negotiation::BufferOnly {
             return self.negotiate_buffer().await;
         }
         let wanted = self.wanted();
-        let Some(mut accepted) = self.ask(asked, wanted).await? else {
+        let Some(mut accepted) = self.propose(requested, wanted).await? else {
             return self.negotiate_buffer().await;
         };
         let waiting = self.levels().into_iter().filter(|(level, bit)| {
-            *level == Level::IfRequested && Security(accepted.security).has(*bit) && !asked.has(*bit)
+            *level == Level::IfRequested && Security(accepted.security).has(*bit) && !requested.has(*bit)
         });
-        let more = waiting.fold(asked, |all, (_, bit)| all.with(bit));
-        if more != asked {
-            accepted = self.ask(more, wanted).await?.unwrap_or(accepted);
+        let more = waiting.fold(requested, |all, (_, bit)| all.with(bit));
+        if more != requested {
+            accepted = self.propose(more, wanted).await?.unwrap_or(accepted);
         }
         let agreed = Security(accepted.security).both(more);
         self.probe(more, accepted.echo_socket).await?;
@@ -76,13 +76,13 @@ impl<C: Transport> Client<C> {
     }
 
     /// Calls 0x61 for `wanted` data bytes; none when the server does not support it.
-    async fn ask(
+    async fn propose(
         &mut self,
         security: Security,
         wanted: u16,
     ) -> Result<Option<AcceptedPacketSize>, ClientError> {
         let proposed = wanted + self.overhead(security);
-        let room = self.overhead(security);
+        let overhead = self.overhead(security);
         let lip = match self.options.large_packets {
             LargePackets::Off => Security::NO_LARGE_PACKETS,
             LargePackets::Probe | LargePackets::Known => Security(0),
@@ -95,7 +95,7 @@ impl<C: Transport> Client<C> {
         };
         // A server that answers 0 accepts the proposed size (docs/protocols/ncp.md 2.2).
         let size = if accepted.accepted == 0 { proposed } else { accepted.accepted };
-        self.buffer = size.saturating_sub(room).clamp(MIN_BUFFER, wanted);
+        self.buffer = size.saturating_sub(overhead).clamp(MIN_BUFFER, wanted);
         Ok(Some(accepted))
     }
 
@@ -112,21 +112,21 @@ impl<C: Transport> Client<C> {
     }
 
     /// Probes for large internet packets and negotiates a smaller size where the path requires one.
-    async fn probe(&mut self, asked: Security, socket: u16) -> Result<(), ClientError> {
+    async fn probe(&mut self, requested: Security, socket: u16) -> Result<(), ClientError> {
         let datagrams = self.connection.transport_kind().is_datagram();
         let probes = self.options.large_packets == LargePackets::Probe && datagrams;
         if !probes || socket == 0 || self.probed != ProbeResult::NotProbed {
             return Ok(());
         }
-        let room = usize::from(self.overhead(asked));
-        let limit = usize::from(self.buffer) + room;
+        let overhead = usize::from(self.overhead(requested));
+        let limit = usize::from(self.buffer) + overhead;
         let burst = self.options.burst.map_or(0, |burst| self.burst_size(burst.packet));
         self.probed = self.find_packet(socket, limit.max(burst)).await?;
         if let ProbeResult::Packet(size) = self.probed
             && size < limit
         {
-            let data = size.saturating_sub(room) as u16;
-            self.ask(asked, data.max(MIN_BUFFER)).await?;
+            let data = size.saturating_sub(overhead) as u16;
+            self.propose(requested, data.max(MIN_BUFFER)).await?;
         }
         Ok(())
     }

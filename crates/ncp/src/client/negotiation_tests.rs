@@ -17,7 +17,7 @@ fn options() -> Options {
 }
 
 #[test]
-fn every_pair_of_levels_has_checksums_or_not() {
+fn every_pair_of_levels_negotiates_checksums() {
     for (at, server) in (0..16).map(|at| (at, Level::from_number(at / 4).unwrap())) {
         let level = Level::from_number(at % 4).unwrap();
         let served = server::Options { checksums: server, ..server_options(Level::Never) };
@@ -49,7 +49,7 @@ fn every_pair_of_levels_has_checksums_or_not() {
 }
 
 #[test]
-fn checksums_are_not_asked_for_where_packets_have_none() {
+fn client_requests_no_checksums_where_packets_have_none() {
     let served = server::Options { checksums: Level::IfPossible, ..server_options(Level::Never) };
     block_on(async {
         let link = Link::to(served, TransportKind::Udp, 1);
@@ -73,7 +73,7 @@ fn probed(transport: TransportKind, longest: usize, options: Options) -> (usize,
 }
 
 #[test]
-fn the_largest_packet_that_comes_back_decides() {
+fn largest_returned_probe_determines_the_packet_size() {
     let far = Options { buffer: 61_440, ..options() };
     // The probe is the packet without the 30 bytes of its header on IPX, and has 64 more than the data on UDP.
     for (transport, longest, options, buffer, size) in [
@@ -98,7 +98,7 @@ fn the_largest_packet_that_comes_back_decides() {
 }
 
 #[test]
-fn bursts_go_in_packets_that_the_path_takes() {
+fn burst_packets_fit_the_path() {
     let bursts = Options { burst: Some(BurstOptions::default()), buffer: 1024, ..options() };
     for (transport, longest, packet) in [
         (TransportKind::Udp, 1472, 1500),
@@ -117,7 +117,7 @@ fn bursts_go_in_packets_that_the_path_takes() {
 }
 
 #[test]
-fn behind_a_router_packets_are_small_unless_the_path_is_probed() {
+fn routed_packets_are_small_unless_the_path_is_probed() {
     for (large_packets, buffer) in
         [(LargePackets::Off, 512), (LargePackets::Probe, 1400), (LargePackets::Known, 1400)]
     {
@@ -129,7 +129,7 @@ fn behind_a_router_packets_are_small_unless_the_path_is_probed() {
 }
 
 #[test]
-fn a_client_of_buffers_alone_asks_for_nothing_else() {
+fn buffer_only_client_negotiates_nothing_else() {
     let old = Options { negotiation: Negotiation::BufferOnly, ..options() };
     block_on(async {
         let link = Link::new(Level::IfPossible, TransportKind::IpxInUdp, 1);
@@ -149,7 +149,7 @@ fn a_client_of_buffers_alone_asks_for_nothing_else() {
 proptest! {
     /// Whatever gets lost, what is found passes the path, and the client ends its search.
     #[test]
-    fn probes_may_get_lost(seed in 0..u64::MAX, lost in 0..30_u64, longest in 620..1500_usize) {
+    fn probing_succeeds_when_probes_are_lost(seed in 0..u64::MAX, lost in 0..30_u64, longest in 620..1500_usize) {
         let mut link = Link::new(Level::IfRequested, TransportKind::IpxInUdp, seed);
         link.faults = LinkFaults { lost, repeated: 20, longest, ..LinkFaults::default() };
         // A request may be lost as often as it is sent.

@@ -96,7 +96,7 @@ impl Link {
     }
 
     /// The link of another client to the same server, at the same time.
-    pub fn beside(&self, peer: Peer, seed: u64) -> Self {
+    pub fn second_client(&self, peer: Peer, seed: u64) -> Self {
         Self::over(Arc::clone(&self.server), self.clock.clone(), (peer, self.transport), seed)
     }
 

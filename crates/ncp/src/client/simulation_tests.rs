@@ -17,7 +17,7 @@ use crate::wire::watchdog::IpWatchdog;
 use crate::wire::{Completion, Request};
 
 #[test]
-fn a_lossy_link_executes_nothing_twice_and_loses_nothing() {
+fn requests_over_a_lossy_link_execute_exactly_once() {
     let mut resent = 0;
     for seed in 0..1000 {
         let signatures = if seed % 2 == 0 { Level::Always } else { Level::Never };
@@ -50,7 +50,7 @@ fn a_lossy_link_executes_nothing_twice_and_loses_nothing() {
 }
 
 #[test]
-fn every_pair_of_levels_signs_or_not_on_every_transport() {
+fn every_pair_of_levels_negotiates_signatures_on_every_transport() {
     for transport in [TransportKind::Tcp, TransportKind::Udp, TransportKind::IpxInUdp] {
         for (at, server) in (0..16).map(|at| (at, Level::from_number(at / 4).unwrap())) {
             let level = Level::from_number(at % 4).unwrap();
@@ -75,7 +75,7 @@ fn every_pair_of_levels_signs_or_not_on_every_transport() {
 }
 
 #[test]
-fn a_silent_server_is_asked_with_growing_pauses_until_the_deadline() {
+fn client_retransmits_with_growing_pauses_until_the_deadline() {
     let mut client = login(Link::new(Level::Never, TransportKind::Udp, 1), Level::Never);
     let start = client.transport().now();
     client.transport_mut().faults.lost = 100;
@@ -94,7 +94,7 @@ fn a_silent_server_is_asked_with_growing_pauses_until_the_deadline() {
 }
 
 #[test]
-fn a_server_that_is_busy_for_long_is_waited_for_and_executes_once() {
+fn client_waits_for_a_busy_server_and_executes_once() {
     let mut client = login(Link::new(Level::Never, TransportKind::Udp, 1), Level::Never);
     client.transport_mut().faults.work = Duration::from_secs(100);
     block_on(client.make_directory(&path("SYS:A"))).unwrap();
@@ -108,7 +108,7 @@ fn a_server_that_is_busy_for_long_is_waited_for_and_executes_once() {
 }
 
 #[test]
-fn forged_replies_are_passed_over_and_nothing_but_forged_ones_is_told() {
+fn client_ignores_forged_replies_and_reports_when_all_are_forged() {
     let mut client = login(Link::new(Level::Always, TransportKind::Udp, 1), Level::Always);
     client.transport_mut().faults.forged = true;
     block_on(client.make_directory(&path("SYS:A"))).unwrap();
@@ -128,7 +128,7 @@ fn forged_replies_are_passed_over_and_nothing_but_forged_ones_is_told() {
 }
 
 #[test]
-fn the_watchdog_keeps_clients_that_answer_and_forgets_the_silent() {
+fn watchdog_keeps_answering_clients_and_removes_silent_ones() {
     let mut client = login(Link::new(Level::Never, TransportKind::Udp, 1), Level::Never);
     let server = Arc::clone(&client.transport().server);
     let clock = client.transport().clock.clone();
@@ -136,14 +136,14 @@ fn the_watchdog_keeps_clients_that_answer_and_forgets_the_silent() {
     pass(4);
     assert_eq!(server.idle_clients(), []);
     pass(2);
-    let asked = server.idle_clients();
-    assert_eq!(asked, [(PEER, 1)]);
+    let queried = server.idle_clients();
+    assert_eq!(queried, [(PEER, 1)]);
     // The question is there when the client asks something the next time: it answers, and is served.
     let at = client.transport().now();
     client
         .transport_mut()
         .queue
-        .insert((at, u64::MAX), (false, IpWatchdog::ask(asked[0].1).packet().to_vec()));
+        .insert((at, u64::MAX), (false, IpWatchdog::query(queried[0].1).packet().to_vec()));
     client.transport_mut().faults.delay = Duration::from_millis(1);
     block_on(client.make_directory(&path("SYS:A"))).unwrap();
     assert!(client.transport().sends.len() > client.counts().requests as usize);
@@ -165,7 +165,7 @@ proptest! {
         start in 0..12usize,
     ) {
         let mut client = login(Link::new(Level::Always, TransportKind::Udp, 1), Level::Always);
-        let (message, reply) = asked(&mut client, &GetDateAndTime {}.into());
+        let (message, reply) = exchange(&mut client, &GetDateAndTime {}.into());
         prop_assert!(!message.is_empty());
         let mixed = [&reply[..start], &bytes[..]].concat();
         let connection = &mut client.connection;
@@ -179,7 +179,7 @@ proptest! {
 }
 
 /// A request and the server's reply to it, which the client has not seen yet.
-fn asked(client: &mut Client<Link>, request: &Request<'_>) -> (Vec<u8>, Vec<u8>) {
+fn exchange(client: &mut Client<Link>, request: &Request<'_>) -> (Vec<u8>, Vec<u8>) {
     let message = client.connection.request(request).to_vec();
     let mut reply = Vec::new();
     client.transport().server.receive(PEER, TransportKind::Udp, &message, &mut reply);
@@ -187,9 +187,9 @@ fn asked(client: &mut Client<Link>, request: &Request<'_>) -> (Vec<u8>, Vec<u8>)
 }
 
 #[test]
-fn busy_strangers_and_forgers_are_told_from_the_reply() {
+fn client_distinguishes_busy_unrelated_and_forged_messages() {
     let mut client = login(Link::new(Level::Always, TransportKind::Udp, 1), Level::Always);
-    let (_, reply) = asked(&mut client, &GetDateAndTime {}.into());
+    let (_, reply) = exchange(&mut client, &GetDateAndTime {}.into());
     let connection = &mut client.connection;
     let mut changed = |at: usize, to: u8| {
         let mut packet = reply.clone();

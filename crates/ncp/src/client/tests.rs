@@ -127,7 +127,7 @@ pub(super) async fn files_are_written_and_read<C: Transport>(client: &mut Client
 }
 
 #[test]
-fn files_are_written_and_read_over_tcp_signed_and_unsigned() {
+fn client_writes_and_reads_over_tcp_signed_and_unsigned() {
     for (client, server, signed) in [
         (Level::Never, Level::IfPossible, false),
         (Level::IfRequested, Level::IfPossible, true),
@@ -149,7 +149,7 @@ fn files_are_written_and_read_over_tcp_signed_and_unsigned() {
 }
 
 #[test]
-fn files_are_written_and_read_over_udp() {
+fn client_writes_and_reads_over_udp() {
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     let address = socket.local_addr().unwrap();
     let server = Arc::new(Server::new(server_options(Level::IfPossible), volumes(), Still));
@@ -186,7 +186,7 @@ fn refusal<T: std::fmt::Debug>(result: Result<T, ClientError>) -> (&'static str,
 }
 
 #[test]
-fn refusals_carry_the_step_and_the_servers_word() {
+fn refusal_has_the_step_and_the_completion_code() {
     let (address, _serving) = serve(Level::Never);
     let mut client = over_tcp(address, options(Level::IfPossible)).unwrap();
     block_on(async {
@@ -222,7 +222,7 @@ fn refusals_carry_the_step_and_the_servers_word() {
 }
 
 #[test]
-fn names_of_both_name_spaces_lead_to_the_same_files() {
+fn both_name_spaces_refer_to_the_same_files() {
     let (address, _serving) = serve(Level::Never);
     let mut client = over_tcp(address, options(Level::Never)).unwrap();
     let long = |names: &[&str]| {
@@ -255,13 +255,13 @@ fn names_of_both_name_spaces_lead_to_the_same_files() {
         assert_eq!(refusal(gone), ("obtain information", Completion::Failure));
         let full = client.remove_directory(&long(&["SYS", "a directory"])).await;
         assert_eq!(refusal(full), ("remove directory", Completion::DirectoryNotEmpty));
-        let room = client.volume_space("SYS").await.unwrap();
-        assert_eq!((room.total, room.free), (8 << 20, 8 << 20));
+        let space = client.volume_space("SYS").await.unwrap();
+        assert_eq!((space.total, space.free), (8 << 20, 8 << 20));
     });
 }
 
 #[test]
-fn a_server_that_is_silent_or_gone_or_none_ends_the_wait() {
+fn silent_missing_or_foreign_server_ends_the_wait() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let short = Options { timeout: Duration::from_millis(20), ..Options::default() };
@@ -286,7 +286,7 @@ fn a_server_that_is_silent_or_gone_or_none_ends_the_wait() {
 }
 
 #[test]
-fn a_server_that_is_always_busy_ends_the_wait() {
+fn always_busy_server_ends_the_wait() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let answering = thread::spawn(move || {

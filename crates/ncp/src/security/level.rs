@@ -54,7 +54,7 @@ mod tests {
 
     /// docs/protocols/ncp.md 5.2: on when neither is 0 and the sum is 3 or more; 3 against 0 is refused.
     #[test]
-    fn every_pair_of_levels_has_its_outcome() {
+    fn every_pair_of_levels_has_its_result() {
         let table = [[Off, Off, Off, Refused], [Off, Off, On, On], [Off, On, On, On], [Refused, On, On, On]];
         for (client, row) in (0..4).zip(table) {
             for (server, outcome) in (0..4).zip(row) {

@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn nuls_at_the_end_do_not_count_and_passwords_may_be_long_or_empty() {
+    fn trailing_nuls_are_ignored_and_passwords_may_be_long_or_empty() {
         assert!(hash(1, b"SECRET\0\0") == hash(1, b"SECRET"));
         assert!(hash(1, b"") == hash(1, b"\0"));
         let long = [b'A'; 100];
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hash_is_not_printed() {
+    fn hash_is_not_printed() {
         assert_eq!(format!("{:?}", hash(1, b"SECRET")), "PasswordHash(..)");
     }
 }

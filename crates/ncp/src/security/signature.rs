@@ -84,13 +84,13 @@ mod tests {
 
     /// docs/protocols/ncp.md 5.1, known answers.
     #[test]
-    fn the_root_key_is_the_known_one() {
+    fn root_key_matches_the_known_answer() {
         assert_eq!(signer(TransportKind::Tcp).root, hex("fdc136445980017e")[..]);
     }
 
     /// docs/protocols/ncp.md 5.1, known answers; libncp-client-udp-tcp-signed.pcap, frames 11, 13 and 14.
     #[test]
-    fn datagrams_have_the_known_signatures() {
+    fn datagram_signatures_match_the_known_answers() {
         let mut signer = signer(TransportKind::Udp);
         let first = hex("22220501010017000111");
         assert_eq!(signer.request(&first, 0), hex("79829049e0b9ecef")[..]);
@@ -104,7 +104,7 @@ mod tests {
 
     /// docs/protocols/ncp.md 5.1, known answers; libncp-client-udp-tcp-signed.pcap, frames 78, 80 and 81.
     #[test]
-    fn messages_have_the_known_signatures() {
+    fn tcp_signatures_match_the_known_answers() {
         let mut signer = signer(TransportKind::Tcp);
         let mut sign = |packet: &str, expected: &str| {
             let packet = hex(packet);
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_behind_52_bytes_is_not_covered() {
+    fn signature_covers_52_bytes() {
         let mut packet = vec![7; 100];
         let signature = signer(TransportKind::IpxInUdp).request(&packet, 0);
         packet[58] = 8;

@@ -50,10 +50,10 @@ pub fn packet_size<V>(
         let bits = levels.iter().filter(|(level, _)| *level >= least);
         bits.fold(Security(0), |all, (_, bit)| all.with(*bit))
     };
-    let asked = Security(size.security);
-    connection.security = asked.both(at_least(Level::IfRequested));
-    let probes = transport.is_datagram() && !asked.has(Security::NO_LARGE_PACKETS);
-    let lip = asked.both(Security::NO_LARGE_PACKETS);
+    let requested = Security(size.security);
+    connection.security = requested.both(at_least(Level::IfRequested));
+    let probes = transport.is_datagram() && !requested.has(Security::NO_LARGE_PACKETS);
+    let lip = requested.both(Security::NO_LARGE_PACKETS);
     let security = connection.security.with(at_least(Level::IfPossible)).with(lip).0;
     let echo_socket = if probes { options.echo_socket } else { 0 };
     AcceptedPacketSize::put(&AcceptedPacketSize { accepted, echo_socket, security }, out);
@@ -167,10 +167,10 @@ pub fn access_level<V>(shared: &Shared<V>, connection: &Connection, out: &mut Ve
 pub fn connection_user<V>(
     shared: &Shared<V>,
     connection: &Connection,
-    asked: u32,
+    requested: u32,
     out: &mut Vec<u8>,
 ) -> Result<(), Completion> {
-    if asked != u32::from(connection.number) {
+    if requested != u32::from(connection.number) {
         return Err(Completion::BadConnectionNumber);
     }
     let mut user = ConnectionUser { id: 0, kind: 0, name: [0; 48], login: [0; 7], reserved: 0 };

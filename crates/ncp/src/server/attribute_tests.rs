@@ -42,7 +42,7 @@ impl Calls {
 }
 
 #[test]
-fn a_read_only_file_is_not_written_renamed_or_erased() {
+fn read_only_file_rejects_writing_renaming_and_erasing() {
     let mut calls = Calls::new();
     assert_eq!(calls.done("42 00 000001000000"), 0);
     assert_eq!(calls.done("46 01 00 06 05 5359533a41"), 0);
@@ -68,7 +68,7 @@ fn a_read_only_file_is_not_written_renamed_or_erased() {
 
 /// docs/protocols/ncp.md 3.2, 3.4: time before date in 0x4B, date before time in 87/7.
 #[test]
-fn moments_are_set_and_told_by_every_call() {
+fn every_call_sets_and_reports_timestamps() {
     let mut calls = Calls::new();
     assert_eq!(calls.done("4b 00 000001000000 0e65 5d75"), 0);
     assert_eq!(calls.info()[28..32], hex("650e 755d"));
@@ -97,7 +97,7 @@ fn moments_are_set_and_told_by_every_call() {
 }
 
 #[test]
-fn handles_are_pointed_elsewhere_and_tell_where_they_point() {
+fn directory_handle_can_be_moved_and_reports_its_path() {
     let mut calls = Calls::new();
     assert_eq!(calls.done("16 000a 0a 00 ff 06 5359533a4431"), 0);
     assert_eq!(calls.done("16 000d 0a 00 ff 09 5359533a44315c4432"), 0);
@@ -120,7 +120,7 @@ fn handles_are_pointed_elsewhere_and_tell_where_they_point() {
 }
 
 #[test]
-fn a_search_by_0x40_goes_through_patterns_in_every_form() {
+fn search_0x40_accepts_patterns_in_every_form() {
     for pattern in ["2a", "aa", "aaaeaa", "ff2a", "41bf", "2a2e2a"] {
         let mut calls = Calls::new();
         let mut sequence = "ffff".to_owned();
@@ -141,7 +141,7 @@ fn a_search_by_0x40_goes_through_patterns_in_every_form() {
 }
 
 #[test]
-fn files_are_copied_on_the_server_and_read_and_written_by_long_calls() {
+fn server_copies_files_and_serves_32_bit_counts() {
     let mut calls = Calls::new();
     assert_eq!(calls.done("5749 01000000 0000000000000001 00000003 414243"), 0);
     assert_eq!(calls.call("5748 01000000 0000000000000001 ffffffff"), (0, b"\0\0\0\x03ABC".to_vec()));

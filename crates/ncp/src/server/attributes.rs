@@ -23,8 +23,8 @@ fn kept(entry: &Entry, attributes: u32) -> VolumeResult<Option<bool>> {
     Ok((!entry.directory).then_some(attributes & attribute::READ_ONLY != 0))
 }
 
-fn unix(moment: DosTime) -> VolumeResult<i64> {
-    moment.to_unix().ok_or(Completion::Failure)
+fn unix(time: DosTime) -> VolumeResult<i64> {
+    time.to_unix().ok_or(Completion::Failure)
 }
 
 /// 0x46 (docs/protocols/ncp.md 3.2): the files that match a path with wildcards.

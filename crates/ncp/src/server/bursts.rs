@@ -101,7 +101,7 @@ pub fn offer(
         sequence: 0,
     };
     connection.burst = Some(ServerBurst { connection: burst, last: None, incoming: None });
-    let limit = |asked: u32| asked.min(MAX_BURST as u32);
+    let limit = |requested: u32| requested.min(MAX_BURST as u32);
     let limits = Some((limit(offer.max_receive), limit(offer.max_send)));
     AcceptedBurst::put(&AcceptedBurst { id: own, max_packet, limits }, out);
     Ok(())
@@ -251,9 +251,9 @@ fn execute<V: Volume>(shared: &Shared<V>, connection: &Connection, burst: &[u8])
     let Ok(call) = BurstCall::decode(burst) else { return out };
     match call.function {
         READ => {
-            let room = (MAX_BURST - CALL_LEN) as u32;
+            let max_len = (MAX_BURST - CALL_LEN) as u32;
             BurstReadReply::put(&BurstReadReply { result: DONE, length: 0 }, &mut out);
-            let range = (u64::from(call.offset), call.length.min(room) as usize);
+            let range = (u64::from(call.offset), call.length.min(max_len) as usize);
             let read = files::read_into(shared, connection, call.file, range, &mut out);
             let length = out.len().saturating_sub(REPLY_LEN) as u32;
             let result = match read {

@@ -281,7 +281,7 @@ mod tests {
     const ROOT: VolumeNode = VolumeNode { volume: 0, node: 1 };
 
     #[test]
-    fn tables_are_bounded_and_a_task_takes_its_own_along() {
+    fn connection_tables_are_bounded_and_task_end_releases_its_entries() {
         let open_files = Arc::new(OpenFileTable::default());
         let mut connection = Connection::new(1, Arc::clone(&open_files));
         let file = OpenFile { place: ROOT, access: access::READ, task: 1 };

@@ -19,7 +19,7 @@ pub struct ConnectionSlot {
     transport: TransportKind,
     heard_ms: AtomicU64,
     /// Watchdog queries since the last packet.
-    asked: AtomicU64,
+    queries: AtomicU64,
     /// True when packets must have IPX checksums.
     pub checks: AtomicBool,
 }
@@ -28,7 +28,7 @@ impl ConnectionSlot {
     /// Notes that the client is alive.
     pub fn note_activity(&self, now: Duration) {
         self.heard_ms.store(now.as_millis() as u64, Ordering::Relaxed);
-        self.asked.store(0, Ordering::Relaxed);
+        self.queries.store(0, Ordering::Relaxed);
     }
 }
 
@@ -78,7 +78,7 @@ impl ConnectionTable {
             number,
             transport,
             heard_ms: AtomicU64::new(0),
-            asked: AtomicU64::new(0),
+            queries: AtomicU64::new(0),
             checks: AtomicBool::new(false),
         };
         known.note_activity(now);
@@ -90,21 +90,21 @@ impl ConnectionTable {
     /// Clients on datagrams to query whether they are alive, with their connection numbers; and clients that have not
     /// answered.
     pub fn idle_clients(&self, now: Duration, watchdog: Watchdog) -> (Vec<(Peer, u16)>, Vec<Peer>) {
-        let mut asked = Vec::new();
+        let mut queries = Vec::new();
         let mut gone = Vec::new();
         for (peer, known) in self.peers.iter().filter(|(_, known)| known.transport.is_datagram()) {
             let heard = Duration::from_millis(known.heard_ms.load(Ordering::Relaxed));
-            let questions = known.asked.load(Ordering::Relaxed) as u32;
-            if now < heard + watchdog.idle + watchdog.interval * questions {
+            let sent = known.queries.load(Ordering::Relaxed) as u32;
+            if now < heard + watchdog.idle + watchdog.interval * sent {
                 continue;
             }
-            if questions >= watchdog.attempts {
+            if sent >= watchdog.attempts {
                 gone.push(*peer);
             } else {
-                known.asked.store(u64::from(questions) + 1, Ordering::Relaxed);
-                asked.push((*peer, known.number));
+                known.queries.store(u64::from(sent) + 1, Ordering::Relaxed);
+                queries.push((*peer, known.number));
             }
         }
-        (asked, gone)
+        (queries, gone)
     }
 }

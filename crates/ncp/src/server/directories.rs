@@ -215,14 +215,14 @@ pub fn search_set<V: Volume>(
     let pattern = &Pattern::new(&call.pattern);
     let wanted = EntryFilter::of_name_space(call.search);
     let search = Search { directory, pattern, wanted, space: NameSpace::of(call.space)? };
-    let room = usize::from(connection.buffer);
+    let reply_limit = usize::from(connection.buffer);
     let limit = call.max_entries;
     let mut taken = SET_HEAD;
     let mut count = 0;
     let (found, more) = search.entries(shared, cookie, |entry| {
         taken += ENTRY + entry.name.len();
         count += 1;
-        count > 1 && (taken > room || count > limit)
+        count > 1 && (taken > reply_limit || count > limit)
     })?;
     let (cookie, _) = found.last().ok_or(Completion::Failure)?;
     let number = connection.add_position(SearchPosition { directory, cookie: *cookie });

@@ -45,13 +45,13 @@ struct LockClient<'s> {
 
 impl<'s> LockClient<'s> {
     fn new(server: &'s Tested, number: u8) -> Self {
-        let mut station = Self { server, number, sequence: 0, task: 1 };
-        station.send("1111", "00");
+        let mut client = Self { server, number, sequence: 0, task: 1 };
+        client.send("1111", "00");
         for (call, len) in [("17000117", 8), ("170011187038ac5f8bcc23d200010542454e4348", 0)] {
-            assert_eq!(station.call(call).len(), 8 + len);
+            assert_eq!(client.call(call).len(), 8 + len);
         }
-        assert_eq!(station.done("54 00 00 03 09 05 5359533a46"), 0, "open or create");
-        station
+        assert_eq!(client.done("54 00 00 03 09 05 5359533a46"), 0, "open or create");
+        client
     }
 
     fn peer(&self) -> Peer {
@@ -101,7 +101,7 @@ const WRITE: &str = "49 00 000001000000 00000063 0001 41";
 
 /// docs/protocols/ncp.md 3.3: each call has a code of its own for a lock that another has.
 #[test]
-fn every_call_locks_and_says_what_it_says_of_locks_of_others() {
+fn each_lock_call_answers_conflicts_with_its_own_code() {
     let server = server();
     let mut one = LockClient::new(&server, 1);
     let mut two = LockClient::new(&server, 2);
@@ -132,7 +132,7 @@ fn every_call_locks_and_says_what_it_says_of_locks_of_others() {
 }
 
 #[test]
-fn what_was_logged_is_locked_at_once_or_not_at_all() {
+fn lock_set_is_locked_completely_or_not_at_all() {
     let server = server();
     let mut one = LockClient::new(&server, 1);
     let mut two = LockClient::new(&server, 2);
@@ -159,7 +159,7 @@ fn what_was_logged_is_locked_at_once_or_not_at_all() {
 }
 
 #[test]
-fn a_request_waits_is_busy_meanwhile_and_is_answered_once() {
+fn waiting_request_is_busy_and_is_answered_once() {
     let server = server();
     let mut one = LockClient::new(&server, 1);
     let mut two = LockClient::new(&server, 2);
@@ -182,9 +182,9 @@ fn a_request_waits_is_busy_meanwhile_and_is_answered_once() {
     assert_eq!(resume(2), (None, late.to_vec()));
     assert_eq!((two.send("2222", &lock), server.waiting()), (late.to_vec(), 0));
     assert!(two.call(&lock).is_empty());
-    let told = server.environment().released.load(Ordering::Relaxed);
+    let released = server.environment().released.load(Ordering::Relaxed);
     assert_eq!(one.done(CLEAR), 0);
-    assert_eq!(server.environment().released.load(Ordering::Relaxed), told + 1);
+    assert_eq!(server.environment().released.load(Ordering::Relaxed), released + 1);
     let had = [0x33, 0x33, two.sequence, 2, 1, 0, 0, 0];
     assert_eq!(resume(2), (None, had.to_vec()));
     assert_eq!((resume(2), two.send("2222", &lock)), ((None, vec![]), had.to_vec()));
@@ -197,7 +197,7 @@ fn a_request_waits_is_busy_meanwhile_and_is_answered_once() {
 }
 
 #[test]
-fn on_tcp_the_answer_to_a_wait_that_is_given_up_comes_first() {
+fn cancelled_wait_on_tcp_is_answered_before_the_next_request() {
     let server = server();
     let mut one = LockClient::new(&server, 1);
     let mut two = LockClient::new(&server, 2);
@@ -219,29 +219,29 @@ fn on_tcp_the_answer_to_a_wait_that_is_given_up_comes_first() {
 type Ending = (&'static str, fn(&mut LockClient<'_>));
 
 #[test]
-fn nothing_stays_locked_or_denied_however_its_owner_ends() {
+fn locks_and_share_modes_end_with_their_owner() {
     let endings: [Ending; 8] = [
-        ("close", |station| assert_eq!(station.done("42 00 000001000000"), 0)),
-        ("end of job", |station| assert_eq!(station.done("18"), 0)),
-        ("logout", |station| assert_eq!(station.done("19"), 0)),
-        ("login anew", |station| {
-            station.call("17000117");
-            assert_eq!(station.done("170011187038ac5f8bcc23d200010542454e4348"), 0);
+        ("close", |client| assert_eq!(client.done("42 00 000001000000"), 0)),
+        ("end of job", |client| assert_eq!(client.done("18"), 0)),
+        ("logout", |client| assert_eq!(client.done("19"), 0)),
+        ("login anew", |client| {
+            client.call("17000117");
+            assert_eq!(client.done("170011187038ac5f8bcc23d200010542454e4348"), 0);
         }),
-        ("destroy", |station| {
-            station.sequence += 1;
-            station.send("5555", "00");
+        ("destroy", |client| {
+            client.sequence += 1;
+            client.send("5555", "00");
         }),
-        ("create anew", |station| {
-            station.sequence = 0;
-            station.send("1111", "00");
+        ("create anew", |client| {
+            client.sequence = 0;
+            client.send("1111", "00");
         }),
-        ("end of the transport", |station| station.server.disconnect(station.peer())),
-        ("watchdog", |station| {
+        ("end of the transport", |client| client.server.disconnect(client.peer())),
+        ("watchdog", |client| {
             for minute in 1..30 {
-                station.server.environment().now_ms.store(minute * 60_000, Ordering::Relaxed);
-                station.server.note_activity(Peer::Stream(2));
-                station.server.idle_clients();
+                client.server.environment().now_ms.store(minute * 60_000, Ordering::Relaxed);
+                client.server.note_activity(Peer::Stream(2));
+                client.server.idle_clients();
             }
         }),
     ];
@@ -261,7 +261,7 @@ fn nothing_stays_locked_or_denied_however_its_owner_ends() {
 }
 
 #[test]
-fn nobody_opens_empties_or_erases_what_another_denies() {
+fn share_modes_deny_opening_truncating_and_erasing() {
     let server = server();
     let mut one = LockClient::new(&server, 1);
     let mut two = LockClient::new(&server, 2);

@@ -28,13 +28,13 @@ const BUSY: Duration = Duration::from_millis(10);
 /// A request that waits for a lock.
 #[derive(Debug)]
 pub struct PendingLock {
-    goal: LockTarget,
+    target: LockTarget,
     shared: bool,
     until: Duration,
     /// Completion code of the reply when the timeout expires.
     late: Completion,
     /// Header of the request, once its reply is deferred.
-    asked: Option<(ClientHeader, TransportKind)>,
+    request: Option<(ClientHeader, TransportKind)>,
     _waiting: WaiterGuard,
 }
 
@@ -106,36 +106,40 @@ const fn set(context: &CallContext<'_>, flag: u8) -> (LockTarget, bool) {
     (LockTarget::Set(context.task), flag == flag::SHARED)
 }
 
-fn lock_range(connection: &mut Connection, context: &CallContext<'_>, ask: &LockRequest) -> VolumeResult<()> {
-    let place = connection.file(ask.file)?.place;
-    let (start, length) = ask.range;
+fn lock_range(
+    connection: &mut Connection,
+    context: &CallContext<'_>,
+    wanted: &LockRequest,
+) -> VolumeResult<()> {
+    let place = connection.file(wanted.file)?.place;
+    let (start, length) = wanted.range;
     let bytes = ByteRange::new(start, length).ok_or(Completion::Failure)?;
     let range =
-        LoggedRange { place, file: u32::from_le_bytes(ask.file.0), bytes, task: context.task, held: None };
-    let shared = match u8::try_from(ask.flag) {
+        LoggedRange { place, file: u32::from_le_bytes(wanted.file.0), bytes, task: context.task, held: None };
+    let shared = match u8::try_from(wanted.flag) {
         Ok(flag::LOG_ONLY) => return connection.records.log(range),
         Ok(flag::EXCLUSIVE) => false,
         Ok(flag::SHARED) => true,
         _ => return Err(Completion::Failure),
     };
-    lock_or_wait(connection, context, (LockTarget::Range(range), shared), ask.ticks, ask.late)
+    lock_or_wait(connection, context, (LockTarget::Range(range), shared), wanted.ticks, wanted.late)
 }
 
 /// Locks at once, or registers the request as waiting.
 fn lock_or_wait(
     connection: &mut Connection,
     context: &CallContext<'_>,
-    (goal, shared): (LockTarget, bool),
+    (target, shared): (LockTarget, bool),
     ticks: u32,
     late: Completion,
 ) -> VolumeResult<()> {
-    if connection.records.lock(goal, shared)? {
+    if connection.records.lock(target, shared)? {
         return Ok(());
     }
     if ticks > 0 && connection.records.open_files().waiting() < MAX_WAITING {
         let until = context.environment.now() + Duration::from_secs(1) * ticks.min(MAX_TICKS) / TICKS;
         let waiting = WaiterGuard::new(connection.records.open_files());
-        connection.wait = Some(PendingLock { goal, shared, until, late, asked: None, _waiting: waiting });
+        connection.wait = Some(PendingLock { target, shared, until, late, request: None, _waiting: waiting });
     }
     Err(late)
 }
@@ -169,8 +173,8 @@ impl<V: Volume, W: Environment> Server<V, W> {
         // The connection executes another request, which may have cancelled the wait.
         let Ok(mut connection) = known.connection.try_lock() else { return Some(now + BUSY) };
         let wait = connection.wait.take()?;
-        let (header, transport) = wait.asked?;
-        let completion = match connection.records.lock(wait.goal, wait.shared) {
+        let (header, transport) = wait.request?;
+        let completion = match connection.records.lock(wait.target, wait.shared) {
             Ok(true) => Completion::Success,
             Ok(false) if now < wait.until => {
                 let until = wait.until;
@@ -187,7 +191,7 @@ impl<V: Volume, W: Environment> Server<V, W> {
     /// Keeps the request that waits for a lock, so that its reply can be sent later.
     pub(super) fn defer_reply(connection: &mut Connection, packet: &Packet<'_>) -> bool {
         let Some(wait) = &mut connection.wait else { return false };
-        wait.asked = Some((packet.header, packet.transport));
+        wait.request = Some((packet.header, packet.transport));
         true
     }
 
@@ -195,8 +199,8 @@ impl<V: Volume, W: Environment> Server<V, W> {
     /// reply to the waiting request is sent first.
     pub(super) fn cancel_wait(connection: &mut Connection, out: &mut Vec<u8>) {
         let Some(wait) = connection.wait.take() else { return };
-        if let Some(asked @ (_, TransportKind::Tcp)) = wait.asked {
-            Self::answer_late(connection, asked, wait.late, out);
+        if let Some(request @ (_, TransportKind::Tcp)) = wait.request {
+            Self::answer_late(connection, request, wait.late, out);
         }
     }
 

@@ -40,7 +40,7 @@ impl MemoryVolume {
 
 impl Tree {
     fn insert(&mut self, parent: Node, name: &[u8], directory: bool) -> Entry {
-        let moment = DosTime::from_unix(0);
+        let epoch = DosTime::from_unix(0);
         let node = self.next;
         let name = name.to_vec();
         let entry = Entry {
@@ -48,9 +48,9 @@ impl Tree {
             name,
             directory,
             size: 0,
-            created: moment,
-            modified: moment,
-            accessed: moment.date,
+            created: epoch,
+            modified: epoch,
+            accessed: epoch.date,
             read_only: false,
         };
         self.nodes.insert(node, File { entry: entry.clone(), parent, pages: BTreeMap::new() });
@@ -78,24 +78,24 @@ impl Tree {
 
     fn write(&mut self, node: Node, offset: u64, data: &[u8]) -> VolumeResult<()> {
         let end = offset.checked_add(data.len() as u64).ok_or(Completion::OutOfDiskSpace)?;
-        let mut room = self.max_pages - self.pages;
+        let mut free_pages = self.max_pages - self.pages;
         let file = self.file(node)?;
         let touched = offset / PAGE as u64..=(end - 1) / PAGE as u64;
         let new = touched.filter(|page| !file.pages.contains_key(page)).count();
-        room = room.checked_sub(new).ok_or(Completion::OutOfDiskSpace)?;
+        free_pages = free_pages.checked_sub(new).ok_or(Completion::OutOfDiskSpace)?;
         let mut at = offset;
         let mut rest = data;
         while !rest.is_empty() {
             let page = at / PAGE as u64;
             let start = (at % PAGE as u64) as usize;
-            let (part, behind) = rest.split_at(rest.len().min(PAGE - start));
+            let (part, after) = rest.split_at(rest.len().min(PAGE - start));
             let bytes = file.pages.entry(page).or_insert_with(|| vec![0; PAGE].into());
             bytes[start..start + part.len()].copy_from_slice(part);
             at += part.len() as u64;
-            rest = behind;
+            rest = after;
         }
         file.entry.size = file.entry.size.max(end);
-        self.pages = self.max_pages - room;
+        self.pages = self.max_pages - free_pages;
         Ok(())
     }
 }
@@ -178,13 +178,13 @@ impl Volume for MemoryVolume {
         while !rest.is_empty() {
             let page = at / PAGE as u64;
             let start = (at % PAGE as u64) as usize;
-            let (part, behind) = rest.split_at_mut((PAGE - start).min(rest.len()));
+            let (part, after) = rest.split_at_mut((PAGE - start).min(rest.len()));
             match file.pages.get(&page) {
                 Some(bytes) => part.copy_from_slice(&bytes[start..start + part.len()]),
                 None => part.fill(0),
             }
             at += part.len() as u64;
-            rest = behind;
+            rest = after;
         }
         Ok(count)
     }
@@ -239,7 +239,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sparse_files_read_as_zeros_and_the_volume_has_an_end() {
+    fn sparse_files_read_as_zeros_and_volume_is_bounded() {
         let volume = MemoryVolume::new(4 * PAGE);
         let file = volume.create(ROOT, b"A", false).unwrap().node;
         volume.write(file, 1 << 32, b"far", false).unwrap();
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_never_moves_below_itself() {
+    fn directory_cannot_move_below_itself() {
         let volume = MemoryVolume::new(8 * PAGE);
         let above = volume.create(ROOT, b"A", true).unwrap().node;
         let below = volume.create(above, b"B", true).unwrap().node;

@@ -104,8 +104,8 @@ impl<V: Volume, W: Environment> Server<V, W> {
         let mut volumes = volumes;
         volumes.truncate(255);
         let environment = Arc::new(environment);
-        let told: Arc<dyn Environment> = Arc::<W>::clone(&environment);
-        let open_files = Arc::new(OpenFileTable::new(told));
+        let notified: Arc<dyn Environment> = Arc::<W>::clone(&environment);
+        let open_files = Arc::new(OpenFileTable::new(notified));
         let connections = Mutex::new(ConnectionTable::new(options.max_connections, Arc::clone(&open_files)));
         Self { shared: Shared { options, volumes, open_files }, environment, connections }
     }
@@ -176,11 +176,11 @@ impl<V: Volume, W: Environment> Server<V, W> {
     pub fn idle_clients(&self) -> Vec<(Peer, u16)> {
         let now = self.environment.now();
         let watchdog = self.shared.options.watchdog;
-        let (asked, gone) = lock(&self.connections).idle_clients(now, watchdog);
+        let (queried, gone) = lock(&self.connections).idle_clients(now, watchdog);
         for peer in gone {
             self.disconnect(peer);
         }
-        asked
+        queried
     }
 
     /// Notes that a client is alive, for example after its answer to a watchdog query.

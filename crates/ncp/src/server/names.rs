@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_8_3_and_lead_nowhere() {
+    fn dos_names_are_8_3_and_never_leave_their_directory() {
         assert_eq!(checked(b"bench.dat"), Ok(b"BENCH.DAT".to_vec()));
         for name in [
             "",
@@ -192,7 +192,7 @@ mod tests {
 
     /// docs/protocols/ncp.md 3.2: AA, BF and AE are '*', '?' and '.'; docs/protocols/ncp.md 3.4: FF before a wildcard.
     #[test]
-    fn patterns_match_in_every_form() {
+    fn patterns_match_in_every_wire_form() {
         let matches = |pattern: &[u8], name: &str| Pattern::new(pattern).matches(name.as_bytes());
         for pattern in [&b"*.*"[..], b"\xff*", b"*", b"\xaa\xae\xaa", b"????????.???"] {
             assert!(matches(pattern, "FILE") && matches(pattern, "BENCH.DAT"), "{pattern:02x?}");
@@ -209,13 +209,13 @@ mod tests {
     }
 
     #[test]
-    fn many_stars_take_no_long_time() {
+    fn pattern_with_many_stars_matches_in_bounded_time() {
         let pattern: Vec<u8> = b"*A".repeat(120);
         assert!(!Pattern::new(&[&pattern[..], b"B"].concat()).matches(&[b'A'; 255]));
     }
 
     #[test]
-    fn long_names_have_short_forms_that_are_valid_and_differ() {
+    fn long_names_have_valid_and_distinct_short_forms() {
         assert_eq!(dos_name(b"bench.dat"), b"BENCH.DAT");
         let names =
             ["with space", "d.o.t.s", ".hidden", "a.longer", "\u{65e5}\u{672c}", "name-000", "name-0001"];
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn long_names_lead_nowhere() {
+    fn long_names_never_leave_their_directory() {
         assert_eq!(checked_long(b"a\\b:c"), Ok(b"a\\b:c".to_vec()));
         for name in [&b""[..], b".", b"..", b"a/b", b"a\0"] {
             assert_eq!(checked_long(name), Err(Completion::BadFileName));

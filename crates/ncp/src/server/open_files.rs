@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_denies_no_other_gets() {
+    fn denied_access_fails_for_other_opens() {
         let open_files = OpenFileTable::default();
         let clashes = |first: u16, (owner, second): (OwnerId, u16)| {
             open_files.open(FILE, 1, first).unwrap();
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_open_leaves_nothing_behind() {
+    fn refused_open_leaves_no_entry() {
         let open_files = OpenFileTable::default();
         open_files.open(FILE, 1, READ | access::DENY_READ).unwrap();
         assert!(open_files.open(FILE, 2, READ).is_err());
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn locks_bar_others_and_all_of_a_set_are_locked_or_none() {
+    fn locks_exclude_others_and_sets_are_atomic() {
         let open_files = OpenFileTable::default();
         let bytes = |start, length| ByteRange::new(start, length).unwrap();
         assert_eq!(open_files.lock(&[record(1, 10, 10, false)]), Ok(true));

@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_is_logged_locked_changed_released_and_forgotten() {
+    fn range_can_be_logged_locked_changed_released_and_removed() {
         let open_files = Arc::new(OpenFileTable::default());
         let mut one = RecordLog::new(Arc::clone(&open_files));
         let mut other = RecordLog::new(Arc::clone(&open_files));
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_set_is_that_of_its_task_and_a_closed_file_takes_its_own_along() {
+    fn set_belongs_to_its_task_and_closing_a_file_releases_its_ranges() {
         let open_files = Arc::new(OpenFileTable::default());
         let mut one = RecordLog::new(Arc::clone(&open_files));
         for (file, start, task) in [(1, 0, 1), (1, 10, 2), (2, 20, 1)] {
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn the_log_has_an_end() {
+    fn record_log_is_bounded() {
         let mut one = RecordLog::new(Arc::default());
         for start in 0..MAX_LOGGED as u64 {
             one.log(range(1, start, 1, 1)).unwrap();

@@ -67,7 +67,7 @@ pub(super) fn login(server: &Server<MemoryVolume, Still>, security: &str) {
 /// docs/protocols/ncp.md 5.2: from the description alone. A server at level 2 signs for a client at level 1, which
 /// must hear of it.
 #[test]
-fn what_the_server_prefers_stands_in_its_reply_and_comes_on_when_asked_for() {
+fn reply_to_0x61_offers_what_the_server_prefers_and_enables_what_the_client_requests() {
     let preferring = Options { signatures: Level::IfPossible, ..options() };
     let server = Server::new(preferring, vec![(b"SYS".to_vec(), MemoryVolume::new(1 << 20))], Still);
     assert_eq!(ask(&server, 1, "111101ff01ff00"), hex("3333010101000000"));
@@ -77,7 +77,7 @@ fn what_the_server_prefers_stands_in_its_reply_and_comes_on_when_asked_for() {
 
 /// libncp-client-udp-tcp-unsigned.pcap: its requests, and the replies it was content with.
 #[test]
-fn libncp_is_served() {
+fn server_answers_libncp_packets() {
     let server = server();
     login(&server, "00");
     assert_eq!(ask(&server, 1, "22220501010014"), hex("33330501010000007e0b1501020306"));
@@ -105,7 +105,7 @@ fn libncp_is_served() {
 
 /// libncp-client-udp-tcp-signed.pcap, frames 11 and 13: the same signatures are taken, others are not.
 #[test]
-fn signed_requests_are_taken_once_and_wrong_ones_never() {
+fn signed_requests_execute_once_and_wrongly_signed_ones_never() {
     let server = server();
     login(&server, "02");
     let first = "22220501010017000111 79829049e0b9ecef";
@@ -119,7 +119,7 @@ fn signed_requests_are_taken_once_and_wrong_ones_never() {
 }
 
 #[test]
-fn a_request_sent_twice_is_executed_once_and_an_old_one_never() {
+fn retransmitted_request_executes_once_and_older_one_never() {
     let server = server();
     login(&server, "00");
     let make = "222205010100 160009 0a 00 ff 055359533a44";
@@ -132,7 +132,7 @@ fn a_request_sent_twice_is_executed_once_and_an_old_one_never() {
 }
 
 #[test]
-fn strangers_and_too_many_clients_are_told_so() {
+fn server_refuses_unknown_connections_and_too_many_clients() {
     let server = server();
     assert_eq!(ask(&server, 9, "22220101010014"), hex("3333010101000001"));
     for peer in 1..=2 {
@@ -148,7 +148,7 @@ fn strangers_and_too_many_clients_are_told_so() {
 }
 
 #[test]
-fn a_login_needs_the_right_response_to_a_fresh_key() {
+fn login_requires_correct_response_to_fresh_key() {
     let server = server();
     assert_eq!(ask(&server, 1, "111101ff01ff00")[6], 0);
     let answer = "170011187038ac5f8bcc23d200010542454e4348";
@@ -164,7 +164,7 @@ fn a_login_needs_the_right_response_to_a_fresh_key() {
 }
 
 #[test]
-fn a_server_that_demands_signatures_refuses_a_login_without() {
+fn server_at_level_3_refuses_unsigned_login() {
     let options = Options { signatures: Level::Always, ..options() };
     let server = Server::new(options, vec![(b"SYS".to_vec(), MemoryVolume::new(1 << 20))], Still);
     ask(&server, 1, "111101ff01ff00");
@@ -176,7 +176,7 @@ fn a_server_that_demands_signatures_refuses_a_login_without() {
 
 /// Directory handles, classic calls and searches as in mars-server-ipx-in-udp-with-burst.pcap.
 #[test]
-fn files_are_found_renamed_and_erased() {
+fn server_finds_renames_and_erases_files() {
     let server = server();
     login(&server, "00");
     assert_eq!(ask(&server, 1, "222205010100160008130054045359533a"), hex("3333050101000000 01df"));
@@ -202,7 +202,7 @@ fn files_are_found_renamed_and_erased() {
 }
 
 #[test]
-fn no_path_leads_out_of_its_volume() {
+fn path_never_leaves_its_volume() {
     let server = server();
     login(&server, "00");
     let paths = ["SYS:..", "SYS:..\\A", "SYS:../../A", "SYS:A/../B", "OTHER:A", "A", "SYS:A:B", "..:A", ":A"];

@@ -188,7 +188,7 @@ mod tests {
 
     /// docs/protocols/ncp.md 4.2, 4.3; mars-server-ipx-in-udp-with-burst.pcap, frame 163: read 7000 bytes at 4.
     #[test]
-    fn a_read_is_one_fragment_of_24_bytes() {
+    fn read_burst_has_one_fragment_of_24_bytes() {
         let wire = hex("7777 10 00 11223344 0100f90f 00000000 00000000 0000 0000 00000018 00000000 0018 0000
             01000000 03000000 0000000000000000 00000004 00001b58");
         let call = BurstCall { function: READ, file: ShortHandle([3, 0, 0, 0]), offset: 4, length: 7000 };
@@ -201,7 +201,7 @@ mod tests {
 
     /// docs/protocols/ncp.md 4.4; mars-server-ipx-in-udp-with-burst.pcap, frame 169: the second fragment is missing.
     #[test]
-    fn missing_parts_are_listed_in_a_packet_of_control() {
+    fn control_packet_lists_missing_ranges() {
         let wire = hex(
             "7777 80 02 11223344 0100f90f 00000001 00000000 0000 0000 00000000 00000000 0000 0001 0000059a 059a",
         );
@@ -216,7 +216,7 @@ mod tests {
 
     /// docs/protocols/ncp.md 4.3; mars-server-ipx-in-udp-with-burst.pcap, frames 164 and 172.
     #[test]
-    fn replies_begin_with_their_result() {
+    fn burst_replies_start_with_their_result() {
         let read = BurstReadReply::decode(&hex("00000000 00001b58")).unwrap();
         assert_eq!(read, BurstReadReply { result: 0, length: 7000 });
         assert_eq!(bytes::<BurstReadReply>(&read), hex("00000000 00001b58"));
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn data_and_lists_outside_their_packet_are_refused() {
+    fn data_and_lists_beyond_their_packet_are_errors() {
         let mut out = Vec::new();
         BurstPacket::put_fragment(CLIENT, &[0; 24], &mut out).unwrap();
         assert!(BurstPacket::decode(&out[..out.len() - 1]).is_err());

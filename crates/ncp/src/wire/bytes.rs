@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_stand_in_wire_order() {
+    fn fields_are_encoded_in_declaration_order() {
         let sample = Sample { a: 0x0102, b: 0x0304_0506, c: b"xy" };
         let mut bytes = Vec::new();
         Sample::put(&sample, &mut bytes);
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_packet_tells_what_is_missing() {
+    fn error_of_a_short_packet_has_the_missing_bytes() {
         assert_eq!(Sample::decode(&[1, 2, 0, 6]), Err(WireError::Truncated { wanted: 4, left: 1 }));
     }
 }

@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_code_comes_back_as_itself() {
+    fn every_completion_code_survives_the_round_trip() {
         for code in 0..=255 {
             assert_eq!(Completion::from_code(code).code(), code);
         }
@@ -135,7 +135,7 @@ mod tests {
 
     /// docs/protocols/ncp.md 3.6.
     #[test]
-    fn a_code_says_what_it_means() {
+    fn completion_code_has_its_meaning() {
         assert_eq!(Completion::from_code(0x9c), Completion::InvalidPath);
         assert_eq!(Completion::InvalidPath.to_string(), "invalid path (0x9C)");
         assert_eq!(Completion::from_code(0x33).to_string(), "unknown completion code (0x33)");

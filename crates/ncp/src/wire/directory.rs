@@ -141,7 +141,7 @@ mod tests {
 
     /// docs/protocols/ncp.md 2.6; mars-server-ipx-in-udp-with-burst.pcap, frames 31 and 32.
     #[test]
-    fn a_handle_is_allocated_from_a_base_and_a_path() {
+    fn handle_is_allocated_from_base_and_path() {
         let wire = hex("0054045359533a");
         let temporary = AllocateTemporary { base: NO_HANDLE, drive: b'T', path: path("SYS:") };
         assert_eq!(bytes::<AllocateTemporary>(&temporary), wire);
@@ -156,7 +156,7 @@ mod tests {
 
     /// docs/protocols/ncp.md 2.6.
     #[test]
-    fn a_handle_is_moved_and_asked_where_it_is() {
+    fn handle_calls_match_the_document() {
         let set = SetHandle { target: 2, base: 1, path: path("DIR") };
         assert_eq!(bytes::<SetHandle>(&set), hex("0201 03444952"));
         assert_eq!(bytes::<GetHandlePath>(&GetHandlePath { handle: 2 }), hex("02"));
@@ -168,7 +168,7 @@ mod tests {
 
     /// docs/protocols/ncp.md 3.2; mars-server-ipx-in-udp-with-burst.pcap, frames 103 and 105.
     #[test]
-    fn directories_are_made_renamed_and_removed() {
+    fn directory_calls_match_captures() {
         let make = MakeDirectory { base: 2, rights_mask: 0xff, path: path("DIR1") };
         assert_eq!(bytes::<MakeDirectory>(&make), hex("02ff0444495231"));
         let remove = RemoveDirectory { base: 2, path: path("DIR1") };

@@ -154,7 +154,7 @@ mod tests {
 
     /// mars-server-ipx-in-udp-with-burst.pcap, frames 34 and 82: the same times in both byte orders.
     #[test]
-    fn a_moment_has_four_forms() {
+    fn timestamp_has_four_wire_forms() {
         let moment = DosTime { date: 0x5d75, time: 0x0e65 };
         assert_eq!(moment.parts(), (2026, 11, 21, 1, 51, 10));
         assert_eq!(bytes::<BeDateTime>(&moment), hex("5d750e65"));
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn unix_seconds_become_dos_moments_and_never_leave_the_range() {
+    fn unix_time_converts_to_dos_time_within_its_range() {
         assert_eq!(DosTime::from_unix(951_782_400).parts(), (2000, 2, 29, 0, 0, 0));
         assert_eq!(DosTime::from_unix(1_795_225_870).parts(), (2026, 11, 21, 1, 51, 10));
         assert_eq!(DosTime::from_unix(i64::MIN).parts(), (1980, 1, 1, 0, 0, 0));
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn moments_go_both_ways_unless_there_is_none() {
+    fn valid_timestamps_survive_the_round_trip() {
         for seconds in (315_532_800..4_354_819_198).step_by(86_400 * 13 + 3602) {
             assert_eq!(DosTime::from_unix(seconds).to_unix(), Some(seconds), "{seconds}");
         }

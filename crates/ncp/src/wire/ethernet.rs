@@ -138,7 +138,7 @@ mod tests {
 
     /// docs/protocols/ncp.md 1.7.
     #[test]
-    fn each_framing_has_its_own_first_bytes() {
+    fn each_framing_has_its_own_prefix() {
         let starts = ["8137 ffff", "0025 ffff", "0028 e0e003 ffff", "002d aaaa030000008137 ffff"];
         for (framing, start) in Framing::ALL.into_iter().zip(starts) {
             let packet = hex(PACKET);
@@ -153,7 +153,7 @@ mod tests {
 
     /// docs/protocols/ncp.md 1.7: the longest datagrams.
     #[test]
-    fn the_longest_packet_depends_on_the_framing() {
+    fn longest_packet_depends_on_the_framing() {
         assert_eq!(Framing::ALL.map(Framing::max_packet), [1500, 1500, 1497, 1492]);
         assert_eq!(Framing::ALL.map(|framing| Framing::from_name(framing.name())), Framing::ALL.map(Some));
         assert_eq!(Framing::ALL.map(Framing::has_checksums), [true, false, true, true]);
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_of_other_protocols_are_told_apart() {
+    fn frames_of_other_protocols_are_ignored() {
         assert_eq!(Frame::decode(&hex("525400000001 525400000002 86dd 60000000")), Ok(None));
         assert_eq!(Frame::decode(&hex("525400000001 525400000002 0004 424203 00")), Ok(None));
         assert!(Frame::decode(&[0; 13]).is_err());

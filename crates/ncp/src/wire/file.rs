@@ -232,7 +232,7 @@ mod tests {
 
     /// docs/protocols/ncp.md 3.2; mars-server-ipx-in-udp-with-burst.pcap, frames 59, 61, 73, 57 and 58.
     #[test]
-    fn calls_on_a_handle_have_a_reserved_byte() {
+    fn handle_calls_have_a_reserved_byte() {
         let wire = hex("00 000001000000");
         assert_eq!(bytes::<CommitFile>(&CommitFile { file: FILE }), wire);
         assert_eq!(bytes::<CommitFileOld>(&CommitFileOld { file: FILE }), wire);
@@ -243,7 +243,7 @@ mod tests {
 
     /// docs/protocols/ncp.md 3.2; mars-server-ipx-in-udp-with-burst.pcap, frames 53 and 67.
     #[test]
-    fn data_is_read_and_written_at_an_offset() {
+    fn read_and_write_calls_match_captures() {
         let read = ReadFile { file: FILE, offset: 0x401, count: 0x1ff };
         assert_eq!(bytes::<ReadFile>(&read), hex("00 000001000000 00000401 01ff"));
         let truncate = WriteFile { file: FILE, offset: 100, data: Payload::default() };
@@ -254,7 +254,7 @@ mod tests {
 
     /// docs/protocols/ncp.md 3.2: 0x4A and 0x4B, from the description alone.
     #[test]
-    fn files_are_copied_and_dated() {
+    fn copy_and_set_time_calls_match_the_document() {
         let copy = CopyFile { source: FILE, target: FILE, source_offset: 1, target_offset: 2, count: 3 };
         let wire = hex("00 000001000000 000001000000 00000001 00000002 00000003");
         assert_eq!(bytes::<CopyFile>(&copy), wire);
@@ -265,7 +265,7 @@ mod tests {
 
     /// docs/protocols/ncp.md 3.2; mars-server-ipx-in-udp-with-burst.pcap, frames 33, 34 and 117.
     #[test]
-    fn files_are_opened_and_created() {
+    fn open_and_create_calls_match_captures() {
         let open = OpenFile { directory: 2, search: 6, access: 1, path: path("NOPE.DAT") };
         assert_eq!(bytes::<OpenFile>(&open), hex("020601084e4f50452e444154"));
         let create = CreateFile { directory: 2, attributes: 0, path: path("BENCH.DAT") };
@@ -284,7 +284,7 @@ mod tests {
     /// docs/protocols/ncp.md 3.2; mars-server-ipx-in-udp-with-burst.pcap, frame 115; 0x45 and 0x46 from the
     /// description alone.
     #[test]
-    fn files_are_erased_renamed_and_marked_by_name() {
+    fn erase_rename_and_attribute_calls_match_captures() {
         let erase = EraseFile { directory: 2, search: 6, path: path("BENCH.DAT") };
         assert_eq!(bytes::<EraseFile>(&erase), hex("02060942454e43482e444154"));
         let rename =

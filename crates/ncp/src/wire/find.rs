@@ -81,7 +81,7 @@ mod tests {
 
     /// docs/protocols/ncp.md 3.2; mars-server-ipx-in-udp-with-burst.pcap, frames 107 to 110.
     #[test]
-    fn a_search_goes_from_entry_to_entry() {
+    fn search_continues_from_entry_to_entry() {
         let begin = BeginSearch { directory: 2, path: Pstr::default() };
         assert_eq!(bytes::<BeginSearch>(&begin), hex("0200"));
         let begun = SearchBegun::decode(&hex("000001ffffff")).unwrap();
@@ -98,7 +98,7 @@ mod tests {
 
     /// docs/protocols/ncp.md 3.2: 0x40, from the description alone.
     #[test]
-    fn a_search_in_one_call_names_the_directory_each_time() {
+    fn search_0x40_has_the_directory_in_each_call() {
         let pattern = Pstr::new(b"*").unwrap();
         let search = SearchFile { sequence: 0xffff, directory: 2, search: 6, pattern };
         assert_eq!(bytes::<SearchFile>(&search), hex("ffff0206012a"));

@@ -100,7 +100,7 @@ mod tests {
 
     /// docs/protocols/ncp.md 1.2: the length field counts the sub-function.
     #[test]
-    fn a_family_with_a_length_word_counts_what_follows_it() {
+    fn length_field_counts_the_following_bytes() {
         let bytes = framed(Function::sub(0x16, 0x05), b"\x03SYS");
         assert_eq!(bytes, [0x16, 0x00, 0x05, 0x05, 0x03, b'S', b'Y', b'S']);
         let signed: Vec<u8> = bytes.iter().copied().chain([9; 8]).collect();
@@ -109,26 +109,26 @@ mod tests {
 
     /// docs/protocols/ncp.md 1.2; linux-kernel-client-udp-tcp.pcap, frame 28: name spaces of a volume.
     #[test]
-    fn family_57_has_no_length_word() {
+    fn family_57_has_no_length_field() {
         assert_eq!(framed(Function::sub(0x57, 24), &[0, 0, 0]), [0x57, 0x18, 0, 0, 0]);
         assert_eq!(Function::split(&[0x57, 0x18, 0, 0, 0]), Ok((Function::sub(0x57, 24), &[0u8, 0, 0][..])));
     }
 
     #[test]
-    fn other_functions_are_followed_by_their_data() {
+    fn data_follows_functions_without_family() {
         assert_eq!(framed(Function::plain(0x21), &[4, 0]), [0x21, 4, 0]);
         assert_eq!(Function::split(&[0x14]), Ok((Function::plain(0x14), &[][..])));
     }
 
     #[test]
-    fn a_length_word_beyond_the_packet_or_without_sub_function_is_refused() {
+    fn invalid_length_field_is_an_error() {
         assert_eq!(Function::split(&[0x17, 0, 9, 0x11]), Err(WireError::Truncated { wanted: 9, left: 1 }));
         assert_eq!(Function::split(&[0x17, 0, 0, 0x11]), Err(WireError::Truncated { wanted: 1, left: 0 }));
         assert!(Function::split(&[]).is_err());
     }
 
     #[test]
-    fn functions_are_named_as_in_the_books() {
+    fn functions_are_printed_as_in_the_documents() {
         assert_eq!(Function::sub(0x57, 64).to_string(), "87/64");
         assert_eq!(Function::sub(0x17, 0x18).to_string(), "0x17/0x18");
         assert_eq!(Function::plain(0x48).to_string(), "0x48");

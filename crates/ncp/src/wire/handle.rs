@@ -127,7 +127,7 @@ mod tests {
 
     /// docs/protocols/ncp.md 3.1; libncp-client-udp-tcp-unsigned.pcap, frames 22 and 25.
     #[test]
-    fn the_last_four_bytes_of_a_handle_are_the_file() {
+    fn last_four_bytes_of_a_handle_identify_the_file() {
         let short = ShortHandle([1, 0, 0, 0]);
         let long = FileHandle::of_name_space(short);
         assert_eq!(long, FileHandle([2, 0, 1, 0, 0, 0]));
@@ -137,7 +137,7 @@ mod tests {
 
     /// docs/protocols/ncp.md 3.2; mars-server-ipx-in-udp-with-burst.pcap, frames 46 and 48: offsets 0 and 1.
     #[test]
-    fn an_odd_offset_puts_a_filler_before_the_data() {
+    fn odd_offset_adds_a_filler_byte() {
         let even = hex("0010c3c0084e8623fc58e94ed018f88e4796");
         let read = ReadReply::decode(0, &even).unwrap();
         assert_eq!((read.filler, &read.data.bytes()[..4]), (None, &hex("c3c0084e")[..]));
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn data_beyond_the_count_cannot_be_sent() {
+    fn data_above_65535_bytes_cannot_be_sent() {
         assert!(Payload::new(&vec![0; 65536]).is_err());
     }
 }

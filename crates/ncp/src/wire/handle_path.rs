@@ -153,7 +153,7 @@ mod tests {
 
     /// docs/protocols/ncp.md 3.4; libncp-client-udp-tcp-unsigned.pcap, frame 21, from byte 22.
     #[test]
-    fn a_path_from_the_root_begins_with_its_volume() {
+    fn absolute_path_starts_with_its_volume() {
         let packed = Components::pack([&b"SYS"[..], b"PEER.DAT"]).unwrap();
         let path = HandlePath { start: PathStart::NONE, components: Components::decode(&packed).unwrap() };
         let wire = hex("00 00000000 ff 02 03535953 08504545522e444154");
@@ -164,7 +164,7 @@ mod tests {
 
     /// docs/protocols/ncp.md 3.4; linux-kernel-client-udp-tcp.pcap, frames 30 and 50.
     #[test]
-    fn a_path_may_start_at_a_directory_or_a_handle() {
+    fn path_may_start_at_a_directory_or_handle() {
         let root = HandlePath { start: PathStart::directory(0, 1), components: Components::default() };
         assert_eq!(bytes::<HandlePath>(&root), hex("00 01000000 01 00"));
         assert!(root.components.is_empty());
@@ -173,7 +173,7 @@ mod tests {
 
     /// docs/protocols/ncp.md 3.4, sub-function 4; linux-kernel-client-udp-tcp.pcap, frame 755.
     #[test]
-    fn a_rename_has_both_starts_before_the_names() {
+    fn rename_has_both_starts_before_the_names() {
         let wire = hex("00 01000000 01 01 00 03000000 01 01 0666312e646174 0666322e646174");
         let pair = PathPair::decode(&wire).unwrap();
         assert_eq!((pair.from.start.base, pair.to.start.base), (1, 3));
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_are_not_there_and_too_many_of_them_are_refused() {
+    fn missing_and_too_many_components_are_errors() {
         assert!(HandlePath::decode(&hex("00 00000000 ff 02 03535953")).is_err());
         assert!(Components::pack(std::iter::repeat_n(&b"A"[..], 256)).is_err());
     }

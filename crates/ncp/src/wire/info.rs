@@ -132,7 +132,7 @@ mod tests {
         00002 1ec00000000 ff01 08409e00 08409e00 00000000 00000000 00000000 00000000 00000000 074e53312e444154";
 
     #[test]
-    fn a_block_has_76_bytes_and_then_the_name() {
+    fn information_block_has_76_bytes_before_the_name() {
         let wire = hex(WIRE);
         let mut reader = Reader::new(&wire);
         let named = NamedInfo::get(ReturnMask::ALL, &mut reader).unwrap();
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn without_its_bit_there_is_no_name() {
+    fn reply_without_name_bit_has_no_name() {
         let wire = hex(WIRE);
         let named = NamedInfo::get(ReturnMask::SIZE, &mut Reader::new(&wire[..76])).unwrap();
         assert_eq!(named.name, None);

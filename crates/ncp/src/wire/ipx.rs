@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn the_header_has_thirty_bytes_and_the_high_bytes_first() {
+    fn ipx_header_has_30_big_endian_bytes() {
         let payload = hex("111101ff01ff00");
         let server = Address::of_server(0x0abc_0001);
         let packet = IpxPacket::new(packet_type::NCP, client(), server, &payload).unwrap();
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn padding_is_left_out_and_a_wrong_length_refused() {
+    fn decoding_removes_padding_and_rejects_a_wrong_length() {
         let mut wire = hex(CREATE);
         wire.resize(60, 0);
         assert_eq!(IpxPacket::decode(&wire).unwrap().payload, hex("111101ff01ff00"));
@@ -188,7 +188,7 @@ mod tests {
 
     /// docs/protocols/ncp.md 1.10, computed by hand: words 0002 + 0011 + 0001 + 0100 for an odd packet.
     #[test]
-    fn the_checksum_skips_its_field_and_the_hop_count_and_pads_an_odd_end() {
+    fn checksum_skips_its_field_and_hop_count_and_pads_odd_packets() {
         assert_eq!(checksum(&hex("abcd 0002 0011 0001 01")), !0x0114);
         assert_eq!(checksum(&hex("0000 0002 0711 0001 01")), !0x0114);
         // The carry is added at the low end.
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn one_changed_bit_is_found() {
+    fn checksum_detects_every_changed_bit() {
         let wire = hex(CREATE);
         assert!(is_intact(&wire), "no checksum is intact");
         let mut out = Vec::new();

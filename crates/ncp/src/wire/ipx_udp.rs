@@ -51,7 +51,7 @@ mod tests {
 
     /// docs/protocols/ncp.md 1.9.
     #[test]
-    fn a_node_holds_the_ipv4_address() {
+    fn node_contains_the_ipv4_address() {
         let host = Ipv4Addr::new(127, 0, 0, 2);
         assert_eq!(node_of(host), [0, 0, 127, 0, 0, 2]);
         assert_eq!(host_of(node_of(host)), Some(host));
@@ -60,7 +60,7 @@ mod tests {
 
     /// docs/protocols/ncp.md 1.9: from the description alone.
     #[test]
-    fn a_client_registers_and_is_told_its_node() {
+    fn registration_and_answer_match_the_document() {
         let mut out = Vec::new();
         put_registration(&mut out).unwrap();
         assert_eq!(out, hex("ffff 001e 00 00 00000000 000000000000 0002 00000000 000000000000 0002"));

@@ -159,7 +159,7 @@ mod tests {
 
     /// docs/protocols/ncp.md 3.5; libncp-client-udp-tcp-signed.pcap, frames 47, 49, 45 and 46: one byte beyond 4 GiB.
     #[test]
-    fn offsets_go_beyond_4_gib() {
+    fn calls_have_offsets_beyond_4_gib() {
         let read = ReadLarge { file: FILE, offset: (1 << 32) + 1, count: 100 };
         assert_eq!(bytes::<ReadLarge>(&read), hex("01000000 0000000100000001 0064"));
         let write = WriteLarge { file: FILE, offset: (1 << 32) + 1, data: Payload::new(&[7]).unwrap() };
@@ -170,7 +170,7 @@ mod tests {
 
     /// docs/protocols/ncp.md 3.5; libncp-client-udp-tcp-signed.pcap, frames 51 and 53.
     #[test]
-    fn ranges_are_locked_and_given_up() {
+    fn lock_and_release_calls_match_captures() {
         let lock = LockLarge { flag: 1, file: FILE, start: 0, length: 100, timeout: 0 };
         assert_eq!(
             bytes::<LockLarge>(&lock),

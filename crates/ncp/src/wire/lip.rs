@@ -32,7 +32,7 @@ mod tests {
 
     /// docs/protocols/ncp.md 2.2: from the description alone.
     #[test]
-    fn a_probe_has_the_length_it_probes() {
+    fn probe_has_the_probed_length() {
         let mut probe = Vec::new();
         put_probe(1500, &mut probe);
         assert_eq!((probe.len(), &probe[..20]), (1500, &b"\x11\x11\0\0LIP Echo Data   "[..]));

@@ -128,7 +128,7 @@ mod tests {
 
     /// docs/protocols/ncp.md 3.3; mars-server-ipx-in-udp-with-burst.pcap, frame 63.
     #[test]
-    fn a_range_is_locked_in_both_forms() {
+    fn lock_calls_match_captures() {
         let wire = hex("01 000001000000 00000000 00000064 0000");
         let lock = LockRecord { flag: flag::EXCLUSIVE, file: FILE, start: 0, length: 100, timeout: 0 };
         assert_eq!(bytes::<LockRecord>(&lock), wire);
@@ -139,7 +139,7 @@ mod tests {
     /// docs/protocols/ncp.md 3.3; mars-server-ipx-in-udp-with-burst.pcap, frame 65;
     /// libncp-client-udp-tcp-unsigned.pcap, frame 51.
     #[test]
-    fn a_range_is_cleared_with_and_without_the_reserved_byte() {
+    fn clear_call_decodes_with_and_without_reserved_byte() {
         let range = Range { file: FILE, start: 0, length: 100 };
         let wire = hex("00 000001000000 00000000 00000064");
         assert_eq!(bytes::<ClearRecord>(&ClearRecord { range }), wire);
@@ -151,7 +151,7 @@ mod tests {
 
     /// docs/protocols/ncp.md 3.3: from the description alone.
     #[test]
-    fn sets_are_locked_at_once() {
+    fn lock_set_calls_match_the_document() {
         let set = LockRecordSet { flag: flag::SHARED, timeout: 18 };
         assert_eq!(bytes::<LockRecordSet>(&set), hex("030012"));
         let set = LockRecordSetNew { flag: flag::SHARED, timeout: 18 };

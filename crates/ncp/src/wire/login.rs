@@ -157,14 +157,14 @@ mod tests {
 
     /// docs/protocols/ncp.md 2.4.
     #[test]
-    fn a_clear_login_holds_name_and_password() {
+    fn clear_text_login_has_name_and_password() {
         let login = ClearLogin { kind: USER, name: name("BENCH"), password: name("PW") };
         assert_eq!(bytes::<ClearLogin>(&login), hex("0001 0542454e4348 025057"));
     }
 
     /// docs/protocols/ncp.md 2.4, 2.5; libncp-client-udp-tcp-signed.pcap, frames 6 to 9.
     #[test]
-    fn a_keyed_login_holds_the_response() {
+    fn keyed_login_has_the_response() {
         let object = GetObjectId { kind: USER, name: name("BENCH") };
         assert_eq!(bytes::<GetObjectId>(&object), hex("00010542454e4348"));
         let id = ObjectId { id: 0x0001_0002, kind: USER, name: padded(b"BENCH").unwrap() };
@@ -178,7 +178,7 @@ mod tests {
 
     /// linux-kernel-client-mars-server-ethernet-ipx.pcap, frames 43 to 46.
     #[test]
-    fn objects_are_scanned_and_their_properties_read() {
+    fn scan_and_property_calls_match_captures() {
         let scan = ScanObject { last: u32::MAX, kind: FILE_SERVER, pattern: name("*") };
         assert_eq!(bytes::<ScanObject>(&scan), hex("ffffffff0004012a"));
         let object = ObjectId { id: 0x0300_0001, kind: FILE_SERVER, name: padded(b"MARSRSV").unwrap() };
@@ -197,7 +197,7 @@ mod tests {
 
     /// docs/protocols/ncp.md 2.4.
     #[test]
-    fn the_access_level_names_the_user() {
+    fn access_level_has_the_user_id() {
         let level = AccessLevel { level: 0x22, id: 1 };
         assert_eq!(bytes::<AccessLevel>(&level), hex("2200000001"));
     }

@@ -29,7 +29,7 @@ mod tests {
 
     /// docs/protocols/ncp.md 1.7: from the description alone.
     #[test]
-    fn a_message_is_a_string() {
+    fn message_reply_is_a_string() {
         assert!(
             bytes::<GetMessage>(&GetMessage {}).is_empty()
                 && bytes::<GetMessageOld>(&GetMessageOld {}).is_empty()

@@ -270,7 +270,7 @@ mod tests {
 
     /// docs/protocols/ncp.md 3.4, sub-function 1; mars-server-ipx-in-udp-with-burst.pcap, frame 82.
     #[test]
-    fn the_reply_to_an_open_has_handle_action_and_block() {
+    fn open_reply_has_handle_action_and_block() {
         let wire =
             hex("02000000 03 00 00000000 20000000 2000 00000000 00000000 0000 650e755d 00000001 650e755d
             00000001 755d 000021ec 00000000 ff01 08409e00 08409e00 00000000 000000000000000000000000 00000000
@@ -299,7 +299,7 @@ mod tests {
 
     /// docs/protocols/ncp.md 3.4, sub-functions 4, 6 and 8; linux-kernel-client-udp-tcp.pcap, frames 755, 30 and 789.
     #[test]
-    fn files_are_renamed_looked_up_and_deleted() {
+    fn rename_info_and_delete_calls_match_captures() {
         let wire = hex("00 01 0600 00 01000000 01 01 00 03000000 01 01 0666312e646174 0666322e646174");
         assert_eq!(bytes::<Rename>(&Rename::decode(&wire).unwrap()), wire);
         let obtain = ObtainInfo {
@@ -317,7 +317,7 @@ mod tests {
 
     /// docs/protocols/ncp.md 3.4, sub-function 12: from the description alone.
     #[test]
-    fn a_directory_handle_is_made_of_a_path() {
+    fn allocate_handle_call_has_a_path() {
         let allocate = AllocateHandle { space: space::DOS, mode: 1, path: ROOT };
         assert_eq!(bytes::<AllocateHandle>(&allocate), hex("00 00 0100 00 9f000000 01 00"));
         let handle = NameSpaceHandle { handle: 3, volume: 0, reserved: 0 };
@@ -326,7 +326,7 @@ mod tests {
 
     /// docs/protocols/ncp.md 3.4, sub-functions 22 and 24; mars-server-ipx-in-udp-with-burst.pcap, frames 77 to 80.
     #[test]
-    fn bases_and_name_spaces_are_asked_for() {
+    fn base_and_name_space_calls_match_captures() {
         let packed = Components::pack([&b"SYS"[..]]).unwrap();
         let path = HandlePath { start: PathStart::NONE, components: Components::decode(&packed).unwrap() };
         let get = GetDirectoryBase { space: space::DOS, answer_space: space::DOS, path };

@@ -145,7 +145,7 @@ mod tests {
 
     /// docs/protocols/ncp.md 3.4, sub-functions 2 and 3; mars-server-ipx-in-udp-with-burst.pcap, frames 85 to 87.
     #[test]
-    fn a_search_begins_and_goes_on() {
+    fn search_calls_match_captures() {
         let path = HandlePath { start: PathStart::handle(2), components: Components::NONE };
         let init = InitSearch { space: 0, path };
         assert_eq!(bytes::<InitSearch>(&init), hex("00 00 00 02000000 00 00"));
@@ -159,7 +159,7 @@ mod tests {
 
     /// docs/protocols/ncp.md 3.4, sub-function 20; linux-kernel-client-udp-tcp.pcap, frame 36.
     #[test]
-    fn a_set_is_asked_for_with_its_size() {
+    fn search_set_call_has_its_largest_count() {
         let set = SearchSet {
             space: 0,
             stream: 0,
@@ -176,7 +176,7 @@ mod tests {
 
     /// docs/protocols/ncp.md 3.4, sub-functions 3 and 20.
     #[test]
-    fn entries_come_one_by_one_and_a_broken_one_ends_them() {
+    fn malformed_entry_ends_the_iteration() {
         let sequence = Sequence { volume: 0, directory: 1, entry: 7 };
         let info = crate::wire::Info::decode(&[0; 76]).unwrap();
         let entry = NamedInfo { info, name: Some(Pstr::new(b"A").unwrap()) };

@@ -144,7 +144,7 @@ mod tests {
 
     /// libncp-client-udp-tcp-signed.pcap, frame 3: 1032 bytes, with signatures.
     #[test]
-    fn signatures_are_asked_for_by_a_bit() {
+    fn security_bit_requests_signatures() {
         let size = PacketSize::decode(&hex("040802")).unwrap();
         assert_eq!(size.proposed, 1032);
         assert!(Security(size.security).has(Security::SIGNATURE));
@@ -153,7 +153,7 @@ mod tests {
 
     /// docs/protocols/ncp.md 4.1; mars-server-ipx-in-udp-with-burst.pcap, frames 119 and 120.
     #[test]
-    fn a_burst_is_offered_and_accepted_in_either_length() {
+    fn reply_to_0x65_has_8_or_16_bytes() {
         let offer = OfferBurst {
             id: 0x1122_3344,
             max_packet: 1500,

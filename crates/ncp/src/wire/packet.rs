@@ -182,7 +182,7 @@ mod tests {
 
     /// docs/protocols/ncp.md 1.4; linux-kernel-client-udp-tcp.pcap, frames 14 and 15.
     #[test]
-    fn create_has_no_connection_and_its_reply_has() {
+    fn create_has_no_connection_number_and_its_reply_has_one() {
         let create =
             ClientHeader { kind: ClientKind::Create, sequence: 0, connection: NO_CONNECTION, task: 2 };
         assert_eq!(bytes::<ClientHeader>(&create), [0x11, 0x11, 0x00, 0xff, 0x02, 0xff]);
@@ -192,7 +192,7 @@ mod tests {
 
     /// docs/protocols/ncp.md 1.2: the halves of the connection number are separate.
     #[test]
-    fn a_connection_number_has_its_low_byte_first_and_its_high_byte_last() {
+    fn header_splits_connection_number_into_low_and_high_byte() {
         let request = ClientHeader { kind: ClientKind::Request, sequence: 9, connection: 0x0123, task: 4 };
         assert_eq!(bytes::<ClientHeader>(&request), [0x22, 0x22, 9, 0x23, 4, 0x01]);
         assert_eq!(ClientHeader::decode(&bytes::<ClientHeader>(&request)), Ok(request));
@@ -208,7 +208,7 @@ mod tests {
 
     /// docs/protocols/ncp.md 1.4: destroy; and busy, an eight-byte header with completion 0.
     #[test]
-    fn destroy_and_busy_have_types_of_their_own() {
+    fn destroy_and_busy_have_their_own_types() {
         let destroy = ClientHeader { kind: ClientKind::Destroy, sequence: 0x1d, connection: 1, task: 1 };
         assert_eq!(bytes::<ClientHeader>(&destroy), [0x55, 0x55, 0x1d, 0x01, 0x01, 0x00]);
         assert_eq!(ClientHeader::decode(&[0x55, 0x55, 0x1d, 0x01, 0x01, 0x00, 0x00]), Ok(destroy));
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_of_another_type_is_refused_by_name() {
+    fn unknown_packet_type_is_an_error_with_its_value() {
         let error = WireError::BadValue { field: "type", value: 0x7777 };
         assert_eq!(ClientHeader::decode(&[0x77; 40]), Err(error));
         assert_eq!(ServerHeader::decode(&[0x77; 40]), Err(error));

@@ -163,7 +163,7 @@ mod tests {
 
     /// docs/protocols/ncp.md 1.2; mars-server-ipx-in-udp-with-burst.pcap, frames 25 and 59.
     #[test]
-    fn a_call_is_framed_as_its_family_is() {
+    fn call_is_framed_like_its_family() {
         let name = Pstr::new(b"SYS").unwrap();
         assert_eq!(bytes(&GetVolumeNumber { name }.into()), hex("160005 05 03535953"));
         let file = FileHandle([0, 0, 1, 0, 0, 0]);
@@ -174,7 +174,7 @@ mod tests {
 
     /// linux-kernel-client-udp-tcp.pcap, frame 18: the directory services of newer servers.
     #[test]
-    fn an_unknown_call_keeps_its_function_and_data() {
+    fn unknown_call_keeps_function_and_data() {
         let wire = hex("6801000000");
         let request = Request::decode(&wire).unwrap();
         assert_eq!(request, Request::Unknown(Function::sub(0x68, 1), &[0, 0, 0]));
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn data_of_a_counted_family_ends_where_the_count_says() {
+    fn data_ends_where_the_length_field_says() {
         let wire = hex("170002 17 00 ffff");
         let request = Request::decode(&wire).unwrap();
         assert_eq!(request, Request::GetLoginKey(GetLoginKey {}));

@@ -64,7 +64,7 @@ mod tests {
 
     /// docs/protocols/ncp.md 1.8; linux-kernel-client-mars-server-ethernet-ipx.pcap, frames 25, 26 and 16.
     #[test]
-    fn a_network_is_asked_for_and_found() {
+    fn rip_request_and_response_match_captures() {
         let asked = RipEntry { network: 0x0abc_0001, hops: 0, ticks: 0 };
         let mut request = Vec::new();
         RipPacket::put(false, &[asked], &mut request);

@@ -96,7 +96,7 @@ mod tests {
 
     /// docs/protocols/ncp.md 1.8; linux-kernel-client-mars-server-ethernet-ipx.pcap, frames 20, 21 and 15.
     #[test]
-    fn a_server_is_asked_for_and_answers_with_one_entry() {
+    fn nearest_query_and_response_match_captures() {
         let mut query = Vec::new();
         SapPacket::put_query(true, FILE_SERVER, &mut query);
         assert_eq!(query, hex("0003 0004"));
@@ -112,7 +112,7 @@ mod tests {
 
     /// docs/protocols/ncp.md 1.8: up to seven entries.
     #[test]
-    fn a_general_response_has_at_most_seven_entries() {
+    fn general_response_has_at_most_seven_entries() {
         let mut response = Vec::new();
         SapPacket::put_general(&[entry(); 9], &mut response);
         assert_eq!(response.len(), 2 + 7 * 64);

@@ -129,7 +129,7 @@ mod tests {
 
     /// docs/protocols/ncp.md 2.3; libncp-client-udp-tcp-signed.pcap, frame 12.
     #[test]
-    fn server_info_is_128_bytes_with_the_flag_of_large_files_at_77() {
+    fn server_info_has_128_bytes_with_the_64_bit_flag_at_77() {
         let mut info = ServerInfo::new(padded(b"PYSTUB").unwrap(), 5, 70);
         info.max_connections = 100;
         info.large_files = 1;
@@ -141,14 +141,14 @@ mod tests {
 
     /// docs/protocols/ncp.md 2.3; libncp-client-udp-tcp-signed.pcap, frame 14: 21 November 2026, a Saturday.
     #[test]
-    fn the_clock_counts_years_from_1900() {
+    fn date_has_years_since_1900() {
         let clock = DateAndTime { year: 126, month: 11, day: 21, hour: 1, minute: 2, second: 3, weekday: 6 };
         assert_eq!(bytes::<DateAndTime>(&clock), hex("7e0b1501020306"));
     }
 
     /// docs/protocols/ncp.md 2.4.
     #[test]
-    fn the_connection_is_asked_for_with_the_low_byte_first() {
+    fn connection_number_in_0x1c_is_little_endian() {
         assert_eq!(bytes::<GetConnectionUser>(&GetConnectionUser { connection: 5 }), hex("05000000"));
         let user =
             ConnectionUser { id: 1, kind: 1, name: padded(b"BENCH").unwrap(), login: [1; 7], reserved: 0 };

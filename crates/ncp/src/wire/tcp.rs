@@ -139,7 +139,7 @@ mod tests {
 
     /// docs/protocols/ncp.md 1.5; libncp-client-udp-tcp-unsigned.pcap, frames 68 and 69.
     #[test]
-    fn a_message_begins_with_marker_and_length() {
+    fn message_starts_with_marker_and_length() {
         let packet = hex("22220102010061040802");
         let request = TcpRequest { reply_buffer: 0x1_0000, signature: None, packet: &packet };
         let mut out = Vec::new();
@@ -155,7 +155,7 @@ mod tests {
 
     /// docs/protocols/ncp.md 1.5, 5.1; libncp-client-udp-tcp-signed.pcap, frames 78 and 81.
     #[test]
-    fn a_signature_stands_before_the_packet_and_is_counted() {
+    fn signature_precedes_the_packet_and_counts_in_the_length() {
         let wire = hex("446d645400000022 00000001 00010000 16357f85362201bd 22220502010017000111");
         let request = TcpRequest::decode(&wire, true).unwrap();
         assert_eq!(request.signature, Some([0x16, 0x35, 0x7f, 0x85, 0x36, 0x22, 0x01, 0xbd]));
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_that_cannot_be_followed_is_an_error() {
+    fn stream_with_unknown_marker_or_length_is_an_error() {
         assert_eq!(message_len(Direction::Reply, b"tNcP\0\0"), Ok(None));
         assert_eq!(message_len(Direction::Reply, b"tNcP\x80\0\0\x10"), Ok(Some(16)));
         for stream in [b"DmdT\0\0\0\x10", b"tNcP\x0f\xff\xff\xff", b"tNcP\0\0\0\x07"] {

@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_string_carries_its_length_and_no_more_than_255_bytes() {
+    fn string_has_a_length_byte_and_at_most_255_bytes() {
         let mut bytes = Vec::new();
         Pstr::put(&Pstr::new(b"SYS").unwrap(), &mut bytes);
         assert_eq!(bytes, b"\x03SYS");
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn padding_comes_and_goes() {
+    fn padding_is_added_and_removed() {
         assert_eq!(padded::<5>(b"ABC"), Ok(*b"ABC\0\0"));
         assert_eq!(unpadded(b"ABC\0D"), b"ABC");
         assert!(padded::<2>(b"ABC").is_err());

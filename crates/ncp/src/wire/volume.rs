@@ -130,7 +130,7 @@ mod tests {
 
     /// docs/protocols/ncp.md 2.6; mars-server-ipx-in-udp-with-burst.pcap, frames 25 to 28.
     #[test]
-    fn volumes_have_numbers_and_names() {
+    fn volume_calls_have_numbers_and_names() {
         let name = Pstr::new(b"SYS").unwrap();
         assert_eq!(bytes::<GetVolumeNumber>(&GetVolumeNumber { name }), hex("03535953"));
         assert_eq!(bytes::<VolumeNumber>(&VolumeNumber { volume: 0 }), hex("00"));
@@ -140,7 +140,7 @@ mod tests {
 
     /// docs/protocols/ncp.md 2.6; libncp-client-udp-tcp-unsigned.pcap, frame 18.
     #[test]
-    fn the_usage_counts_blocks_with_the_low_byte_first() {
+    fn volume_usage_is_little_endian() {
         let wire = hex("40420f0020a107000000000000000000e803000084030000000000000803535953");
         let usage = VolumeUsage::decode(&wire).unwrap();
         assert_eq!((usage.total_blocks, usage.free_blocks), (1_000_000, 500_000));
@@ -150,7 +150,7 @@ mod tests {
 
     /// docs/protocols/ncp.md 2.6: 16-bit counts.
     #[test]
-    fn clusters_grow_with_the_volume() {
+    fn cluster_size_grows_with_the_volume() {
         let name = padded(b"SYS").unwrap();
         let small = VolumeInfo::of_space(64 << 20, 32 << 20, name);
         assert_eq!((small.sectors_per_cluster, small.clusters, small.free_clusters), (8, 16384, 8192));

@@ -44,7 +44,7 @@ pub struct IpWatchdog([u8; 10]);
 
 impl IpWatchdog {
     /// The query for a connection.
-    pub const fn ask(connection: u16) -> Self {
+    pub const fn query(connection: u16) -> Self {
         let [a, b] = IP_WATCHDOG.to_be_bytes();
         let [high, low] = connection.to_be_bytes();
         Self([a, b, 0, low, 0, high, 0, 0, 0, b'?'])
@@ -86,7 +86,7 @@ mod tests {
 
     /// docs/protocols/ncp.md 1.7: from the description alone.
     #[test]
-    fn on_ipx_two_bytes_ask_and_answer() {
+    fn ipx_watchdog_has_two_bytes() {
         assert_eq!(Notice::Watchdog.packet(0x0105), [5, b'?']);
         assert_eq!(Notice::decode(&[5, b'Y']), Some((5, Notice::Alive)));
         assert_eq!(Notice::decode(&Notice::Message.packet(7)), Some((7, Notice::Message)));
@@ -95,13 +95,13 @@ mod tests {
 
     /// docs/protocols/ncp.md 1.6: from the description alone.
     #[test]
-    fn on_ip_ten_bytes_come_back_with_another_end() {
-        let ask = IpWatchdog::ask(0x0105);
-        assert_eq!(ask.packet(), [0x3e, 0x3e, 0, 5, 0, 1, 0, 0, 0, b'?']);
-        assert_eq!(IpWatchdog::decode(&ask.packet()), Some(ask));
-        assert_eq!(ask.answer().packet(), [0x3e, 0x3e, 0, 5, 0, 1, 0, 0, 0, b'Y']);
+    fn ip_watchdog_answer_repeats_the_query_except_for_its_end() {
+        let query = IpWatchdog::query(0x0105);
+        assert_eq!(query.packet(), [0x3e, 0x3e, 0, 5, 0, 1, 0, 0, 0, b'?']);
+        assert_eq!(IpWatchdog::decode(&query.packet()), Some(query));
+        assert_eq!(query.answer().packet(), [0x3e, 0x3e, 0, 5, 0, 1, 0, 0, 0, b'Y']);
         assert_eq!(
-            (ask.answer().connection(), ask.answer().is_answer(), ask.is_answer()),
+            (query.answer().connection(), query.answer().is_answer(), query.is_answer()),
             (0x0105, true, false)
         );
         assert_eq!(IpWatchdog::decode(&[0x3e; 10]), None);

@@ -47,7 +47,7 @@ fn written(capture: &[crate::Packet], file: ShortHandle) -> Vec<u8> {
 }
 
 #[test]
-fn a_read_comes_in_fragments_and_holes_are_filled() {
+fn read_burst_has_fragments_and_a_retransmission() {
     let capture = crate::capture("mars-server-ipx-in-udp-with-burst");
     let bursts = bursts(&capture);
     assert_eq!(bursts.iter().map(|(frame, _)| *frame).collect::<Vec<_>>(), (163..=172).collect::<Vec<_>>());
@@ -70,7 +70,7 @@ fn a_read_comes_in_fragments_and_holes_are_filled() {
 }
 
 #[test]
-fn a_write_is_one_burst_and_its_answer_four_bytes() {
+fn write_burst_is_answered_with_four_bytes() {
     let capture = crate::capture("mars-server-ipx-in-udp-with-burst");
     let bursts = bursts(&capture);
     let data = bursts[8].1.data();

@@ -124,11 +124,11 @@ fn check(name: &str, signatures: Level, same: usize) {
 }
 
 #[test]
-fn libncp_gets_the_replies_it_was_content_with() {
+fn replies_to_libncp_equal_those_of_the_capture() {
     check("libncp-client-udp-tcp-unsigned", Level::Never, 36);
 }
 
 #[test]
-fn signed_replies_are_those_that_libncp_accepted() {
+fn signed_replies_equal_those_that_libncp_accepted() {
     check("libncp-client-udp-tcp-signed", Level::IfPossible, 42);
 }

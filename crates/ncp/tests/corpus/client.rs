@@ -22,8 +22,8 @@ struct Scripted<'i> {
 impl Scripted<'_> {
     /// The next reply, made to fit the request if the input says so.
     fn next(&mut self) -> Option<()> {
-        let [what, len, behind @ ..] = self.rest else { return None };
-        let (bytes, rest) = behind.split_at(usize::from(*len).min(behind.len()));
+        let [what, len, after @ ..] = self.rest else { return None };
+        let (bytes, rest) = after.split_at(usize::from(*len).min(after.len()));
         self.rest = rest;
         let tcp = self.transport == TransportKind::Tcp;
         let start = if tcp { 16 } else { 0 };

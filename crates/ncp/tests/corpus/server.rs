@@ -38,7 +38,7 @@ const LOGIN: [&[u8]; 2] =
 const OPEN: &[u8] = b"\x54\x00\x00\x03\x09\x05SYS:F";
 
 /// A client, of which the server knows where its packets come from.
-struct IpxSocket {
+struct FuzzClient {
     number: u64,
     transport: TransportKind,
     connection: u16,
@@ -48,7 +48,7 @@ struct IpxSocket {
     loose: bool,
 }
 
-impl IpxSocket {
+impl FuzzClient {
     /// The client, with the three transports in turn.
     fn new(number: u64) -> Self {
         let transport =
@@ -112,25 +112,25 @@ pub fn run(input: &[u8]) {
     };
     let volumes = vec![(b"SYS".to_vec(), MemoryVolume::new(1 << 18))];
     let server = Server::new(options, volumes, Turned(Arc::clone(&clock)));
-    let mut stations: Vec<IpxSocket> = (0..4).map(IpxSocket::new).collect();
-    for station in stations.iter_mut().take(2) {
-        station.create(&server);
+    let mut clients: Vec<FuzzClient> = (0..4).map(FuzzClient::new).collect();
+    for client in clients.iter_mut().take(2) {
+        client.create(&server);
         for call in LOGIN.iter().chain([&OPEN]) {
-            station.request(&server, 1, call);
+            client.request(&server, 1, call);
         }
     }
     let mut rest = input;
-    while let [what, len, behind @ ..] = rest {
-        let (bytes, next) = behind.split_at(usize::from(*len).min(behind.len()));
+    while let [what, len, after @ ..] = rest {
+        let (bytes, next) = after.split_at(usize::from(*len).min(after.len()));
         rest = next;
-        step(&server, &clock, &mut stations[usize::from(what >> 6)], what & 0x3F, bytes);
+        step(&server, &clock, &mut clients[usize::from(what >> 6)], what & 0x3F, bytes);
     }
-    for station in &stations {
-        server.disconnect(station.peer());
+    for client in &clients {
+        server.disconnect(client.peer());
     }
     assert_eq!((server.connections(), server.waiting()), (0, 0));
     // Nothing is locked or denied any more.
-    let mut last = IpxSocket::new(0);
+    let mut last = FuzzClient::new(0);
     last.create(&server);
     for call in LOGIN {
         last.request(&server, 1, call);
@@ -143,26 +143,26 @@ pub fn run(input: &[u8]) {
 fn step(
     server: &Server<MemoryVolume, Turned>,
     clock: &AtomicU64,
-    station: &mut IpxSocket,
+    client: &mut FuzzClient,
     what: u8,
     bytes: &[u8],
 ) {
     match what {
-        0 => station.create(server),
-        1 => server.disconnect(station.peer()),
+        0 => client.create(server),
+        1 => server.disconnect(client.peer()),
         2 => {
             // Raw, whatever it is.
-            station.loose = true;
+            client.loose = true;
             let mut out = Vec::new();
-            server.receive(station.peer(), station.transport, bytes, &mut out);
+            server.receive(client.peer(), client.transport, bytes, &mut out);
         }
         3 => {
-            station.send(server, &station.last);
+            client.send(server, &client.last);
         }
         4 => {
             let by = bytes.first().map_or(1000, |by| u64::from(*by) * 100);
             clock.fetch_add(by, Ordering::Relaxed);
-            server.resume(station.peer(), &mut Vec::new());
+            server.resume(client.peer(), &mut Vec::new());
         }
         5 => {
             clock.fetch_add(400_000, Ordering::Relaxed);
@@ -171,18 +171,18 @@ fn step(
         6 => {
             let mut burst = vec![0x77, 0x77];
             burst.extend_from_slice(bytes);
-            server.receive_datagram(station.peer(), station.transport, &burst, &mut Datagrams::new());
+            server.receive_datagram(client.peer(), client.transport, &burst, &mut Datagrams::new());
         }
         7 => {
             for call in LOGIN {
-                station.request(server, 1, call);
+                client.request(server, 1, call);
             }
         }
-        8..=31 => station.request(server, what % 3, bytes),
+        8..=31 => client.request(server, what % 3, bytes),
         // Calls of the family of paths are long: its code and a name come along.
         _ => {
             let call = [&[0x57, what - 32][..], bytes].concat();
-            station.request(server, 1, &call);
+            client.request(server, 1, &call);
         }
     }
 }

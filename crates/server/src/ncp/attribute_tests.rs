@@ -13,7 +13,7 @@ use super::tests::{LOGIN, options, path, refusal, start, tcp, udp};
 use crate::{DirectoryOptions, DirectoryVolume};
 
 #[test]
-fn what_a_client_sets_is_what_the_file_has_and_the_other_way_round() {
+fn attributes_match_those_of_the_file() {
     let directory = std::env::temp_dir().join(format!("sharebench-ncp-attributes-{}", std::process::id()));
     std::fs::create_dir_all(&directory).unwrap();
     let file = directory.join("file");
@@ -69,7 +69,7 @@ fn rights_are_those_of_the_volume(directory: &std::path::Path) {
 }
 
 #[test]
-fn a_file_is_denied_to_clients_of_every_transport_until_it_is_closed() {
+fn share_modes_apply_across_transports_until_close() {
     let server = start(super::tests::memory(), options());
     block_on(async {
         let mut one = tcp(server.addr(), Level::Never).await;

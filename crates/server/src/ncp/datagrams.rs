@@ -36,7 +36,7 @@ pub(super) async fn serve(socket: UdpSocket, state: Arc<ServerState>) -> io::Res
             _ = watch.tick() => {
                 for (peer, connection) in state.server.idle_clients() {
                     if let Peer::Ip(client) = peer {
-                        send(&socket, &IpWatchdog::ask(connection).packet(), client).await;
+                        send(&socket, &IpWatchdog::query(connection).packet(), client).await;
                     }
                 }
                 continue;

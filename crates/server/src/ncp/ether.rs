@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_on_an_ethernet_is_read_and_shown() {
+    fn ethernet_segment_survives_the_round_trip() {
         for (text, shown) in [
             ("eth0", "eth0,802.2,1"),
             ("eth0,ii", "eth0,ii,1"),

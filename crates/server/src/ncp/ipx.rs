@@ -56,25 +56,25 @@ pub(super) async fn serve(
     services: Option<ServiceAdvertiser>,
 ) -> io::Result<()> {
     let waiting = Arc::new(Semaphore::new(MAX_WAITING));
-    let port = Arc::new(IpxServer { link, state, services, waiting });
+    let server = Arc::new(IpxServer { link, state, services, waiting });
     let mut input = vec![0; MAX_MESSAGE];
-    let mut watch = tokio::time::interval(port.state.watch);
-    let mut tell = tokio::time::interval(EVERY);
+    let mut watch = tokio::time::interval(server.state.watch);
+    let mut announce = tokio::time::interval(EVERY);
     // Link addresses of clients; at most as many as connections.
     let mut routes: HashMap<Address, LinkAddress> = HashMap::new();
     loop {
         tokio::select! {
-            received = port.link.receive(&mut input) => match received {
-                Ok((at, hop)) => port.take(&input[at], hop, &mut routes).await,
+            received = server.link.receive(&mut input) => match received {
+                Ok((at, hop)) => server.take(&input[at], hop, &mut routes).await,
                 Err(error) => {
                     tracing::debug!(%error, "IPX packet");
                     tokio::time::sleep(PAUSE).await;
                 }
             },
-            _ = watch.tick() => port.watch(&routes).await,
-            _ = tell.tick() => if let Some(services) = &port.services {
+            _ = watch.tick() => server.watch(&routes).await,
+            _ = announce.tick() => if let Some(services) = &server.services {
                 for packet in services.announcements(true) {
-                    port.link.send(&packet, LinkAddress::Ether(Address::BROADCAST)).await;
+                    server.link.send(&packet, LinkAddress::Ether(Address::BROADCAST)).await;
                 }
             },
         }
@@ -107,8 +107,8 @@ impl IpxServer {
             return self.register(hop).await;
         }
         if let Some((_, Notice::Alive)) = Notice::decode(packet.payload) {
-            let station = Address { socket: source.socket.wrapping_sub(1), ..source };
-            self.state.server.note_activity(Peer::Ipx(station));
+            let address = Address { socket: source.socket.wrapping_sub(1), ..source };
+            self.state.server.note_activity(Peer::Ipx(address));
         } else if to.socket == ECHO && is_probe(packet.payload) {
             self.send(packet_type::NCP, ECHO, packet.payload, client).await;
         } else if to.socket == socket::NCP {
@@ -130,13 +130,13 @@ impl IpxServer {
     /// Sends watchdog queries to idle clients.
     async fn watch(&self, routes: &HashMap<Address, LinkAddress>) {
         for (peer, connection) in self.state.server.idle_clients() {
-            if let Peer::Ipx(station) = peer
-                && let Some(hop) = routes.get(&station)
+            if let Peer::Ipx(address) = peer
+                && let Some(hop) = routes.get(&address)
             {
                 // The watchdog socket of a client is one above its request socket (docs/protocols/ncp.md 1.7).
-                let station = Address { socket: station.socket.wrapping_add(1), ..station };
+                let address = Address { socket: address.socket.wrapping_add(1), ..address };
                 let client = IpxClient {
-                    address: station,
+                    address: address,
                     hop: *hop,
                     checks: self.state.server.requires_checksums(peer),
                 };
@@ -168,33 +168,33 @@ impl IpxServer {
         } else {
             state.server.receive_datagram(peer, self.link.kind(), &call, &mut out);
             if out.is_empty() && state.server.waiting() > 0 {
-                let port = Arc::clone(self);
-                tokio::spawn(async move { port.send_waited(client).await });
+                let server = Arc::clone(self);
+                tokio::spawn(async move { server.send_waited(client).await });
                 return;
             }
             if out.gap.is_zero() {
                 return self.send_all(&out, client).await;
             }
         }
-        let port = Arc::clone(self);
-        tokio::spawn(async move { port.send_all(&out, client).await });
+        let server = Arc::clone(self);
+        tokio::spawn(async move { server.send_all(&out, client).await });
     }
 
     /// Answers a call on a thread that may block.
     fn work(self: &Arc<Self>, left: PendingWork, call: Vec<u8>, client: IpxClient) {
         // Beyond the limit the call is dropped, and its client retransmits.
         let Ok(permit) = Arc::clone(&self.waiting).try_acquire_owned() else { return };
-        let port = Arc::clone(self);
+        let server = Arc::clone(self);
         tokio::spawn(async move {
-            let state = Arc::clone(&port.state);
+            let state = Arc::clone(&server.state);
             let peer = Peer::Ipx(client.address);
-            let transport = port.link.kind();
+            let transport = server.link.kind();
             let work = move || state.work(left, peer, transport, &call);
             let answered = tokio::task::spawn_blocking(work).await;
             drop(permit);
             match answered {
-                Ok(out) if out.is_empty() => port.send_waited(client).await,
-                Ok(out) => port.send_all(&out, client).await,
+                Ok(out) if out.is_empty() => server.send_waited(client).await,
+                Ok(out) => server.send_all(&out, client).await,
                 Err(_) => {}
             }
         });
@@ -220,9 +220,9 @@ impl IpxServer {
     /// Sends a packet from a server socket, with a checksum if the client uses checksums.
     async fn send(&self, kind: u8, from: u16, payload: &[u8], client: IpxClient) {
         let source = Address { socket: from, ..Address::of_server(NETWORK) };
-        let station =
+        let address =
             self.services.as_ref().map_or(client.address, |services| services.on_segment(client.address));
-        let Ok(packet) = IpxPacket::new(kind, source, station, payload) else { return };
+        let Ok(packet) = IpxPacket::new(kind, source, address, payload) else { return };
         let mut out = Vec::with_capacity(payload.len() + HEADER_LEN);
         if client.checks && self.link.has_checksums() {
             packet.put_checked(&mut out);

@@ -60,7 +60,7 @@ async fn ipx(server: &NcpServer, last: u8) -> Client<IpxTransport> {
 }
 
 #[test]
-fn a_wait_for_a_lock_ends_over_ipx_as_well() {
+fn lock_wait_ends_over_ipx() {
     let service = ServiceTime::Fixed(Duration::from_micros(10));
     let blocking = DeviceVolume::new(memory(), DeviceOptions { service, ..DeviceOptions::default() });
     let volumes: [Arc<dyn Volume>; 2] = [Arc::new(memory()), Arc::new(blocking)];
@@ -130,7 +130,7 @@ fn file_on(server: &NcpServer) {
 }
 
 #[test]
-fn a_wait_for_a_lock_ends_when_it_is_given_up_and_holds_up_nobody() {
+fn lock_wait_ends_on_release_and_delays_nobody() {
     let service = ServiceTime::Fixed(Duration::from_micros(10));
     let blocking = DeviceVolume::new(memory(), DeviceOptions { service, ..DeviceOptions::default() });
     for server in [start(memory(), options()), start(blocking, options())] {
@@ -145,7 +145,7 @@ fn a_wait_for_a_lock_ends_when_it_is_given_up_and_holds_up_nobody() {
 }
 
 #[test]
-fn a_wait_ends_with_its_client_and_a_holder_that_breaks_off_leaves_nothing_locked() {
+fn lock_wait_ends_with_its_client_and_lost_holder_releases_its_locks() {
     let server = start(memory(), options());
     file_on(&server);
     block_on(async {
@@ -177,7 +177,7 @@ fn a_wait_ends_with_its_client_and_a_holder_that_breaks_off_leaves_nothing_locke
 
 /// Hard links and names in another case are the same file.
 #[test]
-fn what_is_denied_is_denied_under_every_name_of_the_file() {
+fn share_modes_apply_to_every_name_of_a_file() {
     let directory = std::env::temp_dir().join(format!("sharebench-ncp-shared-{}", std::process::id()));
     std::fs::create_dir_all(&directory).unwrap();
     std::fs::write(directory.join("FILE"), b"content").unwrap();

@@ -43,9 +43,9 @@ impl ServiceAdvertiser {
                 _ => return None,
             },
             socket::RIP => {
-                let asked = RipPacket::decode(packet.payload).ok().filter(|asked| !asked.response)?;
+                let request = RipPacket::decode(packet.payload).ok().filter(|request| !request.response)?;
                 let ours = |network| network == self.internal || network == ANY_NETWORK;
-                if !asked.entries().any(|entry| ours(entry.network)) {
+                if !request.entries().any(|entry| ours(entry.network)) {
                     return None;
                 }
                 RipPacket::put(true, &[self.route(true)], &mut payload);
@@ -110,7 +110,7 @@ mod tests {
         ServiceAdvertiser { name: [b'S'; 48], internal: 0x5348_5242, segment: 0x10, mac: [2, 0, 0, 0, 0, 1] };
     const CLIENT: Address = Address { network: 0, node: [2, 0, 0, 0, 0, 2], socket: 0x4000 };
 
-    fn ask(socket: u16, payload: &[u8]) -> Option<(Address, Vec<u8>)> {
+    fn query(socket: u16, payload: &[u8]) -> Option<(Address, Vec<u8>)> {
         let to = Address { network: 0, node: Address::BROADCAST, socket };
         let query = IpxPacket::new(packet_type::SAP, CLIENT, to, payload).unwrap();
         let answer = SERVICES.answer(&query)?;
@@ -120,41 +120,41 @@ mod tests {
     }
 
     #[test]
-    fn queries_for_file_servers_and_for_the_network_are_answered_to_the_one_who_asks() {
+    fn sap_and_rip_queries_are_answered_to_their_source() {
         let mut nearest = Vec::new();
         let mut any = Vec::new();
         let mut printers = Vec::new();
         SapPacket::put_query(true, FILE_SERVER, &mut nearest);
         SapPacket::put_query(false, ANY_SERVICE, &mut any);
         SapPacket::put_query(false, 7, &mut printers);
-        let (to, answer) = ask(socket::SAP, &nearest).unwrap();
+        let (to, answer) = query(socket::SAP, &nearest).unwrap();
         assert_eq!(to, Address { network: 0x10, ..CLIENT });
         let SapPacket::NearestResponse(entries) = SapPacket::decode(&answer).unwrap() else { panic!() };
         let found: Vec<_> = entries.iter().collect();
         assert_eq!((found.len(), found[0].address.network, found[0].hops), (1, 0x5348_5242, 1));
-        let (_, answer) = ask(socket::SAP, &any).unwrap();
+        let (_, answer) = query(socket::SAP, &any).unwrap();
         assert!(matches!(SapPacket::decode(&answer), Ok(SapPacket::GeneralResponse(_))));
-        let asked = |network| {
+        let request = |network| {
             let mut request = Vec::new();
             RipPacket::put(false, &[RipEntry { network, hops: 0, ticks: 0 }], &mut request);
             request
         };
         for network in [0x5348_5242, ANY_NETWORK] {
-            let (_, answer) = ask(socket::RIP, &asked(network)).unwrap();
+            let (_, answer) = query(socket::RIP, &request(network)).unwrap();
             let routes: Vec<_> = RipPacket::decode(&answer).unwrap().entries().collect();
             assert_eq!(routes, [RipEntry { network: 0x5348_5242, hops: 1, ticks: 2 }]);
         }
         let mut answer = Vec::new();
         RipPacket::put(true, &[], &mut answer);
         for (socket, payload) in
-            [(socket::SAP, &printers), (socket::RIP, &asked(9)), (socket::RIP, &answer), (0x451, &any)]
+            [(socket::SAP, &printers), (socket::RIP, &request(9)), (socket::RIP, &answer), (0x451, &any)]
         {
-            assert_eq!(ask(socket, payload), None);
+            assert_eq!(query(socket, payload), None);
         }
     }
 
     #[test]
-    fn the_end_is_told_with_sixteen_hops() {
+    fn shutdown_is_announced_with_16_hops() {
         for (up, hops) in [(true, 1), (false, 16)] {
             let [services, routes] = SERVICES.announcements(up);
             let services = IpxPacket::decode(&services).unwrap();
@@ -170,16 +170,16 @@ mod tests {
     }
 
     #[test]
-    fn packets_to_others_are_not_its_own() {
+    fn packets_to_other_addresses_are_ignored() {
         let own = Address::of_server(SERVICES.internal);
-        let station = Address { network: 0x10, node: SERVICES.mac, socket: 0x451 };
-        for address in [own, station, Address { network: 0, ..station }] {
+        let on_segment_address = Address { network: 0x10, node: SERVICES.mac, socket: 0x451 };
+        for address in [own, on_segment_address, Address { network: 0, ..on_segment_address }] {
             assert!(SERVICES.is_own(address));
         }
         for address in [
             Address { network: 9, ..own },
-            Address { network: 9, ..station },
-            Address { node: [9; 6], ..station },
+            Address { network: 9, ..on_segment_address },
+            Address { node: [9; 6], ..on_segment_address },
         ] {
             assert!(!SERVICES.is_own(address));
         }

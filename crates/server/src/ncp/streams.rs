@@ -205,9 +205,9 @@ fn rest_of(partial: &[u8]) -> io::Result<usize> {
 fn answer(state: &ServerState, peer: Peer, messages: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
     let mut rest = messages;
     while let Some(len) = message_len(Direction::Request, rest).map_err(garbage)? {
-        let Some((message, behind)) = rest.split_at_checked(len) else { break };
+        let Some((message, after)) = rest.split_at_checked(len) else { break };
         state.server.receive(peer, TransportKind::Tcp, message, out);
-        rest = behind;
+        rest = after;
     }
     Ok(())
 }

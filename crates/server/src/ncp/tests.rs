@@ -87,7 +87,7 @@ async fn work<C: Transport>(mut client: Client<C>, name: &str) {
 }
 
 #[test]
-fn files_are_served_over_both_transports_signed_and_unsigned() {
+fn server_serves_files_over_tcp_and_udp_signed_and_unsigned() {
     let directory = std::env::temp_dir().join(format!("sharebench-ncp-{}", std::process::id()));
     std::fs::create_dir_all(&directory).unwrap();
     let served = DirectoryVolume::open(&directory, &DirectoryOptions::default()).unwrap();
@@ -106,7 +106,7 @@ fn files_are_served_over_both_transports_signed_and_unsigned() {
 
 /// docs/protocols/ncp.md 5.2.
 #[test]
-fn every_pair_of_levels_signs_or_not_over_tcp_and_udp() {
+fn every_pair_of_levels_negotiates_signatures_over_tcp_and_udp() {
     for (at, server_level) in (0..16).map(|at| (at, Level::from_number(at / 4).unwrap())) {
         let level = Level::from_number(at % 4).unwrap();
         let server = start(memory(), NcpServerOptions { signatures: server_level, ..options() });
@@ -132,7 +132,7 @@ async fn signed_as_agreed<C: Transport>(mut client: Client<C>, agreement: Negoti
 }
 
 #[test]
-fn clients_are_served_side_by_side_and_a_slow_volume_holds_up_nobody() {
+fn slow_volume_delays_no_other_client() {
     let service = ServiceTime::Fixed(Duration::from_millis(1));
     let slow = DeviceVolume::new(memory(), DeviceOptions { service, ..DeviceOptions::default() });
     for server in [start(memory(), options()), start(slow, options())] {
@@ -154,7 +154,7 @@ fn clients_are_served_side_by_side_and_a_slow_volume_holds_up_nobody() {
 }
 
 #[test]
-fn nobody_without_the_password_sees_a_file_and_guests_need_no_users() {
+fn server_requires_the_password_and_accepts_guest_without_users() {
     let server = start(memory(), options());
     block_on(async {
         let mut client = tcp(server.addr(), Level::Never).await;
@@ -181,7 +181,7 @@ fn nobody_without_the_password_sees_a_file_and_guests_need_no_users() {
 }
 
 #[test]
-fn no_name_leads_out_of_the_volume_and_unknown_functions_are_said_to_be_unknown() {
+fn names_never_leave_the_volume_and_unknown_functions_are_refused() {
     let server = start(memory(), options());
     block_on(async {
         let mut client = tcp(server.addr(), Level::Never).await;
@@ -206,7 +206,7 @@ fn no_name_leads_out_of_the_volume_and_unknown_functions_are_said_to_be_unknown(
 }
 
 #[test]
-fn a_full_table_and_streams_of_garbage_are_refused_and_others_served_on() {
+fn server_refuses_excess_clients_and_garbage_and_serves_others() {
     let server = start(memory(), NcpServerOptions { max_connections: 2, ..options() });
     block_on(async {
         let mut first = tcp(server.addr(), Level::Never).await;
@@ -233,7 +233,7 @@ fn a_full_table_and_streams_of_garbage_are_refused_and_others_served_on() {
 }
 
 #[test]
-fn options_that_no_client_could_use_are_named() {
+fn invalid_server_options_are_named() {
     let refused = |options: NcpServerOptions| {
         let started = NcpServer::start("127.0.0.1:0".parse().unwrap(), Arc::new(memory()), options);
         started.err().unwrap().to_string()
@@ -249,7 +249,7 @@ fn options_that_no_client_could_use_are_named() {
 }
 
 #[test]
-fn what_is_committed_is_told_to_the_volume_unless_the_policy_says_no() {
+fn commit_reaches_the_volume_unless_the_policy_disables_it() {
     let service = ServiceTime::Fixed(Duration::ZERO);
     for (commit, expected) in [(CommitPolicy::Disk, true), (CommitPolicy::None, false)] {
         let device = DeviceVolume::new(memory(), DeviceOptions { service, ..DeviceOptions::default() });
@@ -265,7 +265,7 @@ fn what_is_committed_is_told_to_the_volume_unless_the_policy_says_no() {
 }
 
 #[test]
-fn a_message_that_does_not_end_closes_its_stream_and_silence_does_not() {
+fn incomplete_message_closes_its_stream_and_idleness_does_not() {
     let patience = Duration::from_millis(200);
     let server = start(memory(), NcpServerOptions { patience, ..options() });
     block_on(async {

@@ -64,15 +64,15 @@ fn text(name: &[u8]) -> Result<&str, Completion> {
 
 /// The entry of a file; fails if its node number exceeds the 32 bits of NCP.
 fn entry(name: &str, attributes: &Attributes) -> Result<Entry, Completion> {
-    let moment = |time| DosTime::from_unix(unix_seconds(time));
+    let dos_time = |time| DosTime::from_unix(unix_seconds(time));
     Ok(Entry {
         node: Node::try_from(attributes.node.0).map_err(|_| Completion::DirectoryIoError)?,
         name: name.as_bytes().to_vec(),
         directory: attributes.directory,
         size: if attributes.directory { 0 } else { attributes.size },
-        created: moment(attributes.created),
-        modified: moment(attributes.modified),
-        accessed: moment(attributes.accessed).date,
+        created: dos_time(attributes.created),
+        modified: dos_time(attributes.modified),
+        accessed: dos_time(attributes.accessed).date,
         read_only: !attributes.directory && attributes.mode & WRITABLE == 0,
     })
 }
@@ -154,11 +154,11 @@ impl volume::Volume for ServedVolume {
     }
 
     fn change(&self, node: Node, change: &Change) -> Result<(), Completion> {
-        let moment =
+        let system_time =
             |seconds| u64::try_from(seconds).map(|since| UNIX_EPOCH + Duration::from_secs(since)).ok();
         let mut wanted = SetAttributes {
-            modified: change.modified.and_then(moment),
-            accessed: change.accessed.and_then(moment),
+            modified: change.modified.and_then(system_time),
+            accessed: change.accessed.and_then(system_time),
             ..SetAttributes::default()
         };
         if let Some(read_only) = change.read_only {
