@@ -1,4 +1,4 @@
-//! The adapter at the embedded server: conformance over each transport, and mistakes that are told apart.
+//! The adapter against the embedded server: conformance over each transport, and the classes of errors.
 
 use std::net::UdpSocket;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::NcpTarget;
 
 const PASSWORD: &str = "Pass word";
 
-/// A server whose volume is SHARE, with the user lab.
+/// A server with the volume SHARE and the user lab.
 fn server(signatures: Level) -> NcpServer {
     let users = vec![("lab".to_owned(), Secret::new(PASSWORD))];
     let options = NcpServerOptions { users, signatures, threads: 1, ..NcpServerOptions::default() };
@@ -26,7 +26,7 @@ fn server(signatures: Level) -> NcpServer {
     NcpServer::start("127.0.0.1:0".parse().unwrap(), volume, options).unwrap()
 }
 
-/// The same on IPX in UDP.
+/// The same server on IPX in UDP.
 fn ipx_server() -> NcpServer {
     let users = vec![("lab".to_owned(), Secret::new(PASSWORD))];
     let options = NcpServerOptions { users, threads: 1, ..NcpServerOptions::default() };
@@ -56,7 +56,7 @@ fn refused(connected: Result<Box<dyn Session>, ConnectError>) -> ConnectError {
 async fn target_conforms_over_every_transport_signed_and_unsigned() {
     let server = server(Level::IfRequested);
     let ipx = ipx_server();
-    // Durable writes to files opened without write-through do not exist in this protocol.
+    // The protocol has no durable writes to files opened without write-through.
     let skip = &["flush and durable write"][..];
     for options in [
         "",
@@ -72,7 +72,7 @@ async fn target_conforms_over_every_transport_signed_and_unsigned() {
         "?transport=ipx&burst=on&window=24576",
     ] {
         let server = if options.contains("ipx") { &ipx } else { &server };
-        // Requests are counted: none is sent again because this machine stood still.
+        // Requests are counted, so a slow machine must not cause retransmissions.
         let patient = if options.contains("transport") { "&retry=5s" } else { "" };
         let target = at(server, &format!("share{options}{patient}"));
         let suite = Suite { skip, secret: Some(PASSWORD.into()), ..Suite::default() };
@@ -206,7 +206,7 @@ async fn records_are_split_only_on_request_and_every_request_counts() {
     }
 }
 
-/// The clock stands still but for waits, so that the test takes no time.
+/// The clock advances only during waits, so the test takes no time.
 #[tokio::test(start_paused = true)]
 async fn silent_server_ends_the_wait() {
     for transport in ["udp", "ipx"] {

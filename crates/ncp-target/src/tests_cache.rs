@@ -1,4 +1,4 @@
-//! The requester's cache at a server: what it saves, when it stores, and that no failure is lost.
+//! The requester's cache against a server: requests saved, times of write-back, and reporting of every failure.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -36,7 +36,7 @@ async fn create(session: &mut dyn Session, path: &str) -> FileRef {
     file
 }
 
-/// Writes `len` bytes of the offset's low byte; how many requests it took.
+/// Writes `len` bytes of the offset's low byte; returns the number of requests.
 async fn write(session: &mut dyn Session, file: FileRef, offset: u64, len: u32) -> Result<u32, OpError> {
     session.buffer(Slot(0))[..len as usize].fill(offset as u8 | 1);
     let op = DataOp::Write { file, offset, len, stability: Stability::Unstable };
@@ -61,7 +61,7 @@ async fn cache_merges_small_records_and_counts_wire_bytes() {
     }
     let wire = session.wire().since(before);
     assert_eq!((requests, wire.requests, wire.payload_sent), (2, 2, 8192));
-    // Behind a commit nothing is left in the cache, and a whole buffer comes for the first of eight reads.
+    // After a commit the cache is empty, and the first of eight reads fetches a whole buffer.
     let before = session.wire();
     assert_eq!(reply_for(&mut *session, Slot(0), DataOp::Flush { file }).await.requests, 1);
     for at in 0..16 {
@@ -72,13 +72,13 @@ async fn cache_merges_small_records_and_counts_wire_bytes() {
     }
     let wire = session.wire().since(before);
     assert_eq!((wire.requests, wire.payload_received), (3, 8192));
-    // A record of a buffer or more passes it, behind what it keeps back.
+    // A record of at least a buffer bypasses the cache, after dirty data has been written.
     write(&mut *session, file, 100, 10).await.unwrap();
     assert_eq!(write(&mut *session, file, 0, 4096).await, Ok(2));
     let read = DataOp::Read { file, offset: 95, len: 20 };
     assert_eq!(reply_for(&mut *session, Slot(0), read).await.result, Ok(20));
     assert!(session.buffer(Slot(0))[..20].iter().all(|byte| *byte == 1), "the later write counts");
-    // The size of a file holds what is kept back.
+    // The file size includes dirty data.
     write(&mut *session, file, 9000, 10).await.unwrap();
     let stat = call(&mut *session, MetaOp::Stat { path: "file".into() }).await.unwrap();
     assert!(matches!(stat, MetaYield::Stat(stat) if stat.size == 9010), "{stat:?}");
@@ -96,7 +96,7 @@ async fn failed_write_back_is_reported_by_the_next_operation_or_close() {
     assert_eq!(write(&mut *session, late, 0, 100).await, Ok(0));
     let failed = loop_until_full(&mut *session, full).await;
     assert_eq!((failed.class, failed.step), (ErrorClass::NoSpace, "write behind"), "{failed}");
-    // A little may still fit: it is there, or the close says that it is not.
+    // Some data may still fit: it is on the server, or the close reports that it is not.
     match call(&mut *session, MetaOp::Close { file: late }).await {
         Ok(_) => {
             let stat = call(&mut *session, MetaOp::Stat { path: "late".into() }).await.unwrap();
@@ -118,7 +118,7 @@ async fn close_reports_dirty_data_of_a_lost_server() {
     assert!(call(&mut *session, MetaOp::Close { file }).await.is_err());
 }
 
-/// Fills the volume by records of 512 bytes; the first failure.
+/// Fills the volume with records of 512 bytes; returns the first failure.
 async fn loop_until_full(session: &mut dyn Session, file: FileRef) -> OpError {
     for at in 0..1000 {
         if let Err(error) = write(session, file, at * 512, 512).await {

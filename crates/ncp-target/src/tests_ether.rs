@@ -1,5 +1,5 @@
-//! Stations at both ends of a cable, without the rights that an Ethernet takes: frames of all kinds, checksums by their
-//! levels, and servers that are not the one that is looked for.
+//! Client and server at the ends of a simulated cable, which needs no privileges: all framings, checksums by level,
+//! and servers with other names.
 
 use std::os::unix::net::UnixDatagram;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ async fn find(options: &NcpOptions, cable: EtherSocket) -> Result<SocketTranspor
     over(options, options.ether.as_ref().unwrap(), cable).await
 }
 
-/// Writes and reads a file by calls of whatever size was agreed upon.
+/// Writes and reads a file with calls of the negotiated size.
 async fn work(client: &mut Client<SocketTransport>) {
     let path = Path::new(space::LONG, ["SHARE", "file"].map(str::as_bytes)).unwrap();
     let (file, _) = client.open(&path, Access::Create, false).await.unwrap();
@@ -71,7 +71,7 @@ async fn client_finds_server_by_name_in_every_framing() {
             checksums: Level::IfPossible,
             signatures: Level::IfPossible,
             large_packets: LargePackets::Probe,
-            // Nothing is sent again because this machine stood still.
+            // A slow machine must not cause retransmissions.
             retry: Duration::from_secs(5),
             ..Options::default()
         };
@@ -108,7 +108,7 @@ async fn levels_of_both_sides_determine_checksums() {
     }
 }
 
-/// Time passes only where nothing else can happen.
+/// Time advances only when nothing else can happen.
 #[tokio::test(start_paused = true)]
 async fn search_error_names_other_servers_or_silence() {
     let (_server, cable) = served(Framing::Snap, Level::Never);
@@ -132,9 +132,9 @@ async fn frames_of_another_framing_are_ignored() {
     assert!(silent.detail.contains("frame=raw"), "{silent:?}");
 }
 
-/// A second station on the same cable.
+/// A second socket on the same cable.
 fn into_fd(cable: &EtherSocket) -> std::os::fd::OwnedFd {
     use std::os::fd::{AsRawFd, BorrowedFd};
-    // SAFETY: the socket is open until the end of this function, and its copy is its own.
+    // SAFETY: the socket is open until the end of this function, and the duplicate is a descriptor of its own.
     unsafe { BorrowedFd::borrow_raw(cable.as_raw_fd()) }.try_clone_to_owned().unwrap()
 }

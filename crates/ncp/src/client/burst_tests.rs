@@ -1,4 +1,4 @@
-//! Packet burst over a link that loses, repeats, delays and reorders packets, and over a slow one.
+//! Packet burst over a link that loses, repeats, delays and reorders packets, and over a slow link.
 
 use std::time::Duration;
 
@@ -51,7 +51,7 @@ fn bursts_survive_a_lossy_link_and_writes_execute_once() {
             }
             assert_eq!(client.read(file, 60_000, &mut [0; 5000]).await.unwrap(), 0, "beyond the end");
             assert_eq!(client.read(file, 49_000, &mut [0; 5000]).await.unwrap(), 1000, "across the end");
-            // Beyond 32 bits there are no bursts: the ordinary calls take over.
+            // Beyond 32 bits ordinary calls are used.
             assert_eq!(client.write(file, (1 << 32) + 1, &data[..5000]).await.unwrap(), 1024);
             client.close(file).await.unwrap();
             resent += client.counts().resent;
@@ -73,7 +73,7 @@ fn client_falls_back_to_ordinary_calls_without_bursts() {
                 "{done:?}"
             );
         }
-        // The connection goes on.
+        // The connection remains usable.
         client.make_directory(&path("SYS:D")).await.unwrap();
     });
     let signing = Options { burst: Some(BurstOptions::default()), ..options(Level::Always) };
@@ -87,7 +87,8 @@ fn client_falls_back_to_ordinary_calls_without_bursts() {
     assert_eq!((signed.window(), signed.signs()), (0, true), "bursts are not signed");
 }
 
-/// Bytes per second of reading or writing a megabyte over 10 Mbit/s with 2 ms of latency, and of that link's payload.
+/// Bytes per second of reading or writing 1 MB over 10 Mbit/s with 2 ms of latency, and the payload rate of that
+/// link.
 fn throughput(lost: u64, burst: bool, writes: bool) -> f64 {
     let link = Link::new(Level::Never, TransportKind::Udp, 3);
     let mut client = bursting(link, BurstOptions::default());
@@ -118,7 +119,7 @@ fn throughput(lost: u64, burst: bool, writes: bool) -> f64 {
                 client.read(file, at as u64, &mut back).await.unwrap()
             };
         }
-        // Filling before reading took no time on the link without troubles.
+        // Bursts reach most of the payload rate on a link without faults.
         data.len() as f64 / client.transport().now().saturating_sub(start).as_secs_f64()
     })
 }

@@ -22,7 +22,7 @@ fn refusal<T: std::fmt::Debug>(done: Result<T, ClientError>) -> Completion {
     }
 }
 
-/// Two clients with one file open: on a good link, and on another to the same server.
+/// Two clients with one file open: one over a good link, the other over another link to the same server.
 async fn two(
     transport: TransportKind,
     signatures: Level,
@@ -65,7 +65,7 @@ fn lock_is_granted_once_after_its_release() {
             busy += other.counts().busy;
             if locked {
                 had += 1;
-                // One that the server counted twice would still be there afterwards.
+                // A lock that the server counted twice would still exist.
                 other.write(theirs, 120, &[7; 10]).await.unwrap();
                 let refused = refusal(one.read(mine, 120, &mut [0; 10]).await);
                 assert_eq!(refused, Completion::IoOnLockedRegion, "seed {seed}");

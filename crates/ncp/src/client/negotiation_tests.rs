@@ -1,4 +1,4 @@
-//! What is agreed upon over a link: checksums of IPX by their levels, and packets that the path takes.
+//! Negotiation over a link: IPX checksums by level, and packets that the path carries.
 
 use std::time::Duration;
 
@@ -60,7 +60,7 @@ fn client_requests_no_checksums_where_packets_have_none() {
     });
 }
 
-/// Connects over a path that takes `longest` bytes; buffer and what probing found.
+/// Connects over a path that carries `longest` bytes; returns the buffer size and the result of probing.
 fn probed(transport: TransportKind, longest: usize, options: Options) -> (usize, ProbeResult) {
     let mut link = Link::new(Level::IfRequested, transport, 1);
     link.faults = LinkFaults { longest, latency: Duration::from_millis(2), ..LinkFaults::default() };
@@ -75,7 +75,7 @@ fn probed(transport: TransportKind, longest: usize, options: Options) -> (usize,
 #[test]
 fn largest_returned_probe_determines_the_packet_size() {
     let far = Options { buffer: 61_440, ..options() };
-    // The probe is the packet without the 30 bytes of its header on IPX, and has 64 more than the data on UDP.
+    // On IPX the probe is the packet without its 30-byte header; on UDP it has 64 bytes in addition to the data.
     for (transport, longest, options, buffer, size) in [
         (TransportKind::IpxInUdp, 1434, options(), 1400, 1464),
         (TransportKind::IpxInUdp, 1433, options(), 1336, 1400),
@@ -87,12 +87,12 @@ fn largest_returned_probe_determines_the_packet_size() {
     ] {
         assert_eq!(probed(transport, longest, options), (buffer, ProbeResult::Packet(size)), "{longest}");
     }
-    // Nothing comes back at all: what was agreed upon is kept, though it cannot be used here.
+    // No probe returns: the negotiated size stays, although the path does not carry it.
     let mut link = Link::new(Level::IfRequested, TransportKind::IpxInUdp, 1);
     link.faults.longest = 500;
     let client = block_on(Client::connect(link, options())).unwrap();
     assert_eq!((client.buffer(), client.probed()), (1400, ProbeResult::Unanswered));
-    // Unless it is asked for, nothing is probed.
+    // The path is probed only if the options request it.
     let off = Options { large_packets: LargePackets::Off, ..options() };
     assert_eq!(probed(TransportKind::IpxInUdp, 0, off), (1400, ProbeResult::NotProbed));
 }
@@ -147,12 +147,12 @@ fn buffer_only_client_negotiates_nothing_else() {
 }
 
 proptest! {
-    /// Whatever gets lost, what is found passes the path, and the client ends its search.
+    /// Whatever is lost, the packet size found passes the path, and the search ends.
     #[test]
     fn probing_succeeds_when_probes_are_lost(seed in 0..u64::MAX, lost in 0..30_u64, longest in 620..1500_usize) {
         let mut link = Link::new(Level::IfRequested, TransportKind::IpxInUdp, seed);
         link.faults = LinkFaults { lost, repeated: 20, longest, ..LinkFaults::default() };
-        // A request may be lost as often as it is sent.
+        // All transmissions of a request may be lost.
         let Ok(client) = block_on(Client::connect(link, options())) else { return Ok(()) };
         if let ProbeResult::Packet(size) = client.probed() {
             prop_assert!(size - 30 <= longest, "{size} of {longest}");

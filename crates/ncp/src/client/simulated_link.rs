@@ -1,4 +1,5 @@
-//! A link for tests, with a clock of its own, which loses, repeats, delays and reorders packets, and a server behind it.
+//! A simulated link with a virtual clock, which loses, repeats, delays and reorders packets, and the server at its
+//! other end.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -18,10 +19,10 @@ use crate::wire::packet::{ClientHeader, ServerHeader};
 use crate::wire::server_info::DateAndTime;
 
 pub const PEER: Peer = Peer::Stream(1);
-/// Ethernet, IP and UDP on a wire, for rates.
+/// Bytes of Ethernet, IP and UDP headers, for rates.
 pub const HEADERS: u64 = 46;
 
-/// The time of the link, in nanoseconds.
+/// The virtual time of the link in nanoseconds.
 #[derive(Debug, Clone, Default)]
 pub struct Clock(pub Arc<AtomicU64>);
 
@@ -39,26 +40,26 @@ impl Environment for Clock {
     }
 }
 
-/// What happens to packets; of each hundred.
+/// Faults of a link; probabilities in percent.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LinkFaults {
     pub lost: u64,
     pub repeated: u64,
-    /// Longest delay.
+    /// The longest random delay.
     pub delay: Duration,
-    /// How long the server works on a request; it says "busy" to what comes meanwhile.
+    /// Execution time of each request; the server answers "busy" to others meanwhile.
     pub work: Duration,
-    /// Every packet takes at least this long.
+    /// The minimum delay of every packet.
     pub latency: Duration,
-    /// Bytes per second in each direction; 0 without bound.
+    /// Bytes per second in each direction; 0 is unlimited.
     pub rate: u64,
-    /// Replies have one bit flipped on the way, and then come as they were.
+    /// A copy of each reply with one flipped bit arrives before the reply.
     pub forged: bool,
-    /// Longer packets do not pass; 0 without bound.
+    /// Longer packets are lost; 0 is unlimited.
     pub longest: usize,
 }
 
-/// A server, and packets under way to and from it by the time they arrive.
+/// A server, and the packets in transit by their time of arrival.
 #[derive(Debug)]
 pub struct Link {
     pub clock: Clock,
@@ -68,17 +69,17 @@ pub struct Link {
     random: u64,
     pub queue: BTreeMap<(Duration, u64), (bool, Vec<u8>)>,
     pub peer: Peer,
-    /// Packets of other clients, by the time they arrive at the server.
+    /// Packets of other clients by their time of arrival at the server.
     pub others: BTreeMap<Duration, (Peer, Vec<u8>)>,
-    /// When the server is to be asked for the answer to a request that waits for a lock.
+    /// The next time at which the server is polled for the reply to a waiting request.
     resume: Option<Duration>,
     queued: u64,
     working: Option<Duration>,
-    /// When each direction has sent what it took so far.
+    /// When each direction has sent everything that it accepted.
     free: [Duration; 2],
     pub sends: Vec<Duration>,
     message: Vec<u8>,
-    /// Checksums as the client has them switched on.
+    /// Whether the client has enabled checksums.
     pub checks: bool,
     pub routed: bool,
 }
@@ -88,14 +89,14 @@ impl Link {
         Self::to(server_options(signatures), transport, seed)
     }
 
-    /// To a server with other options.
+    /// A link to a server with other options.
     pub fn to(options: server::Options, transport: TransportKind, seed: u64) -> Self {
         let clock = Clock::default();
         let server = Arc::new(Server::new(options, volumes(), clock.clone()));
         Self::over(server, clock, (PEER, transport), seed)
     }
 
-    /// The link of another client to the same server, at the same time.
+    /// A link of another client to the same server with the same clock.
     pub fn second_client(&self, peer: Peer, seed: u64) -> Self {
         Self::over(Arc::clone(&self.server), self.clock.clone(), (peer, self.transport), seed)
     }
@@ -133,7 +134,7 @@ impl Link {
         self.random % bound.max(1)
     }
 
-    /// Puts a packet under way, which the link may lose or repeat.
+    /// Sends a packet, which the link may lose or repeat.
     fn send(&mut self, to_server: bool, packet: &[u8], after: Duration) {
         let faults = self.faults;
         if faults.longest > 0 && packet.len() > faults.longest {
@@ -156,7 +157,7 @@ impl Link {
         }
     }
 
-    /// A packet arrives at the server.
+    /// Delivers a packet to the server.
     fn serve(&mut self, packet: &[u8]) {
         let now = self.clock.now();
         let mut out = Vec::new();
@@ -191,7 +192,7 @@ impl Link {
 }
 
 impl Link {
-    /// Asks the server for the answer to a request that waits for a lock.
+    /// Polls the server for the reply to a request that waits for a lock.
     fn resume(&mut self) {
         let mut out = Vec::new();
         self.resume = self.server.resume(self.peer, &mut out);
@@ -200,7 +201,7 @@ impl Link {
         }
     }
 
-    /// Does what is due at the server by itself, without a packet of this client; false when nothing is until then.
+    /// Performs what the server does without a packet of this client; false when nothing is due until then.
     fn act(&mut self, until: Duration) -> bool {
         let arrival = self.others.first_key_value().map(|(at, _)| *at);
         let Some(at) = arrival.into_iter().chain(self.resume).min().filter(|at| *at <= until) else {

@@ -22,7 +22,8 @@ fn requests_over_a_lossy_link_execute_exactly_once() {
     for seed in 0..1000 {
         let signatures = if seed % 2 == 0 { Level::Always } else { Level::Never };
         let transport = if seed % 3 == 0 { TransportKind::IpxInUdp } else { TransportKind::Udp };
-        // A create that comes late would end what it has begun: the protocol has no way to tell.
+        // A late duplicate of the create would reset the connection: the protocol cannot distinguish it from a new
+        // one.
         let mut client = login(Link::new(Level::IfRequested, transport, seed), signatures);
         let delay = Duration::from_millis(if seed % 5 == 0 { 2000 } else { 50 });
         let faults = LinkFaults { lost: 20, repeated: 20, delay, ..LinkFaults::default() };
@@ -30,7 +31,7 @@ fn requests_over_a_lossy_link_execute_exactly_once() {
         let data = pattern(2000);
         block_on(async {
             for number in 0..3 {
-                // Made twice, a directory would be there already.
+                // A second execution would fail because the directory exists.
                 client.make_directory(&path(&format!("SYS:D{number}"))).await.unwrap();
             }
             let (file, _) = client.open(&path("SYS:D0\\A"), Access::CreateNew, false).await.unwrap();
@@ -99,7 +100,7 @@ fn client_waits_for_a_busy_server_and_executes_once() {
     client.transport_mut().faults.work = Duration::from_secs(100);
     block_on(client.make_directory(&path("SYS:A"))).unwrap();
     assert!(client.counts().busy > 100, "{:?}", client.counts());
-    // Longer than any patience: eleven times the timeout.
+    // Longer than eleven timeouts, the maximum with busy packets.
     client.transport_mut().faults.work = Duration::from_secs(1000);
     let start = client.transport().now();
     let late = block_on(client.make_directory(&path("SYS:B")));
@@ -138,7 +139,7 @@ fn watchdog_keeps_answering_clients_and_removes_silent_ones() {
     pass(2);
     let queried = server.idle_clients();
     assert_eq!(queried, [(PEER, 1)]);
-    // The question is there when the client asks something the next time: it answers, and is served.
+    // The client finds the query at its next request, answers it, and is served.
     let at = client.transport().now();
     client
         .transport_mut()
@@ -158,7 +159,7 @@ fn watchdog_keeps_answering_clients_and_removes_silent_ones() {
 }
 
 proptest! {
-    /// What is no reply leaves the connection as it was.
+    /// Unrelated messages leave the connection unchanged.
     #[test]
     fn hostile_replies_are_told_from_the_reply(
         bytes in prop::collection::vec(prop_oneof![Just(0x33u8), Just(0), Just(1), any::<u8>()], 0..60),
@@ -178,7 +179,7 @@ proptest! {
     }
 }
 
-/// A request and the server's reply to it, which the client has not seen yet.
+/// A request, and the reply of the server, which the client has not received yet.
 fn exchange(client: &mut Client<Link>, request: &Request<'_>) -> (Vec<u8>, Vec<u8>) {
     let message = client.connection.request(request).to_vec();
     let mut reply = Vec::new();

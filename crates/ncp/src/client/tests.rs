@@ -1,4 +1,4 @@
-//! The client against the server over loopback sockets: files, refusals, servers that are silent, gone or busy.
+//! The client against the server over loopback sockets: files, refusals, and servers that are silent, gone or busy.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, UdpSocket};
@@ -15,7 +15,7 @@ use crate::wire::server_info::DateAndTime;
 use crate::wire::tcp::{Direction, message_len};
 use crate::wire::text::padded;
 
-/// One key for all logins, one moment.
+/// An environment with one key for all logins and a fixed time.
 pub(super) struct Still;
 
 impl Environment for Still {
@@ -291,7 +291,7 @@ fn always_busy_server_ends_the_wait() {
     let address = listener.local_addr().unwrap();
     let answering = thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
-        // Busy with the create, over and over, until the client has gone.
+        // Answers "busy" to the create until the client gives up.
         while stream.write_all(b"tNcP\0\0\0\x10\x99\x99\0\xff\x01\xff\0\0").is_ok() {}
     });
     let short = Options { timeout: Duration::from_millis(10), ..Options::default() };

@@ -1,10 +1,10 @@
-//! Attributes, moments, rights, handles, searches and copies, call by call.
+//! Attributes, timestamps, rights, handles, searches and copies, call by call.
 
 use super::tests::{ask, login, server};
 use super::*;
 use crate::wire::tests::hex;
 
-/// Calls of one client that has logged in.
+/// The calls of one logged-in client.
 struct Calls {
     server: Server<MemoryVolume, super::tests::Still>,
     sequence: u8,
@@ -22,7 +22,7 @@ impl Calls {
         calls
     }
 
-    /// Completion code, and data.
+    /// Completion code and data.
     fn call(&mut self, call: &str) -> (u8, Vec<u8>) {
         self.sequence += 1;
         let out = ask(&self.server, 1, &format!("2222{:02x}010100{call}", self.sequence));

@@ -1,4 +1,4 @@
-//! Locks and share modes, call by call: what is answered, and what ends a lock.
+//! Locks and share modes, call by call: completion codes, and what releases a lock.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use super::*;
 use crate::wire::server_info::DateAndTime;
 use crate::wire::tests::hex;
 
-/// A environment whose time is set, and that counts how often it was told of a lock given up.
+/// An environment with settable time that counts the notifications of released locks.
 #[derive(Default)]
 struct Set {
     now_ms: AtomicU64,
@@ -35,7 +35,7 @@ impl Environment for Set {
 
 type Tested = Server<MemoryVolume, Set>;
 
-/// A client that has logged in and opened SYS:F, as the handle 000001000000.
+/// A client that is logged in and has opened SYS:F with handle 000001000000.
 struct LockClient<'s> {
     server: &'s Tested,
     number: u8,
@@ -85,7 +85,7 @@ fn server() -> Tested {
     Server::new(options, vec![(b"SYS".to_vec(), MemoryVolume::new(1 << 20))], Set::default())
 }
 
-/// 100 bytes from the start on, in each call; `flag` and then ticks where the call has them.
+/// The first 100 bytes in each call, with `flag` and then ticks where the call has them.
 fn lock_near(code: &str, flag: u8, ticks: u16) -> String {
     format!("{code} {flag:02x} 000001000000 00000000 00000064 {ticks:04x}")
 }
@@ -99,7 +99,7 @@ const CLEAR: &str = "1e 00 000001000000 00000000 00000064";
 const READ: &str = "48 00 000001000000 00000063 0001";
 const WRITE: &str = "49 00 000001000000 00000063 0001 41";
 
-/// docs/protocols/ncp.md 3.3: each call has a code of its own for a lock that another has.
+/// docs/protocols/ncp.md 3.3: each call has its own completion code for a conflicting lock.
 #[test]
 fn each_lock_call_answers_conflicts_with_its_own_code() {
     let server = server();
@@ -188,7 +188,7 @@ fn waiting_request_is_busy_and_is_answered_once() {
     let had = [0x33, 0x33, two.sequence, 2, 1, 0, 0, 0];
     assert_eq!(resume(2), (None, had.to_vec()));
     assert_eq!((resume(2), two.send("2222", &lock)), ((None, vec![]), had.to_vec()));
-    // A client that asks something else has given its wait up.
+    // A client that sends another request has cancelled its wait.
     assert!(one.call(&lock).is_empty());
     assert_eq!((one.done("14"), server.waiting()), (0, 0));
     assert_eq!(two.done(CLEAR), 0);
@@ -215,7 +215,7 @@ fn cancelled_wait_on_tcp_is_answered_before_the_next_request() {
     assert_eq!(out[16..26], *[&hex("744e6350 00000017 3333")[..]].concat());
 }
 
-/// What a connection ends by.
+/// Events that end a connection's locks.
 type Ending = (&'static str, fn(&mut LockClient<'_>));
 
 #[test]

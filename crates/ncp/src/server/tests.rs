@@ -1,4 +1,4 @@
-//! The server against packets of the captures, duplicates, strangers and garbage.
+//! The server against captured packets, retransmissions, unknown clients and garbage.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::wire::server_info::DateAndTime;
 use crate::wire::tests::hex;
 use crate::wire::text::padded;
 
-/// A environment in which every login key is that of the captures.
+/// An environment in which every login key is that of the captures.
 pub(super) struct Still;
 
 impl Environment for Still {
@@ -52,7 +52,7 @@ pub(super) fn ask(server: &Server<MemoryVolume, Still>, peer: u64, packet: &str)
     out
 }
 
-/// Create, 0x61 and login as libncp sends them; the first request has the sequence number of the create.
+/// Sends create, 0x61 and login as libncp does; the first request repeats the sequence number of the create.
 pub(super) fn login(server: &Server<MemoryVolume, Still>, security: &str) {
     assert_eq!(ask(server, 1, "111101ff01ff00"), hex("3333010101000000"));
     let size = ask(server, 1, &format!("2222010101006104 08{security}"));
@@ -64,8 +64,8 @@ pub(super) fn login(server: &Server<MemoryVolume, Still>, security: &str) {
     assert_eq!(login, hex("3333040101000000"));
 }
 
-/// docs/protocols/ncp.md 5.2: from the description alone. A server at level 2 signs for a client at level 1, which
-/// must hear of it.
+/// docs/protocols/ncp.md 5.2, from the description alone. A server at level 2 signs for a client at level 1, which
+/// must learn of it from the reply.
 #[test]
 fn reply_to_0x61_offers_what_the_server_prefers_and_enables_what_the_client_requests() {
     let preferring = Options { signatures: Level::IfPossible, ..options() };
@@ -75,7 +75,7 @@ fn reply_to_0x61_offers_what_the_server_prefers_and_enables_what_the_client_requ
     assert_eq!(ask(&server, 1, "2222020101006104 0882"), hex("3333020101000000 0408 0000 82"));
 }
 
-/// libncp-client-udp-tcp-unsigned.pcap: its requests, and the replies it was content with.
+/// libncp-client-udp-tcp-unsigned.pcap: its requests, and the replies that it accepted.
 #[test]
 fn server_answers_libncp_packets() {
     let server = server();
@@ -103,7 +103,7 @@ fn server_answers_libncp_packets() {
     assert_eq!(server.connections(), 0);
 }
 
-/// libncp-client-udp-tcp-signed.pcap, frames 11 and 13: the same signatures are taken, others are not.
+/// libncp-client-udp-tcp-signed.pcap, frames 11 and 13: these signatures are accepted, others are not.
 #[test]
 fn signed_requests_execute_once_and_wrongly_signed_ones_never() {
     let server = server();
@@ -174,7 +174,7 @@ fn server_at_level_3_refuses_unsigned_login() {
     assert_eq!(login, hex("333303010100ac00"));
 }
 
-/// Directory handles, classic calls and searches as in mars-server-ipx-in-udp-with-burst.pcap.
+/// Directory handles, classic calls and searches, from mars-server-ipx-in-udp-with-burst.pcap.
 #[test]
 fn server_finds_renames_and_erases_files() {
     let server = server();
@@ -218,7 +218,7 @@ fn path_never_leaves_its_volume() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
-    /// Whatever calls come, each is answered, and the server serves on.
+    /// Every call is answered, and the server keeps working.
     #[test]
     fn hostile_calls_are_answered(calls in prop::collection::vec(
         prop::collection::vec(prop_oneof![3 => Just(0u8), 1 => Just(1), 1 => Just(0xff), 3 => any::<u8>()], 0..60), 1..12,

@@ -45,7 +45,8 @@ message! {
 }
 
 message! {
-    /// 87/67: logs a range, and locks it if the flag says so. The flag is little-endian, as libncp sends it (docs/protocols/ncp.md 3.5).
+    /// 87/67: logs a range, and locks it if the flag says so. The flag is little-endian, as libncp sends it
+    /// (docs/protocols/ncp.md 3.5).
     LockLarge {
         /// See [`super::lock::flag`].
         flag: u32 as Le32,

@@ -1,4 +1,4 @@
-//! Any bytes are decoded or refused, and what is encoded comes back.
+//! Arbitrary bytes are decoded or rejected, and encoding survives the round trip.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -21,19 +21,19 @@ pub fn bytes<'a, C: Codec<'a>>(value: &C::Value) -> Vec<u8> {
     out
 }
 
-/// Bytes from hexadecimal digits with blanks between them.
+/// Parses hexadecimal digits with optional blanks.
 pub fn hex(text: &str) -> Vec<u8> {
     let digits: Vec<u8> = text.chars().filter_map(|c| c.to_digit(16)).map(|digit| digit as u8).collect();
     digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect()
 }
 
-/// Bytes of which many are those that lengths, counts and flags like to be.
+/// Bytes that often have the values of lengths, counts and flags.
 fn hostile() -> impl Strategy<Value = Vec<u8>> {
     let byte = prop_oneof![3 => Just(0u8), 1 => Just(0xff), 1 => Just(1), 3 => any::<u8>()];
     vec(byte, 0..200)
 }
 
-/// Bytes behind the code of a function that has a message.
+/// Bytes after the code of a function that has a message.
 fn call() -> impl Strategy<Value = Vec<u8>> {
     let framed = (any::<u8>(), any::<u8>(), hostile()).prop_map(|(code, sub, data)| {
         let mut out = Vec::new();
@@ -53,13 +53,13 @@ fn call() -> impl Strategy<Value = Vec<u8>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(3000))]
 
-    /// A call that is understood is put back as it came, up to reserved bytes and what follows it.
+    /// A decoded call encodes to the same bytes, except reserved and trailing ones.
     #[test]
     fn hostile_calls_are_decoded_or_refused(body in call()) {
         let Ok(request) = Request::decode(&body) else { return Ok(()) };
         let mut again = Vec::new();
         request.put(&mut again);
-        // The one call that is taken in a shorter form than it is put in.
+        // The one call that is also accepted in a shorter form.
         prop_assert!(again.len() <= body.len() + 1);
         prop_assert_eq!(Request::decode(&again), Ok(request));
     }

@@ -84,7 +84,8 @@ message! {
 }
 
 message! {
-    /// Reply to 0x12 and 0x16/0x15; on large volumes the cluster size is scaled so that the counts fit into 16 bits (docs/protocols/ncp.md 2.6).
+    /// Reply to 0x12 and 0x16/0x15; on large volumes the cluster size is scaled so that the counts fit into 16 bits
+    /// (docs/protocols/ncp.md 2.6).
     VolumeInfo {
         /// Sectors of 512 bytes in a cluster.
         sectors_per_cluster: u16 as Be16,

@@ -1,4 +1,4 @@
-//! Packet burst of `mars_nwe`: a read in five fragments, one of them asked for again, and a write.
+//! Packet burst of `mars_nwe`: a read in five fragments, of which one is retransmitted, and a write.
 
 use sharebench_ncp::wire::burst::{
     BurstCall, BurstPacket, BurstReadReply, BurstWriteReply, Missing, READ, WRITE, flag,
@@ -7,7 +7,7 @@ use sharebench_ncp::wire::ipx::{IpxPacket, packet_type};
 use sharebench_ncp::wire::packet::{BURST, CLIENT_HEADER_LEN};
 use sharebench_ncp::wire::{Codec, Request, ShortHandle};
 
-/// Frame number and packet of all bursts, each of which encodes again to the same bytes.
+/// Frame number and packet of all bursts; each encodes to the same bytes again.
 fn bursts(capture: &[crate::Packet]) -> Vec<(usize, BurstPacket<'_>)> {
     let mut found = Vec::new();
     for packet in capture {
@@ -30,7 +30,7 @@ fn bursts(capture: &[crate::Packet]) -> Vec<(usize, BurstPacket<'_>)> {
     found
 }
 
-/// What the classic writes of the capture put into the file with this handle.
+/// The data that the classic writes of the capture wrote to this handle.
 fn written(capture: &[crate::Packet], file: ShortHandle) -> Vec<u8> {
     let mut content = Vec::new();
     for packet in capture {

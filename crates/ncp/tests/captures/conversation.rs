@@ -1,4 +1,4 @@
-//! One client and its server: requests are matched to replies, logins and signatures are computed anew.
+//! One client and its server: matches replies to requests, and computes logins and signatures again.
 
 use std::collections::BTreeMap;
 
@@ -16,20 +16,20 @@ use sharebench_ncp::wire::{Codec, Function, Request};
 use crate::pcap::{Packet, Transport};
 use crate::replies;
 
-/// What a capture was found to hold; every number is asserted.
+/// The contents of a capture; the tests assert every number.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Requests encoded again to the same bytes.
+    /// Requests that encode to the same bytes.
     pub requests: usize,
     /// Creates and destroys.
     pub connections: usize,
-    /// Replies encoded again to the same bytes.
+    /// Replies that encode to the same bytes.
     pub replies: usize,
-    /// Login responses that were computed from the password.
+    /// Login responses computed from the password.
     pub logins: usize,
-    /// Signatures that were computed.
+    /// Signatures computed again.
     pub signatures: usize,
-    /// What cannot be the same, and why.
+    /// Packets that cannot be the same, with the reason.
     pub differences: BTreeMap<&'static str, usize>,
 }
 
@@ -44,7 +44,7 @@ pub struct ConnectionState {
 }
 
 impl ConnectionState {
-    /// Takes the next packet of this client or its server.
+    /// Processes the next packet of this client or its server.
     pub fn take(&mut self, packet: &Packet, bytes: &[u8], from_client: bool, counts: &mut Counts) {
         if from_client { self.request(packet, bytes, counts) } else { self.reply(packet, bytes, counts) }
     }
@@ -141,7 +141,7 @@ impl ConnectionState {
     }
 }
 
-/// The NCP packet, the length of the whole message, and the signature if there is one.
+/// The NCP packet, the length of the whole message, and the signature.
 fn unwrapped(
     transport: Transport,
     bytes: &[u8],
@@ -167,7 +167,7 @@ fn unwrapped(
     }
 }
 
-/// Why a client packet is not what this crate would send; none when it is.
+/// Why this crate would not send a client packet in this form; none if it would.
 fn difference(header: ClientHeader, body: &[u8], same: bool) -> Option<&'static str> {
     match header.kind {
         _ if same => None,

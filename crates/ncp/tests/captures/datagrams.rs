@@ -1,4 +1,4 @@
-//! IPX datagrams of a capture: finding the server, and conversations with it.
+//! IPX datagrams of a capture: the search for the server, and the NCP packets.
 
 use sharebench_ncp::wire::ipx::{Address, IpxPacket, is_intact, socket};
 use sharebench_ncp::wire::packet::BURST;
@@ -7,7 +7,7 @@ use sharebench_ncp::wire::sap::SapPacket;
 
 use crate::pcap::Packet;
 
-/// Client, direction and NCP packet of a datagram; none when it is something else, which is decoded here as well.
+/// Client, direction and NCP packet of a datagram; none for other datagrams, which are decoded here as well.
 pub fn conversation(packet: &Packet) -> Option<(Address, bool, Vec<u8>)> {
     let datagram = IpxPacket::decode(&packet.bytes).unwrap();
     assert!(is_intact(&packet.bytes[..usize::from(datagram.header.length)]));
@@ -23,7 +23,7 @@ pub fn conversation(packet: &Packet) -> Option<(Address, bool, Vec<u8>)> {
             _ => {}
         }
     }
-    // Processes of mars_nwe speak with each other, in packets of their own and with forwarded requests.
+    // Processes of mars_nwe exchange packets of their own and forwarded requests.
     if from.node == to.node || datagram.payload.starts_with(&BURST.to_be_bytes()) {
         return None;
     }

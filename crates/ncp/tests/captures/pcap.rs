@@ -1,11 +1,11 @@
-//! Frames of a capture file, and what they carry: NCP on UDP and TCP, IPX on Ethernet and in UDP.
+//! Frames of a capture file and their payload: NCP on UDP and TCP, IPX on Ethernet and in UDP.
 
 use std::collections::HashMap;
 
 use sharebench_ncp::wire::ethernet::Frame;
 use sharebench_ncp::wire::tcp::{self, Direction};
 
-/// What carried a packet.
+/// The transport of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Transport {
     Udp,
@@ -16,19 +16,19 @@ pub enum Transport {
 /// One packet, message or datagram.
 #[derive(Debug)]
 pub struct Packet {
-    /// Number of the frame that ends it, as Wireshark counts.
+    /// Number of its last frame, as Wireshark counts.
     pub frame: usize,
     pub transport: Transport,
-    /// The client's port; 0 for IPX, which has addresses of its own.
+    /// Port of the client; 0 for IPX, which has its own addresses.
     pub port: u16,
-    /// Towards the server; not meaningful for IPX.
+    /// True towards the server; without meaning for IPX.
     pub from_client: bool,
     pub bytes: Vec<u8>,
-    /// False when the capture holds only the start of it; the rest is filled with zeros.
+    /// False if the capture has only its start; the rest is filled with zeros.
     pub whole: bool,
 }
 
-/// Everything in a capture that these tests are about.
+/// All packets of a capture that the tests use.
 pub fn packets(file: &[u8]) -> Vec<Packet> {
     let mut streams = HashMap::new();
     let mut found = Vec::new();
@@ -72,7 +72,7 @@ fn side(source: u16, destination: u16) -> (bool, u16) {
     if destination == tcp::PORT { (true, source) } else { (false, destination) }
 }
 
-/// Number, bytes filled up to their length on the wire, and whether all of them were captured.
+/// Frame number, bytes padded to their length on the wire, and whether all of them were captured.
 fn frames(file: &[u8]) -> Vec<(usize, Vec<u8>, bool)> {
     let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap()) as usize;
     assert_eq!((word(0), word(20)), (0xa1b2_c3d4, 1), "little-endian capture of Ethernet");
@@ -93,7 +93,7 @@ fn frames(file: &[u8]) -> Vec<(usize, Vec<u8>, bool)> {
     frames
 }
 
-/// Transport, ports and payload; none for what these tests are not about.
+/// Transport, ports and payload; none for other frames.
 fn carried(frame: &[u8]) -> Option<(Transport, u16, u16, &[u8])> {
     if let Some(frame) = Frame::decode(frame).unwrap() {
         return Some((Transport::Ipx, 0, 0, frame.packet));
@@ -113,7 +113,7 @@ fn carried(frame: &[u8]) -> Option<(Transport, u16, u16, &[u8])> {
     }
 }
 
-/// One direction of a connection; these captures hold every segment once and in order.
+/// One direction of a connection. The captures have every segment once and in order.
 #[derive(Debug, Default)]
 struct Stream {
     bytes: Vec<u8>,

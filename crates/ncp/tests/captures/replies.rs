@@ -1,4 +1,4 @@
-//! The reply that belongs to each call, decoded and encoded again.
+//! Decodes the reply to each call and encodes it again.
 
 use sharebench_ncp::wire::directory::*;
 use sharebench_ncp::wire::file::*;
@@ -66,7 +66,7 @@ pub fn encode_again(request: &Request<'_>, data: &[u8]) -> Result<Vec<u8>, WireE
         Request::OpenCreate(open) => Opened::get(open.mask, &mut reader)?.put(&mut out),
         Request::ObtainInfo(obtain) => NamedInfo::get(obtain.mask, &mut reader)?.put(&mut out),
         Request::SearchNext(search) => FoundNext::get(search.mask, &mut reader)?.put(&mut out),
-        // The others are answered without data.
+        // The other calls have replies without data.
         _ => {}
     }
     Ok(out)

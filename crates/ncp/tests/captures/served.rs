@@ -1,4 +1,4 @@
-//! The packets that libncp sent, given to this crate's server: unsigned and signed, over UDP and TCP.
+//! The packets that libncp sent, processed by the server of this crate: unsigned and signed, over UDP and TCP.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use sharebench_ncp::wire::text::padded;
 
 use crate::pcap::{Packet, Transport};
 
-/// The environment of the captures: one key for all logins, one moment.
+/// The environment of the captures: one key for all logins and a fixed time.
 struct Still;
 
 impl Environment for Still {
@@ -44,14 +44,14 @@ fn server(signatures: Level) -> Server<MemoryVolume, Still> {
     Server::new(options, vec![(b"SYS".to_vec(), MemoryVolume::new(16 << 20))], Still)
 }
 
-/// The reply of a capture without its transport, and ours to the same request.
+/// The reply of a capture without its transport header, and the reply of this server.
 struct Pair {
     call: Vec<u8>,
     theirs: Vec<u8>,
     ours: Vec<u8>,
 }
 
-/// The captured server gave its connections the numbers 1 and 2; so does ours, when the first client stays.
+/// The captured server assigned the connection numbers 1 and 2, and so does this one if the first client stays.
 fn pairs(name: &str, signatures: Level) -> Vec<Pair> {
     let server = server(signatures);
     let mut pairs = Vec::new();
@@ -81,7 +81,7 @@ fn pairs(name: &str, signatures: Level) -> Vec<Pair> {
     pairs
 }
 
-/// What stands behind the transport of a client packet, and behind its signature on TCP.
+/// The bytes of a client packet after the transport header and, on TCP, the signature.
 fn ncp(packet: &Packet) -> &[u8] {
     let starts = if packet.transport == Transport::Tcp {
         [REQUEST_HEADER_LEN, REQUEST_HEADER_LEN + 8]
@@ -94,9 +94,9 @@ fn ncp(packet: &Packet) -> &[u8] {
     found.expect("a packet of a client")
 }
 
-/// Packets whose replies are each server's own: names and versions, space, moments, the echo socket; size, deletion and
-/// locks, which the captured server refuses; reads at offset 1, to which it gives nothing; and the end of the connection, whose
-/// reply it does not sign anew.
+/// Packets whose replies differ between servers: names and versions, space, times, the echo socket; size, deletion
+/// and locks, which the captured server refuses; reads at offset 1, to which it returns nothing; and the end of the
+/// connection, whose reply it does not sign again.
 fn is_own(packet: &[u8]) -> bool {
     let Some((header, call)) = packet.split_at_checked(6) else { return false };
     match *call {

@@ -1,4 +1,4 @@
-//! The client on any replies: no panic, no wait without end, and no more data than it asked for.
+//! The client on arbitrary replies: no panic, no endless wait, and no more data than requested.
 
 use std::io;
 use std::task::{Context, Poll};
@@ -10,7 +10,7 @@ use sharebench_ncp::client::{
 use sharebench_ncp::security::level::Level;
 use sharebench_ncp::wire::TransportKind;
 
-/// Gives the input for replies. Each is a byte that says what, a length, and so many bytes.
+/// Turns the input into replies: each is a byte that selects the kind, a length, and that many bytes.
 struct Scripted<'i> {
     transport: TransportKind,
     now: Duration,
@@ -20,7 +20,7 @@ struct Scripted<'i> {
 }
 
 impl Scripted<'_> {
-    /// The next reply, made to fit the request if the input says so.
+    /// The next reply, adapted to the request if the input says so.
     fn next(&mut self) -> Option<()> {
         let [what, len, after @ ..] = self.rest else { return None };
         let (bytes, rest) = after.split_at(usize::from(*len).min(after.len()));
@@ -31,7 +31,7 @@ impl Scripted<'_> {
         self.message.clear();
         match what % 4 {
             0 | 1 if header[..2] == [0x77; 2] => {
-                // A packet of the burst connection, from the other side.
+                // A packet of the burst connection from the server.
                 self.message.extend_from_slice(self.sent.get(..36)?);
                 let source = self.sent.get(4..8)?.to_vec();
                 let other = self.sent.get(8..12)?.to_vec();
@@ -46,7 +46,7 @@ impl Scripted<'_> {
             0 | 1 => {
                 let kind = if what % 4 == 0 { [0x33; 2] } else { [0x99; 2] };
                 let [_, _, sequence, low, task, high] = header;
-                // A create gets the number 1.
+                // A create is answered with connection number 1.
                 let connection = if [low, high] == [0xFF; 2] { [1, 0] } else { [low, high] };
                 let completion = if what & 4 == 0 { 0 } else { what >> 3 | 0x80 };
                 let [low, high] = connection;
@@ -59,7 +59,7 @@ impl Scripted<'_> {
                 self.message.extend_from_slice(&head);
                 self.message.extend_from_slice(bytes);
             }
-            // Long replies out of short inputs.
+            // Makes long replies of short inputs.
             2 => self.message.extend(bytes.iter().cycle().take(bytes.len() * 40)),
             _ => self.message.extend_from_slice(bytes),
         }
@@ -93,7 +93,7 @@ impl Transport for Scripted<'_> {
     }
 }
 
-/// The first byte chooses transport, signatures and bursts.
+/// The first byte selects transport, signatures and bursts.
 pub fn run(input: &[u8]) {
     let Some((form, rest)) = input.split_first() else { return };
     let transport = [TransportKind::Udp, TransportKind::Tcp, TransportKind::IpxInUdp][usize::from(form % 3)];
@@ -104,13 +104,13 @@ pub fn run(input: &[u8]) {
         burst: (form & 0x80 != 0).then(BurstOptions::default),
         ..Options::default()
     };
-    // Each way to fail is one to fail well.
+    // Every error is acceptable.
     let _ = block_on(converse(transport, options));
 }
 
 async fn converse(transport: Scripted<'_>, options: Options) -> Result<(), ClientError> {
     let mut client = Client::connect(transport, options).await?;
-    // A refusal ends a step, not the conversation.
+    // A refusal ends a step, not the connection.
     let _ = client.login(Login { user: "bench", password: "secret" }).await;
     let Ok(name) = Path::dos("SYS:DIR\\FILE") else { return Ok(()) };
     let mut buffer = vec![0; 100_000];

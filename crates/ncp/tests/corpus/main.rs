@@ -1,4 +1,4 @@
-//! The corpus of the fuzz targets (`fuzz/`), replayed.
+//! Replays the corpus of the fuzz targets (`fuzz/`).
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 mod client;

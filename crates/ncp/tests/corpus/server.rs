@@ -1,5 +1,5 @@
-//! The server on any sequence of packets of several clients: no panic, no request without an answer, and nothing left
-//! behind when they are gone.
+//! The server on arbitrary packets of several clients: no panic, no unanswered request, and no state when they have
+//! left.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,7 +14,7 @@ use sharebench_ncp::wire::server_info::DateAndTime;
 use sharebench_ncp::wire::tcp::{REPLY_HEADER_LEN, request_header};
 use sharebench_ncp::wire::text::padded;
 
-/// A clock that the input turns on, and one key for all logins.
+/// A clock that the input advances, and one key for all logins.
 #[derive(Default)]
 struct Turned(Arc<AtomicU64>);
 
@@ -32,24 +32,24 @@ impl Environment for Turned {
     }
 }
 
-/// A login of BENCH, and SYS:F opened, as function codes and data.
+/// The login of BENCH and the open of SYS:F, as function codes and data.
 const LOGIN: [&[u8]; 2] =
     [b"\x17\x00\x01\x17", b"\x17\x00\x11\x18\x70\x38\xac\x5f\x8b\xcc\x23\xd2\x00\x01\x05BENCH"];
 const OPEN: &[u8] = b"\x54\x00\x00\x03\x09\x05SYS:F";
 
-/// A client, of which the server knows where its packets come from.
+/// A client at an address that the server knows.
 struct FuzzClient {
     number: u64,
     transport: TransportKind,
     connection: u16,
     sequence: u8,
     last: Vec<u8>,
-    /// The input has sent packets of its own, so that the server may be at another number.
+    /// The input has sent raw packets, so the server may expect another sequence number.
     loose: bool,
 }
 
 impl FuzzClient {
-    /// The client, with the three transports in turn.
+    /// A client; the clients use the three transports in turn.
     fn new(number: u64) -> Self {
         let transport =
             [TransportKind::Udp, TransportKind::Tcp, TransportKind::IpxInUdp][number as usize % 3];
@@ -60,7 +60,7 @@ impl FuzzClient {
         Peer::Stream(self.number)
     }
 
-    /// Sends a packet in its transport; the answer without it.
+    /// Sends a packet in its transport header; returns the reply without it.
     fn send(&self, server: &Server<MemoryVolume, Turned>, packet: &[u8]) -> Vec<u8> {
         let mut out = Vec::new();
         if self.transport == TransportKind::Tcp {
@@ -76,7 +76,7 @@ impl FuzzClient {
     fn create(&mut self, server: &Server<MemoryVolume, Turned>) {
         self.sequence = 0;
         self.loose = false;
-        // A request of the connection before would be the first of this one.
+        // A late request of the previous connection would be the first of this one.
         self.last.clear();
         let reply = self.send(server, &[0x11, 0x11, 0, 0xFF, 1, 0xFF, 0]);
         if let [0x33, 0x33, _, low, _, high, 0, _] = reply[..] {
@@ -84,7 +84,7 @@ impl FuzzClient {
         }
     }
 
-    /// A request with the next number; it is answered, unless it waits for a lock.
+    /// Sends a request with the next number; it is answered, unless it waits for a lock.
     fn request(&mut self, server: &Server<MemoryVolume, Turned>, task: u8, call: &[u8]) {
         self.sequence = self.sequence.wrapping_add(1);
         let [high, low] = self.connection.to_be_bytes();
@@ -95,7 +95,7 @@ impl FuzzClient {
     }
 }
 
-/// Each step is a byte that says what and who, a length, and so many bytes.
+/// Each step is a byte that selects action and client, a length, and that many bytes.
 pub fn run(input: &[u8]) {
     let clock = Arc::new(AtomicU64::new(0));
     let options = Options {
@@ -129,7 +129,7 @@ pub fn run(input: &[u8]) {
         server.disconnect(client.peer());
     }
     assert_eq!((server.connections(), server.waiting()), (0, 0));
-    // Nothing is locked or denied any more.
+    // No locks and share modes are left.
     let mut last = FuzzClient::new(0);
     last.create(&server);
     for call in LOGIN {
@@ -151,7 +151,7 @@ fn step(
         0 => client.create(server),
         1 => server.disconnect(client.peer()),
         2 => {
-            // Raw, whatever it is.
+            // Raw bytes.
             client.loose = true;
             let mut out = Vec::new();
             server.receive(client.peer(), client.transport, bytes, &mut out);
@@ -179,7 +179,7 @@ fn step(
             }
         }
         8..=31 => client.request(server, what % 3, bytes),
-        // Calls of the family of paths are long: its code and a name come along.
+        // Calls on paths are long, so a code and a name are added.
         _ => {
             let call = [&[0x57, what - 32][..], bytes].concat();
             client.request(server, 1, &call);

@@ -1,4 +1,5 @@
-//! Every decoder on any bytes: no panic, and what is decoded is encoded to bytes that decode to the same.
+//! Every decoder on arbitrary bytes: no panic, and a decoded message encodes to bytes that decode to the same
+//! message.
 
 use sharebench_ncp::wire::burst::{BurstCall, BurstPacket, BurstReadReply, BurstWriteReply};
 use sharebench_ncp::wire::directory::{AllocatedHandle, EffectiveRights, HandlePathText};
@@ -23,7 +24,7 @@ use sharebench_ncp::wire::volume::{VolumeInfo, VolumeName, VolumeNumber, VolumeU
 use sharebench_ncp::wire::watchdog::{IpWatchdog, Notice};
 use sharebench_ncp::wire::{Codec, NamedInfo, ReadReply, Reader, Request, ReturnMask};
 
-/// The first byte says which kind of packet the rest is taken for.
+/// The first byte selects the kind of packet.
 pub fn run(input: &[u8]) {
     let Some((kind, bytes)) = input.split_first() else { return };
     match kind % 7 {
@@ -76,7 +77,7 @@ fn reply(bytes: &[u8]) {
     }
 }
 
-/// Replies whose form the request decides.
+/// Replies whose form depends on the request.
 fn found(bytes: &[u8]) {
     let Some((form, bytes)) = bytes.split_first() else { return };
     let mask = ReturnMask(u16::from(*form));
@@ -86,7 +87,7 @@ fn found(bytes: &[u8]) {
         reply.put(&mut again);
         assert_eq!(ReadReply::decode(offset, &again).map(|again| again.data), Ok(reply.data));
     }
-    // The fixed block is put whole, whatever was asked for.
+    // The fixed block is always encoded completely.
     let _ = NamedInfo::get(mask, &mut Reader::new(bytes)).map(|info| info.put(&mut again));
     let _ = Opened::get(mask, &mut Reader::new(bytes)).map(|opened| opened.put(&mut again));
     let _ = FoundNext::get(mask, &mut Reader::new(bytes)).map(|found| found.put(&mut again));

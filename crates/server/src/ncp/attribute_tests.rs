@@ -1,4 +1,4 @@
-//! Attributes, moments, rights and share modes, as the files of a directory have them.
+//! Attributes, timestamps, rights and share modes of files in a directory.
 
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, SystemTime};
@@ -53,7 +53,7 @@ fn attributes_match_those_of_the_file() {
     std::fs::remove_dir_all(&directory).unwrap();
 }
 
-/// All that is kept, or reading alone where nothing can be changed.
+/// All rights, or read rights only on a read-only volume.
 fn rights_are_those_of_the_volume(directory: &std::path::Path) {
     for (read_only, expected) in [(false, 0xDF), (true, 0x45)] {
         let of = DirectoryOptions { read_only, ..DirectoryOptions::default() };

@@ -1,4 +1,4 @@
-//! Locks and share modes of clients of the front end: over every transport, over volumes that block and that do not.
+//! Locks and share modes of front-end clients over every transport, on volumes that block and that do not.
 
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -20,7 +20,7 @@ use crate::{DeviceOptions, DeviceVolume, DirectoryOptions, DirectoryVolume, Serv
 const RANGE: (u64, u64) = (1 << 33, 100);
 const LONG: Duration = Duration::from_secs(60);
 
-/// IPX in UDP: each datagram is one packet.
+/// A transport over IPX in UDP: each datagram is one packet.
 struct IpxTransport {
     udp: UdpTransport,
     own: Address,
@@ -81,7 +81,8 @@ async fn opened<C: Transport>(client: &mut Client<C>, name: &str) -> File {
     client.open(&path(&["SHARE", name]), Access::ReadWrite, false).await.unwrap().0
 }
 
-/// One client waits for what another has locked; it is told when that closes its file, and others are served meanwhile.
+/// A client waits for a lock of another one and gets it when that closes its file; other clients are served
+/// meanwhile.
 async fn contend<C: Transport + Send + 'static, D: Transport>(
     mut holder: Client<D>,
     mut waiter: Client<C>,
@@ -152,7 +153,7 @@ fn lock_wait_ends_with_its_client_and_lost_holder_releases_its_locks() {
         let mut holder = tcp(server.addr(), Level::Never).await;
         let held = opened(&mut holder, "FILE").await;
         assert!(holder.lock(held, RANGE, Lock::Exclusive, Duration::ZERO).await.unwrap());
-        // A client that is out of patience before the server is, and leaves.
+        // A client whose timeout is shorter than the wait leaves.
         let transport = TcpTransport::connect(server.addr(), LONG).unwrap();
         let hasty = Options { timeout: Duration::from_secs(3), ..Options::default() };
         let mut client = Client::connect(transport, hasty).await.unwrap();

@@ -1,4 +1,4 @@
-//! The front end with the client of the protocol's crate: over TCP and UDP, over volumes that block and that do not.
+//! The front end with the client of the protocol crate over TCP and UDP, on volumes that block and that do not.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream, UdpSocket};
@@ -218,7 +218,7 @@ fn server_refuses_excess_clients_and_garbage_and_serves_others() {
             let mut stream = TcpStream::connect(server.addr()).unwrap();
             stream.write_all(garbage).unwrap();
             stream.set_read_timeout(Some(TIMEOUT)).unwrap();
-            // Closed, with or without a reset for what was not read.
+            // Closed, possibly with a reset because of unread bytes.
             assert!(!matches!(stream.read(&mut [0; 8]), Ok(1..)), "{garbage:?}");
         }
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
