@@ -95,14 +95,14 @@ async fn failed_write_back_is_reported_by_the_next_operation_or_close() {
     let late = create(&mut *session, "late").await;
     assert_eq!(write(&mut *session, late, 0, 100).await, Ok(0));
     let failed = loop_until_full(&mut *session, full).await;
-    assert_eq!((failed.class, failed.step), (ErrorClass::NoSpace, "write behind"), "{failed}");
+    assert_eq!((failed.class, failed.step), (ErrorClass::NoSpace, "write-back"), "{failed}");
     // Some data may still fit: it is on the server, or the close reports that it is not.
     match call(&mut *session, MetaOp::Close { file: late }).await {
         Ok(_) => {
             let stat = call(&mut *session, MetaOp::Stat { path: "late".into() }).await.unwrap();
             assert!(matches!(stat, MetaYield::Stat(stat) if stat.size == 100), "{stat:?}");
         }
-        Err(error) => assert_eq!((error.class, error.step), (ErrorClass::NoSpace, "write behind"), "{error}"),
+        Err(error) => assert_eq!((error.class, error.step), (ErrorClass::NoSpace, "write-back"), "{error}"),
     }
     let _ = call(&mut *session, MetaOp::Close { file: full }).await;
     session.close().await;

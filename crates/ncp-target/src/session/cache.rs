@@ -1,4 +1,4 @@
-//! The requester's cache of one open file: a few buffers with read-ahead and write-behind (docs/protocols/ncp.md
+//! The requester's cache of one open file: a few buffers with read-ahead and write-back (docs/protocols/ncp.md
 //! 5.3).
 //!
 //! The cache does no I/O. It returns what to fetch or write, and its owner does so.
@@ -269,7 +269,7 @@ mod tests {
                 if let Some(taken) = self.cache.write(offset + done as u64, &data[done..]) {
                     done += taken;
                 } else {
-                    let store = self.cache.first_store().expect("something stands in the way");
+                    let store = self.cache.first_store().expect("a dirty buffer blocks the write");
                     self.store(store);
                 }
                 while let Some(full) = self.cache.full() {

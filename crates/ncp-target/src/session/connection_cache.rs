@@ -135,7 +135,7 @@ impl Connection {
         }
         let DirtyRange { offset, len } = store;
         let detail = format!("{len} bytes at offset {offset} could not be written: {}", failed.detail);
-        OpError::new(failed.class, "write behind", detail)
+        OpError::new(failed.class, "write-back", detail)
     }
 
     /// Writes the dirty data of all files. Errors are deferred to the next operation on the file concerned.

@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use tokio::time::{Instant, Sleep};
 
@@ -14,7 +15,7 @@ pub(crate) struct Timer {
 
 impl Timer {
     pub(crate) fn new() -> Self {
-        Self { sleep: Box::pin(tokio::time::sleep_until(Instant::now())) }
+        Self { sleep: Box::pin(tokio::time::sleep(Duration::ZERO)) }
     }
 
     /// Ready once `deadline` has passed.

@@ -174,7 +174,7 @@ impl<V: Volume, W: Environment> Server<V, W> {
     }
 }
 
-/// The work that remains for a datagram.
+/// The work still to do for a datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PendingWork {
     /// None.

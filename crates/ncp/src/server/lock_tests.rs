@@ -115,7 +115,7 @@ fn each_lock_call_answers_conflicts_with_its_own_code() {
         assert_eq!(two.done(lock), *refused);
         assert_eq!((two.done(READ), two.done(WRITE)), (0xA2, 0xA2));
         assert_eq!((one.done(WRITE), one.done(READ)), (0, 0));
-        assert_eq!(two.done("49 00 000001000000 00000064 0001 41"), 0, "behind it");
+        assert_eq!(two.done("49 00 000001000000 00000064 0001 41"), 0, "after it");
         assert_eq!(two.done("49 00 000001000000 00000005 0000"), 0xA2, "cut off within it");
         assert_eq!((one.done(clear), one.done(clear)), (0, 0xFF));
         assert_eq!((two.done(lock), two.done(clear)), (0, 0));
@@ -216,11 +216,11 @@ fn cancelled_wait_on_tcp_is_answered_before_the_next_request() {
 }
 
 /// Events that end a connection's locks.
-type Ending = (&'static str, fn(&mut LockClient<'_>));
+type EndEvent = (&'static str, fn(&mut LockClient<'_>));
 
 #[test]
 fn locks_and_share_modes_end_with_their_owner() {
-    let endings: [Ending; 8] = [
+    let events: [EndEvent; 8] = [
         ("close", |client| assert_eq!(client.done("42 00 000001000000"), 0)),
         ("end of job", |client| assert_eq!(client.done("18"), 0)),
         ("logout", |client| assert_eq!(client.done("19"), 0)),
@@ -245,7 +245,7 @@ fn locks_and_share_modes_end_with_their_owner() {
             }
         }),
     ];
-    for (name, end) in endings {
+    for (name, end) in events {
         let server = server();
         let mut one = LockClient::new(&server, 1);
         let mut two = LockClient::new(&server, 2);

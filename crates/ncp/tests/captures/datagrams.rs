@@ -8,7 +8,7 @@ use sharebench_ncp::wire::sap::SapPacket;
 use crate::pcap::Packet;
 
 /// Client, direction and NCP packet of a datagram; none for other datagrams, which are decoded here as well.
-pub fn conversation(packet: &Packet) -> Option<(Address, bool, Vec<u8>)> {
+pub fn ncp_packet(packet: &Packet) -> Option<(Address, bool, Vec<u8>)> {
     let datagram = IpxPacket::decode(&packet.bytes).unwrap();
     assert!(is_intact(&packet.bytes[..usize::from(datagram.header.length)]));
     let mut again = Vec::new();

@@ -2,15 +2,15 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 mod burst;
-mod conversation;
 mod datagrams;
+mod exchange;
 mod pcap;
 mod replies;
 mod served;
 
 use std::collections::HashMap;
 
-use conversation::{ConnectionState, Counts};
+use exchange::{Counts, Exchange};
 use pcap::{Packet, Transport};
 
 fn capture(name: &str) -> Vec<Packet> {
@@ -20,23 +20,22 @@ fn capture(name: &str) -> Vec<Packet> {
 
 fn on_ip(name: &str) -> Counts {
     let mut counts = Counts::default();
-    let mut conversations = HashMap::new();
+    let mut exchanges = HashMap::new();
     for packet in capture(name) {
-        let conversation: &mut ConnectionState =
-            conversations.entry((packet.transport, packet.port)).or_default();
-        conversation.take(&packet, &packet.bytes, packet.from_client, &mut counts);
+        let exchange: &mut Exchange = exchanges.entry((packet.transport, packet.port)).or_default();
+        exchange.take(&packet, &packet.bytes, packet.from_client, &mut counts);
     }
     counts
 }
 
 fn on_ipx(name: &str) -> Counts {
     let mut counts = Counts::default();
-    let mut conversations = HashMap::new();
+    let mut exchanges = HashMap::new();
     for packet in capture(name) {
         assert_eq!(packet.transport, Transport::Ipx);
-        let Some((client, from_client, ncp)) = datagrams::conversation(&packet) else { continue };
-        let conversation: &mut ConnectionState = conversations.entry(client).or_default();
-        conversation.take(&packet, &ncp, from_client, &mut counts);
+        let Some((client, from_client, ncp)) = datagrams::ncp_packet(&packet) else { continue };
+        let exchange: &mut Exchange = exchanges.entry(client).or_default();
+        exchange.take(&packet, &ncp, from_client, &mut counts);
     }
     counts
 }

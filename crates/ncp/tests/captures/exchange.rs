@@ -35,7 +35,7 @@ pub struct Counts {
 
 /// State between the packets of one client.
 #[derive(Debug, Default)]
-pub struct ConnectionState {
+pub struct Exchange {
     pending: Option<(ClientHeader, Vec<u8>)>,
     key: [u8; 8],
     id: u32,
@@ -43,7 +43,7 @@ pub struct ConnectionState {
     signer: Option<Signer>,
 }
 
-impl ConnectionState {
+impl Exchange {
     /// Processes the next packet of this client or its server.
     pub fn take(&mut self, packet: &Packet, bytes: &[u8], from_client: bool, counts: &mut Counts) {
         if from_client { self.request(packet, bytes, counts) } else { self.reply(packet, bytes, counts) }
