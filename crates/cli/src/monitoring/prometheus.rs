@@ -1,4 +1,4 @@
-//! `--prometheus`: the metrics of a run in the OpenMetrics text format.
+//! `--prometheus`: the metrics of a run in the text format of `OpenMetrics`.
 
 use std::fmt;
 use std::io;
